@@ -14,15 +14,15 @@ from marketplace.services import services
 __all__ = ["UNHURRIED_SECONDS", "Deadline", "from_config", "mirror_node"]
 
 
-# Of the system's resolver: nothing can interrupt a thread that waits for a silent name server.
-NAME_SERVERS = "timeout:2 attempts:1"
+# Options of the system's resolver: nothing can interrupt a thread that waits for a silent name server.
+RESOLVER_OPTIONS = "timeout:2 attempts:1"
 
 
 def from_config(config: Mapping[str, Any], adapters: Mapping[str, BaseAdapter]) -> MirrorNode:
-    """Adapters carry the requests to some address prefixes; the network carries all others."""
-    os.environ.setdefault("RES_OPTIONS", NAME_SERVERS)
-    pace = MirrorRateLimit(config["DATA_DIR"], config["MIRROR_NODE_RATE"])
-    return MirrorNode(adapters, pace, config["MIRROR_NODE_URL"])
+    """Make the client of the mirror node. ``adapters``: see http_client.Session."""
+    os.environ.setdefault("RES_OPTIONS", RESOLVER_OPTIONS)
+    rate_limit = MirrorRateLimit(config["DATA_DIR"], config["MIRROR_NODE_RATE"])
+    return MirrorNode(adapters, rate_limit, config["MIRROR_NODE_URL"])
 
 
 def mirror_node() -> MirrorNode:

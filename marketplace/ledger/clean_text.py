@@ -1,4 +1,4 @@
-"""Text that others wrote, fit for a database and a client."""
+"""Cleans text that others wrote, for the database and for clients."""
 
 import json
 
@@ -6,7 +6,10 @@ MAX_TEXT = 1000
 
 
 def clean_text(value: object, limit: int = MAX_TEXT) -> str | None:
-    """Turn a value into text that a database and a client can hold; other JSON is written as text."""
+    """Make a value a text that the database and clients can hold. A value that is no text becomes JSON.
+
+    Returns None if nothing is left.
+    """
     if value is None:
         return None
     if not isinstance(value, str):

@@ -2,7 +2,7 @@
 
 import time
 
-# For answers of the mirror node that no request waits for.
+# For questions to the mirror node that no client waits for.
 UNHURRIED_SECONDS = 8
 
 
@@ -18,7 +18,7 @@ class Deadline:
 
     @property
     def left(self) -> float:
-        """Seconds left, or none: 0."""
+        """Seconds left, at least 0."""
         return max(0.0, self._at - time.monotonic())
 
     def remaining(self) -> float:

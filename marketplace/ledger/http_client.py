@@ -34,10 +34,10 @@ class Fetched(NamedTuple):
 
 
 class Session(requests.Session):
-    """Asks without cookies, and follows no redirect."""
+    """A session that keeps no cookies, and follows no redirects."""
 
     def __init__(self, adapters: Mapping[str, BaseAdapter]) -> None:
-        """Adapters carry the requests to some address prefixes; the network carries all others."""
+        """``adapters``, by URL prefix, carry the requests to those URLs; the network carries all others."""
         super().__init__()
         self.headers["User-Agent"] = USER_AGENT
         self.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
@@ -45,14 +45,14 @@ class Session(requests.Session):
             self.mount(prefix, adapter)
 
     def get_redirect_target(self, response: Any) -> None:
-        """None: requests would read a redirect's body whole, though it is told not to follow."""
+        """Return None: otherwise requests reads the whole body of a redirect, even if it does not follow."""
 
 
 def fetch(session: Session, url: str, max_bytes: int, deadline: Deadline) -> Fetched:
-    """Fetch what is at an address. Raises FetchError with the reason.
+    """Fetch a URL. Raises FetchError with the reason.
 
-    The deadline bounds each wait for the server, and is looked at between two parts of the body. A server
-    that sends its headers byte by byte outlasts it.
+    The deadline limits each wait for the server, and is checked after each part of the body. A server that
+    sends its headers byte by byte can exceed it.
     """
     try:
         seconds = deadline.remaining()
@@ -74,8 +74,8 @@ def find_host(url: str) -> str:
 
 
 def _read(response: requests.Response, max_bytes: int, deadline: Deadline) -> bytes:
-    content = io.BytesIO()  # which hands its bytes over without a copy
-    # read1() returns what is there: iter_content() would wait for a whole chunk of a body that drips.
+    content = io.BytesIO()  # getvalue() makes no copy
+    # read1() returns the bytes that have arrived; iter_content() waits for a whole chunk.
     while chunk := response.raw.read1(CHUNK_BYTES, decode_content=True):
         content.write(chunk)
         if content.tell() > max_bytes:

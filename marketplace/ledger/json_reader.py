@@ -1,8 +1,8 @@
 """Reads JSON objects into NamedTuples, by the types of their fields.
 
-An annotation names a value's key, dotted where it is nested: ``Annotated[int, "balance.balance"]``.
-A field with a default may be null or left out; ``X | None`` alone may be null. A value of another type is
-refused, a key that no field names is ignored.
+An annotation names a value's key, with dots if it is nested: ``Annotated[int, "balance.balance"]``.
+A field with a default may be null or missing. A field ``X | None`` without a default may be null, but not
+missing. A value of another type is refused; a key that no field names is ignored.
 """
 
 import base64
@@ -14,12 +14,12 @@ from marketplace.ids import MAX_INT64
 
 Read = Callable[[Any], Any]
 T = TypeVar("T")
-LENIENT = "lenient"  # beside a key: None where the value makes no sense
+LENIENT = "lenient"  # after a key: the field is None if the value makes no sense
 MISSING: Any = object()
 
 
 def read(hint: type[T], document: Any, key: str = "") -> T:
-    """Read an answer by its type, or the value of one key of it. Raises ValueError, which names the key."""
+    """Read a document, or the value of one of its keys, as a type. Raises ValueError, which names the key."""
     path = tuple(key.split(".")) if key else ()
     found: T = _find(path, _reader(hint), MISSING, False, document)
     return found
@@ -52,7 +52,7 @@ def _list_fields(shape: Any) -> list[Read]:
 
 
 def _reader(hint: Any, default: Any = MISSING) -> Read:
-    """The reader of a type. A reader that stands in an annotation is used as it is."""
+    """The function that reads a type. A function in the annotation takes its place."""
     if get_origin(hint) is Annotated:
         own: list[Read] = [mark for mark in hint.__metadata__ if callable(mark)]
         read = own[0] if own else _reader(hint.__origin__)

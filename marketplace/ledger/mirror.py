@@ -1,6 +1,6 @@
 """The client of the mirror node's REST API: its paths, paging, faults and retries.
 
-Source of the paths: the mirror node's OpenAPI document, /api/v1. Every method raises LedgerUnreachable
+Source of the paths: the mirror node's OpenAPI document, /api/v1. Every method may raise LedgerUnreachable
 (503), or LedgerAnswerInvalid (502) for an answer that makes no sense.
 """
 
@@ -46,9 +46,9 @@ ATTEMPTS = 3
 FIRST_PAUSE_SECONDS = 0.2
 TRANSIENT = (429, 500, 502, 503, 504)
 PAGE = 100  # the mirror node's own maximum
-HARMLESS = ("TOKENUPDATENFTS",)  # changes metadata, and keeps owner and approvals
-MAX_HISTORY = 500  # entries read of one NFT: its metadata key can make any number
-SUCCESSES = (200, 206)  # 206: whole, but the mirror node began after the NFT was minted
+HARMLESS = ("TOKENUPDATENFTS",)  # changes metadata only, not owner and approvals
+MAX_HISTORY = 500  # entries read for one NFT: its metadata key can sign any number of them
+SUCCESSES = (200, 206)  # 206: all that the mirror node has, which began after the NFT was minted
 CONNECTIONS = 32  # kept open
 IMPOSSIBLE = re.compile(rb'"(?:Invalid (?:parameter: |entity ID )|Bad Request"|Failed to convert)')
 
@@ -60,22 +60,22 @@ class MirrorNode:
     """Reads the ledger."""
 
     def __init__(
-        self, adapters: Mapping[str, BaseAdapter], pace: MirrorRateLimit, base_url: str
+        self, adapters: Mapping[str, BaseAdapter], rate_limit: MirrorRateLimit, base_url: str
     ) -> None:
-        """Adapters carry the requests to some address prefixes; the network carries all others."""
+        """``adapters``: see http_client.Session."""
         network = HTTPAdapter(pool_maxsize=CONNECTIONS)
         self._session = Session({"http://": network, "https://": network, **adapters})
-        self._pace = pace
+        self._rate_limit = rate_limit
         self._base_url = f"{base_url}/api/v1"
 
     def close(self) -> None:
-        """End the connections that are kept open; new ones are made when they are needed."""
+        """Close the open connections. New ones are opened on demand."""
         self._session.close()
 
     def ask(self, *questions: Callable[[], Any]) -> list[Any]:
-        """Ask several questions at once; their answers, in the same order.
+        """Call several functions at once, and return their results in the same order.
 
-        Each is bounded by a deadline of its own. Raises what the first one raises that fails.
+        Each limits its time by a deadline of its own. Raises the error of the first one that failed.
         """
         with ThreadPoolExecutor(len(questions), thread_name_prefix="mirror") as pool:
             try:
@@ -85,30 +85,30 @@ class MirrorNode:
             return [answer.result() for answer in asked]
 
     def find_nft(self, token: str, serial_no: int, deadline: Deadline) -> Nft | None:
-        """The NFT, burned or not, or None where the ledger has none of that id."""
+        """Find an NFT, burned or not; None if the ledger has none with that id."""
         path = f"/tokens/{token}/nfts/{serial_no}"
         nft = self._get(path, Nft, deadline)
         if nft and nft.id != (token, serial_no):
-            raise _invalid(path, f"it tells of another NFT, {nft.id}")
+            raise _invalid(path, f"it describes another NFT, {nft.id}")
         return nft
 
     def find_nft_of(
         self, account_id: str, token: str, serial_no: int, deadline: Deadline
     ) -> Nft | None:
-        """The NFT, where the account owns it; otherwise None."""
+        """Find an NFT if the account owns it; otherwise None."""
         path = f"/accounts/{account_id}/nfts?token.id={token}&serialnumber=eq:{serial_no}"
         found = self._get(path, tuple[Nft, ...], deadline, "nfts") or ()
         return next((nft for nft in found if nft.id == (token, serial_no)), None)
 
     def list_nfts(self, token: str) -> Iterator[Nft | LedgerAnswerInvalid]:
-        """All NFTs of a token, the burned ones too, from the first serial number on.
+        """Yield all NFTs of a token by serial number, the burned ones too.
 
-        An NFT that makes no sense comes as an error, between the others.
+        For an NFT that makes no sense, yields an error in its place.
         """
         return self._list_nfts(f"/tokens/{token}/nfts?limit={PAGE}&order=asc")
 
     def list_nfts_spendable(self, owner: str, spender: str) -> Iterator[Nft | LedgerAnswerInvalid]:
-        """All NFTs of an owner that a spender is approved for, serial by serial; odd ones as errors."""
+        """Yield all NFTs of an owner that a spender is approved for; errors as in list_nfts()."""
         return self._list_nfts(
             f"/accounts/{owner}/nfts?spender.id={spender}&limit={PAGE}&order=asc"
         )
@@ -121,7 +121,7 @@ class MirrorNode:
                 yield _invalid(path, f"{_name(item)} {error}"[:200])
 
     def find_history(self, token: str, serial_no: int, deadline: Deadline) -> History:
-        """The newest entry of an NFT's history, and the last event that decides who may spend it."""
+        """Read an NFT's newest entries, and the last event that decides its owner and spender."""
         path = f"/tokens/{token}/nfts/{serial_no}/transactions?limit={PAGE}&order=desc"
         entries = self._pages(path, "transactions", NftEvent, deadline)
         newest = tuple(islice(entries, PAGE))
@@ -137,17 +137,17 @@ class MirrorNode:
         return self._get(f"/tokens/{token}", Token, deadline)
 
     def find_account(self, account_id: str, deadline: Deadline) -> Account | None:
-        """The account of an id, or of an EVM address."""
+        """Find an account by its id or its EVM address."""
         return self._get(f"/accounts/{account_id}?transactions=false", Account, deadline)
 
     def find_relationship(
         self, account_id: str, token: str, deadline: Deadline
     ) -> Relationship | None:
-        """Read an account's relationship with a token; None where it is not associated."""
+        """Find an account's relationship with a token; None if it is not associated."""
         path = f"/accounts/{account_id}/tokens?token.id={token}"
         found = self._get(path, tuple[Relationship, ...], deadline, "tokens")
         if found and found[0].token != token:
-            raise _invalid(path, f"it tells of {found[0].token}, and was asked about {token}")
+            raise _invalid(path, f"it describes {found[0].token}, not {token}")
         return found[0] if found else None
 
     def list_relationships(self, account_id: str, deadline: Deadline) -> Iterator[Relationship]:
@@ -160,13 +160,13 @@ class MirrorNode:
     ) -> list[Transaction]:
         """List the transactions that reached consensus under this id: none yet, one, or several.
 
-        Repetitions that were refused share it, children of a contract call, scheduled executions.
+        Refused repetitions, children of a contract call and scheduled executions share the id.
         """
         path = f"/transactions/{transaction_id.dashed}"
         return [*(self._get(path, tuple[Transaction, ...], deadline, "transactions") or ())]
 
     def find_transaction(self, consensus_at: int, deadline: Deadline) -> Transaction | None:
-        """The transaction of a consensus timestamp, in nanoseconds: one row, however old it is."""
+        """Find the transaction with a consensus timestamp, in nanoseconds, however old it is."""
         path = f"/transactions?timestamp={times.to_consensus(consensus_at)}"
         rows = self._get(path, tuple[Transaction, ...], deadline, "transactions") or ()
         return next((row for row in rows if row.consensus_at == consensus_at), None)
@@ -178,7 +178,7 @@ class MirrorNode:
         deadline: Deadline,
         types: Iterable[str],
     ) -> transaction_feed.Page:
-        """The next page of what happened after a moment of consensus, oldest first."""
+        """Read the next page of transactions after a consensus timestamp, oldest first."""
         types = "&".join(f"transactiontype={name}" for name in types)
         after = f"timestamp=gt:{times.to_consensus(moment)}"
         path = f"/transactions?{types}&{after}&order=asc&limit={PAGE}"
@@ -191,7 +191,7 @@ class MirrorNode:
             raise _invalid(path, str(error)[:200]) from error
 
     def find_present(self, deadline: Deadline) -> int:
-        """How far the mirror node has come: the end of its last block, in nanoseconds."""
+        """Find the end of the mirror node's last block, in nanoseconds: what it shows is up to date then."""
         path = "/blocks?limit=1&order=desc"
         blocks = self._get(path, tuple[BlockEnd, ...], deadline, "blocks")
         if not blocks:
@@ -199,7 +199,7 @@ class MirrorNode:
         return blocks[0]
 
     def find_price(self, cents: int, deadline: Deadline) -> int:
-        """US cents in tinybars, by the dearer of the network's current and next exchange rates."""
+        """Convert US cents to tinybars, by the current or the next exchange rate: the one that costs more."""
         rates = self.find_exchange_rates(deadline)
         return max(ceil(Fraction(cents * rate.hbar * TINYBARS, rate.cents)) for rate in rates)
 
@@ -207,7 +207,7 @@ class MirrorNode:
         path = "/network/exchangerate"
         answer = self._get(path, mirror_schemas.ExchangeRates, deadline)
         if not answer:
-            raise _invalid(path, "it is not there. Buying needs the mirror node's rest-java, too")
+            raise _invalid(path, "the mirror node has none. Buying needs its module rest-java, too")
         return answer
 
     def list_nodes(self, deadline: Deadline) -> Iterator[str]:
@@ -221,14 +221,14 @@ class MirrorNode:
         return self._get(f"/topics/messages/{consensus_timestamp}", Message, deadline)
 
     def list_messages(self, topic: str, deadline: Deadline) -> Iterator[bytes]:
-        """All messages of a topic, the first one first."""
+        """Yield all messages of a topic, the oldest first."""
         path = f"/topics/{topic}/messages?limit={PAGE}&order=asc"
         return self._pages(path, "messages", Message, deadline)
 
     def _pages(
         self, path: str, key: str, item: Any, deadline: Deadline | None = None
     ) -> Iterator[Any]:
-        """Follow links.next to the end: of it only the query is taken, and never twice the same."""
+        """Yield the items of all pages. Of links.next only the query is used; a repeated one is an error."""
         path, _, query = path.partition("?")
         seen = set()
         while query not in seen:
@@ -245,7 +245,7 @@ class MirrorNode:
         raise _invalid(path, "its pages lead in a circle")
 
     def _get(self, path: str, hint: type[T], deadline: Deadline, key: str = "") -> T | None:
-        """An answer, or the value of one key of it; None where there is no such answer."""
+        """Return an answer, or the value of one of its keys; None if the mirror node has no such object."""
         document = self._get_object(path, deadline)
         return None if document is None else _load(hint, document, path, key)
 
@@ -256,7 +256,7 @@ class MirrorNode:
             raise LedgerUnreachable("it took too long") from None
         except Unfetchable as error:
             raise _invalid(path, str(error)) from error
-        if _says_not_there(answer):
+        if _is_not_found(answer):
             return None
         if answer.status not in SUCCESSES:
             raise _invalid(path, f"status {answer.status}")
@@ -269,10 +269,10 @@ class MirrorNode:
         return document
 
     def _get_with_retries(self, url: str, deadline: Deadline) -> Fetched:
-        """Try a few times while there is time, with growing pauses or those that Retry-After asks for."""
+        """Try a few times while there is time. The pauses grow, and are at least as long as Retry-After."""
         pause = FIRST_PAUSE_SECONDS * random.uniform(0.5, 1.5)
         for attempt in range(1, ATTEMPTS + 1):
-            self._pace.acquire(deadline)
+            self._rate_limit.acquire(deadline)
             try:
                 answer = fetch(self._session, url, MAX_ANSWER_BYTES, deadline)
                 count("mirror_node_requests", outcome=_outcome(answer.status))
@@ -292,10 +292,10 @@ class MirrorNode:
         raise LedgerUnreachable(reason, retry_after=max(asked, 5))
 
 
-def _says_not_there(answer: Fetched) -> bool:
-    """Whether the mirror node itself says so, and not some other server at a wrong address.
+def _is_not_found(answer: Fetched) -> bool:
+    """Tell whether the mirror node itself found nothing; another server's 404 means a wrong address.
 
-    A 400 about a parameter or an id means a well-formed one that no network can have.
+    A 400 about a parameter or an id counts, too: it is well-formed, but out of the network's range.
     """
     is_own = b'"_status"' in answer.content
     is_impossible = answer.status == 400 and IMPOSSIBLE.search(answer.content)
@@ -310,13 +310,13 @@ def _load(hint: type[T], document: Any, path: str, key: str = "") -> T:
 
 
 def _name(item: Any) -> str:
-    """The NFT that an item of a list names."""
+    """The token and the serial number that an item of a list names."""
     named = item if isinstance(item, dict) else {}
     return f"{shown(named.get('token_id'))} #{shown(named.get('serial_number'))}"
 
 
 def _outcome(status: int) -> str:
-    """Name an answer for the metrics: 429 alone, others by their hundred."""
+    """Name a status for the metrics: 429 by itself, others by their class, such as 5xx."""
     return "429" if status == 429 else f"{status // 100}xx"
 
 
@@ -326,6 +326,6 @@ def _invalid(path: str, reason: str) -> LedgerAnswerInvalid:
 
 
 def _retry_after(answer: Fetched) -> int:
-    """The seconds of Retry-After; 0 without it, or for a date."""
+    """The seconds in Retry-After; 0 if it is missing, or a date."""
     value = answer.headers.get("Retry-After", "")
     return int(value) if value.isascii() and value.isdigit() and len(value) < 6 else 0

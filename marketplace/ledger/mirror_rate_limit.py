@@ -1,4 +1,4 @@
-"""Limits the requests a second to the mirror node, over all processes of this machine."""
+"""Limits the requests per second to the mirror node, across all processes of this machine."""
 
 import time
 
@@ -6,8 +6,8 @@ from marketplace.counts import count
 from marketplace.ledger.deadline import Deadline, TimeIsUp
 from marketplace.machine_file import ERRORS, MachineFile
 
-# next_at: the moment from which the next request may go. One far ahead is not a queue but a clock that was
-# set back. A turn that would come too late is not taken: then there is no row.
+# next_at: the moment from which the next request may be sent. If it is far ahead, that is not a queue: the
+# clock was set back. A turn that would come too late is not taken: then no row is returned.
 _TAKE_TURN = """
     INSERT INTO mirror_turn (id, next_at) VALUES (1, unixepoch('subsec') + :gap)
     ON CONFLICT (id) DO UPDATE SET next_at = :gap + CASE
@@ -20,7 +20,7 @@ _TAKE_TURN = """
 
 
 class MirrorRateLimit:
-    """Gives each request a moment to go, evenly spaced. All processes share it."""
+    """Gives each request a time to be sent, evenly spaced. All processes share the queue."""
 
     def __init__(self, folder: str, per_second: int) -> None:
         self._file = MachineFile(folder, "the mirror node is not asked")
@@ -30,7 +30,7 @@ class MirrorRateLimit:
         """Wait for a turn. Raises TimeIsUp if it would come too late: then it is not taken."""
         try:
             turns = self._file.execute(_TAKE_TURN, gap=self._gap, timeout=deadline.remaining())
-        except ERRORS:  # the log says which
+        except ERRORS:  # logged by MachineFile
             raise TimeIsUp from None
         if not turns:
             raise TimeIsUp

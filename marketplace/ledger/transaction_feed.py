@@ -1,4 +1,4 @@
-"""Reads a page of the ledger's transactions, oldest first: its rows about NFTs, and its last moment."""
+"""Reads a page of the ledger's transactions: its rows about NFTs, and the date of its last row."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ from marketplace.errors import shown
 from marketplace.ledger import json_reader
 from marketplace.ledger.mirror_schemas import Consensus, Transaction
 
-# Kinds of transactions that change an NFT, its approvals, or its token.
+# The types of transactions that change an NFT, its approvals, or its token.
 TYPES = (
     "CRYPTOAPPROVEALLOWANCE", "CRYPTODELETEALLOWANCE", "CRYPTOTRANSFER", "TOKENAIRDROP", "TOKENBURN",
     "TOKENCLAIMAIRDROP", "TOKENDELETION", "TOKENFEESCHEDULEUPDATE", "TOKENREJECT", "TOKENUPDATE",
@@ -21,15 +21,15 @@ class Page(NamedTuple):
     """A page of the mirror node's transactions after a moment."""
 
     rows: list[Transaction]
-    last_at: int  # consensus timestamp of the last row; the moment itself where there is none
-    is_full: bool  # more may follow at once
+    last_at: int  # consensus timestamp of the last row; the moment itself if there is no row
+    is_full: bool  # the next page may have rows already
 
 
 def read_page(documents: Sequence[dict[str, Any]], after: int, payer: str, length: int) -> Page:
-    """Read the rows of a page of this length; of transfers of HBAR alone only those of one payer.
+    """Read a page of at most ``length`` rows. Leave out transfers of HBAR alone, unless ``payer`` paid.
 
-    A row that makes no sense is left out, if at least its consensus timestamp does. Raises ValueError
-    otherwise, and for rows that are out of order.
+    Also leaves out rows that make no sense. Raises ValueError if a consensus timestamp makes no sense, or if
+    the rows are out of order.
     """
     rows, last_at = [], after
     for document in documents:
@@ -43,7 +43,7 @@ def read_page(documents: Sequence[dict[str, Any]], after: int, payer: str, lengt
 
 
 def _is_plain(document: dict[str, Any], payer: str) -> bool:
-    """Tell whether it moves HBAR alone, and somebody else paid for it: most rows do."""
+    """Tell whether a row, as most do, transfers HBAR alone, and somebody else paid for it."""
     is_transfer = document.get("name") == "CRYPTOTRANSFER" and not document.get("nft_transfers")
     return is_transfer and not str(document.get("transaction_id")).startswith(f"{payer}-")
 
