@@ -1,1 +1,1 @@
-"""The second process: it follows the ledger, enriches, refreshes and settles. It alone meets strangers."""
+"""The watcher, the second process: it alone follows the ledger, completes NFTs and connects to strangers."""

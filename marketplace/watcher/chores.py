@@ -1,4 +1,4 @@
-"""The watcher's chores: refreshes what is stored of collections and the network, forgets what is over."""
+"""The watcher's chores: refresh collections and the network's data, and delete what is no longer needed."""
 
 import json
 import time
@@ -18,14 +18,14 @@ from marketplace.store.prepared_transactions import PREPARATIONS, PURCHASES
 from marketplace.store.rows import Connection
 from marketplace.watcher.work import Done
 
-REFRESHING_SECONDS = 10  # at once
+REFRESHING_SECONDS = 10  # of one call
 COLLECTIONS_AT_ONCE = 200
-KEPT_SECONDS = 3 * 3600  # past its end; until then, what was prepared tells where to look
-FORGOTTEN_AT_ONCE = 1000  # in one of the database's transactions, for which other writers wait
+KEPT_SECONDS = 3 * 3600  # for which prepared transactions are kept after they expire
+DELETED_AT_ONCE = 1000  # rows in one transaction: other writers wait for it
 
 
 def refresh_collections() -> Counter[Done]:
-    """Read again what the ledger knows of collections: those first whose turn is longest ago."""
+    """Read collections again from the ledger: first those that have been due longest."""
     counts: Counter[Done] = Counter()
     now, until = times.to_iso(times.now()), time.monotonic() + REFRESHING_SECONDS
     for token in list_collections_due(read(), now, COLLECTIONS_AT_ONCE):
@@ -35,7 +35,7 @@ def refresh_collections() -> Counter[Done]:
 
 
 def store_network() -> None:
-    """Store the exchange rate and the nodes' accounts. Raises the ledger's errors, and keeps both then."""
+    """Store the exchange rate and the nodes' accounts. Raises the ledger's errors, and keeps the old ones."""
     deadline = Deadline(UNHURRIED_SECONDS)
     rate = mirror_node().find_exchange_rates(deadline).current
     dated = {"hbar": rate.hbar, "cents": rate.cents, "date": times.to_iso(times.now())}
@@ -49,33 +49,33 @@ def _store(name: str, value: object) -> None:
         properties.mark_property(db, name, json.dumps(value).encode())
 
 
-def forget_prepared() -> None:
-    """Forget what is over for hours, and was followed: listings and withdrawals, and purchases.
+def delete_prepared() -> None:
+    """Delete prepared transactions that expired hours ago, if the ledger has been followed since.
 
-    But while a sweep is due, listings and withdrawals tell it where to look.
+    Listings and withdrawals are kept until a sweep has ended: it checks the accounts that they name.
     """
     state = following.get_follow(read())
-    _forget_prepared(PREPARATIONS, freshness.find_last_sync())
-    # By the ledger's own time: a clock that is hours ahead does not forget this hour's costs.
-    _forget_prepared(PURCHASES, state and state["fresh_at"])
+    _delete_prepared(PREPARATIONS, freshness.find_last_sync())
+    # By the ledger's time: with a clock that is hours ahead, this hour's costs would be deleted.
+    _delete_prepared(PURCHASES, state and state["fresh_at"])
 
 
-def _forget_prepared(which: str, followed_to: str | None) -> None:
+def _delete_prepared(which: str, followed_to: str | None) -> None:
     if followed_to is None:
         return
     over = min(times.to_nanoseconds(followed_to), times.now()) - KEPT_SECONDS * times.SECOND
     before = times.to_iso(over)
-    _forget(lambda db, limit: prepared_transactions.delete_expired(db, which, before, limit))
+    _delete_all(lambda db, limit: prepared_transactions.delete_expired(db, which, before, limit))
 
 
-def forget_events() -> None:
-    """Forget events that are older than EVENTS_DAYS. The API refuses cursors of before."""
+def delete_events() -> None:
+    """Delete events that are older than EVENTS_DAYS. The API then refuses cursors before them."""
     before = times.to_iso(times.now() - current_app.config["EVENTS_DAYS"] * times.DAY)
-    _forget(lambda db, limit: events.delete_events(db, before, limit))
+    _delete_all(lambda db, limit: events.delete_events(db, before, limit))
 
 
-def _forget(delete: Callable[[Connection, int], int]) -> None:
-    deleted = FORGOTTEN_AT_ONCE
-    while deleted == FORGOTTEN_AT_ONCE:
+def _delete_all(delete: Callable[[Connection, int], int]) -> None:
+    deleted = DELETED_AT_ONCE
+    while deleted == DELETED_AT_ONCE:
         with write() as db:
-            deleted = delete(db, FORGOTTEN_AT_ONCE)
+            deleted = delete(db, DELETED_AT_ONCE)

@@ -1,4 +1,4 @@
-"""Completes the metadata and the images that stored NFTs lack: many tries at once."""
+"""Adds the metadata and the images that stored NFTs lack: many tries at once."""
 
 import random
 import time
@@ -29,14 +29,14 @@ COMPLETING_SECONDS = 20  # of one sync
 FIRST_AT_ONCE, LATER_AT_ONCE = 8, 4  # later tries have more time
 MAX_ATTEMPTS = 20
 
-Key = tuple[NftId, bool]  # of a try: its NFT, and whether it is a first one
+Key = tuple[NftId, bool]  # of a try: its NFT, and whether it is the first one
 Record = dict[str, Any]  # the columns of an NFT
-# Finds the metadata and the image of an NFT by its pointer, as watcher/enrichment_processes.py does.
+# Finds the metadata and the image of an NFT by its pointer, such as EnrichmentProcesses.enrich.
 Enrich = Callable[[str, Limits], Found]
 
 
 def make_enricher(app: Flask) -> "Enricher":
-    """Make an enricher with processes of its own. Only they load what reads strangers' images."""
+    """Make an enricher with processes of its own. Only they load the code that reads strangers' images."""
     if enrich := services(app).enrich:
         return Enricher(app, enrich)
     from marketplace.watcher.enrichment_processes import EnrichmentProcesses
@@ -54,25 +54,25 @@ def make_enricher(app: Flask) -> "Enricher":
 
 
 class Enricher:
-    """Completes what is due. First tries have places of their own, and never wait for later ones."""
+    """Completes the NFTs that are due. First tries have places of their own: they wait for no later tries."""
 
     def __init__(self, app: Flask, enrich: Enrich, end: Callable[[], None] = lambda: None) -> None:
-        """``end`` ends what enriches."""
+        """``end`` ends the processes of ``enrich``."""
         self._app, self._enrich, self._end = app, enrich, end
-        # Each returns the NFT as it was, and as it is to be stored.
+        # Each returns the NFT as it was stored, and its new columns.
         self._tries: Tasks[Key, tuple[NftRow, Record]] = Tasks(
             FIRST_AT_ONCE + LATER_AT_ONCE, "enrich"
         )
         self._unwritable: set[NftId] = set()
 
     def run(self) -> float:
-        """Store what has ended, begin what is due, and wait a moment."""
+        """Store the tries that have ended, begin those that are due, and wait for a change."""
         self.step()
         self._tries.wait(PAUSE_SECONDS)
         return 0
 
     def drain(self, seconds: float) -> Counter[Done]:
-        """Complete what is due, for so long at most. Returns how often what was done."""
+        """Complete due NFTs, and begin no try after so many seconds. Returns counts of the results."""
         until = time.monotonic() + seconds
         counts = self.step()
         while self._tries:
@@ -81,7 +81,7 @@ class Enricher:
         return counts
 
     def step(self, *, begins: bool = True) -> Counter[Done]:
-        """Store what has ended, and begin what is due. Raises the database's errors."""
+        """Store the tries that have ended, and begin those that are due. Raises the database's errors."""
         with self._app.app_context(), explained():
             counts = Counter(self._store(*ended) for ended in self._tries.take_ended())
             if begins:
@@ -90,7 +90,7 @@ class Enricher:
             return counts
 
     def _store(self, nft: NftRow, record: Record) -> Done:
-        """Store one; where it can not be written, it is left alone from then on."""
+        """Store the result of a try. If it can not be written, the NFT is not tried again by this process."""
         try:
             self._write(nft, record)
         except (MarketplaceError, OSError):
@@ -110,9 +110,9 @@ class Enricher:
                 events.store(db, {_id(nft): [Event(EventKind.METADATA_CHANGED)]})
 
     def _begin_due(self, places: int, *, is_first: bool) -> None:
-        """Begin tries where there is room: first of the collections with the fewest in progress.
+        """Begin tries in the free places, first for the collections with the fewest tries in progress.
 
-        At most half of the places is for one collection.
+        One collection may have at most half of the places.
         """
         running = Counter(id.token for id, first in self._tries if first == is_first)
         if running.total() == places:
@@ -123,7 +123,7 @@ class Enricher:
         for token in sorted(tokens, key=running.__getitem__):
             at_most = most + len(self._unwritable)
             due = nfts.list_incomplete(read(), token, now, is_first, at_most)
-            # Perhaps a later try of an older pointer is in progress.
+            # An NFT whose pointer has changed may still have a later try of the old pointer in progress.
             taken = self._unwritable.union(id for id, _ in self._tries)
             free = [nft for nft in due if _id(nft) not in taken]
             for nft in free[: min(most - running[token], places - running.total())]:
@@ -139,7 +139,7 @@ class Enricher:
                 return nft, {**nft} | _at(nft["attempts"], times.MINUTE)
 
     def close(self) -> None:
-        """End the tries in progress: they are due as before."""
+        """End the tries in progress. They stay due."""
         self._tries.close()
         self._end()
 
@@ -149,7 +149,10 @@ def _id(nft: NftRow) -> NftId:
 
 
 def enrich(nft: NftRow, enrich: Enrich, limits: Limits) -> Record:
-    """Make what is to be stored of an NFT, and keep its image. Missing parts stay as they were."""
+    """Find an NFT's metadata and image, store the image, and return the new columns.
+
+    The columns of missing parts keep their values.
+    """
     found = enrich(nft["metadata"] or "", limits)
     key, reason, outcome = nft["image"], found.reason, found.outcome
     if found.image:
@@ -165,7 +168,7 @@ def enrich(nft: NftRow, enrich: Enrich, limits: Limits) -> Record:
 
 
 def _describe(nft: NftRow, found: Found) -> Record:
-    """The columns that the metadata says; none where it could not be had."""
+    """The columns that come from the metadata; none if it was not found."""
     if found.description is None:
         return {}
     seen_type = found.image and found.image.file_type
@@ -178,7 +181,7 @@ def _describe(nft: NftRow, found: Found) -> Record:
 
 
 def _without_public_url(url: str | None) -> str | None:
-    """The address of an original; in the sandbox its path alone, which PUBLIC_URL is put before."""
+    """The URL of an original image; in the sandbox only its path, to which PUBLIC_URL is added later."""
     public_url = current_app.config["PUBLIC_URL"]
     if url is None or not url.startswith(f"{public_url}/sandbox/"):
         return url
@@ -186,7 +189,7 @@ def _without_public_url(url: str | None) -> str | None:
 
 
 def _schedule(outcome: Outcome, attempts: int, *, is_quick: bool) -> Record:
-    """When to try again: ever later, at least once a day where there is hope, and not for ever."""
+    """When to try again: after growing pauses of at most a day, and never after MAX_ATTEMPTS."""
     if outcome is Outcome.BUSY:
         return _at(attempts, times.MINUTE)
     attempts += 1

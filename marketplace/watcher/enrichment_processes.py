@@ -1,4 +1,4 @@
-"""The processes that meet strangers: one for each try, without our environment, and killed in the end."""
+"""Processes that fetch from strangers: one for each try, without our environment, and with a time limit."""
 
 import os
 import signal
@@ -23,25 +23,25 @@ from marketplace.watcher.found import (
 )
 from marketplace.watcher.strangers import fork_server
 
-# The function that a process runs. The watcher itself does not load it: Pillow would take 8 MB of it.
+# The function that a process runs. The watcher itself does not import it: Pillow takes 8 MB.
 RUN = "marketplace.watcher.strangers.enrich:run"
 
-# Past what hosts and the processor are given: a process that is still at it by then is killed.
+# Beyond the limits for hosts and processor. Then the watcher gives the process up, and it is killed.
 SPARE_SECONDS = 2
-KILLED_AFTER_SECONDS = 1  # past all that: where it has left half a message, for which we wait
-IDLE_SECONDS = 30  # after which the fork server ends, and with it 30 MB
+KILLED_AFTER_SECONDS = 1  # beyond all that: also ends our wait for the rest of a message
+IDLE_SECONDS = 30  # then the fork server ends, and frees 30 MB
 NEEDED = ("ARWEAVE_GATEWAYS", "DATA_DIR", "IPFS_GATEWAYS", "MIRROR_NODE_RATE", "MIRROR_NODE_URL")
-# All of their environment: how the operator's gateways are reached, and where our code is.
+# The only variables of their environment: proxies, certificates, and where our code is.
 PASSED_ON = {"http_proxy", "https_proxy", "no_proxy", "all_proxy", "ssl_cert_file", "ssl_cert_dir"}
 PASSED_ON |= {"requests_ca_bundle", "curl_ca_bundle", "res_options", "ld_library_path"}
 # Freed memory goes back to the system at once.
 ALLOCATOR = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": "65536"}
-# Ends of a process that are not the image's doing: the system is out of memory, or is stopping us.
+# Signals that the image did not cause: the system is out of memory, or is stopping us.
 ENDED_BY_OTHERS = (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGHUP)
 
 
 class EnrichmentProcesses:
-    """Begins a process for each try, by a fork server. Safe to be used by several threads."""
+    """Starts a process for each try, through a fork server. Several threads may use it."""
 
     def __init__(self, settings: Mapping[str, Any], make_adapters: MakeAdapters) -> None:
         self._arguments = {name: settings[name] for name in NEEDED}, make_adapters
@@ -63,16 +63,16 @@ class EnrichmentProcesses:
             return receive(ours, ended, limits)
 
     def _send(self, descriptors: Iterable[int]) -> None:
-        """Send descriptors to the fork server; begin another one where that has ended. Raises OSError."""
+        """Send descriptors to the fork server. Start one if none is running. Raises OSError."""
         with self._lock:
             try:
                 socket.send_fds(self._messages, [b"."], descriptors)
             except OSError:
-                self._begin_server()
+                self._start_server()
                 socket.send_fds(self._messages, [b"."], descriptors)
 
-    def _begin_server(self) -> None:
-        """Begin a fork server without our environment: there are passwords in it, and keys."""
+    def _start_server(self) -> None:
+        """Start a fork server without our environment, which may hold passwords and keys."""
         self._messages.close()
         self._messages, theirs = socket.socketpair()
         kept = {name: value for name, value in os.environ.items() if name.lower() in PASSED_ON}
@@ -86,7 +86,7 @@ class EnrichmentProcesses:
         threading.Thread(target=self._server.wait, daemon=True).start()
 
     def close(self) -> None:
-        """End all processes, whatever they do."""
+        """Kill all processes."""
         with self._lock:
             self._messages.close()
             if self._server and self._server.poll() is None:
@@ -101,7 +101,7 @@ def receive(answers: Connection, ended: Connection, limits: Limits) -> Found:
     try:
         while answers.poll(max(0, until - time.monotonic())):
             read = read_message(answers.recv_bytes(MAX_MESSAGE_BYTES))
-            # The image's decoder may say what it likes, but only of the image.
+            # The second message comes from the image's decoder, so only what it says about the image counts.
             found = (
                 found._replace(outcome=read.outcome, reason=read.reason, image=read.image)
                 if found
@@ -110,8 +110,8 @@ def receive(answers: Connection, ended: Connection, limits: Limits) -> Found:
     except EOFError:
         if time.monotonic() < until:
             outcome, reason = _explain_end(_read_exit_code(ended), found, limits)
-    except (OSError, ValueError, TypeError):  # a message that is too long, or none
-        outcome, reason = Outcome.UNUSABLE, "it breaks what decodes images"
+    except (OSError, ValueError, TypeError):  # a message that is too long, or invalid
+        outcome, reason = Outcome.UNUSABLE, "it breaks the image decoder"
     if found is None:
         return Found(outcome, reason)
     if found.image or found.outcome is not Outcome.COMPLETE:
@@ -126,17 +126,17 @@ def _seconds(limits: Limits) -> float:
 def _read_exit_code(ended: Connection) -> int:
     try:
         return int(ended.recv())
-    except EOFError:  # what would have sent it was killed with it
+    except EOFError:  # the keeper, which sends the code, was killed, too
         return -signal.SIGKILL
 
 
 def _explain_end(code: int, found: Found | None, limits: Limits) -> tuple[Outcome, str]:
     if code == -signal.SIGPROF and limits is QUICK:
-        return Outcome.SLOW, "it takes longer to decode: it is made later"
+        return Outcome.SLOW, "it takes longer to decode: it is tried again with more time"
     if code == -signal.SIGPROF:
         return Outcome.UNUSABLE, "it takes too long to decode"
     if code in ENDED_BY_OTHERS:
-        return Outcome.BUSY, "the process that reads it was ended"
+        return Outcome.BUSY, "the process that reads it was killed"
     if found is None:
-        return Outcome.UNREACHABLE, "it breaks what fetches it"
-    return Outcome.UNUSABLE, "it breaks what decodes images"
+        return Outcome.UNREACHABLE, "it breaks the process that fetches it"
+    return Outcome.UNUSABLE, "it breaks the image decoder"

@@ -1,6 +1,6 @@
-"""Follows the ledger: reads its transactions in their order, and queues what they may have changed.
+"""Follows the ledger: reads its transactions in order, and queues what they may have changed.
 
-That and how far was read are committed together, so that a kill anywhere repeats a page at most.
+The queued rechecks and the cursor are committed together, so that a kill repeats one page at most.
 """
 
 import threading
@@ -24,32 +24,32 @@ from marketplace.store.rows import Connection, FollowRow
 
 APPROVALS = ("CRYPTOAPPROVEALLOWANCE", "CRYPTODELETEALLOWANCE")
 OF_TOKENS = ("TOKENDELETION", "TOKENFEESCHEDULEUPDATE", "TOKENUPDATE", "TOKENUPDATENFTS")
-# A transaction may not have touched what it is said to have touched: then its date never comes to be shown.
+# A memo may name an NFT that its transaction did not change: then no facts as new as the transaction come.
 NAMED_NFT_WAIT = times.HOUR
-PRESENT_SECONDS = 10  # between two questions how far the mirror node has come
-# Between two writes of how far was read, where that is all there is to write: each empties the kept answers.
+PRESENT_SECONDS = 10  # between two reads of the mirror node's last block
+# Between two writes of the cursor if nothing is queued: each write empties the response cache.
 WRITING_SECONDS = 10
-# On an empty list the cursor stays so far behind: a replica that lags may still show rows.
+# After an empty page the cursor stays so far behind: a replica that lags may still show rows.
 LAG = times.HOUR
-HOPELESS = times.DAY  # a watcher so far behind sweeps, and follows from now on
-# So far back a list of the mirror node reaches that ends now: maxTransactionsTimestampRange.
+HOPELESS = times.DAY  # a watcher that is so far behind sweeps, and follows from now on
+# The mirror node's lists reach so far back: maxTransactionsTimestampRange.
 MAX_PAST = 60 * times.DAY
-BACKFILL_SECONDS = 2  # between two looks whether past approvals are to be read
-AHEAD = times.HOUR  # no row is so far in the future
+BACKFILL_SECONDS = 2  # between two checks whether past approvals are to be read
+AHEAD = times.HOUR  # rows beyond this in the future are refused
 
 
 class Follower:
-    """How far it has read, and when that was written. One at a time works in a process."""
+    """Reads page after page. It keeps its own cursor between writes, so use one in a process."""
 
     def __init__(self, queued: threading.Event | None = None) -> None:
-        self._queued = queued or threading.Event()  # is set where something is to be rechecked
-        # How far it has read, beyond the stored cursor; and that, as it was written or found last.
+        self._queued = queued or threading.Event()  # set when rechecks are queued
+        # How far it has read, which may be beyond the stored cursor; and the stored cursor.
         self._cursor = self._stored = 0
         self._written_at = float("-inf")
         self._present, self._asked_at = 0, float("-inf")
 
     def step(self) -> bool:
-        """Read the next page, and write what follows from it. Tells whether more is there at once.
+        """Read the next page, and queue rechecks. Returns whether the next page may have rows already.
 
         Raises the ledger's errors, and the database's; then nothing is written.
         """
@@ -59,19 +59,19 @@ class Follower:
             _begin_at(present, state)
             return True
         stored = times.to_nanoseconds(state["cursor_at"])
-        if stored != self._stored:  # by another watcher, or the database has lost its last commits
+        if stored != self._stored:  # by another watcher, or the database lost its last commits
             self._cursor = self._stored = stored
         after = self._cursor
         page = ask_page(after)
         if page.last_at > present + AHEAD:
-            raise LedgerAnswerInvalid("/transactions: a row is of the future")
+            raise LedgerAnswerInvalid("/transactions: a row is dated in the future")
         cursor = max(present - LAG, after) if page.last_at == after else page.last_at
         self._write(page, cursor, fresh=page.last_at if page.is_full else present)
         self._cursor = cursor
         return page.is_full
 
     def _find_present(self) -> int:
-        """How far the mirror node has come: what it said lately, which is before what it shows now."""
+        """The end of the mirror node's last block, at most PRESENT_SECONDS old. Pages are at least as new."""
         if time.monotonic() > self._asked_at + PRESENT_SECONDS:
             self._present = mirror_node().find_present(Deadline(UNHURRIED_SECONDS))
             self._asked_at = time.monotonic()
@@ -87,7 +87,7 @@ class Follower:
             now = times.to_iso(times.now())
             for recheck in rechecks:
                 enqueue(db, recheck, times.now())
-                if recheck.kind == "token":  # what is stored of its collection may have changed
+                if recheck.kind == "token":  # its collection may have changed, too
                     nft_collections.mark_collection_due(db, recheck.id, now, now)
             following.mark_followed_to(db, times.to_iso(cursor), times.to_iso(fresh), now)
         self._stored, self._written_at = cursor, time.monotonic()
@@ -102,9 +102,9 @@ def ask_page(after: int, types: Iterable[str] = TYPES) -> Page:
 
 
 def _begin_at(present: int, state: FollowRow | None) -> None:
-    """Follow from now on, or from the first purchase whose fee is not known.
+    """Begin to follow: from now on, or from the first purchase whose fee is not known.
 
-    Earlier changes are swept; earlier approvals are read.
+    A sweep finds earlier changes of stored NFTs; backfill() reads earlier approvals of others.
     """
     begin = min(present, purchase_fees.find_first_unsettled(times.now()) or present)
     seen_to = times.to_nanoseconds(state["backfilled_to"] or state["cursor_at"]) if state else 0
@@ -117,7 +117,7 @@ def _begin_at(present: int, state: FollowRow | None) -> None:
 
 
 def _settle(rows: list[Transaction], fresh: int) -> None:
-    """Note what purchases were charged, failed or not: the rows say it; nothing, where none comes."""
+    """Store the fees of purchases, failed or not, by their rows. A purchase without a row cost nothing."""
     by_id = defaultdict(list)
     for row in rows:
         if row.name == "CRYPTOTRANSFER" and row.payer == current_app.config["ACCOUNT_ID"]:
@@ -128,7 +128,7 @@ def _settle(rows: list[Transaction], fresh: int) -> None:
 
 
 def find_rechecks(row: Transaction) -> Iterator[Recheck]:
-    """Find what a transaction may have changed. One that failed has changed nothing."""
+    """Yield what a transaction may have changed: nothing if it failed."""
     if row.result != "SUCCESS":
         return
     moment, list_ok_at = row.consensus_at, row.consensus_at + LIST_WAIT
@@ -143,13 +143,13 @@ def find_rechecks(row: Transaction) -> Iterator[Recheck]:
         named = read_named_nft(row.memo)
         if named:
             yield Recheck("nft", *named, moment, moment + NAMED_NFT_WAIT)
-        # It may approve others, too. That is rare, and an account may list thousands.
+        # It may approve other NFTs, too. That is rare, and the account may list thousands, so it can wait.
         delay = LIST_WAIT if named else 0
         yield Recheck("account", row.payer, 0, moment, list_ok_at, delay)
 
 
 def _is_ours(db: Connection, recheck: Recheck) -> bool:
-    """Tell whether something is stored that may have changed; or an NFT may have been listed here."""
+    """Tell whether a recheck concerns stored NFTs, or an NFT that may have been listed here."""
     if recheck.kind == "token":
         return nfts.is_any_stored_of_token(db, recheck.id)
     if recheck.kind == "account":
@@ -159,7 +159,7 @@ def _is_ours(db: Connection, recheck: Recheck) -> bool:
 
 
 def backfill(stop: threading.Event) -> float:
-    """Read until something is to be checked; returns for how many seconds to pause then.
+    """Read past approvals until some must be checked. Returns how many seconds to pause.
 
     Raises the ledger's errors, and the database's; then nothing is written.
     """
@@ -181,5 +181,5 @@ def backfill(stop: threading.Event) -> float:
 
 
 def _is_unknown(recheck: Recheck) -> bool:
-    """Tell whether a memo names an NFT that is not stored. The sweep checks those that are."""
+    """Tell whether a memo names an NFT that is not stored. The sweep checks the stored ones."""
     return recheck.kind == "nft" and nfts.get_nft(read(), recheck.id, recheck.serial_no) is None

@@ -1,6 +1,6 @@
-"""The metadata and image found for an NFT, and how a process tells the watcher: loads nothing for images.
+"""The metadata and image found for an NFT, and the message that brings them to the watcher.
 
-A message is a line of JSON, and the image behind it.
+A message is a line of JSON, followed by the image. This module imports no image library.
 """
 
 import enum
@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 from requests.adapters import BaseAdapter
 
-MAX_KEPT_BYTES = 2_000_000  # of an image that was made small
+MAX_KEPT_BYTES = 2_000_000  # of an image after it was made small
 MAX_MESSAGE_BYTES = MAX_KEPT_BYTES + 100_000
 
 MakeAdapters = Callable[[], Mapping[str, BaseAdapter]]
 
 
 class Description(NamedTuple):
-    """The fields of a metadata document, fit for a record. None for a missing one."""
+    """The fields of a metadata document, ready to be stored. A missing field is None."""
 
     name: str | None = None
     file_type: str | None = None
@@ -26,14 +26,14 @@ class Description(NamedTuple):
 
 
 class Optimised(NamedTuple):
-    """A WebP fit to be served, and the MIME type that the original really has."""
+    """A WebP ready to be served, and the actual MIME type of the original."""
 
     content: bytes
     file_type: str
 
 
 class Limits(NamedTuple):
-    """Seconds for the hosts to answer, metadata and image together; and of the processor, to decode."""
+    """Seconds to fetch metadata and image together, and seconds of processor time to decode the image."""
 
     fetching: float
     decoding: float
@@ -46,17 +46,17 @@ class Outcome(enum.StrEnum):
     """The outcome of reading an NFT's metadata and image."""
 
     COMPLETE = "made"
-    UNUSABLE = "unusable"  # final, as far as anybody can tell
-    UNREACHABLE = "unreachable"  # it may pass
-    SLOW = "slow"  # it may well be done within the limits LONG
-    BUSY = "busy"  # this machine's fault
+    UNUSABLE = "unusable"  # probably final
+    UNREACHABLE = "unreachable"  # probably temporary
+    SLOW = "slow"  # it may succeed within the limits LONG
+    BUSY = "busy"  # because of this machine
 
 
 class Found(NamedTuple):
     """The metadata and the image that were found."""
 
     outcome: Outcome
-    reason: str | None = None  # why it is not all
+    reason: str | None = None  # why something is missing
     description: Description | None = None
     original_url: str | None = None  # of the image, for a browser
     image: Optimised | None = None

@@ -1,4 +1,4 @@
-"""``flask watch``, which leads or waits for its turn, and follows the ledger; and ``flask sync``."""
+"""``flask watch``: follows the ledger, or waits while another watcher does; and ``flask sync``."""
 
 import os
 import signal
@@ -26,24 +26,24 @@ from marketplace.watcher.sweep import sweep_step, sync
 from marketplace.watcher.webhooks import commands as webhooks
 from marketplace.watcher.work import Done, is_complete, summary
 
-FOLLOWING_SECONDS = 1  # between two questions, where the last page was not full
-FAILED_SECONDS = 5  # after a page that could not be had
-# Seconds between two times that each is done.
+FOLLOWING_SECONDS = 1  # between two requests, if the last page was not full
+FAILED_SECONDS = 5  # after a page that could not be read
+# The interval of each chore, in seconds.
 CHORES: dict[Callable[[], object], float] = {
     chores.refresh_collections: 5,
-    chores.forget_prepared: 60,
+    chores.delete_prepared: 60,
     chores.store_network: 600,
-    chores.forget_events: 3600,
+    chores.delete_events: 3600,
 }
-CHORES_SECONDS = 5  # between two looks which of them is to be done
-ENDING_SECONDS = 0.5  # for what is in progress when the watcher ends
-# After the signal to end. It is less than run.py gives before it kills.
+CHORES_SECONDS = 5  # between two checks which chores are due
+ENDING_SECONDS = 0.5  # for jobs in progress when the watcher ends
+# After the signal to end. It must be less than the time after which deploy/supervise.py kills.
 ENDED_AFTER_SECONDS = 1
 UNREMARKABLE = {Done.SELLERS, Done.TOKENS, Done.UNCHANGED, Done.UNDECIDED, Done.NOT_CHECKED}
 
 
 class Watch:
-    """The jobs that run side by side while this watcher leads: none of them waits for another."""
+    """The jobs of the leading watcher. Each runs in a thread of its own, so that none waits for another."""
 
     def __init__(self, app: Flask, stop: threading.Event) -> None:
         from marketplace.watcher.webhooks.deliveries import Deliveries  # not in the web process
@@ -70,18 +70,18 @@ class Watch:
             thread.start()
 
     def follow(self) -> float:
-        """Read a page; returns for how many seconds to pause then. Raises what makes it fail."""
+        """Read a page. Returns how many seconds to pause. Raises the ledger's and the database's errors."""
         try:
             with explained():
                 return 0 if self._follower.step() else FOLLOWING_SECONDS
         except (MarketplaceError, OSError):
-            # A watcher is at work, though the ledger may be silent.
+            # The watcher is running, even if the ledger does not answer.
             with suppress(MarketplaceError, OSError), explained(), write() as db:
                 following.mark_follow(db, "heartbeat_at", times.to_iso(times.now()))
             raise
 
     def _repeat(self, name: str, job: Callable[[], float]) -> None:
-        """Do a job again and again while this watcher leads. A failed one is tried again."""
+        """Repeat a job while this watcher leads. If it fails, log that and go on."""
         while not self._stop.is_set():
             seconds: float = 1
             if self.leads:
@@ -91,7 +91,7 @@ class Watch:
                 except (MarketplaceError, OSError) as error:
                     self._app.logger.warning("%s failed: %s", name, error)
                 except Exception:
-                    if not self._stop.is_set():  # its threads may be gone by then
+                    if not self._stop.is_set():  # then its threads may be closed already
                         self._app.logger.exception("%s failed", name)
             self._stop.wait(seconds)
 
@@ -103,7 +103,7 @@ class Watch:
         return 0
 
     def _do_chores(self) -> float:
-        """One that fails is done again at its time, and keeps none of the others from being done."""
+        """Do the chores that are due. One that fails is next done after its interval; the others go on."""
         for chore, seconds in CHORES.items():
             if time.monotonic() >= self._done_at[chore] + seconds:
                 self._done_at[chore] = time.monotonic()
@@ -111,7 +111,7 @@ class Watch:
         return CHORES_SECONDS
 
     def close(self) -> None:
-        """End the jobs, and only then what they use."""
+        """Stop the jobs, then close what they use."""
         self._stop.set()
         until = time.monotonic() + ENDING_SECONDS
         for thread in self._threads:
@@ -121,9 +121,9 @@ class Watch:
 
 
 def watch(stop: threading.Event) -> None:
-    """Follow the ledger, and do all else that the watcher does, until told to stop.
+    """Follow the ledger, and run the watcher's other jobs, until ``stop`` is set.
 
-    One watcher works at a time, on whatever machine; another one waits for its turn.
+    Only one watcher works at a time, across all machines; others wait for it to end.
     """
     failure = None
     app = application()
@@ -135,7 +135,7 @@ def watch(stop: threading.Event) -> None:
             try:
                 is_leading = leadership.take()
                 if is_leading != work.leads:
-                    _say_so(is_leading)
+                    _announce(is_leading)
                 work.leads = is_leading
                 if is_leading:
                     pause = work.follow()
@@ -149,20 +149,20 @@ def watch(stop: threading.Event) -> None:
             stop.wait(pause)
 
 
-def _say_so(is_leading: bool) -> None:
-    described = "Another watcher is at work: waiting for it to end"
+def _announce(is_leading: bool) -> None:
+    status = "Another watcher is at work: waiting for it to end"
     if is_leading:
-        described = f"Following {current_app.config['NETWORK']}"
-    echo_log(described)
-    notify("READY=1", f"STATUS={described}")
+        status = f"Following {current_app.config['NETWORK']}"
+    echo_log(status)
+    notify("READY=1", f"STATUS={status}")
 
 
 @click.command("sync", cls=Command)
 def sync_command() -> None:
     """Reconcile everything with the ledger, once: for cron.
 
-    Lists what the ledger shows as listed, reported or not, takes what was sold or withdrawn off the order
-    book, and completes NFTs whose metadata or image was missing.
+    Lists NFTs that are for sale on the ledger, reported or not. Takes those that were sold or withdrawn off
+    the order book. Adds missing metadata and images.
     """
     counts = sync()
     with closing(make_enricher(application())) as enricher:
@@ -174,14 +174,14 @@ def sync_command() -> None:
 
 @click.command("watch", cls=Command)
 def watch_command() -> None:
-    """Follow the ledger, and complete, refresh and settle what is due, until SIGTERM.
+    """Follow the ledger, add metadata and images, and deliver events, until SIGTERM.
 
-    One watcher works at a time, on whatever machine; others wait for their turn.
+    Only one watcher works at a time, across all machines; others wait for it to end.
     """
     stop = threading.Event()
 
     def end(*_: object) -> None:
-        # In another thread: this one may be in stop.wait(), and hold the lock that stop.set() needs.
+        # In another thread: this one may hold the lock of stop.wait(), which stop.set() needs.
         threading.Thread(target=_end, args=(stop,), daemon=True).start()
         notify("STOPPING=1")
 
@@ -192,7 +192,7 @@ def watch_command() -> None:
 
 
 def _end(stop: threading.Event) -> None:
-    """Stop the watcher, and do not wait for hosts that are silent: what was in progress is done again."""
+    """Stop the watcher without waiting for silent hosts: work in progress is repeated at the next start."""
     stop.set()
     time.sleep(ENDED_AFTER_SECONDS)
     os._exit(0)

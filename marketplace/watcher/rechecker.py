@@ -1,4 +1,4 @@
-"""Works off the recheck queue: many checks at once, and none holds up another for long."""
+"""Works through the recheck queue: many checks at once, so that none delays the others for long."""
 
 from collections import Counter
 from contextlib import closing
@@ -16,16 +16,16 @@ from marketplace.store.rows import RecheckRow
 from marketplace.watcher.check import Checked, check, is_enough
 from marketplace.watcher.work import Done, Tasks
 
-# Checks at once. Lists are long, and keep no NFT waiting.
+# Checks at once, by kind: lists take long, and must not delay NFTs.
 AT_ONCE = {"nft": 8, "account": 4, "token": 4}
-PAUSE_SECONDS = 0.25  # between two queries for what is due, where nothing changes
+PAUSE_SECONDS = 0.25  # between two queries for due rechecks, if nothing changes
 LONGEST_PAUSE = 3600 * times.SECOND
 
 Key = tuple[str, str, int]
 
 
 class Rechecker:
-    """Checks that are in progress, each in a thread. No entry of the queue is checked twice at once."""
+    """Runs checks, each in a thread. An entry of the queue is in one check at a time."""
 
     def __init__(self, app: Flask) -> None:
         self._app = app
@@ -33,7 +33,7 @@ class Rechecker:
         self.changed = self._checks.changed
 
     def step(self, now: int | None = None) -> Counter[Done]:
-        """Count what has ended, and begin what is due and has room. Raises what the checks raised."""
+        """Count the checks that have ended, and begin due ones in the free places. Raises their errors."""
         counts = Counter(self._checks.take_ended())
         moment = times.to_iso(now or times.now())
         for kind, places in AT_ONCE.items():
@@ -48,7 +48,7 @@ class Rechecker:
         self._checks.wait(PAUSE_SECONDS)
 
     def drain(self, now: int | None = None) -> Counter[Done]:
-        """Check all that is due at a moment, and wait for it."""
+        """Check all that is due at a moment, and wait until it is done."""
         with self._app.app_context(), explained():
             counts = self.step(now)
             while self._checks:
@@ -78,7 +78,7 @@ def drain_queue() -> Counter[Done]:
 
 
 def _store(row: RecheckRow, checked: Checked, now: int) -> None:
-    """Write what follows from a check, in one transaction."""
+    """Write the results of a check in one transaction: new rechecks, and when this one is due again."""
     with write() as db:
         for recheck in checked.differing:
             enqueue(db, recheck, now)
@@ -89,7 +89,7 @@ def _store(row: RecheckRow, checked: Checked, now: int) -> None:
 
 
 def _next(row: RecheckRow, checked: Checked, now: int) -> int:
-    """Ever later. A list is read once more, when the last replica must show it."""
+    """When to check again: after growing pauses. A list is read again when every replica must show it."""
     if checked.done.is_final and row["kind"] != "nft" and row["stale_ok_at"]:
         return max(now + times.SECOND, times.to_nanoseconds(row["stale_ok_at"]))
     return now + min(times.SECOND << min(row["attempts"], 20), LONGEST_PAUSE)

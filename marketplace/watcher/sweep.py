@@ -1,6 +1,6 @@
-"""Compares everything with the ledger, for what no transaction shows: at once, or slowly through a day.
+"""Compares everything with the ledger, to find changes that following missed: at once, or over a day.
 
-A sweep queues each seller and each token to be rechecked, and is over when none of them is left.
+A sweep queues a recheck of each seller and each token. It has ended when none of them is left.
 """
 
 import random
@@ -11,27 +11,27 @@ from marketplace.market import freshness
 from marketplace.market.recheck_queue import Recheck, enqueue
 from marketplace.store import following, nft_collections, prepared_transactions, properties
 from marketplace.store.database import read, write
-from marketplace.watcher.chores import forget_prepared, refresh_collections
+from marketplace.watcher.chores import delete_prepared, refresh_collections
 from marketplace.watcher.rechecker import drain_queue
 from marketplace.watcher.work import Done
 
-SLOWLY = 20 * times.HOUR  # a daily sweep takes so long
+SLOWLY = 20 * times.HOUR  # the duration of a daily sweep
 PAUSE_SECONDS = 2
 QUEUED_AT_ONCE = 1000  # in one write
 
 
 def sync() -> Counter[Done]:
-    """Reconcile everything with the ledger, once. Returns how often what was done."""
+    """Reconcile everything with the ledger, once. Returns counts of the results."""
     began_at = begin_sweep(0)
     counts = drain_queue()
     end_sweep(began_at)
-    forget_prepared()
+    delete_prepared()
     del counts[Done.TOKENS]
     return counts + refresh_collections()
 
 
 def sweep_step() -> float:
-    """Begin a sweep if one is due, or end it; returns for how many seconds to pause then."""
+    """Begin a sweep if one is due, or end it if it is done. Returns how many seconds to pause."""
     state, last_sweep = following.get_follow(read()), freshness.find_last_sweep()
     if state and state["sweep_began_at"]:
         end_sweep(state["sweep_began_at"])
@@ -41,11 +41,11 @@ def sweep_step() -> float:
 
 
 def begin_sweep(duration: int) -> str:
-    """Queue each seller and each token, within so many nanoseconds. Returns when that was."""
+    """Queue each seller and each token, at random times within so many nanoseconds. Returns the start."""
     db, now = read(), times.now()
     accounts = prepared_transactions.list_sellers(db)
     tokens = nft_collections.list_collections(db)
-    # No transaction changed them.
+    # No transaction is known to have changed them: so changed_at is 0.
     rechecks = [Recheck("account", id, 0, 0, now, is_swept=True) for id in accounts]
     rechecks += [Recheck("token", id, 0, 0, now, is_swept=True) for id in tokens]
     for start in range(0, len(rechecks), QUEUED_AT_ONCE):
@@ -58,7 +58,7 @@ def begin_sweep(duration: int) -> str:
 
 
 def end_sweep(began_at: str) -> None:
-    """Note that everything was compared, if it was."""
+    """Note the end of a sweep, if none of its rechecks is left."""
     if following.get_recheck_swept(read()) is None:
         with write() as db:
             properties.mark_job_finished(db, "sync", began_at)

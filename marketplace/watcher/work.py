@@ -17,7 +17,7 @@ class Tasks(Generic[Key, Result]):
     def __init__(self, places: int, name: str) -> None:
         self._threads = ThreadPoolExecutor(places, name)
         self._tasks: dict[Key, Future[Result]] = {}
-        self.changed = threading.Event()  # there may be something to begin, or to take
+        self.changed = threading.Event()  # a task has ended, or there may be a new one
 
     def __len__(self) -> int:
         return len(self._tasks)
@@ -30,9 +30,9 @@ class Tasks(Generic[Key, Result]):
         self._tasks[key].add_done_callback(lambda _: self.changed.set())
 
     def take_ended(self) -> Iterator[Result]:
-        """The results of those that have ended. Raises what they raised.
+        """Yield the results of the tasks that have ended. Raises the tasks' own errors.
 
-        A result with which the caller fails comes again.
+        If the caller fails with a result, the next call yields it again.
         """
         for key, task in [*self._tasks.items()]:
             if task.done():
@@ -42,7 +42,7 @@ class Tasks(Generic[Key, Result]):
                 task.result()
 
     def wait(self, seconds: float) -> None:
-        """Wait until something has changed, for so long at most."""
+        """Wait until something has changed, for at most so many seconds."""
         self.changed.wait(seconds)
         self.changed.clear()
 
@@ -68,7 +68,7 @@ class Done(enum.Enum):
 
     @property
     def is_final(self) -> bool:
-        """Whether it need not be checked again."""
+        """Whether no further check is needed."""
         return self not in (Done.UNDECIDED, Done.NOT_CHECKED)
 
 
@@ -78,5 +78,5 @@ def is_complete(counts: Counter[Done]) -> bool:
 
 
 def summary(counts: Counter[Done]) -> str:
-    """A line that counts the results."""
+    """The counts as one line, such as ``tokens checked: 3, NFTs listed: 1``."""
     return ", ".join(f"{done.value}: {counts[done]}" for done in Done if counts[done])

@@ -290,7 +290,7 @@ def test_the_cursor_of_a_list_is_read_before_the_list(app, client, path):
 
 def forget(app):
     with app.app_context():
-        chores.forget_events()
+        chores.delete_events()
 
 
 def days_ago(days):
@@ -298,7 +298,7 @@ def days_ago(days):
 
 
 def test_the_watcher_forgets_old_events(app, client, tell, epoch, monkeypatch):
-    monkeypatch.setattr(chores, "FORGOTTEN_AT_ONCE", 2)
+    monkeypatch.setattr(chores, "DELETED_AT_ONCE", 2)
     tell(*[{"seen_at": days_ago(days)} for days in (500, 450, 401, 400.01, 399.99, 3)])
     forget(app)
     assert ids(get(client)) == [5, 6]

@@ -110,7 +110,7 @@ def test_a_clock_that_is_hours_ahead_forgets_no_fee(market):
     then = times.to_iso(times.now() - ahead * times.SECOND)
     write_sql(market.app, "UPDATE follow SET fresh_at = :then", then=then)
     with market.app.app_context():
-        chores.forget_prepared()
+        chores.delete_prepared()
     assert [row["fee_tinybars"] for row in market.rows()] == [charged]
 
 

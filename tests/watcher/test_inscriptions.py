@@ -51,7 +51,7 @@ def test_what_others_wrote_to_the_topic_is_passed_over():
     ("change", "reason"),
     [
         (lambda memo, messages: ("nonsense", messages), "not an inscription"),
-        (lambda memo, messages: ("0" * 64 + memo[64:], messages), "hash is another"),
+        (lambda memo, messages: ("0" * 64 + memo[64:], messages), "does not have the hash"),
         (lambda memo, messages: (memo.replace("zstd", "brotli"), messages), "damaged"),
         (lambda memo, messages: (memo, messages[:-1]), "damaged|not complete|hash"),
         (lambda memo, messages: (memo, []), "damaged|hash"),

@@ -217,7 +217,7 @@ FETCHED = Found(Outcome.COMPLETE, None, None, "http://old")
 @pytest.mark.parametrize("message", [b"x" * 3_000_000, b"{}", b"[1]\n", b'["made"]', b"\xff"])
 def test_a_decoder_is_not_believed_what_it_may_not_say(message):
     found = received(write_message(FETCHED), message)
-    assert found[:2] == (Outcome.UNUSABLE, "it breaks what decodes images")
+    assert found[:2] == (Outcome.UNUSABLE, "it breaks the image decoder")
     assert found.original_url == "http://old"
 
 

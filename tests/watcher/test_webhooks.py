@@ -369,7 +369,7 @@ def test_events_that_were_deleted_are_told_of(app, receiver, happen, deliver, ca
     deliver()
     deliver()
     assert receiver.serial_numbers == [3, 4]
-    assert f"Webhook {receiver.id} goes on after event 2 in place of 0" in caplog.text
+    assert f"Webhook {receiver.id} goes on after event 2 instead of 0" in caplog.text
 
 
 def test_a_database_that_lost_events_goes_on_from_its_newest(app, receiver, send, deliver, caplog):
@@ -378,7 +378,7 @@ def test_a_database_that_lost_events_goes_on_from_its_newest(app, receiver, send
     deliver()
     send(12)
     assert receiver.serial_numbers == [1, 2, 3, 12]
-    assert f"Webhook {receiver.id} goes on after event 1 in place of 3" in caplog.text
+    assert f"Webhook {receiver.id} goes on after event 1 instead of 3" in caplog.text
 
 
 @pytest.mark.parametrize("content", [None, "", "0" * 64])
@@ -391,7 +391,7 @@ def test_without_its_key_nothing_is_sent(app, receiver, send, deliver, tmp_path,
         path.write_text(content)
     send(7)
     assert receiver.received == []
-    assert f"Webhook {receiver.id} gets nothing" in caplog.text
+    assert f"Webhook {receiver.id} is stopped" in caplog.text
     assert f"stopped: {path}" in listed(tmp_path)
     assert run_flask(tmp_path, "webhook", "test", receiver.id).exit_code == 1
     path.unlink(missing_ok=True)
@@ -432,14 +432,14 @@ def test_a_copy_of_the_database_holds_no_secret(app, receiver, tmp_path):
 
 def test_a_test_is_signed_and_tells_what_became_of_it(app, receiver, tmp_path):
     taken = run_flask(tmp_path, "webhook", "test", receiver.id)
-    assert taken.output == f"{receiver.url}/hooks took the message\n"
+    assert taken.output == f"{receiver.url}/hooks accepted the message\n"
     [(message_id, message)] = receiver.received
     assert message_id.startswith("test-")
     assert (message["type"], message["data"]) == ("webhook.test", {})
     receiver.statuses = ["404 Not Found"]
     refused = run_flask(tmp_path, "webhook", "test", receiver.id)
     assert refused.exit_code == 1
-    assert "did not take the message: it answered 404" in refused.output
+    assert "did not accept the message: it answered 404" in refused.output
 
 
 @pytest.mark.parametrize("words", ["test", "resume", "remove"])

@@ -1,6 +1,6 @@
-"""Takes from a process what decoding an image does not need: files, network, privileges, most system calls.
+"""Confines a process that decodes an image: no files, network or privileges, and few system calls.
 
-docs/metadata.md says where what holds.
+docs/metadata.md says which of these hold on which system.
 """
 
 import ctypes
@@ -13,11 +13,11 @@ import struct
 PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS = 1, 38
 SET_MODE_FILTER, ALL_THREADS = 1, 1  # of linux/seccomp.h
 NOBODY = 65534
-# System calls that stay, by machine: reading, writing, memory, locks, signals, clocks, and the end. The
-# rest fails with EPERM. Numbers: the kernel's unistd_64.h and asm-generic/unistd.h.
+# The system calls that are allowed, by machine: reading, writing, memory, locks, signals, clocks, and exit.
+# All others fail with EPERM. Numbers: the kernel's unistd_64.h and asm-generic/unistd.h.
 X86_64 = "0 1 3 5 8 9 10 11 12 13 14 15 24 25 28 39 60 96 99 131 202 204 228 230 231 318"
 AARCH64 = "57 62 63 64 80 93 94 98 113 115 123 124 132 134 135 139 169 172 179 214 215 216 222 226 233 278"
-# The machine's number, that of the system call seccomp, and those that stay.
+# The machine's number, the number of the system call seccomp, and the allowed numbers.
 ALLOWED = {"x86_64": (0xC000003E, 317, X86_64), "aarch64": (0xC00000B7, 277, AARCH64)}
 # Of linux/filter.h and linux/seccomp.h
 LOAD, JUMP_IF_EQUAL, RETURN = 0x20, 0x15, 0x06
@@ -31,7 +31,7 @@ def is_filtered() -> bool:
 
 
 def end_with_parent() -> None:
-    """Be killed when the process ends that began this one; gain no privileges; be the first out of memory."""
+    """Have this process killed when its parent ends, or first if memory is short. It gains no privileges."""
     _call("prctl", PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     _call("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -40,10 +40,10 @@ def end_with_parent() -> None:
 
 
 def confine(descriptor: int) -> None:
-    """Use nothing but this descriptor from now on: open nothing, begin nothing, connect to nobody.
+    """Leave this process only one descriptor: it can open no file, start no process, and connect to no host.
 
-    Later imports fail. Without a free descriptor there is no socket and no file, which holds
-    on every kernel. Root could take that back, and becomes nobody.
+    Later imports fail. Without a free descriptor there is no new socket or file, on any kernel. Root could
+    raise that limit again, so root becomes nobody.
     """
     most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     os.closerange(0, descriptor)

@@ -1,6 +1,6 @@
-"""One NFT's metadata and image: fetched from strangers' hosts, decoded, and returned as small results.
+"""Fetches one NFT's metadata and image from strangers' hosts, and makes the image small.
 
-run() does so in a process of its own, and answers with messages: what was found, and then the image.
+run() does so in a process of its own. It sends one message after fetching, and one after decoding.
 """
 
 import os
@@ -22,18 +22,18 @@ from marketplace.watcher.strangers.resolver import Resolver
 from marketplace.watcher.strangers.uri import Gateways
 
 MAX_DESCRIPTORS = 64
-MAX_MORE_BYTES = 200_000_000  # beyond what the process has when it begins
+MAX_MORE_BYTES = 200_000_000  # in addition to the memory that the process has at the start
 
 
 def make_resolver(settings: Mapping[str, Any], make_adapters: MakeAdapters) -> Resolver:
-    """``make_adapters`` makes what carries the requests to some address prefixes."""
+    """Make the resolver. ``make_adapters`` makes the adapters of http_client.Session."""
     adapters = make_adapters()
     gateways = Gateways(settings["IPFS_GATEWAYS"], settings["ARWEAVE_GATEWAYS"])
     return Resolver(Fetcher(adapters), ledger.from_config(settings, adapters), gateways)
 
 
 def fetch(resolver: Resolver, pointer: str, seconds: float) -> tuple[Found, bytes]:
-    """Fetch the metadata of an NFT by its pointer, and its image as it is."""
+    """Fetch the metadata of an NFT by its pointer, and the bytes of its image."""
     deadline = Deadline(seconds)
     description = url = None
     try:
@@ -50,7 +50,7 @@ def fetch(resolver: Resolver, pointer: str, seconds: float) -> tuple[Found, byte
 
 
 def decode(found: Found, content: bytes) -> Found:
-    """Add the image, made small; or the reason why there is none."""
+    """Add the image, made small, or the reason why there is none."""
     try:
         return found._replace(image=optimise(content))
     except ImageUnusable as error:
@@ -64,10 +64,10 @@ def run(
     settings: Mapping[str, Any],
     make_adapters: MakeAdapters,
 ) -> None:
-    """Read one NFT's metadata and image in a process of its own, and end it."""
+    """Read one NFT's metadata and image, then end this process, which must be its own."""
     confine.end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.nice(5)  # readers go first
+    os.nice(5)  # the service's readers have priority
     most = _count_data_bytes() + MAX_MORE_BYTES
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     resource.setrlimit(resource.RLIMIT_NOFILE, (MAX_DESCRIPTORS, MAX_DESCRIPTORS))
@@ -79,7 +79,7 @@ def run(
         signal.setitimer(signal.ITIMER_PROF, limits.decoding)
         confine.confine(answers.fileno())
         answers.send_bytes(write_message(decode(found, content)))
-    os._exit(0)  # without waiting for gateways that are silent
+    os._exit(0)  # do not wait for silent gateways
 
 
 def _count_data_bytes() -> int:

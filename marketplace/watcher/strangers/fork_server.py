@@ -1,10 +1,10 @@
-"""Forks a process for each NFT that is to be read. The watcher begins it without an environment of its own.
+"""Forks a process for each NFT whose metadata is to be read. The watcher starts it without our environment.
 
     python -m marketplace.watcher.strangers.fork_server SECONDS [MODULE...]
 
-Its standard input is a Unix socket. A message on it brings two descriptors: of a connection, over which the
-process gets its work and answers, and of a pipe, over which the watcher learns how it ended. The modules are
-imported once, for all processes. The server ends when no message came for so many seconds.
+Its standard input is a Unix socket. Each message on it carries two descriptors: a connection, over which the
+process receives its task and answers, and a pipe, over which the watcher receives the exit code. The modules
+are imported once, for all processes. The server ends when no message has come for so many seconds.
 """
 
 import importlib
@@ -19,14 +19,14 @@ from multiprocessing.connection import Connection
 
 
 def serve(messages: socket.socket, idle_seconds: float) -> None:
-    """Fork a keeper for each message, until the watcher has ended or asks for nothing more."""
+    """Fork a keeper for each message, until the watcher ends, or sends no message for too long."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for keepers
     messages.settimeout(idle_seconds)
     while True:
         try:
             message, descriptors, *_ = socket.recv_fds(messages, 1, 2)
         except TimeoutError:
-            # The next message fails, and has another server begun; one that came just now is read.
+            # The watcher's next message fails, so it starts another server. One that has just come is read.
             messages.shutdown(socket.SHUT_RD)
             continue
         if not message:
@@ -40,7 +40,7 @@ def serve(messages: socket.socket, idle_seconds: float) -> None:
 
 
 def keep(answers: Connection, ended: Connection) -> None:
-    """Fork the process, and send its exit code. Kill it when its time is up, or the watcher has given up."""
+    """Fork the process, and send its exit code. Kill it when its time is up, or the watcher gives it up."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     try:
         run, seconds, arguments = answers.recv()
@@ -53,7 +53,7 @@ def keep(answers: Connection, ended: Connection) -> None:
         os._exit(0)
     poll = select.poll()
     poll.register(os.pidfd_open(pid), select.POLLIN)
-    poll.register(answers, 0)  # whether the watcher has closed it
+    poll.register(answers, 0)  # reports that the watcher has closed it
     poll.poll(seconds * 1000)
     os.kill(pid, signal.SIGKILL)
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])

@@ -1,4 +1,4 @@
-"""The one way to strangers' hosts: public addresses only, resolved once and pinned, on ports 80 and 443.
+"""The only way to strangers' hosts: public addresses, resolved once and pinned, on ports 80 and 443.
 
 Addresses that the operator chose (the gateways) may be private, and may be behind a proxy.
 """
@@ -26,14 +26,14 @@ class Address(NamedTuple):
     is_ours: bool
 
 
-# Forms of IPv6 that hold an IPv4 address, which a router may translate back: RFC 4291 and RFC 2765.
+# IPv6 networks that embed IPv4 addresses, to which a router may translate them: RFC 4291 and RFC 2765.
 HOLD_IPV4 = (ip_network("::/96"), ip_network("::ffff:0:0:0/96"))
 
 
 def is_public(host: str) -> bool:
-    """Whether an IP address is one of the internet's, and of one host."""
+    """Tell whether an IP address is public, and belongs to a single host."""
     ip = ip_address(host.strip("[]"))
-    is_site_local = ip.version == 6 and ip.is_site_local  # fec0::/10, which is_global does not know
+    is_site_local = ip.version == 6 and ip.is_site_local  # fec0::/10: is_global is True for it
     return ip.is_global and not (
         ip.is_multicast or is_site_local or any(ip in net for net in HOLD_IPV4)
     )
@@ -50,10 +50,10 @@ class GuardedAdapter(IPFilterAdapter):
 
 
 class Fetcher:
-    """Fetches from the operator's addresses as they are, and from strangers' addresses guardedly."""
+    """Fetches from the operator's addresses directly, and from strangers' addresses with the guard."""
 
     def __init__(self, adapters: Mapping[str, BaseAdapter]) -> None:
-        """Adapters carry our own requests to some address prefixes; the network carries the others."""
+        """``adapters``: of http_client.Session, for the operator's addresses."""
         network = HTTPAdapter()
         self._ours = Session({"http://": network, "https://": network, **adapters})
         self._strangers = Session(
@@ -65,9 +65,9 @@ class Fetcher:
         self._strangers.trust_env = False  # no proxies, no .netrc
 
     def get(self, address: Address, *, max_bytes: int, deadline: Deadline) -> Fetched:
-        """Fetch what is at an address, following a few redirects. Raises FetchError with the reason.
+        """Fetch an address, and follow a few redirects. Raises FetchError with the reason.
 
-        A stranger chooses where a redirect leads.
+        The target of a redirect counts as a stranger's address.
         """
         for _ in range(MAX_REDIRECTS + 1):
             answer = fetch(self._find_session(address), address.url, max_bytes, deadline)
@@ -79,9 +79,9 @@ class Fetcher:
     def post(
         self, address: Address, body: bytes, headers: Mapping[str, str], seconds: float
     ) -> int:
-        """Post something, follow no redirect, and return the answer's status. The rest is not read.
+        """Post a body, and return the answer's status. Follows no redirect, and reads no body.
 
-        Raises FetchError, OSError or ValueError. A server that sends its headers byte by byte outlasts the
+        Raises FetchError, OSError or ValueError. A server that sends its headers byte by byte can exceed the
         seconds.
         """
         session, url = self._find_session(address), address.url
@@ -91,7 +91,7 @@ class Fetcher:
             return response.status_code
 
     def _find_session(self, address: Address) -> Session:
-        """Raises FetchError."""
+        """The session for an address. Raises FetchError."""
         if not address.is_ours:
             _require_web_port(address.url)
         return self._ours if address.is_ours else self._strangers
@@ -101,11 +101,11 @@ def _follow(address: Address, location: str) -> Address:
     try:
         return Address(urljoin(address.url, location), is_ours=False)
     except ValueError:
-        raise Unfetchable("it redirects to what is no address") from None
+        raise Unfetchable("it redirects to an invalid address") from None
 
 
 def _require_web_port(url: str) -> None:
-    """Raises FetchError."""
+    """Raise FetchError unless the URL is http or https, on port 80 or 443."""
     try:
         parts = urlsplit(url)
         is_web = parts.scheme in ("http", "https") and parts.port in (None, 80, 443)

@@ -1,6 +1,6 @@
-"""A stranger's image in, an optimised one out: WebP, its longest side 640 pixels at most.
+"""Turns a stranger's image into a small WebP, whose longest side has at most 640 pixels.
 
-A stranger's bytes may keep a decoder busy, or break it: enrich.py runs it in a process of its own.
+A stranger's bytes may keep a decoder busy, or crash it: enrich.py runs it in a process of its own.
 """
 
 import copy
@@ -23,23 +23,23 @@ from PIL import (
 from marketplace.watcher.found import MAX_KEPT_BYTES, Optimised
 
 MAX_IMAGE_BYTES = 20 * 1024 * 1024
-# 5,000 x 5,000 pixels of 4 bytes. The process has twice as much, and holds the image's bytes, too.
+# 5,000 x 5,000 pixels of 4 bytes. The process may use twice as much, which includes the file's bytes.
 MAX_DECODED_BYTES = 100_000_000
-# By its header, before anything is held; Pillow refuses what has twice as many.
+# By the image's header, before it is decoded. Pillow refuses images with more than twice as many pixels.
 MAX_PIXELS = 90_000_000  # a JPEG is decoded at a fraction of its size
-MAX_WEBP_PIXELS = 3_900_000  # a WebP takes 16 bytes of each: two canvases, a frame, and an image
-STRIP_PIXELS = 500_000  # converted at once: each copy of so many is small beside the image
+MAX_WEBP_PIXELS = 3_900_000  # a WebP takes 16 bytes for each: two canvases, a frame, and an image
+STRIP_PIXELS = 500_000  # converted at once: a copy of them is small, compared with the image
 MAX_FRAMES = 150
 MAX_ANIMATED_PIXELS = 60_000_000  # of all frames: some seconds of work
-MAX_SMALL_PIXELS = 20_000_000  # of all frames that are made of them
+MAX_SMALL_PIXELS = 20_000_000  # of all frames after they are made small
 LONGEST_SIDE = 640
 QUALITY = 80
 # The formats that Pillow may try. SVG, which it can't read, is never served from our origin.
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")
-# Pillow would import them when an image asks for them, which the confined process can't.
+# Imported now: Pillow imports them when an image needs them, and then the confined process can't.
 IMPORTED = (copy, GifImagePlugin, ImageCms, MpoImagePlugin, TiffImagePlugin, WebPImagePlugin)
 ANIMATED_FORMATS = ("GIF", "WEBP", "PNG")
-WIDE_MODES = ("I", "F")  # of grey: Pillow's convert() would cut them, and leave them white
+WIDE_MODES = ("I", "F")  # greys of more than 8 bits, which Pillow's convert() would clip to white
 ORIENTATION = 0x0112  # in EXIF
 
 
@@ -47,11 +47,11 @@ Image.preinit()
 
 
 class ImageUnusable(ValueError):
-    """Why an image can't be shown."""
+    """An image can't be shown. The message is the reason."""
 
 
 def optimise(content: bytes) -> Optimised:
-    """Make a small WebP of an image; of a long animation, of its first frame. Raises ImageUnusable."""
+    """Make a small WebP of an image, or of a long animation's first frame. Raises ImageUnusable."""
     is_webp = content.startswith(b"RIFF")
     Image.MAX_IMAGE_PIXELS = MAX_WEBP_PIXELS if is_webp else MAX_PIXELS
     try:
@@ -73,12 +73,12 @@ def _optimise(original: Image.Image) -> Optimised:
         raise ImageUnusable("its shades of grey have more than 8 bits")
     # A JPEG is decoded at a fraction of its size.
     original.draft("RGB", (LONGEST_SIDE, LONGEST_SIDE))
-    # Pillow keeps three channels in four.
+    # Pillow stores three channels in four bytes.
     pixel_bytes = 1 if original.mode in ("1", "L", "P") else 4
     if original.width * original.height * pixel_bytes > MAX_DECODED_BYTES:
         raise MemoryError
     if _is_short_animation(original):
-        # Its frames are held several times over, to be laid over one another.
+        # Several copies of its frames are in memory at once, to be combined.
         with suppress(MemoryError):
             animation = _animate(original)
             if len(animation) <= MAX_KEPT_BYTES:
@@ -101,7 +101,7 @@ def _is_short_animation(original: Image.Image) -> bool:
 
 
 def _animate(original: Image.Image) -> bytes:
-    """Make a small animation. One of many frames is made smaller, as all of them are held."""
+    """Make a small animation. The more frames it has, the smaller it gets: all are in memory at once."""
     frames, durations = [], []
     longest = min(LONGEST_SIDE, isqrt(MAX_SMALL_PIXELS // _count_frames(original)))
     for frame in ImageSequence.Iterator(original):
@@ -116,7 +116,7 @@ def _animate(original: Image.Image) -> bytes:
 def _shrink(image: Image.Image, longest: int) -> Image.Image:
     """Make an image small as resize(..., reducing_gap=2.0) does, but strip by strip.
 
-    It and its copies in other modes would be held side by side otherwise.
+    Otherwise the whole image and its copies in other modes would be in memory at once.
     """
     image.load()
     (width, height), small = image.size, _fit(image.size, longest)

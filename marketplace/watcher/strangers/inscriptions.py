@@ -1,4 +1,4 @@
-"""Files in the messages of a topic: HCS-1. Joined, decompressed within a size, checked by hash."""
+"""Reads HCS-1 files from the messages of a topic: joins, decompresses and checks them."""
 
 import base64
 import hashlib
@@ -15,7 +15,7 @@ MEMO = re.compile(r"([0-9a-f]{64}):(zstd|brotli):base64")
 
 
 def join(memo: str, messages: Iterable[bytes], max_bytes: int) -> bytes:
-    """The file of a topic, from the topic's memo and its messages. Raises FetchError with the reason."""
+    """Make the file of a topic from the topic's memo and its messages. Raises FetchError with the reason."""
     match = MEMO.fullmatch(memo)
     if not match:
         raise Unfetchable("its topic is not an inscription")
@@ -25,12 +25,12 @@ def join(memo: str, messages: Iterable[bytes], max_bytes: int) -> bytes:
     except (zstandard.ZstdError, brotli.error) as error:
         raise Unfetchable("the inscription is damaged") from error
     if hashlib.sha256(content).hexdigest() != match[1]:
-        raise Unfetchable("the inscription's hash is another")
+        raise Unfetchable("the inscription does not have the hash that its topic names")
     return content
 
 
 def _join_chunks(messages: Iterable[bytes], max_bytes: int) -> bytes:
-    """Join the chunks, each JSON {"o": order, "c": text}, to a data URI, and take its content."""
+    """Join the chunks, each JSON {"o": order, "c": text}, to a data URI, and return its content."""
     chunks: dict[int, str] = {}
     size = 0
     for message in messages:

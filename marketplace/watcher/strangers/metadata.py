@@ -1,4 +1,4 @@
-"""From a metadata document to a record's fields. Odd values are left out. HIP-412."""
+"""Converts a metadata document (HIP-412) to the fields of an NFT. Odd values are left out."""
 
 import json
 import re
@@ -14,7 +14,7 @@ MAX_ADDRESS = 2000
 
 
 def describe(document: dict[str, Any]) -> Description:
-    """Take a record's fields out of a document, whatever the case of its keys."""
+    """Read an NFT's fields from a document. Its keys may be in upper or lower case."""
     fields = {key.lower(): value for key, value in document.items()}
     image = fields.get("image") or fields.get("picture")
     return Description(
@@ -26,7 +26,7 @@ def describe(document: dict[str, Any]) -> Description:
 
 
 def _attributes(fields: dict[str, Any]) -> object:
-    """The attributes; some minters put them among the properties."""
+    """The attributes, which some minters put into the properties."""
     if fields.get("attributes"):
         return fields["attributes"]
     properties = fields.get("properties")
@@ -36,7 +36,7 @@ def _attributes(fields: dict[str, Any]) -> object:
 
 
 def stringify_attributes(attributes: object) -> str | None:
-    """Compact JSON of [{"trait_type": str, "value": str}, ...], or None where there are none."""
+    """Compact JSON of [{"trait_type": str, "value": str}, ...], or None if there are none."""
     pairs = [
         {"trait_type": trait_type, "value": value}
         for name, content in _pairs(attributes)
@@ -58,7 +58,7 @@ def _pairs(attributes: object) -> Iterator[tuple[object, object]]:
 
 
 def _uri(value: object) -> str | None:
-    """An address, which is whole or none; one that holds the content itself may be long."""
+    """A URI, or None if it is too long. A data: URI may be long, since it holds the content itself."""
     if not isinstance(value, str):
         return None
     uri = clean_text(value, limit=len(value))

@@ -1,4 +1,4 @@
-"""Reads what a metadata pointer or an image's URI leads to, whichever way that is."""
+"""Reads the content of a metadata pointer or an image's URI, in any of its forms."""
 
 import json
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -14,11 +14,11 @@ from marketplace.watcher.strangers.metadata import describe
 from marketplace.watcher.strangers.uri import Gateways, Inline, Inscription, TopicMessage, Web
 
 MAX_DOCUMENT_BYTES = 1024 * 1024
-NEXT_GATEWAY_SECONDS = 1.5  # without an answer of one gateway, before the next one is asked, too
+NEXT_GATEWAY_SECONDS = 1.5  # without an answer, before the next gateway is asked, too
 
 
 class Resolver:
-    """Resolves URIs: of several gateways, the first that answers is taken."""
+    """Reads the content of URIs. If there are several gateways, the first answer counts."""
 
     def __init__(self, fetcher: Fetcher, mirror_node: MirrorNode, gateways: Gateways) -> None:
         self._fetcher = fetcher
@@ -26,9 +26,9 @@ class Resolver:
         self._gateways = gateways
 
     def describe(self, pointer: str, deadline: Deadline) -> Description:
-        """Read the document that a pointer is, or leads to. Raises FetchError with the reason."""
+        """Read the metadata that a pointer holds or leads to. Raises FetchError with the reason."""
         try:
-            is_document = pointer.startswith("{")  # as no address does
+            is_document = pointer.startswith("{")  # no address does
             content = pointer if is_document else self.fetch(pointer, MAX_DOCUMENT_BYTES, deadline)
             document = json.loads(content, parse_constant=lambda name: None)  # NaN is not JSON
         except (ValueError, RecursionError):
@@ -38,7 +38,7 @@ class Resolver:
         return describe(document)
 
     def fetch(self, uri: str, max_bytes: int, deadline: Deadline) -> bytes:
-        """Read what a URI leads to. Raises FetchError with the reason."""
+        """Read the content of a URI. Raises FetchError with the reason."""
         try:
             match self._gateways.locate(uri):
                 case Web(addresses):
@@ -54,7 +54,7 @@ class Resolver:
             raise FetchError(error.message) from error
 
     def browser_url(self, uri: str) -> str | None:
-        """The address a browser can open, or None where there is none."""
+        """The address that a browser can open, or None if there is none."""
         location = self._gateways.locate(uri)
         if isinstance(location, Web) and location.addresses:
             return location.addresses[0].url
@@ -63,7 +63,7 @@ class Resolver:
     def _fetch_first(
         self, addresses: tuple[Address, ...], max_bytes: int, deadline: Deadline
     ) -> bytes:
-        """Ask one address after the other; a silent one is not waited for before the next is asked."""
+        """Return the first content. If an address does not answer soon, the next one is asked, too."""
         pool = ThreadPoolExecutor(len(addresses), thread_name_prefix="fetch")
         unasked = list(addresses)
         pending: set[Future[bytes]] = set()

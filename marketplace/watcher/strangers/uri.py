@@ -1,6 +1,6 @@
-"""Resolves a metadata pointer or an image's URI: the forms that are met, and the way to each.
+"""Recognises the forms of metadata pointers and of images' URIs, and says where their content is.
 
-Nothing is fetched here. Forms and their order: the network's own explorer, and what minters really wrote.
+Nothing is fetched here. Source of the forms and their order: the network's explorer, and real NFTs.
 """
 
 import base64
@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote, unquote_to_bytes
 from marketplace.ids import ENTITY_ID, MAX_INT64
 from marketplace.watcher.strangers.guarded_fetch import Address
 
-# CIDv0, or CIDv1 in base32 of the codecs that files and folders have.
+# CIDv0, or CIDv1 in base32, with the codecs of files and folders.
 CID = "(?:Qm[1-9A-HJ-NP-Za-km-z]{44}|baf[a-z2-7]{8,120})"
 PATH = "((?:/[^?]*)?)(?:[?].*)?"
 IPFS_URI = re.compile(rf"(?:(?i:ipfs://)|/)?(?:ipfs/)*({CID})((?:/.*)?)", re.DOTALL)
@@ -25,13 +25,13 @@ DATA = re.compile(r"data:([^,;]*)((?:;[^,;]*)*),(.*)", re.DOTALL)
 
 
 class Web(NamedTuple):
-    """Something behind web addresses that are as good as each other: tried in order."""
+    """Content at web addresses, which are equivalent and tried in order."""
 
     addresses: tuple[Address, ...]
 
 
 class Inline(NamedTuple):
-    """Something that the URI itself holds."""
+    """Content that the URI itself holds."""
 
     content: bytes
 
@@ -43,7 +43,7 @@ class Inscription(NamedTuple):
 
 
 class TopicMessage(NamedTuple):
-    """A file in the one message of this consensus timestamp."""
+    """A file in a single message of a topic: the one with this consensus timestamp."""
 
     consensus_timestamp: str
 
@@ -52,15 +52,15 @@ Location = Web | Inline | Inscription | TopicMessage
 
 
 class Gateways(NamedTuple):
-    """The operator's own ways to IPFS and Arweave: URL prefixes, tried in order."""
+    """The operator's gateways to IPFS and Arweave: URL prefixes, tried in order."""
 
     ipfs: tuple[str, ...]
     arweave: tuple[str, ...]
 
     def locate(self, uri: str) -> Location | None:
-        """Resolve a URI; None for what is no URI.
+        """Find where the content of a URI is; None if it has no known form.
 
-        A gateway of the minter's choice (many are gone) is replaced by ours.
+        A gateway that the minter chose is replaced by ours: many are gone.
         """
         uri = uri.strip()
         for pattern, gateways in (
@@ -88,7 +88,7 @@ class Gateways(NamedTuple):
 def _encoded(path: str) -> str:
     """Percent-encode each segment: real file names hold spaces, number signs and brackets."""
     segments = unquote(path).split("/")
-    # A gateway may be private, and the way out of its /ipfs/ is not for strangers.
+    # A gateway may be private: strangers must not leave its /ipfs/.
     return "/".join(
         quote(part, safe="", errors="ignore") for part in segments if part not in (".", "..")
     )

@@ -15,9 +15,9 @@ from marketplace.store.rows import WebhookRow
 from marketplace.watcher.webhooks import signing
 
 URL = r"://[^\s/?#@\\]+([/?][^\s#\\]{0,1000})?"
-ALLOW_PRIVATE = "URL is one of your own network: of any host and port, and http or https."
+ALLOW_PRIVATE = "URL is in your own network: any host and port, and http or https."
 
-cli = Group("webhook", help="Deliver events to other services: docs/webhooks.md.")
+cli = Group("webhook", help="Deliver events to other services (docs/webhooks.md).")
 
 
 @cli.command("add")
@@ -25,7 +25,7 @@ cli = Group("webhook", help="Deliver events to other services: docs/webhooks.md.
 @click.option("--kind", "kinds", multiple=True, type=click.Choice([*EventKind]), help="Only these.")
 @click.option("--allow-private", is_flag=True, help=ALLOW_PRIVATE)
 def add_command(url: str, kinds: tuple[str, ...], allow_private: bool) -> None:
-    """Deliver to URL what happens from now on, and print the secret that signs it, this once."""
+    """Deliver new events to URL. Print the secret that signs them, only this once."""
     scheme = "https?" if allow_private else "https"
     if not url.isprintable() or not re.fullmatch(scheme + URL, url):
         raise click.ClickException(
@@ -47,7 +47,7 @@ def add_command(url: str, kinds: tuple[str, ...], allow_private: bool) -> None:
 
 @cli.command("list")
 def list_command() -> None:
-    """List webhooks, and how their deliveries go."""
+    """List webhooks and the state of their deliveries."""
     rows = webhooks.list_webhooks(read())
     if not rows:
         echo(f"There is no webhook yet: {command('webhook add URL')}")
@@ -73,7 +73,7 @@ def _describe_state(webhook: WebhookRow) -> str:
 @cli.command("test")
 @click.argument("id")
 def test_command(id: str) -> None:
-    """Post a message of the type webhook.test, and say whether it was taken."""
+    """Post a message of the type webhook.test, and say whether it was accepted."""
     from marketplace.watcher.strangers.guarded_fetch import Fetcher  # not in the web process
     from marketplace.watcher.webhooks import messages
 
@@ -81,14 +81,14 @@ def test_command(id: str) -> None:
     secret, message_id = signing.find_secret(webhook), f"test-{secrets.token_hex(8)}"
     body = messages.write("webhook.test", f"{times.to_iso(times.now())[:23]}Z", {})
     if failure := messages.post(Fetcher({}), webhook, secret, message_id, body):
-        raise click.ClickException(f"{webhook['url']} did not take the message: {failure}")
-    echo(f"{webhook['url']} took the message")
+        raise click.ClickException(f"{webhook['url']} did not accept the message: {failure}")
+    echo(f"{webhook['url']} accepted the message")
 
 
 @cli.command("resume")
 @click.argument("id")
 def resume_command(id: str) -> None:
-    """Try again at once, beginning with the first event that was not delivered."""
+    """Try again at once, starting with the first event that was not delivered."""
     with write() as db:
         webhook = _find(id)
         webhooks.mark_webhook(db, webhook, webhook["delivered_to"])

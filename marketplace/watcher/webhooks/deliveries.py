@@ -1,4 +1,4 @@
-"""Delivers events to webhooks: in order, at least once, and to none later because of another one."""
+"""Delivers events to webhooks: in order, and at least once. No webhook waits for another."""
 
 import json
 import random
@@ -20,11 +20,11 @@ from marketplace.watcher.webhooks import messages
 from marketplace.watcher.webhooks.signing import KeyUnusable, find_secret
 from marketplace.watcher.work import Tasks
 
-PAUSE_SECONDS = 0.25  # between two looks for new events
-# Events are delivered for so long before that is stored: each commit empties the cached answers.
+PAUSE_SECONDS = 0.25  # between two checks for new events
+# Progress is stored only so often: each commit empties the response cache.
 STORING_SECONDS = 1
 EVENTS_AT_ONCE = 100
-NOTED_AFTER = 1000  # events of other kinds
+NOTED_AFTER = 1000  # events of other kinds: then progress is stored without a delivery
 AT_ONCE = 32  # webhooks
 FIRST_PAUSE = 5 * times.SECOND  # after a failure
 LONGEST_PAUSE = 6 * times.HOUR
@@ -36,16 +36,16 @@ class Deliveries:
 
     def __init__(self, app: Flask) -> None:
         self._app, self._fetcher = app, Fetcher({})
-        # By the webhook's id. Each returns the webhook as it was, the last event that it took, and a failure.
+        # By the webhook's id. Each returns the webhook as it was, the last delivered event, and a failure.
         self._deliveries: Tasks[str, tuple[WebhookRow, int, str | None]] = Tasks(AT_ONCE, "webhook")
 
     def run(self) -> float:
-        """Do what is due; returns for how many seconds to pause then."""
+        """Begin the deliveries that are due. Returns how many seconds to pause."""
         self.step(times.now())
         return PAUSE_SECONDS
 
     def step(self, now: int) -> bool:
-        """Store what has ended, and begin what is due; returns whether anything is in progress."""
+        """Store ended deliveries, and begin due ones. Returns whether any is in progress."""
         for ended in self._deliveries.take_ended():
             self._store(*ended, now)
         for webhook in webhooks.list_webhooks(read()):
@@ -62,7 +62,7 @@ class Deliveries:
             failed_since = (is_same and webhook["failed_since"]) or times.to_iso(now)
             due_at = find_next_try(failure, times.to_nanoseconds(failed_since), now)
             self._app.logger.warning(
-                "Webhook %s has taken events up to %s, and not the next: %s. %s",
+                "Webhook %s accepted events up to %s, but not the next: %s. %s",
                 *(webhook["id"], to, failure),
                 f"It is tried again at {due_at}" if due_at else "It is given up",
             )
@@ -71,16 +71,16 @@ class Deliveries:
             webhooks.mark_webhook(db, webhook, to, failure, failed_since, due_at)
 
     def _begin(self, webhook: WebhookRow) -> None:
-        """Begin to deliver what follows; where nothing does, store how far that is known."""
+        """Begin to deliver the next events. If there are none, store the progress from time to time."""
         epoch, selection = database().epoch, webhooks.select(webhook)
         after = webhook["delivered_to"]
         page = events.get_page(read(), epoch, selection, after, EVENTS_AT_ONCE, newest_first=False)
         to = min(max(after, page["oldest"] - 1), page["newest"])
         if to != after:
-            warning = "Webhook %s goes on after event %s in place of %s: others are not kept"
+            warning = "Webhook %s goes on after event %s instead of %s: others are not stored"
             self._app.logger.warning(warning, webhook["id"], to, after)
         elif page["count"] == 0 and page["newest"] - after >= NOTED_AFTER:
-            to = page["newest"]  # so that none counts as lost once they are deleted
+            to = page["newest"]  # or these would count as lost once they are deleted
         if to != after:
             with write() as db:
                 webhooks.mark_webhook(db, webhook, to)
@@ -88,7 +88,7 @@ class Deliveries:
             try:
                 secret = find_secret(webhook)
             except KeyUnusable as error:
-                warn_once_a_minute("Webhook %s gets nothing: %s", webhook["id"], error.message)
+                warn_once_a_minute("Webhook %s is stopped: %s", webhook["id"], error.message)
                 return
             following = json.loads(write_events(page))
             self._deliveries.begin(webhook["id"], self._deliver, webhook, secret, following)
@@ -96,7 +96,7 @@ class Deliveries:
     def _deliver(
         self, webhook: WebhookRow, secret: bytes, following: list[dict[str, Any]]
     ) -> tuple[WebhookRow, int, str | None]:
-        """Deliver events in order, until one fails or it is time to store how far it is."""
+        """Deliver events in order, until one fails or it is time to store the progress."""
         until, to = time.monotonic() + STORING_SECONDS, webhook["delivered_to"]
         with self._app.app_context():
             for event in following:
@@ -111,10 +111,10 @@ class Deliveries:
 
 
 def find_next_try(failure: str, failed_since: int, now: int) -> str | None:
-    """When to try again: None where it is given up."""
+    """When to try again; None if the webhook is given up."""
     end = failed_since + GIVEN_UP_AFTER
     if failure == messages.GONE or now >= end:
         return None
-    # The failure lasts twice as long by then; with jitter, as not all are to come back at once.
+    # The pause is as long as the failure so far; with jitter, so that not all webhooks come back at once.
     pause = max(FIRST_PAUSE, min(now - failed_since, LONGEST_PAUSE)) * random.uniform(0.5, 1)
     return times.to_iso(min(now + int(pause), end))

@@ -1,4 +1,4 @@
-"""A message to a webhook: how it is written and posted."""
+"""Writes and posts messages to webhooks."""
 
 import json
 from typing import Any
@@ -13,7 +13,7 @@ from marketplace.watcher.webhooks.signing import sign
 
 SECONDS = 5.0  # for an answer
 GONE = "it answered 410"
-# An error of requests, and what it means: the first that fits.
+# Errors of requests, and what they mean. The first match counts.
 FAILURES = {
     requests.exceptions.SSLError: "its TLS certificate is not valid",
     requests.Timeout: "it did not answer in time",
@@ -29,7 +29,7 @@ def write(kind: str, date: str, data: dict[str, Any]) -> bytes:
 def post(
     fetcher: Fetcher, webhook: WebhookRow, secret: bytes, message_id: str, body: bytes
 ) -> str | None:
-    """Post a message. Returns why it was not taken; None where it was."""
+    """Post a message. Returns the reason if it was not accepted, otherwise None."""
     timestamp = times.now() // times.SECOND
     headers = {
         "Content-Type": "application/json",
@@ -43,6 +43,6 @@ def post(
     except FetchError as error:
         return str(error)
     except (OSError, ValueError) as error:
-        fitting = (words for kind, words in FAILURES.items() if isinstance(error, kind))
-        return next(fitting, type(error).__name__)
+        matches = (words for kind, words in FAILURES.items() if isinstance(error, kind))
+        return next(matches, type(error).__name__)
     return None if 200 <= status < 300 else f"it answered {status}"

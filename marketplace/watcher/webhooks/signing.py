@@ -1,7 +1,7 @@
-"""The secrets of webhooks, and what they sign: Standard Webhooks 1.0.
+"""The secrets of webhooks, and the signatures of messages: Standard Webhooks 1.0.
 
-A secret is made of a random salt in the database by the key in a file, so that nobody forges a message with a
-copy of the database alone.
+A secret is derived from a random salt in the database and a key in a file. So nobody can forge a message with
+a copy of the database alone.
 """
 
 import base64
@@ -21,7 +21,7 @@ KEY_DIGITS = 64
 
 
 class KeyUnusable(click.ClickException):
-    """Why nothing can be signed for a webhook."""
+    """Nothing can be signed for a webhook. The message is the reason."""
 
 
 def find_key_path() -> Path:
@@ -29,7 +29,7 @@ def find_key_path() -> Path:
 
 
 def make_key() -> None:
-    """Make the key's file where there is none. Raises OSError."""
+    """Make the key's file, if there is none yet. Raises OSError."""
     with suppress(FileExistsError):
         file = os.open(find_key_path(), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         os.write(file, secrets.token_hex(KEY_DIGITS // 2).encode())
@@ -38,7 +38,7 @@ def make_key() -> None:
 
 
 def make_secret(salt: str) -> bytes:
-    """Raises KeyUnusable."""
+    """Derive a secret from its salt. Raises KeyUnusable."""
     path = find_key_path()
     try:
         key, mode = path.read_bytes().strip(), path.stat().st_mode
@@ -55,7 +55,7 @@ def find_id(secret: bytes) -> str:
 
 
 def find_secret(webhook: WebhookRow) -> bytes:
-    """Return the secret of a webhook, or raise KeyUnusable: never another one."""
+    """Return the secret of a webhook. Raises KeyUnusable, also if the key would make another secret."""
     secret = make_secret(webhook["salt"])
     if find_id(secret) != webhook["id"]:
         raise KeyUnusable(f"{find_key_path()} is not the file that its secret was made with")
@@ -63,7 +63,7 @@ def find_secret(webhook: WebhookRow) -> bytes:
 
 
 def written(secret: bytes) -> str:
-    """A secret as its receiver's library takes it."""
+    """A secret in the form that the receiver's library reads."""
     return f"whsec_{base64.b64encode(secret).decode()}"
 
 
