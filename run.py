@@ -1,12 +1,12 @@
-"""``make run``: runs the processes of the Procfile in one terminal. They begin together, and end together.
+"""``make run``: runs the processes of the Procfile in one terminal. They start together and end together.
 
     python run.py ["flask --app wsgi sandbox seed"] ...
 
-PORT and GRPC_PORT say where it serves. Commands that it is given are run first. Each process is a fork of
-this one, which has made the application: they share its memory, and begin at once. Then a small program
-takes this one's place, and waits for them: deploy/supervise.py.
-honcho 2.0 was tried: it hangs where Ctrl-C comes in its first half second, and leaves processes behind where
-the terminal is closed. (supervisor 4.3 loses signals in its first second.) Neither ends a process within 2 s.
+PORT and GRPC_PORT are the ports it serves on. Commands in its arguments run first. Each process is a fork of
+this one, which has loaded the application: so they share its memory, and start fast. Then this process
+becomes deploy/supervise.py, a small program that waits for them.
+honcho 2.0 was tried: it hangs if Ctrl-C comes in its first half second, and leaves processes behind if the
+terminal is closed. supervisor 4.3 loses signals in its first second. Neither ends a process within 2 s.
 """
 
 import fcntl
@@ -33,29 +33,29 @@ SIGNALS = (*ENDING, signal.SIGCHLD)
 
 
 def require_ports() -> None:
-    """End with a sentence where PORT is taken, or where PORT or GRPC_PORT is none."""
+    """Exit with a message if PORT is taken, or if PORT or GRPC_PORT is not a port."""
     for name in ("PORT", "GRPC_PORT"):
         value = os.environ.get(name, "8000")
         if not value.isdecimal() or int(value) > 65_535:
-            sys.exit(f"{name}={value} is no port: take a number up to 65535")
+            sys.exit(f"{name}={value} is not a port: take a number up to 65535")
     port = int(os.environ.get("PORT", "8000"))
     try:
         socket.create_server(("127.0.0.1", port)).close()
     except OSError:
         sys.exit(
-            f"Port {port} is taken: end what listens there, or take another: make run PORT={port + 1}"
+            f"Port {port} is taken: end what listens there, or use another: make run PORT={port + 1}"
         )
 
 
 def lock(folder: str) -> None:
-    """Lock the data until this process and all that it forks have ended; end where they are in use."""
+    """Lock the data folder until this process and all its forks have ended. Exit if it is in use."""
     file = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         sys.exit(
             f"make run serves the data in {folder} already, where {folder}/sandbox.env says."
-            " End it first, or begin in another clone"
+            " End it first, or run this in another clone"
         )
 
 
@@ -66,7 +66,7 @@ def begin(name: str, command: str, target: Callable[[str], None]) -> BaseProcess
 
 
 def serve(command: str) -> None:
-    """Run a console script, in a session of its own: what a terminal sends to all comes from us alone."""
+    """Run a console script in a session of its own: only we signal it, and not the terminal."""
     os.setsid()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
@@ -82,7 +82,7 @@ def execute(command: str) -> None:
 
 if __name__ == "__main__":
     for number in ENDING:
-        signal.signal(number, signal.SIG_DFL)  # nothing is to be ended yet
+        signal.signal(number, signal.SIG_DFL)  # no process has to be ended yet
     require_ports()
     lock(importlib.import_module("wsgi").app.config["DATA_DIR"])
     gc.freeze()
@@ -91,7 +91,7 @@ if __name__ == "__main__":
         process.join()
         if process.exitcode:
             sys.exit(process.exitcode)
-    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # those that come now wait for the supervisor
+    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # from now on they wait for the supervisor
     lines = (line.split(": ", 1) for line in PROCFILE.read_text().splitlines())
     pids = [f"{name}={begin(name, command, serve).pid}" for name, command in lines]
     os.execv(sys.executable, [sys.executable, "-I", "-S", SUPERVISOR, *pids])  # noqa: S606

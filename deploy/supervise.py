@@ -1,8 +1,9 @@
-"""Waits for the processes of ``make run``, and ends all where a signal comes or one of them ends: run.py.
+"""Waits for the processes of ``make run``. Ends all of them when a signal comes, or when one of them ends.
 
     python -I -S supervise.py web=123 watcher=124
 
-They are children of this process, which leads none of their sessions. It imports little: it takes 5 MB.
+run.py started them. They are children of this process, in sessions of their own. It imports little, to take
+only 5 MB.
 """
 
 import os
@@ -11,20 +12,20 @@ import sys
 import time
 from contextlib import suppress
 
-SECONDS = 1.3  # that processes have to end
+SECONDS = 1.3  # for processes to end, before they are killed
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # SIGHUP: the terminal was closed
 
 
 def supervise(processes: dict[int, str]) -> int:
     """Wait until a signal comes, or a process ends; then end all. Returns the exit code."""
-    ended, number = [], signal.SIGCHLD  # which comes, too, where a process stops for a while
+    ended, number = [], signal.SIGCHLD  # it also comes if a process is only suspended
     while number not in ENDING and not ended:
         ended = [name for pid, name in processes.items() if has_ended(pid)]
         number = number if ended else signal.sigwait((*ENDING, signal.SIGCHLD))
     end(processes)
     if number in ENDING:
         return 0
-    print("Ended, and all with it:", *ended, file=sys.stderr)
+    print("Ended, so all were stopped:", *ended, file=sys.stderr)
     return 1
 
 
@@ -33,7 +34,7 @@ def has_ended(pid: int) -> bool:
 
 
 def end(processes: dict[int, str]) -> None:
-    """Ask processes to end, and kill those that do not, with all that they have begun."""
+    """Ask processes to end. Kill those that do not, with their own children."""
     for pid in processes:
         os.kill(pid, signal.SIGTERM)
     until = time.monotonic() + SECONDS

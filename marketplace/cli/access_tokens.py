@@ -15,11 +15,11 @@ from marketplace.store.database import read, write
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
-cli = Group("token", help="Make, list and revoke access tokens.")
+cli = Group("token", help="Create, list and revoke access tokens.")
 
 
 def duration(value: str) -> int | None:
-    """Read a length of time such as 12h or 90d, in seconds; or never."""
+    """Parse a length of time such as 12h or 90d to seconds; never to None."""
     if value == "never":
         return None
     match = re.fullmatch(r"([1-9][0-9]{0,4})([smhdw])", value)
@@ -29,7 +29,7 @@ def duration(value: str) -> int | None:
 
 
 def rate(value: str) -> str:
-    """Read how often: 600/m or off, as the settings write it."""
+    """Parse a rate, such as 600/m or off, as in the settings."""
     try:
         return parse_rate(value)
     except ValueError as error:
@@ -63,12 +63,12 @@ def rate(value: str) -> str:
 @click.option(
     "--on-behalf",
     is_flag=True,
-    help="The token may name the end user of each request, in the header On-Behalf-Of.",
+    help="Requests with the token may name their end user in the header On-Behalf-Of.",
 )
 def create_command(
     name: str, scopes: tuple[str, ...], seconds: int | None, rate: str | None, on_behalf: bool
 ) -> None:
-    """Make an access token and print it, this once."""
+    """Create an access token, and print it, only this once."""
     if not name.isprintable() or not 1 <= len(name) <= 64:
         raise click.ClickException(f"{shown(name)} is not a name of 1 to 64 printable characters")
     if on_behalf:
@@ -83,7 +83,7 @@ def create_command(
 def list_command() -> None:
     """List access tokens by name.
 
-    The tokens themselves are not kept, and can not be shown again.
+    The tokens themselves are not stored, and can not be shown again.
     """
     rows = access_tokens.list_access_tokens(read())
     if not rows:
@@ -97,7 +97,7 @@ def list_command() -> None:
 
 
 def _describe_use(row: Any) -> str:
-    """When it was last used, to the hour: 2026-11-21T14Z."""
+    """When a token was last used, to the hour: 2026-11-21T14Z."""
     return f"last used {row['last_used_at'][:13]}Z" if row["last_used_at"] else "never used"
 
 
@@ -112,7 +112,7 @@ def _describe_end(row: Any) -> str:
 def revoke_command(name: str) -> None:
     """Revoke an access token: it stops working at once."""
     row = None
-    if name.isprintable():  # as all are: not bytes that are no text, which no database takes
+    if name.isprintable():  # as all stored names are; no database takes bytes that are not text
         with write() as db:
             row = access_tokens.mark_access_token_revoked(db, name, times.to_iso(times.now()))
     if row is None:

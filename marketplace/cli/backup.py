@@ -20,10 +20,10 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 @click.argument("file", type=FILE)
 @click.option("--force", is_flag=True, help="Replace FILE where it exists.")
 def backup_command(file: Path, force: bool) -> None:
-    """Copy the database to FILE, while the service goes on.
+    """Copy the database to FILE, while the service runs.
 
-    FILE holds the database as it was at one moment: all that was answered before. It appears whole, or
-    not at all, and only its owner may read it. The images are files: copy their folder as it is.
+    FILE holds the database as it was at one moment, with all that was answered before. It appears complete
+    or not at all, and only its owner may read it. The images are files: copy their folder as it is.
     """
     database = file_database()
     if file.exists() and not force:
@@ -37,7 +37,7 @@ def backup_command(file: Path, force: bool) -> None:
 
 
 def _copy(database: Database, file: Path) -> int:
-    """Copy to a file that appears whole or not at all, and survives a power cut. Returns its size."""
+    """Copy to a file that appears complete or not at all, and survives a power cut. Returns its size."""
     handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
     try:
         database.copy(Path(name))
@@ -54,7 +54,7 @@ def _copy(database: Database, file: Path) -> int:
 
 
 def _keep_names(folder: Path) -> None:
-    """Make the names in a folder survive a power cut."""
+    """Sync a folder, so that the names in it survive a power cut."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -65,10 +65,10 @@ def _keep_names(folder: Path) -> None:
 @click.command("restore", cls=Command)
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True))
 def restore_command(file: Path) -> None:
-    """Go back to the backup FILE. Stop the service first.
+    """Replace the database by the backup FILE. Stop the service first.
 
-    FILE is checked first. Nothing is changed while another process has the database open, or where FILE
-    is damaged. The old contents are kept in a file beside it. Access tokens that were revoked since
+    FILE is checked first. Nothing is changed if another process has the database open, or if FILE is
+    damaged. The old contents are kept in a file beside the database. Access tokens that were revoked since
     the backup work again: revoke them again.
     """
     database = file_database()

@@ -1,4 +1,4 @@
-"""The base of all commands: they end with one sentence, and print no control characters of strangers."""
+"""The base of all commands: errors end them with one sentence, and they print no control characters."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,7 +12,7 @@ from marketplace.store.database_errors import DatabaseInUse, NoFile, explained
 
 
 class Command(click.Command):
-    """A command with the application at hand. It ends with one sentence if disk, database or ledger fails."""
+    """A command with an application context. It ends with one sentence if disk, database or ledger fails."""
 
     def __init__(self, *, callback: Callable[..., Any], **options: Any) -> None:
         super().__init__(callback=with_appcontext(callback), **options)
@@ -27,7 +27,7 @@ class Command(click.Command):
         except MarketplaceError as error:
             raise click.ClickException(printable(str(error))) from error
         except BrokenPipeError:
-            raise  # click ends quietly where nobody reads on
+            raise  # click ends quietly if the reader has closed the pipe
         except DatabaseInUse as error:
             advice = "Nothing was changed: stop the service and the watcher, and try again"
             raise click.ClickException(printable(f"{error}. {advice}")) from error
@@ -42,11 +42,11 @@ class Group(click.Group):
 
 
 def echo(text: str, **options: Any) -> None:
-    """Print a text without control characters: strangers wrote a part of it."""
+    """Print a text without control characters: strangers may have written a part of it."""
     click.echo(printable(text), **options)
 
 
 def echo_log(text: str, **options: Any) -> None:
-    """Print a line of the log, which a full disk or a closed pipe drops."""
+    """Print a line of the log. It is lost if the disk is full or the pipe is closed."""
     with suppress(OSError):
         echo(text, **options)

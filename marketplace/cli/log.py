@@ -1,4 +1,4 @@
-"""The log: what strangers wrote reaches it in printable characters, and begins no line of its own."""
+"""The log: escapes what strangers wrote, so that it can not begin a line or control a terminal."""
 
 import logging
 from textwrap import indent
@@ -9,11 +9,11 @@ from marketplace.errors import printable
 
 
 def make_printable(record: logging.LogRecord) -> bool:
-    """Escape what is not printable, in the message and in a traceback; every record is logged."""
+    """Escape unprintable characters in the message and the traceback. Returns True: each record is logged."""
     try:
         message = record.getMessage()
     except Exception:
-        return True  # logging itself says what is wrong with such a record
+        return True  # logging itself reports what is wrong with the record
     record.msg, record.args = printable(message).replace("\n", r"\n"), ()
     if record.exc_info:
         traceback = logging.Formatter().formatException(record.exc_info)
@@ -24,4 +24,4 @@ def make_printable(record: logging.LogRecord) -> bool:
 def init_app(app: Flask) -> None:
     app.logger.addFilter(make_printable)
     if app.logger.level == logging.NOTSET:
-        app.logger.setLevel(logging.INFO)  # what was signed is told, too, unless a host wants less
+        app.logger.setLevel(logging.INFO)  # includes what was signed, unless a host has set a level

@@ -1,4 +1,4 @@
-"""The operator's command that moves the service from SQLite to PostgreSQL."""
+"""``flask move``: moves the service from SQLite to PostgreSQL."""
 
 import time
 from typing import TYPE_CHECKING, cast
@@ -13,19 +13,19 @@ if TYPE_CHECKING:  # psycopg may be missing
     from marketplace.store.postgresql import Database as PostgresqlDatabase
 
 AGAIN = (
-    "Nothing was moved, unless it was being committed: run this again, and it says that the target is"
-    " not empty if all was"
+    "Nothing was moved, unless it was being committed. Run this again: if it says that the target is not"
+    " empty, everything was moved"
 )
 
 
 @click.command("move", cls=Command)
-# As many as there are, or click would repeat one too many, with its password.
+# Any number: for one too many, click's own error would print it, with its password.
 @click.argument("addresses", metavar="postgresql://USER@HOST/DATABASE", nargs=-1)
 def move_command(addresses: tuple[str, ...]) -> None:
     """Copy the SQLite database to an empty PostgreSQL database. Stop the service first.
 
-    All of it is copied, counted, and committed at once: where that is interrupted, run it again. The SQLite
-    file stays as it is. Leave the password to PGPASSWORD or ~/.pgpass: others may read the command.
+    Everything is copied, counted, and committed at once. If it is interrupted, run it again. The SQLite file
+    stays as it is. Put the password into PGPASSWORD or ~/.pgpass: other users may see the command line.
     """
     if len(addresses) != 1:
         raise click.UsageError("Name one PostgreSQL database: postgresql://user@host/market")
@@ -41,6 +41,6 @@ def move_command(addresses: tuple[str, ...]) -> None:
         raise click.ClickException(f"Interrupted. {AGAIN}") from None
     echo(
         f"Moved {source.name} to {target.name} in {time.monotonic() - started:.1f} s. Set"
-        f" MARKETPLACE_DATABASE_URL to it, and never start the service on {source.name} again: what is"
-        " written there from now on is not here"
+        f" MARKETPLACE_DATABASE_URL to it, and never start the service on {source.name} again: what it"
+        " writes there is not moved"
     )

@@ -1,4 +1,4 @@
-"""The messages of a start: what is served, where, for which network, and what is unsafe."""
+"""The messages at the start: what is served, where, for which network, and what is unsafe."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from ipaddress import ip_address
@@ -13,12 +13,12 @@ from marketplace.market import freshness
 from marketplace.services import services
 from marketplace.settings import SETTINGS
 
-# Of a socket: host and port first, or the path of a Unix socket.
+# The address of a socket: host and port first, or the path of a Unix socket.
 Address = tuple[Any, ...] | str
 
 
 def require_ready(app: Flask) -> None:
-    """Raise StartRefused for an outdated database, or a key that can not be read. Asks no network."""
+    """Raise StartRefused if the database is outdated, or the key can not be read. Uses no network."""
     own = services(app)
     own.database.require_current()
     if own.signer:
@@ -26,7 +26,7 @@ def require_ready(app: Flask) -> None:
 
 
 def describe(app: Flask, addresses: Sequence[Address]) -> str:
-    """The lines to print, for the addresses of the sockets that are listened on."""
+    """Return the lines to print. ``addresses``: of the listening sockets."""
     config, database = app.config, services(app).database
     share = ": this machine's share, MARKETPLACE_MIRROR_NODE_RATE" if database.is_shared else ""
     lines = [
@@ -44,7 +44,7 @@ def describe(app: Flask, addresses: Sequence[Address]) -> str:
 
 
 def served_url(config: Mapping[str, Any], addresses: Sequence[Address]) -> str:
-    """PUBLIC_URL; where that is not set, and nothing listens there, an address that is listened on."""
+    """Return PUBLIC_URL; if it is not set, and nothing listens there, the first address that listens."""
     url: str = config["PUBLIC_URL"]
     ports = [address[1] for address in addresses if isinstance(address, tuple)]
     if url != SETTINGS["PUBLIC_URL"].default or not ports or urlsplit(url).port in ports:
@@ -58,13 +58,13 @@ def _selling(app: Flask) -> Iterator[str]:
         return
     if budget := app.config["SALE_FEE_BUDGET"]:
         most = f"{hbar.written(budget)} HBAR"
-        yield f"Signing purchases, whose fees may cost {app.config['ACCOUNT_ID']} {most} an hour"
+        yield f"Signing purchases: their fees may cost {app.config['ACCOUNT_ID']} {most} an hour"
     else:
         yield "Signing no purchases: MARKETPLACE_SALE_FEE_BUDGET is 0"
 
 
 def _watching(app: Flask) -> Iterator[str]:
-    """Warn where no watcher worked in the last minute. Beside the sandbox one starts right now."""
+    """Warn if no watcher ran in the last minute. In the sandbox one starts at the same time."""
     with app.app_context():
         if app.config["NETWORK"] != "sandbox" and not freshness.is_watched():
             yield (
@@ -76,9 +76,9 @@ def _watching(app: Flask) -> Iterator[str]:
 def warnings(
     config: Mapping[str, Any], addresses: Sequence[Address], is_shared: bool = False
 ) -> Iterator[str]:
-    """A sentence for everything that is unsafe about these settings on these addresses.
+    """Yield a sentence for each setting that is unsafe with these addresses.
 
-    ``is_shared``: other machines may serve the same database.
+    ``is_shared``: other machines may use the same database.
     """
     url = urlsplit(config["PUBLIC_URL"])
     real = config["NETWORK"] != "sandbox"
@@ -86,11 +86,11 @@ def warnings(
     exposed = [address for address in addresses if not _is_local(address)]
     if real and _is_local((url.hostname, url.port)):
         yield (
-            f"MARKETPLACE_PUBLIC_URL is {config['PUBLIC_URL']}: nobody else can see the images."
-            " Set it to the address that the world knows"
+            f"MARKETPLACE_PUBLIC_URL is {config['PUBLIC_URL']}: only this machine can load the images."
+            " Set it to the service's public address"
         )
     elif not real and served != config["PUBLIC_URL"]:
-        yield f"images lead to {config['PUBLIC_URL']}. Set MARKETPLACE_PUBLIC_URL to {served}"
+        yield f"image URLs begin with {config['PUBLIC_URL']}. Set MARKETPLACE_PUBLIC_URL to {served}"
     elif real and url.scheme == "http":
         yield (
             f"MARKETPLACE_PUBLIC_URL is {config['PUBLIC_URL']}: access tokens travel unencrypted."
@@ -98,18 +98,18 @@ def warnings(
         )
     if exposed and not real:
         yield (
-            f"the sandbox listens on {_written(exposed[0])}: everybody who reaches it signs for anybody."
+            f"the sandbox listens on {_written(exposed[0])}: everybody who reaches it can sign for anybody."
             " Listen on 127.0.0.1, or set MARKETPLACE_NETWORK"
         )
     if exposed and config["TRUSTED_PROXIES"]:
         yield (
-            f"MARKETPLACE_TRUSTED_PROXIES is {config['TRUSTED_PROXIES']}, and {_written(exposed[0])}"
-            " may be reached past the proxy: such a client may claim any address"
+            f"MARKETPLACE_TRUSTED_PROXIES is {config['TRUSTED_PROXIES']}, but clients may reach"
+            f" {_written(exposed[0])} without the proxy: then they can claim any address"
         )
     is_limited = config["WRITE_LIMIT"] != "off"
     if real and is_limited and url.scheme == "https" and not config["TRUSTED_PROXIES"]:
         yield (
-            "MARKETPLACE_TRUSTED_PROXIES is 0, and a proxy ends TLS: all of its clients count as one"
+            "MARKETPLACE_TRUSTED_PROXIES is 0, but a proxy terminates TLS: all of its clients count as one"
             " address for MARKETPLACE_WRITE_LIMIT. Set it to the number of proxies"
         )
     if is_shared and config["MEDIA_URL"].startswith("file:"):
@@ -121,12 +121,12 @@ def warnings(
     if real and config["CORS_ORIGINS"] == ("*",):
         yield (
             "MARKETPLACE_CORS_ORIGINS is *: every web page may use the tokens that its visitors have."
-            " Name the origins that should"
+            " Name the origins that may"
         )
 
 
 def _is_local(address: Address) -> bool:
-    """Whether only this machine reaches an address: a socket's (host, port), or a Unix socket's path."""
+    """Tell whether only this machine can reach an address: a (host, port), or a Unix socket's path."""
     if not isinstance(address, tuple):
         return True
     host: str = address[0]

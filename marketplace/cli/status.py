@@ -1,4 +1,4 @@
-"""``flask status``: what the service runs with, and whether it can."""
+"""``flask status``: shows the settings, and whether the database and the mirror node answer."""
 
 from collections.abc import Iterator
 
@@ -52,7 +52,7 @@ def _describe_ledger() -> Iterator[str]:
     if account is None or account.is_deleted:
         yield f"Account        {account_id}, which is not an account on the ledger"
     elif account.balance is None:
-        yield f"Account        {account_id}, whose balance the mirror node does not tell"
+        yield f"Account        {account_id}, balance unknown to the mirror node"
     else:
         yield f"Account        {account_id}, {to_hbar(account.balance):,f} HBAR"
     yield f"Mirror node    {url}, at {to_second(to_iso(present))}"

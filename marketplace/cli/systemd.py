@@ -1,4 +1,4 @@
-"""Notifies systemd, where it started this process: ready, status, alive."""
+"""Notifies systemd, if it started this process: ready, status, alive."""
 
 import logging
 
@@ -10,14 +10,14 @@ _logger = logging.getLogger(__name__)
 
 
 def notify(*states: str) -> None:
-    """Tell states as sd_notify(3) writes them, such as READY=1. Does nothing where nobody listens."""
-    # A state is a line: what a stranger wrote, and a status repeats, adds none.
+    """Send states of sd_notify(3), such as READY=1. Does nothing if systemd does not listen."""
+    # Each state is one line: a stranger's text in a status must not add another.
     sd_notify("\n".join(printable(state).replace("\n", " ") for state in states), _logger)
 
 
 def notify_alive() -> None:
-    """Give a sign of life, WATCHDOG=1. Call it where work has got on, and never from a timer.
+    """Send WATCHDOG=1. Call it after progress, and never from a timer.
 
-    systemd restarts a service that gives none for WatchdogSec=.
+    systemd restarts a service that does not send it within WatchdogSec=.
     """
     notify("WATCHDOG=1")

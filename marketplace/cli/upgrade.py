@@ -1,4 +1,4 @@
-"""``flask upgrade``: brings an older database up to this version."""
+"""``flask upgrade``: upgrades an older database to this version."""
 
 import time
 
@@ -15,21 +15,21 @@ from marketplace.store.engine import Engine
 def upgrade_command() -> None:
     """Upgrade the database of an earlier version. Stop the service first.
 
-    A copy of an SQLite file is kept beside it. Each step is one transaction: if it is interrupted, run it
-    again.
+    For SQLite, a copy is kept beside the file. Each step is one transaction: if it is interrupted, run the
+    command again.
     """
     database = services().database
     started = time.monotonic()
     with database.startup_lock():
-        database.read_version()  # another one may have done it
+        database.read_version()  # another process may have upgraded it
         if not database.is_outdated:
-            echo(f"{database.name} is of this version: there is nothing to do")
+            echo(f"{database.name} is up to date: there is nothing to do")
             return
         try:
             backup = database.upgrade(echo)
         except OSError as error:
             raise click.ClickException(
-                f"{error}. {database.name} is as it was before this step: see to it, and run this again"
+                f"{error}. {database.name} is as it was before this step: fix that, and run this again"
             ) from error
     kept = f"; what it held before is in {backup}" if backup else ""
     echo(f"Upgraded {database.name} in {time.monotonic() - started:.1f} s{kept}")
@@ -38,7 +38,7 @@ def upgrade_command() -> None:
 def upgrade_at_once(database: Engine) -> None:
     """Upgrade a database of the sandbox at the start."""
     with database.startup_lock():
-        database.read_version()  # another process may have done it
+        database.read_version()  # another process may have upgraded it
         try:
             if database.is_outdated:
                 database.upgrade()

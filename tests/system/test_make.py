@@ -170,7 +170,7 @@ def test_what_the_start_says(folder):
             with urllib.request.urlopen(f"http://127.0.0.1:{each}/api/v1/network/nodes") as served:
                 assert f'"port":{node_port}' in served.read().decode()
         terminal.press(b"\x03")
-    assert b"Ended, and all with it" not in terminal.shown
+    assert b"Ended, so all were stopped" not in terminal.shown
     assert len(re.findall(rf"^  Demo +http://127.0.0.1:{port}/\r$", shown, re.MULTILINE)) == 1
     node = f'Client.forNetwork({{"127.0.0.1:{node_port}": "0.0.3"}})'
     assert shown.count(f"  Hedera SDKs    {node}\r\n") == 1
@@ -188,13 +188,13 @@ def refuse(folder, *settings):
 def test_a_port_that_is_taken(folder, host):
     with socket.create_server((host, 0)) as taken:
         port = taken.getsockname()[1]
-        words = f"Port {port} is taken: end what listens there, or take another: make run PORT="
+        words = f"Port {port} is taken: end what listens there, or use another: make run PORT="
         assert refuse(folder, f"PORT={port}").startswith(words)
 
 
 @pytest.mark.parametrize("setting", ["PORT=abc", "PORT=80700", "GRPC_PORT=-1"])
 def test_a_port_that_is_none(folder, setting):
-    assert refuse(folder, setting).startswith(f"{setting} is no port: take a number up to 65535\n")
+    assert refuse(folder, setting).startswith(f"{setting} is not a port: take a number up to 65535")
 
 
 def test_a_second_one_leaves_the_first_alone(folder):

@@ -235,7 +235,7 @@ REAL = {"NETWORK": "mainnet", "ACCOUNT_ID": "0.0.4321", "PUBLIC_URL": "https://n
         (REAL | {"TRUSTED_PROXIES": "1"}, ("127.0.0.1", 8000), []),
         (REAL | {"TRUSTED_PROXIES": "1"}, ("0.0.0.0", 8000), ["MARKETPLACE_TRUSTED_PROXIES is 1"]),
         (REAL | {"PUBLIC_URL": "http://nft.example"}, ("127.0.0.1", 8000), ["unencrypted"]),
-        (REAL | {"PUBLIC_URL": "http://localhost:8000"}, ("127.0.0.1", 8000), ["nobody else"]),
+        (REAL | {"PUBLIC_URL": "http://localhost:8000"}, ("127.0.0.1", 8000), ["only this"]),
     ],
 )
 def test_it_warns_about_what_is_unsafe(settings, address, warned):
@@ -248,7 +248,7 @@ def test_it_warns_about_what_is_unsafe(settings, address, warned):
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({}, "Signing purchases, whose fees may cost 0.0.4321 20 HBAR an hour"),
+        ({}, "Signing purchases: their fees may cost 0.0.4321 20 HBAR an hour"),
         ({"SALE_FEE_BUDGET": "0"}, "Signing no purchases: MARKETPLACE_SALE_FEE_BUDGET is 0"),
         ({"sign": None}, None),
         ({"NETWORK": "sandbox"}, None),

@@ -35,7 +35,7 @@ def test_a_full_disk_leaves_it_as_it_was_before_the_step(large):
     error = upgrade.communicate()[1]
     assert upgrade.returncode == 1
     assert "Traceback" not in error
-    assert f"{large} is as it was before this step: see to it, and run this again" in error
+    assert f"{large} is as it was before this step: fix that, and run this again" in error
     assert version(large) == 5, error  # the steps before it are done
     assert "Keep what it holds" in flask(large, "upgrade")
     assert version(large) == SCHEMA.version
