@@ -139,6 +139,8 @@ def watch(stop: threading.Event) -> None:
                 work.leads = is_leading
                 if is_leading:
                     pause = work.follow()
+                if failure:
+                    _announce(is_leading)
                 failure = None
             except (MarketplaceError, OSError) as error:
                 if str(error) != failure:

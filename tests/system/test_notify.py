@@ -6,6 +6,7 @@ import time
 from contextlib import closing, contextmanager
 
 import pytest
+from werkzeug.wrappers import Response
 
 from marketplace.cli.systemd import notify
 from tests.conftest import settings
@@ -80,6 +81,19 @@ def test_a_sign_of_life_is_given_once_something_was_done_and_not_before(
         told_at_last(systemd, "READY=1")
         assert told(systemd).startswith("STATUS=The ledger was not followed: ")
         assert told(systemd) == "WATCHDOG=1"
+
+
+@pytest.mark.once("the mirror node is asked")
+def test_it_tells_that_the_ledger_is_followed_again(app, systemd, tmp_path):
+    answers = [Response(status=503)]
+
+    def mirror(environ, start_response):
+        return (answers[0] if answers else app)(environ, start_response)
+
+    with serve(mirror) as url, watcher(tmp_path, systemd, MIRROR_NODE_URL=f"{url}/sandbox"):
+        told_at_last(systemd, "STATUS=The ledger was not followed: ")
+        answers.clear()
+        assert told_at_last(systemd, "READY=1") == "READY=1\nSTATUS=Following sandbox"
 
 
 @pytest.mark.once("a sentence")
