@@ -1,5 +1,5 @@
 # make run: serve the marketplace in the sandbox. make test: run the fast tests, make test-all: all of them.
-# make bench: measure it against others.
+# make bench: compare its speed with that of other servers.
 # Each sets up what is missing.
 
 PYTHON ?= python3
@@ -8,24 +8,24 @@ PORT ?= 8000
 FIRST ?= "flask --app wsgi sandbox seed"
 BIN := .venv/bin
 PROCESSES ?= $(shell n=$$(nproc); echo $$((n < 8 ? n : 8)))
-# What is compiled is kept: to compile the tests anew takes each process five seconds.
+# Compiled files are kept: without them, each process compiles the tests for five seconds.
 PYTEST = env -u MARKETPLACE_PUBLIC_URL -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest --dist worksteal
-# All tests: pytest leaves tests/system out of "tests tests/system", as the one path is inside the other.
+# All tests. With "tests tests/system", pytest would leave out tests/system, because it is inside tests.
 ALL_TESTS = --override-ini "norecursedirs=.* node_modules" tests
 UV := $(shell command -v uv)
 export BENCH_POSTGRESQL ?= $(POSTGRESQL)
 export MARKETPLACE_PUBLIC_URL ?= http://127.0.0.1:$(PORT)
 
-# Make a virtual environment, or nothing: $(call venv,python,folder). uv is quicker, where it is installed.
+# Make a virtual environment, and remove it if that fails: $(call venv,python,folder). Prefers uv, which is faster.
 venv = trap 'rm -rf $(2); exit 1' INT TERM; $(if $(UV),$(UV) venv --quiet --python,) $(1) $(if $(UV),,-m venv) $(2) || \
   { rm -rf $(2); echo "$(2) could not be made. On Debian, as root: apt-get install python3-venv"; exit 1; }
 
-# Install packages into one: $(call install,folder,packages)
+# Install packages into a virtual environment: $(call install,folder,packages)
 install = $(if $(UV),$(UV) pip install --quiet --compile-bytecode --python $(1)/bin/python, \
     $(1)/bin/python -m pip install --quiet --disable-pip-version-check --retries 1) -c constraints.txt $(2) || \
   { echo "Not everything could be installed. Can the package index be reached from here (https://pypi.org)?"; exit 1; }
 
-# Have a command, from Debian's packages where it is missing: $(call debian,command,packages)
+# Install a command from Debian's packages if it is missing: $(call debian,command,packages)
 debian = if command -v $(1) > /dev/null; then echo "$(1) is installed"; \
   elif command -v apt-get > /dev/null && [ "$$(id -u)" = 0 ]; then \
     apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends $(2); \
@@ -33,12 +33,12 @@ debian = if command -v $(1) > /dev/null; then echo "$(1) is installed"; \
 
 .PHONY: run test test-system test-all test-again test-postgresql soak lives attack failover wheel bench bench-check wallets sdks java clients openapi postman browser postgresql prometheus load nginx container lint format clean
 
-# One arena of the C library for all threads of a process: 3 MB less.
+# The C library uses one memory arena for all threads of a process, which saves 3 MB.
 run: .venv/installed
 	@PATH="$(abspath $(BIN)):$$PATH" PORT=$(PORT) MALLOC_ARENA_MAX=1 exec python run.py $(FIRST)
 
 # The fast tests, in minutes. A single file: .venv/bin/pytest tests/api/test_add.py
-# Tests wait now and then, so there is one process more than cores.
+# Tests sometimes wait, so there is one process more than cores.
 test: .venv/installed-dev lint
 	@$(PYTEST) -n $$(($(PROCESSES) + 1))
 
@@ -53,19 +53,19 @@ test-postgresql: .venv/installed-dev
 
 test-all: test test-system
 
-# The tests that failed last, one after the other: what fails here, too, is no matter of a busy machine.
+# The tests that failed last, one after the other. If one fails again, the cause is not a busy machine.
 test-again: .venv/installed-dev
 	@$(PYTEST) --last-failed --last-failed-no-failures none $(ALL_TESTS)
 
-# The service among all that may happen to it, for SECONDS: make soak SECONDS=1800. POSTGRESQL=1: on PostgreSQL.
+# The service under load and random faults, for SECONDS: make soak SECONDS=1800. POSTGRESQL=1: on PostgreSQL.
 soak: .venv/installed-dev
 	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m stress.soak --seconds $(or $(SECONDS),600) $(if $(POSTGRESQL),--postgresql) $(if $(SEED),--seed $(SEED))
 
-# Random stories, told to the service and to a model of it, for SECONDS: make lives SECONDS=3600. POSTGRESQL=1, too.
+# Random histories of the service, compared with a model, for SECONDS: make lives SECONDS=3600. POSTGRESQL=1, too.
 lives: .venv/installed-dev
 	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m stress.lives --seconds $(or $(SECONDS),600) $(if $(POSTGRESQL),--postgresql) $(if $(SEED),--seed $(SEED))
 
-# Clients and hosts that want to cost everybody else something, each for SECONDS.
+# Hostile clients and hosts that try to harm all other clients, each for SECONDS.
 attack: load .venv/installed-dev
 	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m stress.attack --seconds $(or $(SECONDS),20)
 
@@ -77,16 +77,16 @@ failover: .venv/installed-dev
 bench: load benchmarks/.venv/installed benchmarks/peers/fastify/node_modules/.installed
 	@env -u MARKETPLACE_PUBLIC_URL benchmarks/.venv/bin/python -m benchmarks $(if $(QUICK),quick,$(if $(FULL),full))
 
-# What no noise explains: half of a target missed.
+# Fail if a figure misses its target by half, which noise can not explain.
 bench-check: load benchmarks/.venv/installed benchmarks/peers/fastify/node_modules/.installed
 	@env -u MARKETPLACE_PUBLIC_URL benchmarks/.venv/bin/python -m benchmarks check
 
-# The libraries that wallets and dApps are made of, for tests/system/wallets; without them, make test-all skips these.
+# The libraries that wallets and dApps use, for tests/system/wallets; without them, make test-all skips these.
 wallets:
 	@npm ci --prefix tests/system/wallets --loglevel=error
 
 # The Hedera SDKs of JavaScript and Java, for the programs of examples/sdk and tests/system/test_sdks.py; without
-# them, make test skips these.
+# them, make test-all skips these.
 sdks: examples/sdk/java/lib/hedera/sdk-2.50.0.jar
 	@npm ci --prefix examples/sdk/javascript --loglevel=error
 
@@ -95,7 +95,7 @@ examples/sdk/java/lib/hedera/sdk-2.50.0.jar: examples/sdk/java/requirements.txt 
 	@$(BIN)/python -m zipfile -e $(@D)/hedera_sdk_py-*.whl examples/sdk/java/lib
 	@touch $@
 
-# Debian's Java, for the program in that.
+# Debian's Java, for the Java program of examples/sdk.
 java:
 	@$(call debian,javac,default-jdk-headless)
 
@@ -104,7 +104,7 @@ browser:
 	@$(call debian,chromium,chromium fonts-liberation)
 	@$(call debian,firefox-esr,firefox-esr)
 
-# Debian's PostgreSQL, older than that of the tests' package. Its programs are tried by
+# Debian's PostgreSQL, which is older than that of the tests' package. To test with its programs:
 # make test-postgresql TEST_POSTGRESQL_BIN=/usr/lib/postgresql/15/bin
 postgresql:
 	@$(call debian,pg_lsclusters,postgresql)
@@ -117,7 +117,7 @@ prometheus:
 load:
 	@$(call debian,wrk,wrk)
 
-# Debian's nginx, and what its tests call it with, for tests/system/test_deploy.py; without, make test-all skips these.
+# Debian's nginx, and the programs that tests/system/test_deploy.py uses; without them, make test-all skips these.
 nginx:
 	@$(call debian,nginx,nginx-light)
 	@$(call debian,curl,curl)
@@ -140,7 +140,7 @@ clients: .venv/installed-dev
 openapi:
 	@npm ci --prefix tests/system/openapi --loglevel=error
 
-# examples/postman.json, made anew of the OpenAPI document.
+# Make examples/postman.json from the OpenAPI document.
 postman: .venv/installed-dev openapi
 	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m tests.system.postman
 
@@ -168,7 +168,7 @@ clean:
 	@echo "Setting up .venv ..."
 	@$(call venv,$(PYTHON),.venv)
 
-# Compiled now: a process that compiles what it starts with keeps 2 MB for it.
+# Compile now: a process that compiles modules at its start keeps 2 MB of memory for that.
 .venv/installed: requirements.txt constraints.txt | .venv/bin/python
 	@echo "Installing what the service runs on ..."
 	@$(call install,.venv,-r requirements.txt)

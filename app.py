@@ -1,4 +1,4 @@
-"""Where Flask's conventions look for the application: the package's own create_app()."""
+"""The application for commands such as ``flask run``, which look for app.py: create_app()."""
 
 from marketplace import create_app
 

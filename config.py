@@ -1,6 +1,6 @@
-"""Settings that this deployment fixes in a file, for wsgi.py: they beat the environment.
+"""Settings of this deployment, for wsgi.py. They override the environment.
 
-Names are those of docs/settings.md, without their prefix:
+The names are in docs/settings.md; leave out their prefix:
 ``{"NAME": "The shop", "WALLETS": "extwallet,hashpack"}``.
 """
 

@@ -1,4 +1,4 @@
-"""What gunicorn reads by itself in this folder: the package's configuration, for wsgi.py."""
+"""Gunicorn's configuration, which gunicorn reads if it starts in this folder: the package's, for wsgi.py."""
 
 from marketplace.cli.gunicorn_config import *  # noqa: F403
 

@@ -1,4 +1,4 @@
-"""The application: ``gunicorn`` finds it by gunicorn.conf.py; or ``granian wsgi:app``."""
+"""The WSGI application: run ``gunicorn``, which reads gunicorn.conf.py, or ``granian wsgi:app``."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ from marketplace.errors import StartRefused
 
 try:
     app = create_app(**SETTINGS)
-    if os.environ.get("FLASK_RUN_FROM_CLI") != "true":  # such as flask upgrade, which needs less
+    if os.environ.get("FLASK_RUN_FROM_CLI") != "true":  # a command such as flask upgrade needs less
         startup.require_ready(app)
 except StartRefused as error:
     sys.exit(f"Error: {error.format_message()}")

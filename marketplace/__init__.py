@@ -10,7 +10,7 @@ __version__ = "0.3.0"
 
 
 def __getattr__(name: str) -> Any:
-    """Import the application when it is asked for: processes that fetch from strangers have none of it."""
+    """Import the application on first use: processes that fetch strangers' files must not load it."""
     if name == "create_app":
         from marketplace.factory import create_app
 

@@ -1,4 +1,4 @@
-"""``nft-marketplace``, and ``python -m marketplace`` in a clone: our commands alone, without ``--app``."""
+"""``nft-marketplace``, and ``python -m marketplace`` in a clone: only our commands, without ``--app``."""
 
 import click
 from flask.cli import FlaskGroup

@@ -1,6 +1,6 @@
-"""The errors that a caller is told about, with their status. docs/api.md lists them for clients.
+"""The errors that a client receives, with their status. docs/api.md lists them for clients.
 
-Each is raised with the facts of its sentence, which names the thing, and says what to do.
+Raise each with the facts that its sentence needs. The sentence names the thing, and says what to do.
 """
 
 import json
@@ -14,7 +14,7 @@ from flask.cli import ScriptInfo
 
 
 def shown(value: object) -> str:
-    """A stranger's value for a sentence: as JSON, in ASCII, and short."""
+    """A client's value for an error message: as JSON, in ASCII, and cut to 60 characters."""
     try:
         text = json.dumps(value)
     except (TypeError, ValueError, RecursionError):
@@ -23,14 +23,14 @@ def shown(value: object) -> str:
 
 
 def reason(error: Exception) -> str:
-    """The message of an error; of the system's, with the file: ``/backups: Permission denied``."""
+    """The message of an error; of an OSError, with the file: ``/backups: Permission denied``."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return str(error)
 
 
 def command(words: str) -> str:
-    """The command line of a command, with the --app of the current one: ``flask --app wsgi upgrade``."""
+    """The command line to type, with the --app of the current command: ``flask --app wsgi upgrade``."""
     context = click.get_current_context(silent=True)
     info = context and context.find_object(ScriptInfo)
     served = "marketplace" if "marketplace.wsgi" in sys.modules else "wsgi"
@@ -39,12 +39,12 @@ def command(words: str) -> str:
 
 
 def upper_words(name: str) -> str:
-    """The name of a class in words: NotFound is NOT_FOUND."""
+    """Write the name of a class in upper case: NotFound becomes NOT_FOUND."""
     return re.sub("(?<=[a-z])(?=[A-Z])", "_", name).upper()
 
 
 def printable(text: str) -> str:
-    """A text for a terminal: all characters that are not printable are escaped, but for line ends."""
+    """Escape all characters that a terminal can not print, except line ends."""
     return "".join(
         character if character.isprintable() or character == "\n" else repr(character)[1:-1]
         for character in text
@@ -52,21 +52,21 @@ def printable(text: str) -> str:
 
 
 class StartRefused(click.ClickException):
-    """Why the service does not start: a sentence for its operator, with which a command ends."""
+    """The service does not start. A command ends with this message for the operator."""
 
     def format_message(self) -> str:
         return printable(self.message)
 
 
 class MarketplaceError(Exception):
-    """An error that a caller is told about. It is raised with the facts that its sentence takes."""
+    """An error that a client receives. Raise it with the facts that its sentence needs."""
 
     status = HTTPStatus.INTERNAL_SERVER_ERROR
     sentence = "{}"
 
     @classmethod
     def word(cls) -> str:
-        """The stable word that clients tell it by: NFT_NOT_STORED."""
+        """The stable word by which clients recognise it: NFT_NOT_STORED."""
         return upper_words(cls.__name__)
 
     def __init__(
@@ -82,11 +82,11 @@ class MarketplaceError(Exception):
 
 
 class Unavailable(MarketplaceError):
-    """The client tries again after so many seconds. The log may have a reason that the client is not told."""
+    """The client can try again after some seconds. The log may have a reason that the client must not see."""
 
     status = HTTPStatus.SERVICE_UNAVAILABLE
     retry_after = 5
-    log_sentence = ""  # of the same facts
+    log_sentence = ""  # takes the same facts
 
     def __init__(self, *facts: object, retry_after: int | None = None) -> None:
         super().__init__(*facts, headers={"Retry-After": str(retry_after or self.retry_after)})
@@ -115,7 +115,7 @@ class ContentTypeNotJson(MarketplaceError):
 
 
 class NotAuthenticated(MarketplaceError):
-    """RFC 6750, section 3: how a bearer token is asked for, and refused."""
+    """The challenge for a bearer token: RFC 6750, section 3."""
 
     status = HTTPStatus.UNAUTHORIZED
 
@@ -167,7 +167,7 @@ class NftNotOnLedger(NotFound):
 
 
 class AccountNotOnLedger(NotFound):
-    sentence = "{} is the EVM address of no account on the ledger"
+    sentence = "No account on the ledger has the EVM address {}"
 
 
 class NftGone(NotFound):
@@ -175,7 +175,7 @@ class NftGone(NotFound):
 
 
 class WalletUnknown(NotFound):
-    sentence = "{} is not a wallet known here: {}"
+    sentence = "{} is not a wallet of this service. Its wallets are: {}"
 
     def __init__(self, wallet: str, wallets: tuple[str, ...]) -> None:
         super().__init__(shown(wallet), ", ".join(wallets))
@@ -212,25 +212,23 @@ class NotListed(Conflict):
 
 
 class BuyerIsOwner(Conflict):
-    sentence = "{1} #{2} belongs to {0} already; POST /v1/delist/<wallet> takes it off"
+    sentence = "{1} #{2} belongs to {0} already; POST /v1/delist/<wallet> withdraws its listing"
 
 
 class BuyerIsMarketplace(Conflict):
-    sentence = (
-        "{} is the marketplace's own account, which sells and does not buy: name another account"
-    )
+    sentence = "{} is the marketplace's own account, which can not buy: name another account"
 
 
 class PriceChanged(Conflict):
     sentence = "{0} #{1} costs {3} HBAR now, not {2}: send expectedPrice {3} to buy it for that"
 
     def __init__(self, token: str, serial_no: int, expected: int, price: int) -> None:
-        errors = {"json": {"expectedPrice": [f"is {price} by now"]}}
+        errors = {"json": {"expectedPrice": [f"is now {price}"]}}
         super().__init__(token, serial_no, expected, price, errors=errors)
 
 
 class PurchaseImpossible(Conflict):
-    """The ledger would refuse the purchase: its result code, found before the marketplace pays a fee."""
+    """The ledger would refuse the purchase, with this result code. The marketplace has paid no fee."""
 
     sentence = "{}. The ledger would say {}"
 
@@ -239,37 +237,37 @@ class PurchaseImpossible(Conflict):
 
 
 class NothingLeftForSeller(Conflict):
-    """Custom fees would take all that a seller is paid."""
+    """Custom fees would take all that the seller receives."""
 
     sentence = (
-        "The custom fees of {} are {:,f} HBAR, and the seller is paid {:,f} HBAR: nothing would be left. Its"
-        " owner may list it at a higher price"
+        "The custom fees of {} are {:,f} HBAR, and the seller receives {:,f} HBAR: nothing would be left. The"
+        " owner can list the NFT at a higher price"
     )
 
 
 class FeesChanged(Conflict):
-    """The seller would owe fees that are newer than the listing."""
+    """The seller would pay custom fees that changed after the listing."""
 
     sentence = (
-        "The custom fees of {} were changed after this NFT was listed. Its owner may list it again, which"
-        " agrees to them"
+        "The custom fees of {} changed after this NFT was listed. Its owner can list it again, to agree"
+        " to them"
     )
 
 
 class FeesInTokens(Conflict):
-    """The seller would owe a custom fee that is not paid in HBAR."""
+    """The seller would pay a custom fee that is not in HBAR."""
 
     sentence = "A custom fee of {} is paid in a token: its NFTs can't be bought here"
 
 
 class TransactionRefused(Conflict):
-    """The ledger refused the transaction that was signed: its result code says why."""
+    """The ledger refused the signed transaction. Its result code says why."""
 
     sentence = "{0} did not {2} the NFT: {3}. Prepare a new {1}"
 
     def __init__(self, transaction_id: str, kind: str, result: str) -> None:
         reason = f"the ledger says {result}"
-        if result == "TRANSACTION_EXPIRED":  # the ledger has no record of it, and can have none
+        if result == "TRANSACTION_EXPIRED":  # the ledger has no record of it, and never will
             reason = f"it was not submitted in time ({result})"
         did = {"listing": "list", "withdrawal": "withdraw", "purchase": "sell"}[kind]
         errors = {"ledger": {"result": [result]}}
@@ -278,7 +276,7 @@ class TransactionRefused(Conflict):
 
 class TransactionAltered(Conflict):
     sentence = (
-        "{0} is a {2} on the ledger, but not the transaction prepared here: its kind or its memo is another."
+        "{0} is a {2} on the ledger, but not the transaction prepared here: its kind or its memo differs."
         " Prepare a new {1}"
     )
 
@@ -288,11 +286,11 @@ class ListingEnded(Conflict):
 
 
 class WithdrawalEnded(Conflict):
-    sentence = "{} #{} was withdrawn, and listed again since, at {}"
+    sentence = "{} #{} was withdrawn, and then listed again at {}"
 
 
 class TooManyPurchases(LimitExceeded):
-    """A caller's share of the hourly fee budget is used up: each open purchase may cost a fee.
+    """The caller has used up its share of the hourly fee budget: each open purchase may cost a fee.
 
     The caller is "you", or a name for all callers that share the limit.
     """
@@ -304,11 +302,11 @@ class TooManyPurchases(LimitExceeded):
 
 
 class CursorGone(MarketplaceError):
-    """The events that follow a cursor are not known in full."""
+    """The service does not have all events that follow the cursor."""
 
     status = HTTPStatus.GONE
     sentence = (
-        "{} {}. Read the lists again, and go on from their X-Events-Cursor; the oldest event that is kept"
+        "{} {}. Read the lists again, and continue from their X-Events-Cursor; the oldest stored event"
         " follows {}"
     )
 
@@ -324,8 +322,8 @@ class BuyingOff(MarketplaceError):
         reason = "its operator turned that off: MARKETPLACE_SALE_FEE_BUDGET is 0"
         if not has_signer:
             reason = (
-                "it has no signer. Its operator may give it one: MARKETPLACE_ACCOUNT_KEY_FILE, or"
-                " create_app(sign=...)"
+                "it has no signer. Its operator can set MARKETPLACE_ACCOUNT_KEY_FILE, or pass a"
+                " signer to create_app(sign=...)"
             )
         super().__init__(reason)
 
@@ -344,11 +342,11 @@ class FeesSpent(Unavailable):
 
 
 class OperatorNeeded(Unavailable):
-    """Nothing can be bought until the operator acts, who finds the reason in the log."""
+    """Nothing can be bought until the operator acts. The log gives the reason."""
 
 
 class BudgetTooSmall(OperatorNeeded):
-    """One purchase may cost more than the hourly budget: both in HBAR."""
+    """One purchase can cost more than the hourly budget. Both facts are in HBAR."""
 
     sentence = "Nothing can be bought at the moment: the operator must raise the fee budget"
     log_sentence = (
@@ -359,7 +357,7 @@ class BudgetTooSmall(OperatorNeeded):
 
 
 class BalanceTooLow(OperatorNeeded):
-    """The marketplace's account can not pay the fee of a purchase: it has so many HBAR."""
+    """The marketplace's account can not pay the fee of a purchase. The fact is its balance in HBAR."""
 
     sentence = "The marketplace can't pay fees at the moment: nothing can be bought"
     log_sentence = "The marketplace's account has {:f} HBAR, too little for a fee. Top it up"
@@ -367,12 +365,12 @@ class BalanceTooLow(OperatorNeeded):
 
 
 class ClockBehind(OperatorNeeded):
-    """A purchase signed by a clock that is behind, by so many seconds, expires before it can be submitted."""
+    """The clock is too many seconds behind: purchases would expire before a wallet can submit them."""
 
     sentence = "Nothing can be bought at the moment: the service's clock is wrong"
     log_sentence = (
-        "The clock of this machine is {} s behind the ledger: purchases signed by it would expire early. Set"
-        " the clock"
+        "The clock of this machine is {} s behind the ledger: purchases signed with it would expire early."
+        " Set the clock"
     )
     retry_after = 60
 
@@ -395,8 +393,8 @@ class LedgerUndecided(Unavailable):
 
 class LedgerBehind(Unavailable):
     sentence = (
-        "The ledger's mirror node is {} s behind: what it shows may be sold by now. Nothing was done; try"
-        " again"
+        "The ledger's mirror node is {} s behind: an NFT that it shows may be sold already. Nothing was done;"
+        " try again"
     )
     retry_after = 10
 
@@ -407,7 +405,7 @@ class TooBusy(Unavailable):
 
 
 class MediaFull(MarketplaceError):
-    """Recorded as the reason why an NFT lacks its image: no request is answered with it."""
+    """Recorded as the reason why an NFT has no image. No response contains it."""
 
     sentence = "the disk of MARKETPLACE_MEDIA_URL is nearly full"
 
@@ -430,9 +428,9 @@ class DatabaseUnusable(Unavailable):
 
 
 class DatabaseUnreachable(Unavailable):
-    """Its reason names servers and users."""
+    """The log's reason names servers and users, so the client does not see it."""
 
-    sentence = "The database can not be reached just now. Try again: nothing is done twice"
+    sentence = "The database can not be reached at the moment. Try again: nothing is done twice"
     log_sentence = "{}"
     retry_after = 2
 
@@ -441,7 +439,7 @@ class DatabaseUnreachable(Unavailable):
 
 
 class NotReady(Unavailable):
-    """For load balancers that ask for /status?ready: the service itself goes on."""
+    """The answer to a load balancer's /status?ready. The service itself keeps running."""
 
     sentence = "Not ready: {}"
     retry_after = 30

@@ -10,11 +10,11 @@ def to_hbar(tinybars: int) -> Decimal:
 
 
 def written(tinybars: int) -> str:
-    """The amount as people read it: 12.5"""
+    """The amount in HBAR as text: 12.5"""
     return f"{to_hbar(tinybars):f}"
 
 
 def find_credit(price: int, fee_basis_points: int) -> int:
-    """Tinybars that a seller is paid: the price, in HBAR, less the marketplace's part."""
+    """Tinybars that the seller receives: the price (in HBAR) minus the marketplace's fee."""
     tinybars = price * TINYBARS
     return tinybars - tinybars * fee_basis_points // 10_000

@@ -1,7 +1,7 @@
-"""Identifiers, Hedera's and ours, and the largest numbers: no other module parses an identifier.
+"""Identifiers, Hedera's and ours, and the largest numbers. Only this module parses identifiers.
 
 The SDK's own parsers are too forgiving (a trailing newline, other scripts' digits, 2^63 and more), so
-every id from outside is matched here first. Sources: HIP-15 (entity ids), HAPI TransactionID.
+every id from outside is checked here first. Sources: HIP-15 (entity ids), HAPI TransactionID.
 """
 
 import re
@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 MAX_INT64 = 2**63 - 1
-# Mirror nodes look up to 35 minutes past a valid start, and count in 63 bits of nanoseconds.
+# Mirror nodes search up to 35 minutes after a valid start, and count nanoseconds in 63 bits.
 MAX_SECONDS = MAX_INT64 // 10**9 - 2100
 MAX_HBAR = 50_000_000_000  # the whole supply
 
@@ -27,7 +27,7 @@ class EventKind(StrEnum):
     METADATA_CHANGED = "METADATA_CHANGED"
 
 
-# Used as they are in the OpenAPI document; Python adds the end of the text with fullmatch.
+# The OpenAPI document shows these patterns unchanged, so they have no anchors: match with fullmatch.
 _NUMBER = "(?:0|[1-9][0-9]{0,18})"
 EVM_ADDRESS = "0x[0-9a-fA-F]{40}"
 ENTITY_ID = rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}"
@@ -59,7 +59,7 @@ class NftId(NamedTuple):
 
     @classmethod
     def parse(cls, value: str) -> "NftId | None":
-        """Read 0.0.5001:7; None for anything else."""
+        """Parse 0.0.5001:7. Returns None for anything else."""
         match = re.fullmatch(NFT_ID, value)
         if not match or not is_entity_id(match[1]):
             return None
@@ -79,7 +79,7 @@ class TransactionId(NamedTuple):
 
     @classmethod
     def parse(cls, value: str) -> "TransactionId | None":
-        """Read 0.0.x@s.n (wallets and SDKs) or 0.0.x-s-n (mirror nodes); None for anything else.
+        """Parse 0.0.x@s.n (wallets and SDKs) or 0.0.x-s-n (mirror nodes). Returns None for anything else.
 
         The nanoseconds are an integer in both: @5.1 and -5-1 are one nanosecond past five.
         """
@@ -90,7 +90,7 @@ class TransactionId(NamedTuple):
 
     @classmethod
     def require(cls, value: str) -> "TransactionId":
-        """Read a text that is known to be one. Raises ValueError."""
+        """Parse a transaction id. Raises ValueError for anything else."""
         parsed = cls.parse(value)
         if parsed is None:
             raise ValueError(f"{value!r} is not a transaction id")
@@ -106,24 +106,24 @@ class TransactionId(NamedTuple):
 
     @property
     def is_possible(self) -> bool:
-        """Whether a mirror node can look for it. It answers 503 to what is later."""
+        """Whether a mirror node can search for it. Mirror nodes answer 503 for later times."""
         return self.seconds < MAX_SECONDS
 
     @property
     def dashed(self) -> str:
-        """As mirror nodes write it."""
+        """The form of mirror nodes: 0.0.x-s-n."""
         return f"{self.account_id}-{self.seconds}-{self.nanos:09}"
 
 
 class Cursor(NamedTuple):
-    """A place in the feed of events: all events up to it were read."""
+    """A position in the feed of events: its reader has seen all events up to it."""
 
     epoch: str  # of the database: it changes when the database goes back in time
     id: int
 
     @classmethod
     def parse(cls, value: str) -> "Cursor | None":
-        """Read what str() wrote; None for anything else."""
+        """Parse the text that str() returns. Returns None for anything else."""
         match = re.fullmatch(CURSOR, value)
         cursor = match and cls(match[1], int(match[2]))
         return cursor if cursor and cursor.id <= MAX_INT64 else None

@@ -1,6 +1,6 @@
-"""machine.db in DATA_DIR: what the processes of a machine count together, in one SQLite file.
+"""machine.db in DATA_DIR: an SQLite file in which the processes of a machine count together.
 
-No write waits for the disk, so that a crash may damage the file. It is made again then.
+No write waits for the disk, so a crash may damage the file. It is then made again.
 """
 
 import logging
@@ -14,13 +14,13 @@ from sqlite_utils.utils import sqlite3
 
 from marketplace.errors import StartRefused
 
-# Of a file that can not be used, or stays locked.
+# Raised if the file can not be used, or stays locked.
 ERRORS = (OSError, sqlite3.Error)
 
-# Of twenty clients that wrote at once to a busy machine, some waited more than 0.3 s.
+# When twenty clients wrote at once to a busy machine, some waited more than 0.3 s.
 TIMEOUT_SECONDS = 1
 
-# ends_at and next_at are in Unix time. A metric of some length has so many numbers, each in its place.
+# ends_at and next_at are in Unix time. A metric has as many numbers as its length, one row for each place.
 _OPEN = """
     PRAGMA journal_mode = MEMORY;
     PRAGMA synchronous = OFF;
@@ -38,28 +38,28 @@ _lock = Lock()  # held while a thread of this process uses its connection
 
 
 class MachineFile:
-    """The file, as one part of the service uses it. It is made again where it was removed."""
+    """The file, for one part of the service. If it was removed, it is made again."""
 
     def __init__(self, folder: str, failing: str) -> None:
-        """``failing`` tells the log what holds while the file can not be used."""
+        """``failing``: what the log says about the consequence while the file can not be used."""
         self._path = Path(folder, "machine.db")
         self._failing = failing
-        self._failed: str | None = None  # the statement: on a full disk others may work
+        self._failed: str | None = None  # the statement that failed: on a full disk others may work
 
     def check(self) -> None:
-        """Raises StartRefused for a file that can not be written, or is another one."""
+        """Raise StartRefused if the file can not be written, or is not such a file."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._run("SELECT 1", {})
         except (OSError, sqlite3.OperationalError) as error:
             raise StartRefused(f"{self._path} can not be written: {error}") from error
         except sqlite3.DatabaseError as error:
-            raise StartRefused(f"{self._path} is a file of something else: remove it") from error
+            raise StartRefused(f"{self._path} is not a file of this service: remove it") from error
 
     def execute(self, sql: str, **parameters: object) -> list[Any]:
         """Run a statement in a transaction of its own, and return its rows.
 
-        Raises one of ERRORS where the file can not be used. The log says so once.
+        Raises one of ERRORS if the file can not be used. The log says so once.
         """
         log = logging.getLogger("marketplace")
         try:
@@ -96,7 +96,7 @@ class MachineFile:
 
 @lru_cache
 def _open(path: Path, inode: int) -> sqlite3.Connection:
-    """The connection of this process to the file that is there now."""
+    """The connection of this process to the file that now has this path."""
     connection = sqlite3.connect(
         path, TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False
     )

@@ -28,7 +28,7 @@ KEY = "marketplace"
 
 @dataclass(kw_only=True)
 class Storage:
-    """The services of the sandbox's own application, which the marketplace's has, too."""
+    """The services that the sandbox's application and the marketplace's both have."""
 
     database: Engine
 
@@ -39,7 +39,7 @@ class Services(Storage):
 
     media: MediaStore
     mirror_node: MirrorNode
-    signer: Signer | None  # None: nothing is bought
+    signer: Signer | None  # None: nothing can be bought
     authenticate: Callable[[Request, str], bool | str]
     rate_limits: RateLimits
     writes: ConcurrencyLimit
@@ -49,36 +49,36 @@ class Services(Storage):
     sandbox: Sandbox | None
     encoders: dict[tuple[type[Schema], int], Encode] = field(default_factory=dict)
     encode_event_body: Encode = str
-    # In place of the watcher's processes for metadata and images.
+    # Replaces the watcher's processes for metadata and images, if set.
     enrich: Enrich | None = None
     warned_at: dict[str, float] = field(default_factory=dict)  # by message, on the monotonic clock
 
 
 @dataclass(kw_only=True)
 class Sandbox:
-    """The sandbox, and what it lends to the marketplace's application."""
+    """The sandbox, and what it gives the marketplace's application."""
 
     app: Flask
-    adapters: Mapping[str, BaseAdapter]  # carry requests for its address to it, in this process
+    adapters: Mapping[str, BaseAdapter]  # carry requests to its URL within this process
     gateway_adapters: Callable[[], Mapping[str, BaseAdapter]]  # the same for its IPFS gateway
     sign: Callable[[bytes], tuple[bytes, bytes]]  # the demo wallet, for the marketplace's account
-    describe: Callable[[Flask, str], str]  # how to try it, for the address that it is served at
-    listen: Callable[[Any], str | None]  # has gunicorn listen on further ports; says on which ones
+    describe: Callable[[Flask, str], str]  # explains how to try it at this URL
+    listen: Callable[[Any], str | None]  # makes gunicorn listen on more ports, and tells which
 
 
 def services(app: Flask | None = None) -> Services:
-    """The services of an application; of the current one, if none is given."""
+    """The services of an application, by default of the current one."""
     found: Services = (app or current_app).extensions[KEY]
     return found
 
 
 def application() -> Flask:
-    """The current application itself, for a thread that has no context of its own."""
+    """The current application itself, for threads that have no application context."""
     app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]
     return app
 
 
 def database(app: Flask | None = None) -> Engine:
-    """The database of an application, which may be the sandbox's own."""
+    """The database of an application, by default of the current one: the marketplace's or the sandbox's."""
     found: Storage = (app or current_app).extensions[KEY]
     return found.database

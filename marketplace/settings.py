@@ -1,4 +1,4 @@
-"""Every setting: read once, from MARKETPLACE_* or create_app(), and refused when it makes no sense."""
+"""Every setting: read once, from MARKETPLACE_* or create_app(), and refused if it is not valid."""
 
 import difflib
 import os
@@ -15,12 +15,12 @@ from marketplace.ids import is_entity_id
 
 PREFIX = "MARKETPLACE_"
 NETWORKS = ("sandbox", "mainnet", "testnet", "previewnet")
-LONGEST_SHOWN = 40  # characters: a private key has more, in every form
+LONGEST_SHOWN = 40  # characters: every form of a private key is longer
 KEY_ADVICE = "If it is the key itself, write that to a file, and give the account a new key"
 
 
 class SettingError(StartRefused):
-    """A setting that makes no sense. The message names it."""
+    """A setting is not valid. The message names it."""
 
 
 def _valid(is_valid: Callable[[str], Any], form: str) -> Callable[[str], str]:
@@ -40,7 +40,7 @@ def _list_of(parse: Callable[[str], str], at_least: int = 1) -> Callable[[str], 
     def parse_list(value: str) -> tuple[str, ...]:
         words = [word.strip() for word in value.split(",") if word.strip()]
         if len(words) < at_least:
-            raise ValueError("is not a list: it names none")
+            raise ValueError("is not a list with at least one entry")
         return tuple(map(parse, words))
 
     return parse_list
@@ -83,7 +83,7 @@ def _url(value: str) -> str:
         is_valid = False
     if not is_valid or not value.isprintable() or re.search(r"[\s?#@\\]", value):
         raise ValueError("is not a web address (https://nft.example.com)")
-    # As the HTTP client writes it, so that prefixes can be compared.
+    # The same form as the HTTP client's, so that prefixes can be compared.
     scheme, host, path, *_ = urlsplit(value)
     return f"{scheme}://{host.lower()}{path}".rstrip("/")
 
@@ -110,7 +110,7 @@ def _database(value: str) -> str:
     return value.replace("postgres://", "postgresql://", 1)
 
 
-# As a browser writes it: lower case, nothing after the port, and no port that is the scheme's own.
+# The form of browsers: lower case, nothing after the port, and no default port.
 _origin = _matching(
     r"(?!http://.*:80\Z|https://.*:443\Z)"
     r"[a-z][a-z0-9+.-]*://([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:]+\])(:[1-9][0-9]{0,4})?",
@@ -122,20 +122,20 @@ parse_rate = _matching("off|[1-9][0-9]{0,5}/[smh]", "a rate (10/s, 600/m, 5000/h
 
 
 class Setting(NamedTuple):
-    """How one setting is read, and its default, which may name settings above it.
+    """How one setting is parsed, and its default, which may refer to settings above it.
 
-    Without a default, the operator must decide.
+    A setting without a default is required.
     """
 
     parse: Callable[[str], Any]
     default: str | None
-    in_sandbox: str | None = None  # the default there, where it is another one
+    in_sandbox: str | None = None  # the sandbox's default, if it differs
 
 
 SETTINGS = {
     "NETWORK": Setting(_valid(NETWORKS.__contains__, f"a network {NETWORKS}"), "sandbox"),
     "PUBLIC_URL": Setting(_url, "http://127.0.0.1:8000"),
-    # Clients resolve the segments . and .. before they ask.
+    # Clients resolve the segments . and .. before they send a request.
     "API_PREFIX": Setting(
         _matching(r"(/(?!\.{1,2}(/|\Z))[A-Za-z0-9._~-]+)*", "a path prefix (/marketplace)"), ""
     ),
@@ -155,7 +155,7 @@ SETTINGS = {
         _list_of(_matching("[a-z0-9-]{1,32}", "a list of wallet names (extwallet,hashpack)")),
         "extwallet",
     ),
-    # A dApp under development is at another port; it needs a token, which no cookie gives it.
+    # A dApp under development has another port. It needs a token: cookies give no access.
     "CORS_ORIGINS": Setting(_origins, "", "*"),
     "TRUSTED_PROXIES": Setting(_integer(0, 10), "0"),
     "WRITE_LIMIT": Setting(parse_rate, "600/m", "off"),
@@ -164,7 +164,7 @@ SETTINGS = {
     "MAX_TRANSACTION_FEE": Setting(_fee, "5"),
     "ACCOUNT_KEY_FILE": Setting(_valid(str.isprintable, f"the path of a file. {KEY_ADVICE}"), ""),
     "SALE_FEE_BASIS_POINTS": Setting(_integer(0, 5000), "0"),
-    # In the sandbox a developer may buy all day, and nothing is worth money.
+    # In the sandbox a developer may buy all day, and HBAR are worth nothing.
     "SALE_FEE_BUDGET": Setting(_hbar, "20", "2000"),
     "MIRROR_NODE_URL": Setting(
         lambda value: _url(value).removesuffix("/api/v1"),
@@ -181,7 +181,7 @@ SETTINGS = {
 
 
 def written(name: str, value: Any) -> str:
-    """A parsed setting as an operator reads it, without the password of an address, or what may be a key."""
+    """A parsed setting as text for the operator, without passwords and possible private keys."""
     if SETTINGS[name].parse in (_fee, _hbar):
         return hbar.written(value)
     if name == "ACCOUNT_KEY_FILE" and value and not os.path.isfile(value):
@@ -191,15 +191,15 @@ def written(name: str, value: Any) -> str:
 
 
 def _may_be_secret(name: str, text: str) -> bool:
-    """Whether a value may be, or have in it, a password or a private key: no message repeats it."""
+    """Whether a value may contain a password or a private key, so that no message may repeat it."""
     longest = 0 if name == "ACCOUNT_KEY_FILE" else LONGEST_SHOWN
     return len(text) > longest or bool(re.search("@|pass|pwd", text, re.IGNORECASE))
 
 
 def load(overrides: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
-    """Return every setting by its name without the prefix, parsed; an override beats the environment.
+    """Return every parsed setting, by its name without the prefix. Overrides beat the environment.
 
-    Raises SettingError with a sentence that names the setting when one is unknown, missing or nonsense.
+    Raises SettingError, which names the setting, if one is unknown, missing or not valid.
     """
     given = {
         name.removeprefix(PREFIX): value
@@ -210,8 +210,8 @@ def load(overrides: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, 
         close = difflib.get_close_matches(name, SETTINGS, n=1)
         hint = f" (did you mean {PREFIX}{close[0]}?)" if close else ""
         raise SettingError(
-            f"{PREFIX}{name} is not a setting{hint}: docs/settings.md has those of this version, and what"
-            " replaces older ones"
+            f"{PREFIX}{name} is not a setting{hint}: docs/settings.md lists the settings of this version,"
+            " and the replacements of older ones"
         )
     settings: dict[str, Any] = {}
     for name, setting in SETTINGS.items():
@@ -228,16 +228,16 @@ def load(overrides: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, 
 
 
 def _require_agreement(settings: dict[str, Any]) -> None:
-    """Raise SettingError where two settings make no sense together."""
+    """Raise SettingError if two settings contradict each other."""
     if 0 < settings["SALE_FEE_BUDGET"] < settings["MAX_TRANSACTION_FEE"] // 10:
         raise SettingError(
-            f"{PREFIX}SALE_FEE_BUDGET is less than one purchase may cost, a tenth of"
+            f"{PREFIX}SALE_FEE_BUDGET is less than one purchase can cost, a tenth of"
             f" {PREFIX}MAX_TRANSACTION_FEE. Raise it, or set it to 0, which turns buying off"
         )
     prefix = settings["API_PREFIX"]
     if settings["NETWORK"] == "sandbox" and f"{prefix}/".startswith("/sandbox/"):
         raise SettingError(
-            f"{PREFIX}API_PREFIX={prefix!r} is where the sandbox is: take another prefix (/marketplace)"
+            f"{PREFIX}API_PREFIX={prefix!r} is the sandbox's own path: choose another prefix (/marketplace)"
         )
     files = settings["DATABASE_URL"], f"{settings['DATA_DIR']}/sandbox.db"
     if len({*map(os.path.realpath, files)}) < 2:

@@ -1,4 +1,4 @@
-"""The clock, and the ways Hedera and this service write a moment."""
+"""The clock, and the formats in which Hedera and this service write a time."""
 
 import re
 import time
@@ -12,12 +12,12 @@ DAY = 24 * HOUR
 
 
 def now() -> int:
-    """The present, in nanoseconds since 1970 (Unix time)."""
+    """The current time, in nanoseconds since 1970 (Unix time)."""
     return time.time_ns()
 
 
 def to_iso(nanoseconds: int) -> str:
-    """2026-11-20T12:34:56.789012345Z: exact, and sorts as text as it does in time."""
+    """Write as 2026-11-20T12:34:56.789012345Z: exact, and in order of time when sorted as text."""
     seconds, nanos = divmod(nanoseconds, SECOND)
     return f"{_write_second(seconds)}.{nanos:09}Z"
 
@@ -33,29 +33,29 @@ def _read_second(text: str) -> int:
 
 
 def to_second(iso: str) -> str:
-    """2026-11-20T12:34:56Z, for people, from what to_iso() wrote."""
+    """Shorten the text of to_iso() for people: 2026-11-20T12:34:56Z."""
     return f"{iso[:19]}Z"
 
 
 def just_before(iso: str) -> str:
-    """A text that sorts just below what to_iso() wrote, and above all that is earlier."""
+    """A text that sorts just before this text of to_iso(), and after every earlier time."""
     return iso.removesuffix("Z")
 
 
 def from_iso(text: str) -> float:
-    """Seconds since 1970 from what to_iso() wrote, to the microsecond."""
+    """Parse the text of to_iso() into seconds since 1970, to the microsecond."""
     return datetime.fromisoformat(f"{text[:26]}+00:00").timestamp()
 
 
 def to_nanoseconds(iso: str) -> int:
-    """Exactly what to_iso() was given."""
+    """Parse the text of to_iso() into nanoseconds since 1970, exactly."""
     return _read_second(iso[:19]) * SECOND + int(iso[20:29])
 
 
 def from_consensus(timestamp: str) -> int:
-    """Nanoseconds from a mirror node's 1234567890.123456789; ValueError for anything else.
+    """Parse a mirror node's 1234567890.123456789 into nanoseconds.
 
-    They fit into 63 bits: mirror nodes answer 503 to what is later.
+    Raises ValueError for anything else, and beyond 63 bits: mirror nodes answer 503 for later times.
     """
     if not re.fullmatch(r"[0-9]{1,11}\.[0-9]{9}", timestamp):
         raise ValueError(f"{timestamp!r} is not a consensus timestamp")
@@ -66,11 +66,11 @@ def from_consensus(timestamp: str) -> int:
 
 
 def to_consensus(nanoseconds: int) -> str:
-    """1234567890.123456789, as mirror nodes write it."""
+    """Write as mirror nodes do: 1234567890.123456789."""
     seconds, nanos = divmod(nanoseconds, SECOND)
     return f"{seconds}.{nanos:09}"
 
 
 def iso_to_consensus(iso: str) -> str:
-    """The same from what to_iso() wrote, in a third of the time."""
+    """Rewrite the text of to_iso() as mirror nodes do, in a third of the time of parsing it."""
     return f"{_read_second(iso[:19])}{iso[19:29]}"

@@ -1,4 +1,4 @@
-"""The WSGI application, where there is only the package: ``gunicorn marketplace.wsgi:app``."""
+"""The WSGI application of the installed package: ``gunicorn marketplace.wsgi:app``."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ from marketplace.errors import StartRefused
 
 try:
     app = create_app()
-    if os.environ.get("FLASK_RUN_FROM_CLI") != "true":  # such as flask upgrade, which needs less
+    if os.environ.get("FLASK_RUN_FROM_CLI") != "true":  # a command such as flask upgrade needs less
         startup.require_ready(app)
 except StartRefused as error:
     sys.exit(f"Error: {error.format_message()}")

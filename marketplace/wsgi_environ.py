@@ -1,10 +1,10 @@
 """Keys of the WSGI environment that middleware sets, for other middleware and the access log."""
 
-REQUEST_ID = "marketplace.request"  # its id: a proxy's that is believed, or one of our own
-ROUTE = "marketplace.route"  # the rule of its address, such as /v1/nft/<tokenId>/<serialNo>
+REQUEST_ID = "marketplace.request"  # the id of the request, from a trusted proxy or our own
+ROUTE = "marketplace.route"  # the rule of its URL, such as /v1/nft/<tokenId>/<serialNo>
 TOKEN_NAME = "marketplace.token"  # the name of the access token; never the token  # noqa: S105
-# The end user whom a trusted caller or a host names; None where nobody is named.
+# The end user, named by a trusted caller or by the host application; None if neither names one.
 END_USER = "marketplace.end_user"
-IS_STREAMED = "marketplace.streamed"  # there where its body is read while it is sent
-# The counter to raise beside that of its route: of cached responses, or of others.
+IS_STREAMED = "marketplace.streamed"  # set if the body is generated while it is sent
+# A second counter to add one to, beside the route's: of cache hits, or of cache misses.
 CACHE_OUTCOME = "marketplace.kept"

@@ -48,7 +48,7 @@ def test_a_file_that_is_removed_or_damaged_is_begun_anew(file, path, caplog):
 
 def test_another_file_in_its_place_stops_the_start(file, path):
     path.write_text("Dear Bob")
-    with pytest.raises(StartRefused, match=r"machine\.db is a file of something else: remove it"):
+    with pytest.raises(StartRefused, match=r"machine\.db is not a file of this service: remove it"):
         file.check()
     assert path.read_text() == "Dear Bob"
 

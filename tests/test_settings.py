@@ -79,7 +79,7 @@ def test_nonsense_stops_the_start_and_is_named(name):
 
 @pytest.mark.parametrize("prefix", ["/sandbox", "/sandbox/x"])
 def test_a_prefix_where_the_sandbox_is_stops_the_start(prefix):
-    with pytest.raises(SettingError, match=f"API_PREFIX='{prefix}' is where the sandbox is: take"):
+    with pytest.raises(SettingError, match=f"API_PREFIX='{prefix}' is the sandbox's own path:"):
         load({"API_PREFIX": prefix}, {})
     loaded = load({"API_PREFIX": prefix, "NETWORK": "mainnet", "ACCOUNT_ID": "0.0.4321"}, {})
     assert loaded["API_PREFIX"] == prefix
@@ -148,7 +148,7 @@ def test_an_unknown_setting_stops_the_start():
     with pytest.raises(SettingError, match="MARKETPLACE_NETWROK is not a setting"):
         create_app(NETWROK="mainnet")
     for gone in GONE:
-        with pytest.raises(SettingError, match=f"{gone} is not a setting.*: docs/settings.md has"):
+        with pytest.raises(SettingError, match=f"{gone} is not a setting.*: docs/settings.md"):
             load({}, {f"MARKETPLACE_{gone}": "1"})
 
 

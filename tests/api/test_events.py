@@ -206,7 +206,7 @@ def test_it_says_where_to_begin_when_a_cursor_is_gone(app, client, tell, epoch):
         assert events.delete_events(db, "2026-11-21", 4) == 4
 
     def refusal(cursor):
-        beginning = f"X-Events-Cursor; the oldest event that is kept follows {epoch}-4"
+        beginning = f"X-Events-Cursor; the oldest stored event follows {epoch}-4"
         return assert_error(get(client, after=cursor), 410, cursor, beginning)["message"]
 
     assert "too old" in refusal(f"{epoch}-3")

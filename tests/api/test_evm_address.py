@@ -46,7 +46,7 @@ def test_it_believes_the_mirror_node(client, nft, mirror, answer, status):
 @pytest.mark.parametrize(("path", "more"), POSTS)
 def test_it_handles_an_address_of_nobody(client, nft, path, more):
     r = client.post(path, json=KEYS | {"accountId": UNKNOWN} | more)
-    assert_error(r, 404, f"{UNKNOWN} is the EVM address of no account on the ledger")
+    assert_error(r, 404, f"No account on the ledger has the EVM address {UNKNOWN}")
     assert r.json["reason"] == "ACCOUNT_NOT_ON_LEDGER"
 
 

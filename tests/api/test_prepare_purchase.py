@@ -139,7 +139,7 @@ def test_it_rejects_another_price_than_was_expected(client, listed, ledger, buy)
     again = client.post("/v1/list/extwallet", json=KEYS | {"listingPrice": 300})
     ledger.sign_and_submit(again.json["byteArray"])
     body = assert_error(buy(expectedPrice=250), 409, "costs 300 HBAR now, not 250")
-    assert body["errors"] == {"json": {"expectedPrice": ["is 300 by now"]}}
+    assert body["errors"] == {"json": {"expectedPrice": ["is now 300"]}}
     transfer = opened(buy(expectedPrice=300)).body
     assert amounts(transfer)[BOB] == -300 * HBAR
 

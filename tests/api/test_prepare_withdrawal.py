@@ -43,7 +43,7 @@ def test_what_was_withdrawn_leaves_the_order_book(client, listed, ledger, is_nam
 def test_what_was_listed_again_since_is_told(client, listed, ledger, lister):
     transaction_id = ledger.sign_and_submit(prepare(client).json["byteArray"])
     lister(listed, 300)
-    assert_error(report(client, transaction_id), 409, "and listed again since")
+    assert_error(report(client, transaction_id), 409, "and then listed again")
     # What was prepared last is the listing.
     assert report(client).json == {"result": "OK"}
 

@@ -152,7 +152,7 @@ def test_an_approval_given_elsewhere_ends_a_listing(client, nft, ledger, is_conf
 
 def test_an_altered_new_listing_ends_the_old_one(client, listed, ledger):
     ledger.submit_altered(prepare(client, 90), memo="Listing for 5 HBAR")
-    assert_error(report(client), 409, "its memo is another")
+    assert_error(report(client), 409, "its memo differs")
     assert shown(client)["isForSale"] is False
 
 
@@ -186,7 +186,7 @@ def test_the_price_is_what_the_owner_signed(client, nft, ledger):
 )
 def test_it_refuses_an_altered_transaction_of_the_same_id(client, nft, ledger, change, name):
     ledger.submit_altered(prepare(client), **change)
-    assert_error(report(client), 409, f"is a {name}", "its kind or its memo is another")
+    assert_error(report(client), 409, f"is a {name}", "its kind or its memo differs")
     assert shown(client)["isForSale"] is False
 
 

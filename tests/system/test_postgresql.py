@@ -106,7 +106,7 @@ REQUESTS = [
 
 def require_unreachable(server, answers, seconds=PATIENCE_SECONDS):
     for r, took in answers:
-        assert_error(r, 503, "can not be reached just now. Try again: nothing is done twice")
+        assert_error(r, 503, "can not be reached at the moment. Try again: nothing is done twice")
         assert "Nothing was changed" not in r.text
         assert r.headers["Retry-After"] == "2"
         for word in ("127.0.0.1", str(server.port), "market", server.password):
