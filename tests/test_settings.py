@@ -219,8 +219,8 @@ def test_a_database_is_of_one_network_and_account_for_ever(tmp_path):
     """Its listings were approved for that account. A sync for another one would take them all off."""
     create_app(**settings(tmp_path))
     for network, account_id, said in (
-        ("testnet", "0.0.9001", r"is an index of sandbox, and MARKETPLACE_NETWORK is testnet"),
-        ("sandbox", "0.0.900", r"of 0\.0\.9001, and MARKETPLACE_ACCOUNT_ID is 0\.0\.900:"),
+        ("testnet", "0.0.9001", r"belongs to sandbox, but MARKETPLACE_NETWORK is testnet"),
+        ("sandbox", "0.0.900", r"to 0\.0\.9001, but MARKETPLACE_ACCOUNT_ID is 0\.0\.900:"),
     ):
         with pytest.raises(StartRefused, match=said):
             create_app(NETWORK=network, ACCOUNT_ID=account_id, **settings(tmp_path))

@@ -1,4 +1,4 @@
-"""Access tokens: made, and kept as their hashes only."""
+"""Access tokens: how they are made, and the statements about them. Only their hashes are stored."""
 
 import hashlib
 import secrets
@@ -15,9 +15,9 @@ ON_BEHALF = "on-behalf"  # the scope of a token that may name end users
 def create(
     name: str, scopes: tuple[str, ...], seconds: int | None, rate: str | None = None
 ) -> str | None:
-    """Store a new access token and return it, or None where the name is taken by a living one.
+    """Store a new access token and return it, or None if a token that is not revoked has this name.
 
-    It may write as often as ``rate`` says, such as 600/m or off; where that is None, as the settings say.
+    ``rate`` limits its writes: 600/m, or off. If it is None, the setting WRITE_LIMIT applies.
     """
     token = f"nftm_{secrets.token_urlsafe(32)}"
     now = times.now()
@@ -35,7 +35,7 @@ def create(
 
 
 def hash_token(token: str) -> str:
-    """The only form in which a token is kept: SHA-256, hexadecimal."""
+    """The SHA-256 of a token, hexadecimal: the only form that is stored."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
@@ -52,7 +52,7 @@ def insert_access_token(
 
 
 def get_access_token(db: Connection, token_hash: str) -> AccessTokenRow | None:
-    # All but last_used_at: whoever keeps the row finds the same one in the next hour.
+    # Without last_used_at: the row must stay the same, as the response cache compares it.
     sql = """
         SELECT hash, name, scopes, created_at, expires_at, revoked_at, rate
         FROM access_token WHERE hash = :hash

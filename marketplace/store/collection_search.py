@@ -1,6 +1,6 @@
-"""The statements that find collections by words, page by page in some order.
+"""The statements that find collections by words, page by page in an order.
 
-Keys grow along each order: those of numbers are negative. A page begins after a key and a token.
+Keys grow in each order, so descending numbers have negative keys. A page begins after a key and a token.
 """
 
 from collections.abc import Mapping, Sequence
@@ -8,16 +8,16 @@ from typing import Any
 
 from marketplace.store.rows import Connection, FoundCollectionRow, NftRow, count, only
 
-# Each word that is asked for, and how many words of collections begin with it: not counted beyond RARE.
+# Each search word, and how many words of collections begin with it, counted up to RARE.
 Words = Mapping[str, int]
-# The key and the token that a page begins after; None: the first page.
+# A page begins after this key and token. None: the first page.
 After = tuple[int | str, str] | None
 
-# The keys of each order, and its index. By what was sold since a moment, there is none: _BY_SALES.
+# The key of each order, which has an index. The order by recent sales has neither: see _BY_SALES.
 KEYS = {"-volume": "-volume", "listed": "-listed", "name": "sort_name", "newest": "-number"}
 BY_SALES, BY_VOLUME = "volume24h", "-volume"
-LAST = "\U0010ffff"  # the last character: behind a word, and before none that begins with it
-LOOKED_THROUGH = 20  # NFTs of a collection, for an image
+LAST = "\U0010ffff"  # the last character: word + LAST sorts after all that begin with word
+LOOKED_THROUGH = 20  # how many NFTs of a collection are searched for an image
 
 _BY_KEY = """
     SELECT token, {key} AS key FROM collection
@@ -25,7 +25,7 @@ _BY_KEY = """
     ORDER BY {key}, token
     LIMIT :limit + 0
 """
-# In two parts: what was sold of, and all others by token.
+# In two parts: collections with sales, then all others by token.
 _BY_SALES = """
     SELECT token, key FROM (
         SELECT token, -CAST(SUM(price) AS BIGINT) AS key FROM event
@@ -46,7 +46,7 @@ _BY_SALES = """
     ORDER BY key, token
     LIMIT :limit + 0
 """
-# Of a rare word its collections are looked up; otherwise the order is followed, and each asked for the word.
+# The collections of a rare word are looked up. For a common word, the order is followed, and each checked.
 RARE = 300
 _HAS_WORD = {
     True: """
@@ -57,7 +57,7 @@ _HAS_WORD = {
             WHERE w.token = collection.token AND w.word >= :word_{n} AND w.word < :end_{n}
         )""",
 }
-# An image of one of the cheapest, or else of one of the first.
+# The image is of one of the cheapest listed NFTs, otherwise of one of the first NFTs.
 _SHOWN = """
     WITH page AS ({page})
     SELECT page.key, page.token, name, symbol, listed,
@@ -87,16 +87,16 @@ _NFTS = """
 def list_found_collections(
     db: Connection, sort: str, words: Words, since: str, after: After, limit: int
 ) -> list[FoundCollectionRow]:
-    """List a page of the collections that have words which begin with each of these.
+    """List a page of the collections in which each of these words begins a word.
 
-    ``since``: from when sales count for volume_24h.
+    ``since``: volume_24h counts sales from this time on.
     """
     others = {"since": since, "looked_through": LOOKED_THROUGH, "limit": limit}
     return _list_found(db, _SHOWN, sort, words, after, others)
 
 
 def list_found_nfts(db: Connection, words: Words, serial_no: int, limit: int) -> list[NftRow]:
-    """List the NFTs of a serial number in those collections that list_found_collections() finds first."""
+    """List the NFTs with a serial number in the first collections of list_found_collections()."""
     others = {"serial_no": serial_no, "limit": limit}
     return _list_found(db, _NFTS, BY_VOLUME, words, None, others)
 
@@ -104,7 +104,7 @@ def list_found_nfts(db: Connection, words: Words, serial_no: int, limit: int) ->
 def _list_found(
     db: Connection, sql: str, sort: str, words: Words, after: After, others: Mapping[str, object]
 ) -> list[Any]:
-    """Run a statement about the keys and tokens of a page."""
+    """Run a statement with the page of keys and tokens in place of ``{page}``."""
     if 0 in words.values():
         return []
     key, token = after or ("" if sort == "name" else -(2**63), "")

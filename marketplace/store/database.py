@@ -1,4 +1,4 @@
-"""The only door to what is stored: every reader and every writer comes through it."""
+"""Opens the database, and gives connections to all readers and writers."""
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
@@ -17,15 +17,15 @@ from marketplace.store.schema import Schema
 SCHEMA = Schema(
     Path(__file__).parent,
     tables={"nft", "access_token"},
-    unnumbered=b"3",  # as release 0.1.0 made them
+    unnumbered=b"3",  # files of release 0.1.0
     fills={10: traits.insert_all_traits},
 )
-# Listings were approved for one account of one network: for another, a sync would take all of them off.
+# Listings were approved for one account of one network. With another one, a sync would delist all of them.
 OWNERS = ("network", "account_id")
 
 
 def from_config(config: Config) -> Engine:
-    """Open the database, or make it. Raises DatabaseUnreadable for one that is another's."""
+    """Open the database, or make it. Raises DatabaseUnreadable for one of another network or account."""
     return open_database(config["DATABASE_URL"], _owners(config))
 
 
@@ -34,7 +34,7 @@ def _owners(config: Config) -> dict[str, str]:
 
 
 def open_target(url: str) -> Engine:
-    """Open the PostgreSQL database that is to be filled. Raises DatabaseUnreadable, without a password."""
+    """Open the PostgreSQL database to fill. Raises DatabaseUnreadable; its message has no password."""
     if not url.startswith(("postgresql://", "postgres://")):
         raise DatabaseUnreadable(
             "The target is not the address of a PostgreSQL database"
@@ -45,7 +45,7 @@ def open_target(url: str) -> Engine:
 
 
 def file_database() -> sqlite.Database:
-    """The database of this service, for what is done with a file. Raises NoFile where it is none."""
+    """The database of this service, for commands on an SQLite file. Raises NoFile for PostgreSQL."""
     database = services.database()
     if not isinstance(database, sqlite.Database):
         raise NoFile(database.name)
@@ -57,14 +57,14 @@ def open_database(
     owners: Mapping[str, str] | None = None,
     called: str = "MARKETPLACE_DATABASE_URL",
 ) -> Engine:
-    """Open the database at an address, or at the path of an SQLite file, with the engine that it names."""
+    """Open a PostgreSQL database at an address, or an SQLite file at a path."""
     if not url.startswith("postgresql://"):
         return sqlite.Database(url, SCHEMA, owners)
     try:
         from marketplace.store import postgresql
     except ImportError as error:
         raise StartRefused(
-            f"{called} names a PostgreSQL database, and psycopg is not installed"
+            f"{called} names a PostgreSQL database, but psycopg is not installed"
             f" ({error}): pip install 'nft-marketplace-service[postgresql]', or in a clone pip install"
             " 'psycopg[binary]'"
         ) from error
@@ -72,10 +72,10 @@ def open_database(
 
 
 def read() -> Connection:
-    """Return the connection for reads; each statement sees all that was committed before it."""
+    """Return the connection for reads. Each statement sees all earlier commits."""
     return services.database().connection
 
 
 def write() -> AbstractContextManager[Connection]:
-    """Open a write transaction: ``with write() as db:``. Short: no network and no SDK inside."""
+    """Open a write transaction: ``with write() as db:``. Keep it short: use no network and no SDK inside."""
     return services.database().write()

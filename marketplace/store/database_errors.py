@@ -1,4 +1,4 @@
-"""A database's faults, by the errors of its library."""
+"""The errors of a database, and what they mean for a client or the operator."""
 
 import re
 from collections.abc import Iterator
@@ -9,18 +9,18 @@ from sqlite_utils.utils import sqlite3
 from marketplace.errors import DatabaseBusy, DatabaseUnusable, MarketplaceError, StartRefused
 
 BUSY_TIMEOUT_SECONDS = 5
-# SQLite's errors for a full or failing disk, permissions, and a file that was overwritten.
+# SQLite's messages for a full or failing disk, missing permissions, and an overwritten file.
 UNUSABLE = re.compile("full|disk I/O|readonly|unable to open|malformed|not a database")
 
 DatabaseError = sqlite3.DatabaseError
 
 
 class DatabaseUnreadable(StartRefused):
-    """A file that is no database, or not one of ours. The message names it, and the way out."""
+    """The database can not be used by this service. The message names it, and says what to do."""
 
 
 class DatabaseOutdated(DatabaseUnreadable):
-    """A database of an earlier version, to be upgraded."""
+    """The database is of an earlier version, and must be upgraded."""
 
 
 class DatabaseInUse(RuntimeError):
@@ -28,17 +28,17 @@ class DatabaseInUse(RuntimeError):
 
 
 class NoFile(RuntimeError):
-    """A command that works on a file is run with a database that is none."""
+    """A command for SQLite files was run with a PostgreSQL database."""
 
     def __init__(self, name: str) -> None:
         super().__init__(
-            f"{name} is no file: pg_dump copies it and pg_restore brings it back, and the server's own"
-            " archive goes back to any moment. docs/postgresql.md has the commands"
+            f"{name} is not an SQLite file. Copy it with pg_dump and restore it with pg_restore, or use the"
+            " server's own archive to restore any moment: docs/postgresql.md has the commands"
         )
 
 
 def explain(error: DatabaseError) -> MarketplaceError | None:
-    """Tell what is wrong with a database, or its disk; None where the fault is ours."""
+    """Find the error that a client receives for a problem of the database or its disk. None: it is a bug."""
     reason = str(error)
     if "locked" in reason:
         return DatabaseBusy()
@@ -47,7 +47,7 @@ def explain(error: DatabaseError) -> MarketplaceError | None:
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Raise DatabaseBusy or DatabaseUnusable in place of the library's error that they explain."""
+    """Replace errors of the library by DatabaseBusy or DatabaseUnusable, if explain() knows them."""
     try:
         yield
     except DatabaseError as error:

@@ -1,4 +1,4 @@
-"""The engines: either of them, and what they share."""
+"""What both database engines share, SQLite and PostgreSQL."""
 
 import os
 import weakref
@@ -13,27 +13,27 @@ from marketplace.store.schema import PROPERTY, VERSION, Schema
 
 
 class EngineBase:
-    """Shared by both engines. Each is one database, read and written by all threads of a process."""
+    """Base class of both engines. An engine is one database, used by all threads of a process."""
 
-    name: str  # for sentences: without a password
-    is_shared = False  # by several machines
-    # SQL: the epoch of the feed of events. Another one where the database goes back in time.
+    name: str  # for messages: without a password
+    is_shared = False  # whether several machines can use it
+    # SQL for the epoch of the feed of events, which changes if the database goes back in time.
     epoch = "(SELECT CAST(value AS TEXT) FROM property WHERE name = 'events_epoch')"
 
     def __init__(self, name: str, schema: Schema, owners: Mapping[str, str] | None) -> None:
-        """``owners`` says whose index it is: network and account."""
+        """``owners``: the network and the account to which the database belongs."""
         self.name = name
         self.schema = schema
         self._owners = owners or {}
-        self.version: int  # of the schema that the database has
-        self.unnumbered: bytes | None = None  # the version of a database that does not say it
+        self.version: int  # of the database's schema
+        self.unnumbered: bytes | None = None  # the version if the database has none stored
 
     @property
     def is_outdated(self) -> bool:
         return self.version < self.schema.version
 
     def require_current(self) -> None:
-        """Raise DatabaseOutdated where the database is of an earlier version."""
+        """Raise DatabaseOutdated if the database is of an earlier version."""
         if self.is_outdated:
             raise DatabaseOutdated(
                 f"{self.name} is of an earlier version (its schema is {self.version}, this"
@@ -42,7 +42,7 @@ class EngineBase:
             )
 
     def mark(self, db: Connection, version: int) -> None:
-        """Write down of which version the database is, and whose, in the transaction that made it so."""
+        """Store the schema's version and the owners, in the transaction that made or upgraded the tables."""
         properties.mark_property(db, PROPERTY, str(version).encode())
         for name, value in self._owners.items():
             properties.insert_property(db, name, value.encode())
@@ -53,10 +53,10 @@ class EngineBase:
         raise NotImplementedError
 
     def find_version(self, db: Connection, name: str) -> int:
-        """Find of which version a database is, and see whose: this one, or a copy.
+        """Find the schema's version of this database or a copy, and check its owners.
 
-        Raises DatabaseUnreadable for one of another kind, of a newer version, or of another network or
-        account.
+        Raises DatabaseUnreadable for a database of something else, of a newer version, or of another
+        network or account.
         """
         tables = self.list_tables(db)
         if not tables >= self.schema.tables:
@@ -69,7 +69,7 @@ class EngineBase:
         number = stored.pop(PROPERTY, self.unnumbered)
         if number is None or not VERSION.fullmatch(number):
             raise DatabaseUnreadable(
-                f"{name} can not be used: the version of its schema is {number!r}, which is no number."
+                f"{name} can not be used: the version of its schema is {number!r}, which is not a number."
                 " Restore a backup"
             )
         version = int(number)
@@ -81,7 +81,7 @@ class EngineBase:
         for owner, value in stored.items():
             if value.decode() != self._owners[owner]:
                 raise DatabaseUnreadable(
-                    f"{name} is an index of {value.decode()}, and MARKETPLACE_{owner.upper()} is"
+                    f"{name} belongs to {value.decode()}, but MARKETPLACE_{owner.upper()} is"
                     f" {self._owners[owner]}: name another database"
                 )
         return version
@@ -90,7 +90,7 @@ class EngineBase:
 if TYPE_CHECKING:
     from marketplace.store import postgresql, sqlite
 
-    # Callers use what both have.
+    # Callers use only what both classes have.
     Engine = sqlite.Database | postgresql.Database
 else:
     Engine = EngineBase
@@ -99,11 +99,11 @@ _engines: "weakref.WeakSet[Engine]" = weakref.WeakSet()
 
 
 def ignore(what: str) -> None:
-    """Report to nobody."""
+    """Report nothing."""
 
 
 def close_at_fork(engine: Engine) -> None:
-    """Close the forking thread's connections before each fork: a child must use none of its parent's."""
+    """Close the forking thread's connections to this engine before each fork: a child must not use them."""
     _engines.add(engine)
 
 

@@ -1,4 +1,4 @@
-"""The statements about events: what happened to NFTs, in the order in which it became visible here."""
+"""The statements about events, which have the order in which they became visible here."""
 
 import secrets
 from typing import NamedTuple
@@ -7,10 +7,10 @@ from marketplace.ids import MAX_INT64
 from marketplace.store import properties
 from marketplace.store.rows import Connection, EventRow, FeedRow, PageRow, SalesRow, merge, only
 
-# The property that holds a random word: another one where the database goes back in time.
+# The property with a random word, which changes if the database goes back in time.
 EPOCH = "events_epoch"
 
-# For Engine.insert_events(): in a transaction after which no earlier id can become visible.
+# Run it only in Engine.insert_events(): after its transaction, no lower id can become visible.
 INSERT = """
     INSERT INTO event (
         id, kind, token, serial_no, from_account, to_account, price, previous_price, transaction_id,
@@ -31,12 +31,12 @@ FEED = """
 
 
 class Selection(NamedTuple):
-    """The events that are asked for: those for which all of this holds."""
+    """A filter of events. All of its conditions must hold."""
 
     token: str | None = None
-    serial_no: int | None = None  # with its token
+    serial_no: int | None = None  # only with a token
     account_id: str | None = None  # the owner before, or after
-    kinds: tuple[str, ...] = ()  # one of them; empty: any
+    kinds: tuple[str, ...] = ()  # any of these; empty: all kinds
 
 
 def get_next_event(db: Connection, selection: Selection, after: int) -> EventRow | None:
@@ -52,8 +52,8 @@ def get_page(
     limit: int,
     newest_first: bool,
 ) -> PageRow:
-    # Joined here, in the order of the subquery: on PostgreSQL as many rows take thrice the time. Without a
-    # cursor, the newest are read.
+    # The rows are joined to one, in the order of the subquery: to read them one by one takes three times
+    # as long on PostgreSQL. Without a cursor, the newest events are read.
     is_backwards = newest_first or after is None
     after = MAX_INT64 if after is None else after
     part, parameters = _select("id, body", selection, after, limit, is_backwards)
@@ -72,7 +72,7 @@ def get_page(
 def _select(
     columns: str, selection: Selection, after: int, limit: int, newest_first: bool
 ) -> tuple[str, dict[str, object]]:
-    # Each part is a range of an index: of a kind, of an owner before, of an owner after.
+    # Each part reads a range of one index: by kind, by the owner before, or by the owner after.
     kinds = {f"kind_{n}": kind for n, kind in enumerate(selection.kinds)}
     order, beyond = ("DESC", "<") if newest_first else ("ASC", ">")
     parts = [
@@ -83,7 +83,7 @@ def _select(
         ORDER BY id {order}
         LIMIT :limit + 0
         """
-        # A bare parameter would be compared with the partial indexes: SQLite would prepare this each time.
+        # Not a bare parameter: SQLite would compare it with the partial indexes, and prepare this each time.
         for condition in _conditions(selection, [f":{name} || ''" for name in kinds])
     ]
     parameters = selection._asdict() | kinds | {"after": after, "limit": limit}
@@ -120,8 +120,8 @@ def get_sales_since(db: Connection, token: str, since: str) -> SalesRow:
 
 
 def delete_events(db: Connection, before: str, limit: int) -> int:
-    # All before the first that is kept, so many at most: what remains has no gap, whatever the clock did.
-    # The newest of all stays, as its id is where the next one begins.
+    # Deletes all events before the first one to keep, at most ``limit``: so there is no gap, even if the
+    # clock was changed. The newest event stays, because the next id follows it.
     sql = """
         DELETE FROM event WHERE id < (
             SELECT MIN(id) FROM (
@@ -136,10 +136,10 @@ def delete_events(db: Connection, before: str, limit: int) -> int:
 
 
 def insert_epoch(db: Connection) -> None:
-    # The first process to start decides, for all.
+    # The first process to start sets it for all.
     properties.insert_property(db, EPOCH, secrets.token_hex(4).encode())
 
 
 def mark_epoch(db: Connection) -> None:
-    # Earlier cursors are refused from now on.
+    # From now on, earlier cursors are refused.
     properties.mark_property(db, EPOCH, secrets.token_hex(4).encode())

@@ -1,4 +1,4 @@
-"""The statements about following the ledger: how far it was read, and what is to be checked again."""
+"""The statements about following the ledger: how far it was read, and the queue of rechecks."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -15,7 +15,7 @@ def get_follow(db: Connection) -> FollowRow | None:
 def mark_followed_from(
     db: Connection, moment: str, heartbeat_at: str, backfilled_to: str | None = None
 ) -> None:
-    # Following begins there: what came before is swept, and approvals are read from backfilled_to on.
+    # Following begins here. A sweep checks what came before; approvals are read from backfilled_to on.
     sql = """
         INSERT INTO follow (id, began_at, cursor_at, fresh_at, heartbeat_at, backfilled_to)
         VALUES (1, :moment, :moment, :moment, :heartbeat_at, :backfilled_to)
@@ -33,7 +33,7 @@ def mark_follow(db: Connection, column: FollowColumn, moment: str | None) -> Non
 
 
 def mark_followed_to(db: Connection, cursor_at: str, fresh_at: str, heartbeat_at: str) -> None:
-    # Neither goes back: of two watchers, the one that is behind says nothing new.
+    # Neither date goes back: if there are two watchers, the one that is behind must change nothing.
     sql = """
         UPDATE follow
         SET cursor_at = CASE WHEN cursor_at < :cursor_at THEN :cursor_at ELSE cursor_at END,
@@ -49,7 +49,7 @@ def mark_followed_to(db: Connection, cursor_at: str, fresh_at: str, heartbeat_at
 
 
 def insert_recheck(db: Connection, recheck: Mapping[str, object]) -> None:
-    # One that is queued already is due at the earlier of both times, and needs facts as new as the newer row.
+    # If it is queued already, it is due at the earlier time, and needs facts as new as the newer change.
     sql = """
         INSERT INTO recheck (kind, id, serial_no, changed_at, stale_ok_at, due_at, is_swept)
         VALUES (:kind, :id, :serial_no, :changed_at, :stale_ok_at, :due_at, :is_swept)
@@ -80,13 +80,13 @@ def get_recheck(db: Connection, kind: str, id: str, serial_no: int) -> RecheckRo
 
 
 def get_recheck_swept(db: Connection) -> RecheckRow | None:
-    # One that the sweep waits for.
+    # Any recheck that the sweep waits for.
     sql = "SELECT * FROM recheck WHERE kind IN ('account', 'token') AND is_swept = 1 LIMIT 1"
     return db.execute(sql).fetchone()
 
 
 def delete_recheck(db: Connection, recheck: Mapping[str, object]) -> None:
-    # Not where a newer transaction was read meanwhile, or a sweep began.
+    # Keeps it if a newer transaction was read meanwhile, or a sweep began.
     sql = """
         DELETE FROM recheck
         WHERE kind = :kind AND id = :id AND serial_no = :serial_no AND changed_at = :changed_at

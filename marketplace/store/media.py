@@ -14,10 +14,10 @@ from obstore.store import LocalStore, S3Store
 from marketplace.errors import MediaFull, MediaUnreachable
 from marketplace.settings import SettingError
 
-# GIF and PNG are of before 0.3.0.
+# Versions before 0.3.0 stored GIF and PNG.
 TYPES = {"webp": "image/webp", "gif": "image/gif", "png": "image/png"}
 MAX_AGE_SECONDS = 31_536_000
-# An image is stored while the disk of its folder has so much room: the database may be there, too.
+# No image is stored if its disk has less free space: the database may be on the same disk.
 MIN_FREE_BYTES = 200_000_000
 PLACEHOLDER = Path(__file__).with_name("placeholder.webp")
 TIMEOUT = timedelta(seconds=10)
@@ -25,7 +25,7 @@ CONNECT_TIMEOUT = timedelta(seconds=3)
 
 
 class MediaStore:
-    """A folder, or a bucket, of images. An image never changes under its key."""
+    """A folder or a bucket of images. The image of a key never changes."""
 
     def __init__(self, url: str, public_url: str) -> None:
         self._public_url = public_url
@@ -51,13 +51,13 @@ class MediaStore:
 
     @property
     def is_remote(self) -> bool:
-        """Tell whether it is a bucket, which may not answer."""
+        """Whether it is a bucket, which may fail to answer."""
         return self._folder is None
 
     def put(self, content: bytes, extension: str) -> str:
-        """Keep an image, whole or not at all, and return its key.
+        """Store an image, whole or not at all, and return its key.
 
-        Raises MediaFull where the folder's disk is nearly full, and MediaUnreachable.
+        Raises MediaFull if the folder's disk is nearly full, and MediaUnreachable.
         """
         key = f"{hashlib.sha256(content).hexdigest()}.{extension}"
         if self._folder and (self._folder / key).exists():
@@ -66,27 +66,27 @@ class MediaStore:
             self._require_room()
             obstore.put(self._store, key, content, attributes=self._attributes(extension))
             if self._folder:
-                os.chmod(self._folder / key, 0o644)  # for a web server that serves it itself
+                os.chmod(self._folder / key, 0o644)  # for a web server that serves the folder
         except (OSError, GenericError) as error:
             raise MediaUnreachable from error
         return key
 
     def _require_room(self) -> None:
-        """Raises MediaFull. A folder that was removed is made again."""
+        """Raise MediaFull if the disk is nearly full. Makes the folder again if it was removed."""
         if self._folder:
             self._folder.mkdir(parents=True, exist_ok=True)
             if shutil.disk_usage(self._folder).free < MIN_FREE_BYTES:
                 raise MediaFull
 
     def _attributes(self, extension: str) -> dict[str, str] | None:
-        """HTTP headers for an image in a bucket, as we serve it ourselves; a folder has none."""
+        """HTTP headers for an image in a bucket, the same as our own; None for a folder."""
         if self._folder:
             return None
         cached = f"public, max-age={MAX_AGE_SECONDS}, immutable"
         return {"Content-Type": TYPES[extension], "Cache-Control": cached}
 
     def get(self, key: str) -> bytes | None:
-        """The image, or None where there is none of that key. Raises MediaUnreachable."""
+        """Read an image. Returns None if the key does not exist. Raises MediaUnreachable."""
         try:
             return bytes(obstore.get(self._store, key).bytes())
         except FileNotFoundError:
@@ -96,7 +96,7 @@ class MediaStore:
             raise MediaUnreachable from error
 
     def url(self, key: str | None) -> str:
-        """The absolute address of an image; of a placeholder where there is none."""
+        """The absolute URL of an image, or of the placeholder if ``key`` is None."""
         return f"{self._public_url}/{key or PLACEHOLDER.name}"
 
 

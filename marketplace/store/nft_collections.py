@@ -1,4 +1,4 @@
-"""The statements about collections: what the ledger knows of each, and when it is to be asked again."""
+"""The statements about collections: their facts from the ledger, and when to read these again."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ def get_collection(db: Connection, token: str) -> CollectionRow | None:
 
 
 def get_collection_on_sale(db: Connection, token: str) -> CollectionOnSaleRow | None:
-    # A collection of which an NFT is stored, with what is listed of it. Unknown columns are null.
+    # A collection with a stored NFT, and a summary of its listings. Unknown columns are null.
     sql = """
         SELECT
             asked.token, name, symbol, total_supply, treasury, royalties, fixed_fees,
@@ -38,7 +38,7 @@ def list_collections_due(db: Connection, now: str, limit: int) -> list[str]:
 
 
 def mark_collection_asked(db: Connection, token: str, until: str) -> None:
-    # Nobody else asks before then; and what makes it due meanwhile is seen by who does.
+    # No other process asks until then. If it becomes due meanwhile, mark_collection_read() notices.
     sql = "UPDATE collection SET retry_at = :until WHERE token = :token"
     db.execute(sql, {"token": token, "until": until})
 
@@ -46,7 +46,7 @@ def mark_collection_asked(db: Connection, token: str, until: str) -> None:
 def mark_collection_read(
     db: Connection, collection: Mapping[str, object], until: str | None = None
 ) -> CollectionRow | None:
-    # A stored one stays where nothing was read, or earlier. If it became due meanwhile, it stays due.
+    # Keeps the stored row if nothing was read, or if it is newer. If it became due meanwhile, it stays due.
     sql = """
         INSERT INTO collection (
             token, name, symbol, total_supply, treasury, royalties, fixed_fees, read_at, attempts, retry_at,
@@ -77,7 +77,7 @@ def mark_collection_read(
 
 
 def mark_collection_unread(db: Connection, token: str, attempts: int, retry_at: str) -> None:
-    # An attempt that began before another one ended says nothing.
+    # An attempt that began before another one ended must not count.
     sql = """
         UPDATE collection SET attempts = :attempts, retry_at = :retry_at
         WHERE token = :token AND attempts = :attempts - 1
@@ -86,7 +86,7 @@ def mark_collection_unread(db: Connection, token: str, attempts: int, retry_at: 
 
 
 def add_sale(db: Connection, token: str, price: int, sold_at: str) -> None:
-    # Sales may be seen in another order than that of the ledger.
+    # Sales may be seen in a different order than on the ledger.
     sql = """
         UPDATE collection
         SET sales = sales + 1,
@@ -104,7 +104,7 @@ def add_listed(db: Connection, token: str, change: int) -> None:
 
 
 def mark_collection_due(db: Connection, token: str, soon: str, beyond: str) -> None:
-    # Only if it would be read later than `beyond`.
+    # Only if it would otherwise be read after `beyond`.
     sql = """
         UPDATE collection SET retry_at = :soon
         WHERE token = :token AND retry_at > :beyond AND attempts = 0

@@ -1,12 +1,12 @@
-"""The statements about NFTs, but for those that list what is for sale: orderbook.py has them."""
+"""The statements about NFTs, except the lists of the order book, which are in orderbook.py."""
 
 from collections.abc import Mapping, Sequence
 
 from marketplace.store.rows import Connection, NftRow, count
 
-NFTS_AT_ONCE = 100  # by list_nfts()
+NFTS_AT_ONCE = 100  # the most ids of list_nfts()
 _PAIRS = [f"(:token_{n}, CAST(:serial_no_{n} AS BIGINT))" for n in range(NFTS_AT_ONCE)]
-# By the number of ids that they have places for.
+# Statements by the number of ids that they take.
 _BY_ID = {
     places: f"SELECT * FROM nft WHERE (token, serial_no) IN (VALUES {', '.join(_PAIRS[:places])})"
     for places in (1, 10, NFTS_AT_ONCE)
@@ -19,7 +19,7 @@ def get_nft(db: Connection, token: str, serial_no: int) -> NftRow | None:
 
 
 def list_nfts(db: Connection, ids: Sequence[tuple[str, int]]) -> list[NftRow]:
-    # Of NFTS_AT_ONCE ids at most, each one step in the primary key. The last one fills the places left.
+    # At most NFTS_AT_ONCE ids, each one step in the primary key. The last id is repeated in the places left.
     if not ids:
         return []
     places = next(places for places in _BY_ID if places >= len(ids))
@@ -33,7 +33,7 @@ def list_nfts(db: Connection, ids: Sequence[tuple[str, int]]) -> list[NftRow]:
 def list_nfts_of_owner(
     db: Connection, owner: str, token: str, serial_no: int, limit: int
 ) -> list[NftRow]:
-    # After a token and serial number. A burned NFT has the year 9999, and no owner on the ledger.
+    # Begins after a token and serial number. Burned NFTs, whose ledger_at is in the year 9999, have no owner.
     sql = """
         SELECT * FROM nft
         WHERE owner = :owner AND ledger_at < '9999' AND (token, serial_no) > (:token, :serial_no)
@@ -45,7 +45,7 @@ def list_nfts_of_owner(
 
 
 def insert_nft(db: Connection, nft: Mapping[str, object]) -> NftRow | None:
-    # Two adds at once make one record: the second finds it there and changes nothing.
+    # Of two adds at once, the second finds the row and changes nothing.
     sql = """
         INSERT INTO nft (
             token, serial_no, name, file_type, attributes, image, original_image_url,
@@ -62,7 +62,7 @@ def insert_nft(db: Connection, nft: Mapping[str, object]) -> NftRow | None:
 
 
 def mark_reconciled(db: Connection, state: Mapping[str, object], stored: NftRow) -> NftRow | None:
-    # An older state of the ledger never wins; nor one that follows from another state than what is stored.
+    # An older state of the ledger never wins, nor one that was derived from a row which has changed since.
     sql = """
         UPDATE nft
         SET is_for_sale = :is_for_sale,
@@ -85,7 +85,7 @@ def _before(stored: NftRow) -> dict[str, object]:
 def mark_pointer(
     db: Connection, token: str, serial_no: int, metadata: str, now: str
 ) -> NftRow | None:
-    # The last pointer's metadata stays until this one's has been read.
+    # The metadata of the previous pointer stays until that of this one was read.
     sql = """
         UPDATE nft
         SET metadata = :metadata, missing = 'its metadata changed', attempts = 0, retry_at = :now
@@ -97,7 +97,7 @@ def mark_pointer(
 
 
 def mark_enriched(db: Connection, nft: Mapping[str, object], stored: NftRow) -> NftRow | None:
-    # An attempt that began before another one ended, or before the pointer changed, knows less.
+    # An attempt that began before another one ended, or before the pointer changed, must not overwrite it.
     sql = """
         UPDATE nft
         SET name = :name,
@@ -139,7 +139,7 @@ def list_collections_incomplete(db: Connection, now: str) -> list[str]:
 def list_incomplete(
     db: Connection, token: str, now: str, is_first: bool, limit: int
 ) -> list[NftRow]:
-    # Of one collection: those that were never tried for, or the others.
+    # Of one collection: only NFTs that were never tried, or only the others.
     sql = """
         SELECT * FROM nft
         WHERE token = :token AND retry_at <= :now
@@ -165,7 +165,7 @@ def count_listed_of_owner(db: Connection, owner: str) -> int:
 
 
 def list_known_of_seller(db: Connection, owner: str) -> list[tuple[str, int]]:
-    # NFTs that an account has listed, and its undecided ones.
+    # The NFTs that an account has listed, and those whose state is undecided.
     sql = """
         SELECT token, serial_no FROM nft
         WHERE owner = :owner

@@ -1,7 +1,7 @@
-"""The statements that list what is for sale, page by page.
+"""The statements that list NFTs for sale, page by page.
 
-A page begins after a position: the key of its order, the token and the serial number of the last NFT of the
-page before.
+A page begins after a position: the key in its order, the token and the serial number of the last NFT of the
+previous page.
 """
 
 from functools import lru_cache
@@ -21,10 +21,10 @@ _CONDITIONS = {
     "min_price": "AND {price} >= :min_price",
     "max_price": "AND {price} <= :max_price",
 }
-# The bound of the price that is behind a position.
+# The price bound that every row after a position satisfies.
 _BEHIND = {CHEAPEST: "min_price", DEAREST: "max_price"}
-# The condition of what follows a position. In two parts: where very many have one price, each page begins
-# where the last one ended.
+# The conditions of the rows after a position. DEAREST has two parts, so that each page begins where the last
+# one ended, even among very many NFTs of one price.
 _AFTER = {
     NEWEST: ["AND listed_order <= :key AND (listed_order < :key OR ({ties}) > ({position}))"],
     CHEAPEST: ["AND (listing_price, {ties}) > (:key, {position})"],
@@ -33,10 +33,10 @@ _AFTER = {
         "AND listing_price < :key",
     ],
 }
-# Beyond this offset, what is skipped is read in an index alone: rows are looked up by their keys then, which
-# takes longer than to skip a few.
+# Beyond this offset, the skipped rows are read only in an index, and then the page's rows are looked up. For
+# smaller offsets that takes longer.
 NEAR = 1000
-# Of a rare trait its NFTs are looked up; otherwise the order is followed, and each NFT asked for the trait.
+# The NFTs of a rare trait are looked up. For a common trait, the order is followed, and each NFT checked.
 RARE = 1000
 _HAS_TRAIT = {
     True: """
@@ -54,18 +54,18 @@ _HAS_TRAIT = {
 
 
 class Selection(NamedTuple):
-    """The part of the order book that is asked for, and its order."""
+    """A part of the order book, and its order."""
 
     sort: str = NEWEST
     token: str | None = None  # of a collection
-    owner: str | None = None  # newest first only
-    min_price: int = 0  # HBAR, as is the other
+    owner: str | None = None  # only with NEWEST
+    min_price: int = 0  # HBAR, as max_price
     max_price: int = MAX_HBAR
     traits: tuple[str, ...] = ()  # of the collection, each a type, a colon and a value
 
     @property
     def by_type(self) -> dict[str, list[str]]:
-        """Of each type of trait the values of which an NFT has one."""
+        """The values by type of trait. An NFT must have one of the values of each type."""
         values: dict[str, list[str]] = {}
         for kind, _, value in (trait.partition(":") for trait in self.traits):
             values.setdefault(kind, []).append(value)
@@ -102,20 +102,20 @@ def list_selected(
 def _write(
     sort: str, asked: tuple[bool, ...], traits: str, is_after: bool, is_far: bool, limit: str
 ) -> str:
-    # ``asked``: which fields of a selection say more than those of ALL.
+    # ``asked``: which fields of the selection differ from ALL.
     names = {*compress(Selection._fields, asked)}
     ties, position = "token, serial_no", ":token, :serial_no"
     if "token" in names:
         ties, position = "serial_no", ":serial_no"
     order = f"{KEYS[sort]} {'ASC' if sort == CHEAPEST else 'DESC'}, {ties}"
-    # Keys are found in an index alone where some are skipped, and then the rows of the others are read.
+    # If rows are skipped, the keys are found only in an index, and then the rows of the page are read.
     is_skipping = is_far or bool(names & {"min_price", "max_price", "traits"})
     columns = f"{KEYS[sort]}, token, serial_no" if is_skipping else "*"
-    if traits:  # they name the token where that is good
+    if traits:  # these conditions add the token themselves if it helps
         names.remove("token")
     if is_after:
         names.discard(_BEHIND.get(sort, ""))
-    # The index of dates holds prices, too. With the plus, no planner looks for them in another and sorts all.
+    # The index of dates has the prices, too. The plus stops planners from sorting by another index.
     price = "+listing_price" if sort == NEWEST else "listing_price"
     selected = " ".join(_CONDITIONS[name] for name in _CONDITIONS if name in names)
     parts = [
@@ -139,14 +139,14 @@ def _write(
 
 
 def _select_traits(db: Connection, selection: Selection, parameters: dict[str, object]) -> str:
-    """Write the conditions of a collection's traits, and add their parameters."""
+    """Write the SQL conditions for a collection's traits, and add their parameters."""
     by_type, token = selection.by_type, str(selection.token)
     counts = {
         kind: count_with_trait(db, token, kind, values, RARE) for kind, values in by_type.items()
     }
     rarest = min(counts, key=counts.__getitem__)
     is_rare = counts[rarest] < RARE
-    # Beside the lookup, token = :token would lead SQLite to follow the order all the same.
+    # With token = :token beside the lookup, SQLite would still follow the order.
     sql = "" if is_rare else "AND token = :token"
     for n, (kind, values) in enumerate(by_type.items()):
         named = {f"value_{n}_{number}": value for number, value in enumerate(values)}
@@ -159,7 +159,7 @@ def _select_traits(db: Connection, selection: Selection, parameters: dict[str, o
 def list_listed_in_collection_after(
     db: Connection, token: str, serial_no: int, limit: int
 ) -> list[NftRow]:
-    # In parts: a collection may have tens of thousands listed.
+    # In parts: a collection may have tens of thousands of listings.
     sql = """
         SELECT * FROM nft
         WHERE is_for_sale = 1 AND token = :token AND serial_no > :serial_no

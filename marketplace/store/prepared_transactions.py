@@ -1,4 +1,4 @@
-"""The statements about prepared transactions, and about what purchases among them cost."""
+"""The statements about prepared transactions, and about the fees of purchases."""
 
 from collections.abc import Mapping
 
@@ -32,7 +32,7 @@ def get_prepared_transaction(db: Connection, transaction_id: str) -> PreparedTra
 def get_newest_prepared(
     db: Connection, token: str, serial_no: int, account_id: str, by: tuple[str, str] | None = None
 ) -> PreparedTransactionRow | None:
-    # Of all callers, or by one: an access token and its end user.
+    # Of all callers, or of one (``by``): an access token and its end user.
     sql = f"""
         SELECT * FROM prepared_transaction
         WHERE token = :token AND serial_no = :serial_no AND account_id = :account_id
@@ -46,8 +46,8 @@ def get_newest_prepared(
 
 
 def list_sellers(db: Connection) -> list[str]:
-    # Accounts that have listed NFTs, that may have listed or withdrawn one which nobody has reported, or that
-    # own an undecided one.
+    # The accounts that have listed NFTs, that own an undecided NFT, or that may have listed or withdrawn one
+    # without a report.
     sql = """
         SELECT owner FROM nft WHERE is_for_sale = 1
         UNION
@@ -61,7 +61,8 @@ def list_sellers(db: Connection) -> list[str]:
 def delete_prepared_transactions_beyond(
     db: Connection, prepared: Mapping[str, object], kept: int
 ) -> None:
-    # Of one caller's listings or withdrawals. Purchases stay until their fee has been counted for an hour.
+    # Keeps the newest of one caller's listings or withdrawals. Purchases stay until their fee was counted for
+    # an hour.
     sql = """
         DELETE FROM prepared_transaction
         WHERE transaction_id IN (
@@ -75,14 +76,14 @@ def delete_prepared_transactions_beyond(
     db.execute(sql, {**prepared, "kept": kept})
 
 
-# Listings and withdrawals; purchases; those whose fee is not known yet. Each has an index.
+# Conditions for listings and withdrawals, purchases, and purchases with an unknown fee. Each has an index.
 PREPARATIONS = "is_settled IS NULL"
 PURCHASES = "is_settled IS NOT NULL"
 UNSETTLED = "is_settled = 0"
 
 
 def count_open(db: Connection, which: str, now: str) -> int:
-    # Read in an index alone; what has ended is forgotten after some hours.
+    # Reads only an index. Expired rows are deleted after some hours.
     sql = f"SELECT COUNT(*) AS n FROM prepared_transaction WHERE {which} AND expires_at > :now"
     return count(db, sql, {"now": now})
 
@@ -104,19 +105,19 @@ def delete_expired(db: Connection, which: str, before: str, limit: int) -> int:
     return db.execute(sql, {"before": before, "limit": limit}).rowcount
 
 
-# Purchases, for which the marketplace pays
+# Purchases, whose fees the marketplace pays
 
 
 def lock_purchases(db: Connection, balance: int) -> None:
-    # Reservations wait for each other, on whatever machine: each counts all others. Keeps the balance of the
-    # marketplace's account, in tinybars.
+    # The write makes reservations wait for each other, on all machines, so each counts all others. It stores
+    # the balance of the marketplace's account, in tinybars.
     properties.mark_property(db, "balance", str(balance).encode())
 
 
 def get_open_purchase(
     db: Connection, purchase: Mapping[str, object], until: str
 ) -> PreparedTransactionRow | None:
-    # The newest that one caller was handed out for an NFT and a buyer, not settled and valid beyond a moment.
+    # The newest that a caller received for an NFT and a buyer, not settled, and valid until after ``until``.
     sql = """
         SELECT * FROM prepared_transaction
         WHERE token = :token AND serial_no = :serial_no AND account_id = :account_id
@@ -139,8 +140,8 @@ def mark_signed(
 
 
 def get_held(db: Connection, since: str, caller: str = "", end_user: str = "") -> HeldRow:
-    # In tinybars: all that was charged since a moment or is reserved; of an access token and of its end user,
-    # what is reserved or was charged for failed purchases.
+    # In tinybars. ``total``: all fees charged or reserved since a moment. ``of_token`` and ``of_user``: the
+    # fees of an access token and of its end user that are reserved, or were charged for failed purchases.
     sql = """
         SELECT COALESCE(SUM(fee_tinybars), 0) AS total,
             COALESCE(SUM(CASE WHEN is_settled = 0 THEN fee_tinybars END), 0) AS reserved,
@@ -157,7 +158,7 @@ def get_held(db: Connection, since: str, caller: str = "", end_user: str = "") -
 
 
 def get_first_unsettled(db: Connection, since: str) -> str | None:
-    # The end of its validity.
+    # Returns the end of its validity.
     sql = f"""
         SELECT MIN(expires_at) AS first_at FROM prepared_transaction
         WHERE {UNSETTLED} AND expires_at > :since
@@ -167,7 +168,7 @@ def get_first_unsettled(db: Connection, since: str) -> str | None:
 
 
 def mark_never_submitted(db: Connection, before: str) -> None:
-    # Those that had expired before a moment, and of which the ledger shows nothing.
+    # For purchases that expired before a moment, and that the ledger does not show.
     sql = f"""
         UPDATE prepared_transaction SET fee_tinybars = 0, is_settled = 1, is_sold = 0, signed = NULL
         WHERE {UNSETTLED} AND expires_at < :before
@@ -176,7 +177,7 @@ def mark_never_submitted(db: Connection, before: str) -> None:
 
 
 def mark_settled(db: Connection, transaction_id: str, fee_tinybars: int, is_sold: bool) -> None:
-    # Of two who ask the ledger at once, the one whom it tells a fee wins.
+    # If two processes ask the ledger at once, the one that learns a fee wins.
     sql = """
         UPDATE prepared_transaction
         SET fee_tinybars = :fee_tinybars, is_settled = 1, is_sold = :is_sold, signed = NULL
@@ -187,6 +188,6 @@ def mark_settled(db: Connection, transaction_id: str, fee_tinybars: int, is_sold
 
 
 def delete_purchase(db: Connection, transaction_id: str) -> None:
-    # One that was never signed.
+    # Only for a purchase that was never signed.
     sql = "DELETE FROM prepared_transaction WHERE transaction_id = :transaction_id"
     db.execute(sql, {"transaction_id": transaction_id})

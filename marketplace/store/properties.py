@@ -3,11 +3,11 @@
 from marketplace.store.rows import Connection, PropertyRow
 
 EXCHANGE_RATE = "exchange_rate"  # JSON of hbar, cents and the date
-NODES = "nodes"  # JSON of the accounts of the network's nodes, the lowest number first
+NODES = "nodes"  # JSON of the accounts of the network's nodes, sorted by number
 
 
 def find_job_finished(db: Connection, name: str) -> str:
-    # Empty where it never was.
+    # Returns an empty text if it never finished.
     row = db.execute("SELECT finished_at FROM job WHERE name = :name", {"name": name}).fetchone()
     return row["finished_at"] if row else ""
 
@@ -25,7 +25,7 @@ def delete_job(db: Connection, name: str) -> None:
 
 
 def insert_property(db: Connection, name: str, value: bytes) -> None:
-    # The first process to start decides, for all.
+    # The first process to start sets it for all.
     sql = """
         INSERT INTO property (name, value) VALUES (:name, :value)
         ON CONFLICT (name) DO NOTHING

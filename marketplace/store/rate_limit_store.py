@@ -1,9 +1,9 @@
-"""Counts requests in windows: all processes of a machine together."""
+"""Counts requests in time windows, over all processes of a machine."""
 
 from marketplace.machine_file import MachineFile
 
-# A window that ends too far ahead is over, too: the clock was set back.
-# SQLite reads the clock under the lock: no other thread has begun a window after this moment.
+# A window that ends too far in the future is also over: the clock was set back.
+# SQLite reads the clock under its lock, so no other thread has begun a window after this moment.
 _IS_OVER = "ends_at NOT BETWEEN unixepoch('subsec') AND unixepoch('subsec') + :seconds"
 _COUNT = f"""
     INSERT INTO rate_limit (key, ends_at, count) VALUES (:key, unixepoch('subsec') + :seconds, 1)
@@ -16,11 +16,12 @@ _DELETE = "DELETE FROM rate_limit WHERE ends_at < unixepoch('subsec')"
 
 
 def count_in_window(file: MachineFile, key: str, seconds: float) -> tuple[int, float]:
-    """Count, and return how often it happened in its window, and when that ends, in Unix time.
+    """Count one request. Returns the count of its window, and when the window ends, in Unix time.
 
-    A window lasts so many seconds. Raises one of ERRORS of marketplace.machine_file; it may be counted then.
+    ``seconds``: how long a window lasts. Raises one of ERRORS of marketplace.machine_file; the request may
+    still be counted.
     """
     [(count, ends_at)] = file.execute(_COUNT, key=key, seconds=seconds)
-    if count == 1:  # whenever a window begins, those that are over are forgotten
+    if count == 1:  # a window begins: delete the windows that are over
         file.execute(_DELETE)
     return count, ends_at

@@ -1,6 +1,6 @@
-"""The rows that statements return, and the connection that runs them.
+"""The types of rows that statements return, and of the connection that runs them.
 
-Annotations only: an engine returns its own kind of row, whose columns are read by name.
+They are only annotations: each engine returns its own kind of row, whose columns are read by name.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol, TypedDict
 
 
 class Rows(Protocol):
-    """The result of a statement: its rows, each read once."""
+    """The result of a statement. Each row can be read once."""
 
     @property
     def rowcount(self) -> int: ...
@@ -30,18 +30,18 @@ NOTHING: Mapping[str, object] = {}
 
 
 def only(db: Connection, sql: str, parameters: Mapping[str, object] = NOTHING) -> Any:
-    """Run a statement that always has one row, and return it."""
+    """Run a statement that always returns one row, and return this row."""
     [row] = db.execute(sql, parameters).fetchall()
     return row
 
 
 def count(db: Connection, sql: str, parameters: Mapping[str, object] = NOTHING) -> int:
-    """Run a statement that counts, and return its number."""
+    """Run a statement that counts, and return its column ``n``."""
     return int(only(db, sql, parameters)["n"])
 
 
 def merge(parts: Sequence[str], order: str) -> str:
-    """Write the first ``:limit`` rows of several statements, each of which has them in this order."""
+    """Join statements that each return rows in this order to one that returns the first ``:limit`` rows."""
     if len(parts) == 1:
         return parts[0]
     union = " UNION ALL ".join(f"SELECT * FROM ({part}) AS part" for part in parts)
@@ -69,7 +69,7 @@ class NftRow(TypedDict):
 
 
 class CollectionFactsRow(TypedDict):
-    """The facts that are shown of a collection, but for its floor price."""
+    """The facts of a collection that clients see, without its floor price."""
 
     token: str
     name: str | None
@@ -99,7 +99,7 @@ class CollectionOnSaleRow(CollectionFactsRow):
 
 
 class FoundCollectionRow(TypedDict):
-    key: int | str  # in the order that was asked for
+    key: int | str  # its place in the requested order
     token: str
     name: str | None
     symbol: str | None
@@ -129,20 +129,20 @@ class EventRow(TypedDict):
 
 
 class FeedRow(TypedDict):
-    """The state of the feed: its epoch, and the ids of the events that are kept."""
+    """The state of the feed: its epoch, and the oldest and newest id that are stored."""
 
     epoch: str
-    oldest: int  # one more than the newest where there is none
+    oldest: int  # newest + 1 if there are no events
     newest: int
 
 
 class PageRow(FeedRow):
-    """Some events of the feed, and the state that it had at that moment."""
+    """Some events of the feed, and the state of the feed at that moment."""
 
     count: int
-    lowest: int | None  # of their ids
+    lowest: int | None  # id
     highest: int | None
-    lines: str | None  # one for each: its id, and its JSON from behind the cursor on
+    lines: str | None  # one for each event: its id, and its JSON after the cursor
 
 
 class SalesRow(TypedDict):

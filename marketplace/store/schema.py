@@ -1,4 +1,4 @@
-"""The versions of a schema: what a new database is made of, and the steps that bring an older one up."""
+"""The versions of a schema: the SQL of a new database, and the steps that upgrade an older one."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -14,17 +14,17 @@ VERSION = re.compile(rb"[1-9][0-9]{0,5}")
 
 
 class Step(NamedTuple):
-    """An upgrade from the version before to this one, in one transaction."""
+    """An upgrade from the previous version to this one, in one transaction."""
 
     version: int
-    # Each statement, with the comment before it, which the operator reads while it runs.
+    # The comment before each statement, which the operator reads while it runs; and the statement.
     statements: list[tuple[str, str]]
-    fill: Callable[[Any], None] | None  # what SQL alone can not do, after them
+    fill: Callable[[Any], None] | None  # runs after the statements, for work that SQL can not do
 
     def take(
         self, db: Any, report: Callable[[str], None], translate: Callable[[str], str] = str
     ) -> None:
-        """Bring a database up; ``report`` is called with what is done next."""
+        """Upgrade a database. Calls ``report`` with the comment on what runs next."""
         for what, statements in groupby(self.statements, key=itemgetter(0)):
             report(what)
             for _, statement in statements:
@@ -36,8 +36,8 @@ class Step(NamedTuple):
 class Schema:
     """The tables of one kind of database.
 
-    Its folder holds ``schema.sql``, which makes a new one, and ``upgrades/``: ``N.sql`` brings version N - 1
-    to N.
+    Its folder has ``schema.sql``, which makes a new database, and ``upgrades/``: ``N.sql`` upgrades version
+    N - 1 to N.
     """
 
     def __init__(
@@ -47,9 +47,9 @@ class Schema:
         unnumbered: bytes,
         fills: Mapping[int, Callable[[Any], None]] | None = None,
     ) -> None:
-        """``tables``: which every database of this kind has had, from the first version on;
-        ``unnumbered``: the version of an SQLite file that does not say it; ``fills``: what some versions do
-        after their statements, given the connection.
+        """``tables``: tables that every version of this kind of database has. ``unnumbered``: the version of
+        an SQLite file without a stored version. ``fills``: functions that some versions call after their
+        statements, with the connection.
         """
         self._fills = fills or {}
         self._upgrades = {int(path.stem): path for path in folder.glob("upgrades/[0-9]*.sql")}
@@ -60,7 +60,7 @@ class Schema:
 
     @property
     def in_order(self) -> list[str]:
-        """All tables of this version, each after those that it refers to."""
+        """All tables of this version. Each comes after the tables that it refers to."""
         return re.findall(r"^CREATE TABLE (\w+)", self.sql, re.MULTILINE)
 
     def steps_from(self, version: int) -> list[Step]:
@@ -72,7 +72,7 @@ class Schema:
 
 
 def _statements(script: str) -> Iterator[tuple[str, str]]:
-    """Cut a script into statements, each with the last comment before it."""
+    """Split a script into statements, each with the last comment before it."""
     comment, statement = "", ""
     for line in script.splitlines(keepends=True):
         if not statement and line.startswith("--"):

@@ -1,4 +1,4 @@
-"""One SQLite file: how it is made, read, written, upgraded, copied and replaced."""
+"""The engine for SQLite: makes, reads, writes, upgrades, copies and replaces one file."""
 
 import fcntl
 import os
@@ -23,34 +23,35 @@ from marketplace.store.schema import Schema
 from marketplace.store.sqlite_files import open_file, transaction, writing
 from marketplace.store.wal_index import open_map, read_header
 
-# Before this version two processes that write and checkpoint at once may corrupt the file.
+# In earlier versions, two processes that write and checkpoint at once may corrupt the file.
 # https://sqlite.org/wal.html#walresetbug
 SAFE_VERSION = (3, 51, 3)
-# Reads check at most so often that the file is still there; each write does. A check lets another thread run.
+# Reads check that the file still exists, but not more often. Writes always check. A check lets another
+# thread run.
 FILE_CHECK_SECONDS = 0.1
-# More than the service has, but for filters by traits: once pysqlite3's cache is full, others are prepared
-# anew each time.
+# More than the service has, without filters by traits: if pysqlite3's cache is full, all other
+# statements are prepared each time.
 STATEMENTS_KEPT = 300
 
 
 class Database(EngineBase):
-    """One SQLite file, with one kept connection per thread and process.
+    """One SQLite file. Each thread of each process keeps one connection.
 
-    Opening and closing a connection per request would checkpoint the WAL each time, so each thread opens
-    its own and keeps it. None may be open at a fork: the child would believe that it holds the parent's
-    locks. The forking thread's are closed before it, and opened again when they are needed. So a host that
-    forks does it before other threads of it have used the database.
+    To open and close a connection for each request would checkpoint the WAL each time. No connection may be
+    open at a fork: the child would believe that it holds the parent's locks. The forking thread's own
+    connections are closed before the fork, and opened again on demand. So a host that forks must do so
+    before its other threads have used the database.
     """
 
     def __init__(self, path: str, schema: Schema, owners: Mapping[str, str] | None = None) -> None:
-        """Make the file where there is none; ``owners`` says whose index it is: network and account.
+        """Open the file, or make it. ``owners``: the network and the account to which it belongs.
 
-        Raises DatabaseUnreadable for a file that is not ours, another's, or of a newer version; it is
-        written into by nobody then.
+        Raises DatabaseUnreadable for a file of something else, of another network or account, or of a newer
+        version. Then nothing is written into it.
         """
         if sqlite3.sqlite_version_info < SAFE_VERSION:
             raise RuntimeError(
-                f"SQLite {sqlite3.sqlite_version} may corrupt a database that several processes write;"
+                f"SQLite {sqlite3.sqlite_version} may corrupt a database that several processes write:"
                 f" {'.'.join(map(str, SAFE_VERSION))} is needed: pip install pysqlite3"
             )
         super().__init__(str(path), schema, owners)
@@ -58,7 +59,7 @@ class Database(EngineBase):
         self.path = Path(path)
         self._local = threading.local()
         self._observer: sqlite3.Connection | None = None
-        self._observers = 0  # opened until now
+        self._observers = 0  # how many were opened
         self._header: mmap | None = None
         self._observing = threading.Lock()
         try:
@@ -83,15 +84,15 @@ class Database(EngineBase):
         close_at_fork(self)
 
     def _is_missing(self) -> bool:
-        """Tell whether there is no database yet. Raises DatabaseUnreadable for one that has vanished."""
+        """Whether there is no database yet. Raises DatabaseUnreadable if its file has vanished."""
         if self.path.exists() and self.path.stat().st_size:
-            # As a start leaves it that is killed before its first commit.
+            # A start that was killed before its first commit leaves a file without tables.
             with closing(open_file(self.path, "ro")) as connection:
                 return not self.list_tables(connection)
         rest = Path(f"{self.path}-wal")
         if rest.exists() and rest.stat().st_size:
             raise DatabaseUnreadable(
-                f"{self.path} has vanished, and {rest} holds what was written to it last: put it back,"
+                f"{self.path} has vanished, and {rest} holds its last writes: put {self.path} back,"
                 f" or move {rest} away"
             )
         return True
@@ -104,13 +105,13 @@ class Database(EngineBase):
 
     @contextmanager
     def startup_lock(self) -> Iterator[None]:
-        """Hold a lock: processes that start at once take turns, however long one takes."""
+        """Hold a lock, so that processes that start at the same time take turns, for any time."""
         with open(f"{self.path}.lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
     def _connect(self, timeout: float | None = None, **options: Any) -> sqlite3.Connection:
-        """Open the file, once it was seen to be what it was at the start."""
+        """Open the file, after a check that it is the same file, version and owner as at the start."""
         self._require_same_file()
         self.read_version(timeout)
         self.require_current()
@@ -130,7 +131,7 @@ class Database(EngineBase):
         return status.st_dev, status.st_ino
 
     def _require_same_file(self) -> None:
-        """Refuse a file that was moved or removed: its writes would be lost at the next start."""
+        """Raise DatabaseUnusable if the file was moved or removed: new writes would be lost."""
         now = time.monotonic()
         with suppress(OSError):
             if self._find_file_id() == self._file_id:
@@ -149,7 +150,7 @@ class Database(EngineBase):
     def connection(self) -> sqlite3.Connection:
         """The calling thread's own connection, in autocommit mode.
 
-        Raises DatabaseUnusable or DatabaseUnreadable where the file is another one by now,
+        Raises DatabaseUnusable or DatabaseUnreadable if the file is not the same as at the start,
         DatabaseOutdated before an upgrade.
         """
         if getattr(self._local, "connection", None) is None:
@@ -159,7 +160,7 @@ class Database(EngineBase):
         return connection
 
     def read_version(self, timeout: float | None = None) -> None:
-        """Read again of which version it is, and whose. Raises DatabaseUnreadable."""
+        """Read the schema's version, and check the owners, again. Raises DatabaseUnreadable."""
         with closing(open_file(self.path, "ro", timeout)) as connection:
             self.version = self.find_version(connection, self.name)
 
@@ -167,7 +168,7 @@ class Database(EngineBase):
         return {row["name"] for row in db.execute("SELECT name FROM sqlite_schema")}
 
     def data_version(self) -> tuple[int, bytes] | None:
-        """Another value after each commit, by whatever thread or process; None while it can not be read."""
+        """A value that changes with each commit of any thread or process. None if it can not be read now."""
         try:
             self._require_same_file_lately()
             header = read_header(self._header or self._observe())
@@ -176,17 +177,17 @@ class Database(EngineBase):
             return None
 
     def _observe(self) -> mmap:
-        """Open the header that changes with each commit, and a connection that keeps its file."""
+        """Map the header that changes with each commit. An open connection keeps its file from vanishing."""
         with self._observing:
             if self._observer is None:
-                # Any thread may close it, and nobody waits for it.
+                # Any thread may close it. It waits for no lock.
                 self._observer = self._connect(timeout=0, check_same_thread=False)
                 self._observers += 1
             self._header = open_map(self.path)
             return self._header
 
     def close(self) -> None:
-        """Close the calling thread's own connection and the observer; they are opened again when needed."""
+        """Close the calling thread's own connection and the observer. They are opened again on demand."""
         connection, self._local.connection = getattr(self._local, "connection", None), None
         if connection:
             connection.close()
@@ -207,7 +208,7 @@ class Database(EngineBase):
             yield connection
 
     def size(self) -> int:
-        """Bytes, with what was not yet brought from the -wal into the file. Raises DatabaseUnusable."""
+        """The size of the file and its -wal, in bytes. Raises DatabaseUnusable."""
         self._require_same_file()
         size = 0
         for name in (self.name, f"{self.name}-wal"):
@@ -216,22 +217,22 @@ class Database(EngineBase):
         return size
 
     def copy(self, target: Path) -> None:
-        """Copy all of it, as it is at one moment, to another file. Writers do not wait meanwhile.
+        """Copy the state of one moment to another file. Writers do not wait meanwhile.
 
-        Raises OSError where the target can't be written.
+        Raises OSError if the target can't be written.
         """
         self._require_same_file()
         with closing(open_file(self.path, "ro")) as source, writing(target) as copy:
-            # All at once: in steps, it would start again after every write of another process.
+            # In one step: in several, it would start again after each write of another process.
             source.backup(copy)
-            # Whole by itself, without a -wal beside it.
+            # The copy must be complete without a -wal beside it.
             copy.execute("PRAGMA journal_mode = DELETE")
 
     @contextmanager
     def contents(self) -> Iterator[sqlite_files.Contents]:
-        """All that it holds. Raises DatabaseInUse while another process has it open; none can, meanwhile.
+        """Read everything, while no other process can open the file.
 
-        DatabaseUnreadable where it is damaged.
+        Raises DatabaseInUse while another process has it open, DatabaseUnreadable if it is damaged.
         """
         self.require_current()
         self._require_same_file()
@@ -242,7 +243,7 @@ class Database(EngineBase):
                 raise DatabaseUnreadable(f"{self.path} can not be read: {error}") from error
 
     def check(self, copy: Path) -> None:
-        """Look at another file. Raises DatabaseUnreadable unless it is sound, and the same owner's."""
+        """Check another file. Raises DatabaseUnreadable if it is damaged, or not of this service."""
         try:
             with closing(open_file(copy, "ro")) as connection:
                 problem = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
@@ -254,13 +255,13 @@ class Database(EngineBase):
             problem = str(error)
         if problem != "ok":
             reason = " ".join(problem.split())
-            raise DatabaseUnreadable(f"{copy} is damaged, or no database: {reason}")
+            raise DatabaseUnreadable(f"{copy} is damaged, or not a database: {reason}")
 
     def upgrade(self, report: Callable[[str], None] = ignore) -> Path:
-        """Bring it up to this version, each step in one transaction; ``report`` is called with what is next.
+        """Upgrade to this version, each step in one transaction. Calls ``report`` with what is next.
 
-        Returns the file that holds what it held before. Raises DatabaseInUse while another process has it
-        open, OSError where there is no room: then the step is undone, and the next try goes on with it.
+        Returns the path of a backup of the old content. Raises DatabaseInUse while another process has the
+        file open, OSError if the disk is full: then the step is undone, and the next try continues with it.
         """
         with closing(self._open_exclusive()) as connection:
             backup = self._back_up(connection, report)
@@ -269,10 +270,10 @@ class Database(EngineBase):
         return backup
 
     def _back_up(self, connection: sqlite3.Connection, report: Callable[[str], None]) -> Path:
-        """Keep what the database holds in a file beside it."""
+        """Copy the database to a file beside it."""
         now = datetime.now(UTC)
         backup = self.path.with_name(f"{self.path.name}.before-{now:%Y%m%dT%H%M%S.%fZ}")
-        report(f"Keep what it holds in {backup}")
+        report(f"Back it up to {backup}")
         with writing(backup) as old:
             connection.backup(old)
         return backup
@@ -280,7 +281,7 @@ class Database(EngineBase):
     def _take_steps(
         self, connection: sqlite3.Connection, path: Path, report: Callable[[str], None]
     ) -> None:
-        """Bring a database up, this one or a copy. Raises OSError where there is no room."""
+        """Upgrade this database or a copy. Raises OSError if the disk is full."""
         for step in self.schema.steps_from(self.find_version(connection, str(path))):
             try:
                 with transaction(connection):
@@ -292,11 +293,11 @@ class Database(EngineBase):
                 raise OSError(f"the database can not be written: {error}") from error
 
     def replace(self, source: Path) -> Path:
-        """Take over all of another file, in one transaction, and return the file that holds the old content.
+        """Take over the content of another file, in one transaction. Returns a backup of the old content.
 
-        A source of an earlier version is brought up on the way; it is left as it is itself. Raises
-        DatabaseInUse while another process has the database open, DatabaseUnreadable for a source that
-        check() refuses, OSError where there is no room. Then nothing was changed.
+        If the source is of an earlier version, a copy of it is upgraded. Raises DatabaseInUse while another
+        process has the database open, DatabaseUnreadable for a source that check() refuses, OSError if the
+        disk is full. Then nothing was changed.
         """
         self.check(source)
         with (
@@ -318,20 +319,20 @@ class Database(EngineBase):
         return backup
 
     def insert_events(self, rows: Iterable[Mapping[str, object]]) -> None:
-        """Insert events, at the end of the calling thread's transaction: no other one writes meanwhile."""
+        """Insert events in the calling thread's transaction. No other transaction can write meanwhile."""
         db = self.connection
         for row in rows:
             db.execute(events.INSERT, row)
 
     def after_fork(self) -> None:
-        """In the child: no other thread of it holds a lock."""
+        """Make a new lock in the child: a thread of the parent may hold the old one."""
         self._observing = threading.Lock()
 
     def leadership(self, name: str) -> "Leadership":
         return Leadership(f"{self.path}.{name}")
 
     def _open_exclusive(self) -> sqlite3.Connection:
-        """A connection beside which nobody has the database open, not even to read, until it is closed."""
+        """Open a connection. Until it is closed, no other process can open the database, not even to read."""
         self.close()
         connection = open_file(self.path, "rw", timeout=1, isolation_level=None)
         try:
@@ -347,13 +348,13 @@ class Database(EngineBase):
 
 
 class Leadership:
-    """A role that one process of this machine has at a time, until it ends."""
+    """A role that one process of this machine holds at a time, until it ends."""
 
     def __init__(self, path: str) -> None:
         self._lock = open(path, "w")  # noqa: SIM115
 
     def take(self) -> bool:
-        """Have it, from now on or still."""
+        """Take the role, or keep it. Returns whether this process holds it."""
         with suppress(BlockingIOError):
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return True

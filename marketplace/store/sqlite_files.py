@@ -1,4 +1,4 @@
-"""SQLite files: how each is opened, and written anew."""
+"""Opens and writes SQLite files."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -11,7 +11,7 @@ from marketplace.store.database_errors import BUSY_TIMEOUT_SECONDS
 
 
 class Contents(NamedTuple):
-    """The contents of a file, read over a connection beside which nobody writes."""
+    """A database file, with a connection beside which no other can write."""
 
     name: str
     connection: sqlite3.Connection
@@ -20,7 +20,7 @@ class Contents(NamedTuple):
 def open_file(
     path: Path, mode: str, timeout: float | None = None, **options: Any
 ) -> sqlite3.Connection:
-    """Open a file to read (ro), to write (rw), or to make it where there is none (rwc)."""
+    """Open a file: ``mode`` is ro (read), rw (write), or rwc (write, and make it if it does not exist)."""
     seconds = BUSY_TIMEOUT_SECONDS if timeout is None else timeout
     address = f"{path.absolute().as_uri()}?mode={mode}"
     connection: sqlite3.Connection = sqlite3.connect(address, uri=True, timeout=seconds, **options)
@@ -30,8 +30,8 @@ def open_file(
 
 @contextmanager
 def writing(path: Path) -> Iterator[sqlite3.Connection]:
-    """Write a file of one's own; none is left where that fails."""
-    path.touch(mode=0o600)  # for its owner only: it holds access tokens' hashes
+    """Make and write a new file. If that fails, the file is removed."""
+    path.touch(mode=0o600)  # only for its owner: it has the hashes of access tokens
     try:
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
             connection.row_factory = sqlite3.Row
@@ -45,7 +45,7 @@ def writing(path: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Commit what is written, or undo all of it. Nobody else writes meanwhile."""
+    """A transaction: committed at the end, or rolled back. No other connection can write meanwhile."""
     try:
         connection.execute("BEGIN IMMEDIATE")
         yield

@@ -1,6 +1,6 @@
-"""When access tokens were last used: noted in memory, and written within a minute, on no request's way.
+"""When access tokens were last used: noted in memory, and written by another thread within a minute.
 
-A request never writes: a read must not wait for a writer, nor for a PostgreSQL server that only reads.
+A request must not write: reads would wait for writers, or for a PostgreSQL server that only reads.
 """
 
 import os
@@ -16,16 +16,16 @@ PAUSE_SECONDS = 60  # from a use until it is written
 
 
 class TokenUsage:
-    """The tokens used in this hour. A use that a kill loses is written at the next one, by any process."""
+    """The tokens used in this hour. If a kill loses a use, the next use in any process is written."""
 
     def __init__(self, database: Engine) -> None:
         self._database = database
-        self._hours: dict[str, int] = {}  # of the last use, by hash
+        self._hours: dict[str, int] = {}  # the hour of the last use, by hash
         self._unwritten: deque[tuple[str, int]] = deque()
-        self._timer_pid = 0  # the process in which a timer runs: none survives a fork
+        self._timer_pid = 0  # the process of the running timer: no thread survives a fork
 
     def note(self, token_hash: str, now: float) -> None:
-        """Note that a token is used, in Unix time. Cheap: most requests find that it was noted."""
+        """Note that a token is used at ``now``, in Unix time. Quick if it was noted in this hour already."""
         hour = int(now) // HOUR
         if self._hours.get(token_hash) == hour:
             return
@@ -34,17 +34,17 @@ class TokenUsage:
         self._start_timer()
 
     def write(self) -> bool:
-        """Write what is new, in one transaction. Returns False where that is to be tried again."""
+        """Write new uses in one transaction. Returns False if that failed and must be tried again."""
         uses = [self._unwritten.popleft() for _ in range(len(self._unwritten))]
         if not uses:
             return True
         try:
             with self._database.write() as db:
-                for token_hash, hour in sorted(uses):  # in order: two who write never deadlock
+                for token_hash, hour in sorted(uses):  # sorted: two writers never deadlock
                     used_at = times.to_iso(hour * HOUR * times.SECOND)
                     access_tokens.mark_access_token_used(db, token_hash, used_at)
         except Exception:
-            self._unwritten.extend(uses)  # whatever is wrong with the database, requests tell it
+            self._unwritten.extend(uses)  # requests report what is wrong with the database
             return False
         return True
 
@@ -56,12 +56,12 @@ class TokenUsage:
         timer.daemon = True
         try:
             timer.start()
-        except RuntimeError:  # no thread can be had now: the next use asks for one
+        except RuntimeError:  # no thread can be started now: the next use tries again
             self._timer_pid = 0
 
     def _run(self) -> None:
-        self._timer_pid = 0  # what is noted from here on asks for another thread
+        self._timer_pid = 0  # uses from here on start another timer
         is_written = self.write()
-        self._database.close()  # what this thread has open
+        self._database.close()  # this thread's connection
         if not is_written:
             self._start_timer()

@@ -1,6 +1,6 @@
-"""The traits of NFTs: rows that follow from their attributes, for filters, counts and ranks.
+"""The traits of NFTs: rows made from their attributes, for filters, counts and ranks.
 
-The rows of an NFT are those of read_traits(), and none once it was burned.
+An NFT has a row for each trait of read_traits(), and no rows if it is burned.
 """
 
 import json
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from marketplace.store.rows import Connection, NftRow, TraitRow, TraitValueRow, count
 
-# Metadata is a stranger's. Traits beyond these bounds are shown, but not filtered by, counted or ranked.
+# Strangers write metadata. Traits beyond these bounds are shown, but not used in filters, counts or ranks.
 MAX_TRAITS = 30  # of an NFT
 MAX_TYPE, MAX_VALUE = 100, 200  # characters
 MAX_VALUES = 1000  # of a collection, in a list
@@ -19,14 +19,14 @@ Trait = tuple[str, str]  # its type and its value
 
 
 def read_traits(attributes: str | None) -> list[Trait]:
-    """The traits in what is stored of an NFT's attributes."""
+    """Read the traits from the stored JSON of an NFT's attributes, within the bounds above."""
     pairs = [(each["trait_type"], each["value"]) for each in json.loads(attributes or "[]")]
     short = [pair for pair in pairs if len(pair[0]) <= MAX_TYPE and len(pair[1]) <= MAX_VALUE]
     return [*dict.fromkeys(short)][:MAX_TRAITS]
 
 
 def replace_traits(db: Connection, before: NftRow, nft: NftRow) -> None:
-    """Write the rows that follow from an NFT's new attributes, or its burning: in the same transaction."""
+    """Update an NFT's rows after a change of its attributes, or its burning, in the same transaction."""
     old, new = set(read_traits(before["attributes"])), set(read_traits(nft["attributes"]))
     if nft["ledger_at"] >= BURNED:
         new = set()
@@ -57,7 +57,7 @@ def delete_trait(db: Connection, token: str, kind: str, trait_value: str, serial
 
 
 def insert_all_traits(db: Connection) -> None:
-    """Write the rows of all NFTs, of a database that had none before."""
+    """Write the rows of all NFTs, in the upgrade of a database that has none."""
     sql = """
         SELECT token, serial_no, attributes, ledger_at FROM nft
         WHERE (token, serial_no) > (:token, :serial_no)
@@ -73,8 +73,8 @@ def insert_all_traits(db: Connection) -> None:
 
 
 def list_trait_values(db: Connection, token: str) -> list[TraitValueRow]:
-    # The commonest, how many have each, how many of those are listed, and the lowest price.
-    # The prices are read in an index first: SQLite would look up each row for them.
+    # The most frequent values: how many NFTs have each, how many of those are listed, and their lowest price.
+    # The prices are read from an index first. Otherwise SQLite would look up each row.
     sql = """
         WITH listing AS MATERIALIZED (
             SELECT serial_no, listing_price FROM nft WHERE is_for_sale = 1 AND token = :token
@@ -102,7 +102,7 @@ def list_traits(db: Connection, token: str, limit: int) -> list[TraitRow]:
 def count_with_trait(
     db: Connection, token: str, kind: str, values: Sequence[str], limit: int
 ) -> int:
-    # Of one type and one of these values; not beyond the limit.
+    # Counts the rows of one type and any of these values, up to the limit.
     names = {f"value_{n}": value for n, value in enumerate(values)}
     sql = f"""
         SELECT COUNT(*) AS n FROM (

@@ -1,6 +1,6 @@
 """The header of SQLite's wal-index, which every commit changes: https://sqlite.org/walformat.html, 2.1.
 
-It is read from a map: a statement would let other threads run, and the request wait for them.
+It is read from a memory map: a statement would let other threads run, and the request would wait for them.
 """
 
 import mmap
@@ -8,7 +8,7 @@ import os
 import threading
 from pathlib import Path
 
-# Two copies stand at the beginning; a writer changes the second one first.
+# The file begins with two copies of the header. A writer changes the second one first.
 HEADER_BYTES = 48
 
 _lock = threading.Lock()
@@ -16,7 +16,7 @@ _maps: dict[tuple[int, int], tuple[int, mmap.mmap]] = {}  # by device and inode
 
 
 def _forget_lock() -> None:
-    """In the child of a fork: another thread of the parent may hold it."""
+    """Make a new lock in a forked child: a thread of the parent may hold the old one."""
     global _lock
     _lock = threading.Lock()
 
@@ -25,10 +25,10 @@ os.register_at_fork(after_in_child=_forget_lock)
 
 
 def open_map(database: Path) -> mmap.mmap:
-    """The two copies of the header, as they change. A connection to the database has to stay open meanwhile.
+    """Map the two copies of the header. Keep a connection to the database open as long as the map is used.
 
-    The map is shared by all who ask for it, and not closed: with any descriptor of the file that a process
-    closes it loses all locks that its connections have there (fcntl_locking(2)). Raises OSError.
+    All callers share the map, and must not close it: if a process closes any descriptor of the file, it
+    loses all locks that its connections hold there (fcntl_locking(2)). Raises OSError.
     """
     path = f"{database}-shm"
     with _lock:
@@ -42,7 +42,7 @@ def open_map(database: Path) -> mmap.mmap:
 
 
 def _close_deleted() -> None:
-    """Close the maps of files that the last connection of all has deleted: nobody has locks there."""
+    """Close the maps of deleted files. The last connection deletes a file, so no locks are left there."""
     for file_id, (file, header) in [*_maps.items()]:
         if os.fstat(file).st_nlink == 0:
             del _maps[file_id]
@@ -51,7 +51,7 @@ def _close_deleted() -> None:
 
 
 def read_header(header: mmap.mmap) -> bytes | None:
-    """The header; None while a writer changes it."""
+    """Return the header, or None while a writer changes it."""
     copies = header[:]
     first = copies[:HEADER_BYTES]
     return first if first == copies[HEADER_BYTES:] else None

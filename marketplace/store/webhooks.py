@@ -1,4 +1,4 @@
-"""The statements about webhooks: the addresses that events are delivered to, and how far."""
+"""The statements about webhooks: their URLs, and how far each has received the events."""
 
 from collections.abc import Mapping
 
@@ -44,7 +44,7 @@ def mark_webhook(
     failed_since: str | None = None,
     due_at: str | None = None,
 ) -> None:
-    # Not where it was removed, or where another watcher has delivered meanwhile.
+    # Changes nothing if the webhook was removed, or another watcher has delivered meanwhile.
     sql = """
         UPDATE webhook
         SET delivered_to = :to, failure = :failure, failed_since = :failed_since, due_at = :due_at

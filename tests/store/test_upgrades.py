@@ -202,7 +202,7 @@ def flask(path, *arguments, succeeds=True):
 def test_it_works(outdated):
     before = rows(outdated, "prepared_listing")
     told = flask(outdated, "upgrade")
-    assert re.match(rf"Keep what it holds in {outdated}\.before-\S+\n", told)
+    assert re.match(rf"Back it up to {outdated}\.before-\S+\n", told)
     assert re.search(r"\nLook again at every NFT that was decided .*\n", told)
     assert re.search(rf"\nUpgraded {outdated} in \d+\.\d s; what it held before is in ", told)
     assert version(outdated) == SCHEMA.version
@@ -250,10 +250,10 @@ def test_it_is_refused_while_another_process_has_it_open(outdated):
             b"99",
             f"is of a newer version (its schema is 99, this version's is {SCHEMA.version}): install that",
         ),
-        (b"four", "the version of its schema is b'four', which is no number. Restore a backup"),
-        (b"-1", "which is no number"),
-        (b"\xff\0", r"b'\xff\x00', which is no number. Restore a backup"),
-        (b"9" * 5000, "which is no number"),
+        (b"four", "the version of its schema is b'four', which is not a number. Restore a backup"),
+        (b"-1", "which is not a number"),
+        (b"\xff\0", r"b'\xff\x00', which is not a number. Restore a backup"),
+        (b"9" * 5000, "which is not a number"),
     ],
 )
 def test_what_is_of_no_version_of_ours_is_refused(tmp_path, value, words):
@@ -399,8 +399,8 @@ def test_an_older_database_is_left_for_an_older_backup(outdated):
 @pytest.mark.parametrize(
     ("column", "value", "words"),
     [
-        ("network", b"mainnet", "is an index of mainnet, "),
-        ("account_id", b"0.0.5", "is an index of 0.0.5, "),
+        ("network", b"mainnet", "belongs to mainnet, "),
+        ("account_id", b"0.0.5", "belongs to 0.0.5, "),
         ("schema_version", b"99", "is of a newer version"),
     ],
 )

@@ -117,7 +117,7 @@ def test_a_wrong_password(tmp_path, server):
         assert sentence == (
             f"MARKETPLACE_DATABASE_URL: postgresql://127.0.0.1:{server.port}/market can't be used:"
             f' connection failed: connection to server at "127.0.0.1", port {server.port} failed: FATAL:'
-            ' password authentication failed for user "market". See to the user and the password in the'
+            ' password authentication failed for user "market". Check the user and the password in the'
             " address, or in ~/.pgpass"
         )
 
@@ -157,7 +157,7 @@ class Rewriting(Proxy):
 
 
 REFUSAL = b"SFATAL\0C08P01\0Munsupported startup parameter: options\0\0"
-POOLER = "a pooler (such as pgbouncer) stands before it: connect to PostgreSQL itself"
+POOLER = "a pooler (such as pgbouncer) is in front of it: connect to PostgreSQL itself"
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_another_collation_or_encoding(tmp_path, server, kind, words):
     sentence = refuse(tmp_path, server.url("other"), server.password)
     server.execute("DROP DATABASE other WITH (FORCE)")
     assert words in sentence
-    assert "where C and UTF8 are needed: CREATE DATABASE ... TEMPLATE template0" in sentence
+    assert "but C and UTF8 are needed: CREATE DATABASE ... TEMPLATE template0" in sentence
 
 
 def as_odd(server, url):
@@ -246,7 +246,7 @@ def test_a_database_of_no_version(tmp_path, database):
     """tests/store/test_upgrades.py has what else its version may be."""
     create_app(**settings(tmp_path) | {"DATABASE_URL": database})
     execute(database, "DELETE FROM property WHERE name = 'schema_version'")
-    assert "which is no number" in refuse(tmp_path, database)
+    assert "which is not a number" in refuse(tmp_path, database)
 
 
 # TLS
@@ -262,9 +262,7 @@ def test_a_database_of_no_version(tmp_path, database):
 def test_a_connection_that_the_server_refuses(tmp_path, server, ours, theirs, words):
     sentence = refuse(tmp_path, server.url("market").replace(ours, theirs), server.password)
     assert words in sentence
-    assert sentence.endswith(
-        "See to sslmode in the address, and to the server's ssl and pg_hba.conf"
-    )
+    assert sentence.endswith("Check sslmode in the address, and the server's ssl and pg_hba.conf")
 
 
 # How it is told
@@ -317,7 +315,7 @@ def test_what_is_done_with_a_file(tmp_path, database, command):
     (tmp_path / "file").touch()
     ended = run_flask(tmp_path, command, f"{tmp_path}/file", DATABASE_URL=database)
     assert ended.exit_code == 1
-    assert re.match(r"Error: postgresql://\S+ is no file: pg_dump copies it", ended.stderr)
+    assert re.match(r"Error: postgresql://\S+ is not an SQLite file", ended.stderr)
     assert ended.stderr.count("\n") == 1
     assert (tmp_path / "file").read_bytes() == b""
     fresh = run_flask(tmp_path, "backup", f"{tmp_path}/fresh", DATABASE_URL=database)
@@ -344,7 +342,7 @@ def test_an_old_database_is_served_by_nobody(tmp_path, database):
     services(app).database.close()
     r = client.get("/v1/orderbook")
     assert r.status_code == 503
-    assert "is not what it was at the start" in r.json["message"]
+    assert "is has changed since the start" in r.json["message"]
     execute(database, "UPDATE property SET value = 'testnet' WHERE name = 'network'")
     real = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.9001"}
     app = create_app(**settings(tmp_path) | real | {"DATABASE_URL": database})

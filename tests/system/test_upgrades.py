@@ -37,7 +37,7 @@ def test_a_full_disk_leaves_it_as_it_was_before_the_step(large):
     assert "Traceback" not in error
     assert f"{large} is as it was before this step: fix that, and run this again" in error
     assert version(large) == 5, error  # the steps before it are done
-    assert "Keep what it holds" in flask(large, "upgrade")
+    assert "Back it up to" in flask(large, "upgrade")
     assert version(large) == SCHEMA.version
     assert execute(large, "SELECT COUNT(*) FROM nft") == [(100_010,)]
 

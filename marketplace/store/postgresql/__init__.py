@@ -1,7 +1,7 @@
-"""The engine PostgreSQL: one database, on servers of which one is the primary.
+"""The engine for PostgreSQL: one database, on several servers, one of which is the primary.
 
-All goes to the primary: what a standby shows may be old. Nothing here cancels a commit: one that waits for
-its standbys may be done all the same.
+All statements go to the primary, because a standby may show old data. A commit is never cancelled: one that
+waits for its standbys may still take effect.
 """
 
 from marketplace.store.postgresql.database import Database

@@ -1,4 +1,4 @@
-"""A thread's connection to the primary, made again where it was lost."""
+"""A thread's connection to the primary, which reconnects after a loss."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from marketplace.errors import DatabaseBusy, DatabaseUnreachable, DatabaseUnusab
 from marketplace.store.postgresql.servers import Cursor, Servers, Session, translate, words
 from marketplace.store.rows import NOTHING
 
-# Errors that no session survives, and that of a server which is no longer the primary.
+# Errors that end a session, and the error of a server that is no longer the primary.
 LOST = (
     errors.AdminShutdown,
     errors.CrashShutdown,
@@ -27,25 +27,25 @@ BUSY = (
     errors.SerializationFailure,
 )
 UNHURRIED = "SET LOCAL statement_timeout = 0"
-# Classes of SQLSTATE: insufficient resources, errors of the system around the server, and what an
-# operator has taken away: privileges, tables, the schema.
+# Classes of SQLSTATE: insufficient resources, errors of the server's system, and privileges, tables or a
+# schema that an operator has removed.
 UNUSABLE = ("53", "58", "42501", "42P01", "3F000")
 
 
 class Connection:
-    """One connection to the primary, opened when it is needed, and again where it was lost.
+    """One connection to the primary, opened on demand, and again after a loss.
 
-    Outside of a transaction a statement can only read, so it is repeated once on a new connection. Inside
-    of one nothing is repeated: nobody knows what became of it. The rows of a statement are read before the
-    next one.
+    Outside of a transaction a statement can only read, so it is repeated once on a new connection. Inside a
+    transaction nothing is repeated: its fate is unknown. The rows of a statement must be read before the next
+    statement.
     """
 
     def __init__(self, connect: Callable[[], Session], servers: Servers, opened: int = 0) -> None:
         self._connect = connect
         self._servers = servers
         self._session: Session | None = None
-        self.opened = opened  # how often
-        self._cursor: Cursor  # of the session: one for each statement would cost a third of it
+        self.opened = opened  # how many times
+        self._cursor: Cursor  # kept: a new one for each would take a third of a statement
         self._is_writing = False
         self._at_commit: list[str] = []
 
@@ -71,11 +71,11 @@ class Connection:
         except psycopg.Error as error:
             raise self._explain(error, session) from error
         except BaseException:
-            self.close()  # an interrupted statement has left its answer behind
+            self.close()  # the answer of an interrupted statement is still unread
             raise
 
     def _open(self) -> Session:
-        """Return the session: a new one where the old one was lost, or its server was given up."""
+        """Return the session. If it was lost, or its server was given up, open a new one."""
         session = self._session
         if self._is_writing and session is None:
             raise DatabaseUnreachable("the connection was lost in the transaction")
@@ -88,7 +88,7 @@ class Connection:
         return session
 
     def _explain(self, error: psycopg.Error, session: Session) -> Exception:
-        """Close what is lost, and say what a caller is told; the error itself where the fault is ours."""
+        """Close a lost session. Return the error for the client, or the error itself if it is a bug."""
         is_silent = session.info.transaction_status is TransactionStatus.ACTIVE
         if is_silent:
             self._servers.give_up(session)
@@ -103,7 +103,7 @@ class Connection:
 
     @contextmanager
     def transaction(self) -> Iterator["Connection"]:
-        """Commit what is written, or undo all of it."""
+        """A write transaction: committed at the end, or rolled back."""
         self.execute("BEGIN READ WRITE")
         self._is_writing = True
         try:
@@ -121,18 +121,18 @@ class Connection:
             try:
                 self._session.execute("ROLLBACK")
             except psycopg.Error:
-                self.close()  # the server undoes it by itself
+                self.close()  # the server rolls back by itself
 
     def execute_at_commit(self, sql: str, parameters: Mapping[str, object]) -> None:
-        """Send a statement in one message with COMMIT: nobody who waits for its lock waits for us."""
+        """Send a statement in one message with COMMIT, so that others wait for its lock only briefly."""
         cursor = psycopg.ClientCursor(self._open())
         self._at_commit.append(cursor.mogrify(translate(sql), parameters))
 
     def data_version(self) -> tuple[int, str]:
-        """The connection, and what its server shows. Raises DatabaseUnreachable.
+        """The number of the connection, and the server's snapshot. Raises DatabaseUnreachable.
 
-        A server that has lost a process counts its transactions anew, from the last that it knows to be done;
-        but it ends all connections.
+        After a crash, a server counts transactions again from the last one that it knows to be done. But it
+        also ends all connections, which changes the number.
         """
         [row] = self.execute("SELECT pg_current_snapshot() AS snapshot").fetchall()
         return self.opened, row["snapshot"]

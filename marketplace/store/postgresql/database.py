@@ -1,4 +1,4 @@
-"""One PostgreSQL database: how it is made, read, written, upgraded and filled."""
+"""The engine for PostgreSQL: makes, reads, writes, upgrades and fills one database."""
 
 import re
 import threading
@@ -21,7 +21,7 @@ from marketplace.store.schema import Schema
 from marketplace.store.sqlite_files import Contents
 
 OLDEST_SERVER = 15
-# SQLite's types and words, as schema.sql and the upgrades have them.
+# SQLite's types and keywords in schema.sql and the upgrades, and PostgreSQL's.
 DDL = {
     r"\bINTEGER\b": "BIGINT",
     r"\bBLOB\b": "BYTEA",
@@ -29,25 +29,25 @@ DDL = {
     r"\) VIRTUAL\b": ") STORED",
 }
 CREATE = "CREATE DATABASE ... TEMPLATE template0 LOCALE 'C' ENCODING 'UTF8'"
-POOLER = "a pooler (such as pgbouncer) stands before it: connect to PostgreSQL itself"
-# A server's reasons to refuse a connection, and the way out.
+POOLER = "a pooler (such as pgbouncer) is in front of it: connect to PostgreSQL itself"
+# A server's reasons to refuse a connection, and what to do.
 WAYS_OUT = {
     'database ".*" does not exist': f"Create it: {CREATE}",
     "startup parameter": f"Perhaps {POOLER}",
-    "SSL|pg_hba|certificate": "See to sslmode in the address, and to the server's ssl and pg_hba.conf",
-    "password|authentication|role": "See to the user and the password in the address, or in ~/.pgpass",
-    "": "One of its servers must be there as the primary: see to the address, and to the servers",
+    "SSL|pg_hba|certificate": "Check sslmode in the address, and the server's ssl and pg_hba.conf",
+    "password|authentication|role": "Check the user and the password in the address, or in ~/.pgpass",
+    "": "One of its servers must run as the primary: check the address and the servers",
 }
 
-# The keys of our advisory locks: a number, from "nftm" on, and a hash of the schema.
-TURN = f"{0x6E66746D}, hashtext(current_schema())"  # who makes the tables, or upgrades them
-LEAD = f"{0x6E66746E}, hashtext(current_schema() || :name)"  # who has a role, of all machines
-# All who read and write; who upgrades has it alone.
+# The keys of our advisory locks: a number from "nftm" on, and a hash of the schema.
+TURN = f"{0x6E66746D}, hashtext(current_schema())"  # held to make or upgrade the tables
+LEAD = f"{0x6E66746E}, hashtext(current_schema() || :name)"  # held by the leader of all machines
+# Shared by all that read and write; held alone by an upgrade.
 USE = f"{0x6E66746F}, hashtext(current_schema())"
-EMIT = f"{0x6E667470}, hashtext(current_schema())"  # who writes events, until they are visible
+EMIT = f"{0x6E667470}, hashtext(current_schema())"  # held to write events, until they are visible
 
-# The timeline of the server, and the table: others after a failover, or where tables were restored. The
-# property events_home holds those that the word events_epoch is of.
+# The server, its timeline, and the table. They change after a failover, or if tables were restored. The
+# property events_home holds those for which the word events_epoch was made.
 HOME = """
     convert_to(concat_ws(
         '.', (pg_control_system()).system_identifier, LEFT(pg_walfile_name(pg_current_wal_lsn()), 8),
@@ -55,13 +55,13 @@ HOME = """
     ), 'UTF8')
 """
 
-LEADER_SECONDS = 20  # without a word from a leader, until its server takes it for dead
+LEADER_SECONDS = 20  # after which the server ends the session of a silent leader
 
 
 class Database(EngineBase):
-    """One PostgreSQL database, with one kept connection for each thread and process.
+    """One PostgreSQL database. Each thread of each process keeps one connection.
 
-    A child uses nothing that it inherited over a fork; see close_at_fork().
+    A child process uses no connection of its parent: see close_at_fork().
     """
 
     is_shared = True
@@ -80,10 +80,10 @@ class Database(EngineBase):
         owners: Mapping[str, str] | None = None,
         called: str = "MARKETPLACE_DATABASE_URL",
     ) -> None:
-        """Make its tables where there are none; ``owners`` says whose index it is: network and account.
+        """Open the database, or make its tables. ``owners``: the network and the account to which it belongs.
 
-        ``called`` is the address, which may hold a password, in sentences. Raises DatabaseUnreadable for a
-        server or a database that can not be used, or is another's.
+        ``called``: the name of the address in messages, because the address may have a password. Raises
+        DatabaseUnreadable for a server or a database that can not be used, or of another network or account.
         """
         self._called = called
         self._servers = Servers(url, called)
@@ -101,7 +101,7 @@ class Database(EngineBase):
 
     @contextmanager
     def startup_lock(self) -> Iterator[Session]:
-        """Hold a lock: processes that start at once take turns, however long one takes."""
+        """Hold a lock, so that processes that start at the same time take turns, for any time."""
         with self._open() as session:
             _set_no_timeout(session)
             session.execute(f"SELECT pg_advisory_lock({TURN})")
@@ -110,9 +110,9 @@ class Database(EngineBase):
 
     @contextmanager
     def _open(self) -> Iterator[Session]:
-        """Connect for other things than a request, and close it.
+        """Open a session that serves no request, and close it at the end.
 
-        Raises DatabaseUnreadable in place of what the server says, and where that is not fit for it.
+        Raises DatabaseUnreadable for errors of the server, and for an unfit server or database.
         """
         try:
             session = self._servers.connect()
@@ -122,7 +122,7 @@ class Database(EngineBase):
             raise self._unfit(f"{reason}. {way}") from error
         with closing(session):
             try:
-                # Before anything is locked: a pooler would keep that for whoever comes next.
+                # Before any lock: a pooler would keep the lock for the next client.
                 self._require_fit(session)
                 yield session
             except errors.InsufficientPrivilege as error:
@@ -154,7 +154,7 @@ class Database(EngineBase):
             raise self._unfit(POOLER)
         if row["collation"] not in ("C", "POSIX") or row["encoding"] != "UTF8":
             raise self._unfit(
-                f"its collation is {row['collation']} and its encoding {row['encoding']}, where C and"
+                f"its collation is {row['collation']} and its encoding {row['encoding']}, but C and"
                 f" UTF8 are needed: {CREATE}"
             )
         if row["schema"] is None:
@@ -174,12 +174,12 @@ class Database(EngineBase):
         properties.insert_property(db, "events_home", _find_home(db))
 
     def read_version(self) -> None:
-        """Read again of which version it is, and whose. Raises DatabaseUnreadable."""
+        """Read the schema's version, and check the owners, again. Raises DatabaseUnreadable."""
         with self._open() as session:
             self.version = self.find_version(session, self.name)
 
     def _connect(self) -> Session:
-        """Connect for a thread, and see that the database is what it was at the start."""
+        """Connect for a thread, and check the version and the owners again."""
         session = self._servers.connect()
         try:
             session.execute(f"SELECT pg_advisory_lock_shared({USE})")
@@ -195,7 +195,7 @@ class Database(EngineBase):
 
     @property
     def connection(self) -> Connection:
-        """The calling thread's own connection, which only reads outside of write()."""
+        """The calling thread's own connection. Outside of write() it can only read."""
         connection = getattr(self._local, "connection", None)
         if connection is None:
             connection = self._local.connection = Connection(self._connect, self._servers)
@@ -204,14 +204,14 @@ class Database(EngineBase):
     def write(self) -> AbstractContextManager[Connection]:
         """One write transaction: committed at the end, durably, or rolled back whole.
 
-        Raises DatabaseBusy or DatabaseUnusable, and DatabaseUnreachable: then it is not known which.
+        Raises DatabaseBusy or DatabaseUnusable, or DatabaseUnreachable: then it may be either.
         """
         return self.connection.transaction()
 
     def data_version(self) -> tuple[int, str] | None:
-        """Another value after each commit, by whatever machine; None while the database is out of reach.
+        """A value that changes with each commit of any machine. None if the database can not be reached.
 
-        One question serves all threads that came before it was asked.
+        One query answers all threads that waited for it.
         """
         asked = self._questions
         with self._asking:
@@ -224,12 +224,12 @@ class Database(EngineBase):
             return self._data_version
 
     def size(self) -> int:
-        """Bytes that the server keeps of it. Raises DatabaseUnreachable."""
+        """The size of the database, in bytes. Raises DatabaseUnreachable."""
         sql = "SELECT pg_database_size(current_database()) AS bytes"
         return int(only(self.connection, sql)["bytes"])
 
     def close(self) -> None:
-        """Close the calling thread's own connection and the observer; they are opened again when needed."""
+        """Close the calling thread's own connection and the observer. They are opened again on demand."""
         self.connection.close()
         with self._asking:
             self._observer.close()
@@ -238,7 +238,7 @@ class Database(EngineBase):
         return Leadership(self._servers, name)
 
     def upgrade(self, report: Callable[[str], None] = ignore) -> None:
-        """Bring it up to this version, each step in one transaction; ``report`` is called with what is next.
+        """Upgrade to this version, each step in one transaction. Calls ``report`` with what is next.
 
         Raises DatabaseInUse while a service or another command has it open.
         """
@@ -254,11 +254,11 @@ class Database(EngineBase):
             self.version = self.find_version(session, self.name)
 
     def fill(self, source: Contents, report: Callable[[str], None]) -> None:
-        """Take over all that another database of this version holds, in one transaction.
+        """Copy everything from another database of this version, in one transaction.
 
-        Raises DatabaseInUse while a service or another command has it open,
-        DatabaseUnreadable where it is not empty, or can not take all of it: then nothing was changed.
-        DatabaseUnreachable: it is not known whether all was, or nothing.
+        Raises DatabaseInUse while a service or another command has this database open, DatabaseUnreadable if
+        it is not empty, or can not take all rows: then nothing was changed. After DatabaseUnreachable, either
+        everything or nothing was copied.
         """
         self.close()
         self.require_current()
@@ -266,7 +266,7 @@ class Database(EngineBase):
             self._require_alone(session)
             try:
                 with session.transaction():
-                    # Nothing bounds how long it takes, whatever the server's own settings are.
+                    # Turn off the timeout of the server's settings: the copy may take any time.
                     session.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
                     tables = self.schema.in_order
                     filling.fill(session, self.name, tables, source, report)
@@ -279,7 +279,7 @@ class Database(EngineBase):
                 raise
 
     def _require_alone(self, session: Session) -> None:
-        """See that nobody else has it open, nor opens it until this session ends."""
+        """Raise DatabaseInUse if another session uses the database. None can until this session ends."""
         sql = f"SELECT pg_try_advisory_lock({USE}) AS is_alone"
         if not only(session, sql)["is_alone"]:
             raise DatabaseInUse(f"{self.name} is in use: a service or another command has it open")
@@ -287,7 +287,7 @@ class Database(EngineBase):
     def insert_events(self, rows: Iterable[Mapping[str, object]]) -> None:
         """Insert events, at the end of the calling thread's transaction.
 
-        No other transaction draws an event's id until this one has become visible.
+        No other transaction takes an event's id until this transaction is visible.
         """
         # The lock is released once the transaction is visible. Only writers of events take it.
         self.connection.execute_at_commit(f"SELECT pg_advisory_xact_lock({EMIT})", {})
@@ -295,17 +295,17 @@ class Database(EngineBase):
             self.connection.execute_at_commit(events.INSERT, row)
 
     def after_fork(self) -> None:
-        """In the child: no other thread of it holds a lock."""
+        """Make a new lock and observer in the child: a thread of the parent may hold the old ones."""
         self._asking = threading.Lock()
-        # Another thread of the parent may have opened the observer again, just before the fork.
+        # Another thread of the parent may have opened the observer again just before the fork.
         self._observer = Connection(self._connect, self._servers, self._observer.opened + 1)
         self._servers.after_fork()
 
 
 class Leadership(Connection):
-    """A connection with a role that one machine has at a time.
+    """A connection with a role that one machine holds at a time.
 
-    A silent holder loses it within half a minute.
+    A silent holder loses the role within half a minute.
     """
 
     def __init__(self, servers: Servers, name: str) -> None:
@@ -313,7 +313,7 @@ class Leadership(Connection):
         self._name = name
 
     def take(self) -> bool:
-        """Have it, from now on or still. Raises DatabaseUnreachable."""
+        """Take the role, or keep it. Returns whether we hold it. Raises DatabaseUnreachable."""
         sql = f"""
             SELECT set_config('idle_session_timeout', '{LEADER_SECONDS}s', FALSE),
                 pg_try_advisory_lock({LEAD}) AS is_ours
@@ -326,11 +326,11 @@ def _find_home(db: AnyConnection) -> bytes:
 
 
 def _set_no_timeout(session: Session) -> None:
-    """Set no timeout, whatever an operator has set for the role or the database."""
+    """Turn off all timeouts, also those that an operator has set for the role or the database."""
     session.answer_seconds = None
     for name in ("lock_timeout", "statement_timeout", "idle_session_timeout"):
         session.execute(f"SET {name} = 0")
-    # Its last statement ends with the session, also where a cancel is lost. A server on Windows can not.
+    # The last statement ends with the session, even if a cancel is lost. Servers on Windows can not do this.
     with suppress(errors.InvalidParameterValue):
         session.execute("SET client_connection_check_interval = '1s'")
 

@@ -1,4 +1,4 @@
-"""How a PostgreSQL database takes over all that another one holds, and counts that it has it."""
+"""Copies all rows of another database into a PostgreSQL database, and counts them."""
 
 from collections.abc import Callable, Iterable
 
@@ -15,14 +15,14 @@ def fill(
     source: Contents,
     report: Callable[[str], None],
 ) -> None:
-    """Copy these tables, in the transaction that is open.
+    """Copy these tables in the open transaction. Each table comes after the tables that it refers to.
 
-    ``name`` is for sentences; ``report`` is called with what is next. Each table comes after those that it
-    refers to. PostgreSQL holds no text with a NUL in it: NULs are left out. Raises
-    DatabaseUnreadable for a database that is not empty, or that would then lack a row.
+    ``name`` is the database's name in messages. Calls ``report`` with what is next. Leaves out NULs in
+    texts, which PostgreSQL can not store. Raises DatabaseUnreadable if the database is not empty, or a row
+    is missing after the copy.
     """
     _require_empty(session, name, tables)
-    # Rows that are copied into a table of this transaction are frozen, and index-only scans see them at once.
+    # After a TRUNCATE in this transaction, COPY can freeze rows, so that index-only scans work at once.
     session.execute(f"TRUNCATE {', '.join(tables)}")
     for table in tables:
         report(f"Copy {table}: {_count(source.connection, table):,}")
@@ -34,7 +34,7 @@ def fill(
 
 def _require_empty(session: Session, name: str, tables: list[str]) -> None:
     for table in tables:
-        # A start of the service says whose the database is, and no more.
+        # A start of the service writes only properties.
         if table != "property" and session.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone():
             raise DatabaseUnreadable(
                 f"{name} is not empty: there are rows in its table {table}. Name an empty database"
@@ -42,7 +42,7 @@ def _require_empty(session: Session, name: str, tables: list[str]) -> None:
 
 
 def _copy(session: Session, table: str, source: Contents) -> None:
-    # All columns but for those that PostgreSQL generates.
+    # All columns except those that PostgreSQL generates.
     sql = """
         SELECT attname FROM pg_attribute
         WHERE attrelid = to_regclass(:table)
@@ -57,12 +57,12 @@ def _copy(session: Session, table: str, source: Contents) -> None:
 
 
 def _without_nuls(row: Iterable[object]) -> tuple[object, ...]:
-    """A row as PostgreSQL can hold it. Earlier versions stored NULs; this one does not."""
+    """Remove NULs, which PostgreSQL can not store, from a row. Only earlier versions stored them."""
     return tuple(value.replace("\0", "") if isinstance(value, str) else value for value in row)
 
 
 def _require_all(session: Session, name: str, table: str, source: Contents) -> None:
-    """Raise DatabaseUnreadable where rows are missing."""
+    """Raise DatabaseUnreadable if rows are missing."""
     expected, taken = _count(source.connection, table), _count(session, table)
     if taken != expected:
         raise DatabaseUnreadable(

@@ -1,4 +1,4 @@
-"""The servers of a database: how their primary is found, and how long they are waited for."""
+"""The servers of a database: finds the primary, and limits how long we wait for it."""
 
 import logging
 import re
@@ -17,19 +17,19 @@ from marketplace.errors import DatabaseUnreachable
 from marketplace.store.database_errors import DatabaseUnreadable
 
 # Seconds.
-ANSWER_SECONDS = 3  # for each answer of the server, which is silent then
-STATEMENT_SECONDS = 2.5  # for each statement but COMMIT: the server says so itself
+ANSWER_SECONDS = 3  # for each answer; later the server counts as silent
+STATEMENT_SECONDS = 2.5  # for each statement except COMMIT: the server ends it itself
 LOCK_SECONDS = 2  # for another transaction's lock
 CONNECT_SECONDS = 2  # to connect to each server
-AGAIN_SECONDS = 1  # after no primary was found, until it is looked for again
+AGAIN_SECONDS = 1  # after no primary was found, until the next search
 
-# A session reads, and no more, until a transaction says that it writes.
+# A session can only read until a transaction begins to write.
 SESSION = {
     "default_transaction_read_only": "on",
     "lock_timeout": f"{LOCK_SECONDS}s",
     "statement_timeout": f"{STATEMENT_SECONDS}s",
     "idle_in_transaction_session_timeout": "10s",
-    # A client whose machine is lost without a word keeps its locks for half a minute, not for hours.
+    # If a client's machine disappears, its locks end after half a minute, not after hours.
     "tcp_keepalives_idle": 15,
     "tcp_keepalives_interval": 5,
     "tcp_keepalives_count": 3,
@@ -40,18 +40,18 @@ CLIENT: dict[str, Any] = {
     "target_session_attrs": "primary",
     "connect_timeout": CONNECT_SECONDS,
 }
-# One @ at most, before the first slash: where a password holds these as they are, libpq takes the rest of it
-# for a host, a port or a name, and repeats it.
+# At most one @, before the first slash. If a password has an unescaped @ or /, libpq takes the rest of it for
+# a host, a port or a name, and repeats it in messages.
 ADDRESS = re.compile(r"postgresql://([^@/]*@)?[^@?]*([?].*)?")
 
-# Its warnings are raised as well, such as that it could not end what was under way.
+# psycopg also raises what it warns of, for example that it could not cancel a statement.
 logging.getLogger("psycopg").setLevel(logging.ERROR)
 
 
 class Cursor(psycopg.Cursor[DictRow]):
-    """Runs statements with named parameters as SQLite writes them: ``:name``.
+    """Runs statements with named parameters in SQLite's form: ``:name``.
 
-    What comes without any, not even none, is not prepared: it may be several statements.
+    If ``params`` is None, the query may be several statements, and is not prepared.
     """
 
     def execute(
@@ -66,34 +66,34 @@ class Cursor(psycopg.Cursor[DictRow]):
 
 @cache
 def translate(sql: str) -> str:
-    """Write a statement's parameters as psycopg reads them."""
+    """Rewrite a statement's ``:name`` parameters in psycopg's form."""
     return re.sub(r"(?<!:):([a-z_][a-z0-9_]*)\b", r"%(\1)s", sql.replace("%", "%%"))
 
 
 class Session(psycopg.Connection[DictRow]):
-    """One connection to the primary. It waits for an answer for so long, and no longer."""
+    """One connection to the primary. It waits at most ``answer_seconds`` for an answer."""
 
-    answer_seconds: float | None = ANSWER_SECONDS  # None: for ever
-    generation: int  # of the servers, when it was made
+    answer_seconds: float | None = ANSWER_SECONDS  # None: no limit
+    generation: int  # Servers.generation when it was made
 
     def __del__(self, *_: Any) -> None:
-        """Its thread has ended, or it was a parent's: libpq closes it in the process that opened it."""
+        """Do not warn: its thread has ended, or it was a parent's. libpq closes it in its own process."""
 
     def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
         return super().wait(gen, interval, self.answer_seconds if timeout is None else timeout)
 
 
 class Servers:
-    """The servers that an address names. Finds the primary among them, which may be another one by now."""
+    """The servers in an address. Finds the primary among them, which may change."""
 
     def __init__(self, url: str, called: str) -> None:
-        """``called`` is the address in sentences. Raises DatabaseUnreadable where it makes no sense."""
+        """``called``: the name of the address in messages. Raises DatabaseUnreadable if it is malformed."""
         try:
             given: dict[str, Any] = conninfo_to_dict(url)
         except (psycopg.ProgrammingError, UnicodeError):
             given = {}
         if not given or not ADDRESS.fullmatch(url) or not _are_ports(given.get("port", "")):
-            # Without a word of the library, or of the address: they may repeat the password.
+            # The message quotes neither the library nor the address: they may have the password.
             raise DatabaseUnreadable(
                 f"{called} is not the address of a PostgreSQL database"
                 " (postgresql://user:password@host-a,host-b/market): in a user and a password,"
@@ -104,12 +104,12 @@ class Servers:
         self._address = given | CLIENT
         self.name = re.sub("//[^@/]*@", "//", url).partition("?")[0]
         self._connecting = threading.Lock()
-        self._failure: tuple[float, str] = 0, ""  # until when nobody tries, and why
+        self._failure: tuple[float, str] = 0, ""  # until when no thread tries again, and why
         self._primary: tuple[str, int] | None = None
-        self.generation = 0  # another one when a server is given up, or another one is the primary
+        self.generation = 0  # grows when a server is given up, or the primary changes
 
     def connect(self) -> Session:
-        """Connect to the primary. Raises DatabaseUnreachable; at once, where another thread just tried."""
+        """Connect to the primary. Raises DatabaseUnreachable, at once if another thread has just failed."""
         with self._connecting:
             until, reason = self._failure
             if time.monotonic() < until:
@@ -128,8 +128,8 @@ class Servers:
             row_factory=dict_row,
             prepare_threshold=0,
         )
-        session.adapters.register_dumper(int, Int8Dumper)  # one type, or each has a plan of its own
-        session.read_only = False  # a transaction is begun to write
+        session.adapters.register_dumper(int, Int8Dumper)  # one type: one plan
+        session.read_only = False  # session.transaction() is READ WRITE
         self._failure = 0, ""
         primary = session.info.host, session.info.port
         if self._primary not in (None, primary):
@@ -140,14 +140,14 @@ class Servers:
         return session
 
     def give_up(self, session: Session) -> None:
-        """Leave the server of a session, which has just said nothing: no thread waits for it again."""
+        """Give up the server of a session that did not answer, so that no other thread waits for it."""
         with self._connecting:
             if session.generation == self.generation:
                 self.generation += 1
                 self._ask_first_server_last()
 
     def _ask_first(self, host: str, port: int) -> None:
-        """Begin with this server from now on."""
+        """From now on, try this server first."""
         for _ in str(self._address.get("host", "")).split(","):
             first = [str(self._address.get(name, "")).split(",")[0] for name in ("host", "port")]
             if first in ([host, str(port)], [host, ""]):
@@ -165,7 +165,7 @@ class Servers:
 
 
 def words(error: psycopg.Error) -> str:
-    """The server's own words, in one line."""
+    """The server's own message, in one line."""
     return " ".join((error.diag.message_primary or str(error)).split())
 
 
