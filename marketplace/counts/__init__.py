@@ -1,8 +1,8 @@
 """Counters and histograms over all processes of a machine: ``count("images", outcome="made")``.
 
-A process counts in its own memory, which takes a microsecond, and adds that to the file of all processes a
-second later. A process that is killed loses what it counted in its last second. While the file can not be
-written, as on a full disk, the process keeps its counts and tries again.
+A process counts in its own memory, which takes a microsecond, and adds its counts to the file of all
+processes a second later. A killed process loses the counts of its last second. While the file can not be
+written, for example on a full disk, the process keeps its counts and tries again.
 
 prometheus_client's multiprocess mode was tried: it takes 5 times as long for a histogram and a counter, and a
 full disk kills the process (SIGBUS), because its files are sparse.
@@ -26,7 +26,7 @@ from marketplace.services import KEY, Services
 __all__ = ["Counts", "Key", "Numbers", "count", "key_of"]
 
 WRITTEN_AFTER_SECONDS = 1
-SECONDS = len(BUCKETS) + 1  # where the sum of a histogram is, after its buckets and the one beyond
+SECONDS = len(BUCKETS) + 1  # the place of a histogram's sum, after all buckets and +Inf
 
 _ADD = """
     INSERT INTO metric (key, length, place, number)
@@ -48,7 +48,7 @@ class Counts:
         atexit.register(self.write)
 
     def forget(self) -> None:
-        """In the child of a fork: what the parent has counted is written by the parent."""
+        """Start at zero. A forked child calls this: the parent writes the parent's own counts."""
         self._lock = threading.Lock()
         self._writing = threading.Lock()
         self._new = _make_numbers()
@@ -79,22 +79,22 @@ class Counts:
                 self._is_due = True
 
     def write(self) -> None:
-        """Add the new numbers to the file. Where it can not be written, they stay new."""
+        """Add the new numbers to the file. If it can not be written, they stay new."""
         with self._writing:
             with self._lock:
                 new, self._new, self._is_due = self._new, _make_numbers(), False
             try:
                 if new:
                     self._file.execute(_ADD, rows=json.dumps(_rows(new)))
-            except ERRORS:  # the log says which
+            except ERRORS:  # logged already
                 for key, numbers in new.items():
                     for place, number in enumerate(numbers):
                         self.add(key, number, place)
 
     def read(self) -> Numbers:
-        """Add up the counts of all processes. Those of others are a second old at most.
+        """Add up the counts of all processes. Those of other processes are a second old at most.
 
-        What this version does not count is left out.
+        Leaves out metrics that this version does not have.
         """
         self.write()
         rows = []
@@ -112,12 +112,12 @@ class Counts:
 
 
 def _make_numbers() -> Numbers:
-    """For each key the numbers of a histogram. A counter uses the first of them."""
+    """Make a list of numbers for each key, long enough for a histogram. A counter uses only the first."""
     return defaultdict(lambda: [0.0] * (SECONDS + 1))
 
 
 def _rows(numbers: Numbers) -> list[Any]:
-    """Numbers as rows of the file: key, length, place and number."""
+    """The rows for the file: key, length, place and number."""
     return [
         (json.dumps(key), METRICS[key[0]].length, place, number)
         for key, values in numbers.items()
@@ -131,7 +131,7 @@ def key_of(name: str, **labels: str) -> Key:
 
 
 def count(name: str, number: float = 1, **labels: str) -> None:
-    """Count something that happened. Outside of an application nothing is counted."""
+    """Add to a counter of the current application. Without one, do nothing."""
     if not has_app_context():
         return
     own = current_app.extensions.get(KEY)

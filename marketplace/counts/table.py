@@ -1,4 +1,4 @@
-"""Every metric that is counted: its name, its kind, its labels, and what it tells an operator."""
+"""Every counter and histogram: its name, its kind, its help text and its labels."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.
 
 
 class Metric(NamedTuple):
-    """A counter grows; a histogram counts and adds up seconds."""
+    """A counter, or a histogram of seconds."""
 
     kind: str
     help: str
@@ -15,26 +15,26 @@ class Metric(NamedTuple):
 
     @property
     def length(self) -> int:
-        """The count of its numbers: a histogram has its buckets, the one beyond, and the sum."""
+        """How many numbers it has: a histogram has one for each bucket, the +Inf bucket and the sum."""
         return len(BUCKETS) + 2 if self.kind == "histogram" else 1
 
 
 METRICS = {
     "request_duration_seconds": Metric(
         "histogram",
-        "Requests, and the time until their answers began",
+        "Requests, and the time until their responses began",
         ("method", "route", "status"),
     ),
     "writes_refused": Metric("counter", "POST requests refused: too many were in progress"),
     "requests_limited": Metric(
-        "counter", "Requests answered 429, by whose limit was reached", ("by",)
+        "counter", "Requests answered 429, by the limit that was reached", ("by",)
     ),
     "response_cache_requests": Metric(
         "counter", "Reads: answered from the response cache (hit), or not (miss)", ("outcome",)
     ),
     "mirror_node_requests": Metric(
         "counter",
-        "Requests to the mirror node: 2xx, 4xx, 429, 5xx, or silent without an answer",
+        "Requests to the mirror node: 2xx, 4xx, 429, 5xx, or silent (no answer)",
         ("outcome",),
     ),
     "mirror_node_invalid_answers": Metric("counter", "Invalid answers of the mirror node"),
