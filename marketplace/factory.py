@@ -42,10 +42,10 @@ from marketplace.watcher import collection_import, loop
 
 DESCRIPTION = """\
 Hedera NFTs, an order book, and the transactions that list, withdraw and buy one. To list an NFT:
-`POST /v1/add`, then `POST /v1/list/extwallet`; the owner's wallet signs and submits what it is given;
-`POST /v1/comingsoon` reports it. `POST /v1/delist/extwallet` and `POST /v1/buy/extwallet` likewise.
+`POST /v1/add`, then `POST /v1/list/extwallet`; the owner's wallet signs and submits the transaction;
+`POST /v1/comingsoon` reports it. `POST /v1/delist/extwallet` and `POST /v1/buy/extwallet` work the same way.
 
-Every call under `/v1` asks for an access token: `read` for GET, `write` for POST.
+Every call under `/v1` needs an access token with a scope: `read` for GET, `write` for POST.
 """
 
 
@@ -55,27 +55,27 @@ def create_app(
     sign: Callable[[bytes], tuple[bytes, bytes]] | None = None,
     **overrides: Any,
 ) -> Flask:
-    """Make the service as a WSGI application that shares nothing with another one.
+    """Make the service: a WSGI application that shares nothing with other applications of the process.
 
-    Settings are named as in docs/settings.md without their prefix, and beat the environment:
-    ``create_app(DATABASE_URL="sqlite:///market.db")``. ``authenticate(request, scope)`` decides who may
-    call, in place of access tokens: it returns True or the end user's name, or raises an error of
+    Settings have the names of docs/settings.md without the prefix, and override the environment:
+    ``create_app(DATABASE_URL="sqlite:///market.db")``. ``authenticate(request, scope)`` replaces
+    access tokens: it returns True or the end user's name if the caller is allowed, or raises an error of
     marketplace.errors or werkzeug. ``sign(body)`` signs purchases for ACCOUNT_ID, in place of
-    ACCOUNT_KEY_FILE: it is given the bytes of a TransactionBody, and returns the raw public key and the
-    signature. Raises marketplace.errors.StartRefused for a setting that makes no sense, and for a
-    database that is another's, or of a newer version. One of an older version is opened, to be upgraded:
-    until then every request is answered 503.
+    ACCOUNT_KEY_FILE: it receives the bytes of a TransactionBody, and returns the raw public key and the
+    signature. Raises marketplace.errors.StartRefused for a setting that is not valid, and for a database
+    of another service, network or account, or of a newer version. A database of an older version is
+    opened, but every request is answered 503 until it is upgraded.
     """
     loaded = settings.load(overrides, os.environ)
     app = Application("marketplace", **loaded)
     request_metrics.name_routes(app)
-    cli.init_app(app)  # the sandbox's log goes to this one's, if that is there first
+    cli.init_app(app)  # before the sandbox: its log goes to this application's
     config, is_sandbox = app.config, app.config["NETWORK"] == "sandbox"
 
     database = db.from_config(config)
     own, writes_at_once = None, concurrency_limit.WRITES_AT_ONCE
     if is_sandbox:
-        from marketplace import demo  # of which a production service loads nothing
+        from marketplace import demo  # a production service loads none of it
         from marketplace.sandbox import application as sandbox
         from marketplace.sandbox.hosts import HostGuard
 

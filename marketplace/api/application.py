@@ -1,4 +1,4 @@
-"""Flask, as all views here need it."""
+"""The Flask application class, and the current request."""
 
 from collections.abc import Callable
 from typing import Any, cast
@@ -10,7 +10,7 @@ MAX_BODY_BYTES = 64 * 1024
 
 
 class Application(Flask):
-    """An application whose views are plain functions, and whose addresses and JSON are taken as they are."""
+    """An application whose views are synchronous. It keeps double slashes in URLs and the order of keys."""
 
     def __init__(self, name: str, **config: Any) -> None:
         super().__init__(name, static_folder=None)
@@ -19,10 +19,10 @@ class Application(Flask):
         cast(DefaultJSONProvider, self.json).sort_keys = False
 
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
-        return func  # no view is a coroutine: looking at each costs a twelfth of a request
+        return func  # no view is a coroutine: Flask's check costs a twelfth of a request
 
 
 def current_request() -> Request:
-    """The request that is answered: Flask's, or that of a view which the response cache calls itself."""
+    """The current request: Flask's, or the response cache's own if it calls a view itself."""
     current: Request = g.get("marketplace_request", request)
     return current

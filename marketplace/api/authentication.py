@@ -23,20 +23,20 @@ from marketplace.store.access_tokens import ON_BEHALF, hash_token
 from marketplace.store.database import read
 from marketplace.wsgi_environ import END_USER, TOKEN_NAME
 
-# The end user that a trusted caller asks for; as SWORD 2.0 names the header of mediated deposits.
+# The end user for whom a trusted caller acts. SWORD 2.0 has this header for mediated deposits.
 ON_BEHALF_OF = "On-Behalf-Of"
-# Further answers of any read.
+# Other responses of every read.
 CACHEABLE = {304: "NotModified", 503: "Unavailable"}
 _match_end_user = re.compile(r"[!-~]{1,64}").fullmatch
 
 
 def authenticate(request: Request, scope: str) -> bool | str:
-    """Check the request's bearer token. Returns the end user, where the request writes and names one.
+    """Check the bearer token. Returns True, or the end user if the request writes and names one.
 
     Raises NotAuthenticated (401), ScopeMissing (403), EndUserInvalid (422).
     """
     if scope == "read" and request_cache().token:
-        return True  # the response cache found it valid at the beginning of this request
+        return True  # the response cache has already checked the token
     header = request.headers.get("Authorization")
     if header is None:
         raise NotAuthenticated("The header Authorization: Bearer <token> is missing")
@@ -48,7 +48,7 @@ def authenticate(request: Request, scope: str) -> bool | str:
     if row is None or not hmac.compare_digest(row["hash"], token_hash):
         source = "ask the operator for one"
         if services().sandbox:
-            source = "the file sandbox-token has the sandbox's"
+            source = "the sandbox's is in the file sandbox-token"
         raise NotAuthenticated(f"This access token is unknown: {source}", "invalid_token")
     if row["revoked_at"]:
         raise NotAuthenticated("This access token was revoked", "invalid_token")
@@ -67,7 +67,7 @@ def authenticate(request: Request, scope: str) -> bool | str:
 
 
 def _find_end_user(request: Request, scopes: list[str]) -> str | None:
-    """The end user that the request names, if any. The token needs the scope on-behalf for that."""
+    """The end user named by the request, or None. To name one, the token needs the scope on-behalf."""
     name = request.headers.get(ON_BEHALF_OF)
     if name is None:
         return None
@@ -79,18 +79,18 @@ def _find_end_user(request: Request, scopes: list[str]) -> str | None:
 
 
 def caller() -> Caller:
-    """The caller: access token and end user. The client's address stands for an end user without a name."""
+    """The caller: access token and end user. Without a name, the end user is the client's address."""
     end_user = request.environ.get(END_USER) or find_address()
     return Caller(request.environ.get(TOKEN_NAME, ""), end_user)
 
 
 def _fit(end_user: str) -> str:
-    """An end user's name as it is stored; the hash of one that is too long, or not printable ASCII."""
+    """The end user as stored: the name, or its hash if it is too long or not visible ASCII."""
     return end_user if _match_end_user(end_user) else hash_token(end_user)
 
 
 def require_scope(scope: str) -> Decorator:
-    """Require the scope for a view. Writes are also limited: by rate, and in how many run at once."""
+    """Require a scope for a view. Also limit the rate of writes, and how many run at once."""
     document = Blueprint.doc(
         security=[{"bearerToken": []}],
         responses={401: "NotAuthenticated", 403: "ScopeMissing", 429: "LimitExceeded"}
@@ -112,7 +112,7 @@ def require_scope(scope: str) -> Decorator:
                 cache = request_cache()
                 cache.may_read = True
                 if cache.response:
-                    return Response()  # in its place the cached one is served
+                    return Response()  # the response cache replaces it by the cached one
                 if cache.error:
                     raise cache.error
                 return RowsResponse(view(*args, **kwargs))

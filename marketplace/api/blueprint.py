@@ -22,10 +22,10 @@ from marketplace.api import error_handlers, row_json
 from marketplace.api.application import current_request
 from marketplace.api.response_schemas import ApiErrorSchema
 
-NEARLY = 0.8  # so alike are a name and the one that was meant: sorted and sort
-MOST_COMPARED = 20  # names of a body, which may have thousands
+NEARLY = 0.8  # how similar an unknown name must be to a known one: sorted and sort
+MOST_COMPARED = 20  # names: a body may have thousands
 
-# How a body may be refused, besides a wrong field.
+# The errors of a body, besides a wrong field.
 BODY_REFUSALS = {
     400: "RequestNotJson",
     413: "RequestTooLarge",
@@ -39,7 +39,7 @@ Decorator = Callable[[View], View]
 
 
 def _read_json(req: Request) -> Any:
-    """Read a JSON body strictly: declared as JSON, RFC 8259 JSON, and never a 500."""
+    """Parse a JSON body: declared as JSON, strictly RFC 8259. No body causes a 500."""
     if not req.is_json:
         raise errors.ContentTypeNotJson(req.content_type)
     try:
@@ -52,7 +52,7 @@ def _read_json(req: Request) -> Any:
 
 
 def _read_whole(req: Request) -> bytes:
-    """Read the body. Werkzeug cuts one without a length (chunked) at the maximum: that one is too large."""
+    """Read the body. Werkzeug cuts a chunked one, without a length, at the maximum: it is too large."""
     try:
         content = req.get_data()
     except HTTPException:
@@ -65,7 +65,7 @@ def _read_whole(req: Request) -> bytes:
 
 
 def _read_integer(digits: str) -> int | str:
-    """The number. One that is far too long for any field stays text, which the field refuses."""
+    """Parse an integer. One with 100 digits or more stays text, which every field refuses."""
     return int(digits) if len(digits) < 100 else digits
 
 
@@ -81,9 +81,9 @@ def _refuse(location: str, wrong: Any) -> NoReturn:
 
 
 def _require_meant(location: str, given: Mapping[str, Any], known: set[str]) -> None:
-    """Refuse what is nearly a name of ours that is not given itself, among the first of the others.
+    """Refuse an unknown name that is similar to a known one which is missing. Checks 20 unknown names.
 
-    Prefer: handling=strict refuses all others, too; lenient none.
+    With Prefer: handling=strict, refuse every unknown name; with handling=lenient, none.
     """
     others = [name for name in given if name not in known][:MOST_COMPARED]
     kind = "parameter" if location == "query" else "field"
@@ -97,7 +97,7 @@ def _require_meant(location: str, given: Mapping[str, Any], known: set[str]) -> 
 
 
 def _compile_load(schema: Schema, location: str) -> Callable[[Any], dict[str, Any]]:
-    """Make a function that loads by the schema, in half the time of its own load()."""
+    """Make a function that loads as the schema's own load() does, in half the time."""
     fields = [(field.data_key or name, name, field) for name, field in schema.fields.items()]
     known = {key for key, _, _ in fields}
     defaults = {name: field.load_default for _, name, field in fields}
@@ -117,14 +117,14 @@ def _compile_load(schema: Schema, location: str) -> Callable[[Any], dict[str, An
             }
             agree(loaded)
         except ValidationError:
-            _refuse(location, schema.validate(given))  # which finds all that is wrong
+            _refuse(location, schema.validate(given))  # lists all errors, not only the first
         return loaded
 
     return load
 
 
 def _read_query(lists: set[str | None]) -> dict[str, Any]:
-    """The query's parameters: the first of each, or all of those that are lists."""
+    """The query's parameters: the first value of each, or all values if the parameter is a list."""
     try:
         given = current_request().args
     except UnicodeDecodeError:
@@ -133,11 +133,11 @@ def _read_query(lists: set[str | None]) -> dict[str, Any]:
 
 
 def _document_only(decorate: Decorator) -> Decorator:
-    """Keep what a decorator documents, on the view itself, without a layer that each call goes through."""
+    """Put the decorator's documentation on the view itself, without the wrapper: it would slow each call."""
 
     def decorator(view: View) -> View:
         update_wrapper(view, decorate(view), assigned=())
-        del view.__wrapped__  # type: ignore[attr-defined]  # it leads back to the view
+        del view.__wrapped__  # type: ignore[attr-defined]  # the wrapper, which leads back to the view
         return view
 
     return decorator
@@ -145,7 +145,7 @@ def _document_only(decorate: Decorator) -> Decorator:
 
 class Blueprint(flask_smorest.Blueprint):
     def response(self, *args: Any, **documentation: Any) -> Decorator:
-        """Name the operation after its view, too: that is what generated clients call it."""
+        """Also name the operation after its view: generated clients use this name."""
         document = super().response(*args, **documentation)
         return lambda view: self.doc(operationId=view.__name__)(document(view))
 
@@ -164,7 +164,7 @@ class Blueprint(flask_smorest.Blueprint):
         refusals: Mapping[int, str] = {},
         **documentation: Any,
     ) -> Decorator:
-        """Document what a view takes, and call it with what is loaded, beside what the path gave."""
+        """Document the parameters or the body, and call the view with the loaded values and the path's."""
         document = _document_only(super().arguments(schema, location=location, **documentation))
         refused = self.doc(responses={422: "FieldInvalid", **refusals})
 
@@ -178,21 +178,21 @@ class Blueprint(flask_smorest.Blueprint):
         return decorator
 
     def path(self, schema_class: type[Schema]) -> Decorator:
-        """Validate the path's own parameters, and pass them on by inside name."""
+        """Validate the path's parameters, and pass them to the view by their inside names."""
         schema = schema_class()
         return self._takes(schema, "path", _compile_load(schema, "path"))
 
     def query(self, schema_class: type[Schema]) -> Decorator:
-        """Validate the query's parameters, and pass them on by inside name."""
+        """Validate the query's parameters, and pass them to the view by their inside names."""
         schema = schema_class()
         load = _compile_load(schema, "query")
         lists = {field.data_key for field in schema.fields.values() if isinstance(field, List)}
         return self._takes(schema, "query", lambda path: path | load(_read_query(lists)))
 
     def body(self, schema_class: type[Schema]) -> Decorator:
-        """Validate the JSON body, and pass its fields on by inside name.
+        """Validate the JSON body, and pass its fields to the view by their inside names.
 
-        The document's example has only the required fields.
+        The example in the OpenAPI document has only the required fields.
         """
         schema = schema_class()
         load = _compile_load(schema, "json")
@@ -205,9 +205,9 @@ class Blueprint(flask_smorest.Blueprint):
         return self._takes(schema, "json", load_with_body, BODY_REFUSALS, example=example)
 
     def rows(self, schema: Schema, *, shown: Any = None, **documentation: Any) -> Decorator:
-        """Answer with rows, encoded as the schema says: one, a list or its JSON, or an iterator of lists.
+        """Encode the view's rows by the schema: one row, a list or its JSON, or an iterator of lists.
 
-        The view returns them alone, or with a dict of headers. ``shown`` documents them instead.
+        The view returns rows, or rows and a dict of headers. ``shown``: documented in place of the schema.
         """
         document = _document_only(self.response(200, shown or schema, **documentation))
 
@@ -223,7 +223,7 @@ class Blueprint(flask_smorest.Blueprint):
         return decorator
 
     def refuses(self, error: errors.MarketplaceError) -> Decorator:
-        """Document an error of a view, by an example of it."""
+        """Document an error of the view by an example."""
         example, status, _ = error_handlers.answer_marketplace_error(error)
         return self.alt_response(
             status, schema=ApiErrorSchema, description=error.message, example=example

@@ -1,7 +1,7 @@
 """Limits how many writes, and how many reads of a bucket, run at once.
 
-A server has a few threads, of which some are left for reads. A request beyond the limit is
-refused at once, and the client tries again.
+A server has few threads, and some must stay free for reads. A request beyond the limit is refused
+after a short wait at most, and the client tries again.
 """
 
 import threading
@@ -11,27 +11,27 @@ from contextlib import contextmanager
 from marketplace.counts import count
 from marketplace.errors import TooBusy
 
-# For one that ends meanwhile: writes come in bursts, and browsers ask for a page's images at once. Nobody
-# waits behind one for whom that was too short.
+# How long a request waits for a free place: writes come in bursts, and browsers ask for all images of a
+# page at once. If one waits in vain, the next ones do not wait, until one finds a free place.
 PAUSE_SECONDS = 0.25
-# In a worker of eight threads: writes may wait for the ledger, which the sandbox's never do.
+# In a worker of eight threads. Writes may wait for the ledger; in the sandbox they never do.
 WRITES_AT_ONCE = 5
 WRITES_AT_ONCE_IN_SANDBOX = 1000
-IMAGES_AT_ONCE = 2  # read from a bucket, which may be silent
+IMAGES_AT_ONCE = 2  # reads of a bucket, which may not answer
 
 
 class ConcurrencyLimit:
-    """Allows so many at once."""
+    """Allows N requests at once."""
 
     def __init__(self, most: int, refused: str | None = None) -> None:
-        """``refused``: the metric of what is refused."""
+        """``refused``: the metric that counts refused requests."""
         self._refused = refused
         self._room = threading.Semaphore(most)
         self._is_quick = True
 
     @contextmanager
     def one(self) -> Iterator[None]:
-        """Run as one of them. Raises TooBusy."""
+        """Hold one of the places. Raises TooBusy."""
         self._is_quick = self._room.acquire(timeout=PAUSE_SECONDS if self._is_quick else 0)
         if not self._is_quick:
             if self._refused:

@@ -1,7 +1,7 @@
-"""CORS: the pages of other origins that may call the service, and the headers that they may read.
+"""CORS: the origins whose pages may call the service, and the headers that they may read.
 
-No cookie is ever let through, so that a header or a method that is kept from a page protects nothing: whoever
-may call may send all of them, and reads a refusal in place of the browser's own "network error".
+Cookies are never allowed, so to forbid a header or a method would protect nothing. An allowed page may send
+all of them, and so reads our error in place of the browser's own "network error".
 """
 
 import re
@@ -17,22 +17,22 @@ EXPOSED_HEADERS = (
 
 
 def init_app(app: Flask) -> None:
-    """Let pages of CORS_ORIGINS call the API, its unknown addresses, too, with an access token."""
+    """Allow pages of CORS_ORIGINS to call the API with an access token, also at unknown paths."""
     origins = app.config["CORS_ORIGINS"]
     if not origins:
         return
     prefix = re.escape(app.config["API_PREFIX"])
     paths = re.compile(rf"{prefix}/v1(/|\Z)|{prefix}/openapi\.json\Z|/status\Z")
-    # All compiled: flask-cors guesses which texts are patterns, and takes an IPv6 address for one.
+    # Compiled, because flask-cors guesses which texts are patterns, and takes an IPv6 address for one.
     named = [re.compile(rf"{re.escape(origin)}\Z") for origin in origins]
     _open(app, paths, "*" if origins == ("*",) else named)
 
 
 def open_to_all(app: Flask) -> None:
-    """Let any page call all of an application.
+    """Allow any page to call every path of an application.
 
-    Its answers say so to everybody: one that a browser keeps of an ``<img>``, which names no origin, is the
-    one that it gives to a script afterwards.
+    All responses have the header: a browser that caches an image of an ``<img>``, which sends no origin,
+    gives the same response to a script afterwards.
     """
     _open(app, re.compile(""), "*", always_send=True)
 
@@ -52,13 +52,13 @@ def _open(
         send_wildcard=True,
         always_send=always_send,
         supports_credentials=False,
-        # Chrome asks before a page of the internet may call a service of its user's own network.
+        # Chrome sends a preflight before a page of the internet may call a service in the user's own network.
         allow_private_network=True,
     )
 
     @app.before_request
     def answer_preflight() -> tuple[str, int] | None:
-        """Answer before the address is looked for: after a 404 the browser would not send the request."""
+        """Answer before the routing: after a 404 the browser would not send the request itself."""
         is_preflight = (
             request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers
         )

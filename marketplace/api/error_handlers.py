@@ -36,7 +36,7 @@ def answer_marketplace_error(error: MarketplaceError) -> Answer:
 
 
 def answer_http_error(error: HTTPException) -> Answer:
-    """Answer werkzeug's and flask-smorest's own errors in our words, with their headers."""
+    """Answer an error of werkzeug or flask-smorest with our message and its headers."""
     invalid = getattr(error, "data", {}).get("messages")
     headers = {name: value for name, value in error.get_headers() if name != "Content-Type"}
     message = _describe_invalid(invalid) if invalid else _describe(error)
@@ -46,7 +46,7 @@ def answer_http_error(error: HTTPException) -> Answer:
 
 
 def _describe_invalid(invalid: dict[str, dict[str, list[str]]]) -> str:
-    """One sentence from marshmallow's messages by location and field: "serialNo is required"."""
+    """Join marshmallow's messages by location and field into one sentence: "serialNo is required"."""
     return "; ".join(
         f"{'body' if field == '_schema' else field} {reasons[0]}"
         for messages in invalid.values()
@@ -56,7 +56,7 @@ def _describe_invalid(invalid: dict[str, dict[str, list[str]]]) -> str:
 
 def _describe(error: HTTPException) -> str:
     if isinstance(error, BadHost):
-        return f"The header Host is no host: {shown(request.environ.get('HTTP_HOST'))}"
+        return f"The header Host is not a host: {shown(request.environ.get('HTTP_HOST'))}"
     if error.code == HTTPStatus.NOT_FOUND:
         return f"There is nothing at {shown(request.path)}: the API reference lists every address"
     if isinstance(error, MethodNotAllowed):
@@ -65,12 +65,12 @@ def _describe(error: HTTPException) -> str:
     if error.code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
         return f"The body is larger than {request.max_content_length} bytes"
     if error.code == HTTPStatus.INTERNAL_SERVER_ERROR:
-        return "Something went wrong here, and has been logged. Nothing you sent should cause this"
+        return "An unexpected error happened, and was logged. No request should cause this"
     return error.description or error.name
 
 
 def answer_database_error(error: DatabaseError) -> Answer:
-    """Answer 503 for a database that can not be used just now; any other error is a fault of ours."""
+    """Answer 503 if the database can not be used at the moment. Any other error is a bug: raise it."""
     reason = explain(error)
     if reason is None:
         raise error
@@ -78,8 +78,8 @@ def answer_database_error(error: DatabaseError) -> Answer:
 
 
 def answer_refused_start(error: StartRefused) -> Answer:
-    """Answer 503 for a database with which the service would not start now; the log says why."""
-    unusable = DatabaseUnusable("it is not what it was at the start")
+    """Answer 503 if the database changed so that the service could not start now. The log says why."""
+    unusable = DatabaseUnusable("it has changed since the start")
     unusable.reason = str(error)
     return answer_marketplace_error(unusable)
 

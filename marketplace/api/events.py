@@ -1,4 +1,4 @@
-"""The feed of events: of all NFTs, or of one."""
+"""The feed of events, of all NFTs or of one."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ from marketplace.store.events import Selection
 EventsPage = tuple[str, Headers]  # the events as JSON
 GONE = CursorGone("3f2a9c1e-42", "is too old: events that follow it were deleted", "3f2a9c1e-900")
 
-blp = Blueprint("Events", __name__, description="What happened, in the order in which it did here")
+blp = Blueprint("Events", __name__, description="Events of NFTs, in the order of their ids")
 
 
 @blp.get("/events")
@@ -34,10 +34,10 @@ blp = Blueprint("Events", __name__, description="What happened, in the order in 
 def list_events(after: Cursor | None, limit: int, order: str, **selected: Any) -> EventsPage:
     """List what happened
 
-    In the order in which it became visible here, oldest first, after a cursor; without one, the newest.
-    Follow the Link header, which is on an empty page, too: it never skips an event. Apply each event to what
-    the lists showed, from the cursor that came with them (X-Events-Cursor): that is what they show now.
-    order=desc reads backwards, and its Link ends with the oldest event that is kept.
+    In the order in which the events became visible here: oldest first after a cursor, or the newest ones
+    without a cursor. Follow the Link header, which an empty page has, too: it never skips an event. To keep
+    a list up to date, apply each event from the list's own cursor (X-Events-Cursor) on.
+    order=desc reads backwards; its Link ends with the oldest stored event.
     """
     return _read_page(Selection(**selected), after, limit, order)
 
@@ -52,7 +52,7 @@ def list_events(after: Cursor | None, limit: int, order: str, **selected: Any) -
 def list_nft_events(token: str, serial_no: int, **asked: Any) -> EventsPage:
     """List what happened to one NFT
 
-    As GET /v1/events does. Their consensus timestamps grow.
+    Works as GET /v1/events. The consensus timestamps of one NFT grow.
     """
     page = _read_page(Selection(token, serial_no), **asked)
     if page[0] == "[]" and nfts.get_nft(read(), token, serial_no) is None:

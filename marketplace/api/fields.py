@@ -1,4 +1,4 @@
-"""The kinds of fields that schemas are made of: how each is read, written and refused."""
+"""The kinds of fields of our schemas: how each is read, written and refused."""
 
 import base64
 import re
@@ -25,7 +25,7 @@ from marketplace.ids import (
 )
 
 DIGITS = re.compile("0|[1-9][0-9]{0,18}")
-# The classes that are never raised themselves, or never answered with.
+# Error classes that are never raised themselves, or never sent to a client.
 GROUPS = {"MARKETPLACE_ERROR", "UNAVAILABLE", "CONFLICT", "OPERATOR_NEEDED", "MEDIA_FULL"}
 HTTP_REASONS = (
     "BAD_REQUEST", "BAD_HOST", "UNAUTHORIZED", "FORBIDDEN", "NOT_FOUND", "METHOD_NOT_ALLOWED",
@@ -36,7 +36,7 @@ MAX_TRAIT_NAME, MAX_TRAIT_VALUE = 100, 200
 
 
 class CamelCaseSchema(Schema):
-    """A schema whose fields have camelCase names on the wire, where data_key names no other."""
+    """A schema whose fields have camelCase names on the wire, unless data_key gives another name."""
 
     def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
         if field_obj.data_key is None:
@@ -45,7 +45,7 @@ class CamelCaseSchema(Schema):
 
 
 class Strict(fields.Field[Any]):
-    """A field whose refusals name the value, and what it must be. Subclasses say how it is read."""
+    """A field whose error messages name the value, and what is expected. Subclasses implement read()."""
 
     default_error_messages = {
         "required": "is required",
@@ -62,11 +62,11 @@ class Strict(fields.Field[Any]):
         super().__init__(**{"metadata": metadata} | kwargs)
 
     def read(self, value: Any) -> Any:
-        """Parse the value. Returns None where it is not as expected."""
+        """Parse the value. Returns None if it is not as expected."""
         raise NotImplementedError
 
     def deserialize(self, value: Any, attr: Any = None, data: Any = None, **kwargs: Any) -> Any:
-        """As marshmallow's own, in half the time: no such field has validators."""
+        """Do what marshmallow's own does, in half the time: these fields have no validators."""
         if value is None or value is missing:
             return super().deserialize(value, attr, data, **kwargs)
         read = self.read(value)
@@ -86,7 +86,7 @@ class EntityId(Strict, fields.String):
 
 
 class AccountName(EntityId):
-    """An account id, or the EVM address of an account, which only the ledger can tell."""
+    """An account id, or an account's EVM address, which only the ledger can resolve."""
 
     expected = f"{EntityId.expected}, or an EVM address"
     shape = {"pattern": f"^(?:{ENTITY_ID}|{EVM_ADDRESS})$"}
@@ -114,7 +114,7 @@ class WholeNumber(Strict, fields.Integer):
     ) -> None:
         self.low, self.high = low, high
         self.expected = f"a whole number from {low} to {high}"
-        # The format bounds the largest already, and JavaScript would round it.
+        # int64 already bounds it, and JavaScript would round this number.
         bound = {"maximum": high} if high < MAX_INT64 else {}
         self.shape = {"minimum": low, "format": "int64", **bound}
         super().__init__(description, example, **kwargs)
@@ -131,7 +131,7 @@ class Digits(WholeNumber):
 
 
 class WalletName(fields.String):
-    """A wallet that the operator has named: another one is not there, a 404 and not a wrong field."""
+    """A wallet of the setting WALLETS. Any other name is a 404, not a wrong field."""
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         wallets = current_app.config["WALLETS"]
@@ -141,7 +141,7 @@ class WalletName(fields.String):
 
 
 class TransactionIdField(Strict, fields.String):
-    """A transaction id as wallets or as mirror nodes write it; read into the wallets' form."""
+    """A transaction id in the form of wallets or of mirror nodes, read into the wallets' form."""
 
     expected = "a transaction id, such as 0.0.1001@1763640000.123456789"
     shape = {"pattern": f"^{TRANSACTION_ID}$"}
@@ -165,7 +165,7 @@ class Choice(Strict, fields.String):
 
 
 class Several(fields.List[Any]):
-    """A parameter of a query that is given several times; a refusal is of the first wrong one."""
+    """A query parameter that may be given several times. The error names the first wrong value."""
 
     default_error_messages = {"required": "is required"}
 
@@ -178,14 +178,14 @@ class Several(fields.List[Any]):
 
 
 class Choices(Several):
-    """Some of a few words."""
+    """Several values, without duplicates."""
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         return tuple(dict.fromkeys(super()._deserialize(value, attr, data, **kwargs)))
 
 
 class EventsCursor(Strict, fields.String):
-    """A place in the feed of events. It has no example, which every database but one would refuse."""
+    """A position in the feed of events. It has no example: every database but one would refuse it."""
 
     expected = "a cursor of the events, such as 3f2a9c1e-42"
     shape = {"pattern": f"^{CURSOR}$"}
@@ -200,7 +200,7 @@ class PagePosition(Strict, fields.String):
     expected = "a page token from this list's own Link header"
 
     def __init__(self, description: str, orders: Sequence[str], **kwargs: Any) -> None:
-        """``orders``: in which the list can be."""
+        """``orders``: the orders that the list can have."""
         self.orders = orders
         super().__init__(description, **kwargs)
 
@@ -210,7 +210,7 @@ class PagePosition(Strict, fields.String):
 
 
 class Words(Strict, fields.String):
-    """Words to look for."""
+    """Words to search for."""
 
     expected = f"a text of {MAX_QUERY} characters at most"
     shape = {"maxLength": MAX_QUERY}
@@ -220,7 +220,7 @@ class Words(Strict, fields.String):
 
 
 class TraitText(Strict, fields.String):
-    """A trait that an NFT must have. The first colon ends its name."""
+    """A trait that an NFT must have, as name:value. The first colon ends the name."""
 
     expected = "a trait's name, a colon and its value, such as Background:Blue"
 
@@ -231,7 +231,7 @@ class TraitText(Strict, fields.String):
 
 
 def reasons() -> list[str]:
-    """The words of all errors: ours, and those of HTTP that are found before the application's code runs."""
+    """The reasons of all errors: ours, and HTTP's own, which are raised before our code runs."""
     kinds, words = [MarketplaceError], {"FIELD_INVALID", *HTTP_REASONS}
     while kinds:
         kind = kinds.pop()
@@ -241,14 +241,14 @@ def reasons() -> list[str]:
 
 
 class Base64(fields.String):
-    """Bytes."""
+    """Bytes, written as base64."""
 
     def _serialize(self, value: Any, attr: Any, obj: Any, **kwargs: Any) -> str:
         return base64.b64encode(value).decode()
 
 
 class Milliseconds(fields.String):
-    """A date of the database, cut from nanoseconds to 2026-11-20T12:34:56.789Z."""
+    """A date of the database, shortened from nanoseconds to 2026-11-20T12:34:56.789Z."""
 
     def _serialize(self, value: Any, attr: Any, obj: Any, **kwargs: Any) -> str | None:
         return None if value is None else f"{value[:23]}Z"
@@ -259,8 +259,8 @@ class ConsensusTimestamp(fields.String):
 
 
 class MediaUrl(fields.String):
-    """The address of an image in our media store; of none, that of a placeholder."""
+    """The URL of an image in our media store, or of a placeholder if there is none."""
 
 
 class OriginalImageUrl(fields.String):
-    """The address of an image elsewhere; of the sandbox's the path is stored."""
+    """The URL of the original image. Of the sandbox's images only the path is stored."""

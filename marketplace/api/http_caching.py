@@ -1,6 +1,6 @@
 """Conditional and compressed responses: the ETag, 304, gzip and HEAD of every response under /v1.
 
-werkzeug's make_conditional() needs a Response object, which takes longer to build than to send one from here.
+werkzeug's make_conditional() needs a Response object. To build one takes longer than to answer from here.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from marketplace.wsgi_environ import IS_STREAMED, ROUTE
 
 MIN_GZIP_BYTES = 1000
 GZIP_LEVEL = 5
-# The client alone keeps an answer, and asks each time whether it is still right, by an ETag that differs
-# between plain and gzip. So a plain answer needs no Vary.
+# Only the client caches a response, and asks each time whether it is still valid. The ETags of plain and gzip
+# differ, so a plain response needs no Vary.
 CACHING = ("Cache-Control", "private, no-cache")
 
 
 class EncodedBody(NamedTuple):
-    """A body as it is sent: plain, or compressed."""
+    """A body in one encoding, plain or gzip, with its headers."""
 
-    tag: str  # as it stands between the quotes of an ETag
-    headers: list[tuple[str, str]]  # of a 200; those of a 304 are all but the last, Content-Length
+    tag: str  # the ETag without its quotes
+    headers: list[tuple[str, str]]  # of a 200; a 304 has all but the last, Content-Length
     body: bytes
 
 
@@ -36,28 +36,28 @@ def _encoded(tag: str, headers: Iterable[tuple[str, str]], body: bytes) -> Encod
 
 
 class WholeResponse:
-    """A whole 200, the route that it was found by, and its compressed form once somebody asked for it."""
+    """A complete 200, its route, and its gzip form once a client has accepted gzip."""
 
     __slots__ = ("_gzipped", "_plain", "_route")
 
     def __init__(self, headers: list[tuple[str, str]], body: bytes, route: str) -> None:
         self._route = route
         own = [(name, value) for name, value in headers if name != "Content-Length"]
-        tag = hashlib.sha256(body)  # half the time of others, where the processor has it
-        tag.update(dict(own).get("Link", "").encode())  # a page is another one when another follows
+        tag = hashlib.sha256(body)  # half the time of other hashes, if the processor supports it
+        tag.update(dict(own).get("Link", "").encode())  # a page is new if its Link is
         self._plain = _encoded(tag.hexdigest()[:32], own, body)
         self._gzipped: EncodedBody | None = None
 
     @property
     def size(self) -> int:
-        """Bytes, with those of the compressed body."""
+        """Bytes, with room for the compressed body."""
         return 2 * len(self._plain.body)
 
     def send(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         environ[ROUTE] = self._route
         tag, headers, body = self._choose(environ.get("HTTP_ACCEPT_ENCODING"))
         known = environ.get("HTTP_IF_NONE_MATCH")
-        # A list of its own each time: middleware in front may add to it.
+        # A copy of the list each time: middleware in front may add to it.
         if known and parse_etags(known).contains_weak(tag):
             start_response("304 NOT MODIFIED", headers[:-1])
             return []
@@ -79,7 +79,7 @@ class WholeResponse:
 
 
 class StreamedResponse(NamedTuple):
-    """A response passed on as the application made it: an error, or a list that is too long to hold."""
+    """A response passed on unchanged: an error, or a list that is too long to hold in memory."""
 
     status: str
     headers: list[tuple[str, str]]

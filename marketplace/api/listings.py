@@ -1,4 +1,4 @@
-"""Listing, withdrawing and buying an NFT: the transaction to sign, and the report that it was signed."""
+"""Listing, withdrawing and buying an NFT: prepare a transaction, and report that it was signed."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ from marketplace.market.prepare import Ask, PreparedTransaction
 
 Answer = dict[str, Any]
 
-RETRY_AFTER_SECONDS = 3  # about what mirror nodes lag behind
+RETRY_AFTER_SECONDS = 3  # about the delay of mirror nodes
 RETRY_AFTER_HEADER = {"Retry-After": {"description": "Seconds", "schema": {"type": "integer"}}}
 
 blp = Blueprint("Listings", __name__, description="Listing, withdrawing and buying an NFT")
@@ -42,10 +42,10 @@ blp = Blueprint("Listings", __name__, description="Listing, withdrawing and buyi
 def prepare_listing(listing_price: int, **listing: Any) -> Answer:
     """Prepare a listing transaction
 
-    An NFT allowance of exactly this serial from its owner to the marketplace's account, unsigned, paid by
-    the owner. The wallet signs and submits it: byteArray is base64 of a HAPI TransactionList, what
-    Transaction.fromBytes() of the SDKs reads once decoded. It stays valid for three minutes, and may
-    be asked for again at any time, for another price too.
+    It is an NFT allowance of exactly this serial from its owner to the marketplace's account, unsigned and
+    paid by the owner. The wallet signs and submits it: byteArray is base64 of a HAPI TransactionList, which
+    Transaction.fromBytes() of the SDKs reads after decoding. It is valid for three minutes. You may prepare
+    another one at any time, also with another price.
     """
     return _answer(listings.prepare_listing(Ask(**listing, caller=caller()), listing_price))
 
@@ -60,11 +60,11 @@ def prepare_listing(listing_price: int, **listing: Any) -> Answer:
 def prepare_withdrawal(**withdrawal: Any) -> Answer:
     """Prepare a transaction that withdraws a listing
 
-    Deletes the allowance of exactly this serial; unsigned, paid by the owner, and handed to the wallet as a
-    listing is. The NFT leaves the order book once the ledger shows it, reported or not. It ends the approval
-    of this serial. Where the owner also gave an approval for all of the token, a purchase signed within the
-    last minute may still go through. While the ledger can not be asked, the stored owner gets it all the
-    same.
+    It deletes the allowance of exactly this serial, unsigned and paid by the owner; the wallet signs and
+    submits it like a listing. The NFT leaves the order book once the ledger shows the withdrawal, reported
+    or not. It ends only the approval of this serial: if the owner has also approved all NFTs of the token, a
+    purchase signed within the last minute may still succeed. If the ledger can not be reached, the stored
+    owner still gets the transaction.
     """
     return _answer(listings.prepare_withdrawal(Ask(**withdrawal, caller=caller())))
 
@@ -80,12 +80,12 @@ def prepare_withdrawal(**withdrawal: Any) -> Answer:
 def prepare_purchase(**purchase: Any) -> Answer:
     """Prepare a purchase
 
-    One atomic transfer: the NFT from its owner to the buyer, and its price from the buyer to the owner, less
-    the marketplace's part. The marketplace has signed it, and pays for it; the buyer's wallet adds its
-    signature (it must not freeze it anew) and submits it within a minute. The price (send expectedPrice, the
-    one that was shown), the buyer's balance and association are checked before.
-    The same request again is answered with the same transaction, until its last 15 seconds. Each caller
-    has a share of what the marketplace pays in fees (429): sign and submit what you ask for.
+    It is one atomic transfer: the NFT from its owner to the buyer, and its price from the buyer to the owner,
+    minus the marketplace's fee. The marketplace has signed it, and pays for it. The buyer's wallet adds its
+    signature (it must not freeze the transaction again) and submits it within a minute. The service first
+    checks the price (send expectedPrice, the price that the buyer saw), the buyer's balance and association.
+    The same request again returns the same transaction, until its last 15 seconds. Each caller has a share
+    of the marketplace's budget for fees (429): sign and submit what you ask for.
     """
     return _answer(purchases.prepare(Ask(**purchase, caller=caller())))
 
@@ -112,12 +112,12 @@ def _answer(prepared: PreparedTransaction) -> Answer:
 def report_transaction(**report: Any) -> Answer | tuple[Answer, int, dict[str, str]]:
     """Report that a listing, a withdrawal or a purchase was signed
 
-    The ledger decides, not the report: when it shows the approval, the NFT is listed at the price that its
-    owner signed, whichever id the wallet gave the transaction; it leaves the order book when its owner has
-    withdrawn it, or somebody bought it (after a withdrawal, too, within a minute, where the owner also gave
-    an approval for all). May be repeated. A refusal carries the ledger's own result code.
-    Without transactionId it is about the newest transaction that this caller prepared for the account and the
-    NFT, and no other: of a listing, 200 then says that the NFT is listed; name the transaction to report a
+    The ledger decides, not the report. Once it shows the approval, the NFT is listed at the price that its
+    owner signed, whatever id the wallet gave the transaction. The NFT leaves the order book when its owner
+    withdraws it, or somebody buys it (up to a minute after a withdrawal, if the owner has also approved all
+    NFTs of the token). You may repeat a report. A refusal has the ledger's own result code.
+    Without transactionId, the report is about the newest transaction that this caller prepared for the
+    account and the NFT. For a listing, 200 then says that the NFT is listed; send transactionId to report a
     new price.
     """
     if reports.answer(**report, caller=caller()):

@@ -1,4 +1,4 @@
-"""/llms.txt: the OpenAPI document in short, for language models, as llmstxt.org says."""
+"""/llms.txt: a short form of the OpenAPI document for language models (https://llmstxt.org)."""
 
 from collections import defaultdict
 from typing import Any
@@ -7,7 +7,7 @@ Json = dict[str, Any]
 
 
 def make_llms_txt(document: Json, prefix: str) -> str:
-    """The service in a paragraph, then a link for each operation, with what it takes and does."""
+    """Write a paragraph about the service, then each operation's link, parameters and description."""
     info, [server] = document["info"], document["servers"]
     url = server["url"]
     summary, *others = [" ".join(part.split()) for part in info["description"].split("\n\n")]

@@ -1,4 +1,4 @@
-"""Serves the optimised images: without a token, and cached by clients for good."""
+"""Serves the optimised images. They need no token, and clients may cache them for ever."""
 
 import re
 from contextlib import nullcontext

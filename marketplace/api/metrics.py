@@ -1,4 +1,4 @@
-"""GET /metrics, for Prometheus: the counts of this machine, and figures of the database."""
+"""GET /metrics for Prometheus: the counters of this machine, and figures from the database."""
 
 from collections.abc import Iterator
 from itertools import accumulate
@@ -42,9 +42,9 @@ HELP = {
     "database_bytes": "Size of the database",
     "last_sync_age_seconds": "How far following is behind the ledger",
     "watcher_up": "1 if a watcher worked in the last minute, on any machine",
-    "rechecks_waiting": "NFTs, accounts and tokens that wait to be rechecked",
-    "webhooks_given_up": "Webhooks to which nothing is delivered any more",
-    "webhook_delay_seconds": "Age of the oldest event that is still to be delivered to a webhook",
+    "rechecks_waiting": "NFTs, accounts and tokens that wait for a recheck",
+    "webhooks_given_up": "Webhooks whose delivery was given up",
+    "webhook_delay_seconds": "Age of the oldest event that a webhook has not received yet",
     "mirror_node_rate": "Requests per second that this machine may send to the mirror node",
 }
 
@@ -52,7 +52,7 @@ blp = Blueprint("Metrics", __name__, description="For the operator's Prometheus"
 
 
 def _find_facts() -> dict[str, float]:
-    """The figures of the database, and of the settings."""
+    """The figures from the database and the settings."""
     with explained():
         db, now, config = read(), times.now(), current_app.config
         charged, reserved = find_fees(now)
@@ -96,9 +96,9 @@ def _find_webhook_facts(db: Connection, now: int) -> dict[str, float]:
 )
 @Blueprint.doc(responses={503: "Unavailable"})
 def show_metrics() -> Response:
-    """Show what was counted, for Prometheus
+    """Show the metrics for Prometheus
 
-    The counts of all processes of this machine, and figures of the database. Asks for a token of the scope
+    The counters of all processes of this machine, and figures from the database. Needs a token with the scope
     `metrics`.
     """
     return Response(generate_latest(_Found()), content_type=CONTENT_TYPE_PLAIN_0_0_4)
@@ -117,7 +117,7 @@ class _Found(Collector):
 
 
 def _families(numbers: Numbers) -> Iterator[Metric]:
-    """Each counted metric. One without labels is shown from the beginning, as 0."""
+    """Yield each counter and histogram. One without labels is shown as 0 before its first count."""
     for name, metric in METRICS.items():
         family = FAMILIES[metric.kind](PREFIX + name, metric.help, labels=metric.labels)
         found = {key[1:]: values for key, values in sorted(numbers.items()) if key[0] == name}

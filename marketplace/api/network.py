@@ -20,7 +20,7 @@ blp = Blueprint("Network", __name__, description="The network, and its exchange 
 def show_network() -> dict[str, Any]:
     """Show the network and its exchange rate
 
-    The rate is the ledger's own, by which it charges fees; the watcher reads it every ten minutes.
+    The rate is the ledger's own, which it uses to charge fees. The watcher reads it every ten minutes.
     """
     stored = cached_query(properties.get_property, properties.EXCHANGE_RATE)
     return {

@@ -1,4 +1,4 @@
-"""A collection: what the ledger says of it, and what of it is for sale."""
+"""A collection: its facts from the ledger, its listings and its sales."""
 
 import json
 from typing import Any
@@ -24,23 +24,23 @@ blp = Blueprint("Collections", __name__, description="Collections of which an NF
 def get_collection(token: str) -> dict[str, Any]:
     """Get a collection
 
-    Its name, supply, treasury and royalties, as the ledger had them when it was asked last: within the last
-    hour where something is listed, otherwise the last day. How many of its NFTs are listed, and the lowest
-    price, are those of the order book now. Sales are those through this marketplace, since it keeps events.
-    The ledger is not asked; what it has not told yet is null.
+    Its name, supply, treasury and royalties are those that the watcher last read from the ledger: within the
+    last hour if an NFT is listed, otherwise within the last day. A fact that was not read yet is null. The
+    number of listed NFTs and the lowest price are those of the order book now. Sales are those through this
+    marketplace since it records events. This call does not ask the ledger.
     """
     collection = cached_query(nft_collections.get_collection_on_sale, token)
     if collection is None:
         raise CollectionNotStored(token)
     now = times.now()
     sold = cached_query(events.get_sales_since, token, times.to_iso(now - times.DAY))
-    if sold["first_at"]:  # it is no longer of the last 24 hours then
+    if sold["first_at"]:  # then this sale is older than 24 hours
         request_cache().until = times.to_nanoseconds(sold["first_at"]) + times.DAY
     return _unfold(collection) | dict(sold)
 
 
 def _unfold(collection: CollectionOnSaleRow) -> dict[str, Any]:
-    """Make objects of what a row holds as JSON, and of the two columns of the last sale."""
+    """Parse the JSON columns of a row, and make an object of the two columns of the last sale."""
     row: dict[str, Any] = dict(collection)
     price, date = row["last_sale_price"], row["last_sale_at"]
     return row | {

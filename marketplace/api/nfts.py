@@ -1,4 +1,4 @@
-"""NFT records: read one, list a collection's, add one."""
+"""NFT records: read one or several, list a collection's, add one."""
 
 from collections.abc import Iterator
 
@@ -24,7 +24,7 @@ NFTS_OR_NULL = {
     "type": "array",
     "items": {"anyOf": [{"$ref": "#/components/schemas/Nft"}, {"type": "null"}]},
 }
-ROWS_AT_ONCE = 2000  # of a longer list, which has no ETag: encoded, sent and forgotten
+ROWS_AT_ONCE = 2000  # a longer list is streamed in such parts, without an ETag
 
 blp = Blueprint("NFT", __name__, description="NFT records")
 
@@ -37,8 +37,8 @@ blp = Blueprint("NFT", __name__, description="NFT records")
 def get_nft(token: str, serial_no: int) -> NftRow:
     """Get one NFT
 
-    As it is stored: its name, image and attributes, its owner, and whether it is for sale at which price.
-    The ledger is not asked. One that is not stored is a 404: add it first.
+    As it is stored: its name, image and attributes, its owner, whether it is for sale, and the price.
+    This call does not ask the ledger. An NFT that is not stored is a 404: add it first.
     """
     nft = cached_query(nfts.get_nft, token, serial_no)
     if nft is None:
@@ -53,7 +53,7 @@ def get_nft(token: str, serial_no: int) -> NftRow:
 def list_nfts(ids: tuple[NftId, ...]) -> list[NftRow | None]:
     """List NFTs by id
 
-    Up to 100, in the order in which they are asked for; null for one that is not stored.
+    Up to 100, in the order of the request; null for an NFT that is not stored.
     """
     stored = {(row["token"], row["serial_no"]): row for row in nfts.list_nfts(read(), ids)}
     return [stored.get(nft_id) for nft_id in ids]
@@ -69,7 +69,7 @@ def list_nfts(ids: tuple[NftId, ...]) -> list[NftRow | None]:
 def list_collection(token: str) -> list[NftRow] | Iterator[list[NftRow]]:
     """List a collection's NFTs for sale
 
-    All of them, by serial number; an empty array where nothing is listed.
+    All of them, by serial number; an empty array if none is listed.
     """
     db = read()
     rows = orderbook.list_listed_in_collection_after(db, token, 0, ROWS_AT_ONCE)
@@ -91,9 +91,9 @@ def _read_on(db: Connection, token: str, rows: list[NftRow]) -> Iterator[list[Nf
 def add_nft(account_id: str, token: str, serial_no: int) -> dict[str, str]:
     """Add an NFT
 
-    Reads an NFT that is not stored yet from the ledger, and stores it. Its metadata and image follow within
-    seconds; until then it has a name of its collection's and a placeholder. One that is stored is left as it
-    is. Its owner is the ledger's word, not the body's. Call this before preparing a listing.
+    Reads an NFT from the ledger and stores it, if it is not stored yet. Its metadata and image follow within
+    seconds; until then it has a name made from its collection's, and a placeholder image. Its owner is the
+    one on the ledger, not the accountId of the body. Call this before preparing a listing.
     """
     add(account_id, token, serial_no)
     return {"result": "OK"}

@@ -19,16 +19,16 @@ from marketplace.api.response_schemas import ApiErrorSchema, WebhookMessageSchem
 from marketplace.api.webhooks import EVENT
 from marketplace.errors import upper_words
 
-# 3.1, and not 3.0: only there can what is an object or null be told without loosening the object.
+# Not 3.0, which can not describe "an object or null" without loosening the object.
 OPENAPI_VERSION = "3.1.0"
 LICENSE = {"name": "MIT", "identifier": "MIT"}
 BEARER_TOKEN = {
     "type": "http",
     "scheme": "bearer",
-    "description": "An access token, which the operator makes: `flask token create`. In the sandbox it is"
-    " in the file `sandbox-token`, and the API reference fills it in.",
+    "description": "An access token, which the operator creates: `flask token create`. The sandbox's is in"
+    " the file `sandbox-token`, and the API reference fills it in.",
 }
-# The errors of any request with a token or a body, by the response's name.
+# The errors of any request with a token or a body, by the name of the response in the document.
 SHARED_RESPONSES = {
     "NotAuthenticated": (401, "No access token, or one that is unknown, expired or revoked"),
     "ScopeMissing": (
@@ -43,12 +43,12 @@ SHARED_RESPONSES = {
     "RequestTooLarge": (413, "The body is too large"),
     "ContentTypeNotJson": (415, "The body is not declared as application/json"),
     "FieldInvalid": (422, "A field is wrong: the message names it, its value and what it must be"),
-    "LedgerAnswerInvalid": (502, "The ledger's answer made no sense"),
+    "LedgerAnswerInvalid": (502, "The ledger's mirror node gave an invalid answer"),
     "Unavailable": (503, "The ledger or the database did not answer: try again"),
 }
-# In their examples, where that is not the response's name.
+# The reasons in their examples, if they differ from the response's name.
 OTHER_REASONS = {413: "REQUEST_ENTITY_TOO_LARGE", 503: "LEDGER_UNREACHABLE"}
-NOT_MODIFIED = "If-None-Match holds the ETag of this answer: nothing has changed"
+NOT_MODIFIED = "If-None-Match has the ETag of this response: nothing has changed"
 CHALLENGE = documented("WWW-Authenticate", "RFC 6750")
 RETRY_AFTER = documented("Retry-After", "Seconds", "integer")
 LIMITS = documented("RateLimit", "What is left of each limit") | documented(
@@ -65,15 +65,15 @@ def _name_schema(schema: Any) -> str:
 
 class Api(flask_smorest.Api):
     ERROR_SCHEMA = ApiErrorSchema
-    DEFAULT_ERROR_RESPONSE_NAME = None  # each operation names its own; the tests see to it
+    DEFAULT_ERROR_RESPONSE_NAME = None  # each operation names its own, which a test checks
 
 
 class Document:
     """The blueprints of an application, its document at ``{prefix}/openapi.json``, and its errors.
 
-    ``mount`` is where the application itself mounts this one: the sandbox is below ``/sandbox``, asks for no
-    token, and has no webhooks.
-    The document is built when it is first asked for: few processes ever are, and each would start later.
+    ``mount`` is the path at which the main application mounts this one: the sandbox is at ``/sandbox``,
+    needs no token, and has no webhooks.
+    The document is built on its first request: few processes ever get one, and all would start later.
     """
 
     def __init__(
@@ -88,15 +88,15 @@ class Document:
         app.add_url_rule(f"{prefix}/llms.txt", "llms_txt", self.show_llms_txt)
 
     def register_blueprint(self, blp: flask_smorest.Blueprint, **options: Any) -> None:
-        """Register a blueprint with the application, and have its operations in the document."""
+        """Register a blueprint with the application, and add its operations to the document."""
         self.app.register_blueprint(blp, **options)
         self.blueprints.append((blp, options))
 
     def show(self) -> dict[str, Any]:
-        """The OpenAPI document. Its paths follow PUBLIC_URL, which should name the mount, too.
+        """The OpenAPI document. Its server is PUBLIC_URL, which should end with the service's WSGI prefix.
 
-        Where it does not, the WSGI prefix that the service is mounted under follows it. The request's own
-        Host is a stranger's word, and is not believed.
+        If PUBLIC_URL lacks this prefix, it is added. The request's own Host is not used: a client can
+        send any.
         """
         root = request.script_root.removesuffix(self.mount)
         is_named = urlsplit(self.public_url).path.endswith(root)
@@ -104,12 +104,12 @@ class Document:
         return self.content | {"servers": [{"url": url}]}
 
     def show_llms_txt(self) -> Response:
-        """The document in short, for language models."""
+        """A short form of the document, for language models."""
         return Response(make_llms_txt(self.show(), self.prefix), mimetype="text/plain")
 
     @cached_property
     def content(self) -> dict[str, Any]:
-        """The document without its servers. An application of its own lends flask-smorest its routes."""
+        """The document without its servers. flask-smorest gets an application only for its routes."""
         bare = Flask(__name__, static_folder=None)
         bare.config.update(
             API_TITLE=self.title, API_VERSION=__version__, OPENAPI_VERSION=OPENAPI_VERSION
@@ -117,7 +117,7 @@ class Document:
         plugin = MarshmallowPlugin(schema_name_resolver=_name_schema)
         contact = {"name": self.title, "url": self.public_url}
         info = {"description": self.description, "contact": contact, "license": LICENSE}
-        # An operation that asks for a token says so itself.
+        # Each operation that needs a token says so itself.
         options = {"marshmallow_plugin": plugin, "info": info, "security": []}
         api = Api(bare, spec_kwargs=options)
         assert plugin.converter is not None  # noqa: S101
@@ -127,9 +127,9 @@ class Document:
             api.register_blueprint(blp, **blueprint_options)
         document: dict[str, Any] = api.spec.to_dict()
         for path in document["paths"].values():
-            # What Flask knows of them: each operation tells it better.
+            # Drop Flask's own parameters: each operation describes them better.
             path.pop("parameters", None)
-        # Our paging is another.
+        # We do not use flask-smorest's paging.
         document["components"]["schemas"].pop("PaginationMetadata", None)
         return document if self.mount else document | {"webhooks": {"event": {"post": EVENT}}}
 
@@ -151,7 +151,7 @@ class Document:
 
 
 def _name_wallets(converter: Any, field: Any, **_: Any) -> dict[str, Any]:
-    """The attributes of a field that depend on settings: the names of wallets."""
+    """The attributes of a field that come from the settings: the names of the wallets."""
     if not isinstance(field, WalletName):
         return {}
     wallets = current_app.config["WALLETS"]

@@ -1,4 +1,4 @@
-"""The order book: what is listed, newest first, or by price; all of it, or a part."""
+"""The order book: all listed NFTs or a selection, newest first or by price."""
 
 from typing import Any
 
@@ -22,8 +22,9 @@ blp = Blueprint("Order book", __name__, description="All that is for sale")
 def list_orderbook(limit: int, offset: int, page: Position | None, **selected: Any) -> NftPage:
     """List the NFTs for sale
 
-    Newest listing first; those whose date is not known last; ties by token and serial number. Or by price,
-    of one collection, within bounds of the price. Where more follow, the Link header leads to the next page.
+    Newest listing first, listings without a known date last, ties by token and serial number. The parameters
+    sort by price, or select a collection, traits or a price range. If more follow, the Link header leads to
+    the next page.
     """
     selection = Selection(**selected)
     rows = list_selected(read(), selection, limit + 1, offset, page and page[1:])

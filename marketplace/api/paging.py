@@ -1,7 +1,7 @@
-"""Pages of a list: a bare array, and a Link header where more follows. RFC 8288.
+"""Pages of a list: a bare array, and a Link header if more follows. RFC 8288.
 
-The link holds the position where the page ended, not an offset: a client that follows it sees every listing
-once, even while others are listed and sold.
+The link has the position at which the page ended, not an offset. So a client that follows it sees every
+listing once, even while others are listed and sold.
 """
 
 import base64
@@ -18,36 +18,36 @@ from marketplace.store import orderbook
 from marketplace.store.database import read
 from marketplace.store.rows import FoundCollectionRow, NftRow
 
-MAX_TOKEN_LENGTH = 1000  # characters: longer than that of the longest ids, and of the longest name
+MAX_TOKEN_LENGTH = 1000  # characters: more than the longest ids and the longest name need
 _write_json = json.JSONEncoder(separators=(",", ":")).encode
 
 EVENTS_CURSOR = "X-Events-Cursor"
 
 
 def documented(name: str, description: str, kind: str = "string") -> dict[str, Any]:
-    """A header of a response, as the OpenAPI document has it."""
+    """Describe a response header for the OpenAPI document."""
     return {name: {"description": description, "schema": {"type": kind}}}
 
 
 LINK_HEADER = documented(
-    "Link", 'Leads to the next page, as rel="next", where more follows (RFC 8288)'
+    "Link", 'Leads to the next page, as rel="next", if more follows (RFC 8288)'
 )
 CURSOR_HEADER = documented(
     EVENTS_CURSOR,
-    "GET /v1/events?after=<this> tells what has happened since this list, and maybe what the list shows"
-    " already. Of several pages, follow from the first one's",
+    "GET /v1/events?after=<this> returns the events since this list, maybe with some that the list shows"
+    " already. For several pages, use the cursor of the first one",
 )
 PAGE_HEADERS = LINK_HEADER | CURSOR_HEADER
 FEED_LINK_HEADER = documented(
     "Link",
-    'Leads to the events that follow, as rel="next" (RFC 8288): to those that are still to come where this'
-    " page is the last; in order=desc only where older ones may be kept",
+    'Leads to the events that follow, as rel="next" (RFC 8288); from the last page, to future events. With'
+    " order=desc, it is there only if older events may be stored",
 )
 
 NEWEST, ORDERS = orderbook.NEWEST, tuple(orderbook.KEYS)
 BY_ID = "id"
 BY_NAME = "name"
-# The column that an order of NFTs follows; of collections it is always the key.
+# The column by which NFTs are sorted. For collections it is always "key".
 KEYS = orderbook.KEYS | {BY_ID: "serial_no"}
 Headers = dict[str, str]
 View = Callable[..., Any]
@@ -57,10 +57,10 @@ NftPage = Page[NftRow]
 
 
 class Position(NamedTuple):
-    """The last entry of a page: the next page begins after it."""
+    """The position of the last entry of a page, after which the next page begins."""
 
     sort: str
-    key: str | int  # what the entry has in the column of this order
+    key: str | int  # the entry's value in the column of this order
     token: str
     serial_no: int = 0  # of an NFT
 
@@ -71,7 +71,7 @@ class Position(NamedTuple):
         return cls(sort, row["key"], row["token"])
 
     def is_possible(self) -> bool:
-        """Tell whether a database takes it. Raises ValueError for half of a surrogate pair."""
+        """Whether a database accepts these values. Raises ValueError for half of a surrogate pair."""
         if self.sort in (NEWEST, BY_NAME):
             is_key = isinstance(self.key, str) and b"\0" not in self.key.encode()
         else:
@@ -80,18 +80,18 @@ class Position(NamedTuple):
         return is_key and is_serial_no and is_entity_id(self.token)
 
     def is_within(self, sort: str, token: str | None, low: int, high: int) -> bool:
-        """Tell whether a page of listings, of a collection or of all, can end at it."""
+        """Whether a page in this order, of this collection and within these prices, can end at it."""
         has_price = isinstance(self.key, str) or low <= self.key <= high
         return self.sort == sort and has_price and token in (None, self.token)
 
 
 def write_position(position: Position) -> str:
-    """The opaque text that stands in a link."""
+    """Encode a position as the opaque text of a link."""
     return base64.urlsafe_b64encode(_write_json(position).encode()).decode()
 
 
 def read_position(page: str) -> Position | None:
-    """Read what write_position() wrote; None for anything else."""
+    """Decode the text of write_position(). Returns None for anything else."""
     if len(page) > MAX_TOKEN_LENGTH:
         return None
     try:
@@ -103,7 +103,7 @@ def read_position(page: str) -> Position | None:
 
 
 def page(rows: list[Row], limit: int, sort: str = NEWEST) -> Page[Row]:
-    """Cut a list that was read one row too far to its page, and link to the next where there is one."""
+    """Cut a list of up to limit + 1 rows to a page. If one row was too many, link to the next page."""
     if len(rows) <= limit:
         return rows
     rows = rows[:limit]
@@ -112,7 +112,7 @@ def page(rows: list[Row], limit: int, sort: str = NEWEST) -> Page[Row]:
 
 
 def with_events_cursor(view: View) -> View:
-    """Add the cursor of the newest event, read before the list: what is not in the list follows it."""
+    """Add the cursor of the newest event, read before the list: later changes have later events."""
 
     @wraps(view)
     def list_after_cursor(**parameters: Any) -> tuple[Any, Headers]:
@@ -125,9 +125,9 @@ def with_events_cursor(view: View) -> View:
 
 
 def link_to_next(**changed: Any) -> Headers:
-    """The Link header that leads to the next page: what was asked here, from another position."""
+    """The Link header to the next page: the query of this request with another position."""
     request = current_request()
     query = {name: values for name, values in request.args.lists() if name != "offset"} | changed
-    # Quoted: a proxy may say what it likes of the mount.
+    # Quoted, because the prefix comes from a proxy and may have any characters.
     path = quote(request.script_root + request.path, safe="/!$&'()*+,;=:@")
     return {"Link": f'<{path}?{urlencode(query, doseq=True)}>; rel="next"'}

@@ -1,8 +1,8 @@
 """Rate limits: writes of each access token, end user and address; failed authentication of an address.
 
-Reads with a valid token are not limited here: nginx does that (deploy/nginx.conf). A window begins with the
-first request of a token or an address, and ends after a second, a minute or an hour.
-The headers of draft-ietf-httpapi-ratelimit-headers-10 say what is left of it.
+Reads with a valid token are limited by nginx (deploy/nginx.conf), not here. A window begins with the first
+request of a token or an address, and ends after a second, a minute or an hour.
+The response headers tell how much of it is left: draft-ietf-httpapi-ratelimit-headers-10.
 """
 
 import re
@@ -24,20 +24,20 @@ FAILED_LIMIT = "30/m"
 
 UNITS = {"s": "second", "m": "minute", "h": "hour"}
 
-# In the WSGI environment: the rate of the access token, where it has one of its own.
+# Key of the WSGI environment: the access token's own rate, or None.
 RATE = "marketplace.rate"
 
 _match_with_port = re.compile(r"\[([^]]+)\](?::\d+)?|([\d.]+):\d+").fullmatch
 
-# For so long after a failure nothing is counted: no request waits for a disk that hangs.
+# How long nothing is counted after a failure: no request must wait for a disk that hangs.
 PAUSE_SECONDS = 5
 
 
 class RateLimits:
-    """The limits of an application. While its file fails, no limit holds."""
+    """The rate limits of an application. While its file can not be used, no limit holds."""
 
     def __init__(self, config: Config) -> None:
-        """Raises StartRefused for a file that can not be used."""
+        """Raises StartRefused if the file can not be used."""
         self._write = config["WRITE_LIMIT"]
         self._failed = "off" if self._write == "off" else FAILED_LIMIT
         self._file = MachineFile(config["DATA_DIR"], "no limit of requests holds")
@@ -45,9 +45,9 @@ class RateLimits:
         self._paused_until = 0.0
 
     def count_write(self) -> None:
-        """Count an authenticated request that writes. Raises LimitExceeded.
+        """Count an authenticated write. Raises LimitExceeded.
 
-        A named end user is counted alone: many end users share a token and an address.
+        A named end user has its own count, because many end users share a token and an address.
         """
         name, own_rate = request.environ.get(TOKEN_NAME), request.environ.get(RATE)
         if end_user := request.environ.get(END_USER):
@@ -56,7 +56,7 @@ class RateLimits:
             return
         if name is not None:
             self._count(own_rate or self._write, "token", f"The access token {name}", "write")
-        if own_rate is None:  # or its rate would be that of its address
+        if own_rate is None:  # otherwise the address would limit the token's own rate
             self._count(self._write, "address", f"The address {find_address()}", "write")
 
     def count_failed(self) -> None:
@@ -94,14 +94,14 @@ def _parse(rate: str) -> RateLimitItem | None:
 
 
 def _describe(item: RateLimitItem) -> str:
-    """Such as: 600 times a minute."""
+    """Write the limit in words: 600 times a minute."""
     times = "once" if item.amount == 1 else f"{item.amount} times"
     unit = item.GRANULARITY.name
     return f"{times} an {unit}" if unit == "hour" else f"{times} a {unit}"
 
 
 def _tell(policy: str, item: RateLimitItem, remaining: int, seconds: int) -> None:
-    """Have the response say it. A request may be under several limits: each adds a line."""
+    """Add the limit to the response's headers. Several limits of a request add a line each."""
 
     @after_this_request
     def add_headers(response: Response) -> Response:
@@ -112,13 +112,13 @@ def _tell(policy: str, item: RateLimitItem, remaining: int, seconds: int) -> Non
 
 
 def find_address() -> str:
-    """The client's address. Of IPv6, the /64 network, which one machine usually has to itself."""
+    """The client's IP address. For IPv6, its /64 network, which usually belongs to one client."""
     text = (request.remote_addr or "of a Unix socket")[:64]
-    if with_port := _match_with_port(text):  # as some proxies write it: another for each connection
+    if with_port := _match_with_port(text):  # some proxies add the connection's port
         text = with_port[1] or with_port[2]
     try:
         address = ip_address(text.partition("%")[0])
-    except ValueError:  # as a trusted proxy wrote it
+    except ValueError:  # any text from a trusted proxy
         return text
     if address.version == 4:
         return str(address)

@@ -1,7 +1,7 @@
-"""The API reference: a page about our own OpenAPI documents, served without the internet.
+"""The API reference: a page that shows our OpenAPI documents, and needs no internet.
 
-The page is Scalar's. Of the package that brings it only the script is taken: the page, its policy and its
-colours are ours, and what it would ask of its makers' servers is turned off and forbidden.
+It uses Scalar's script from a package. The HTML, the content security policy and the colours are ours.
+All requests of Scalar to its makers' servers are turned off, and the policy forbids them.
 """
 
 from importlib.metadata import version
@@ -11,10 +11,10 @@ from flask import Blueprint, Flask, Response, abort, redirect, render_template, 
 
 PACKAGE = "flask-openapi-scalar"
 SCRIPT = str(files("flask_openapi_scalar") / "templates/scalar/js/scalar.standalone.js")
-SCRIPT_NAME = f"scalar-{version(PACKAGE)}.js"  # another one with another version: kept for good
+SCRIPT_NAME = f"scalar-{version(PACKAGE)}.js"  # new for each version: cached for ever
 MAX_AGE_SECONDS = 365 * 86_400
-# Scalar writes style attributes, and style elements of what it is made of: no nonce covers those. Its
-# scripts do without eval, once reference.js has told its parser so.
+# Scalar adds style attributes and style elements of its components, which no nonce can cover. Its scripts
+# need no eval, because reference.js turns that off in its parser.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; "
     "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -23,11 +23,11 @@ HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
-    "Cache-Control": "private, no-cache",  # in the sandbox it holds a token
+    "Cache-Control": "private, no-cache",  # in the sandbox the page has a token
 }
 
 
-# Below its own address: /demo/static is the demo's.
+# Its static files are below its own path, beside the demo's /demo/static.
 blp = Blueprint(
     "reference",
     __name__,
@@ -45,7 +45,7 @@ def show_reference() -> tuple[str, dict[str, str]]:
 
 @blp.get("/reference/assets/<name>")
 def show_reference_asset(name: str) -> Response:
-    """Serve the page's script"""
+    """Serve the script of the API reference"""
     if name != SCRIPT_NAME:
         abort(404)
     response = send_file(SCRIPT, max_age=MAX_AGE_SECONDS, etag=name)
@@ -54,9 +54,9 @@ def show_reference_asset(name: str) -> Response:
 
 
 def init_app(app: Flask, *, is_home: bool) -> None:
-    """Serve the API reference; where it is the home, the service's own address leads to it.
+    """Serve the API reference. If ``is_home``, ``/`` redirects to it.
 
-    Where there is a demo, the page gets its pages and the sandbox's token from it.
+    In the sandbox, the demo adds its pages and the sandbox's token to the page.
     """
     app.register_blueprint(blp, url_prefix=app.config["API_PREFIX"] or None)
     if is_home:

@@ -1,7 +1,7 @@
-"""WSGI middleware in front of all others: times, counts and numbers every request.
+"""Outermost WSGI middleware: times and counts every request, and gives it an id.
 
-The time is until the response begins: how long a client takes to read it says nothing of the service. The id
-is sent with every error, and stands in the log.
+The time ends when the response begins: how fast a client reads it says nothing about the service. The id is
+in the header of every error, and in the log.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _match_id = re.compile("[A-Za-z0-9._-]{1,64}").fullmatch
 
 
 class RequestMetrics:
-    """The middleware. Unknown methods are counted under one name, addresses without a route under another."""
+    """The middleware. It counts all unknown methods as "other", and all paths without a route as "none"."""
 
     def __init__(self, application: WSGIApplication, app: Flask) -> None:
         self._application = application
@@ -64,18 +64,18 @@ def _new_id() -> str:
 
 
 def identify(environ: WSGIEnvironment) -> str:
-    """The id of a request, from its first use on."""
+    """The id of a request. It is made on first use."""
     return str(environ.get(REQUEST_ID) or environ.setdefault(REQUEST_ID, _new_id()))
 
 
 @cache
 def shown_rule(rule: str) -> str:
-    """A rule without its converters: /v1/nft/<tokenId>/<serialNo>."""
+    """A URL rule without its converters: /v1/nft/<tokenId>/<serialNo>."""
     return re.sub(r"<\w+:", "<", rule)
 
 
 def name_routes(app: Flask, mount: str = "") -> None:
-    """Have an application note the route of each request. Call it before any other before_request()."""
+    """Note the route of each request in its environment. Call this before any other before_request()."""
 
     @app.before_request
     def note_route() -> None:
@@ -85,7 +85,7 @@ def name_routes(app: Flask, mount: str = "") -> None:
 
 
 def name_request(record: logging.LogRecord) -> bool:
-    """Have each line of the log name its request."""
+    """Add the id of the current request to a line of the log."""
     if has_request_context() and isinstance(record.msg, str):
         record.msg = f"{record.msg} (request {identify(request.environ)})"
     return True

@@ -1,7 +1,7 @@
 """Schemas of requests: the names of fields on the wire, and the bounds of each.
 
-Inside names are the database's columns, in the contract's order. On the wire they are in camelCase, or as
-data_key says.
+Inside names are those of the database's columns, in the contract's order. The names on the wire are their
+camelCase, or data_key.
 """
 
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ def token_field(example: str = "0.0.5001") -> EntityId:
 
 
 def selecting_field(description: str, example: str, data_key: str | None = None) -> EntityId:
-    """An id in a query: only what is of it."""
+    """An optional id in a query, which selects its own entries."""
     return EntityId(description, example, data_key=data_key, load_default=None)
 
 
@@ -76,23 +76,23 @@ class CollectionPathSchema(RequestSchema):
 
 
 class AccountPathSchema(RequestSchema):
-    account_id = account_id_field("Account whose NFTs are asked for")
+    account_id = account_id_field("Account that owns the NFTs")
 
 
 class WalletPathSchema(RequestSchema):
-    wallet = WalletName(required=True, metadata={"description": "Wallet that is to sign"})
+    wallet = WalletName(required=True, metadata={"description": "Wallet that will sign"})
 
 
 def offset_field() -> Digits:
-    return Digits("How many to skip; page beats it", 0, low=0, load_default=0)
+    return Digits("How many to skip; ignored if page is given", 0, low=0, load_default=0)
 
 
 def limit_field(of: str, usual: int, most: int) -> Digits:
-    return Digits(f"Number of {of} wanted at most", usual, high=most, load_default=usual)
+    return Digits(f"Most {of} to return", usual, high=most, load_default=usual)
 
 
 def page_field(orders: Sequence[str] = (NEWEST,)) -> PagePosition:
-    description = "Where a page begins, from the Link header of the page before"
+    description = "Where the page begins: copied from the Link header of the previous page"
     return PagePosition(description, orders, load_default=None)
 
 
@@ -101,7 +101,7 @@ class OrderbookQuerySchema(RequestSchema):
     offset = offset_field()
     page = page_field(ORDERS)
     sort = Choice(
-        "In which order: newest listing first, lowest price first, or highest price first; ties by token and"
+        "The order: newest listing first, lowest price first, or highest price first; ties by token and"
         " serial number",
         ORDERS,
         load_default=NEWEST,
@@ -110,9 +110,9 @@ class OrderbookQuerySchema(RequestSchema):
     min_price = Digits("Lowest price in HBAR", 10, low=0, high=MAX_HBAR, load_default=0)
     max_price = Digits("Highest price in HBAR", 500, low=0, high=MAX_HBAR, load_default=MAX_HBAR)
     traits = Choices(
-        TraitText("Its name, a colon, and its value"),
-        "Only NFTs of the collection with this trait, such as Background:Blue. Of several values of one trait"
-        " any, of several traits all",
+        TraitText("The name of the trait, a colon, and its value"),
+        "Only NFTs of the collection with this trait, such as Background:Blue. If given several times, an NFT"
+        " must have one of the values of each trait",
         data_key="trait",
         load_default=(),
         validate=Length(max=TRAITS_AT_ONCE, error="must be given {max} times at most"),
@@ -120,7 +120,7 @@ class OrderbookQuerySchema(RequestSchema):
 
     @validates_schema
     def require_agreement(self, query: dict[str, Any], **kwargs: Any) -> None:
-        """Raise ValidationError for what is right by itself, and makes no sense beside the others."""
+        """Raise ValidationError if parameters that are valid alone contradict each other."""
         low, high, page = query["min_price"], query["max_price"], query["page"]
         if low > high:
             raise ValidationError(f"must not be above maxPrice: {low} is above {high}", "minPrice")
@@ -144,13 +144,13 @@ class UserNftsQuerySchema(RequestSchema):
 
 class CollectionsQuerySchema(RequestSchema):
     sort = Choice(
-        "In which order: most paid for in 24 hours first, or ever; most listed first; by name; newest on the"
-        " ledger first; ties by token",
+        "The order: highest volume of 24 hours first, or of all time; most listed NFTs first; by name; newest"
+        " on the ledger first; ties by token",
         COLLECTION_SORTS,
         load_default=COLLECTION_SORTS[0],
     )
     q = Words(
-        "Only those of which a word of the name, the symbol or the id begins with each of these words",
+        "Only collections in which each of these words begins a word of the name, the symbol or the id",
         "tid",
         load_default="",
     )
@@ -159,14 +159,14 @@ class CollectionsQuerySchema(RequestSchema):
 
     @validates_schema
     def require_agreement(self, query: dict[str, Any], **kwargs: Any) -> None:
-        """Raise ValidationError for a page of another order."""
+        """Raise ValidationError if the page came with another order."""
         if query["page"] and query["page"].sort != query["sort"]:
             raise ValidationError(f"must be {PagePosition.expected}: the sort it came with", "page")
 
 
 class SearchQuerySchema(RequestSchema):
     q = Words(
-        "What to look for: words, a serial number after them, or an id", "tides 7", required=True
+        "What to search for: words, words and a serial number, or an id", "tides 7", required=True
     )
 
 
@@ -183,12 +183,12 @@ class NftsQuerySchema(RequestSchema):
 
 class NftEventsQuerySchema(RequestSchema):
     after = EventsCursor(
-        "Where to go on: an event's id, or the X-Events-Cursor of a list; without it, the newest events",
+        "Where to continue: an event's id, or the X-Events-Cursor of a list; without it, the newest events",
         load_default=None,
     )
     limit = limit_field("events", 100, 1000)
     order = Choice(
-        "Oldest first, of those that follow the cursor; or newest first, of those before it",
+        "asc: the events after the cursor, oldest first; desc: those before it, newest first",
         (OLDEST_FIRST, NEWEST_FIRST),
         load_default=OLDEST_FIRST,
     )
@@ -197,19 +197,19 @@ class NftEventsQuerySchema(RequestSchema):
 class EventsQuerySchema(NftEventsQuerySchema):
     kinds = Choices(
         Choice("What happened", [*EventKind]),
-        "Only what is of this kind, or of one of these: give it several times",
+        "Only events of this kind; give it several times for several kinds",
         data_key="kind",
         load_default=(),
     )
-    token = selecting_field("Only what happened to the NFTs of this token", "0.0.5001", "tokenId")
-    serial_no = Digits("Only what happened to this NFT of the token", 7, load_default=None)
+    token = selecting_field("Only events of this token's NFTs", "0.0.5001", "tokenId")
+    serial_no = Digits("Only events of this serial number; needs tokenId", 7, load_default=None)
     account_id = selecting_field(
-        "Only what this account gave or got: as seller, buyer or owner", "0.0.1001"
+        "Only events in which this account gave or received: as seller, buyer or owner", "0.0.1001"
     )
 
     @validates_schema
     def require_agreement(self, query: dict[str, Any], **kwargs: Any) -> None:
-        """Raise ValidationError for a serial number of no token."""
+        """Raise ValidationError for a serial number without a token."""
         if query["serial_no"] is not None and query["token"] is None:
             raise ValidationError("needs tokenId beside it", "serialNo")
 
@@ -227,14 +227,14 @@ class PrepareListingSchema(AddNftSchema):
 
 class PrepareWithdrawalSchema(AddNftSchema):
     account_id = account_name_field("Account that has listed the NFT, and signs")
-    # Another one than that whose listing is reported: the newest preparation counts.
+    # Not the NFT in the example of a report: a report without id is about the newest transaction.
     serial_no = serial_no_field(example=19)
 
 
 class PreparePurchaseSchema(AddNftSchema):
     account_id = account_name_field("Account that buys the NFT, and signs", "0.0.1002")
     expected_price = WholeNumber(
-        "The price in HBAR that the buyer was shown: a purchase for another one is refused",
+        "The price in HBAR that the buyer saw: if it has changed, the purchase is refused",
         60,
         high=MAX_HBAR,
     )
@@ -255,12 +255,12 @@ def presence_field(description: str) -> fields.String:
 
 
 class StatusQuery(CamelCaseSchema):
-    """The flags alive and ready are present or absent, their value is ignored."""
+    """The flags alive and ready are present or absent. Their value is ignored."""
 
-    alive = presence_field("Only whether the service answers: the database is not asked")
-    ready = presence_field("A 503 also where a disk is full, or maxAge is exceeded")
+    alive = presence_field("Only check that the service answers: the database is not used")
+    ready = presence_field("Answer 503 also if a disk is full, or maxAge is exceeded")
     max_age = Digits(
-        "With ready: how many seconds ago the ledger may have been followed last; 0 for any time",
+        "With ready: the most seconds since the ledger was last followed; 0: any number",
         600,
         low=0,
         load_default=0,

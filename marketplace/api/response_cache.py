@@ -6,14 +6,14 @@ rows that it was made from. While the version stays the same, the cached respons
 
 When the version has changed, the rows are read again. If they are the same, the response is still right, and
 is cached with the new version. If they differ, or no row was recorded (a list), the application answers.
-A response that is about the last 24 hours is cached until what it counts is older.
+A response about the last 24 hours is cached only until its oldest sale is older than that.
 
-Token permissions are cached the same way, and checked first. An expiry date is checked each time. Where the
-caller's permissions are not cached, above all where a host brings its own authentication, the application
-authenticates the caller first, and the cached response is served only then.
+Token permissions are cached the same way, and checked first. An expiry date is checked each time. If the
+caller's permissions are not cached, and always if a host uses its own authentication, the application
+authenticates the caller first, and only then the cached response is served.
 
-Where the token is cached and the response is not, the view is called here, without all that Flask does around
-a view. An error that it raises is raised again in the application, which answers it.
+If the token is cached and the response is not, the view is called here, without Flask's work around a view.
+If the view raises an error, the application raises it again, and answers it.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ from marketplace.store.engine import Engine
 from marketplace.wsgi_environ import CACHE_OUTCOME, IS_STREAMED, ROUTE, TOKEN_NAME
 
 MAX_BYTES = 64 * 1024 * 1024
-MAX_KEY_LENGTH = 1000  # characters: nobody asks twice for a longer address
+MAX_KEY_LENGTH = 1000  # characters: a longer URL is hardly requested twice
 HIT, MISS = (key_of("response_cache_requests", outcome=outcome) for outcome in ("hit", "miss"))
 
-# In the WSGI environment: the request's RequestCache.
+# Key of the WSGI environment: the request's RequestCache.
 REQUEST_CACHE = "marketplace.cache"
 
 Row = TypeVar("Row")
 
 
 class CachedQuery(NamedTuple):
-    """A query of store/, and the row that it found."""
+    """A query of store/ with its arguments, and the row that it found."""
 
     query: Callable[..., Any]
     arguments: tuple[object, ...]
@@ -68,13 +68,13 @@ class CachedQuery(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Bytes, generously: with the names of the columns."""
+        """A generous estimate in bytes, with the names of the columns."""
         values = self.row.values() if isinstance(self.row, dict) else self.row or ()
         return 4000 + sum(map(getsizeof, values))
 
 
 class CachedToken(NamedTuple):
-    """A valid token: it may read until a Unix time, by its row."""
+    """A valid token that may read, until when (Unix time), and the query for its row."""
 
     expires_at: float
     query: CachedQuery
@@ -82,18 +82,18 @@ class CachedToken(NamedTuple):
 
 @dataclass(slots=True)
 class RequestCache:
-    """The facts about a request. The first two are found cached; views set the others."""
+    """The facts about a request. The first two come from the cache; the request sets the others."""
 
     token: CachedToken | None = None  # a valid one
     response: WholeResponse | None = None
-    may_read: bool = False  # whether the caller may
-    error: Exception | None = None  # of the view, which the application is to raise
-    queries: list[CachedQuery] = field(default_factory=list)  # which the response is made from
-    until: int | None = None  # in nanoseconds: how long it may be cached at most
+    may_read: bool = False  # whether the caller is allowed to read
+    error: Exception | None = None  # raised by the view; the application must raise it again
+    queries: list[CachedQuery] = field(default_factory=list)  # the response is made from their rows
+    until: int | None = None  # Unix time in nanoseconds: when the response must leave the cache
 
 
 def request_cache() -> RequestCache:
-    """That of the current request."""
+    """The RequestCache of the current request."""
     environ = current_request().environ
     found: RequestCache = environ.get(REQUEST_CACHE) or environ.setdefault(
         REQUEST_CACHE, RequestCache()
@@ -104,7 +104,7 @@ def request_cache() -> RequestCache:
 def cached_query(query: Callable[..., Row], *arguments: object) -> Row:
     """Run a query, and record its row: the response stays cached while the query finds the same row.
 
-    A view reads all that its response is made from in this way, or nothing.
+    A view must read everything in its response with this function, or nothing.
     """
     row = query(read(), *arguments)
     request_cache().queries.append(CachedQuery(query, arguments, row))
@@ -113,7 +113,7 @@ def cached_query(query: Callable[..., Row], *arguments: object) -> Row:
 
 @dataclass(slots=True)
 class _Entry:
-    """A response or a token's permissions, the data version that it is true of, and the queries behind it."""
+    """A response or a token's permissions, the data version for which it is true, and its queries."""
 
     value: WholeResponse | CachedToken
     data_version: object
@@ -122,11 +122,11 @@ class _Entry:
     until: int | None = None
 
     def __post_init__(self) -> None:
-        # Generously: with the key, and all that holds them together.
+        # A generous estimate, with the key and the objects around.
         self.size += sum(query.size for query in self.queries) + 2 * MAX_KEY_LENGTH
 
     def is_true(self, data_version: object, database: Engine) -> bool:
-        """Tell whether it is true of the database as it is now, whose data version was read just before."""
+        """Whether it is true for the database now, which has this data version."""
         if self.until is not None and self.until <= times.now():
             return False
         if self.data_version == data_version:
@@ -136,25 +136,25 @@ class _Entry:
         db = database.connection
         if not all(query.is_unchanged(db) for query in self.queries):
             return False
-        # Each thread writes the version that it read: all are right.
+        # Several threads may write their versions here: each of them is right.
         self.data_version = data_version
         return True
 
 
 class ReadView(NamedTuple):
-    """A view behind its authentication: how its addresses match, and its route."""
+    """A view without its authentication, the pattern of its path, and its route."""
 
     match: Callable[[str], re.Match[str] | None]
     call: Callable[..., EncodedRows]
     route: str
 
 
-# By the function that authenticates first: all views that require the scope read.
+# All views with the scope read, by the wrapper that authenticates the caller.
 READ_VIEWS: dict[Callable[..., Any], Callable[..., EncodedRows]] = {}
 
 
 class ResponseCache:
-    """The layer. ``caches_tokens``: only access tokens decide who may read, so a host is never asked."""
+    """The middleware. ``caches_tokens``: whether only access tokens decide who may read, and no host."""
 
     def __init__(self, application: WSGIApplication, app: Flask, caches_tokens: bool) -> None:
         own = services(app)
@@ -166,11 +166,11 @@ class ResponseCache:
         self._writing = threading.Lock()
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        path = f"/{environ.get('PATH_INFO', '').lstrip('/')}"  # as werkzeug reads it
+        path = f"/{environ.get('PATH_INFO', '').lstrip('/')}"  # werkzeug reads the path like this
         if environ["REQUEST_METHOD"] not in ("GET", "HEAD") or not path.startswith(self._prefix):
             return self._application(environ, start_response)
         for name in (REQUEST_CACHE, TOKEN_NAME, IS_STREAMED):
-            environ.pop(name, None)  # of another service of the same host
+            environ.pop(name, None)  # set by another service in the same host application
         data_version = self._database.data_version()
         if data_version is None:
             return call_application(self._application, environ).send(environ, start_response)
@@ -194,7 +194,7 @@ class ResponseCache:
             response = self._call_view(path, environ, cache)
         if response is None:
             response = call_application(self._application, environ)
-            cache.error = None  # whose traceback leads back to here
+            cache.error = None  # its traceback refers to this frame
         if cache.may_read and cached is not None:
             response = cached
         environ[CACHE_OUTCOME] = HIT if response is cached else MISS
@@ -208,7 +208,7 @@ class ResponseCache:
         return response.send(environ, start_response)
 
     def _find(self, key: Hashable, data_version: object) -> Any:
-        """The WholeResponse of an address, or the CachedToken of a header."""
+        """Find the WholeResponse of a URL, or the CachedToken of an Authorization header."""
         try:
             entry = self._entries[key]
         except KeyError:
@@ -216,12 +216,12 @@ class ResponseCache:
         try:
             return entry.value if entry.is_true(data_version, self._database) else None
         except Exception:
-            return None  # the application runs into the same error, and reports it
+            return None  # the application meets the same error, and reports it
 
     def _call_view(
         self, path: str, environ: WSGIEnvironment, cache: RequestCache
     ) -> WholeResponse | StreamedResponse | None:
-        """Answer a caller who may read. None: the application answers, and raises the view's error."""
+        """Call the view, for a caller who may read. None: the application must answer, or raise the error."""
         found = ((view, match) for view in self._views if (match := view.match(path)))
         view, match = next(found, (None, None))
         if view is None or match is None:

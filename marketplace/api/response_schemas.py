@@ -1,7 +1,7 @@
 """Schemas of responses: the only module that knows the names of their fields on the wire.
 
-Inside names are the database's columns, in the contract's order. On the wire they are in camelCase, or as
-data_key says.
+Inside names are those of the database's columns, in the contract's order. The names on the wire are their
+camelCase, or data_key.
 """
 
 from typing import Any, TypeVar
@@ -35,7 +35,7 @@ def show(
     nullable: bool = False,
     **more: Any,
 ) -> Kind:
-    """A field that every response has. ``key`` is its name on the wire, if another one."""
+    """A field that every response has. ``key`` is its name on the wire, if that is not its camelCase name."""
     metadata = {"description": description, "example": example, **more}
     return kind(data_key=key, required=True, allow_none=nullable, metadata=metadata)
 
@@ -63,7 +63,7 @@ def moment(description: str, example: str = DATE_EXAMPLE, **more: Any) -> Millis
 
 
 def nested(schema: type[Schema], description: str, **options: Any) -> fields.Nested:
-    """An object that every response has; null may be in its place where ``allow_none`` is set."""
+    """An object that every response has. If ``allow_none`` is set, it may be null."""
     return fields.Nested(schema, required=True, metadata={"description": description}, **options)
 
 
@@ -132,26 +132,26 @@ def account_or_null(description: str, key: str | None = None) -> fields.Nested:
 class LastSaleSchema(CamelCaseSchema):
     """The newest sale through this marketplace."""
 
-    price = integer("HBAR: what the buyer paid", 60)
+    price = integer("Price in HBAR, paid by the buyer", 60)
     date = moment("When it was sold (consensus time, UTC)")
 
 
 class FallbackFeeSchema(CamelCaseSchema):
-    """The fee of a buyer who gives nothing of value for an NFT."""
+    """The fee of a receiver who pays nothing for an NFT."""
 
     amount = integer("Tinybars, or smallest units of the token", 500_000_000)
-    token = text("Token id of what is paid; null: HBAR", None, nullable=True)
+    token = text("Token id of the currency; null: HBAR", None, nullable=True)
 
 
 class RoyaltySchema(CamelCaseSchema):
-    """A part of an NFT's price, which the network takes at each sale."""
+    """A part of the price that the network takes at each sale."""
 
-    collector = text("Account it is paid to", "0.0.2002", key="accountId")
-    numerator = total("Of the fraction of the price", 5)
-    denominator = integer("Of the fraction of the price", 100, minimum=1)
+    collector = text("Account that receives it", "0.0.2002", key="accountId")
+    numerator = total("Numerator of the fraction of the price", 5)
+    denominator = integer("Denominator of the fraction of the price", 100, minimum=1)
     fallback = nested(
         FallbackFeeSchema,
-        "What is paid where an NFT changes hands for nothing; null: nothing",
+        "The fee if an NFT is transferred for nothing; null: no fee",
         data_key="fallbackFee",
         allow_none=True,
     )
@@ -160,9 +160,9 @@ class RoyaltySchema(CamelCaseSchema):
 class FixedFeeSchema(CamelCaseSchema):
     """An amount that an NFT's sender pays at each transfer, and a seller at each sale."""
 
-    collector = text("Account it is paid to", "0.0.2002", key="accountId")
+    collector = text("Account that receives it", "0.0.2002", key="accountId")
     amount = integer("Tinybars, or smallest units of the token", 100_000_000)
-    token = text("Token id of what is paid; null: HBAR", None, nullable=True)
+    token = text("Token id of the currency; null: HBAR", None, nullable=True)
 
 
 class NamedCollectionSchema(CamelCaseSchema):
@@ -172,39 +172,37 @@ class NamedCollectionSchema(CamelCaseSchema):
 
 
 class CollectionRecordSchema(NamedCollectionSchema):
-    """A collection: what the ledger said of it last, and what of it is listed here.
+    """A collection: its facts as last read from the ledger, and its listings here.
 
-    What the ledger has not told yet is null.
+    A fact that was not read yet is null.
     """
 
     total_supply = total("NFTs minted and not burned; null while not known", 30, nullable=True)
-    treasury = account_or_null("The account that NFTs are minted to; null while not known")
+    treasury = account_or_null("The account that receives minted NFTs; null while not known")
     royalties = each(
-        RoyaltySchema, "What creators are paid at each sale; null while not known", allow_none=True
+        RoyaltySchema, "What creators receive at each sale; null while not known", allow_none=True
     )
     fixed_fees = each(
         FixedFeeSchema, "What a seller pays at each sale; null while not known", allow_none=True
     )
     listed = total("NFTs for sale here", 10)
-    floor_price = hbar_or_null("Lowest price in HBAR; null where nothing is listed", 15)
+    floor_price = hbar_or_null("Lowest price in HBAR; null if none is listed", 15)
     sales = total("Sales through this marketplace", 12)
-    volume = total("HBAR that their buyers paid", 730)
-    sales_24h = total("Those of the last 24 hours", 2)
-    volume_24h = total("HBAR that their buyers paid", 115)
-    last_sale = nested(
-        LastSaleSchema, "The newest of them; null where there is none", allow_none=True
-    )
+    volume = total("HBAR that buyers paid in these sales", 730)
+    sales_24h = total("Sales of the last 24 hours", 2)
+    volume_24h = total("HBAR that buyers paid in the last 24 hours", 115)
+    last_sale = nested(LastSaleSchema, "The newest sale; null if there is none", allow_none=True)
 
 
 class FoundCollectionSchema(NamedCollectionSchema):
     """A collection in a list."""
 
     image = image_field(
-        "Address of the optimised image of one of its NFTs, of a listed one if it can be; null: none",
+        "Address of the optimised image of one of its NFTs, if possible of a listed one; null: none",
         nullable=True,
     )
     listed = total("NFTs for sale here", 10)
-    floor_price = hbar_or_null("Lowest price in HBAR; null where nothing is listed", 15)
+    floor_price = hbar_or_null("Lowest price in HBAR; null if none is listed", 15)
     volume_24h = total("HBAR that buyers paid here in the last 24 hours", 115)
 
 
@@ -218,31 +216,31 @@ class FoundSchema(CamelCaseSchema):
     """The results of a search: at most 10 of each."""
 
     collections = each(FoundCollectionSchema, "The collections, as in /v1/collections")
-    nfts = each(NftSchema, "The NFTs, where the query ends with a serial number")
+    nfts = each(NftSchema, "The NFTs, if the query ends with a serial number")
     accounts = each(
-        FoundAccountSchema, "The account, where the query is the id of one that has stored NFTs"
+        FoundAccountSchema, "The account, if the query is the id of one that has stored NFTs"
     )
 
 
 class TraitValueSchema(CamelCaseSchema):
     value = text("The value", "Ember")
-    count = total("Stored NFTs that have it, and are not burned", 6)
-    listed = total("Those for sale here", 2)
-    floor_price = hbar_or_null("Lowest price of them in HBAR; null where none is for sale", 15)
+    count = total("Stored NFTs with this value that are not burned", 6)
+    listed = total("NFTs with this value for sale here", 2)
+    floor_price = hbar_or_null("Their lowest price in HBAR; null if none is for sale", 15)
 
 
 class TraitSchema(CamelCaseSchema):
     """A trait of a collection's NFTs."""
 
-    trait_type = text("Its name", "Palette", "trait_type")
-    values = each(TraitValueSchema, "Its values, the commonest first")
+    trait_type = text("Name of the trait", "Palette", "trait_type")
+    values = each(TraitValueSchema, "Its values, the most frequent first")
 
 
 class NftTraitSchema(CamelCaseSchema):
-    trait_type = text("Its name", "Palette", "trait_type")
+    trait_type = text("Name of the trait", "Palette", "trait_type")
     value = text("Its value", "Ember")
-    count = total("Ranked NFTs that have it", 6)
-    share = show(fields.Float, "Their share of all ranked ones", 0.2, minimum=0, maximum=1)
+    count = total("Ranked NFTs with this value", 6)
+    share = show(fields.Float, "Their share of all ranked NFTs", 0.2, minimum=0, maximum=1)
 
 
 class NftTraitsSchema(CamelCaseSchema):
@@ -251,45 +249,45 @@ class NftTraitsSchema(CamelCaseSchema):
     token = token_field()
     serial_no = serial_no_field()
     rank = integer(
-        "1 of the rarest; null where the NFT has no traits, is burned, or its collection is too large",
+        "1 is the rarest; null if the NFT has no traits, is burned, or its collection is too large",
         3,
         nullable=True,
         minimum=1,
     )
     ranked = total("How many NFTs of the collection are ranked", 30)
-    traits = each(NftTraitSchema, "Its traits; empty where it is not ranked")
+    traits = each(NftTraitSchema, "Its traits; empty if it is not ranked")
 
 
 class EventSchema(CamelCaseSchema):
     """An event of an NFT. A field that does not apply is null."""
 
-    cursor = text("Its cursor: after=<id> goes on from here", "3f2a9c1e-42", key="id")
+    cursor = text("Its cursor: after=<id> continues from here", "3f2a9c1e-42", key="id")
     kind = text(
-        "What happened. SOLD is a sale through this marketplace; TRANSFERRED any other change of the owner."
+        "What happened. SOLD is a sale through this marketplace, TRANSFERRED any other change of the owner."
         " A listing ends with WITHDRAWN, SOLD, TRANSFERRED or BURNED",
         "SOLD",
         enum=[*EventKind],
     )
     token = token_field()
     serial_no = serial_no_field()
-    from_account = account_or_null("The owner before; of a listing the seller", "from")
+    from_account = account_or_null("The owner before; for a listing, the seller", "from")
     to_account = account_or_null("The owner after", "to")
-    price = hbar_or_null("HBAR: of a sale what the buyer paid, otherwise of the listing", 60)
+    price = hbar_or_null("HBAR: the price that the buyer paid, otherwise of the listing", 60)
     previous_price = hbar_or_null("HBAR: the price of the listing that it ends or replaces", 60)
     transaction_id = text(
-        "The transaction that did it; null where it is not known",
+        "The transaction that caused it; null if not known",
         "0.0.1001@1763640000.123456789",
         nullable=True,
     )
     consensus_at = show(
         ConsensusTimestamp,
-        "When the ledger did it; null where it is no event of the ledger, or its moment is not known",
+        "When it happened on the ledger; null if it is no event of the ledger, or the time is not known",
         "1763640000.123456789",
         key="consensusTimestamp",
         nullable=True,
     )
     date = moment(
-        "When it happened (UTC); where the ledger does not say, when it was seen here",
+        "When it happened (UTC); if the ledger's time is not known, when it was seen here",
         "2026-11-20T12:00:00.123Z",
     )
 
@@ -297,24 +295,24 @@ class EventSchema(CamelCaseSchema):
 class WebhookMessageSchema(CamelCaseSchema):
     """The body of a message to a webhook."""
 
-    type = text("nft. and the kind of the event", "nft.sold")
+    type = text("The event's kind in lower case, after nft.", "nft.sold")
     timestamp = text("The event's date", "2026-11-20T12:00:00.123Z", format="date-time")
     data = nested(EventSchema, "The event")
 
 
 class ResultSchema(CamelCaseSchema):
-    """The result of adding an NFT, or of reporting what was signed. Contract, section 2.3."""
+    """The result of adding an NFT, or of reporting a transaction. Contract, section 2.3."""
 
     result = text("OK on success", "OK", enum=["OK", "PENDING"])
 
 
 class SigningMetadataSchema(CamelCaseSchema):
-    """Instructions for the wallet, beside the transaction. Contract, section 2.4."""
+    """Instructions for the wallet. Contract, section 2.4."""
 
     account_id = text("Account id that must sign the transaction", "0.0.1001", key="accountToSign")
     return_transaction = show(
         fields.Boolean,
-        "Whether the wallet shall return the transaction; false: it submits it itself",
+        "Whether the wallet must return the transaction; false: the wallet submits it itself",
         False,
     )
 
@@ -333,7 +331,7 @@ class PreparedTransactionSchema(CamelCaseSchema):
 
 
 class ExchangeRateSchema(CamelCaseSchema):
-    """So many HBAR are worth so many US cents."""
+    """``hbar`` HBAR are worth ``cents`` US cents."""
 
     hbar = integer("HBAR", 30_000, minimum=1)
     cents = integer("US cents", 300_000, minimum=1)
@@ -347,7 +345,7 @@ class NetworkSchema(CamelCaseSchema):
     account_id = text("The marketplace's account", "0.0.9001")
     exchange_rate = nested(
         ExchangeRateSchema,
-        "The ledger's own exchange rate; null while it was not read",
+        "The ledger's own exchange rate; null until it is first read",
         allow_none=True,
     )
 
@@ -358,28 +356,28 @@ class ServiceStatusSchema(CamelCaseSchema):
     version = text("Version of this service", __version__)
     network = text("Hedera network", "sandbox", enum=[*NETWORKS])
     database = text(
-        "reachable, or not asked; a 503 says that it does not answer",
+        "reachable, or not asked; if it does not answer, the response is a 503",
         "reachable",
         enum=["reachable", "not asked"],
     )
     mirror_node_rate = integer(
-        "Requests a second that this machine may make to the mirror node: its share of the limit",
+        "Requests a second that this machine may send to the mirror node: its share of the limit",
         40,
     )
     last_sync = moment(
-        "Until when the ledger was followed, or when all of it was last compared; null when never",
+        "Until when the ledger was followed, or when all NFTs were last compared with it; null: never",
         nullable=True,
     )
     watcher = text(
-        "running: one was at work in the last minute, on whatever machine; silent: then nothing follows"
-        " the ledger, and no metadata and images are fetched; or not asked",
+        "running: a watcher worked in the last minute, on any machine; silent: none did, so the service does"
+        " not follow the ledger, nor fetch metadata and images; or not asked",
         "running",
         enum=["running", "silent", "not asked"],
     )
     nodes_gone = fields.List(
         fields.String(),
         required=True,
-        metadata={"description": "Nodes of NODE_ACCOUNT_IDS that the network has no more"},
+        metadata={"description": "Nodes of NODE_ACCOUNT_IDS that the network no longer has"},
     )
 
 
@@ -389,9 +387,9 @@ class ApiErrorSchema(CamelCaseSchema):
     code = show(fields.Integer, "HTTP status code", 404)
     status = text("HTTP status name", "Not Found")
     message = text(
-        "What is wrong, and the way out", "0.0.5001 #999 is not stored: POST /v1/add it first"
+        "What is wrong, and what to do", "0.0.5001 #999 is not stored: POST /v1/add it first"
     )
-    reason = text("What it is, in a word that stays the same", "NFT_NOT_STORED", enum=reasons())
+    reason = text("The kind of error: it never changes", "NFT_NOT_STORED", enum=reasons())
     errors = fields.Dict(
-        metadata={"description": "What is wrong, by place and field, where there are several"}
+        metadata={"description": "What is wrong with each field, by place and field"}
     )

@@ -1,4 +1,4 @@
-"""From rows to bytes in one pass. The names, their order and their kinds are those of the schemas."""
+"""Writes rows as JSON in one pass. The schemas give the names, the order and the kinds of the fields."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from marketplace.api.response_schemas import EventSchema, NftSchema
 from marketplace.services import services
 from marketplace.wsgi_environ import IS_STREAMED
 
-# The JSON of so many NFTs is kept: most of those on a page were there before the last commit, too. Longer
-# lists do not take their places.
+# How many NFTs' JSON is cached: most NFTs of a page were there before the last commit, too. Lists longer than
+# LONGEST_KEPT are not cached, so that they do not push others out.
 NFTS_KEPT = 200
 LONGEST_KEPT = 100
 
@@ -33,7 +33,7 @@ Encode = Callable[[Any], str]
 
 
 def _encoders(app: Flask) -> dict[type[fields.Field[Any]], Encode]:
-    """How each kind of field is written. Addresses are made absolute now: settings may change."""
+    """How each kind of field is written. URLs are made absolute only here: settings may change."""
     media_url, public_url = services(app).media.url, app.config["PUBLIC_URL"]
     return {
         Milliseconds: lambda value: f'"{value[:23]}Z"',
@@ -47,9 +47,9 @@ def _encoders(app: Flask) -> dict[type[fields.Field[Any]], Encode]:
 
 
 def compile_schema(schema: Schema, app: Flask, kept: int = 0) -> Encode:
-    """Make a function that writes one row as the JSON object that the schema would dump; None as null.
+    """Make a function that writes a row as the JSON object that the schema would dump, and None as null.
 
-    It keeps the JSON of so many rows, of a schema whose values are all hashable.
+    It caches the JSON of ``kept`` rows. If it does, all values of a row must be hashable.
     """
     template, columns = _compile_fields(schema, app)
     names = [name for name, _, _ in columns]
@@ -68,14 +68,14 @@ def compile_schema(schema: Schema, app: Flask, kept: int = 0) -> Encode:
 
 
 def find_encoder(kind: type[Schema], *, is_short: bool = True) -> Encode:
-    """The function of a schema for the current application, compiled when it is first asked for."""
+    """The function of a schema for the current application, compiled on first use."""
     kept = NFTS_KEPT if kind is NftSchema and is_short else 0
     encoders, key = services().encoders, (kind, kept)
     return encoders.get(key) or encoders.setdefault(key, compile_schema(kind(), current_app, kept))
 
 
 def _compile_fields(schema: Schema, app: Flask) -> tuple[str, list[tuple[str, Encode, bool]]]:
-    """The JSON with a place for each value; the column of each, how it is written, whether it may be null."""
+    """The JSON with a place for each value; each value's column, its encoder, and whether it may be null."""
     members: list[str] = []
     columns: list[tuple[str, Encode, bool]] = []
     for name, field in schema.dump_fields.items():
@@ -97,7 +97,7 @@ def _encoder(field: fields.Field[Any], app: Flask) -> Encode:
         inner, columns = _compile_fields(field.schema, app)
         if len(columns) > 1:
             return compile_schema(field.schema, app)
-        [(_, write, _)] = columns  # a row holds the only member itself
+        [(_, write, _)] = columns  # the row has the value of the only member, not an object
         return lambda value: inner % write(value)
     encoders = _encoders(app)
     for kind in type(field).__mro__:
@@ -111,14 +111,14 @@ def _list_of(encode: Encode) -> Encode:
 
 
 class EncodedRows(NamedTuple):
-    """JSON, whole or in parts that are read while it is sent; and the headers beside it."""
+    """JSON, whole or in parts that are generated while they are sent, and the response's headers."""
 
     json: str | Iterator[str]
     headers: Mapping[str, str]
 
 
 class RowsResponse(Response):
-    """Flask's response of rows. Its headers are complete, but for the length, which http_caching.py adds."""
+    """A Flask response of rows. Its headers lack only the length, which http_caching.py adds."""
 
     def __init__(self, rows: EncodedRows) -> None:
         super().__init__(rows.json, headers=rows.headers, content_type=JSON)
@@ -131,7 +131,7 @@ class RowsResponse(Response):
 
 
 def encode_rows(kind: type[Schema], rows: Any) -> str | Iterator[str]:
-    """Encode a row, a list of rows, or an iterator of such lists; what is JSON stays as it is."""
+    """Encode a row, a list of rows, or an iterator of such lists. A string is JSON already."""
     if isinstance(rows, str):
         return rows
     if isinstance(rows, list):
@@ -150,6 +150,6 @@ def _write(encode: Encode, parts: Iterable[list[Any]]) -> Iterator[str]:
 
 
 def init_app(app: Flask) -> None:
-    # Events are encoded when they are stored: all but their cursor.
+    # Events are encoded when they are stored, without their cursor.
     encode = compile_schema(EventSchema(exclude=["cursor"]), app)
     services(app).encode_event_body = lambda row: encode(row)[1:]

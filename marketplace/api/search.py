@@ -1,4 +1,4 @@
-"""Finds collections, NFTs and accounts by what people type."""
+"""Finds collections, NFTs and accounts by the text that people type."""
 
 import re
 from typing import Any
@@ -18,10 +18,10 @@ from marketplace.store.collection_search import BY_SALES, BY_VOLUME, Words
 from marketplace.store.database import read
 from marketplace.store.rows import FoundCollectionRow, NftRow
 
-AT_MOST = 10  # of each
-NUMBERED = re.compile(r"(.*?)[\s#:/]+([0-9]{1,19})\s*")  # what is asked for, and a serial number
+AT_MOST = 10  # results of each kind
+NUMBERED = re.compile(r"(.*?)[\s#:/]+([0-9]{1,19})\s*")  # words, and a serial number
 
-blp = Blueprint("Search", __name__, description="What people look for")
+blp = Blueprint("Search", __name__, description="Find collections, NFTs and accounts")
 
 
 @blp.get("/collections")
@@ -37,8 +37,8 @@ def list_collections(
 ) -> Page[FoundCollectionRow]:
     """List collections
 
-    Those of which an NFT is stored. Where more follow, the Link header leads to the next page. A collection
-    that changes its place meanwhile may be on two pages, or on none.
+    All collections with a stored NFT. If more follow, the Link header leads to the next page. A collection
+    that moves in the order while you read the pages may be on two pages, or on none.
     """
     words = collection_search.count_words(read(), find_words(q))
     rows = _find_collections(words, limit + 1, sort, page and (page.key, page.token))
@@ -53,7 +53,7 @@ def search_marketplace(q: str) -> dict[str, Any]:
     """Search
 
     Collections by words or an id; an NFT by its collection and serial number, such as "tides 7", "Tides #7"
-    or "0.0.5001 7"; an account by its id. At most 10 of each, those collections first that most was paid for.
+    or "0.0.5001 7"; an account by its id. At most 10 of each kind, collections with the highest volume first.
     """
     words = collection_search.count_words(read(), find_words(q))
     found = _find_collections(words, AT_MOST, BY_VOLUME) if words else []
@@ -71,7 +71,7 @@ def _find_collections(
     rows = collection_search.list_found_collections(read(), sort, words, since, after, limit)
     if sort == BY_SALES or any(row["volume_24h"] for row in rows):
         first = collection_search.get_first_sale_since(read(), since)
-        if first:  # it is no longer of the last 24 hours then
+        if first:  # then this sale is older than 24 hours
             request_cache().until = times.to_nanoseconds(first) + times.DAY
     return rows
 

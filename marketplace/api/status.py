@@ -1,4 +1,4 @@
-"""Whether the service is well: for its operator, without a token."""
+"""GET /status: the state of the service, for its operator, without a token."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ from marketplace.market import freshness, nodes
 
 MIN_FREE_BYTES = 16 * 1024 * 1024  # a database that grows takes some of it at once
 
-blp = Blueprint("Status", __name__, description="For the operator; asks for no token")
+blp = Blueprint("Status", __name__, description="For the operator; needs no token")
 
 
 @blp.get("/status")
@@ -26,12 +26,12 @@ blp = Blueprint("Status", __name__, description="For the operator; asks for no t
 def show_status(alive: str | None, ready: str | None, max_age: int) -> dict[str, Any]:
     """Show whether the service is up
 
-    Its version and its network, until when the ledger was followed, and whether a watcher does so. A 503
-    where the database does not answer.
+    Its version and network, until when the ledger was followed, and whether a watcher is running. A 503 if
+    the database does not answer.
     """
     if alive is not None:
         return _describe("not asked", None, "not asked")
-    last_sync = freshness.find_last_sync()  # fails where the database does
+    last_sync = freshness.find_last_sync()  # raises an error if the database does not answer
     if ready is not None:
         _require_recent(last_sync, max_age)
         _require_room()
@@ -55,7 +55,7 @@ def _describe(
 
 
 def _require_recent(last_sync: str | None, max_age: int) -> None:
-    """Raise NotReady where the order book may no longer be what the ledger shows."""
+    """Raise NotReady if the order book may be older than the ledger by more than ``max_age`` seconds."""
     if not max_age:
         return
     if last_sync is None:
@@ -66,7 +66,7 @@ def _require_recent(last_sync: str | None, max_age: int) -> None:
 
 
 def _require_room() -> None:
-    """Raise NotReady where a disk of this machine is full."""
+    """Raise NotReady if the disk of the database or of the images is full."""
     config = current_app.config
     for name in ("DATABASE_URL", "MEDIA_URL"):
         path = config[name].removeprefix("file:")

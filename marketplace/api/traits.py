@@ -1,4 +1,4 @@
-"""Traits: of a collection, with their counts; and of an NFT, with how rare it is."""
+"""The traits of a collection, with their counts; and the traits of an NFT, with its rank."""
 
 from itertools import groupby
 from operator import itemgetter
@@ -24,8 +24,8 @@ blp = Blueprint("Traits", __name__, description="What NFTs have in common, and w
 def list_collection_traits(token: str) -> list[dict[str, Any]]:
     """List a collection's traits
 
-    The values of each, the commonest first: how many of the stored NFTs that are not burned have it, how many
-    of those are for sale, and the lowest price. Of more than 1,000 values, the commonest are shown.
+    The values of each trait, the most frequent first: how many stored NFTs that are not burned have it, how
+    many of those are for sale, and their lowest price. Only the 1,000 most frequent values are shown.
     """
     rows = traits.list_trait_values(read(), token)
     if not rows and not nfts.is_any_stored_of_token(read(), token):
@@ -42,8 +42,8 @@ def list_collection_traits(token: str) -> list[dict[str, Any]]:
 def show_nft_traits(token: str, serial_no: int) -> dict[str, Any]:
     """Show an NFT's traits and its rank
 
-    How many of the collection's stored NFTs have each, and which share. Rank 1 is the rarest of those that
-    have traits and are not burned, by the information content of OpenRarity.
+    How many of the collection's ranked NFTs have each trait, and their share. Rank 1 is the rarest. The
+    stored NFTs that have traits and are not burned are ranked, by the information content of OpenRarity.
     """
     nft = nfts.get_nft(read(), token, serial_no)
     if nft is None:
@@ -53,7 +53,7 @@ def show_nft_traits(token: str, serial_no: int) -> dict[str, Any]:
     shown = [
         {"trait_type": kind, "value": value, "count": count, "share": count / max(ranked, 1)}
         for kind, value in (traits.read_traits(nft["attributes"]) if rank else ())
-        # None where the traits have changed since they were ranked.
+        # None if the traits changed after the ranking.
         if (count := ranking.counts.get((kind, value)))
     ]
     return {**nft} | {"rank": rank, "ranked": ranked, "traits": shown}

@@ -1,4 +1,4 @@
-"""The NFTs of one account, and those of them that are for sale."""
+"""The NFTs of an account: all, or those for sale."""
 
 from marketplace.api import paging
 from marketplace.api.authentication import require_scope
@@ -10,7 +10,7 @@ from marketplace.store import nfts
 from marketplace.store.database import read
 from marketplace.store.orderbook import Selection, list_selected
 
-blp = Blueprint("Users", __name__, description="What one account holds and lists")
+blp = Blueprint("Users", __name__, description="The NFTs that an account holds or lists")
 
 
 @blp.get("/user/<accountId>/listed")
@@ -22,7 +22,7 @@ blp = Blueprint("Users", __name__, description="What one account holds and lists
 def list_user_listings(account_id: str, limit: int, offset: int, page: Position | None) -> NftPage:
     """List an account's NFTs for sale
 
-    In the order of the order book; an empty array where the account has listed nothing.
+    In the order of the order book; an empty array if the account has listed nothing.
     """
     selection = Selection(owner=account_id)
     rows = list_selected(read(), selection, limit + 1, offset, page and page[1:])
@@ -38,8 +38,8 @@ def list_user_listings(account_id: str, limit: int, offset: int, page: Position 
 def list_user_nfts(account_id: str, limit: int, page: Position | None) -> NftPage:
     """List an account's NFTs
 
-    Those stored here, for sale or not, by token and serial number; not the burned ones. An empty array where
-    nothing that the account holds is stored.
+    Its stored NFTs, for sale or not, by token and serial number, without the burned ones. An empty array if
+    none of the account's NFTs is stored.
     """
     _, _, token, serial_no = page or Position(BY_ID, 0, "")
     rows = nfts.list_nfts_of_owner(read(), account_id, token, serial_no, limit + 1)

@@ -344,7 +344,7 @@ def test_a_file_that_is_another_by_now_is_not_written_into(app, client, nft, tmp
     for url in ("/v1/nft/0.0.7001/7", "/status", "/v1/orderbook"):
         r = client.get(url)
         assert r.status_code == 503
-        assert "it is not what it was at the start" in r.json["message"]
+        assert "it has changed since the start" in r.json["message"]
     assert path.read_bytes() == content
 
 

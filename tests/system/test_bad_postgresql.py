@@ -342,7 +342,7 @@ def test_an_old_database_is_served_by_nobody(tmp_path, database):
     services(app).database.close()
     r = client.get("/v1/orderbook")
     assert r.status_code == 503
-    assert "is has changed since the start" in r.json["message"]
+    assert "it has changed since the start" in r.json["message"]
     execute(database, "UPDATE property SET value = 'testnet' WHERE name = 'network'")
     real = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.9001"}
     app = create_app(**settings(tmp_path) | real | {"DATABASE_URL": database})

@@ -1,6 +1,6 @@
-// Shows our OpenAPI document, and the sandbox's own where there is one.
+// Shows our OpenAPI document, and in the sandbox its own, too.
 
-// Its parser would try whether it may make functions of text. It may not: the page's policy forbids it.
+// Scalar's parser would try to compile functions from text, which the page's policy forbids.
 globalThis.__zod_globalConfig = { jitless: true };
 
 const CLIENTS = ["shell/curl", "python/requests", "js/fetch"];
@@ -8,7 +8,7 @@ const CLIENTS = ["shell/curl", "python/requests", "js/fetch"];
 document.addEventListener("DOMContentLoaded", () => {
   const element = document.getElementById("reference");
   const { root, document: market, sandbox, token } = element.dataset;
-  // Where this page is from, and not what the document says: another origin's answers could not be read.
+  // This page's own origin, not the document's server: the browser may block responses of another origin.
   const home = location.origin + root;
   const sources = [
     {
@@ -32,7 +32,7 @@ document.addEventListener("DOMContentLoaded", () => {
     defaultHttpClient: { targetKey: "shell", clientKey: "curl" },
     orderSchemaPropertiesBy: "preserve",
     persistAuth: false,
-    // Nothing leaves for the servers of its makers.
+    // Send nothing to the servers of Scalar's makers.
     withDefaultFonts: false,
     telemetry: false,
     agent: { disabled: true },
