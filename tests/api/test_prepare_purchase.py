@@ -223,7 +223,7 @@ def test_an_answer_that_makes_no_sense_is_a_502(app, listed, buy, alter, part, c
 
 def test_it_says_what_is_missing_without_rest_java(listed, buy, mirror):
     mirror.answer("/network/", MISSING)
-    assert_error(buy(), 502, "/network/exchangerate", "Buying needs the mirror node's rest-java")
+    assert_error(buy(), 502, "/network/exchangerate", "Buying needs its module rest-java")
 
 
 def test_what_the_mirror_nodes_schema_lets_be_null_is_read(listed, buy, alter):
@@ -284,7 +284,7 @@ def test_each_signature_is_logged(listed, buy, caplog):
     [line] = [line for line in caplog.messages if "Signed" in line]
     for word in (f"{TOKEN} #7", "250 HBAR", BOB, ALICE, f"{MARKET}@", "100000000 tinybars"):
         assert word in line
-    assert re.search('with the access token "test [0-9a-f-]{36}"', line)  # the one to revoke
+    assert re.search('access token "test [0-9a-f-]{36}"', line)  # the one to revoke
 
 
 @pytest.mark.parametrize(
