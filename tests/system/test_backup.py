@@ -127,7 +127,7 @@ def make_another(path):
     [
         (make_damaged, "is damaged"),
         (make_another, "is not a database of this service"),
-        (lambda path: path.write_text("text, no database at all"), "or no database"),
+        (lambda path: path.write_text("text, no database at all"), "or not a database"),
         (lambda path: path.write_bytes(b""), "is not a database of this service"),
         (lambda path: os.truncate(path, 8192), "damaged"),
     ],
