@@ -4,6 +4,7 @@ from typing import Any
 
 from marketplace.api.authentication import caller, require_scope
 from marketplace.api.blueprint import Blueprint
+from marketplace.api.paging import documented
 from marketplace.api.request_schemas import (
     PrepareListingSchema,
     PreparePurchaseSchema,
@@ -27,7 +28,6 @@ from marketplace.market.prepare import Ask, PreparedTransaction
 Answer = dict[str, Any]
 
 RETRY_AFTER_SECONDS = 3  # about the delay of mirror nodes
-RETRY_AFTER_HEADER = {"Retry-After": {"description": "Seconds", "schema": {"type": "integer"}}}
 
 blp = Blueprint("Listings", __name__, description="Listing, withdrawing and buying an NFT")
 
@@ -103,7 +103,7 @@ def _answer(prepared: PreparedTransaction) -> Answer:
     202,
     schema=ResultSchema,
     example={"result": "PENDING"},
-    headers=RETRY_AFTER_HEADER,
+    headers=documented("Retry-After", "Seconds", "integer"),
     description="The ledger does not show it yet: report again",
     success=True,
 )

@@ -165,7 +165,7 @@ def store(db: Connection, found: Mapping[tuple[str, int], Iterable[Event]]) -> N
         insert(db, rows)
 
 
-def insert(db: Connection, rows: Iterable[dict[str, Any]]) -> None:
+def insert(db: Connection, rows: list[dict[str, Any]]) -> None:
     """Insert events, with their date and their JSON, which is the same for every reader.
 
     Sales are added to the totals of their collections.
