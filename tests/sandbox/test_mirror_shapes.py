@@ -165,3 +165,7 @@ def test_a_list_ends_after_the_largest_serial_number(get, follow):
     assert follow(path, "nfts") == [nft]
     latest = times.to_consensus(MAX_INT64)
     assert get(f"/transactions?timestamp=gt:{latest}")["transactions"] == []
+    assert get(f"/blocks?block.number=gt:{MAX_INT64}")["blocks"] == []
+    path = "/accounts/0.0.1001/nfts?token.id=0.0.5050&serialnumber=7"
+    assert get(f"{path}&serialnumber=gt:{MAX_INT64}")["nfts"] == []
+    assert [each["serial_number"] for each in get(path)["nfts"]] == [7]

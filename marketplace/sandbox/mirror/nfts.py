@@ -50,10 +50,11 @@ def list_account_nfts(account_id: str) -> Document:
 
 
 def _nfts_of(account_id: str) -> Iterator[Row]:
-    tokens, serial_nos = map(parameters.number_filter, ("token.id", "serialnumber"))
-    asked = {"token": parameters.to_id(tokens.low)} if tokens.named else {}
-    if tokens.named and serial_nos.named:
-        mint(asked["token"], serial_nos.low, account_id, times.now())
+    filters = map(parameters.number_filter, ("token.id", "serialnumber"))
+    tokens, serial_nos = (each.named for each in filters)  # at most one each
+    asked = {"token": parameters.to_id(min(tokens))} if tokens else {}
+    if tokens and serial_nos:
+        mint(asked["token"], min(serial_nos), account_id, times.now())
     yield from queries.select(read(), "nft", owner=account_id, **asked)
 
 
