@@ -120,11 +120,13 @@ class Enricher:
         now, limits = times.to_iso(times.now()), QUICK if is_first else LONG
         tokens, most = nfts.list_collections_incomplete(read(), now), places // 2
         random.shuffle(tokens)
+        # An NFT whose pointer has changed may still have a later try of the old pointer in progress.
+        taken = self._unwritable.union(id for id, _ in self._tries)
         for token in sorted(tokens, key=running.__getitem__):
+            if running.total() == places:
+                return
             at_most = most + len(self._unwritable)
             due = nfts.list_incomplete(read(), token, now, is_first, at_most)
-            # An NFT whose pointer has changed may still have a later try of the old pointer in progress.
-            taken = self._unwritable.union(id for id, _ in self._tries)
             free = [nft for nft in due if _id(nft) not in taken]
             for nft in free[: min(most - running[token], places - running.total())]:
                 self._tries.begin((_id(nft), is_first), self._complete, nft, limits)
