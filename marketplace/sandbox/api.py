@@ -67,3 +67,15 @@ def transfer_nft(token: str, serial_no: int, account_id: str) -> dict[str, str]:
     of the serial number ends.
     """
     return _result(consensus.hand_over(token, serial_no, account_id, times.now()))
+
+
+@blp.post("/rewards")
+@blp.body(schemas.AddRewardSchema)
+@blp.response(200, schemas.PendingRewardSchema, description="What 0.0.800 will pay")
+def add_reward(account_id: str, amount: int) -> dict[str, int]:
+    """Let an account earn a staking reward
+
+    The account's next transaction, or the next one that changes its HBAR, pays it: the amounts that mirror
+    nodes show of that transaction include the reward, and `staking_reward_transfers` names it.
+    """
+    return {"pendingReward": consensus.add_reward(account_id, amount, times.now())}

@@ -5,7 +5,7 @@ from typing import Any
 
 from marshmallow import Schema, fields
 
-from marketplace.api.fields import Base64, Strict
+from marketplace.api.fields import Base64, Strict, WholeNumber
 from marketplace.api.request_schemas import (
     RequestSchema,
     account_id_field,
@@ -13,6 +13,7 @@ from marketplace.api.request_schemas import (
     token_field,
 )
 from marketplace.sandbox import decoding, examples
+from marketplace.sandbox.ledger.accounts import FIRST_BALANCE
 from marketplace.sandbox.ledger.envelopes import open_transaction, read_list
 
 
@@ -62,6 +63,11 @@ class TransferNftSchema(RequestSchema):
     account_id = account_id_field("Account that gets the NFT")
 
 
+class AddRewardSchema(RequestSchema):
+    account_id = account_id_field("Account that has staked")
+    amount = WholeNumber("Reward, in tinybars", 12_000_000, high=FIRST_BALANCE, required=True)
+
+
 _APPROVAL = {"tokenId": "0.0.5001", "serialNumbers": [7], "owner": "0.0.1001"}
 _NFT = {"tokenId": "0.0.5001", "serialNumber": 7, "sender": "0.0.1001", "receiver": "0.0.1002"}
 # An example for each field: from a listing, or from another transaction if a listing has none.
@@ -69,6 +75,7 @@ EXAMPLES: dict[str, object] = decoding.decode(examples.PREPARED) | {
     "deletedApprovals": [_APPROVAL],
     "hbarTransfers": [{"accountId": "0.0.1001", "amount": 25_000_000_000}],
     "nftTransfers": [_NFT | {"isApproval": True}],
+    "pendingReward": 12_000_000,
     "result": "SUCCESS",
 }
 
@@ -111,3 +118,4 @@ DecodedTransactionSchema = _response(
 TransactionReceiptSchema = _response(
     "TransactionReceipt", transactionId="Transaction id", result="The ledger's result code"
 )
+PendingRewardSchema = _response("PendingReward", pendingReward="Rewards not paid yet, in tinybars")

@@ -26,6 +26,7 @@ BODIES = {
     "/v1/buy/extwallet": ("accountId", "tokenId", "serialNo"),
     "/v1/comingsoon": ("accountId", "tokenId", "serialNo"),
     "/sandbox/transfers": ("accountId", "tokenId", "serialNo"),
+    "/sandbox/rewards": ("accountId",),
 }
 FIELDS = [(url, field) for url, fields in BODIES.items() for field in fields]
 

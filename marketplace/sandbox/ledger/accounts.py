@@ -19,6 +19,7 @@ UNPAID = "INSUFFICIENT_ACCOUNT_BALANCE"
 # This account gets all fees, which the network shares out once a day: HIP-1259,
 # https://docs.hedera.com/learn/core-concepts/accounts/network-accounts
 FEE_COLLECTOR = "0.0.802"
+STAKING_REWARDS = "0.0.800"  # pays the rewards of those who stake: HIP-406
 
 
 class Account(NamedTuple):
@@ -31,6 +32,7 @@ class Account(NamedTuple):
     memo: str = ""
     is_receiver_signature_required: int = 0
     created_at: int = catalogue.GENESIS
+    pending_reward: int = 0  # tinybars that staking has earned, and that were not paid yet
 
 
 def get(db: Connection, account_id: str, created_at: int = catalogue.GENESIS) -> Account:

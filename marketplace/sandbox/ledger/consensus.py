@@ -17,6 +17,7 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import TransactionID
 from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
 from marketplace import times
+from marketplace.ids import MAX_INT64
 from marketplace.market.messages import account, timestamp
 from marketplace.sandbox.ledger import (
     account_transactions,
@@ -163,6 +164,7 @@ def _reach_consensus(db: Connection, signed: Signed, now: int, is_duplicate: boo
     execution.result = "DUPLICATE_TRANSACTION" if is_duplicate else _execute(execution)
     if execution.result != "SUCCESS":
         batches.revert(execution)
+    execution.pay_rewards()
     history.write(execution)
     return execution.result
 
@@ -223,6 +225,14 @@ def mint(token: str, serial_no: int, owner: str, now: int) -> None:
         minting = _unsigned(db, queries.TREASURY, now, "tokenMint")
         minting.move_nft(Nft(token, serial_no, queries.NOBODY, created_at=now), owner)
         history.write_nfts(minting)
+
+
+def add_reward(account_id: str, amount: int, now: int) -> int:
+    """Let an account have earned a staking reward, in tinybars. Returns all that is not paid yet."""
+    with write() as db:
+        pending = min(accounts.get(db, account_id).pending_reward + amount, MAX_INT64)
+        accounts.change(db, account_id, now, pending_reward=pending)
+    return pending
 
 
 def hand_over(token: str, serial_no: int, receiver: str, now: int) -> Receipt:

@@ -53,6 +53,7 @@ class Effects:
     nfts: list[NftTransfer] = field(default_factory=list)
     # For automatic associations and the creation of accounts, in tinybars.
     further_fee: int = 0
+    rewards: dict[str, int] = field(default_factory=dict)  # of staking, paid in tinybars
     # How much of a token there is after a mint, a burn or a wipe, for its receipt.
     total_supply: int | None = None
     created: str | None = None  # the id of what the transaction created
@@ -111,6 +112,18 @@ class Execution:
         """Take a fee beyond the price list, even above the transaction's own maximum."""
         self.charge(fee)
         self.effects.further_fee += fee
+
+    def pay_rewards(self) -> None:
+        """Pay the staking rewards of the accounts whose HBAR changed, as far as 0.0.800 has enough."""
+        payer = [self.payer] if self.fee + self.effects.further_fee else []
+        changed = {account_id for (account_id, token) in self.effects.moved if token is None}
+        for account_id in sorted({*payer, *changed}):
+            reward = accounts.get(self.db, account_id).pending_reward
+            if 0 < reward <= accounts.balance(self.db, accounts.STAKING_REWARDS):
+                accounts.add(self.db, accounts.STAKING_REWARDS, -reward, self.now)
+                accounts.add(self.db, account_id, reward, self.now)
+                accounts.change(self.db, account_id, self.now, pending_reward=0)
+                self.effects.rewards[account_id] = reward
 
     def move(self, changes: Changes) -> None:
         """Change balances: of HBAR if the token is None, otherwise of a token's units.

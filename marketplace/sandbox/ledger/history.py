@@ -28,6 +28,8 @@ def write(execution: Execution, outer: Execution | None = None) -> None:
     fee = execution.fee + effects.further_fee
     moved = Counter(effects.moved)
     moved.update({(execution.payer, None): -fee, (accounts.FEE_COLLECTOR, None): fee})
+    moved.update({(account_id, None): reward for account_id, reward in effects.rewards.items()})
+    moved[accounts.STAKING_REWARDS, None] -= sum(effects.rewards.values())
     rows = _amounts(moved)
     document: dict[str, Any] = {
         "batch_key": keys.shown(body.batch_key) if has_batch_key else None,
@@ -51,7 +53,10 @@ def write(execution: Execution, outer: Execution | None = None) -> None:
         "parent_consensus_timestamp": times.to_consensus(parent.now) if parent else None,
         "result": execution.result,
         "scheduled": body.transactionID.scheduled,
-        "staking_reward_transfers": [],
+        "staking_reward_transfers": [
+            {"account": account_id, "amount": reward}
+            for account_id, reward in effects.rewards.items()
+        ],
         "token_transfers": [row for row in rows if "token_id" in row],
         "transaction_hash": base64.b64encode(execution.signed.hash).decode(),
         "transaction_id": execution.id.dashed,

@@ -8,7 +8,8 @@ CREATE TABLE account (
     automatic_associations INTEGER NOT NULL CHECK (automatic_associations >= -1), -- at most; -1: any number
     memo TEXT NOT NULL,
     is_receiver_signature_required INTEGER NOT NULL CHECK (is_receiver_signature_required IN (0, 1)),
-    created_at INTEGER NOT NULL
+    created_at INTEGER NOT NULL,
+    pending_reward INTEGER NOT NULL DEFAULT 0 CHECK (pending_reward >= 0) -- tinybars, earned by staking
 ) STRICT;
 
 -- Another name of an account: its EVM address, or its key as HAPI writes it.

@@ -63,7 +63,7 @@ def _account(account_id: str) -> Document:
         "key": keys.shown(accounts.key(read(), account_id)),
         "max_automatic_token_associations": account.automatic_associations,
         "memo": account.memo,
-        "pending_reward": 0,
+        "pending_reward": account.pending_reward,
         "receiver_sig_required": bool(account.is_receiver_signature_required),
         "staked_account_id": None,
         "staked_node_id": None,
