@@ -38,11 +38,21 @@ class Event(NamedTuple):
 
     @property
     def paid(self) -> Counter:
-        """How it changed the balance of each account, in tinybars."""
+        """How it changed the balance of each account, in tinybars, without staking rewards."""
         amounts = Counter()
         for transfer in self.transaction["transfers"]:
             amounts[transfer["account"]] += transfer["amount"]
+        for reward in self.transaction["staking_reward_transfers"]:
+            amounts[reward["account"]] -= reward["amount"]
         return amounts
+
+    def collected_by(self, account_id: str) -> int:
+        """The fees in tinybars that it brought an account, which are in what it paid."""
+        return sum(
+            fee["amount"]
+            for fee in self.transaction.get("assessed_custom_fees", [])
+            if (fee["collector_account_id"], fee["token_id"]) == (account_id, None)
+        )
 
 
 class Asked(NamedTuple):
@@ -129,7 +139,7 @@ def _follow(
 def _judge(event: Event, asked: list[Asked], royalties: list, share: int, lag: int) -> Sale:
     row, paid = event.document, event.paid
     seller, buyer = row["sender_account_id"], row["receiver_account_id"]
-    price = -paid[buyer]
+    price = event.collected_by(buyer) - paid[buyer]
     valid_from = event.valid_from - lag
     standing = {
         one.price

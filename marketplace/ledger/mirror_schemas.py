@@ -186,6 +186,14 @@ class HbarTransfer(NamedTuple):
     amount: Annotated[int, "amount"]
 
 
+class AssessedFee(NamedTuple):
+    """A token's fee that a transaction was charged for."""
+
+    amount: Annotated[int, "amount"]  # tinybars, or smallest units of the token
+    collector: Annotated[EntityId, "collector_account_id"]
+    token: Annotated[EntityId | None, "token_id"] = None  # None: HBAR
+
+
 class Transaction(NamedTuple):
     """One row under a transaction id: several may share it."""
 
@@ -199,13 +207,28 @@ class Transaction(NamedTuple):
     # Charged to its payer.
     fee_tinybars: Annotated[int, whole_number(0, MAX_FEE), "charged_tx_fee"] = 0
     nft_transfers: Annotated[tuple[NftTransfer, ...], "nft_transfers"] = ()
+    # Net of all that moved: also of the rewards and the fees that the next two list.
     hbar_transfers: Annotated[tuple[HbarTransfer, ...], "transfers"] = ()
+    rewards: Annotated[tuple[HbarTransfer, ...] | None, "staking_reward_transfers", LENIENT] = ()
+    # Lists of transactions leave these out. A look-up by id has them.
+    assessed_fees: Annotated[tuple[AssessedFee, ...] | None, "assessed_custom_fees", LENIENT] = ()
     entity_id: Annotated[EntityId | None, "entity_id"] = None  # the token that it changes, if any
 
     def moves(self, nft_id: NftId, receiver: str) -> bool:
         """Tell whether it transferred an NFT to an account."""
         given = (*nft_id, receiver)
         return any((nft.token, nft.serial_no, nft.receiver) == given for nft in self.nft_transfers)
+
+    def find_paid(self, account_id: str) -> int:
+        """The tinybars that an account paid to others, whatever it received as a reward or a token's fee."""
+        received = [row.amount for row in self.rewards or () if row.account == account_id]
+        received += [
+            fee.amount
+            for fee in self.assessed_fees or ()
+            if (fee.collector, fee.token) == (account_id, None)
+        ]
+        net = sum(row.amount for row in self.hbar_transfers if row.account == account_id)
+        return sum(received) - net
 
     @property
     def is_original(self) -> bool:
@@ -221,7 +244,7 @@ class Transaction(NamedTuple):
 
 
 class NftEvent(NamedTuple):
-    """One entry of an NFT's history."""
+    """One entry of an NFT's history: of a transaction that succeeded."""
 
     name: Annotated[Code, "type"]
     transaction_id: Annotated[Id, "transaction_id"]
@@ -234,6 +257,10 @@ class NftEvent(NamedTuple):
     def is_move(self) -> bool:
         """Whether it transferred the NFT to another account."""
         return None not in (self.sender, self.receiver) and self.sender != self.receiver
+
+    @property
+    def payer(self) -> str:
+        return self.transaction_id.account_id
 
 
 class History(NamedTuple):

@@ -4,15 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import takewhile
 from typing import Any, NamedTuple
 
-from flask import current_app
-
 from marketplace import times
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
-from marketplace.hbar import TINYBARS
-from marketplace.ids import EventKind
+from marketplace.ids import EventKind, NftId
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.mirror_schemas import History, Nft, NftEvent
+from marketplace.market import sale_prices
 from marketplace.market.listing_rule import Facts
+from marketplace.market.sale_prices import SaleNotShown
 from marketplace.services import services
 from marketplace.store import nft_collections
 from marketplace.store.rows import Connection, NftRow
@@ -68,19 +67,25 @@ def read_past(
     is_new = nft.modified_at > times.now() - LAG
     if is_moved and is_new and (history.newest_at or 0) < nft.modified_at:
         return None
-    paid = {}
-    approved = [entry for entry in Past(entries).moves if entry.is_approval]
-    for entry in approved[-MAX_SALES:]:
-        transaction = mirror_node().find_transaction(entry.consensus_at, deadline)
-        if transaction is None and is_new:
-            return None
-        if transaction is None:
+    try:
+        return Past(entries, _find_prices(nft.id, Past(entries).moves, deadline))
+    except SaleNotShown:
+        return None
+
+
+def _find_prices(nft_id: NftId, moves: list[NftEvent], deadline: Deadline) -> dict[int, int]:
+    """The prices of the newest sales, by consensus timestamp. Raises SaleNotShown."""
+    prices = {}
+    for sale in [move for move in moves if sale_prices.may_be_sale(move)][-MAX_SALES:]:
+        try:
+            price = sale_prices.find_price(nft_id, sale, deadline)
+        except SaleNotShown:
+            if sale.consensus_at > times.now() - LAG:
+                raise
             continue
-        transfers = transaction.hbar_transfers
-        amount = -sum(amount for account, amount in transfers if account == entry.receiver)
-        if transaction.payer == current_app.config["ACCOUNT_ID"] and amount >= TINYBARS:
-            paid[entry.consensus_at] = amount // TINYBARS
-    return Past(entries, paid)
+        if price is not None:
+            prices[sale.consensus_at] = price
+    return prices
 
 
 def _entries_between(before: NftRow, nft: Nft, history: History) -> tuple[NftEvent, ...]:

@@ -40,11 +40,21 @@ def read_listing_memo(memo: bytes, token: str, serial_no: int) -> int | None:
 
     The memo must be as listing_memo() writes it, with the name of any marketplace or none.
     """
+    price = _read_price(memo)
+    is_ours = price and _is_ours(memo, listing_memo(token, serial_no, price, name=""))
+    return price if is_ours else None
+
+
+def read_purchase_memo(memo: bytes, token: str, serial_no: int) -> int | None:
+    """Read the price in HBAR from a purchase's memo; None if it is not a purchase of this NFT."""
+    price = _read_price(memo)
+    is_ours = price and _is_ours(memo, purchase_memo(token, serial_no, price, name=""))
+    return price if is_ours else None
+
+
+def _read_price(memo: bytes) -> int | None:
     match = re.search(rb" for ([1-9][0-9]{0,10}) HBAR", memo)
-    if not match or int(match[1]) > MAX_HBAR:
-        return None
-    price = int(match[1])
-    return price if _is_ours(memo, listing_memo(token, serial_no, price, name="")) else None
+    return int(match[1]) if match and int(match[1]) <= MAX_HBAR else None
 
 
 def is_withdrawal_memo(memo: bytes, token: str, serial_no: int) -> bool:

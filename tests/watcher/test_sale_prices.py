@@ -1,0 +1,173 @@
+"""A sale has the price that the marketplace's own transaction named, whatever its buyer received in it."""
+
+import pytest
+
+from marketplace import create_app, times
+from marketplace.market.memos import purchase_memo
+from marketplace.store.database import read
+from stress import lives
+from tests.conftest import (
+    ALICE,
+    BOB,
+    MARKET,
+    TOKEN,
+    Ledger,
+    authorized_client,
+    list_nft,
+    settings,
+    shown,
+    write_sql,
+)
+from tests.mirror import Mirror
+from tests.watcher.conftest import Watcher
+
+HBAR = 100_000_000
+REWARDER = "0.0.800"  # pays staking rewards
+TIDES, ORBITS = "0.0.2001", "0.0.2002"  # collect the royalties of these two collections
+ROYALTIES = {TIDES: ("0.0.5001", 1), ORBITS: ("0.0.5002", 1)}
+
+
+def forget(app):
+    """Let the purchases be prepared by another database."""
+    write_sql(app, "DELETE FROM prepared_transaction")
+
+
+def told(app, nft=(TOKEN, 7)):
+    """The newest event of an NFT: kind, from, to, price."""
+    sql = """
+        SELECT kind, from_account, to_account, price FROM event
+        WHERE token = :token AND serial_no = :serial_no
+        ORDER BY id DESC LIMIT 1
+    """
+    with app.app_context():
+        row = read().execute(sql, {"token": nft[0], "serial_no": nft[1]}).fetchone()
+    return row["kind"], row["from_account"], row["to_account"], row["price"]
+
+
+def reward(mirror, account_id, amount):
+    """Let an account have so many tinybars pending as a reward: its next transaction pays them out."""
+
+    def change(document):
+        for row in document["transactions"]:
+            accounts = [transfer["account"] for transfer in row["transfers"]]
+            if account_id in accounts:
+                row["transfers"][accounts.index(account_id)]["amount"] += amount
+                row["transfers"].append({"account": REWARDER, "amount": -amount})
+                row["staking_reward_transfers"] = [{"account": account_id, "amount": amount}]
+
+    mirror.alter("/api/v1/transactions", change)
+
+
+@pytest.mark.parametrize("is_prepared_here", [True, False])
+@pytest.mark.parametrize(("price", "amount"), [(100, 1), (100, 30 * HBAR), (1, HBAR)])
+def test_a_buyer_with_a_staking_reward_pays_the_price(
+    app, client, nft, lister, ledger, buy, watcher, mirror, is_prepared_here, price, amount
+):
+    lister(nft, price, add=False)
+    ledger.sign_and_submit(buy().json["byteArray"], BOB)
+    if not is_prepared_here:
+        forget(app)
+    reward(mirror, BOB, amount)
+    watcher.follow()
+    assert told(app) == ("SOLD", ALICE, BOB, price)
+    collection = client.get(f"/v1/collection/{TOKEN}").json
+    assert (collection["sales"], collection["volume"]) == (1, price)
+    assert collection["lastSale"]["price"] == price
+
+
+@pytest.mark.parametrize("is_prepared_here", [True, False])
+@pytest.mark.parametrize("collector", ROYALTIES)
+def test_a_collector_of_the_royalty_pays_the_price(
+    app, client, lister, ledger, buy, watcher, collector, is_prepared_here
+):
+    nft = ROYALTIES[collector]
+    lister(nft, 10)
+    ledger.sign_and_submit(buy(nft, collector).json["byteArray"], collector)
+    if not is_prepared_here:
+        forget(app)
+    watcher.follow()
+    assert told(app, nft) == ("SOLD", ALICE, collector, 10)
+
+
+@pytest.mark.parametrize("is_prepared_here", [True, False])
+def test_the_marketplaces_part_is_in_the_price(tmp_path, is_prepared_here):
+    app = create_app(**settings(tmp_path) | {"SALE_FEE_BASIS_POINTS": "250"})
+    client, ledger, watcher = authorized_client(app, "read", "write"), Ledger(app), Watcher(app)
+    watcher.read()
+    list_nft(client, 3)
+    keys = {"accountId": BOB, "tokenId": TOKEN, "serialNo": 7}
+    ledger.sign_and_submit(client.post("/v1/buy/extwallet", json=keys).json["byteArray"], BOB)
+    if not is_prepared_here:
+        forget(app)
+    reward(Mirror(app), BOB, 3 * HBAR + 1)
+    watcher.follow()
+    watcher.rechecker.close()
+    assert told(app) == ("SOLD", ALICE, BOB, 3)
+
+
+def move_by_hand(ledger, nft, paid, memo):
+    """A transfer that the owner of the marketplace's account made in another program. Bob pays Alice."""
+    body = lives.new_body(MARKET, memo)
+    for account_id, amount in ((BOB, -paid), (ALICE, paid)):
+        if paid:
+            body.cryptoTransfer.transfers.accountAmounts.add(
+                accountID=lives.account(account_id), amount=amount
+            )
+    moved = body.cryptoTransfer.tokenTransfers.add(token=lives.token_id(nft))
+    moved.nftTransfers.add(
+        senderAccountID=lives.account(ALICE),
+        receiverAccountID=lives.account(BOB),
+        serialNumber=nft[1],
+        is_approval=True,
+    )
+    content = lives.seal(body)
+    for signer in (MARKET, BOB):
+        content = ledger.sign_bytes(content, signer)
+    assert ledger.submit(content).result == "SUCCESS"
+
+
+@pytest.mark.parametrize(
+    ("paid", "memo", "kind"),
+    [
+        (5 * HBAR, purchase_memo(TOKEN, 7, 5, "Foo"), "SOLD"),
+        (5 * HBAR, purchase_memo(TOKEN, 7, 500, "Foo"), "TRANSFERRED"),
+        (0, purchase_memo(TOKEN, 7, 5, "Foo"), "TRANSFERRED"),
+        (5 * HBAR, purchase_memo(TOKEN, 8, 5, "Foo"), "TRANSFERRED"),
+        (5 * HBAR, "for 5 HBAR", "TRANSFERRED"),
+        (5 * HBAR, "", "TRANSFERRED"),
+    ],
+)
+def test_what_the_account_moved_by_hand_is_sold_only_if_its_memo_says_what_was_paid(
+    app, client, nft, lister, ledger, watcher, paid, memo, kind
+):
+    lister(nft, 5, add=False)
+    move_by_hand(ledger, nft, paid, memo)
+    watcher.follow()
+    assert told(app) == (kind, ALICE, BOB, 5 if kind == "SOLD" else None)
+    assert shown(client)["owner"] == {"accountId": BOB}
+
+
+def test_a_sale_whose_transaction_is_not_shown_yet_is_not_called_a_gift(
+    app, nft, lister, ledger, buy, watcher, mirror
+):
+    lister(nft, 5, add=False)
+    ledger.sign_and_submit(buy().json["byteArray"], BOB)
+    forget(app)
+    mirror.alter("/api/v1/transactions/", lambda document: document["transactions"].clear())
+    watcher.follow()
+    assert told(app)[0] == "LISTED"
+    mirror.heal()
+    watcher.recheck(60)
+    assert told(app) == ("SOLD", ALICE, BOB, 5)
+
+
+def test_a_strangers_transfer_says_nothing_of_a_price(app, nft, ledger, watcher):
+    """Whoever pays for it, the marketplace did not."""
+    body = lives.new_body(ALICE, purchase_memo(TOKEN, 7, 1_000_000, "Foo"))
+    moved = body.cryptoTransfer.tokenTransfers.add(token=lives.token_id(nft))
+    moved.nftTransfers.add(
+        senderAccountID=lives.account(ALICE), receiverAccountID=lives.account(BOB), serialNumber=7
+    )
+    assert ledger.submit(ledger.sign_bytes(lives.seal(body)), times.now()).result == "SUCCESS"
+    watcher.follow()
+    assert told(app) == ("TRANSFERRED", ALICE, BOB, None)
