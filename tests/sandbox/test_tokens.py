@@ -313,6 +313,48 @@ def test_a_deleted_one_moves_no_more(do, submit, cats, get):
     assert submit(gift, ALICE, BOB).result == "TOKEN_WAS_DELETED"
 
 
+def test_a_new_treasury_gets_all_that_the_old_one_had(submit, done, cats, get, follow):
+    submit(transfer(BOB, {BOB: -1, ALICE: 1}), BOB)  # so Bob's key is known
+    assert submit(approval(TREASURY, (cats, 3)), TREASURY).result == "SUCCESS"
+    change = about("tokenUpdate", cats, treasury=account(BOB))
+    assert submit(change, TREASURY, ISSUER).result == "INVALID_SIGNATURE"
+    row = done(change, TREASURY, ISSUER, BOB)
+    assert row["nft_transfers"] == [
+        {
+            "is_approval": False,
+            "receiver_account_id": BOB,
+            "sender_account_id": TREASURY,
+            "serial_number": -1,
+            "token_id": cats,
+        }
+    ]
+    owners = {nft["serial_number"]: nft for nft in follow(f"/tokens/{cats}/nfts", "nfts")}
+    assert [owners[number]["account_id"] for number in range(1, 6)] == [ALICE, ALICE, BOB, BOB, BOB]
+    assert owners[3]["spender"] is None
+    assert owners[3]["modified_timestamp"] == row["consensus_timestamp"]
+    [entry, *_] = get(f"/tokens/{cats}/nfts/3/transactions")["transactions"]
+    moved = (entry["type"], entry["sender_account_id"], entry["receiver_account_id"])
+    assert moved == ("TOKENUPDATE", TREASURY, BOB)
+    [entry, *_] = get(f"/tokens/{cats}/nfts/1/transactions")["transactions"]
+    assert entry["type"] == "CRYPTOTRANSFER"
+    assert get(f"/tokens/{cats}")["treasury_account_id"] == BOB
+
+
+def test_a_treasury_that_has_some_already_is_refused(submit, do, cats):
+    assert do("tokenUpdate", ISSUER, ALICE, treasury=account(ALICE)) == (
+        "TRANSACTION_REQUIRES_ZERO_TOKEN_BALANCES"
+    )
+
+
+def test_units_go_to_a_new_treasury(done, create, get):
+    coin = create(tokenType=0, initialSupply=70)
+    done(about("tokenUpdate", coin, treasury=account(BOB)), TREASURY, ISSUER, BOB)
+    balances = {
+        row["account"]: row["balance"] for row in get(f"/tokens/{coin}/balances")["balances"]
+    }
+    assert balances == {TREASURY: 0, BOB: 70}
+
+
 def test_a_token_of_the_catalogue_has_its_treasurys_key(submit, get):
     body = about("tokenUpdate", "0.0.5001", payer="0.0.1000", name="Waves")
     assert submit(body, "0.0.1000").result == "SUCCESS"

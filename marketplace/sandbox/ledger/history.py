@@ -45,8 +45,7 @@ def write(execution: Execution, outer: Execution | None = None) -> None:
         "name": TYPES[kind],
         "nft_transfers": [
             {"serial_number": nft.serial_no, "token_id": nft.token} | _parties(nft)
-            for nft in effects.nfts
-            if nft.sender or nft.receiver
+            for nft in _transfers(effects.nfts, is_update=kind == "tokenUpdate")
         ],
         "node": write_id(body.nodeAccountID),
         "nonce": body.transactionID.nonce,
@@ -85,6 +84,12 @@ def write(execution: Execution, outer: Execution | None = None) -> None:
     write_nfts(execution)
     for child in [*effects.children, *execution.inner]:
         write(child, execution)
+
+
+def _transfers(changed: list[NftTransfer], is_update: bool) -> list[NftTransfer]:
+    """The NFTs that were moved. A new treasury got all NFTs of the old one: one row of serial number -1."""
+    moved = [nft for nft in changed if nft.sender or nft.receiver]
+    return [moved[0]._replace(serial_no=-1)] if moved and is_update else moved
 
 
 def _entity(content: Message) -> str | None:

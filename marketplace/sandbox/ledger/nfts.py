@@ -36,7 +36,8 @@ def get(db: Connection, token: str, serial_no: int) -> Nft | None:
     If a transaction has created the token, its NFTs that were not minted are None.
     """
     found = find(db, token, serial_no)
-    return found if found or tokens.find(db, token).is_created else Nft(token, serial_no)
+    definition = tokens.find(db, token)
+    return found if found or definition.is_created else Nft(token, serial_no, definition.treasury)
 
 
 def require(nft: Nft | None) -> Nft:

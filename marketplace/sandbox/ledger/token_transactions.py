@@ -8,8 +8,10 @@ from marketplace.sandbox.ledger import custom_fees, keys, queries, tokens
 from marketplace.sandbox.ledger.account_transactions import require_memo, require_renewal
 from marketplace.sandbox.ledger.envelopes import Refused, refuse_if, write_id
 from marketplace.sandbox.ledger.execution import Execution, entity, require_short
+from marketplace.sandbox.ledger.nfts import Nft
 from marketplace.sandbox.ledger.tokens import KEYS, Token
 
+UNPAID = "INSUFFICIENT_TOKEN_BALANCE"
 INVALID_KEYS = {"fee_schedule": "INVALID_CUSTOM_FEE_SCHEDULE_KEY"}
 
 
@@ -98,7 +100,8 @@ def update(execution: Execution, content: Message) -> None:
     changes = {field.name: value for field, value in content.ListFields()}
     for field, code in KEYS.values():
         refuse_if(field in changes and not definition.HasField(field), code)
-    refuse_if("treasury" in changes, "NOT_SUPPORTED")
+    if "treasury" in changes:
+        _change_treasury(execution, token, write_id(content.treasury))
     for name in changes.keys() & {"memo", "metadata"}:
         changes[name] = changes[name].value
     for name in changes.keys() & definition.DESCRIPTOR.fields_by_name.keys():
@@ -107,6 +110,22 @@ def update(execution: Execution, content: Message) -> None:
         if not isinstance(changes[name], Key) or keys.is_valid(changes[name]):
             definition.MergeFrom(type(definition)(**{name: changes[name]}))
     tokens.put(execution.db, token, modified_at=execution.now)
+
+
+def _change_treasury(execution: Execution, token: Token, treasury: str) -> None:
+    """Give all NFTs or units of the treasury to another account, which signs (TokenUpdateHandler)."""
+    db, before = execution.db, token.treasury
+    if treasury == before:
+        return
+    execution.require_signature(treasury)
+    execution.let_hold(treasury, token.token)
+    held = queries.count(db, "nft", owner=treasury, token=token.token)
+    refuse_if(held, "TRANSACTION_REQUIRES_ZERO_TOKEN_BALANCES")
+    for row in queries.select(db, "nft", owner=before, token=token.token):
+        execution.move_nft(Nft(**row), treasury)
+    if units := queries.count_units_of(db, before, token.token):
+        execution.change_units(before, token.token, -units, UNPAID)
+        execution.change_units(treasury, token.token, units, UNPAID)
 
 
 def delete(execution: Execution, content: Message) -> None:
