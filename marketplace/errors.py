@@ -236,6 +236,19 @@ class PurchaseImpossible(Conflict):
         super().__init__(reason, result, errors={"ledger": {"result": [result]}})
 
 
+class AssociationNotPaid(Conflict):
+    """The marketplace pays for no more associations of this caller's buyers within the hour."""
+
+    sentence = (
+        "{0} is not associated with {1}, and the marketplace pays for few associations in an hour: associate"
+        " it first, and ask again"
+    )
+
+    def __init__(self, account_id: str, token: str) -> None:
+        errors = {"ledger": {"result": ["TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"]}}
+        super().__init__(account_id, token, errors=errors)
+
+
 class NothingLeftForSeller(Conflict):
     """Custom fees would take all that the seller receives."""
 
@@ -290,14 +303,14 @@ class WithdrawalEnded(Conflict):
 
 
 class TooManyPurchases(LimitExceeded):
-    """The caller has used up its share of the hourly fee budget: each open purchase may cost a fee.
+    """The caller has used up its share of the hourly fee budget, by open purchases or by fees charged.
 
     The caller is "you", or a name for all callers that share the limit.
     """
 
     sentence = (
-        "Too many purchases that {} asked for are open, or have failed within the hour. Sign and submit them,"
-        " or wait: try again in {} s"
+        "Too many purchases that {} asked for are open, or have cost a fee within the hour. Sign and submit"
+        " them, or wait: try again in {} s"
     )
 
 

@@ -60,6 +60,11 @@ def require_able(ask: Ask, seller: str, price: int, answers: Any, deadline: Dead
     return found
 
 
+def associates(answers: Any) -> bool:
+    """Whether the purchase associates the buyer with the token."""
+    return answers[-1] is None
+
+
 def _require(is_fine: object, reason: str, result: str) -> None:
     if not is_fine:
         raise PurchaseImpossible(reason, result)

@@ -1,11 +1,14 @@
 """Decides whether a purchase may be signed: the hourly budget and the caller's share must have room for it.
 
-A reservation is the highest cost of an open purchase. A caller *holds* his reservations, and the fees of his
-failed purchases of the last hour. The fees of successful purchases count for the budget, but for no caller.
+A reservation is the highest cost of an open purchase. A caller *holds* his reservations, and the fees charged
+for his purchases of the last hour, failed or not.
 
 The rule: a caller may hold at most half of the budget that all others leave. It applies to an access token
 among all tokens, and to an end user among the users of his token. Each caller may hold one reservation while
 the budget has room for it. If n callers take all they may, 1/2^n of the budget is left.
+
+A buyer's association costs 25 times as much as a sale. The marketplace pays for it while the fees charged to
+the caller are below half of his share. So associations alone use up nobody's share.
 """
 
 import math
@@ -14,19 +17,20 @@ from typing import Any
 from flask import current_app
 
 from marketplace import times
-from marketplace.errors import BudgetTooSmall, FeesSpent, TooManyPurchases
+from marketplace.errors import AssociationNotPaid, BudgetTooSmall, FeesSpent, TooManyPurchases
 from marketplace.hbar import to_hbar
-from marketplace.market.prepare import Caller
+from marketplace.market.prepare import Ask, Caller
 from marketplace.market.purchase_fees import an_hour_before
 from marketplace.store import prepared_transactions
+from marketplace.store.rows import HeldRow
 
 AGAIN_SECONDS = 90  # by then the fee of each purchase that is open now is known or released
 
 
-def require_room(db: Any, caller: Caller, fee: int, balance: float = math.inf) -> None:
+def require_room(db: Any, caller: Caller, fee: int, balance: float = math.inf) -> HeldRow:
     """Raise BudgetTooSmall, FeesSpent or TooManyPurchases unless a caller may reserve a fee.
 
-    ``fee``, and ``balance`` of the marketplace's account: in tinybars.
+    ``fee``, and ``balance`` of the marketplace's account: in tinybars. Returns what is held.
     """
     budget, since = current_app.config["SALE_FEE_BUDGET"], an_hour_before(times.now())
     if fee > budget:
@@ -41,6 +45,23 @@ def require_room(db: Any, caller: Caller, fee: int, balance: float = math.inf) -
     # The token may hold half of free + of_token; the rest of that share is left for the user.
     if not _is_within_share(of_user, (free - of_token) / 2, fee):
         raise TooManyPurchases("you", AGAIN_SECONDS)
+    return found
+
+
+def require_association_paid(ask: Ask, fee: int, found: HeldRow) -> None:
+    """Raise AssociationNotPaid unless the marketplace pays for the buyer's association.
+
+    ``found``: what require_room() returned.
+    """
+    budget = current_app.config["SALE_FEE_BUDGET"]
+    left_by_others = budget - int(found["total"]) + int(found["of_token"])
+    token, user = int(found["charged_to_token"]), int(found["charged_to_user"])
+    # Half of what the token may hold, and half of that for the end user. The first one is paid in any case.
+    if not all(
+        charged < fee or charged + fee <= left_by_others / part
+        for charged, part in ((token, 4), (user, 8))
+    ):
+        raise AssociationNotPaid(ask.account_id, ask.token)
 
 
 def _is_within_share(held: int, left: float, fee: int) -> bool:

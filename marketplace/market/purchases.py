@@ -1,7 +1,7 @@
 """Buying an NFT: the transaction that the marketplace signs, and pays for, before the buyer signs it."""
 
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from flask import current_app
 
@@ -42,6 +42,14 @@ HANDED_OUT_SECONDS = 15  # an open purchase that stays valid for so long is hand
 MOST_APART = 15 * times.SECOND
 
 
+class Cost(NamedTuple):
+    """The highest cost of a purchase, and the balance of the marketplace's account, in tinybars."""
+
+    fee: int
+    balance: int
+    associates: bool  # whether the purchase associates the buyer
+
+
 def prepare(ask: Ask) -> PreparedTransaction:
     """Build, reserve and sign the transaction by which an account buys an NFT for its current price.
 
@@ -49,8 +57,8 @@ def prepare(ask: Ask) -> PreparedTransaction:
     Another caller gets a separate one: anybody can use up a transaction by submitting it unsigned.
 
     Raises BuyingOff, AccountNotOnLedger; NftNotStored, NotListed, BuyerIsOwner, BuyerIsMarketplace,
-    PriceChanged, PurchaseImpossible; LedgerBehind, LedgerUndecided and the ledger's errors;
-    TooManyPurchases, FeesSpent, OperatorNeeded; SignerFailed. Then nothing is reserved.
+    PriceChanged, PurchaseImpossible, AssociationNotPaid; LedgerBehind, LedgerUndecided and the ledger's
+    errors; TooManyPurchases, FeesSpent, OperatorNeeded; SignerFailed. Then nothing is reserved.
     """
     try:
         prepared = _prepare(ask)
@@ -78,10 +86,10 @@ def _prepare(ask: Ask) -> PreparedTransaction:
     # Before the price is read: so the price was in force after the purchase became valid.
     present = _find_present(deadline)
     nft = _find_offer(ask, deadline)
-    fee, balance = _look_up(ask, nft, deadline)
-    row = _reserve(ask, nft, fee, balance, present)
+    cost = _look_up(ask, nft, deadline)
+    row = _reserve(ask, nft, cost, present)
     if not row["signed"]:
-        row = _sign(signer, ask, row, balance)
+        row = _sign(signer, ask, row, cost.balance)
     return PreparedTransaction(ask.account_id, bytes(row["signed"]))
 
 
@@ -129,8 +137,8 @@ def _find_offer(ask: Ask, deadline: Deadline) -> Any:
     return nft
 
 
-def _look_up(ask: Ask, nft: Any, deadline: Deadline) -> tuple[int, int]:
-    """The highest cost of the purchase, and the balance of the marketplace's account, in tinybars.
+def _look_up(ask: Ask, nft: Any, deadline: Deadline) -> Cost:
+    """Ask the ledger what the purchase can cost.
 
     Raises PurchaseImpossible, BalanceTooLow, and the ledger's errors.
     """
@@ -147,10 +155,10 @@ def _look_up(ask: Ask, nft: Any, deadline: Deadline) -> tuple[int, int]:
     if balance < fee:
         purchase_fees.note_balance(balance)
         raise BalanceTooLow(to_hbar(balance))
-    return fee, balance
+    return Cost(fee, balance, associates=buyer_checks.associates(found))
 
 
-def _reserve(ask: Ask, nft: Any, fee: int, balance: int, present: int) -> Any:
+def _reserve(ask: Ask, nft: Any, cost: Cost, present: int) -> Any:
     """Return the open purchase of the same request, or insert one. The new row reserves the fee."""
     price, seller = nft["listing_price"], nft["owner"]
     now, settings = times.now(), current_app.config
@@ -158,7 +166,7 @@ def _reserve(ask: Ask, nft: Any, fee: int, balance: int, present: int) -> Any:
         "price": price,
         "memo": purchase_memo(ask.token, ask.serial_no, price, settings["NAME"]),
         "seller": seller,
-        "fee_tinybars": fee,
+        "fee_tinybars": cost.fee,
         "is_settled": 0,
         "prepared_at": times.to_iso(now),
     }
@@ -166,10 +174,12 @@ def _reserve(ask: Ask, nft: Any, fee: int, balance: int, present: int) -> Any:
     # Not later than the mirror node's last block, and early enough for a node whose clock is a little behind.
     valid_start = min(present, now - START_BEFORE_NOW)
     with write() as db:
-        prepared_transactions.lock_purchases(db, balance)
+        prepared_transactions.lock_purchases(db, cost.balance)
         if known := _find_open(db, ask, price, seller):
             return known
-        fee_budget.require_room(db, ask.caller, fee, balance)
+        held = fee_budget.require_room(db, ask.caller, cost.fee, cost.balance)
+        if cost.associates:
+            fee_budget.require_association_paid(ask, cost.fee, held)
         return insert(db, "purchase", ask, payer, valid_start, VALID_SECONDS, **columns)
 
 

@@ -140,15 +140,18 @@ def mark_signed(
 
 
 def get_held(db: Connection, since: str, caller: str = "", end_user: str = "") -> HeldRow:
-    # In tinybars. ``total``: all fees charged or reserved since a moment. ``of_token`` and ``of_user``: the
-    # fees of an access token and of its end user that are reserved, or were charged for failed purchases.
+    # In tinybars. ``total``: all fees charged or reserved since a moment. ``of_token``, ``of_user``: those of
+    # an access token and of its end user. ``charged_to_...``: the same without reservations.
     sql = """
         SELECT COALESCE(SUM(fee_tinybars), 0) AS total,
             COALESCE(SUM(CASE WHEN is_settled = 0 THEN fee_tinybars END), 0) AS reserved,
-            COALESCE(SUM(CASE WHEN caller = :caller AND COALESCE(is_sold, 0) = 0
-                THEN fee_tinybars END), 0) AS of_token,
+            COALESCE(SUM(CASE WHEN caller = :caller THEN fee_tinybars END), 0) AS of_token,
             COALESCE(SUM(CASE WHEN caller = :caller AND end_user = :end_user
-                AND COALESCE(is_sold, 0) = 0 THEN fee_tinybars END), 0) AS of_user
+                THEN fee_tinybars END), 0) AS of_user,
+            COALESCE(SUM(CASE WHEN caller = :caller AND is_settled = 1
+                THEN fee_tinybars END), 0) AS charged_to_token,
+            COALESCE(SUM(CASE WHEN caller = :caller AND end_user = :end_user AND is_settled = 1
+                THEN fee_tinybars END), 0) AS charged_to_user
         FROM prepared_transaction
         WHERE is_settled IS NOT NULL AND expires_at > :since
     """

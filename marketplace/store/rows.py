@@ -193,6 +193,8 @@ class HeldRow(TypedDict):
     reserved: int
     of_token: int
     of_user: int
+    charged_to_token: int
+    charged_to_user: int
 
 
 class FollowRow(TypedDict):

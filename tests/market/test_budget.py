@@ -21,6 +21,7 @@ pytestmark = pytest.mark.once(
     "the shares are computed; the sums and locks are those of the tests that run on both",
     but=[
         "test_a_caller_holds_at_most_half_of_what_the_others_leave",
+        "test_one_token_that_sells_to_itself_keeps_nobody_from_buying",
         "test_what_was_charged_counts_for_an_hour",
         "test_a_process_that_dies_before_it_answers_blocks_no_longer_than_a_minute",
         "test_those_who_ask_at_once_never_reserve_more_than_there_is",
@@ -87,7 +88,7 @@ def test_a_caller_who_has_his_share_is_told_when_to_come_again(make_market):
     one = token(market)
     Shopper(market, one, "192.0.2.1").take_all(serial_nos)
     r = Shopper(market, one, "192.0.2.1").ask(serial_nos[0], "0.0.3000")
-    assert_error(r, 429, "Too many purchases that you asked for are open, or have failed")
+    assert_error(r, 429, "Too many purchases that you asked for are open, or have cost a fee")
     assert r.headers["Retry-After"] == "90"
     for number in range(2, 9):
         Shopper(market, one, f"192.0.2.{number}").take_all(serial_nos)
@@ -95,8 +96,67 @@ def test_a_caller_who_has_his_share_is_told_when_to_come_again(make_market):
     assert_error(r, 429, "that this access token asked for")
 
 
-def test_what_was_bought_is_held_no_more(make_market):
-    """A shop whose customers sign has all of the budget, however little attackers leave."""
+def associate(market, account_id):
+    with market.ledger.sandbox.app_context(), write() as db:
+        accounts.associate(db, account_id, TOKEN, times.now())
+
+
+def sell(market, shopper, account_id):
+    """Sell one NFT to an account, which associates itself where that is asked; the last answer."""
+    serial_no = market.list_one()
+    r = shopper.ask(serial_no, account_id)
+    if r.status_code == 409:
+        assert_error(r, 409, f"{account_id} is not associated with {TOKEN}", "associate it first")
+        assert r.json["reason"] == "ASSOCIATION_NOT_PAID"
+        assert r.json["errors"] == {"ledger": {"result": ["TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"]}}
+        associate(market, account_id)
+        r = shopper.ask(serial_no, account_id)
+    if r.status_code == 200:
+        assert market.submit(r, account_id).result == "SUCCESS"
+        market.follow()
+    return r
+
+
+def test_one_token_that_sells_to_itself_keeps_nobody_from_buying(make_market):
+    """Each sale to a new account cost the marketplace an association: 31 of them ended everybody's buying."""
+    market = make_market(SALE_FEE_BUDGET="20")
+    market.follow()
+    seller = token(market)
+    had, asked = market.balance(), 0
+    for number in range(31):
+        r = Shopper(market, seller, f"192.0.2.{number}").ask(
+            market.list_one(), f"0.0.{3000 + number}"
+        )
+        if r.status_code == 200:
+            assert market.submit(r, f"0.0.{3000 + number}").result == "SUCCESS"
+            market.follow()
+        else:
+            assert r.json["reason"] == "ASSOCIATION_NOT_PAID"
+            asked += 1
+    assert asked == 23
+    assert had - market.balance() < 5 * HBAR
+    one = token(market)
+    for number in range(20):
+        r = sell(market, Shopper(market, one, f"198.51.100.{number}"), f"0.0.{4000 + number}")
+        assert r.status_code == 200, r.text
+
+
+def test_what_was_sold_counts_in_the_share_of_its_token(make_market):
+    market = make_market(SALE_FEE_BUDGET="4.4")
+    market.follow()
+    one, had, sold = token(market), market.balance(), 0
+    while (
+        r := sell(market, Shopper(market, one, f"192.0.2.{sold}"), f"0.0.{3000 + sold}")
+    ).status_code == 200:
+        sold += 1
+    assert_error(r, 429, "that this access token asked for are open, or have cost a fee")
+    assert sold > 5
+    assert HBAR < had - market.balance() <= 2.2 * HBAR
+    assert sell(market, Shopper(market, token(market)), BOB).status_code == 200
+
+
+def test_what_was_sold_leaves_a_shop_its_share(make_market):
+    """A shop whose customers sign goes on selling, however little attackers leave."""
     market = make_market(SALE_FEE_BUDGET="20")
     market.follow()
     serial_nos = [market.list_one() for _ in range(12)]
@@ -119,7 +179,7 @@ def test_what_failed_is_held_for_an_hour(make_market):
         tries += 1
         assert market.submit_stuffed(r).result == "INVALID_SIGNATURE"
         market.settle()
-    assert_error(r, 429, "or have failed within the hour")
+    assert_error(r, 429, "or have cost a fee within the hour")
     assert 2 <= tries <= 3
     assert 0.4 * HBAR < (had - market.balance()) / tries <= 0.5 * HBAR
     assert Shopper(market, token(market)).ask(serial_no).status_code == 200
@@ -213,8 +273,8 @@ def test_what_was_charged_counts_for_an_hour(make_market):
     had = market.balance()
     assert market.submit(market.buy(market.list_one())).result == "SUCCESS"
     market.settle()
-    serial_no = market.list_one()
-    r = market.buy(serial_no, CHARLIE)
+    serial_no, other = market.list_one(), authorized_client(market.app, "write")
+    r = market.buy(serial_no, CHARLIE, other)
     assert_error(r, 503, "is used up")
     charged = had - market.balance()
     assert market.fees() == (charged, 0)
@@ -333,8 +393,7 @@ def test_whoever_drains_it_on_purpose_finds_the_bound(make_market):
             break
         serial_no, buyer = luck.choice(serial_nos), f"0.0.{1100 + step}"
         if luck.random() < 0.5:
-            with market.ledger.sandbox.app_context(), write() as db:
-                accounts.associate(db, buyer, TOKEN, times.now())
+            associate(market, buyer)
         r = market.buy(serial_no, buyer, luck.choice(clients))
         if r.status_code == 200:
             signed += 1
