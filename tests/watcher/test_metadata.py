@@ -4,13 +4,16 @@ import json
 
 import pytest
 
-from marketplace.watcher.strangers.metadata import describe, stringify_attributes
+from marketplace.watcher.strangers.metadata import describe, read_attributes, stringify
 
 pytestmark = pytest.mark.once("no statement is asked")
 
 
+CID = "QmSoJYWXvds2qcPeRGJdirP7YTCYvZv4fo43TadwmbvV8H"
+
+
 def attributes(value):
-    text = stringify_attributes(value)
+    text = stringify(read_attributes(value))
     return text and json.loads(text)
 
 
@@ -47,13 +50,42 @@ def test_a_document_by_the_book():
         ({"type": "Profile"}, "file_type", None),
         ({"type": "image/png\r\nX: y"}, "file_type", None),
         ({}, "file_type", None),
-        ({"image": {"uri": "x"}}, "image", None),
+        ({"image": {"size": "x"}}, "image", None),
         ({"image": "https://nft.example/" + "x" * 3000}, "image", None),
         ({"image": "data:," + "x" * 3000}, "image", "data:," + "x" * 3000),
         ({"properties": {"attributes": [{"trait_type": "a", "value": 1}]}}, "attributes",
          '[{"trait_type":"a","value":"1"}]'),
         ({"properties": {"traits": {"a": 1}}}, "attributes", '[{"trait_type":"a","value":"1"}]'),
         ({"properties": 5, "attributes": []}, "attributes", None),
+        ({"traits": [{"trait_type": "a", "value": 1}]}, "attributes", '[{"trait_type":"a","value":"1"}]'),
+        ({"attributes": {}, "Traits": {"a": 1}}, "attributes", '[{"trait_type":"a","value":"1"}]'),
+        ({"properties": [{"key": "a", "value": 1}]}, "attributes", '[{"trait_type":"a","value":"1"}]'),
+        ({"properties": '{"a": 1}'}, "attributes", '[{"trait_type":"a","value":"1"}]'),
+        ({"properties": {"a": "x", "b": 1.5, "files": [], "c": {}}}, "attributes",
+         '[{"trait_type":"a","value":"x"},{"trait_type":"b","value":"1.5"}]'),
+        ({"properties": {"a": "x"}, "attributes": [{"name": "b", "value": 1}]}, "attributes",
+         '[{"trait_type":"b","value":"1"}]'),
+        ({"Name": "wrong", "name": "right", "NAME": "wrong"}, "name", "right"),
+        ({"name": "", "Name": "right"}, "name", "right"),
+        ({"image": {"description": CID}}, "image", CID),
+        ({"image": {"type": "string", "anything": f"ipfs://{CID}/1.png"}}, "image", f"ipfs://{CID}/1.png"),
+        ({"image": {"Url": "https://nft.example/1.png"}}, "image", "https://nft.example/1.png"),
+        ({"image": [f"ipfs://{CID}"]}, "image", f"ipfs://{CID}"),
+        ({"cid": CID}, "image", CID),
+        ({"image_url": CID}, "image", CID),
+        ({"imageUrl": CID}, "image", CID),
+        ({"ImageURL": CID}, "image", CID),
+        ({"image": "", "picture": CID}, "image", CID),
+        ({"image": "my picture", "imageUrl": CID}, "image", CID),
+        ({"image": CID, "Image": "https://nft.example/wrong.png"}, "image", CID),
+        ({"files": [{"uri": "ar://x", "type": "video/mp4", "is_default_file": True},
+                    {"uri": f"ipfs://{CID}/2.png", "type": "image/png"}]}, "image", f"ipfs://{CID}/2.png"),
+        ({"files": [{"uri": f"ipfs://{CID}/1.png", "type": "image/png"},
+                    {"uri": f"ipfs://{CID}/2.png", "type": "image/png", "is_default_file": True}]},
+         "image", f"ipfs://{CID}/2.png"),
+        ({"files": {"url": f"ipfs://{CID}/1.png"}}, "image", f"ipfs://{CID}/1.png"),
+        ({"files": [{"uri": f"ipfs://{CID}/1.mp4", "type": "video/mp4"}]}, "image", None),
+        ({"image": "DATA:," + "x" * 3000}, "image", "DATA:," + "x" * 3000),
     ],
 )  # fmt: skip
 def test_odd_fields(document, field, value):
@@ -69,10 +101,44 @@ def test_every_value_becomes_text(value, text):
 
 
 @pytest.mark.parametrize(
-    "value", [None, [], {}, "text", 5, [None], [5], [{"value": 1}], [{"trait_type": "a"}]]
+    "value",
+    [
+        [{"trait_type": "a", "value": "b"}],
+        [{"Trait_Type": "a", "VALUE": "b"}],
+        [{"traitType": "a", "value": "b"}],
+        [{"TRAIT TYPE": "a", "value": "b"}],
+        [{"name": "a", "value": "b"}],
+        [{"Key": "a", "Value": "b"}],
+        [{"trait_type": "a", "value": "b", "name": "c", "Value": "d"}],
+        [{"a": "b"}],
+        {"a": "b"},
+        {"a": {"value": "b"}},
+        {"0": {"trait_type": "a", "value": "b"}},
+        {"trait_type": "a", "value": "b"},
+        '[{"trait_type": "a", "value": "b"}]',
+        ' {"a": "b"}',
+    ],
+)
+def test_an_attribute_under_other_names(value):
+    assert attributes(value) == [{"trait_type": "a", "value": "b"}]
+
+
+@pytest.mark.parametrize(
+    "item", [{"value": "Founder"}, {"trait_type": None, "value": "Founder"}, "Founder"]
+)
+def test_a_value_without_a_type_gets_a_name_of_ours(item):
+    assert attributes([item, {"trait_type": "a", "value": 0}]) == [
+        {"trait_type": "Attribute", "value": "Founder"},
+        {"trait_type": "a", "value": "0"},
+    ]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, [], {}, "text", 5, [None], [5], [[5]], [{"trait_type": "a"}], "[", [{"value": ""}]],
 )
 def test_no_attributes_are_none(value):
-    assert stringify_attributes(value) is None
+    assert stringify(read_attributes(value)) is None
 
 
 def test_ten_thousand_attributes_are_cut():
@@ -82,7 +148,7 @@ def test_ten_thousand_attributes_are_cut():
 
 def test_long_attributes_are_cut():
     long = [{"trait_type": f"t{n}", "value": "é" * 1000} for n in range(200)]
-    assert len(stringify_attributes(long).encode()) < 20_000
+    assert len(stringify(read_attributes(long)).encode()) < 20_000
 
 
 def test_numbers_too_large_for_text_are_left_out():

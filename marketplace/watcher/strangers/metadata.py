@@ -1,60 +1,168 @@
-"""Converts a metadata document (HIP-412) to the fields of an NFT. Odd values are left out."""
+"""Converts a metadata document (HIP-412) to the fields of an NFT. Odd values are left out.
+
+Minters write the same in many ways: other names of a key, other cases, lists for objects and objects for lists.
+"""
 
 import json
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any, NamedTuple
 
 from marketplace.ledger.clean_text import clean_text
 from marketplace.watcher.found import Description
+from marketplace.watcher.strangers.uri import is_address
 
 MAX_ATTRIBUTES = 200
 MAX_ATTRIBUTES_TEXT = 16_000  # all of them together
 MAX_ADDRESS = 2000
+UNNAMED = "Attribute"  # the trait_type of a value that has none
+# Names of the same field, in the order in which they count.
+TRAIT_TYPE = ("trait_type", "name", "key", "trait", "type")
+IMAGE = ("image", "picture", "CID", "image_url", "image_uri", "img")
+ADDRESS = ("uri", "url", "src", "href", "CID")
+EMPTY: tuple[object, ...] = (None, "", [], {})
 
 
 def describe(document: dict[str, Any]) -> Description:
-    """Read an NFT's fields from a document. Its keys may be in upper or lower case."""
-    fields = {key.lower(): value for key, value in document.items()}
-    image = fields.get("image") or fields.get("picture")
+    """Read an NFT's fields from a document."""
+    traits = _find_traits(document)
     return Description(
-        name=clean_text(fields.get("name")),
-        file_type=_mime(fields.get("type")),
-        attributes=stringify_attributes(_attributes(fields)),
-        image=_uri(image),
+        name=clean_text(find(document, "name")),
+        file_type=_mime(find(document, "type")),
+        attributes=stringify(traits),
+        image=_find_image(document),
     )
 
 
-def _attributes(fields: dict[str, Any]) -> object:
-    """The attributes, which some minters put into the properties."""
-    if fields.get("attributes"):
-        return fields["attributes"]
-    properties = fields.get("properties")
-    if isinstance(properties, dict):
-        return properties.get("attributes") or properties.get("traits")
+def find(fields: dict[str, Any], *names: str) -> Any:
+    """The first value of these keys that is not empty.
+
+    A key that is written exactly so wins over one in another case, or with other separators.
+    """
+    alike: dict[str, Any] = {}
+    for key, value in fields.items():
+        if value not in EMPTY:
+            alike.setdefault(_fold(key), value)
+    for name in names:
+        if fields.get(name) not in EMPTY:
+            return fields[name]
+        if _fold(name) in alike:
+            return alike[_fold(name)]
     return None
 
 
-def stringify_attributes(attributes: object) -> str | None:
-    """Compact JSON of [{"trait_type": str, "value": str}, ...], or None if there are none."""
-    pairs = [
-        {"trait_type": trait_type, "value": value}
-        for name, content in _pairs(attributes)
+def _fold(key: str) -> str:
+    return re.sub(r"[_\-\s]", "", key).lower()
+
+
+class Pair(NamedTuple):
+    """One attribute, as text."""
+
+    trait_type: str
+    value: str
+
+
+def _find_traits(document: dict[str, Any]) -> list[Pair]:
+    """The attributes, which some minters put into the properties; otherwise the properties themselves."""
+    properties = _parsed(find(document, "properties"))
+    inner = properties if isinstance(properties, dict) else {}
+    plain = {key: value for key, value in inner.items() if isinstance(value, str | int | float)}
+    others = properties if isinstance(properties, list) else plain
+    named = [
+        find(fields, name) for fields in (document, inner) for name in ("attributes", "traits")
+    ]
+    return next(filter(None, map(read_attributes, (*named, others))), [])
+
+
+def read_attributes(attributes: object) -> list[Pair]:
+    """The attributes of a list, an object, or the JSON text of either."""
+    pairs = (
+        Pair(trait_type, value)
+        for name, content in _pairs(_parsed(attributes))
         if (trait_type := clean_text(name)) is not None
         and (value := clean_text(content)) is not None
-    ][:MAX_ATTRIBUTES]
-    while len(json.dumps(pairs)) > MAX_ATTRIBUTES_TEXT:
-        pairs = pairs[: len(pairs) // 2]
-    return json.dumps(pairs, separators=(",", ":"), ensure_ascii=False) if pairs else None
+    )
+    return [*islice(pairs, MAX_ATTRIBUTES)]
+
+
+def stringify(pairs: list[Pair]) -> str | None:
+    """Compact JSON of [{"trait_type": str, "value": str}, ...], or None if there are none."""
+    shown = [pair._asdict() for pair in pairs]
+    while len(json.dumps(shown)) > MAX_ATTRIBUTES_TEXT:
+        shown = shown[: len(shown) // 2]
+    return json.dumps(shown, separators=(",", ":"), ensure_ascii=False) if shown else None
+
+
+def _parsed(value: object) -> object:
+    """A list or an object that is written as JSON text; other values as they are."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
+        try:
+            return json.loads(value, parse_constant=lambda name: None, strict=False)
+        except (ValueError, RecursionError):
+            return None
+    return value
 
 
 def _pairs(attributes: object) -> Iterator[tuple[object, object]]:
-    if isinstance(attributes, dict):
-        yield from attributes.items()
     if isinstance(attributes, list):
-        for attribute in attributes:
-            if isinstance(attribute, dict):
-                yield attribute.get("trait_type"), attribute.get("value")
+        for item in attributes:
+            yield from _pairs_of_item(item)
+    if isinstance(attributes, dict):
+        if _has_value(attributes) and "trait_type" in map(str.lower, attributes):
+            yield from _pairs_of_item(attributes)  # a single one
+            return
+        for name, content in attributes.items():
+            if isinstance(content, dict) and _has_value(content):
+                yield find(content, *TRAIT_TYPE) or name, find(content, "value")
+            else:
+                yield name, content
+
+
+def _pairs_of_item(item: object) -> Iterator[tuple[object, object]]:
+    """The pair of an item of a list, or those of an item such as {"Palette": "Ember"}."""
+    if isinstance(item, str):
+        yield UNNAMED, item
+    elif isinstance(item, dict) and _has_value(item):
+        yield find(item, *TRAIT_TYPE) or UNNAMED, find(item, "value")
+    elif isinstance(item, dict) and find(item, *TRAIT_TYPE) is None:
+        yield from item.items()
+
+
+def _has_value(item: dict[str, Any]) -> bool:
+    return find(item, "value") is not None
+
+
+def _find_image(document: dict[str, Any]) -> str | None:
+    """The address of the image; a text that is no address if there is none."""
+    named = [find(document, name) for name in IMAGE]
+    texts = [text for value in (*named, *_list_files(document)) for text in _list_texts(value)]
+    uris = [uri for text in texts if (uri := _uri(text))]
+    return next(filter(is_address, uris), uris[0] if uris else None)
+
+
+def _list_files(document: dict[str, Any]) -> Iterable[object]:
+    """The pictures among the files, the default one first."""
+    files = _parsed(find(document, "files"))
+    items = [
+        file for file in (files if isinstance(files, list) else [files]) if isinstance(file, dict)
+    ]
+    pictures = [
+        file for file in items if str(find(file, "type") or "image/").lower().startswith("image")
+    ]
+    return sorted(pictures, key=lambda file: find(file, "is_default_file") is not True)
+
+
+def _list_texts(value: object) -> Iterator[object]:
+    """A text, or the texts in an object or a list that may be its address: first those of a key for it."""
+    if isinstance(value, dict):
+        yield from filter(None, (find(value, name) for name in ADDRESS))
+        yield from (text for text in value.values() if isinstance(text, str) and is_address(text))
+    elif isinstance(value, list):
+        for item in value[:MAX_ATTRIBUTES]:
+            yield from _list_texts(item) if isinstance(item, dict) else [item]
+    else:
+        yield value
 
 
 def _uri(value: object) -> str | None:
@@ -62,7 +170,7 @@ def _uri(value: object) -> str | None:
     if not isinstance(value, str):
         return None
     uri = clean_text(value, limit=len(value))
-    is_short = uri is not None and (len(uri) <= MAX_ADDRESS or uri.startswith("data:"))
+    is_short = uri is not None and (len(uri) <= MAX_ADDRESS or uri[:5].lower() == "data:")
     return uri if is_short else None
 
 
