@@ -16,7 +16,7 @@ from PIL import Image
 from marketplace.settings import load
 from marketplace.watcher.enrichment_processes import EnrichmentProcesses
 from marketplace.watcher.found import QUICK, Found, Limits
-from marketplace.watcher.strangers.images import MAX_IMAGE_BYTES
+from marketplace.watcher.strangers.content import MAX_IMAGE_BYTES
 from tests.network import response, serve_raw
 
 POINTER = '{"image": "ipfs://QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG/7.png"}'

@@ -220,9 +220,12 @@ class MirrorNode:
     def find_message(self, consensus_timestamp: str, deadline: Deadline) -> bytes | None:
         return self._get(f"/topics/messages/{consensus_timestamp}", Message, deadline)
 
-    def list_messages(self, topic: str, deadline: Deadline) -> Iterator[bytes]:
-        """Yield all messages of a topic, the oldest first."""
-        path = f"/topics/{topic}/messages?limit={PAGE}&order=asc"
+    def list_messages(
+        self, topic: str, deadline: Deadline, *, newest_first: bool = False
+    ) -> Iterator[bytes]:
+        """Yield all messages of a topic, the oldest first unless asked otherwise."""
+        order = "desc" if newest_first else "asc"
+        path = f"/topics/{topic}/messages?limit={PAGE}&order={order}"
         return self._pages(path, "messages", Message, deadline)
 
     def _pages(

@@ -23,6 +23,7 @@ from tests.serving import ROOT
 pytestmark = pytest.mark.once("no statement is asked")
 
 CID = "QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG"
+WHOLE = b"\x89PNG\r\n\x1a\n"  # as an image begins
 UNSHARE = ["unshare", "--user", "--map-root-user", "--net"]
 needs_namespaces = pytest.mark.skipif(
     not shutil.which("ip")
@@ -107,15 +108,15 @@ def test_no_host_outlasts_the_deadline(fetcher, answer):
         resolver = Resolver(fetcher, None, Gateways((f"{url}/",), ()))
         started = time.monotonic()
         with pytest.raises(FetchError, match="it took too long"):
-            resolver.fetch(f"ipfs://{CID}/7.png", 10_000, Deadline(0.2))
+            resolver.read_image(f"ipfs://{CID}/7.png", Deadline(0.2))
         assert time.monotonic() - started < 5
 
 
 def test_a_silent_gateway_is_not_waited_for_before_the_next_is_asked(fetcher, monkeypatch):
     monkeypatch.setattr(sys.modules[Resolver.__module__], "NEXT_GATEWAY_SECONDS", 0.05)
-    with serve_raw(drip_headers) as silent, serve_raw(answering(b"whole")) as other:
+    with serve_raw(drip_headers) as silent, serve_raw(answering(WHOLE)) as other:
         resolver = Resolver(fetcher, None, Gateways((f"{silent}/", f"{other}/"), ()))
-        assert resolver.fetch(f"ipfs://{CID}/7.png", 10_000, Deadline(PATIENCE_SECONDS)) == b"whole"
+        assert resolver.read_image(f"ipfs://{CID}/7.png", Deadline(PATIENCE_SECONDS)) == WHOLE
 
 
 def test_but_a_redirect_from_them_is_a_strangers(fetcher):

@@ -75,6 +75,17 @@ def test_too_many_messages_are_stopped():
         join(inscribed()[0], endless, 10_000)
 
 
+# Of a registry, the newest first
+REGISTERED = [
+    b"hello",
+    b'{"p": "hcs-2", "op": "register", "t_id": "0.0.1"}',
+    b'{"p": "hcs-6", "op": "delete", "t_id": "0.0.1"}',
+    b'{"p": "hcs-6", "op": "register", "t_id": "0.0.777/../1"}',
+    b'{"p": "hcs-6", "op": "register", "t_id": "0.0.777", "m": "the second season"}',
+    b'{"p": "hcs-6", "op": "register", "t_id": "0.0.776"}',
+]
+
+
 @pytest.fixture
 def fetch(app, mirror):
     """Fetch what a URI leads to, in the topic 0.0.777 of a mirror node whose pages have two messages."""
@@ -92,18 +103,34 @@ def fetch(app, mirror):
 
     mirror.answer("/topics/0.0.777$", Response(json.dumps({"topic_id": "0.0.777", "memo": memo})))
     mirror.answer("/topics/0.0.777/messages$", show_page)
+    registry = {"topic_id": "0.0.666", "memo": "hcs-6:1:86400"}
+    entries = [{"message": base64.b64encode(entry).decode()} for entry in REGISTERED]
+    mirror.answer("/topics/0.0.666$", Response(json.dumps(registry)))
+    page = Response(json.dumps({"messages": entries, "links": {"next": None}}))
+    mirror.answer("/topics/0.0.666/messages$", page)
+    entry = Response(json.dumps(entries[-2]))
+    mirror.answer("/topics/messages/1713509435.878762003$", entry)
     document = {"message": base64.b64encode(CONTENT).decode()}
     mirror.answer("/topics/messages/1702922262.173894003$", Response(json.dumps(document)))
 
     def fetch(uri):
         with app.app_context():
             resolver = Resolver(None, mirror_node(), Gateways((), ()))
-            return resolver.fetch(uri, 10_000, Deadline(5))
+            return resolver.fetch(uri, Deadline(5), lambda content: content.body)
 
     return fetch
 
 
-@pytest.mark.parametrize("uri", ["hcs://1/0.0.777", "1702922262.173894003"])
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "hcs://1/0.0.777",
+        "1702922262.173894003",
+        "hcs://6/0.0.666",
+        "0.0.666",
+        "1713509435.878762003",
+    ],
+)
 def test_it_is_read_from_the_mirror_node(fetch, uri):
     assert fetch(uri) == CONTENT
 

@@ -62,4 +62,4 @@ def test_it_is_read(tmp_path, pointer, is_encoded):
 @pytest.mark.parametrize("pointer", ["{", '{"name": }', "{" * 100_000])
 def test_what_only_begins_like_a_document_is_said(app, pointer):
     with pytest.raises(Unfetchable, match="the metadata is not JSON"):
-        make_resolver(app.config, dict).describe(pointer, Deadline(5))
+        make_resolver(app.config, dict).read_metadata(pointer, Deadline(5))

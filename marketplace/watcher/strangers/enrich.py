@@ -17,7 +17,7 @@ from marketplace.ledger.http_client import FetchError, Unfetchable
 from marketplace.watcher.found import Found, Limits, MakeAdapters, Outcome, write_message
 from marketplace.watcher.strangers import confine
 from marketplace.watcher.strangers.guarded_fetch import Fetcher
-from marketplace.watcher.strangers.images import MAX_IMAGE_BYTES, ImageUnusable, optimise
+from marketplace.watcher.strangers.images import ImageUnusable, optimise
 from marketplace.watcher.strangers.resolver import Resolver
 from marketplace.watcher.strangers.uri import Gateways
 
@@ -37,11 +37,11 @@ def fetch(resolver: Resolver, pointer: str, seconds: float) -> tuple[Found, byte
     deadline = Deadline(seconds)
     description = url = None
     try:
-        description = resolver.describe(pointer, deadline)
+        description, content = resolver.read_metadata(pointer, deadline)
         url = description.image and resolver.browser_url(description.image)
         if description.image is None:
             raise Unfetchable("the metadata names no image")
-        content = resolver.fetch(description.image, MAX_IMAGE_BYTES, deadline)
+        content = content or resolver.read_image(description.image, deadline)
         return Found(Outcome.COMPLETE, None, description, url), content
     except FetchError as error:
         is_final = isinstance(error, Unfetchable)

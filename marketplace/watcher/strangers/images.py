@@ -22,7 +22,6 @@ from PIL import (
 
 from marketplace.watcher.found import MAX_KEPT_BYTES, Optimised
 
-MAX_IMAGE_BYTES = 20 * 1024 * 1024
 # 5,000 x 5,000 pixels of 4 bytes. The process may use twice as much, which includes the file's bytes.
 MAX_DECODED_BYTES = 100_000_000
 # By the image's header, before it is decoded. Pillow refuses images with more than twice as many pixels.

@@ -1,4 +1,7 @@
-"""Reads HCS-1 files from the messages of a topic: joins, decompresses and checks them."""
+"""Reads HCS-1 files from the messages of a topic: joins, decompresses and checks them.
+
+An HCS-6 topic is a registry: its newest message names the HCS-1 topic of a file that may be replaced.
+"""
 
 import base64
 import hashlib
@@ -9,9 +12,26 @@ from collections.abc import Iterable
 import brotli
 import zstandard
 
+from marketplace.ids import is_entity_id
 from marketplace.ledger.http_client import FetchError, Unfetchable
 
+REGISTRY = "hcs-6"
 MEMO = re.compile(r"([0-9a-f]{64}):(zstd|brotli):base64")
+
+
+def is_registry(memo: str) -> bool:
+    """Tell whether the topic with this memo is a registry."""
+    return memo.lower().startswith(f"{REGISTRY}:")
+
+
+def find_registered(message: bytes) -> str | None:
+    """The topic that a registry's message names, {"p": "hcs-6", "op": "register", "t_id": topic}; or None."""
+    try:
+        entry = json.loads(message)
+        is_entry = entry["p"] == REGISTRY and entry["op"] in ("register", 0)
+        return entry["t_id"] if is_entry and is_entity_id(entry["t_id"]) else None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None  # anybody may write to a topic
 
 
 def join(memo: str, messages: Iterable[bytes], max_bytes: int) -> bytes:

@@ -1,6 +1,6 @@
 """Converts a metadata document (HIP-412) to the fields of an NFT. Odd values are left out.
 
-Minters write the same in many ways: other names of a key, other cases, lists for objects and objects for lists.
+Minters write the same in many ways: other names of a key, other cases, objects in place of lists.
 """
 
 import json

@@ -1,7 +1,11 @@
 """Reads the content of a metadata pointer or an image's URI, in any of its forms."""
 
-import json
+from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from itertools import islice
+from typing import NamedTuple, TypeVar
+
+from werkzeug.http import parse_options_header
 
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.ledger.deadline import Deadline
@@ -9,46 +13,63 @@ from marketplace.ledger.http_client import FetchError, Unfetchable
 from marketplace.ledger.mirror import MirrorNode
 from marketplace.watcher.found import Description
 from marketplace.watcher.strangers import inscriptions
+from marketplace.watcher.strangers.content import (
+    MAX_IMAGE_BYTES,
+    Content,
+    is_picture,
+    read_image,
+    read_object,
+)
 from marketplace.watcher.strangers.guarded_fetch import Address, Fetcher
 from marketplace.watcher.strangers.metadata import describe
 from marketplace.watcher.strangers.uri import Gateways, Inline, Inscription, TopicMessage, Web
 
-MAX_DOCUMENT_BYTES = 1024 * 1024
 NEXT_GATEWAY_SECONDS = 1.5  # without an answer, before the next gateway is asked, too
+MAX_VERSIONS = 100  # the newest messages of an HCS-6 topic, of which one must name a file
+
+T = TypeVar("T")
+# Makes something of the content that a host answered. Raises FetchError if that can not be it.
+Read = Callable[[Content], T]
+
+
+class Metadata(NamedTuple):
+    """What a pointer leads to: a description, or the image itself."""
+
+    description: Description
+    image: bytes | None = None
 
 
 class Resolver:
-    """Reads the content of URIs. If there are several gateways, the first answer counts."""
+    """Reads the content of URIs. If there are several gateways, the first answer that can be it counts."""
 
     def __init__(self, fetcher: Fetcher, mirror_node: MirrorNode, gateways: Gateways) -> None:
         self._fetcher = fetcher
         self._mirror_node = mirror_node
         self._gateways = gateways
 
-    def describe(self, pointer: str, deadline: Deadline) -> Description:
+    def read_metadata(self, pointer: str, deadline: Deadline) -> Metadata:
         """Read the metadata that a pointer holds or leads to. Raises FetchError with the reason."""
-        try:
-            is_document = pointer.startswith("{")  # no address does
-            content = pointer if is_document else self.fetch(pointer, MAX_DOCUMENT_BYTES, deadline)
-            document = json.loads(content, parse_constant=lambda name: None)  # NaN is not JSON
-        except (ValueError, RecursionError):
-            raise Unfetchable("the metadata is not JSON") from None
-        if not isinstance(document, dict):
-            raise Unfetchable("the metadata is not a JSON object")
-        return describe(document)
+        if pointer.startswith("{"):  # no address does
+            return Metadata(describe(read_object(Content(pointer.encode(errors="ignore")))))
+        found = self.fetch(pointer, deadline, _read_metadata)
+        return found if found.image is None else Metadata(Description(image=pointer), found.image)
 
-    def fetch(self, uri: str, max_bytes: int, deadline: Deadline) -> bytes:
+    def read_image(self, uri: str, deadline: Deadline) -> bytes:
+        """Read an image. Raises FetchError with the reason."""
+        return self.fetch(uri, deadline, read_image)
+
+    def fetch(self, uri: str, deadline: Deadline, read: Read[T]) -> T:
         """Read the content of a URI. Raises FetchError with the reason."""
         try:
             match self._gateways.locate(uri):
                 case Web(addresses):
-                    return self._fetch_first(addresses, max_bytes, deadline)
-                case Inline(content):
-                    return content[:max_bytes]
+                    return self._fetch_first(addresses, deadline, read)
+                case Inline(content, charset):
+                    return read(Content(content[:MAX_IMAGE_BYTES], charset))
                 case Inscription(topic):
-                    return self._fetch_inscription(topic, max_bytes, deadline)
+                    return read(Content(self._fetch_inscription(topic, deadline)))
                 case TopicMessage(timestamp):
-                    return self._fetch_message(timestamp, deadline)
+                    return read(Content(self._fetch_message(timestamp, deadline)))
             raise Unfetchable("it is not an address")
         except (LedgerUnreachable, LedgerAnswerInvalid) as error:
             raise FetchError(error.message) from error
@@ -60,19 +81,21 @@ class Resolver:
             return location.addresses[0].url
         return None
 
-    def _fetch_first(
-        self, addresses: tuple[Address, ...], max_bytes: int, deadline: Deadline
-    ) -> bytes:
-        """Return the first content. If an address does not answer soon, the next one is asked, too."""
+    def _fetch_first(self, addresses: tuple[Address, ...], deadline: Deadline, read: Read[T]) -> T:
+        """Return the first content that can be it.
+
+        If an address fails, or does not answer soon, the next one is asked, too. If all fail, raises
+        a failure that may be temporary rather than a final one.
+        """
         pool = ThreadPoolExecutor(len(addresses), thread_name_prefix="fetch")
         unasked = list(addresses)
-        pending: set[Future[bytes]] = set()
+        pending: set[Future[T]] = set()
         failures: list[BaseException] = []
         try:
             while unasked or (pending and deadline.left):
                 if unasked:
                     address = unasked.pop(0)
-                    pending.add(pool.submit(self._fetch_one, address, max_bytes, deadline))
+                    pending.add(pool.submit(self._fetch_one, address, deadline, read))
                 timeout = NEXT_GATEWAY_SECONDS if unasked else deadline.left
                 done, pending = wait(pending, min(timeout, deadline.left), FIRST_COMPLETED)
                 for future in done:
@@ -81,23 +104,47 @@ class Resolver:
                     failures.append(failure)
         finally:
             pool.shutdown(wait=False)  # the others end at their deadline, or with the process
+        failures.sort(key=lambda failure: isinstance(failure, Unfetchable))
         raise failures[0] if failures else FetchError("it took too long")
 
-    def _fetch_one(self, address: Address, max_bytes: int, deadline: Deadline) -> bytes:
-        answer = self._fetcher.get(address, max_bytes=max_bytes, deadline=deadline)
+    def _fetch_one(self, address: Address, deadline: Deadline, read: Read[T]) -> T:
+        answer = self._fetcher.get(address, max_bytes=MAX_IMAGE_BYTES, deadline=deadline)
         if answer.status != 200:
             raise FetchError(f"status {answer.status}")
-        return answer.content
+        _, parameters = parse_options_header(answer.headers.get("Content-Type"))
+        return read(Content(answer.content, parameters.get("charset")))
 
-    def _fetch_inscription(self, topic: str, max_bytes: int, deadline: Deadline) -> bytes:
+    def _fetch_inscription(self, topic: str, deadline: Deadline) -> bytes:
         memo = self._mirror_node.find_topic_memo(topic, deadline)
+        if memo and inscriptions.is_registry(memo):
+            topic = self._find_version(topic, deadline)
+            memo = self._mirror_node.find_topic_memo(topic, deadline)
         if memo is None:
             raise Unfetchable("its topic does not exist")
         messages = self._mirror_node.list_messages(topic, deadline)
-        return inscriptions.join(memo, messages, max_bytes)
+        return inscriptions.join(memo, messages, MAX_IMAGE_BYTES)
+
+    def _find_version(self, registry: str, deadline: Deadline) -> str:
+        """The topic of the newest file that an HCS-6 topic names."""
+        newest = self._mirror_node.list_messages(registry, deadline, newest_first=True)
+        topics = map(inscriptions.find_registered, islice(newest, MAX_VERSIONS))
+        topic = next(filter(None, topics), None)
+        if topic is None:
+            raise FetchError("its topic names no file")
+        return topic
 
     def _fetch_message(self, timestamp: str, deadline: Deadline) -> bytes:
         message = self._mirror_node.find_message(timestamp, deadline)
         if message is None:
             raise Unfetchable("its message does not exist")
-        return message
+        topic = inscriptions.find_registered(message)
+        return self._fetch_inscription(topic, deadline) if topic else message
+
+
+def _read_metadata(content: Content) -> Metadata:
+    if is_picture(content.body):
+        return Metadata(Description(), content.body)
+    description = describe(read_object(content))
+    if description == Description():
+        raise Unfetchable("the metadata has nothing that is shown")
+    return Metadata(description)

@@ -11,8 +11,8 @@ from urllib.parse import quote, unquote, unquote_to_bytes
 from marketplace.ids import ENTITY_ID, MAX_INT64
 from marketplace.watcher.strangers.guarded_fetch import Address
 
-# CIDs of files and folders: version 0, or version 1 in base32, base36, base16, base58 or base64url. In the first three
-# capitals make no difference.
+# CIDs: version 0, or version 1 in base32, base36, base16, base58 or base64url. Capitals make
+# no difference in the first three.
 _BASE58 = "[1-9A-HJ-NP-Za-km-z]"
 _LOWERED_CID = "(?i:baf[a-z2-7]{8,120}|k2[0-9a-z]{40,120}|f01[0-9a-f]{40,160})"
 CID = rf"(?:Qm{_BASE58}{{44}}|{_LOWERED_CID}|z{_BASE58}{{46,120}}|uA[VX][A-Za-z0-9_-]{{44,120}})"
@@ -107,7 +107,7 @@ def _canonical(id: str) -> str:
 
 
 def _find_paths(rest: str) -> list[str]:
-    """The paths that the text after an id may mean. A name may hold a question mark: it is tried whole first."""
+    """The paths that the text after an id may mean: first whole, since a name may hold a question mark."""
     if not rest.startswith("/"):
         return [""]
     return [*dict.fromkeys(_encoded(path) for path in (rest, rest.partition("?")[0]))]

@@ -1,0 +1,86 @@
+"""Tells what the bytes are that a host answered, whatever it says that they are; and reads JSON of them."""
+
+import json
+import re
+from typing import Any, NamedTuple
+
+from marketplace.ledger.http_client import FetchError, Unfetchable
+
+MAX_DOCUMENT_BYTES = 1024 * 1024
+MAX_IMAGE_BYTES = 20 * 1024 * 1024
+HEAD_BYTES = 4096
+# Images and videos, by their first bytes: also those that are not shown, such as AVIF.
+PICTURE = re.compile(
+    rb"\x89PNG\r\n|\xff\xd8\xff|GIF8[79]a|RIFF....WEBP|BM.{4}\0{4}|II\*\0|MM\0\*|....ftyp|\x00\x00\x01\x00|\x1aE\xdf\xa3",
+    re.DOTALL,
+)
+PAGE = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*|<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body|title|script)\b",
+    re.DOTALL | re.IGNORECASE,
+)
+NOT_TEXT = re.compile(rb"[\0-\x08\x0e-\x1a\x1c-\x1f]")
+
+
+class Content(NamedTuple):
+    """Bytes from a host, and the charset that it declares for them."""
+
+    body: bytes
+    charset: str | None = None
+
+
+def is_picture(body: bytes) -> bool:
+    """Tell whether it is an image or a video, shown here or not."""
+    head = body[:HEAD_BYTES].lstrip(b"\xef\xbb\xbf \t\r\n")
+    is_svg = head.startswith(b"<") and not PAGE.match(head) and b"<svg" in head
+    return is_svg or bool(PICTURE.match(body))
+
+
+def read_image(content: Content) -> bytes:
+    """Return the bytes if they may be an image. Raises FetchError with the reason."""
+    _require_no_page(content.body)
+    if not is_picture(content.body) and not NOT_TEXT.search(content.body[:HEAD_BYTES]):
+        raise Unfetchable("the image is a text")
+    return content.body
+
+
+def read_object(content: Content) -> dict[str, Any]:
+    """Read a JSON object. Raises FetchError with the reason."""
+    if len(content.body) > MAX_DOCUMENT_BYTES:
+        raise Unfetchable(f"it is larger than {MAX_DOCUMENT_BYTES} bytes")
+    _require_no_page(content.body)
+    try:
+        # NaN is not JSON. Some minters' texts have line breaks.
+        text = _decode(content)
+        document = json.loads(text, parse_constant=lambda name: None, strict=False)
+    except (ValueError, RecursionError):
+        raise Unfetchable("the metadata is not JSON") from None
+    if not isinstance(document, dict):
+        raise Unfetchable("the metadata is not a JSON object")
+    return document
+
+
+def _require_no_page(body: bytes) -> None:
+    """Raise FetchError for an answer that is no answer. It may be another one soon."""
+    if not body.strip(b"\0 \t\r\n"):
+        raise FetchError("the answer is empty")
+    if PAGE.match(body[:HEAD_BYTES]):
+        raise FetchError("the answer is a web page")
+
+
+def _decode(content: Content) -> str:
+    """Decode a text: by its charset, otherwise as UTF-8, with a replacement for each byte that is not.
+
+    Some servers declare Latin-1 for whatever they serve: what is UTF-8 beyond ASCII is nothing else.
+    """
+    body = content.body
+    try:
+        text = body.decode()
+        if not body.isascii():
+            return text.removeprefix("\ufeff")
+    except ValueError:
+        pass
+    try:
+        text = body.decode(content.charset or json.detect_encoding(body), "replace")
+    except (LookupError, ValueError):  # no such charset
+        text = body.decode(errors="replace")
+    return text.removeprefix("\ufeff")
