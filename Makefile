@@ -172,7 +172,7 @@ clean:
 .venv/installed: requirements.txt constraints.txt | .venv/bin/python
 	@echo "Installing what the service runs on ..."
 	@$(call install,.venv,-r requirements.txt)
-	@$(BIN)/python -m compileall -q *.py marketplace
+	@$(BIN)/python -m compileall -q *.py hiero_sandbox marketplace
 	@touch $@
 
 .venv/installed-dev: tests/requirements.txt .venv/installed

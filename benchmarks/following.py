@@ -18,10 +18,11 @@ from typing import Any
 
 from werkzeug import Request, Response
 
-from marketplace import create_app, times
+from hiero_sandbox import wallet
+from hiero_sandbox.ledger import consensus
+from marketplace import create_app
+from marketplace.hedera import times
 from marketplace.market.memos import listing_memo
-from marketplace.sandbox import wallet
-from marketplace.sandbox.ledger import consensus
 from marketplace.services import services
 from marketplace.store import following, nfts, properties
 from marketplace.store.database import read, write

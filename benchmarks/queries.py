@@ -5,7 +5,7 @@ import random
 from benchmarks import records
 from benchmarks.bench import Bench
 from benchmarks.latency import Seconds, in_turn, page_at
-from marketplace import times
+from marketplace.hedera import times
 from marketplace.ledger.mirror_schemas import Token
 from marketplace.market import nft_collections
 from marketplace.store import traits

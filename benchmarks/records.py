@@ -7,7 +7,7 @@ import math
 import random
 from collections.abc import Iterator
 
-from marketplace import times
+from marketplace.hedera import times
 
 COLLECTION = 10_000  # NFTs of one token
 FIRST_TOKEN = 700_000

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks import records, service
-from marketplace import times
+from marketplace.hedera import times
 from marketplace.store import nfts
 from marketplace.store.database import read, write
 

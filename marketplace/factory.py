@@ -75,9 +75,9 @@ def create_app(
     database = db.from_config(config)
     own, writes_at_once = None, concurrency_limit.WRITES_AT_ONCE
     if is_sandbox:
+        from hiero_sandbox import application as sandbox
+        from hiero_sandbox.hosts import HostGuard
         from marketplace import demo  # a production service loads none of it
-        from marketplace.sandbox import application as sandbox
-        from marketplace.sandbox.hosts import HostGuard
 
         own = sandbox.init_app(app, database, sign)
         writes_at_once = concurrency_limit.WRITES_AT_ONCE_IN_SANDBOX

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from marketplace import hbar
 from marketplace.errors import StartRefused
-from marketplace.ids import is_entity_id
+from marketplace.hedera import hbar
+from marketplace.hedera.ids import is_entity_id
 
 PREFIX = "MARKETPLACE_"
 NETWORKS = ("sandbox", "mainnet", "testnet", "previewnet")

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 from unittest.mock import patch
 
-from marketplace.sandbox.application import create_sandbox
+from hiero_sandbox.application import create_sandbox
 from stress.bombs import CORPUS
 from tests import network
 from tests.serving import run_flask, serve, watcher

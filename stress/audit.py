@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import NamedTuple
 
-from marketplace import times
+from marketplace.hedera import times
 from marketplace.services import services
 
 TINYBARS = 100_000_000

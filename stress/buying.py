@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 from flask import Flask
 
-from marketplace import create_app, times
+from marketplace import create_app
+from marketplace.hedera import times
 from marketplace.market.purchase_fees import find_fees
 from marketplace.services import services
 from marketplace.store import access_tokens

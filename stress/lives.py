@@ -34,20 +34,21 @@ from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, Transact
 from sqlite_utils.utils import sqlite3
 from werkzeug.wrappers import Response
 
-from marketplace import create_app, times
+from hiero_sandbox import wallet
+from hiero_sandbox.application import create_sandbox
+from hiero_sandbox.ledger import consensus, envelopes
+from hiero_sandbox.ledger import queries as ledger_queries
+from hiero_sandbox.ledger.consensus import Receipt
+from marketplace import create_app
 from marketplace.errors import MarketplaceError
-from marketplace.hbar import TINYBARS
-from marketplace.ids import TransactionId
+from marketplace.hedera import times
+from marketplace.hedera.hbar import TINYBARS
+from marketplace.hedera.ids import TransactionId
 from marketplace.ledger import mirror
 from marketplace.ledger.mirror_schemas import Token
 from marketplace.market import listings, nft_collections, reconciler
 from marketplace.market.memos import listing_memo
 from marketplace.market.prepare import Ask
-from marketplace.sandbox import wallet
-from marketplace.sandbox.application import create_sandbox
-from marketplace.sandbox.ledger import consensus, envelopes
-from marketplace.sandbox.ledger import queries as ledger_queries
-from marketplace.sandbox.ledger.consensus import Receipt
 from marketplace.services import services
 from marketplace.store import (
     access_tokens,

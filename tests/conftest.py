@@ -12,13 +12,14 @@ import sqlite_utils
 from sqlite_utils.utils import sqlite3
 from werkzeug.routing import Rule
 
-from marketplace import create_app, times
+from hiero_sandbox import wallet
+from hiero_sandbox.ledger import accounts, consensus, envelopes
+from marketplace import create_app
 from marketplace.api.fields import reasons
+from marketplace.hedera import times
 from marketplace.ledger import mirror as mirror_node
 from marketplace.market import add_nft, events, listings, reconciler
 from marketplace.market.prepare import Ask
-from marketplace.sandbox import wallet
-from marketplace.sandbox.ledger import accounts, consensus, envelopes
 from marketplace.services import services
 from marketplace.store import access_tokens, token_usage
 from marketplace.store.database import read, write

@@ -7,8 +7,8 @@ from functools import partial
 
 from werkzeug.wrappers import Response
 
-from marketplace import times
-from marketplace.sandbox.application import create_sandbox
+from hiero_sandbox.application import create_sandbox
+from marketplace.hedera import times
 from marketplace.services import services
 
 MISSING = Response(b'{"_status":{"messages":[{"message":"Not found"}]}}', 404)

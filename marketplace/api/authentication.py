@@ -10,12 +10,12 @@ from typing import Any
 from flask import Request, Response, request
 from werkzeug.exceptions import Unauthorized
 
-from marketplace import times
 from marketplace.api.blueprint import Blueprint, Decorator, View
 from marketplace.api.rate_limit import RATE, find_address
 from marketplace.api.response_cache import READ_VIEWS, CachedQuery, CachedToken, request_cache
 from marketplace.api.row_json import RowsResponse
 from marketplace.errors import EndUserInvalid, NotAuthenticated, ScopeMissing
+from marketplace.hedera import times
 from marketplace.market.prepare import Caller
 from marketplace.services import services
 from marketplace.store import access_tokens

@@ -10,7 +10,7 @@ from marshmallow import Schema, fields, missing
 
 from marketplace.api.paging import Position, read_position
 from marketplace.errors import MarketplaceError, WalletUnknown, shown
-from marketplace.ids import (
+from marketplace.hedera.ids import (
     CURSOR,
     ENTITY_ID,
     EVM_ADDRESS,

@@ -14,11 +14,12 @@ from prometheus_client.core import (
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from prometheus_client.registry import Collector
 
-from marketplace import __version__, times
+from marketplace import __version__
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
 from marketplace.counts import Numbers
 from marketplace.counts.table import BUCKETS, METRICS
+from marketplace.hedera import times
 from marketplace.market import freshness
 from marketplace.market.purchase_fees import find_fees, find_noted_balance
 from marketplace.services import services

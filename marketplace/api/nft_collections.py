@@ -3,13 +3,13 @@
 import json
 from typing import Any
 
-from marketplace import times
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.request_schemas import CollectionPathSchema
 from marketplace.api.response_cache import cached_query, request_cache
 from marketplace.api.response_schemas import CollectionRecordSchema
 from marketplace.errors import CollectionNotStored
+from marketplace.hedera import times
 from marketplace.store import events, nft_collections
 from marketplace.store.rows import CollectionOnSaleRow
 

@@ -14,7 +14,7 @@ from marketplace.api.request_schemas import (
 from marketplace.api.response_cache import cached_query
 from marketplace.api.response_schemas import NftSchema, ResultSchema
 from marketplace.errors import NftNotOnLedger, NftNotStored
-from marketplace.ids import NftId
+from marketplace.hedera.ids import NftId
 from marketplace.market.add_nft import add
 from marketplace.store import nfts, orderbook
 from marketplace.store.database import read

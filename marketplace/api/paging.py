@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote, urlencode
 
 from marketplace.api.application import current_request
-from marketplace.ids import MAX_INT64, is_entity_id
+from marketplace.hedera.ids import MAX_INT64, is_entity_id
 from marketplace.market.feed import find_cursor
 from marketplace.store import orderbook
 from marketplace.store.database import read

@@ -28,7 +28,7 @@ from marketplace.api.fields import (
     Words,
 )
 from marketplace.api.paging import BY_ID, BY_NAME, NEWEST, ORDERS
-from marketplace.ids import MAX_HBAR, EventKind
+from marketplace.hedera.ids import MAX_HBAR, EventKind
 
 NFTS_AT_ONCE = 100
 TRAITS_AT_ONCE = 20

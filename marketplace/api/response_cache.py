@@ -30,7 +30,6 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 from cachetools import FIFOCache
 from flask import Flask, g
 
-from marketplace import times
 from marketplace.api.application import current_request
 from marketplace.api.http_caching import (
     CACHING,
@@ -41,6 +40,7 @@ from marketplace.api.http_caching import (
 from marketplace.api.request_metrics import shown_rule
 from marketplace.api.row_json import JSON, EncodedRows
 from marketplace.counts import key_of
+from marketplace.hedera import times
 from marketplace.services import services
 from marketplace.store.database import read
 from marketplace.store.engine import Engine

@@ -18,7 +18,7 @@ from marketplace.api.fields import (
     OriginalImageUrl,
     reasons,
 )
-from marketplace.ids import EventKind
+from marketplace.hedera.ids import EventKind
 from marketplace.settings import NETWORKS
 
 Kind = TypeVar("Kind", bound=fields.Field[Any])

@@ -11,7 +11,6 @@ from wsgiref.types import StartResponse, WSGIEnvironment
 from flask import Flask, Response, current_app
 from marshmallow import Schema, fields
 
-from marketplace import times
 from marketplace.api.fields import (
     ConsensusTimestamp,
     MediaUrl,
@@ -19,6 +18,7 @@ from marketplace.api.fields import (
     OriginalImageUrl,
 )
 from marketplace.api.response_schemas import EventSchema, NftSchema
+from marketplace.hedera import times
 from marketplace.services import services
 from marketplace.wsgi_environ import IS_STREAMED
 

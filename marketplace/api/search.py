@@ -3,7 +3,6 @@
 import re
 from typing import Any
 
-from marketplace import times
 from marketplace.api import paging
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
@@ -11,7 +10,8 @@ from marketplace.api.paging import Page, Position
 from marketplace.api.request_schemas import CollectionsQuerySchema, SearchQuerySchema
 from marketplace.api.response_cache import request_cache
 from marketplace.api.response_schemas import FoundCollectionSchema, FoundSchema
-from marketplace.ids import MAX_INT64, is_entity_id
+from marketplace.hedera import times
+from marketplace.hedera.ids import MAX_INT64, is_entity_id
 from marketplace.market.search_words import find_words
 from marketplace.store import collection_search, nfts
 from marketplace.store.collection_search import BY_SALES, BY_VOLUME, Words

@@ -5,9 +5,9 @@ from typing import Any
 
 import click
 
-from marketplace import times
 from marketplace.cli.command import Group, echo
 from marketplace.errors import command, shown
+from marketplace.hedera import times
 from marketplace.settings import parse_rate
 from marketplace.store import access_tokens
 from marketplace.store.access_tokens import ON_BEHALF, SCOPES, create

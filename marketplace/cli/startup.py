@@ -7,8 +7,9 @@ from urllib.parse import urlsplit
 
 from flask import Flask
 
-from marketplace import __version__, hbar
+from marketplace import __version__
 from marketplace.errors import command
+from marketplace.hedera import hbar
 from marketplace.market import freshness
 from marketplace.services import services
 from marketplace.settings import SETTINGS

@@ -8,13 +8,13 @@ from flask import current_app
 from marketplace import __version__
 from marketplace.cli.command import Command, echo
 from marketplace.errors import MarketplaceError, command
-from marketplace.hbar import to_hbar
+from marketplace.hedera.hbar import to_hbar
+from marketplace.hedera.times import to_iso, to_second
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
 from marketplace.market.feed import find_feed
 from marketplace.market.nodes import list_gone_nodes, list_nodes
 from marketplace.services import services
 from marketplace.settings import PREFIX, SETTINGS, written
-from marketplace.times import to_iso, to_second
 
 
 @click.command("status", cls=Command)

@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 
 from flask import Blueprint, Flask, Response, current_app, render_template, request, url_for
 
-from marketplace.ids import is_entity_id
-from marketplace.sandbox import access, catalogue
-from marketplace.sandbox.application import PATH
+from hiero_sandbox import access, catalogue
+from hiero_sandbox.application import PATH
+from marketplace.hedera.ids import is_entity_id
 
 SNIPPETS = (
     ("hashconnect-0.js", "HashConnect 0.x"),

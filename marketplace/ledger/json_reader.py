@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
-from marketplace.ids import MAX_INT64
+from marketplace.hedera.ids import MAX_INT64
 
 Read = Callable[[Any], Any]
 T = TypeVar("T")

@@ -18,11 +18,11 @@ from typing import Any, TypeVar
 
 from requests.adapters import BaseAdapter, HTTPAdapter
 
-from marketplace import times
 from marketplace.counts import count
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, shown
-from marketplace.hbar import TINYBARS
-from marketplace.ids import TransactionId
+from marketplace.hedera import times
+from marketplace.hedera.hbar import TINYBARS
+from marketplace.hedera.ids import TransactionId
 from marketplace.ledger import json_reader, mirror_schemas, transaction_feed
 from marketplace.ledger.deadline import UNHURRIED_SECONDS, Deadline, TimeIsUp
 from marketplace.ledger.http_client import Fetched, FetchError, Session, Unfetchable, fetch

@@ -8,8 +8,8 @@ import string
 from collections.abc import Callable
 from typing import Annotated, Any, NamedTuple
 
-from marketplace import times
-from marketplace.ids import NftId, TransactionId, is_entity_id
+from marketplace.hedera import times
+from marketplace.hedera.ids import NftId, TransactionId, is_entity_id
 from marketplace.ledger.json_reader import LENIENT, Read, read_base64, read_text, whole_number
 
 # 100,000 HBAR, in tinybars: no transaction costs so much, and the sum of a page's fees stays within 63 bits.

@@ -9,7 +9,7 @@ from marketplace.errors import (
     NftNotStored,
     NotTheOwner,
 )
-from marketplace.ids import is_evm_address
+from marketplace.hedera.ids import is_evm_address
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.market import reconciler
 from marketplace.store import nfts

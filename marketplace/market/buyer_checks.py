@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Any
 
 from marketplace.errors import PurchaseImpossible
-from marketplace.hbar import TINYBARS, to_hbar
+from marketplace.hedera.hbar import TINYBARS, to_hbar
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.mirror_schemas import Account, Relationship, Token
 from marketplace.market.prepare import Ask

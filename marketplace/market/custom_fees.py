@@ -8,14 +8,14 @@ https://github.com/hiero-ledger/hiero-consensus-node.
 
 from typing import NamedTuple
 
-from marketplace import times
 from marketplace.errors import (
     FeesChanged,
     FeesInTokens,
     LedgerAnswerInvalid,
     NothingLeftForSeller,
 )
-from marketplace.hbar import to_hbar
+from marketplace.hedera import times
+from marketplace.hedera.hbar import to_hbar
 from marketplace.ledger.mirror_schemas import FixedFee, Royalty, Token
 
 

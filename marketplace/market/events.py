@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import takewhile
 from typing import Any, NamedTuple
 
-from marketplace import times
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
-from marketplace.ids import EventKind, NftId
+from marketplace.hedera import times
+from marketplace.hedera.ids import EventKind, NftId
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.mirror_schemas import History, Nft, NftEvent
 from marketplace.market import sale_prices

@@ -16,9 +16,9 @@ from typing import Any
 
 from flask import current_app
 
-from marketplace import times
 from marketplace.errors import AssociationNotPaid, BudgetTooSmall, FeesSpent, TooManyPurchases
-from marketplace.hbar import to_hbar
+from marketplace.hedera import times
+from marketplace.hedera.hbar import to_hbar
 from marketplace.market.prepare import Ask, Caller
 from marketplace.market.purchase_fees import an_hour_before
 from marketplace.store import prepared_transactions

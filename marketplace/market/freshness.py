@@ -1,6 +1,6 @@
 """How fresh the stored NFTs are: up to when they match the ledger, and whether a watcher is running."""
 
-from marketplace import times
+from marketplace.hedera import times
 from marketplace.store import following, properties
 from marketplace.store.database import read
 

@@ -5,7 +5,6 @@ from functools import partial
 
 from flask import current_app
 
-from marketplace import times
 from marketplace.errors import (
     LedgerAnswerInvalid,
     LedgerUndecided,
@@ -13,7 +12,8 @@ from marketplace.errors import (
     NotListed,
     OwnerIsMarketplace,
 )
-from marketplace.ids import TransactionId
+from marketplace.hedera import times
+from marketplace.hedera.ids import TransactionId
 from marketplace.ledger import Deadline
 from marketplace.market import prepare, reconciler
 from marketplace.market.add_nft import find_account_id, require_nft, require_owned, require_owner
@@ -36,7 +36,7 @@ def prepare_listing(ask: Ask, listing_price: int, now: int | None = None) -> Pre
     Raises AccountNotOnLedger, NftNotStored, NftGone, NotTheOwner, OwnerIsMarketplace, and the ledger's errors
     if it must be asked.
     """
-    from marketplace.market.transactions import build_listing
+    from marketplace.hedera.transactions import build_listing
 
     deadline = Deadline(reconciler.LEDGER_SECONDS)
     ask = ask._replace(account_id=find_account_id(ask.account_id, deadline))
@@ -57,7 +57,7 @@ def prepare_withdrawal(ask: Ask) -> PreparedTransaction:
     Raises AccountNotOnLedger, NftNotStored, NftGone, NotTheOwner, NotListed, LedgerUndecided, and the
     ledger's errors.
     """
-    from marketplace.market.transactions import build_withdrawal
+    from marketplace.hedera.transactions import build_withdrawal
 
     deadline = Deadline(reconciler.LEDGER_SECONDS)
     ask = ask._replace(account_id=find_account_id(ask.account_id, deadline))

@@ -2,7 +2,7 @@
 
 import re
 
-from marketplace.ids import ENTITY_ID, MAX_HBAR, MAX_INT64, is_entity_id
+from marketplace.hedera.ids import ENTITY_ID, MAX_HBAR, MAX_INT64, is_entity_id
 
 MEMO_BYTES = 100  # HAPI TransactionBody.memo
 NAMED = rf"(?:Listing|Delisting) NFT with ({ENTITY_ID}) and Serial Number ([1-9][0-9]{{0,18}})\b".encode()

@@ -5,8 +5,8 @@ from typing import Any
 
 from flask import current_app
 
-from marketplace import times
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
+from marketplace.hedera import times
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
 from marketplace.ledger.clean_text import clean_text
 from marketplace.ledger.mirror_schemas import FixedFee, Royalty, Token

@@ -2,8 +2,8 @@
 
 from typing import Any, NamedTuple
 
-from marketplace import times
-from marketplace.ids import TransactionId
+from marketplace.hedera import times
+from marketplace.hedera.ids import TransactionId
 from marketplace.store import prepared_transactions
 from marketplace.store.rows import Connection, Kind, PreparedTransactionRow
 

@@ -7,8 +7,8 @@ by the fee on the ledger, or by zero if the purchase was never submitted.
 
 from flask import current_app
 
-from marketplace import times
 from marketplace.errors import LedgerAnswerInvalid
+from marketplace.hedera import times
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.mirror_schemas import Account, Transaction
 from marketplace.market.prepare import MIRROR_LAG

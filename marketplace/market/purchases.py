@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 from flask import current_app
 
-from marketplace import times
 from marketplace.counts import count
 from marketplace.errors import (
     BalanceTooLow,
@@ -22,8 +21,9 @@ from marketplace.errors import (
     PriceChanged,
     shown,
 )
-from marketplace.hbar import find_credit, to_hbar
-from marketplace.ids import TransactionId
+from marketplace.hedera import times
+from marketplace.hedera.hbar import find_credit, to_hbar
+from marketplace.hedera.ids import TransactionId
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.market import buyer_checks, custom_fees, fee_budget, purchase_fees, reconciler
 from marketplace.market.add_nft import find_account_id, require_nft
@@ -200,7 +200,7 @@ def _sign(signer: Signer, ask: Ask, row: Any, balance: int) -> Any:
 
 
 def _build_and_sign(signer: Signer, row: Any) -> bytes:
-    from marketplace.market.transactions import build_purchase, write_signed
+    from marketplace.hedera.transactions import build_purchase, write_signed
 
     body = build_purchase(
         token=row["token"],

@@ -2,7 +2,7 @@
 
 from typing import Literal, NamedTuple
 
-from marketplace import times
+from marketplace.hedera import times
 from marketplace.store import following
 from marketplace.store.rows import Connection
 

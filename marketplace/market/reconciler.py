@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from flask import current_app
 
-from marketplace import times
-from marketplace.ids import EventKind
+from marketplace.hedera import times
+from marketplace.hedera.ids import EventKind
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.clean_text import clean_text
 from marketplace.ledger.mirror_schemas import Nft

@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 
 from flask import current_app
 
-from marketplace import times
 from marketplace.errors import (
     ListingEnded,
     NotPrepared,
@@ -13,7 +12,8 @@ from marketplace.errors import (
     TransactionRefused,
     WithdrawalEnded,
 )
-from marketplace.ids import NftId, TransactionId
+from marketplace.hedera import times
+from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.ledger.mirror_schemas import Transaction
 from marketplace.market import listing_rule, reconciler
 from marketplace.market.memos import is_withdrawal_memo, read_listing_memo

@@ -7,9 +7,9 @@ prepared none.
 
 from typing import Any
 
-from marketplace import times
 from marketplace.errors import NotPrepared
-from marketplace.ids import TransactionId
+from marketplace.hedera import times
+from marketplace.hedera.ids import TransactionId
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.mirror_schemas import Transaction
 from marketplace.market import reconciler

@@ -8,8 +8,8 @@ memo: the account's owner may use it for other transactions, too.
 
 from flask import current_app
 
-from marketplace.hbar import TINYBARS, written
-from marketplace.ids import NftId
+from marketplace.hedera.hbar import TINYBARS, written
+from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.mirror_schemas import NftEvent, Transaction
 from marketplace.market.memos import read_purchase_memo

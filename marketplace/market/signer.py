@@ -9,8 +9,6 @@ from functools import cache, partial
 from threading import Semaphore, Thread
 from typing import Any
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from flask import Config, Flask, current_app
 
 from marketplace.errors import (
@@ -19,6 +17,13 @@ from marketplace.errors import (
     SignerFailed,
     StartRefused,
 )
+from marketplace.hedera.signatures import (
+    ECDSA_BYTES,
+    ED25519_BYTES,
+    SIGNATURE_BYTES,
+    lower,
+    verifies,
+)
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.services import services
 
@@ -26,10 +31,7 @@ from marketplace.services import services
 # ECDSA secp256k1, and the signature, 64 bytes; ECDSA signs their Keccak-256.
 Sign = Callable[[bytes], tuple[bytes, bytes]]
 
-ED25519_BYTES, ECDSA_BYTES = 32, 33  # of a public key
 SINGLE_KEYS = ("ED25519", "ECDSA_SECP256K1")
-SIGNATURE_BYTES = 64
-SECP256K1_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 SIGNER_SECONDS = 5
 SIGNATURES_AT_ONCE = 8  # threads; a call that never ends occupies one
 KEY_SECONDS = 3  # for the mirror node to show the account's key
@@ -55,20 +57,6 @@ def find_key(account_id: str) -> bytes | None:
             " is not enough for it. Use an account with a single key"
         )
     return account.key.content
-
-
-def verifies(public_key: bytes, signature: bytes, content: bytes) -> bool:
-    """Tell whether a signature of some content is valid for a key."""
-    try:
-        if len(public_key) == ED25519_BYTES:
-            Ed25519PublicKey.from_public_bytes(public_key).verify(signature, content)
-        else:
-            from hiero_sdk_python.crypto.public_key import PublicKey
-
-            PublicKey.from_bytes_ecdsa(public_key).verify(signature, content)
-    except (InvalidSignature, ValueError):
-        return False
-    return True
 
 
 class Signer:
@@ -165,13 +153,7 @@ def _require_signature(returned: Any, body: bytes) -> tuple[bytes, bytes]:
         )
     if not verifies(public_key, signature, body):
         raise SignerFailed("its signature of the transaction is not valid for the key it returned")
-    return public_key, _lower(signature) if len(public_key) == ECDSA_BYTES else signature
-
-
-def _lower(signature: bytes) -> bytes:
-    """Return the ECDSA signature with the lower of its two valid values of s: some verifiers require it."""
-    r, s = signature[:32], int.from_bytes(signature[32:])
-    return r + (SECP256K1_ORDER - s if s > SECP256K1_ORDER // 2 else s).to_bytes(32)
+    return public_key, lower(signature) if len(public_key) == ECDSA_BYTES else signature
 
 
 def _read_key(path: str) -> Sign:

@@ -4,7 +4,7 @@ import hashlib
 import secrets
 from collections.abc import Mapping
 
-from marketplace import times
+from marketplace.hedera import times
 from marketplace.store.database import write
 from marketplace.store.rows import AccessTokenRow, AccessTokenUsageRow, Connection
 

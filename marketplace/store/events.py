@@ -3,7 +3,7 @@
 import secrets
 from typing import NamedTuple
 
-from marketplace.ids import MAX_INT64
+from marketplace.hedera.ids import MAX_INT64
 from marketplace.store import properties
 from marketplace.store.rows import Connection, EventRow, FeedRow, PageRow, SalesRow, merge, only
 

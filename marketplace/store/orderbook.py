@@ -9,7 +9,7 @@ from itertools import compress
 from operator import ne
 from typing import NamedTuple
 
-from marketplace.ids import MAX_HBAR
+from marketplace.hedera.ids import MAX_HBAR
 from marketplace.store.rows import Connection, NftRow, merge
 from marketplace.store.traits import count_with_trait
 

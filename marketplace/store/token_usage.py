@@ -7,7 +7,7 @@ import os
 import threading
 from collections import deque
 
-from marketplace import times
+from marketplace.hedera import times
 from marketplace.store import access_tokens
 from marketplace.store.engine import Engine
 

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 from flask import current_app
 
-from marketplace import times
 from marketplace.counts import count
 from marketplace.errors import LedgerAnswerInvalid
-from marketplace.ids import NftId
+from marketplace.hedera import times
+from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.mirror_schemas import Nft
 from marketplace.market import reconciler

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from flask import current_app
 
-from marketplace import times
-from marketplace.ids import numbers
+from marketplace.hedera import times
+from marketplace.hedera.ids import numbers
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
 from marketplace.market import freshness, nft_collections
 from marketplace.store import events, following, prepared_transactions, properties

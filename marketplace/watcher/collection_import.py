@@ -9,10 +9,10 @@ import click
 from flask import Flask, current_app
 from sqlite_utils.utils import chunks
 
-from marketplace import times
 from marketplace.cli.command import Command, echo
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, printable
-from marketplace.ids import EventKind, is_entity_id
+from marketplace.hedera import times
+from marketplace.hedera.ids import EventKind, is_entity_id
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
 from marketplace.ledger.mirror_schemas import Nft
 from marketplace.market import events, listing_rule, nft_collections, reconciler

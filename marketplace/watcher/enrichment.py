@@ -8,10 +8,10 @@ from typing import Any
 
 from flask import Flask, current_app
 
-from marketplace import times
 from marketplace.counts import count
 from marketplace.errors import MarketplaceError, MediaFull, MediaUnreachable
-from marketplace.ids import EventKind, NftId
+from marketplace.hedera import times
+from marketplace.hedera.ids import EventKind, NftId
 from marketplace.ledger.clean_text import clean_text
 from marketplace.market import events
 from marketplace.market.events import Event

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 
 from flask import current_app
 
-from marketplace import times
 from marketplace.errors import LedgerAnswerInvalid
+from marketplace.hedera import times
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
 from marketplace.ledger.mirror_schemas import Transaction
 from marketplace.ledger.transaction_feed import TYPES, Page

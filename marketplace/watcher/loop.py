@@ -10,10 +10,10 @@ from contextlib import closing, suppress
 import click
 from flask import Flask, current_app
 
-from marketplace import times
 from marketplace.cli.command import Command, echo, echo_log
 from marketplace.cli.systemd import notify, notify_alive
 from marketplace.errors import MarketplaceError
+from marketplace.hedera import times
 from marketplace.services import application, services
 from marketplace.store import following
 from marketplace.store.database import write

@@ -5,8 +5,8 @@ from contextlib import closing
 
 from flask import Flask
 
-from marketplace import times
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
+from marketplace.hedera import times
 from marketplace.market.recheck_queue import enqueue
 from marketplace.services import application
 from marketplace.store import following

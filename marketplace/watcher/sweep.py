@@ -6,7 +6,7 @@ A sweep queues a recheck of each seller and each token. It has ended when none o
 import random
 from collections import Counter
 
-from marketplace import times
+from marketplace.hedera import times
 from marketplace.market import freshness
 from marketplace.market.recheck_queue import Recheck, enqueue
 from marketplace.store import following, nft_collections, prepared_transactions, properties

@@ -2,7 +2,7 @@
 
 import time
 
-from marketplace.hbar import TINYBARS
+from marketplace.hedera.hbar import TINYBARS
 from stress.soak.books import Nft
 from stress.soak.client import Answer
 from stress.soak.network import MARKET

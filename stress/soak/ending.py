@@ -8,8 +8,8 @@ from typing import NamedTuple
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
-from marketplace import times
-from marketplace.hbar import TINYBARS
+from marketplace.hedera import times
+from marketplace.hedera.hbar import TINYBARS
 from stress.soak.books import ACCOUNTS, TOKENS, Books
 from stress.soak.client import offer_in
 from stress.soak.network import Ledger, content_of

@@ -26,13 +26,13 @@ from pathlib import Path
 from PIL import Image
 from sqlite_utils.utils import sqlite3
 
-from marketplace import times
-from marketplace.ids import TransactionId
+from hiero_sandbox import catalogue, wallet
+from hiero_sandbox.application import create_sandbox
+from hiero_sandbox.ledger.accounts import FIRST_BALANCE
+from hiero_sandbox.ledger.queries import TREASURY
+from marketplace.hedera import times
+from marketplace.hedera.ids import TransactionId
 from marketplace.market.memos import listing_memo
-from marketplace.sandbox import catalogue, wallet
-from marketplace.sandbox.application import create_sandbox
-from marketplace.sandbox.ledger.accounts import FIRST_BALANCE
-from marketplace.sandbox.ledger.queries import TREASURY
 from stress import audit, bombs, lives
 from stress.soak.replica import BEHIND_SECONDS, Replica
 from tests import network

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from sqlite_utils.utils import sqlite3
 
-from marketplace import times
-from marketplace.sandbox.application import create_sandbox
+from hiero_sandbox.application import create_sandbox
+from marketplace.hedera import times
 
 BEHIND_SECONDS = 8  # at most
 NFT = re.compile("/api/v1/tokens/([0-9.]+)/nfts/([0-9]+)(/transactions)?")

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from marketplace.sandbox import wallet
+from hiero_sandbox import wallet
 from stress.soak.books import BUYERS, Books
 from stress.soak.network import MARKET
 from tests import keeper

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from marketplace.ids import MAX_HBAR
+from marketplace.hedera.ids import MAX_HBAR
 from tests.conftest import KEYS, TOKEN, assert_error
 
 pytestmark = pytest.mark.once("it is refused before a statement is asked")

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from marketplace import times
+from marketplace.hedera import times
 from marketplace.market import nft_collections as collecting
 from marketplace.store import nft_collections
 from marketplace.store.database import read, write

@@ -5,8 +5,8 @@ from functools import partial
 
 import pytest
 
-from marketplace import times
-from marketplace.ids import Cursor, EventKind
+from marketplace.hedera import times
+from marketplace.hedera.ids import Cursor, EventKind
 from marketplace.services import services
 from marketplace.store import events, properties
 from marketplace.store.database import read, write

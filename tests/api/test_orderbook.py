@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from marketplace.ids import MAX_HBAR
+from marketplace.hedera.ids import MAX_HBAR
 from marketplace.store.database import write
 from tests.api.pages import follow, next_url, page_of, written
 from tests.conftest import ALICE, BOB, assert_error

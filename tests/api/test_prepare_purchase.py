@@ -3,9 +3,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from marketplace import create_app, times
-from marketplace.sandbox import wallet
-from marketplace.sandbox.ledger import accounts
+from hiero_sandbox import wallet
+from hiero_sandbox.ledger import accounts
+from marketplace import create_app
+from marketplace.hedera import times
 from marketplace.store.database import write
 from tests.conftest import (
     ALICE,

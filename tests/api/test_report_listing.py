@@ -2,8 +2,8 @@ import base64
 
 import pytest
 
-from marketplace import times
-from marketplace.ids import TransactionId
+from marketplace.hedera import times
+from marketplace.hedera.ids import TransactionId
 from stress import lives
 from tests.conftest import ALICE, BOB, CHARLIE, KEYS, TOKEN, assert_error, report, shown
 

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from marketplace import times
 from marketplace.api.request_schemas import COLLECTION_SORTS
+from marketplace.hedera import times
 from marketplace.market import nft_collections as collecting
 from marketplace.market.search_words import find_words
 from marketplace.store import collection_search, nft_collections

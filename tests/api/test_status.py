@@ -2,8 +2,8 @@
 
 import pytest
 
-from marketplace import times
 from marketplace.api import status
+from marketplace.hedera import times
 from marketplace.store import properties
 from marketplace.store.database import write
 from tests.conftest import assert_error

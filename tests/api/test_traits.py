@@ -8,7 +8,7 @@ from math import isclose, log2
 
 import pytest
 
-from marketplace import times
+from marketplace.hedera import times
 from marketplace.market.reconciler import GONE
 from marketplace.store import nfts, orderbook, traits
 from marketplace.store.database import read, write

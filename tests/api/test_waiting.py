@@ -8,9 +8,9 @@ from contextlib import contextmanager
 import pytest
 from werkzeug.test import Client
 
+from hiero_sandbox.application import create_sandbox
 from marketplace import create_app
 from marketplace.api import concurrency_limit
-from marketplace.sandbox.application import create_sandbox
 from tests.conftest import KEYS, assert_error, authorized_client, on_testnet, settings
 from tests.network import PATIENCE_SECONDS, response, serve, serve_raw, silence
 

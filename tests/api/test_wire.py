@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from marketplace.api.response_schemas import NftSchema
 from marketplace.api.row_json import find_encoder
-from marketplace.ids import EventKind
+from marketplace.hedera.ids import EventKind
 from marketplace.services import services
 
 pytestmark = pytest.mark.once("no statement is asked")

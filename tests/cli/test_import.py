@@ -2,7 +2,7 @@
 
 import pytest
 
-from marketplace import times
+from marketplace.hedera import times
 from marketplace.store import nfts
 from marketplace.store.database import read
 from marketplace.watcher import collection_import

@@ -2,7 +2,8 @@
 
 import pytest
 
-from marketplace import create_app, times
+from marketplace import create_app
+from marketplace.hedera import times
 from marketplace.store import nfts
 from marketplace.store.database import read
 from tests.conftest import ALICE, BOB, TOKEN, authorized_client, completing, settings

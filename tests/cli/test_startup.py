@@ -1,7 +1,8 @@
 """What is said when the server starts."""
 
-from marketplace import create_app, times
+from marketplace import create_app
 from marketplace.cli import startup
+from marketplace.hedera import times
 from marketplace.store import following
 from marketplace.store.database import write
 from tests.conftest import settings

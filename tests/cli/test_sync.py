@@ -3,7 +3,8 @@
 import pytest
 from werkzeug import Response
 
-from marketplace import create_app, times
+from marketplace import create_app
+from marketplace.hedera import times
 from marketplace.ledger import mirror
 from marketplace.market import listings, reports
 from marketplace.market.memos import listing_memo

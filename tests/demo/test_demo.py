@@ -11,9 +11,9 @@ import pytest
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
 from werkzeug.test import Client
 
+from hiero_sandbox import access, catalogue, commands
 from marketplace import create_app
 from marketplace.demo import SNIPPETS
-from marketplace.sandbox import access, catalogue, commands
 from marketplace.services import services
 from marketplace.store import access_tokens
 from marketplace.store.database import read

@@ -12,10 +12,10 @@ from contextlib import closing
 import pytest
 from sqlite_utils.utils import sqlite3
 
+from hiero_sandbox.application import create_sandbox
 from marketplace.ledger.deadline import Deadline, TimeIsUp
 from marketplace.ledger.mirror_rate_limit import MirrorRateLimit
 from marketplace.market import reconciler
-from marketplace.sandbox.application import create_sandbox
 from marketplace.store import nfts
 from marketplace.store.database import read
 from tests import network

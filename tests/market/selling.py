@@ -5,7 +5,8 @@ import base64
 from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
 
-from marketplace import create_app, times
+from marketplace import create_app
+from marketplace.hedera import times
 from marketplace.market import purchase_fees
 from marketplace.store.database import write
 from marketplace.watcher.follow import Follower

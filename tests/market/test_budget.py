@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from marketplace import times
+from hiero_sandbox.ledger import accounts
+from hiero_sandbox.ledger import queries as ledger_queries
+from marketplace.hedera import times
 from marketplace.market import purchases
 from marketplace.market.prepare import Ask, Caller
-from marketplace.sandbox.ledger import accounts
-from marketplace.sandbox.ledger import queries as ledger_queries
 from marketplace.store import access_tokens
 from marketplace.store.database import read, write
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error, authorized_client, list_nft

@@ -10,17 +10,17 @@ from collections import Counter
 import pytest
 from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee
 
-from marketplace import times
+from hiero_sandbox.ledger import accounts, queries
+from marketplace.hedera import times
+from marketplace.hedera.messages import account, token
 from marketplace.ledger.mirror_schemas import FixedFee, Royalty, Token
 from marketplace.market.custom_fees import Sale, find_owed
-from marketplace.market.messages import account, token
-from marketplace.sandbox.ledger import accounts, queries
 from marketplace.store.database import read, write
 from stress import lives
 from tests.conftest import ALICE, BOB, TOKEN, assert_error, list_nft
+from tests.hiero_sandbox.bodies import HBAR, transfer
 from tests.market import selling
 from tests.mirror import Mirror
-from tests.sandbox.bodies import HBAR, transfer
 
 pytestmark = pytest.mark.once("what is asked of the database is asked by other tests")
 

@@ -4,12 +4,12 @@ from decimal import Decimal
 
 import pytest
 
-from marketplace import times
-from marketplace.ids import TransactionId
-from marketplace.market.transactions import build_purchase, write_signed
-from marketplace.sandbox import wallet
-from marketplace.sandbox.ledger import envelopes
-from marketplace.sandbox.ledger import network_fees as ledger_fees
+from hiero_sandbox import wallet
+from hiero_sandbox.ledger import envelopes
+from hiero_sandbox.ledger import network_fees as ledger_fees
+from marketplace.hedera import times
+from marketplace.hedera.ids import TransactionId
+from marketplace.hedera.transactions import build_purchase, write_signed
 from marketplace.settings import load
 from marketplace.watcher import chores
 from marketplace.watcher.follow import Follower

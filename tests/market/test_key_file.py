@@ -15,14 +15,14 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hiero_sdk_python.crypto.private_key import PrivateKey
 from werkzeug.wrappers import Response
 
+from hiero_sandbox.ledger import keys
 from marketplace import create_app
 from marketplace.cli import startup
 from marketplace.errors import StartRefused
+from marketplace.hedera.signatures import verifies
 from marketplace.ledger.mirror import MirrorNode
 from marketplace.market import signer
 from marketplace.market.key_file import FileKey, read_key
-from marketplace.market.signer import verifies
-from marketplace.sandbox.ledger import keys
 from marketplace.services import services
 from marketplace.settings import load
 from tests.conftest import Ledger, on_testnet, settings

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from marketplace import times
+from marketplace.hedera import times
 from marketplace.market.purchases import HANDED_OUT_SECONDS, VALID_SECONDS
 from tests.conftest import BOB, CHARLIE, MARKET, assert_error, authorized_client, list_nft, opened
 from tests.market.selling import MOST

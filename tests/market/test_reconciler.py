@@ -7,7 +7,8 @@ import base64
 
 import pytest
 
-from marketplace import create_app, times
+from marketplace import create_app
+from marketplace.hedera import times
 from marketplace.market.memos import listing_memo
 from stress import lives
 from tests.conftest import (

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marketplace.ids import TransactionId
+from marketplace.hedera.ids import TransactionId
 from marketplace.ledger.mirror_schemas import History, Nft, NftEvent, Transaction
 from marketplace.market.listing_rule import Facts, ForSale, NotForSale, Undecided, decide
 from tests.conftest import ALICE, BOB, MARKET, TOKEN

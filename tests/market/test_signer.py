@@ -8,9 +8,10 @@ import time
 import pytest
 from hiero_sdk_python.crypto.private_key import PrivateKey
 
+from hiero_sandbox import wallet
+from marketplace.hedera.signatures import SECP256K1_ORDER, verifies
 from marketplace.market import signer as signing
-from marketplace.market.signer import SECP256K1_ORDER, Signer, verifies
-from marketplace.sandbox import wallet
+from marketplace.market.signer import Signer
 from tests.conftest import ALICE, MARKET, assert_error
 from tests.mirror import Mirror
 

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from marketplace.sandbox.ledger import accounts
+from hiero_sandbox.ledger import accounts
 from stress.audit import TINYBARS, find_sales
 from tests.conftest import ALICE, BOB, CHARLIE, MARKET, TOKEN, authorized_client
 from tests.market.selling import Market

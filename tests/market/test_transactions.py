@@ -1,14 +1,14 @@
 import pytest
 
-from marketplace.ids import TransactionId
+from hiero_sandbox.ledger import envelopes
+from marketplace.hedera.ids import TransactionId
+from marketplace.hedera.transactions import build_listing
 from marketplace.market.memos import (
     is_withdrawal_memo,
     listing_memo,
     purchase_memo,
     withdrawal_memo,
 )
-from marketplace.market.transactions import build_listing
-from marketplace.sandbox.ledger import envelopes
 
 pytestmark = pytest.mark.once("no statement is asked")
 

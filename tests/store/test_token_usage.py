@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from marketplace import times
+from marketplace.hedera import times
 from marketplace.services import services
 from marketplace.store import access_tokens, token_usage
 from marketplace.store.database import read

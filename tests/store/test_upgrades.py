@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from sqlite_utils.utils import sqlite3
 
+from hiero_sandbox.application import SCHEMA as SANDBOX_SCHEMA
 from marketplace import create_app
 from marketplace.cli import startup
 from marketplace.errors import StartRefused
-from marketplace.sandbox.application import SCHEMA as SANDBOX_SCHEMA
 from marketplace.services import services
 from marketplace.store.database import SCHEMA
 from marketplace.store.database_errors import DatabaseUnreadable

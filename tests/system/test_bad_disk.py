@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from marketplace import times
+from marketplace.hedera import times
 from marketplace.services import services
 from marketplace.store import database_errors
 from tests.conftest import ALICE, TOKEN, settings

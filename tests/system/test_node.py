@@ -10,12 +10,12 @@ from pathlib import Path
 import grpc
 import pytest
 
-from marketplace.sandbox.hapi.services import MAX_REQUEST_BYTES
+from hiero_sandbox.hapi.services import MAX_REQUEST_BYTES
 from stress.lives import account
 from tests import serving
+from tests.hiero_sandbox import hapi
+from tests.hiero_sandbox.hapi import ACCOUNT, APPROVE, COST
 from tests.network import PATIENCE_SECONDS, is_free, read_all, reserved_port
-from tests.sandbox import hapi
-from tests.sandbox.hapi import ACCOUNT, APPROVE, COST
 from tests.serving import run_flask
 
 pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")

@@ -25,6 +25,7 @@ pytestmark = pytest.mark.once("an installation is the same")
 
 EMBEDDING = ROOT / "docs/embedding.md"
 NEWER = ("3.12", "3.13", "3.14", "3.15")
+PACKAGES = ("hiero_sandbox", "marketplace")
 KEYS = {"accountId": "0.0.1001", "tokenId": "0.0.7001", "serialNo": 7}
 
 
@@ -109,7 +110,8 @@ def test_everything_is_inside(built, wheel):
     assert wheel.name == f"nft_marketplace_service-{__version__}-py3-none-any.whl"
     ours = {
         path.relative_to(ROOT).as_posix()
-        for path in (ROOT / "marketplace").rglob("*")
+        for package in PACKAGES
+        for path in (ROOT / package).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
     assert ours <= set(zipfile.ZipFile(wheel).namelist())
@@ -117,7 +119,7 @@ def test_everything_is_inside(built, wheel):
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert ours | {"requirements.txt", "README.md", "LICENSE"} <= names
     top_level = {name.partition("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
-    assert top_level == {"marketplace", f"nft_marketplace_service-{__version__}.dist-info"}
+    assert top_level == {*PACKAGES, f"nft_marketplace_service-{__version__}.dist-info"}
 
 
 def test_its_metadata_says_what_it_needs(wheel):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from marketplace import times
+from marketplace.hedera import times
 from marketplace.watcher.follow import Follower
 from marketplace.watcher.rechecker import Rechecker
 from marketplace.watcher.work import Done

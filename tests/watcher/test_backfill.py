@@ -5,7 +5,8 @@ import threading
 
 import pytest
 
-from marketplace import create_app, times
+from marketplace import create_app
+from marketplace.hedera import times
 from marketplace.store import following, nfts
 from marketplace.store.database import read, write
 from marketplace.watcher import follow

@@ -6,9 +6,9 @@ from contextlib import closing
 
 import pytest
 
-from marketplace import times
+from hiero_sandbox.application import create_sandbox
+from marketplace.hedera import times
 from marketplace.market import add_nft
-from marketplace.sandbox.application import create_sandbox
 from marketplace.store import media, nfts
 from marketplace.store.database import read
 from marketplace.watcher import enrichment as module

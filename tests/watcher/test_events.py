@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from marketplace import times
+from marketplace.hedera import times
 from marketplace.ledger import Deadline
 from marketplace.market import events as market_events
 from marketplace.market import reconciler

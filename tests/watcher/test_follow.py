@@ -2,8 +2,8 @@
 
 import pytest
 
-from marketplace import times
 from marketplace.errors import LedgerAnswerInvalid
+from marketplace.hedera import times
 from marketplace.market import freshness
 from marketplace.market.memos import listing_memo
 from marketplace.market.recheck_queue import LIST_WAIT, Recheck, enqueue
@@ -14,7 +14,7 @@ from marketplace.watcher import follow as following_module
 from marketplace.watcher.sweep import SLOWLY, begin_sweep, end_sweep, sweep_step
 from marketplace.watcher.work import Done
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, shown, write_sql
-from tests.sandbox import bodies, test_batches
+from tests.hiero_sandbox import bodies, test_batches
 
 NFT, MARKET = (TOKEN, 7), "0.0.9001"
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from marketplace import create_app, times
+from marketplace import create_app
+from marketplace.hedera import times
 from marketplace.market.memos import purchase_memo
 from marketplace.store.database import read
 from stress import lives

@@ -14,7 +14,7 @@ from jsonschema.exceptions import ValidationError
 from openapi_schema_validator import OAS31Validator
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from marketplace import times
+from marketplace.hedera import times
 from marketplace.store import events, webhooks
 from marketplace.store.database import read, write
 from marketplace.watcher.webhooks import deliveries, messages

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import brotli
 import zstandard
 
-from marketplace.ids import is_entity_id
+from marketplace.hedera.ids import is_entity_id
 from marketplace.ledger.http_client import FetchError, Unfetchable
 
 REGISTRY = "hcs-6"

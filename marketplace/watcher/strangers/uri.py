@@ -8,7 +8,7 @@ import re
 from typing import NamedTuple
 from urllib.parse import quote, unquote, unquote_to_bytes
 
-from marketplace.ids import ENTITY_ID, MAX_INT64
+from marketplace.hedera.ids import ENTITY_ID, MAX_INT64
 from marketplace.watcher.strangers.guarded_fetch import Address
 
 # CIDs: version 0, or version 1 in base32, base36, base16, base58 or base64url. Capitals make

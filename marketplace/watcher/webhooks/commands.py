@@ -5,10 +5,10 @@ import secrets
 
 import click
 
-from marketplace import times
 from marketplace.cli.command import Group, echo
 from marketplace.errors import command, shown
-from marketplace.ids import EventKind
+from marketplace.hedera import times
+from marketplace.hedera.ids import EventKind
 from marketplace.store import webhooks
 from marketplace.store.database import read, write
 from marketplace.store.rows import WebhookRow

@@ -7,8 +7,8 @@ from typing import Any
 
 from flask import Flask
 
-from marketplace import times
 from marketplace.counts import count
+from marketplace.hedera import times
 from marketplace.market.feed import write_events
 from marketplace.market.throttled_log import warn_once_a_minute
 from marketplace.services import database

@@ -5,7 +5,7 @@ from typing import Any
 
 import requests
 
-from marketplace import times
+from marketplace.hedera import times
 from marketplace.ledger.http_client import FetchError
 from marketplace.store.rows import WebhookRow
 from marketplace.watcher.strangers.guarded_fetch import Address, Fetcher

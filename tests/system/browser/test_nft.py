@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import expect
 
-from marketplace.sandbox import wallet
+from hiero_sandbox import wallet
 from stress import lives
 from tests.system.browser.conftest import everywhere, on_two_screens
 

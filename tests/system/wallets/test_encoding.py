@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from hiero_sdk_python.crypto.private_key import PrivateKey
 
-from marketplace.ids import TransactionId
-from marketplace.market.transactions import (
+from marketplace.hedera.ids import TransactionId
+from marketplace.hedera.transactions import (
     build_listing,
     build_purchase,
     build_withdrawal,

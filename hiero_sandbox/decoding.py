@@ -1,0 +1,78 @@
+"""Decodes transactions: an SDK's bytes in, plain values out. No key, no clock, no I/O."""
+
+from typing import Any
+
+from google.protobuf.message import Message
+
+from hiero_sandbox.ledger.envelopes import TYPES, open_transaction, read_list, write_id
+from marketplace.hedera import times
+
+LAST_SECOND = 10**11  # the year 5138; later ones are no date
+
+
+def decode(content: bytes) -> dict[str, Any]:
+    """Decode a transaction to the fields of DecodedTransactionSchema. Raises Unreadable.
+
+    A list for several nodes holds the same transaction once for each node. The first one is decoded.
+    """
+    copies = [open_transaction(transaction) for transaction in read_list(content)]
+    signed, body = copies[0], copies[0].body
+    payer = signed.id.account_id
+    valid_seconds = body.transactionValidDuration.seconds
+    return {
+        "type": TYPES.get(body.WhichOneof("data")),
+        "payer": payer,
+        "transactionId": str(signed.id),
+        "validFrom": _date(signed.id.valid_start),
+        "validUntil": _date(signed.id.valid_start + valid_seconds * times.SECOND),
+        "validSeconds": valid_seconds,
+        "memo": body.memo,
+        "maxFeeTinybars": body.transactionFee,
+        "nodeAccountIds": [write_id(copy.body.nodeAccountID) for copy in copies],
+        "sizeBytes": len(content),
+        "signedBy": [pair.pubKeyPrefix.hex() for pair in signed.pairs],
+        "approvals": [
+            _approval(allowance, payer) for allowance in body.cryptoApproveAllowance.nftAllowances
+        ],
+        "deletedApprovals": [
+            _allowance(allowance, allowance.token_id, payer)
+            for allowance in body.cryptoDeleteAllowance.nftAllowances
+        ],
+        "hbarTransfers": [
+            {"accountId": write_id(transfer.accountID), "amount": transfer.amount}
+            for transfer in body.cryptoTransfer.transfers.accountAmounts
+        ],
+        "nftTransfers": [
+            {
+                "tokenId": write_id(transfers.token),
+                "serialNumber": transfer.serialNumber,
+                "sender": write_id(transfer.senderAccountID),
+                "receiver": write_id(transfer.receiverAccountID),
+                "isApproval": transfer.is_approval,
+            }
+            for transfers in body.cryptoTransfer.tokenTransfers
+            for transfer in transfers.nftTransfers
+        ],
+    }
+
+
+def _approval(allowance: Message, payer: str) -> dict[str, Any]:
+    # If it is missing, an approval for all does not change. False revokes it.
+    for_all = allowance.approved_for_all if allowance.HasField("approved_for_all") else None
+    return _allowance(allowance, allowance.tokenId, payer) | {
+        "spender": write_id(allowance.spender),
+        "approvedForAll": for_all and for_all.value,
+    }
+
+
+def _allowance(allowance: Message, token: Message, payer: str) -> dict[str, Any]:
+    return {
+        "tokenId": write_id(token),
+        "serialNumbers": list(allowance.serial_numbers),
+        "owner": write_id(allowance.owner) if allowance.HasField("owner") else payer,
+    }
+
+
+def _date(nanoseconds: int) -> str | None:
+    in_range = 0 <= nanoseconds < LAST_SECOND * times.SECOND
+    return times.to_iso(nanoseconds) if in_range else None

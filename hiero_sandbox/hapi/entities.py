@@ -1,0 +1,91 @@
+"""HAPI's queries about accounts, tokens and NFTs."""
+
+import base64
+
+from flask import current_app
+from google.protobuf.message import Message
+
+from hiero_sandbox.ledger import accounts, nfts, queries, tokens
+from hiero_sandbox.ledger.envelopes import Refused, refuse_if
+from hiero_sandbox.ledger.execution import entity
+from hiero_sandbox.ledger.tokens import LIFE_SECONDS
+from marketplace.hedera import times
+from marketplace.hedera.messages import account, timestamp, token
+from marketplace.store.database import read
+
+
+def find_balance(query: Message, response: Message, now: int) -> None:
+    """Refuse with BUSY, as the networks do: since release 0.77 their throttles allow no such query.
+
+    Source: https://github.com/hiero-ledger/hiero-consensus-node/pull/25952
+    """
+    account_id = _require_account(query.accountID)
+    if not current_app.config.get("BALANCE_QUERIES"):
+        current_app.logger.warning(
+            "cryptoGetBalance is BUSY, as on the networks: ask the mirror node for balances, or set"
+            " MARKETPLACE_SANDBOX_BALANCE_QUERIES=1"
+        )
+        raise Refused("BUSY")
+    response.accountID.CopyFrom(account(account_id))
+    response.balance = accounts.balance(read(), account_id)
+
+
+def find_account(query: Message, response: Message, now: int) -> None:
+    account_id = _require_account(query.accountID)
+    info = response.accountInfo
+    info.accountID.CopyFrom(account(account_id))
+    if public_key := accounts.key(read(), account_id):
+        info.key.CopyFrom(public_key)
+    stored = accounts.get(read(), account_id)
+    info.balance, info.memo = stored.balance, stored.memo
+    info.receiverSigRequired = bool(stored.is_receiver_signature_required)
+    info.alias = next(iter(queries.list_aliases(read(), account_id)), b"")
+    info.contractAccountID = accounts.evm_address(read(), account_id).hex()
+    info.expirationTime.CopyFrom(timestamp(now + LIFE_SECONDS * times.SECOND))
+    info.autoRenewPeriod.seconds = LIFE_SECONDS
+    info.max_automatic_token_associations = stored.automatic_associations
+
+
+def find_token(query: Message, response: Message, now: int) -> None:
+    found, info = tokens.find(read(), entity(query.token, "INVALID_TOKEN_ID")), response.tokenInfo
+    definition = found.definition
+    for field, value in definition.ListFields():
+        if field.name in info.DESCRIPTOR.fields_by_name:  # with the same name and type
+            info.MergeFrom(type(info)(**{field.name: value}))
+    if not definition.HasField("expiry"):
+        info.expiry.CopyFrom(timestamp(now + LIFE_SECONDS * times.SECOND))
+    info.tokenId.CopyFrom(token(found.token))
+    info.totalSupply = tokens.supply(read(), found)
+    info.deleted = queries.is_deleted(read(), found.token)
+    if found.key("freeze"):
+        info.defaultFreezeStatus = "Frozen" if definition.freezeDefault else "Unfrozen"
+    if found.key("kyc"):
+        info.defaultKycStatus = "Revoked"
+    info.pause_status = "PauseNotApplicable"
+    if found.key("pause"):
+        info.pause_status = "Paused" if found.is_paused else "Unpaused"
+
+
+def find_nft(query: Message, response: Message, now: int) -> None:
+    token_id = entity(query.nftID.token_ID, "INVALID_TOKEN_ID")
+    nft = nfts.require(nfts.find(read(), token_id, query.nftID.serial_number))
+    refuse_if(queries.is_deleted(read(), token_id), "INVALID_NFT_ID")
+    response.nft.nftID.CopyFrom(query.nftID)
+    response.nft.accountID.CopyFrom(account(nft.owner))
+    response.nft.creationTime.CopyFrom(timestamp(nft.created_at))
+    response.nft.metadata = base64.b64decode(nft.metadata_base64)
+    if nft.spender:
+        response.nft.spender_id.CopyFrom(account(nft.spender))
+
+
+def find_schedule(query: Message, response: Message, now: int) -> None:
+    """Refuse: schedules are executed immediately, and not stored."""
+    raise Refused("INVALID_SCHEDULE_ID")
+
+
+def _require_account(named: Message) -> str:
+    code = "INVALID_ACCOUNT_ID"
+    found = accounts.find_by_alias(read(), named.alias) if named.alias else entity(named, code)
+    if found is None:
+        raise Refused(code)
+    return found

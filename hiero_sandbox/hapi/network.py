@@ -1,0 +1,77 @@
+"""HAPI's queries about the network: the address book, the version, the exchange rate."""
+
+from collections.abc import Callable
+
+import hiero_sdk_python.hapi.services.basic_types_pb2 as hapi
+from flask import current_app
+from google.protobuf.message import Message
+from hiero_sdk_python.hapi.services.exchange_rate_pb2 import ExchangeRateSet
+
+from hiero_sandbox.hapi.address import find_port
+from hiero_sandbox.ledger import network_fees
+from hiero_sandbox.ledger.envelopes import Refused
+from marketplace import __version__
+from marketplace.hedera import times
+from marketplace.hedera.messages import account
+
+NODE = "0.0.3"  # its own account; it also takes transactions for other nodes
+ADDRESS = (127, 0, 0, 1)
+RATE_SECONDS = 3600
+# Roughly the version of the SDK's descriptors, which do not state it.
+HAPI_VERSION = hapi.SemanticVersion(major=0, minor=70, patch=0)
+
+
+def _address() -> hapi.NodeAddress:
+    """The node's entry in the address book. It has no endpoint while the node's process does not run."""
+    port = find_port(current_app)
+    return hapi.NodeAddress(
+        nodeAccountId=account(NODE),
+        memo=NODE.encode(),
+        description="The sandbox",
+        serviceEndpoint=[{"ipAddressV4": bytes(ADDRESS), "port": port}] if port else [],
+    )
+
+
+def list_nodes(content: bytes, now: int) -> list[bytes]:
+    """The mirror node's address book, for SDKs that are given only a mirror node."""
+    return [_address().SerializeToString()]
+
+
+def find_file(query: Message, response: Message, now: int) -> None:
+    file = query.fileID
+    if (file.shardNum, file.realmNum) != (0, 0) or file.fileNum not in FILES:
+        raise Refused("INVALID_FILE_ID")
+    response.fileContents.fileID.CopyFrom(file)
+    response.fileContents.contents = FILES[file.fileNum](now).SerializeToString()
+
+
+def _address_book(moment: int) -> hapi.NodeAddressBook:
+    return hapi.NodeAddressBook(nodeAddress=[_address()])
+
+
+def find_version(query: Message, response: Message, now: int) -> None:
+    """Answer with HAPI's version, and with this service's version as that of the node's software."""
+    response.hapiProtoVersion.CopyFrom(HAPI_VERSION)
+    major, minor, patch = (int(number) for number in __version__.split("."))
+    response.hederaServicesVersion.CopyFrom(
+        hapi.SemanticVersion(major=major, minor=minor, patch=patch, pre="sandbox")
+    )
+
+
+def exchange_rate(moment: int) -> ExchangeRateSet:
+    """The exchange rate, which never changes."""
+    ends_at = (moment // times.SECOND // RATE_SECONDS + 1) * RATE_SECONDS
+    rate = {"hbarEquiv": 1, "centEquiv": network_fees.CENTS_PER_HBAR}
+    current, following = (
+        rate | {"expirationTime": {"seconds": end}} for end in (ends_at, ends_at + RATE_SECONDS)
+    )
+    return ExchangeRateSet(currentRate=current, nextRate=following)
+
+
+# The network's files that SDKs read: nodes, their addresses, and exchange rates. Release 0.79 drops the fee
+# schedule, 0.0.111: https://github.com/hiero-ledger/hiero-consensus-node/pull/26487
+FILES: dict[int, Callable[[int], Message]] = {
+    101: _address_book,
+    102: _address_book,
+    112: exchange_rate,
+}

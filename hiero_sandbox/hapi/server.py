@@ -1,0 +1,108 @@
+"""HAPI over gRPC, for Hedera SDKs, on a port of this machine only.
+
+It has a process of its own: gRPC must not start before a fork, and the web server forks its workers.
+"""
+
+import asyncio
+import resource
+import signal
+import socket
+from collections.abc import AsyncIterator, Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import grpc
+from flask import Flask
+from google.protobuf.message import DecodeError
+
+from hiero_sandbox.hapi.address import HOST, announced
+from hiero_sandbox.hapi.services import MAX_REQUEST_BYTES, METHODS, Answer
+from marketplace.hedera import times
+
+OPEN_FILES = 4096  # each connection needs one
+THREADS = 4  # writes run one at a time anyway
+AT_ONCE = 2000  # concurrent requests; further ones are answered RESOURCE_EXHAUSTED
+# A request whose message takes longer is dropped. SDKs send it together with the headers.
+SILENT_CLIENT_SECONDS = 5
+GRACE_SECONDS = 1  # for requests under way at shutdown
+OPTIONS = (
+    ("grpc.so_reuseport", 0),  # two servers must not share a port
+    ("grpc.max_receive_message_length", MAX_REQUEST_BYTES),
+    ("grpc.max_concurrent_streams", 64),
+    ("grpc.server_handshake_timeout_ms", SILENT_CLIENT_SECONDS * 1000),
+    # SDKs open another connection when they need one.
+    ("grpc.max_connection_idle_ms", 300_000),
+)
+
+
+class Handlers(grpc.GenericRpcHandler):
+    """Finds the handler of a method. gRPC answers UNIMPLEMENTED to all others."""
+
+    def __init__(self, sandbox: Flask) -> None:
+        self._sandbox = sandbox
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="hapi")
+
+    def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler | None:
+        answer = METHODS.get(details.method)
+        if answer is None:
+            return None
+        # A stream looks the same on the wire, and only its handler can stop waiting for a request.
+        return grpc.stream_stream_rpc_method_handler(partial(self._stream, answer))
+
+    async def _stream(
+        self, answer: Answer, requests: AsyncIterator[bytes], context: grpc.aio.ServicerContext
+    ) -> None:
+        try:
+            content = await asyncio.wait_for(anext(aiter(requests)), SILENT_CLIENT_SECONDS)
+            # A request that waits for a thread ends with the SDK's own timeout.
+            loop = asyncio.get_running_loop()
+            for message in await loop.run_in_executor(self._pool, self._work, answer, content):
+                await context.write(message)
+        except TimeoutError:
+            await context.abort(grpc.StatusCode.DEADLINE_EXCEEDED, "The request came too late")
+        except StopAsyncIteration:
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "The stream has no request")
+        except DecodeError as error:
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
+
+    def _work(self, answer: Answer, content: bytes) -> list[bytes]:
+        with self._sandbox.app_context():
+            return answer(content, times.now())
+
+
+async def serve(
+    sandbox: Flask,
+    token: str,
+    wanted: int,
+    further: Iterable[int],
+    announce: Callable[[int, list[int]], None],
+) -> None:
+    """Serve until SIGTERM or SIGINT, on the wanted port or, if it is taken, on another.
+
+    Serve on those of the further ports that are free, too. ``announce`` is called with the ports, and
+    ``token`` is written to the files of addresses.
+    """
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(OPEN_FILES, hard), hard))
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    server = grpc.aio.server(
+        handlers=(Handlers(sandbox),), options=OPTIONS, maximum_concurrent_rpcs=AT_ONCE
+    )
+    port = _listen(server, wanted) or server.add_insecure_port(f"{HOST}:0")
+    others = [each for each in further if _listen(server, each)]
+    await server.start()
+    with announced(sandbox, token, port, next(iter(others), None)):
+        announce(port, others)
+        await stop.wait()
+    await server.stop(GRACE_SECONDS)
+
+
+def _listen(server: grpc.aio.Server, port: int) -> int | None:
+    """Make the server listen on a port; None if it is taken. A socket tries first: gRPC prints failures."""
+    try:
+        socket.create_server((HOST, port)).close()
+        return int(server.add_insecure_port(f"{HOST}:{port}"))
+    except (OSError, RuntimeError):
+        return None

@@ -1,0 +1,187 @@
+"""HAPI's methods by path, such as /proto.CryptoService/approveAllowances: transactions, and queries.
+
+The services are those of the SDK's own descriptors. A node looks at the content of a request, not at its
+method. So one function answers all methods that take a transaction, and one all that take a query.
+
+A transaction in a query's header pays for the answer. It is submitted like any other, before the query is
+executed. COST_ANSWER asks for the cost only. Source: hiero-consensus-node, QueryWorkflowImpl and
+QueryChecker.
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import NamedTuple
+
+from flask import current_app
+from google.protobuf.message import DecodeError, Message
+from hiero_sdk_python.hapi.services.query_header_pb2 import QueryHeader, ResponseType
+from hiero_sdk_python.hapi.services.query_pb2 import Query
+from hiero_sdk_python.hapi.services.response_pb2 import Response
+from hiero_sdk_python.hapi.services.transaction_response_pb2 import TransactionResponse
+
+from hiero_sandbox.hapi import entities, network, receipts
+from hiero_sandbox.ledger import consensus, network_fees
+from hiero_sandbox.ledger.envelopes import (
+    Refused,
+    Unreadable,
+    open_transaction,
+    read_list,
+    refuse_if,
+)
+from marketplace.errors import DatabaseBusy, DatabaseUnusable
+from marketplace.store.database_errors import DatabaseUnreadable, explained
+
+# A transaction has 6,144 bytes at most, and so has the payment of a query. Slightly larger requests get the
+# network's result code, much larger ones are not read.
+MAX_REQUEST_BYTES = 16 * 1024
+# $0.0001, and $0.001 for the version: https://docs.hedera.com/networks/fees
+FEE = network_fees.TINYBARS_PER_DOLLAR // 10_000
+VERSION_FEE = network_fees.TINYBARS_PER_DOLLAR // 1_000
+
+
+def _explain_faults(work: Callable[[], str]) -> str:
+    """Do the work, and return its result code, or the code of the refusal or fault that stopped it.
+
+    An SDK repeats its request after BUSY, and asks another node after PLATFORM_NOT_ACTIVE.
+    """
+    try:
+        with explained():
+            return work()
+    except Refused as refusal:
+        return str(refusal)
+    except DatabaseBusy:
+        return "BUSY"
+    except (DatabaseUnusable, DatabaseUnreadable, OSError) as error:
+        current_app.logger.warning("The sandbox's ledger cannot be used: %s", error)
+        return "PLATFORM_NOT_ACTIVE"
+    except Exception:
+        current_app.logger.exception("A HAPI request failed")
+        return "FAIL_INVALID"
+
+
+# Transactions
+
+
+def submit(content: bytes, now: int) -> list[bytes]:
+    """Submit the bytes of a HAPI Transaction, and answer with the precheck code. The receipt has the result.
+
+    OK means that it reached consensus, successful or not.
+    """
+    result = _explain_faults(lambda: _submit(content, now))
+    response = TransactionResponse(nodeTransactionPrecheckCode=result)
+    if result == "INSUFFICIENT_TX_FEE":
+        response.cost = network_fees.price(open_transaction(read_list(content)[0]))
+    return [response.SerializeToString()]
+
+
+def _submit(content: bytes, now: int) -> str:
+    try:
+        receipt = consensus.submit(content, now)
+    except Unreadable:
+        return "INVALID_TRANSACTION"
+    return "OK" if receipt.reached_consensus else receipt.result
+
+
+# Queries
+
+
+class Handler(NamedTuple):
+    """Answers one type of query, for a fee in tinybars.
+
+    ``find(query, response, now)`` fills in the answer, or raises Refused.
+    """
+
+    fee: int
+    find: Callable[[Message, Message, int], None]
+
+
+QUERIES = {
+    "transactionGetReceipt": Handler(0, receipts.find_receipt),
+    "transactionGetRecord": Handler(FEE, receipts.find_record),
+    "cryptogetAccountBalance": Handler(0, entities.find_balance),
+    "cryptoGetInfo": Handler(FEE, entities.find_account),
+    "tokenGetInfo": Handler(FEE, entities.find_token),
+    "tokenGetNftInfo": Handler(FEE, entities.find_nft),
+    "fileGetContents": Handler(FEE, network.find_file),
+    "scheduleGetInfo": Handler(FEE, entities.find_schedule),
+    "networkGetVersionInfo": Handler(VERSION_FEE, network.find_version),
+}
+# Two queries and their answers have different names.
+ANSWERED_AS = {
+    "contractGetBytecode": "contractGetBytecodeResponse",
+    "ContractGetRecords": "contractGetRecordsResponse",
+}
+
+
+def answer(content: bytes, now: int) -> list[bytes]:
+    """Answer the bytes of a HAPI Query. Raises DecodeError: gRPC's INVALID_ARGUMENT, as on a node."""
+    try:
+        envelope = Query.FromString(content)
+    except DecodeError:
+        raise DecodeError("not the bytes of a query") from None
+    name = envelope.WhichOneof("query")
+    if name is None:
+        raise DecodeError("not a known type of query")
+    query, whole = getattr(envelope, name), Response()
+    response = getattr(whole, ANSWERED_AS.get(name, name))
+    result = _explain_faults(lambda: _answer(name, query, response, now))
+    response.header.responseType = query.header.responseType
+    response.header.nodeTransactionPrecheckCode = result
+    if result != "OK":
+        response.CopyFrom(type(response)(header=response.header))  # drops a partial answer
+    return [whole.SerializeToString()]
+
+
+def _answer(name: str, query: Message, response: Message, now: int) -> str:
+    kind = query.header.responseType
+    is_known = kind in (ResponseType.ANSWER_ONLY, ResponseType.COST_ANSWER)
+    refuse_if(name not in QUERIES or not is_known, "NOT_SUPPORTED")
+    handler = QUERIES[name]
+    if kind == ResponseType.ANSWER_ONLY and handler.fee:
+        _charge(query.header, handler.fee, now)
+    handler.find(query, response, now)
+    if kind == ResponseType.COST_ANSWER:
+        response.CopyFrom(type(response)())
+        response.header.cost = handler.fee
+    return "OK"
+
+
+def _charge(header: QueryHeader, fee: int, now: int) -> None:
+    """Submit a query's payment: a transfer of at least its fee to the node."""
+    try:
+        body = open_transaction(header.payment).body
+    except Unreadable:
+        raise Refused("INVALID_TRANSACTION_BODY") from None
+    refuse_if(body.WhichOneof("data") != "cryptoTransfer", "INSUFFICIENT_TX_FEE")
+    received = [
+        amount.amount
+        for amount in body.cryptoTransfer.transfers.accountAmounts
+        if amount.accountID == body.nodeAccountID and amount.amount >= 0
+    ]
+    refuse_if(not received, "INVALID_RECEIVING_NODE_ACCOUNT")
+    refuse_if(min(received) < fee, "INSUFFICIENT_TX_FEE")
+    receipt = consensus.submit(header.payment.SerializeToString(), now)
+    refuse_if(receipt.result != "SUCCESS", receipt.result)
+
+
+# All methods
+
+SERVICES = ("consensus", "crypto", "file", "network", "schedule", "smart_contract", "token", "util")
+MODULES = [import_module(f"hiero_sdk_python.hapi.services.{name}_service_pb2") for name in SERVICES]
+MODULES.append(import_module("hiero_sdk_python.hapi.mirror.mirror_network_service_pb2"))
+# ``answer(content, now)`` takes the bytes of a request and the time in nanoseconds. It returns the messages
+# of the answer: one, unless the method is a stream. Raises DecodeError.
+Answer = Callable[[bytes, int], list[bytes]]
+# By the type of message that a method takes.
+ANSWERS: dict[str, Answer] = {
+    "proto.Transaction": submit,
+    "proto.Query": answer,
+    "com.hedera.mirror.api.proto.AddressBookQuery": network.list_nodes,
+}
+METHODS = {
+    f"/{service.full_name}/{method.name}": ANSWERS[method.input_type.full_name]
+    for module in MODULES
+    for service in module.DESCRIPTOR.services_by_name.values()
+    for method in service.methods
+    if method.input_type.full_name in ANSWERS
+}

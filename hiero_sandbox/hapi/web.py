@@ -1,0 +1,84 @@
+"""HAPI over gRPC-web, for the SDK in a browser, on the service's own port.
+
+Source: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-WEB.md, and the JavaScript SDK's WebChannel. It
+first sends an empty POST to /, and expects a grpc-status.
+"""
+
+from wsgiref.types import WSGIEnvironment
+
+from flask import Blueprint, Response, request
+from google.protobuf.message import DecodeError
+from grpc import StatusCode
+from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
+
+from hiero_sandbox.hapi.services import MAX_REQUEST_BYTES, METHODS
+from marketplace.hedera import times
+from marketplace.wsgi_environ import ROUTE
+
+CONTENT_TYPES = ("application/grpc-web", "application/grpc-web+proto")
+PREFIXES = ("/proto.", "/com.hedera.mirror.")
+HEADER_BYTES = 5  # of a frame: its kind and its length
+DATA, TRAILERS = 0, 0x80
+EXPOSED = {"Access-Control-Expose-Headers": "grpc-status, grpc-message"}
+
+blp = Blueprint("hapi", __name__)
+
+
+class Refused(Exception):
+    """A gRPC status other than OK, with a message."""
+
+    def __init__(self, status: StatusCode, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def is_first(environ: WSGIEnvironment) -> bool:
+    """Whether a request is the SDK's first one, or the browser's preflight request for it."""
+    asked = environ.get("HTTP_ACCESS_CONTROL_REQUEST_HEADERS", "").lower()
+    is_web = environ.get("CONTENT_TYPE") in CONTENT_TYPES or "x-grpc-web" in asked
+    return is_web and environ["PATH_INFO"] == "/"
+
+
+@blp.post("/")
+@blp.post("/proto.<service>/<method>")
+@blp.post("/com.hedera.mirror.<service>/<method>")
+def answer_call(**path: str) -> Response:
+    answer = METHODS.get(request.path)
+    if answer is None:
+        raise Refused(StatusCode.UNIMPLEMENTED, f"There is no method {request.path!a}")
+    request.environ[ROUTE] = request.path
+    if request.mimetype not in CONTENT_TYPES:
+        raise Refused(StatusCode.INVALID_ARGUMENT, f"The Content-Type is not {CONTENT_TYPES[1]}")
+    try:
+        frames = [_frame(DATA, message) for message in answer(_read_message(), times.now())]
+    except DecodeError as error:
+        raise Refused(StatusCode.INVALID_ARGUMENT, str(error)) from error
+    body = b"".join([*frames, _frame(TRAILERS, b"grpc-status:0\r\n")])
+    return Response(body, headers=EXPOSED, content_type=CONTENT_TYPES[1])
+
+
+@blp.errorhandler(Refused)
+def refuse(refusal: Refused) -> Response:
+    number, _ = refusal.status.value
+    refused = {"grpc-status": str(number), "grpc-message": str(refusal)}
+    return Response(headers=EXPOSED | refused, content_type=CONTENT_TYPES[1])
+
+
+def _read_message() -> bytes:
+    """The one message of a request's body. Raises Refused."""
+    request.max_content_length = MAX_REQUEST_BYTES + HEADER_BYTES
+    try:
+        body = request.get_data()
+    except RequestEntityTooLarge:
+        message = f"A request may have at most {MAX_REQUEST_BYTES} bytes"
+        raise Refused(StatusCode.RESOURCE_EXHAUSTED, message) from None
+    except (HTTPException, OSError) as error:
+        raise Refused(StatusCode.INVALID_ARGUMENT, "The body can not be read") from error
+    content = body[HEADER_BYTES:]
+    if body != _frame(DATA, content):
+        raise Refused(StatusCode.INVALID_ARGUMENT, "The body is not one frame of gRPC-web")
+    return content
+
+
+def _frame(kind: int, content: bytes) -> bytes:
+    return bytes((kind,)) + len(content).to_bytes(4) + content

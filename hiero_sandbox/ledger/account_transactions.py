@@ -1,0 +1,137 @@
+"""Transactions about accounts: their creation, by their own transaction or a transfer, and their update."""
+
+from google.protobuf.message import Message
+
+from hiero_sandbox.ledger import accounts, keys, network_fees
+from hiero_sandbox.ledger.envelopes import Refused, refuse_if, write_id
+from hiero_sandbox.ledger.execution import Execution, entity, require_short
+from marketplace.hedera import messages
+from marketplace.hedera.ids import MAX_INT64
+
+MAX_ASSOCIATIONS = 5000
+RENEWAL_SECONDS = range(2_592_000, 8_000_002)
+
+
+def check_create(content: Message) -> None:
+    """Check what a node checks before consensus."""
+    refuse_if(not content.HasField("key"), "KEY_REQUIRED")
+    refuse_if(not keys.is_valid(content.key), "BAD_ENCODING")
+    refuse_if(content.initialBalance > MAX_INT64, "INVALID_INITIAL_BALANCE")
+    if content.max_automatic_token_associations < accounts.UNLIMITED:
+        raise Refused("INVALID_MAX_AUTO_ASSOCIATIONS")
+    refuse_if(not content.HasField("autoRenewPeriod"), "INVALID_RENEWAL_PERIOD")
+    refuse_if(content.alias and len(content.alias) != keys.EVM_ADDRESS_BYTES, "INVALID_ALIAS_KEY")
+    require_memo(content.memo)
+    refuse_if(content.hook_creation_details, "NOT_SUPPORTED")
+
+
+def create(execution: Execution, content: Message) -> None:
+    require_renewal(content, "AUTORENEW_DURATION_NOT_IN_RANGE")
+    _require_limit(content.max_automatic_token_associations, used=0)
+    if content.receiverSigRequired:
+        execution.require_key(content.key)
+    if content.alias:
+        _require_key_of(execution, content.alias)
+    account_id = accounts.create(
+        execution.db,
+        execution.now,
+        [content.alias] if content.alias else [],
+        key=content.key.SerializeToString().hex(),
+        automatic_associations=content.max_automatic_token_associations,
+        memo=content.memo,
+        is_receiver_signature_required=int(content.receiverSigRequired),
+    )
+    execution.effects.created = account_id
+    if content.initialBalance:
+        amount = content.initialBalance
+        execution.move({(execution.payer, None): -amount, (account_id, None): amount})
+
+
+def require_renewal(content: Message, code: str) -> None:
+    """Refuse, with the code, a period of renewal that is out of range."""
+    period = content.autoRenewPeriod.seconds
+    refuse_if(content.HasField("autoRenewPeriod") and period not in RENEWAL_SECONDS, code)
+
+
+def _require_limit(limit: int, used: int) -> None:
+    """Refuse a limit of automatic associations that is out of range, or below the number that is used."""
+    if limit > MAX_ASSOCIATIONS:
+        raise Refused("REQUESTED_NUM_AUTOMATIC_ASSOCIATIONS_EXCEEDS_ASSOCIATION_LIMIT")
+    refuse_if(limit < accounts.UNLIMITED, "INVALID_MAX_AUTO_ASSOCIATIONS")
+    if limit != accounts.UNLIMITED and used > limit:
+        raise Refused("EXISTING_AUTOMATIC_ASSOCIATIONS_EXCEED_GIVEN_LIMIT")
+
+
+def _require_key_of(execution: Execution, address: bytes) -> None:
+    """Refuse an EVM address whose key has not signed."""
+    for pair in execution.signed.pairs:
+        if keys.evm_address(pair.pubKeyPrefix) == address:
+            return execution.require_key(keys.of_bytes(pair.pubKeyPrefix))
+    raise Refused("INVALID_SIGNATURE")
+
+
+def check_update(content: Message) -> None:
+    """Check what a node checks before consensus."""
+    entity(content.accountIDToUpdate, "INVALID_ACCOUNT_ID")
+    refuse_if(content.HasField("key") and not keys.is_valid(content.key), "BAD_ENCODING")
+    refuse_if(content.hook_creation_details or content.hook_ids_to_delete, "NOT_SUPPORTED")
+
+
+def update(execution: Execution, content: Message) -> None:
+    account_id = write_id(content.accountIDToUpdate)
+    execution.require_signature(account_id)
+    require_renewal(content, "AUTORENEW_DURATION_NOT_IN_RANGE")
+    changes: dict[str, object] = {}
+    if content.HasField("key"):
+        execution.require_key(content.key)
+        changes["key"] = content.key.SerializeToString().hex()
+    if content.HasField("memo"):
+        require_memo(content.memo.value)
+        changes["memo"] = content.memo.value
+    if content.HasField("receiverSigRequiredWrapper"):
+        changes["is_receiver_signature_required"] = int(content.receiverSigRequiredWrapper.value)
+    if content.HasField("max_automatic_token_associations"):
+        limit = content.max_automatic_token_associations.value
+        _require_limit(limit, accounts.count_automatic_associations(execution.db, account_id))
+        changes["automatic_associations"] = limit
+    accounts.change(execution.db, account_id, execution.now, **changes)
+
+
+def require_memo(memo: str) -> None:
+    require_short(memo.encode(), "MEMO_TOO_LONG")
+    refuse_if("\0" in memo, "INVALID_ZERO_BYTE_IN_STRING")
+
+
+# Accounts by alias: HIP-32, HIP-583
+
+
+def resolve(execution: Execution, account: Message, *, may_create: bool) -> None:
+    """Replace an alias in a transaction by its account's number. A missing account may be created."""
+    if not account.alias:
+        return
+    account_id = accounts.find_by_alias(execution.db, account.alias)
+    if account_id is None:
+        refuse_if(not may_create, "INVALID_ACCOUNT_ID")
+        account_id = _create_for(execution, account.alias)
+    account.CopyFrom(messages.account(account_id))
+
+
+def _create_for(execution: Execution, alias: bytes) -> str:
+    """Create an account for an alias. The payer of the transfer pays for it.
+
+    An account for an EVM address has no key until the key of that address signs.
+    """
+    key, aliases = keys.of_alias(alias), {alias}
+    if key:
+        address = keys.evm_address(key.ECDSA_secp256k1)
+        aliases |= {address} if address else set()
+    elif len(alias) != keys.EVM_ADDRESS_BYTES:
+        raise Refused("INVALID_ALIAS_KEY")
+    encoded = key.SerializeToString().hex() if key else None
+    account_id = accounts.create(execution.db, execution.now, aliases, key=encoded)
+    execution.charge_further(network_fees.ACCOUNT_CREATION)
+    nonce = len(execution.effects.children) + 1
+    creation = execution.child(execution.now - nonce, cryptoCreateAccount={})
+    creation.signed.body.transactionID.nonce = nonce
+    creation.effects.created = account_id
+    return account_id

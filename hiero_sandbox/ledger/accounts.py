@@ -1,0 +1,212 @@
+"""Accounts: their HBAR, their keys, and the tokens that they are associated with."""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from flask import current_app
+from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
+
+from hiero_sandbox import catalogue, wallet
+from hiero_sandbox.ledger import keys, queries, tokens
+from hiero_sandbox.ledger.envelopes import Refused, Signed, refuse_if
+from marketplace.hedera.hbar import TINYBARS
+from marketplace.hedera.ids import MAX_INT64, numbers
+from marketplace.store.rows import Connection
+
+FIRST_BALANCE = 10_000 * TINYBARS
+UNLIMITED = -1
+UNPAID = "INSUFFICIENT_ACCOUNT_BALANCE"
+# This account gets all fees, which the network shares out once a day: HIP-1259,
+# https://docs.hedera.com/learn/core-concepts/accounts/network-accounts
+FEE_COLLECTOR = "0.0.802"
+STAKING_REWARDS = "0.0.800"  # pays the rewards of those who stake: HIP-406
+
+
+class Account(NamedTuple):
+    """An account. It begins with these values, and has no row until its first change."""
+
+    account_id: str
+    key: str | None = None  # HAPI's Key, in hexadecimal; None until it has signed
+    balance: int = FIRST_BALANCE  # tinybars
+    automatic_associations: int = UNLIMITED  # the most that transfers may make
+    memo: str = ""
+    is_receiver_signature_required: int = 0
+    created_at: int = catalogue.GENESIS
+    pending_reward: int = 0  # tinybars that staking has earned, and that were not paid yet
+
+
+def get(db: Connection, account_id: str, created_at: int = catalogue.GENESIS) -> Account:
+    row = queries.get(db, "account", account_id=account_id)
+    return Account(**row) if row else Account(account_id, created_at=created_at)
+
+
+def change(db: Connection, account_id: str, now: int, **changes: Any) -> None:
+    """Change some columns of an account."""
+    account = get(db, account_id, created_at=now)
+    queries.put(db, "account", **account._replace(**changes)._asdict())
+
+
+def balance(db: Connection, account_id: str) -> int:
+    """How many tinybars an account has."""
+    return get(db, account_id).balance
+
+
+def add(db: Connection, account_id: str, amount: int, now: int, code: str = UNPAID) -> None:
+    """Add to a balance, or take from it. Refuses, with the code, if the balance is too small."""
+    after = balance(db, account_id) + amount
+    refuse_if(after < 0, code)
+    refuse_if(after > MAX_INT64, "INVALID_ACCOUNT_AMOUNTS")
+    change(db, account_id, now, balance=after)
+
+
+def add_units(db: Connection, account_id: str, token: str, amount: int, code: str) -> None:
+    """Add to an account's units of a fungible token, or take from them.
+
+    Refuses, with the code, a result below 0 or above 64 bits: then the sender has too few units.
+    """
+    after = queries.count_units_of(db, account_id, token) + amount
+    refuse_if(not 0 <= after <= MAX_INT64, code)
+    queries.put(db, "holding", account_id=account_id, token=token, balance=after)
+
+
+def key(db: Connection, account_id: str) -> Key | None:
+    """An account's key; None until it has signed.
+
+    The treasury has the demo wallet's key from the beginning: the tokens of the catalogue have it as their
+    keys. The marketplace's account has its own one, too, if the demo wallet signs for it. Otherwise the first
+    signature of a purchase could make the buyer's key the marketplace's.
+    """
+    known = get(db, account_id).key
+    if known:
+        return Key.FromString(bytes.fromhex(known))
+    if account_id in (queries.TREASURY, current_app.config.get("DEMO_WALLET_SIGNS_FOR")):
+        return keys.of_bytes(wallet.public_key(account_id))
+    return None
+
+
+def require_signature(db: Connection, signed: Signed, account_id: str, now: int) -> None:
+    """Check that an account has signed. Refuses with INVALID_SIGNATURE.
+
+    The first key that signs for an account that nobody has created becomes its key. The payer's own
+    signature does not count for another account whose key is not known yet. The demo wallet's signature for
+    an account is tried first. An account that a transfer to its EVM address has created gets the key of
+    that address.
+    """
+    known = key(db, account_id)
+    if known:
+        refuse_if(not keys.has_signed(known, signed), "INVALID_SIGNATURE")
+        return
+    found = _find_key(db, signed, account_id)
+    if found is None:
+        raise Refused("INVALID_SIGNATURE")
+    change(db, account_id, now, key=found.SerializeToString().hex())
+
+
+def _find_key(db: Connection, signed: Signed, account_id: str) -> Key | None:
+    """The first key that has signed and may become the account's key.
+
+    For the payer it is the last one, because SDKs add their operator's signature after a program's.
+    """
+    payer = signed.id.account_id
+    payers, pairs = key(db, payer), signed.pairs[:: -1 if account_id == payer else 1]
+    addresses = queries.list_aliases(db, account_id)
+    demo_key = wallet.public_key(account_id)
+    for pair in sorted(pairs, key=lambda pair: pair.pubKeyPrefix != demo_key):
+        content = pair.pubKeyPrefix
+        if len(content) not in (32, 33) or not keys.verifies(content, pair, signed.body_bytes):
+            continue
+        found = keys.of_bytes(content)
+        if keys.evm_address(content) in addresses if addresses else found != payers:
+            return found
+    return None
+
+
+# Aliases
+
+
+def find_by_alias(db: Connection, alias: bytes) -> str | None:
+    """The account with an alias: a key, or an EVM address, which may be made from the account's number."""
+    if len(alias) == keys.EVM_ADDRESS_BYTES and not any(alias[:12]):
+        number = int.from_bytes(alias)
+        return f"0.0.{number}" if 0 < number <= MAX_INT64 else None
+    row = queries.get(db, "alias", alias=alias)
+    return row["account_id"] if row else None
+
+
+def evm_address(db: Connection, account_id: str) -> bytes:
+    """An account's EVM address. If it has none of its own, it is made from its id.
+
+    That one has room for the last 32 bits of the shard only.
+    """
+    for alias in queries.list_aliases(db, account_id):
+        if len(alias) == keys.EVM_ADDRESS_BYTES:
+            return alias
+    shard, realm, number = numbers(account_id)
+    return (shard & 0xFFFFFFFF).to_bytes(4) + realm.to_bytes(8) + number.to_bytes(8)
+
+
+def create(db: Connection, now: int, aliases: Iterable[bytes] = (), **columns: Any) -> str:
+    """Create an account without HBAR; returns its id."""
+    account_id = queries.new_id(db)
+    account = Account(account_id, balance=0, created_at=now, **columns)
+    queries.put(db, "account", **account._asdict())
+    for alias in aliases:
+        refuse_if(find_by_alias(db, alias), "ALIAS_ALREADY_ASSIGNED")
+        queries.put(db, "alias", alias=alias, account_id=account_id)
+    return account_id
+
+
+# Tokens
+
+
+def get_association(db: Connection, account_id: str, token: str) -> queries.Row | None:
+    return queries.get(db, "association", account_id=account_id, token=token)
+
+
+def is_associated(db: Connection, account_id: str, token: str) -> bool:
+    """Whether an account may hold a token. Its treasury always may."""
+    return (
+        get_association(db, account_id, token) is not None
+        or tokens.find(db, token).treasury == account_id
+    )
+
+
+def require_associated(db: Connection, account_id: str, token: str) -> None:
+    refuse_if(not is_associated(db, account_id, token), "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
+
+
+def associate(
+    db: Connection, account_id: str, token: str, now: int, *, is_automatic: bool = False
+) -> None:
+    """Associate an account with a token, if it is not yet."""
+    if get_association(db, account_id, token) is None:
+        definition = tokens.find(db, token).definition
+        queries.put(
+            db,
+            "association",
+            account_id=account_id,
+            token=token,
+            is_automatic=int(is_automatic),
+            created_at=now,
+            is_frozen=int(definition.freezeDefault),
+            is_kyc_granted=int(not definition.HasField("kycKey")),
+        )
+
+
+def count_automatic_associations(db: Connection, account_id: str) -> int:
+    return queries.count(db, "association", account_id=account_id, is_automatic=1)
+
+
+def associate_receiver(db: Connection, account_id: str, token: str, now: int) -> bool:
+    """Associate an account with a token that it is about to get; returns whether that was needed.
+
+    Refuses if the account allows no automatic association, or no further one.
+    """
+    if is_associated(db, account_id, token):
+        return False
+    limit = get(db, account_id).automatic_associations
+    refuse_if(limit == 0, "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
+    if limit != UNLIMITED and count_automatic_associations(db, account_id) >= limit:
+        raise Refused("NO_REMAINING_AUTOMATIC_ASSOCIATIONS")
+    associate(db, account_id, token, now, is_automatic=True)
+    return True

@@ -1,0 +1,56 @@
+"""Transactions about an account and a token: association, dissociation, freeze, KYC."""
+
+from google.protobuf.message import Message
+
+from hiero_sandbox.ledger import accounts, queries, tokens
+from hiero_sandbox.ledger.envelopes import Refused, refuse_if, write_id
+from hiero_sandbox.ledger.execution import Execution, entity
+from hiero_sandbox.ledger.token_transactions import issued
+from marketplace.store.rows import Connection
+
+
+def check(content: Message) -> None:
+    """Check what a node checks before consensus."""
+    entity(content.account, "INVALID_ACCOUNT_ID")
+    tokens = [entity(token, "INVALID_TOKEN_ID") for token in content.tokens]
+    refuse_if(len(set(tokens)) < len(tokens), "TOKEN_ID_REPEATED_IN_TOKEN_LIST")
+
+
+def associate(execution: Execution, content: Message) -> None:
+    account_id = write_id(content.account)
+    execution.require_signature(account_id)
+    for token in map(write_id, content.tokens):
+        tokens.get_usable(execution.db, token)
+        if accounts.is_associated(execution.db, account_id, token):
+            raise Refused("TOKEN_ALREADY_ASSOCIATED_TO_ACCOUNT")
+        accounts.associate(execution.db, account_id, token, execution.now)
+
+
+def dissociate(execution: Execution, content: Message) -> None:
+    """End an account's associations with tokens. The account signs, and must hold none of them."""
+    db, account_id = execution.db, write_id(content.account)
+    execution.require_signature(account_id)
+    for token in map(write_id, content.tokens):
+        refuse_if(account_id == tokens.find(db, token).treasury, "ACCOUNT_IS_TREASURY")
+        accounts.require_associated(db, account_id, token)
+        if not queries.is_deleted(db, token):
+            _require_nothing_left(db, account_id, token)
+        queries.delete(db, "association", account_id=account_id, token=token)
+
+
+def _require_nothing_left(db: Connection, account_id: str, token: str) -> None:
+    tokens.get_usable(db, token)
+    tokens.require_unrestricted(db, token, account_id)
+    units = queries.count_units_of(db, account_id, token)
+    refuse_if(units, "TRANSACTION_REQUIRES_ZERO_TOKEN_BALANCES")
+    refuse_if(queries.count(db, "nft", owner=account_id, token=token), "ACCOUNT_STILL_OWNS_NFTS")
+
+
+def restrict(execution: Execution, content: Message, *, key: str, **flag: int) -> None:
+    """Freeze an account for a token, grant its KYC, or undo that. A key of the token must sign."""
+    db, account_id = execution.db, entity(content.account, "INVALID_ACCOUNT_ID")
+    token = issued(execution, content.token, key)
+    association = accounts.get_association(db, account_id, token.token)
+    if association is None:
+        raise Refused("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
+    queries.put(db, "association", **dict(association) | flag)

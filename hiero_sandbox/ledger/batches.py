@@ -1,0 +1,64 @@
+"""Batches: all transactions succeed, or none has any effect except its fee. HIP-551.
+
+The network's limit is 50 in a batch. It is not checked here, because 6,144 bytes have no room for so many.
+Source: AtomicBatchHandler of https://github.com/hiero-ledger/hiero-consensus-node.
+"""
+
+from collections.abc import Callable
+
+from google.protobuf.message import Message
+from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction
+
+from hiero_sandbox.ledger import accounts, envelopes, network_fees
+from hiero_sandbox.ledger.envelopes import Refused, Signed, refuse_if
+from hiero_sandbox.ledger.execution import Effects, Execution, require_id
+
+NOT_ALLOWED = ("atomic_batch", "freeze")
+NODE = "0.0.0"  # inner transactions name no node
+NANOSECONDS = 32  # from one to the next: each may create 30 accounts, or execute a schedule
+
+
+def check(content: Message) -> None:
+    """Check what a node checks before consensus."""
+    inner = _open(content)
+    refuse_if(not inner, "BATCH_LIST_EMPTY")
+    refuse_if(len({signed.id for signed in inner}) < len(inner), "BATCH_LIST_CONTAINS_DUPLICATES")
+    for signed in inner:
+        require_id(signed.body)
+        refuse_if(signed.body.WhichOneof("data") is None, "INVALID_TRANSACTION_BODY")
+        refuse_if(not signed.body.HasField("batch_key"), "MISSING_BATCH_KEY")
+        refuse_if(envelopes.write_id(signed.body.nodeAccountID) != NODE, "INVALID_NODE_ACCOUNT_ID")
+
+
+def _open(content: Message) -> list[Signed]:
+    try:
+        return [
+            envelopes.open_transaction(Transaction(signedTransactionBytes=signed))
+            for signed in content.transactions
+        ]
+    except envelopes.Unreadable:
+        raise Refused("INVALID_TRANSACTION") from None
+
+
+def execute(execution: Execution, content: Message, run: Callable[[Execution], str]) -> None:
+    """Execute a batch. ``run`` checks, charges and executes one transaction, and returns its code."""
+    inner = _open(content)
+    for signed in inner:
+        refuse_if(signed.body.WhichOneof("data") in NOT_ALLOWED, "BATCH_TRANSACTION_IN_BLACKLIST")
+        execution.require_key(signed.body.batch_key)
+    for number, signed in enumerate(inner, start=1):
+        now = execution.now + number * NANOSECONDS
+        child = Execution(execution.db, signed, now, network_fees.price(signed))
+        execution.inner.append(child)
+        child.result = run(child)
+        refuse_if(child.result != "SUCCESS", "INNER_TRANSACTION_FAILED")
+
+
+def revert(execution: Execution) -> None:
+    """Charge the executed transactions of a failed batch again: the rollback has undone their fees."""
+    for child in execution.inner:
+        child.fee = min(child.fee, accounts.balance(child.db, child.payer))
+        child.charge(child.fee)
+        child.effects = Effects()
+        if child.result == "SUCCESS":
+            child.result = "REVERTED_SUCCESS"

@@ -1,0 +1,253 @@
+"""The sandbox's consensus node: takes signed bytes, checks what a node checks, and records the result.
+
+Result codes are HAPI's ResponseCodeEnum. A node refuses some transactions before consensus (a bad signature,
+an expired or repeated id, a payer who can't pay): they leave no record and cost nothing, as on the network.
+A transaction that fails at consensus is recorded as failed, and its payer pays the fee.
+"""
+
+import json
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+from flask import current_app
+from google.protobuf.message import Message
+from hiero_sdk_python.hapi.services.basic_types_pb2 import TransactionID
+from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
+
+from hiero_sandbox.ledger import (
+    account_transactions,
+    accounts,
+    allowances,
+    associations,
+    batches,
+    envelopes,
+    history,
+    keys,
+    network_fees,
+    nfts,
+    queries,
+    supply,
+    token_transactions,
+    tokens,
+    transfers,
+)
+from hiero_sandbox.ledger.envelopes import Refused, Signed, refuse_if
+from hiero_sandbox.ledger.execution import Effects, Execution, entity, require_id
+from hiero_sandbox.ledger.nfts import Nft
+from marketplace.hedera import times
+from marketplace.hedera.ids import MAX_INT64
+from marketplace.hedera.messages import account, timestamp
+from marketplace.store.database import write
+from marketplace.store.rows import Connection
+
+MAX_TRANSACTION_BYTES = 6144
+# The most accounts that a transaction can create. Each reaches consensus a nanosecond before the next.
+MAX_CREATED = 30
+
+
+class Receipt(NamedTuple):
+    """The result of a transaction: a code of HAPI's ResponseCodeEnum.
+
+    If consensus was not reached, it is the node's precheck code: nothing was recorded or charged.
+    """
+
+    transaction_id: str
+    result: str
+    reached_consensus: bool = True
+
+
+class Handler(NamedTuple):
+    """Handles one type of transaction: ``check`` runs before consensus, ``execute`` at consensus."""
+
+    execute: Callable[[Execution, Message], None]
+    check: Callable[[Message], None] = lambda content: None
+
+
+HANDLERS = {
+    "atomic_batch": Handler(
+        lambda execution, content: batches.execute(execution, content, _run_inner), batches.check
+    ),
+    "cryptoApproveAllowance": Handler(allowances.approve, allowances.check),
+    "cryptoCreateAccount": Handler(account_transactions.create, account_transactions.check_create),
+    "cryptoDeleteAllowance": Handler(allowances.delete, allowances.check),
+    "cryptoTransfer": Handler(transfers.transfer, transfers.check),
+    "cryptoUpdateAccount": Handler(account_transactions.update, account_transactions.check_update),
+    "scheduleCreate": Handler(allowances.schedule),
+    "tokenAssociate": Handler(associations.associate, associations.check),
+    "tokenBurn": Handler(supply.burn, supply.check),
+    "tokenCreation": Handler(token_transactions.create, token_transactions.check_create),
+    "tokenDeletion": Handler(token_transactions.delete),
+    "tokenDissociate": Handler(associations.dissociate, associations.check),
+    "tokenFreeze": Handler(partial(associations.restrict, key="freeze", is_frozen=1)),
+    "tokenGrantKyc": Handler(partial(associations.restrict, key="kyc", is_kyc_granted=1)),
+    "tokenMint": Handler(supply.mint, supply.check),
+    "tokenReject": Handler(transfers.reject, transfers.check_rejections),
+    "tokenRevokeKyc": Handler(partial(associations.restrict, key="kyc", is_kyc_granted=0)),
+    "tokenUnfreeze": Handler(partial(associations.restrict, key="freeze", is_frozen=0)),
+    "tokenUpdate": Handler(token_transactions.update),
+    "tokenWipe": Handler(supply.wipe, supply.check),
+    "token_fee_schedule_update": Handler(token_transactions.change_fees),
+    "token_pause": Handler(partial(token_transactions.set_paused, is_paused=True)),
+    "token_unpause": Handler(partial(token_transactions.set_paused, is_paused=False)),
+    "token_update_nfts": Handler(supply.update_nfts),
+}
+
+
+def submit(content: bytes, now: int) -> Receipt:
+    """Submit signed bytes at a time in nanoseconds. A list for several nodes goes to the first node."""
+    began = time.monotonic_ns()
+    signed = envelopes.open_transaction(envelopes.read_list(content)[0])
+    try:
+        entity(signed.body.nodeAccountID, "INVALID_NODE_ACCOUNT")
+        refuse_if(signed.body.HasField("batch_key"), "BATCH_KEY_SET_ON_NON_INNER_TRANSACTION")
+        _precheck(signed, now)
+        with write() as db:
+            # Another transaction may have been recorded while this one waited for the lock.
+            now += time.monotonic_ns() - began
+            _require_valid(signed, now)
+            accounts.require_signature(db, signed, signed.id.account_id, now)
+            recorded = queries.list_transactions(db, signed.id.dashed)
+            # Only this node knows the duplicate before consensus. Another node would accept it.
+            nodes = [json.loads(row["document"])["node"] for row in recorded[:1]]
+            node = envelopes.write_id(signed.body.nodeAccountID)
+            refuse_if(node in nodes, "DUPLICATE_TRANSACTION")
+            _require_solvency(db, signed)
+            return Receipt(str(signed.id), _reach_consensus(db, signed, now, bool(recorded)))
+    except Refused as refusal:
+        return Receipt(str(signed.id), str(refusal), reached_consensus=False)
+
+
+def _precheck(signed: Signed, now: int) -> None:
+    body = signed.body
+    require_id(body)
+    refuse_if(signed.size > MAX_TRANSACTION_BYTES, "TRANSACTION_OVERSIZE")
+    keys.require_distinct(signed)
+    kind = body.WhichOneof("data")
+    if kind not in HANDLERS:
+        current_app.logger.warning(
+            "The sandbox does not execute %s: docs/sandbox.md lists what it executes",
+            envelopes.TYPES.get(kind, "a transaction without a type"),
+        )
+        raise Refused("NOT_SUPPORTED")
+    account_transactions.require_memo(body.memo)
+    if not 15 <= body.transactionValidDuration.seconds <= 180:
+        raise Refused("INVALID_TRANSACTION_DURATION")
+    _require_valid(signed, now)
+    HANDLERS[kind].check(getattr(body, kind))
+    refuse_if(body.transactionFee < network_fees.price(signed), "INSUFFICIENT_TX_FEE")
+
+
+def _require_valid(signed: Signed, now: int) -> None:
+    """Refuse a transaction before its valid start, and after it has expired."""
+    ends_at = signed.id.valid_start + signed.body.transactionValidDuration.seconds * times.SECOND
+    refuse_if(signed.id.valid_start > now, "INVALID_TRANSACTION_START")
+    refuse_if(ends_at < now, "TRANSACTION_EXPIRED")
+
+
+def _require_solvency(db: Connection, signed: Signed) -> None:
+    """Refuse a payer who cannot pay both the fee and the HBAR that the transaction itself takes from him."""
+    payer = signed.id.account_id
+    spent = max(0, -transfers.given_of(signed.body.cryptoTransfer)[payer, None])
+    spent += signed.body.cryptoCreateAccount.initialBalance
+    if accounts.balance(db, payer) < network_fees.price(signed) + spent:
+        raise Refused("INSUFFICIENT_PAYER_BALANCE")
+
+
+def _reach_consensus(db: Connection, signed: Signed, now: int, is_duplicate: bool) -> str:
+    """Charge a transaction, execute it and record it; returns the result code."""
+    consensus_at = max(now, queries.get_last_consensus(db) + 1 + MAX_CREATED)
+    price = network_fees.price(signed, is_duplicate=is_duplicate)
+    execution = Execution(db, signed, consensus_at, price)
+    execution.charge(price)
+    execution.result = "DUPLICATE_TRANSACTION" if is_duplicate else _execute(execution)
+    if execution.result != "SUCCESS":
+        batches.revert(execution)
+    execution.pay_rewards()
+    history.write(execution)
+    return execution.result
+
+
+def _execute(execution: Execution) -> str:
+    """Execute all of a transaction or nothing; returns the result code."""
+    db, body = execution.db, execution.signed.body
+    kind = body.WhichOneof("data")
+    db.execute("SAVEPOINT effects")
+    try:
+        HANDLERS[kind].execute(execution, getattr(body, kind))
+        return "SUCCESS"
+    except Refused as refusal:
+        db.execute("ROLLBACK TO effects")
+        execution.effects = Effects()
+        return str(refusal)
+    finally:
+        db.execute("RELEASE effects")
+
+
+def _run_inner(execution: Execution) -> str:
+    """Check, charge and execute one transaction of a batch; returns the result code."""
+    db, signed, fee = execution.db, execution.signed, execution.fee
+    execution.fee = 0
+    try:
+        _precheck(signed, execution.now)
+        accounts.require_signature(db, signed, execution.payer, execution.now)
+        refuse_if(queries.list_transactions(db, signed.id.dashed), "DUPLICATE_TRANSACTION")
+        _require_solvency(db, signed)
+    except Refused as refusal:
+        return str(refusal)
+    execution.fee = fee
+    execution.charge(fee)
+    return _execute(execution)
+
+
+# Without signatures and fees
+
+
+def _unsigned(db: Connection, payer: str, now: int, kind: str) -> Execution:
+    id = TransactionID(accountID=account(payer), transactionValidStart=timestamp(now))
+    body = TransactionBody(
+        transactionID=id,
+        nodeAccountID=account("0.0.3"),
+        transactionValidDuration={"seconds": 120},
+        **{kind: {}},
+    )
+    return Execution(db, Signed(body, b"", pairs=[], size=0, hash=b""), now, fee=0)
+
+
+def mint(token: str, serial_no: int, owner: str, now: int) -> None:
+    """Give an NFT of the catalogue that nobody has asked for yet to its first owner."""
+    with write() as db:
+        is_there = tokens.find(db, token).is_created or nfts.find(db, token, serial_no)
+        if is_there or queries.is_deleted(db, token):
+            return
+        accounts.associate(db, owner, token, now)
+        minting = _unsigned(db, queries.TREASURY, now, "tokenMint")
+        minting.move_nft(Nft(token, serial_no, queries.NOBODY, created_at=now), owner)
+        history.write_nfts(minting)
+
+
+def add_reward(account_id: str, amount: int, now: int) -> int:
+    """Let an account have earned a staking reward, in tinybars. Returns all that is not paid yet."""
+    with write() as db:
+        pending = min(accounts.get(db, account_id).pending_reward + amount, MAX_INT64)
+        accounts.change(db, account_id, now, pending_reward=pending)
+    return pending
+
+
+def hand_over(token: str, serial_no: int, receiver: str, now: int) -> Receipt:
+    """Move an NFT to another account, as a sale on another market would. Its owner does not sign."""
+    with write() as db:
+        nft = nfts.get(db, token, serial_no)
+        owner, modified_at = (nft.owner, nft.modified_at) if nft else (queries.TREASURY, 0)
+        now = max(now, queries.get_last_consensus(db) + 1, modified_at + 1)
+        transfer = _unsigned(db, owner or queries.TREASURY, now, "cryptoTransfer")
+        try:
+            tokens.get_usable(db, token)
+            nft = nfts.require(nft)
+            accounts.associate_receiver(db, receiver, token, now)
+        except Refused as refusal:
+            return Receipt(str(transfer.id), str(refusal), reached_consensus=False)
+        transfer.move_nft(nft, receiver)
+        history.write(transfer)
+    return Receipt(str(transfer.id), "SUCCESS")

@@ -1,0 +1,93 @@
+"""Takes transactions out of their envelopes: an SDK's list, HAPI's Transaction, signed bytes, the body."""
+
+import hashlib
+from typing import NamedTuple
+
+from google.protobuf.message import DecodeError, Message
+from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
+from hiero_sdk_python.hapi.services.basic_types_pb2 import TransactionID
+from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
+from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, TransactionBody
+
+from marketplace.hedera.ids import TransactionId
+
+# The mirror nodes' names of the types of transactions, by their field of the body.
+TYPES = {
+    field.name: field.name.replace("_", "").upper()
+    for field in TransactionBody.DESCRIPTOR.oneofs_by_name["data"].fields
+}
+
+
+class Refused(Exception):
+    """A result code other than SUCCESS, of HAPI's ResponseCodeEnum."""
+
+
+def refuse_if(condition: object, code: str) -> None:
+    """Refuse with a result code, as a consensus node's validateFalse() does."""
+    if condition:
+        raise Refused(code)
+
+
+class Unreadable(ValueError):
+    """The bytes are not those of a transaction."""
+
+
+class Signed(NamedTuple):
+    """One signed transaction, taken out of its envelopes."""
+
+    body: TransactionBody
+    body_bytes: bytes
+    pairs: list[Message]
+    size: int
+    hash: bytes
+
+    @property
+    def id(self) -> TransactionId:
+        return read_transaction_id(self.body.transactionID)
+
+
+def read_list(content: bytes) -> list[Transaction]:
+    """Read an SDK's bytes: a TransactionList, or a single Transaction. Raises Unreadable."""
+    try:
+        transactions = list(TransactionList.FromString(content).transaction_list)
+        if not transactions or not transactions[0].signedTransactionBytes:
+            transactions = [Transaction.FromString(content)]
+    except DecodeError:
+        raise Unreadable("is not the bytes of a Hedera transaction") from None
+    if not all(transaction.signedTransactionBytes for transaction in transactions):
+        raise Unreadable("holds no signed transaction")
+    return transactions
+
+
+def open_transaction(transaction: Transaction) -> Signed:
+    """Take a transaction out of its envelopes. Raises Unreadable."""
+    content = transaction.signedTransactionBytes
+    try:
+        signed = SignedTransaction.FromString(content)
+        body = TransactionBody.FromString(signed.bodyBytes)
+    except DecodeError:
+        raise Unreadable("holds no transaction body") from None
+    if not body.HasField("transactionID"):
+        raise Unreadable("has no transaction id")
+    return Signed(
+        body,
+        signed.bodyBytes,
+        list(signed.sigMap.sigPair),
+        transaction.ByteSize(),
+        hashlib.sha384(content).digest(),
+    )
+
+
+def read_transaction_id(proto: TransactionID) -> TransactionId:
+    start = proto.transactionValidStart
+    return TransactionId(write_id(proto.accountID), start.seconds, start.nanos)
+
+
+def write_id(proto: Message) -> str:
+    """Write a protobuf TokenID or AccountID as text; an alias in hexadecimal."""
+    number = getattr(proto, "alias", b"").hex() or number_of(proto)
+    return f"{proto.shardNum}.{proto.realmNum}.{number}"
+
+
+def number_of(proto: Message) -> int:
+    return int(proto.tokenNum if proto.DESCRIPTOR.name == "TokenID" else proto.accountNum)

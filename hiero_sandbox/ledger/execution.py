@@ -1,0 +1,195 @@
+"""A transaction at consensus: its signatures, its consensus timestamp, and what it has moved so far."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from google.protobuf.message import Message
+from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
+from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
+
+from hiero_sandbox.ledger import accounts, keys, network_fees, nfts, tokens
+from hiero_sandbox.ledger.envelopes import Refused, Signed, number_of, refuse_if, write_id
+from hiero_sandbox.ledger.nfts import Nft
+from marketplace.hedera import times
+from marketplace.hedera.ids import MAX_INT64, TransactionId
+from marketplace.store.rows import Connection
+
+# Amounts by account and token. For HBAR the token is None, and the amount is in tinybars.
+Changes = Mapping[tuple[str, str | None], int]
+
+MAX_TEXT_BYTES = 100
+FEE_UNPAID = "INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE"
+
+
+class AssessedFee(NamedTuple):
+    """A custom fee that was taken, in tinybars or units of a token."""
+
+    payer: str
+    collector: str
+    amount: int
+    token: str | None = None
+    is_taken_of_credit: bool = False  # a royalty, taken from what the payer gets
+
+
+class NftTransfer(NamedTuple):
+    """An NFT that changed. A minted one has no sender. One that was only approved has neither party."""
+
+    token: str
+    serial_no: int
+    sender: str = ""
+    receiver: str = ""
+    is_approval: bool = False
+
+
+@dataclass
+class Effects:
+    """The effects of a transaction. A failed one has none."""
+
+    # Tinybars and units of tokens, without the transaction's own fee.
+    moved: Counter[tuple[str, str | None]] = field(default_factory=Counter)
+    assessed_fees: list[AssessedFee] = field(default_factory=list)
+    nfts: list[NftTransfer] = field(default_factory=list)
+    # For automatic associations and the creation of accounts, in tinybars.
+    further_fee: int = 0
+    rewards: dict[str, int] = field(default_factory=dict)  # of staking, paid in tinybars
+    # How much of a token there is after a mint, a burn or a wipe, for its receipt.
+    total_supply: int | None = None
+    created: str | None = None  # the id of what the transaction created
+    # Transactions that it has executed by itself: a scheduled one, and creations of accounts for aliases.
+    children: "list[Execution]" = field(default_factory=list)
+
+
+@dataclass
+class Execution:
+    """One transaction while it is handled. ``now`` is its consensus timestamp, in nanoseconds."""
+
+    db: Connection
+    signed: Signed
+    now: int
+    # Tinybars by the price list. A failed transaction costs them, too.
+    fee: int
+    effects: Effects = field(default_factory=Effects)
+    inner: "list[Execution]" = field(default_factory=list)  # the transactions of a batch
+    result: str = "SUCCESS"
+
+    @property
+    def id(self) -> TransactionId:
+        return self.signed.id
+
+    @property
+    def payer(self) -> str:
+        return self.id.account_id
+
+    def child(self, now: int, fee: int = 0, **fields: Any) -> "Execution":
+        """A transaction that this one executes by itself, under the same id."""
+        parent = self.signed.body
+        body = TransactionBody(
+            transactionID=parent.transactionID,
+            nodeAccountID=parent.nodeAccountID,
+            transactionValidDuration=parent.transactionValidDuration,
+            **fields,
+        )
+        made = Execution(self.db, self.signed._replace(body=body, hash=b""), now, fee)
+        self.effects.children.append(made)
+        return made
+
+    def require_signature(self, account_id: str) -> None:
+        """Refuse with INVALID_SIGNATURE if this account has not signed."""
+        accounts.require_signature(self.db, self.signed, account_id, self.now)
+
+    def require_key(self, key: Key) -> None:
+        """Refuse with INVALID_SIGNATURE if this key has not signed."""
+        refuse_if(not keys.has_signed(key, self.signed), "INVALID_SIGNATURE")
+
+    def charge(self, fee: int) -> None:
+        """Take a fee from the transaction's payer."""
+        accounts.add(self.db, self.payer, -fee, self.now, "INSUFFICIENT_PAYER_BALANCE")
+        accounts.add(self.db, accounts.FEE_COLLECTOR, fee, self.now)
+
+    def charge_further(self, fee: int) -> None:
+        """Take a fee beyond the price list, even above the transaction's own maximum."""
+        self.charge(fee)
+        self.effects.further_fee += fee
+
+    def pay_rewards(self) -> None:
+        """Pay the staking rewards of the accounts whose HBAR changed, as far as 0.0.800 has enough."""
+        payer = [self.payer] if self.fee + self.effects.further_fee else []
+        changed = {account_id for (account_id, token) in self.effects.moved if token is None}
+        for account_id in sorted({*payer, *changed}):
+            reward = accounts.get(self.db, account_id).pending_reward
+            if 0 < reward <= accounts.balance(self.db, accounts.STAKING_REWARDS):
+                accounts.add(self.db, accounts.STAKING_REWARDS, -reward, self.now)
+                accounts.add(self.db, account_id, reward, self.now)
+                accounts.change(self.db, account_id, self.now, pending_reward=0)
+                self.effects.rewards[account_id] = reward
+
+    def move(self, changes: Changes) -> None:
+        """Change balances: of HBAR if the token is None, otherwise of a token's units.
+
+        Refuses an account that has too little, with another code if it pays custom fees.
+        """
+        fee_payers = {fee.payer for fee in self.effects.assessed_fees}
+        for (account_id, token), amount in changes.items():
+            unpaid = "INSUFFICIENT_TOKEN_BALANCE" if token else accounts.UNPAID
+            code = FEE_UNPAID if account_id in fee_payers else unpaid
+            if token:
+                tokens.get_usable(self.db, token)
+                if amount < 0:
+                    accounts.require_associated(self.db, account_id, token)
+                self.let_hold(account_id, token)
+                accounts.add_units(self.db, account_id, token, amount, code)
+            else:
+                accounts.add(self.db, account_id, amount, self.now, code)
+            self.effects.moved[account_id, token] += amount
+
+    def let_hold(self, account_id: str, token: str) -> None:
+        """Associate an account with a token, if needed. Refuses if it may not hold the token."""
+        if accounts.associate_receiver(self.db, account_id, token, self.now):
+            self.charge_further(network_fees.ASSOCIATION)
+        tokens.require_unrestricted(self.db, token, account_id)
+
+    def change_units(self, account_id: str, token: str, amount: int, code: str) -> None:
+        """Change how many units of a token an account has. Refuses, with the code, to take too many."""
+        accounts.add_units(self.db, account_id, token, amount, code)
+        self.effects.moved[account_id, token] += amount
+
+    def change_nft(self, nft: Nft, **changes: Any) -> None:
+        """Change some columns of an NFT."""
+        nfts.put(self.db, nft, modified_at=self.now, **changes)
+        self.effects.nfts.append(NftTransfer(nft.token, nft.serial_no))
+
+    def move_nft(self, nft: Nft, receiver: str, is_approval: bool = False) -> None:
+        """Give an NFT to another account. One that NOBODY gives is minted; one that NOBODY gets ends."""
+        nfts.put(self.db, nft, owner=receiver, spender=None, modified_at=self.now)
+        moved = NftTransfer(nft.token, nft.serial_no, nft.owner, receiver, is_approval)
+        self.effects.nfts.append(moved)
+
+
+def require_id(body: Message) -> None:
+    """Refuse a transaction whose id is invalid: its account, its start, or a nonce or flag that is set."""
+    entity(body.transactionID.accountID, "INVALID_ACCOUNT_ID")
+    if body.transactionID.scheduled or body.transactionID.nonce:
+        raise Refused("TRANSACTION_ID_FIELD_NOT_ALLOWED")
+    start = body.transactionID.transactionValidStart
+    if not 0 <= start.nanos < times.SECOND or not 0 <= start.seconds < 10**11:
+        raise Refused("INVALID_TRANSACTION_START")
+
+
+def entity(proto: Message, code: str) -> str:
+    """Write a protobuf id as text. Refuses, with the code, an id that no entity can have."""
+    number = number_of(proto)
+    if min(proto.shardNum, proto.realmNum, number) < 0 or number > MAX_INT64 or number == 0:
+        raise Refused(code)
+    return write_id(proto)
+
+
+def party(proto: Message, code: str) -> str:
+    """Write the id of an account that a transfer may name by its alias. Refuses as entity() does."""
+    return write_id(proto) if proto.alias else entity(proto, code)
+
+
+def require_short(text: bytes, code: str) -> None:
+    """Refuse, with the code, a text or metadata that is too long."""
+    refuse_if(len(text) > MAX_TEXT_BYTES, code)

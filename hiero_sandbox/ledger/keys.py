@@ -1,0 +1,93 @@
+"""Keys as HAPI writes them: ED25519, ECDSA (secp256k1), lists of keys, and threshold keys."""
+
+from itertools import pairwise
+
+from google.protobuf.message import DecodeError, Message
+from hiero_sdk_python.crypto.public_key import PublicKey
+from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
+
+from hiero_sandbox.ledger.envelopes import Signed, refuse_if
+from marketplace.hedera import signatures
+
+# The mirror nodes' names of the simple keys, by their field of Key, and their sizes in bytes.
+TYPES = {"ed25519": ("ED25519", 32), "ECDSA_secp256k1": ("ECDSA_SECP256K1", 33)}
+EVM_ADDRESS_BYTES = 20
+
+
+def kind_of(public_key: bytes) -> str:
+    """The kind of 32 or 33 bytes: ED25519 or compressed ECDSA."""
+    return "ed25519" if len(public_key) == TYPES["ed25519"][1] else "ECDSA_secp256k1"
+
+
+def of_bytes(public_key: bytes) -> Key:
+    return Key(**{kind_of(public_key): public_key})
+
+
+def is_valid(key: Key) -> bool:
+    """Whether somebody can sign with the key."""
+    if key.HasField("keyList"):
+        return bool(key.keyList.keys) and all(map(is_valid, key.keyList.keys))
+    if key.HasField("thresholdKey"):
+        keys = key.thresholdKey.keys.keys
+        return 1 <= key.thresholdKey.threshold <= len(keys) and all(map(is_valid, keys))
+    kind = key.WhichOneof("key")
+    return kind in TYPES and len(getattr(key, kind)) == TYPES[kind][1]
+
+
+def require_distinct(signed: Signed) -> None:
+    """Refuse a prefix of a key that another prefix begins with, so that a key has at most one signature.
+
+    Otherwise there could be thousands of signatures to verify for each key of a threshold key.
+    """
+    prefixes = sorted(pair.pubKeyPrefix for pair in signed.pairs)
+    # In sorted order, a prefix is directly followed by those that begin with it.
+    repeated = any(longer.startswith(prefix) for prefix, longer in pairwise(prefixes))
+    refuse_if(repeated, "KEY_PREFIX_MISMATCH")
+
+
+def has_signed(key: Key, signed: Signed) -> bool:
+    """Whether a transaction has the signatures that a key requires."""
+    if key.HasField("keyList"):
+        return is_valid(key) and all(has_signed(each, signed) for each in key.keyList.keys)
+    if key.HasField("thresholdKey"):
+        count = sum(has_signed(each, signed) for each in key.thresholdKey.keys.keys)
+        return is_valid(key) and count >= key.thresholdKey.threshold
+    kind = key.WhichOneof("key")
+    content = getattr(key, kind) if kind in TYPES else b""
+    return any(
+        content.startswith(pair.pubKeyPrefix) and verifies(content, pair, signed.body_bytes)
+        for pair in signed.pairs
+    )
+
+
+def verifies(public_key: bytes, pair: Message, content: bytes) -> bool:
+    """Whether a signature pair holds a simple key's signature of the content."""
+    return signatures.verifies(public_key, getattr(pair, kind_of(public_key)), content)
+
+
+def shown(key: Key | None) -> dict[str, str] | None:
+    """A key as the mirror node shows it."""
+    if key is None:
+        return None
+    kind = key.WhichOneof("key")
+    if kind in TYPES:
+        return {"_type": TYPES[kind][0], "key": getattr(key, kind).hex()}
+    return {"_type": "ProtobufEncoded", "key": key.SerializeToString().hex()}
+
+
+def evm_address(public_key: bytes) -> bytes | None:
+    """The Ethereum address of an ECDSA key; None for another key."""
+    try:
+        address = PublicKey.from_bytes_ecdsa(public_key).to_evm_address()
+    except ValueError:
+        return None
+    return bytes.fromhex(address.to_string())
+
+
+def of_alias(alias: bytes) -> Key | None:
+    """The key that an alias encodes; None for an EVM address, and for other bytes."""
+    try:
+        key = Key.FromString(alias)
+    except DecodeError:
+        return None
+    return key if key.WhichOneof("key") in TYPES and is_valid(key) else None

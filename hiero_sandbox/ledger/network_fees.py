@@ -1,0 +1,104 @@
+"""The network's fees: its price list in USD, at ten cents an HBAR.
+
+Each type of transaction has a base, and extras: https://docs.hedera.com/networks/fees and HIP-1261. The payer
+pays for each transaction that reaches consensus, successful or not.
+"""
+
+from decimal import Decimal
+
+from google.protobuf.message import Message
+
+from hiero_sandbox.ledger import tokens
+from hiero_sandbox.ledger.envelopes import Signed, write_id
+from marketplace.hedera.hbar import TINYBARS
+from marketplace.store.database import read
+
+CENTS_PER_HBAR = 10
+TINYBARS_PER_DOLLAR = 100 * TINYBARS // CENTS_PER_HBAR
+
+# In USD, including the fees of node and network: 0.0001 together.
+BASE = {
+    "cryptoApproveAllowance": Decimal("0.05"),
+    "cryptoCreateAccount": Decimal("0.05"),
+    "cryptoDeleteAllowance": Decimal("0.05"),
+    "cryptoTransfer": Decimal("0.0001"),
+    "cryptoUpdateAccount": Decimal("0.00022"),
+    "scheduleCreate": Decimal("0.01"),
+    "tokenAssociate": Decimal("0.05"),
+    "tokenCreation": Decimal("1"),
+    "tokenDissociate": Decimal("0.05"),
+}
+OTHERS = Decimal("0.001")  # of transactions about tokens
+NODE_AND_NETWORK = Decimal("0.0001")
+# Charged once if a transaction lists any NFTs to mint, or any custom fees.
+LISTING = {"tokenCreation": Decimal("1"), "tokenMint": Decimal("0.019")}
+# For each allowance, token or NFT that it lists after the first.
+LISTED = {
+    "cryptoApproveAllowance": Decimal("0.05"),
+    "cryptoDeleteAllowance": Decimal("0.05"),
+    "tokenAssociate": Decimal("0.05"),
+    "tokenDissociate": Decimal("0.05"),
+    "tokenMint": Decimal("0.02"),
+    "token_update_nfts": Decimal("0.001"),
+}
+# Charged once if a transfer moves tokens; the second one if any of them has custom fees.
+TOKEN_TRANSFER = Decimal("0.0009")
+CUSTOM_FEE_TRANSFER = Decimal("0.0019")
+# For each account of a transfer beyond two, and each token and each signature beyond one.
+EXTRA = Decimal("0.0001")
+# For each byte beyond these.
+BYTE, INCLUDED_BYTES = Decimal("0.00001"), 1350
+# The fees of associations and accounts that a transfer makes by itself, in tinybars: HIP-904, HIP-542.
+ASSOCIATION = int(BASE["tokenAssociate"] * TINYBARS_PER_DOLLAR)
+ACCOUNT_CREATION = int(BASE["cryptoCreateAccount"] * TINYBARS_PER_DOLLAR)
+
+
+def price(signed: Signed, *, is_duplicate: bool = False) -> int:
+    """The fee of a transaction, in tinybars. A duplicate is not executed, and costs no service fee."""
+    usd = NODE_AND_NETWORK if is_duplicate else _service(signed.body)
+    return _tinybars(usd + _signed(signed))
+
+
+def price_scheduled(scheduled: Message) -> int:
+    """The fee of a scheduled transaction when it is executed, in tinybars."""
+    return _tinybars(_service(scheduled))
+
+
+def _tinybars(usd: Decimal) -> int:
+    return int(usd * TINYBARS_PER_DOLLAR)
+
+
+def _signed(signed: Signed) -> Decimal:
+    return _beyond(1, len(signed.pairs)) * EXTRA + _beyond(INCLUDED_BYTES, signed.size) * BYTE
+
+
+def _beyond(included: int, count: int) -> int:
+    return max(0, count - included)
+
+
+def _service(body: Message) -> Decimal:
+    kind = body.WhichOneof("data")
+    content, usd = getattr(body, kind), BASE.get(kind, OTHERS)
+    if kind == "cryptoTransfer":
+        return usd + _of_transfer(content)
+    listed = sum(len(items) for field, items in content.ListFields() if field.is_repeated)
+    if listed:
+        usd += LISTING.get(kind, 0) + (listed - 1) * LISTED.get(kind, 0)
+    return usd
+
+
+def _of_transfer(transfer: Message) -> Decimal:
+    moved = transfer.tokenTransfers
+    account_ids = {write_id(amount.accountID) for amount in transfer.transfers.accountAmounts}
+    for transfers in moved:
+        for nft in transfers.nftTransfers:
+            account_ids |= {write_id(nft.senderAccountID), write_id(nft.receiverAccountID)}
+        account_ids |= {write_id(amount.accountID) for amount in transfers.transfers}
+    usd = (_beyond(2, len(account_ids)) + _beyond(1, len(moved))) * EXTRA
+    if any(_has_custom_fees(write_id(transfers.token)) for transfers in moved):
+        return usd + CUSTOM_FEE_TRANSFER
+    return usd + TOKEN_TRANSFER if moved else usd
+
+
+def _has_custom_fees(token: str) -> bool:
+    return bool(tokens.find(read(), token).definition.custom_fees)

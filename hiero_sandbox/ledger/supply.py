@@ -1,0 +1,115 @@
+"""Transactions that mint, burn and wipe NFTs and units of a token, and change the metadata of NFTs."""
+
+import base64
+from collections.abc import Sequence
+
+from google.protobuf.message import Message
+
+from hiero_sandbox.ledger import accounts, nfts, queries, tokens
+from hiero_sandbox.ledger.envelopes import Refused, refuse_if
+from hiero_sandbox.ledger.execution import Execution, entity, require_short
+from hiero_sandbox.ledger.nfts import Nft
+from hiero_sandbox.ledger.token_transactions import issued, require_issuer
+from hiero_sandbox.ledger.tokens import Token
+from marketplace.hedera.ids import MAX_INT64
+
+MAX_NFTS = 10  # in one transaction
+Missing = tuple[str, str]  # the codes for a wrong amount of units, and for no NFTs
+
+
+def check(content: Message) -> None:
+    """Check what a node checks before consensus."""
+    entity(content.token, "INVALID_TOKEN_ID")
+    is_of_nfts = "metadata" if "metadata" in content.DESCRIPTOR.fields_by_name else "serialNumbers"
+    refuse_if(content.amount and getattr(content, is_of_nfts), "INVALID_TRANSACTION_BODY")
+
+
+def mint(execution: Execution, content: Message) -> None:
+    """Mint to the treasury; NFTs are numbered from the token's highest serial number on."""
+    db, now = execution.db, execution.now
+    token = issued(execution, content.token, "supply")
+    if token.is_fungible:
+        code = "INVALID_TOKEN_MINT_AMOUNT"
+        _require_units(content.amount, content.metadata, code)
+        tokens.require_room(db, token, content.amount)
+        execution.change_units(token.treasury, token.token, content.amount, code)
+    else:
+        _mint_nfts(execution, token, content.metadata)
+    accounts.associate(db, token.treasury, token.token, now)
+    execution.effects.total_supply = tokens.supply(db, token)
+
+
+def _mint_nfts(execution: Execution, token: Token, metadata: Sequence[bytes]) -> None:
+    refuse_if(not metadata, "INVALID_TOKEN_MINT_METADATA")
+    _require_few(metadata)
+    for content in metadata:
+        require_short(content, "METADATA_TOO_LONG")
+    tokens.require_room(execution.db, token, len(metadata))
+    highest = queries.get_highest(execution.db, "serial_no", "nft", token=token.token)
+    refuse_if(highest + len(metadata) > MAX_INT64, "SERIAL_NUMBER_LIMIT_REACHED")
+    for serial_no, content in enumerate(metadata, start=highest + 1):
+        encoded = base64.b64encode(content).decode()
+        new = Nft(
+            token.token, serial_no, queries.NOBODY, created_at=execution.now, metadata=encoded
+        )
+        execution.move_nft(new, token.treasury)
+
+
+def burn(execution: Execution, content: Message) -> None:
+    """Burn NFTs or units that the treasury has."""
+    token = issued(execution, content.token, "supply")
+    codes = ("INVALID_TOKEN_BURN_AMOUNT", "INVALID_TOKEN_BURN_METADATA")
+    _end(execution, token, token.treasury, content, "TREASURY_MUST_OWN_BURNED_NFT", codes)
+
+
+def wipe(execution: Execution, content: Message) -> None:
+    """Wipe NFTs or units that another account has."""
+    token = issued(execution, content.token, "wipe")
+    account_id = entity(content.account, "INVALID_ACCOUNT_ID")
+    refuse_if(account_id == token.treasury, "CANNOT_WIPE_TOKEN_TREASURY_ACCOUNT")
+    accounts.require_associated(execution.db, account_id, token.token)
+    codes = ("INVALID_WIPING_AMOUNT", "INVALID_NFT_ID")
+    _end(execution, token, account_id, content, "ACCOUNT_DOES_NOT_OWN_WIPED_NFT", codes)
+
+
+def _end(
+    execution: Execution, token: Token, owner: str, content: Message, foreign: str, missing: Missing
+) -> None:
+    """End NFTs or units of an owner. ``foreign`` is the code for another owner's NFT."""
+    db = execution.db
+    if token.is_fungible:
+        _require_units(content.amount, content.serialNumbers, missing[0])
+        execution.change_units(owner, token.token, -content.amount, missing[0])
+    elif not content.serialNumbers:
+        raise Refused(missing[1])
+    _require_few(content.serialNumbers)
+    for serial_no in sorted(set(content.serialNumbers)):
+        nft = nfts.require(nfts.find(db, token.token, serial_no))
+        refuse_if(nft.owner != owner, foreign)
+        execution.move_nft(nft, queries.NOBODY)
+    execution.effects.total_supply = tokens.supply(db, token)
+
+
+def update_nfts(execution: Execution, content: Message) -> None:
+    """Change the metadata of NFTs. The supply key may sign for those that the treasury has: HIP-850."""
+    db = execution.db
+    token = tokens.get_usable(db, entity(content.token, "INVALID_TOKEN_ID"))
+    refuse_if(not content.serial_numbers, "MISSING_SERIAL_NUMBERS")
+    _require_few(content.serial_numbers)
+    require_short(content.metadata.value, "METADATA_TOO_LONG")
+    for serial_no in content.serial_numbers:
+        nft = nfts.require(nfts.get(db, token.token, serial_no) if serial_no > 0 else None)
+        is_treasurys = nft.owner == token.treasury
+        require_issuer(execution, token, "metadata", *(("supply",) if is_treasurys else ()))
+        encoded = nft.metadata
+        if content.HasField("metadata"):
+            encoded = base64.b64encode(content.metadata.value).decode()
+        execution.change_nft(nft, metadata=encoded)
+
+
+def _require_units(amount: int, of_nfts: Sequence[object], code: str) -> None:
+    refuse_if(of_nfts or not 0 <= amount <= MAX_INT64, code)
+
+
+def _require_few(of_nfts: Sequence[object]) -> None:
+    refuse_if(len(of_nfts) > MAX_NFTS, "BATCH_SIZE_LIMIT_EXCEEDED")

@@ -1,0 +1,126 @@
+"""Tokens: their definitions, with all updates applied.
+
+Every id that no transaction has created is the id of a collection of NFTs, which the catalogue describes. The
+account TREASURY is its treasury, and all of its keys are TREASURY's key.
+"""
+
+from typing import Any, NamedTuple
+
+from hiero_sdk_python.hapi.services.basic_types_pb2 import Key, TokenSupplyType, TokenType
+from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee
+from hiero_sdk_python.hapi.services.token_create_pb2 import TokenCreateTransactionBody
+
+from hiero_sandbox import catalogue, wallet
+from hiero_sandbox.ledger import keys, queries
+from hiero_sandbox.ledger.envelopes import refuse_if, write_id
+from marketplace.hedera.ids import MAX_INT64
+from marketplace.hedera.messages import account
+from marketplace.store.rows import Connection
+
+LIFE_SECONDS = 7_776_000  # ninety days, after which an account or a token is renewed
+# The field of each key, and the code that refuses a transaction if the token has no such key.
+KEYS = {
+    "admin": ("adminKey", "TOKEN_IS_IMMUTABLE"),
+    "fee_schedule": ("fee_schedule_key", "TOKEN_HAS_NO_FEE_SCHEDULE_KEY"),
+    "freeze": ("freezeKey", "TOKEN_HAS_NO_FREEZE_KEY"),
+    "kyc": ("kycKey", "TOKEN_HAS_NO_KYC_KEY"),
+    "metadata": ("metadata_key", "TOKEN_HAS_NO_METADATA_KEY"),
+    "pause": ("pause_key", "TOKEN_HAS_NO_PAUSE_KEY"),
+    "supply": ("supplyKey", "TOKEN_HAS_NO_SUPPLY_KEY"),
+    "wipe": ("wipeKey", "TOKEN_HAS_NO_WIPE_KEY"),
+}
+# Derived here, before make run forks: a process that derives it itself needs 3 MB more.
+TREASURYS_KEY = keys.of_bytes(wallet.public_key(queries.TREASURY))
+KEYS_OF_CATALOGUE = ("admin", "fee_schedule", "metadata", "supply", "wipe")
+
+
+class Token(NamedTuple):
+    token: str
+    definition: TokenCreateTransactionBody
+    is_created: bool = False  # by a transaction
+    is_paused: bool = False
+    created_at: int = catalogue.GENESIS  # nanoseconds
+    modified_at: int = catalogue.GENESIS
+    fees_at: int = catalogue.GENESIS  # when its custom fees were last changed
+
+    @property
+    def treasury(self) -> str:
+        return write_id(self.definition.treasury)
+
+    @property
+    def is_fungible(self) -> bool:
+        return bool(self.definition.tokenType == TokenType.FUNGIBLE_COMMON)
+
+    def key(self, name: str) -> Key | None:
+        """One of its keys, by the names of KEYS."""
+        field, _ = KEYS[name]
+        return getattr(self.definition, field) if self.definition.HasField(field) else None
+
+
+def find(db: Connection, token: str) -> Token:
+    row = queries.get(db, "token", token=token)
+    if row is None:
+        return Token(token, _catalogued(token))
+    definition = TokenCreateTransactionBody.FromString(row["definition"])
+    return Token(**dict(row) | {"definition": definition})
+
+
+def get_usable(db: Connection, token: str) -> Token:
+    """Find a token. Refuses one that is deleted or paused."""
+    found = find(db, token)
+    refuse_if(queries.is_deleted(db, token), "TOKEN_WAS_DELETED")
+    refuse_if(found.is_paused, "TOKEN_IS_PAUSED")
+    return found
+
+
+def _catalogued(token: str) -> TokenCreateTransactionBody:
+    collection = catalogue.collection_of(token)
+    return TokenCreateTransactionBody(
+        name=collection.name,
+        symbol=collection.symbol,
+        treasury=account(queries.TREASURY),
+        tokenType=TokenType.NON_FUNGIBLE_UNIQUE,
+        supplyType=TokenSupplyType.INFINITE,
+        autoRenewPeriod={"seconds": LIFE_SECONDS},
+        custom_fees=map(_custom_fee, collection.royalties),
+        **{KEYS[name][0]: TREASURYS_KEY for name in KEYS_OF_CATALOGUE},
+    )
+
+
+def _custom_fee(royalty: catalogue.Royalty) -> CustomFee:
+    part = {"numerator": royalty.numerator, "denominator": royalty.denominator}
+    fallback = {"amount": royalty.fallback} if royalty.fallback else None
+    return CustomFee(
+        fee_collector_account_id=account(royalty.collector),
+        royalty_fee={"exchange_value_fraction": part, "fallback_fee": fallback},
+    )
+
+
+def put(db: Connection, token: Token, **changes: Any) -> None:
+    """Write a token with some fields changed."""
+    changed = token._replace(**changes)
+    content = changed.definition.SerializeToString()
+    queries.put(db, "token", **changed._asdict() | {"definition": content})
+
+
+def supply(db: Connection, token: Token) -> int:
+    """How many NFTs or units of a token there are."""
+    if token.is_fungible:
+        return sum(row["balance"] for row in queries.select(db, "holding", token=token.token))
+    ended = queries.count(db, "nft", token=token.token, owner=queries.NOBODY)
+    return queries.count(db, "nft", token=token.token) - ended
+
+
+def require_room(db: Connection, token: Token, amount: int) -> None:
+    """Refuse to mint more than the token's maximum."""
+    after = supply(db, token) + amount
+    refuse_if(0 < token.definition.maxSupply < after, "TOKEN_MAX_SUPPLY_REACHED")
+    refuse_if(token.is_fungible and after > MAX_INT64, "INVALID_TOKEN_MINT_AMOUNT")
+
+
+def require_unrestricted(db: Connection, token: str, *account_ids: str) -> None:
+    """Refuse accounts that are frozen for a token, or whose KYC is missing."""
+    for account_id in account_ids:
+        row = queries.get(db, "association", account_id=account_id, token=token)
+        refuse_if(row and row["is_frozen"], "ACCOUNT_FROZEN_FOR_TOKEN")
+        refuse_if(row and not row["is_kyc_granted"], "ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN")

@@ -1,0 +1,226 @@
+"""Moves HBAR, units of tokens and NFTs between accounts: all that a transaction lists, or nothing.
+
+The order of the checks and the result codes are the network's: CryptoTransferValidator and TransferExecutor
+of https://github.com/hiero-ledger/hiero-consensus-node.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from google.protobuf.message import Message
+
+from hiero_sandbox.ledger import accounts, allowances, custom_fees, nfts, queries, tokens
+from hiero_sandbox.ledger.account_transactions import resolve
+from hiero_sandbox.ledger.envelopes import Refused, refuse_if, write_id
+from hiero_sandbox.ledger.execution import Changes, Execution, NftTransfer, entity, party
+
+MAX_TRANSFERS = 10  # of HBAR, and as many of units, for all tokens together
+MAX_NFT_TRANSFERS = 10
+MAX_REJECTIONS = 10
+MAX_BALANCE_CHANGES = 20  # custom fees included
+
+
+def check(content: Message) -> None:
+    """Check what a node checks before consensus."""
+    _check_amounts(content.transfers.accountAmounts, "INVALID_ACCOUNT_AMOUNTS")
+    tokens = set()
+    for transfers in content.tokenTransfers:
+        token = entity(transfers.token, "INVALID_TOKEN_ID")
+        if not transfers.transfers and not transfers.nftTransfers:
+            raise Refused("EMPTY_TOKEN_TRANSFER_ACCOUNT_AMOUNTS")
+        _check_amounts(transfers.transfers, "TRANSFERS_NOT_ZERO_SUM_FOR_TOKEN")
+        _check_nfts(transfers.nftTransfers)
+        refuse_if(token in tokens, "TOKEN_ID_REPEATED_IN_TOKEN_LIST")
+        tokens.add(token)
+
+
+def _check_amounts(amounts: list[Message], code: str) -> None:
+    """Refuse, with the code, amounts whose sum is not 0."""
+    refuse_if(sum(amount.amount for amount in amounts), code)
+    account_ids = [party(amount.accountID, "INVALID_ACCOUNT_ID") for amount in amounts]
+    refuse_if(len(set(account_ids)) < len(account_ids), "ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS")
+
+
+def _check_nfts(transfers: list[Message]) -> None:
+    serial_nos = set()
+    for transfer in transfers:
+        refuse_if(transfer.serialNumber < 1, "INVALID_TOKEN_NFT_SERIAL_NUMBER")
+        sender = party(transfer.senderAccountID, "INVALID_TRANSFER_ACCOUNT_ID")
+        receiver = party(transfer.receiverAccountID, "INVALID_TRANSFER_ACCOUNT_ID")
+        refuse_if(transfer.serialNumber in serial_nos, "INVALID_ACCOUNT_AMOUNTS")
+        refuse_if(sender == receiver, "ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS")
+        serial_nos.add(transfer.serialNumber)
+
+
+def given_of(content: Message) -> Counter[tuple[str, str | None]]:
+    """The amounts that a transfer gives to each account, or takes from it, before custom fees."""
+    given: Counter[tuple[str, str | None]] = Counter()
+    for amount, token in _amounts(content):
+        given[write_id(amount.accountID), token] += amount.amount
+    return given
+
+
+def nfts_of(content: Message) -> list[NftTransfer]:
+    return [
+        NftTransfer(
+            write_id(transfers.token),
+            transfer.serialNumber,
+            write_id(transfer.senderAccountID),
+            write_id(transfer.receiverAccountID),
+            transfer.is_approval,
+        )
+        for transfers in content.tokenTransfers
+        for transfer in transfers.nftTransfers
+    ]
+
+
+def transfer(execution: Execution, content: Message) -> None:
+    _resolve_aliases(execution, content)
+    given, moved = given_of(content), nfts_of(content)
+    _require_signatures(execution, content, given, moved)
+    _require_possible(execution, content, given, moved)
+    changes, fees = _assess(execution, given, moved)
+    for nft in moved:
+        tokens.get_usable(execution.db, nft.token)
+        execution.let_hold(nft.receiver, nft.token)
+        tokens.require_unrestricted(execution.db, nft.token, nft.sender)
+    _spend_allowances(execution, content)
+    execution.move(changes)
+    execution.move(fees)
+    for nft in moved:
+        _move(execution, nft)
+
+
+def _amounts(content: Message) -> Iterator[tuple[Message, str | None]]:
+    """The amounts of HBAR, and of units with their token."""
+    for amount in content.transfers.accountAmounts:
+        yield amount, None
+    for transfers in content.tokenTransfers:
+        for amount in transfers.transfers:
+            yield amount, write_id(transfers.token)
+
+
+def _resolve_aliases(execution: Execution, content: Message) -> None:
+    for amount, _ in _amounts(content):
+        resolve(execution, amount.accountID, may_create=amount.amount > 0)
+    for transfers in content.tokenTransfers:
+        for moved in transfers.nftTransfers:
+            resolve(execution, moved.senderAccountID, may_create=False)
+            resolve(execution, moved.receiverAccountID, may_create=True)
+
+
+def _require_signatures(
+    execution: Execution, content: Message, given: Changes, moved: list[NftTransfer]
+) -> None:
+    for amount, _ in _amounts(content):
+        if amount.amount < 0 and not amount.is_approval:
+            execution.require_signature(write_id(amount.accountID))
+    for account_id in receivers(given, moved):
+        if accounts.get(execution.db, account_id).is_receiver_signature_required:
+            execution.require_signature(account_id)
+    for nft in moved:
+        if not nft.is_approval:
+            execution.require_signature(nft.sender)
+        if custom_fees.may_owe_fallback(execution.db, nft, given):
+            execution.require_signature(nft.receiver)
+
+
+def receivers(given: Changes, moved: list[NftTransfer]) -> set[str]:
+    return {nft.receiver for nft in moved} | {to for (to, _), amount in given.items() if amount > 0}
+
+
+def _require_possible(
+    execution: Execution, content: Message, given: Changes, moved: list[NftTransfer]
+) -> None:
+    if len(content.transfers.accountAmounts) > MAX_TRANSFERS:
+        raise Refused("TRANSFER_LIST_SIZE_LIMIT_EXCEEDED")
+    if sum(len(transfers.transfers) for transfers in content.tokenTransfers) > MAX_TRANSFERS:
+        raise Refused("TOKEN_TRANSFER_LIST_SIZE_LIMIT_EXCEEDED")
+    refuse_if(len(moved) > MAX_NFT_TRANSFERS, "BATCH_SIZE_LIMIT_EXCEEDED")
+    if accounts.FEE_COLLECTOR in receivers(given, moved):
+        raise Refused("TRANSFER_TO_FEE_COLLECTION_ACCOUNT_NOT_ALLOWED")
+    for transfers in content.tokenTransfers:
+        token = tokens.find(execution.db, write_id(transfers.token))
+        if transfers.transfers and not token.is_fungible:
+            raise Refused("ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON")
+        expected = transfers.expected_decimals
+        if transfers.HasField("expected_decimals") and expected.value != token.definition.decimals:
+            raise Refused("UNEXPECTED_TOKEN_DECIMALS")
+
+
+def _spend_allowances(execution: Execution, content: Message) -> None:
+    for amount, token in _amounts(content):
+        if amount.amount < 0 and amount.is_approval:
+            owner = write_id(amount.accountID)
+            allowances.spend(execution.db, owner, execution.payer, token, -amount.amount)
+
+
+def _assess(
+    execution: Execution, given: Changes, moved: list[NftTransfer]
+) -> tuple[Changes, Changes]:
+    """The changes of balances by a transfer, less royalties; and those by its custom fees."""
+    assessed = custom_fees.assess(execution.db, moved, given)
+    changes, fees = Counter(given), Counter[tuple[str, str | None]]()
+    for fee in assessed:
+        taken = changes if fee.is_taken_of_credit else fees
+        taken[fee.payer, fee.token] -= fee.amount
+        fees[fee.collector, fee.token] += fee.amount
+    if assessed and len(given) + len(fees) + len(moved) > MAX_BALANCE_CHANGES:
+        raise Refused("CUSTOM_FEE_CHARGING_EXCEEDED_MAX_ACCOUNT_AMOUNTS")
+    execution.effects.assessed_fees.extend(assessed)
+    return changes, fees
+
+
+def _move(execution: Execution, transfer: NftTransfer) -> None:
+    nft = nfts.find(execution.db, transfer.token, transfer.serial_no)
+    if nft is None:
+        raise Refused("SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
+    if transfer.is_approval:
+        allowances.require_spender(execution.db, nft, transfer.sender, execution.payer)
+    refuse_if(nft.owner != transfer.sender, "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
+    execution.move_nft(nft, transfer.receiver, transfer.is_approval)
+
+
+# Rejections: an owner gives tokens back to their treasuries, without custom fees (TokenRejectHandler).
+
+
+def check_rejections(content: Message) -> None:
+    """Check what a node checks before consensus."""
+    refuse_if(not content.rejections, "EMPTY_TOKEN_REFERENCE_LIST")
+    references = {rejection.SerializeToString() for rejection in content.rejections}
+    refuse_if(len(references) < len(content.rejections), "TOKEN_REFERENCE_REPEATED")
+    for rejection in content.rejections:
+        if rejection.HasField("nft"):
+            entity(rejection.nft.token_ID, "INVALID_NFT_ID")
+            refuse_if(rejection.nft.serial_number < 1, "INVALID_TOKEN_NFT_SERIAL_NUMBER")
+        else:
+            entity(rejection.fungible_token, "INVALID_TOKEN_ID")
+
+
+def reject(execution: Execution, content: Message) -> None:
+    if not content.HasField("owner"):
+        content.owner.CopyFrom(execution.signed.body.transactionID.accountID)
+    resolve(execution, content.owner, may_create=False)
+    owner = entity(content.owner, "INVALID_OWNER_ID")
+    execution.require_signature(owner)
+    refuse_if(len(content.rejections) > MAX_REJECTIONS, "TOKEN_REFERENCE_LIST_SIZE_LIMIT_EXCEEDED")
+    for rejection in content.rejections:
+        _reject_one(execution, rejection, owner)
+
+
+def _reject_one(execution: Execution, rejection: Message, owner: str) -> None:
+    db, asked = execution.db, rejection.nft
+    is_nft = rejection.HasField("nft")
+    token_id = write_id(asked.token_ID if is_nft else rejection.fungible_token)
+    nft = nfts.require(nfts.find(db, token_id, asked.serial_number)) if is_nft else None
+    treasury = tokens.get_usable(db, token_id).treasury
+    refuse_if(treasury == owner, "ACCOUNT_IS_TREASURY")
+    if nft:
+        refuse_if(nft.owner != owner, "INVALID_OWNER_ID")
+        tokens.require_unrestricted(db, token_id, owner, treasury)
+        execution.move_nft(nft, treasury)
+    else:
+        accounts.require_associated(db, owner, token_id)
+        amount = queries.count_units_of(db, owner, token_id)
+        refuse_if(amount == 0, "INSUFFICIENT_TOKEN_BALANCE")
+        execution.move({(owner, token_id): -amount, (treasury, token_id): amount})

@@ -1,0 +1,71 @@
+"""The mirror node of the sandbox's ledger: its REST paths, shapes and errors."""
+
+from typing import Any
+
+from flask import Blueprint, Response, request
+from werkzeug.exceptions import BadRequest, HTTPException, NotFound, ServiceUnavailable
+
+from hiero_sandbox.mirror import accounts, network, nfts, parameters, tokens, transactions
+from hiero_sandbox.mirror.parameters import Document
+
+# How long responses may be cached, by their path below /api/v1.
+CACHED_SECONDS = {
+    "accounts": 10,
+    "accounts/<account_id>": 2,
+    "tokens": 10,
+    "tokens/<token>": 5,
+    "transactions": 2,
+    "transactions/<transaction_id>": 600,
+}
+# The parsers of ids in a path, each with the id's name in error messages.
+IDS = {
+    "account_id": (accounts.parse, "idOrAliasOrEvmAddress"),
+    "serial_no": (parameters.parse_serial_no, "serialnumber"),
+    "token": (parameters.parse_entity, "tokenid"),
+}
+
+blp = Blueprint("mirror", __name__, url_prefix="/api/v1")
+for part in (accounts, network, nfts, tokens, transactions):
+    blp.register_blueprint(part.blp)
+
+
+@blp.url_value_preprocessor
+def parse_ids(endpoint: str | None, values: dict[str, Any] | None) -> None:
+    if values is None or request.method == "OPTIONS":
+        return
+    for name in [name for name in values if name in IDS]:  # in the path's order
+        parse, shown_name = IDS[name]
+        try:
+            values[name] = parse(values[name])
+        except ValueError:
+            raise parameters.invalid(shown_name) from None
+
+
+@blp.after_request
+def add_headers(response: Response) -> Response:
+    """Add the headers that the mirror node sends: Link besides links.next, Cache-Control, and a charset."""
+    if not response.is_json or response.status_code >= 500:
+        return response
+    response.content_type = "application/json; charset=utf-8"
+    if response.status_code >= 400 or request.url_rule is None:
+        return response
+    path = request.url_rule.rule.removeprefix(f"{blp.url_prefix}/")
+    response.cache_control.public = True
+    response.cache_control.max_age = CACHED_SECONDS.get(path, 1)
+    following = (response.json or {}).get("links", {}).get("next")
+    if following:
+        response.headers["Link"] = f'<{following}>; rel="next"'
+    return response
+
+
+@blp.errorhandler(BadRequest)
+@blp.errorhandler(NotFound)
+@blp.errorhandler(ServiceUnavailable)
+def answer_error(error: HTTPException) -> tuple[Document, int]:
+    messages = getattr(error, "messages", (error.description,))
+    return {"_status": {"messages": [{"message": each} for each in messages]}}, error.code or 500
+
+
+@blp.get("/<path:unknown>")
+def show_nothing(unknown: str) -> Document:
+    raise NotFound("Not found")

@@ -1,0 +1,192 @@
+"""The mirror node's accounts: key, HBAR, tokens and allowances."""
+
+import base64
+import re
+from collections.abc import Callable, Iterable, Iterator
+
+from flask import Blueprint
+from werkzeug.exceptions import NotFound
+
+from hiero_sandbox.ledger import accounts, keys, queries, tokens
+from hiero_sandbox.ledger.tokens import LIFE_SECONDS
+from hiero_sandbox.mirror import parameters, transactions
+from hiero_sandbox.mirror.parameters import Document, Row
+from marketplace.hedera import times
+from marketplace.store.database import read
+
+# The columns that parameters filter.
+ID, BALANCE = {"account.id": "account_id"}, {"account.balance": "balance"}
+
+blp = Blueprint("accounts", __name__)
+
+
+def parse(text: str) -> str:
+    """Read an account's id, its EVM address, or its alias in base32. Raises ValueError or NotFound."""
+    try:
+        return parameters.parse_entity(text)
+    except ValueError:
+        name = text.rpartition(".")[2]
+    if re.fullmatch("(0x)?[0-9a-fA-F]{40}", name):
+        alias = bytes.fromhex(name[-40:])
+    else:
+        alias = base64.b32decode(name + "=" * (-len(name) % 8))
+    account_id = accounts.find_by_alias(read(), alias)
+    if account_id is None:
+        raise NotFound("No account with a matching alias found")
+    return account_id
+
+
+@blp.get("/accounts/<account_id>")
+def show_account(account_id: str) -> Document:
+    parameters.require_known("limit", "order", "timestamp", "transactions", "transactiontype")
+    history: Document = {"transactions": [], "links": {"next": None}}
+    if parameters.is_true("transactions"):
+        history = transactions.show_page(account_id)
+    return _account(account_id) | history
+
+
+def _account(account_id: str) -> Document:
+    account, aliases = accounts.get(read(), account_id), queries.list_aliases(read(), account_id)
+    expires_at = account.created_at + LIFE_SECONDS * times.SECOND
+    moment = {"timestamp": times.to_consensus(times.now())}
+    return {
+        "account": account_id,
+        "alias": base64.b32encode(max(aliases, key=len)).decode().rstrip("=") if aliases else None,
+        "auto_renew_period": LIFE_SECONDS,
+        "balance": _balance(account_id) | moment if parameters.is_true("balance") else None,
+        "created_timestamp": times.to_consensus(account.created_at),
+        "decline_reward": False,
+        "deleted": False,
+        "ethereum_nonce": 0,
+        "evm_address": f"0x{accounts.evm_address(read(), account_id).hex()}",
+        "expiry_timestamp": times.to_consensus(expires_at),
+        "key": keys.shown(accounts.key(read(), account_id)),
+        "max_automatic_token_associations": account.automatic_associations,
+        "memo": account.memo,
+        "pending_reward": account.pending_reward,
+        "receiver_sig_required": bool(account.is_receiver_signature_required),
+        "staked_account_id": None,
+        "staked_node_id": None,
+        "stake_period_start": None,
+    }
+
+
+def _balance(account_id: str) -> Document:
+    held = queries.list_associations(read(), account_id)
+    return {
+        "balance": accounts.balance(read(), account_id),
+        "tokens": [{"balance": row["balance"], "token_id": row["token"]} for row in held],
+    }
+
+
+@blp.get("/accounts")
+def list_accounts() -> Document:
+    """List the accounts that have changed or are asked for. A wallet asks by public key at login."""
+    others = ("account.publickey", "balance")
+    return parameters.page(
+        "accounts", _known(), lambda row: _account(row["account_id"]), ID, "asc", others, BALANCE
+    )
+
+
+def _known() -> Iterator[Row]:
+    """The accounts that have changed or are asked for, with the public key if one is asked for."""
+    known: dict[str, Row] = {row["account_id"]: row for row in queries.select(read(), "account")}
+    for account_id in map(parameters.to_id, parameters.number_filter("account.id").named):
+        known.setdefault(account_id, accounts.get(read(), account_id)._asdict())
+    yield from filter(_is_of_key, known.values())
+
+
+def _is_of_key(row: Row) -> bool:
+    key = accounts.key(read(), row["account_id"])
+    return parameters.is_of_key(key, "account.publickey")
+
+
+@blp.get("/balances")
+def list_balances() -> Document:
+    """List the balances of the accounts that have changed or are asked for."""
+    return _balances(_known(), lambda row: _balance(row["account_id"]))
+
+
+@blp.get("/tokens/<token>/balances")
+def list_token_balances(token: str) -> Document:
+    """List the balance of a token for each account that may hold it."""
+    holders = filter(_is_of_key, queries.list_holders(read(), token))
+    decimals = tokens.find(read(), token).definition.decimals
+    return _balances(holders, lambda row: {"balance": row["balance"], "decimals": decimals})
+
+
+def _balances(rows: Iterable[Row], show: Callable[[Row], Document]) -> Document:
+    """A page of balances, with the time when they were read."""
+
+    def shown(row: Row) -> Document:
+        return {"account": row["account_id"]} | show(row)
+
+    page = parameters.page("balances", rows, shown, ID, "desc", ("account.publickey",), BALANCE)
+    return {"timestamp": times.to_consensus(times.now()) if page["balances"] else None} | page
+
+
+@blp.get("/accounts/<account_id>/tokens")
+def list_account_tokens(account_id: str) -> Document:
+    rows = queries.list_associations(read(), account_id)
+    return parameters.page("tokens", rows, _relationship, {"token.id": "token"}, "asc")
+
+
+def _relationship(row: Row) -> Document:
+    token = tokens.find(read(), row["token"])
+    frozen = "FROZEN" if row["is_frozen"] else "UNFROZEN"
+    granted = "GRANTED" if row["is_kyc_granted"] else "REVOKED"
+    return {
+        "automatic_association": bool(row["is_automatic"]),
+        "balance": row["balance"],
+        "created_timestamp": times.to_consensus(row["created_at"]),
+        "decimals": token.definition.decimals,
+        "freeze_status": frozen if token.key("freeze") else "NOT_APPLICABLE",
+        "kyc_status": granted if token.key("kyc") else "NOT_APPLICABLE",
+        "token_id": row["token"],
+    }
+
+
+@blp.get("/accounts/<account_id>/allowances/nfts")
+def list_approvals_for_all(account_id: str) -> Document:
+    """List the approvals for all NFTs of a token that an account gave, or with owner=false, received."""
+    role, other = ("owner", "spender") if parameters.is_true("owner") else ("spender", "owner")
+    rows = queries.select(read(), "approval_for_all", **{role: account_id})
+    columns = {"account.id": other, "token.id": "token"}
+    return parameters.page("allowances", rows, _approval_for_all, columns, "asc", ("owner",))
+
+
+@blp.get("/accounts/<account_id>/allowances/crypto")
+def list_hbar_allowances(account_id: str) -> Document:
+    """List what others may spend of an account's HBAR."""
+    rows = [row for row in _allowances(account_id) if not row["token"]]
+    return parameters.page("allowances", rows, _hbar_allowance, {"spender.id": "spender"})
+
+
+@blp.get("/accounts/<account_id>/allowances/tokens")
+def list_token_allowances(account_id: str) -> Document:
+    """List what others may spend of an account's units of tokens."""
+    rows = [row for row in _allowances(account_id) if row["token"]]
+    columns = {"spender.id": "spender", "token.id": "token"}
+    return parameters.page("allowances", rows, _token_allowance, columns, "asc")
+
+
+def _allowances(account_id: str) -> list[Row]:
+    rows = queries.select(read(), "allowance", owner=account_id)
+    return [row for row in rows if row["amount"]]
+
+
+def _allowance(row: Row) -> Document:
+    since = {"from": times.to_consensus(row["approved_at"]), "to": None}
+    return {"owner": row["owner"], "spender": row["spender"], "timestamp": since}
+
+
+def _approval_for_all(row: Row) -> Document:
+    return _allowance(row) | {"approved_for_all": True, "token_id": row["token"]}
+
+
+def _hbar_allowance(row: Row) -> Document:
+    return _allowance(row) | {"amount": row["amount"], "amount_granted": row["granted"]}
+
+
+def _token_allowance(row: Row) -> Document:
+    return _hbar_allowance(row) | {"token_id": row["token"]}

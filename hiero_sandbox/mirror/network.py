@@ -1,0 +1,156 @@
+"""The mirror node's blocks (which show its time), exchange rate, fees, nodes, and supply."""
+
+import hashlib
+from datetime import UTC, datetime
+
+from flask import Blueprint, Response, current_app, request
+
+from hiero_sandbox import catalogue
+from hiero_sandbox.hapi.address import HOST, find_port
+from hiero_sandbox.hapi.network import NODE, exchange_rate
+from hiero_sandbox.ledger import network_fees, queries
+from hiero_sandbox.ledger.envelopes import Unreadable, open_transaction, read_list
+from hiero_sandbox.mirror import parameters
+from hiero_sandbox.mirror.parameters import Document
+from marketplace.hedera import hbar, times
+from marketplace.hedera.ids import MAX_HBAR
+from marketplace.store.database import read
+
+BLOCK = 2 * times.SECOND  # how long one lasts
+# The network states its rate as a number of cents for this number of HBAR.
+HBAR_EQUIVALENT = 30_000
+SUPPLY = MAX_HBAR * hbar.TINYBARS
+GAS = 852 // network_fees.CENTS_PER_HBAR  # tinybars: the network's price is 852 tinycents
+# Tinycents that the network gets for each of the node's tinycents: HIP-1261.
+NETWORK_MULTIPLIER = 9
+
+blp = Blueprint("network", __name__)
+
+
+@blp.get("/blocks")
+def list_blocks() -> Document:
+    """List blocks. One ends every two seconds, with or without transactions; the newest one has not ended."""
+    parameters.require_known("block.number", "limit", "order", "timestamp")
+    numbers = parameters.number_filter("block.number")
+    moments, now = parameters.number_filter("timestamp"), times.now()
+    first = max(numbers.low, (moments.low - catalogue.GENESIS) // BLOCK)
+    last = min(numbers.high, (min(moments.high, now) - catalogue.GENESIS) // BLOCK)
+    chosen, ascending = range(first, last + 1), parameters.is_ascending()
+    page = (chosen if ascending else chosen[::-1])[: parameters.limit()]
+    blocks = [_block(number, now) for number in page]
+    links = parameters.links(blocks, {"block.number": "number"}, ascending)
+    return {"blocks": blocks, "links": links}
+
+
+def _block(number: int, now: int) -> Document:
+    begins_at = catalogue.GENESIS + number * BLOCK
+    ends_at = min(begins_at + BLOCK - 1, now)
+    moment = datetime.fromtimestamp(begins_at // times.SECOND, UTC)
+    return {
+        "count": queries.count_transactions(read(), begins_at, ends_at),
+        "gas_used": 0,
+        "hapi_version": "0.77.0",
+        "hash": _hash(number),
+        "logs_bloom": "0x",
+        "name": f"{moment:%Y-%m-%dT%H_%M_%S}.000000000Z.rcd",
+        "number": number,
+        "previous_hash": _hash(number - 1),
+        "size": 0,
+        "timestamp": {"from": times.to_consensus(begins_at), "to": times.to_consensus(ends_at)},
+    }
+
+
+def _hash(number: int) -> str:
+    return f"0x{hashlib.sha384(str(number).encode()).hexdigest()}"
+
+
+@blp.get("/network/exchangerate")
+def show_exchange_rate() -> Document:
+    """Show the exchange rate, which never changes."""
+    parameters.require_known("timestamp")
+    now = times.now()
+    rates = exchange_rate(now)
+    cents = HBAR_EQUIVALENT * network_fees.CENTS_PER_HBAR
+    rate = {"cent_equivalent": cents, "expiration_time": 0, "hbar_equivalent": HBAR_EQUIVALENT}
+    return {
+        "current_rate": rate | {"expiration_time": rates.currentRate.expirationTime.seconds},
+        "next_rate": rate | {"expiration_time": rates.nextRate.expirationTime.seconds},
+        "timestamp": times.to_consensus(now),
+    }
+
+
+@blp.get("/network/fees")
+def list_fees() -> Document:
+    """List the price of gas for the types that mirror nodes list. The sandbox runs no contracts."""
+    parameters.require_known("order", "timestamp")
+    types = ["ContractCall", "ContractCreate", "EthereumTransaction"]
+    if not parameters.is_ascending("asc"):
+        types.reverse()
+    fees = [{"gas": GAS, "transaction_type": each} for each in types]
+    return {"fees": fees, "timestamp": times.to_consensus(times.now())}
+
+
+@blp.post("/network/fees")
+def estimate_fee() -> Document:
+    """Estimate a transaction's fee in tinycents. The base of ``service`` includes all extras."""
+    parameters.require_known(high_volume_throttle="[0-9]{1,5}", mode="intrinsic|state")
+    try:
+        signed = open_transaction(read_list(request.get_data())[0])
+    except Unreadable:
+        raise parameters.Invalid("Unable to parse transaction") from None
+    if signed.body.WhichOneof("data") is None:
+        raise parameters.Invalid("Unable to parse transaction")
+    total = network_fees.price(signed) * network_fees.CENTS_PER_HBAR
+    base = int(network_fees.NODE_AND_NETWORK * 100 * hbar.TINYBARS)
+    node = base // (1 + NETWORK_MULTIPLIER)
+    return {
+        "high_volume_multiplier": 1,
+        "network": {"multiplier": NETWORK_MULTIPLIER, "subtotal": node * NETWORK_MULTIPLIER},
+        "node": {"base": node, "extras": []},
+        "service": {"base": total - base, "extras": []},
+        "total": total,
+    }
+
+
+@blp.get("/network/nodes")
+def list_nodes() -> Document:
+    """List the one node, without an endpoint while its process does not run."""
+    port = find_port(current_app)
+    endpoint = {"domain_name": "", "ip_address_v4": HOST, "port": port}
+    day = times.now() // times.DAY * times.DAY
+    end = times.to_consensus(day + times.DAY)
+    node = {
+        "admin_key": None,
+        "associated_registered_nodes": [],
+        "decline_reward": False,
+        "description": "The sandbox",
+        "file_id": "0.0.102",
+        "grpc_proxy_endpoint": None,
+        "max_stake": SUPPLY,
+        "memo": NODE,
+        "min_stake": 0,
+        "node_account_id": NODE,
+        "node_cert_hash": "0x",
+        "node_id": 0,
+        "public_key": "0x",
+        "reward_rate_start": 0,
+        "service_endpoints": [endpoint] if port else [],
+        "stake": 0,
+        "stake_not_rewarded": 0,
+        "stake_rewarded": 0,
+        "staking_period": {"from": times.to_consensus(day), "to": end},
+        "timestamp": {"from": times.to_consensus(catalogue.GENESIS), "to": None},
+    }
+    return parameters.page("nodes", [node], dict, {"node.id": "node_id"}, "asc", ("file.id",))
+
+
+@blp.get("/network/supply")
+def show_supply() -> Document | Response:
+    """Show the supply in tinybars. Released are the balances of all accounts that have changed."""
+    parameters.require_known("timestamp", q="circulating|totalcoins")
+    released = sum(row["balance"] for row in queries.select(read(), "account"))
+    if asked := request.args.get("q"):
+        amount = SUPPLY if asked.lower() == "totalcoins" else released
+        return Response(f"{hbar.to_hbar(amount):.8f}", mimetype="text/plain")
+    moment = times.to_consensus(times.now())
+    return {"released_supply": str(released), "timestamp": moment, "total_supply": str(SUPPLY)}

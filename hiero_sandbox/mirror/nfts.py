@@ -1,0 +1,76 @@
+"""The mirror node's NFTs: lists, single NFTs, and their histories."""
+
+import json
+from collections.abc import Iterator
+
+from flask import Blueprint
+from werkzeug.exceptions import NotFound
+
+from hiero_sandbox.ledger import nfts, queries
+from hiero_sandbox.ledger.consensus import mint
+from hiero_sandbox.ledger.nfts import Nft
+from hiero_sandbox.mirror import parameters
+from hiero_sandbox.mirror.parameters import Document, Row
+from marketplace.hedera import times
+from marketplace.store.database import read
+
+blp = Blueprint("nfts", __name__)
+
+
+@blp.get("/tokens/<token>/nfts")
+def list_token_nfts(token: str) -> Document:
+    rows = queries.select(read(), "nft", token=token)
+    columns, filters = {"serialnumber": "serial_no"}, {"account.id": "owner"}
+    return parameters.page("nfts", rows, _document_of, columns, filters=filters)
+
+
+@blp.get("/tokens/<token>/nfts/<serial_no>")
+def show_nft(token: str, serial_no: int) -> Document:
+    parameters.require_known()
+    nft = nfts.get(read(), token, serial_no)
+    if nft is None:
+        raise NotFound("Not found")
+    return _document(nft)
+
+
+@blp.get("/tokens/<token>/nfts/<serial_no>/transactions")
+def list_nft_transactions(token: str, serial_no: int) -> Document:
+    rows = queries.select(read(), "nft_transaction", token=token, serial_no=serial_no)
+    documents = [json.loads(row["document"]) for row in rows]
+    columns = {"timestamp": "consensus_timestamp"}
+    return parameters.page("transactions", documents, dict, columns)
+
+
+@blp.get("/accounts/<account_id>/nfts")
+def list_account_nfts(account_id: str) -> Document:
+    """List an account's NFTs. The first account that asks for an NFT by its serial number gets it."""
+    columns = {"token.id": "token", "serialnumber": "serial_no"}
+    rows, filters = _nfts_of(account_id), {"spender.id": "spender"}
+    return parameters.page("nfts", rows, _document_of, columns, filters=filters)
+
+
+def _nfts_of(account_id: str) -> Iterator[Row]:
+    filters = map(parameters.number_filter, ("token.id", "serialnumber"))
+    tokens, serial_nos = (each.named for each in filters)  # at most one each
+    asked = {"token": parameters.to_id(min(tokens))} if tokens else {}
+    if tokens and serial_nos:
+        mint(asked["token"], min(serial_nos), account_id, times.now())
+    yield from queries.select(read(), "nft", owner=account_id, **asked)
+
+
+def _document_of(row: Row) -> Document:
+    return _document(Nft(**row))
+
+
+def _document(nft: Nft) -> Document:
+    return {
+        "account_id": nft.owner or None,
+        "created_timestamp": times.to_consensus(nft.created_at),
+        "delegating_spender": None,
+        "deleted": nft.owner == queries.NOBODY or queries.is_deleted(read(), nft.token),
+        "metadata": nft.metadata_base64,
+        "modified_timestamp": times.to_consensus(nft.modified_at),
+        "serial_number": nft.serial_no,
+        "spender": nft.spender,
+        "token_id": nft.token,
+    }

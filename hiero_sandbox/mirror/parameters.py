@@ -1,0 +1,287 @@
+"""Query parameters of the mirror node: their values and errors, the filters they make, and pages."""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+from flask import request
+from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
+from werkzeug.exceptions import BadRequest
+
+from hiero_sandbox.ledger import keys
+from hiero_sandbox.ledger.envelopes import TYPES
+from marketplace.hedera import times
+from marketplace.hedera.ids import MAX_INT64, is_entity_id, numbers
+
+Document = dict[str, Any]
+Row = Mapping[Any, Any]
+
+DEFAULT_LIMIT, MAX_LIMIT = 25, 100
+MAX_RANGE = 60 * times.DAY
+
+
+class Invalid(BadRequest):
+    """Refuses a request, with a message for each mistake."""
+
+    def __init__(self, *messages: str) -> None:
+        super().__init__(messages[0])
+        self.messages = messages
+
+
+def invalid(name: str) -> Invalid:
+    return Invalid(f"Invalid parameter: {name}")
+
+
+# Parsers of a parameter's text. All raise ValueError.
+
+
+def parse_entity(text: str) -> str:
+    """Read an id: 0.0.1001, 0.1001, 1001, or the EVM address that is made from its number."""
+    *parts, number = text.split(".")
+    if re.fullmatch("(0x)?0{24}[0-9a-fA-F]{16}", number):
+        number = str(int(number, 16))
+    entity_id = ".".join([*["0"] * (2 - len(parts)), *parts, number])
+    if not is_entity_id(entity_id):
+        raise ValueError(f"{text!r} is not an id")
+    return entity_id
+
+
+def to_number(entity_id: str) -> int:
+    """An id as one number, as mirror nodes store it: shard, realm and number in 10, 16 and 38 bits."""
+    shard, realm, number = numbers(entity_id)
+    return shard << 54 | realm << 38 | number
+
+
+def to_id(number: int) -> str:
+    return f"{number >> 54}.{number >> 38 & 0xFFFF}.{number & 0x3F_FFFF_FFFF}"
+
+
+def _parse_id(text: str) -> int:
+    entity_id = parse_entity(text)
+    number = to_number(entity_id)
+    if to_id(number) != entity_id or number > MAX_INT64:
+        raise Invalid(f'Invalid entity ID "{text}"')
+    return number
+
+
+def _parse_number(text: str) -> int:
+    if not re.fullmatch("[0-9]{1,19}", text) or int(text) > MAX_INT64:
+        raise ValueError(f"{text!r} is not a number")
+    return int(text)
+
+
+def parse_serial_no(text: str) -> int:
+    return _parse_number(text) or _parse_number("")  # 0 raises ValueError, too
+
+
+def _parse_timestamp(text: str) -> int:
+    """Read 1234567890.123456789 or 1234567890. Returns nanoseconds."""
+    return times.from_consensus(text if "." in text else f"{text}.000000000")
+
+
+NUMBERS: dict[str, Callable[[str], int]] = {
+    "account.balance": _parse_number,
+    "account.id": _parse_id,
+    "block.number": _parse_number,
+    "file.id": _parse_id,
+    "node.id": _parse_number,
+    "serialnumber": parse_serial_no,
+    "spender.id": _parse_id,
+    "timestamp": _parse_timestamp,
+    "token.id": _parse_id,
+}
+BOOLEAN = "true|false"
+KEY = "(0x)?([0-9a-f]{64}|[0-9a-f]{66}|[0-9a-f]{88})"
+WORDS = {
+    "account.publickey": KEY,
+    "balance": BOOLEAN,
+    "limit": "0{0,18}[1-9][0-9]{0,18}",
+    "name": "(eq:)?.{3,100}",
+    "order": "asc|desc",
+    "owner": BOOLEAN,
+    "publickey": KEY,
+    "result": "success|fail",
+    "transactions": BOOLEAN,
+    "transactiontype": "|".join(TYPES.values()),
+}
+# The lowest and the highest number that each operator admits.
+OPERATORS: dict[str, Callable[[int], tuple[int, int]]] = {
+    "eq": lambda value: (value, value),
+    "lt": lambda value: (0, value - 1),
+    "lte": lambda value: (0, value),
+    "gt": lambda value: (value + 1, MAX_INT64),
+    "gte": lambda value: (value, MAX_INT64),
+}
+
+
+def require_known(*names: str, **words: str) -> None:
+    """Refuse all other parameters, and invalid values, in one answer.
+
+    ``words`` are parameters with other values on this path than elsewhere: a regular expression for each.
+    """
+    messages: list[str] = []
+    for name, values in request.args.lists():
+        try:
+            if name not in names and name not in words:
+                raise Invalid(f"Unknown query parameter: {name}")
+            pattern = words.get(name) or WORDS.get(name)
+            if pattern is None:
+                number_filter(name)
+            elif not all(re.fullmatch(pattern, value, re.IGNORECASE) for value in values):
+                raise invalid(name)
+        except Invalid as refusal:
+            messages += refusal.messages
+    if messages:
+        raise Invalid(*messages)
+
+
+class NumberFilter(NamedTuple):
+    """The numbers that a parameter admits: from low to high, and if any are named, only those."""
+
+    low: int
+    high: int
+    named: frozenset[int]
+
+    def may_name(self, number: int) -> bool:
+        """Whether a number is named, or none is."""
+        return not self.named or number in self.named
+
+    def admits(self, number: int) -> bool:
+        return self.low <= number <= self.high and self.may_name(number)
+
+
+def number_filter(name: str) -> NumberFilter:
+    """Read a parameter such as serialnumber=7, lt:7 or gte:7. Several named numbers are alternatives."""
+    low, high, named = 0, MAX_INT64, set()
+    for argument in request.args.getlist(name):
+        operator, _, text = argument.rpartition(":")
+        try:
+            lowest, highest = OPERATORS[operator or "eq"](NUMBERS[name](text))
+        except (KeyError, ValueError):
+            raise invalid(name) from None
+        if operator in ("", "eq"):
+            named.add(lowest)
+        else:
+            low, high = max(low, lowest), min(high, highest)
+    if named:
+        low, high = max(low, min(named)), min(high, max(named))
+    return NumberFilter(low, high, frozenset(named))
+
+
+def recent_bounds() -> tuple[int, int]:
+    """The first and the last timestamp that are asked for, at most 60 days apart."""
+    low, high, _ = number_filter("timestamp")
+    if low:
+        return min(low, MAX_INT64), min(high, low + MAX_RANGE)
+    high = min(high, times.now())
+    return high - MAX_RANGE, high
+
+
+def is_true(name: str) -> bool:
+    return request.args.get(name, "true").lower() == "true"
+
+
+def is_of_key(key: Key | None, name: str) -> bool:
+    """Whether a key is the simple key in a parameter. True if the parameter is missing."""
+    asked, known = request.args.get(name), keys.shown(key)
+    if asked is None or known is None:
+        return asked is None
+    return known["_type"] != "ProtobufEncoded" and asked.lower().endswith(known["key"])
+
+
+# Pages
+
+
+def limit() -> int:
+    return min(int(request.args.get("limit", DEFAULT_LIMIT)), MAX_LIMIT)
+
+
+def is_ascending(default: str = "desc") -> bool:
+    return request.args.get("order", default).lower() == "asc"
+
+
+def _place(row: Row, columns: Mapping[str, str]) -> list[int]:
+    """The values of some columns of a row as numbers, to filter and sort by."""
+    return [_number(row[column]) for column in columns.values()]
+
+
+def _number(value: str | int | None) -> int:
+    """An id or a timestamp as a number. A missing value becomes -1, which no filter admits."""
+    if isinstance(value, int):
+        return value
+    if not value:
+        return -1
+    return times.from_consensus(value) if value.count(".") == 1 else to_number(value)
+
+
+def _admitted(rows: Iterable[Row], columns: Mapping[str, str]) -> list[Row]:
+    """The rows that the parameters of some columns admit.
+
+    Two columns are compared as a pair: token.id=gte:0.0.5001&serialnumber=gt:7 admits all serial numbers of
+    the tokens after 0.0.5001.
+    """
+    asked = [number_filter(name) for name in columns]
+    low, high = [each.low for each in asked], [each.high for each in asked]
+    return [
+        row
+        for row in rows
+        if low <= (place := _place(row, columns)) <= high
+        and all(map(NumberFilter.may_name, asked, place))
+    ]
+
+
+def page(
+    name: str,
+    rows: Iterable[Row],
+    show: Callable[[Row], Document],
+    columns: Mapping[str, str],
+    order: str = "desc",
+    others: Collection[str] = (),
+    filters: Mapping[str, str] = {},
+    **words: str,
+) -> Document:
+    """One page of the rows that the parameters admit, sorted, and the link to the next page.
+
+    ``columns`` maps parameters to the columns that the rows are sorted by, ``filters`` maps those that only
+    filter. ``others`` and ``words`` are parameters that the rows depend on. All parameters are checked before
+    an iterator of rows begins.
+    """
+    require_known("limit", "order", *columns, *filters, *others, **words)
+    _require_bounds(*columns)
+    for parameter in filters.keys() & request.args.keys():
+        rows = _admitted(rows, {parameter: filters[parameter]})
+    rows, ascending = _admitted(rows, columns), is_ascending(order)
+    rows.sort(key=lambda row: _place(row, columns), reverse=not ascending)
+    chosen = rows[: limit()]
+    return {name: [*map(show, chosen)], "links": links(chosen, columns, ascending)}
+
+
+def _require_bounds(first: str, second: str = "") -> None:
+    """Refuse the second parameter without the first one, or beside a gt or lt of the first one.
+
+    If there are two, each may name one value.
+    """
+    for name in (first, second) if second else ():
+        if len(number_filter(name).named) > 1:
+            raise Invalid(f"Only one equal (eq) operator is allowed for {name}")
+    seconds = [value.rpartition(":")[0] for value in request.args.getlist(second)]
+    if seconds and first not in request.args:
+        raise Invalid(f"{second} without a {first} parameter filter")
+    firsts = [value.rpartition(":")[0] for value in request.args.getlist(first)]
+    for operator in ("gt", "lt"):
+        if operator in firsts and any(each.startswith(operator) for each in seconds):
+            raise Invalid(f"{first} must have {operator}e or eq operator")
+
+
+def links(page: Sequence[Row], columns: Mapping[str, str], ascending: bool) -> Document:
+    """The link from a full page to the next one, which may be empty: the same request, after the last row."""
+    open_ended = [name for name in columns if not number_filter(name).named]
+    if len(page) < limit() or not open_ended:
+        return {"next": None}
+    asked, onward = request.args.to_dict(flat=False), "gt" if ascending else "lt"
+    for name in open_ended:
+        operator = onward if name == open_ended[-1] else f"{onward}e"
+        kept = [value for value in asked.get(name, ()) if not value.startswith(onward)]
+        asked[name] = [*kept, f"{operator}:{page[-1][columns[name]]}"]
+    return {"next": f"{request.path}?{urlencode(asked, doseq=True, safe=':')}"}

@@ -1,0 +1,81 @@
+"""The mirror node's transactions: all rows under one id, or a list by type, result and timestamp."""
+
+import json
+from collections.abc import Iterator
+from itertools import islice
+
+from flask import Blueprint, request
+from werkzeug.exceptions import BadRequest, NotFound, ServiceUnavailable
+
+from hiero_sandbox.ledger import queries
+from hiero_sandbox.mirror import parameters
+from hiero_sandbox.mirror.parameters import Document, NumberFilter
+from marketplace.hedera.ids import TransactionId
+from marketplace.store.database import read
+
+blp = Blueprint("transactions", __name__)
+
+
+@blp.get("/transactions")
+def list_transactions() -> Document:
+    names = ("account.id", "limit", "order", "result", "timestamp", "transactiontype")
+    parameters.require_known(*names, type="credit|debit")
+    return show_page()
+
+
+def show_page(account_id: str | None = None) -> Document:
+    """A page of the transactions that the request asks for; if an account is given, only its transactions."""
+    asked, ascending = parameters.number_filter("account.id"), parameters.is_ascending()
+    if account_id:
+        asked = asked._replace(named=frozenset({parameters.to_number(account_id)}))
+    documents = [*islice(_filtered(asked, ascending), parameters.limit())]
+    links = parameters.links(documents, {"timestamp": "consensus_timestamp"}, ascending)
+    return {"transactions": documents, "links": links}
+
+
+def _filtered(accounts: NumberFilter, ascending: bool) -> Iterator[Document]:
+    types = {value.upper() for value in request.args.getlist("transactiontype")}
+    result = request.args.get("result", "").lower()
+    low, high = parameters.recent_bounds()
+    for row in queries.iterate_transactions(read(), low, high, ascending):
+        document = json.loads(row["document"])
+        document.pop("assessed_custom_fees", None)  # lists have none
+        is_of_type = not types or document["name"] in types
+        has_result = not result or (document["result"] == "SUCCESS") == (result == "success")
+        numbers = map(parameters.to_number, _parties(document))
+        if is_of_type and has_result and any(map(accounts.admits, numbers)):
+            yield document
+
+
+def _parties(document: Document) -> set[str]:
+    """The payer of a transaction, and all accounts whose balances it changed.
+
+    With type=credit or debit: only the accounts whose balances it raised or lowered.
+    """
+    direction = request.args.get("type", "").lower()
+    payer = set() if direction else {document["transaction_id"].partition("-")[0]}
+    return payer | {
+        transfer["account"]
+        for transfer in document["transfers"] + document["token_transfers"]
+        if not direction or (transfer["amount"] > 0) == (direction == "credit")
+    }
+
+
+@blp.get("/transactions/<transaction_id>")
+def show_transaction(transaction_id: str) -> Document:
+    parameters.require_known(nonce="[0-9]{1,10}", scheduled=parameters.BOOLEAN)
+    parsed = TransactionId.parse(transaction_id)
+    if parsed is None or "@" in transaction_id:
+        raise BadRequest(
+            'Invalid Transaction id. Please use "shard.realm.num-sss-nnn" format where sss are'
+            " seconds and nnn are nanoseconds"
+        )
+    if not parsed.is_possible:
+        raise ServiceUnavailable("Service Unavailable")
+    rows = queries.list_transactions(read(), parsed.dashed)
+    documents = [json.loads(row["document"]) for row in rows]
+    for name, value in request.args.items():
+        documents = [each for each in documents if str(each[name]).lower() == value.lower()]
+    if not documents:
+        raise NotFound("Not found")
+    return {"transactions": documents}

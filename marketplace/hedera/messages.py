@@ -1,0 +1,23 @@
+"""Converts ids and timestamps to HAPI messages."""
+
+from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID, TokenID
+from hiero_sdk_python.hapi.services.timestamp_pb2 import Timestamp
+
+from marketplace.hedera import times
+from marketplace.hedera.ids import numbers
+
+
+def account(account_id: str) -> AccountID:
+    shard, realm, number = numbers(account_id)
+    return AccountID(shardNum=shard, realmNum=realm, accountNum=number)
+
+
+def token(token_id: str) -> TokenID:
+    shard, realm, number = numbers(token_id)
+    return TokenID(shardNum=shard, realmNum=realm, tokenNum=number)
+
+
+def timestamp(moment: int) -> Timestamp:
+    """``moment`` is in nanoseconds since 1970."""
+    seconds, nanos = divmod(moment, times.SECOND)
+    return Timestamp(seconds=seconds, nanos=nanos)

@@ -1,0 +1,129 @@
+"""Builds the transactions of a listing, a withdrawal and a purchase. No key, no clock, no I/O.
+
+It loads hiero-sdk-python, which takes 70 MB: import this module only when a transaction is built.
+"""
+
+from typing import Any
+
+import hiero_sdk_python.hapi.services.basic_types_pb2 as hapi
+import hiero_sdk_python.hapi.services.crypto_approve_allowance_pb2 as approvals
+import hiero_sdk_python.hapi.services.crypto_delete_allowance_pb2 as removals
+from hiero_sdk_python.hapi.services.crypto_transfer_pb2 import CryptoTransferTransactionBody
+from hiero_sdk_python.hapi.services.duration_pb2 import Duration
+from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
+from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
+
+from marketplace.hedera import messages
+from marketplace.hedera.encoding import encode, write_list
+from marketplace.hedera.hbar import TINYBARS, find_credit
+from marketplace.hedera.ids import TransactionId, numbers
+
+
+def build_listing(*, token: str, serial_no: int, spender: str, **envelope: Any) -> bytes:
+    """Build the unsigned listing: an allowance of exactly one serial, from its owner to the spender.
+
+    The transaction id's account is owner and payer, and must sign. ``envelope``: see _body().
+    Returns the bytes of a HAPI TransactionList with one transaction: what an SDK's Transaction.fromBytes()
+    reads.
+    """
+    allowance = approvals.NftAllowance(
+        tokenId=messages.token(token),
+        owner=messages.account(envelope["transaction_id"].account_id),
+        spender=messages.account(spender),
+        serial_numbers=[serial_no],
+        # approved_for_all is left out. The SDK's own helper sends False, which at consensus revokes an
+        # approve-for-all that the owner gave earlier.
+    )
+    data = approvals.CryptoApproveAllowanceTransactionBody(nftAllowances=[allowance])
+    return _write_unsigned(_body(cryptoApproveAllowance=data, **envelope))
+
+
+def build_withdrawal(*, token: str, serial_no: int, **envelope: Any) -> bytes:
+    """Build the unsigned withdrawal: it deletes the allowance of exactly one serial.
+
+    The transaction id's account is owner and payer, and must sign. Returns what build_listing() does.
+    """
+    removed = removals.NftRemoveAllowance(
+        token_id=messages.token(token),
+        owner=messages.account(envelope["transaction_id"].account_id),
+        serial_numbers=[serial_no],
+    )
+    data = removals.CryptoDeleteAllowanceTransactionBody(nftAllowances=[removed])
+    return _write_unsigned(_body(cryptoDeleteAllowance=data, **envelope))
+
+
+def build_purchase(
+    *,
+    token: str,
+    serial_no: int,
+    seller: str,
+    buyer: str,
+    price: int,
+    fee_basis_points: int,
+    **envelope: Any,
+) -> bytes:
+    """Build the body of a purchase: NFT and price change hands together, or neither does.
+
+    The NFT goes from its owner to the buyer by approval. The buyer pays the price, in HBAR: the owner gets it
+    less the marketplace's part, which goes to the transaction id's account. That account is the spender and
+    the payer. It must sign, and so must the buyer. Returns the bytes of a HAPI TransactionBody.
+    """
+    market, tinybars = envelope["transaction_id"].account_id, price * TINYBARS
+    credit = find_credit(price, fee_basis_points)
+    part = tinybars - credit
+    payments = {buyer: -tinybars, seller: credit}
+    if part:
+        payments[market] = part
+    moved = hapi.NftTransfer(
+        senderAccountID=messages.account(seller),
+        receiverAccountID=messages.account(buyer),
+        serialNumber=serial_no,
+        is_approval=True,
+    )
+    amounts = [
+        hapi.AccountAmount(accountID=messages.account(account_id), amount=payments[account_id])
+        for account_id in sorted(payments, key=numbers)  # as JavaScript sorts them
+    ]
+    data = CryptoTransferTransactionBody(
+        transfers=hapi.TransferList(accountAmounts=amounts),
+        tokenTransfers=[hapi.TokenTransferList(token=messages.token(token), nftTransfers=[moved])],
+    )
+    return _body(cryptoTransfer=data, **envelope)
+
+
+def write_signed(body_bytes: bytes, public_key: bytes, signature: bytes) -> bytes:
+    """Write a body with one signature: the bytes of a HAPI TransactionList, as build_listing() does."""
+    kind = "ed25519" if len(public_key) == 32 else "ECDSA_secp256k1"
+    pair = hapi.SignaturePair(pubKeyPrefix=public_key, **{kind: signature})
+    signatures = hapi.SignatureMap(sigPair=[pair])
+    return write_list(SignedTransaction(bodyBytes=body_bytes, sigMap=signatures))
+
+
+def _body(
+    *,
+    transaction_id: TransactionId,
+    memo: str,
+    max_fee_tinybars: int,
+    valid_seconds: int,
+    node_account_id: str,
+    **data: Any,
+) -> bytes:
+    """Write the body of a transaction for one node. ``data``: the transaction's own part of the body.
+
+    With several nodes, a hardware wallet would ask its user for each, and the marketplace might pay twice.
+    """
+    start = messages.timestamp(transaction_id.valid_start)
+    payer = messages.account(transaction_id.account_id)
+    body = TransactionBody(
+        transactionID=hapi.TransactionID(accountID=payer, transactionValidStart=start),
+        nodeAccountID=messages.account(node_account_id),
+        transactionFee=max_fee_tinybars,
+        transactionValidDuration=Duration(seconds=valid_seconds),
+        memo=memo,
+        **data,
+    )
+    return encode(body)
+
+
+def _write_unsigned(body: bytes) -> bytes:
+    return write_list(SignedTransaction(bodyBytes=body))

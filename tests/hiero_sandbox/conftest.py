@@ -1,0 +1,96 @@
+"""A ledger to try things on: bodies in, receipts out, and what the mirror node shows then."""
+
+import pytest
+
+from marketplace.hedera import times
+from marketplace.hedera.ids import TransactionId
+from stress.lives import id_of, seal
+from tests.conftest import ALICE
+from tests.hiero_sandbox import bodies
+
+
+def pytest_collectstart(collector):
+    """Once is enough for all tests of this folder: the sandbox keeps its ledger on SQLite."""
+    if isinstance(collector, pytest.Module):
+        collector.add_marker(pytest.mark.once("the sandbox keeps its ledger on SQLite"))
+
+
+@pytest.fixture
+def minted(client, ledger):
+    """Alice has the NFT that the tests move."""
+    ledger.mint(bodies.NFT, ALICE, times.now())
+    return bodies.NFT
+
+
+@pytest.fixture
+def get(client):
+    """The mirror node's answer to a path."""
+    return lambda path: client.get(f"/sandbox/api/v1{path}").json
+
+
+@pytest.fixture
+def follow(get):
+    """All rows of a list, page by page."""
+
+    def follow(path, name):
+        rows = []
+        while path:
+            page = get(path)
+            rows += page[name]
+            path = page["links"]["next"] and page["links"]["next"].removeprefix("/api/v1")
+        return rows
+
+    return follow
+
+
+@pytest.fixture
+def balance(get):
+    """An account's tinybars."""
+    return lambda account_id: get(f"/accounts/{account_id}")["balance"]["balance"]
+
+
+@pytest.fixture
+def submit(ledger):
+    """Give a body a new id, sign it with the demo wallet's keys, or with other keys, and submit it."""
+
+    def submit_body(body, *signers):
+        start = body.transactionID.transactionValidStart
+        start.seconds, start.nanos = divmod(times.now() - times.SECOND, times.SECOND)
+        return ledger.submit(bodies.sign(body, *signers))
+
+    return submit_body
+
+
+@pytest.fixture
+def row(get):
+    """The newest row that the mirror node has of a receipt's transaction."""
+
+    def newest(receipt):
+        dashed = TransactionId.require(receipt.transaction_id).dashed
+        return get(f"/transactions/{dashed}")["transactions"][-1]
+
+    return newest
+
+
+@pytest.fixture
+def rows(get):
+    """All rows that the mirror node has under a body's id."""
+    return lambda body: get(f"/transactions/{id_of(seal(body)).dashed}")["transactions"]
+
+
+@pytest.fixture
+def done(submit, row):
+    """Submit what succeeds; returns its row."""
+
+    def submit_well(body, *signers):
+        receipt = submit(body, *signers)
+        assert receipt.result == "SUCCESS"
+        return row(receipt)
+
+    return submit_well
+
+
+@pytest.fixture
+def created(done):
+    """Submit what creates an account or a token; returns its id."""
+    return lambda *submitted: done(*submitted)["entity_id"]

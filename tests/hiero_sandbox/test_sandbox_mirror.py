@@ -1,0 +1,195 @@
+"""The sandbox's mirror node answers with the real one's paths, shapes and errors."""
+
+import base64
+
+import pytest
+
+from hiero_sandbox import catalogue
+from marketplace import create_app
+from marketplace.hedera.ids import TransactionId
+from tests.conftest import ALICE, BOB, TOKEN, settings
+
+
+@pytest.fixture
+def get(app):
+    client = app.test_client()
+    return lambda path: client.get(f"/sandbox{path}")
+
+
+@pytest.fixture
+def row(get, nft, lister):
+    """The row of a listing."""
+    dashed = TransactionId.parse(lister(nft, add=False)).dashed
+    [row] = get(f"/api/v1/transactions/{dashed}").json["transactions"]
+    return row
+
+
+def message(r):
+    return r.status_code, r.json["_status"]["messages"][0]["message"]
+
+
+def test_every_nft_of_every_token_exists(get):
+    r = get("/api/v1/tokens/0.0.31337/nfts/42")
+    assert r.json == {
+        "account_id": "0.0.1000",
+        "created_timestamp": "1735689600.000000000",
+        "delegating_spender": None,
+        "deleted": False,
+        "metadata": base64.b64encode(b"ipfs://bafkqacjqfyyc4mzrgmzto/42.json").decode(),
+        "modified_timestamp": "1735689600.000000000",
+        "serial_number": 42,
+        "spender": None,
+        "token_id": "0.0.31337",
+    }
+
+
+def test_who_asks_first_owns_it(get):
+    path = "/api/v1/accounts/{}/nfts?token.id=0.0.31337&serialnumber=eq:42"
+    assert get(path.format(ALICE)).json["nfts"][0]["account_id"] == ALICE
+    assert get(path.format(BOB)).json["nfts"] == []
+    assert get("/api/v1/tokens/0.0.31337/nfts/42").json["account_id"] == ALICE
+
+
+@pytest.mark.parametrize(
+    ("path", "answer"),
+    [
+        ("/tokens/0.0.x", (400, "Invalid parameter: tokenid")),
+        ("/tokens/0.0.x/nfts/x", (400, "Invalid parameter: tokenid")),
+        ("/tokens/0.0.1/nfts/9223372036854775808", (400, "Invalid parameter: serialnumber")),
+        ("/tokens/0.0.1/nfts?limit=x", (400, "Invalid parameter: limit")),
+        (f"/accounts?limit={'0' * 5000}1", (400, "Invalid parameter: limit")),
+        ("/tokens?account.id=1&account.id=2", (400, "Invalid parameter: account.id")),
+        ("/tokens/0.0.1/nfts?serialnumber=ne:4", (400, "Invalid parameter: serialnumber")),
+        ("/tokens/0.0.1?colour=blue", (400, "Unknown query parameter: colour")),
+        ("/accounts/alice", (400, "Invalid parameter: idOrAliasOrEvmAddress")),
+        ("/accounts/0.0.1/nfts?token.id=x", (400, "Invalid parameter: token.id")),
+        (
+            "/accounts/0.0.1/nfts?serialnumber=1",
+            (400, "serialnumber without a token.id parameter filter"),
+        ),
+        (
+            "/accounts/0.0.1/nfts?token.id=1&token.id=2&serialnumber=1",
+            (400, "Only one equal (eq) operator is allowed for token.id"),
+        ),
+        ("/transactions/0.0.1-1-1", (404, "Not found")),
+        ("/transactions/0.0.1-9999999999-1", (503, "Service Unavailable")),
+        (
+            "/accounts/0.0.1/tokens?token.id=0.0.274877906944",
+            (400, 'Invalid entity ID "0.0.274877906944"'),
+        ),
+        ("/transactions?timestamp=now", (400, "Invalid parameter: timestamp")),
+        ("/transactions?timestamp=lt:", (400, "Invalid parameter: timestamp")),
+        ("/transactions?timestamp=ne:1.000000000", (400, "Invalid parameter: timestamp")),
+        (
+            "/tokens?name=cats&token.id=5",
+            (400, "token.id and name can not be used together. Use a more specific name instead."),
+        ),
+        ("/tokens?name=cats&account.id=5", (400, "account.id and name cannot be used together")),
+        (
+            "/accounts/0.0.1/allowances/tokens?token.id=5",
+            (400, "token.id without a spender.id parameter filter"),
+        ),
+        (
+            "/accounts/0.0.1/allowances/tokens?spender.id=gt:5&token.id=gt:5",
+            (400, "spender.id must have gte or eq operator"),
+        ),
+    ],
+)
+def test_its_errors_are_the_mirror_nodes(get, path, answer):
+    assert message(get(f"/api/v1{path}")) == answer
+
+
+def test_a_transaction_id_of_the_wallets_form_is_refused(get):
+    status, sentence = message(get("/api/v1/transactions/0.0.1@1.000000001"))
+    assert status == 400
+    assert sentence.startswith("Invalid Transaction id. Please use")
+
+
+def test_a_transaction_is_found_by_its_consensus_timestamp(get, row):
+    answer = get(f"/api/v1/transactions?timestamp={row['consensus_timestamp']}").json
+    assert answer == {"transactions": [row], "links": {"next": None}}
+
+
+def test_a_row_has_the_fields_of_the_mirror_nodes(get, row):
+    assert "assessed_custom_fees" not in row  # but where there are some
+    assert (row["high_volume"], row["high_volume_pricing_multiplier"]) == (False, 0)
+    token = get(f"/api/v1/tokens/{TOKEN}").json
+    assert type(token["expiry_timestamp"]) is type(token["auto_renew_period"]) is int
+    address = "0x00000000000000000000000000000000000003e9"
+    assert get(f"/api/v1/accounts/{ALICE}").json["evm_address"] == address
+
+
+def test_blocks_follow_each_other(get, row):
+    [newest] = get("/api/v1/blocks?limit=1&order=desc").json["blocks"]
+    before = get(f"/api/v1/blocks?limit=2&block.number=lt:{newest['number']}").json["blocks"]
+    assert [block["number"] for block in before] == [newest["number"] - 1, newest["number"] - 2]
+    assert before[0]["previous_hash"] == before[1]["hash"]
+    moment = row["consensus_timestamp"]
+    [its] = get(f"/api/v1/blocks?timestamp={moment}").json["blocks"]
+    assert its["count"] == 1
+    assert its["timestamp"]["from"] <= moment <= its["timestamp"]["to"]
+
+
+def test_all_that_is_wrong_is_told_at_once(get):
+    r = get(
+        "/api/v1/tokens?account.id=lte:0.1.2.3&token.id=abc&limit=-2&publickey=-2&order=any&n=3"
+    )
+    wrong = ("account.id", "token.id", "limit", "publickey", "order")
+    messages = [f"Invalid parameter: {name}" for name in wrong] + ["Unknown query parameter: n"]
+    assert r.status_code == 400
+    assert r.json == {"_status": {"messages": [{"message": each} for each in messages]}}
+
+
+def test_its_headers_are_the_mirror_nodes(get, row):
+    r = get(f"/api/v1/tokens/{TOKEN}/nfts?limit=1")
+    assert r.headers["Content-Type"] == "application/json; charset=utf-8"
+    assert r.headers["Link"] == f'<{r.json["links"]["next"]}>; rel="next"'
+    transaction = f"transactions/{row['transaction_id']}"
+    for path, seconds in ((transaction, 600), (f"tokens/{TOKEN}", 5), ("blocks", 1)):
+        r = get(f"/api/v1/{path}")
+        assert r.headers["Cache-Control"] == f"public, max-age={seconds}"
+    assert "Cache-Control" not in get("/api/v1/nothing").headers
+
+
+@pytest.mark.parametrize("prefix", ["/api", "/api/v1"])
+def test_the_marketplace_may_stand_where_it_would(tmp_path, prefix):
+    client = create_app(**settings(tmp_path), API_PREFIX=prefix).test_client()
+    assert client.get(f"{prefix}/openapi.json").status_code == 200
+    assert client.get(f"{prefix}/v1/orderbook").status_code == 401
+
+
+def test_its_metadata_is_hip_412(get):
+    cid = catalogue.cid_of("0.0.5001")
+    document = get(f"/ipfs/{cid}/7.json").json
+    assert document.keys() == {
+        "name",
+        "creator",
+        "description",
+        "image",
+        "type",
+        "format",
+        "attributes",
+    }
+    assert document["image"] == f"ipfs://{cid}/7.png"
+    assert {"trait_type", "value"} == document["attributes"][0].keys()
+
+
+def test_its_artwork_is_always_the_same(get):
+    cid = catalogue.cid_of("0.0.5001")
+    first, second = get(f"/ipfs/{cid}/7.png").data, get(f"/ipfs/{cid}/7.png").data
+    assert first == second
+    assert first != get(f"/ipfs/{cid}/8.png").data
+
+
+@pytest.mark.parametrize(
+    "cid", ["bafkqacbqfyyc4njqga3", "QmNope", "b", "bafkqabdefault", "b" + "a" * 500]
+)
+def test_its_gateway_has_nothing_else(get, cid):
+    assert get(f"/ipfs/{cid}/1.json").status_code == 404
+
+
+def test_one_of_the_sample_has_no_attributes(client):
+    token, serial_no = catalogue.PLAIN_NFT
+    keys = {"accountId": ALICE, "tokenId": token, "serialNo": serial_no}
+    client.post("/v1/add", json=keys)
+    assert client.get(f"/v1/nft/{token}/{serial_no}").json["stringifiedAttributes"] is None
