@@ -25,12 +25,12 @@ _BY_KEY = """
     ORDER BY {key}, token
     LIMIT :limit + 0
 """
-# In two parts: collections with sales, then all others by token.
+# In two parts: collections with sales, then all others by token. Without the first line, SQLite would group
+# all sales of all time by the index of tokens.
 _BY_SALES = """
+    WITH sale AS MATERIALIZED (SELECT token, price FROM event WHERE sold_at >= :since)
     SELECT token, key FROM (
-        SELECT token, -CAST(SUM(price) AS BIGINT) AS key FROM event
-        WHERE kind = 'SOLD' AND consensus_at >= :since
-        GROUP BY token
+        SELECT token, -CAST(SUM(price) AS BIGINT) AS key FROM sale GROUP BY token
     ) AS sold
     WHERE (key, token) > (:key, :token) {sold_has_words}
     UNION ALL SELECT token, key FROM (
@@ -38,7 +38,7 @@ _BY_SALES = """
         WHERE token > CASE WHEN :key < 0 THEN '' ELSE :token END {has_words}
           AND NOT EXISTS (
               SELECT 1 FROM event
-              WHERE kind = 'SOLD' AND event.token = collection.token AND consensus_at >= :since
+              WHERE event.token = collection.token AND sold_at >= :since
           )
         ORDER BY token
         LIMIT :limit + 0
@@ -63,7 +63,7 @@ _SHOWN = """
     SELECT page.key, page.token, name, symbol, listed,
         (SELECT MIN(listing_price) FROM nft WHERE is_for_sale = 1 AND nft.token = page.token) AS floor_price,
         (SELECT CAST(COALESCE(SUM(price), 0) AS BIGINT) FROM event
-         WHERE kind = 'SOLD' AND event.token = page.token AND consensus_at >= :since) AS volume_24h,
+         WHERE event.token = page.token AND sold_at >= :since) AS volume_24h,
         COALESCE(
             (SELECT image FROM (
                 SELECT image FROM nft WHERE is_for_sale = 1 AND nft.token = page.token
@@ -136,8 +136,8 @@ def count_words(db: Connection, words: Sequence[str]) -> Words:
 
 def get_first_sale_since(db: Connection, since: str) -> str | None:
     sql = """
-        SELECT MIN(consensus_at) AS first_at FROM event
-        WHERE kind = 'SOLD' AND consensus_at >= :since
+        SELECT MIN(sold_at) AS first_at FROM event
+        WHERE sold_at >= :since
     """
     first_at: str | None = only(db, sql, {"since": since})["first_at"]
     return first_at

@@ -111,9 +111,9 @@ def get_feed(db: Connection, epoch: str) -> FeedRow:
 def get_sales_since(db: Connection, token: str, since: str) -> SalesRow:
     sql = """
         SELECT
-            COUNT(*) AS sales_24h, COALESCE(SUM(price), 0) AS volume_24h, MIN(consensus_at) AS first_at
+            COUNT(*) AS sales_24h, COALESCE(SUM(price), 0) AS volume_24h, MIN(sold_at) AS first_at
         FROM event
-        WHERE kind = 'SOLD' AND token = :token AND consensus_at >= :since
+        WHERE token = :token AND sold_at >= :since
     """
     row: SalesRow = only(db, sql, {"token": token, "since": since})
     return row

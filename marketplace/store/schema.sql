@@ -139,7 +139,8 @@ CREATE TABLE event (
     transaction_id TEXT, -- 0.0.x@seconds.nanoseconds; null if the ledger was not asked for it, or has none
     consensus_at TEXT, -- null if it is not an event of the ledger, or its time is not known
     seen_at TEXT NOT NULL, -- when it was written here
-    body TEXT NOT NULL -- the event as JSON after its id, as every reader receives it
+    body TEXT NOT NULL, -- the event as JSON after its id, as every reader receives it
+    sold_at TEXT GENERATED ALWAYS AS (CASE WHEN kind = 'SOLD' THEN consensus_at END) VIRTUAL -- of a sale
 ) STRICT;
 
 -- Serves events.get_page of an NFT.
@@ -157,11 +158,11 @@ CREATE INDEX event_by_to_account ON event (to_account, id) WHERE to_account IS N
 -- Serves events.get_page of some kinds.
 CREATE INDEX event_by_kind ON event (kind, id);
 
--- Serves events.get_sales_since. These two begin with the kind; otherwise SQLite would prefer event_by_kind.
-CREATE INDEX event_sold ON event (kind, token, consensus_at, price) WHERE kind = 'SOLD';
+-- Serves events.get_sales_since, and the volumes of collection_search.list_found_collections.
+CREATE INDEX event_sold ON event (token, sold_at, price) WHERE sold_at IS NOT NULL;
 
 -- Serves collection_search.list_found_collections, by what was sold; and collection_search.get_first_sale_since.
-CREATE INDEX event_sold_at ON event (kind, consensus_at, token, price) WHERE kind = 'SOLD';
+CREATE INDEX event_sold_at ON event (sold_at, token, price) WHERE sold_at IS NOT NULL;
 
 -- One URL to which events are delivered, and how far they were. Its secret is not stored: it is made from the salt and
 -- the key in the file webhook.key.

@@ -124,7 +124,7 @@ SELECTIONS = (
     events.Selection(account_id="0.0.1001"),
     events.Selection(kinds=("SOLD", "LISTED")),
 )
-for selection, after, newest_first in itertools.product(SELECTIONS, (None, 500), (False, True)):
+for selection, after, newest_first in itertools.product(SELECTIONS, (None, 10_000), (False, True)):
     STATEMENTS[f"get_page {selection} {after} {newest_first}"] = partial(
         events.get_page, selection=selection, after=after, newest_first=newest_first
     )
@@ -148,11 +148,18 @@ for which in (prepared_transactions.PREPARATIONS, prepared_transactions.PURCHASE
         STATEMENTS[f"{statement.__name__} {which}"] = partial(statement, which=which)
 SCANS = {
     "sqlite": re.compile(
-        r"SCAN (?!page|asked|(100? )?CONSTANT|cheapest|first|found|sold|unsold|incomplete|kept)"
+        r"SCAN (?!page|asked|(100? )?CONSTANT|cheapest|first|found|sale|sold|unsold|incomplete|kept)"
         r"\w+\b(?! USING)|TEMP B-TREE|event_\w+ \(kind=\?\)"  # all sales ever
     ),
-    "postgresql": re.compile(r"Seq Scan|Sort Key"),
+    # Or a condition that is checked row by row, where an index could bound it
+    "postgresql": re.compile(
+        r"Seq Scan|Sort Key|Filter: .*((token|owner|account|word) = '|(sold_at|consensus_at) [<>=])"
+    ),
 }
+FIRST_COLUMNS = """
+    SELECT relname AS name, pg_get_indexdef(indexrelid, 1, TRUE) AS first
+    FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+"""
 # What is put together of several pages is sorted: of rows that were read, never on the way to them.
 OF_TWO_PAGES = (f"list_selected after Selection(sort='{DEAREST}'", "get_page")
 # What words or a rare trait find is sorted, and so are sums and counts.
@@ -161,6 +168,45 @@ FOUND = re.compile(
 )
 PAGE_SORTED = re.compile(
     r"USE TEMP B-TREE FOR ORDER BY$|Sort Key: (nft(_\d)?\.listing_price DESC|event\.id)|SCAN part"
+)
+
+# Enough for PostgreSQL's planner to choose as among millions: most events are sales, long ago
+MANY = (
+    """
+    INSERT INTO nft (
+        token, serial_no, name, file_type, owner, is_for_sale, listing_price, last_listed_at, ledger_at,
+        retry_at
+    )
+    SELECT '0.0.' || (8000 + n % 300), n, 'x', 'x', '0.0.' || (1000 + n % 2000), n % 2, n % 2 * (1 + n % 400),
+        date, date, CASE n % 7 WHEN 0 THEN date END
+    FROM (
+        SELECT n,
+            to_char(TIMESTAMP '2026-11-22' - n * INTERVAL '1 hour', 'YYYY-MM-DD"T"HH24:MI:SS.000000000Z')
+        FROM generate_series(1, 20000) AS n
+    ) AS made (n, date)
+    """,
+    """
+    INSERT INTO collection (token, name, retry_at, sort_name)
+    SELECT '0.0.' || (7000 + n), 'Tides', '9999', 'tides ' || n FROM generate_series(1000, 4000) AS n
+    """,
+    """
+    INSERT INTO collection_word (word, token)
+    SELECT word || n % 100, '0.0.' || (7000 + n)
+    FROM generate_series(1000, 4000) AS n CROSS JOIN (VALUES ('x'), ('common'), ('other')) AS made (word)
+    """,
+    """
+    INSERT INTO event
+        (id, kind, token, serial_no, from_account, to_account, price, consensus_at, seen_at, body)
+    SELECT 1000 + n,
+        CASE n % 10 WHEN 0 THEN 'LISTED' WHEN 1 THEN 'WITHDRAWN' WHEN 2 THEN 'TRANSFERRED' ELSE 'SOLD' END,
+        '0.0.' || (7000 + n % 100), 1 + n % 997, '0.0.' || (1000 + n % 719), '0.0.' || (1000 + n % 701), 5,
+        date, date, '{}'
+    FROM (
+        SELECT n,
+            to_char(TIMESTAMP '2026-11-22' - n * INTERVAL '1 hour', 'YYYY-MM-DD"T"HH24:MI:SS.000000000Z')
+        FROM generate_series(1, 20000) AS n
+    ) AS made (n, date)
+    """,
 )
 
 
@@ -209,6 +255,8 @@ def app(tmp_path_factory, engine):
             insert(db, [event])
     with app.app_context(), write() as db:
         if engine == "postgresql":
+            for statement in MANY:
+                db.execute(statement)
             db.execute("ANALYZE")
             # Its planner reads small tables whole, and sorts them, whatever indexes there are.
             db.execute("SET enable_seqscan = off")
@@ -241,6 +289,17 @@ def test_it_reads_no_more_than_it_must(explainer, engine, name):
         lines = [line for line in lines if not PAGE_SORTED.search(line)]
     if name not in WHOLE:
         assert not [line for line in lines if SCANS[engine].search(line)], "\n".join(lines)
+    # To merge sales and words, which it may not sort here, it reads all words in the order of their tokens.
+    if engine == "postgresql" and not re.match(r"list_found_collections volume24h .*common", name):
+        assert find_index_scans(explainer) == [], "\n".join(lines)
+
+
+def find_index_scans(explainer):
+    """Conditions without the index's first column: for them, PostgreSQL before 18 reads the whole index."""
+    first = {row["name"]: row["first"].strip("()") for row in explainer.db.execute(FIRST_COLUMNS)}
+    plan = "\n".join(row["QUERY PLAN"] for row in explainer.plan)
+    found = re.findall(r"(?:using|Index Scan on) (\w+).*\n *Index Cond: (.*)", plan)
+    return [(index, condition) for index, condition in found if first[index] not in condition]
 
 
 @pytest.mark.once("its authorizer, which is asked whenever a statement is prepared")
