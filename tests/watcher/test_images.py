@@ -52,6 +52,132 @@ def test_it_is_turned_upright():
     assert opened(optimise(encoded(gradient((80, 40)), "JPEG", exif=exif))).size == (40, 80)
 
 
+def profile(colours, **curves_and_colours):
+    """An ICC profile without tables: the numbers of a tag are a colour's XYZ, or a gamma."""
+    tags = []
+    for numbers in (D50, *curves_and_colours.values()):
+        if isinstance(numbers, tuple):
+            tags.append(b"XYZ \0\0\0\0" + struct.pack(">3i", *(round(n * 65536) for n in numbers)))
+        else:
+            tags.append(b"curv\0\0\0\0" + struct.pack(">IHxx", 1, round(numbers * 256)))
+    table, at = b"", 132 + 12 * len(tags)
+    for name, tag in zip(("wtpt", *curves_and_colours), tags, strict=True):
+        table += name.encode() + struct.pack(">II", at, len(tag))
+        at += len(tag)
+    head = struct.pack(
+        ">I4x4s4s4s4s12x4s28x", at, b"\2\x40\0\0", b"mntr", colours, b"XYZ ", b"acsp"
+    )
+    illuminant = struct.pack(">3i", *(round(n * 65536) for n in D50))
+    head += illuminant + bytes(128 - len(head) - 12)
+    return head + struct.pack(">I", len(tags)) + table + b"".join(tags)
+
+
+D50 = (0.9642, 1.0, 0.8249)
+DISPLAY_P3 = profile(
+    b"RGB ", rXYZ=(0.5151, 0.2412, -0.0011), gXYZ=(0.2920, 0.6922, 0.0419), bXYZ=(0.1571, 0.0666, 0.7841),
+    rTRC=2.2, gTRC=2.2, bTRC=2.2,
+)  # fmt: skip
+GREY_OF_GAMMA_1 = profile(b"GRAY", kTRC=1.0)
+
+
+ADAPTIVE = Image.Palette.ADAPTIVE
+
+
+def shown_colour(image, format, **options):
+    content = encoded(image, format, **options)
+    return opened(optimise(content)).convert("RGB").getpixel((8, 8))
+
+
+@pytest.mark.parametrize(
+    ("format", "mode", "options"),
+    [
+        ("JPEG", "RGB", {"quality": 95}),
+        ("PNG", "RGB", {}),
+        ("PNG", "P", {}),
+        ("PNG", "RGBA", {}),
+        ("WEBP", "RGB", {"lossless": True}),
+        ("TIFF", "RGB", {}),
+    ],
+)
+def test_colours_become_srgb_before_the_profile_is_dropped(format, mode, options):
+    image = Image.new("RGB", (700, 20), (50, 200, 50)).convert(mode, palette=ADAPTIVE)
+    colour = shown_colour(image, format, icc_profile=DISPLAY_P3, **options)
+    assert colour == pytest.approx((0, 205, 0), abs=6)
+
+
+def test_the_frames_of_an_animation_become_srgb():
+    images = [Image.new("RGB", (20, 20), (50, 200, n)) for n in (50, 120, 190)]
+    small = opened(optimise(animated(images, "PNG", icc_profile=DISPLAY_P3)))
+    assert small.n_frames == 3
+    assert small.convert("RGB").getpixel((8, 8)) == pytest.approx((0, 205, 0), abs=6)
+
+
+def test_grey_becomes_srgb():
+    image = Image.new("L", (20, 20), 55)
+    assert shown_colour(image, "PNG", icc_profile=GREY_OF_GAMMA_1) == pytest.approx(
+        [128] * 3, abs=6
+    )
+
+
+@pytest.mark.parametrize("icc_profile", [b"profile", GREY_OF_GAMMA_1, DISPLAY_P3[:200]])
+def test_a_profile_that_does_not_fit_is_left_out(icc_profile):
+    image = Image.new("RGB", (20, 20), (50, 200, 50))
+    assert shown_colour(image, "PNG", icc_profile=icc_profile) == pytest.approx(
+        (50, 200, 50), abs=6
+    )
+
+
+def test_transparency_stays_beside_a_profile():
+    image = Image.new("RGBA", (50, 50), (50, 200, 50, 100))
+    small = opened(optimise(encoded(image, "PNG", icc_profile=DISPLAY_P3)))
+    assert small.getpixel((5, 5))[3] == 100
+
+
+def test_a_camera_s_jpeg_with_a_second_picture_is_a_jpeg():
+    content = encoded(gradient(), "MPO", save_all=True, append_images=[gradient((64, 64))])
+    assert optimise(content).file_type == "image/jpeg"
+
+
+@pytest.mark.parametrize(
+    ("format", "options", "plays"),
+    [
+        ("GIF", {}, 1),
+        ("GIF", {"loop": 0}, 0),
+        ("GIF", {"loop": 1}, 2),
+        ("GIF", {"loop": 65_535}, 65_535),
+        ("PNG", {"loop": 0}, 0),
+        ("PNG", {"loop": 3}, 3),
+        ("PNG", {"loop": 100_000}, 65_535),
+        ("WEBP", {"loop": 0}, 0),
+        ("WEBP", {"loop": 2}, 2),
+    ],
+)
+def test_an_animation_is_played_as_often_as_its_file_says(format, options, plays):
+    assert opened(optimise(animated(frames(3), format, **options))).info["loop"] == plays
+
+
+@pytest.mark.parametrize("mode", ["RGB", "RGBA"])
+@pytest.mark.parametrize("lossless", [True, False])
+def test_a_large_webp_is_made_small(mode, lossless):
+    optimised = optimise(encoded(gradient((3000, 2900), mode), "WEBP", lossless=lossless, method=0))
+    assert opened(optimised).size == (640, 619)
+    assert optimised.file_type == "image/webp"
+
+
+def test_the_transparency_of_a_large_webp_stays():
+    image = Image.new("RGBA", (2900, 2900), (0, 0, 0, 0))
+    image.paste((250, 0, 0, 255), (0, 0, 2900, 1450))
+    small = opened(optimise(encoded(image, "WEBP", lossless=True, method=0))).convert("RGBA")
+    assert small.getpixel((9, 9)) == pytest.approx((250, 0, 0, 255), abs=6)
+    assert small.getpixel((9, 630))[3] == 0
+
+
+def test_a_large_webp_that_is_cut_is_refused():
+    content = encoded(gradient((2900, 2900)), "WEBP", lossless=True, method=0)
+    with pytest.raises(ImageUnusable, match="can't be read"):
+        optimise(content[: len(content) // 2])
+
+
 def frames(count, size=(64, 64)):
     return [Image.new("RGB", size, (n * 7 % 256, 90, 40)) for n in range(count)]
 

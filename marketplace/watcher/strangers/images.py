@@ -6,6 +6,7 @@ A stranger's bytes may keep a decoder busy, or crash it: enrich.py runs it in a 
 import copy
 import io
 from contextlib import suppress
+from functools import lru_cache
 from math import isqrt
 
 from PIL import (
@@ -21,12 +22,15 @@ from PIL import (
 )
 
 from marketplace.watcher.found import MAX_KEPT_BYTES, Optimised
+from marketplace.watcher.strangers import still_webp
 
 # 5,000 x 5,000 pixels of 4 bytes. The process may use twice as much, which includes the file's bytes.
 MAX_DECODED_BYTES = 100_000_000
 # By the image's header, before it is decoded. Pillow refuses images with more than twice as many pixels.
 MAX_PIXELS = 90_000_000  # a JPEG is decoded at a fraction of its size
-MAX_WEBP_PIXELS = 3_900_000  # a WebP takes 16 bytes for each: two canvases, a frame, and an image
+MAX_ANIMATED_WEBP_PIXELS = (
+    3_900_000  # it takes 16 bytes for each: two canvases, a frame, and an image
+)
 STRIP_PIXELS = 500_000  # converted at once: a copy of them is small, compared with the image
 MAX_FRAMES = 150
 MAX_ANIMATED_PIXELS = 60_000_000  # of all frames: some seconds of work
@@ -40,6 +44,10 @@ IMPORTED = (copy, GifImagePlugin, ImageCms, MpoImagePlugin, TiffImagePlugin, Web
 ANIMATED_FORMATS = ("GIF", "WEBP", "PNG")
 WIDE_MODES = ("I", "F")  # greys of more than 8 bits, which Pillow's convert() would clip to white
 ORIENTATION = 0x0112  # in EXIF
+FOREVER, MAX_PLAYS = 0, 65_535  # how often a WebP is played
+SRGB = ImageCms.createProfile("sRGB")
+# The modes of images by the colours of their profile.
+PROFILED_MODES = {"RGB ": ("RGB", "RGBA", "RGBX", "P", "PA"), "CMYK": ("CMYK",), "GRAY": ("L",)}
 
 
 Image.preinit()
@@ -52,8 +60,10 @@ class ImageUnusable(ValueError):
 def optimise(content: bytes) -> Optimised:
     """Make a small WebP of an image, or of a long animation's first frame. Raises ImageUnusable."""
     is_webp = content.startswith(b"RIFF")
-    Image.MAX_IMAGE_PIXELS = MAX_WEBP_PIXELS if is_webp else MAX_PIXELS
+    Image.MAX_IMAGE_PIXELS = MAX_ANIMATED_WEBP_PIXELS if is_webp else MAX_PIXELS
     try:
+        if still_webp.is_still(content):
+            return _optimise(still_webp.decode(content, MAX_DECODED_BYTES))
         with Image.open(io.BytesIO(content), formats=FORMATS) as original:
             return _optimise(original)
     except UnidentifiedImageError as error:
@@ -67,7 +77,8 @@ def optimise(content: bytes) -> Optimised:
 
 
 def _optimise(original: Image.Image) -> Optimised:
-    file_type = Image.MIME[original.format or ""]
+    # A camera's JPEG may hold a second picture, a preview.
+    file_type = "image/jpeg" if original.format == "MPO" else Image.MIME[original.format or ""]
     if original.mode.startswith(WIDE_MODES):
         raise ImageUnusable("its shades of grey have more than 8 bits")
     # A JPEG is decoded at a fraction of its size.
@@ -107,22 +118,58 @@ def _animate(original: Image.Image) -> bytes:
         frames.append(_shrink(frame, longest))
         durations.append(int(frame.info.get("duration") or 100))
     encoded = io.BytesIO()
-    options = {"append_images": frames[1:], "duration": durations, "loop": 0}
+    options = {"append_images": frames[1:], "duration": durations, "loop": _count_plays(original)}
     frames[0].save(encoded, "WEBP", quality=QUALITY, save_all=True, **options)
     return encoded.getvalue()
 
 
+def _count_plays(animation: Image.Image) -> int:
+    """How often an animation is played. A GIF says how often it is repeated: without a word, not at all."""
+    plays: int = animation.info.get("loop", FOREVER)
+    if animation.format == "GIF" and plays != FOREVER:
+        plays += 1
+    if animation.format == "GIF" and "loop" not in animation.info:
+        plays = 1
+    return min(plays, MAX_PLAYS)
+
+
 def _shrink(image: Image.Image, longest: int) -> Image.Image:
+    """Make an image small, and its colours sRGB."""
+    transform = _make_transform(image.info.get("icc_profile"), image.mode)
+    small = _make_small(image, longest, transform.input_mode if transform else "RGB")
+    if transform is None:
+        return small
+    converted = transform.apply(small.convert(transform.input_mode))
+    if small.mode == "RGBA":
+        converted.putalpha(small.getchannel("A"))
+    return converted
+
+
+@lru_cache(1)  # for the frames of an animation
+def _make_transform(content: bytes | None, mode: str) -> ImageCms.ImageCmsTransform | None:
+    """What converts the colours of an image to sRGB; None if it has no profile, or one of other colours."""
+    if not content:
+        return None
+    try:
+        profile = ImageCms.ImageCmsProfile(io.BytesIO(content))
+        modes = PROFILED_MODES[profile.profile.xcolor_space]
+        return ImageCms.buildTransform(profile, SRGB, modes[0], "RGB") if mode in modes else None
+    except (ImageCms.PyCMSError, OSError, KeyError, TypeError, ValueError):
+        return None
+
+
+def _make_small(image: Image.Image, longest: int, mode: str) -> Image.Image:
     """Make an image small as resize(..., reducing_gap=2.0) does, but strip by strip.
 
-    Otherwise the whole image and its copies in other modes would be in memory at once.
+    Otherwise the whole image and its copies in other modes would be in memory at once. An opaque image gets
+    the mode.
     """
     image.load()
     (width, height), small = image.size, _fit(image.size, longest)
     across = max(1, int(width / small[0] / 2))
     down = max(1, int(height / small[1] / 2))
     is_transparent = image.has_transparency_data
-    narrowed = Image.new("RGBa" if is_transparent else "RGB", (small[0], -(-height // down)))
+    narrowed = Image.new("RGBa" if is_transparent else mode, (small[0], -(-height // down)))
     rows = max(1, STRIP_PIXELS // (width * down)) * down
     for top in range(0, height, rows):
         strip = image.crop((0, top, width, min(top + rows, height)))
