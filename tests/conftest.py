@@ -26,7 +26,7 @@ from marketplace.store.database import read, write
 from marketplace.watcher import enrichment
 from marketplace.watcher.enrichment import Enricher
 from marketplace.watcher.found import Limits
-from marketplace.watcher.strangers import enrich
+from marketplace.watcher.strangers import decoder, enrich
 from stress import lives
 from tests.engines import (
     ENGINES,
@@ -202,7 +202,7 @@ def enriching(app):
 
     def find(pointer, limits):
         fetched, content = enrich.fetch(resolver, pointer, limits.fetching)
-        return enrich.decode(fetched, content) if content else fetched
+        return fetched.with_image_of(decoder.decode(content)) if content else fetched
 
     return find
 

@@ -40,13 +40,7 @@ def make_enricher(app: Flask) -> "Enricher":
     if enrich := services(app).enrich:
         return Enricher(app, enrich)
     from marketplace.watcher.enrichment_processes import EnrichmentProcesses
-    from marketplace.watcher.strangers import confine
 
-    if not confine.is_filtered():
-        app.logger.warning(
-            "Images are decoded without seccomp: this kernel has none, or we do not know this machine's"
-            " system calls. docs/metadata.md says what that means"
-        )
     sandbox = services(app).sandbox
     make_adapters = sandbox.gateway_adapters if sandbox else dict
     processes = EnrichmentProcesses(app.config, make_adapters)

@@ -5,15 +5,20 @@ A message is a line of JSON, followed by the image. This module imports no image
 
 import enum
 import json
+import signal
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from requests.adapters import BaseAdapter
+if TYPE_CHECKING:
+    from requests.adapters import BaseAdapter
 
 MAX_KEPT_BYTES = 2_000_000  # of an image after it was made small
 MAX_MESSAGE_BYTES = MAX_KEPT_BYTES + 100_000
 
-MakeAdapters = Callable[[], Mapping[str, BaseAdapter]]
+# Signals that the image did not cause: the system is out of memory, or is stopping us.
+ENDED_BY_OTHERS = (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGHUP)
+
+MakeAdapters = Callable[[], Mapping[str, "BaseAdapter"]]
 
 
 class Description(NamedTuple):
@@ -36,7 +41,12 @@ class Limits(NamedTuple):
     """Seconds to fetch metadata and image together, and seconds of processor time to decode the image."""
 
     fetching: float
-    decoding: float
+    decoding: int
+
+    @property
+    def decoder_timeout(self) -> float:
+        """Seconds until a decoder is killed, which may have waited for the processor."""
+        return 3 * self.decoding + 2
 
 
 QUICK, LONG = Limits(2, 1), Limits(15, 5)
@@ -60,6 +70,10 @@ class Found(NamedTuple):
     description: Description | None = None
     original_url: str | None = None  # of the image, for a browser
     image: Optimised | None = None
+
+    def with_image_of(self, decoded: "Found") -> "Found":
+        """This metadata with the image that a decoder made. What else a decoder says does not count."""
+        return self._replace(outcome=decoded.outcome, reason=decoded.reason, image=decoded.image)
 
 
 def write_message(found: Found) -> bytes:

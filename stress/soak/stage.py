@@ -121,10 +121,10 @@ class Stage:
             return "master"
         if self.watcher and process.pid == self.watcher.pid:
             return "watcher"
-        if "images.py" in process.command:
+        if "strangers.decoder" in process.command:
             return "decoder"
-        if "fork_server" in process.command:
-            return "stranger"  # it asks strangers' hosts
+        if "strangers.reader" in process.command:
+            return "reader"  # it asks strangers' hosts
         return "worker" if process.parent == self.master.pid else "other"
 
     def zombies(self) -> list[Process]:

@@ -9,6 +9,7 @@ import socket
 import sqlite3
 import ssl
 import subprocess
+import sys
 import time
 import urllib.request
 import warnings
@@ -24,6 +25,7 @@ from marketplace import settings as config
 from tests.network import PATIENCE_SECONDS, is_free, read_all, reserved_port
 from tests.postgresql import until
 from tests.serving import ROOT, run_program, serve
+from tests.system import system_calls
 
 pytestmark = pytest.mark.once("nginx and systemd see no engine")
 
@@ -351,6 +353,16 @@ def test_the_units_start_what_there_is():
     # gunicorn calls chown() on its socket, which systemd's filter would kill it for.
     assert unit.index("=~@privileged") < unit.index("SystemCallFilter=@chown")
     assert "RuntimeDirectory=nft-marketplace\nRuntimeDirectoryMode=0750\n" in unit
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd-analyze")
+def test_the_watcher_reads_images_with_the_system_calls_that_its_unit_allows():
+    """systemd's filter kills a process for any other one, such as that of os.nice()."""
+    unit = DEPLOY / "nft-marketplace-watch.service"
+    ended = run_program(sys.executable, "-m", "tests.system.system_calls", unit)
+    assert (ended.stdout, ended.returncode) == ("made\n", 0), ended.stderr
+    calls = system_calls.allowed(unit.read_text())
+    assert not calls & {"ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "shmget"}
 
 
 def environ_of(path):

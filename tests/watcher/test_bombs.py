@@ -15,7 +15,7 @@ REFUSED = [
 
 
 def assert_bounded(found):
-    assert found.process < 200 * MEGABYTE
+    assert found.decoder < 200 * MEGABYTE
     assert found.outcome.startswith(
         ("made ", "it takes ", "the image can't ", "it is not an image", "its shades")
     )

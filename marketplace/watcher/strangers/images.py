@@ -1,6 +1,6 @@
 """Turns a stranger's image into a small WebP, whose longest side has at most 640 pixels.
 
-A stranger's bytes may keep a decoder busy, or crash it: enrich.py runs it in a process of its own.
+A stranger's bytes may keep a decoder busy, or crash it: decoder.py runs it in a process of its own.
 """
 
 import copy

@@ -1,0 +1,28 @@
+"""Makes one image small, in a process of its own, which reader.py starts.
+
+    python -m marketplace.watcher.strangers.decoder SECONDS PARENT
+
+The image is its standard input. Its answer, a message of found.py, goes to its standard output. SECONDS
+limits its processor time, its start included. PARENT is the process that started it.
+"""
+
+import sys
+import warnings
+
+from marketplace.watcher.found import MAX_MESSAGE_BYTES, Found, Outcome, write_message
+from marketplace.watcher.strangers.confine import confine
+from marketplace.watcher.strangers.images import ImageUnusable, optimise
+
+
+def decode(content: bytes) -> Found:
+    try:
+        return Found(Outcome.COMPLETE, image=optimise(content))
+    except ImageUnusable as error:
+        return Found(Outcome.UNUSABLE, str(error))
+
+
+if __name__ == "__main__":
+    seconds, parent = map(int, sys.argv[1:])
+    warnings.simplefilter("ignore")  # Pillow's, about a stranger's image
+    confine(seconds, MAX_MESSAGE_BYTES, parent)
+    sys.stdout.buffer.write(write_message(decode(sys.stdin.buffer.read())))
