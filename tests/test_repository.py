@@ -1,0 +1,63 @@
+"""What a repository's host reads: workflows, dependency updates, hooks and templates."""
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+
+pytestmark = pytest.mark.once("the repository's own files")
+
+
+def read_yaml(path):
+    return yaml.safe_load((ROOT / path).read_text())
+
+
+def tracked(*patterns):
+    listed = subprocess.run(
+        ["git", "ls-files", *patterns], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return [Path(line) for line in listed.stdout.splitlines()]
+
+
+def test_the_workflow_calls_make_alone():
+    [job] = read_yaml(".github/workflows/test.yml")["jobs"].values()
+    commands = [step["run"] for step in job["steps"] if "run" in step]
+    assert commands == ["make ${{ matrix.target }}"]
+    assert job["strategy"]["matrix"]["target"] == ["test", "test-all"]
+
+
+def test_the_workflow_has_each_python_of_the_package():
+    [job] = read_yaml(".github/workflows/test.yml")["jobs"].values()
+    classifiers = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["classifiers"]
+    named = re.findall(r"Python :: (3\.[0-9]+)", "\n".join(classifiers))
+    assert job["strategy"]["matrix"]["python"] == named
+
+
+@pytest.mark.parametrize(
+    ("ecosystem", "file"), [("pip", "*requirements.txt"), ("npm", "*package.json")]
+)
+def test_every_list_of_packages_is_kept_current(ecosystem, file):
+    [update] = [
+        each
+        for each in read_yaml(".github/dependabot.yml")["updates"]
+        if each["package-ecosystem"] == ecosystem
+    ]
+    folders = {f"/{path.parent}".rstrip(".") for path in tracked(file)}
+    folders -= {"/examples/sdk/java"}  # a jar inside a package, pinned by its hash
+    assert set(update["directories"]) == folders
+
+
+def test_the_hook_runs_the_linters():
+    [repo] = read_yaml(".pre-commit-config.yaml")["repos"]
+    assert [hook["entry"] for hook in repo["hooks"]] == ["make lint"]
+
+
+@pytest.mark.parametrize("path", ["ISSUE_TEMPLATE/fault.md", "pull_request_template.md"])
+def test_a_template_asks_for_the_request_and_the_version(path):
+    text = (ROOT / ".github" / path).read_text()
+    assert "X-Request-ID" in text and "version" in text.lower()
