@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from fractions import Fraction
-from itertools import chain, islice
+from itertools import islice
 from math import ceil
 from typing import Any, TypeVar
 
@@ -46,7 +46,6 @@ ATTEMPTS = 3
 FIRST_PAUSE_SECONDS = 0.2
 TRANSIENT = (429, 500, 502, 503, 504)
 PAGE = 100  # the mirror node's own maximum
-HARMLESS = ("TOKENUPDATENFTS",)  # changes metadata only, not owner and approvals
 MAX_HISTORY = 500  # entries read for one NFT: its metadata key can sign any number of them
 SUCCESSES = (200, 206)  # 206: all that the mirror node has, which began after the NFT was minted
 CONNECTIONS = 32  # kept open
@@ -120,18 +119,26 @@ class MirrorNode:
             except ValueError as error:
                 yield _invalid(path, f"{_name(item)} {error}"[:200])
 
-    def find_history(self, token: str, serial_no: int, deadline: Deadline) -> History:
-        """Read an NFT's newest entries, and the last event that decides its owner and spender."""
+    def find_history(self, token: str, serial_no: int, deadline: Deadline, since: int) -> History:
+        """Read an NFT's entries since a moment, and the last event that decides its owner and spender.
+
+        Reads at least one page, and at most MAX_HISTORY entries.
+        """
         path = f"/tokens/{token}/nfts/{serial_no}/transactions?limit={PAGE}&order=desc"
         entries = self._pages(path, "transactions", NftEvent, deadline)
-        newest = tuple(islice(entries, PAGE))
-        moments = [entry.consensus_at for entry in newest]
+        read: list[NftEvent] = []
+        last_event: NftEvent | None = None
+        while page := [*islice(entries, PAGE)]:
+            read += page
+            last_event = next((entry for entry in read if not entry.is_harmless), None)
+            is_enough = last_event is not None and page[-1].consensus_at <= since
+            if is_enough or len(read) >= MAX_HISTORY:
+                break
+        moments = [entry.consensus_at for entry in read]
         if moments != sorted(moments, reverse=True):
             raise _invalid(path, "its history is out of order")
-        read = islice(chain(newest, entries), MAX_HISTORY)
-        last_event = next((entry for entry in read if entry.name not in HARMLESS), None)
         is_cut = last_event is None and next(entries, None) is not None
-        return History(moments[0] if moments else None, last_event, is_cut, newest)
+        return History(moments[0] if moments else None, last_event, is_cut, tuple(read))
 
     def find_token(self, token: str, deadline: Deadline) -> Token | None:
         return self._get(f"/tokens/{token}", Token, deadline)

@@ -259,6 +259,11 @@ class NftEvent(NamedTuple):
         return None not in (self.sender, self.receiver) and self.sender != self.receiver
 
     @property
+    def is_harmless(self) -> bool:
+        """Whether it changed only the metadata, not owner and approvals."""
+        return self.name == "TOKENUPDATENFTS"
+
+    @property
     def payer(self) -> str:
         return self.transaction_id.account_id
 
@@ -269,7 +274,7 @@ class History(NamedTuple):
     newest_at: int | None  # nanoseconds; of the newest entry, harmless or not
     last_event: NftEvent | None
     is_cut: bool = False  # whether it is too long to find its last event
-    entries: tuple[NftEvent, ...] = ()  # the newest hundred, the newest first
+    entries: tuple[NftEvent, ...] = ()  # the newest ones, the newest first
 
 
 # The only value that is read from a topic's message, a node and a block.

@@ -15,8 +15,9 @@ from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.clean_text import clean_text
 from marketplace.ledger.mirror_schemas import Nft
 from marketplace.market import events, listing_rule, nft_collections, recheck_queue
-from marketplace.market.events import Event, Past
+from marketplace.market.events import Event
 from marketplace.market.listing_rule import Facts, ForSale, NotForSale, Undecided, Verdict
+from marketplace.market.past import Past, find_stored_at, is_newer, read_past
 from marketplace.market.recheck_queue import Recheck
 from marketplace.store import nfts, traits
 from marketplace.store.database import read, write
@@ -79,7 +80,8 @@ def may_differ(on_ledger: Nft, stored: NftRow | None) -> bool:
         return True
     if may_spend:
         return times.to_iso(on_ledger.modified_at) > stored["ledger_at"]
-    return bool(stored["is_for_sale"]) or on_ledger.owner != stored["owner"]
+    is_other = bool(stored["is_for_sale"]) or on_ledger.owner != stored["owner"]
+    return is_other or is_newer(on_ledger, stored)
 
 
 def _pointer(on_ledger: Nft) -> str | None:
@@ -103,11 +105,11 @@ def reconcile(on_ledger: Nft, deadline: Deadline, *, force: bool = False) -> Rec
         if before is None:
             nft = _insert(facts, state, deadline)
         else:
-            past = events.read_past(facts, before, state, deadline)
+            past = read_past(facts, before, state, deadline)
             if past is None:
                 return Reconciliation(before, before, Undecided(BEHIND))
-            if on_ledger.owner is None and past.moves:
-                state["owner"] = past.moves[-1].receiver  # who burned it
+            if on_ledger.owner is None and past.last_owner:
+                state["owner"] = past.last_owner
             found = events.find_events(facts, before, state, past)
             nft = _update(on_ledger, before, state, found)
         if nft:
@@ -130,7 +132,8 @@ def _judge(
         return listing_rule.decide(facts, market), facts
     if before and before["is_for_sale"] and not may_differ(on_ledger, before) and not force:
         return None, facts
-    history = mirror_node().find_history(on_ledger.token, on_ledger.serial_no, deadline)
+    since = find_stored_at(before) if before else times.now()
+    history = mirror_node().find_history(*on_ledger.id, deadline, since)
     facts = Facts(on_ledger, history)
     if last := history.last_event:
         transaction = mirror_node().find_transaction(last.consensus_at, deadline)

@@ -17,19 +17,19 @@ from marketplace.store import prepared_transactions
 from marketplace.store.database import read
 
 
-class SaleNotShown(Exception):
-    """The mirror node shows the history of an NFT, but not yet the transaction of a sale in it."""
+class TransactionNotShown(Exception):
+    """The mirror node shows an entry of a history, but not yet its transaction."""
 
 
 def may_be_sale(move: NftEvent) -> bool:
-    """Tell whether a change of owner may be a sale of this marketplace: it spent an approval, and paid."""
-    return move.is_approval and move.payer == current_app.config["ACCOUNT_ID"]
+    """Tell whether an entry may be a sale of this marketplace: it spent an approval, and paid the fee."""
+    return move.is_move and move.is_approval and move.payer == current_app.config["ACCOUNT_ID"]
 
 
 def find_price(nft_id: NftId, move: NftEvent, deadline: Deadline) -> int | None:
     """The price of one NFT in HBAR, as our transaction named it; None if it was no sale.
 
-    ``move`` is the NFT's change of owner. Raises SaleNotShown, and the ledger's errors.
+    ``move`` is the NFT's change of owner. Raises TransactionNotShown, and the ledger's errors.
     """
     prepared = prepared_transactions.get_prepared_transaction(read(), str(move.transaction_id))
     if prepared and (prepared["token"], prepared["serial_no"]) == nft_id:
@@ -38,7 +38,7 @@ def find_price(nft_id: NftId, move: NftEvent, deadline: Deadline) -> int | None:
     rows = mirror_node().list_transactions(move.transaction_id, deadline)
     signed = next((row for row in rows if row.consensus_at == move.consensus_at), None)
     if signed is None:
-        raise SaleNotShown
+        raise TransactionNotShown
     return read_price(signed, nft_id, move.receiver or "") if signed.is_original else None
 
 

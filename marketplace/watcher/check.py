@@ -20,6 +20,7 @@ from marketplace.store.rows import RecheckRow
 from marketplace.watcher.work import Done
 
 FOREVER = 2**63 - 1
+NFT_SECONDS = 30  # to check one NFT: a long history has several pages
 PAGE = 100  # NFTs that the mirror node lists at once
 
 Listed = Nft | LedgerAnswerInvalid
@@ -54,7 +55,7 @@ def _was_missed(recheck: Recheck) -> bool:
 
 
 def _check_nft(nft_id: NftId) -> Checked:
-    deadline = Deadline(reconciler.LEDGER_SECONDS)
+    deadline = Deadline(NFT_SECONDS)
     on_ledger = mirror_node().find_nft(*nft_id, deadline)
     stored = nfts.get_nft(read(), *nft_id)
     if on_ledger is None:

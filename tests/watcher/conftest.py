@@ -3,9 +3,11 @@
 import pytest
 
 from marketplace.hedera import times
+from marketplace.store.database import read
 from marketplace.watcher.follow import Follower
 from marketplace.watcher.rechecker import Rechecker
 from marketplace.watcher.work import Done
+from tests.conftest import TOKEN
 
 
 class Watcher:
@@ -44,3 +46,34 @@ def watcher(app):
     watcher.read()
     yield watcher
     watcher.rechecker.close()
+
+
+def list_after(id):
+    sql = "SELECT * FROM event WHERE id > :id ORDER BY id LIMIT 1000"
+    return read().execute(sql, {"id": id}).fetchall()
+
+
+@pytest.fixture
+def told(app):
+    """The events of one NFT since this was asked last: kind, from, to, price, previous price."""
+    seen = 0
+
+    def told():
+        nonlocal seen
+        with app.app_context():
+            rows = list_after(seen)
+        seen = rows[-1]["id"] if rows else seen
+        columns = ("kind", "from_account", "to_account", "price", "previous_price")
+        return [
+            tuple(row[column] for column in columns)
+            for row in rows
+            if (row["token"], row["serial_no"]) == (TOKEN, 7)
+        ]
+
+    return told
+
+
+def newest(app):
+    with app.app_context():
+        row = list_after(0)[-1]
+    return row

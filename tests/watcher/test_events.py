@@ -9,46 +9,15 @@ import pytest
 
 from marketplace.hedera import times
 from marketplace.ledger import Deadline
-from marketplace.market import events as market_events
-from marketplace.market import reconciler
+from marketplace.market import past, reconciler
 from marketplace.market.events import insert
 from marketplace.services import services
-from marketplace.store.database import read, write
+from marketplace.store.database import write
 from stress import lives
-from tests.conftest import ALICE, BOB, CHARLIE, KEYS, SALE, TOKEN, shown
+from tests.conftest import ALICE, BOB, CHARLIE, KEYS, SALE, shown
 from tests.engines import connect
 from tests.postgresql import until
-
-
-def list_after(id):
-    sql = "SELECT * FROM event WHERE id > :id ORDER BY id LIMIT 1000"
-    return read().execute(sql, {"id": id}).fetchall()
-
-
-@pytest.fixture
-def told(app):
-    """The events of one NFT since this was asked last: kind, from, to, price, previous price."""
-    seen = 0
-
-    def told():
-        nonlocal seen
-        with app.app_context():
-            rows = list_after(seen)
-        seen = rows[-1]["id"] if rows else seen
-        columns = ("kind", "from_account", "to_account", "price", "previous_price")
-        return [
-            tuple(row[column] for column in columns)
-            for row in rows
-            if (row["token"], row["serial_no"]) == (TOKEN, 7)
-        ]
-
-    return told
-
-
-def newest(app):
-    with app.app_context():
-        row = list_after(0)[-1]
-    return row
+from tests.watcher.conftest import list_after, newest
 
 
 def withdraw(client, ledger, account_id=ALICE):
@@ -160,7 +129,7 @@ def test_the_last_owner_is_told_of_though_the_history_lacks_the_last_move(
     ledger.sign_and_submit(buy().json["byteArray"], BOB)
     ledger.hand_over(listed, CHARLIE)
     mirror.alter("/nfts/7/transactions", lambda document: document["transactions"].pop(0))
-    monkeypatch.setattr(market_events, "LAG", -times.SECOND)  # it was a minute ago
+    monkeypatch.setattr(past, "LAG", -times.SECOND)  # it was a minute ago
     watcher.follow()
     assert told() == [
         ("SOLD", ALICE, BOB, 250, 250),
@@ -173,7 +142,7 @@ def test_a_move_without_an_entry_is_told_with_the_date_of_the_row(
 ):
     ledger.hand_over(listed, BOB)
     mirror.alter("/nfts/7/transactions", lambda document: document["transactions"].pop(0))
-    monkeypatch.setattr(market_events, "LAG", -times.SECOND)  # it was a minute ago
+    monkeypatch.setattr(past, "LAG", -times.SECOND)  # it was a minute ago
     watcher.follow()
     assert told() == [("TRANSFERRED", ALICE, BOB, None, 250)]
     assert newest(app)["transaction_id"] is None

@@ -1,0 +1,149 @@
+"""Reads the past of an NFT: its history between the stored state and the new one, and the prices of sales."""
+
+from collections.abc import Mapping
+from itertools import takewhile
+from typing import Any, NamedTuple
+
+from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
+from marketplace.hedera import times
+from marketplace.hedera.ids import NftId
+from marketplace.ledger import Deadline, mirror_node
+from marketplace.ledger.mirror_schemas import History, Nft, NftEvent
+from marketplace.market import sale_prices
+from marketplace.market.listing_rule import Facts
+from marketplace.market.sale_prices import TransactionNotShown
+from marketplace.store.rows import NftRow
+
+LAG = times.MINUTE  # for so long a history may be older than the NFT's own row
+MAX_SALES = 20  # of one NFT, the newest: only their prices are looked up
+MAX_NEW_TREASURIES = 20  # the newest: only their accounts are looked up
+BURNS = ("TOKENBURN", "TOKENWIPE")
+WITHDRAWAL = "CRYPTODELETEALLOWANCE"
+
+
+class Past(NamedTuple):
+    """The part of an NFT's history that is not stored yet, the oldest entry first."""
+
+    entries: tuple[NftEvent, ...] = ()
+    # Prices of sales through the marketplace, in HBAR, by consensus timestamp
+    paid: Mapping[int, int] = {}
+
+    @property
+    def burn(self) -> NftEvent | None:
+        return next((entry for entry in self.entries if entry.name in BURNS), None)
+
+    @property
+    def last_owner(self) -> str | None:
+        """The owner before the NFT was burned. None if these entries do not say."""
+        receivers = [entry.receiver for entry in self.entries if entry.is_move]
+        return (self.burn and self.burn.sender) or (receivers[-1] if receivers else None)
+
+    @property
+    def end_of_listing(self) -> NftEvent | None:
+        """The entry that ended a listing of the stored state: usually its deletion."""
+        ends = [entry for entry in self.entries if not entry.is_harmless]
+        return next(
+            (entry for entry in ends if entry.name == WITHDRAWAL), ends[0] if ends else None
+        )
+
+
+def find_stored_at(before: NftRow) -> int:
+    """The date of the stored state: of its facts on the ledger, in nanoseconds."""
+    return times.to_nanoseconds(before["ledger_at"])
+
+
+def is_newer(nft: Nft, before: NftRow) -> bool:
+    """Tell whether the ledger's row of an NFT is newer than the stored state."""
+    return times.just_before(times.to_iso(nft.modified_at)) > before["ledger_at"]
+
+
+def read_past(
+    facts: Facts, before: NftRow, state: Mapping[str, Any], deadline: Deadline
+) -> Past | None:
+    """Find the entries between a stored NFT and its new state, and the prices of sales.
+
+    Returns None if the mirror node shows the NFT's row, but not yet its whole history. Raises the ledger's
+    errors, unless only a listing has ended: then it ends at once, and the history adds only a transaction id.
+    """
+    nft, history = facts.nft, facts.history
+    is_taken_off = before["is_for_sale"] and not state["is_for_sale"]
+    is_other = state["owner"] != before["owner"] or nft.is_deleted
+    if not (history or is_other or is_taken_off or is_newer(nft, before)):
+        return Past()
+    must_be_whole = is_other or not is_taken_off
+    is_new = nft.modified_at > times.now() - LAG
+    try:
+        history = history or _find_history(nft, before, deadline)
+        if must_be_whole and is_new and (history.newest_at or 0) < nft.modified_at:
+            return None
+        entries = _name_treasuries(nft.token, _entries_between(before, nft, history), deadline)
+        return Past(entries, _find_prices(nft.id, entries, deadline))
+    except TransactionNotShown:
+        return None
+    except (LedgerUnreachable, LedgerAnswerInvalid):
+        if must_be_whole:
+            raise
+        return Past()
+
+
+def _find_history(nft: Nft, before: NftRow, deadline: Deadline) -> History:
+    return mirror_node().find_history(*nft.id, deadline, find_stored_at(before))
+
+
+def _entries_between(before: NftRow, nft: Nft, history: History) -> tuple[NftEvent, ...]:
+    """The entries after the stored state, up to the entry of the NFT's own row, the oldest first.
+
+    A history may be newer than the row: later entries become events together with a newer row.
+    """
+    stored_at = find_stored_at(before)
+    until_row = [entry for entry in history.entries if entry.consensus_at <= nft.modified_at]
+
+    def is_after(entry: NftEvent) -> bool:
+        # If the NFT was stored without a date, it belonged to the stored owner by then.
+        is_before = stored_at == 0 and entry.is_move and entry.receiver == before["owner"]
+        return entry.consensus_at > stored_at and not is_before
+
+    return tuple(takewhile(is_after, until_row))[::-1]
+
+
+def _name_treasuries(
+    token: str, entries: tuple[NftEvent, ...], deadline: Deadline
+) -> tuple[NftEvent, ...]:
+    """Add the accounts to entries of a new treasury, which received the NFTs of the old one.
+
+    The history has no accounts there. The transaction transfers serial number -1, which means all NFTs.
+    Raises TransactionNotShown.
+    """
+    named = [*entries]
+    nameless = [
+        n for n, entry in enumerate(entries) if entry.name == "TOKENUPDATE" and not entry.is_move
+    ]
+    for n in nameless[-MAX_NEW_TREASURIES:]:
+        transaction = mirror_node().find_transaction(entries[n].consensus_at, deadline)
+        if transaction is None and _is_new(entries[n]):
+            raise TransactionNotShown
+        for moved in transaction.nft_transfers if transaction else ():
+            if (moved.token, moved.serial_no) == (token, -1):
+                named[n] = entries[n]._replace(sender=moved.sender, receiver=moved.receiver)
+    return tuple(named)
+
+
+def _find_prices(
+    nft_id: NftId, entries: tuple[NftEvent, ...], deadline: Deadline
+) -> dict[int, int]:
+    """The prices of the newest sales, by consensus timestamp. Raises TransactionNotShown."""
+    prices = {}
+    for sale in [entry for entry in entries if sale_prices.may_be_sale(entry)][-MAX_SALES:]:
+        try:
+            price = sale_prices.find_price(nft_id, sale, deadline)
+        except TransactionNotShown:
+            if _is_new(sale):
+                raise
+            continue
+        if price is not None:
+            prices[sale.consensus_at] = price
+    return prices
+
+
+def _is_new(entry: NftEvent) -> bool:
+    return entry.consensus_at > times.now() - LAG

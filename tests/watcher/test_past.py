@@ -1,0 +1,203 @@
+"""What happened to an NFT between two looks is told in full, with its own transactions and dates."""
+
+import pytest
+
+from marketplace.hedera import times
+from stress import lives
+from tests.conftest import ALICE, BOB, CHARLIE, shown
+from tests.watcher.conftest import list_after, newest
+
+TREASURY = "0.0.1000"
+
+
+@pytest.fixture
+def listed(nft, lister, told):
+    """The NFT, listed for 250 HBAR; that it was is told already."""
+    lister(nft, 250, add=False)
+    told()
+    return nft
+
+
+@pytest.fixture
+def unlisted(nft, told):
+    told()
+    return nft
+
+
+def sign_and_submit(ledger, body, payer):
+    assert ledger.submit(ledger.sign_bytes(lives.seal(body), payer)).result == "SUCCESS"
+
+
+def update_metadata(ledger, nft, count=1):
+    with ledger.sandbox.app_context():
+        for _ in range(count):
+            assert lives.update_metadata(*nft, times.now()).result == "SUCCESS"
+
+
+def burn(ledger, nft):
+    body = lives.new_body(TREASURY, "")
+    body.tokenBurn.token.CopyFrom(lives.token_id(nft))
+    body.tokenBurn.serialNumbers.append(nft[1])
+    sign_and_submit(ledger, body, TREASURY)
+
+
+def wipe(ledger, nft, owner):
+    with ledger.sandbox.app_context():
+        assert lives.wipe_nft(nft, owner, times.now()).result == "SUCCESS"
+
+
+def move_elsewhere(ledger, nft, sender, receiver):
+    """A sale on another market, which the sender had approved."""
+    ledger.approve(nft, sender, CHARLIE)
+    body = lives.new_body(CHARLIE, "")
+    moved = body.cryptoTransfer.tokenTransfers.add(token=lives.token_id(nft))
+    accounts = {
+        "senderAccountID": lives.account(sender),
+        "receiverAccountID": lives.account(receiver),
+    }
+    moved.nftTransfers.add(serialNumber=nft[1], is_approval=True, **accounts)
+    sign_and_submit(ledger, body, CHARLIE)
+
+
+# Burned NFTs
+
+
+def test_who_burned_an_nft_that_was_handed_back_is_told(client, unlisted, ledger, watcher, told):
+    ledger.hand_over(unlisted, TREASURY)
+    burn(ledger, unlisted)
+    watcher.follow()
+    assert told() == [
+        ("TRANSFERRED", ALICE, TREASURY, None, None),
+        ("BURNED", TREASURY, None, None, None),
+    ]
+    assert shown(client)["owner"] == {"accountId": TREASURY}
+
+
+def test_a_sale_before_a_burn_is_told_though_the_history_is_late(
+    listed, ledger, buy, watcher, mirror, told
+):
+    ledger.sign_and_submit(buy().json["byteArray"], BOB)
+    replica = mirror.replica()
+    wipe(ledger, listed, BOB)
+    mirror.answer("/nfts/7/transactions", replica)
+    watcher.follow()
+    assert told() == []
+    mirror.heal()
+    watcher.recheck(60)
+    assert told() == [("SOLD", ALICE, BOB, 250, 250), ("BURNED", BOB, None, None, None)]
+
+
+# The end of a listing
+
+
+@pytest.mark.parametrize("is_approved_elsewhere", [True, False])
+def test_a_withdrawal_names_the_owners_transaction_and_no_update_after_it(
+    app, listed, ledger, watcher, told, is_approved_elsewhere
+):
+    if is_approved_elsewhere:
+        ledger.approve(listed, ALICE, CHARLIE)
+    else:
+        ledger.withdraw(listed, ALICE)
+    before = times.to_iso(times.now())
+    update_metadata(ledger, listed)
+    watcher.follow()
+    assert told() == [("WITHDRAWN", ALICE, None, None, 250)]
+    assert newest(app)["transaction_id"].startswith(f"{ALICE}@")
+    assert newest(app)["consensus_at"] < before
+
+
+def test_a_withdrawal_before_a_gift_is_told(listed, ledger, watcher, told):
+    ledger.withdraw(listed, ALICE)
+    ledger.hand_over(listed, BOB)
+    watcher.follow()
+    assert told() == [
+        ("WITHDRAWN", ALICE, None, None, 250),
+        ("TRANSFERRED", ALICE, BOB, None, None),
+    ]
+
+
+def test_a_withdrawal_before_the_next_listing_is_told(listed, ledger, lister, watcher, told):
+    ledger.withdraw(listed, ALICE)
+    lister(listed, 300, add=False)
+    assert told() == [("WITHDRAWN", ALICE, None, None, 250), ("LISTED", ALICE, None, 300, None)]
+
+
+# Long histories
+
+
+def test_a_sale_is_told_though_a_hundred_updates_followed(listed, ledger, buy, watcher, told):
+    ledger.sign_and_submit(buy().json["byteArray"], BOB)
+    update_metadata(ledger, listed, 101)
+    watcher.follow()
+    assert told() == [("SOLD", ALICE, BOB, 250, 250)]
+
+
+def test_a_sale_is_told_though_many_sales_elsewhere_followed(listed, ledger, buy, watcher, told):
+    ledger.sign_and_submit(buy().json["byteArray"], BOB)
+    for _ in range(3):
+        move_elsewhere(ledger, listed, BOB, ALICE)
+        move_elsewhere(ledger, listed, ALICE, BOB)
+    watcher.follow()
+    assert told() == [
+        ("SOLD", ALICE, BOB, 250, 250),
+        *[("TRANSFERRED", BOB, ALICE, None, None), ("TRANSFERRED", ALICE, BOB, None, None)] * 3,
+    ]
+
+
+# There and back
+
+
+ROUND_TRIP = [("TRANSFERRED", ALICE, BOB, None, None), ("TRANSFERRED", BOB, ALICE, None, None)]
+
+
+def test_a_round_trip_of_an_unlisted_nft_is_told(unlisted, ledger, watcher, mirror, told):
+    ledger.hand_over(unlisted, BOB)
+    replica = mirror.replica()
+    ledger.hand_over(unlisted, ALICE)
+    mirror.answer("/nfts/7/transactions", replica)
+    watcher.follow()
+    assert told() == []
+    mirror.heal()
+    watcher.recheck(60)
+    assert told() == ROUND_TRIP
+
+
+def test_a_sweep_finds_a_round_trip_that_following_missed(app, unlisted, ledger, told, asked):
+    ledger.hand_over(unlisted, BOB)
+    ledger.hand_over(unlisted, ALICE)
+    for _ in range(2):
+        asked.clear()
+        assert app.test_cli_runner().invoke(args=["sync"]).exit_code == 0
+    assert told() == ROUND_TRIP
+    assert "/nfts/7/transactions" not in "".join(asked)  # once is enough
+
+
+# A new treasury
+
+
+def test_a_new_treasury_has_its_own_transaction_though_another_move_follows(
+    app, unlisted, ledger, watcher, mirror, told
+):
+    ledger.hand_over(unlisted, BOB)  # stands for the treasury's change
+    ledger.hand_over(unlisted, CHARLIE)
+
+    def name_update(document):
+        entry = document["transactions"][1]
+        entry |= {"type": "TOKENUPDATE", "sender_account_id": None, "receiver_account_id": None}
+
+    def move_all(document):
+        [row] = document["transactions"]
+        row["name"] = "TOKENUPDATE"
+        row["nft_transfers"][0]["serial_number"] = -1
+
+    watcher.read()
+    mirror.alter("/nfts/7/transactions", name_update)
+    mirror.alter("/api/v1/transactions$", move_all)
+    watcher.recheck()
+    assert told() == [
+        ("TRANSFERRED", ALICE, BOB, None, None),
+        ("TRANSFERRED", BOB, CHARLIE, None, None),
+    ]
+    with app.app_context():
+        [change, move] = list_after(0)[-2:]
+    assert change["transaction_id"] and change["consensus_at"] < move["consensus_at"]
