@@ -112,7 +112,7 @@ def _take_back(copy, template_url):
             db.execute(f"DELETE FROM {table}")
         for each in properties:
             db.execute("INSERT INTO property VALUES (%s, %s)", each)
-    rarity._rank_version.cache_clear()  # rankings are kept by the database's name
+    rarity.forget()
     _copies.append(copy)
 
 

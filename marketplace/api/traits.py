@@ -9,7 +9,7 @@ from marketplace.api.blueprint import Blueprint
 from marketplace.api.request_schemas import CollectionPathSchema, NftPathSchema
 from marketplace.api.response_schemas import NftTraitsSchema, TraitSchema
 from marketplace.errors import CollectionNotStored, NftNotStored
-from marketplace.market.rarity import rank_collection
+from marketplace.market.rarity import list_values, rank_collection
 from marketplace.store import nfts, traits
 from marketplace.store.database import read
 
@@ -27,7 +27,7 @@ def list_collection_traits(token: str) -> list[dict[str, Any]]:
     The values of each trait, the most frequent first: how many stored NFTs that are not burned have it, how
     many of those are for sale, and their lowest price. Only the 1,000 most frequent values are shown.
     """
-    rows = traits.list_trait_values(read(), token)
+    rows = list_values(token)
     if not rows and not nfts.is_any_stored_of_token(read(), token):
         raise CollectionNotStored(token)
     by_type = groupby(sorted(rows, key=itemgetter("type")), key=itemgetter("type"))
@@ -49,7 +49,7 @@ def show_nft_traits(token: str, serial_no: int) -> dict[str, Any]:
     if nft is None:
         raise NftNotStored(token, serial_no)
     ranking = rank_collection(token)
-    rank, ranked = ranking.find_rank(serial_no), len(ranking.weights)
+    rank, ranked = ranking.find_rank(serial_no), len(ranking.serials)
     shown = [
         {"trait_type": kind, "value": value, "count": count, "share": count / max(ranked, 1)}
         for kind, value in (traits.read_traits(nft["attributes"]) if rank else ())

@@ -103,12 +103,12 @@ def _index(db: Connection, columns: Columns) -> None:
 
 
 def note_listed(db: Connection, token: str, change: int) -> None:
-    """Count an NFT that is listed now (1), or no longer (-1).
+    """Count an NFT that is listed now (1), or no longer (-1), or note that its price changed (0).
 
     If it is listed now, and its collection would be read only in a day, that is read again in a minute.
     """
     collection_rows.add_listed(db, token, change)
-    if change < 0:
+    if change <= 0:
         return
     now = times.now()
     soon, beyond = times.to_iso(now + times.MINUTE), times.to_iso(now + times.HOUR)

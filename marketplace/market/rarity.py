@@ -5,8 +5,11 @@ is a value, too. An NFT weighs the sum of its values, and the heaviest NFT is th
 OpenRarity are left out: the number of traits as a trait of its own, and unique NFTs first.
 """
 
+from __future__ import annotations
+
 import threading
-from bisect import bisect_right
+from array import array
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from math import log2
 from typing import NamedTuple
@@ -16,11 +19,13 @@ from cachetools import LRUCache, cached
 from marketplace import services
 from marketplace.store import nft_collections, traits
 from marketplace.store.database import read
-from marketplace.store.rows import TraitRow
+from marketplace.store.rows import TraitRow, TraitValueRow
 from marketplace.store.traits import Trait
 
 MAX_ROWS = 200_000  # a collection with more traits is not ranked
-RANKINGS_KEPT = 8
+# The most of all collections together that are cached: about 32 MB of rankings, and 16 MB of values.
+NFTS_KEPT, VALUES_KEPT = 2_000_000, 32_000
+VALUE_NFTS = 16  # a value of a ranking takes as much memory as so many NFTs
 # Weights are whole multiples of 1 / UNIT, so that their sum does not depend on the order of adding.
 UNIT = 10**9
 
@@ -29,18 +34,21 @@ class Ranking(NamedTuple):
     """The ranking of the NFTs of a collection that have traits."""
 
     counts: dict[Trait, int]
-    weights: dict[int, int]  # by serial number
-    in_order: list[int]  # the weights, the lightest first
+    serials: array[int]  # in ascending order
+    ranks: array[int]  # of the same NFTs, from 1 for the rarest
 
     def find_rank(self, serial_no: int) -> int | None:
-        """The rank of an NFT, from 1 for the rarest; None for an NFT without traits."""
-        weight = self.weights.get(serial_no)
-        return (
-            None if weight is None else len(self.in_order) - bisect_right(self.in_order, weight) + 1
-        )
+        """The rank of an NFT; None for an NFT without traits."""
+        place = bisect_left(self.serials, serial_no)
+        is_ranked = place < len(self.serials) and self.serials[place] == serial_no
+        return self.ranks[place] if is_ranked else None
+
+    @property
+    def size(self) -> int:
+        return 1 + len(self.serials) + VALUE_NFTS * len(self.counts)
 
 
-NOTHING_RANKED = Ranking({}, {}, [])
+NOTHING_RANKED = Ranking({}, array("q"), array("q"))
 
 
 def rank_collection(token: str) -> Ranking:
@@ -51,10 +59,31 @@ def rank_collection(token: str) -> Ranking:
     return _rank_version(services.database().name, token, collection["traits_version"])
 
 
-@cached(LRUCache(RANKINGS_KEPT), condition=threading.Condition())  # each ranking is made once
+def list_values(token: str) -> list[TraitValueRow]:
+    """List a collection's most frequent values, read once after each change of its traits or listings."""
+    collection = nft_collections.get_collection(read(), token)
+    if collection is None:
+        return traits.list_trait_values(read(), token)
+    versions = collection["traits_version"], collection["listings_version"]
+    return _list_version(services.database().name, token, versions)
+
+
+# Each is made once, while other threads wait for it.
+@cached(LRUCache(NFTS_KEPT, lambda ranking: ranking.size), condition=threading.Condition())
 def _rank_version(database: str, token: str, traits_version: int) -> Ranking:
     rows = traits.list_traits(read(), token, MAX_ROWS + 1)
     return rank(rows) if len(rows) <= MAX_ROWS else NOTHING_RANKED
+
+
+@cached(LRUCache(VALUES_KEPT, lambda rows: 1 + len(rows)), condition=threading.Condition())
+def _list_version(database: str, token: str, versions: tuple[int, int]) -> list[TraitValueRow]:
+    return traits.list_trait_values(read(), token)
+
+
+def forget() -> None:
+    """Empty the caches, for tests: they know a database by its name."""
+    _rank_version.cache_clear()
+    _list_version.cache_clear()
 
 
 def rank(rows: list[TraitRow]) -> Ranking:
@@ -76,7 +105,10 @@ def rank(rows: list[TraitRow]) -> Ranking:
     counts = {
         (kind, value): len(each) for kind, of in holders.items() for value, each in of.items()
     }
-    return Ranking(counts, weights, sorted(weights.values()))
+    heaviest_last = sorted(weights.values())
+    serials = sorted(weights)
+    ranks = [len(serials) - bisect_right(heaviest_last, weights[each]) + 1 for each in serials]
+    return Ranking(counts, array("q", serials), array("q", ranks))
 
 
 def _weigh(having: int, total: int) -> int:

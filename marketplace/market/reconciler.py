@@ -225,7 +225,8 @@ def _mark(db: Connection, on_ledger: Nft, before: NftRow, state: Columns) -> Nft
         nft = nfts.mark_pointer(db, *key, state["metadata"], times.to_iso(times.now()))
     if nft and nft["ledger_at"] == GONE:
         traits.replace_traits(db, nft, nft)
-    if nft and (change := nft["is_for_sale"] - before["is_for_sale"]):
+    if nft and nft["listing_price"] != before["listing_price"]:
+        change = nft["is_for_sale"] - before["is_for_sale"]
         nft_collections.note_listed(db, on_ledger.token, change)
     return nft
 

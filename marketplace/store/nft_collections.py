@@ -99,7 +99,11 @@ def add_sale(db: Connection, token: str, price: int, sold_at: str) -> None:
 
 
 def add_listed(db: Connection, token: str, change: int) -> None:
-    sql = "UPDATE collection SET listed = listed + :change WHERE token = :token"
+    # Counts the listed NFTs. For another price of a listed one, the change is 0.
+    sql = """
+        UPDATE collection SET listed = listed + :change, listings_version = listings_version + 1
+        WHERE token = :token
+    """
     db.execute(sql, {"token": token, "change": change})
 
 

@@ -92,6 +92,7 @@ class CollectionRow(CollectionFactsRow):
     sort_name: str
     number: int
     traits_version: int
+    listings_version: int
 
 
 class CollectionOnSaleRow(CollectionFactsRow):

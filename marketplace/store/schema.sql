@@ -90,6 +90,7 @@ CREATE TABLE collection (
     listed INTEGER NOT NULL DEFAULT 0 CHECK (listed >= 0), -- how many of its NFTs are for sale
     sort_name TEXT NOT NULL DEFAULT '', -- its name without case and accents; empty while not known
     traits_version INTEGER NOT NULL DEFAULT 0, -- grows with each change of its NFTs' traits
+    listings_version INTEGER NOT NULL DEFAULT 0, -- grows with each change of its NFTs' listings or prices
     -- The last number of its id: newer tokens have higher ones
     number INTEGER NOT NULL
         GENERATED ALWAYS AS (CAST(SUBSTR(token, LENGTH(RTRIM(token, '0123456789')) + 1) AS INTEGER)) VIRTUAL

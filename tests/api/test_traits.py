@@ -9,7 +9,9 @@ from math import isclose, log2
 import pytest
 
 from marketplace.hedera import times
+from marketplace.market import nft_collections
 from marketplace.market.reconciler import GONE
+from marketplace.services import services
 from marketplace.store import nfts, orderbook, traits
 from marketplace.store.database import read, write
 from marketplace.watcher.sweep import sync
@@ -18,6 +20,12 @@ from tests.conftest import ALICE, KEYS, TOKEN, assert_error
 
 TYPES = {"Eyes": ("Red", "Blue", "Grün"), "Hat": ("None", "Cap:Red", "%"), "T" * 100: ("v" * 200,)}
 LONG = [{"trait_type": "T" * 101, "value": "x"}, {"trait_type": "x", "value": "v" * 201}]
+NFT = {
+    "serial_no": 1, "name": "x", "file_type": "x", "image": None, "original_image_url": None, "owner": ALICE,
+    "attributes": '[{"trait_type": "Sky", "value": "Dusk"}]', "ledger_at": "2026-01-01T00:00:00.000000000Z",
+    "metadata": None, "missing": None, "attempts": 1, "retry_at": None,
+}  # fmt: skip
+COLLECTION = "INSERT INTO collection (token, retry_at) VALUES (:token, '9999')"
 PAST = "2026-01-01T00:00:00.000000000Z"
 
 
@@ -47,6 +55,7 @@ def reconcile(app, serial_no, price=0, is_burned=False):
             "ledger_at": GONE if is_burned else PAST,
         }  # fmt: skip
         nft = nfts.mark_reconciled(db, state, stored)
+        nft_collections.note_listed(db, TOKEN, nft["is_for_sale"] - stored["is_for_sale"])
         if is_burned:
             traits.replace_traits(db, nft, nft)
 
@@ -196,6 +205,38 @@ def test_the_watcher_writes_them_and_a_burning_deletes_them(app, client, complet
         "token": "0.0.5001", "serialNo": 7, "rank": None, "ranked": 0, "traits": [],
     }  # fmt: skip
     assert client.get("/v1/collection/0.0.5001/traits").json == []
+
+
+def test_a_listing_a_new_price_and_a_withdrawal_are_in_the_counts(client, nft, lister, ledger):
+    def offers():
+        shown = client.get(f"/v1/collection/{TOKEN}/traits").json
+        return {(v["listed"], v["floorPrice"]) for each in shown for v in each["values"]}
+
+    assert offers() == {(0, None)}
+    for price in (250, 240):
+        lister(nft, price, add=False)
+        assert offers() == {(1, price)}
+    prepared = client.post("/v1/delist/extwallet", json=KEYS)
+    ledger.sign_and_submit(prepared.json["byteArray"])
+    assert client.post("/v1/comingsoon", json=KEYS).json == {"result": "OK"}
+    assert offers() == {(0, None)}
+
+
+@pytest.mark.once("its trace of statements")
+def test_the_traits_of_many_collections_in_turn_are_read_once(app, client):
+    tokens = [f"0.0.{7100 + number}" for number in range(20)]
+    with app.app_context(), write() as db:
+        for token in tokens:
+            db.execute(COLLECTION, {"token": token})
+            stored = nfts.insert_nft(db, NFT | {"token": token})
+            traits.replace_traits(db, {**stored, "attributes": None}, stored)
+    statements = []
+    services(app).database.connection.set_trace_callback(statements.append)
+    for turn in range(3):
+        for token in tokens:
+            for path in (f"/v1/collection/{token}/traits", f"/v1/nft/{token}/1/traits"):
+                assert client.get(f"{path}?x={turn}").status_code == 200
+    assert len([sql for sql in statements if "FROM nft_trait" in sql]) == 2 * len(tokens)
 
 
 @pytest.mark.once("bounds in Python")
