@@ -26,6 +26,8 @@ from tests.postgresql import until
 ROOT = Path(__file__).parent.parent
 BIN = Path(sys.executable).parent
 CONFIGURATION = ROOT / "gunicorn.conf.py"
+# The query of GET /v1/nfts for ids longer than those of mainnet, with colons as browsers write them.
+HUNDRED_NFTS = "&".join(f"id=0.0.1012345678%3A123456{number:03}" for number in range(100))
 
 
 def environment(**settings):

@@ -41,8 +41,8 @@ graceful_timeout = 30
 # A connection may be idle for so long between two requests: longer than a page needs for its next call.
 keepalive = 5
 
-# No URL here is longer than about 200 bytes, and clients send about twenty headers at most.
-limit_request_line = 2048
+# GET /v1/nfts with 100 long ids has about 3,300 bytes. Clients send about twenty headers at most.
+limit_request_line = 4094
 limit_request_fields = 64
 limit_request_field_size = 8190
 

@@ -24,7 +24,7 @@ from werkzeug.http import HTTP_STATUS_CODES
 from marketplace import settings as config
 from tests.network import PATIENCE_SECONDS, is_free, read_all, reserved_port
 from tests.postgresql import until
-from tests.serving import ROOT, run_program, serve
+from tests.serving import HUNDRED_NFTS, ROOT, run_program, serve
 from tests.system import system_calls
 
 pytestmark = pytest.mark.once("nginx and systemd see no engine")
@@ -285,7 +285,7 @@ def test_what_is_no_request_is_told_in_our_shape(site):
         (b"G\0T / HTTP/1.1\r\n", 400),
         (b"GET /" + head + b"X: " + 9000 * b"x" + b"\r\n", 431),
         (b"GET /" + 9000 * b"x" + head, 414),
-        (b"GET /" + 2000 * b"x" + last_head, 414),
+        (b"GET /" + 4000 * b"x" + last_head, 414),
         (b"POST /v1/add" + last_head + b"Content-Length: 70000\r\n", 413),
         (b"TRACE /" + last_head, 405),
     ):
@@ -297,6 +297,17 @@ def test_what_is_no_request_is_told_in_our_shape(site):
         assert b"Content-Type: application/json" in received
         assert b"Access-Control-Allow-Origin: *" in received
         assert (answer["code"], answer["status"]) == (code, HTTP_STATUS_CODES[code])
+
+
+def test_a_hundred_nfts_of_mainnets_length_can_be_asked_for(site):
+    path = f"/v1/nfts?{HUNDRED_NFTS}"
+    assert site.error(path)[1]["code"] == 401
+    with site.call(path, Authorization=f"Bearer {site.service.token}") as response:
+        assert json.load(response) == [None] * 100
+    seen = site.curl(
+        "--http2", "-H", f"Authorization: Bearer {site.service.token}", site.url + path
+    )
+    assert json.loads(seen) == [None] * 100
 
 
 def test_a_service_that_is_down_is_told_in_our_shape(site):

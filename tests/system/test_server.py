@@ -16,7 +16,7 @@ from marketplace.api.reference import SCRIPT_NAME
 from marketplace.cli import startup
 from marketplace.settings import load
 from tests.network import PATIENCE_SECONDS, read_all
-from tests.serving import CONFIGURATION, serve
+from tests.serving import CONFIGURATION, HUNDRED_NFTS, serve
 
 pytestmark = pytest.mark.once(
     "gunicorn asks no engine",
@@ -136,11 +136,15 @@ def test_ctrl_c_is_the_first_processes(tmp_path):
 
 
 def test_a_long_head_is_refused(impatient):
-    for request in ({"path": f"/status?{'x' * 4000}"}, {"path": "/status", "X": "x" * 9000}):
+    for request in ({"path": f"/status?{'x' * 5000}"}, {"path": "/status", "X": "x" * 9000}):
         with pytest.raises(HTTPError) as refused:
             impatient.get(**request)
         assert 400 <= refused.value.code < 500
         refused.value.close()
+
+
+def test_a_hundred_nfts_of_mainnets_length_can_be_asked_for(impatient):
+    assert impatient.call(f"/v1/nfts?{HUNDRED_NFTS}") == [None] * 100
 
 
 LOG = "--access-logfile", "-"
