@@ -77,9 +77,9 @@ class MachineFile:
     def _run_or_make_again(self, sql: str, parameters: dict[str, object]) -> list[Any]:
         try:
             return self._run(sql, parameters)
-        except sqlite3.OperationalError:
-            raise
-        except sqlite3.DatabaseError:  # it is damaged
+        except sqlite3.DatabaseError as error:
+            if not _is_damaged(error):
+                raise
             self._path.unlink(missing_ok=True)
             return self._run(sql, parameters)
 
@@ -92,6 +92,12 @@ class MachineFile:
             return connection.execute(sql, parameters).fetchall()
         finally:
             _lock.release()
+
+
+def _is_damaged(error: sqlite3.DatabaseError) -> bool:
+    """Whether the contents are not ours. A file that is emptied while it is open has no tables."""
+    is_operational = isinstance(error, sqlite3.OperationalError)
+    return not is_operational or str(error).startswith("no such table")
 
 
 @lru_cache

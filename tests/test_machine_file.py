@@ -46,6 +46,19 @@ def test_a_file_that_is_removed_or_damaged_is_begun_anew(file, path, caplog):
     assert not caplog.records
 
 
+def test_a_file_that_is_emptied_while_it_is_open_is_begun_anew(file, path, caplog):
+    """Every statement failed from then on: no limit held, and the mirror node was never asked again."""
+    for _ in range(3):
+        count(file)
+    os.truncate(path, 0)
+    assert [count(file), count(file)] == [1, 2]
+    assert not caplog.records
+    size = path.stat().st_size
+    os.truncate(path, size // 2)
+    assert count(file) in (1, 3)
+    assert count(file) in (2, 4)
+
+
 def test_another_file_in_its_place_stops_the_start(file, path):
     path.write_text("Dear Bob")
     with pytest.raises(StartRefused, match=r"machine\.db is not a file of this service: remove it"):

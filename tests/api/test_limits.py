@@ -1,5 +1,6 @@
 """How often one may: writes by token and by address, failures to authenticate by address."""
 
+import os
 import re
 import time
 from collections import Counter
@@ -15,7 +16,7 @@ from marketplace import create_app, machine_file
 from marketplace.api import rate_limit
 from marketplace.errors import StartRefused
 from marketplace.store import access_tokens
-from tests.conftest import assert_error, settings
+from tests.conftest import KEYS, assert_error, authorized_client, settings
 from tests.network import PATIENCE_SECONDS
 from tests.serving import serve
 
@@ -230,6 +231,16 @@ def test_a_file_that_can_not_be_written_is_refused(make_app, tmp_path):
     (tmp_path / "machine.db").mkdir()
     with pytest.raises(StartRefused, match=r"machine\.db can not be written"):
         make_app()
+
+
+def test_a_file_that_is_emptied_while_the_service_runs_breaks_nothing(make_app, tmp_path):
+    """Every add was a 503 that blamed the mirror node, and no limit held."""
+    app = make_app(WRITE_LIMIT="3/h")
+    client = authorized_client(app, "write")
+    assert client.post("/v1/add", json=KEYS).status_code == 200
+    os.truncate(tmp_path / "machine.db", 0)
+    answers = [client.post("/v1/add", json=KEYS | {"serialNo": n}).status_code for n in range(1, 6)]
+    assert answers == [200, 200, 200, 429, 429]
 
 
 def test_the_workers_of_a_machine_count_together(tmp_path):
