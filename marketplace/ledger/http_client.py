@@ -11,6 +11,7 @@ from requests.adapters import BaseAdapter
 from urllib3.exceptions import HTTPError
 
 from marketplace import __version__
+from marketplace.ledger.bounded_headers import bound_headers
 from marketplace.ledger.deadline import Deadline, TimeIsUp
 
 USER_AGENT = f"nft-marketplace/{__version__}"
@@ -42,6 +43,7 @@ class Session(requests.Session):
         self.headers["User-Agent"] = USER_AGENT
         self.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
         for prefix, adapter in adapters.items():
+            bound_headers(adapter)
             self.mount(prefix, adapter)
 
     def get_redirect_target(self, response: Any) -> None:

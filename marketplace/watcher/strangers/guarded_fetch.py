@@ -81,8 +81,8 @@ class Fetcher:
     ) -> int:
         """Post a body, and return the answer's status. Follows no redirect, and reads no body.
 
-        Raises FetchError, OSError or ValueError. A server that sends its headers byte by byte can exceed the
-        seconds.
+        Raises FetchError, OSError or ValueError, such as HeadersTooLarge. A server that sends its headers
+        byte by byte can exceed the seconds.
         """
         session, url = self._find_session(address), address.url
         with session.post(

@@ -6,6 +6,7 @@ from typing import Any
 import requests
 
 from marketplace.hedera import times
+from marketplace.ledger.bounded_headers import MAX_HEADER_BYTES, HeadersTooLarge
 from marketplace.ledger.http_client import FetchError
 from marketplace.store.rows import WebhookRow
 from marketplace.watcher.strangers.guarded_fetch import Address, Fetcher
@@ -18,6 +19,7 @@ FAILURES = {
     requests.exceptions.SSLError: "its TLS certificate is not valid",
     requests.Timeout: "it did not answer in time",
     requests.ConnectionError: "it can not be reached",
+    HeadersTooLarge: f"its headers are larger than {MAX_HEADER_BYTES} bytes",
 }
 
 
