@@ -6,15 +6,17 @@ from marketplace.counts import count
 from marketplace.ledger.deadline import Deadline, TimeIsUp
 from marketplace.machine_file import ERRORS, MachineFile
 
-# next_at: the moment from which the next request may be sent. If it is far ahead, that is not a queue: the
-# clock was set back. A turn that would come too late is not taken: then no row is returned.
-_TAKE_TURN = """
+MOST_SECONDS = 4.0  # for which anybody waits for a turn
+
+# next_at: the moment from which the next request may be sent. If that is beyond the longest wait, the clock
+# was set back, and the queue begins anew. A turn that would come too late is not taken: no row is returned.
+_TAKE_TURN = f"""
     INSERT INTO mirror_turn (id, next_at) VALUES (1, unixepoch('subsec') + :gap)
     ON CONFLICT (id) DO UPDATE SET next_at = :gap + CASE
-        WHEN next_at BETWEEN unixepoch('subsec') AND unixepoch('subsec') + 60 THEN next_at
+        WHEN next_at BETWEEN unixepoch('subsec') AND unixepoch('subsec') + {MOST_SECONDS} + :gap THEN next_at
         ELSE unixepoch('subsec')
     END
-    WHERE next_at NOT BETWEEN unixepoch('subsec') + :timeout AND unixepoch('subsec') + 60
+    WHERE next_at NOT BETWEEN unixepoch('subsec') + :timeout AND unixepoch('subsec') + {MOST_SECONDS} + :gap
     RETURNING max(0, next_at - :gap - unixepoch('subsec'))
 """
 
@@ -28,8 +30,9 @@ class MirrorRateLimit:
 
     def acquire(self, deadline: Deadline) -> None:
         """Wait for a turn. Raises TimeIsUp if it would come too late: then it is not taken."""
+        timeout = min(deadline.remaining(), MOST_SECONDS)
         try:
-            turns = self._file.execute(_TAKE_TURN, gap=self._gap, timeout=deadline.remaining())
+            turns = self._file.execute(_TAKE_TURN, gap=self._gap, timeout=timeout)
         except ERRORS:  # logged by MachineFile
             raise TimeIsUp from None
         if not turns:

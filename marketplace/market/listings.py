@@ -7,6 +7,7 @@ from flask import current_app
 
 from marketplace.errors import (
     LedgerAnswerInvalid,
+    LedgerBehind,
     LedgerUndecided,
     LedgerUnreachable,
     NotListed,
@@ -14,7 +15,7 @@ from marketplace.errors import (
 )
 from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId
-from marketplace.ledger import Deadline
+from marketplace.ledger import Deadline, mirror_node
 from marketplace.market import prepare, reconciler
 from marketplace.market.add_nft import find_account_id, require_nft, require_owned, require_owner
 from marketplace.market.memos import listing_memo, withdrawal_memo
@@ -28,13 +29,19 @@ from marketplace.store.rows import Kind
 # Of each NFT, caller and account, the newest listings are kept, and as many withdrawals.
 KEPT_FOR_EACH_NFT = 5
 VALID_SECONDS = 180  # the ledger's maximum
+CLOCK_SECONDS = 2  # for the question how far the mirror node is
+# Our clock is not trusted if it is further behind, and the mirror node if it seems to be further behind.
+CLOCK_BEHIND = 15 * times.SECOND
+LEDGER_BEHIND = 120 * times.SECOND
 
 
 def prepare_listing(ask: Ask, listing_price: int, now: int | None = None) -> PreparedTransaction:
     """Build the transaction that lists an NFT for a price in HBAR, and store a record of it.
 
-    Raises AccountNotOnLedger, NftNotStored, NftGone, NotTheOwner, OwnerIsMarketplace, and the ledger's errors
-    if it must be asked.
+    If the ledger does not answer, the stored owner gets the transaction anyway. ``now``: the moment at which
+    it is prepared, if not the present.
+    Raises AccountNotOnLedger, NftNotStored, NftGone, NotTheOwner, OwnerIsMarketplace, LedgerBehind, and the
+    ledger's errors if it must be asked.
     """
     from marketplace.hedera.transactions import build_listing
 
@@ -54,8 +61,8 @@ def prepare_withdrawal(ask: Ask) -> PreparedTransaction:
 
     The NFT is reconciled first. If the ledger does not answer, the stored owner gets the transaction anyway:
     only the owner can sign it.
-    Raises AccountNotOnLedger, NftNotStored, NftGone, NotTheOwner, NotListed, LedgerUndecided, and the
-    ledger's errors.
+    Raises AccountNotOnLedger, NftNotStored, NftGone, NotTheOwner, NotListed, LedgerUndecided, LedgerBehind,
+    and the ledger's errors.
     """
     from marketplace.hedera.transactions import build_withdrawal
 
@@ -83,6 +90,23 @@ def _require_listed(account_id: str, line: Reconciliation) -> None:
     raise NotListed(*keys)
 
 
+def _find_start() -> int:
+    """The start of a validity that begins now: not later than the mirror node's last block.
+
+    If our clock is ahead, the network would refuse a start by it (INVALID_TRANSACTION_START). If the ledger
+    does not answer, our clock must do. Raises LedgerBehind.
+    """
+    now = times.now()
+    start = now - prepare.START_BEFORE_NOW
+    try:
+        present = mirror_node().find_present(Deadline(CLOCK_SECONDS))
+    except (LedgerUnreachable, LedgerAnswerInvalid):
+        return start
+    if now - present > LEDGER_BEHIND:
+        raise LedgerBehind((now - present) // times.SECOND)
+    return min(present, max(start, present - CLOCK_BEHIND))
+
+
 def _prepare(
     kind: Kind,
     ask: Ask,
@@ -92,8 +116,9 @@ def _prepare(
     now: int | None = None,
 ) -> PreparedTransaction:
     """Store and build a transaction that an NFT's owner signs and pays for."""
-    settings, now = current_app.config, now or times.now()
-    valid_start = now - prepare.START_BEFORE_NOW
+    settings = current_app.config
+    valid_start = now - prepare.START_BEFORE_NOW if now else _find_start()
+    now = now or times.now()
     columns = {"memo": memo, "price": price, "prepared_at": times.to_iso(now)}
     with write() as db:
         row = prepare.insert(db, kind, ask, ask.account_id, valid_start, VALID_SECONDS, **columns)

@@ -8,7 +8,7 @@ import pytest
 from marketplace.hedera import times
 from marketplace.hedera.ids import Cursor, EventKind
 from marketplace.services import services
-from marketplace.store import events, properties
+from marketplace.store import events, following, properties
 from marketplace.store.database import read, write
 from marketplace.watcher import chores
 from tests import conftest
@@ -288,8 +288,11 @@ def test_the_cursor_of_a_list_is_read_before_the_list(app, client, path):
     assert not any("events_epoch" in sql for sql in told[1:])
 
 
-def forget(app):
+def forget(app, followed_to=None):
+    """Delete old events, after the ledger was followed to a date, or to the present."""
     with app.app_context():
+        with write() as db:
+            following.mark_followed_from(db, followed_to or days_ago(0), days_ago(0))
         chores.delete_events()
 
 
@@ -304,6 +307,22 @@ def test_the_watcher_forgets_old_events(app, client, tell, epoch, monkeypatch):
     assert ids(get(client)) == [5, 6]
     assert_error(get(client, after=f"{epoch}-3"), 410, "too old")
     assert ids(get(client, after=f"{epoch}-4")) == [5, 6]
+
+
+def test_a_clock_that_is_far_ahead_forgets_no_event(app, client, tell):
+    """42 of 60 were gone after a start with a clock of the next year."""
+    tell(*[{"seen_at": days_ago(days)} for days in (500, 450, 401, 3)])
+    forget(app, days_ago(105))
+    assert ids(get(client)) == [1, 2, 3, 4]
+    forget(app, days_ago(60))
+    assert ids(get(client)) == [2, 3, 4]
+
+
+def test_a_service_without_a_watcher_forgets_no_event(app, client, tell):
+    tell({"seen_at": days_ago(500)}, {"seen_at": days_ago(3)})
+    with app.app_context():
+        chores.delete_events()
+    assert ids(get(client)) == [1, 2]
 
 
 def test_what_is_kept_has_no_gap_after_a_clock_went_back(app, client, tell):

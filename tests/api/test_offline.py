@@ -33,9 +33,13 @@ def test_adding_a_stored_nft_asks_nobody(client, nft, no_network, asked):
     assert asked == []
 
 
-def test_the_owner_can_prepare_a_listing_without_the_ledger(client, nft, no_network, asked):
-    assert client.post("/v1/list/extwallet", json=KEYS | {"listingPrice": 5}).status_code == 200
-    assert asked == []
+def test_the_owner_can_prepare_a_listing_without_the_ledger(client, nft, no_network, mirror):
+    listing = KEYS | {"listingPrice": 5}
+    mirror.asked.clear()
+    assert client.post("/v1/list/extwallet", json=listing).status_code == 200
+    assert mirror.asked == ["/blocks"]
+    mirror.fail("/")
+    assert client.post("/v1/list/extwallet", json=listing).status_code == 200
 
 
 def test_the_whole_sandbox_opens_no_socket(client, lister, no_network):

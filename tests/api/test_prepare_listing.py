@@ -1,6 +1,7 @@
 import pytest
 
 from marketplace import create_app
+from marketplace.hedera import times
 from tests.conftest import (
     ALICE,
     BOB,
@@ -36,6 +37,29 @@ def test_it_works(client, nft):
     assert body.transactionFee == 500_000_000
     assert body.transactionValidDuration.seconds == 180
     assert body.nodeAccountID.accountNum == 3
+
+
+def starts_after(mirror, client, seconds, path="list"):
+    """When the validity begins, in seconds after the mirror node's present, which our clock is behind."""
+    present = times.now() + seconds * times.SECOND
+    mirror.set_present(present)
+    body = KEYS | ({"listingPrice": 250} if path == "list" else {})
+    start = opened(client.post(f"/v1/{path}/extwallet", json=body)).body.transactionID
+    valid_start = start.transactionValidStart
+    return valid_start.seconds - present / times.SECOND
+
+
+@pytest.mark.once("no statement differs")
+@pytest.mark.parametrize("path", ["list", "delist"])
+def test_a_service_whose_clock_is_wrong_prepares_what_is_valid(client, lister, mirror, path):
+    """Ten seconds ahead, each listing was INVALID_TRANSACTION_START."""
+    lister((TOKEN, 7))
+    for ahead in (0, 3, 10, 100):
+        assert -10 < starts_after(mirror, client, -ahead, path) <= 0
+    assert -16 < starts_after(mirror, client, 170, path) <= -14
+    mirror.set_present(times.now() - 130 * times.SECOND)
+    body = KEYS | ({"listingPrice": 250} if path == "list" else {})
+    assert_error(client.post(f"/v1/{path}/extwallet", json=body), 503, "130 s behind")
 
 
 @pytest.mark.once("refused before a statement is asked")

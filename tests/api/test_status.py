@@ -4,8 +4,10 @@ import pytest
 
 from marketplace.api import status
 from marketplace.hedera import times
-from marketplace.store import properties
+from marketplace.market import freshness
+from marketplace.store import following, properties
 from marketplace.store.database import write
+from marketplace.watcher.sweep import sweep_step
 from tests.conftest import assert_error
 from tests.engines import move_database
 
@@ -36,6 +38,36 @@ def test_an_order_book_that_is_too_old_is_not_ready(app, client):
     assert client.get("/status?alive").status_code == 200
     finish_round(app, 10)
     assert client.get("/status?ready&maxAge=600").status_code == 200
+
+
+def follow(app, seconds_ago):
+    then = times.to_iso(times.now() - seconds_ago * times.SECOND)
+    with app.app_context(), write() as db:
+        following.mark_followed_from(db, then, then)
+
+
+def test_a_date_in_the_future_hides_no_dead_watcher(app, client):
+    """Of a clock that was ahead for a while: /status was ready, and no alert came, until that date."""
+    follow(app, -3600)
+    finish_round(app, -7200)
+    assert client.get("/status").json["watcher"] == "silent"
+    assert client.get("/status").json["lastSync"] is None
+    assert_error(client.get("/status?ready&maxAge=600"), 503, "never followed")
+    follow(app, 700)
+    assert_error(client.get("/status?ready&maxAge=600"), 503, "70", "s ago")
+    follow(app, 10)
+    assert client.get("/status?ready&maxAge=600").status_code == 200
+    assert client.get("/status").json["watcher"] == "running"
+
+
+def test_a_sweep_does_not_wait_for_a_date_in_the_future(app):
+    follow(app, 10)
+    finish_round(app, -7200)
+    with app.app_context():
+        sweep_step()
+        sweep_step()
+        assert times.to_iso(times.now() - times.HOUR) < freshness.find_last_sweep()
+        assert freshness.find_last_sweep() < times.to_iso(times.now())
 
 
 @pytest.mark.once("its folders")

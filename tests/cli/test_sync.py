@@ -54,6 +54,7 @@ def test_it_confirms_what_nobody_reported(client, nft, ledger, sync):
 def test_what_was_prepared_costs_one_request_an_account_and_one_a_token(client, nft, sync, asked):
     for price in range(1, 5):
         prepare(client, price)
+    asked.clear()
     assert sync() == "sellers checked: 1\n"
     assert sorted(asked) == [f"/accounts/{ALICE}/nfts", f"/tokens/{TOKEN}/nfts/7"]
 

@@ -206,11 +206,13 @@ def test_whoever_was_stopped_with_the_pace_keeps_nobody_waiting_for_long(tmp_pat
     pace.acquire(Deadline(5))
 
 
-def test_a_clock_that_was_set_back_delays_no_request(tmp_path):
+@pytest.mark.parametrize("seconds", [6, 30, 61])
+def test_a_clock_that_was_set_back_delays_no_request(tmp_path, seconds):
+    """All that asked the ledger was a 503, for up to a minute."""
     pace = MirrorRateLimit(tmp_path, 40)
     pace.acquire(Deadline(5))
     with closing(sqlite3.connect(tmp_path / "machine.db", isolation_level=None)) as other:
-        other.execute("UPDATE mirror_turn SET next_at = next_at + 61")
+        other.execute("UPDATE mirror_turn SET next_at = next_at + ?", (seconds,))
     started = time.monotonic()
     pace.acquire(Deadline(5))
     pace.acquire(Deadline(5))
