@@ -46,6 +46,7 @@ ATTEMPTS = 3
 FIRST_PAUSE_SECONDS = 0.2
 TRANSIENT = (429, 500, 502, 503, 504)
 PAGE = 100  # the mirror node's own maximum
+MAX_PAGES = 100_000  # of one list: ten million NFTs
 MAX_HISTORY = 500  # entries read for one NFT: its metadata key can sign any number of them
 SUCCESSES = (200, 206)  # 206: all that the mirror node has, which began after the NFT was minted
 CONNECTIONS = 32  # kept open
@@ -238,10 +239,15 @@ class MirrorNode:
     def _pages(
         self, path: str, key: str, item: Any, deadline: Deadline | None = None
     ) -> Iterator[Any]:
-        """Yield the items of all pages. Of links.next only the query is used; a repeated one is an error."""
+        """Yield the items of all pages. Of links.next only the query is used.
+
+        Raises LedgerAnswerInvalid for a repeated one, and beyond MAX_PAGES.
+        """
         path, _, query = path.partition("?")
-        seen = set()
+        seen: set[str] = set()
         while query not in seen:
+            if len(seen) == MAX_PAGES:
+                raise _invalid(path, f"it has more than {MAX_PAGES:,} pages")
             seen.add(query)
             page_deadline = deadline or Deadline(UNHURRIED_SECONDS)
             document = self._get_object(f"{path}?{query}", page_deadline)

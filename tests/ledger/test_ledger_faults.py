@@ -8,11 +8,15 @@ import contextlib
 import json
 import time
 from contextlib import closing
+from itertools import count
 
 import pytest
 from sqlite_utils.utils import sqlite3
+from werkzeug.wrappers import Request, Response
 
 from hiero_sandbox.application import create_sandbox
+from marketplace.errors import LedgerAnswerInvalid
+from marketplace.ledger import mirror, mirror_node
 from marketplace.ledger.deadline import Deadline, TimeIsUp
 from marketplace.ledger.mirror_rate_limit import MirrorRateLimit
 from marketplace.market import reconciler
@@ -235,3 +239,23 @@ def test_an_unanswered_question_about_the_owner_changes_nothing(connect, tmp_pat
     listing = {**KEYS, "accountId": "0.0.1002", "listingPrice": 5}
     assert_error(client.post("/v1/list/extwallet", json=listing), 503, "nothing is done twice")
     assert stored(client)["owner"] == ALICE
+
+
+@pytest.mark.parametrize("nfts", [[], [NFT]], ids=["empty", "with NFTs"])
+def test_pages_without_end_come_to_an_end(tmp_path, monkeypatch, nfts):
+    """Each led to another one: an import, or the check of an account, went on for ever."""
+    monkeypatch.setattr(mirror, "MAX_PAGES", 20)
+    numbers = count(1)
+
+    @Request.application
+    def answer(request):
+        following = f"/api/v1/tokens/{TOKEN}/nfts?limit=100&serialnumber=gt:{next(numbers)}"
+        return Response(json.dumps({"nfts": nfts, "links": {"next": following}}))
+
+    with (
+        serve(answer) as url,
+        on_testnet(tmp_path, url, MIRROR_NODE_RATE="10000").app_context(),
+        pytest.raises(LedgerAnswerInvalid, match="nfts: it has more than 20 pages"),
+    ):
+        list(mirror_node().list_nfts(TOKEN))
+    assert next(numbers) == 21
