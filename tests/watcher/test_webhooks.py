@@ -4,6 +4,8 @@ import base64
 import json
 import random
 import re
+import resource
+import signal
 import time
 from contextlib import contextmanager
 from functools import partial
@@ -17,9 +19,10 @@ from standardwebhooks import Webhook, WebhookVerificationError
 from marketplace.hedera import times
 from marketplace.store import events, webhooks
 from marketplace.store.database import read, write
-from marketplace.watcher.webhooks import deliveries, messages
+from marketplace.watcher.webhooks import deliveries, messages, signing
 from marketplace.watcher.webhooks.deliveries import Deliveries
 from tests.conftest import authorized_client, tell, write_sql
+from tests.forks import fork, join
 from tests.network import serve, serve_raw, silence
 from tests.postgresql import until
 from tests.serving import run_flask
@@ -428,6 +431,32 @@ def test_a_key_is_never_made_again_where_there_are_webhooks(receiver, tmp_path):
     assert refused.exit_code == 1
     assert "webhook.key can not be read" in refused.output
     assert not (tmp_path / "webhook.key").exists()
+
+
+@pytest.mark.once("its file")
+def test_an_empty_key_is_made_again_where_there_is_no_webhook(app, tmp_path):
+    """A full disk or a kill had left it: then no webhook could be added, until somebody removed the file."""
+    path = tmp_path / "webhook.key"
+    path.touch(0o644)
+    add(tmp_path, "https://shop.example/")
+    assert re.fullmatch("[0-9a-f]{64}", path.read_text())
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert [each.name for each in tmp_path.iterdir() if "webhook" in each.name] == ["webhook.key"]
+
+
+@pytest.mark.once("its file")
+def test_a_key_that_can_not_be_written_leaves_no_file(app, tmp_path):
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10, resource.RLIM_INFINITY))
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+    def make():
+        limit()
+        with app.app_context(), pytest.raises(OSError, match=r"too large|No space"):
+            signing.make_key()
+
+    join(fork(make))
+    assert [each for each in tmp_path.iterdir() if "webhook" in each.name] == []
 
 
 @pytest.mark.once("its file")

@@ -5,11 +5,14 @@ a copy of the database alone.
 """
 
 import base64
+import fcntl
 import hashlib
 import hmac
 import os
 import secrets
-from contextlib import suppress
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -29,12 +32,38 @@ def find_key_path() -> Path:
 
 
 def make_key() -> None:
-    """Make the key's file, if there is none yet. Raises OSError."""
-    with suppress(FileExistsError):
-        file = os.open(find_key_path(), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        os.write(file, secrets.token_hex(KEY_DIGITS // 2).encode())
-        os.fsync(file)
-        os.close(file)
+    """Make the key's file, if there is none yet, or an empty one. Raises OSError.
+
+    It is written beside, and then renamed: a full disk or a kill must not leave an empty file.
+    """
+    path = find_key_path()
+    with _locked(path.parent) as folder:
+        if path.exists() and path.stat().st_size:
+            return
+        handle, name = tempfile.mkstemp(
+            dir=path.parent, prefix=f".{path.name}."
+        )  # only for its owner
+        try:
+            with open(handle, "w") as file:
+                file.write(secrets.token_hex(KEY_DIGITS // 2))
+                file.flush()
+                os.fsync(handle)
+            os.replace(name, path)
+        except BaseException:
+            os.unlink(name)
+            raise
+        os.fsync(folder)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[int]:
+    """Open a folder, and keep others from making the key in it meanwhile."""
+    folder = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield folder
+    finally:
+        os.close(folder)
 
 
 def make_secret(salt: str) -> bytes:
