@@ -20,7 +20,7 @@ from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable,
 from marketplace.store.engine import EngineBase, close_at_fork, ignore
 from marketplace.store.rows import Connection as AnyConnection
 from marketplace.store.schema import Schema
-from marketplace.store.sqlite_files import open_file, transaction, writing
+from marketplace.store.sqlite_files import find_lack_of_room, open_file, transaction, writing
 from marketplace.store.wal_index import open_map, read_header
 
 # In earlier versions, two processes that write and checkpoint at once may corrupt the file.
@@ -61,6 +61,9 @@ class Database(EngineBase):
         self._observer: sqlite3.Connection | None = None
         self._observers = 0  # how many were opened
         self._header: mmap | None = None
+        self._wal_id: tuple[int, int] | None = (
+            None  # while the observer keeps it from being removed
+        )
         self._observing = threading.Lock()
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -76,6 +79,11 @@ class Database(EngineBase):
             if isinstance(database_errors.explain(error), DatabaseBusy):
                 raise DatabaseUnreadable(
                     f"{self.path} is locked by another process: try again"
+                ) from error
+            if reason := find_lack_of_room(self.path.parent):
+                raise DatabaseUnreadable(
+                    f"{self.path} can not be opened, because its disk has no room ({reason}). It is not"
+                    " damaged: make room, and start again"
                 ) from error
             raise DatabaseUnreadable(
                 f"{self.path} can not be opened: {error}. If it is damaged, move it and its -wal and"
@@ -126,8 +134,8 @@ class Database(EngineBase):
         connection.execute("PRAGMA journal_size_limit = 67108864")
         return connection
 
-    def _find_file_id(self) -> tuple[int, int]:
-        status = os.stat(self.name)
+    def _find_file_id(self, suffix: str = "") -> tuple[int, int]:
+        status = os.stat(f"{self.name}{suffix}")
         return status.st_dev, status.st_ino
 
     def _require_same_file(self) -> None:
@@ -135,11 +143,28 @@ class Database(EngineBase):
         now = time.monotonic()
         with suppress(OSError):
             if self._find_file_id() == self._file_id:
+                self._require_same_wal()
                 self._check_file_at = now + FILE_CHECK_SECONDS
                 return
         raise DatabaseUnusable(
             "its file has vanished, or was replaced, while the service was running. Put it back, or"
             " restore a backup, and start the service again"
+        )
+
+    def _require_same_wal(self) -> None:
+        """Raise DatabaseUnusable if the -wal was removed. SQLite would go on writing into it.
+
+        The last writes are only there: so they are moved into the database first.
+        """
+        wal_id = self._wal_id
+        with suppress(FileNotFoundError):
+            if wal_id is None or wal_id == self._find_file_id("-wal"):
+                return
+        with suppress(AttributeError, sqlite3.Error):  # another thread may close the observer
+            self._observer.execute("PRAGMA wal_checkpoint").fetchall()  # type: ignore[union-attr]
+        raise DatabaseUnusable(
+            "its -wal has vanished while the service was running. All that was answered is in the database:"
+            " start the service again"
         )
 
     def _require_same_file_lately(self) -> None:
@@ -155,6 +180,8 @@ class Database(EngineBase):
         """
         if getattr(self._local, "connection", None) is None:
             self._local.connection = self._connect()
+            with suppress(sqlite3.Error, DatabaseUnusable, DatabaseUnreadable), self._observing:
+                self._open_observer()
         self._require_same_file_lately()
         connection: sqlite3.Connection = self._local.connection
         return connection
@@ -179,12 +206,17 @@ class Database(EngineBase):
     def _observe(self) -> mmap:
         """Map the header that changes with each commit. An open connection keeps its file from vanishing."""
         with self._observing:
-            if self._observer is None:
-                # Any thread may close it. It waits for no lock.
-                self._observer = self._connect(timeout=0, check_same_thread=False)
-                self._observers += 1
+            self._open_observer()
             self._header = open_map(self.path)
             return self._header
+
+    def _open_observer(self) -> None:
+        if self._observer is None:
+            # Any thread may close it. It waits for no lock.
+            self._observer = self._connect(timeout=0, check_same_thread=False)
+            self._observers += 1
+            with suppress(FileNotFoundError):
+                self._wal_id = self._find_file_id("-wal")
 
     def close(self) -> None:
         """Close the calling thread's own connection and the observer. They are opened again on demand."""
@@ -192,7 +224,7 @@ class Database(EngineBase):
         if connection:
             connection.close()
         with self._observing:
-            observer, self._observer, self._header = self._observer, None, None
+            observer, self._observer, self._header, self._wal_id = self._observer, None, None, None
             if observer:
                 observer.close()
 

@@ -1,13 +1,19 @@
 """Opens and writes SQLite files."""
 
+import errno
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 
 from sqlite_utils.utils import sqlite3
 
 from marketplace.store.database_errors import BUSY_TIMEOUT_SECONDS
+
+# What SQLite needs at least to open a database: its -shm.
+SMALL_FILE_BYTES = 64 * 1024
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class Contents(NamedTuple):
@@ -30,17 +36,30 @@ def open_file(
 
 @contextmanager
 def writing(path: Path) -> Iterator[sqlite3.Connection]:
-    """Make and write a new file. If that fails, the file is removed."""
+    """Make and write a new file. If that fails, it and its journal are removed."""
     path.touch(mode=0o600)  # only for its owner: it has the hashes of access tokens
     try:
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
             connection.row_factory = sqlite3.Row
             yield connection
     except BaseException as error:
-        path.unlink(missing_ok=True)
+        for name in (path, Path(f"{path}-journal")):
+            name.unlink(missing_ok=True)
         if isinstance(error, sqlite3.OperationalError):
             raise OSError(f"{path} can not be written: {error}") from error
         raise
+
+
+def find_lack_of_room(folder: Path) -> str | None:
+    """Why a folder has no room for a small file; None if it has room, or can not be written anyway."""
+    try:
+        with TemporaryFile(dir=folder, buffering=0) as file:
+            left = SMALL_FILE_BYTES
+            while left:
+                left -= file.write(bytes(left)) or 0
+    except OSError as error:
+        return error.strerror if error.errno in NO_ROOM else None
+    return None
 
 
 @contextmanager

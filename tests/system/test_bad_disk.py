@@ -88,6 +88,20 @@ def test_a_locked_database(own, database, tmp_path, monkeypatch, command):
     assert ended.stderr == f"Error: {LOCKED.replace('5 s', '0.1 s')}\n"
 
 
+@pytest.mark.parametrize("command", [["token", "list"], ["watch"]], ids=" ".join)
+def test_a_start_without_room_says_so_and_asks_for_no_backup(own, command):
+    """It said that the database may be damaged: whoever restored a backup lost what came after it."""
+    before = held(own["DATABASE_URL"])
+    code, stderr = end(start(own, command, 10_000))
+    assert code == 1
+    assert (
+        "can not be opened, because its disk has no room (File too large). It is not damaged"
+        in stderr
+    )
+    assert "restore" not in stderr
+    assert held(own["DATABASE_URL"]) == before
+
+
 def test_what_only_reads_goes_on(own, database):
     fill_disk(database)
     assert end(start(own, ["token", "list"], MAX_FILE_BYTES)) == (0, "")
@@ -139,7 +153,7 @@ def test_no_room_for_a_copy(own, tmp_path, command, max_file_bytes):
     if command == "upgrade":
         put(tmp_path, "0.1.0", **TESTNET)
         own |= TESTNET
-    before = held(path)
+    before, names = held(path), {file.name for file in tmp_path.iterdir()}
     arguments = ["upgrade"] if command == "upgrade" else [command, copy]
     code, stderr = end(start(own, arguments, max_file_bytes))
     assert "Traceback" not in stderr
@@ -148,3 +162,5 @@ def test_no_room_for_a_copy(own, tmp_path, command, max_file_bytes):
         assert held(path) == before
     asides = [file for file in tmp_path.iterdir() if ".before-" in file.name]
     assert all(file.stat().st_size for file in asides), "half a copy was left"
+    left = {file.name for file in tmp_path.iterdir()} - names
+    assert not [name for name in left if name.endswith("-journal") or name.startswith(".")]
