@@ -41,7 +41,7 @@ HELP = {
     "sale_fee_budget_tinybars": "Fees that purchases may cost per hour",
     "balance_tinybars": "Balance of the marketplace's account at the last purchase request",
     "database_bytes": "Size of the database",
-    "last_sync_age_seconds": "How far following is behind the ledger",
+    "last_sync_age_seconds": "How far the stored NFTs are behind the ledger, at most",
     "watcher_up": "1 if a watcher worked in the last minute, on any machine",
     "rechecks_waiting": "NFTs, accounts and tokens that wait for a recheck",
     "webhooks_given_up": "Webhooks whose delivery was given up",

@@ -365,7 +365,7 @@ class ServiceStatusSchema(CamelCaseSchema):
         40,
     )
     last_sync = moment(
-        "Until when the ledger was followed, or when all NFTs were last compared with it; null: never",
+        "The stored NFTs show the ledger of then, or of later; null: nothing was compared yet",
         nullable=True,
     )
     watcher = text(

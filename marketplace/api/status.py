@@ -34,7 +34,7 @@ def show_status(alive: str | None, ready: str | None, max_age: int) -> dict[str,
         return _describe("not asked", None, "not asked")
     last_sync = freshness.find_last_sync()  # raises an error if the database does not answer
     if ready is not None:
-        _require_recent(last_sync, max_age)
+        _require_recent(freshness.find_followed(), max_age)
         _require_room()
     watcher = "running" if freshness.is_watched() else "silent"
     return _describe("reachable", last_sync, watcher, nodes.list_gone_nodes())
@@ -55,13 +55,13 @@ def _describe(
     }
 
 
-def _require_recent(last_sync: str | None, max_age: int) -> None:
-    """Raise NotReady if the order book may be older than the ledger by more than ``max_age`` seconds."""
+def _require_recent(followed: str | None, max_age: int) -> None:
+    """Raise NotReady if the ledger was last followed more than ``max_age`` seconds ago."""
     if not max_age:
         return
-    if last_sync is None:
+    if followed is None:
         raise NotReady("the ledger was never followed")
-    age = times.now() // times.SECOND - int(times.from_iso(last_sync))
+    age = times.now() // times.SECOND - int(times.from_iso(followed))
     if age > max_age:
         raise NotReady(f"the ledger was last followed {age} s ago, not within {max_age} s")
 

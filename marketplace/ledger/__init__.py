@@ -6,12 +6,17 @@ from typing import Any
 
 from requests.adapters import BaseAdapter
 
+from marketplace.hedera import times
 from marketplace.ledger.deadline import UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.mirror import MirrorNode
 from marketplace.ledger.mirror_rate_limit import MirrorRateLimit
 from marketplace.services import services
 
-__all__ = ["UNHURRIED_SECONDS", "Deadline", "from_config", "mirror_node"]
+__all__ = ["ALLOWED_LAG", "UNHURRIED_SECONDS", "Deadline", "from_config", "mirror_node"]
+
+# A mirror node is several replicas, and each answer may come from another one. What happened so long ago, by
+# the ledger's clock, all of them show. docs/watcher.md says what depends on it, and what happens beyond.
+ALLOWED_LAG = 90 * times.SECOND
 
 
 # Options of the system's resolver: nothing can interrupt a thread that waits for a silent name server.

@@ -24,7 +24,8 @@ from marketplace.market.purchase_fees import an_hour_before
 from marketplace.store import prepared_transactions
 from marketplace.store.rows import HeldRow
 
-AGAIN_SECONDS = 90  # by then the fee of each purchase that is open now is known or released
+# By then the fee of each purchase that is open now is known or released, unless the network is idle.
+AGAIN_SECONDS = 90
 
 
 def require_room(db: Any, caller: Caller, fee: int, balance: float = math.inf) -> HeldRow:

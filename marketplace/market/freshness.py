@@ -1,6 +1,7 @@
 """How fresh the stored NFTs are: up to when they match the ledger, and whether a watcher is running."""
 
 from marketplace.hedera import times
+from marketplace.ledger import ALLOWED_LAG
 from marketplace.store import following, properties
 from marketplace.store.database import read
 
@@ -8,14 +9,31 @@ from marketplace.store.database import read
 SILENT = times.MINUTE
 # A date that is further in the future was written with a wrong clock. It counts as never.
 AHEAD = times.MINUTE
+# A recheck that was in vain so often, for an hour by now, no longer holds back the date of the last sync.
+IN_VAIN = 12
 
 
 def find_last_sync() -> str | None:
+    """The date up to which stored NFTs show the ledger. None before the first sweep has ended."""
+    followed, db = find_followed(), read()
+    first = following.get_first_change(db, IN_VAIN)
+    if followed is None or first is None:
+        return followed
+    return min(followed, times.to_iso(times.to_nanoseconds(first) - 1))
+
+
+def find_followed() -> str | None:
     """The date up to which the ledger was followed or compared. None before the first sweep has ended."""
     state, swept = following.get_follow(read()), properties.find_job_finished(read(), "sync")
     if not swept:  # until the first sweep ends, changes from before following began may be missing
         return None
-    return max(_past(swept), _past(state["fresh_at"]) if state else "") or None
+    followed = _past(state["fresh_at"]) if state else ""
+    return max(followed, _compared_to(_past(swept))) or None
+
+
+def _compared_to(swept: str) -> str:
+    """The date up to which a sweep compared: it asked replicas that may lag."""
+    return swept and times.to_iso(times.to_nanoseconds(swept) - ALLOWED_LAG)
 
 
 def find_last_sweep() -> str:

@@ -10,9 +10,6 @@ from marketplace.store.rows import Connection, Kind, PreparedTransactionRow
 # A node whose clock is a little behind must not find the start to be in the future.
 START_BEFORE_NOW = 5 * times.SECOND
 
-# So long after the end of its validity, a transaction counts as expired.
-MIRROR_LAG = 15 * times.SECOND
-
 
 class Caller(NamedTuple):
     """The access token and the end user that ask for a transaction."""

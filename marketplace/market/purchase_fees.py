@@ -11,7 +11,6 @@ from marketplace.errors import LedgerAnswerInvalid
 from marketplace.hedera import times
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.mirror_schemas import Account, Transaction
-from marketplace.market.prepare import MIRROR_LAG
 from marketplace.store import prepared_transactions, properties
 from marketplace.store.database import read, write
 from marketplace.store.prepared_transactions import UNSETTLED
@@ -95,9 +94,9 @@ def note_charged(transaction_id: str, rows: list[Transaction]) -> None:
             prepared_transactions.mark_settled(db, transaction_id, fee, is_sold)
 
 
-def note_never_submitted(followed_to: int) -> None:
-    """Release the fees of purchases that had expired by the moment up to which the ledger was read."""
-    before = times.to_iso(followed_to - MIRROR_LAG)
+def note_never_submitted(seen_to: int) -> None:
+    """Release the fees of purchases that had expired by a moment up to which every transaction was seen."""
+    before = times.to_iso(seen_to)
     if prepared_transactions.is_any_expired(read(), UNSETTLED, before):
         with write() as db:
             prepared_transactions.mark_never_submitted(db, before)

@@ -25,7 +25,14 @@ from marketplace.hedera import times
 from marketplace.hedera.hbar import find_credit, to_hbar
 from marketplace.hedera.ids import TransactionId
 from marketplace.ledger import Deadline, mirror_node
-from marketplace.market import buyer_checks, custom_fees, fee_budget, purchase_fees, reconciler
+from marketplace.market import (
+    buyer_checks,
+    custom_fees,
+    fee_budget,
+    purchase_fees,
+    recheck_queue,
+    reconciler,
+)
 from marketplace.market.add_nft import find_account_id, require_nft
 from marketplace.market.memos import purchase_memo
 from marketplace.market.nodes import next_node
@@ -34,7 +41,7 @@ from marketplace.market.purchase_fees import VALID_SECONDS
 from marketplace.market.signer import Signer
 from marketplace.market.throttled_log import warn_once_a_minute
 from marketplace.services import services
-from marketplace.store import prepared_transactions
+from marketplace.store import following, nfts, prepared_transactions
 from marketplace.store.database import read, write
 
 HANDED_OUT_SECONDS = 15  # an open purchase that stays valid for so long is handed out again
@@ -175,12 +182,27 @@ def _reserve(ask: Ask, nft: Any, cost: Cost, present: int) -> Any:
     valid_start = min(present, now - START_BEFORE_NOW)
     with write() as db:
         prepared_transactions.lock_purchases(db, cost.balance)
+        _require_newest(db, nft, present)
         if known := _find_open(db, ask, price, seller):
             return known
         held = fee_budget.require_room(db, ask.caller, cost.fee, cost.balance)
         if cost.associates:
             fee_budget.require_association_paid(ask, cost.fee, held)
         return insert(db, "purchase", ask, payer, valid_start, VALID_SECONDS, **columns)
+
+
+def _require_newest(db: Any, nft: Any, present: int) -> None:
+    """Raise LedgerUndecided if the watcher has stored, or has queued, a newer change of the NFT meanwhile.
+
+    It follows the ledger, while the replica of the mirror node that was asked here may lag.
+    """
+    keys = nft["token"], nft["serial_no"]
+    queued = following.get_recheck(db, "nft", *keys)
+    if queued and not recheck_queue.is_new_enough(queued, nft["ledger_at"], present):
+        raise LedgerUndecided(*keys, "it does not show a later transaction yet")
+    stored = nfts.get_nft(db, *keys)
+    if stored is None or stored["ledger_at"] != nft["ledger_at"]:
+        raise LedgerUndecided(*keys, "it has just changed")
 
 
 def _sign(signer: Signer, ask: Ask, row: Any, balance: int) -> Any:

@@ -3,12 +3,12 @@
 from typing import Literal, NamedTuple
 
 from marketplace.hedera import times
+from marketplace.ledger import ALLOWED_LAG
 from marketplace.store import following
-from marketplace.store.rows import Connection
+from marketplace.store.rows import Connection, RecheckRow
 
 # A token that is queued already waits longer: it may have 100,000 NFTs.
 TOKEN_PAUSE = 10 * times.SECOND
-LIST_WAIT = times.MINUTE  # by then the lists of every replica of the mirror node show a change
 
 
 class Recheck(NamedTuple):
@@ -18,7 +18,9 @@ class Recheck(NamedTuple):
     id: str
     serial_no: int  # 0 for a token or an account
     changed_at: int  # consensus timestamp of the transaction that may have changed it
-    stale_ok_at: int | None = None  # from then on, older facts are accepted; None: never
+    stale_ok_at: int | None = (
+        None  # from then on, by the ledger's clock, older facts do; None: never
+    )
     delay: int = 0  # nanoseconds
     is_swept: bool = False  # whether a sweep waits for it
 
@@ -35,3 +37,19 @@ def enqueue(db: Connection, recheck: Recheck, now: int) -> None:
         "due_again_at": times.to_iso(due_again_at),
     }
     following.insert_recheck(db, row)
+
+
+def look_again_at_listings(db: Connection, account_id: str, now: int) -> None:
+    """Check an account's listings again when all replicas show what they show one by one now.
+
+    For the account of a new listing: transactions that end it may have been passed already as not ours.
+    """
+    recheck = Recheck("account", account_id, 0, now, now + ALLOWED_LAG, delay=ALLOWED_LAG)
+    enqueue(db, recheck, now)
+
+
+def is_new_enough(row: RecheckRow, facts_at: str, ledger_now: int) -> bool:
+    """Tell whether facts of a date are as new as the change, or all replicas show it by now anyway."""
+    if facts_at >= row["changed_at"]:
+        return True
+    return row["stale_ok_at"] is not None and times.to_iso(ledger_now) >= row["stale_ok_at"]

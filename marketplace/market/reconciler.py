@@ -11,7 +11,7 @@ from flask import current_app
 
 from marketplace.hedera import times
 from marketplace.hedera.ids import EventKind
-from marketplace.ledger import Deadline, mirror_node
+from marketplace.ledger import ALLOWED_LAG, Deadline, mirror_node
 from marketplace.ledger.clean_text import clean_text
 from marketplace.ledger.mirror_schemas import Nft
 from marketplace.market import events, listing_rule, nft_collections, recheck_queue
@@ -25,7 +25,6 @@ from marketplace.store.rows import Connection, NftRow
 
 TRIES = 3  # while others write the same NFT
 BEHIND = "the mirror node does not show its whole history yet"
-AGAIN_AFTER = times.MINUTE  # a newly stored NFT is checked again
 LEDGER_SECONDS = 4  # that a request may spend on the mirror node in all
 UNKNOWN_FILE_TYPE = "application/octet-stream"
 MAX_POINTER = 10_000  # letters kept
@@ -228,11 +227,18 @@ def _mark(db: Connection, on_ledger: Nft, before: NftRow, state: Columns) -> Nft
     if nft and nft["listing_price"] != before["listing_price"]:
         change = nft["is_for_sale"] - before["is_for_sale"]
         nft_collections.note_listed(db, on_ledger.token, change)
+    if (
+        nft
+        and nft["is_for_sale"]
+        and not (before["is_for_sale"] and before["owner"] == nft["owner"])
+    ):
+        recheck_queue.look_again_at_listings(db, nft["owner"], times.now())
     return nft
 
 
 def _recheck_soon(db: Connection, on_ledger: Nft) -> None:
     """Check a new NFT again: the watcher may already have passed transactions that came after these facts."""
     now = times.now()
-    recheck = Recheck("nft", *on_ledger.id, on_ledger.modified_at, now + AGAIN_AFTER, AGAIN_AFTER)
+    ok_at = now + ALLOWED_LAG
+    recheck = Recheck("nft", *on_ledger.id, on_ledger.modified_at, ok_at, delay=ALLOWED_LAG)
     recheck_queue.enqueue(db, recheck, now)

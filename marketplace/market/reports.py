@@ -10,11 +10,11 @@ from typing import Any
 from marketplace.errors import NotPrepared
 from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId
-from marketplace.ledger import Deadline, mirror_node
+from marketplace.ledger import ALLOWED_LAG, Deadline, mirror_node
 from marketplace.ledger.mirror_schemas import Transaction
 from marketplace.market import reconciler
 from marketplace.market.add_nft import find_account_id, require_nft
-from marketplace.market.prepare import MIRROR_LAG, OPERATOR, Caller
+from marketplace.market.prepare import OPERATOR, Caller
 from marketplace.market.report_kinds import REPORTS, REPORTS_BY_NAME, ListingReport, Report
 from marketplace.store import prepared_transactions
 from marketplace.store.database import read
@@ -85,10 +85,10 @@ def _find_newest(keys: Keys, caller: Caller) -> Any:
 
 def _find_overdue(row: Any, deadline: Deadline) -> int:
     """The moment before which expired transactions are on the mirror node, or never will be."""
-    overdue = times.now() - MIRROR_LAG
+    overdue = times.now() - ALLOWED_LAG
     if row and row["expires_at"] > times.to_iso(overdue):
         return overdue
-    return min(overdue, mirror_node().find_present(deadline) - MIRROR_LAG)
+    return min(overdue, mirror_node().find_present(deadline) - ALLOWED_LAG)
 
 
 def _answer_unprepared(report: Report, keys: Keys, deadline: Deadline) -> bool:

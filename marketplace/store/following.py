@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from marketplace.store.rows import Connection, FollowRow, RecheckRow, count
+from marketplace.store.rows import Connection, FollowRow, RecheckRow, count, only
 
 FollowColumn = Literal["backfilled_to", "heartbeat_at", "sweep_began_at"]
 
@@ -85,6 +85,25 @@ def get_recheck_swept(db: Connection) -> RecheckRow | None:
     return db.execute(sql).fetchone()
 
 
+def get_first_change(db: Connection, attempts: int) -> str | None:
+    # Of what is to be checked, and was not in vain for so many attempts. A sweep knows of no change.
+    sql = """
+        SELECT MIN(changed_at) AS first_at FROM recheck
+        WHERE changed_at > '1970-01-01T00:00:00.000000000Z' AND attempts < :attempts
+    """
+    first_at: str | None = only(db, sql, {"attempts": attempts})["first_at"]
+    return first_at
+
+
+def mark_rechecks_due(db: Connection, now: str) -> None:
+    # Those that wait after an attempt.
+    sql = """
+        UPDATE recheck SET due_at = :now, attempts = 0
+        WHERE kind IN ('nft', 'account', 'token') AND due_at > :now AND attempts > 0
+    """
+    db.execute(sql, {"now": now})
+
+
 def delete_recheck(db: Connection, recheck: Mapping[str, object]) -> None:
     # Keeps it if a newer transaction was read meanwhile, or a sweep began.
     sql = """
@@ -95,12 +114,17 @@ def delete_recheck(db: Connection, recheck: Mapping[str, object]) -> None:
     db.execute(sql, {**recheck})
 
 
-def mark_recheck_due(db: Connection, recheck: Mapping[str, object], due_at: str) -> None:
+def mark_recheck_due(
+    db: Connection, recheck: Mapping[str, object], due_at: str, is_compared: bool
+) -> None:
+    # No sweep waits any longer for what it has compared.
     sql = """
-        UPDATE recheck SET attempts = attempts + 1, due_at = :due_at
+        UPDATE recheck
+        SET attempts = attempts + 1, due_at = :due_at,
+            is_swept = CASE WHEN :is_compared = 1 AND :is_swept = 1 THEN 0 ELSE is_swept END
         WHERE kind = :kind AND id = :id AND serial_no = :serial_no AND changed_at = :changed_at
     """
-    db.execute(sql, {**recheck, "due_at": due_at})
+    db.execute(sql, {**recheck, "due_at": due_at, "is_compared": int(is_compared)})
 
 
 def count_rechecks(db: Connection) -> int:

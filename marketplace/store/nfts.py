@@ -159,9 +159,15 @@ def count_listed(db: Connection) -> int:
     return count(db, "SELECT COUNT(*) AS n FROM nft WHERE is_for_sale = 1")
 
 
-def count_listed_of_owner(db: Connection, owner: str) -> int:
-    sql = "SELECT COUNT(*) AS n FROM nft WHERE is_for_sale = 1 AND owner = :owner"
-    return count(db, sql, {"owner": owner})
+def count_listed_of_owner(
+    db: Connection, owner: str, besides: tuple[str, int] | None = None
+) -> int:
+    sql = """
+        SELECT COUNT(*) AS n FROM nft
+        WHERE is_for_sale = 1 AND owner = :owner AND NOT (token = :token AND serial_no = :serial_no)
+    """
+    token, serial_no = besides or ("", 0)
+    return count(db, sql, {"owner": owner, "token": token, "serial_no": serial_no})
 
 
 def list_known_of_seller(db: Connection, owner: str) -> list[tuple[str, int]]:
@@ -172,11 +178,6 @@ def list_known_of_seller(db: Connection, owner: str) -> list[tuple[str, int]]:
           AND (is_for_sale = 1 OR ledger_at = '1970-01-01T00:00:00.000000000Z')
     """
     return [(row["token"], row["serial_no"]) for row in db.execute(sql, {"owner": owner})]
-
-
-def is_any_listed_of_owner(db: Connection, owner: str) -> bool:
-    sql = "SELECT 1 FROM nft WHERE is_for_sale = 1 AND owner = :owner LIMIT 1"
-    return db.execute(sql, {"owner": owner}).fetchone() is not None
 
 
 def is_any_stored_of_token(db: Connection, token: str) -> bool:

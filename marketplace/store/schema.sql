@@ -228,7 +228,7 @@ CREATE TABLE follow (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     began_at TEXT NOT NULL, -- when following began: a sweep checks what came before
     cursor_at TEXT NOT NULL, -- consensus timestamp up to which every transaction was seen
-    fresh_at TEXT NOT NULL, -- the mirror node's time when everything that it showed was last seen
+    fresh_at TEXT NOT NULL, -- the ledger's time up to which every transaction was seen
     heartbeat_at TEXT NOT NULL, -- when a watcher last wrote this row, by its own clock
     backfilled_to TEXT, -- approvals before began_at were read up to this time; null: all that concern us were read
     sweep_began_at TEXT -- when the running sweep began; null if none is running
@@ -240,7 +240,7 @@ CREATE TABLE recheck (
     id TEXT NOT NULL, -- of a token, or of an account
     serial_no INTEGER NOT NULL CHECK ((kind = 'nft') = (serial_no > 0)), -- 0 for a token or an account
     changed_at TEXT NOT NULL, -- consensus timestamp of the newest such transaction
-    stale_ok_at TEXT, -- after this time, facts older than changed_at are accepted; null: never
+    stale_ok_at TEXT, -- after this time of the ledger, older facts are accepted; null: never
     attempts INTEGER NOT NULL DEFAULT 0,
     due_at TEXT NOT NULL,
     is_swept INTEGER NOT NULL DEFAULT 0 CHECK (is_swept IN (0, 1)), -- whether a sweep waits for it

@@ -9,10 +9,10 @@ from marketplace.counts import count
 from marketplace.errors import LedgerAnswerInvalid
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
-from marketplace.ledger import Deadline, mirror_node
+from marketplace.ledger import ALLOWED_LAG, Deadline, mirror_node
 from marketplace.ledger.mirror_schemas import Nft
 from marketplace.market import reconciler
-from marketplace.market.recheck_queue import LIST_WAIT, Recheck
+from marketplace.market.recheck_queue import Recheck, is_new_enough
 from marketplace.market.reconciler import Reconciliation
 from marketplace.store import following, nfts
 from marketplace.store.database import read
@@ -88,7 +88,7 @@ def _check_account(account_id: str, changed_at: int) -> Checked:
     unseen = set(nfts.list_known_of_seller(read(), account_id))
     listed = mirror_node().list_nfts_spendable(account_id, market)
     checked = _compare(Done.SELLERS, listed, unseen)
-    ok_at = changed_at + LIST_WAIT
+    ok_at = changed_at + ALLOWED_LAG
     missing = [Recheck("nft", *keys, changed_at, ok_at) for keys in sorted(unseen)]
     return checked._replace(differing=checked.differing + missing)
 
@@ -126,10 +126,7 @@ def _compare(done: Done, on_ledger: Iterable[Listed], unseen: set[tuple[str, int
     return Checked(done, 0, differing)
 
 
-def is_enough(row: RecheckRow, checked: Checked, now: int) -> bool:
-    """Tell whether a check is final: it is decided, by facts as new as the change, or older ones suffice."""
-    if not checked.done.is_final:
-        return False
-    facts_at = times.to_iso(min(checked.facts_at, now))
-    is_new = facts_at >= row["changed_at"] or checked.facts_at == FOREVER
-    return is_new or (row["stale_ok_at"] is not None and times.to_iso(now) >= row["stale_ok_at"])
+def is_enough(row: RecheckRow, checked: Checked, ledger_now: int) -> bool:
+    """Tell whether a check is final: it is decided, by facts that are new enough."""
+    facts_at = times.to_iso(checked.facts_at)
+    return checked.done.is_final and is_new_enough(row, facts_at, ledger_now)

@@ -10,27 +10,26 @@ from collections.abc import Iterable, Iterator
 
 from flask import current_app
 
-from marketplace.errors import LedgerAnswerInvalid
+from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.hedera import times
-from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
+from marketplace.ledger import ALLOWED_LAG, UNHURRIED_SECONDS, Deadline, mirror_node
+from marketplace.ledger.mirror import PAGE
 from marketplace.ledger.mirror_schemas import Transaction
 from marketplace.ledger.transaction_feed import TYPES, Page
 from marketplace.market import purchase_fees
 from marketplace.market.memos import read_named_nft
-from marketplace.market.recheck_queue import LIST_WAIT, Recheck, enqueue
+from marketplace.market.recheck_queue import Recheck, enqueue
 from marketplace.store import following, nft_collections, nfts, properties
 from marketplace.store.database import read, write
-from marketplace.store.rows import Connection, FollowRow
+from marketplace.store.rows import Connection, FollowRow, NftRow
 
 APPROVALS = ("CRYPTOAPPROVEALLOWANCE", "CRYPTODELETEALLOWANCE")
 OF_TOKENS = ("TOKENDELETION", "TOKENFEESCHEDULEUPDATE", "TOKENUPDATE", "TOKENUPDATENFTS")
-# A memo may name an NFT that its transaction did not change: then no facts as new as the transaction come.
-NAMED_NFT_WAIT = times.HOUR
 PRESENT_SECONDS = 10  # between two reads of the mirror node's last block
 # Between two writes of the cursor if nothing is queued: each write empties the response cache.
 WRITING_SECONDS = 10
-# After an empty page the cursor stays so far behind: a replica that lags may still show rows.
-LAG = times.HOUR
+# After an empty page the cursor stays so far behind: more than the allowed lag, as it costs nothing.
+KEPT_BEHIND = times.HOUR
 HOPELESS = times.DAY  # a watcher that is so far behind sweeps, and follows from now on
 # The mirror node's lists reach so far back: maxTransactionsTimestampRange.
 MAX_PAST = 60 * times.DAY
@@ -47,12 +46,27 @@ class Follower:
         self._cursor = self._stored = 0
         self._written_at = float("-inf")
         self._present, self._asked_at = 0, float("-inf")
+        self._has_failed = True  # as far as this process knows
 
     def step(self) -> bool:
         """Read the next page, and queue rechecks. Returns whether the next page may have rows already.
 
-        Raises the ledger's errors, and the database's; then nothing is written.
+        When the mirror node answers again, rechecks that wait since they failed are done at once. Raises the
+        ledger's errors, and the database's; then nothing is written.
         """
+        try:
+            is_full = self._step()
+        except LedgerUnreachable:
+            self._has_failed = True
+            raise
+        if self._has_failed:
+            with write() as db:
+                following.mark_rechecks_due(db, times.to_iso(times.now()))
+            self._has_failed = False
+            self._queued.set()
+        return is_full
+
+    def _step(self) -> bool:
         present = self._find_present()
         state = following.get_follow(read())
         if state is None or times.to_nanoseconds(state["cursor_at"]) < present - HOPELESS:
@@ -65,8 +79,10 @@ class Follower:
         page = ask_page(after)
         if page.last_at > present + AHEAD:
             raise LedgerAnswerInvalid("/transactions: a row is dated in the future")
-        cursor = max(present - LAG, after) if page.last_at == after else page.last_at
-        self._write(page, cursor, fresh=page.last_at if page.is_full else present)
+        cursor = max(present - KEPT_BEHIND, after) if page.last_at == after else page.last_at
+        # The page may come from a replica that is behind the one which told the present.
+        seen_to = page.last_at if page.is_full else max(page.last_at, present - ALLOWED_LAG)
+        self._write(page, cursor, seen_to)
         self._cursor = cursor
         return page.is_full
 
@@ -77,10 +93,12 @@ class Follower:
             self._asked_at = time.monotonic()
         return self._present
 
-    def _write(self, page: Page, cursor: int, fresh: int) -> None:
-        _settle(page.rows, fresh)
+    def _write(self, page: Page, cursor: int, seen_to: int) -> None:
+        _settle(page.rows, seen_to)
         db = read()
-        rechecks = [each for row in page.rows for each in find_rechecks(row) if _is_ours(db, each)]
+        rechecks: list[Recheck] = []
+        for row in page.rows:
+            rechecks += _find_ours(db, row, rechecks)
         if not rechecks and time.monotonic() < self._written_at + WRITING_SECONDS:
             return
         with write() as db:
@@ -89,7 +107,7 @@ class Follower:
                 enqueue(db, recheck, times.now())
                 if recheck.kind == "token":  # its collection may have changed, too
                     nft_collections.mark_collection_due(db, recheck.id, now, now)
-            following.mark_followed_to(db, times.to_iso(cursor), times.to_iso(fresh), now)
+            following.mark_followed_to(db, times.to_iso(cursor), times.to_iso(seen_to), now)
         self._stored, self._written_at = cursor, time.monotonic()
         if rechecks:
             self._queued.set()
@@ -102,11 +120,12 @@ def ask_page(after: int, types: Iterable[str] = TYPES) -> Page:
 
 
 def _begin_at(present: int, state: FollowRow | None) -> None:
-    """Begin to follow: from now on, or from the first purchase whose fee is not known.
+    """Begin to follow: from what all replicas show, or from the first purchase whose fee is not known.
 
     A sweep finds earlier changes of stored NFTs; backfill() reads earlier approvals of others.
     """
-    begin = min(present, purchase_fees.find_first_unsettled(times.now()) or present)
+    shown = present - ALLOWED_LAG
+    begin = min(shown, purchase_fees.find_first_unsettled(times.now()) or shown)
     seen_to = times.to_nanoseconds(state["backfilled_to"] or state["cursor_at"]) if state else 0
     backfilled_to = times.to_iso(max(seen_to, present - MAX_PAST))
     with write() as db:
@@ -116,7 +135,7 @@ def _begin_at(present: int, state: FollowRow | None) -> None:
         )
 
 
-def _settle(rows: list[Transaction], fresh: int) -> None:
+def _settle(rows: list[Transaction], seen_to: int) -> None:
     """Store the fees of purchases, failed or not, by their rows. A purchase without a row cost nothing."""
     by_id = defaultdict(list)
     for row in rows:
@@ -124,38 +143,66 @@ def _settle(rows: list[Transaction], fresh: int) -> None:
             by_id[str(row.transaction_id)].append(row)
     for transaction_id, charged in by_id.items():
         purchase_fees.note_charged(transaction_id, charged)
-    purchase_fees.note_never_submitted(fresh)
+    purchase_fees.note_never_submitted(seen_to)
 
 
 def find_rechecks(row: Transaction) -> Iterator[Recheck]:
     """Yield what a transaction may have changed: nothing if it failed."""
     if row.result != "SUCCESS":
         return
-    moment, list_ok_at = row.consensus_at, row.consensus_at + LIST_WAIT
+    moment, stale_ok_at = row.consensus_at, row.consensus_at + ALLOWED_LAG
     for moved in row.nft_transfers:
         if moved.serial_no > 0:
             yield Recheck("nft", moved.token, moved.serial_no, moment)
         else:  # all NFTs of a treasury
-            yield Recheck("token", moved.token, 0, moment, list_ok_at)
+            yield Recheck("token", moved.token, 0, moment, stale_ok_at)
     if row.name in OF_TOKENS and row.entity_id:
-        yield Recheck("token", row.entity_id, 0, moment, list_ok_at)
+        yield Recheck("token", row.entity_id, 0, moment, stale_ok_at)
     if row.name in APPROVALS:
-        named = read_named_nft(row.memo)
-        if named:
-            yield Recheck("nft", *named, moment, moment + NAMED_NFT_WAIT)
-        # It may approve other NFTs, too. That is rare, and the account may list thousands, so it can wait.
-        delay = LIST_WAIT if named else 0
-        yield Recheck("account", row.payer, 0, moment, list_ok_at, delay)
+        if named := read_named_nft(row.memo):
+            # The memo may name an NFT that is not changed: then no facts as new as the transaction come.
+            yield Recheck("nft", *named, moment, stale_ok_at)
+        # It may change other NFTs, too.
+        yield Recheck("account", row.payer, 0, moment, stale_ok_at)
 
 
-def _is_ours(db: Connection, recheck: Recheck) -> bool:
-    """Tell whether a recheck concerns stored NFTs, or an NFT that may have been listed here."""
-    if recheck.kind == "token":
-        return nfts.is_any_stored_of_token(db, recheck.id)
-    if recheck.kind == "account":
-        return nfts.is_any_listed_of_owner(db, recheck.id)
-    is_named = recheck.stale_ok_at is not None  # by a memo
-    return is_named or nfts.get_nft(db, recheck.id, recheck.serial_no) is not None
+def _find_ours(db: Connection, row: Transaction, queued: list[Recheck]) -> Iterator[Recheck]:
+    """Yield what a transaction may have changed of stored NFTs, or of NFTs that may have been listed here.
+
+    What is not stored, or not listed, is left out. Should it come by facts from before the transaction, it is
+    checked once more: see reconciler.py. ``queued``: what earlier transactions of the page may have changed.
+    """
+    for recheck in find_rechecks(row):
+        if recheck.kind == "token":
+            is_ours = nfts.is_any_stored_of_token(db, recheck.id)
+        elif recheck.kind == "account":
+            listed = nfts.count_listed_of_owner(db, recheck.id, read_named_nft(row.memo))
+            # So a seller who signs one transaction after the other costs a request each second.
+            recheck = recheck._replace(delay=listed // PAGE * times.SECOND)
+            is_ours = listed > 0
+        else:
+            nft = nfts.get_nft(db, recheck.id, recheck.serial_no)
+            is_named = recheck.stale_ok_at is not None  # by a memo
+            is_ours = nft is not None or is_named
+            if is_named and nft and _is_of_another(db, row, nft, recheck, queued):
+                # Nobody can list it for its owner: so no purchase of it has to wait until this is checked.
+                recheck, is_ours = _at_owner(recheck, nft), bool(nft["is_for_sale"])
+        if is_ours:
+            yield recheck
+
+
+def _is_of_another(
+    db: Connection, row: Transaction, nft: NftRow, recheck: Recheck, queued: list[Recheck]
+) -> bool:
+    """Tell whether an NFT certainly belonged to another account than the payer of a transaction."""
+    keys = recheck.kind, recheck.id, recheck.serial_no
+    may_have_moved = any((each.kind, each.id, each.serial_no) == keys for each in queued)
+    may_have_moved = may_have_moved or following.get_recheck(db, *keys) is not None
+    return nft["owner"] != row.payer and not may_have_moved
+
+
+def _at_owner(recheck: Recheck, nft: NftRow) -> Recheck:
+    return recheck._replace(kind="account", id=nft["owner"], serial_no=0)
 
 
 def backfill(stop: threading.Event) -> float:

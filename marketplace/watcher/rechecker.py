@@ -1,5 +1,6 @@
 """Works through the recheck queue: many checks at once, so that none delays the others for long."""
 
+import time
 from collections import Counter
 from contextlib import closing
 
@@ -7,6 +8,7 @@ from flask import Flask
 
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.hedera import times
+from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
 from marketplace.market.recheck_queue import enqueue
 from marketplace.services import application
 from marketplace.store import following
@@ -20,6 +22,7 @@ from marketplace.watcher.work import Done, Tasks
 AT_ONCE = {"nft": 8, "account": 4, "token": 4}
 PAUSE_SECONDS = 0.25  # between two queries for due rechecks, if nothing changes
 LONGEST_PAUSE = 3600 * times.SECOND
+CLOCK_SECONDS = 10  # between two questions for the ledger's time
 
 Key = tuple[str, str, int]
 
@@ -31,6 +34,8 @@ class Rechecker:
         self._app = app
         self._checks: Tasks[Key, Done] = Tasks(sum(AT_ONCE.values()), "recheck")
         self.changed = self._checks.changed
+        # How far our clock is ahead of what the mirror node shows.
+        self._ahead, self._asked_at = 0, float("-inf")
 
     def step(self, now: int | None = None) -> Counter[Done]:
         """Count the checks that have ended, and begin due ones in the free places. Raises their errors."""
@@ -56,16 +61,26 @@ class Rechecker:
                 counts += self.step(now)
         return counts
 
-    def _check(self, row: RecheckRow, now: int | None) -> Done:
+    def _check(self, row: RecheckRow, moment: int | None) -> Done:
         with self._app.app_context(), explained():
+            ledger_now = now = moment or times.now()
             try:
+                if row["stale_ok_at"] and row["stale_ok_at"] <= times.to_iso(now):
+                    ledger_now -= self._find_ahead()  # asked first: the facts are as new
                 checked = check(row)
             except (LedgerUnreachable, LedgerAnswerInvalid) as error:
                 name = f"{row['id']} #{row['serial_no']}" if row["serial_no"] else row["id"]
                 self._app.logger.warning("%s was not checked: %s", name, error)
                 checked = Checked(Done.NOT_CHECKED)
-            _store(row, checked, now or times.now())
+            _store(row, checked, now, ledger_now)
             return checked.done
+
+    def _find_ahead(self) -> int:
+        """How far our clock is ahead of the ledger's, as the mirror node shows it: our clock may be wrong."""
+        if time.monotonic() > self._asked_at + CLOCK_SECONDS:
+            present = mirror_node().find_present(Deadline(UNHURRIED_SECONDS))
+            self._ahead, self._asked_at = times.now() - present, time.monotonic()
+        return self._ahead
 
     def close(self) -> None:
         self._checks.close()
@@ -77,22 +92,24 @@ def drain_queue() -> Counter[Done]:
         return rechecker.drain()
 
 
-def _store(row: RecheckRow, checked: Checked, now: int) -> None:
+def _store(row: RecheckRow, checked: Checked, now: int, ledger_now: int) -> None:
     """Write the results of a check in one transaction: new rechecks, and when this one is due again."""
     with write() as db:
         for recheck in checked.differing:
             enqueue(db, recheck, now)
-        if is_enough(row, checked, now):
+        if is_enough(row, checked, ledger_now):
             following.delete_recheck(db, row)
         else:
-            following.mark_recheck_due(db, row, times.to_iso(_next(row, checked, now)))
+            pause = _find_pause(row, checked, ledger_now)
+            due_at = times.to_iso(now + pause)
+            following.mark_recheck_due(db, row, due_at, is_compared=checked.done.is_final)
 
 
-def _next(row: RecheckRow, checked: Checked, now: int) -> int:
-    """When to check again: after growing pauses. A list is read again when every replica must show it."""
+def _find_pause(row: RecheckRow, checked: Checked, ledger_now: int) -> int:
+    """How long to wait: ever longer. A list is read again when all replicas must show it."""
     if checked.done.is_final and row["kind"] != "nft" and row["stale_ok_at"]:
-        return max(now + times.SECOND, times.to_nanoseconds(row["stale_ok_at"]))
-    return now + min(times.SECOND << min(row["attempts"], 20), LONGEST_PAUSE)
+        return max(times.SECOND, times.to_nanoseconds(row["stale_ok_at"]) - ledger_now)
+    return min(times.SECOND << min(row["attempts"], 20), LONGEST_PAUSE)
 
 
 def _key(row: RecheckRow) -> Key:

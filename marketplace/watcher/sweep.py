@@ -46,8 +46,8 @@ def begin_sweep(duration: int) -> str:
     accounts = prepared_transactions.list_sellers(db)
     tokens = nft_collections.list_collections(db)
     # No transaction is known to have changed them: so changed_at is 0.
-    rechecks = [Recheck("account", id, 0, 0, now, is_swept=True) for id in accounts]
-    rechecks += [Recheck("token", id, 0, 0, now, is_swept=True) for id in tokens]
+    rechecks = [Recheck("account", id, 0, 0, is_swept=True) for id in accounts]
+    rechecks += [Recheck("token", id, 0, 0, is_swept=True) for id in tokens]
     for start in range(0, len(rechecks), QUEUED_AT_ONCE):
         with write() as db:
             for recheck in rechecks[start : start + QUEUED_AT_ONCE]:

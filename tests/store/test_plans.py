@@ -66,7 +66,8 @@ RECHECK = {
     "due_again_at": DATE, "is_swept": 0,
 }  # fmt: skip
 ARGUMENTS = {
-    "is_first": True, "recheck": RECHECK, "due_at": DATE, "kind": "nft", "id": "0.0.7001", "moment": DATE,
+    "is_first": True, "is_compared": True, "recheck": RECHECK, "due_at": DATE, "kind": "nft",
+    "id": "0.0.7001", "moment": DATE,
     "heartbeat_at": DATE, "stored": NFT | STATE | {"listed_order": DATE}, "cursor_at": DATE, "fresh_at": DATE,
     "metadata": "x", "column": "heartbeat_at", "collection": COLLECTION, "attempts": 1, "retry_at": DATE,
     "soon": DATE, "beyond": DATE, "until": DATE, "nft": NFT, "state": STATE, "prepared": PREPARED,
@@ -80,7 +81,7 @@ ARGUMENTS = {
 # What reads all there is of something, as its name says.
 WHOLE = {
     "list_access_tokens", "list_sellers", "list_collections",
-    "get_follow", "count_rechecks", "list_webhooks",
+    "get_follow", "get_first_change", "count_rechecks", "list_webhooks",
 }  # fmt: skip
 MODULES = (
     access_tokens, collection_search, events, following, nft_collections, nfts, orderbook,

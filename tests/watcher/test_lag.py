@@ -1,0 +1,247 @@
+"""A mirror node is several replicas, and each answer may come from one that lags, within what is allowed.
+
+In each test the first answers come from a replica that stays as it was.
+"""
+
+import threading
+
+import pytest
+
+from marketplace.errors import LedgerUnreachable
+from marketplace.hedera import times
+from marketplace.ledger import ALLOWED_LAG
+from marketplace.market import purchase_fees
+from marketplace.market.memos import listing_memo, withdrawal_memo
+from marketplace.store import following
+from marketplace.store.database import read, write
+from marketplace.watcher.follow import HOPELESS, backfill
+from marketplace.watcher.sweep import sync
+from marketplace.watcher.work import Done
+from stress import lives
+from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error, shown
+from tests.watcher.conftest import Watcher
+from tests.watcher.test_follow import MARKET, approve, rechecks
+
+NFT, SHOWN_SECONDS = (TOKEN, 7), ALLOWED_LAG // times.SECOND + 1
+
+
+# What ended a listing is not missed
+
+
+def revoke(ledger, nft, owner):
+    body = lives.withdrawal(owner, nft)
+    body.memo = "not ours"
+    assert ledger.submit(ledger.sign_bytes(lives.seal(body), owner)).result == "SUCCESS"
+
+
+def approve_another(ledger, nft, owner):
+    ledger.approve(nft, owner, "0.0.6666")
+
+
+@pytest.mark.parametrize("end", [revoke, approve_another])
+@pytest.mark.parametrize("serial_no", [7, 8])
+def test_a_listing_that_ended_before_it_was_found_ends(
+    client, watcher, nft, ledger, mirror, end, serial_no
+):
+    """Its owner has nothing listed yet when the end is read, whether the NFT is stored or not."""
+    watcher.recheck(seconds=SHOWN_SECONDS)
+    listed = TOKEN, serial_no
+    ledger.mint(listed, ALICE, times.now())
+    approve(ledger, listed)
+    mirror.answer("/tokens/", mirror.replica())
+    end(ledger, listed, ALICE)
+    assert watcher.follow() == {Done.LISTED: 1}
+    mirror.heal()
+    assert watcher.recheck(seconds=SHOWN_SECONDS) == {Done.TAKEN_OFF: 1}
+    assert shown(client, listed)["isForSale"] is False
+    assert watcher.recheck(seconds=3 * SHOWN_SECONDS) == {}
+
+
+def test_all_that_one_withdrawal_ended_is_found_at_once(watcher, lister, ledger):
+    """Its memo names one of them."""
+    for serial_no in range(1, 6):
+        lister((TOKEN, serial_no))
+    watcher.recheck(seconds=SHOWN_SECONDS)
+    body = lives.withdrawal(ALICE, (TOKEN, 1))
+    body.memo = withdrawal_memo(TOKEN, 1, "Foo")
+    body.cryptoDeleteAllowance.nftAllowances[0].serial_numbers.extend([2, 3, 4, 5])
+    assert ledger.submit(ledger.sign_bytes(lives.seal(body), ALICE)).result == "SUCCESS"
+    assert watcher.follow() == {Done.TAKEN_OFF: 5}
+
+
+@pytest.mark.once("what is asked")
+def test_who_lists_one_nft_costs_no_list(watcher, nft, ledger, asked):
+    watcher.recheck(seconds=SHOWN_SECONDS)
+    approve(ledger, nft)
+    watcher.follow()
+    approve(ledger, nft, price=6)
+    asked.clear()
+    assert watcher.follow() == {Done.LISTED: 1}
+    assert not any(path.startswith("/accounts/") for path in asked)
+
+
+# No purchase at a price that is known to be outdated
+
+
+def test_no_purchase_is_signed_at_a_price_that_a_later_transaction_changed(
+    client, watcher, listed, ledger, mirror, buy
+):
+    watcher.follow()
+    mirror.answer("/tokens/0.0.7001/nfts/", mirror.replica())
+    approve(ledger, listed, price=1000)
+    assert watcher.follow() == {}
+    refused = buy()
+    assert_error(refused, 503, "it does not show a later transaction yet")
+    assert refused.json["reason"] == "LEDGER_UNDECIDED"
+    assert refused.headers["Retry-After"] == "3"
+    mirror.heal()
+    assert watcher.recheck(seconds=1) == {Done.LISTED: 1}
+    assert_error(buy(expectedPrice=250), 409, "1000")
+    assert buy(expectedPrice=1000).status_code == 200
+
+
+def test_a_strangers_memo_stops_no_purchase(app, watcher, listed, ledger, buy):
+    ledger.mint((TOKEN, 8), CHARLIE, times.now())
+    watcher.follow()
+    watcher.recheck(seconds=SHOWN_SECONDS)
+    memo = listing_memo(*listed, 1, "Foo")
+    ledger.approve((TOKEN, 8), CHARLIE, MARKET, memo=memo)
+    watcher.follow()
+    assert rechecks(app) == [("account", ALICE, 0)]
+    assert buy(expectedPrice=250).status_code == 200
+
+
+def test_a_memo_that_names_what_its_transaction_left_alone_stops_purchases_for_a_while(
+    watcher, listed, ledger, buy, mirror
+):
+    ledger.mint((TOKEN, 8), ALICE, times.now())
+    ledger.approve((TOKEN, 8), ALICE, MARKET, memo=listing_memo(*listed, 1, "Foo"))
+    watcher.follow()
+    assert_error(buy(), 503, "later transaction")
+    watcher.recheck(seconds=SHOWN_SECONDS)
+    assert buy().status_code == 200
+
+
+# Where following begins
+
+
+@pytest.fixture
+def unknown(ledger, mirror):
+    """A listing by an account that nobody knows, just now. The replica that is asked does not show it yet."""
+    nft = TOKEN, 9
+    ledger.mint(nft, CHARLIE, times.now())
+    mirror.answer("/transactions$", mirror.replica())
+    approve(ledger, nft, owner=CHARLIE)
+    return nft
+
+
+@pytest.mark.parametrize("days", [0, 2])
+def test_a_listing_that_the_first_answers_do_not_show_is_found(app, client, unknown, mirror, days):
+    """At the first start, and after a stop of more than a day."""
+    if days:
+        then = times.to_iso(times.now() - days * HOPELESS)
+        with app.app_context(), write() as db:
+            following.mark_followed_from(db, then, then)
+    watcher = Watcher(app)
+    watcher.read()
+    with app.app_context():
+        backfill(threading.Event())
+        sync()
+    assert watcher.recheck() == {}
+    mirror.heal()
+    assert watcher.follow() == {Done.LISTED: 1}
+    assert shown(client, unknown)["isForSale"] is True
+    watcher.rechecker.close()
+
+
+# What is said to have been seen
+
+
+def last_sync(client):
+    return client.get("/status").json["lastSync"]
+
+
+def swept(app):
+    with app.app_context():
+        sync()
+
+
+@pytest.mark.parametrize("old", ["/transactions$", "/tokens/"])
+def test_the_last_sync_does_not_pass_a_sale_that_is_not_shown(
+    app, client, watcher, listed, ledger, mirror, old, monkeypatch
+):
+    """Neither one of which following has not read, nor one that is still to be checked."""
+    monkeypatch.setattr("marketplace.watcher.follow.WRITING_SECONDS", 0)
+    swept(app)
+    watcher.follow()
+    watcher.recheck(seconds=SHOWN_SECONDS)
+    mirror.answer(old, mirror.replica())
+    ledger.hand_over(listed, BOB)
+    sold_at = times.to_iso(times.now())
+    watcher.begin_anew()  # and ask for the newest block
+    watcher.follow()
+    assert last_sync(client) < sold_at
+    mirror.heal()
+    approve(ledger, listed, owner=BOB)
+    watcher.follow()
+    watcher.recheck(seconds=1)
+    assert shown(client)["owner"] == {"accountId": BOB}
+    watcher.recheck(seconds=SHOWN_SECONDS)
+    assert last_sync(client) > sold_at
+
+
+def test_what_was_submitted_is_not_settled_as_never_submitted(
+    app, watcher, listed, ledger, mirror, buy
+):
+    signed = buy().json["byteArray"]
+    mirror.answer("/transactions$", mirror.replica())
+    ledger.sign_and_submit(signed, BOB)
+    with app.app_context():
+        reserved = purchase_fees.find_fees(times.now())
+        mirror.set_present(times.now() + 80 * times.SECOND)  # it has expired by then
+        watcher.read()
+        assert purchase_fees.find_fees(times.now()) == reserved
+        mirror.heal()
+        watcher.read()
+        charged, still_reserved = purchase_fees.find_fees(times.now())
+    assert charged > 0
+    assert still_reserved == 0
+
+
+# Whose clock
+
+
+def test_with_a_clock_that_is_ahead_the_first_stale_list_is_not_final(
+    client, watcher, listed, ledger, mirror, monkeypatch
+):
+    watcher.follow()
+    watcher.recheck(seconds=SHOWN_SECONDS)
+    mirror.answer("/accounts/", mirror.replica())
+    approve_another(ledger, listed, ALICE)
+    real = times.now()
+    mirror.set_present(real)
+    monkeypatch.setattr(times, "now", lambda: real + ALLOWED_LAG + 10 * times.SECOND)
+    watcher.begin_anew()
+    assert watcher.follow() == {}
+    mirror.heal()
+    mirror.set_present(real)
+    assert watcher.recheck(seconds=SHOWN_SECONDS) == {Done.TAKEN_OFF: 1}
+
+
+# After an outage
+
+
+def test_after_an_outage_nothing_waits_for_its_pause(app, watcher, listed, ledger, mirror):
+    watcher.follow()
+    ledger.hand_over(listed, BOB)
+    watcher.read()
+    mirror.fail("/")
+    for seconds in (0, 2, 4, 8, 16, 32, 64, 128):
+        assert watcher.recheck(seconds)[Done.NOT_CHECKED]
+    with pytest.raises(LedgerUnreachable):
+        watcher.read()
+    with app.app_context():
+        queued = following.get_recheck(read(), "nft", *NFT)
+    assert queued["due_at"] > times.to_iso(times.now() + 100 * times.SECOND)
+    mirror.heal()
+    assert watcher.follow() == {Done.TAKEN_OFF: 1}
