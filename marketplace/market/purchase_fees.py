@@ -81,17 +81,22 @@ def find_first_unsettled(now: int) -> int | None:
 
 
 def note_charged(transaction_id: str, rows: list[Transaction]) -> None:
-    """Store the fee of a purchase, by its rows on the ledger.
+    """Add what rows on the ledger charged to the fee of a purchase. Each row counts once.
 
-    It also replaces the zero of a purchase that was assumed to be never submitted.
+    A purchase that was submitted several times has several rows, and the marketplace pays for each. The first
+    row replaces the reservation, or the zero of a purchase that was assumed to be never submitted.
     """
-    originals = [row for row in rows if row.is_original]
     purchase = prepared_transactions.get_prepared_transaction(read(), transaction_id)
-    if originals and purchase and (purchase["is_settled"] == 0 or purchase["fee_tinybars"] == 0):
-        is_sold = any(row.result == "SUCCESS" for row in originals)
+    if purchase is None or purchase["is_settled"] is None:
+        return
+    charged_to = purchase["charged_to"] or ""
+    new = [row for row in rows if times.to_iso(row.consensus_at) > charged_to]
+    if new:
+        fee = sum(row.fee_tinybars for row in new)
+        is_sold = any(row.is_original and row.result == "SUCCESS" for row in new)
+        newest_at = times.to_iso(max(row.consensus_at for row in new))
         with write() as db:
-            fee = sum(row.fee_tinybars for row in rows)
-            prepared_transactions.mark_settled(db, transaction_id, fee, is_sold)
+            prepared_transactions.mark_charged(db, purchase, fee, is_sold, newest_at)
 
 
 def note_never_submitted(seen_to: int) -> None:

@@ -179,15 +179,30 @@ def mark_never_submitted(db: Connection, before: str) -> None:
     db.execute(sql, {"before": before})
 
 
-def mark_settled(db: Connection, transaction_id: str, fee_tinybars: int, is_sold: bool) -> None:
-    # If two processes ask the ledger at once, the one that learns a fee wins.
+def mark_charged(
+    db: Connection,
+    purchase: Mapping[str, object],
+    fee_tinybars: int,
+    is_sold: bool,
+    charged_to: str,
+) -> None:
+    # Adds to what earlier rows charged. If two processes count the same rows, the second one changes nothing.
     sql = """
         UPDATE prepared_transaction
-        SET fee_tinybars = :fee_tinybars, is_settled = 1, is_sold = :is_sold, signed = NULL
-        WHERE transaction_id = :transaction_id AND (is_settled = 0 OR fee_tinybars = 0)
+        SET fee_tinybars = CASE WHEN is_settled = 1 THEN fee_tinybars ELSE 0 END + :fee_tinybars,
+            is_settled = 1,
+            is_sold = COALESCE(is_sold, 0) | :is_sold,
+            charged_to = :charged_to,
+            signed = NULL
+        WHERE transaction_id = :transaction_id
+          AND COALESCE(charged_to, '') = COALESCE(:charged_to_before, '')
     """
-    found = {"fee_tinybars": fee_tinybars, "is_sold": int(is_sold)}
-    db.execute(sql, {"transaction_id": transaction_id, **found})
+    found = {"fee_tinybars": fee_tinybars, "is_sold": int(is_sold), "charged_to": charged_to}
+    known = {
+        "transaction_id": purchase["transaction_id"],
+        "charged_to_before": purchase["charged_to"],
+    }
+    db.execute(sql, known | found)
 
 
 def delete_purchase(db: Connection, transaction_id: str) -> None:

@@ -185,6 +185,7 @@ class PreparedTransactionRow(TypedDict):
     is_settled: int | None
     is_sold: int | None
     signed: bytes | None
+    charged_to: str | None
 
 
 class HeldRow(TypedDict):

@@ -200,6 +200,7 @@ CREATE TABLE prepared_transaction (
     is_settled INTEGER CHECK (is_settled IN (0, 1)), -- whether the fee is known
     is_sold INTEGER CHECK (is_sold IN (0, 1)), -- whether the purchase succeeded; null until it is settled
     signed BLOB, -- the signed transaction, to return it again; null once it is settled
+    charged_to TEXT, -- the consensus timestamp of the newest row that the fee includes; null until there is one
     FOREIGN KEY (token, serial_no) REFERENCES nft (token, serial_no),
     CHECK ((kind = 'withdrawal') = (price IS NULL)),
     CHECK ((kind = 'purchase') = (seller IS NOT NULL)),

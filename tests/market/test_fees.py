@@ -1,5 +1,6 @@
 """How a purchase's fee comes to be known: reserved at first, then what the ledger charged, or nothing."""
 
+import base64
 from decimal import Decimal
 
 import pytest
@@ -13,6 +14,7 @@ from marketplace.hedera.transactions import build_purchase, write_signed
 from marketplace.settings import load
 from marketplace.watcher import chores
 from marketplace.watcher.follow import Follower
+from stress import lives
 from tests.conftest import BOB, CHARLIE, MARKET, TOKEN, write_sql
 from tests.market.selling import HBAR, MOST, stuff
 from tests.mirror import Mirror
@@ -59,6 +61,34 @@ def test_a_fee_that_the_ledger_shows_after_all_counts(market):
     market.follow()
     charged = had - market.balance()
     assert charged > 0
+    assert market.fees() == (charged, 0)
+
+
+def submit_to(ledger, content, node):
+    """Submit a purchase to another node than the one that it was signed for: only both keys can."""
+    body = lives.body_of(content)
+    body.nodeAccountID.CopyFrom(lives.account(node))
+    content = lives.seal(body)
+    for signer in (MARKET, BOB):
+        content = ledger.sign_bytes(content, signer)
+    return ledger.submit(content).result
+
+
+def test_a_purchase_that_was_submitted_several_times_costs_the_marketplace_each_time(market):
+    serial_no = market.list_one()
+    had = market.balance()
+    content = base64.b64decode(market.buy(serial_no).json["byteArray"])
+    for nodes in (["0.0.3"], ["0.0.4", "0.0.5"], ["0.0.6"]):
+        for node in nodes:
+            submit_to(market.ledger, content, node)
+        market.follow()
+    charged = had - market.balance()
+    [row] = market.rows()
+    assert row["is_sold"] == 1
+    assert market.fees() == (charged, 0)
+    write_sql(market.app, "UPDATE follow SET cursor_at = began_at")
+    market.follower = Follower()  # reads all of it again
+    market.follow()
     assert market.fees() == (charged, 0)
 
 

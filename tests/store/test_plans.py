@@ -43,7 +43,7 @@ PREPARED = {
     "transaction_id": "x", "token": "0.0.7001", "serial_no": 1, "account_id": "0.0.1001",
     "price": 5, "memo": "", "wallet": "x", "prepared_at": DATE, "expires_at": DATE,
     "kind": "purchase", "seller": "x", "caller": "x", "end_user": "x", "fee_tinybars": 5,
-    "is_settled": 0,
+    "is_settled": 0, "charged_to": None,
 }  # fmt: skip
 TOKEN = {
     "hash": "x", "name": "x", "scopes": "read", "created_at": DATE, "expires_at": None, "rate": None,
@@ -77,6 +77,7 @@ ARGUMENTS = {
     "delivered_to": 500, "words": {"x": 1}, "values": ["x"], "ids": [("0.0.7001", 1), ("0.0.7002", 2)],
     "finished_at": DATE, "value": b"x", "trait_value": "x", "since": DATE, "fee_tinybars": 5,
     "webhook": WEBHOOK, "webhook_id": "x", "balance": 5, "purchase": PREPARED, "is_sold": 1, "signed": b"x",
+    "charged_to": DATE,
 }  # fmt: skip
 # What reads all there is of something, as its name says.
 WHOLE = {
