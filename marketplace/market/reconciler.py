@@ -31,9 +31,11 @@ MAX_POINTER = 10_000  # letters kept
 
 Columns = dict[str, Any]
 
-# Special values of nft.ledger_at (schema.sql), in place of a date of the ledger.
-NOTHING_DECIDED = times.to_iso(0)
-GONE = "9999-12-31T23:59:59.999999999Z"  # burned, or its token was deleted: final
+# In place of the date in nft.ledger_at (schema.sql): burned, or its token was deleted. That is final.
+GONE = "9999-12-31T23:59:59.999999999Z"
+UNDECIDED = (
+    "?"  # at the end of nft.ledger_at, in place of the Z: facts of this date contradict each other
+)
 
 
 class Reconciliation(NamedTuple):
@@ -81,6 +83,15 @@ def may_differ(on_ledger: Nft, stored: NftRow | None) -> bool:
         return times.to_iso(on_ledger.modified_at) > stored["ledger_at"]
     is_other = bool(stored["is_for_sale"]) or on_ledger.owner != stored["owner"]
     return is_other or is_newer(on_ledger, stored)
+
+
+def is_undecided(nft: NftRow) -> bool:
+    """Tell whether nothing could be decided by the newest facts about a stored NFT."""
+    return nft["ledger_at"].endswith(UNDECIDED)
+
+
+def _undecided(on_ledger: Nft) -> str:
+    return times.just_before(times.to_iso(on_ledger.modified_at)) + UNDECIDED
 
 
 def _pointer(on_ledger: Nft) -> str | None:
@@ -158,7 +169,7 @@ def _state(on_ledger: Nft, before: NftRow | None, verdict: Verdict | None) -> Co
                 ledger_at = GONE
             elif before and before["is_for_sale"] and before["ledger_at"] == ledger_at:
                 # It was for sale by facts of the same date: one of the two answers is wrong.
-                ledger_at = NOTHING_DECIDED
+                ledger_at = _undecided(on_ledger)
             elif _is_row_enough(on_ledger):
                 ledger_at = times.just_before(ledger_at)
             return seen | {"is_for_sale": 0, "listing_price": 0, "ledger_at": ledger_at}
@@ -188,7 +199,8 @@ def _insert(facts: Facts, state: Columns, deadline: Deadline) -> NftRow | None:
     """Store a new NFT with its events, in one transaction. Returns None if another process was first."""
     on_ledger = facts.nft
     name, collection = nft_collections.look_up(on_ledger.token, deadline)
-    record = new_record(on_ledger, name) | {"ledger_at": NOTHING_DECIDED}
+    # Until it is decided. Older facts are refused from now on.
+    record = new_record(on_ledger, name) | {"ledger_at": _undecided(on_ledger)}
     with write() as db:
         nft = nfts.insert_nft(db, record)
         if nft is None:
@@ -213,9 +225,7 @@ def _update(on_ledger: Nft, before: NftRow, state: Columns, found: list[Event]) 
 
 
 def _mark(db: Connection, on_ledger: Nft, before: NftRow, state: Columns) -> NftRow | None:
-    key, seen_at = on_ledger.id, state["ledger_at"]
-    if seen_at == NOTHING_DECIDED:
-        seen_at = times.to_iso(on_ledger.modified_at)
+    key, seen_at = on_ledger.id, max(state["ledger_at"], times.to_iso(on_ledger.modified_at))
     columns = key._asdict() | {"last_listed_at": None, "seen_at": seen_at} | state
     nft = nfts.mark_reconciled(db, columns, before)
     if nft is None:

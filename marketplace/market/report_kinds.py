@@ -79,13 +79,14 @@ class Report:
 
     def shows(self, signed: Transaction) -> bool:
         """Tell whether the stored NFT is as new as a transaction."""
-        return bool(times.just_before(times.to_iso(signed.consensus_at)) <= self.nft["ledger_at"])
+        signed_at = times.just_before(times.to_iso(signed.consensus_at))
+        return signed_at <= self.nft["ledger_at"] and not reconciler.is_undecided(self.nft)
 
     def may_follow(self, signed: Transaction) -> bool:
         """Tell whether the mirror node may still show a transaction's effect on the NFT later."""
         is_recent = signed.consensus_at > self.overdue - LONGEST_VALIDITY
-        is_undecided = self.nft["ledger_at"] == reconciler.NOTHING_DECIDED
-        return is_recent or is_undecided or not self.line.is_decided
+        is_undecided = reconciler.is_undecided(self.nft) or not self.line.is_decided
+        return is_recent or is_undecided
 
     def require_ours(self, signed: Transaction, *, is_ours: bool) -> None:
         """Raise NotPrepared, TransactionRefused or TransactionAltered unless it is ours, and succeeded."""

@@ -175,7 +175,7 @@ def list_known_of_seller(db: Connection, owner: str) -> list[tuple[str, int]]:
     sql = """
         SELECT token, serial_no FROM nft
         WHERE owner = :owner
-          AND (is_for_sale = 1 OR ledger_at = '1970-01-01T00:00:00.000000000Z')
+          AND (is_for_sale = 1 OR SUBSTR(ledger_at, 30) = '?')
     """
     return [(row["token"], row["serial_no"]) for row in db.execute(sql, {"owner": owner})]
 

@@ -51,7 +51,7 @@ def list_sellers(db: Connection) -> list[str]:
     sql = """
         SELECT owner FROM nft WHERE is_for_sale = 1
         UNION
-        SELECT owner FROM nft WHERE ledger_at = '1970-01-01T00:00:00.000000000Z'
+        SELECT owner FROM nft WHERE SUBSTR(ledger_at, 30) = '?'
         UNION
         SELECT account_id FROM prepared_transaction WHERE is_settled IS NULL
     """

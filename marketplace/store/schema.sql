@@ -16,8 +16,8 @@ CREATE TABLE nft (
     listing_price INTEGER NOT NULL DEFAULT 0 CHECK (listing_price BETWEEN 0 AND 50000000000),
     last_listed_at TEXT, -- consensus timestamp of the listing, null when not known
     -- The consensus time of the state in this row: an older state never wins. Without its Z if not all facts of that
-    -- time were seen, so that it sorts just before; 1970-01-01T00:00:00.000000000Z if nothing could be decided; in
-    -- the year 9999 if the NFT was burned or its token deleted, which no state follows.
+    -- time were seen, so that it sorts just before; with ? in place of the Z if they decided nothing; in the year 9999
+    -- if the NFT was burned or its token deleted, which no state follows.
     ledger_at TEXT NOT NULL,
     metadata TEXT, -- the ledger's metadata pointer, decoded; kept even when it leads nowhere
     missing TEXT, -- why metadata or image could not be fetched, null when both are stored
@@ -61,7 +61,7 @@ CREATE INDEX nft_listed_in_collection
     ON nft (token, serial_no, listing_price) WHERE is_for_sale = 1;
 
 -- Serves prepared_transactions.list_sellers and nfts.list_known_of_seller.
-CREATE INDEX nft_undecided ON nft (owner) WHERE ledger_at = '1970-01-01T00:00:00.000000000Z';
+CREATE INDEX nft_undecided ON nft (owner) WHERE SUBSTR(ledger_at, 30) = '?';
 
 -- Serves nfts.list_nfts_of_owner.
 CREATE INDEX nft_by_owner ON nft (owner, token, serial_no) WHERE ledger_at < '9999';

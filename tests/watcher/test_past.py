@@ -3,8 +3,9 @@
 import pytest
 
 from marketplace.hedera import times
+from marketplace.market.memos import listing_memo
 from stress import lives
-from tests.conftest import ALICE, BOB, CHARLIE, shown
+from tests.conftest import ALICE, BOB, CHARLIE, KEYS, MARKET, TOKEN, shown
 from tests.watcher.conftest import list_after, newest
 
 TREASURY = "0.0.1000"
@@ -142,6 +143,30 @@ def test_a_sale_is_told_though_many_sales_elsewhere_followed(listed, ledger, buy
         ("SOLD", ALICE, BOB, 250, 250),
         *[("TRANSFERRED", BOB, ALICE, None, None), ("TRANSFERRED", ALICE, BOB, None, None)] * 3,
     ]
+
+
+# Older facts
+
+
+def test_facts_that_decide_nothing_are_not_replaced_by_older_ones(
+    client, ledger, watcher, mirror, told
+):
+    nft = TOKEN, 7
+    ledger.mint(nft, BOB, times.now())
+    replica = mirror.replica()
+    ledger.hand_over(nft, ALICE)
+    ledger.approve(nft, ALICE, MARKET, memo=listing_memo(*nft, 5, "Foo"))
+    mirror.answer("/nfts/7/transactions", replica)
+    assert client.post("/v1/add", json=KEYS).status_code == 200
+    assert told() == [("ADDED", None, ALICE, None, None)]
+    mirror.heal()
+    mirror.answer("/", replica)
+    watcher.recheck(60)
+    assert told() == []
+    assert shown(client)["owner"] == {"accountId": ALICE}
+    mirror.heal()
+    watcher.recheck(3600)
+    assert told() == [("LISTED", ALICE, None, 5, None)]
 
 
 # There and back
