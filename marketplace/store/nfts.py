@@ -173,9 +173,9 @@ def count_listed_of_owner(
 def list_known_of_seller(db: Connection, owner: str) -> list[tuple[str, int]]:
     # The NFTs that an account has listed, and those whose state is undecided.
     sql = """
-        SELECT token, serial_no FROM nft
-        WHERE owner = :owner
-          AND (is_for_sale = 1 OR SUBSTR(ledger_at, 30) = '?')
+        SELECT token, serial_no FROM nft WHERE owner = :owner AND is_for_sale = 1
+        UNION ALL
+        SELECT token, serial_no FROM nft WHERE owner = :owner AND SUBSTR(ledger_at, 30) = '?'
     """
     return [(row["token"], row["serial_no"]) for row in db.execute(sql, {"owner": owner})]
 
