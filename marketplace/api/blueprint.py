@@ -1,13 +1,13 @@
 """flask-smorest's blueprint, made strict: JSON bodies, validated paths, one error shape."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from difflib import get_close_matches
 from functools import update_wrapper, wraps
 from typing import Any, NoReturn
 
 import flask_smorest
-from flask import Request, request
+from flask import Request, g, request
 from marshmallow import Schema, ValidationError, missing
 from marshmallow.fields import List
 from werkzeug.exceptions import (
@@ -80,19 +80,29 @@ def _refuse(location: str, wrong: Any) -> NoReturn:
     raise refusal
 
 
+def find_unknown(
+    given: Collection[str], known: Collection[str]
+) -> Iterator[tuple[str, str | None]]:
+    """Yield the first unknown names, each with a similar known one that is not given, or None."""
+    others = [name for name in given if name not in known][:MOST_COMPARED]
+    plain = {name.lower(): name for name in known if name not in given}
+    for name in others:
+        near = get_close_matches(name.lower().replace("_", ""), plain, 1, NEARLY)
+        yield name, plain[near[0]] if near else None
+
+
 def _require_meant(location: str, given: Mapping[str, Any], known: set[str]) -> None:
     """Refuse an unknown name that is similar to a known one which is missing. Checks 20 unknown names.
 
     With Prefer: handling=strict, refuse every unknown name; with handling=lenient, none.
     """
-    others = [name for name in given if name not in known][:MOST_COMPARED]
-    kind = "parameter" if location == "query" else "field"
     prefer = current_request().headers.get("Prefer", "")
-    plain = {name.lower(): name for name in known if name not in given}
-    for name in others if "handling=lenient" not in prefer else ():
-        near = get_close_matches(name.lower().replace("_", ""), plain, 1, NEARLY)
+    if "handling=lenient" in prefer:
+        return
+    kind = "parameter" if location == "query" else "field"
+    for name, near in find_unknown(given, known):
         if near or "handling=strict" in prefer:
-            meant = f": did you mean {plain[near[0]]}?" if near else ""
+            meant = f": did you mean {near}?" if near else ""
             _refuse(location, {name: [f"is no {kind} here{meant}"]})
 
 
@@ -123,13 +133,13 @@ def _compile_load(schema: Schema, location: str) -> Callable[[Any], dict[str, An
     return load
 
 
-def _read_query(lists: set[str | None]) -> dict[str, Any]:
-    """The query's parameters: the first value of each, or all values if the parameter is a list."""
+def _read_query(names: Mapping[str, bool]) -> dict[str, Any]:
+    """The query's parameters: the first value of each, or all values if the name is that of a list."""
     try:
         given = current_request().args
     except UnicodeDecodeError:
         raise BadRequest("The query is not UTF-8") from None
-    return {key: given.getlist(key) if key in lists else given[key] for key in given}
+    return {key: given.getlist(key) if names.get(key) else given[key] for key in given}
 
 
 def _document_only(decorate: Decorator) -> Decorator:
@@ -183,11 +193,30 @@ class Blueprint(flask_smorest.Blueprint):
         return self._takes(schema, "path", _compile_load(schema, "path"))
 
     def query(self, schema_class: type[Schema]) -> Decorator:
-        """Validate the query's parameters, and pass them to the view by their inside names."""
+        """Validate the query's parameters, and pass them to the view by their inside names.
+
+        The view knows these parameters as ``query_names``; of a request, they are in ``g.query``.
+        """
         schema = schema_class()
         load = _compile_load(schema, "query")
-        lists = {field.data_key for field in schema.fields.values() if isinstance(field, List)}
-        return self._takes(schema, "query", lambda path: path | load(_read_query(lists)))
+        names = {
+            field.data_key or name: isinstance(field, List) for name, field in schema.fields.items()
+        }
+
+        def load_with_query(path: dict[str, Any]) -> dict[str, Any]:
+            given = _read_query(names)
+            loaded = load(given)
+            g.query = {name: value for name, value in given.items() if name in names}
+            return path | loaded
+
+        decorate = self._takes(schema, "query", load_with_query)
+
+        def decorator(view: View) -> View:
+            decorated = decorate(view)
+            decorated.query_names = names  # type: ignore[attr-defined]
+            return decorated
+
+        return decorator
 
     def body(self, schema_class: type[Schema]) -> Decorator:
         """Validate the JSON body, and pass its fields to the view by their inside names.

@@ -31,6 +31,7 @@ from cachetools import FIFOCache
 from flask import Flask, g
 
 from marketplace.api.application import current_request
+from marketplace.api.cache_key import MAX_LENGTH, CacheKeys
 from marketplace.api.http_caching import (
     CACHING,
     StreamedResponse,
@@ -47,7 +48,6 @@ from marketplace.store.engine import Engine
 from marketplace.wsgi_environ import CACHE_OUTCOME, IS_STREAMED, ROUTE, TOKEN_NAME
 
 MAX_BYTES = 64 * 1024 * 1024
-MAX_KEY_LENGTH = 1000  # characters: a longer URL is hardly requested twice
 HIT, MISS = (key_of("response_cache_requests", outcome=outcome) for outcome in ("hit", "miss"))
 
 # Key of the WSGI environment: the request's RequestCache.
@@ -123,7 +123,7 @@ class _Entry:
 
     def __post_init__(self) -> None:
         # A generous estimate, with the key and the objects around.
-        self.size += sum(query.size for query in self.queries) + 2 * MAX_KEY_LENGTH
+        self.size += sum(query.size for query in self.queries) + 2 * MAX_LENGTH
 
     def is_true(self, data_version: object, database: Engine) -> bool:
         """Whether it is true for the database now, which has this data version."""
@@ -159,6 +159,7 @@ class ResponseCache:
     def __init__(self, application: WSGIApplication, app: Flask, caches_tokens: bool) -> None:
         own = services(app)
         self._application, self._app, self._caches_tokens = application, app, caches_tokens
+        self._keys = CacheKeys(app)
         self._views = list(_find_read_views(app))
         self._prefix = f"{app.config['API_PREFIX']}/v1/"
         self._database, self._token_usage = own.database, own.token_usage
@@ -175,8 +176,7 @@ class ResponseCache:
         if data_version is None:
             return call_application(self._application, environ).send(environ, start_response)
         get = environ.get
-        query, prefix = get("QUERY_STRING", ""), get("SCRIPT_NAME", "")
-        key = path, query, prefix, get("HTTP_ORIGIN", ""), get("HTTP_PREFER", "")
+        key = self._keys.make(path, environ)
         authorization = get("HTTP_AUTHORIZATION", "")
         token: CachedToken | None = self._find(authorization, data_version)
         cached: WholeResponse | None = self._find(key, data_version)
@@ -198,7 +198,7 @@ class ResponseCache:
         if cache.may_read and cached is not None:
             response = cached
         environ[CACHE_OUTCOME] = HIT if response is cached else MISS
-        if cache.may_read and sum(map(len, key)) + len(authorization) <= MAX_KEY_LENGTH:
+        if cache.may_read and sum(map(len, key)) + len(authorization) <= MAX_LENGTH:
             found = cache.token
             if self._caches_tokens and found is not None and found is not token:
                 self._store(authorization, _Entry(found, data_version, [found.query]))

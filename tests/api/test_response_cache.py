@@ -418,6 +418,23 @@ def test_a_hosts_own_authentication_is_asked_each_time(tmp_path):
     assert statements == [], "what is cached is read again"
 
 
+@pytest.mark.once("its trace")
+def test_a_parameter_that_is_not_read_makes_no_other_answer(app, client, many):
+    first, statements = client.get("/v1/orderbook?limit=1&minPrice=0"), []
+    services(app).database.connection.set_trace_callback(statements.append)
+    for query in (
+        "x=1&limit=1&minPrice=0",
+        "limit=1&minPrice=0&x=2&x=3",
+        "limit=1&minPrice=0&limit=9",
+    ):
+        again = client.get(f"/v1/orderbook?{query}")
+        assert (again.data, again.headers) == (first.data, first.headers)
+    assert statements == [], "what is cached is read again"
+    assert client.get("/v1/orderbook?minPrice=0&Limit=1").status_code == 422
+    assert client.get("/v1/orderbook?limit=2&minPrice=0").data != first.data
+    assert client.get("/v1/orderbook?limit=1&x=%FF&minPrice=0").data == first.data
+
+
 def test_what_is_asked_for_at_length_is_not_kept(app, client, nft):
     token = client.environ_base["HTTP_AUTHORIZATION"]
     assert client.get("/v1/orderbook?limit=1").status_code == 200
