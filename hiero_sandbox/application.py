@@ -19,7 +19,6 @@ from marketplace.api import cors
 from marketplace.api.application import Application
 from marketplace.api.openapi import Document
 from marketplace.api.request_metrics import name_routes
-from marketplace.cli import log
 from marketplace.cli.upgrade import upgrade_at_once
 from marketplace.services import KEY, Sandbox, Storage
 from marketplace.store.engine import Engine
@@ -81,7 +80,6 @@ def create_sandbox(path: str, public_url: str = "http://127.0.0.1:8000") -> Flas
     node_file = Path(path).with_name("sandbox-node")
     sandbox = Application("hiero_sandbox", PUBLIC_URL=public_url, NODE_FILE=node_file)
     name_routes(sandbox, PATH)
-    log.init_app(sandbox)
     database = Database(path, SCHEMA)
     sandbox.extensions[KEY] = Storage(database=database)
     upgrade_at_once(database)

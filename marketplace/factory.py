@@ -69,7 +69,7 @@ def create_app(
     loaded = settings.load(overrides, os.environ)
     app = Application("marketplace", **loaded)
     request_metrics.name_routes(app)
-    cli.init_app(app)  # before the sandbox: its log goes to this application's
+    cli.init_app(app)
     config, is_sandbox = app.config, app.config["NETWORK"] == "sandbox"
 
     database = db.from_config(config)

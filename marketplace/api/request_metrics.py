@@ -92,5 +92,4 @@ def name_request(record: logging.LogRecord) -> bool:
 
 
 def init_app(app: Flask) -> None:
-    app.logger.addFilter(name_request)
     app.wsgi_app = RequestMetrics(app.wsgi_app, app)  # type: ignore[method-assign]

@@ -2,11 +2,10 @@
 
 from flask import Flask
 
-from marketplace.cli import access_tokens, backup, log, move, status, upgrade
+from marketplace.cli import access_tokens, backup, move, status, upgrade
 
 
 def init_app(app: Flask) -> None:
-    log.init_app(app)
     for command in (
         upgrade.upgrade_command,
         backup.backup_command,

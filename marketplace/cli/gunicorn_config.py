@@ -15,11 +15,13 @@ from typing import Any
 
 from flask import Flask
 
-from marketplace.cli import startup
+from marketplace.cli import process, startup
 from marketplace.cli.command import echo_log
 from marketplace.errors import StartRefused
 from marketplace.market import signer
 from marketplace.services import services
+
+process.prepare()
 
 wsgi_app = "marketplace.wsgi:app"
 

@@ -12,6 +12,7 @@ import atexit
 import json
 import os
 import threading
+import weakref
 from bisect import bisect_left
 from collections import defaultdict
 from contextlib import suppress
@@ -39,13 +40,12 @@ Numbers = dict[Key, list[float]]
 
 
 class Counts:
-    """The counts of an application. They stay until the process ends."""
+    """The counts of an application."""
 
     def __init__(self, folder: str) -> None:
         self._file = MachineFile(folder, "each process counts for itself")
         self.forget()
-        os.register_at_fork(after_in_child=self.forget)
-        atexit.register(self.write)
+        _all.add(self)
 
     def forget(self) -> None:
         """Start at zero. A forked child calls this: the parent writes the parent's own counts."""
@@ -109,6 +109,23 @@ class Counts:
             if metric and (len(labels), length) == (len(metric.labels), metric.length):
                 numbers.setdefault((name, *labels), [0.0] * length)[place] += number
         return numbers
+
+
+_all: weakref.WeakSet[Counts] = weakref.WeakSet()
+
+
+def _forget_all() -> None:
+    for counts in list(_all):
+        counts.forget()
+
+
+def _write_all() -> None:
+    for counts in list(_all):
+        counts.write()
+
+
+os.register_at_fork(after_in_child=_forget_all)
+atexit.register(_write_all)
 
 
 def _make_numbers() -> Numbers:

@@ -1,6 +1,5 @@
 """The ledger, as the mirror node shows it."""
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,13 +18,8 @@ __all__ = ["ALLOWED_LAG", "UNHURRIED_SECONDS", "Deadline", "from_config", "mirro
 ALLOWED_LAG = 90 * times.SECOND
 
 
-# Options of the system's resolver: nothing can interrupt a thread that waits for a silent name server.
-RESOLVER_OPTIONS = "timeout:2 attempts:1"
-
-
 def from_config(config: Mapping[str, Any], adapters: Mapping[str, BaseAdapter]) -> MirrorNode:
     """Make the client of the mirror node. ``adapters``: see http_client.Session."""
-    os.environ.setdefault("RES_OPTIONS", RESOLVER_OPTIONS)
     rate_limit = MirrorRateLimit(config["DATA_DIR"], config["MIRROR_NODE_RATE"])
     return MirrorNode(adapters, rate_limit, config["MIRROR_NODE_URL"])
 

@@ -1,6 +1,5 @@
 """The servers of a database: finds the primary, and limits how long we wait for it."""
 
-import logging
 import re
 import threading
 import time
@@ -43,9 +42,6 @@ CLIENT: dict[str, Any] = {
 # At most one @, before the first slash. If a password has an unescaped @ or /, libpq takes the rest of it for
 # a host, a port or a name, and repeats it in messages.
 ADDRESS = re.compile(r"postgresql://([^@/]*@)?[^@?]*([?].*)?")
-
-# psycopg also raises what it warns of, for example that it could not cancel a statement.
-logging.getLogger("psycopg").setLevel(logging.ERROR)
 
 
 class Cursor(psycopg.Cursor[DictRow]):

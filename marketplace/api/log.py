@@ -4,7 +4,9 @@ import logging
 from textwrap import indent
 
 from flask import Flask
+from flask.logging import create_logger
 
+from marketplace.api.request_metrics import name_request
 from marketplace.errors import printable
 
 
@@ -21,7 +23,11 @@ def make_printable(record: logging.LogRecord) -> bool:
     return True
 
 
-def init_app(app: Flask) -> None:
-    app.logger.addFilter(make_printable)
-    if app.logger.level == logging.NOTSET:
-        app.logger.setLevel(logging.INFO)  # includes what was signed, unless a host has set a level
+def make_logger(app: Flask) -> logging.Logger:
+    """Make an application's log. If a host has configured logging by now, Flask adds no handler."""
+    logger = create_logger(app)
+    logger.addFilter(make_printable)
+    logger.addFilter(name_request)
+    if logger.level == logging.NOTSET:
+        logger.setLevel(logging.INFO)  # includes what was signed, unless a host has set a level
+    return logger
