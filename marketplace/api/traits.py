@@ -54,6 +54,6 @@ def show_nft_traits(token: str, serial_no: int) -> dict[str, Any]:
         {"trait_type": kind, "value": value, "count": count, "share": count / max(ranked, 1)}
         for kind, value in (traits.read_traits(nft["attributes"]) if rank else ())
         # None if the traits changed after the ranking.
-        if (count := ranking.counts.get((kind, value)))
+        if (count := ranking.count((kind, value)))
     ]
     return {**nft} | {"rank": rank, "ranked": ranked, "traits": shown}

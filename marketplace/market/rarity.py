@@ -1,16 +1,19 @@
 """Ranks the NFTs of a collection by rarity: the information content of their traits.
 
 As in OpenRarity, a value that a share p of the NFTs has weighs -log2(p). The lack of a trait that others have
-is a value, too. An NFT weighs the sum of its values, and the heaviest NFT is the rarest. Two rules of
-OpenRarity are left out: the number of traits as a trait of its own, and unique NFTs first.
+is a value, too. An NFT weighs the sum of its values, and the heaviest NFT is the rarest. Numbers and dates
+weigh nothing; names and values are compared without case and outer blanks. docs/api.md has the differences.
 """
 
 from __future__ import annotations
 
+import json
 import threading
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
+from collections.abc import Collection, Mapping
+from functools import cache
 from math import log2
 from typing import NamedTuple
 
@@ -28,14 +31,19 @@ NFTS_KEPT, VALUES_KEPT = 2_000_000, 32_000
 VALUE_NFTS = 16  # a value of a ranking takes as much memory as so many NFTs
 # Weights are whole multiples of 1 / UNIT, so that their sum does not depend on the order of adding.
 UNIT = 10**9
+NONE_UNRANKED: Mapping[int, Collection[str]] = {}
 
 
 class Ranking(NamedTuple):
     """The ranking of the NFTs of a collection that have traits."""
 
-    counts: dict[Trait, int]
+    counts: dict[Trait, int]  # of folded traits
     serials: array[int]  # in ascending order
     ranks: array[int]  # of the same NFTs, from 1 for the rarest
+
+    def count(self, trait: Trait) -> int:
+        """How many of the ranked NFTs have a trait."""
+        return self.counts.get(_fold(trait), 0)
 
     def find_rank(self, serial_no: int) -> int | None:
         """The rank of an NFT; None for an NFT without traits."""
@@ -72,7 +80,10 @@ def list_values(token: str) -> list[TraitValueRow]:
 @cached(LRUCache(NFTS_KEPT, lambda ranking: ranking.size), condition=threading.Condition())
 def _rank_version(database: str, token: str, traits_version: int) -> Ranking:
     rows = traits.list_traits(read(), token, MAX_ROWS + 1)
-    return rank(rows) if len(rows) <= MAX_ROWS else NOTHING_RANKED
+    if len(rows) > MAX_ROWS:
+        return NOTHING_RANKED
+    found = traits.list_unranked(read(), token)
+    return rank(rows, {row["serial_no"]: json.loads(row["unranked"]) for row in found})
 
 
 @cached(LRUCache(VALUES_KEPT, lambda rows: 1 + len(rows)), condition=threading.Condition())
@@ -86,14 +97,19 @@ def forget() -> None:
     _list_version.cache_clear()
 
 
-def rank(rows: list[TraitRow]) -> Ranking:
-    """Rank the NFTs that have these traits."""
-    holders: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+def rank(rows: list[TraitRow], unranked: Mapping[int, Collection[str]] = NONE_UNRANKED) -> Ranking:
+    """Rank the NFTs that have these traits. ``unranked``: by serial number, the types that weigh nothing."""
+    holders: dict[Trait, set[int]] = defaultdict(set)
+    weighed: dict[str, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+    fold = cache(_fold)
     for row in rows:
-        holders[row["type"]][row["value"]].append(row["serial_no"])
+        serial_no, (kind, value) = row["serial_no"], fold((row["type"], row["value"]))
+        holders[kind, value].add(serial_no)
+        if row["type"] not in unranked.get(serial_no, ()):
+            weighed[kind][value].add(serial_no)
     weights = dict.fromkeys((row["serial_no"] for row in rows), 0)
-    for values in holders.values():
-        having = {serial_no for serials in values.values() for serial_no in serials}
+    for values in weighed.values():
+        having = set[int]().union(*values.values())
         # Holders lose the weight of the lack, in place of all others gaining it: the ranking is the same.
         lacking = _weigh(len(weights) - len(having), len(weights))
         for serial_no in having:
@@ -102,13 +118,17 @@ def rank(rows: list[TraitRow]) -> Ranking:
             weight = _weigh(len(serials), len(weights))
             for serial_no in serials:
                 weights[serial_no] += weight
-    counts = {
-        (kind, value): len(each) for kind, of in holders.items() for value, each in of.items()
-    }
+    counts = {trait: len(serials) for trait, serials in holders.items()}
     heaviest_last = sorted(weights.values())
-    serials = sorted(weights)
-    ranks = [len(serials) - bisect_right(heaviest_last, weights[each]) + 1 for each in serials]
-    return Ranking(counts, array("q", serials), array("q", ranks))
+    ranked = sorted(weights)
+    ranks = [len(ranked) - bisect_right(heaviest_last, weights[each]) + 1 for each in ranked]
+    return Ranking(counts, array("q", ranked), array("q", ranks))
+
+
+def _fold(trait: Trait) -> Trait:
+    """A trait as it is compared: without case and outer blanks."""
+    kind, value = trait
+    return kind.strip().casefold(), value.strip().casefold()
 
 
 def _weigh(having: int, total: int) -> int:

@@ -103,6 +103,7 @@ def mark_enriched(db: Connection, nft: Mapping[str, object], stored: NftRow) -> 
         SET name = :name,
             file_type = :file_type,
             attributes = :attributes,
+            unranked = :unranked,
             image = :image,
             original_image_url = :original_image_url,
             missing = :missing,

@@ -66,6 +66,7 @@ class NftRow(TypedDict):
     attempts: int
     retry_at: str | None
     listed_order: str
+    unranked: str | None
 
 
 class CollectionFactsRow(TypedDict):
@@ -114,6 +115,11 @@ class TraitRow(TypedDict):
     type: str
     value: str
     serial_no: int
+
+
+class UnrankedRow(TypedDict):
+    serial_no: int
+    unranked: str
 
 
 class TraitValueRow(TypedDict):

@@ -24,6 +24,7 @@ CREATE TABLE nft (
     attempts INTEGER NOT NULL DEFAULT 0, -- failed attempts to fetch them
     retry_at TEXT, -- when to try again, null when nothing is to be fetched
     listed_order TEXT NOT NULL GENERATED ALWAYS AS (COALESCE(last_listed_at, '')) VIRTUAL, -- sorts unknown dates last
+    unranked TEXT, -- JSON text of the types of its traits that weigh nothing in a rank; null if there are none
     PRIMARY KEY (token, serial_no),
     CHECK (is_for_sale = 0 OR listing_price > 0),
     CHECK (is_for_sale = 1 OR listing_price = 0)
@@ -68,6 +69,9 @@ CREATE INDEX nft_by_owner ON nft (owner, token, serial_no) WHERE ledger_at < '99
 
 -- Serves nfts.list_collections_incomplete and list_incomplete.
 CREATE INDEX nft_incomplete ON nft (token, retry_at) WHERE retry_at IS NOT NULL;
+
+-- Serves traits.list_unranked.
+CREATE INDEX nft_unranked ON nft (token, serial_no) WHERE unranked IS NOT NULL;
 
 -- One collection with a stored NFT, as the ledger showed it last; unknown facts are null. Royalties are fractions of a
 -- price. A fallback fee or a fixed fee is in the smallest units of its token, or in tinybars if the token is null.

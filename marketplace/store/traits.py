@@ -6,7 +6,7 @@ An NFT has a row for each trait of read_traits(), and no rows if it is burned.
 import json
 from collections.abc import Iterable, Sequence
 
-from marketplace.store.rows import Connection, NftRow, TraitRow, TraitValueRow, count
+from marketplace.store.rows import Connection, NftRow, TraitRow, TraitValueRow, UnrankedRow, count
 
 # Strangers write metadata. Traits beyond these bounds are shown, but not used in filters, counts or ranks.
 MAX_TRAITS = 30  # of an NFT
@@ -30,7 +30,7 @@ def replace_traits(db: Connection, before: NftRow, nft: NftRow) -> None:
     old, new = set(read_traits(before["attributes"])), set(read_traits(nft["attributes"]))
     if nft["ledger_at"] >= BURNED:
         new = set()
-    if old == new:
+    if old == new and before["unranked"] == nft["unranked"]:
         return
     sql = "UPDATE collection SET traits_version = traits_version + 1 WHERE token = :token"
     db.execute(sql, {"token": nft["token"]})
@@ -112,3 +112,8 @@ def count_with_trait(
         ) AS found
     """
     return count(db, sql, {"token": token, "kind": kind, "limit": limit, **names})
+
+
+def list_unranked(db: Connection, token: str) -> list[UnrankedRow]:
+    sql = "SELECT serial_no, unranked FROM nft WHERE token = :token AND unranked IS NOT NULL"
+    return db.execute(sql, {"token": token}).fetchall()

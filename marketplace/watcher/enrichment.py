@@ -171,6 +171,7 @@ def _describe(nft: NftRow, found: Found) -> Record:
     return {
         "name": found.description.name or nft["name"],
         "attributes": found.description.attributes,
+        "unranked": found.description.unranked,
         "file_type": found.description.file_type or seen_type or nft["file_type"],
         "original_image_url": _without_public_url(found.original_url),
     }

@@ -28,6 +28,7 @@ class Description(NamedTuple):
     file_type: str | None = None
     attributes: str | None = None
     image: str | None = None
+    unranked: str | None = None
 
 
 class Optimised(NamedTuple):

@@ -34,12 +34,13 @@ def add(client, *serials):
         assert client.post("/v1/add", json=KEYS | {"serialNo": serial_no}).status_code == 200
 
 
-def enrich(app, serial_no, pairs, hostile=()):
+def enrich(app, serial_no, pairs, hostile=(), unranked=()):
     """Store metadata as the watcher does."""
     attributes = [{"trait_type": kind, "value": value} for kind, value in pairs] + [*hostile]
     with app.app_context(), write() as db:
         stored = nfts.get_nft(db, TOKEN, serial_no)
         record = {**stored, "attributes": json.dumps(attributes) if attributes else None}
+        record["unranked"] = json.dumps(unranked) if unranked else None
         nft = nfts.mark_enriched(db, record | {"attempts": stored["attempts"] + 1}, stored)
         traits.replace_traits(db, stored, nft)
 
@@ -162,6 +163,34 @@ def check_filters(client, model, rng):
         query = {"tokenId": TOKEN, "sort": sort, "trait": trait, "minPrice": low, "limit": 3}
         shown = [nft["serialNo"] for nft in all_rows(client, "/v1/orderbook", **query)]
         assert shown == in_order
+
+
+def ranks(client, *serials):
+    return [client.get(f"/v1/nft/{TOKEN}/{serial_no}/traits").json["rank"] for serial_no in serials]
+
+
+def test_numbers_weigh_nothing_in_a_rank(app, client):
+    add(client, 1, 2, 3, 4)
+    for serial_no, eyes in enumerate(("Red", "Red", "Red", "Blue"), 1):
+        pairs = [("Eyes", eyes), ("Level", str(serial_no if serial_no < 3 else 3))]
+        enrich(app, serial_no, pairs)
+    assert ranks(client, 1, 2, 3, 4) == [2, 2, 4, 1]
+    for serial_no, eyes in enumerate(("Red", "Red", "Red", "Blue"), 1):
+        pairs = [("Eyes", eyes), ("Level", str(serial_no if serial_no < 3 else 3))]
+        enrich(app, serial_no, pairs, unranked=["Level"])
+    assert ranks(client, 1, 2, 3, 4) == [2, 2, 2, 1]
+    shown = client.get(f"/v1/nft/{TOKEN}/3/traits").json["traits"]
+    assert [(each["trait_type"], each["count"]) for each in shown] == [("Eyes", 3), ("Level", 2)]
+
+
+def test_a_rank_compares_without_case_and_outer_blanks(app, client):
+    add(client, 1, 2, 3, 4)
+    pairs = ("Eyes", "Red"), ("EYES", " red "), ("eyes ", "RED"), ("Eyes", "Blue")
+    for serial_no, pair in enumerate(pairs, 1):
+        enrich(app, serial_no, [pair])
+    assert ranks(client, 1, 2, 3, 4) == [2, 2, 2, 1]
+    [eyes] = client.get(f"/v1/nft/{TOKEN}/2/traits").json["traits"]
+    assert eyes == {"trait_type": "EYES", "value": " red ", "count": 3, "share": 0.75}
 
 
 def test_writers_of_one_collection_agree(app, client):

@@ -32,6 +32,7 @@ def test_a_document_by_the_book():
         "image/png",
         '[{"trait_type":"Palette","value":"Dusk"}]',
         "ipfs://Qm/7.png",
+        None,
     )
 
 
@@ -153,3 +154,19 @@ def test_long_attributes_are_cut():
 
 def test_numbers_too_large_for_text_are_left_out():
     assert attributes([{"trait_type": "a", "value": 10**5000}]) is None
+
+
+@pytest.mark.parametrize(
+    "display_type",
+    ["number", "percentage", "boost", "boost_number", "Boost_Percentage", "date", "datetime"],
+)
+def test_a_number_by_its_display_type_is_not_ranked(display_type):
+    level = {"trait_type": "Level", "value": 5, "display_type": display_type}
+    described = describe(
+        {"attributes": [level, {"trait_type": "a", "value": 1, "display_type": "text"}]}
+    )
+    assert described.unranked == '["Level"]'
+    assert (
+        described.attributes
+        == '[{"trait_type":"Level","value":"5"},{"trait_type":"a","value":"1"}]'
+    )

@@ -21,17 +21,20 @@ UNNAMED = "Attribute"  # the trait_type of a value that has none
 TRAIT_TYPE = ("trait_type", "name", "key", "trait", "type")
 IMAGE = ("image", "picture", "CID", "image_url", "image_uri", "img")
 ADDRESS = ("uri", "url", "src", "href", "CID")
+# Values of display_type: how much of something the NFT has, not what it is like.
+MEASURES = ("number", "percentage", "boost", "boostnumber", "boostpercentage", "date", "datetime")
 EMPTY: tuple[object, ...] = (None, "", [], {})
 
 
 def describe(document: dict[str, Any]) -> Description:
     """Read an NFT's fields from a document."""
-    traits = _find_traits(document)
+    attributes = _find_attributes(document)
     return Description(
         name=clean_text(find(document, "name")),
         file_type=_mime(find(document, "type")),
-        attributes=stringify(traits),
+        attributes=stringify(attributes),
         image=_find_image(document),
+        unranked=_list_unranked(attributes),
     )
 
 
@@ -57,13 +60,14 @@ def _fold(key: str) -> str:
 
 
 class Pair(NamedTuple):
-    """One attribute, as text."""
+    """One attribute, as text, and whether it is a number or a date by its display_type."""
 
     trait_type: str
     value: str
+    is_measure: bool = False
 
 
-def _find_traits(document: dict[str, Any]) -> list[Pair]:
+def _find_attributes(document: dict[str, Any]) -> list[Pair]:
     """The attributes, which some minters put into the properties; otherwise the properties themselves."""
     properties = _parsed(find(document, "properties"))
     inner = properties if isinstance(properties, dict) else {}
@@ -78,20 +82,30 @@ def _find_traits(document: dict[str, Any]) -> list[Pair]:
 def read_attributes(attributes: object) -> list[Pair]:
     """The attributes of a list, an object, or the JSON text of either."""
     pairs = (
-        Pair(trait_type, value)
-        for name, content in _pairs(_parsed(attributes))
+        Pair(trait_type, value, _fold(str(display)) in MEASURES)
+        for name, content, display in _pairs(_parsed(attributes))
         if (trait_type := clean_text(name)) is not None
         and (value := clean_text(content)) is not None
     )
-    return [*islice(pairs, MAX_ATTRIBUTES)]
+    return _shorten([*islice(pairs, MAX_ATTRIBUTES)])
+
+
+def _shorten(pairs: list[Pair]) -> list[Pair]:
+    while len(json.dumps(pairs)) > MAX_ATTRIBUTES_TEXT:
+        pairs = pairs[: len(pairs) // 2]
+    return pairs
 
 
 def stringify(pairs: list[Pair]) -> str | None:
     """Compact JSON of [{"trait_type": str, "value": str}, ...], or None if there are none."""
-    shown = [pair._asdict() for pair in pairs]
-    while len(json.dumps(shown)) > MAX_ATTRIBUTES_TEXT:
-        shown = shown[: len(shown) // 2]
+    shown = [{"trait_type": pair.trait_type, "value": pair.value} for pair in pairs]
     return json.dumps(shown, separators=(",", ":"), ensure_ascii=False) if shown else None
+
+
+def _list_unranked(pairs: list[Pair]) -> str | None:
+    """JSON of the types of the attributes that weigh nothing in a rank, or None if there are none."""
+    types = [*dict.fromkeys(pair.trait_type for pair in pairs if pair.is_measure)]
+    return json.dumps(types, separators=(",", ":"), ensure_ascii=False) if types else None
 
 
 def _parsed(value: object) -> object:
@@ -104,29 +118,32 @@ def _parsed(value: object) -> object:
     return value
 
 
-def _pairs(attributes: object) -> Iterator[tuple[object, object]]:
+def _pairs(attributes: object) -> Iterator[tuple[object, object, object]]:
+    """The type, the value and the display_type of each attribute."""
     if isinstance(attributes, list):
         for item in attributes:
             yield from _pairs_of_item(item)
     if isinstance(attributes, dict):
         if _has_value(attributes) and "trait_type" in map(str.lower, attributes):
-            yield from _pairs_of_item(attributes)  # a single one
+            yield _pair(attributes, UNNAMED)  # a single one
             return
         for name, content in attributes.items():
-            if isinstance(content, dict) and _has_value(content):
-                yield find(content, *TRAIT_TYPE) or name, find(content, "value")
-            else:
-                yield name, content
+            is_pair = isinstance(content, dict) and _has_value(content)
+            yield _pair(content, name) if is_pair else (name, content, None)
 
 
-def _pairs_of_item(item: object) -> Iterator[tuple[object, object]]:
+def _pairs_of_item(item: object) -> Iterator[tuple[object, object, object]]:
     """The pair of an item of a list, or those of an item such as {"Palette": "Ember"}."""
     if isinstance(item, str):
-        yield UNNAMED, item
+        yield UNNAMED, item, None
     elif isinstance(item, dict) and _has_value(item):
-        yield find(item, *TRAIT_TYPE) or UNNAMED, find(item, "value")
+        yield _pair(item, UNNAMED)
     elif isinstance(item, dict) and find(item, *TRAIT_TYPE) is None:
-        yield from item.items()
+        yield from ((name, content, None) for name, content in item.items())
+
+
+def _pair(item: dict[str, Any], name: str) -> tuple[object, object, object]:
+    return find(item, *TRAIT_TYPE) or name, find(item, "value"), find(item, "display_type")
 
 
 def _has_value(item: dict[str, Any]) -> bool:
