@@ -31,8 +31,8 @@ HTTP_REASONS = (
     "BAD_REQUEST", "BAD_HOST", "UNAUTHORIZED", "FORBIDDEN", "NOT_FOUND", "METHOD_NOT_ALLOWED",
     "REQUEST_ENTITY_TOO_LARGE", "INTERNAL_SERVER_ERROR",
 )  # fmt: skip
-MAX_QUERY = 100
 MAX_TRAIT_NAME, MAX_TRAIT_VALUE = 100, 200
+MAX_QUERY = 100
 
 
 class CamelCaseSchema(Schema):
@@ -220,14 +220,16 @@ class Words(Strict, fields.String):
 
 
 class TraitText(Strict, fields.String):
-    """A trait that an NFT must have, as name:value. The first colon ends the name."""
+    """A trait that an NFT must have, as name:value."""
 
     expected = "a trait's name, a colon and its value, such as Background:Blue"
 
     def read(self, value: Any) -> str | None:
-        name, colon, content = value.partition(":")
-        is_one = 0 < len(name) <= MAX_TRAIT_NAME and 0 < len(content) <= MAX_TRAIT_VALUE
-        return value if colon and is_one and "\0" not in value else None
+        colons = [at for at, letter in enumerate(value) if letter == ":"]
+        is_one = any(
+            0 < at <= MAX_TRAIT_NAME and 0 < len(value) - at - 1 <= MAX_TRAIT_VALUE for at in colons
+        )
+        return value if is_one and "\0" not in value else None
 
 
 def reasons() -> list[str]:

@@ -10,7 +10,7 @@ from marketplace.hedera import times
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
 from marketplace.ledger.clean_text import clean_text
 from marketplace.ledger.mirror_schemas import FixedFee, Royalty, Token
-from marketplace.market.search_words import MAX_WORD, MAX_WORDS, find_words, fold
+from marketplace.market.search_words import MAX_WORD, find_parts, fold
 from marketplace.store import collection_search
 from marketplace.store import nft_collections as collection_rows
 from marketplace.store.database import read, write
@@ -98,7 +98,7 @@ def store(db: Connection, token: str, columns: Columns | None) -> None:
 def _index(db: Connection, columns: Columns) -> None:
     """Write the search words of a collection. Write its row first: its lock makes other writers wait."""
     collection_search.delete_words(db, columns["token"])
-    for word in find_words(columns["token"], columns["symbol"], columns["name"], limit=MAX_WORDS):
+    for word in find_parts(columns["token"], columns["symbol"], columns["name"]):
         collection_search.insert_word(db, word, columns["token"])
 
 

@@ -4,6 +4,7 @@ A page begins after a position: the key in its order, the token and the serial n
 previous page.
 """
 
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import compress
 from operator import ne
@@ -11,7 +12,7 @@ from typing import NamedTuple
 
 from marketplace.hedera.ids import MAX_HBAR
 from marketplace.store.rows import Connection, NftRow, merge
-from marketplace.store.traits import count_with_trait
+from marketplace.store.traits import Trait, count_with_trait, split_trait
 
 NEWEST, CHEAPEST, DEAREST = "lastListedDate", "price", "-price"
 KEYS = {NEWEST: "listed_order", CHEAPEST: "listing_price", DEAREST: "listing_price"}
@@ -62,14 +63,6 @@ class Selection(NamedTuple):
     min_price: int = 0  # HBAR, as max_price
     max_price: int = MAX_HBAR
     traits: tuple[str, ...] = ()  # of the collection, each a type, a colon and a value
-
-    @property
-    def by_type(self) -> dict[str, list[str]]:
-        """The values by type of trait. An NFT must have one of the values of each type."""
-        values: dict[str, list[str]] = {}
-        for kind, _, value in (trait.partition(":") for trait in self.traits):
-            values.setdefault(kind, []).append(value)
-        return values
 
 
 ALL = Selection()
@@ -140,7 +133,8 @@ def _write(
 
 def _select_traits(db: Connection, selection: Selection, parameters: dict[str, object]) -> str:
     """Write the SQL conditions for a collection's traits, and add their parameters."""
-    by_type, token = selection.by_type, str(selection.token)
+    token = str(selection.token)
+    by_type = _group_by_type(db, token, selection.traits)
     counts = {
         kind: count_with_trait(db, token, kind, values, RARE) for kind, values in by_type.items()
     }
@@ -154,6 +148,23 @@ def _select_traits(db: Connection, selection: Selection, parameters: dict[str, o
         names = ", ".join(f":{name}" for name in named)
         sql += _HAS_TRAIT[is_rare and kind == rarest].format(n=n, values=names)
     return sql
+
+
+def _group_by_type(db: Connection, token: str, traits: Iterable[str]) -> dict[str, list[str]]:
+    """The values by type of trait. An NFT must have one of the values of each type."""
+    by_type: dict[str, list[str]] = {}
+    for kind, value in (_find_trait(db, token, trait) for trait in traits):
+        by_type.setdefault(kind, []).append(value)
+    return by_type
+
+
+def _find_trait(db: Connection, token: str, text: str) -> Trait:
+    """Of the traits that a text may mean, the first one that an NFT of the collection has."""
+    first, *others = split_trait(text)
+    if not others:
+        return first
+    held = (way for way in (first, *others) if count_with_trait(db, token, way[0], [way[1]], 1))
+    return next(held, first)
 
 
 def list_listed_in_collection_after(

@@ -5,6 +5,7 @@ An NFT has a row for each trait of read_traits(), and no rows if it is burned.
 
 import json
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from marketplace.store.rows import Connection, NftRow, TraitRow, TraitValueRow, UnrankedRow, count
 
@@ -15,6 +16,8 @@ MAX_VALUES = 1000  # of a collection, in a list
 BURNED = "9999"  # the year of ledger_at
 AT_ONCE = 1000  # NFTs, in an upgrade
 
+MAX_COLONS = 5  # of a trait that is asked for: its type and its value may hold colons
+
 Trait = tuple[str, str]  # its type and its value
 
 
@@ -23,6 +26,14 @@ def read_traits(attributes: str | None) -> list[Trait]:
     pairs = [(each["trait_type"], each["value"]) for each in json.loads(attributes or "[]")]
     short = [pair for pair in pairs if len(pair[0]) <= MAX_TYPE and len(pair[1]) <= MAX_VALUE]
     return [*dict.fromkeys(short)][:MAX_TRAITS]
+
+
+def split_trait(text: str) -> list[Trait]:
+    """The traits that "type:value" may mean: each of the first colons may end the type."""
+    parts = text.split(":")
+    ways = [(":".join(parts[:end]), ":".join(parts[end:])) for end in range(1, len(parts))]
+    sound = (way for way in ways if 0 < len(way[0]) <= MAX_TYPE and 0 < len(way[1]) <= MAX_VALUE)
+    return [*islice(sound, MAX_COLONS)]
 
 
 def replace_traits(db: Connection, before: NftRow, nft: NftRow) -> None:

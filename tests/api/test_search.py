@@ -7,7 +7,7 @@ import pytest
 from marketplace.api.request_schemas import COLLECTION_SORTS
 from marketplace.hedera import times
 from marketplace.market import nft_collections as collecting
-from marketplace.market.search_words import find_words
+from marketplace.market.search_words import find_parts, find_words
 from marketplace.store import collection_search, nft_collections
 from marketplace.store.database import write
 from tests.api.pages import all_rows, page_of, written
@@ -117,7 +117,20 @@ def test_the_orders_and_the_words_are_those_of_a_model(app, client, monkeypatch)
 
 
 @pytest.mark.parametrize(
-    "q", ["0.0.5001 7", "0.0.5001:7", "0.0.5001#7", " TIDES   7 ", "tid #7", "TIDE/7", "Tides: 7"]
+    "q",
+    [
+        "0.0.5001 7",
+        "0.0.5001:7",
+        "0.0.5001#7",
+        " TIDES   7 ",
+        "tid #7",
+        "TIDE/7",
+        "Tides: 7",
+        "0.0.5001@7",
+        "0.0.5001/7",
+        "0.0.5001-abcde@7",
+        "0.0.5001-abcde 7",
+    ],
 )
 @pytest.mark.once("words in Python")
 def test_it_finds_an_nft(client, lister, q):
@@ -142,6 +155,8 @@ def test_it_finds_an_nft(client, lister, q):
         "#",
         "\U0010ffff",
         "ẞ" * 100,
+        "@7",
+        "0.0.5001-abcde",
     ],
 )
 @pytest.mark.once("words in Python")
@@ -191,3 +206,46 @@ def test_listed_follows_the_order_book(app, client, lister, ledger):
     client.post("/v1/comingsoon", json={"accountId": ALICE, "tokenId": TOKEN, "serialNo": 1})
     assert client.get("/v1/collections").json[0]["listed"] == 1
     assert COLLECTION_SORTS[0] == collection_search.BY_SALES
+
+
+@pytest.mark.parametrize("q", ["!!!", "🐸", "#", "_", " / ", "...", "🐸 !"])
+@pytest.mark.once("words in Python")
+def test_a_query_without_letters_finds_nothing_not_everything(client, lister, q):
+    lister(("0.0.5001", 7))
+    assert find(client, q=q) == []
+    assert search(client, q) == {"collections": [], "nfts": [], "accounts": []}
+    assert find(client, q=" ") == ["0.0.5001"]
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("三体黑暗森林", ["三体", "黑暗", "森林", "林", "三体 森林"]),
+        ("東京タワーのねこ", ["タワー", "ねこ", "東京", "ﾀﾜｰ"]),
+        ("서울 고양이", ["울", "고양이", "양이", "서울 양"]),
+        ("Tokyo東京塔Tower", ["tokyo", "京塔", "tower", "tokyo東京"]),
+    ],
+)
+@pytest.mark.once("words in Python")
+def test_a_name_without_blanks_is_found_by_any_part(app, client, name, parts):
+    store_collection(app, token := f"{MADE}1", name)
+    store_collection(app, f"{MADE}2", "猫")
+    for q in parts:
+        assert find(client, q=q) == [token], q
+    for q in ("森暗", "ねこね", "이양"):
+        assert find(client, q=q) == []
+
+
+@pytest.mark.once("words in Python")
+def test_an_id_may_have_its_checksum(client, lister):
+    lister(("0.0.5001", 7))
+    assert find(client, q="0.0.5001-vfmkw") == ["0.0.5001"]
+    assert [each["token"] for each in search(client, "0.0.5001-vfmkw")["collections"]] == [
+        "0.0.5001"
+    ]
+    assert search(client, f" {ALICE}-abcde ")["accounts"] == [{"accountId": ALICE, "listed": 1}]
+
+
+@pytest.mark.once("words in Python")
+def test_a_long_name_without_blanks_has_a_bounded_number_of_parts():
+    assert len(find_parts("0.0.1", "山" * 1000, "日本" * 400)) <= 100

@@ -193,6 +193,25 @@ def test_a_rank_compares_without_case_and_outer_blanks(app, client):
     assert eyes == {"trait_type": "EYES", "value": " red ", "count": 3, "share": 0.75}
 
 
+def test_a_trait_whose_type_has_a_colon_is_found(app, client):
+    add(client, 1, 2, 3)
+    enrich(app, 1, [("Weapon: Main", "Sword")])
+    enrich(app, 2, [("Weapon", " Main:Axe"), ("a:b:c", "d:e")])
+    enrich(app, 3, [("Weapon: Main", "Axe"), ("Weapon: Main", "Bow")])
+    for serial_no in (1, 2, 3):
+        reconcile(app, serial_no, price=5)
+
+    def found(*trait):
+        query = {"tokenId": TOKEN, "trait": trait}
+        return sorted(nft["serialNo"] for nft in all_rows(client, "/v1/orderbook", **query))
+
+    assert found("Weapon: Main:Sword") == [1]
+    assert found("Weapon: Main:Axe") == [2]  # the first colon that makes a trait
+    assert found("Weapon: Main:Bow", "Weapon: Main:Sword") == [1, 3]
+    assert found("a:b:c:d:e") == [2]
+    assert found("Weapon: Main:Nothing") == found("a:b:c:d") == []
+
+
 def test_writers_of_one_collection_agree(app, client):
     """Metadata and burnings at once: what is left follows from what is stored."""
     add(client, *range(1, 9))

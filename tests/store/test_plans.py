@@ -96,7 +96,8 @@ STATEMENTS = {
 }
 # Of several statements, or below with arguments of their own.
 for name in (
-    "list_selected", "_select_traits", "insert_all_traits", "replace_traits", "insert_traits",
+    "list_selected", "_select_traits", "_group_by_type", "_find_trait", "insert_all_traits",
+    "replace_traits", "insert_traits",
     "get_next_event", "get_page", "list_found_collections", "_list_found", "is_any_expired", "delete_expired",
     "count_open",
 ):  # fmt: skip
