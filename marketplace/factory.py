@@ -38,7 +38,7 @@ from marketplace.services import KEY, Services
 from marketplace.store import database as db
 from marketplace.store import media as media_store
 from marketplace.store.token_usage import TokenUsage
-from marketplace.watcher import collection_import, loop
+from marketplace.watcher import collection_import, loop, refresh
 
 DESCRIPTION = """\
 Hedera NFTs, an order book, and the transactions that list, withdraw and buy one. To list an NFT:
@@ -96,6 +96,7 @@ def create_app(
     )
     loop.init_app(app)
     collection_import.init_app(app)
+    refresh.init_app(app)
     row_json.init_app(app)
 
     prefix = config["API_PREFIX"]

@@ -13,9 +13,10 @@ from marketplace.api.request_schemas import (
 )
 from marketplace.api.response_cache import cached_query
 from marketplace.api.response_schemas import NftSchema, ResultSchema
-from marketplace.errors import NftNotOnLedger, NftNotStored
+from marketplace.errors import LimitExceeded, NftNotOnLedger, NftNotStored
 from marketplace.hedera.ids import NftId
 from marketplace.market.add_nft import add
+from marketplace.market.read_again import read_again
 from marketplace.store import nfts, orderbook
 from marketplace.store.database import read
 from marketplace.store.rows import Connection, NftRow
@@ -97,3 +98,21 @@ def add_nft(account_id: str, token: str, serial_no: int) -> dict[str, str]:
     """
     add(account_id, token, serial_no)
     return {"result": "OK"}
+
+
+@blp.post("/nft/<tokenId>/<serialNo>/refresh")
+@require_scope("write")
+@blp.path(NftPathSchema)
+@blp.response(
+    202, ResultSchema, example={"result": "PENDING"}, description="It is read within seconds"
+)
+@blp.refuses(NftNotStored("0.0.5001", 999))
+@blp.refuses(LimitExceeded("The metadata of 0.0.5001 #7 was asked for in the last 10 minutes", 480))
+def refresh_nft(token: str, serial_no: int) -> dict[str, str]:
+    """Have an NFT's metadata read again
+
+    For metadata that was replaced at its address, such as a reveal, or whose host did not answer. Once in ten
+    minutes for each NFT, whoever asks. The NFT stays as it is until its metadata was read, and if that fails.
+    """
+    read_again(token, serial_no)
+    return {"result": "PENDING"}

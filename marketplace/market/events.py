@@ -78,7 +78,7 @@ def _find_changes(
         yield Event(EventKind.TRANSFERRED, owner, new_owner, None, price, None, moved_at)
 
 
-def is_redrawn(before: NftRow, after: NftRow) -> bool:
+def is_redrawn(before: NftRow, after: Mapping[str, Any]) -> bool:
     """Tell whether the metadata or the image that clients see has changed."""
     shown, shown_before = {**after}, {**before}
     return any(shown[name] != shown_before[name] for name in SHOWN)

@@ -108,7 +108,9 @@ def mark_enriched(db: Connection, nft: Mapping[str, object], stored: NftRow) -> 
             original_image_url = :original_image_url,
             missing = :missing,
             attempts = :attempts,
-            retry_at = :retry_at
+            retry_at = :retry_at,
+            read_at = :read_at,
+            reread_at = :reread_at
         WHERE token = :token AND serial_no = :serial_no
           AND missing IS NOT NULL AND attempts = :attempts_before
           AND COALESCE(metadata, '') = COALESCE(:metadata_before, '')
@@ -116,6 +118,53 @@ def mark_enriched(db: Connection, nft: Mapping[str, object], stored: NftRow) -> 
         RETURNING *
     """
     return db.execute(sql, {**nft, **_before(stored)}).fetchone()
+
+
+def mark_asked_again(
+    db: Connection, token: str, serial_no: int, now: str, before: str
+) -> NftRow | None:
+    # Only if nobody has asked since then. What is stored stays until the metadata was read.
+    sql = """
+        UPDATE nft
+        SET missing = 'it is read again', attempts = 0, retry_at = :now, asked_at = :now
+        WHERE token = :token AND serial_no = :serial_no AND (asked_at IS NULL OR asked_at <= :before)
+        RETURNING *
+    """
+    parameters = {"token": token, "serial_no": serial_no, "now": now, "before": before}
+    return db.execute(sql, parameters).fetchone()
+
+
+def mark_collection_asked_again(db: Connection, token: str, now: str) -> int:
+    sql = """
+        UPDATE nft
+        SET missing = 'it is read again', attempts = 0, retry_at = :now
+        WHERE token = :token AND ledger_at < '9999'
+    """
+    return db.execute(sql, {"token": token, "now": now}).rowcount
+
+
+def list_to_reread(db: Connection, now: str, limit: int) -> list[tuple[str, int]]:
+    sql = """
+        SELECT token, serial_no FROM nft WHERE reread_at <= :now
+        ORDER BY reread_at
+        LIMIT :limit + 0
+    """
+    rows = db.execute(sql, {"now": now, "limit": limit})
+    return [(row["token"], row["serial_no"]) for row in rows]
+
+
+def mark_to_reread(db: Connection, token: str, serial_no: int, now: str, last_attempt: int) -> None:
+    # New NFTs, which have no attempts, come first. Metadata that was given up gets one more attempt.
+    sql = """
+        UPDATE nft
+        SET attempts = CASE WHEN missing IS NULL THEN 1 ELSE :last_attempt END,
+            missing = COALESCE(missing, 'it is read again'),
+            retry_at = :now,
+            reread_at = NULL
+        WHERE token = :token AND serial_no = :serial_no AND COALESCE(reread_at, '9999') <= :now
+    """
+    parameters = {"token": token, "serial_no": serial_no, "now": now, "last_attempt": last_attempt}
+    db.execute(sql, parameters)
 
 
 def list_collections_incomplete(db: Connection, now: str) -> list[str]:

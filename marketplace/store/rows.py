@@ -67,6 +67,9 @@ class NftRow(TypedDict):
     retry_at: str | None
     listed_order: str
     unranked: str | None
+    asked_at: str | None
+    read_at: str | None
+    reread_at: str | None
 
 
 class CollectionFactsRow(TypedDict):

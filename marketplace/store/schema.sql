@@ -25,6 +25,9 @@ CREATE TABLE nft (
     retry_at TEXT, -- when to try again, null when nothing is to be fetched
     listed_order TEXT NOT NULL GENERATED ALWAYS AS (COALESCE(last_listed_at, '')) VIRTUAL, -- sorts unknown dates last
     unranked TEXT, -- JSON text of the types of its traits that weigh nothing in a rank; null if there are none
+    asked_at TEXT, -- when somebody last asked to have its metadata read again
+    read_at TEXT, -- when its metadata was last read, or failed to be
+    reread_at TEXT, -- when to read complete metadata again, or metadata that was given up; null: when somebody asks
     PRIMARY KEY (token, serial_no),
     CHECK (is_for_sale = 0 OR listing_price > 0),
     CHECK (is_for_sale = 1 OR listing_price = 0)
@@ -69,6 +72,9 @@ CREATE INDEX nft_by_owner ON nft (owner, token, serial_no) WHERE ledger_at < '99
 
 -- Serves nfts.list_collections_incomplete and list_incomplete.
 CREATE INDEX nft_incomplete ON nft (token, retry_at) WHERE retry_at IS NOT NULL;
+
+-- Serves nfts.list_to_reread.
+CREATE INDEX nft_to_reread ON nft (reread_at) WHERE reread_at IS NOT NULL;
 
 -- Serves traits.list_unranked.
 CREATE INDEX nft_unranked ON nft (token, serial_no) WHERE unranked IS NOT NULL;

@@ -11,15 +11,17 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import numbers
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
 from marketplace.market import freshness, nft_collections
-from marketplace.store import events, following, prepared_transactions, properties
+from marketplace.store import events, following, nfts, prepared_transactions, properties
 from marketplace.store.database import read, write
 from marketplace.store.nft_collections import list_collections_due
 from marketplace.store.prepared_transactions import PREPARATIONS, PURCHASES
 from marketplace.store.rows import Connection
+from marketplace.watcher.enrichment import MAX_ATTEMPTS
 from marketplace.watcher.work import Done
 
 REFRESHING_SECONDS = 10  # of one call
 COLLECTIONS_AT_ONCE = 200
+REREAD_AT_ONCE = 100  # NFTs
 KEPT_SECONDS = 3 * 3600  # for which prepared transactions are kept after they expire
 DELETED_AT_ONCE = 1000  # rows in one transaction: other writers wait for it
 
@@ -32,6 +34,16 @@ def refresh_collections() -> Counter[Done]:
         is_read = time.monotonic() < until and nft_collections.refresh(token)
         counts[Done.COLLECTIONS if is_read else Done.COLLECTIONS_LATE] += 1
     return counts
+
+
+def read_metadata_again() -> None:
+    """Have metadata read again that may have been replaced at its address, and is due."""
+    now = times.to_iso(times.now())
+    due = nfts.list_to_reread(read(), now, REREAD_AT_ONCE)
+    if due:
+        with write() as db:
+            for nft_id in due:
+                nfts.mark_to_reread(db, *nft_id, now, MAX_ATTEMPTS - 1)
 
 
 def store_network() -> None:

@@ -1,6 +1,7 @@
 """Adds the metadata and the images that stored NFTs lack: many tries at once."""
 
 import random
+import re
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -28,6 +29,9 @@ PAUSE_SECONDS = 0.25  # between two queries for what is due
 COMPLETING_SECONDS = 20  # of one sync
 FIRST_AT_ONCE, LATER_AT_ONCE = 8, 4  # later tries have more time
 MAX_ATTEMPTS = 20
+# Metadata at such an address may be replaced there. It is read again, after growing pauses.
+MAY_CHANGE = re.compile("https?://|hcs://6/", re.IGNORECASE)
+LONGEST_PAUSE = 32 * times.DAY
 
 Key = tuple[NftId, bool]  # of a try: its NFT, and whether it is the first one
 Record = dict[str, Any]  # the columns of an NFT
@@ -160,7 +164,7 @@ def enrich(nft: NftRow, enrich: Enrich, limits: Limits) -> Record:
     count("images", outcome=found.outcome.value)
     record = {**nft, "image": key} | _describe(nft, found)
     record["missing"] = reason and clean_text(reason)
-    return record | _schedule(outcome, nft["attempts"], is_quick=limits is QUICK)
+    return record | _schedule(outcome, nft, record, is_quick=limits is QUICK)
 
 
 def _describe(nft: NftRow, found: Found) -> Record:
@@ -185,17 +189,32 @@ def _without_public_url(url: str | None) -> str | None:
     return url.removeprefix(public_url)
 
 
-def _schedule(outcome: Outcome, attempts: int, *, is_quick: bool) -> Record:
-    """When to try again: after growing pauses of at most a day, and never after MAX_ATTEMPTS."""
+def _schedule(outcome: Outcome, nft: NftRow, record: Record, *, is_quick: bool) -> Record:
+    """When to try again, after growing pauses of at most a day; after the last one, when to read again."""
+    attempts = nft["attempts"]
     if outcome is Outcome.BUSY:
         return _at(attempts, times.MINUTE)
     attempts += 1
+    read_at = {"read_at": times.to_iso(times.now())}
     if is_quick and outcome in (Outcome.SLOW, Outcome.UNREACHABLE):
-        return _at(attempts, 0)  # with more time
+        return read_at | _at(attempts, 0)  # with more time
     if outcome is Outcome.COMPLETE or attempts >= MAX_ATTEMPTS:
-        return {"attempts": attempts, "retry_at": None}
+        reread_at = _schedule_reread(nft, record)
+        return read_at | {"attempts": attempts, "retry_at": None, "reread_at": reread_at}
     pause = times.DAY if outcome is Outcome.UNUSABLE else min(2**attempts * times.MINUTE, times.DAY)
-    return _at(attempts, pause)
+    return read_at | _at(attempts, pause)
+
+
+def _schedule_reread(nft: NftRow, record: Record) -> str | None:
+    """When to read metadata again: in a day, or after twice the last pause if it has not changed."""
+    if not MAY_CHANGE.match(nft["metadata"] or ""):
+        return None
+    now, pause = times.now(), times.DAY
+    if record["missing"]:
+        pause = LONGEST_PAUSE
+    elif nft["read_at"] and not events.is_redrawn(nft, record):
+        pause = 2 * (now - times.to_nanoseconds(nft["read_at"]))
+    return times.to_iso(now + min(max(pause, times.DAY), LONGEST_PAUSE))
 
 
 def _at(attempts: int, pause: int) -> Record:

@@ -33,6 +33,7 @@ FAILED_SECONDS = 5  # after a page that could not be read
 CHORES: dict[Callable[[], object], float] = {
     chores.refresh_collections: 5,
     chores.delete_prepared: 60,
+    chores.read_metadata_again: 60,
     chores.store_network: 600,
     chores.delete_events: 3600,
 }

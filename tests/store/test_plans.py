@@ -34,6 +34,7 @@ NFT = {
     "token": "0.0.7001", "serial_no": 1, "name": "x", "file_type": "x", "attributes": None, "image": None,
     "original_image_url": None, "owner": "0.0.1001", "ledger_at": DATE, "metadata": None,
     "missing": None, "attempts": 1, "retry_at": None, "unranked": None,
+    "read_at": None, "reread_at": None,
 }  # fmt: skip
 STATE = {
     "is_for_sale": 1, "listing_price": 5, "owner": "0.0.1001", "last_listed_at": DATE,
@@ -75,6 +76,7 @@ ARGUMENTS = {
     "transaction_id": "x", "account_id": "0.0.1001", "kept": 5, "before": DATE, "token_hash": "x",
     "name": "x", "revoked_at": DATE, "used_at": DATE, "price": 5, "sold_at": DATE, "word": "x", "change": 1,
     "delivered_to": 500, "words": {"x": 1}, "values": ["x"], "ids": [("0.0.7001", 1), ("0.0.7002", 2)],
+    "last_attempt": 19,
     "finished_at": DATE, "value": b"x", "trait_value": "x", "since": DATE, "fee_tinybars": 5,
     "webhook": WEBHOOK, "webhook_id": "x", "balance": 5, "purchase": PREPARED, "is_sold": 1, "signed": b"x",
     "charged_to": DATE,

@@ -11,6 +11,7 @@ from marketplace.hedera import times
 from marketplace.market import add_nft
 from marketplace.store import media, nfts
 from marketplace.store.database import read
+from marketplace.watcher import chores
 from marketplace.watcher import enrichment as module
 from marketplace.watcher.enrichment import Enricher
 from marketplace.watcher.found import Description, Found, Limits, Optimised, Outcome
@@ -240,6 +241,80 @@ def test_the_log_says_once_why_images_can_not_be_stored(app, hosts, pointer, tmp
         assert (nft["image"], nft["attempts"]) == (None, 0)
     (said,) = (record.message for record in caplog.records if "can not be stored" in record.message)
     assert "File exists" in said
+
+
+HOSTED = "https://nft.example/7.json"
+
+
+@pytest.fixture
+def hosted(app, hosts):
+    """The NFT of an address of the web, complete; what the host answers is in ``hosts.answers[HOSTED]``."""
+    add(app)
+    change_pointer(app, HOSTED)
+    hosts.answers[HOSTED] = Found(Outcome.COMPLETE, None, OLD, "http://old", WEBP)
+    hosts.complete()
+    return hosts
+
+
+def pause_of(app):
+    """In how many days complete metadata is read again."""
+    at = stored(app)["reread_at"]
+    return at and round((times.to_nanoseconds(at) - times.now()) / times.DAY, 1)
+
+
+def pass_days(app, days):
+    """Let as many days pass as make it due, and have it read."""
+    sql = "UPDATE nft SET read_at = :read_at, reread_at = :now"
+    now = times.now()
+    write_sql(app, sql, read_at=times.to_iso(now - days * times.DAY), now=times.to_iso(now))
+    with app.app_context():
+        chores.read_metadata_again()
+
+
+def test_metadata_of_the_web_is_read_again_after_growing_pauses(app, hosted):
+    assert pause_of(app) == 1
+    for days, following in ((1, 2), (2, 4), (20, 32), (32, 32)):
+        pass_days(app, days)
+        assert stored(app)["retry_at"] and stored(app)["name"] == "Old"
+        hosted.complete()
+        assert pause_of(app) == following
+        assert stored(app)["missing"] is stored(app)["retry_at"] is None
+    hosted.answers[HOSTED] = Found(Outcome.COMPLETE, None, NEW, "http://new", WEBP)
+    pass_days(app, 32)
+    hosted.complete()
+    assert (stored(app)["name"], pause_of(app)) == ("New", 1)
+
+
+def test_a_new_reading_that_fails_replaces_nothing(app, hosted):
+    before = stored(app)
+    hosted.answers[HOSTED] = Found(Outcome.UNREACHABLE, "status 404")
+    pass_days(app, 1)
+    hosted.complete()
+    during = stored(app)
+    for column in ("name", "attributes", "image", "file_type", "original_image_url"):
+        assert during[column] == before[column]
+    assert during["retry_at"] and during["reread_at"] is None
+    hosted.answers[HOSTED] = Found(Outcome.COMPLETE, None, OLD, "http://old", WEBP)
+    write_sql(app, "UPDATE nft SET retry_at = :now", now=times.to_iso(times.now()))
+    hosted.complete()
+    assert stored(app)["missing"] is None and pause_of(app) == 1
+
+
+def test_what_failed_twenty_times_is_not_dropped_for_ever(app, hosted):
+    hosted.answers[HOSTED] = Found(Outcome.UNUSABLE, "the metadata is not JSON")
+    sql = "UPDATE nft SET attempts = 19, missing = 'x', retry_at = :now"
+    write_sql(app, sql, now=times.to_iso(times.now()))
+    hosted.complete()
+    assert stored(app)["retry_at"] is None and pause_of(app) == 32
+    hosted.answers[HOSTED] = Found(Outcome.COMPLETE, None, NEW, "http://new", WEBP)
+    pass_days(app, 32)
+    hosted.complete()
+    assert (stored(app)["name"], pause_of(app)) == ("New", 1)
+
+
+def test_what_can_not_change_is_not_read_again(app, hosts, pointer):
+    hosts.complete()
+    assert stored(app)["missing"] is None and pause_of(app) is None
 
 
 class Gate:
