@@ -28,7 +28,7 @@ from marketplace.store import following, nfts, properties
 from marketplace.store.database import read, write
 from marketplace.watcher.follow import Follower
 from marketplace.watcher.loop import watch
-from stress.lives import approval, seal
+from stress.wallets import approval, seal
 from tests.mirror import Mirror
 
 MARKET, SELLER, TOKEN = "0.0.9001", "0.0.1001", "0.0.7001"

@@ -18,19 +18,13 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID, TokenID
-from hiero_sdk_python.hapi.services.crypto_approve_allowance_pb2 import NftAllowance
-from hiero_sdk_python.hapi.services.crypto_delete_allowance_pb2 import NftRemoveAllowance
-from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee
-from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
-from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, TransactionBody
 from sqlite_utils.utils import sqlite3
 from werkzeug.wrappers import Response
 
@@ -38,7 +32,6 @@ from hiero_sandbox import wallet
 from hiero_sandbox.application import create_sandbox
 from hiero_sandbox.ledger import consensus, envelopes
 from hiero_sandbox.ledger import queries as ledger_queries
-from hiero_sandbox.ledger.consensus import Receipt
 from marketplace import create_app
 from marketplace.errors import MarketplaceError
 from marketplace.hedera import times
@@ -66,12 +59,25 @@ from marketplace.watcher.rechecker import Rechecker, drain_queue
 from marketplace.watcher.sweep import sync
 from marketplace.watcher.work import Done, summary
 from stress.audit import find_sales
+from stress.wallets import (
+    MINTED_AT,
+    allow,
+    approval,
+    body_of,
+    delete_token,
+    give_new_id,
+    id_of,
+    new_body,
+    seal,
+    update_metadata,
+    wipe_nft,
+    withdrawal,
+)
 from tests.engines import database_url, running_on
 
 MARKET, OTHER_MARKET, STRANGER = "0.0.9001", "0.0.6666", "0.0.1003"
 ACCOUNTS = ("0.0.1001", "0.0.1002")
 NFTS = (("0.0.7001", 7), ("0.0.7001", 8), ("0.0.7002", 7))
-MINTED_AT = 1_700_000_000 * times.SECOND
 LEDGER_TABLES = (
     "account", "association", "nft", "approval_for_all", "deleted_token", "token",
     "transaction_record", "nft_transaction",
@@ -867,111 +873,6 @@ class Story:
     def listed_at(self, handed: Handed) -> str | None:
         rows = self.records_of(id_of(handed.content))
         return times.to_iso(rows[0]["consensus_at"]) if rows else None
-
-
-# Transactions
-
-
-def account(account_id: str) -> AccountID:
-    return AccountID(accountNum=int(account_id.split(".")[2]))
-
-
-def token_id(nft) -> TokenID:
-    return TokenID(tokenNum=int(nft[0].split(".")[2]))
-
-
-def allow(approvals, nft, owner: str, spender: str) -> None:
-    allowance = NftAllowance(tokenId=token_id(nft), owner=account(owner), spender=account(spender))
-    allowance.serial_numbers.append(nft[1])
-    approvals.nftAllowances.append(allowance)
-
-
-def new_body(payer: str, memo: str) -> TransactionBody:
-    body = TransactionBody(memo=memo, transactionFee=500_000_000, nodeAccountID=account("0.0.3"))
-    body.transactionValidDuration.seconds = 120
-    give_new_id(body, payer)
-    return body
-
-
-def approval(owner: str, nft, spender: str, memo: str = "") -> TransactionBody:
-    body = new_body(owner, memo)
-    allow(body.cryptoApproveAllowance, nft, owner, spender)
-    return body
-
-
-def withdrawal(owner: str, nft) -> TransactionBody:
-    body = new_body(owner, "")
-    removed = NftRemoveAllowance(token_id=token_id(nft), owner=account(owner))
-    removed.serial_numbers.append(nft[1])
-    body.cryptoDeleteAllowance.nftAllowances.append(removed)
-    return body
-
-
-def give_new_id(body: TransactionBody, payer: str) -> None:
-    body.transactionID.accountID.CopyFrom(account(payer))
-    start = body.transactionID.transactionValidStart
-    start.seconds, start.nanos = divmod(times.now() - times.SECOND, times.SECOND)
-
-
-def body_of(content: bytes) -> TransactionBody:
-    return envelopes.open_transaction(envelopes.read_list(content)[0]).body
-
-
-def id_of(content: bytes):
-    return envelopes.open_transaction(envelopes.read_list(content)[0]).id
-
-
-def seal(body: TransactionBody) -> bytes:
-    signed = SignedTransaction(bodyBytes=body.SerializeToString())
-    return Transaction(signedTransactionBytes=signed.SerializeToString()).SerializeToString()
-
-
-# What the issuer of a token does: the treasury's key is each of its keys
-
-
-def _submit(body: TransactionBody, now: int) -> Receipt:
-    start = body.transactionID.transactionValidStart
-    start.seconds, start.nanos = divmod(now - times.SECOND, times.SECOND)
-    return consensus.submit(wallet.sign(ledger_queries.TREASURY, seal(body)), now)
-
-
-def _new_body() -> TransactionBody:
-    return new_body(ledger_queries.TREASURY, "")
-
-
-def update_metadata(token: str, serial_no: int, now: int, metadata: str | None = None) -> Receipt:
-    return _submit(metadata_update((token, serial_no), metadata), now)
-
-
-def metadata_update(nft: tuple[str, int], metadata: str | None = None) -> TransactionBody:
-    """An update of an NFT's metadata, to the same ones if none are given. The treasury must sign it."""
-    body = _new_body()
-    body.token_update_nfts.token.CopyFrom(token_id(nft))
-    body.token_update_nfts.serial_numbers.append(nft[1])
-    if metadata is not None:
-        body.token_update_nfts.metadata.value = metadata.encode()
-    return body
-
-
-def wipe_nft(nft: tuple[str, int], owner: str, now: int) -> Receipt:
-    body = _new_body()
-    body.tokenWipe.token.CopyFrom(token_id(nft))
-    body.tokenWipe.account.CopyFrom(account(owner))
-    body.tokenWipe.serialNumbers.append(nft[1])
-    return _submit(body, now)
-
-
-def delete_token(token: str, now: int) -> Receipt:
-    body = _new_body()
-    body.tokenDeletion.token.CopyFrom(token_id((token, 0)))
-    return _submit(body, now)
-
-
-def change_fees(token: str, fees: Iterable[CustomFee], now: int) -> Receipt:
-    body = _new_body()
-    body.token_fee_schedule_update.token_id.CopyFrom(token_id((token, 0)))
-    body.token_fee_schedule_update.custom_fees.extend(fees)
-    return _submit(body, now)
 
 
 # Many stories

@@ -27,7 +27,7 @@ from marketplace.watcher import enrichment
 from marketplace.watcher.enrichment import Enricher
 from marketplace.watcher.found import Limits
 from marketplace.watcher.strangers import decoder, enrich
-from stress import lives
+from stress import wallets
 from tests.engines import (
     ENGINES,
     copy_template,
@@ -293,28 +293,28 @@ class Ledger:
 
     def submit_altered(self, byte_array, memo=None, transfer_to=None):
         """Submit another transaction of Alice's under the id of a prepared one."""
-        body = lives.body_of(base64.b64decode(byte_array))
+        body = wallets.body_of(base64.b64decode(byte_array))
         if memo is not None:
             body.memo = memo
         if transfer_to is not None:
             [approval] = body.cryptoApproveAllowance.nftAllowances
             moved = body.cryptoTransfer.tokenTransfers.add(token=approval.tokenId)
-            receiver = lives.account(transfer_to)
+            receiver = wallets.account(transfer_to)
             moved.nftTransfers.add(
                 senderAccountID=approval.owner, receiverAccountID=receiver, serialNumber=7
             )
-        receipt = self.submit(self.sign_bytes(lives.seal(body)))
+        receipt = self.submit(self.sign_bytes(wallets.seal(body)))
         assert receipt.result == "SUCCESS"
 
     def approve(self, nft, owner, spender, memo=""):
         """An approval that was not prepared here, as another application would make it."""
-        self._execute(lives.approval(owner, nft, spender, memo), owner)
+        self._execute(wallets.approval(owner, nft, spender, memo), owner)
 
     def withdraw(self, nft, owner):
-        self._execute(lives.withdrawal(owner, nft), owner)
+        self._execute(wallets.withdrawal(owner, nft), owner)
 
     def _execute(self, body, payer):
-        assert self.submit(self.sign_bytes(lives.seal(body), payer)).result == "SUCCESS"
+        assert self.submit(self.sign_bytes(wallets.seal(body), payer)).result == "SUCCESS"
 
     def balance(self, account_id):
         """An account's tinybars."""
@@ -331,11 +331,11 @@ class Ledger:
 
     def update_metadata(self, nft, metadata=None):
         with self.sandbox.app_context():
-            return lives.update_metadata(*nft, times.now(), metadata)
+            return wallets.update_metadata(*nft, times.now(), metadata)
 
     def delete_token(self, token=TOKEN):
         with self.sandbox.app_context():
-            return lives.delete_token(token, times.now())
+            return wallets.delete_token(token, times.now())
 
 
 @pytest.fixture

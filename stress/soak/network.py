@@ -33,7 +33,7 @@ from hiero_sandbox.ledger.queries import TREASURY
 from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId
 from marketplace.market.memos import listing_memo
-from stress import audit, bombs, lives
+from stress import audit, bombs, wallets
 from stress.soak.replica import BEHIND_SECONDS, Replica
 from tests import network
 from tests.postgresql import until
@@ -208,21 +208,21 @@ class Ledger:
         return self._post("/transactions", transaction=base64.b64encode(signed).decode())["result"]
 
     def list_by_other_means(self, owner: str, nft: tuple[str, int], price: int) -> str:
-        body = lives.approval(owner, nft, MARKET, listing_memo(*nft, price, "Foo"))
-        return self.submit(owner, lives.seal(body))
+        body = wallets.approval(owner, nft, MARKET, listing_memo(*nft, price, "Foo"))
+        return self.submit(owner, wallets.seal(body))
 
     def approve_another(self, owner: str, nft: tuple[str, int]) -> str:
-        return self.submit(owner, lives.seal(lives.approval(owner, nft, OTHER_MARKET)))
+        return self.submit(owner, wallets.seal(wallets.approval(owner, nft, OTHER_MARKET)))
 
     def withdraw(self, owner: str, nft: tuple[str, int]) -> str:
-        return self.submit(owner, lives.seal(lives.withdrawal(owner, nft)))
+        return self.submit(owner, wallets.seal(wallets.withdrawal(owner, nft)))
 
     def sell(self, nft: tuple[str, int], buyer: str) -> str:
         keys = {"tokenId": nft[0], "serialNo": nft[1]}
         return self._post("/transfers", **keys, accountId=buyer)["result"]
 
     def update(self, nft: tuple[str, int]) -> str:
-        return self.submit(TREASURY, lives.seal(lives.metadata_update(nft)))
+        return self.submit(TREASURY, wallets.seal(wallets.metadata_update(nft)))
 
     def balance(self, account_id: str) -> int:
         """In tinybars."""

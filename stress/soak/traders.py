@@ -2,7 +2,7 @@
 
 import base64
 
-from stress import lives
+from stress import wallets
 from stress.soak.books import ACCOUNTS, Nft
 from stress.soak.client import Answer, Client, offer_in
 
@@ -65,4 +65,4 @@ def content_of(prepared: Answer) -> bytes:
 
 
 def transaction_id(content: bytes) -> str:
-    return str(lives.id_of(content))
+    return str(wallets.id_of(content))

@@ -4,7 +4,7 @@ import pytest
 
 from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId
-from stress import lives
+from stress import wallets
 from tests.conftest import ALICE, BOB, CHARLIE, KEYS, TOKEN, assert_error, report, shown
 
 pytestmark = pytest.mark.once(
@@ -159,7 +159,7 @@ def test_an_altered_new_listing_ends_the_old_one(client, listed, ledger):
 def test_a_new_price_is_awaited_by_its_id(client, nft, ledger, lister):
     lister(nft, listing_price=100, add=False)
     byte_array = prepare(client, 80)
-    transaction_id = str(lives.id_of(base64.b64decode(byte_array)))
+    transaction_id = str(wallets.id_of(base64.b64decode(byte_array)))
 
     assert report(client, transaction_id).status_code == 202
     # Without it, the question is whether the NFT is listed.

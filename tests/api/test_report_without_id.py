@@ -1,6 +1,6 @@
 """A report without a transaction id is about the newest one that its caller prepared, and about no other.
 
-What was seen to fail; stress/lives.py has random stories.
+What was seen to fail; stress/lives has random stories.
 """
 
 import pytest

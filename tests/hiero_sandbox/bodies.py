@@ -4,8 +4,8 @@ from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransa
 from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, TransactionBody
 
 from hiero_sandbox import wallet
-from stress import lives
-from stress.lives import account, token_id
+from stress import wallets
+from stress.wallets import account, token_id
 from tests.conftest import TOKEN
 
 HBAR = 100_000_000
@@ -27,7 +27,7 @@ def sign(body: TransactionBody, *signers) -> bytes:
 
 def make(payer: str, kind: str, **fields) -> TransactionBody:
     """A transaction of a kind; fields that are messages may be dicts."""
-    body = lives.new_body(payer, "")
+    body = wallets.new_body(payer, "")
     content = getattr(body, kind)
     content.SetInParent()
     content.MergeFrom(type(content)(**fields))
@@ -66,10 +66,10 @@ def move(body: TransactionBody, nft, sender: str, receiver: str, is_approval=Fal
 def approval(
     payer: str, *nfts, spender="0.0.9001", owner: str | None = None, memo=""
 ) -> TransactionBody:
-    body = lives.new_body(payer, memo)
+    body = wallets.new_body(payer, memo)
     body.transactionFee *= max(1, len(nfts))
     for nft in nfts or [NFT]:
-        lives.allow(body.cryptoApproveAllowance, nft, owner or payer, spender)
+        wallets.allow(body.cryptoApproveAllowance, nft, owner or payer, spender)
     return body
 
 

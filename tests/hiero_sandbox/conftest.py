@@ -4,7 +4,7 @@ import pytest
 
 from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId
-from stress.lives import id_of, seal
+from stress.wallets import id_of, seal
 from tests.conftest import ALICE
 from tests.hiero_sandbox import bodies
 

@@ -9,7 +9,7 @@ from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction
 from hiero_sandbox.hapi.services import METHODS
 from hiero_sandbox.ledger import keys
 from marketplace.hedera import times
-from stress.lives import account
+from stress.wallets import account
 from tests.conftest import ALICE, BOB
 from tests.hiero_sandbox import hapi
 from tests.hiero_sandbox.bodies import HBAR, NFT, make, sign, transfer

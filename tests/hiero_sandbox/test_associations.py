@@ -2,7 +2,7 @@
 
 import pytest
 
-from stress import lives
+from stress import wallets
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN
 from tests.hiero_sandbox.bodies import FIRST, HBAR, NFT, association, transfer
 
@@ -78,7 +78,7 @@ def test_automatic_association_can_be_off(submit, minted, limit, get, row, token
 def test_a_number_of_them_can_be_the_limit(submit, ledger, limit, tokens):
     nfts = [(token, 1) for token in (TOKEN, *OTHERS)]
     for nft in nfts:
-        ledger.mint(nft, ALICE, lives.MINTED_AT)
+        ledger.mint(nft, ALICE, wallets.MINTED_AT)
     limit(BOB, 1)
     results = [submit(give(nft), PAYER, ALICE).result for nft in nfts[:2]]
     assert results == ["SUCCESS", "NO_REMAINING_AUTOMATIC_ASSOCIATIONS"]
@@ -126,7 +126,7 @@ def test_what_is_refused(submit, minted, row, kind, body, signer, result):
 
 def test_an_account_associates_itself_and_no_other(submit, minted, tokens):
     body = association(BOB, TOKEN)
-    lives.give_new_id(body, ALICE)
+    wallets.give_new_id(body, ALICE)
     assert submit(body, ALICE).result == "INVALID_SIGNATURE"
     assert tokens(BOB) == {}
 

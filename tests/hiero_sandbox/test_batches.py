@@ -6,7 +6,7 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID
 from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction
 
 from hiero_sandbox.ledger import keys
-from stress import lives
+from stress import wallets
 from tests.conftest import ALICE, BOB, CHARLIE
 from tests.hiero_sandbox import bodies
 from tests.hiero_sandbox.bodies import FIRST, HBAR, NFT, approval, make, rejection, transfer
@@ -96,7 +96,7 @@ def many(count):
 
 
 def within(kind=None, **payer):
-    body = lives.new_body(ALICE, "")
+    body = wallets.new_body(ALICE, "")
     if kind:
         getattr(body, kind).SetInParent()
     if payer:

@@ -16,7 +16,7 @@ from hiero_sandbox.application import create_sandbox
 from hiero_sandbox.ledger import accounts, consensus, keys, nfts, queries, tokens
 from marketplace.hedera import times
 from marketplace.store.database import read, write
-from stress import lives
+from stress import wallets
 from tests.hiero_sandbox import bodies
 from tests.hiero_sandbox.bodies import FIRST, HBAR, approval, minting, rejection, transfer
 from tests.hiero_sandbox.test_batches import BATCHER, batch, inner
@@ -176,13 +176,13 @@ def begin(ledger):
         for account_id in (*PEOPLE, MARKET):
             key = keys.of_bytes(wallet.private_key(account_id).public_key().to_bytes_raw())
             encoded = key.SerializeToString().hex()
-            accounts.change(db, account_id, lives.MINTED_AT, key=encoded)
+            accounts.change(db, account_id, wallets.MINTED_AT, key=encoded)
     for nft in NFTS:
-        consensus.mint(*nft, PEOPLE[0], lives.MINTED_AT)
+        consensus.mint(*nft, PEOPLE[0], wallets.MINTED_AT)
 
 
 def submit(body, signers):
-    content = lives.seal(body)
+    content = wallets.seal(body)
     for signer in signers:
         content = wallet.sign(signer, content)
     return consensus.submit(content, times.now())

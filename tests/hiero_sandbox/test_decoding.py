@@ -10,7 +10,7 @@ from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, Transact
 from hiero_sandbox import wallet
 from marketplace.hedera.ids import TransactionId
 from marketplace.hedera.transactions import build_listing
-from stress.lives import seal, withdrawal
+from stress.wallets import seal, withdrawal
 from tests.conftest import ALICE, BOB, TOKEN, assert_error
 from tests.hiero_sandbox.bodies import NFT, transfer
 from tests.hiero_sandbox.test_sandbox_ledger import approval_of_sdk, of_sdk

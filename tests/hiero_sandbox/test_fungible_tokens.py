@@ -3,7 +3,7 @@
 import pytest
 from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountAmount
 
-from stress.lives import account, token_id
+from stress.wallets import account, token_id
 from tests.conftest import ALICE, BOB, CHARLIE
 from tests.hiero_sandbox.bodies import HBAR, association, make, minting, rejection, transfer
 from tests.hiero_sandbox.test_tokens import ISSUER, TREASURY, about, creation, fixed, royalty

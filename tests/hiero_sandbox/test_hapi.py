@@ -24,7 +24,7 @@ from marketplace import create_app
 from marketplace.hedera import times
 from marketplace.services import services
 from marketplace.store import database_errors
-from stress.lives import account
+from stress.wallets import account
 from tests.conftest import ALICE, BOB, CHARLIE, MARKET, TOKEN, settings
 from tests.engines import move_database
 from tests.hiero_sandbox import hapi

@@ -3,7 +3,7 @@
 import pytest
 
 from hiero_sandbox import wallet
-from stress import lives
+from stress import wallets
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN
 from tests.hiero_sandbox.bodies import (
     FIRST,
@@ -42,14 +42,14 @@ def test_the_payer_pays_the_fee(done, balance, minted):
 
 
 def schedule(payer):
-    body = lives.new_body(payer, "")
+    body = wallets.new_body(payer, "")
     inner = body.scheduleCreate.scheduledTransactionBody
-    lives.allow(inner.cryptoApproveAllowance, NFT, ALICE, "0.0.9001")
+    wallets.allow(inner.cryptoApproveAllowance, NFT, ALICE, "0.0.9001")
     return body
 
 
 def withdrawal(payer):
-    deleted = {"token_id": lives.token_id(NFT), "serial_numbers": NFT[1:]}
+    deleted = {"token_id": wallets.token_id(NFT), "serial_numbers": NFT[1:]}
     return make(payer, "cryptoDeleteAllowance", nftAllowances=[deleted])
 
 
@@ -78,7 +78,7 @@ PRICES = {
 
 @pytest.mark.parametrize("case", PRICES)
 def test_it_costs_what_the_network_charges(done, rows, balance, ledger, minted, case):
-    ledger.mint(ROYAL, ALICE, lives.MINTED_AT)
+    ledger.mint(ROYAL, ALICE, wallets.MINTED_AT)
     make_body, signers, *prices = PRICES[case]
     body, payer = make_body(), signers[0]
     done(body, *signers)
@@ -87,7 +87,7 @@ def test_it_costs_what_the_network_charges(done, rows, balance, ledger, minted, 
     given = sum(
         amount.amount
         for amount in body.cryptoTransfer.transfers.accountAmounts
-        if lives.account(payer) == amount.accountID
+        if wallets.account(payer) == amount.accountID
     )
     assert balance(payer) == FIRST - sum(charged) + given
 
@@ -124,7 +124,7 @@ FAILURES = [
 
 
 def fungible(payer):
-    moved = {"token": lives.token_id(NFT), "transfers": amounts((ALICE, -1), (BOB, 1))}
+    moved = {"token": wallets.token_id(NFT), "transfers": amounts((ALICE, -1), (BOB, 1))}
     return make(payer, "cryptoTransfer", tokenTransfers=[moved])
 
 
@@ -160,7 +160,7 @@ def moved_twice():
 
 
 def empty_list():
-    return make(ALICE, "cryptoTransfer", tokenTransfers=[{"token": lives.token_id(NFT)}])
+    return make(ALICE, "cryptoTransfer", tokenTransfers=[{"token": wallets.token_id(NFT)}])
 
 
 def lasting(seconds):
@@ -204,7 +204,7 @@ def test_what_a_node_refuses_costs_nothing(submit, balance, get, minted, result,
     receipt = submit(body, ALICE, BOB)
     assert (receipt.result, receipt.reached_consensus) == (result, False)
     assert {balance(account_id) for account_id in (ALICE, BOB, FEES)} == {FIRST}
-    assert "_status" in get(f"/transactions/{lives.id_of(lives.seal(body)).dashed}")
+    assert "_status" in get(f"/transactions/{wallets.id_of(wallets.seal(body)).dashed}")
 
 
 def purchase(buyer, price=250 * HBAR):

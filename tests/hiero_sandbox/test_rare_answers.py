@@ -6,7 +6,7 @@ import pytest
 
 from marketplace.hedera import times
 from marketplace.market.memos import listing_memo
-from stress import lives
+from stress import wallets
 from tests.conftest import ALICE, BOB, CHARLIE, MARKET, TOKEN
 from tests.hiero_sandbox.bodies import HBAR, NFT, approval, sign
 
@@ -36,10 +36,10 @@ def test_a_transaction_submitted_to_a_second_node_leaves_a_second_row(ledger, ro
 
 
 def test_a_schedule_executes_an_approval_under_its_own_id(submit, rows, history, shown, minted):
-    body = lives.new_body(CHARLIE, listing_memo(*NFT, 1, "Foo"))
+    body = wallets.new_body(CHARLIE, listing_memo(*NFT, 1, "Foo"))
     scheduled = body.scheduleCreate.scheduledTransactionBody
     scheduled.memo = "signed"
-    lives.allow(scheduled.cryptoApproveAllowance, NFT, ALICE, MARKET)
+    wallets.allow(scheduled.cryptoApproveAllowance, NFT, ALICE, MARKET)
     assert submit(body, CHARLIE).result == "INVALID_SIGNATURE"
     assert shown()["spender"] is None
 
@@ -55,7 +55,7 @@ def test_a_schedule_executes_an_approval_under_its_own_id(submit, rows, history,
 
 @pytest.mark.parametrize("kind", ["cryptoTransfer", "cryptoDeleteAllowance"])
 def test_only_approvals_are_scheduled(submit, minted, kind):
-    body = lives.new_body(ALICE, "")
+    body = wallets.new_body(ALICE, "")
     getattr(body.scheduleCreate.scheduledTransactionBody, kind).SetInParent()
     assert submit(body, ALICE).result == "SCHEDULED_TRANSACTION_NOT_IN_WHITELIST"
 

@@ -6,7 +6,7 @@ from hiero_sandbox import catalogue
 from hiero_sandbox.ledger.custom_fees import assess
 from hiero_sandbox.ledger.execution import AssessedFee, NftTransfer
 from marketplace.store.database import read
-from stress import lives
+from stress import wallets
 from tests.conftest import ALICE, BOB, CHARLIE
 from tests.hiero_sandbox.bodies import FIRST, HBAR, transfer
 
@@ -18,7 +18,7 @@ TIDES, ORBITS, ORBITS_TOO = "0.0.2001", "0.0.2002", "0.0.2003"
 @pytest.fixture(autouse=True)
 def owned(client, ledger):
     for nft in (ONE, TWO, ("0.0.5002", 2)):
-        ledger.mint(nft, ALICE, lives.MINTED_AT)
+        ledger.mint(nft, ALICE, wallets.MINTED_AT)
 
 
 def sell(nft, price, buyer=BOB, seller=ALICE):

@@ -19,7 +19,7 @@ from sqlite_utils.utils import sqlite3
 from hiero_sandbox import wallet
 from marketplace.hedera import times
 from marketplace.services import services
-from stress.lives import id_of, seal
+from stress.wallets import id_of, seal
 from tests.conftest import ALICE, BOB, CHARLIE, KEYS, MARKET, TOKEN, assert_error
 from tests.hiero_sandbox.bodies import approval, make, sign
 

@@ -9,8 +9,8 @@ from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee
 
 from hiero_sandbox import wallet
 from hiero_sandbox.ledger import keys
-from stress import lives
-from stress.lives import account
+from stress import wallets
+from stress.wallets import account
 from tests.conftest import ALICE, BOB, CHARLIE
 from tests.hiero_sandbox.bodies import HBAR, approval, association, make, minting, transfer
 
@@ -33,7 +33,7 @@ def creation(payer=TREASURY, names=NAMES, **fields):
 def about(kind, token, payer=TREASURY, account_id=None, **fields):
     """A transaction about a token, and perhaps about an account."""
     token_field = "token_id" if kind == "token_fee_schedule_update" else "token"
-    fields[token_field] = lives.token_id((token, 0))
+    fields[token_field] = wallets.token_id((token, 0))
     if account_id:
         fields["account"] = account(account_id)
     return make(payer, kind, **fields)

@@ -16,7 +16,7 @@ from marketplace.hedera.messages import account, token
 from marketplace.ledger.mirror_schemas import FixedFee, Royalty, Token
 from marketplace.market.custom_fees import Sale, find_owed
 from marketplace.store.database import read, write
-from stress import lives
+from stress import wallets
 from tests.conftest import ALICE, BOB, TOKEN, assert_error, list_nft
 from tests.hiero_sandbox.bodies import HBAR, transfer
 from tests.market import selling
@@ -45,7 +45,7 @@ class Market(selling.Market):
     def charge(self, token, *fees):
         """Let an issuer change a token's custom fees."""
         with self.ledger.sandbox.app_context():
-            receipt = lives.change_fees(token, fees, times.now())
+            receipt = wallets.change_fees(token, fees, times.now())
         assert receipt.result in ("SUCCESS", "CUSTOM_SCHEDULE_ALREADY_HAS_NO_FEES")
 
     def change(self, change):
@@ -73,7 +73,7 @@ class Market(selling.Market):
         tinybars = price * HBAR
         part = tinybars * BASIS_POINTS // 10_000
         paid = {buyer: -tinybars, seller: tinybars - part, MARKET: part}
-        content = lives.seal(transfer(MARKET, paid, [(nft, seller, buyer, True)]))
+        content = wallets.seal(transfer(MARKET, paid, [(nft, seller, buyer, True)]))
         for signer in (MARKET, buyer):
             content = self.ledger.sign_bytes(content, signer)
         return self.ledger.submit(content).result

@@ -14,7 +14,7 @@ from marketplace.hedera.transactions import build_purchase, write_signed
 from marketplace.settings import load
 from marketplace.watcher import chores
 from marketplace.watcher.follow import Follower
-from stress import lives
+from stress import wallets
 from tests.conftest import BOB, CHARLIE, MARKET, TOKEN, write_sql
 from tests.market.selling import HBAR, MOST, stuff
 from tests.mirror import Mirror
@@ -66,9 +66,9 @@ def test_a_fee_that_the_ledger_shows_after_all_counts(market):
 
 def submit_to(ledger, content, node):
     """Submit a purchase to another node than the one that it was signed for: only both keys can."""
-    body = lives.body_of(content)
-    body.nodeAccountID.CopyFrom(lives.account(node))
-    content = lives.seal(body)
+    body = wallets.body_of(content)
+    body.nodeAccountID.CopyFrom(wallets.account(node))
+    content = wallets.seal(body)
     for signer in (MARKET, BOB):
         content = ledger.sign_bytes(content, signer)
     return ledger.submit(content).result

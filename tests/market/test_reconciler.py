@@ -10,7 +10,7 @@ import pytest
 from marketplace import create_app
 from marketplace.hedera import times
 from marketplace.market.memos import listing_memo
-from stress import lives
+from stress import wallets
 from tests.conftest import (
     ALICE,
     BOB,
@@ -134,13 +134,13 @@ def test_replicas_that_disagree_leave_no_wrong_price(app, client, nft, ledger, l
 def forge(ledger, nft, forger):
     """Whoever pays writes the memo: here for 1 HBAR; the owner has signed the approval alone."""
     memo = listing_memo(*nft, 1, "Foo")
-    body = lives.new_body(CHARLIE, memo)
+    body = wallets.new_body(CHARLIE, memo)
     approvals = body.cryptoApproveAllowance
     if forger == "schedule":
         scheduled = body.scheduleCreate.scheduledTransactionBody
         approvals = scheduled.cryptoApproveAllowance
-    lives.allow(approvals, nft, ALICE, MARKET)
-    content = lives.seal(body)
+    wallets.allow(approvals, nft, ALICE, MARKET)
+    content = wallets.seal(body)
     for signer in (CHARLIE, ALICE):
         content = ledger.sign_bytes(content, signer)
     assert ledger.submit(content).result == "SUCCESS"
@@ -175,9 +175,9 @@ def test_a_look_at_a_listing_asks_three_questions(app, client, nft, ledger, mirr
 
 def submit_anew(ledger, byte_array, account_id=ALICE):
     """As Transaction.fromBytes(bytes).freezeWith(client) of the JavaScript SDK: under a new id."""
-    body = lives.body_of(base64.b64decode(byte_array))
-    lives.give_new_id(body, account_id)
-    receipt = ledger.submit(ledger.sign_bytes(lives.seal(body), account_id))
+    body = wallets.body_of(base64.b64decode(byte_array))
+    wallets.give_new_id(body, account_id)
+    receipt = ledger.submit(ledger.sign_bytes(wallets.seal(body), account_id))
     assert receipt.result == "SUCCESS"
     return receipt.transaction_id
 
@@ -222,10 +222,10 @@ def test_a_transaction_that_did_something_else_is_not_awaited_for_ever(
     """Its id was prepared for one NFT; what was signed under it approves another one."""
     content, then = long_ago
     ledger.mint((TOKEN, 8), ALICE, then - times.SECOND)
-    body = lives.body_of(content)
+    body = wallets.body_of(content)
     body.memo = memo or body.memo
     body.cryptoApproveAllowance.nftAllowances[0].serial_numbers[0] = 8
-    receipt = ledger.submit(ledger.sign_bytes(lives.seal(body)), then)
+    receipt = ledger.submit(ledger.sign_bytes(wallets.seal(body)), then)
     assert receipt.result == "SUCCESS"
     assert_error(report(client, receipt.transaction_id), 409, "not the transaction prepared here")
     assert_error(report(client), 409, "not the transaction prepared here")
@@ -390,7 +390,7 @@ def test_a_history_without_end_leaves_no_old_price(app, client, nft, ledger, lis
     ledger.approve(nft, ALICE, MARKET, memo=listing_memo(*nft, 1000, "Foo"))
     with ledger.sandbox.app_context():
         for _ in range(501):
-            lives.update_metadata(*nft, times.now())
+            wallets.update_metadata(*nft, times.now())
     assert "NFTs taken off the order book: 1" in sync(app).output
     assert price(client) == 0
     assert sync(app).output == "sellers checked: 1\n"

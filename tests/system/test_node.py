@@ -11,7 +11,7 @@ import grpc
 import pytest
 
 from hiero_sandbox.hapi.services import MAX_REQUEST_BYTES
-from stress.lives import account
+from stress.wallets import account
 from tests import serving
 from tests.hiero_sandbox import hapi
 from tests.hiero_sandbox.hapi import ACCOUNT, APPROVE, COST

@@ -13,7 +13,7 @@ from marketplace.market import past, reconciler
 from marketplace.market.events import insert
 from marketplace.services import services
 from marketplace.store.database import write
-from stress import lives
+from stress import wallets
 from tests.conftest import ALICE, BOB, CHARLIE, KEYS, SALE, shown
 from tests.engines import connect
 from tests.postgresql import until
@@ -117,7 +117,7 @@ def test_a_history_that_is_newer_than_the_row_tells_nothing_twice(
 def test_a_sale_before_a_burn_is_told(client, listed, ledger, buy, watcher, told):
     ledger.sign_and_submit(buy().json["byteArray"], BOB)
     with ledger.sandbox.app_context():
-        assert lives.wipe_nft(listed, BOB, times.now()).result == "SUCCESS"
+        assert wallets.wipe_nft(listed, BOB, times.now()).result == "SUCCESS"
     watcher.follow()
     assert told() == [("SOLD", ALICE, BOB, 250, 250), ("BURNED", BOB, None, None, None)]
     assert shown(client)["owner"] == {"accountId": BOB}

@@ -17,7 +17,7 @@ from marketplace.store.database import read, write
 from marketplace.watcher.follow import HOPELESS, backfill
 from marketplace.watcher.sweep import sync
 from marketplace.watcher.work import Done
-from stress import lives
+from stress import wallets
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error, shown
 from tests.watcher.conftest import Watcher
 from tests.watcher.test_follow import MARKET, approve, rechecks
@@ -29,9 +29,9 @@ NFT, SHOWN_SECONDS = (TOKEN, 7), ALLOWED_LAG // times.SECOND + 1
 
 
 def revoke(ledger, nft, owner):
-    body = lives.withdrawal(owner, nft)
+    body = wallets.withdrawal(owner, nft)
     body.memo = "not ours"
-    assert ledger.submit(ledger.sign_bytes(lives.seal(body), owner)).result == "SUCCESS"
+    assert ledger.submit(ledger.sign_bytes(wallets.seal(body), owner)).result == "SUCCESS"
 
 
 def approve_another(ledger, nft, owner):
@@ -62,10 +62,10 @@ def test_all_that_one_withdrawal_ended_is_found_at_once(watcher, lister, ledger)
     for serial_no in range(1, 6):
         lister((TOKEN, serial_no))
     watcher.recheck(seconds=SHOWN_SECONDS)
-    body = lives.withdrawal(ALICE, (TOKEN, 1))
+    body = wallets.withdrawal(ALICE, (TOKEN, 1))
     body.memo = withdrawal_memo(TOKEN, 1, "Foo")
     body.cryptoDeleteAllowance.nftAllowances[0].serial_numbers.extend([2, 3, 4, 5])
-    assert ledger.submit(ledger.sign_bytes(lives.seal(body), ALICE)).result == "SUCCESS"
+    assert ledger.submit(ledger.sign_bytes(wallets.seal(body), ALICE)).result == "SUCCESS"
     assert watcher.follow() == {Done.TAKEN_OFF: 5}
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from marketplace.hedera import times
 from marketplace.market.memos import listing_memo
-from stress import lives
+from stress import wallets
 from tests.conftest import ALICE, BOB, CHARLIE, KEYS, MARKET, TOKEN, shown
 from tests.watcher.conftest import list_after, newest
 
@@ -26,35 +26,35 @@ def unlisted(nft, told):
 
 
 def sign_and_submit(ledger, body, payer):
-    assert ledger.submit(ledger.sign_bytes(lives.seal(body), payer)).result == "SUCCESS"
+    assert ledger.submit(ledger.sign_bytes(wallets.seal(body), payer)).result == "SUCCESS"
 
 
 def update_metadata(ledger, nft, count=1):
     with ledger.sandbox.app_context():
         for _ in range(count):
-            assert lives.update_metadata(*nft, times.now()).result == "SUCCESS"
+            assert wallets.update_metadata(*nft, times.now()).result == "SUCCESS"
 
 
 def burn(ledger, nft):
-    body = lives.new_body(TREASURY, "")
-    body.tokenBurn.token.CopyFrom(lives.token_id(nft))
+    body = wallets.new_body(TREASURY, "")
+    body.tokenBurn.token.CopyFrom(wallets.token_id(nft))
     body.tokenBurn.serialNumbers.append(nft[1])
     sign_and_submit(ledger, body, TREASURY)
 
 
 def wipe(ledger, nft, owner):
     with ledger.sandbox.app_context():
-        assert lives.wipe_nft(nft, owner, times.now()).result == "SUCCESS"
+        assert wallets.wipe_nft(nft, owner, times.now()).result == "SUCCESS"
 
 
 def move_elsewhere(ledger, nft, sender, receiver):
     """A sale on another market, which the sender had approved."""
     ledger.approve(nft, sender, CHARLIE)
-    body = lives.new_body(CHARLIE, "")
-    moved = body.cryptoTransfer.tokenTransfers.add(token=lives.token_id(nft))
+    body = wallets.new_body(CHARLIE, "")
+    moved = body.cryptoTransfer.tokenTransfers.add(token=wallets.token_id(nft))
     accounts = {
-        "senderAccountID": lives.account(sender),
-        "receiverAccountID": lives.account(receiver),
+        "senderAccountID": wallets.account(sender),
+        "receiverAccountID": wallets.account(receiver),
     }
     moved.nftTransfers.add(serialNumber=nft[1], is_approval=True, **accounts)
     sign_and_submit(ledger, body, CHARLIE)

@@ -6,7 +6,7 @@ from marketplace import create_app
 from marketplace.hedera import times
 from marketplace.market.memos import purchase_memo
 from marketplace.store.database import read
-from stress import lives
+from stress import wallets
 from tests.conftest import (
     ALICE,
     BOB,
@@ -108,20 +108,20 @@ def test_the_marketplaces_part_is_in_the_price(tmp_path, is_prepared_here):
 
 def move_by_hand(ledger, nft, paid, memo):
     """A transfer that the owner of the marketplace's account made in another program. Bob pays Alice."""
-    body = lives.new_body(MARKET, memo)
+    body = wallets.new_body(MARKET, memo)
     for account_id, amount in ((BOB, -paid), (ALICE, paid)):
         if paid:
             body.cryptoTransfer.transfers.accountAmounts.add(
-                accountID=lives.account(account_id), amount=amount
+                accountID=wallets.account(account_id), amount=amount
             )
-    moved = body.cryptoTransfer.tokenTransfers.add(token=lives.token_id(nft))
+    moved = body.cryptoTransfer.tokenTransfers.add(token=wallets.token_id(nft))
     moved.nftTransfers.add(
-        senderAccountID=lives.account(ALICE),
-        receiverAccountID=lives.account(BOB),
+        senderAccountID=wallets.account(ALICE),
+        receiverAccountID=wallets.account(BOB),
         serialNumber=nft[1],
         is_approval=True,
     )
-    content = lives.seal(body)
+    content = wallets.seal(body)
     for signer in (MARKET, BOB):
         content = ledger.sign_bytes(content, signer)
     assert ledger.submit(content).result == "SUCCESS"
@@ -164,11 +164,13 @@ def test_a_sale_whose_transaction_is_not_shown_yet_is_not_called_a_gift(
 
 def test_a_strangers_transfer_says_nothing_of_a_price(app, nft, ledger, watcher):
     """Whoever pays for it, the marketplace did not."""
-    body = lives.new_body(ALICE, purchase_memo(TOKEN, 7, 1_000_000, "Foo"))
-    moved = body.cryptoTransfer.tokenTransfers.add(token=lives.token_id(nft))
+    body = wallets.new_body(ALICE, purchase_memo(TOKEN, 7, 1_000_000, "Foo"))
+    moved = body.cryptoTransfer.tokenTransfers.add(token=wallets.token_id(nft))
     moved.nftTransfers.add(
-        senderAccountID=lives.account(ALICE), receiverAccountID=lives.account(BOB), serialNumber=7
+        senderAccountID=wallets.account(ALICE),
+        receiverAccountID=wallets.account(BOB),
+        serialNumber=7,
     )
-    assert ledger.submit(ledger.sign_bytes(lives.seal(body)), times.now()).result == "SUCCESS"
+    assert ledger.submit(ledger.sign_bytes(wallets.seal(body)), times.now()).result == "SUCCESS"
     watcher.follow()
     assert told(app) == ("TRANSFERRED", ALICE, BOB, None)

@@ -7,7 +7,7 @@ import re
 from playwright.sync_api import expect
 
 from hiero_sandbox import wallet
-from stress import lives
+from stress import wallets
 from tests.system.browser.conftest import everywhere, on_two_screens
 
 ALICE, CHARLIE = "0.0.1001", "0.0.1003"
@@ -86,11 +86,11 @@ def test_the_history_shows_what_was_signed_at_each_moment(visit, trader):
     """Not what a stranger wrote who paid for the schedule that executed it."""
     nft = ("0.0.7801", 1)
     trader.call(f"/sandbox/api/v1/accounts/{ALICE}/nfts?token.id={nft[0]}&serialnumber={nft[1]}")
-    body = lives.new_body(CHARLIE, "the stranger's memo")
+    body = wallets.new_body(CHARLIE, "the stranger's memo")
     scheduled = body.scheduleCreate.scheduledTransactionBody
     scheduled.memo = "the memo that was signed"
-    lives.allow(scheduled.cryptoApproveAllowance, nft, ALICE, "0.0.9001")
-    signed = wallet.sign(ALICE, wallet.sign(CHARLIE, lives.seal(body)))
+    wallets.allow(scheduled.cryptoApproveAllowance, nft, ALICE, "0.0.9001")
+    signed = wallet.sign(ALICE, wallet.sign(CHARLIE, wallets.seal(body)))
     receipt = trader.call(
         "/sandbox/transactions", {"transaction": base64.b64encode(signed).decode()}
     )
