@@ -13,7 +13,7 @@ from marketplace.cli.command import Command, echo
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, printable
 from marketplace.hedera import times
 from marketplace.hedera.ids import EventKind, is_entity_id
-from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
+from marketplace.ledger import ALLOWED_LAG, UNHURRIED_SECONDS, Deadline, mirror_node
 from marketplace.ledger.mirror_schemas import Nft
 from marketplace.market import events, listing_rule, nft_collections, reconciler
 from marketplace.market.events import Event
@@ -72,6 +72,8 @@ def import_collection(collection: Collection, tally: Tally) -> Iterator[int]:
             error.message for error in batch if isinstance(error, LedgerAnswerInvalid)
         ]
         yield len(batch)
+    with write() as db:  # following may have passed changes that a replica did not show yet
+        enqueue(db, Recheck("token", token, 0, 0, delay=ALLOWED_LAG), times.now())
 
 
 @click.command("import", cls=Command)

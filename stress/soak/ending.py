@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS
+from marketplace.ledger import ALLOWED_LAG
 from stress.soak.books import ACCOUNTS, TOKENS, Books
 from stress.soak.client import offer_in
 from stress.soak.network import Ledger, content_of
@@ -65,8 +66,8 @@ class Ending:
         self.books.find(f"NFTs without their images: {waiting[:5]}; not settled: {unsettled[:5]}")
 
     def end_purchases(self) -> None:
-        """Let open purchases expire now, and not in a minute and a half: nobody submits them any more."""
-        over = times.to_iso(times.now() - 60 * times.SECOND)
+        """Let open purchases be settled now, and not in three minutes: nobody submits them any more."""
+        over = times.to_iso(times.now() - 2 * ALLOWED_LAG)
         with connect(self.stage.database.url) as db:
             db.execute(
                 f"UPDATE prepared_transaction SET expires_at = '{over}'"
