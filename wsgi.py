@@ -13,4 +13,4 @@ try:
     if os.environ.get("FLASK_RUN_FROM_CLI") != "true":  # a command such as flask upgrade needs less
         startup.require_ready(app)
 except StartRefused as error:
-    sys.exit(f"Error: {error.format_message()}")
+    sys.exit(f"Error: {error}")

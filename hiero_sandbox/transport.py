@@ -11,11 +11,7 @@ from requests.adapters import HTTPAdapter
 from urllib3 import HTTPResponse
 from werkzeug.test import Client
 
-from marketplace.errors import Unavailable
-
-
-class SandboxUnusable(Unavailable):
-    """The sandbox's own database is gone, or its disk is full."""
+from marketplace.errors import SandboxUnusable
 
 
 class WSGIAdapter(HTTPAdapter):

@@ -5,12 +5,8 @@ Raise each with the facts that its sentence needs. The sentence names the thing,
 
 import json
 import re
-import sys
 from collections.abc import Mapping
 from http import HTTPStatus
-
-import click
-from flask.cli import ScriptInfo
 
 
 def shown(value: object) -> str:
@@ -29,15 +25,6 @@ def reason(error: Exception) -> str:
     return str(error)
 
 
-def command(words: str) -> str:
-    """The command line to type, with the --app of the current command: ``flask --app wsgi upgrade``."""
-    context = click.get_current_context(silent=True)
-    info = context and context.find_object(ScriptInfo)
-    served = "marketplace" if "marketplace.wsgi" in sys.modules else "wsgi"
-    path = info.app_import_path if info else served
-    return f"flask --app {path} {words}" if path else f"flask {words}"
-
-
 def upper_words(name: str) -> str:
     """Write the name of a class in upper case: NotFound becomes NOT_FOUND."""
     return re.sub("(?<=[a-z])(?=[A-Z])", "_", name).upper()
@@ -51,11 +38,11 @@ def printable(text: str) -> str:
     )
 
 
-class StartRefused(click.ClickException):
-    """The service does not start. A command ends with this message for the operator."""
+class StartRefused(Exception):
+    """The service does not start. The message is for the operator."""
 
-    def format_message(self) -> str:
-        return printable(self.message)
+    def __init__(self, message: str) -> None:
+        super().__init__(printable(message))
 
 
 class MarketplaceError(Exception):
@@ -456,3 +443,17 @@ class NotReady(Unavailable):
 
     sentence = "Not ready: {}"
     retry_after = 30
+
+
+class SandboxUnusable(Unavailable):
+    """The sandbox's own database is gone, or its disk is full."""
+
+
+# Classes that are never raised themselves, or never sent to a client.
+_NEVER_SENT = {MarketplaceError, Unavailable, Conflict, OperatorNeeded, MediaFull}
+# The words of all errors that a client may receive.
+REASONS = frozenset(
+    kind.word()
+    for kind in tuple(globals().values())
+    if isinstance(kind, type) and issubclass(kind, MarketplaceError) and kind not in _NEVER_SENT
+)

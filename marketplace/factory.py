@@ -33,6 +33,7 @@ from marketplace.api.application import Application
 from marketplace.api.concurrency_limit import ConcurrencyLimit
 from marketplace.api.openapi import Document
 from marketplace.api.rate_limit import RateLimits
+from marketplace.cli.command import refusing_commands
 from marketplace.market import signer
 from marketplace.services import KEY, Services
 from marketplace.store import database as db
@@ -49,6 +50,7 @@ Every call under `/v1` needs an access token with a scope: `read` for GET, `writ
 """
 
 
+@refusing_commands()
 def create_app(
     *,
     authenticate: Callable[[Request, str], bool | str] = authentication.authenticate,

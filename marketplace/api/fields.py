@@ -9,7 +9,7 @@ from flask import current_app
 from marshmallow import Schema, fields, missing
 
 from marketplace.api.paging import Position, read_position
-from marketplace.errors import MarketplaceError, WalletUnknown, shown
+from marketplace.errors import REASONS, WalletUnknown, shown
 from marketplace.hedera.ids import (
     CURSOR,
     ENTITY_ID,
@@ -25,8 +25,6 @@ from marketplace.hedera.ids import (
 )
 
 DIGITS = re.compile("0|[1-9][0-9]{0,18}")
-# Error classes that are never raised themselves, or never sent to a client.
-GROUPS = {"MARKETPLACE_ERROR", "UNAVAILABLE", "CONFLICT", "OPERATOR_NEEDED", "MEDIA_FULL"}
 HTTP_REASONS = (
     "BAD_REQUEST", "BAD_HOST", "UNAUTHORIZED", "FORBIDDEN", "NOT_FOUND", "METHOD_NOT_ALLOWED",
     "REQUEST_ENTITY_TOO_LARGE", "INTERNAL_SERVER_ERROR",
@@ -234,12 +232,7 @@ class TraitText(Strict, fields.String):
 
 def reasons() -> list[str]:
     """The reasons of all errors: ours, and HTTP's own, which are raised before our code runs."""
-    kinds, words = [MarketplaceError], {"FIELD_INVALID", *HTTP_REASONS}
-    while kinds:
-        kind = kinds.pop()
-        kinds += kind.__subclasses__()
-        words.add(kind.word())
-    return sorted(words - GROUPS)
+    return sorted(REASONS | {"FIELD_INVALID", *HTTP_REASONS})
 
 
 class Base64(fields.String):

@@ -5,8 +5,8 @@ from typing import Any
 
 import click
 
-from marketplace.cli.command import Group, echo
-from marketplace.errors import command, shown
+from marketplace.cli.command import Group, command, echo
+from marketplace.errors import shown
 from marketplace.hedera import times
 from marketplace.settings import parse_rate
 from marketplace.store import access_tokens

@@ -1,13 +1,13 @@
 """The base of all commands: errors end them with one sentence, and they print no control characters."""
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import click
-from flask.cli import with_appcontext
+from flask.cli import ScriptInfo, with_appcontext
 
-from marketplace.errors import MarketplaceError, printable, reason
+from marketplace.errors import MarketplaceError, StartRefused, printable, reason
 from marketplace.store.database_errors import DatabaseInUse, NoFile, explained
 
 
@@ -24,7 +24,7 @@ class Command(click.Command):
         except click.ClickException as error:
             error.message = printable(error.message)  # type: ignore[misc]  # as click's own classes do
             raise
-        except MarketplaceError as error:
+        except (MarketplaceError, StartRefused) as error:
             raise click.ClickException(printable(str(error))) from error
         except BrokenPipeError:
             raise  # click ends quietly if the reader has closed the pipe
@@ -33,6 +33,29 @@ class Command(click.Command):
             raise click.ClickException(printable(f"{error}. {advice}")) from error
         except (NoFile, OSError) as error:
             raise click.ClickException(printable(reason(error))) from error
+
+
+class CommandRefused(StartRefused, click.ClickException):
+    """The application that a command needs does not start. The command ends with this message."""
+
+
+@contextmanager
+def refusing_commands() -> Iterator[None]:
+    """End the current command with a sentence, if there is one, where a start is refused."""
+    try:
+        yield
+    except StartRefused as error:
+        if click.get_current_context(silent=True) is None:
+            raise
+        raise CommandRefused(str(error)) from error
+
+
+def command(words: str) -> str:
+    """The command line to type, with the --app of the current command: ``flask --app wsgi upgrade``."""
+    context = click.get_current_context(silent=True)
+    info = context and context.find_object(ScriptInfo)
+    path = info and info.app_import_path
+    return f"flask --app {path} {words}" if path else f"flask {words}"
 
 
 class Group(click.Group):

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from flask import Flask
 
 from marketplace import __version__
-from marketplace.errors import command
+from marketplace.cli.command import command
 from marketplace.hedera import hbar
 from marketplace.market import freshness
 from marketplace.services import services

@@ -6,8 +6,8 @@ import click
 from flask import current_app
 
 from marketplace import __version__
-from marketplace.cli.command import Command, echo
-from marketplace.errors import MarketplaceError, command
+from marketplace.cli.command import Command, command, echo
+from marketplace.errors import MarketplaceError
 from marketplace.hedera.hbar import to_hbar
 from marketplace.hedera.times import to_iso, to_second
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node

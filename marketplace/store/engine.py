@@ -5,7 +5,6 @@ import weakref
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from marketplace.errors import command
 from marketplace.store import events, properties
 from marketplace.store.database_errors import DatabaseOutdated, DatabaseUnreadable
 from marketplace.store.rows import Connection
@@ -38,7 +37,7 @@ class EngineBase:
             raise DatabaseOutdated(
                 f"{self.name} is of an earlier version (its schema is {self.version}, this"
                 f" version's is {self.schema.version}): stop the service and the watcher, and run"
-                f" {command('upgrade')}"
+                " flask upgrade"
             )
 
     def mark(self, db: Connection, version: int) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlite_utils.utils import sqlite3
 
-from marketplace.errors import DatabaseBusy, DatabaseUnusable, command
+from marketplace.errors import DatabaseBusy, DatabaseUnusable
 from marketplace.store import database_errors, events, sqlite_files
 from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable, explained
 from marketplace.store.engine import EngineBase, close_at_fork, ignore
@@ -87,7 +87,7 @@ class Database(EngineBase):
                 ) from error
             raise DatabaseUnreadable(
                 f"{self.path} can not be opened: {error}. If it is damaged, move it and its -wal and"
-                f" -shm files away, and restore a backup: {command('restore FILE')}"
+                f" -shm files away, and restore a backup: flask restore FILE"
             ) from error
         close_at_fork(self)
 

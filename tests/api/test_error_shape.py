@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from marketplace.errors import REASONS, MarketplaceError
 from marketplace.services import services
 from marketplace.store import database_errors as engine
 from marketplace.store.database import write
 from tests.conftest import KEYS, TOKEN, assert_error
 from tests.engines import move_database
+from tests.serving import run_python
 
 pytestmark = pytest.mark.once(
     "refused before a statement is asked, or about a file of SQLite's",
@@ -36,6 +38,22 @@ def test_the_reasons_are_those_that_are_documented(app):
     enum = schemas["ApiError"]["properties"]["reason"]["enum"]
     text = Path("docs/api.md").read_text().partition("## Errors")[2].partition("\n## ")[0]
     assert re.findall("`([A-Z][A-Z_]+)`", text) == enum
+
+
+def test_the_reasons_are_those_of_all_errors_that_there_are(app):
+    """The application is the sandbox's, so each module is loaded that might have an error of its own."""
+    kinds, modules = [MarketplaceError], set()
+    while kinds:
+        kind = kinds.pop()
+        kinds += kind.__subclasses__()
+        modules.add(kind.__module__)
+    assert modules == {"marketplace.errors"}
+    assert "SANDBOX_UNUSABLE" in REASONS
+
+
+def test_errors_need_neither_click_nor_flask():
+    program = "import sys, marketplace.errors; print({'click', 'flask'} & sys.modules.keys())"
+    assert run_python(program) == "set()\n"
 
 
 def test_the_database_being_locked_is_said(app, client):

@@ -39,7 +39,15 @@ def test_a_command_is_named_as_this_one_was_called(tmp_path, monkeypatch):
     ):
         ended = CliRunner().invoke(FlaskGroup(), [*arguments, "token", "list"], env=environment())
         assert ended.output == f"There is no access token yet: {called} token create NAME\n"
-    assert errors.command("upgrade") == "flask --app wsgi upgrade"
+
+
+@pytest.mark.once("no statement is asked")
+def test_a_command_whose_application_does_not_start_ends_with_one_sentence(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    arguments = ("--app", "marketplace", "token", "list")
+    ended = CliRunner().invoke(FlaskGroup(), arguments, env=environment(NETWORK="moon\x1b"))
+    assert ended.exit_code == 1
+    assert re.fullmatch(r"Error: MARKETPLACE_NETWORK='moon.*' is not a network.*\n", ended.output)
 
 
 @pytest.mark.once("no statement is asked")

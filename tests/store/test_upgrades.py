@@ -229,10 +229,10 @@ def test_no_other_command_works_on_an_older_one(outdated, command):
 
 def test_a_host_is_told_too(outdated, tmp_path, caplog):
     app = create_app(**settings(tmp_path), **TESTNET)
-    with pytest.raises(StartRefused, match="run flask --app wsgi upgrade"):
+    with pytest.raises(StartRefused, match="run flask upgrade"):
         startup.require_ready(app)
     assert_error(app.test_client().get("/status?ready"), 503)
-    assert "run flask --app wsgi upgrade" in caplog.text
+    assert "run flask upgrade" in caplog.text
 
 
 def test_it_is_refused_while_another_process_has_it_open(outdated):

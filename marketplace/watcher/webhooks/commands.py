@@ -5,8 +5,8 @@ import secrets
 
 import click
 
-from marketplace.cli.command import Group, echo
-from marketplace.errors import command, shown
+from marketplace.cli.command import Group, command, echo
+from marketplace.errors import shown
 from marketplace.hedera import times
 from marketplace.hedera.ids import EventKind
 from marketplace.store import webhooks
