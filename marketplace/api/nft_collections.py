@@ -3,15 +3,18 @@
 import json
 from typing import Any
 
+from marketplace.api import paging
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
-from marketplace.api.request_schemas import CollectionPathSchema
+from marketplace.api.paging import Page, Position
+from marketplace.api.request_schemas import CollectionPathSchema, OwnersQuerySchema
 from marketplace.api.response_cache import cached_query, request_cache
-from marketplace.api.response_schemas import CollectionRecordSchema
+from marketplace.api.response_schemas import CollectionOwnerSchema, CollectionRecordSchema
 from marketplace.errors import CollectionNotStored
 from marketplace.hedera import times
-from marketplace.store import events, nft_collections
-from marketplace.store.rows import CollectionOnSaleRow
+from marketplace.store import events, nft_collections, nfts
+from marketplace.store.database import read
+from marketplace.store.rows import CollectionOnSaleRow, OwnerRow
 
 blp = Blueprint("Collections", __name__, description="Collections of which an NFT is stored")
 
@@ -37,6 +40,27 @@ def get_collection(token: str) -> dict[str, Any]:
     if sold["first_at"]:  # then this sale is older than 24 hours
         request_cache().until = times.to_nanoseconds(sold["first_at"]) + times.DAY
     return _unfold(collection) | dict(sold)
+
+
+@blp.get("/collection/<tokenId>/owners")
+@require_scope("read")
+@blp.path(CollectionPathSchema)
+@blp.query(OwnersQuerySchema)
+@blp.rows(
+    CollectionOwnerSchema(many=True), description="A page of accounts", headers=paging.LINK_HEADER
+)
+@blp.refuses(CollectionNotStored("0.0.5999"))
+def list_collection_owners(token: str, limit: int, page: Position | None) -> Page[OwnerRow]:
+    """List a collection's owners
+
+    The accounts that own stored NFTs of it that are not burned: those with the most NFTs first, ties by
+    account. If more follow, the Link header leads to the next page.
+    """
+    after = page and (int(page.key), page.token)
+    rows = nft_collections.list_owners(read(), token, after, limit + 1)
+    if not rows and not nfts.is_any_stored_of_token(read(), token):
+        raise CollectionNotStored(token)
+    return paging.page(rows, limit, paging.BY_NFTS)
 
 
 def _unfold(collection: CollectionOnSaleRow) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from marketplace.hedera.ids import MAX_INT64, is_entity_id
 from marketplace.market.feed import find_cursor
 from marketplace.store import orderbook
 from marketplace.store.database import read
-from marketplace.store.rows import FoundCollectionRow, NftRow
+from marketplace.store.rows import FoundCollectionRow, NftRow, OwnerRow
 
 MAX_TOKEN_LENGTH = 1000  # characters: more than the longest ids and the longest name need
 _write_json = json.JSONEncoder(separators=(",", ":")).encode
@@ -49,11 +49,12 @@ FEED_LINK_HEADER = documented(
 NEWEST, ORDERS = orderbook.NEWEST, tuple(orderbook.KEYS)
 BY_ID = "id"
 BY_NAME = "name"
+BY_NFTS = "nfts"  # of the owners of a collection: a position has the account in place of a token
 # The column by which NFTs are sorted. For collections it is always "key".
 KEYS = orderbook.KEYS | {BY_ID: "serial_no"}
 Headers = dict[str, str]
 View = Callable[..., Any]
-Row = TypeVar("Row", NftRow, FoundCollectionRow)
+Row = TypeVar("Row", NftRow, FoundCollectionRow, OwnerRow)
 Page = list[Row] | tuple[list[Row], Headers]
 NftPage = Page[NftRow]
 

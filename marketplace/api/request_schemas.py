@@ -27,7 +27,7 @@ from marketplace.api.fields import (
     WholeNumber,
     Words,
 )
-from marketplace.api.paging import BY_ID, BY_NAME, NEWEST, ORDERS
+from marketplace.api.paging import BY_ID, BY_NAME, BY_NFTS, NEWEST, ORDERS
 from marketplace.hedera.ids import MAX_HBAR, EventKind
 
 NFTS_AT_ONCE = 100
@@ -140,6 +140,11 @@ class UserQuerySchema(RequestSchema):
 class UserNftsQuerySchema(RequestSchema):
     limit = limit_field("NFTs", 10, 1000)
     page = page_field((BY_ID,))
+
+
+class OwnersQuerySchema(RequestSchema):
+    limit = limit_field("accounts", 100, 1000)
+    page = page_field((BY_NFTS,))
 
 
 class CollectionsQuerySchema(RequestSchema):

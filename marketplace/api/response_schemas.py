@@ -192,6 +192,7 @@ class CollectionRecordSchema(NamedCollectionSchema):
     sales_24h = total("Sales of the last 24 hours", 2)
     volume_24h = total("HBAR that buyers paid in the last 24 hours", 115)
     last_sale = nested(LastSaleSchema, "The newest sale; null if there is none", allow_none=True)
+    owners = total("Accounts that own a stored NFT of it", 7)
 
 
 class FoundCollectionSchema(NamedCollectionSchema):
@@ -210,6 +211,12 @@ class FoundAccountSchema(AccountSchema):
     """An account that has stored NFTs."""
 
     listed = total("Its NFTs for sale here", 4)
+
+
+class CollectionOwnerSchema(AccountSchema):
+    """An account that owns NFTs of a collection."""
+
+    nfts = total("Stored NFTs of the collection that it owns", 3)
 
 
 class FoundSchema(CamelCaseSchema):

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from marketplace.store.rows import CollectionOnSaleRow, CollectionRow, Connection
+from marketplace.store.rows import CollectionOnSaleRow, CollectionRow, Connection, OwnerRow
 
 
 def get_collection(db: Connection, token: str) -> CollectionRow | None:
@@ -16,12 +16,33 @@ def get_collection_on_sale(db: Connection, token: str) -> CollectionOnSaleRow | 
             asked.token, name, symbol, total_supply, treasury, royalties, fixed_fees,
             COALESCE(sales, 0) AS sales, COALESCE(volume, 0) AS volume, last_sale_price, last_sale_at,
             COALESCE(listed, 0) AS listed,
-            (SELECT MIN(listing_price) FROM nft WHERE is_for_sale = 1 AND token = :token) AS floor_price
+            (SELECT MIN(listing_price) FROM nft WHERE is_for_sale = 1 AND token = :token) AS floor_price,
+            (SELECT COUNT(*) FROM (
+                SELECT 1 FROM nft WHERE token = :token AND ledger_at < '9999' GROUP BY owner
+            ) AS found) AS owners
         FROM (SELECT CAST(:token AS TEXT) AS token) AS asked
         LEFT JOIN collection ON collection.token = asked.token
         WHERE EXISTS (SELECT 1 FROM nft WHERE token = :token)
     """
     return db.execute(sql, {"token": token}).fetchone()
+
+
+def list_owners(
+    db: Connection, token: str, after: tuple[int, str] | None, limit: int
+) -> list[OwnerRow]:
+    # The accounts with the most NFTs first. A page begins after a key and an account, which is where lists of
+    # collections have a token.
+    sql = """
+        SELECT -COUNT(*) AS key, owner AS token, owner AS account_id, COUNT(*) AS nfts FROM nft
+        WHERE token = :token AND ledger_at < '9999'
+        GROUP BY owner
+        HAVING -COUNT(*) > :key OR (-COUNT(*) = :key AND owner > :account_id)
+        ORDER BY -COUNT(*), owner
+        LIMIT :limit + 0
+    """
+    key, account_id = after or (-(2**63), "")
+    parameters = {"token": token, "key": key, "account_id": account_id, "limit": limit}
+    return db.execute(sql, parameters).fetchall()
 
 
 def list_collections(db: Connection) -> list[str]:

@@ -101,6 +101,14 @@ class CollectionRow(CollectionFactsRow):
 
 class CollectionOnSaleRow(CollectionFactsRow):
     floor_price: int | None
+    owners: int
+
+
+class OwnerRow(TypedDict):
+    key: int  # its place in the order
+    token: str  # the account, too
+    account_id: str
+    nfts: int
 
 
 class FoundCollectionRow(TypedDict):

@@ -70,6 +70,9 @@ CREATE INDEX nft_undecided ON nft (owner) WHERE SUBSTR(ledger_at, 30) = '?';
 -- Serves nfts.list_nfts_of_owner.
 CREATE INDEX nft_by_owner ON nft (owner, token, serial_no) WHERE ledger_at < '9999';
 
+-- Serves nft_collections.get_collection_on_sale and list_owners.
+CREATE INDEX nft_in_collection_by_owner ON nft (token, owner) WHERE ledger_at < '9999';
+
 -- Serves nfts.list_collections_incomplete and list_incomplete.
 CREATE INDEX nft_incomplete ON nft (token, retry_at) WHERE retry_at IS NOT NULL;
 

@@ -11,6 +11,7 @@ from marketplace.store.database import read, write
 from marketplace.watcher import chores, collection_import
 from marketplace.watcher.sweep import sync
 from marketplace.watcher.work import Done
+from tests.api.pages import all_rows
 from tests.conftest import ALICE, BOB, KEYS, TOKEN, assert_error, tell, write_sql
 from tests.mirror import MISSING
 
@@ -20,6 +21,7 @@ MAX = 2**63 - 1
 UNKNOWN = dict.fromkeys(("name", "symbol", "totalSupply", "treasury", "royalties", "fixedFees"))
 NOTHING = {
     "listed": 0, "floorPrice": None, "sales": 0, "volume": 0, "sales24h": 0, "volume24h": 0, "lastSale": None,
+    "owners": 1,
 }  # fmt: skip
 
 
@@ -84,6 +86,38 @@ def test_it_works(client, lister):
         "listed": 2,
         "floorPrice": 99,
     }
+
+
+def owners(client, token=TOKEN, **query):
+    shown = all_rows(client, f"/v1/collection/{token}/owners", **query)
+    return [(each["accountId"], each["nfts"]) for each in shown]
+
+
+def test_its_owners_are_listed_those_with_the_most_nfts_first(app, client):
+    for serial_no in range(1, 7):
+        add(client, serial_no=serial_no)
+    add(client, ORBITS, 1)
+    own = "UPDATE nft SET owner = :owner WHERE token = :token AND serial_no = :serial_no"
+    for serial_no, owner in enumerate((BOB, BOB, "0.0.7", "0.0.12", BOB), 1):
+        write_sql(app, own, owner=owner, token=TOKEN, serial_no=serial_no)
+    expected = [(BOB, 3), ("0.0.12", 1), ("0.0.7", 1), (ALICE, 1)]
+    expected = [expected[0], *sorted(expected[1:])]
+    for limit in (1, 2, 3, 100):
+        assert owners(client, limit=limit) == expected
+    assert collection(client)["owners"] == 4
+    burned = (
+        "UPDATE nft SET ledger_at = '9999-01-01T00:00:00.000000000Z' WHERE serial_no = :serial_no"
+    )
+    for serial_no in (1, 2, 3):
+        write_sql(app, burned, serial_no=serial_no)
+    assert owners(client, limit=2) == sorted([(BOB, 1), ("0.0.12", 1), (ALICE, 1)])
+    assert collection(client)["owners"] == 3
+
+
+def test_owners_of_what_is_not_stored_are_a_404(client):
+    assert_error(client.get("/v1/collection/0.0.7999/owners"), 404, "No NFT of 0.0.7999 is stored")
+    assert_error(client.get(f"/v1/collection/{TOKEN}/owners?limit=1001"), 422, "limit must be")
+    assert_error(client.get(f"/v1/collection/{TOKEN}/owners?page=x"), 422, "page must be")
 
 
 def sell(app, price, seconds_ago, token=TOKEN):

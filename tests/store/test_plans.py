@@ -146,6 +146,7 @@ for by, words in itertools.product(
 STATEMENTS["get_newest_prepared by one"] = partial(
     prepared_transactions.get_newest_prepared, by=("x", "x")
 )
+STATEMENTS["list_owners"] = partial(nft_collections.list_owners, after=None)
 for which in (prepared_transactions.PREPARATIONS, prepared_transactions.UNSETTLED):
     STATEMENTS[f"count_open {which}"] = partial(prepared_transactions.count_open, which=which)
 for which in (prepared_transactions.PREPARATIONS, prepared_transactions.PURCHASES):
@@ -170,6 +171,7 @@ OF_TWO_PAGES = (f"list_selected after Selection(sort='{DEAREST}'", "get_page")
 # What words or a rare trait find is sorted, and so are sums and counts.
 FOUND = re.compile(
     r"list_found_nfts|list_found_collections (volume24h|.*x)|list_selected .*:common|list_trait_values"
+    r"|list_owners"
 )
 PAGE_SORTED = re.compile(
     r"USE TEMP B-TREE FOR ORDER BY$|Sort Key: (nft(_\d)?\.listing_price DESC|event\.id)|SCAN part"
