@@ -1,81 +1,108 @@
-"""The sandbox's API: decode, sign and submit transactions, and move NFTs without any."""
+"""The sandbox's own API: decode, sign and submit transactions, move NFTs, earn rewards. See openapi.json."""
 
+import base64
+import json
+from functools import cache
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-from hiero_sandbox import decoding, examples, schemas, wallet
+from flask import Blueprint, Response, current_app, request
+
+from hiero_sandbox import __version__, decoding, wallet
+from hiero_sandbox.fields import (
+    ACCOUNT_ID,
+    SERIAL_NO,
+    TOKEN_ID,
+    TRANSACTION,
+    read_body,
+    whole_number,
+)
 from hiero_sandbox.ledger import consensus
+from hiero_sandbox.ledger.accounts import FIRST_BALANCE
 from hiero_sandbox.ledger.consensus import Receipt
-from marketplace.api.blueprint import Blueprint
 from marketplace.hedera import times
 
-blp = Blueprint(
-    "Sandbox", __name__, description="A small Hedera on your own machine; asks for no token"
-)
+DOCUMENT = Path(__file__).with_name("openapi.json")
+
+blp = Blueprint("api", __name__)
 
 
 @blp.post("/decode")
-@blp.body(schemas.DecodeTransactionSchema)
-@blp.response(
-    200,
-    schemas.DecodedTransactionSchema,
-    description="What the transaction says",
-    example=decoding.decode(examples.PREPARED),
-)
-def decode_transaction(transaction: bytes) -> dict[str, Any]:
-    """Decode a transaction
-
-    Signed or unsigned. A wallet shows this before it signs: type, NFT, owner, spender, memo, fee, validity.
-    """
+def decode_transaction() -> dict[str, Any]:
+    [transaction] = read_body(transaction=TRANSACTION)
     return decoding.decode(transaction)
 
 
 @blp.post("/transactions")
-@blp.body(schemas.SubmitTransactionSchema)
-@blp.response(200, schemas.TransactionReceiptSchema, description="The ledger's result")
-def submit_transaction(transaction: bytes) -> dict[str, str]:
-    """Submit a signed transaction
-
-    Accepts the bytes of any Hedera SDK, for one node or several, signed with ED25519 or ECDSA keys. The
-    first key that signs for an account becomes its key. The status is 200 whatever the `result` is. A
-    transaction is valid for minutes: the example is an old one, and its result is TRANSACTION_EXPIRED.
-    """
+def submit_transaction() -> dict[str, str]:
+    [transaction] = read_body(transaction=TRANSACTION)
     return _result(consensus.submit(transaction, times.now()))
+
+
+@blp.post("/sign")
+def sign_transaction() -> dict[str, str]:
+    account_id, transaction = read_body(accountId=ACCOUNT_ID, transaction=TRANSACTION)
+    return {"transaction": base64.b64encode(wallet.sign(account_id, transaction)).decode()}
+
+
+@blp.post("/transfers")
+def transfer_nft() -> dict[str, str]:
+    nft = {"tokenId": TOKEN_ID, "serialNo": SERIAL_NO}
+    token, serial_no, account_id = read_body(**nft, accountId=ACCOUNT_ID)
+    return _result(consensus.hand_over(token, serial_no, account_id, times.now()))
+
+
+@blp.post("/rewards")
+def add_reward() -> dict[str, int]:
+    account_id, amount = read_body(accountId=ACCOUNT_ID, amount=whole_number(FIRST_BALANCE))
+    return {"pendingReward": consensus.add_reward(account_id, amount, times.now())}
 
 
 def _result(receipt: Receipt) -> dict[str, str]:
     return {"transactionId": receipt.transaction_id, "result": receipt.result}
 
 
-@blp.post("/sign")
-@blp.body(schemas.SignTransactionSchema)
-@blp.response(200, schemas.SignedTransactionSchema, description="The signed transaction")
-def sign_transaction(account_id: str, transaction: bytes) -> dict[str, bytes]:
-    """Sign with the demo wallet
-
-    Signs for any account. The keys are derived from the account id, and worth nothing.
-    """
-    return {"transaction": wallet.sign(account_id, transaction)}
+@cache
+def _document() -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(DOCUMENT.read_text())
+    document["info"]["version"] = __version__
+    return document
 
 
-@blp.post("/transfers")
-@blp.body(schemas.TransferNftSchema)
-@blp.response(200, schemas.TransactionReceiptSchema, description="The NFT was moved")
-def transfer_nft(token: str, serial_no: int, account_id: str) -> dict[str, str]:
-    """Move an NFT to another account
-
-    Does what a sale on another market would do. The owner does not sign, nothing is paid, and the approval
-    of the serial number ends.
-    """
-    return _result(consensus.hand_over(token, serial_no, account_id, times.now()))
+@blp.get("/openapi.json")
+def show_openapi() -> dict[str, Any]:
+    """The OpenAPI document. Its server is PUBLIC_URL, which has the path where the sandbox is mounted."""
+    return _document() | {"servers": [{"url": _server()}]}
 
 
-@blp.post("/rewards")
-@blp.body(schemas.AddRewardSchema)
-@blp.response(200, schemas.PendingRewardSchema, description="What 0.0.800 will pay")
-def add_reward(account_id: str, amount: int) -> dict[str, int]:
-    """Let an account earn a staking reward
+def _server() -> str:
+    """The sandbox's address. A prefix that its host adds in front of PUBLIC_URL's path is added here, too."""
+    url: str = current_app.config["PUBLIC_URL"]
+    mount = urlsplit(url).path
+    root = request.script_root
+    return url if root == mount or not root.endswith(mount) else url.removesuffix(mount) + root
 
-    The account's next transaction, or the next one that changes its HBAR, pays it: the amounts that mirror
-    nodes show of that transaction include the reward, and `staking_reward_transfers` names it.
-    """
-    return {"pendingReward": consensus.add_reward(account_id, amount, times.now())}
+
+@blp.get("/llms.txt")
+def show_llms_txt() -> Response:
+    """The document in short, for language models: https://llmstxt.org"""
+    document, url = _document(), _server()
+    summary, *others = document["info"]["description"].split("\n\n")
+    lines = [
+        f"- [{operation['summary']}]({url}{path}): `POST {path}` with"
+        f" {', '.join(operation['requestBody']['content']['application/json']['example'])}."
+        f" {operation['description']}"
+        for path, item in document["paths"].items()
+        for operation in item.values()
+    ]
+    blocks = [
+        f"# {document['info']['title']}",
+        f"> {summary}",
+        *others,
+        "## Documents",
+        f"- [OpenAPI document]({url}/openapi.json): all fields, bounds, errors and examples",
+        "## Sandbox",
+        "\n".join(lines),
+    ]
+    return Response("\n\n".join(blocks) + "\n", mimetype="text/plain")

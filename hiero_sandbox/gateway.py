@@ -1,22 +1,13 @@
 """The sandbox's IPFS gateway: metadata documents and artwork of all of its NFTs."""
 
-from flask import Blueprint, Flask, Response, abort
-from requests.adapters import BaseAdapter
+from flask import Blueprint, Response, abort
 
 from hiero_sandbox import catalogue
-from hiero_sandbox.transport import WSGIAdapter
 from marketplace.hedera.ids import MAX_INT64
 
 CACHED = {"Cache-Control": "max-age=86400, immutable"}
 
 blp = Blueprint("gateway", __name__)
-
-
-def make_adapters(prefix: str) -> dict[str, BaseAdapter]:
-    """Make the transport adapter for the gateway's address, in any process."""
-    gateway = Flask("hiero_sandbox.gateway")
-    gateway.register_blueprint(blp)
-    return {f"{prefix}/": WSGIAdapter(gateway, prefix)}
 
 
 @blp.get("/ipfs/<cid>/<int:serial_no>.json")

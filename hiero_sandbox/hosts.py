@@ -13,8 +13,8 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from werkzeug import Response
 
-from marketplace.api.error_handlers import body as error_body
-from marketplace.errors import shown
+from hiero_sandbox.errors import REASONS, shown
+from hiero_sandbox.errors import body as error_body
 
 
 class HostGuard:
@@ -37,7 +37,7 @@ def refuse(host: str) -> Response:
         f"The sandbox does not answer to {shown(host)}: open the address that was printed at the start, or"
         " set MARKETPLACE_PUBLIC_URL to this one"
     )
-    content = json.dumps(error_body(status, message, "BAD_HOST"))
+    content = json.dumps(error_body(status, message, REASONS[status]))
     return Response(content, status, mimetype="application/json")
 
 

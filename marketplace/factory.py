@@ -77,11 +77,10 @@ def create_app(
     database = db.from_config(config)
     own, writes_at_once = None, concurrency_limit.WRITES_AT_ONCE
     if is_sandbox:
-        from hiero_sandbox import application as sandbox
-        from hiero_sandbox.hosts import HostGuard
         from marketplace import demo  # a production service loads none of it
+        from marketplace.sandbox import mount
 
-        own = sandbox.init_app(app, database, sign)
+        own = mount.init_app(app, database, sign)
         writes_at_once = concurrency_limit.WRITES_AT_ONCE_IN_SANDBOX
     app.extensions[KEY] = Services(
         database=database,
@@ -115,7 +114,7 @@ def create_app(
     cors.init_app(app)
     response_cache.init_app(app, caches_tokens=authenticate is authentication.authenticate)
     if is_sandbox:
-        app.wsgi_app = HostGuard(  # type: ignore[method-assign]
+        app.wsgi_app = mount.HostGuard(  # type: ignore[method-assign]
             app.wsgi_app, config["PUBLIC_URL"]
         )
     if proxies := config["TRUSTED_PROXIES"]:

@@ -27,16 +27,10 @@ KEY = "marketplace"
 
 
 @dataclass(kw_only=True)
-class Storage:
-    """The services that the sandbox's application and the marketplace's both have."""
-
-    database: Engine
-
-
-@dataclass(kw_only=True)
-class Services(Storage):
+class Services:
     """The services of the marketplace's application."""
 
+    database: Engine
     media: MediaStore
     mirror_node: MirrorNode
     signer: Signer | None  # None: nothing can be bought
@@ -79,6 +73,5 @@ def application() -> Flask:
 
 
 def database(app: Flask | None = None) -> Engine:
-    """The database of an application, by default of the current one: the marketplace's or the sandbox's."""
-    found: Storage = (app or current_app).extensions[KEY]
-    return found.database
+    """The database of an application, by default of the current one."""
+    return services(app).database

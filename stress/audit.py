@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import NamedTuple
 
+from hiero_sandbox.database import read
 from marketplace.hedera import times
-from marketplace.services import services
 
 TINYBARS = 100_000_000
 LISTING = re.compile(
@@ -80,15 +80,18 @@ def find_sales(ledger, market: str, *, share: int = 0, lag: int = 0) -> list[Sal
     many nanoseconds a mirror node may have been behind.
     """
     with ledger.app_context():
-        connection = services(ledger).database.connection
-        rows = connection.execute(
-            """
+        rows = (
+            read()
+            .execute(
+                """
             SELECT token, serial_no, nft_transaction.consensus_at,
                    nft_transaction.document, transaction_record.document
             FROM nft_transaction JOIN transaction_record USING (consensus_at)
             ORDER BY token, serial_no, nft_transaction.consensus_at
             """
-        ).fetchall()
+            )
+            .fetchall()
+        )
     events = [
         Event((row[0], row[1]), row[2], json.loads(row[3]), json.loads(row[4])) for row in rows
     ]

@@ -28,6 +28,7 @@ from typing import NamedTuple
 from sqlite_utils.utils import sqlite3
 from werkzeug.wrappers import Response
 
+from hiero_sandbox import database as ledger_database
 from hiero_sandbox import wallet
 from hiero_sandbox.application import create_sandbox
 from hiero_sandbox.ledger import consensus, envelopes
@@ -299,7 +300,7 @@ class World:
                 moment = times.to_iso(times.now())
                 following.mark_followed_from(db, moment, moment)
                 properties.mark_job_finished(db, "sync", moment)
-        with self.ledger.app_context(), write() as db:
+        with self.ledger.app_context(), ledger_database.write() as db:
             for table in LEDGER_TABLES:
                 db.execute(f"DELETE FROM {table}")
         with self.ledger.app_context():
@@ -314,7 +315,9 @@ class World:
         """Copy the ledger as it is now. A replica may show the copy later."""
         with self.ledger.app_context():
             tables = {
-                table: [tuple(row) for row in read().execute(f"SELECT * FROM {table}")]
+                table: [
+                    tuple(row) for row in ledger_database.read().execute(f"SELECT * FROM {table}")
+                ]
                 for table in LEDGER_TABLES
             }
         self.past.append((times.now(), tables))
@@ -363,7 +366,7 @@ class World:
                 start_response("200 OK", [])
                 return [json.dumps({"blocks": [{"timestamp": moment}]}).encode()]
             if self.loaded is not tables:
-                with self.replica.app_context(), write() as db:
+                with self.replica.app_context(), ledger_database.write() as db:
                     for table, rows in tables.items():
                         db.execute(f"DELETE FROM {table}")
                         if rows:
@@ -453,7 +456,7 @@ class Story:
     def submit_signed(self, content: bytes) -> int | None:
         with self.world.ledger.app_context():
             receipt = consensus.submit(content, times.now())
-            moment = ledger_queries.get_last_consensus(read())
+            moment = ledger_queries.get_last_consensus(ledger_database.read())
         self.world.note()
         return moment if receipt.result == "SUCCESS" else None
 
@@ -868,7 +871,7 @@ class Story:
     def records_of(self, transaction_id) -> list:
         """What the ledger has under an id."""
         with self.world.ledger.app_context():
-            return ledger_queries.list_transactions(read(), transaction_id.dashed)
+            return ledger_queries.list_transactions(ledger_database.read(), transaction_id.dashed)
 
     def listed_at(self, handed: Handed) -> str | None:
         rows = self.records_of(id_of(handed.content))

@@ -12,6 +12,7 @@ import sqlite_utils
 from sqlite_utils.utils import sqlite3
 from werkzeug.routing import Rule
 
+from hiero_sandbox import database as ledger_database
 from hiero_sandbox import wallet
 from hiero_sandbox.ledger import accounts, consensus, envelopes
 from marketplace import create_app
@@ -169,7 +170,7 @@ def template(tmp_path_factory, engine):
     def make(folder):
         app = create_app(**settings(folder))
         services(app).database.close()
-        services(services(app).sandbox.app).database.close()
+        services(app).sandbox.app.extensions[ledger_database.KEY].close()
 
     return make_template(tmp_path_factory.mktemp("template"), make)
 
@@ -319,10 +320,10 @@ class Ledger:
     def balance(self, account_id):
         """An account's tinybars."""
         with self.sandbox.app_context():
-            return accounts.balance(read(), account_id)
+            return accounts.balance(ledger_database.read(), account_id)
 
     def change_account(self, account_id, **fields):
-        with self.sandbox.app_context(), write() as db:
+        with self.sandbox.app_context(), ledger_database.write() as db:
             accounts.change(db, account_id, times.now(), **fields)
 
     def hand_over(self, nft, account_id=BOB):

@@ -3,11 +3,14 @@
 import itertools
 import json
 import re
+import sqlite3
+from contextlib import closing
 from functools import partial
 
 from werkzeug.wrappers import Response
 
 from hiero_sandbox.application import create_sandbox
+from hiero_sandbox.database import KEY
 from marketplace.hedera import times
 from marketplace.services import services
 
@@ -88,7 +91,8 @@ class Mirror:
 
     def replica(self):
         """A mirror node whose ledger stays as it is now."""
-        database = services(self._sandbox).database
+        database = self._sandbox.extensions[KEY]
         path = database.path.with_name(f"replica-{next(self._numbers)}.db")
-        database.copy(path)
+        with closing(sqlite3.connect(path)) as copy:
+            database.connection.backup(copy)
         return create_sandbox(str(path))

@@ -5,13 +5,13 @@ import base64
 from flask import current_app
 from google.protobuf.message import Message
 
+from hiero_sandbox.database import read
 from hiero_sandbox.ledger import accounts, nfts, queries, tokens
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if
 from hiero_sandbox.ledger.execution import entity
 from hiero_sandbox.ledger.tokens import LIFE_SECONDS
 from marketplace.hedera import times
 from marketplace.hedera.messages import account, timestamp, token
-from marketplace.store.database import read
 
 
 def find_balance(query: Message, response: Message, now: int) -> None:

@@ -7,10 +7,10 @@ from flask import current_app
 from google.protobuf.message import Message
 from hiero_sdk_python.hapi.services.exchange_rate_pb2 import ExchangeRateSet
 
+from hiero_sandbox import __version__
 from hiero_sandbox.hapi.address import find_port
 from hiero_sandbox.ledger import network_fees
 from hiero_sandbox.ledger.envelopes import Refused
-from marketplace import __version__
 from marketplace.hedera import times
 from marketplace.hedera.messages import account
 

@@ -9,12 +9,12 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import TokenTransferList, Tr
 from hiero_sdk_python.hapi.services.transaction_receipt_pb2 import TransactionReceipt
 from hiero_sdk_python.hapi.services.transaction_record_pb2 import TransactionRecord
 
+from hiero_sandbox.database import read
 from hiero_sandbox.hapi.network import exchange_rate
 from hiero_sandbox.ledger import queries
 from hiero_sandbox.ledger.envelopes import read_transaction_id, refuse_if
 from marketplace.hedera import times
 from marketplace.hedera.messages import account, timestamp, token
-from marketplace.store.database import read
 
 Document = dict[str, Any]  # the mirror node's, with the columns of its row
 KEPT_SECONDS = 180  # how long after consensus a node has receipts and records

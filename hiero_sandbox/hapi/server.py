@@ -9,13 +9,14 @@ import signal
 import socket
 from collections.abc import AsyncIterator, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from functools import partial
 
 import grpc
 from flask import Flask
 from google.protobuf.message import DecodeError
 
-from hiero_sandbox.hapi.address import HOST, announced
+from hiero_sandbox.hapi.address import HOST
 from hiero_sandbox.hapi.services import MAX_REQUEST_BYTES, METHODS, Answer
 from marketplace.hedera import times
 
@@ -72,15 +73,14 @@ class Handlers(grpc.GenericRpcHandler):
 
 async def serve(
     sandbox: Flask,
-    token: str,
     wanted: int,
     further: Iterable[int],
-    announce: Callable[[int, list[int]], None],
+    announced: Callable[[int, list[int]], AbstractContextManager[None]],
 ) -> None:
     """Serve until SIGTERM or SIGINT, on the wanted port or, if it is taken, on another.
 
-    Serve on those of the further ports that are free, too. ``announce`` is called with the ports, and
-    ``token`` is written to the files of addresses.
+    Serve on those of the further ports that are free, too. ``announced(port, others)`` is a context that is
+    entered when the ports are served, and left at the end.
     """
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(OPEN_FILES, hard), hard))
@@ -93,8 +93,7 @@ async def serve(
     port = _listen(server, wanted) or server.add_insecure_port(f"{HOST}:0")
     others = [each for each in further if _listen(server, each)]
     await server.start()
-    with announced(sandbox, token, port, next(iter(others), None)):
-        announce(port, others)
+    with announced(port, others):
         await stop.wait()
     await server.stop(GRACE_SECONDS)
 

@@ -19,6 +19,7 @@ from hiero_sdk_python.hapi.services.query_pb2 import Query
 from hiero_sdk_python.hapi.services.response_pb2 import Response
 from hiero_sdk_python.hapi.services.transaction_response_pb2 import TransactionResponse
 
+from hiero_sandbox.errors import LedgerBusy, LedgerUnusable, explained
 from hiero_sandbox.hapi import entities, network, receipts
 from hiero_sandbox.ledger import consensus, network_fees
 from hiero_sandbox.ledger.envelopes import (
@@ -28,8 +29,6 @@ from hiero_sandbox.ledger.envelopes import (
     read_list,
     refuse_if,
 )
-from marketplace.errors import DatabaseBusy, DatabaseUnusable
-from marketplace.store.database_errors import DatabaseUnreadable, explained
 
 # A transaction has 6,144 bytes at most, and so has the payment of a query. Slightly larger requests get the
 # network's result code, much larger ones are not read.
@@ -49,9 +48,9 @@ def _explain_faults(work: Callable[[], str]) -> str:
             return work()
     except Refused as refusal:
         return str(refusal)
-    except DatabaseBusy:
+    except LedgerBusy:
         return "BUSY"
-    except (DatabaseUnusable, DatabaseUnreadable, OSError) as error:
+    except (LedgerUnusable, OSError) as error:
         current_app.logger.warning("The sandbox's ledger cannot be used: %s", error)
         return "PLATFORM_NOT_ACTIVE"
     except Exception:

@@ -13,7 +13,6 @@ from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from hiero_sandbox.hapi.services import MAX_REQUEST_BYTES, METHODS
 from marketplace.hedera import times
-from marketplace.wsgi_environ import ROUTE
 
 CONTENT_TYPES = ("application/grpc-web", "application/grpc-web+proto")
 PREFIXES = ("/proto.", "/com.hedera.mirror.")
@@ -46,7 +45,6 @@ def answer_call(**path: str) -> Response:
     answer = METHODS.get(request.path)
     if answer is None:
         raise Refused(StatusCode.UNIMPLEMENTED, f"There is no method {request.path!a}")
-    request.environ[ROUTE] = request.path
     if request.mimetype not in CONTENT_TYPES:
         raise Refused(StatusCode.INVALID_ARGUMENT, f"The Content-Type is not {CONTENT_TYPES[1]}")
     try:
@@ -55,6 +53,10 @@ def answer_call(**path: str) -> Response:
         raise Refused(StatusCode.INVALID_ARGUMENT, str(error)) from error
     body = b"".join([*frames, _frame(TRAILERS, b"grpc-status:0\r\n")])
     return Response(body, headers=EXPOSED, content_type=CONTENT_TYPES[1])
+
+
+for path in METHODS:  # each has a rule of its own, so that it is counted by its name
+    blp.add_url_rule(path, view_func=answer_call, methods=["POST"])
 
 
 @blp.errorhandler(Refused)

@@ -7,11 +7,11 @@ from flask import current_app
 from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 
 from hiero_sandbox import catalogue, wallet
+from hiero_sandbox.database import Connection
 from hiero_sandbox.ledger import keys, queries, tokens
 from hiero_sandbox.ledger.envelopes import Refused, Signed, refuse_if
 from marketplace.hedera.hbar import TINYBARS
 from marketplace.hedera.ids import MAX_INT64, numbers
-from marketplace.store.rows import Connection
 
 FIRST_BALANCE = 10_000 * TINYBARS
 UNLIMITED = -1

@@ -2,11 +2,11 @@
 
 from google.protobuf.message import Message
 
+from hiero_sandbox.database import Connection
 from hiero_sandbox.ledger import accounts, network_fees, nfts, queries, tokens
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if
 from hiero_sandbox.ledger.execution import Execution, entity
 from hiero_sandbox.ledger.nfts import Nft
-from marketplace.store.rows import Connection
 
 MAX_APPROVALS = 20
 HBAR = ""  # in place of a token

@@ -2,11 +2,11 @@
 
 from google.protobuf.message import Message
 
+from hiero_sandbox.database import Connection
 from hiero_sandbox.ledger import accounts, queries, tokens
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if, write_id
 from hiero_sandbox.ledger.execution import Execution, entity
 from hiero_sandbox.ledger.token_transactions import issued
-from marketplace.store.rows import Connection
 
 
 def check(content: Message) -> None:

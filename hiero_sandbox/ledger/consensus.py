@@ -16,6 +16,7 @@ from google.protobuf.message import Message
 from hiero_sdk_python.hapi.services.basic_types_pb2 import TransactionID
 from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
+from hiero_sandbox.database import Connection, write
 from hiero_sandbox.ledger import (
     account_transactions,
     accounts,
@@ -39,8 +40,6 @@ from hiero_sandbox.ledger.nfts import Nft
 from marketplace.hedera import times
 from marketplace.hedera.ids import MAX_INT64
 from marketplace.hedera.messages import account, timestamp
-from marketplace.store.database import write
-from marketplace.store.rows import Connection
 
 MAX_TRANSACTION_BYTES = 6144
 # The most accounts that a transaction can create. Each reaches consensus a nanosecond before the next.

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator
 
 from google.protobuf.message import Message
 
+from hiero_sandbox.database import Connection
 from hiero_sandbox.ledger import tokens
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if, write_id
 from hiero_sandbox.ledger.execution import AssessedFee, Changes, NftTransfer, entity
 from hiero_sandbox.ledger.tokens import Token
-from marketplace.store.rows import Connection
 
 MAX_FEES = 10
 

@@ -8,10 +8,10 @@ from decimal import Decimal
 
 from google.protobuf.message import Message
 
+from hiero_sandbox.database import read
 from hiero_sandbox.ledger import tokens
 from hiero_sandbox.ledger.envelopes import Signed, write_id
 from marketplace.hedera.hbar import TINYBARS
-from marketplace.store.database import read
 
 CENTS_PER_HBAR = 10
 TINYBARS_PER_DOLLAR = 100 * TINYBARS // CENTS_PER_HBAR

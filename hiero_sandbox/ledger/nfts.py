@@ -4,9 +4,9 @@ import base64
 from typing import Any, NamedTuple
 
 from hiero_sandbox import catalogue
+from hiero_sandbox.database import Connection
 from hiero_sandbox.ledger import queries, tokens
 from hiero_sandbox.ledger.envelopes import Refused
-from marketplace.store.rows import Connection
 
 
 class Nft(NamedTuple):

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from operator import itemgetter
 from typing import Any
 
-from marketplace.store.rows import Connection
+from hiero_sandbox.database import Connection
 
 TREASURY = "0.0.1000"  # holds every NFT that nobody has asked for yet
 NOBODY = ""  # the owner of NFTs that were burned or wiped

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator
 from flask import Blueprint
 from werkzeug.exceptions import NotFound
 
+from hiero_sandbox.database import read
 from hiero_sandbox.ledger import accounts, keys, queries, tokens
 from hiero_sandbox.ledger.tokens import LIFE_SECONDS
 from hiero_sandbox.mirror import parameters, transactions
 from hiero_sandbox.mirror.parameters import Document, Row
 from marketplace.hedera import times
-from marketplace.store.database import read
 
 # The columns that parameters filter.
 ID, BALANCE = {"account.id": "account_id"}, {"account.balance": "balance"}

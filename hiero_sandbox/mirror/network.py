@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from flask import Blueprint, Response, current_app, request
 
 from hiero_sandbox import catalogue
+from hiero_sandbox.database import read
 from hiero_sandbox.hapi.address import HOST, find_port
 from hiero_sandbox.hapi.network import NODE, exchange_rate
 from hiero_sandbox.ledger import network_fees, queries
@@ -14,7 +15,6 @@ from hiero_sandbox.mirror import parameters
 from hiero_sandbox.mirror.parameters import Document
 from marketplace.hedera import hbar, times
 from marketplace.hedera.ids import MAX_HBAR
-from marketplace.store.database import read
 
 BLOCK = 2 * times.SECOND  # how long one lasts
 # The network states its rate as a number of cents for this number of HBAR.

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from flask import Blueprint
 from werkzeug.exceptions import NotFound
 
+from hiero_sandbox.database import read
 from hiero_sandbox.ledger import nfts, queries
 from hiero_sandbox.ledger.consensus import mint
 from hiero_sandbox.ledger.nfts import Nft
 from hiero_sandbox.mirror import parameters
 from hiero_sandbox.mirror.parameters import Document, Row
 from marketplace.hedera import times
-from marketplace.store.database import read
 
 blp = Blueprint("nfts", __name__)
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from flask import Blueprint, request
 from google.protobuf.message import Message
 
+from hiero_sandbox.database import read
 from hiero_sandbox.ledger import keys, queries, tokens
 from hiero_sandbox.ledger.custom_fees import unit_of
 from hiero_sandbox.ledger.envelopes import write_id
 from hiero_sandbox.mirror import parameters
 from hiero_sandbox.mirror.parameters import Document
 from marketplace.hedera import times
-from marketplace.store.database import read
 
 blp = Blueprint("tokens", __name__)
 

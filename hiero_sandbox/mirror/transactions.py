@@ -7,11 +7,11 @@ from itertools import islice
 from flask import Blueprint, request
 from werkzeug.exceptions import BadRequest, NotFound, ServiceUnavailable
 
+from hiero_sandbox.database import read
 from hiero_sandbox.ledger import queries
 from hiero_sandbox.mirror import parameters
 from hiero_sandbox.mirror.parameters import Document, NumberFilter
 from marketplace.hedera.ids import TransactionId
-from marketplace.store.database import read
 
 blp = Blueprint("transactions", __name__)
 

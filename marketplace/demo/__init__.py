@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 
 from flask import Blueprint, Flask, Response, current_app, render_template, request, url_for
 
-from hiero_sandbox import access, catalogue
-from hiero_sandbox.application import PATH
 from marketplace.hedera.ids import is_entity_id
+from marketplace.sandbox import access, addresses
+from marketplace.sandbox.addresses import PATH
 
 SNIPPETS = (
     ("hashconnect-0.js", "HashConnect 0.x"),
@@ -89,8 +89,7 @@ def artwork(token: str, serial_no: str) -> str:
     """The address of an NFT's artwork, for previews of a page. An invalid id gets the sample's artwork."""
     is_known = is_entity_id(token) and re.fullmatch(r"[0-9]{1,19}", serial_no)
     token, serial_no = (token, serial_no) if is_known else SAMPLE
-    cid = catalogue.cid_of(token)
-    return f"{current_app.config['PUBLIC_URL']}{PATH}/ipfs/{cid}/{serial_no}.png"
+    return addresses.artwork(token, serial_no)
 
 
 def asked() -> dict[str, str | list[str]]:

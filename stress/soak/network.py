@@ -15,6 +15,7 @@ import random
 import re
 import signal
 import socket
+import sqlite3
 import struct
 import threading
 import time
@@ -24,7 +25,6 @@ from collections import defaultdict
 from pathlib import Path
 
 from PIL import Image
-from sqlite_utils.utils import sqlite3
 
 from hiero_sandbox import catalogue, wallet
 from hiero_sandbox.application import create_sandbox

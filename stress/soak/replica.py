@@ -2,11 +2,10 @@
 
 import json
 import re
+import sqlite3
 import threading
 from contextlib import closing
 from pathlib import Path
-
-from sqlite_utils.utils import sqlite3
 
 from hiero_sandbox.application import create_sandbox
 from marketplace.hedera import times

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from hiero_sandbox import access
-from hiero_sandbox.commands import seed_command
 from marketplace import create_app
+from marketplace.sandbox import access
+from marketplace.sandbox.commands import seed_command
 from tests.api.documented import call, operations
 from tests.conftest import settings
 

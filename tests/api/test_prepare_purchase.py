@@ -4,10 +4,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from hiero_sandbox import wallet
+from hiero_sandbox.database import write
 from hiero_sandbox.ledger import accounts
 from marketplace import create_app
 from marketplace.hedera import times
-from marketplace.store.database import write
 from tests.conftest import (
     ALICE,
     BOB,

@@ -11,9 +11,10 @@ import pytest
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
 from werkzeug.test import Client
 
-from hiero_sandbox import access, catalogue, commands
+from hiero_sandbox import catalogue
 from marketplace import create_app
 from marketplace.demo import SNIPPETS
+from marketplace.sandbox import access, seed
 from marketplace.services import services
 from marketplace.store import access_tokens
 from marketplace.store.database import read
@@ -211,12 +212,12 @@ def test_the_python_snippet_signs(client, listing):
 
 
 def test_a_second_run_lists_nothing_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(commands, "NFTS_PER_COLLECTION", 6)
+    monkeypatch.setattr(seed, "NFTS_PER_COLLECTION", 6)
     monkeypatch.setattr(catalogue, "SAMPLE", catalogue.SAMPLE[:2])
     app = create_app(MIRROR_NODE_RATE=10_000, **settings(tmp_path))
     services(app).enrich = enriching(app)
-    seed = ["sandbox", "seed"]
-    assert app.test_cli_runner().invoke(args=seed).exit_code == 0
+    command = ["sandbox", "seed"]
+    assert app.test_cli_runner().invoke(args=command).exit_code == 0
     client = authorized_client(app, "read")
     first = client.get("/v1/orderbook").json
     assert [nft["imageUrl"].endswith("/placeholder.webp") for nft in first] == [True] * 4
@@ -225,6 +226,6 @@ def test_a_second_run_lists_nothing_again(tmp_path, monkeypatch):
     write_sql(app, "DELETE FROM prepared_transaction")  # as the watcher does, hours later
     app.test_cli_runner().invoke(args=["sync"])
 
-    assert app.test_cli_runner().invoke(args=seed).exit_code == 0
+    assert app.test_cli_runner().invoke(args=command).exit_code == 0
     again = client.get("/v1/orderbook").json
     assert [(nft["token"], nft["serialNo"]) for nft in again] == others

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from hiero_sandbox import wallet
 from hiero_sandbox.application import create_sandbox
+from hiero_sandbox.database import read, write
 from hiero_sandbox.ledger import accounts, consensus, keys, nfts, queries, tokens
 from marketplace.hedera import times
-from marketplace.store.database import read, write
 from stress import wallets
 from tests.hiero_sandbox import bodies
 from tests.hiero_sandbox.bodies import FIRST, HBAR, approval, minting, rejection, transfer

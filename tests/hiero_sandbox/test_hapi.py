@@ -1,5 +1,7 @@
 """The sandbox's node answers in HAPI's own messages and codes. Tests call it without a transport."""
 
+import sqlite3
+
 import pytest
 from google.protobuf.message import DecodeError
 from hiero_sdk_python.hapi.mirror.mirror_network_service_pb2 import AddressBookQuery
@@ -16,14 +18,12 @@ from hiero_sdk_python.hapi.services.query_header_pb2 import ResponseType
 from hiero_sdk_python.hapi.services.query_pb2 import Query
 from hiero_sdk_python.hapi.services.response_code_pb2 import ResponseCodeEnum
 from hiero_sdk_python.hapi.services.transaction_response_pb2 import TransactionResponse
-from sqlite_utils.utils import sqlite3
 
-from hiero_sandbox import wallet
+from hiero_sandbox import database, wallet
 from hiero_sandbox.hapi.services import METHODS
 from marketplace import create_app
 from marketplace.hedera import times
 from marketplace.services import services
-from marketplace.store import database_errors
 from stress.wallets import account
 from tests.conftest import ALICE, BOB, CHARLIE, MARKET, TOKEN, settings
 from tests.engines import move_database
@@ -174,11 +174,10 @@ def test_garbage_is_no_transaction(call, content):
 
 
 def test_a_locked_ledger_is_busy(app, nft, submit, monkeypatch):
-    monkeypatch.setattr(database_errors, "BUSY_TIMEOUT_SECONDS", 0.05)
-    path = services(services(app).sandbox.app).database.path
-    with services(app).sandbox.app.app_context():
-        services(services(app).sandbox.app).database.close()
-    connection = sqlite3.connect(path, isolation_level=None)
+    monkeypatch.setattr(database, "BUSY_SECONDS", 0.05)
+    ledger = services(app).sandbox.app.extensions[database.KEY]
+    ledger.close()
+    connection = sqlite3.connect(ledger.path, isolation_level=None)
     connection.execute("BEGIN IMMEDIATE")
     try:
         assert submit(approval(ALICE), ALICE) == "BUSY"

@@ -150,7 +150,7 @@ def test_it_is_counted_under_its_path(app, client, post):
     post("/proto.NobodyService/nothing", framed(b""))
     total = services(app).counts.read()
     routes = {key[2] for key in total if key[0] == "request_duration_seconds"}
-    assert RECEIPTS in routes
+    assert f"/sandbox{RECEIPTS}" in routes
     assert not any("Nobody" in route for route in routes)
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from hiero_sdk_python import PrivateKey
 
-from hiero_sandbox.hapi.address import announced
 from marketplace.hedera import times
 from marketplace.hedera.ids import MAX_INT64
 from marketplace.services import services
@@ -72,18 +71,18 @@ def ids(app, ledger, done, created):
     for serial_no in (2, 3):
         done(transfer(TREASURY, nfts=[((token, serial_no), TREASURY, ALICE)]), TREASURY)
         ledger.mint(("0.0.5003", serial_no), ALICE, times.now())
-    with announced(services(app).sandbox.app, "a token", 50_211):
-        yield {
-            "account_id": ALICE,
-            "coin": coin,
-            "key": ISSUER.public_key().to_string_raw(),
-            "serial_no": 1,
-            "token": token,
-            "transaction_id": sold["transaction_id"],
-            "wallet": wallet.public_key().to_string_raw(),
-            "wallet_address": accounts.address(wallet).hex(),
-            "wallet_id": wallet_id,
-        }
+    services(app).sandbox.app.config["NODE_PORT"] = 50_211
+    yield {
+        "account_id": ALICE,
+        "coin": coin,
+        "key": ISSUER.public_key().to_string_raw(),
+        "serial_no": 1,
+        "token": token,
+        "transaction_id": sold["transaction_id"],
+        "wallet": wallet.public_key().to_string_raw(),
+        "wallet_address": accounts.address(wallet).hex(),
+        "wallet_id": wallet_id,
+    }
 
 
 def test_every_path_has_the_recorded_shape(app, get, ids):

@@ -3,9 +3,9 @@
 import pytest
 
 from hiero_sandbox import catalogue
+from hiero_sandbox.database import read
 from hiero_sandbox.ledger.custom_fees import assess
 from hiero_sandbox.ledger.execution import AssessedFee, NftTransfer
-from marketplace.store.database import read
 from stress import wallets
 from tests.conftest import ALICE, BOB, CHARLIE
 from tests.hiero_sandbox.bodies import FIRST, HBAR, transfer

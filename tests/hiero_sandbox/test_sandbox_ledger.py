@@ -1,6 +1,7 @@
 """The sandbox's consensus nodes check what real ones check, with HAPI's own result codes."""
 
 import base64
+import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
@@ -14,11 +15,10 @@ from hiero_sdk_python.crypto.private_key import PrivateKey
 from hiero_sdk_python.tokens.nft_id import NftId
 from hiero_sdk_python.tokens.token_id import TokenId
 from hiero_sdk_python.transaction.transaction_id import TransactionId
-from sqlite_utils.utils import sqlite3
 
 from hiero_sandbox import wallet
+from hiero_sandbox.database import KEY
 from marketplace.hedera import times
-from marketplace.services import services
 from stress.wallets import id_of, seal
 from tests.conftest import ALICE, BOB, CHARLIE, KEYS, MARKET, TOKEN, assert_error
 from tests.hiero_sandbox.bodies import approval, make, sign
@@ -141,7 +141,7 @@ def test_the_desk_refuses_what_is_no_transaction(app, value):
 @contextmanager
 def locked(ledger):
     """Keep the ledger locked meanwhile, as another process does that writes."""
-    path = services(ledger.sandbox).database.path
+    path = ledger.sandbox.extensions[KEY].path
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         yield

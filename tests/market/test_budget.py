@@ -7,13 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from hiero_sandbox import database as ledger_database
 from hiero_sandbox.ledger import accounts
 from hiero_sandbox.ledger import queries as ledger_queries
 from marketplace.hedera import times
 from marketplace.market import purchases
 from marketplace.market.prepare import Ask, Caller
 from marketplace.store import access_tokens
-from marketplace.store.database import read, write
+from marketplace.store.database import read
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error, authorized_client, list_nft
 from tests.market.selling import HBAR, MOST
 
@@ -97,7 +98,7 @@ def test_a_caller_who_has_his_share_is_told_when_to_come_again(make_market):
 
 
 def associate(market, account_id):
-    with market.ledger.sandbox.app_context(), write() as db:
+    with market.ledger.sandbox.app_context(), ledger_database.write() as db:
         accounts.associate(db, account_id, TOKEN, times.now())
 
 
@@ -363,7 +364,7 @@ def stuffs_it_with_junk(market, r, buyer):
 
 
 def ends_its_association_first(market, r, buyer):
-    with market.ledger.sandbox.app_context(), write() as db:
+    with market.ledger.sandbox.app_context(), ledger_database.write() as db:
         ledger_queries.delete(db, "association", account_id=buyer, token=TOKEN)
     market.submit(r, buyer)
 

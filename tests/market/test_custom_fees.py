@@ -10,12 +10,12 @@ from collections import Counter
 import pytest
 from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee
 
+from hiero_sandbox.database import read, write
 from hiero_sandbox.ledger import accounts, queries
 from marketplace.hedera import times
 from marketplace.hedera.messages import account, token
 from marketplace.ledger.mirror_schemas import FixedFee, Royalty, Token
 from marketplace.market.custom_fees import Sale, find_owed
-from marketplace.store.database import read, write
 from stress import wallets
 from tests.conftest import ALICE, BOB, TOKEN, assert_error, list_nft
 from tests.hiero_sandbox.bodies import HBAR, transfer

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from sqlite_utils.utils import sqlite3
 
-from hiero_sandbox.application import SCHEMA as SANDBOX_SCHEMA
+from hiero_sandbox import database as ledger_database
 from marketplace import create_app
 from marketplace.cli import startup
 from marketplace.errors import StartRefused
@@ -73,9 +73,13 @@ def shape(path):
 
 
 def put(folder, release, **properties):
-    """Copy the databases of a release, as an index of another network or account."""
-    for path in (OLD / release).glob("*.db"):
-        shutil.copy(path, folder)
+    """Copy the database of a release, as an index of another network or account, beside its ledger."""
+    shutil.copy(OLD / release / "marketplace.db", folder)
+    ledger = ledger_database.Database(folder / "sandbox.db")
+    with ledger.write() as db:
+        for statement in (OLD / release / "ledger.sql").read_text().splitlines():
+            db.execute(statement)
+    ledger.close()
     for name, value in properties.items():
         execute(folder / "marketplace.db", SET_PROPERTY, value.encode(), name.lower())
     return folder / "marketplace.db"
@@ -134,36 +138,13 @@ def test_an_upgraded_database_is_as_a_new_one(old, tmp_path):
     (tmp_path / "new").mkdir()
     create_app(**settings(tmp_path))
     create_app(**settings(tmp_path / "new"))
-    for name in ("marketplace.db", "sandbox.db"):
-        assert shape(tmp_path / name) == shape(tmp_path / "new" / name)
-
-
-@pytest.mark.parametrize("old", ["0.1.0", "0.2.0"], indirect=True)
-def test_the_sandboxs_accounts_get_their_hbar_and_tokens(old, tmp_path):
-    path = tmp_path / "sandbox.db"
-    keys = {row["account_id"]: row["public_key"] for row in rows(path, "account")}
-    owners = {(row["owner"], row["token"]) for row in rows(path, "nft")}
-    app = create_app(**settings(tmp_path))
-    upgraded = rows(path, "account")
-    assert {row["account_id"]: row["key"][4:] for row in upgraded} == keys
-    assert {(row["balance"], row["automatic_associations"]) for row in upgraded} == {(10**12, -1)}
-    associated = {(row["account_id"], row["token"]) for row in rows(path, "association")}
-    assert associated == owners != set()
-    mirror = app.test_client().get("/sandbox/api/v1/accounts/0.0.1001").json
-    assert mirror["balance"]["balance"] == 10**12
+    assert shape(tmp_path / "marketplace.db") == shape(tmp_path / "new/marketplace.db")
 
 
 @pytest.mark.parametrize("old", ["0.3.0"], indirect=True)
 def test_what_0_3_0_sold_and_withdrew_stays_so(old, tmp_path):
     path, token = old
-    ledger = tmp_path / "sandbox.db"
-    balances = {row["account_id"]: row["balance"] for row in rows(ledger, "account")}
-    associations = {(row["account_id"], row["token"]) for row in rows(ledger, "association")}
     client = create_app(**settings(tmp_path)).test_client()
-    assert {row["account_id"]: row["balance"] for row in rows(ledger, "account")} == balances
-    assert {
-        (row["account_id"], row["token"]) for row in rows(ledger, "association")
-    } == associations
     client.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {token}"
     for account_id, token_id, serial_no in (
         ("0.0.1001", "0.0.5001", 4),
@@ -183,7 +164,7 @@ def test_the_sandbox_keeps_what_its_databases_held(old, tmp_path):
     [backup] = tmp_path.glob("marketplace.db.before-*")
     assert rows(backup, "nft") == before
     create_app(**settings(tmp_path))
-    assert len([*tmp_path.glob("*.before-*")]) == 2  # one of each database, once
+    assert len([*tmp_path.glob("*.before-*")]) == 1
 
 
 # On a real network
@@ -286,9 +267,8 @@ def test_a_foreign_file_is_never_written_into(tmp_path):
     path = tmp_path / "foreign.db"
     execute(path, "CREATE TABLE nft (id INTEGER)")
     content = path.read_bytes()
-    for schema in (SCHEMA, SANDBOX_SCHEMA):
-        with pytest.raises(DatabaseUnreadable, match="is not a database of this service"):
-            Database(path, schema)
+    with pytest.raises(DatabaseUnreadable, match="is not a database of this service"):
+        Database(path, SCHEMA)
     assert path.read_bytes() == content
     assert [file.name for file in tmp_path.iterdir() if "-" in file.name] == []
 

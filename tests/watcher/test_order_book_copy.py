@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import requests
 
-from hiero_sandbox.transport import WSGIAdapter
 from marketplace.market.memos import listing_memo
+from marketplace.sandbox.transport import WSGIAdapter
 from marketplace.services import services
 from marketplace.store import events
 from marketplace.store.database import write

@@ -1,4 +1,4 @@
-"""Sends the HTTP client's requests to a WSGI application in the same process."""
+"""Sends the HTTP client's requests to the sandbox in the same process."""
 
 import io
 import json
@@ -6,11 +6,13 @@ from http import HTTPStatus
 from typing import Any
 from wsgiref.types import WSGIApplication
 
+from flask import Flask
 from requests import PreparedRequest, Response
-from requests.adapters import HTTPAdapter
+from requests.adapters import BaseAdapter, HTTPAdapter
 from urllib3 import HTTPResponse
 from werkzeug.test import Client
 
+from hiero_sandbox import gateway
 from marketplace.errors import SandboxUnusable
 
 
@@ -36,3 +38,10 @@ class WSGIAdapter(HTTPAdapter):
         content, headers = io.BytesIO(answer.data), dict(answer.headers)
         raw = HTTPResponse(content, headers, answer.status_code, preload_content=False)
         return self.build_response(request, raw)
+
+
+def make_gateway_adapters(prefix: str) -> dict[str, BaseAdapter]:
+    """Make the transport adapter for the IPFS gateway's address, in any process."""
+    application = Flask("hiero_sandbox.gateway")
+    application.register_blueprint(gateway.blp)
+    return {f"{prefix}/": WSGIAdapter(application, prefix)}

@@ -116,9 +116,3 @@ CREATE TABLE nft_transaction (
     document TEXT NOT NULL, -- JSON
     PRIMARY KEY (token, serial_no, consensus_at)
 ) STRICT;
-
--- A property of the whole database, such as the version of its schema.
-CREATE TABLE property (
-    name TEXT PRIMARY KEY,
-    value BLOB NOT NULL
-) STRICT;

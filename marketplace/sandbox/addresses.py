@@ -1,0 +1,126 @@
+"""The sandbox's addresses: printed at the start, and kept in files beside the ledger for other programs."""
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from flask import Flask, current_app
+
+from hiero_sandbox import catalogue
+from hiero_sandbox.hapi.address import HOST, find_port
+from marketplace.sandbox import access
+from marketplace.services import services
+
+PATH = "/sandbox"  # where the service mounts it
+
+
+def artwork(token: str, serial_no: str) -> str:
+    """The address of an NFT's artwork."""
+    return (
+        f"{current_app.config['PUBLIC_URL']}{PATH}/ipfs/{catalogue.cid_of(token)}/{serial_no}.png"
+    )
+
+
+def hello(app: Flask, url: str) -> str:
+    """The sandbox's addresses, its access token, and a request to try."""
+    with app.app_context():
+        token = access.kept_token()
+    api_url = url + app.config["API_PREFIX"]
+    return f"""
+The NFT marketplace serves the sandbox. It needs no network, no account and no key.
+
+  Demo           {url}/
+  API reference  {api_url}/reference
+  Mirror node    {url}/sandbox/api/v1
+  Access token   {token}
+
+Try it, in another terminal:
+
+  curl -H 'Authorization: Bearer {token}' '{api_url}/v1/orderbook?limit=1'
+"""
+
+
+def describe_node(port: int) -> str:
+    """The line of code that connects a Hedera SDK."""
+    return f'  Hedera SDKs    Client.forNetwork({{"{HOST}:{port}": "0.0.3"}})'
+
+
+def describe_further(what: str, served: Sequence[int], wanted: Sequence[int]) -> str:
+    """A line with the ports for Client.forLocalNode(): those that are served, and those that are taken."""
+    taken = ", ".join(str(port) for port in wanted if port not in served)
+    listed = ", ".join(str(port) for port in served) or "none"
+    others = f"; others listen on {taken}" if taken else ""
+    return f"  forLocalNode() {what} on {HOST}, ports {listed}{others}"
+
+
+def listen(server: Any) -> str | None:
+    """Make gunicorn listen on the ports where SDKs expect the REST API of a local mirror node.
+
+    It takes the free ones of SANDBOX_REST_PORTS, before it forks. Returns a line that lists them, or None.
+    """
+    from gunicorn.sock import TCPSocket  # other processes do not need it
+
+    ports = map(int, os.environ.get("SANDBOX_REST_PORTS", "").split())
+    wanted, served = [port for port in ports if (HOST, port) not in server.cfg.address], []
+    for port in wanted:
+        try:
+            server.LISTENERS.append(TCPSocket((HOST, port), server.cfg, server.log))
+        except OSError:
+            continue
+        served.append(port)
+    return describe_further("REST", served, wanted) if wanted else None
+
+
+# The files
+
+
+def node_file(folder: str) -> Path:
+    """The file with the node's address, such as ``127.0.0.1:50211``, while it runs."""
+    return Path(folder) / "sandbox-node"
+
+
+def _environment(folder: str) -> Path:
+    return Path(folder) / "sandbox.env"
+
+
+def find_url(folder: str) -> str | None:
+    """The service's address, as the node has written it; None if no node runs."""
+    try:
+        content = _environment(folder).read_text()
+    except OSError:
+        return None
+    found = re.search("^export MARKET=(.*)$", content, re.MULTILINE)
+    return found and found[1]
+
+
+@contextmanager
+def announced(app: Flask, port: int, mirror_port: int | None = None) -> Iterator[None]:
+    """Write the node's address to its file, and remove the file at the end.
+
+    Beside it, sandbox.env has all addresses of the sandbox and its access token, for shells and dotenv.
+    """
+    folder, url = app.config["DATA_DIR"], app.config["PUBLIC_URL"]
+    with app.app_context():
+        token = access.kept_token()
+        sandbox = services().sandbox
+    assert sandbox is not None  # noqa: S101
+    environment, file, address = _environment(folder), node_file(folder), f"{HOST}:{port}"
+    environment.unlink(missing_ok=True)  # a killed process may have left one that others may read
+    environment.touch(mode=0o600)
+    environment.write_text(
+        f"export MARKET={url}\n"
+        f"export MIRROR={url}/sandbox/api/v1\n"
+        f"export MIRROR_GRPC={HOST}:{mirror_port or port}\n"
+        f"export NODE={address}\n"
+        f"export TOKEN={token}\n"
+    )
+    file.write_text(address)  # last, so that the other file is complete when this one exists
+    try:
+        yield
+    finally:
+        if find_port(sandbox.app) == port:  # otherwise a newer node has written its own
+            file.unlink()
+            environment.unlink()

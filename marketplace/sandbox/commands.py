@@ -1,0 +1,82 @@
+"""``flask sandbox``: fill it, print its addresses and keys, serve its node."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import cast
+
+import click
+from flask import Flask, current_app
+
+from hiero_sandbox import wallet
+from hiero_sandbox.hapi.address import find_port
+from marketplace.cli.command import Group, echo, echo_log
+from marketplace.hedera.ids import is_entity_id
+from marketplace.sandbox import addresses, seed
+from marketplace.services import Sandbox, application, services
+
+cli = Group("sandbox", help="Fill the sandbox, and show how to try it.")
+
+
+@cli.command("seed")
+def seed_command() -> None:
+    """Add the sample collections, and list a third of them. Existing NFTs stay as they are.
+
+    The watcher then fetches their images.
+    """
+    seed.fill(_sandbox())
+
+
+@cli.command("hello")
+def hello_command() -> None:
+    """Print the sandbox's addresses, a token, and a request to try."""
+    url = addresses.find_url(current_app.config["DATA_DIR"]) or current_app.config["PUBLIC_URL"]
+    echo(addresses.hello(application(), url))
+    if port := find_port(_sandbox()):
+        echo(addresses.describe_node(port))
+
+
+@cli.command("node")
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), default=50_211, show_default=True, help="0: any."
+)
+@click.option(
+    "--also", type=click.IntRange(1, 65_535), multiple=True, help="A further port, if it is free."
+)
+def node_command(port: int, also: tuple[int, ...]) -> None:
+    """Serve Hedera SDKs, by gRPC on a port of 127.0.0.1, until SIGTERM.
+
+    If that port is taken, it uses another one. It writes its address to the file sandbox-node, beside the
+    sandbox's ledger, and all addresses of the sandbox and its access token to sandbox.env.
+    """
+    if port == 50_212:
+        raise click.BadParameter("Hedera SDKs use TLS on 50212. Take another port, such as 50213")
+    from hiero_sandbox.hapi import server  # imports gRPC, which other processes do not need
+
+    app = application()
+    further = [each for each in also if each != port]
+
+    @contextmanager
+    def announced(served: int, others: list[int]) -> Iterator[None]:
+        is_another = port not in (0, served)
+        with addresses.announced(app, served, next(iter(others), None)):
+            taken = f", as {port} is taken" if is_another else ""
+            echo_log(addresses.describe_node(served) + taken)
+            if further:
+                echo_log(addresses.describe_further("gRPC", others, further))
+            yield
+
+    asyncio.run(server.serve(_sandbox(), port, further, announced))
+
+
+@cli.command("key")
+@click.argument("account_id", metavar="ACCOUNT")
+def key_command(account_id: str) -> None:
+    """Print the demo wallet's private key of ACCOUNT, in DER for SDKs. It is worth nothing."""
+    if not is_entity_id(account_id):
+        raise click.BadParameter(f"{account_id} is not an account id, such as 0.0.1001")
+    echo(wallet.private_key(account_id).to_string_der())
+
+
+def _sandbox() -> Flask:
+    return cast(Sandbox, services().sandbox).app

@@ -1,0 +1,56 @@
+"""Mounts the sandbox in the service: as its ledger, its gateway, its signer, and below ``/sandbox``."""
+
+from collections.abc import Callable
+from functools import partial
+
+from flask import Flask
+from werkzeug.middleware.dispatcher import DispatcherMiddleware
+
+from hiero_sandbox import wallet
+from hiero_sandbox.application import MIRROR_PATH, create_sandbox, serve_at_root
+from hiero_sandbox.errors import LedgerRefused
+from hiero_sandbox.hosts import HostGuard
+from marketplace.api.request_metrics import name_routes
+from marketplace.cli.upgrade import upgrade_at_once
+from marketplace.errors import StartRefused
+from marketplace.sandbox import addresses, commands, transport
+from marketplace.sandbox.addresses import PATH
+from marketplace.services import Sandbox
+from marketplace.store.engine import Engine
+
+__all__ = ["HostGuard", "init_app"]
+
+
+def init_app(
+    app: Flask, database: Engine, sign: Callable[[bytes], tuple[bytes, bytes]] | None = None
+) -> Sandbox:
+    """Mount the sandbox, and upgrade the marketplace's database.
+
+    ``sign`` signs for the marketplace in place of the demo wallet.
+    """
+    upgrade_at_once(database)
+    folder, prefix = app.config["DATA_DIR"], app.config["PUBLIC_URL"] + PATH
+    try:
+        sandbox = create_sandbox(f"{folder}/sandbox.db", prefix)
+    except LedgerRefused as error:
+        raise StartRefused(str(error)) from error
+    name_routes(sandbox, PATH)
+    sandbox.config["NODE_FILE"] = addresses.node_file(folder)
+    sandbox.config["BALANCE_QUERIES"] = app.config["SANDBOX_BALANCE_QUERIES"]
+    if sign is None and not app.config["ACCOUNT_KEY_FILE"]:
+        sandbox.config["DEMO_WALLET_SIGNS_FOR"] = app.config["ACCOUNT_ID"]
+    # The marketplace's own API may be there: /api/v1, or below it.
+    is_own = f"{app.config['API_PREFIX']}/v1/".startswith(MIRROR_PATH)
+    mounted = DispatcherMiddleware(app.wsgi_app, {PATH: sandbox})
+    app.wsgi_app = serve_at_root(  # type: ignore[method-assign, assignment]  # as Flask documents
+        sandbox, mounted, with_mirror=not is_own
+    )
+    app.cli.add_command(commands.cli)
+    return Sandbox(
+        app=sandbox,
+        adapters={f"{prefix}/": transport.WSGIAdapter(sandbox, prefix)},
+        gateway_adapters=partial(transport.make_gateway_adapters, prefix),
+        sign=wallet.signer(app.config["ACCOUNT_ID"]),
+        describe=addresses.hello,
+        listen=addresses.listen,
+    )
