@@ -31,6 +31,7 @@ def enqueue(db: Connection, recheck: Recheck, now: int) -> None:
     due_again_at = due_at + TOKEN_PAUSE if recheck.kind == "token" else due_at
     row = recheck._asdict() | {
         "changed_at": times.to_iso(recheck.changed_at),
+        "first_changed_at": times.to_iso(recheck.changed_at) if recheck.changed_at else None,
         "stale_ok_at": None if recheck.stale_ok_at is None else times.to_iso(recheck.stale_ok_at),
         "due_at": times.to_iso(due_at),
         "is_swept": int(recheck.is_swept),

@@ -51,11 +51,16 @@ def mark_followed_to(db: Connection, cursor_at: str, fresh_at: str, heartbeat_at
 def insert_recheck(db: Connection, recheck: Mapping[str, object]) -> None:
     # If it is queued already, it is due at the earlier time, and needs facts as new as the newer change.
     sql = """
-        INSERT INTO recheck (kind, id, serial_no, changed_at, stale_ok_at, due_at, is_swept)
-        VALUES (:kind, :id, :serial_no, :changed_at, :stale_ok_at, :due_at, :is_swept)
+        INSERT INTO recheck
+            (kind, id, serial_no, changed_at, first_changed_at, stale_ok_at, due_at, is_swept)
+        VALUES (:kind, :id, :serial_no, :changed_at, :first_changed_at, :stale_ok_at, :due_at, :is_swept)
         ON CONFLICT (kind, id, serial_no) DO UPDATE
         SET changed_at =
                 CASE WHEN recheck.changed_at < :changed_at THEN :changed_at ELSE recheck.changed_at END,
+            first_changed_at = CASE
+                WHEN recheck.first_changed_at < :first_changed_at THEN recheck.first_changed_at
+                ELSE COALESCE(:first_changed_at, recheck.first_changed_at)
+            END,
             stale_ok_at =
                 CASE WHEN recheck.changed_at < :changed_at THEN :stale_ok_at ELSE recheck.stale_ok_at END,
             due_at = CASE WHEN recheck.due_at < :due_again_at THEN recheck.due_at ELSE :due_again_at END,
@@ -88,8 +93,7 @@ def get_recheck_swept(db: Connection) -> RecheckRow | None:
 def get_first_change(db: Connection, attempts: int) -> str | None:
     # Of what is to be checked, and was not in vain for so many attempts. A sweep knows of no change.
     sql = """
-        SELECT MIN(changed_at) AS first_at FROM recheck
-        WHERE changed_at > '1970-01-01T00:00:00.000000000Z' AND attempts < :attempts
+        SELECT MIN(first_changed_at) AS first_at FROM recheck WHERE attempts < :attempts
     """
     first_at: str | None = only(db, sql, {"attempts": attempts})["first_at"]
     return first_at

@@ -234,6 +234,7 @@ class RecheckRow(TypedDict):
     attempts: int
     due_at: str
     is_swept: int
+    first_changed_at: str | None
 
 
 class AccessTokenRow(TypedDict):

@@ -258,6 +258,8 @@ CREATE TABLE recheck (
     attempts INTEGER NOT NULL DEFAULT 0,
     due_at TEXT NOT NULL,
     is_swept INTEGER NOT NULL DEFAULT 0 CHECK (is_swept IN (0, 1)), -- whether a sweep waits for it
+    -- Consensus timestamp of the oldest such transaction since the last final check; null: none is known
+    first_changed_at TEXT,
     PRIMARY KEY (kind, id, serial_no)
 ) STRICT;
 

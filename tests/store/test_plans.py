@@ -63,8 +63,8 @@ WEBHOOK = {
     "delivered_to": 500, "failure": None, "failed_since": None, "due_at": None,
 }  # fmt: skip
 RECHECK = {
-    "kind": "nft", "id": "0.0.7001", "serial_no": 1, "changed_at": DATE, "stale_ok_at": None, "due_at": DATE,
-    "due_again_at": DATE, "is_swept": 0,
+    "kind": "nft", "id": "0.0.7001", "serial_no": 1, "changed_at": DATE, "first_changed_at": DATE,
+    "stale_ok_at": None, "due_at": DATE, "due_again_at": DATE, "is_swept": 0,
 }  # fmt: skip
 ARGUMENTS = {
     "is_first": True, "is_compared": True, "recheck": RECHECK, "due_at": DATE, "kind": "nft",

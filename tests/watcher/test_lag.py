@@ -191,6 +191,23 @@ def test_the_last_sync_does_not_pass_a_sale_that_is_not_shown(
     assert last_sync(client) > sold_at
 
 
+def test_the_last_sync_does_not_pass_the_first_of_two_changes(
+    app, client, watcher, listed, ledger, mirror
+):
+    """The queue has one entry for an NFT, whatever happened to it."""
+    swept(app)
+    watcher.follow()
+    watcher.recheck(seconds=SHOWN_SECONDS)
+    mirror.answer("/tokens/", mirror.replica())
+    ledger.hand_over(listed, BOB)
+    sold_at = times.to_iso(times.now())
+    watcher.follow()
+    ledger.hand_over(listed, CHARLIE)
+    watcher.follow()
+    assert shown(client)["owner"] == {"accountId": ALICE}
+    assert last_sync(client) < sold_at
+
+
 def test_what_was_submitted_is_not_settled_as_never_submitted(
     app, watcher, listed, ledger, mirror, buy
 ):
