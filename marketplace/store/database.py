@@ -17,7 +17,6 @@ from marketplace.store.schema import Schema
 SCHEMA = Schema(
     Path(__file__).parent,
     tables={"nft", "access_token"},
-    unnumbered=b"3",  # files of release 0.1.0
     fills={10: traits.insert_all_traits},
 )
 # Listings were approved for one account of one network. With another one, a sync would delist all of them.

@@ -10,6 +10,8 @@ from marketplace.store.database_errors import DatabaseOutdated, DatabaseUnreadab
 from marketplace.store.rows import Connection
 from marketplace.store.schema import PROPERTY, VERSION, Schema
 
+TOO_OLD = "is of a version before 0.3.0: install 0.3.0, run flask upgrade, and then upgrade to this version"
+
 
 class EngineBase:
     """Base class of both engines. An engine is one database, used by all threads of a process."""
@@ -25,7 +27,6 @@ class EngineBase:
         self.schema = schema
         self._owners = owners or {}
         self.version: int  # of the database's schema
-        self.unnumbered: bytes | None = None  # the version if the database has none stored
 
     @property
     def is_outdated(self) -> bool:
@@ -54,8 +55,8 @@ class EngineBase:
     def find_version(self, db: Connection, name: str) -> int:
         """Find the schema's version of this database or a copy, and check its owners.
 
-        Raises DatabaseUnreadable for a database of something else, of a newer version, or of another
-        network or account.
+        Raises DatabaseUnreadable for a database of something else, of a newer or a too old version, or of
+        another network or account.
         """
         tables = self.list_tables(db)
         if not tables >= self.schema.tables:
@@ -65,13 +66,17 @@ class EngineBase:
         asked = [PROPERTY, *self._owners] if "property" in tables else []
         rows = [row for each in asked if (row := properties.get_property(db, each))]
         stored = {row["name"]: row["value"] for row in rows}
-        number = stored.pop(PROPERTY, self.unnumbered)
-        if number is None or not VERSION.fullmatch(number):
+        number = stored.pop(PROPERTY, None)
+        if number is None:
+            raise DatabaseUnreadable(f"{name} {TOO_OLD}")
+        if not VERSION.fullmatch(number):
             raise DatabaseUnreadable(
                 f"{name} can not be used: the version of its schema is {number!r}, which is not a number."
                 " Restore a backup"
             )
         version = int(number)
+        if version < self.schema.oldest:
+            raise DatabaseUnreadable(f"{name} {TOO_OLD}")
         if version > self.schema.version:
             raise DatabaseUnreadable(
                 f"{name} is of a newer version (its schema is {version}, this version's is"

@@ -44,19 +44,17 @@ class Schema:
         self,
         folder: Path,
         tables: set[str],
-        unnumbered: bytes,
         fills: Mapping[int, Callable[[Any], None]] | None = None,
     ) -> None:
-        """``tables``: tables that every version of this kind of database has. ``unnumbered``: the version of
-        an SQLite file without a stored version. ``fills``: functions that some versions call after their
-        statements, with the connection.
+        """``tables``: tables that every version of this kind of database has. ``fills``: functions that some
+        versions call after their statements, with the connection.
         """
         self._fills = fills or {}
         self._upgrades = {int(path.stem): path for path in folder.glob("upgrades/[0-9]*.sql")}
         self.tables = tables
         self.sql = (folder / "schema.sql").read_text()
-        self.unnumbered = unnumbered
         self.version = max(self._upgrades)
+        self.oldest = min(self._upgrades) - 1  # that can be upgraded
 
     @property
     def in_order(self) -> list[str]:

@@ -55,7 +55,6 @@ class Database(EngineBase):
                 f" {'.'.join(map(str, SAFE_VERSION))} is needed: pip install pysqlite3"
             )
         super().__init__(str(path), schema, owners)
-        self.unnumbered = schema.unnumbered
         self.path = Path(path)
         self._local = threading.local()
         self._observer: sqlite3.Connection | None = None

@@ -103,7 +103,7 @@ def test_what_was_answered_survives_a_kill(tmp_path):
 
 
 def test_a_start_on_a_locked_database_of_an_earlier_version_says_so(tmp_path):
-    path = put(tmp_path, "0.1.0")
+    path = put(tmp_path)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         ended = run_flask(tmp_path, "token", "list")

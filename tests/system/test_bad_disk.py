@@ -151,7 +151,7 @@ def test_no_room_for_a_copy(own, tmp_path, command, max_file_bytes):
     if command == "restore":
         assert run_flask(tmp_path, "backup", copy).exit_code == 0
     if command == "upgrade":
-        put(tmp_path, "0.1.0", **TESTNET)
+        put(tmp_path, **TESTNET)
         own |= TESTNET
     before, names = held(path), {file.name for file in tmp_path.iterdir()}
     arguments = ["upgrade"] if command == "upgrade" else [command, copy]

@@ -184,7 +184,7 @@ def test_somebody_elses_database(source, tmp_path, postgresql_url):
 
 
 def test_an_older_database(tmp_path, postgresql_url):
-    put(tmp_path, "0.1.0", **TESTNET)
+    put(tmp_path, **TESTNET)
     refused = move(tmp_path, postgresql_url, **TESTNET)
     assert_refused(refused, "is of an earlier version", "flask upgrade")
     assert_empty(postgresql_url)

@@ -308,7 +308,7 @@ def test_several_processes_may_start_at_once(url, tmp_path):
 def test_a_start_that_is_killed_leaves_nothing_half_made(url, server):
     execute(url, "CREATE TABLE other (id INTEGER)")  # of nobody: it must not be in the way
     execute(url, "DROP TABLE other")
-    broken = Schema(SCHEMA_FOLDER, tables=SCHEMA.tables, unnumbered=b"3")
+    broken = Schema(SCHEMA_FOLDER, tables=SCHEMA.tables)
     broken.sql = f"{SCHEMA.sql}; SELECT 1 / 0"
     with pytest.raises(DatabaseUnreadable, match="division by zero"):
         Database(url, broken, OWNERS)
@@ -348,7 +348,7 @@ def newer(tmp_path):
         shutil.copy(SCHEMA_FOLDER / "schema.sql", folder)
         for number, step in enumerate(steps, SCHEMA.version + 1):
             (folder / f"upgrades/{number}.sql").write_text(step)
-        return Schema(folder, tables=SCHEMA.tables, unnumbered=b"3")
+        return Schema(folder, tables=SCHEMA.tables)
 
     return make
 

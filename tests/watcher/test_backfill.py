@@ -84,7 +84,7 @@ def test_who_was_hopelessly_behind_reads_what_came_since(app, late, ledger):
 
 @pytest.mark.once("of this version there is no other")
 def test_an_upgrade_finds_them(tmp_path):
-    shutil.copy(ROOT / "tests/store/databases/0.2.0/marketplace.db", tmp_path)
+    shutil.copy(ROOT / "tests/store/databases/0.3.0/marketplace.db", tmp_path)
     app = create_app(**settings(tmp_path))
     ledger = Ledger(app)
     ledger.mint(NFT, CHARLIE, times.now())
