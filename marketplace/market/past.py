@@ -7,14 +7,13 @@ from typing import Any, NamedTuple
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
-from marketplace.ledger import Deadline, mirror_node
+from marketplace.ledger import ALLOWED_LAG, Deadline, mirror_node
 from marketplace.ledger.mirror_schemas import History, Nft, NftEvent
 from marketplace.market import sale_prices
 from marketplace.market.listing_rule import Facts
 from marketplace.market.sale_prices import TransactionNotShown
 from marketplace.store.rows import NftRow
 
-LAG = times.MINUTE  # for so long a history may be older than the NFT's own row
 MAX_SALES = 20  # of one NFT, the newest: only their prices are looked up
 MAX_NEW_TREASURIES = 20  # the newest: only their accounts are looked up
 BURNS = ("TOKENBURN", "TOKENWIPE")
@@ -71,10 +70,10 @@ def read_past(
     if not (history or is_other or is_taken_off or is_newer(nft, before)):
         return Past()
     must_be_whole = is_other or not is_taken_off
-    is_new = nft.modified_at > times.now() - LAG
     try:
         history = history or _find_history(nft, before, deadline)
-        if must_be_whole and is_new and (history.newest_at or 0) < nft.modified_at:
+        is_late = (history.newest_at or 0) < nft.modified_at
+        if must_be_whole and is_late and _may_follow(nft.modified_at, deadline):
             return None
         entries = _name_treasuries(nft.token, _entries_between(before, nft, history), deadline)
         return Past(entries, _find_prices(nft.id, entries, deadline))
@@ -120,7 +119,7 @@ def _name_treasuries(
     ]
     for n in nameless[-MAX_NEW_TREASURIES:]:
         transaction = mirror_node().find_transaction(entries[n].consensus_at, deadline)
-        if transaction is None and _is_new(entries[n]):
+        if transaction is None and _may_follow(entries[n].consensus_at, deadline):
             raise TransactionNotShown
         for moved in transaction.nft_transfers if transaction else ():
             if (moved.token, moved.serial_no) == (token, -1):
@@ -137,7 +136,7 @@ def _find_prices(
         try:
             price = sale_prices.find_price(nft_id, sale, deadline)
         except TransactionNotShown:
-            if _is_new(sale):
+            if _may_follow(sale.consensus_at, deadline):
                 raise
             continue
         if price is not None:
@@ -145,5 +144,6 @@ def _find_prices(
     return prices
 
 
-def _is_new(entry: NftEvent) -> bool:
-    return entry.consensus_at > times.now() - LAG
+def _may_follow(moment: int, deadline: Deadline) -> bool:
+    """Tell whether the mirror node may still show what it lacks of a moment: its replicas may lag so far."""
+    return moment > mirror_node().find_present(deadline) - ALLOWED_LAG
