@@ -36,15 +36,15 @@ def open_file(
 
 @contextmanager
 def writing(path: Path) -> Iterator[sqlite3.Connection]:
-    """Make and write a new file. If that fails, it and its journal are removed."""
+    """Make and write a new file. If that fails, it and the files that SQLite made beside it are removed."""
     path.touch(mode=0o600)  # only for its owner: it has the hashes of access tokens
     try:
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
             connection.row_factory = sqlite3.Row
             yield connection
     except BaseException as error:
-        for name in (path, Path(f"{path}-journal")):
-            name.unlink(missing_ok=True)
+        for suffix in ("", "-journal", "-wal", "-shm"):
+            Path(f"{path}{suffix}").unlink(missing_ok=True)
         if isinstance(error, sqlite3.OperationalError):
             raise OSError(f"{path} can not be written: {error}") from error
         raise

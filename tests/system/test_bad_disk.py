@@ -2,6 +2,7 @@
 
 import resource
 import signal
+import sys
 
 import pytest
 
@@ -10,7 +11,7 @@ from marketplace.services import services
 from marketplace.store import database_errors
 from tests.conftest import ALICE, TOKEN, settings
 from tests.engines import connect, execute
-from tests.serving import begin_flask, run_flask
+from tests.serving import begin_flask, run_flask, run_program
 from tests.store.test_upgrades import TESTNET, put
 
 pytestmark = pytest.mark.once("its file")
@@ -28,6 +29,7 @@ WRITERS = {
     "sandbox seed": ["sandbox", "seed"],
     "sandbox hello": ["sandbox", "hello"],
 }
+UNSHARE = "unshare", "--user", "--map-root-user", "--mount"
 MAX_FILE_BYTES = 33_000  # SQLite's own -shm has room, and hardly more
 
 
@@ -153,7 +155,7 @@ def test_no_room_for_a_copy(own, tmp_path, command, max_file_bytes):
     if command == "upgrade":
         put(tmp_path, **TESTNET)
         own |= TESTNET
-    before, names = held(path), {file.name for file in tmp_path.iterdir()}
+    before = held(path)
     arguments = ["upgrade"] if command == "upgrade" else [command, copy]
     code, stderr = end(start(own, arguments, max_file_bytes))
     assert "Traceback" not in stderr
@@ -162,5 +164,36 @@ def test_no_room_for_a_copy(own, tmp_path, command, max_file_bytes):
         assert held(path) == before
     asides = [file for file in tmp_path.iterdir() if ".before-" in file.name]
     assert all(file.stat().st_size for file in asides), "half a copy was left"
-    left = {file.name for file in tmp_path.iterdir()} - names
-    assert not [name for name in left if name.endswith("-journal") or name.startswith(".")]
+
+
+FILL_AND_COPY = """
+import subprocess, sys
+from pathlib import Path
+from marketplace.store.database import SCHEMA
+from marketplace.store.sqlite import Database
+
+folder = Path(sys.argv[1])
+subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2500k", "tmpfs", folder], check=True)
+database = Database(str(folder / "market.db"), SCHEMA)
+with database.write() as db:
+    db.execute("INSERT INTO property (name, value) VALUES ('filler', zeroblob(700000))")
+database.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+for kilobytes in range(400, 900, 50):
+    (folder / "filler").write_bytes(bytes(kilobytes * 1000))
+    try:
+        database.copy(folder / "copy.db")
+    except OSError as error:
+        print(*sorted(file.name for file in folder.glob("copy*")), error.args[0].partition(": ")[2])
+    (folder / "copy.db").unlink(missing_ok=True)
+"""
+
+
+@pytest.mark.skipif(
+    run_program(*UNSHARE, "true").returncode != 0, reason="needs a file system of its own"
+)
+def test_a_full_disk_leaves_no_part_of_a_copy(tmp_path):
+    """A -journal, or a -wal and a -shm, stayed: each try took a little more of the disk."""
+    done = run_program(*UNSHARE, sys.executable, "-c", FILL_AND_COPY, tmp_path, check=True)
+    reasons = done.stdout.splitlines()
+    assert reasons
+    assert {*reasons} <= {"database or disk is full", "disk I/O error"}
