@@ -6,6 +6,7 @@ An NFT has a row for each trait of read_traits(), and no rows if it is burned.
 import json
 from collections.abc import Iterable, Sequence
 from itertools import islice
+from typing import Any
 
 from marketplace.store.rows import Connection, NftRow, TraitRow, TraitValueRow, UnrankedRow, count
 
@@ -50,13 +51,16 @@ def replace_traits(db: Connection, before: NftRow, nft: NftRow) -> None:
     insert_traits(db, nft["token"], nft["serial_no"], new - old)
 
 
+INSERT_TRAIT = """
+    INSERT INTO nft_trait (token, type, value, serial_no)
+    VALUES (:token, :kind, :value, :serial_no)
+"""
+
+
 def insert_traits(db: Connection, token: str, serial_no: int, traits: Iterable[Trait]) -> None:
-    sql = """
-        INSERT INTO nft_trait (token, type, value, serial_no)
-        VALUES (:token, :kind, :value, :serial_no)
-    """
     for kind, value in traits:
-        db.execute(sql, {"token": token, "kind": kind, "value": value, "serial_no": serial_no})
+        keys = {"token": token, "kind": kind, "value": value, "serial_no": serial_no}
+        db.execute(INSERT_TRAIT, keys)
 
 
 def delete_trait(db: Connection, token: str, kind: str, trait_value: str, serial_no: int) -> None:
@@ -67,7 +71,7 @@ def delete_trait(db: Connection, token: str, kind: str, trait_value: str, serial
     db.execute(sql, {"token": token, "kind": kind, "value": trait_value, "serial_no": serial_no})
 
 
-def insert_all_traits(db: Connection) -> None:
+def insert_all_traits(db: Any) -> None:
     """Write the rows of all NFTs, in the upgrade of a database that has none."""
     sql = """
         SELECT token, serial_no, attributes, ledger_at FROM nft
@@ -77,10 +81,15 @@ def insert_all_traits(db: Connection) -> None:
     """
     after: dict[str, object] = {"token": "", "serial_no": 0}
     while rows := db.execute(sql, {**after, "limit": AT_ONCE}).fetchall():
-        for row in rows:
-            after = {"token": row["token"], "serial_no": row["serial_no"]}
-            if row["ledger_at"] < BURNED:
-                insert_traits(db, row["token"], row["serial_no"], read_traits(row["attributes"]))
+        after = {"token": rows[-1]["token"], "serial_no": rows[-1]["serial_no"]}
+        traits = [
+            {"token": row["token"], "kind": kind, "value": value, "serial_no": row["serial_no"]}
+            for row in rows
+            if row["ledger_at"] < BURNED
+            for kind, value in read_traits(row["attributes"])
+        ]
+        # All at once: a server that is asked for each row takes ten times as long.
+        db.cursor().executemany(INSERT_TRAIT, traits)
 
 
 def list_trait_values(db: Connection, token: str) -> list[TraitValueRow]:

@@ -59,6 +59,9 @@ class Cursor(psycopg.Cursor[DictRow]):
             query = translate(query)
         return super().execute(query, params, prepare=prepare, binary=binary)
 
+    def executemany(self, query: Any, params_seq: Any, *, returning: bool = False) -> None:
+        super().executemany(translate(query), params_seq, returning=returning)
+
 
 @cache
 def translate(sql: str) -> str:
