@@ -159,6 +159,7 @@ SETTINGS = {
     "CORS_ORIGINS": Setting(_origins, "", "*"),
     "TRUSTED_PROXIES": Setting(_integer(0, 10), "0"),
     "WRITE_LIMIT": Setting(parse_rate, "600/m", "off"),
+    "ON_BEHALF_LIMIT": Setting(parse_rate, "6000/m", "off"),
     "EVENTS_DAYS": Setting(_integer(1, 36_500), "400"),
     "NODE_ACCOUNT_IDS": Setting(_list_of(_account_id, 0), "", "0.0.3"),
     "MAX_TRANSACTION_FEE": Setting(_fee, "5"),

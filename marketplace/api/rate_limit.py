@@ -38,7 +38,7 @@ class RateLimits:
 
     def __init__(self, config: Config) -> None:
         """Raises StartRefused if the file can not be used."""
-        self._write = config["WRITE_LIMIT"]
+        self._write, self._on_behalf = config["WRITE_LIMIT"], config["ON_BEHALF_LIMIT"]
         self._failed = "off" if self._write == "off" else FAILED_LIMIT
         self._file = MachineFile(config["DATA_DIR"], "no limit of requests holds")
         self._file.check()
@@ -47,12 +47,16 @@ class RateLimits:
     def count_write(self) -> None:
         """Count an authenticated write. Raises LimitExceeded.
 
-        A named end user has its own count, because many end users share a token and an address.
+        A named end user has its own count, because many end users share a token and an address. A token may
+        invent their names, so that there is a count of all of them, too.
         """
         name, own_rate = request.environ.get(TOKEN_NAME), request.environ.get(RATE)
         if end_user := request.environ.get(END_USER):
             who = f"The end user {end_user}" + (f" of the access token {name}" if name else "")
             self._count(own_rate or self._write, "end_user", who, "write")
+            if name:
+                who = f"The access token {name} for all its end users"
+                self._count(self._on_behalf, "token", who, "write")
             return
         if name is not None:
             self._count(own_rate or self._write, "token", f"The access token {name}", "write")

@@ -26,8 +26,10 @@ from marketplace.store import prepared_transactions
 from marketplace.store.database import write
 from marketplace.store.rows import Kind
 
-# Of each NFT, caller and account, the newest listings are kept, and as many withdrawals.
+# Of each NFT and account, the newest listings of an end user are kept, and as many withdrawals; and so many
+# of all end users of an access token, which may invent them.
 KEPT_FOR_EACH_NFT = 5
+KEPT_FOR_EACH_TOKEN = 50
 VALID_SECONDS = 180  # the ledger's maximum
 CLOCK_SECONDS = 2  # for the question how far the mirror node is
 # Our clock is not trusted if it is further behind, and the mirror node if it seems to be further behind.
@@ -122,7 +124,10 @@ def _prepare(
     columns = {"memo": memo, "price": price, "prepared_at": times.to_iso(now)}
     with write() as db:
         row = prepare.insert(db, kind, ask, ask.account_id, valid_start, VALID_SECONDS, **columns)
-        prepared_transactions.delete_prepared_transactions_beyond(db, row, KEPT_FOR_EACH_NFT)
+        for kept, of_token in ((KEPT_FOR_EACH_NFT, False), (KEPT_FOR_EACH_TOKEN, True)):
+            prepared_transactions.delete_prepared_transactions_beyond(
+                db, row, kept, of_token=of_token
+            )
     transaction = build(
         token=ask.token,
         serial_no=ask.serial_no,

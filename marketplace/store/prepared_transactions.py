@@ -59,16 +59,16 @@ def list_sellers(db: Connection) -> list[str]:
 
 
 def delete_prepared_transactions_beyond(
-    db: Connection, prepared: Mapping[str, object], kept: int
+    db: Connection, prepared: Mapping[str, object], kept: int, *, of_token: bool
 ) -> None:
-    # Keeps the newest of one caller's listings or withdrawals. Purchases stay until their fee was counted for
-    # an hour.
-    sql = """
+    # Keeps the newest listings or withdrawals of one end user, or of all end users of an access token.
+    # Purchases stay until their fee was counted for an hour.
+    sql = f"""
         DELETE FROM prepared_transaction
         WHERE transaction_id IN (
             SELECT transaction_id FROM prepared_transaction
             WHERE token = :token AND serial_no = :serial_no AND account_id = :account_id
-              AND kind = :kind AND caller = :caller AND end_user = :end_user
+              AND kind = :kind AND caller = :caller {"" if of_token else "AND end_user = :end_user"}
             ORDER BY prepared_at DESC
             LIMIT 100 OFFSET :kept
         )

@@ -3,6 +3,7 @@
 import base64
 import random
 import uuid
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -11,17 +12,27 @@ from hiero_sandbox import database as ledger_database
 from hiero_sandbox.ledger import accounts
 from hiero_sandbox.ledger import queries as ledger_queries
 from marketplace.hedera import times
-from marketplace.market import purchases
+from marketplace.market import listings, purchases
 from marketplace.market.prepare import Ask, Caller
 from marketplace.store import access_tokens
 from marketplace.store.database import read
-from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error, authorized_client, list_nft
+from tests.conftest import (
+    ALICE,
+    BOB,
+    CHARLIE,
+    KEYS,
+    TOKEN,
+    assert_error,
+    authorized_client,
+    list_nft,
+)
 from tests.market.selling import HBAR, MOST
 
 pytestmark = pytest.mark.once(
     "the shares are computed; the sums and locks are those of the tests that run on both",
     but=[
         "test_a_caller_holds_at_most_half_of_what_the_others_leave",
+        "test_a_token_that_invents_end_users_stores_a_bounded_number_of_listings",
         "test_one_token_that_sells_to_itself_keeps_nobody_from_buying",
         "test_what_was_charged_counts_for_an_hour",
         "test_a_process_that_dies_before_it_answers_blocks_no_longer_than_a_minute",
@@ -237,6 +248,47 @@ def test_an_end_user_writes_as_often_as_a_token_may(make_market):
         client.environ_base["HTTP_ON_BEHALF_OF"] = name
         assert [market.buy(1, client=client).status_code for _ in range(4)] == expected
     assert_error(market.buy(1, client=client), 429, "The end user shopper of the access token")
+
+
+def test_a_token_that_invents_end_users_finds_a_limit(make_market):
+    """It could write without any: 5,362 times in 15 seconds."""
+    market = make_market(WRITE_LIMIT="3/h", ON_BEHALF_LIMIT="10/h")
+    one = authorized_client(market.app, "write", "on-behalf")
+
+    def write_as(name):
+        one.environ_base["HTTP_ON_BEHALF_OF"] = name
+        return market.buy(1, client=one)
+
+    assert [write_as(f"user-{n}").status_code for n in range(10)] == [404] * 10
+    r = write_as("user-10")
+    assert_error(r, 429, "for all its end users may write 10 times an hour")
+    other = authorized_client(market.app, "write", "on-behalf")
+    assert market.buy(1, client=other).status_code == 404
+
+
+def test_one_end_user_uses_up_no_more_of_its_token_than_his_own(make_market):
+    market = make_market(WRITE_LIMIT="3/h", ON_BEHALF_LIMIT="10/h")
+    client = authorized_client(market.app, "write", "on-behalf")
+    client.environ_base["HTTP_ON_BEHALF_OF"] = "visitor"
+    assert [market.buy(1, client=client).status_code for _ in range(20)] == [404] * 3 + [429] * 17
+    client.environ_base["HTTP_ON_BEHALF_OF"] = "shopper"
+    assert market.buy(1, client=client).status_code == 404
+
+
+def test_a_token_that_invents_end_users_stores_a_bounded_number_of_listings(
+    app, client, nft, monkeypatch
+):
+    """As many prepared rows for one NFT as it asked for were kept for three hours."""
+    monkeypatch.setattr(listings, "KEPT_FOR_EACH_TOKEN", 8)
+    one, own = authorized_client(app, "write", "on-behalf"), KEYS | {"listingPrice": 5}
+    assert client.post("/v1/list/extwallet", json=own).status_code == 200
+    for number in range(20):
+        one.environ_base["HTTP_ON_BEHALF_OF"] = f"user-{number // 2}"
+        assert one.post("/v1/list/extwallet", json=own).status_code == 200
+    with app.app_context():
+        rows = read().execute("SELECT end_user FROM prepared_transaction").fetchall()
+    names = Counter(row["end_user"] for row in rows)
+    assert names == {"127.0.0.1": 1} | dict.fromkeys([f"user-{n}" for n in range(6, 10)], 2)
 
 
 # The budget

@@ -80,6 +80,7 @@ ARGUMENTS = {
     "finished_at": DATE, "value": b"x", "trait_value": "x", "since": DATE, "fee_tinybars": 5,
     "webhook": WEBHOOK, "webhook_id": "x", "balance": 5, "purchase": PREPARED, "is_sold": 1, "signed": b"x",
     "charged_to": DATE,
+    "of_token": True,
 }  # fmt: skip
 # What reads all there is of something, as its name says.
 WHOLE = {

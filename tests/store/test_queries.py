@@ -107,7 +107,7 @@ def test_only_the_newest_that_a_caller_prepared_are_kept(db, nft):
     prepared(db, nft, 2, caller="another shop")
     for number in range(3, 8):
         newest = prepared(db, nft, number)
-    prepared_transactions.delete_prepared_transactions_beyond(db, newest, 3)
+    prepared_transactions.delete_prepared_transactions_beyond(db, newest, 3, of_token=False)
     assert kept(db) == ["7", "6", "5", "2", "1", "0"]
 
 
