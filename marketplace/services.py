@@ -45,7 +45,8 @@ class Services:
     encode_event_body: Encode = str
     # Replaces the watcher's processes for metadata and images, if set.
     enrich: Enrich | None = None
-    warned_at: dict[str, float] = field(default_factory=dict)  # by message, on the monotonic clock
+    # By message: when it was logged, on the monotonic clock, and how many were left out since.
+    warned: dict[str, tuple[float, int]] = field(default_factory=dict)
 
 
 @dataclass(kw_only=True)

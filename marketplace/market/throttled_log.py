@@ -10,9 +10,15 @@ PAUSE_SECONDS = 60
 
 
 def warn_once_a_minute(message: str, *values: object) -> None:
-    """Log a warning, unless this process has logged one with the same message in the last minute."""
-    warned_at = services().warned_at
-    now = time.monotonic()
-    if now - warned_at.get(message, -PAUSE_SECONDS) >= PAUSE_SECONDS:
-        warned_at[message] = now
-        current_app.logger.warning(message, *values)
+    """Log a warning, unless this process has logged one with the same message in the last minute.
+
+    The next one says how many were left out.
+    """
+    warned, now = services().warned, time.monotonic()
+    warned_at, left_out = warned.get(message, (-PAUSE_SECONDS, 0))
+    if now - warned_at < PAUSE_SECONDS:
+        warned[message] = warned_at, left_out + 1
+        return
+    warned[message] = now, 0
+    more = f" ({left_out} more since the last such line)" if left_out else ""
+    current_app.logger.warning(f"{message}{more}", *values)

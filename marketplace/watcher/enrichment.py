@@ -32,6 +32,7 @@ MAX_ATTEMPTS = 20
 # Metadata at such an address may be replaced there. It is read again, after growing pauses.
 MAY_CHANGE = re.compile("https?://|hcs://6/", re.IGNORECASE)
 LONGEST_PAUSE = 32 * times.DAY
+REFUSED = "InvalidIPAddress"  # the beginning of the reason if an address is not public
 
 Key = tuple[NftId, bool]  # of a try: its NFT, and whether it is the first one
 Record = dict[str, Any]  # the columns of an NFT
@@ -161,6 +162,10 @@ def enrich(nft: NftRow, enrich: Enrich, limits: Limits) -> Record:
         except (MediaUnreachable, MediaFull) as error:
             reason, outcome = error.message, Outcome.BUSY
             warn_once_a_minute("An image can not be stored: %s", error.__cause__ or reason)
+    if reason and reason.startswith(REFUSED):
+        warn_once_a_minute(
+            "An address that is not public was not asked for %s: %s", _id(nft), reason
+        )
     count("images", outcome=found.outcome.value)
     record = {**nft, "image": key} | _describe(nft, found)
     record["missing"] = reason and clean_text(reason)

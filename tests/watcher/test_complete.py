@@ -8,7 +8,7 @@ import pytest
 
 from hiero_sandbox.application import create_sandbox
 from marketplace.hedera import times
-from marketplace.market import add_nft
+from marketplace.market import add_nft, throttled_log
 from marketplace.store import media, nfts
 from marketplace.store.database import read
 from marketplace.watcher import chores
@@ -374,3 +374,27 @@ def test_slow_tries_leave_places_for_others(app, hosts):
             assert gate.begun == module.LATER_AT_ONCE
         finally:
             gate.gate.set()
+
+
+@pytest.mark.once("no statement differs")
+def test_refused_addresses_are_logged_once_a_minute_with_a_count(
+    app, complete, monkeypatch, caplog
+):
+    """Each was a line of its own, as often as a stranger liked."""
+    for serial_no in range(1, 6):
+        add(app, serial_no=serial_no)
+    private = f"metadata = 'http://127.0.0.1/7.json', retry_at = '{times.to_iso(0)}', attempts = 0"
+    write_sql(app, f"UPDATE nft SET {private}")
+    complete()
+
+    def logged():
+        lines = [record.getMessage() for record in caplog.records]
+        return [
+            line for line in lines if line.startswith("An address that is not public was not asked")
+        ]
+
+    assert len(logged()) == 1
+    monkeypatch.setattr(throttled_log, "PAUSE_SECONDS", 0)
+    write_sql(app, f"UPDATE nft SET {private} WHERE serial_no = 1")
+    complete()
+    assert logged()[1].endswith("(9 more since the last such line)")  # five NFTs, two tries each

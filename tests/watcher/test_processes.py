@@ -16,6 +16,7 @@ from PIL import Image
 
 from marketplace.settings import load
 from marketplace.watcher import enrichment_processes
+from marketplace.watcher.enrichment import REFUSED
 from marketplace.watcher.enrichment_processes import EnrichmentProcesses
 from marketplace.watcher.found import LONG, QUICK, Found, Limits, Outcome
 from marketplace.watcher.strangers import confine, reader
@@ -329,3 +330,9 @@ def test_a_confined_process_whose_parent_has_ended_ends(tmp_path):
     command = [sys.executable, "-I", "-c", code + "; print('it goes on')"]
     run = subprocess.run([*command, os.path.dirname(confine.__file__)], capture_output=True)
     assert (run.returncode, run.stdout) == (1, b"")
+
+
+def test_a_refused_address_is_told_to_the_watcher_and_not_printed(make, capfd):
+    with make() as processes:
+        assert processes.enrich("http://127.0.0.1/7.json", QUICK).reason.startswith(REFUSED)
+    assert "127.0.0.1" not in "".join(capfd.readouterr())

@@ -6,6 +6,7 @@ Its standard input is a socket. The settings come first; then, again and again, 
 limits, for which it sends an answer. decoder.py decodes each image in another process.
 """
 
+import logging
 import os
 import resource
 import signal
@@ -96,6 +97,8 @@ def _explain_end(code: int, limits: Limits) -> Found:
 if __name__ == "__main__":
     confine.end_with_parent()
     confine.limit()
+    # It would log a line for each refused address, without a time. The watcher logs them, once a minute.
+    logging.getLogger("requests_hardened.ip_filter").disabled = True
     resource.setrlimit(resource.RLIMIT_NOFILE, (MAX_DESCRIPTORS, MAX_DESCRIPTORS))
     os.nice(5)  # the service's readers have priority
     serve(Connection(0))
