@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from hiero_sandbox import database as ledger_database
 from marketplace.hedera import times
 from marketplace.services import services
 from marketplace.store import database_errors
@@ -41,8 +42,8 @@ def own(app, tmp_path, ledger, lister, nft):
     for token in ("0.0.7002", "0.0.7003"):
         ledger.mint((token, 1), ALICE, times.now())
     assert app.test_cli_runner().invoke(args=["token", "create", "first"]).exit_code == 0
-    for extension in (app, ledger.sandbox):
-        services(extension).database.close()
+    services(app).database.close()
+    ledger.sandbox.extensions[ledger_database.KEY].close()
     return settings(tmp_path)
 
 
