@@ -1,6 +1,9 @@
-"""machine.db in DATA_DIR: an SQLite file in which the processes of a machine count together.
+"""machine.db in DATA_DIR: what the processes of a machine can not count each for itself.
 
-No write waits for the disk, so a crash may damage the file. It is then made again.
+The mirror node allows the machine a rate, whichever process asks. A client is told what is left of its limit,
+whichever process answers; a share for each would refuse it too early, or change that number with each answer.
+And whoever reads the metrics reaches one process only. All this is small and may be lost: no write waits for
+the disk, so a crash may damage the file. It is then made again.
 """
 
 import logging

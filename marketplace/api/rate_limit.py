@@ -10,9 +10,9 @@ import time
 from functools import lru_cache
 from ipaddress import ip_address, ip_network
 from math import ceil
+from typing import NamedTuple
 
 from flask import Config, Response, after_this_request, current_app, request
-from limits import RateLimitItem, parse
 
 from marketplace.counts import count
 from marketplace.errors import LimitExceeded
@@ -22,7 +22,8 @@ from marketplace.wsgi_environ import END_USER, TOKEN_NAME
 
 FAILED_LIMIT = "30/m"
 
-UNITS = {"s": "second", "m": "minute", "h": "hour"}
+SECONDS = {"s": 1, "m": 60, "h": 3600}
+WORDS = {"s": "a second", "m": "a minute", "h": "an hour"}
 
 # Key of the WSGI environment: the access token's own rate, or None.
 RATE = "marketplace.rate"
@@ -69,47 +70,50 @@ class RateLimits:
         self._count(self._failed, "address", who, "fail to authenticate")
 
     def _count(self, rate: str, by: str, who: str, what: str) -> None:
-        item = _parse(rate)
-        if item is None or time.monotonic() < self._paused_until:
+        limit = _parse(rate)
+        if limit is None or time.monotonic() < self._paused_until:
             return
-        key = item.key_for(what, who)
+        key = f"{what}/{who}/{rate}"
         try:
-            counted, ends_at = count_in_window(self._file, key, item.get_expiry())
+            counted, ends_at = count_in_window(self._file, key, limit.seconds)
         except ERRORS:  # the log says which
             self._paused_until = time.monotonic() + PAUSE_SECONDS
             return
         seconds = max(1, ceil(ends_at - time.time()))
-        _tell(f"{what} by {by}", item, max(0, item.amount - counted), seconds)
-        if counted <= item.amount:
+        _tell(f"{what} by {by}", limit, max(0, limit.amount - counted), seconds)
+        if counted <= limit.amount:
             return
-        limit = f"{who} may {what} {_describe(item)}"
-        if counted == item.amount + 1:
+        sentence = f"{who} may {what} {limit.words}"
+        if counted == limit.amount + 1:
             current_app.logger.warning(
-                "%s: more requests are answered 429 for %d s", limit, seconds
+                "%s: more requests are answered 429 for %d s", sentence, seconds
             )
         count("requests_limited", by=by)
-        raise LimitExceeded(limit, seconds)
+        raise LimitExceeded(sentence, seconds)
+
+
+class Limit(NamedTuple):
+    """So many requests in a window of so many seconds; in words: 600 times a minute."""
+
+    amount: int
+    seconds: int
+    words: str
 
 
 @lru_cache
-def _parse(rate: str) -> RateLimitItem | None:
+def _parse(rate: str) -> Limit | None:
+    """Read a rate as the settings have it: 600/m, or off."""
     amount, _, unit = rate.partition("/")
-    return parse(f"{amount}/{UNITS[unit]}") if unit else None
+    times = "once" if amount == "1" else f"{amount} times"
+    return Limit(int(amount), SECONDS[unit], f"{times} {WORDS[unit]}") if unit else None
 
 
-def _describe(item: RateLimitItem) -> str:
-    """Write the limit in words: 600 times a minute."""
-    times = "once" if item.amount == 1 else f"{item.amount} times"
-    unit = item.GRANULARITY.name
-    return f"{times} an {unit}" if unit == "hour" else f"{times} a {unit}"
-
-
-def _tell(policy: str, item: RateLimitItem, remaining: int, seconds: int) -> None:
+def _tell(policy: str, limit: Limit, remaining: int, seconds: int) -> None:
     """Add the limit to the response's headers. Several limits of a request add a line each."""
 
     @after_this_request
     def add_headers(response: Response) -> Response:
-        window = f"q={item.amount};w={item.get_expiry()}"
+        window = f"q={limit.amount};w={limit.seconds}"
         response.headers.add("RateLimit-Policy", f'"{policy}";{window}')
         response.headers.add("RateLimit", f'"{policy}";r={remaining};t={seconds}')
         return response
