@@ -1,4 +1,4 @@
-"""docs/sandbox.md lists the transactions and the queries that the sandbox answers, as its code has them."""
+"""hiero_sandbox/README.md lists the transactions and queries that the sandbox answers, as its code does."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ def table(title, unit, rows):
 
 
 def test_the_transactions_and_queries_are_listed():
-    document = Path("docs/sandbox.md").read_text()
+    document = Path("hiero_sandbox/README.md").read_text()
     transactions = [(TYPES[kind], f"{BASE.get(kind, OTHERS) * 10:f}") for kind in HANDLERS]
     assert table("Transaction", "HBAR, without extras", transactions) in document
     queries = [

@@ -13,7 +13,7 @@ from tests.serving import BIN, ROOT, Service, environment, reserved_port
 
 pytestmark = pytest.mark.once("the documents name their own")
 
-PLACES = ("*.md", "docs/*.md", "deploy/*.md", "examples/*/*.md")
+PLACES = ("*.md", "docs/*.md", "hiero_sandbox/*.md", "deploy/*.md", "examples/*/*.md")
 DOCUMENTS = sorted(str(path.relative_to(ROOT)) for place in PLACES for path in ROOT.glob(place))
 LANGUAGES = {"console", "sh", "python", "ts", "json", "text", "nginx", "yaml"}
 # The sh blocks that are not run here: the document, how they begin, and why.
@@ -37,6 +37,7 @@ NOT_RUN = {
     ("docs/postgresql.md", "psql"): "needs a server of PostgreSQL",
     ("docs/postgresql.md", "pg_basebackup"): "needs a server of PostgreSQL",
     ("docs/postgresql.md", "cd /var/lib/postgresql"): "needs an archive of PostgreSQL",
+    ("hiero_sandbox/README.md", "pip install"): "needs a wheel: see tests/system/test_package.py",
     ("docs/install.md", "pip install granian"): "downloads; make bench serves so",
 }
 SHOWN_URL = "http://127.0.0.1:8000"  # in what is printed; no command has it
