@@ -2,11 +2,12 @@
 
 from typing import TYPE_CHECKING, Any
 
+from marketplace.version import __version__
+
 if TYPE_CHECKING:
     from marketplace.factory import create_app
 
 __all__ = ["__version__", "create_app"]
-__version__ = "0.3.0"
 
 
 def __getattr__(name: str) -> Any:

@@ -3,7 +3,8 @@
 import click
 from flask.cli import FlaskGroup
 
-from marketplace import __version__, create_app
+from marketplace import create_app
+from marketplace.version import __version__
 
 cli = FlaskGroup(
     name="nft-marketplace",

@@ -14,7 +14,6 @@ from prometheus_client.core import (
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from prometheus_client.registry import Collector
 
-from marketplace import __version__
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
 from marketplace.counts import Numbers
@@ -28,6 +27,7 @@ from marketplace.store.database import read
 from marketplace.store.database_errors import explained
 from marketplace.store.prepared_transactions import PREPARATIONS, UNSETTLED, count_open
 from marketplace.store.rows import Connection
+from marketplace.version import __version__
 
 PREFIX = "marketplace_"
 FAMILIES = {"counter": CounterMetricFamily, "histogram": HistogramMetricFamily}

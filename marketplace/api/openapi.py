@@ -9,7 +9,6 @@ from apispec.core import Components
 from apispec.ext.marshmallow import MarshmallowPlugin, resolver
 from flask import Flask, Response, current_app, request
 
-from marketplace import __version__
 from marketplace.api import error_handlers
 from marketplace.api.fields import WalletName
 from marketplace.api.llms_txt import make_llms_txt
@@ -18,6 +17,7 @@ from marketplace.api.request_schemas import RequestSchema
 from marketplace.api.response_schemas import ApiErrorSchema, WebhookMessageSchema
 from marketplace.api.webhooks import EVENT
 from marketplace.errors import upper_words
+from marketplace.version import __version__
 
 # Not 3.0, which can not describe "an object or null" without loosening the object.
 OPENAPI_VERSION = "3.1.0"

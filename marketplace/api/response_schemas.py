@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 from marshmallow import Schema, fields
 
-from marketplace import __version__
 from marketplace.api.fields import (
     Base64,
     CamelCaseSchema,
@@ -20,6 +19,7 @@ from marketplace.api.fields import (
 )
 from marketplace.hedera.ids import EventKind
 from marketplace.settings import NETWORKS
+from marketplace.version import __version__
 
 Kind = TypeVar("Kind", bound=fields.Field[Any])
 

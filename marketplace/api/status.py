@@ -7,13 +7,13 @@ from typing import Any
 
 from flask import current_app
 
-from marketplace import __version__
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.request_schemas import StatusQuery
 from marketplace.api.response_schemas import ServiceStatusSchema
 from marketplace.errors import NotReady
 from marketplace.hedera import times
 from marketplace.market import freshness, nodes
+from marketplace.version import __version__
 
 MIN_FREE_BYTES = 16 * 1024 * 1024  # a database that grows takes some of it at once
 

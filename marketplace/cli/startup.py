@@ -7,12 +7,12 @@ from urllib.parse import urlsplit
 
 from flask import Flask
 
-from marketplace import __version__
 from marketplace.cli.command import command
 from marketplace.hedera import hbar
 from marketplace.market import freshness
 from marketplace.services import services
 from marketplace.settings import SETTINGS
+from marketplace.version import __version__
 
 # The address of a socket: host and port first, or the path of a Unix socket.
 Address = tuple[Any, ...] | str

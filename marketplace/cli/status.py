@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import click
 from flask import current_app
 
-from marketplace import __version__
 from marketplace.cli.command import Command, command, echo
 from marketplace.errors import MarketplaceError
 from marketplace.hedera.hbar import to_hbar
@@ -15,6 +14,7 @@ from marketplace.market.feed import find_feed
 from marketplace.market.nodes import list_gone_nodes, list_nodes
 from marketplace.services import services
 from marketplace.settings import PREFIX, SETTINGS, written
+from marketplace.version import __version__
 
 
 @click.command("status", cls=Command)

@@ -10,9 +10,9 @@ import requests
 from requests.adapters import BaseAdapter
 from urllib3.exceptions import HTTPError
 
-from marketplace import __version__
 from marketplace.ledger.bounded_headers import bound_headers
 from marketplace.ledger.deadline import Deadline, TimeIsUp
+from marketplace.version import __version__
 
 USER_AGENT = f"nft-marketplace/{__version__}"
 CONNECT_SECONDS = 3.0
