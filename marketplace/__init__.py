@@ -2,18 +2,21 @@
 
 from typing import TYPE_CHECKING, Any
 
-from marketplace.version import __version__
-
 if TYPE_CHECKING:
     from marketplace.factory import create_app
+    from marketplace.version import __version__
 
 __all__ = ["__version__", "create_app"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import the application on first use: processes that fetch strangers' files must not load it."""
+    """Import on first use: the sandbox, and processes that fetch strangers' files, load none of it."""
     if name == "create_app":
         from marketplace.factory import create_app
 
         return create_app
+    if name == "__version__":
+        from marketplace.version import __version__
+
+        return __version__
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

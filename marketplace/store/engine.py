@@ -2,8 +2,10 @@
 
 import os
 import weakref
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Protocol
 
 from marketplace.store import events, properties
 from marketplace.store.database_errors import DatabaseOutdated, DatabaseUnreadable
@@ -13,12 +15,69 @@ from marketplace.store.schema import PROPERTY, VERSION, Schema
 TOO_OLD = "is of a version before 0.3.0: install 0.3.0, run flask upgrade, and then upgrade to this version"
 
 
-class EngineBase:
-    """Base class of both engines. An engine is one database, used by all threads of a process."""
+class Leadership(Protocol):
+    """A role that one process holds at a time, until it ends."""
+
+    def take(self) -> bool:
+        """Take the role, or keep it. Returns whether this process holds it."""
+
+    def close(self) -> None: ...
+
+
+class Engine(Protocol):
+    """One database, used by all threads of a process. Callers use only what is named here."""
 
     name: str  # for messages: without a password
-    is_shared = False  # whether several machines can use it
+    is_shared: bool  # whether several machines can use it
     # SQL for the epoch of the feed of events, which changes if the database goes back in time.
+    epoch: str
+    version: int  # of the database's schema
+
+    @property
+    def is_outdated(self) -> bool: ...
+
+    def require_current(self) -> None:
+        """Raise DatabaseOutdated if the database is of an earlier version."""
+
+    def read_version(self) -> None:
+        """Read the schema's version, and check the owners, again. Raises DatabaseUnreadable."""
+
+    def startup_lock(self) -> AbstractContextManager[object]:
+        """Hold a lock, so that processes that start at the same time take turns, for any time."""
+
+    def upgrade(self, report: Callable[[str], None] = ...) -> Path | None:
+        """Upgrade to this version. Returns the path of a backup, if the engine makes one."""
+
+    @property
+    def connection(self) -> Connection:
+        """The calling thread's connection, in autocommit mode."""
+
+    def write(self) -> AbstractContextManager[Connection]:
+        """One write transaction: committed at the end, durably, or rolled back whole."""
+
+    def data_version(self) -> object | None:
+        """A value that changes with each commit of any process. None if it can not be read now."""
+
+    def insert_events(self, rows: Iterable[Mapping[str, object]]) -> None:
+        """Insert events in the calling thread's transaction, so that none appears after a higher id."""
+
+    def size(self) -> int:
+        """The size of the database in bytes."""
+
+    def leadership(self, name: str) -> Leadership: ...
+
+    def close(self) -> None:
+        """Close the calling thread's connections. They are opened again on demand."""
+
+    def after_fork(self) -> None:
+        """Make a child's engine independent of its parent's."""
+
+
+class EngineBase:
+    """What the classes of both engines share."""
+
+    name: str
+    is_shared = False
     epoch = "(SELECT CAST(value AS TEXT) FROM property WHERE name = 'events_epoch')"
 
     def __init__(self, name: str, schema: Schema, owners: Mapping[str, str] | None) -> None:
@@ -90,14 +149,6 @@ class EngineBase:
                 )
         return version
 
-
-if TYPE_CHECKING:
-    from marketplace.store import postgresql, sqlite
-
-    # Callers use only what both classes have.
-    Engine = sqlite.Database | postgresql.Database
-else:
-    Engine = EngineBase
 
 _engines: "weakref.WeakSet[Engine]" = weakref.WeakSet()
 
