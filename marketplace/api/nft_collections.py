@@ -70,5 +70,6 @@ def _unfold(collection: CollectionOnSaleRow) -> dict[str, Any]:
     return row | {
         "royalties": row["royalties"] and json.loads(row["royalties"]),
         "fixed_fees": row["fixed_fees"] and json.loads(row["fixed_fees"]),
+        "links": json.loads(row["links"] or "[]"),
         "last_sale": date and {"price": price, "date": date},
     }

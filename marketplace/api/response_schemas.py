@@ -78,6 +78,10 @@ def image_field(description: str, nullable: bool = False) -> MediaUrl:
     return show(MediaUrl, description, example, "imageUrl", nullable)
 
 
+def picture_or_null(description: str, key: str) -> MediaUrl:
+    return show(MediaUrl, description, "http://127.0.0.1:8000/media/5f2c.webp", key, nullable=True)
+
+
 def token_field() -> fields.String:
     return text("Token id of the collection", "0.0.5001")
 
@@ -171,6 +175,13 @@ class NamedCollectionSchema(CamelCaseSchema):
     symbol = text("Symbol; null while not known", "TIDE", nullable=True)
 
 
+class LinkSchema(CamelCaseSchema):
+    """A page on the web."""
+
+    label = text("Its name", "Discord")
+    url = text("Its http or https address", "https://discord.com/invite/tides")
+
+
 class CollectionRecordSchema(NamedCollectionSchema):
     """A collection: its facts as last read from the ledger, and its listings here.
 
@@ -193,6 +204,12 @@ class CollectionRecordSchema(NamedCollectionSchema):
     volume_24h = total("HBAR that buyers paid in the last 24 hours", 115)
     last_sale = nested(LastSaleSchema, "The newest sale; null if there is none", allow_none=True)
     owners = total("Accounts that own a stored NFT of it", 7)
+    description = text("What it says of itself (HIP-766); null if nothing", "Seas", nullable=True)
+    banner = picture_or_null("Address of its optimised banner; null if it has none", "bannerUrl")
+    logo = picture_or_null("Address of its optimised logo; null if it has none", "logoUrl")
+    links = each(
+        LinkSchema, "Its pages on the web, as it names them: verify them before you follow"
+    )
 
 
 class FoundCollectionSchema(NamedCollectionSchema):

@@ -150,6 +150,14 @@ class Token(NamedTuple):
     is_paused: Annotated[bool, _is("PAUSED"), "pause_status"] = False
     asks_for_kyc: Annotated[bool, bool, "kyc_key"] = False
     freezes_newcomers: Annotated[bool, "freeze_default"] = False  # until its issuer unfreezes them
+    metadata: Annotated[str | None, _read_pointer, "metadata", LENIENT] = None  # HIP-765
+    memo: Annotated[str | None, "memo", LENIENT] = None
+
+    @property
+    def pointer(self) -> str | None:
+        """Where the token describes itself: before HIP-765, HIP-766 had the pointer in the memo."""
+        is_address = re.match("(?:ipfs|ar|hcs|https?)://", self.memo or "", re.IGNORECASE)
+        return self.metadata or (self.memo if is_address else None) or None
 
     @property
     def is_nft(self) -> bool:

@@ -31,6 +31,7 @@ def describe(token: str, found: Token, read_at: int) -> Columns:
         "treasury": found.treasury,
         "royalties": _write_fees(found.royalties),
         "fixed_fees": _write_fees(found.fixed_fees),
+        "metadata": clean_text(found.pointer),
         "read_at": times.to_iso(read_at),
         "attempts": 0,
         "retry_at": times.to_iso(read_at + times.HOUR),
@@ -78,7 +79,16 @@ def _read(token: str, deadline: Deadline) -> Columns:
 
 
 def _describe_nothing(token: str) -> Columns:
-    columns = ("name", "symbol", "total_supply", "treasury", "royalties", "fixed_fees", "read_at")
+    columns = (
+        "name",
+        "symbol",
+        "total_supply",
+        "treasury",
+        "royalties",
+        "fixed_fees",
+        "metadata",
+        "read_at",
+    )
     due = {"attempts": 0, "retry_at": times.to_iso(times.now())}
     return dict.fromkeys(columns) | {"token": token, "sort_name": ""} | due
 

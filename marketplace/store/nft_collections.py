@@ -15,7 +15,7 @@ def get_collection_on_sale(db: Connection, token: str) -> CollectionOnSaleRow | 
         SELECT
             asked.token, name, symbol, total_supply, treasury, royalties, fixed_fees,
             COALESCE(sales, 0) AS sales, COALESCE(volume, 0) AS volume, last_sale_price, last_sale_at,
-            COALESCE(listed, 0) AS listed,
+            COALESCE(listed, 0) AS listed, description, banner, logo, links,
             (SELECT MIN(listing_price) FROM nft WHERE is_for_sale = 1 AND token = :token) AS floor_price,
             (SELECT COUNT(*) FROM (
                 SELECT 1 FROM nft WHERE token = :token AND ledger_at < '9999' GROUP BY owner
@@ -71,11 +71,11 @@ def mark_collection_read(
     sql = """
         INSERT INTO collection (
             token, name, symbol, total_supply, treasury, royalties, fixed_fees, read_at, attempts, retry_at,
-            sort_name, listed
+            sort_name, metadata, describe_at, listed
         )
         VALUES (
             :token, :name, :symbol, :total_supply, :treasury, :royalties, :fixed_fees, :read_at, :attempts,
-            :retry_at, :sort_name,
+            :retry_at, :sort_name, :metadata, CASE WHEN CAST(:metadata AS TEXT) IS NOT NULL THEN :read_at END,
             (SELECT COUNT(*) FROM nft WHERE is_for_sale = 1 AND token = :token)
         )
         ON CONFLICT (token) DO UPDATE
@@ -86,6 +86,11 @@ def mark_collection_read(
             treasury = excluded.treasury,
             royalties = excluded.royalties,
             fixed_fees = excluded.fixed_fees,
+            metadata = excluded.metadata,
+            describe_at = CASE WHEN COALESCE(collection.metadata, '') = COALESCE(excluded.metadata, '')
+                THEN collection.describe_at ELSE excluded.read_at END,
+            describe_attempts = CASE WHEN COALESCE(collection.metadata, '') = COALESCE(excluded.metadata, '')
+                THEN collection.describe_attempts ELSE 0 END,
             read_at = excluded.read_at,
             attempts = excluded.attempts,
             retry_at = CASE WHEN collection.retry_at <> :until THEN collection.retry_at
@@ -95,6 +100,30 @@ def mark_collection_read(
         RETURNING *
     """
     return db.execute(sql, {**collection, "until": until}).fetchone()
+
+
+def list_collections_to_describe(db: Connection, now: str, limit: int) -> list[CollectionRow]:
+    sql = """
+        SELECT * FROM collection WHERE describe_at <= :now
+        ORDER BY describe_at
+        LIMIT :limit + 0
+    """
+    return db.execute(sql, {"now": now, "limit": limit}).fetchall()
+
+
+def mark_collection_described(db: Connection, collection: Mapping[str, object]) -> None:
+    # Unless its pointer has changed since.
+    sql = """
+        UPDATE collection
+        SET description = :description,
+            banner = :banner,
+            logo = :logo,
+            links = :links,
+            describe_at = :describe_at,
+            describe_attempts = :describe_attempts
+        WHERE token = :token AND COALESCE(metadata, '') = COALESCE(:metadata, '')
+    """
+    db.execute(sql, collection)
 
 
 def mark_collection_unread(db: Connection, token: str, attempts: int, retry_at: str) -> None:

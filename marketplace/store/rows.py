@@ -87,9 +87,16 @@ class CollectionFactsRow(TypedDict):
     volume: int
     last_sale_price: int | None
     last_sale_at: str | None
+    description: str | None
+    banner: str | None
+    logo: str | None
+    links: str | None
 
 
 class CollectionRow(CollectionFactsRow):
+    metadata: str | None
+    describe_at: str | None
+    describe_attempts: int
     read_at: str | None
     attempts: int
     retry_at: str

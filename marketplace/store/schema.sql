@@ -106,8 +106,19 @@ CREATE TABLE collection (
     listings_version INTEGER NOT NULL DEFAULT 0, -- grows with each change of its NFTs' listings or prices
     -- The last number of its id: newer tokens have higher ones
     number INTEGER NOT NULL
-        GENERATED ALWAYS AS (CAST(SUBSTR(token, LENGTH(RTRIM(token, '0123456789')) + 1) AS INTEGER)) VIRTUAL
+        GENERATED ALWAYS AS (CAST(SUBSTR(token, LENGTH(RTRIM(token, '0123456789')) + 1) AS INTEGER)) VIRTUAL,
+    metadata TEXT, -- the pointer to the document in which it describes itself (HIP-765, HIP-766)
+    -- What that document said when it was last read
+    description TEXT,
+    banner TEXT, -- key of an optimised image in the media store
+    logo TEXT, -- likewise
+    links TEXT, -- JSON text of [{"label", "url"}, ...]
+    describe_at TEXT, -- when to read the document, null: not again
+    describe_attempts INTEGER NOT NULL DEFAULT 0 -- failed attempts to read it
 ) STRICT;
+
+-- Serves nft_collections.list_collections_to_describe.
+CREATE INDEX collection_to_describe ON collection (describe_at) WHERE describe_at IS NOT NULL;
 
 -- Serves nft_collections.list_collections_due.
 CREATE INDEX collection_due ON collection (retry_at, token);

@@ -16,7 +16,7 @@ from marketplace.store.database import read, write
 from marketplace.store.nft_collections import list_collections_due
 from marketplace.store.prepared_transactions import PREPARATIONS, PURCHASES
 from marketplace.store.rows import Connection
-from marketplace.watcher.enrichment import MAX_ATTEMPTS
+from marketplace.watcher.pauses import MAX_ATTEMPTS
 from marketplace.watcher.work import Done
 
 REFRESHING_SECONDS = 10  # of one call

@@ -1,7 +1,6 @@
 """Adds the metadata and the images that stored NFTs lack: many tries at once."""
 
 import random
-import re
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -18,19 +17,19 @@ from marketplace.market import events
 from marketplace.market.events import Event
 from marketplace.market.throttled_log import warn_once_a_minute
 from marketplace.services import services
-from marketplace.store import nfts, traits
+from marketplace.store import nft_collections, nfts, traits
 from marketplace.store.database import read, write
 from marketplace.store.database_errors import explained
-from marketplace.store.rows import NftRow
+from marketplace.store.rows import CollectionRow, NftRow
+from marketplace.watcher import collection_document
+from marketplace.watcher.collection_document import Columns
 from marketplace.watcher.found import LONG, QUICK, Found, Limits, Outcome
+from marketplace.watcher.pauses import MAX_ATTEMPTS, find_pause, may_change
 from marketplace.watcher.work import Done, Tasks
 
 PAUSE_SECONDS = 0.25  # between two queries for what is due
 COMPLETING_SECONDS = 20  # of one sync
 FIRST_AT_ONCE, LATER_AT_ONCE = 8, 4  # later tries have more time
-MAX_ATTEMPTS = 20
-# Metadata at such an address may be replaced there. It is read again, after growing pauses.
-MAY_CHANGE = re.compile("https?://|hcs://6/", re.IGNORECASE)
 LONGEST_PAUSE = 32 * times.DAY
 REFUSED = "InvalidIPAddress"  # the beginning of the reason if an address is not public
 
@@ -62,6 +61,7 @@ class Enricher:
         self._tries: Tasks[Key, tuple[NftRow, Record]] = Tasks(
             FIRST_AT_ONCE + LATER_AT_ONCE, "enrich"
         )
+        self._descriptions: Tasks[str, Columns] = Tasks(1, "describe")  # of collections
         self._unwritable: set[NftId] = set()
 
     def run(self) -> float:
@@ -74,7 +74,7 @@ class Enricher:
         """Complete due NFTs, and begin no try after so many seconds. Returns counts of the results."""
         until = time.monotonic() + seconds
         counts = self.step()
-        while self._tries:
+        while self._tries or self._descriptions:
             self._tries.wait(PAUSE_SECONDS)
             counts += self.step(begins=time.monotonic() < until)
         return counts
@@ -83,9 +83,11 @@ class Enricher:
         """Store the tries that have ended, and begin those that are due. Raises the database's errors."""
         with self._app.app_context(), explained():
             counts = Counter(self._store(*ended) for ended in self._tries.take_ended())
+            self._store_descriptions()
             if begins:
                 self._begin_due(FIRST_AT_ONCE, is_first=True)
                 self._begin_due(LATER_AT_ONCE, is_first=False)
+                self._begin_description()
             return counts
 
     def _store(self, nft: NftRow, record: Record) -> Done:
@@ -139,8 +141,29 @@ class Enricher:
                 self._app.logger.exception("%s was not completed", _id(nft))
                 return nft, {**nft} | _at(nft["attempts"], times.MINUTE)
 
+    def _begin_description(self) -> None:
+        """Read the document of one collection at a time."""
+        if not self._descriptions:
+            due = nft_collections.list_collections_to_describe(read(), times.to_iso(times.now()), 1)
+            for collection in due:
+                self._descriptions.begin(collection["token"], self._describe_collection, collection)
+
+    def _describe_collection(self, collection: CollectionRow) -> Columns:
+        with self._app.app_context():
+            try:
+                return collection_document.describe(collection, self._enrich)
+            except Exception:
+                self._app.logger.exception("%s was not described", collection["token"])
+                return {**collection, "describe_at": times.to_iso(times.now() + times.DAY)}
+
+    def _store_descriptions(self) -> None:
+        for columns in self._descriptions.take_ended():
+            with write() as db:
+                nft_collections.mark_collection_described(db, columns)
+
     def close(self) -> None:
         """End the tries in progress. They stay due."""
+        self._descriptions.close()
         self._tries.close()
         self._end()
 
@@ -206,13 +229,13 @@ def _schedule(outcome: Outcome, nft: NftRow, record: Record, *, is_quick: bool) 
     if outcome is Outcome.COMPLETE or attempts >= MAX_ATTEMPTS:
         reread_at = _schedule_reread(nft, record)
         return read_at | {"attempts": attempts, "retry_at": None, "reread_at": reread_at}
-    pause = times.DAY if outcome is Outcome.UNUSABLE else min(2**attempts * times.MINUTE, times.DAY)
+    pause = times.DAY if outcome is Outcome.UNUSABLE else find_pause(attempts)
     return read_at | _at(attempts, pause)
 
 
 def _schedule_reread(nft: NftRow, record: Record) -> str | None:
     """When to read metadata again: in a day, or after twice the last pause if it has not changed."""
-    if not MAY_CHANGE.match(nft["metadata"] or ""):
+    if not may_change(nft["metadata"]):
         return None
     now, pause = times.now(), times.DAY
     if record["missing"]:

@@ -29,6 +29,8 @@ class Description(NamedTuple):
     attributes: str | None = None
     image: str | None = None
     unranked: str | None = None
+    # Of a collection: JSON text of {"description", "banner", "logo", "links": [{"label", "url"}]}.
+    collection: str | None = None
 
 
 class Optimised(NamedTuple):

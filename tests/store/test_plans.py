@@ -52,6 +52,8 @@ TOKEN = {
 COLLECTION = {
     "token": "0.0.7001", "name": "x", "symbol": "x", "total_supply": 1, "treasury": "0.0.2",
     "sort_name": "x", "royalties": "[]", "fixed_fees": "[]", "read_at": DATE, "attempts": 0, "retry_at": DATE,
+    "metadata": "x", "description": None, "banner": None, "logo": None, "links": None, "describe_at": DATE,
+    "describe_attempts": 0,
 }  # fmt: skip
 EVENT = {
     "kind": "SOLD", "token": "0.0.7001", "serial_no": 1, "from_account": "0.0.1001", "to_account": "0.0.1002",

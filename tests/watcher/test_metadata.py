@@ -33,6 +33,7 @@ def test_a_document_by_the_book():
         '[{"trait_type":"Palette","value":"Dusk"}]',
         "ipfs://Qm/7.png",
         None,
+        None,
     )
 
 
@@ -170,3 +171,45 @@ def test_a_number_by_its_display_type_is_not_ranked(display_type):
         described.attributes
         == '[{"trait_type":"Level","value":"5"},{"trait_type":"a","value":"1"}]'
     )
+
+
+def described(**document):
+    text = describe(document).collection
+    return text and json.loads(text)
+
+
+def test_a_collection_describes_itself_by_the_book():
+    assert described(
+        description="Cats",
+        website="www.cats.example",
+        discussion="https://discord.com/invite/cats",
+        socials=[{"url": "https://x.com/cats", "label": "Twitter", "info": "Follow"}],
+        lightLogo=f"ipfs://{CID}/logo.png",
+        darkLogo=f"ipfs://{CID}/dark.png",
+        lightBanner=f"ipfs://{CID}/banner.png",
+        lightBannerType="image/png",
+    ) == {
+        "description": "Cats",
+        "banner": f"ipfs://{CID}/banner.png",
+        "logo": f"ipfs://{CID}/logo.png",
+        "links": [
+            {"label": "website", "url": "https://www.cats.example"},
+            {"label": "discussion", "url": "https://discord.com/invite/cats"},
+            {"label": "Twitter", "url": "https://x.com/cats"},
+        ],
+    }
+
+
+def test_a_collection_s_odd_values_are_left_out():
+    assert described(name="x") is None
+    assert described(darkLogo="N/A", Banner={"uri": CID})["banner"] == CID
+    many = [{"label": n, "url": f"https://x.example/{n}"} for n in range(100)]
+    assert len(described(socials=many)["links"]) == 20
+    socials = {
+        "x": "x.com/cats",
+        "a": "javascript:alert(1)//x.com",
+        "b": 5,
+        "c": "https://x.example/<b>",
+    }
+    assert described(socials=socials)["links"] == [{"label": "x", "url": "https://x.com/cats"}]
+    assert len(described(description="x" * 9000)["description"]) == 5000

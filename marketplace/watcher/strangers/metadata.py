@@ -1,4 +1,4 @@
-"""Converts a metadata document (HIP-412) to the fields of an NFT. Odd values are left out.
+"""Converts a metadata document (HIP-412) to the fields of an NFT, or (HIP-766) of a collection.
 
 Minters write the same in many ways: other names of a key, other cases, objects in place of lists.
 """
@@ -20,6 +20,27 @@ UNNAMED = "Attribute"  # the trait_type of a value that has none
 # Names of the same field, in the order in which they count.
 TRAIT_TYPE = ("trait_type", "name", "key", "trait", "type")
 IMAGE = ("image", "picture", "CID", "image_url", "image_uri", "img")
+# Of a collection. The pictures for light backgrounds are taken first.
+BANNER = (
+    "lightBanner",
+    "banner",
+    "banner_image",
+    "darkBanner",
+    "lightFeaturedImage",
+    "featured_image",
+)
+LOGO = ("lightLogo", "logo", "darkLogo", "image", "picture", "icon")
+LINKS = (
+    "website",
+    "external_link",
+    "external_url",
+    "discussion",
+    "whitepaper",
+    "discord",
+    "twitter",
+)
+MAX_LINKS, MAX_LABEL, MAX_DESCRIPTION = 20, 100, 5000
+WEB_PAGE = r"(?:https?://)?[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::[0-9]+)?(?:[/?#][^\s\"'<>\\]{0,1000})?"
 ADDRESS = ("uri", "url", "src", "href", "CID")
 # Values of display_type: how much of something the NFT has, not what it is like.
 MEASURES = ("number", "percentage", "boost", "boostnumber", "boostpercentage", "date", "datetime")
@@ -35,6 +56,7 @@ def describe(document: dict[str, Any]) -> Description:
         attributes=stringify(attributes),
         image=_find_image(document),
         unranked=_list_unranked(attributes),
+        collection=describe_collection(document),
     )
 
 
@@ -148,6 +170,52 @@ def _pair(item: dict[str, Any], name: str) -> tuple[object, object, object]:
 
 def _has_value(item: dict[str, Any]) -> bool:
     return find(item, "value") is not None
+
+
+def describe_collection(document: dict[str, Any]) -> str | None:
+    """JSON text of what a document says of a collection (HIP-766); None if it says nothing."""
+    banner = _find_address(find(document, name) for name in BANNER)
+    logo = _find_address(find(document, name) for name in LOGO)
+    description = clean_text(find(document, "description"), limit=MAX_DESCRIPTION)
+    facts = {
+        "description": description,
+        "banner": banner,
+        "logo": logo,
+        "links": _list_links(document),
+    }
+    return json.dumps(facts, separators=(",", ":")) if any(facts.values()) else None
+
+
+def _find_address(values: Iterable[object]) -> str | None:
+    texts = (_uri(text) for value in values for text in _list_texts(value))
+    return next((text for text in texts if text and is_address(text)), None)
+
+
+def _list_links(document: dict[str, Any]) -> list[dict[str, str]]:
+    """The links of a collection: to web pages only, each with a label."""
+    socials = find(document, "socials")
+    if isinstance(socials, dict):
+        socials = [{"label": label, "url": url} for label, url in socials.items()]
+    items = [
+        item for item in (socials if isinstance(socials, list) else []) if isinstance(item, dict)
+    ]
+    named = [(name, find(document, name)) for name in LINKS]
+    labelled = [
+        *named,
+        *((find(item, "label", "name"), find(item, "url", "uri")) for item in items),
+    ]
+    links = {url: label for label, address in labelled if (url := _web_url(address))}
+    shown = [{"label": clean_text(links[url], limit=MAX_LABEL) or url, "url": url} for url in links]
+    return shown[:MAX_LINKS]
+
+
+def _web_url(value: object) -> str | None:
+    """The URL of a web page, or None. Some leave out the scheme. A script's address is no page's."""
+    if not isinstance(value, str) or not re.fullmatch(
+        WEB_PAGE, url := value.strip(), re.IGNORECASE
+    ):
+        return None
+    return url if re.match("https?://", url, re.IGNORECASE) else f"https://{url}"
 
 
 def _find_image(document: dict[str, Any]) -> str | None:

@@ -1,0 +1,19 @@
+"""When metadata is read again: after a failure, and where it may have been replaced."""
+
+import re
+
+from marketplace.hedera import times
+
+MAX_ATTEMPTS = 20
+# Metadata at such an address may be replaced there.
+MAY_CHANGE = re.compile("https?://|hcs://6/", re.IGNORECASE)
+
+
+def may_change(pointer: str | None) -> bool:
+    """Tell whether the metadata that a pointer leads to may be replaced."""
+    return bool(MAY_CHANGE.match(pointer or ""))
+
+
+def find_pause(attempts: int) -> int:
+    """The pause after so many failed attempts, in nanoseconds: it grows to a day."""
+    return min(times.MINUTE << attempts, times.DAY)
