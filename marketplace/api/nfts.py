@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
-from marketplace.api.paging import CURSOR_HEADER, with_events_cursor
+from marketplace.api.paging import CURSOR_HEADER, documented, with_events_cursor
 from marketplace.api.request_schemas import (
     AddNftSchema,
     CollectionPathSchema,
@@ -13,7 +13,7 @@ from marketplace.api.request_schemas import (
 )
 from marketplace.api.response_cache import cached_query
 from marketplace.api.response_schemas import NftSchema, ResultSchema
-from marketplace.errors import LimitExceeded, NftNotOnLedger, NftNotStored
+from marketplace.errors import NftNotOnLedger, NftNotStored
 from marketplace.hedera.ids import NftId
 from marketplace.market.add_nft import add
 from marketplace.market.read_again import read_again
@@ -104,15 +104,18 @@ def add_nft(account_id: str, token: str, serial_no: int) -> dict[str, str]:
 @require_scope("write")
 @blp.path(NftPathSchema)
 @blp.response(
-    202, ResultSchema, example={"result": "PENDING"}, description="It is read within seconds"
+    200,
+    ResultSchema,
+    headers=documented("Retry-After", "Seconds until it can be read once more", "integer"),
+    description="It is read within seconds, or was in the last ten minutes",
 )
 @blp.refuses(NftNotStored("0.0.5001", 999))
-@blp.refuses(LimitExceeded("The metadata of 0.0.5001 #7 was asked for in the last 10 minutes", 480))
-def refresh_nft(token: str, serial_no: int) -> dict[str, str]:
+@blp.doc(responses={503: "Unavailable"})
+def refresh_nft(token: str, serial_no: int) -> tuple[dict[str, str], int, dict[str, str]]:
     """Have an NFT's metadata read again
 
-    For metadata that was replaced at its address, such as a reveal, or whose host did not answer. Once in ten
-    minutes for each NFT, whoever asks. The NFT stays as it is until its metadata was read, and if that fails.
+    For metadata that was replaced at its address, such as a reveal, or whose host did not answer. The watcher
+    reads it once in ten minutes at most, whoever asks; Retry-After says when a call has it read once more.
+    The NFT stays as it is until its metadata was read, and if that fails.
     """
-    read_again(token, serial_no)
-    return {"result": "PENDING"}
+    return {"result": "OK"}, 200, {"Retry-After": str(read_again(token, serial_no))}

@@ -1,6 +1,6 @@
 """Has the metadata of stored NFTs read again: the watcher does it. What is stored stays until it was read."""
 
-from marketplace.errors import LimitExceeded, NftGone, NftNotStored
+from marketplace.errors import NftGone, NftNotStored
 from marketplace.hedera import times
 from marketplace.store import nfts
 from marketplace.store.database import read, write
@@ -9,8 +9,11 @@ from marketplace.store.traits import BURNED
 PAUSE_SECONDS = 600  # between two requests for one NFT, of anybody
 
 
-def read_again(token: str, serial_no: int) -> None:
-    """Have an NFT's metadata read again. Raises LimitExceeded if somebody asked for it a moment ago."""
+def read_again(token: str, serial_no: int) -> int:
+    """Have an NFT's metadata read again, unless somebody asked for it a moment ago.
+
+    Returns the seconds after which it can be asked for again. Raises NftNotStored, or NftGone.
+    """
     nft = nfts.get_nft(read(), token, serial_no)
     if nft is None:
         raise NftNotStored(token, serial_no)
@@ -18,14 +21,12 @@ def read_again(token: str, serial_no: int) -> None:
         raise NftGone(token, serial_no)
     now = times.now()
     before = now - PAUSE_SECONDS * times.SECOND
+    last = nft["asked_at"] and times.to_nanoseconds(nft["asked_at"])
+    if last and last > before:
+        return -(-(last - before) // times.SECOND)
     with write() as db:
-        asked = nfts.mark_asked_again(db, token, serial_no, times.to_iso(now), times.to_iso(before))
-    if asked is None:
-        last = times.to_nanoseconds(nft["asked_at"] or times.to_iso(now))
-        seconds = -(-(last - before) // times.SECOND)
-        minutes = PAUSE_SECONDS // 60
-        limit = f"The metadata of {token} #{serial_no} was asked for in the last {minutes} minutes"
-        raise LimitExceeded(limit, max(1, seconds))
+        nfts.mark_asked_again(db, token, serial_no, times.to_iso(now), times.to_iso(before))
+    return PAUSE_SECONDS
 
 
 def read_collection_again(token: str) -> int:
