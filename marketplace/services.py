@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flask import Flask, Request, current_app
 
@@ -58,7 +58,6 @@ class Sandbox:
     gateway_adapters: Callable[[], Mapping[str, BaseAdapter]]  # the same for its IPFS gateway
     sign: Callable[[bytes], tuple[bytes, bytes]]  # the demo wallet, for the marketplace's account
     describe: Callable[[Flask, str], str]  # explains how to try it at this URL
-    listen: Callable[[Any], str | None]  # makes gunicorn listen on more ports, and tells which
 
 
 def services(app: Flask | None = None) -> Services:

@@ -43,7 +43,7 @@ ALLOWED = {
     "cli": WORDS | {"market", "ledger", "store"},
     "watcher": WORDS | {"market", "ledger", "store", "cli", "api"},
     "hiero_sandbox": {"hedera"},
-    "sandbox": WORDS | {"market", "store", "ledger", "api", "cli", "hiero_sandbox"},
+    "sandbox": WORDS | {"market", "store", "ledger", "api", "cli", "watcher", "hiero_sandbox"},
     "demo": WORDS | {"sandbox"},
     "wsgi": {"create_app", "errors", "cli"},
     "__main__": {"create_app", "version"},

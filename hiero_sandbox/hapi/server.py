@@ -1,13 +1,13 @@
 """HAPI over gRPC, for Hedera SDKs, on a port of this machine only.
 
-It has a process of its own: gRPC must not start before a fork, and the web server forks its workers.
+gRPC must not start before a fork: a web server that forks its workers starts it in a worker.
 """
 
 import asyncio
 import resource
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import partial
@@ -76,16 +76,17 @@ async def serve(
     wanted: int,
     further: Iterable[int],
     announced: Callable[[int, list[int]], AbstractContextManager[None]],
+    ending: Collection[signal.Signals] = (signal.SIGTERM, signal.SIGINT),
 ) -> None:
-    """Serve until SIGTERM or SIGINT, on the wanted port or, if it is taken, on another.
+    """Serve until one of the ``ending`` signals, on the wanted port or, if it is taken, on another.
 
     Serve on those of the further ports that are free, too. ``announced(port, others)`` is a context that is
-    entered when the ports are served, and left at the end.
+    entered when the ports are served, and left at the end. Only the main thread can wait for signals.
     """
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(OPEN_FILES, hard), hard))
     stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in ending:
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     server = grpc.aio.server(
         handlers=(Handlers(sandbox),), options=OPTIONS, maximum_concurrent_rpcs=AT_ONCE

@@ -19,7 +19,6 @@ from marketplace.cli import process, startup
 from marketplace.cli.command import echo_log
 from marketplace.errors import StartRefused
 from marketplace.market import signer
-from marketplace.services import services
 
 process.prepare()
 
@@ -78,8 +77,6 @@ def when_ready(server: Any) -> None:
     """Prepare the server before the fork, so that each setting holds in every worker."""
     app = server.app.wsgi()
     addresses = [listener.sock.getsockname() for listener in server.LISTENERS]
-    sandbox = services(app).sandbox
-    further = sandbox.listen(server) if sandbox else None
     for listener in server.LISTENERS:
         drop_silent_clients(listener)
     logging.getLogger("gunicorn.error").addFilter(shorten_traceback)
@@ -89,7 +86,7 @@ def when_ready(server: Any) -> None:
     gc.collect()
     gc.freeze()
     # Printed here, because each worker would print it, too.
-    echo_log("\n".join(filter(None, (startup.describe(app, addresses), further))))
+    echo_log(startup.describe(app, addresses))
 
 
 def require_account(app: Flask) -> None:

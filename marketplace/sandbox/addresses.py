@@ -1,11 +1,9 @@
 """The sandbox's addresses: printed at the start, and kept in files beside the ledger for other programs."""
 
-import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from flask import Flask, current_app
 
@@ -15,6 +13,9 @@ from marketplace.sandbox import access
 from marketplace.services import services
 
 PATH = "/sandbox"  # where the service mounts it
+# Where SDKs look for a local network, beside the ports of the service and of the node.
+REST_PORTS = (5551, 8084, 38081)
+GRPC_PORTS = (5600, 35211)
 
 
 def artwork(token: str, serial_no: str) -> str:
@@ -54,24 +55,6 @@ def describe_further(what: str, served: Sequence[int], wanted: Sequence[int]) ->
     listed = ", ".join(str(port) for port in served) or "none"
     others = f"; others listen on {taken}" if taken else ""
     return f"  forLocalNode() {what} on {HOST}, ports {listed}{others}"
-
-
-def listen(server: Any) -> str | None:
-    """Make gunicorn listen on the ports where SDKs expect the REST API of a local mirror node.
-
-    It takes the free ones of SANDBOX_REST_PORTS, before it forks. Returns a line that lists them, or None.
-    """
-    from gunicorn.sock import TCPSocket  # other processes do not need it
-
-    ports = map(int, os.environ.get("SANDBOX_REST_PORTS", "").split())
-    wanted, served = [port for port in ports if (HOST, port) not in server.cfg.address], []
-    for port in wanted:
-        try:
-            server.LISTENERS.append(TCPSocket((HOST, port), server.cfg, server.log))
-        except OSError:
-            continue
-        served.append(port)
-    return describe_further("REST", served, wanted) if wanted else None
 
 
 # The files
@@ -122,5 +105,10 @@ def announced(app: Flask, port: int, mirror_port: int | None = None) -> Iterator
         yield
     finally:
         if find_port(sandbox.app) == port:  # otherwise a newer node has written its own
-            file.unlink()
-            environment.unlink()
+            forget(folder)
+
+
+def forget(folder: str) -> None:
+    """Remove the files: no node runs any more."""
+    for file in (node_file(folder), _environment(folder)):
+        file.unlink(missing_ok=True)

@@ -1,19 +1,14 @@
 """``flask sandbox``: fill it, print its addresses and keys, serve its node."""
 
-import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import cast
-
 import click
-from flask import Flask, current_app
+from flask import current_app
 
 from hiero_sandbox import wallet
 from hiero_sandbox.hapi.address import find_port
-from marketplace.cli.command import Group, echo, echo_log
+from marketplace.cli.command import Group, echo
 from marketplace.hedera.ids import is_entity_id
-from marketplace.sandbox import addresses, seed
-from marketplace.services import Sandbox, application, services
+from marketplace.sandbox import addresses, node, seed
+from marketplace.services import application
 
 cli = Group("sandbox", help="Fill the sandbox, and show how to try it.")
 
@@ -24,7 +19,7 @@ def seed_command() -> None:
 
     The watcher then fetches their images.
     """
-    seed.fill(_sandbox())
+    seed.fill(node.sandbox_of(application()))
 
 
 @cli.command("hello")
@@ -32,7 +27,7 @@ def hello_command() -> None:
     """Print the sandbox's addresses, a token, and a request to try."""
     url = addresses.find_url(current_app.config["DATA_DIR"]) or current_app.config["PUBLIC_URL"]
     echo(addresses.hello(application(), url))
-    if port := find_port(_sandbox()):
+    if port := find_port(node.sandbox_of(application())):
         echo(addresses.describe_node(port))
 
 
@@ -51,22 +46,7 @@ def node_command(port: int, also: tuple[int, ...]) -> None:
     """
     if port == 50_212:
         raise click.BadParameter("Hedera SDKs use TLS on 50212. Take another port, such as 50213")
-    from hiero_sandbox.hapi import server  # imports gRPC, which other processes do not need
-
-    app = application()
-    further = [each for each in also if each != port]
-
-    @contextmanager
-    def announced(served: int, others: list[int]) -> Iterator[None]:
-        is_another = port not in (0, served)
-        with addresses.announced(app, served, next(iter(others), None)):
-            taken = f", as {port} is taken" if is_another else ""
-            echo_log(addresses.describe_node(served) + taken)
-            if further:
-                echo_log(addresses.describe_further("gRPC", others, further))
-            yield
-
-    asyncio.run(server.serve(_sandbox(), port, further, announced))
+    node.run(application(), port, tuple(each for each in also if each != port))
 
 
 @cli.command("key")
@@ -76,7 +56,3 @@ def key_command(account_id: str) -> None:
     if not is_entity_id(account_id):
         raise click.BadParameter(f"{account_id} is not an account id, such as 0.0.1001")
     echo(wallet.private_key(account_id).to_string_der())
-
-
-def _sandbox() -> Flask:
-    return cast(Sandbox, services().sandbox).app

@@ -52,5 +52,4 @@ def init_app(
         gateway_adapters=partial(transport.make_gateway_adapters, prefix),
         sign=wallet.signer(app.config["ACCOUNT_ID"]),
         describe=addresses.hello,
-        listen=addresses.listen,
     )

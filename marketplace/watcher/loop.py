@@ -39,7 +39,7 @@ CHORES: dict[Callable[[], object], float] = {
 }
 CHORES_SECONDS = 5  # between two checks which chores are due
 ENDING_SECONDS = 0.5  # for jobs in progress when the watcher ends
-# After the signal to end. It must be less than the time after which deploy/supervise.py kills.
+# After the signal to end.
 ENDED_AFTER_SECONDS = 1
 UNREMARKABLE = {Done.SELLERS, Done.TOKENS, Done.UNCHANGED, Done.UNDECIDED, Done.NOT_CHECKED}
 

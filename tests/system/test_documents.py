@@ -97,7 +97,7 @@ def clone(tmp_path_factory):
     folder = tmp_path_factory.mktemp("documents") / "clone"
     shutil.copytree(ROOT, folder, symlinks=True, ignore=shutil.ignore_patterns(*LOCAL))
     (folder / ".venv").symlink_to(BIN.parent)
-    line = 'PATH="$PWD/.venv/bin:$PATH" exec python run.py'
+    line = "SAMPLE=no exec .venv/bin/gunicorn -c python:marketplace.sandbox.server wsgi:app"
     with running(line, folder, elsewhere=tmp_path_factory.mktemp("elsewhere")) as service:
         yield service
 

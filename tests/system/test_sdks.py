@@ -133,8 +133,8 @@ class LocalNetwork(Service):
 @pytest.fixture(scope="module")
 def local_network(tmp_path_factory):
     folder = tmp_path_factory.mktemp("local")
-    (folder / "gunicorn.conf.py").symlink_to(ROOT / "gunicorn.conf.py")
-    command = [*UNSHARE, "sh", "-c", f"ip link set lo up && exec {sys.executable} {ROOT}/run.py"]
+    serve = f"{sys.executable} -m gunicorn -c python:marketplace.sandbox.server"
+    command = [*UNSHARE, "sh", "-c", f"ip link set lo up && exec {serve}"]
     with LocalNetwork(folder, None, environment()).running(command, start_new_session=True) as it:
         yield it
     assert "forLocalNode() REST on 127.0.0.1, ports 5551, 8084, 38081\n" in it.output
