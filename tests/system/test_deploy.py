@@ -202,18 +202,23 @@ def test_another_name_is_refused(site):
     )
 
 
-def test_a_long_list_is_compressed_once(site):
+def list_many(site, token, count):
     with closing(sqlite3.connect(site.service.folder / "instance/marketplace.db")) as db, db:
         db.execute(
             """
             INSERT INTO nft (token, serial_no, name, file_type, owner, ledger_at,
                              is_for_sale, listing_price, last_listed_at)
-            WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000)
-            SELECT '0.0.8000', i, 'Many #' || i, 'image/png', '0.0.1001', 'x', 1, 5,
+            WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < :count)
+            SELECT :token, i, 'Many #' || i, 'image/png', '0.0.1001', 'x', 1, 5,
                    '2026-11-20T12:00:00.000000000Z'
             FROM n
-            """
+            """,
+            {"token": token, "count": count},
         )
+
+
+def test_a_long_list_is_compressed_once(site):
+    list_many(site, "0.0.8000", 4000)
     asked = {"Authorization": f"Bearer {site.service.token}", "Accept-Encoding": "gzip"}
     for path, least in (("/v1/nftslisted/0.0.8000", 1_000_000), ("/openapi.json", 10_000)):
         with site.call(path, **asked) as response:
@@ -223,6 +228,31 @@ def test_a_long_list_is_compressed_once(site):
         text = gzip.decompress(sent)
         assert len(sent) < len(text) / 3 and len(text) > least
         json.loads(text)
+
+
+def test_slow_readers_of_whole_lists_do_not_fill_the_disk(site):
+    list_many(site, "0.0.8001", 40_000)
+    path, token = "/v1/nftslisted/0.0.8001", site.service.token
+    head = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n"
+    with ExitStack() as stack:
+        for _ in range(2):
+            reader = stack.enter_context(site.connect())
+            reader.sendall(head.encode())
+            assert b" 200 " in reader.recv(1000)
+        for _ in range(10):
+            _, body = site.error(path, Authorization=f"Bearer {token}")
+            assert body["code"] == 429
+        site.call("/status").close()
+    until(lambda: is_let_in(site, path), "those who left are still counted")
+
+
+def is_let_in(site, path):
+    try:
+        with site.call(path, Authorization=f"Bearer {site.service.token}") as answer:
+            return len(answer.read()) > 10_000_000
+    except HTTPError as error:
+        error.close()
+        return False
 
 
 def test_silent_clients_take_no_thread(site):
