@@ -28,9 +28,9 @@ def create(database: Path, url: str | None = None):
     return create_app(**settings(database, url))
 
 
-def create_access_tokens(database: Path) -> tuple[str, str]:
+def create_access_tokens(database: Path, url: str | None = None) -> tuple[str, str]:
     """Make tokens as an operator does: one that may read, and one that may also write."""
-    app = create(database)
+    app = create(database, url)
     with app.app_context():
         reader = access_tokens.create("reader", ("read",), 86_400)
         seller = access_tokens.create("seller", ("read", "write"), 86_400)

@@ -23,7 +23,6 @@ from marketplace.api import (
     reference,
     request_metrics,
     response_cache,
-    row_json,
     search,
     status,
     traits,
@@ -98,7 +97,6 @@ def create_app(
     loop.init_app(app)
     collection_import.init_app(app)
     refresh.init_app(app)
-    row_json.init_app(app)
 
     prefix = config["API_PREFIX"]
     document = Document(app, config["NAME"], DESCRIPTION, prefix=prefix)

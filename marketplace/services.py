@@ -42,7 +42,6 @@ class Services:
     token_usage: TokenUsage
     sandbox: Sandbox | None
     encoders: dict[tuple[type[Schema], int], Encode] = field(default_factory=dict)
-    encode_event_body: Encode = str
     # Replaces the watcher's processes for metadata and images, if set.
     enrich: Enrich | None = None
     # By message: when it was logged, on the monotonic clock, and how many were left out since.

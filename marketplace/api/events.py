@@ -19,8 +19,9 @@ from marketplace.market import feed
 from marketplace.store import nfts
 from marketplace.store.database import read
 from marketplace.store.events import Selection
+from marketplace.store.rows import EventRow
 
-EventsPage = tuple[str, Headers]  # the events as JSON
+EventsPage = tuple[list[EventRow], Headers]
 GONE = CursorGone("3f2a9c1e-42", "is too old: events that follow it were deleted", "3f2a9c1e-900")
 
 blp = Blueprint("Events", __name__, description="Events of NFTs, in the order of their ids")
@@ -55,7 +56,7 @@ def list_nft_events(token: str, serial_no: int, **asked: Any) -> EventsPage:
     Works as GET /v1/events. The consensus timestamps of one NFT grow.
     """
     page = _read_page(Selection(token, serial_no), **asked)
-    if page[0] == "[]" and nfts.get_nft(read(), token, serial_no) is None:
+    if not page[0] and nfts.get_nft(read(), token, serial_no) is None:
         raise NftNotStored(token, serial_no)
     return page
 

@@ -22,9 +22,9 @@ from marketplace.hedera import times
 from marketplace.services import services
 from marketplace.wsgi_environ import IS_STREAMED
 
-# How many NFTs' JSON is cached: most NFTs of a page were there before the last commit, too. Lists longer than
-# LONGEST_KEPT are not cached, so that they do not push others out.
-NFTS_KEPT = 200
+# How many rows' JSON is cached: most NFTs and events of a page were there before the last commit, too. Lists
+# longer than LONGEST_KEPT are not cached, so that they do not push others out.
+KEPT: dict[type[Schema], int] = {NftSchema: 200, EventSchema: 200}
 LONGEST_KEPT = 100
 
 JSON = "application/json"
@@ -69,7 +69,7 @@ def compile_schema(schema: Schema, app: Flask, kept: int = 0) -> Encode:
 
 def find_encoder(kind: type[Schema], *, is_short: bool = True) -> Encode:
     """The function of a schema for the current application, compiled on first use."""
-    kept = NFTS_KEPT if kind is NftSchema and is_short else 0
+    kept = KEPT.get(kind, 0) if is_short else 0
     encoders, key = services().encoders, (kind, kept)
     return encoders.get(key) or encoders.setdefault(key, compile_schema(kind(), current_app, kept))
 
@@ -131,9 +131,7 @@ class RowsResponse(Response):
 
 
 def encode_rows(kind: type[Schema], rows: Any) -> str | Iterator[str]:
-    """Encode a row, a list of rows, or an iterator of such lists. A string is JSON already."""
-    if isinstance(rows, str):
-        return rows
+    """Encode a row, a list of rows, or an iterator of such lists."""
     if isinstance(rows, list):
         return _list_of(find_encoder(kind, is_short=len(rows) <= LONGEST_KEPT))(rows)
     if isinstance(rows, Iterator):
@@ -147,9 +145,3 @@ def _write(encode: Encode, parts: Iterable[list[Any]]) -> Iterator[str]:
         yield separator + ",".join(map(encode, rows))
         separator = ","
     yield "]"
-
-
-def init_app(app: Flask) -> None:
-    # Events are encoded when they are stored, without their cursor.
-    encode = compile_schema(EventSchema(exclude=["cursor"]), app)
-    services(app).encode_event_body = lambda row: encode(row)[1:]

@@ -8,7 +8,7 @@ from marketplace.hedera.ids import EventKind
 from marketplace.ledger.mirror_schemas import Nft, NftEvent
 from marketplace.market.listing_rule import Facts
 from marketplace.market.past import WITHDRAWAL, Past
-from marketplace.services import services
+from marketplace.services import database
 from marketplace.store import nft_collections
 from marketplace.store.rows import Connection, NftRow
 
@@ -97,14 +97,8 @@ def store(db: Connection, found: Mapping[tuple[str, int], Iterable[Event]]) -> N
 
 
 def insert(db: Connection, rows: list[dict[str, Any]]) -> None:
-    """Insert events, with their date and their JSON, which is the same for every reader.
-
-    Sales are added to the totals of their collections.
-    """
-    own = services()
+    """Insert events. Sales are added to the totals of their collections."""
     for row in rows:
         if row["kind"] == EventKind.SOLD:
             nft_collections.add_sale(db, row["token"], row["price"], row["consensus_at"])
-        row["date"] = row["consensus_at"] or row["seen_at"]
-        row["body"] = own.encode_event_body(row)
-    own.database.insert_events(rows)
+    database().insert_events(rows)

@@ -5,7 +5,7 @@ from marketplace.hedera.ids import Cursor
 from marketplace.services import database
 from marketplace.store import events
 from marketplace.store.events import Selection
-from marketplace.store.rows import Connection, FeedRow, PageRow
+from marketplace.store.rows import Connection, EventRow, FeedRow
 
 
 def find_feed(db: Connection) -> FeedRow:
@@ -20,28 +20,22 @@ def find_cursor(db: Connection) -> Cursor:
 
 def read_page(
     db: Connection, selection: Selection, cursor: Cursor | None, limit: int, *, newest_first: bool
-) -> tuple[str, Cursor | None]:
+) -> tuple[list[EventRow], Cursor | None]:
     """Read a page of events after a cursor, or before it if ``newest_first``. Without one: the newest events.
 
-    Returns their JSON and the cursor of the next page, or None if no older events are kept. Raises
-    CursorGone.
+    Returns them and the cursor of the next page, or None if no older events are kept. Raises CursorGone.
     """
     after = cursor.id if cursor else None
-    page = events.get_page(db, database().epoch, selection, after, limit, newest_first)
+    feed, rows = events.list_page(db, database().epoch, selection, after, limit, newest_first)
     if cursor:
-        _require_kept(cursor, page)
-    if page["count"] == limit:
-        following = page["lowest"] if newest_first else page["highest"]
+        _require_kept(cursor, feed)
+    if len(rows) == limit:
+        following = rows[-1]["id"]
+    elif newest_first:
+        return rows, None
     else:  # all events that are kept were searched
-        following = None if newest_first else page["newest"]
-    more = None if following is None else Cursor(page["epoch"], following)
-    return write_events(page), more
-
-
-def write_events(page: PageRow) -> str:
-    """The JSON of a page of events."""
-    start, lines = f'{{"id":"{page["epoch"]}-', page["lines"]
-    return "[" + start + lines.replace("\n", f",{start}") + "]" if lines else "[]"
+        following = feed["newest"]
+    return rows, Cursor(feed["epoch"], following)
 
 
 def _require_kept(cursor: Cursor, feed: FeedRow) -> None:

@@ -36,10 +36,7 @@ _BY_SALES = """
     UNION ALL SELECT token, key FROM (
         SELECT token, 0 AS key FROM collection
         WHERE token > CASE WHEN :key < 0 THEN '' ELSE :token END {has_words}
-          AND NOT EXISTS (
-              SELECT 1 FROM event
-              WHERE event.token = collection.token AND sold_at >= :since
-          )
+          AND token NOT IN (SELECT token FROM sale)
         ORDER BY token
         LIMIT :limit + 0
     ) AS unsold

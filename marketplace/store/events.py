@@ -5,7 +5,15 @@ from typing import NamedTuple
 
 from marketplace.hedera.ids import MAX_INT64
 from marketplace.store import properties
-from marketplace.store.rows import Connection, EventRow, FeedRow, PageRow, SalesRow, merge, only
+from marketplace.store.rows import (
+    Connection,
+    EventRow,
+    FeedRow,
+    SalesRow,
+    StoredEventRow,
+    merge,
+    only,
+)
 
 # The property with a random word, which changes if the database goes back in time.
 EPOCH = "events_epoch"
@@ -14,11 +22,11 @@ EPOCH = "events_epoch"
 INSERT = """
     INSERT INTO event (
         id, kind, token, serial_no, from_account, to_account, price, previous_price, transaction_id,
-        consensus_at, seen_at, body
+        consensus_at, seen_at
     )
     VALUES (
         (SELECT COALESCE(MAX(id), 0) + 1 FROM event), :kind, :token, :serial_no, :from_account, :to_account,
-        :price, :previous_price, :transaction_id, :consensus_at, :seen_at, :body
+        :price, :previous_price, :transaction_id, :consensus_at, :seen_at
     )
 """
 
@@ -39,34 +47,35 @@ class Selection(NamedTuple):
     kinds: tuple[str, ...] = ()  # any of these; empty: all kinds
 
 
-def get_next_event(db: Connection, selection: Selection, after: int) -> EventRow | None:
+def get_next_event(db: Connection, selection: Selection, after: int) -> StoredEventRow | None:
     sql, parameters = _select("id, seen_at", selection, after, 1, newest_first=False)
     return db.execute(sql, parameters).fetchone()
 
 
-def get_page(
+def list_page(
     db: Connection,
     epoch: str,
     selection: Selection,
     after: int | None,
     limit: int,
     newest_first: bool,
-) -> PageRow:
-    # The rows are joined to one, in the order of the subquery: to read them one by one takes three times
-    # as long on PostgreSQL. Without a cursor, the newest events are read.
+) -> tuple[FeedRow, list[EventRow]]:
+    # The events after an id, or before it if ``newest_first``, and the feed at that moment. Without an id:
+    # the newest events.
     is_backwards = newest_first or after is None
     after = MAX_INT64 if after is None else after
-    part, parameters = _select("id, body", selection, after, limit, is_backwards)
-    if is_backwards and not newest_first:
-        part = f"SELECT * FROM ({part}) AS part ORDER BY id"
+    part, parameters = _select("*", selection, after, limit, is_backwards)
     sql = f"""
+        WITH page AS ({part})
         SELECT
-            {FEED.format(epoch=epoch)}, COUNT(*) AS count, MIN(id) AS lowest, MAX(id) AS highest,
-            string_agg(id || '",' || body, '\n') AS lines
-        FROM ({part}) AS page
+            feed.epoch, feed.oldest, feed.newest, feed.epoch || '-' || page.id AS cursor, page.id, page.kind,
+            page.token, page.serial_no, page.from_account, page.to_account, page.price, page.previous_price,
+            page.transaction_id, page.consensus_at, COALESCE(page.consensus_at, page.seen_at) AS date
+        FROM (SELECT {FEED.format(epoch=epoch)}) AS feed LEFT JOIN page ON TRUE
+        ORDER BY page.id {"DESC" if newest_first else "ASC"}
     """
-    row: PageRow = only(db, sql, parameters)
-    return row
+    rows = db.execute(sql, parameters).fetchall()
+    return rows[0], rows if rows[0]["id"] is not None else []
 
 
 def _select(

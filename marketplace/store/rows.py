@@ -148,7 +148,7 @@ class TraitValueRow(TypedDict):
     floor_price: int | None
 
 
-class EventRow(TypedDict):
+class StoredEventRow(TypedDict):
     id: int
     seen_at: str
 
@@ -161,13 +161,21 @@ class FeedRow(TypedDict):
     newest: int
 
 
-class PageRow(FeedRow):
-    """Some events of the feed, and the state of the feed at that moment."""
+class EventRow(FeedRow):
+    """An event, and the state of the feed when it was read."""
 
-    count: int
-    lowest: int | None  # id
-    highest: int | None
-    lines: str | None  # one for each event: its id, and its JSON after the cursor
+    cursor: str  # epoch and id
+    id: int
+    kind: str
+    token: str
+    serial_no: int
+    from_account: str | None
+    to_account: str | None
+    price: int | None
+    previous_price: int | None
+    transaction_id: str | None
+    consensus_at: str | None
+    date: str
 
 
 class SalesRow(TypedDict):

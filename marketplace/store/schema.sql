@@ -164,23 +164,22 @@ CREATE TABLE event (
     transaction_id TEXT, -- 0.0.x@seconds.nanoseconds; null if the ledger was not asked for it, or has none
     consensus_at TEXT, -- null if it is not an event of the ledger, or its time is not known
     seen_at TEXT NOT NULL, -- when it was written here
-    body TEXT NOT NULL, -- the event as JSON after its id, as every reader receives it
     sold_at TEXT GENERATED ALWAYS AS (CASE WHEN kind = 'SOLD' THEN consensus_at END) VIRTUAL -- of a sale
 ) STRICT;
 
--- Serves events.get_page of an NFT.
+-- Serves events.list_page of an NFT.
 CREATE INDEX event_by_nft ON event (token, serial_no, id);
 
--- Serves events.get_page of a collection.
+-- Serves events.list_page of a collection.
 CREATE INDEX event_by_token ON event (token, id);
 
--- Serves events.get_page of an account.
+-- Serves events.list_page of an account.
 CREATE INDEX event_by_from_account ON event (from_account, id) WHERE from_account IS NOT NULL;
 
--- Serves events.get_page of an account.
+-- Serves events.list_page of an account.
 CREATE INDEX event_by_to_account ON event (to_account, id) WHERE to_account IS NOT NULL;
 
--- Serves events.get_page of some kinds.
+-- Serves events.list_page of some kinds.
 CREATE INDEX event_by_kind ON event (kind, id);
 
 -- Serves events.get_sales_since, and the volumes of collection_search.list_found_collections.

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from marketplace.store import events
-from marketplace.store.rows import Connection, EventRow, WebhookRow
+from marketplace.store.rows import Connection, StoredEventRow, WebhookRow
 
 
 def is_given_up(webhook: WebhookRow) -> bool:
@@ -32,7 +32,7 @@ def select(webhook: WebhookRow) -> events.Selection:
     return events.Selection(kinds=tuple(webhook["kinds"].split()))
 
 
-def get_undelivered_event(db: Connection, webhook: WebhookRow) -> EventRow | None:
+def get_undelivered_event(db: Connection, webhook: WebhookRow) -> StoredEventRow | None:
     return events.get_next_event(db, select(webhook), webhook["delivered_to"])
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marketplace.api.response_schemas import NftSchema
+from marketplace.api.response_schemas import EventSchema, NftSchema
 from marketplace.api.row_json import find_encoder
 from marketplace.hedera.ids import EventKind
 from marketplace.services import services
@@ -56,7 +56,7 @@ event_rows = st.fixed_dictionaries(
 
 
 def encode_event(row):
-    return f'{{"id":"{row["cursor"]}",{services().encode_event_body(row)}'
+    return find_encoder(EventSchema)(row)
 
 
 def encode_nft(row):

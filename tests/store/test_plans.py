@@ -58,7 +58,6 @@ COLLECTION = {
 EVENT = {
     "kind": "SOLD", "token": "0.0.7001", "serial_no": 1, "from_account": "0.0.1001", "to_account": "0.0.1002",
     "price": 5, "previous_price": 5, "transaction_id": "x", "consensus_at": DATE, "seen_at": DATE,
-    "body": "{}",
 }  # fmt: skip
 WEBHOOK = {
     "id": "x", "url": "x", "kinds": "SOLD", "is_private": 0, "salt": "x",
@@ -103,8 +102,8 @@ STATEMENTS = {
 for name in (
     "list_selected", "_select_traits", "_group_by_type", "_find_trait", "insert_all_traits",
     "replace_traits", "insert_traits",
-    "get_next_event", "get_page", "list_found_collections", "_list_found", "is_any_expired", "delete_expired",
-    "count_open",
+    "get_next_event", "list_page", "list_found_collections", "_list_found", "is_any_expired",
+    "delete_expired", "count_open",
 ):  # fmt: skip
     del STATEMENTS[name]
 STATEMENTS["list_nfts of many"] = partial(nfts.list_nfts, ids=[("0.0.7001", 1)] * 100)
@@ -133,8 +132,8 @@ SELECTIONS = (
     events.Selection(kinds=("SOLD", "LISTED")),
 )
 for selection, after, newest_first in itertools.product(SELECTIONS, (None, 10_000), (False, True)):
-    STATEMENTS[f"get_page {selection} {after} {newest_first}"] = partial(
-        events.get_page, selection=selection, after=after, newest_first=newest_first
+    STATEMENTS[f"list_page {selection} {after} {newest_first}"] = partial(
+        events.list_page, selection=selection, after=after, newest_first=newest_first
     )
 for selection in (events.Selection(), events.Selection(kinds=("SOLD",))):
     STATEMENTS[f"get_next_event {selection}"] = partial(
@@ -157,7 +156,7 @@ for which in (prepared_transactions.PREPARATIONS, prepared_transactions.PURCHASE
         STATEMENTS[f"{statement.__name__} {which}"] = partial(statement, which=which)
 SCANS = {
     "sqlite": re.compile(
-        r"SCAN (?!page|asked|(100? )?CONSTANT|cheapest|first|found|sale|sold|unsold|incomplete|kept)"
+        r"SCAN (?!page|feed|asked|(100? )?CONSTANT|cheapest|first|found|sale|sold|unsold|incomplete|kept)"
         r"\w+\b(?! USING)|TEMP B-TREE|event_\w+ \(kind=\?\)"  # all sales ever
     ),
     # Or a condition that is checked row by row, where an index could bound it
@@ -170,14 +169,15 @@ FIRST_COLUMNS = """
     FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
 """
 # What is put together of several pages is sorted: of rows that were read, never on the way to them.
-OF_TWO_PAGES = (f"list_selected after Selection(sort='{DEAREST}'", "get_page")
+OF_TWO_PAGES = (f"list_selected after Selection(sort='{DEAREST}'", "list_page")
 # What words or a rare trait find is sorted, and so are sums and counts.
 FOUND = re.compile(
     r"list_found_nfts|list_found_collections (volume24h|.*x)|list_selected .*:common|list_trait_values"
     r"|list_owners"
 )
 PAGE_SORTED = re.compile(
-    r"USE TEMP B-TREE FOR ORDER BY$|Sort Key: (nft(_\d)?\.listing_price DESC|event\.id)|SCAN part"
+    r"USE TEMP B-TREE FOR ORDER BY$|SCAN part"
+    r"|Sort Key: (nft(_\d)?\.listing_price DESC|(event|page)(_\d)?\.id)"
 )
 
 # Enough for PostgreSQL's planner to choose as among millions: most events are sales, long ago
@@ -206,11 +206,11 @@ MANY = (
     """,
     """
     INSERT INTO event
-        (id, kind, token, serial_no, from_account, to_account, price, consensus_at, seen_at, body)
+        (id, kind, token, serial_no, from_account, to_account, price, consensus_at, seen_at)
     SELECT 1000 + n,
         CASE n % 10 WHEN 0 THEN 'LISTED' WHEN 1 THEN 'WITHDRAWN' WHEN 2 THEN 'TRANSFERRED' ELSE 'SOLD' END,
-        '0.0.' || (7000 + n % 100), 1 + n % 997, '0.0.' || (1000 + n % 719), '0.0.' || (1000 + n % 701), 5,
-        date, date, '{}'
+        '0.0.' || (7000 + n % 1000), 1 + n % 997, '0.0.' || (1000 + n % 719), '0.0.' || (1000 + n % 701), 5,
+        date, date
     FROM (
         SELECT n,
             to_char(TIMESTAMP '2026-11-22' - n * INTERVAL '1 hour', 'YYYY-MM-DD"T"HH24:MI:SS.000000000Z')

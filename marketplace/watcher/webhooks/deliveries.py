@@ -7,9 +7,10 @@ from typing import Any
 
 from flask import Flask
 
+from marketplace.api.response_schemas import EventSchema
+from marketplace.api.row_json import find_encoder
 from marketplace.counts import count
 from marketplace.hedera import times
-from marketplace.market.feed import write_events
 from marketplace.market.throttled_log import warn_once_a_minute
 from marketplace.services import database
 from marketplace.store import events, webhooks
@@ -74,23 +75,26 @@ class Deliveries:
         """Begin to deliver the next events. If there are none, store the progress from time to time."""
         epoch, selection = database().epoch, webhooks.select(webhook)
         after = webhook["delivered_to"]
-        page = events.get_page(read(), epoch, selection, after, EVENTS_AT_ONCE, newest_first=False)
-        to = min(max(after, page["oldest"] - 1), page["newest"])
+        feed, page = events.list_page(
+            read(), epoch, selection, after, EVENTS_AT_ONCE, newest_first=False
+        )
+        to = min(max(after, feed["oldest"] - 1), feed["newest"])
         if to != after:
             warning = "Webhook %s goes on after event %s instead of %s: others are not stored"
             self._app.logger.warning(warning, webhook["id"], to, after)
-        elif page["count"] == 0 and page["newest"] - after >= NOTED_AFTER:
-            to = page["newest"]  # or these would count as lost once they are deleted
+        elif not page and feed["newest"] - after >= NOTED_AFTER:
+            to = feed["newest"]  # or these would count as lost once they are deleted
         if to != after:
             with write() as db:
                 webhooks.mark_webhook(db, webhook, to)
-        elif page["count"]:
+        elif page:
+            encode = find_encoder(EventSchema)
             try:
                 secret = find_secret(webhook)
             except KeyUnusable as error:
                 warn_once_a_minute("Webhook %s is stopped: %s", webhook["id"], error.message)
                 return
-            following = json.loads(write_events(page))
+            following = [json.loads(encode(event)) for event in page]
             self._deliveries.begin(webhook["id"], self._deliver, webhook, secret, following)
 
     def _deliver(
