@@ -31,7 +31,7 @@ debian = if command -v $(1) > /dev/null; then echo "$(1) is installed"; \
     apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends $(2); \
   else echo "Install $(1) first, on Debian as root: apt-get install $(2)"; exit 1; fi
 
-.PHONY: run test test-system test-all test-again test-postgresql soak lives attack failover wheel bench bench-check wallets sdks java clients openapi postman browser postgresql prometheus load nginx container lint format clean
+.PHONY: run test test-system test-all test-again test-postgresql soak lives attack failover wheel bench bench-check gets wallets sdks java clients openapi postman browser postgresql prometheus load nginx container lint format clean
 
 # The C library uses one memory arena for all threads of a process, which saves 3 MB.
 run: .venv/installed
@@ -73,13 +73,17 @@ attack: load .venv/installed-dev
 failover: .venv/installed-dev
 	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m stress.failover --seconds $(or $(SECONDS),10)
 
-# QUICK=1: a smaller table, in a minute. FULL=1: ten million NFTs besides. POSTGRESQL=1: PostgreSQL beside SQLite.
+# QUICK=1: a smaller table, in a minute. FULL=1: ten million NFTs besides. POSTGRESQL=0: without PostgreSQL.
 bench: load benchmarks/.venv/installed benchmarks/peers/fastify/node_modules/.installed
 	@env -u MARKETPLACE_PUBLIC_URL benchmarks/.venv/bin/python -m benchmarks $(if $(QUICK),quick,$(if $(FULL),full))
 
 # Fail if a figure misses its target by half, which noise can not explain.
 bench-check: load benchmarks/.venv/installed benchmarks/peers/fastify/node_modules/.installed
 	@env -u MARKETPLACE_PUBLIC_URL benchmarks/.venv/bin/python -m benchmarks check
+
+# The CPU time of every GET with its worst parameters, on SQLite and PostgreSQL, among a million NFTs and events.
+gets: .venv/installed-dev
+	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m benchmarks.gets
 
 # The libraries that wallets and dApps use, for tests/system/wallets; without them, make test-all skips these.
 wallets:

@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks import contenders, data, postgresql, records, service
+from benchmarks import activity, contenders, data, postgresql, records, service
 from benchmarks.client import Client
 from benchmarks.plan import Plan
 from benchmarks.writer import Writer
@@ -23,7 +23,11 @@ class Bench(NamedTuple):
     servers: dict[str, Service]
     reader: str
     seller: str
-    writer: Writer
+    writers: dict[str, Writer]  # by the server whose database each writes
+
+    @property
+    def writer(self) -> Writer:
+        return self.writers["service"]
 
     @property
     def database(self) -> Path:
@@ -48,8 +52,13 @@ def setting(plan: Plan) -> Iterator[Bench]:
         databases = {nfts: data.copy(nfts, folder / f"{nfts}.db") for nfts in plan.sizes}
         database = databases[plan.nfts]
         reader, seller = service.create_access_tokens(database)
+        print(f"Writing {plan.nfts:,} events ...", flush=True)
+        activity.fill(database, plan.nfts)
         url = stack.enter_context(postgresql.copied(database))
         print("Starting all contenders ...", flush=True)
         starting = contenders.start_all(database, reader, remembered(plan), url)
         servers = stack.enter_context(starting)
-        yield Bench(plan, databases, servers, reader, seller, Writer(database, plan.nfts))
+        writers = {"service": Writer(database, plan.nfts)}
+        if url:
+            writers["postgresql"] = Writer(database, plan.nfts, url)
+        yield Bench(plan, databases, servers, reader, seller, writers)

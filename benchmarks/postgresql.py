@@ -1,7 +1,7 @@
 """PostgreSQL beside SQLite: the same table in both.
 
-It is measured if BENCH_POSTGRESQL is set: to 1 for a server of the run's own, or to the address of one that
-runs, with a role that may create databases (postgresql://user:password@host/postgres).
+BENCH_POSTGRESQL is 1 for a server of the run's own, 0 for none, or the address of one that runs, with a role
+that may create databases (postgresql://user:password@host/postgres).
 """
 
 import contextlib
@@ -23,12 +23,12 @@ SIZES = {"shared_buffers": "256MB", "max_wal_size": "4GB"}
 
 @contextlib.contextmanager
 def copied(database: Path) -> Iterator[str | None]:
-    """Copy a database; yields the copy's address, or None if BENCH_POSTGRESQL is not set.
+    """Copy a database; yields the copy's address, or None if BENCH_POSTGRESQL is 0.
 
     A server that is started here uses the core of the load.
     """
-    url = os.environ.get("BENCH_POSTGRESQL")
-    if not url:
+    url = os.environ.get("BENCH_POSTGRESQL") or "1"
+    if url == "0":
         yield None
         return
     with contextlib.ExitStack() as stack:

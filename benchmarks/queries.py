@@ -1,42 +1,12 @@
-"""Queries among many events and collections: the rows that are stored for them, and their requests."""
-
-import random
-
-from flask import Flask
+"""Queries among many events and collections, on both engines."""
 
 from benchmarks import records
+from benchmarks.activity import TOKEN
 from benchmarks.bench import Bench
-from benchmarks.latency import Seconds, in_turn, page_at
-from marketplace.hedera import times
-from marketplace.ledger.mirror_schemas import Token
-from marketplace.market import nft_collections
-from marketplace.store import traits
-from marketplace.store.database import write
+from benchmarks.client import Client
+from benchmarks.latency import Ask, Asks, Seconds, in_turn, page_at
 
 LIMIT = 100  # events of a page
-COLLECTIONS = 10_000  # most of them without an NFT
-TOKEN = f"0.0.{records.FIRST_TOKEN}"  # of 10,000 NFTs, all for sale
-SYLLABLES = ("ti", "mo", "ra", "pu", "lan", "ke", "cro", "so", "ben", "dri")
-# 2,500 a day, until now. Seven of ten are sales.
-EVENTS = """
-    WITH RECURSIVE
-    numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < :count),
-    made (n, kind, token, serial_no, from_account, to_account, price, transaction_id, date) AS (
-        SELECT
-            n,
-            CASE n % 10
-                WHEN 0 THEN 'LISTED' WHEN 1 THEN 'WITHDRAWN' WHEN 2 THEN 'TRANSFERRED' ELSE 'SOLD'
-            END,
-            '0.0.' || (:token + n / 10 % 100), 1 + n % 9973, '0.0.' || (:owner + n % 7919),
-            '0.0.' || (:owner + n % 7907), n % 900 + 1, '0.0.9001@1763640000.' || (100000000 + n),
-            strftime('%Y-%m-%dT%H:%M:%S.000000000Z', 'now', ((n - :count) * 86400 / 2500) || ' seconds')
-        FROM numbers
-    )
-    INSERT INTO event
-    SELECT
-        n, kind, token, serial_no, from_account, to_account, price, NULL, transaction_id, date, date
-    FROM made
-"""
 IDS = "&".join(f"id={TOKEN}:{serial_no}" for serial_no in range(1, 101))
 # By the name of the row.
 PATHS = {
@@ -52,40 +22,28 @@ PATHS = {
 }
 
 
+# The curves of measure(), by the server that is asked.
+CURVES = {"service": "among_events", "postgresql": "among_events_postgresql"}
+
+
 def measure(bench: Bench) -> Seconds:
     """Median seconds of each request, after a commit that makes cached answers stale."""
-    count, client = bench.plan.nfts, bench.client("service")
-    print(f"Writing {count:,} events ...", flush=True)
-    fill(bench.writer.app, count)
-    link = client.get("/v1/events").link or ""
-    epoch = link.partition("after=")[2][:8]
-    feed = f"/v1/events?limit={LIMIT}&after={epoch}"
-    paths = {
-        "first_events": f"{feed}-0",
-        "last_events": f"{feed}-{count - LIMIT}",
-        "collection": f"/v1/collection/{TOKEN}",
-        **PATHS,
-    }
-
-    def get(path: str):
-        return lambda turn: client.get(path).seconds
-
-    asks = {("among_events", name): get(path) for name, path in paths.items()}
-    asks["among_events", "orderbook"] = page_at(client, 0)
-    return in_turn({key: (ask, bench.writer.relist) for key, ask in asks.items()}, bench.plan)
+    asks: Asks = {}
+    for name, writer in bench.writers.items():
+        client, curve = bench.client(name), CURVES[name]
+        link = client.get("/v1/events").link or ""
+        feed = f"/v1/events?limit={LIMIT}&after={link.partition('after=')[2][:8]}"
+        paths = {
+            "first_events": f"{feed}-0",
+            "last_events": f"{feed}-{bench.plan.nfts - LIMIT}",
+            "events_of_account": f"{feed}-0&accountId={records.owner(0)}",
+            "collection": f"/v1/collection/{TOKEN}",
+            **PATHS,
+        }
+        asks |= {(curve, each): (get(client, path), writer.relist) for each, path in paths.items()}
+        asks[curve, "orderbook"] = page_at(client, 0), writer.relist
+    return in_turn(asks, bench.plan)
 
 
-def fill(app: Flask, count: int) -> None:
-    """Write the collections, the words of their names, the traits of one of them, and so many events."""
-    dice, now = random.Random(25), times.now()
-    with app.app_context(), write() as db:
-        for number in range(COLLECTIONS):
-            words = ["".join(dice.choices(SYLLABLES, k=dice.randrange(1, 4))) for _ in range(3)]
-            token = f"0.0.{records.FIRST_TOKEN + number}"
-            collection = nft_collections.describe(token, Token(" ".join(words)), now)
-            nft_collections.store(db, token, collection)
-        for nft in db.execute(f"SELECT * FROM nft WHERE token = '{TOKEN}'").fetchall():
-            pairs = traits.read_traits(nft["attributes"])
-            traits.insert_traits(db, TOKEN, nft["serial_no"], pairs)
-        keys = {"token": records.FIRST_TOKEN, "owner": records.FIRST_OWNER}
-        db.execute(EVENTS, keys | {"count": count})
+def get(client: Client, path: str) -> Ask:
+    return lambda turn: client.get(path).seconds

@@ -3,14 +3,17 @@
 from collections.abc import Iterator
 from itertools import groupby
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from benchmarks import queries
+from benchmarks import activity, queries
 from benchmarks.latency import Seconds
 from benchmarks.plan import Plan
 from benchmarks.throughput import COMPARISONS, MEASURES, Rates, title
 
+BY_SALES = "collections, by what was sold in 24 hours"
 NOTHING_KEPT = "Order book, nothing kept"
+# The requests that are measured alike on both engines
+FOUND = [name for name in queries.PATHS if name != BY_SALES]
 HEADINGS = ("", "ours", "other", "ratio", "target", "")
 
 
@@ -95,15 +98,27 @@ def _times(seconds: Seconds, plan: Plan) -> Iterator[Row]:
     if "postgresql" in seconds:
         name, deep = f"page at offset {depth} on PostgreSQL", seconds["postgresql"][plan.deep]
         yield _time(NOTHING_KEPT, name, deep, None, 80)
-    group, found = f"Among {plan.nfts:,} events, nothing kept", seconds["among_events"]
-    end = found["last_events"]
-    yield _time(group, "the last 100 events / the first 100", end, found["first_events"], 1.5)
-    yield _time(group, "the last 100 events / order book, first page", end, found["orderbook"])
-    yield _time(group, "a collection", found["collection"], None, 1)
-    group = f"Among {queries.COLLECTIONS:,} collections, nothing kept"
-    for name in queries.PATHS:
+    yield from _among_events(f"Among {plan.nfts:,} events, nothing kept", seconds["among_events"])
+    found = seconds.get("among_events_postgresql")
+    if found:
+        group = f"Among {plan.nfts:,} events on PostgreSQL, nothing kept"
+        yield from _among_events(group, found)
+        for name in FOUND:
+            yield _time(group, name, found[name], None, 20 if name.startswith("search") else None)
+    found = seconds["among_events"]
+    group = f"Among {activity.COLLECTIONS:,} collections, nothing kept"
+    for name in FOUND:
         target = 5 if name.startswith("search") else None
         yield _time(group, name, found[name], None, target)
+
+
+def _among_events(group: str, found: dict[Any, float]) -> Iterator[Row]:
+    end = found["last_events"]
+    yield _time(group, "the last 100 events / the first 100", end, found["first_events"], 1.5)
+    yield _time(group, "the last 100 events / order book, first page", end, found["orderbook"], 2)
+    yield _time(group, "100 events of an account", found["events_of_account"], None, 10)
+    yield _time(group, "a collection", found["collection"], None, 5)
+    yield _time(group, BY_SALES, found[BY_SALES], None, 20)
 
 
 def _time(

@@ -17,8 +17,9 @@ from marketplace.store.database import read, write
 class Writer:
     """Commits one write at a time. The number of listed NFTs stays the same."""
 
-    def __init__(self, database: Path, count: int) -> None:
-        self.app = service.create(database)
+    def __init__(self, database: Path, count: int, url: str | None = None) -> None:
+        """``url`` leads to PostgreSQL, in place of the file."""
+        self.app = service.create(database, url)
         self.listed = records.listed_numbers(count)
         self._dice = random.Random(1)
 
