@@ -1,5 +1,10 @@
-"""The application for commands such as ``flask run``, which look for app.py: create_app()."""
+"""The application of this folder: the service with the settings of config.py."""
 
-from marketplace import create_app
+from flask import Flask
 
-__all__ = ["create_app"]
+import marketplace
+from config import SETTINGS
+
+
+def create_app() -> Flask:
+    return marketplace.create_app(**SETTINGS)

@@ -1,15 +1,6 @@
 """The WSGI application of the installed package: ``gunicorn marketplace.wsgi:app``."""
 
-import os
-import sys
-
 from marketplace import create_app
-from marketplace.cli import startup
-from marketplace.errors import StartRefused
+from marketplace.cli.startup import make_served
 
-try:
-    app = create_app()
-    if os.environ.get("FLASK_RUN_FROM_CLI") != "true":  # a command such as flask upgrade needs less
-        startup.require_ready(app)
-except StartRefused as error:
-    sys.exit(f"Error: {error}")
+app = make_served(create_app)

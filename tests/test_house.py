@@ -11,7 +11,7 @@ from hiero_sandbox.hapi.services import METHODS
 from marketplace import create_app
 from marketplace.services import services
 from tests.conftest import settings
-from tests.serving import ROOT, run_python
+from tests.serving import ROOT, run_program, run_python
 
 pytestmark = pytest.mark.once("no statement is asked")
 
@@ -45,7 +45,7 @@ ALLOWED = {
     "hiero_sandbox": {"hedera"},
     "sandbox": WORDS | {"market", "store", "ledger", "api", "cli", "watcher", "hiero_sandbox"},
     "demo": WORDS | {"sandbox"},
-    "wsgi": {"create_app", "errors", "cli"},
+    "wsgi": {"create_app", "cli"},
     "__main__": {"create_app", "version"},
 }
 # Imports that a module must not have, although its room may.
@@ -230,3 +230,17 @@ def test_only_the_watcher_imports_what_meets_strangers():
     for path in MODULES:
         if "watcher" not in path.parts:
             assert not any("strangers" in name for name in imports(path)), path
+
+
+def test_every_file_is_named_by_another():
+    """A file that nobody names came by accident, or is left over."""
+    listed = run_program("git", "ls-files", cwd=ROOT).stdout.split()
+    paths = [path for path in map(ROOT.joinpath, listed) if path.is_file()]
+    texts = {path: path.read_bytes() for path in paths if path.name != "CHANGELOG.md"}
+    found_by_their_place = ("__init__", "__main__", "conftest")
+    for path in paths:
+        is_hidden = any(part.startswith(".") for part in path.relative_to(ROOT).parts)
+        by_place = path.stem in found_by_their_place or path.name.startswith("test_") or is_hidden
+        name = path.stem.encode()
+        named = by_place or any(name in text for other, text in texts.items() if other != path)
+        assert named, path

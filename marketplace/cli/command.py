@@ -51,7 +51,7 @@ def refusing_commands() -> Iterator[None]:
 
 
 def command(words: str) -> str:
-    """The command line to type, with the --app of the current command: ``flask --app wsgi upgrade``."""
+    """The command line to type, with the --app of the current command: ``flask upgrade``."""
     context = click.get_current_context(silent=True)
     info = context and context.find_object(ScriptInfo)
     path = info and info.app_import_path

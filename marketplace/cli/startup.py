@@ -1,6 +1,8 @@
 """The messages at the start: what is served, where, for which network, and what is unsafe."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
@@ -8,6 +10,7 @@ from urllib.parse import urlsplit
 from flask import Flask
 
 from marketplace.cli.command import command
+from marketplace.errors import StartRefused
 from marketplace.hedera import hbar
 from marketplace.market import freshness
 from marketplace.services import services
@@ -16,6 +19,20 @@ from marketplace.version import __version__
 
 # The address of a socket: host and port first, or the path of a Unix socket.
 Address = tuple[Any, ...] | str
+
+
+def make_served(make: Callable[[], Flask]) -> Flask:
+    """Make the application of a server. Exits with a sentence where it could not serve.
+
+    A command such as ``flask upgrade``, which makes it, too, needs less.
+    """
+    try:
+        app = make()
+        if os.environ.get("FLASK_RUN_FROM_CLI") != "true":
+            require_ready(app)
+    except StartRefused as error:
+        sys.exit(f"Error: {error}")
+    return app
 
 
 def require_ready(app: Flask) -> None:

@@ -386,7 +386,7 @@ def test_systemd_understands_it(unit, tmp_path):
 
 
 def test_the_units_start_what_there_is():
-    ours = rf"\.venv/bin/(gunicorn --bind {SOCKET}$|flask --app wsgi (watch|backup))|^/usr/bin/find"
+    ours = rf"\.venv/bin/(gunicorn --bind {SOCKET}$|flask (watch|backup))|^/usr/bin/find"
     for name in UNITS[:-1]:
         for line in re.findall(r"^ExecStart=(.*)$", (DEPLOY / name).read_text(), re.MULTILINE):
             assert re.search(ours, line)

@@ -82,7 +82,7 @@ class Terminal:
 def folder(tmp_path_factory):
     """What make run reads of a clone, in a folder of its own."""
     folder = tmp_path_factory.mktemp("clone")
-    for name in ("Makefile", "wsgi.py", "config.py"):
+    for name in ("Makefile", "app.py", "wsgi.py", "config.py"):
         (folder / name).symlink_to(ROOT / name)
     return folder
 

@@ -276,7 +276,7 @@ def test_the_clones_own_files_are_the_packages_faces():
 
 
 def test_settings_of_the_clones_config_beat_the_environment(tmp_path):
-    for name in ("wsgi.py", "gunicorn.conf.py"):
+    for name in ("app.py", "wsgi.py", "gunicorn.conf.py"):
         shutil.copy(ROOT / name, tmp_path)
     (tmp_path / "config.py").write_text('SETTINGS = {"NAME": "The shop"}\n')
     code = "import wsgi; print(wsgi.app.config['NAME'])"
