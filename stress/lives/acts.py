@@ -1,0 +1,517 @@
+"""What people do in a story: on the ledger, and at the service. Each act tells the model what it did."""
+
+import base64
+import random
+from collections import Counter
+from contextlib import closing, suppress
+from threading import Event
+from typing import NamedTuple
+
+from hiero_sdk_python.hapi.services.crypto_delete_allowance_pb2 import NftRemoveAllowance
+from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
+
+from hiero_sandbox import database as ledger_database
+from hiero_sandbox import wallet
+from hiero_sandbox.ledger import consensus, envelopes
+from hiero_sandbox.ledger import queries as ledger_queries
+from marketplace.errors import MarketplaceError
+from marketplace.hedera import times
+from marketplace.hedera.hbar import TINYBARS
+from marketplace.ledger.mirror_schemas import Token
+from marketplace.market import listings, nft_collections
+from marketplace.market.memos import listing_memo, withdrawal_memo
+from marketplace.market.prepare import Ask
+from marketplace.store import following, nfts
+from marketplace.store.database import read, write
+from marketplace.watcher import collection_import
+from marketplace.watcher.follow import Follower, backfill
+from marketplace.watcher.rechecker import Rechecker, drain_queue
+from marketplace.watcher.sweep import sweep_step, sync
+from stress.lives.model import MARGIN, Life, Mismatch
+from stress.lives.steps import Step
+from stress.lives.world import ACCOUNTS, CLOCK, MARKET, NFTS, TOKENS, Weather, World
+from stress.wallets import (
+    MINTED_AT,
+    account,
+    allow,
+    approval,
+    body_of,
+    give_new_id,
+    id_of,
+    metadata_update,
+    new_body,
+    seal,
+    token_id,
+    withdrawal,
+)
+
+OTHER_MARKET, STRANGER = "0.0.6666", "0.0.1003"
+TREASURIES = (ledger_queries.TREASURY, "0.0.1005", "0.0.1006")
+REWARDS = (1, 12_000_000, 3_000_000_000)  # tinybars
+WAITS = (1, 3, 10, 25, 50, 70, 200)  # seconds
+LONG = 25 * times.HOUR
+OFTEN = 105  # more than a page of the mirror node
+
+
+class Handed(NamedTuple):
+    """A transaction that the service handed out: a listing, or with no price a withdrawal or a purchase."""
+
+    nft: tuple[str, int]
+    account_id: str
+    price: int | None
+    content: bytes
+
+
+class Done(NamedTuple):
+    """A transaction that succeeded."""
+
+    moment: int
+    transaction_id: str
+
+
+def rebuild(token: str) -> None:
+    """Import a collection, and recheck what the import has queued."""
+    described = nft_collections.describe(token, Token("Foo", "NON_FUNGIBLE_UNIQUE", 3), times.now())
+    for _ in collection_import.import_collection(described, collection_import.Tally()):
+        pass
+    drain_queue()
+
+
+class Acts:
+    """The steps of stories, by their names."""
+
+    def __init__(self, world: World, seed: str) -> None:
+        self.world, self.weather = world, Weather(seed)
+        self.dice = random.Random(f"play {seed}")
+        self.owners = {nft: self.dice.choice(ACCOUNTS[:2]) for nft in NFTS}
+        self.lives = {nft: Life(owner, MINTED_AT) for nft, owner in self.owners.items()}
+        self.treasuries = dict.fromkeys(TOKENS, ledger_queries.TREASURY)
+        self.handed: list[Handed] = []
+        self.withdrawals: list[Handed] = []
+        self.purchases: list[Handed] = []
+        self.forgotten: list[Handed] = []  # purchases of which the service has no row
+        self.follower = Follower()
+
+    # On the ledger
+
+    def submit(self, body: TransactionBody, *signers: str) -> Done | None:
+        """Sign and submit, under a new id by the ledger's clock; None if it failed."""
+        start = body.transactionID.transactionValidStart
+        moment = self.world.ledger_now() - times.SECOND
+        start.seconds, start.nanos = divmod(moment, times.SECOND)
+        return self.submit_as_it_is(body, *signers)
+
+    def submit_as_it_is(self, body: TransactionBody, *signers: str) -> Done | None:
+        transaction = seal(body)
+        for signer in signers:
+            transaction = wallet.sign(signer, transaction)
+        return self.submit_signed(transaction)
+
+    def submit_signed(self, content: bytes, *, is_noted: bool = True) -> Done | None:
+        with self.world.ledger.app_context():
+            receipt = consensus.submit(content, self.world.ledger_now())
+            moment = ledger_queries.get_last_consensus(ledger_database.read())
+        if is_noted:
+            self.world.note()
+        return Done(moment, receipt.transaction_id) if receipt.result == "SUCCESS" else None
+
+    def list_(self, nft, price: int | None, done: Done | None) -> None:
+        """Tell the model: what was signed lists the NFT at this price, or without one ends its listing."""
+        if done:
+            self.lives[nft].approve(*done, price)
+
+    def sign(self, step: Step) -> None:
+        if self.handed:
+            handed = step.choose(self.handed)
+            done = self.submit_signed(wallet.sign(handed.account_id, handed.content))
+            self.list_(handed.nft, handed.price, done)
+
+    def sign_elsewhere(self, step: Step) -> None:
+        """The same transaction is submitted to another node, too: a second row under its id."""
+        if self.handed:
+            handed = step.choose(self.handed)
+            body = body_of(handed.content)
+            body.nodeAccountID.accountNum = 4
+            done = self.submit_as_it_is(body, handed.account_id)
+            self.list_(handed.nft, handed.price, done)
+
+    def freeze_again(self, step: Step) -> None:
+        """A wallet's SDK gives the transaction an id of its own."""
+        if self.handed:
+            handed = step.choose(self.handed)
+            body = body_of(handed.content)
+            give_new_id(body, handed.account_id)
+            self.list_(handed.nft, handed.price, self.submit(body, handed.account_id))
+
+    def alter(self, step: Step) -> None:
+        """The owner signs another memo under the same id: another price, another NFT's, or none."""
+        if self.handed:
+            handed = step.choose(self.handed)
+            token, serial_no = handed.nft
+            body = body_of(handed.content)
+            price, body.memo = (
+                (step.price, listing_memo(token, serial_no, step.price, "Foo")),
+                (None, listing_memo(token, serial_no + 1, step.price, "Foo")),
+                (None, f"Listing for {step.price} HBAR"),
+            )[step.number % 7 % 3]
+            done = self.submit_as_it_is(body, handed.account_id)
+            self.list_(handed.nft, price, done)
+
+    def list_by_other_means(self, step: Step) -> None:
+        nft = step.choose(NFTS)
+        owner = self.lives[nft].owner
+        body = approval(owner, nft, MARKET, listing_memo(*nft, step.price, "Foo"))
+        self.list_(nft, step.price, self.submit(body, owner))
+
+    def list_and_end(self, step: Step) -> None:
+        """A listing that ends in the next block."""
+        self.list_by_other_means(step)
+        CLOCK.set_forward(2 * times.SECOND)
+        nft = step.choose(NFTS)
+        owner = self.lives[nft].owner
+        body = withdrawal(owner, nft)
+        if step.number // 3 % 2:
+            body = approval(owner, nft, OTHER_MARKET)
+        self.list_(nft, None, self.submit(body, owner))
+
+    def approve(self, step: Step) -> None:
+        """Another market is approved, or this one without a price."""
+        nft = self.choose_listed(step)
+        owner = self.lives[nft].owner
+        body = approval(owner, nft, (MARKET, OTHER_MARKET)[step.number % 2])
+        self.list_(nft, None, self.submit(body, owner))
+
+    def withdraw(self, step: Step) -> None:
+        """The memo names the NFT, another one, or none."""
+        nft = self.choose_listed(step)
+        owner = self.lives[nft].owner
+        body = withdrawal(owner, nft)
+        other = NFTS[step.number // 3 % len(NFTS)]
+        body.memo = ("", withdrawal_memo(*nft, "Foo"), withdrawal_memo(*other, "Foo"))[
+            step.number // 11 % 3
+        ]
+        self.list_(nft, None, self.submit(body, owner))
+
+    def withdraw_several(self, step: Step) -> None:
+        """All NFTs of an owner in one transaction, whose memo names one of them, or none."""
+        nft = self.choose_listed(step)
+        owner = self.lives[nft].owner
+        of_owner = [each for each, life in self.lives.items() if life.owner == owner]
+        form = step.number // 5 % 4
+        memo = (withdrawal_memo(*nft, "Foo"), "Foo", "", listing_memo(*nft, step.price, "Foo"))
+        body = new_body(owner, memo[form])
+        for each in of_owner:
+            if form in (0, 2):
+                removed = NftRemoveAllowance(token_id=token_id(each), owner=account(owner))
+                removed.serial_numbers.append(each[1])
+                body.cryptoDeleteAllowance.nftAllowances.append(removed)
+            else:
+                spender = OTHER_MARKET if form == 1 else MARKET
+                allow(body.cryptoApproveAllowance, each, owner, spender)
+        done = self.submit(body, owner)
+        for each in of_owner:
+            self.list_(each, step.price if form == 3 and each == nft else None, done)
+
+    def sign_withdrawal(self, step: Step) -> None:
+        if self.withdrawals:
+            handed = step.choose(self.withdrawals)
+            done = self.submit_signed(wallet.sign(handed.account_id, handed.content))
+            self.list_(handed.nft, None, done)
+
+    def sign_purchase(self, step: Step) -> None:
+        """The buyer signs what the marketplace has signed; now and then he does not."""
+        purchases = self.purchases + self.forgotten
+        if purchases:
+            handed = step.choose(purchases[-2:] if step.number % 5 else purchases)
+            content = handed.content
+            if step.number % 7:
+                content = wallet.sign(handed.account_id, content)
+            self.note_sale(handed, self.submit_signed(content))
+
+    def sign_purchase_again(self, step: Step) -> None:
+        """A purchase reaches another node, too. It has a second row, which the marketplace pays for."""
+        if self.purchases:
+            handed = step.choose(self.purchases[-2:])
+            body = body_of(handed.content)
+            body.nodeAccountID.accountNum = 4
+            self.note_sale(handed, self.submit_as_it_is(body, MARKET, handed.account_id))
+
+    def note_sale(self, handed: Handed, done: Done | None) -> None:
+        if done:
+            amounts = body_of(handed.content).cryptoTransfer.transfers.accountAmounts
+            paid = max(-each.amount for each in amounts) // TINYBARS
+            self.lives[handed.nft].move(*done, handed.account_id, price=paid)
+
+    def earn(self, step: Step) -> None:
+        """An account earns a staking reward, which its next transaction pays."""
+        account_id = step.choose((*ACCOUNTS, *ACCOUNTS, MARKET))
+        with self.world.ledger.app_context():
+            consensus.add_reward(account_id, REWARDS[step.number // 7 % 3], self.world.ledger_now())
+        self.world.note()
+
+    def forge(self, step: Step) -> None:
+        """A stranger pays for an approval, so that its memo is his. The owner only signs the approval."""
+        nft = step.choose(NFTS)
+        owner = self.lives[nft].owner
+        body = new_body(STRANGER, listing_memo(*nft, 1, "Foo"))
+        allow(body.cryptoApproveAllowance, nft, owner, MARKET)
+        self.list_(nft, None, self.submit(body, STRANGER, owner))
+
+    def schedule(self, step: Step) -> None:
+        """A stranger's schedule executes an approval: two rows under one id, the first memo is his."""
+        nft = step.choose(NFTS)
+        owner = self.lives[nft].owner
+        body = new_body((STRANGER, owner)[step.number % 2], listing_memo(*nft, 1, "Foo"))
+        scheduled = body.scheduleCreate.scheduledTransactionBody
+        scheduled.memo = listing_memo(*nft, 2, "Foo")
+        allow(scheduled.cryptoApproveAllowance, nft, owner, MARKET)
+        payer = envelopes.write_id(body.transactionID.accountID)
+        self.list_(nft, None, self.submit(body, payer, owner))
+
+    def sell(self, step: Step) -> None:
+        """Another account gets the NFT, by a gift or a sale elsewhere."""
+        self.hand_over(step.choose(NFTS), ACCOUNTS[step.number // 3 % len(ACCOUNTS)])
+
+    def round_trip(self, step: Step) -> None:
+        """Another account gets the NFT, and its owner gets it back."""
+        nft = step.choose(NFTS)
+        owner = self.lives[nft].owner
+        self.hand_over(nft, next(one for one in ACCOUNTS if one != owner))
+        self.hand_over(nft, owner)
+
+    def hand_back(self, step: Step) -> None:
+        nft = step.choose(NFTS)
+        self.hand_over(nft, self.treasuries[nft[0]])
+        if step.number % 3 == 0:
+            self.burn_at_treasury(nft)
+
+    def hand_over(self, nft, receiver: str) -> None:
+        if self.lives[nft].owner == receiver:
+            return
+        with self.world.ledger.app_context():
+            receipt = consensus.hand_over(*nft, receiver, self.world.ledger_now())
+            moment = ledger_queries.get_last_consensus(ledger_database.read())
+        self.world.note()
+        if receipt.result == "SUCCESS":
+            self.lives[nft].move(moment, receipt.transaction_id, receiver)
+
+    def sell_often(self, step: Step) -> None:
+        """Another market sells the NFT several times: moves by approval, which we did not pay for."""
+        nft = step.choose(NFTS)
+        for number in range(6):
+            owner = self.lives[nft].owner
+            buyer = next(one for one in ACCOUNTS[number % 2 :] + ACCOUNTS if one != owner)
+            body = approval(owner, nft, OTHER_MARKET)
+            self.list_(nft, None, self.submit(body, owner))
+            sale = new_body(OTHER_MARKET, "")
+            moved = sale.cryptoTransfer.tokenTransfers.add(token=token_id(nft)).nftTransfers.add(
+                serialNumber=nft[1], is_approval=True
+            )
+            moved.senderAccountID.CopyFrom(account(owner))
+            moved.receiverAccountID.CopyFrom(account(buyer))
+            if done := self.submit(sale, OTHER_MARKET):
+                self.lives[nft].move(*done, buyer)
+
+    def update(self, step: Step) -> None:
+        self.update_metadata(step.choose(NFTS))
+
+    def update_often(self, step: Step) -> None:
+        """The issuer updates an NFT's metadata more often than a page of its history shows."""
+        for _ in range(OFTEN):
+            self.update_metadata(step.choose(NFTS), is_noted=False)
+        self.world.note()
+
+    def update_metadata(self, nft, *, is_noted: bool = True) -> None:
+        body = metadata_update(nft)
+        moment = self.world.ledger_now() - times.SECOND
+        start = body.transactionID.transactionValidStart
+        start.seconds, start.nanos = divmod(moment, times.SECOND)
+        content = wallet.sign(ledger_queries.TREASURY, seal(body))
+        if done := self.submit_signed(content, is_noted=is_noted):
+            self.lives[nft].update(*done)
+
+    def delete(self, step: Step) -> None:
+        token = step.choose(NFTS)[0]
+        body = new_body(ledger_queries.TREASURY, "")
+        body.tokenDeletion.token.CopyFrom(token_id((token, 0)))
+        if done := self.submit(body, ledger_queries.TREASURY):
+            for nft, life in self.lives.items():
+                if nft[0] == token and not life.is_deleted:
+                    life.delete(done.moment)
+
+    def wipe(self, step: Step) -> None:
+        nft = step.choose(NFTS)
+        body = new_body(ledger_queries.TREASURY, "")
+        body.tokenWipe.token.CopyFrom(token_id(nft))
+        body.tokenWipe.account.CopyFrom(account(self.lives[nft].owner))
+        body.tokenWipe.serialNumbers.append(nft[1])
+        if done := self.submit(body, ledger_queries.TREASURY):
+            self.lives[nft].burn(*done)
+
+    def burn(self, step: Step) -> None:
+        of_treasury = [
+            nft for nft, life in self.lives.items() if life.owner == self.treasuries[nft[0]]
+        ]
+        if of_treasury:
+            self.burn_at_treasury(step.choose(of_treasury))
+
+    def burn_at_treasury(self, nft) -> None:
+        body = new_body(ledger_queries.TREASURY, "")
+        body.tokenBurn.token.CopyFrom(token_id(nft))
+        body.tokenBurn.serialNumbers.append(nft[1])
+        if done := self.submit(body, ledger_queries.TREASURY):
+            self.lives[nft].burn(*done)
+
+    def new_treasury(self, step: Step) -> None:
+        """Another account becomes the treasury of a token, and gets all that the old one had."""
+        token = step.choose(NFTS)[0]
+        before = self.treasuries[token]
+        after = TREASURIES[(TREASURIES.index(before) + 1) % len(TREASURIES)]
+        for nft in NFTS:
+            if nft[0] == token and step.number % 2:
+                self.hand_over(nft, before)
+        body = new_body(ledger_queries.TREASURY, "")
+        body.tokenUpdate.token.CopyFrom(token_id((token, 0)))
+        body.tokenUpdate.treasury.CopyFrom(account(after))
+        if done := self.submit(body, ledger_queries.TREASURY, after):
+            self.treasuries[token] = after
+            for nft, life in self.lives.items():
+                if nft[0] == token and life.owner == before and not life.is_deleted:
+                    life.move(*done, after, is_of_token=True)
+
+    # At the service
+
+    def post(self, path: str, nft, account_id: str, **fields):
+        body = {"accountId": account_id, "tokenId": nft[0], "serialNo": nft[1]} | fields
+        response = self.world.client.post(f"/v1/{path}", json=body)
+        if response.status_code not in (200, 202, 404, 409, 429, 502, 503):
+            raise Mismatch(f"{path} answered {response.status_code}: {response.text}")
+        return response
+
+    def add(self, step: Step) -> None:
+        self.post("add", step.choose(NFTS), ACCOUNTS[step.number % 2])
+
+    def prepare(self, step: Step) -> None:
+        nft, account_id = step.choose(NFTS), self.lives[step.choose(NFTS)].owner
+        answer = self.post("list/extwallet", nft, account_id, listingPrice=step.price)
+        self.keep(self.handed, nft, account_id, answer, step.price)
+
+    def prepare_withdrawal(self, step: Step) -> None:
+        nft = self.choose_listed(step)
+        account_id = self.lives[nft].owner
+        answer = self.post("delist/extwallet", nft, account_id)
+        self.keep(self.withdrawals, nft, account_id, answer)
+
+    def prepare_purchase(self, step: Step) -> None:
+        """A purchase has a price that was in force when it was asked for, or within a replica's lag.
+
+        It has no price that the service itself knew to be outdated: of a change that is queued.
+        """
+        nft = self.choose_listed(step) if step.number % 3 else step.choose(NFTS)
+        account_id = ACCOUNTS[step.number // 5 % len(ACCOUNTS)]
+        if account_id == self.lives[nft].owner and step.number % 6:
+            account_id = next(one for one in ACCOUNTS if one != account_id)
+        with self.world.app.app_context():
+            queued = following.get_recheck(read(), "nft", *nft)
+        known_at = times.to_nanoseconds(queued["changed_at"]) if queued else 0
+        since = max(
+            known_at, self.world.ledger_now() - max(self.weather.lags) * times.SECOND - MARGIN
+        )
+        answer = self.post("buy/extwallet", nft, account_id)
+        self.keep(self.purchases, nft, account_id, answer)
+        if answer.status_code == 200 and not self.world.has_lied:
+            handed = self.purchases[-1]
+            amounts = body_of(handed.content).cryptoTransfer.transfers.accountAmounts
+            price = max(-each.amount for each in amounts) // TINYBARS
+            listed = [entry.state.listing for entry in self.lives[nft].since(since)]
+            if price not in {listing[0] for listing in listed if listing}:
+                raise Mismatch(f"{nft}: a purchase for {price} HBAR, and it was listed as {listed}")
+
+    def choose_listed(self, step: Step):
+        """A listed NFT, if there is one: little can happen to another."""
+        return step.choose([nft for nft in NFTS if self.lives[nft].listing] or NFTS)
+
+    def keep(self, handed: list[Handed], nft, account_id: str, answer, price=None) -> None:
+        if answer.status_code == 200:
+            content = base64.b64decode(answer.json["byteArray"])
+            handed.append(Handed(nft, account_id, price, content))
+
+    def forget(self, step: Step) -> None:
+        """The rows of purchases are gone, as in a database that was rebuilt."""
+        with self.world.app.app_context(), write() as db:
+            db.execute("DELETE FROM prepared_transaction WHERE kind = 'purchase'")
+        self.forgotten += self.purchases
+        self.purchases = []
+
+    def report_trade(self, step: Step) -> None:
+        trades = self.withdrawals + self.purchases
+        if trades:
+            handed = step.choose(trades)
+            fields = {"transactionId": str(id_of(handed.content))} if step.number % 5 else {}
+            self.post("comingsoon", handed.nft, handed.account_id, **fields)
+
+    def prepare_long_ago(self, step: Step) -> None:
+        nft, then = step.choose(NFTS), times.now() - 600 * times.SECOND
+        with self.world.app.app_context():
+            if nfts.get_nft(read(), *nft):
+                with suppress(MarketplaceError):
+                    ask = Ask(self.lives[nft].owner, *nft, "extwallet")
+                    listings.prepare_listing(ask, step.price, then)
+
+    def report(self, step: Step) -> None:
+        nft, account_id = step.choose(NFTS), ACCOUNTS[step.number % 2]
+        fields = {}
+        if self.handed and step.number % 3:
+            handed = step.choose(self.handed)
+            nft, account_id = handed.nft, handed.account_id
+            if step.number % 5:
+                fields["transactionId"] = str(id_of(handed.content))
+        self.post("comingsoon", nft, account_id, **fields)
+
+    # The watcher, and time
+
+    def follow(self, step: Step | None) -> Counter:
+        """Do what a watcher does: follow the ledger to its end, and recheck what is due."""
+        with self.world.app.app_context():
+            with suppress(MarketplaceError):
+                while self.follower.step():
+                    pass
+            with suppress(MarketplaceError):
+                self.read_past_approvals()
+            sweep_step()
+            rechecker = Rechecker(self.world.app)
+            with closing(rechecker):
+                counts = rechecker.drain()
+            sweep_step()
+        return counts
+
+    def read_past_approvals(self) -> None:
+        stop = Event()
+        while (state := following.get_follow(read())) and state["backfilled_to"] is not None:
+            backfill(stop)
+
+    def sync(self, step: Step | None) -> Counter:
+        with self.world.app.app_context():
+            return sync()
+
+    def rebuild(self, step: Step) -> None:
+        with self.world.app.app_context(), suppress(MarketplaceError):
+            rebuild(step.choose(NFTS)[0])
+
+    def wait(self, step: Step) -> None:
+        CLOCK.set_forward(step.choose(WAITS) * times.SECOND)
+
+    def stop_for_long(self, step: Step) -> None:
+        """The watcher is down for more than a day; things happen shortly before it starts again."""
+        CLOCK.set_forward(LONG)
+        self.follower = Follower()
+        if step.number % 2:
+            self.list_by_other_means(step)
+
+    def outage(self, step: Step) -> None:
+        """The mirror node answers nothing for some time, or not about NFTs. The watcher tries again."""
+        self.weather.outage = ("", "/tokens/")[step.number % 2]
+        for attempts in range(3 + step.number // 2 % 6):
+            CLOCK.set_forward((2 << attempts) * times.SECOND)
+            self.follow(step)
+        self.weather.outage = None

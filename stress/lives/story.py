@@ -1,0 +1,376 @@
+"""One story: it is played, and what the service shows and tells is compared with the model."""
+
+import json
+from datetime import datetime
+
+from hiero_sandbox import database as ledger_database
+from hiero_sandbox.ledger import queries as ledger_queries
+from marketplace.hedera import times
+from marketplace.hedera.ids import TransactionId
+from marketplace.store import nft_collections as kept
+from marketplace.store import nfts, prepared_transactions
+from marketplace.store.database import read
+from marketplace.watcher.follow import Follower
+from marketplace.watcher.work import Done, summary
+from stress.audit import find_sales
+from stress.lives.acts import Acts, Handed, rebuild
+from stress.lives.model import GONE, MARGIN, Mismatch, State, Told
+from stress.lives.steps import Step, kind_of
+from stress.lives.world import ACCOUNTS, CLOCK, MARKET, NFTS, TOKENS, Killed, World
+from stress.wallets import body_of, id_of
+
+COUNTED = ("sales", "volume", "listed", "last_sale_price", "last_sale_at")  # of a collection
+# When a watcher looks after the faults have ended, in seconds. Then all must be right.
+LOOKS = (0, 1, 2, 5, 10, 20, 30, 30)
+PURCHASES = """
+    SELECT transaction_id, fee_tinybars, is_settled, is_sold FROM prepared_transaction
+    WHERE kind = 'purchase' AND is_settled = 1
+"""
+
+
+class Reader:
+    """A client that follows the feed of events, and compares each with the model."""
+
+    def __init__(self, story: "Story") -> None:
+        self.story = story
+        self.seen = 0
+        self.told: dict[tuple[str, int], Told] = {}
+        self.consensus: dict[tuple[str, int], str] = {}
+
+    def read(self) -> None:
+        sql = "SELECT * FROM event WHERE id > :seen ORDER BY id LIMIT 1000"
+        for event in read().execute(sql, {"seen": self.seen}).fetchall():
+            if event["id"] != self.seen + 1:
+                raise Mismatch(f"event {event['id']} follows {self.seen}")
+            self.seen = event["id"]
+            self.apply(event)
+
+    def apply(self, event) -> None:
+        nft = (event["token"], event["serial_no"])
+        if (event["kind"] == "ADDED") == (nft in self.told):
+            raise Mismatch(f"{dict(event)} of {nft}, which was told: {nft in self.told}")
+        if event["kind"] == "ADDED":
+            life, skew = self.story.lives[nft], self.story.weather.skew
+            self.told[nft] = Told(life, event, skew)
+            return
+        self.told[nft].is_strict = not self.story.world.has_lied
+        self.told[nft].apply(event)
+        if (moment := event["consensus_at"]) is not None:
+            if moment < self.consensus.get(nft, ""):
+                raise Mismatch(f"{dict(event)} is older than {self.consensus[nft]}")
+            self.consensus[nft] = moment
+
+    def compare(self) -> None:
+        """Compare events with what is stored. Repeat it if a background check has written meanwhile."""
+        self.read()
+        seen, rows = self.seen, {nft: nfts.get_nft(read(), *nft) for nft in NFTS}
+        self.read()
+        if self.seen != seen:
+            return self.compare()
+        for nft, row in rows.items():
+            told = self.told.get(nft)
+            if (row is None) != (told is None):
+                raise Mismatch(f"{nft} is stored as {row}, and was told: {told is not None}")
+            if row is not None and stored_state(row) != told.state:
+                raise Mismatch(f"{nft} is stored as {dict(row)}, by its events it is {told.state}")
+
+
+def stored_state(row) -> State:
+    listing = (row["listing_price"], row["last_listed_at"]) if row["is_for_sale"] else None
+    return State(row["owner"], listing, row["ledger_at"] == GONE)
+
+
+class Story(Acts):
+    def __init__(self, world: World, seed: str, steps: list[Step]) -> None:
+        super().__init__(world, seed)
+        self.steps = steps
+        self.most_lag = max(self.weather.lags) * times.SECOND
+        self.is_fair = self.weather.is_fair
+        self.is_followed = kind_of(seed) != "stop" or self.dice.random() < 0.5
+        self.reader = Reader(self)
+
+    def play(self) -> None:
+        """Play all steps, let the sky clear, and compare. Raises Mismatch."""
+        self.world.begin(self.owners, self.weather.skew, self.is_followed)
+        World.weather = self.weather
+        for position, step in enumerate(self.steps):
+            self.weather.step = position
+            CLOCK.set_forward(self.dice.choice((0, 0, 300, 2000)) * 1_000_000)
+            try:
+                getattr(self, step.name)(step)
+            except Killed:
+                self.follower = Follower()
+            self.compare_now(step)
+        self.weather.clear()
+        self.compare()
+
+    def compare_now(self, step: Step) -> None:
+        """What must be true at any time."""
+        with self.world.app.app_context():
+            self.reader.compare()
+        self.compare_fees()
+        if self.world.has_lied:
+            return
+        self.compare_last_sync()
+        if self.is_fair and step.name == "follow" and self.is_followed:
+            self.compare_stored()
+
+    def compare_last_sync(self) -> None:
+        """What is shown is at least as new as lastSync says."""
+        shown = self.world.client.get("/status").json["lastSync"]
+        if shown is None:
+            return
+        synced_at = int(datetime.fromisoformat(shown).timestamp() * 1000) * times.SECOND // 1000
+        for nft, life in self.lives.items():
+            row, entries = self.stored(nft), life.since(synced_at)
+            if row is None:
+                listed = [entry.state.listing for entry in entries]
+                if all(listed) and life.past[-1].date > self.followed_from():
+                    raise Mismatch(f"lastSync is {shown}; {nft} is not stored, listed as {listed}")
+            elif stored_state(row) not in [entry.state for entry in entries]:
+                raise Mismatch(
+                    f"lastSync is {shown}; {nft} is stored as {stored_state(row)}, and was {entries}"
+                )
+
+    def followed_from(self) -> str:
+        with self.world.app.app_context():
+            return read().execute("SELECT began_at FROM follow").fetchone()["began_at"]
+
+    def compare_fees(self, *, is_final: bool = False) -> None:
+        """A settled purchase cost what its rows on the ledger say."""
+        with self.world.app.app_context():
+            settled = read().execute(PURCHASES).fetchall()
+        for row in settled:
+            rows = self.records_of(TransactionId.parse(row["transaction_id"]))
+            charged = sum(json.loads(each["document"])["charged_tx_fee"] for each in rows)
+            is_wrong = bool(charged) and row["fee_tinybars"] == 0
+            if is_wrong or (is_final and row["fee_tinybars"] != charged):
+                raise Mismatch(f"{dict(row)} cost {charged} tinybars")
+
+    # At the end
+
+    def compare(self) -> None:
+        if self.dice.random() < 0.3:  # reports find what following may have missed
+            self.compare_reported()
+        self.compare_followed()
+        watched = self.watched()
+        counts = self.sync(None)
+        if not all(done.is_final for done in counts):
+            raise Mismatch(f"a round under a clear sky did not finish: {summary(counts)}")
+        self.compare_index(self.world.app, watched)
+        self.compare_book()
+        if not self.watched() - watched:  # no new seller was found
+            again = self.sync(None)
+            if again.keys() - {Done.SELLERS, Done.INCOMPLETE}:
+                raise Mismatch(f"the next round still found something: {summary(again)}")
+        self.compare_events()
+        self.audit()
+        if self.dice.random() < 0.25:
+            with self.world.rebuilt.app_context():
+                for token in TOKENS:
+                    rebuild(token)
+            self.compare_index(self.world.rebuilt, ACCOUNTS)
+
+    def compare_reported(self) -> None:
+        self.follow(None)
+        self.compare_reports_without_id()
+        self.compare_reports()
+        self.compare_trades()
+
+    def compare_followed(self) -> None:
+        """Following alone finds everything, unless a wrong answer looked like the newest one."""
+        self.follower = Follower()
+        for seconds in LOOKS:
+            CLOCK.set_forward(seconds * times.SECOND)
+            self.follow(None)
+        if not self.world.has_lied:
+            self.compare_index(self.world.app, self.everybody())
+            self.compare_stored()
+            self.compare_fees(is_final=True)
+        for _ in range(2):  # an undecided NFT is checked again, later and later
+            CLOCK.set_forward(2 * times.HOUR)
+            counts = self.follow(None)
+        if not all(done.is_final for done in counts):
+            raise Mismatch(f"following under a clear sky did not end: {summary(counts)}")
+        if self.world.has_lied:
+            return
+        self.compare_last_sync()
+        found = self.sync(None).keys() & {Done.LISTED, Done.TAKEN_OFF}
+        if found:
+            raise Mismatch(f"a sweep found what following had not: {found}")
+
+    def everybody(self) -> set[str]:
+        return {life.owner for life in self.lives.values()}
+
+    def compare_stored(self) -> None:
+        """What is stored is what the ledger shows, listed or not."""
+        for nft, life in self.lives.items():
+            row = self.stored(nft)
+            if row is None and life.listing:
+                raise Mismatch(f"{nft} is listed, and not stored")
+            if row and stored_state(row) != life.state and not self.may_wait(life):
+                raise Mismatch(f"{nft} is stored as {stored_state(row)}, and is {life.past[-1]}")
+
+    def may_wait(self, life) -> bool:
+        """Whether the newest change is one of a whole token, which is looked at after seconds."""
+        newest = [entry for entry in life.past if entry.is_decisive][-1]
+        return newest.is_of_token and newest.moment > self.world.ledger_now() - 90 * times.SECOND
+
+    def compare_events(self) -> None:
+        """Each change of owner was told, since the NFT is stored."""
+        with self.world.app.app_context():
+            self.reader.compare()
+        for told in self.reader.told.values():
+            told.require_all_told()
+        for token in TOKENS:
+            self.compare_collection(token)
+
+    def compare_collection(self, token: str) -> None:
+        """The counts of a collection are the sums over its NFTs and their sales."""
+        sales = [
+            (date, price)
+            for nft, told in self.reader.told.items()
+            for price, date in told.sales
+            if nft[0] == token
+        ]
+        with self.world.app.app_context():
+            collection = kept.get_collection(read(), token)
+        rows = [row for nft in NFTS if nft[0] == token and (row := self.stored(nft))]
+        last_at, last_price = max(sales, default=(None, None))
+        volume = sum(price for _, price in sales)
+        listed = sum(row["is_for_sale"] for row in rows)
+        counted = len(sales), volume, listed, last_price, last_at
+        if collection and tuple(collection[name] for name in COUNTED) != counted:
+            raise Mismatch(f"{token} has {dict(collection)}, and should have {counted}")
+
+    def watched(self) -> set[str]:
+        """The accounts that a sweep asks about."""
+        with self.world.app.app_context():
+            return {*prepared_transactions.list_sellers(read())}
+
+    def compare_index(self, app, watched) -> None:
+        for nft, life in self.lives.items():
+            row = self.stored(nft, app)
+            is_listed = row is not None and row["is_for_sale"] == 1
+            listing = (row["listing_price"], row["last_listed_at"]) if is_listed else None
+            if life.listing is None or is_listed or life.owner in watched:
+                if listing != life.listing:
+                    raise Mismatch(f"{nft} is listed as {listing}, and should be {life.listing}")
+                if is_listed and row["owner"] != life.owner:
+                    raise Mismatch(f"{nft} is listed by {row['owner']}, not by {life.owner}")
+
+    def compare_book(self) -> None:
+        """The order book as clients see it: what is listed, the newest first."""
+        shown = self.world.client.get("/v1/orderbook").json
+        dates = [nft["lastListedDate"] for nft in shown]
+        if dates != sorted(dates, reverse=True):
+            raise Mismatch(f"the order book is out of order: {dates}")
+        for nft in shown:
+            life = self.lives[nft["token"], nft["serialNo"]]
+            if life.listing is None or nft["listingPrice"] != life.listing[0]:
+                raise Mismatch(f"the order book shows {nft}")
+
+    def compare_reports_without_id(self) -> None:
+        """A report without an id is OK only if the newest prepared transaction has taken effect."""
+        for nft, life in self.lives.items():
+            for account_id in ACCOUNTS:
+                newest = self.newest_prepared(nft, account_id)
+                stands = life.listing is not None and life.owner == account_id
+                status = self.post("comingsoon", nft, account_id).status_code
+                is_wrong = (
+                    newest is not None
+                    and status == 200
+                    and not {
+                        "listing": stands,
+                        "withdrawal": not stands,
+                        "purchase": self.is_bought(newest),
+                    }[newest["kind"]]
+                )
+                if is_wrong:
+                    raise Mismatch(f"{nft}: a report of {account_id} without an id is OK")
+
+    def newest_prepared(self, nft, account_id: str):
+        with self.world.app.app_context():
+            row = prepared_transactions.get_newest_prepared(read(), *nft, account_id)
+        return row if row and not row["expires_at"] < times.to_iso(times.now()) else None
+
+    def is_bought(self, row) -> bool:
+        rows = self.records_of(TransactionId.parse(row["transaction_id"]))
+        return any(json.loads(row["document"])["result"] == "SUCCESS" for row in rows)
+
+    def compare_reports(self) -> None:
+        """A report of the transaction behind a listing is OK, again and again, while the listing stands."""
+        for nft, life in self.lives.items():
+            if any((nft, life.owner) == trade[:2] for trade in self.withdrawals + self.purchases):
+                continue  # a report without an id may be about that
+            status = life.listing and self.post("comingsoon", nft, life.owner).status_code
+            if status not in (None, 200, 202) and self.stored(nft):
+                raise Mismatch(f"{nft} is listed; a report without an id gets {status}")
+        for handed in self.handed:
+            life = self.lives[handed.nft]
+            fields = {"transactionId": str(id_of(handed.content))}
+            for _ in range(2):
+                status = self.post(
+                    "comingsoon", handed.nft, handed.account_id, **fields
+                ).status_code
+                stands = life.listing and life.owner == handed.account_id
+                if status == 200 and not stands:
+                    raise Mismatch(f"{handed.nft}: a report is OK, and nothing is listed")
+                if status in (502, 503):
+                    raise Mismatch(f"{handed.nft}: a report under a clear sky failed")
+                if stands and self.listed_at(handed) == life.listing[1] and status != 200:
+                    raise Mismatch(f"{handed.nft} is listed by what was reported: {status}")
+
+    def compare_trades(self) -> None:
+        """A report of a successful withdrawal or purchase is OK, as long as that stands."""
+        for handed in self.withdrawals + self.purchases:
+            life, is_purchase = self.lives[handed.nft], handed in self.purchases
+            fields = {"transactionId": str(id_of(handed.content))}
+            answer = self.post("comingsoon", handed.nft, handed.account_id, **fields)
+            result = self.result_of(handed)
+            if answer.status_code == 404 or self.is_over(handed):
+                continue
+            is_listed = life.listing is not None and life.owner == handed.account_id
+            expected = (
+                (200,) if result == "SUCCESS" and (is_purchase or not is_listed)
+                else (200, 409) if not is_purchase and not is_listed and result
+                else (409,) if result
+                else (202,) if is_purchase or is_listed
+                else (200, 202, 409)  # it is off the book, by a sale or by another withdrawal
+            )  # fmt: skip
+            if answer.status_code not in expected:
+                raise Mismatch(f"{handed[:2]}, {result}: a report gets {answer.text}")
+
+    def is_over(self, handed: Handed) -> bool:
+        """Whether a transaction has expired, or is not stored any more."""
+        seconds = body_of(handed.content).transactionValidDuration.seconds
+        ends_at = id_of(handed.content).valid_start + seconds * times.SECOND
+        return ends_at < times.now()
+
+    def result_of(self, handed: Handed) -> str | None:
+        """The ledger's result of what was handed out; None if it was never submitted."""
+        rows = self.records_of(id_of(handed.content))
+        results = {json.loads(row["document"])["result"] for row in rows}
+        return "SUCCESS" if "SUCCESS" in results else next(iter(results - {"DUPLICATE"}), None)
+
+    def audit(self) -> None:
+        """Each NFT that the marketplace moved was paid for; at a price that a replica showed then."""
+        lag = times.now() if self.world.has_lied else self.most_lag + MARGIN
+        faults = [
+            sale.fault for sale in find_sales(self.world.ledger, MARKET, lag=lag) if sale.fault
+        ]
+        if faults:
+            raise Mismatch("; ".join(faults))
+
+    def stored(self, nft, app=None):
+        with (app or self.world.app).app_context():
+            return nfts.get_nft(read(), *nft)
+
+    def records_of(self, transaction_id) -> list:
+        """What the ledger has under an id."""
+        with self.world.ledger.app_context():
+            return ledger_queries.list_transactions(ledger_database.read(), transaction_id.dashed)
+
+    def listed_at(self, handed: Handed) -> str | None:
+        rows = self.records_of(id_of(handed.content))
+        return times.to_iso(rows[0]["consensus_at"]) if rows else None
