@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from marketplace.hedera.ids import MAX_HBAR
 from marketplace.store.rows import Connection, NftRow, merge
-from marketplace.store.traits import Trait, count_with_trait, split_trait
+from marketplace.store.traits import Trait, is_any_with_trait, split_trait
 
 NEWEST, CHEAPEST, DEAREST = "lastListedDate", "price", "-price"
 KEYS = {NEWEST: "listed_order", CHEAPEST: "listing_price", DEAREST: "listing_price"}
@@ -37,21 +37,6 @@ _AFTER = {
 # Beyond this offset, the skipped rows are read only in an index, and then the page's rows are looked up. For
 # smaller offsets that takes longer.
 NEAR = 1000
-# The NFTs of a rare trait are looked up. For a common trait, the order is followed, and each NFT checked.
-RARE = 1000
-_HAS_TRAIT = {
-    True: """
-        AND (token, serial_no) IN (
-            SELECT t.token, t.serial_no FROM nft_trait AS t
-            WHERE t.token = :token AND t.type = :type_{n} AND t.value IN ({values})
-        )""",
-    False: """
-        AND EXISTS (
-            SELECT 1 FROM nft_trait AS t
-            WHERE t.token = nft.token AND t.type = :type_{n} AND t.value IN ({values})
-              AND t.serial_no = nft.serial_no
-        )""",
-}
 
 
 class Selection(NamedTuple):
@@ -104,8 +89,6 @@ def _write(
     # If rows are skipped, the keys are found only in an index, and then the rows of the page are read.
     is_skipping = is_far or bool(names & {"min_price", "max_price", "traits"})
     columns = f"{KEYS[sort]}, token, serial_no" if is_skipping else "*"
-    if traits:  # these conditions add the token themselves if it helps
-        names.remove("token")
     if is_after:
         names.discard(_BEHIND.get(sort, ""))
     # The index of dates has the prices, too. The plus stops planners from sorting by another index.
@@ -132,22 +115,17 @@ def _write(
 
 
 def _select_traits(db: Connection, selection: Selection, parameters: dict[str, object]) -> str:
-    """Write the SQL conditions for a collection's traits, and add their parameters."""
-    token = str(selection.token)
-    by_type = _group_by_type(db, token, selection.traits)
-    counts = {
-        kind: count_with_trait(db, token, kind, values, RARE) for kind, values in by_type.items()
-    }
-    rarest = min(counts, key=counts.__getitem__)
-    is_rare = counts[rarest] < RARE
-    # With token = :token beside the lookup, SQLite would still follow the order.
-    sql = "" if is_rare else "AND token = :token"
+    """Write the SQL condition for a collection's traits, and add its parameters."""
+    by_type, having = _group_by_type(db, str(selection.token), selection.traits), []
     for n, (kind, values) in enumerate(by_type.items()):
         named = {f"value_{n}_{number}": value for number, value in enumerate(values)}
         parameters |= {f"type_{n}": kind, **named}
-        names = ", ".join(f":{name}" for name in named)
-        sql += _HAS_TRAIT[is_rare and kind == rarest].format(n=n, values=names)
-    return sql
+        having.append(f"""
+            SELECT serial_no FROM nft_trait
+            WHERE token = :token AND type = :type_{n} AND value IN ({", ".join(f":{it}" for it in named)})
+        """)
+    # The set is made once. Then the order is followed, and each NFT looked up in it.
+    return f"AND serial_no IN ({' INTERSECT '.join(having)})"
 
 
 def _group_by_type(db: Connection, token: str, traits: Iterable[str]) -> dict[str, list[str]]:
@@ -163,7 +141,7 @@ def _find_trait(db: Connection, token: str, text: str) -> Trait:
     first, *others = split_trait(text)
     if not others:
         return first
-    held = (way for way in (first, *others) if count_with_trait(db, token, way[0], [way[1]], 1))
+    held = (way for way in (first, *others) if is_any_with_trait(db, token, *way))
     return next(held, first)
 
 

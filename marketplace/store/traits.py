@@ -4,11 +4,11 @@ An NFT has a row for each trait of read_traits(), and no rows if it is burned.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
-from marketplace.store.rows import Connection, NftRow, TraitRow, TraitValueRow, UnrankedRow, count
+from marketplace.store.rows import Connection, NftRow, TraitRow, TraitValueRow, UnrankedRow
 
 # Strangers write metadata. Traits beyond these bounds are shown, but not used in filters, counts or ranks.
 MAX_TRAITS = 30  # of an NFT
@@ -119,19 +119,10 @@ def list_traits(db: Connection, token: str, limit: int) -> list[TraitRow]:
     return db.execute(sql, {"token": token, "limit": limit}).fetchall()
 
 
-def count_with_trait(
-    db: Connection, token: str, kind: str, values: Sequence[str], limit: int
-) -> int:
-    # Counts the rows of one type and any of these values, up to the limit.
-    names = {f"value_{n}": value for n, value in enumerate(values)}
-    sql = f"""
-        SELECT COUNT(*) AS n FROM (
-            SELECT 1 FROM nft_trait
-            WHERE token = :token AND type = :kind AND value IN ({", ".join(f":{name}" for name in names)})
-            LIMIT :limit + 0
-        ) AS found
-    """
-    return count(db, sql, {"token": token, "kind": kind, "limit": limit, **names})
+def is_any_with_trait(db: Connection, token: str, kind: str, trait_value: str) -> bool:
+    sql = "SELECT 1 FROM nft_trait WHERE token = :token AND type = :kind AND value = :value LIMIT 1"
+    parameters = {"token": token, "kind": kind, "value": trait_value}
+    return db.execute(sql, parameters).fetchone() is not None
 
 
 def list_unranked(db: Connection, token: str) -> list[UnrankedRow]:

@@ -112,8 +112,8 @@ BOUNDS = ({}, {"min_price": 5}, {"max_price": 300}, {"min_price": 5, "max_price"
 LISTINGS = [Selection(owner="0.0.1001")]
 for sort, token, bounds in itertools.product(orderbook.KEYS, (None, "0.0.7001"), BOUNDS):
     LISTINGS.append(Selection(sort, token, **bounds))
-for sort, value in itertools.product(orderbook.KEYS, ("x", "common")):
-    LISTINGS.append(Selection(sort, "0.0.7001", traits=(f"x:{value}", "x:other", "y:common")))
+for sort in orderbook.KEYS:
+    LISTINGS.append(Selection(sort, "0.0.7001", traits=("x:x", "x:other", "y:common")))
 for selection, start in itertools.product(LISTINGS, ("first", "near", "far", "after")):
     after = (DATE if selection.sort == NEWEST else 100, "0.0.7001", 1) if start == "after" else None
     STATEMENTS[f"list_selected {start} {selection}"] = partial(
@@ -170,9 +170,9 @@ FIRST_COLUMNS = """
 """
 # What is put together of several pages is sorted: of rows that were read, never on the way to them.
 OF_TWO_PAGES = (f"list_selected after Selection(sort='{DEAREST}'", "list_page")
-# What words or a rare trait find is sorted, and so are sums and counts.
+# What words or traits find is sorted, and so are sums and counts.
 FOUND = re.compile(
-    r"list_found_nfts|list_found_collections (volume24h|.*x)|list_selected .*:common|list_trait_values"
+    r"list_found_nfts|list_found_collections (volume24h|.*x)|list_selected .*:common'\)|list_trait_values"
     r"|list_owners"
 )
 PAGE_SORTED = re.compile(
