@@ -1,11 +1,15 @@
 """Fills the service and its ledger with a sample: four collections, a third of it listed."""
 
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from flask import Flask
 
 from hiero_sandbox import catalogue, wallet
+from hiero_sandbox.errors import LedgerBusy, LedgerUnusable, explained
 from hiero_sandbox.ledger import consensus
+from marketplace.errors import DatabaseBusy, SandboxUnusable
 from marketplace.hedera import times
 from marketplace.market import add_nft, listings, reports
 from marketplace.market.prepare import Ask
@@ -29,12 +33,24 @@ def fill(sandbox: Flask) -> None:
     missing = [nft for nft in sample if nfts.get_nft(read(), *nft) is None]
     if missing:
         # All of them are minted first, because adding the first one reads its collection.
-        with sandbox.app_context():
+        with _ledger_of(sandbox):
             for nft in missing:
                 consensus.mint(*nft, _owner(*nft), catalogue.GENESIS)
         for nft in missing:
             add_nft.add(_owner(*nft), *nft)
     _list_some(sandbox, [nft for nft in sample[::LISTED_EVERY] if _is_new(*nft)])
+
+
+@contextmanager
+def _ledger_of(sandbox: Flask) -> Iterator[None]:
+    """The sandbox's application context. Problems of its database are raised as the marketplace's errors."""
+    try:
+        with sandbox.app_context(), explained():
+            yield
+    except LedgerBusy as error:
+        raise DatabaseBusy from error
+    except LedgerUnusable as error:
+        raise SandboxUnusable(f"In the sandbox: {error}", retry_after=error.retry_after) from error
 
 
 def _owner(token: str, serial_no: int) -> str:
@@ -57,7 +73,7 @@ def _list_some(sandbox: Flask, unlisted: list[tuple[str, int]]) -> None:
         then = times.now() - int(days_ago * times.DAY)
         prepared = listings.prepare_listing(Ask(owner, token, serial_no, "extwallet"), price, then)
         signed = wallet.sign(owner, prepared.transaction)
-        with sandbox.app_context():
+        with _ledger_of(sandbox):
             receipt = consensus.submit(signed, then)
         if receipt.result == "SUCCESS":
             reports.answer(owner, token, serial_no, receipt.transaction_id)

@@ -68,6 +68,7 @@ def shape(path):
 def put(folder, **properties):
     """Copy the database of 0.3.0, as an index of another network or account, beside its ledger."""
     shutil.copy(OLD / "marketplace.db", folder)
+    (folder / "sandbox.db").unlink(missing_ok=True)
     ledger = ledger_database.Database(folder / "sandbox.db")
     with ledger.write() as db:
         for statement in (OLD / "ledger.sql").read_text().splitlines():

@@ -18,6 +18,7 @@ from tests.store.test_upgrades import TESTNET, put
 pytestmark = pytest.mark.once("its file")
 
 FULL = "The database can not be used: disk I/O error. Nothing was changed; the operator must fix it"
+FULL_LEDGER = "The database can not be used: disk I/O error. Nothing was changed"
 LOCKED = (
     "The database stayed locked by another writer, or took too long. Nothing was changed; try again"
 )
@@ -79,7 +80,8 @@ def test_a_full_disk(own, database):
     fill_disk(database)
     begun = {name: start(own, WRITERS[name], MAX_FILE_BYTES) for name in WRITERS}
     ended = {name: end(process) for name, process in begun.items()}
-    assert ended == dict.fromkeys(WRITERS, (1, f"Error: {FULL}\n"))
+    said = dict.fromkeys(WRITERS, FULL) | {"sandbox seed": f"In the sandbox: {FULL_LEDGER}"}
+    assert ended == {name: (1, f"Error: {sentence}\n") for name, sentence in said.items()}
 
 
 @pytest.mark.parametrize("command", WRITERS.values(), ids=WRITERS)
@@ -89,6 +91,14 @@ def test_a_locked_database(own, database, tmp_path, monkeypatch, command):
     ended = run_flask(tmp_path, *command)
     assert ended.exit_code == 1
     assert ended.stderr == f"Error: {LOCKED.replace('5 s', '0.1 s')}\n"
+
+
+def test_a_locked_ledger_of_the_sandbox(own, tmp_path, monkeypatch):
+    """Its own database has errors of its own: they were tracebacks."""
+    monkeypatch.setattr(ledger_database, "BUSY_SECONDS", 0.1)
+    with ledger_database.Database(tmp_path / "sandbox.db").write():
+        ended = run_flask(tmp_path, "sandbox", "seed")
+    assert (ended.exit_code, ended.stderr) == (1, f"Error: {LOCKED}\n")
 
 
 @pytest.mark.parametrize("command", [["token", "list"], ["watch"]], ids=" ".join)
