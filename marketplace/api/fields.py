@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flask import current_app
-from marshmallow import Schema, fields, missing
+from marshmallow import EXCLUDE, Schema, fields, missing
 
 from marketplace.api.paging import Position, read_position
 from marketplace.errors import REASONS, WalletUnknown, shown
@@ -34,7 +34,13 @@ MAX_QUERY = 100
 
 
 class CamelCaseSchema(Schema):
-    """A schema whose fields have camelCase names on the wire, unless data_key gives another name."""
+    """A schema whose fields have camelCase names on the wire, unless data_key gives another name.
+
+    In the OpenAPI document it is open: clients must accept a field that is added later.
+    """
+
+    class Meta:
+        unknown = EXCLUDE
 
     def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
         if field_obj.data_key is None:

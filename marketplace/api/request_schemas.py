@@ -7,7 +7,7 @@ camelCase, or data_key.
 from collections.abc import Sequence
 from typing import Any
 
-from marshmallow import EXCLUDE, ValidationError, fields, validates_schema
+from marshmallow import ValidationError, fields, validates_schema
 from marshmallow.validate import Length
 
 from marketplace.api.fields import (
@@ -61,9 +61,6 @@ def account_name_field(description: str, example: str = "0.0.1001") -> AccountNa
 
 class RequestSchema(CamelCaseSchema):
     error_messages = {"type": "must be a JSON object"}
-
-    class Meta:
-        unknown = EXCLUDE
 
 
 class NftPathSchema(RequestSchema):
