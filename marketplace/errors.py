@@ -30,6 +30,11 @@ def upper_words(name: str) -> str:
     return re.sub("(?<=[a-z])(?=[A-Z])", "_", name).upper()
 
 
+def camel_case(name: str) -> str:
+    """Write words as the name of a class: NOT_FOUND and not_found become NotFound."""
+    return "".join(word.capitalize() for word in name.split("_"))
+
+
 def printable(text: str) -> str:
     """Escape all characters that a terminal can not print, except line ends."""
     return "".join(
@@ -223,6 +228,18 @@ class PurchaseImpossible(Conflict):
         super().__init__(reason, result, errors={"ledger": {"result": [result]}})
 
 
+class BuyerBalanceTooLow(PurchaseImpossible):
+    """The buyer has less HBAR than the price."""
+
+    def __init__(self, buyer: str, balance: object, price: int) -> None:
+        reason = f"{buyer} has {balance:,f} HBAR, and the price is {price:,} HBAR"
+        super().__init__(reason, "INSUFFICIENT_ACCOUNT_BALANCE")
+
+
+class BuyerNotAssociated(PurchaseImpossible):
+    """The buyer must associate the token first."""
+
+
 class AssociationNotPaid(Conflict):
     """The marketplace pays for no more associations of this caller's buyers within the hour."""
 
@@ -266,12 +283,22 @@ class TransactionRefused(Conflict):
     sentence = "{0} did not {2} the NFT: {3}. Prepare a new {1}"
 
     def __init__(self, transaction_id: str, kind: str, result: str) -> None:
-        reason = f"the ledger says {result}"
-        if result == "TRANSACTION_EXPIRED":  # the ledger has no record of it, and never will
-            reason = f"it was not submitted in time ({result})"
         did = {"listing": "list", "withdrawal": "withdraw", "purchase": "sell"}[kind]
         errors = {"ledger": {"result": [result]}}
-        super().__init__(transaction_id, kind, did, reason, errors=errors)
+        super().__init__(transaction_id, kind, did, self.explain(result), errors=errors)
+
+    def explain(self, result: str) -> str:
+        return f"the ledger says {result}"
+
+
+class TransactionExpired(TransactionRefused):
+    """The signed transaction came too late: the ledger has no record of it, and never will."""
+
+    def __init__(self, transaction_id: str, kind: str) -> None:
+        super().__init__(transaction_id, kind, "TRANSACTION_EXPIRED")
+
+    def explain(self, result: str) -> str:
+        return f"it was not submitted in time ({result})"
 
 
 class TransactionAltered(Conflict):

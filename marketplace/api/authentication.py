@@ -11,6 +11,13 @@ from flask import Request, Response, request
 from werkzeug.exceptions import Unauthorized
 
 from marketplace.api.blueprint import Blueprint, Decorator, View
+from marketplace.api.error_reasons import (
+    FORBIDDEN,
+    LIMITED,
+    OF_DATABASE,
+    OF_WRITES,
+    UNAUTHENTICATED,
+)
 from marketplace.api.rate_limit import RATE, find_address
 from marketplace.api.response_cache import READ_VIEWS, CachedQuery, CachedToken, request_cache
 from marketplace.api.row_json import RowsResponse
@@ -25,8 +32,6 @@ from marketplace.wsgi_environ import END_USER, TOKEN_NAME
 
 # The end user for whom a trusted caller acts. SWORD 2.0 has this header for mediated deposits.
 ON_BEHALF_OF = "On-Behalf-Of"
-# Other responses of every read.
-CACHEABLE = {304: "NotModified", 503: "Unavailable"}
 _match_end_user = re.compile(r"[!-~]{1,64}").fullmatch
 
 
@@ -93,8 +98,14 @@ def require_scope(scope: str) -> Decorator:
     """Require a scope for a view. Also limit the rate of writes, and how many run at once."""
     document = Blueprint.doc(
         security=[{"bearerToken": []}],
-        responses={401: "NotAuthenticated", 403: "ScopeMissing", 429: "LimitExceeded"}
-        | (CACHEABLE if scope == "read" else {}),
+        responses={304: "NotModified"} if scope == "read" else {},
+    )
+    refuses = Blueprint.refuses(
+        *UNAUTHENTICATED,
+        ScopeMissing(scope),
+        FORBIDDEN,
+        LIMITED,
+        *(OF_WRITES if scope == "write" else OF_DATABASE),
     )
 
     def decorator(view: View) -> View:
@@ -125,6 +136,6 @@ def require_scope(scope: str) -> Decorator:
 
         if scope == "read":
             READ_VIEWS[guarded] = view
-        return document(guarded)
+        return refuses(document(guarded))
 
     return decorator

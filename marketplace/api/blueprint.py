@@ -18,21 +18,20 @@ from werkzeug.exceptions import (
 )
 
 from marketplace import errors
-from marketplace.api import error_handlers, row_json
+from marketplace.api import row_json
 from marketplace.api.application import current_request
-from marketplace.api.response_schemas import ApiErrorSchema
+from marketplace.api.error_reasons import (
+    FIELD_INVALID,
+    OF_BODIES,
+    QUERY_NOT_UTF8,
+    ErrorExample,
+    make_example,
+)
+from marketplace.api.error_responses import REFUSALS, document_refusals
+from marketplace.errors import MarketplaceError
 
 NEARLY = 0.8  # how similar an unknown name must be to a known one: sorted and sort
 MOST_COMPARED = 20  # names: a body may have thousands
-
-# The errors of a body, besides a wrong field.
-BODY_REFUSALS = {
-    400: "RequestNotJson",
-    413: "RequestTooLarge",
-    415: "ContentTypeNotJson",
-    502: "LedgerAnswerInvalid",
-    503: "Unavailable",
-}
 
 View = Callable[..., Any]
 Decorator = Callable[[View], View]
@@ -154,6 +153,10 @@ def _document_only(decorate: Decorator) -> Decorator:
 
 
 class Blueprint(flask_smorest.Blueprint):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._prepare_doc_cbks.append(document_refusals)
+
     def response(self, *args: Any, **documentation: Any) -> Decorator:
         """Also name the operation after its view: generated clients use this name."""
         document = super().response(*args, **documentation)
@@ -171,26 +174,26 @@ class Blueprint(flask_smorest.Blueprint):
         schema: Schema,
         location: str,
         load: Callable[[dict[str, Any]], dict[str, Any]],
-        refusals: Mapping[int, str] = {},
+        refused: Collection[MarketplaceError | ErrorExample],
         **documentation: Any,
     ) -> Decorator:
         """Document the parameters or the body, and call the view with the loaded values and the path's."""
         document = _document_only(super().arguments(schema, location=location, **documentation))
-        refused = self.doc(responses={422: "FieldInvalid", **refusals})
+        refuse = self.refuses(*refused)
 
         def decorator(view: View) -> View:
             @wraps(view)
             def with_inside_names(**path: Any) -> Any:
                 return view(**load(path))
 
-            return refused(document(with_inside_names))
+            return refuse(document(with_inside_names))
 
         return decorator
 
     def path(self, schema_class: type[Schema]) -> Decorator:
         """Validate the path's parameters, and pass them to the view by their inside names."""
         schema = schema_class()
-        return self._takes(schema, "path", _compile_load(schema, "path"))
+        return self._takes(schema, "path", _compile_load(schema, "path"), [FIELD_INVALID])
 
     def query(self, schema_class: type[Schema]) -> Decorator:
         """Validate the query's parameters, and pass them to the view by their inside names.
@@ -209,7 +212,7 @@ class Blueprint(flask_smorest.Blueprint):
             g.query = {name: value for name, value in given.items() if name in names}
             return path | loaded
 
-        decorate = self._takes(schema, "query", load_with_query)
+        decorate = self._takes(schema, "query", load_with_query, [FIELD_INVALID, QUERY_NOT_UTF8])
 
         def decorator(view: View) -> View:
             decorated = decorate(view)
@@ -231,7 +234,7 @@ class Blueprint(flask_smorest.Blueprint):
         def load_with_body(path: dict[str, Any]) -> dict[str, Any]:
             return path | load(_read_json(request))
 
-        return self._takes(schema, "json", load_with_body, BODY_REFUSALS, example=example)
+        return self._takes(schema, "json", load_with_body, OF_BODIES, example=example)
 
     def rows(self, schema: Schema, *, shown: Any = None, **documentation: Any) -> Decorator:
         """Encode the view's rows by the schema: one row, a list or its JSON, or an iterator of lists.
@@ -251,9 +254,17 @@ class Blueprint(flask_smorest.Blueprint):
 
         return decorator
 
-    def refuses(self, error: errors.MarketplaceError) -> Decorator:
-        """Document an error of the view by an example."""
-        example, status, _ = error_handlers.answer_marketplace_error(error)
-        return self.alt_response(
-            status, schema=ApiErrorSchema, description=error.message, example=example
-        )
+    @staticmethod
+    def refuses(*refused: MarketplaceError | ErrorExample) -> Decorator:
+        """Document errors of the view, by an example of each. The OpenAPI document groups them by status."""
+        examples = [
+            each if isinstance(each, ErrorExample) else make_example(each) for each in refused
+        ]
+
+        def decorator(view: View) -> View:
+            documented = getattr(view, "_apidoc", {})
+            known = documented.get(REFUSALS, [])
+            view._apidoc = documented | {REFUSALS: [*known, *examples]}  # type: ignore[attr-defined]
+            return view
+
+        return decorator

@@ -1,9 +1,12 @@
 """Listing, withdrawing and buying an NFT: prepare a transaction, and report that it was signed."""
 
+from decimal import Decimal
 from typing import Any
 
+from marketplace import errors
 from marketplace.api.authentication import caller, require_scope
 from marketplace.api.blueprint import Blueprint
+from marketplace.api.error_reasons import OF_LEDGER
 from marketplace.api.paging import documented
 from marketplace.api.request_schemas import (
     PrepareListingSchema,
@@ -13,21 +16,63 @@ from marketplace.api.request_schemas import (
     WalletPathSchema,
 )
 from marketplace.api.response_schemas import PreparedTransactionSchema, ResultSchema
-from marketplace.errors import (
-    BuyingOff,
-    NftNotStored,
-    NotListed,
-    NotPrepared,
-    NotTheOwner,
-    PriceChanged,
-    TransactionRefused,
-)
+from marketplace.errors import NotListed, OwnerIsMarketplace
 from marketplace.market import listings, purchases, reports
 from marketplace.market.prepare import Ask, PreparedTransaction
 
 Answer = dict[str, Any]
 
 RETRY_AFTER_SECONDS = 3  # about the delay of mirror nodes
+
+ID = "0.0.1001@1763640000.123456789"
+NOT_STORED = errors.NftNotStored("0.0.5001", 999)
+UNDECIDED = errors.LedgerUndecided("0.0.5001", 7, "it has just changed")
+OF_WALLETS = (
+    NOT_STORED,
+    errors.WalletUnknown("fastwallet", ("extwallet",)),
+    errors.LedgerBehind(130),
+    *OF_LEDGER,
+)
+OF_LISTINGS = (
+    *OF_WALLETS,
+    errors.NftGone("0.0.5001", 999),
+    errors.NotTheOwner("0.0.1001", "0.0.5001", 7, "0.0.1002"),
+)
+OF_PURCHASES = (
+    *OF_WALLETS,
+    UNDECIDED,
+    errors.PriceChanged("0.0.5001", 7, 250, 300),
+    NotListed("0.0.5001", 7),
+    errors.BuyerIsOwner("0.0.1002", "0.0.5001", 7),
+    errors.BuyerIsMarketplace("0.0.9001"),
+    errors.BuyerBalanceTooLow("0.0.1002", Decimal(12), 250),
+    errors.BuyerNotAssociated(
+        "0.0.1002 is not associated with 0.0.5001: associate it first",
+        "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT",
+    ),
+    errors.AssociationNotPaid("0.0.1002", "0.0.5001"),
+    errors.PurchaseImpossible("0.0.5001 is paused by its issuer", "TOKEN_IS_PAUSED"),
+    errors.NothingLeftForSeller("0.0.5001", Decimal(260), Decimal(245)),
+    errors.FeesChanged("0.0.5001"),
+    errors.FeesInTokens("0.0.5001"),
+    errors.TooManyPurchases("you", 90),
+    errors.BuyingOff(has_signer=False),
+    errors.ClockBehind(20),
+    errors.FeesSpent(90),
+    errors.BudgetTooSmall(Decimal(13), Decimal(10)),
+    errors.BalanceTooLow(Decimal(0)),
+    errors.SignerFailed("no answer"),
+)
+OF_REPORTS = (
+    NOT_STORED,
+    *OF_LEDGER,
+    errors.NotPrepared("0.0.1001", "0.0.5001", 7, None),
+    errors.TransactionExpired(ID, "listing"),
+    errors.TransactionRefused(ID, "purchase", "SPENDER_DOES_NOT_HAVE_ALLOWANCE"),
+    errors.TransactionAltered(ID, "listing", "CRYPTOTRANSFER"),
+    errors.ListingEnded("0.0.5001", 7, "it belongs to 0.0.1002 now"),
+    errors.WithdrawalEnded("0.0.5001", 7, "2026-11-20T12:34:56.789012345Z"),
+)
 
 blp = Blueprint("Listings", __name__, description="Listing, withdrawing and buying an NFT")
 
@@ -37,8 +82,7 @@ blp = Blueprint("Listings", __name__, description="Listing, withdrawing and buyi
 @blp.path(WalletPathSchema)
 @blp.body(PrepareListingSchema)
 @blp.response(200, PreparedTransactionSchema, description="The transaction to sign")
-@blp.refuses(NftNotStored("0.0.5001", 999))
-@blp.refuses(NotTheOwner("0.0.1001", "0.0.5001", 7, "0.0.1002"))
+@blp.refuses(*OF_LISTINGS, OwnerIsMarketplace("0.0.9001"))
 def prepare_listing(listing_price: int, **listing: Any) -> Answer:
     """Prepare a listing transaction
 
@@ -55,8 +99,7 @@ def prepare_listing(listing_price: int, **listing: Any) -> Answer:
 @blp.path(WalletPathSchema)
 @blp.body(PrepareWithdrawalSchema)
 @blp.response(200, PreparedTransactionSchema, description="The transaction to sign")
-@blp.refuses(NftNotStored("0.0.5001", 999))
-@blp.refuses(NotListed("0.0.5001", 7))
+@blp.refuses(*OF_LISTINGS, NotListed("0.0.5001", 7), UNDECIDED)
 def prepare_withdrawal(**withdrawal: Any) -> Answer:
     """Prepare a transaction that withdraws a listing
 
@@ -74,9 +117,7 @@ def prepare_withdrawal(**withdrawal: Any) -> Answer:
 @blp.path(WalletPathSchema)
 @blp.body(PreparePurchaseSchema)
 @blp.response(200, PreparedTransactionSchema, description="The transaction to sign")
-@blp.refuses(NftNotStored("0.0.5001", 999))
-@blp.refuses(PriceChanged("0.0.5001", 7, 250, 300))
-@blp.refuses(BuyingOff(has_signer=False))
+@blp.refuses(*OF_PURCHASES)
 def prepare_purchase(**purchase: Any) -> Answer:
     """Prepare a purchase
 
@@ -107,8 +148,7 @@ def _answer(prepared: PreparedTransaction) -> Answer:
     description="The ledger does not show it yet: report again",
     success=True,
 )
-@blp.refuses(NotPrepared("0.0.1001", "0.0.5001", 7, None))
-@blp.refuses(TransactionRefused("0.0.1001@1763640000.123456789", "listing", "INVALID_TOKEN_ID"))
+@blp.refuses(*OF_REPORTS)
 def report_transaction(**report: Any) -> Answer | tuple[Answer, int, dict[str, str]]:
     """Report that a listing, a withdrawal or a purchase was signed
 

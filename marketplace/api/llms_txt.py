@@ -10,7 +10,8 @@ def make_llms_txt(document: Json, prefix: str) -> str:
     """Write a paragraph about the service, then each operation's link, parameters and description."""
     info, [server] = document["info"], document["servers"]
     url = server["url"]
-    summary, *others = [" ".join(part.split()) for part in info["description"].split("\n\n")]
+    introduction = info["description"].partition("\n## ")[0].strip()  # without the table of errors
+    summary, *others = [" ".join(part.split()) for part in introduction.split("\n\n")]
     schemes = document["components"].get("securitySchemes", {}).values()
     links = defaultdict(list)
     for path, item in document["paths"].items():

@@ -95,7 +95,6 @@ def _find_webhook_facts(db: Connection, now: int) -> dict[str, float]:
     content_type=CONTENT_TYPE_PLAIN_0_0_4,
     description="In Prometheus' text format, version 0.0.4",
 )
-@Blueprint.doc(responses={503: "Unavailable"})
 def show_metrics() -> Response:
     """Show the metrics for Prometheus
 

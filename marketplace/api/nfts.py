@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
+from marketplace.api.error_reasons import OF_LEDGER
 from marketplace.api.paging import CURSOR_HEADER, documented, with_events_cursor
 from marketplace.api.request_schemas import (
     AddNftSchema,
@@ -13,7 +14,7 @@ from marketplace.api.request_schemas import (
 )
 from marketplace.api.response_cache import cached_query
 from marketplace.api.response_schemas import NftSchema, ResultSchema
-from marketplace.errors import NftNotOnLedger, NftNotStored
+from marketplace.errors import NftGone, NftNotOnLedger, NftNotStored
 from marketplace.hedera.ids import NftId
 from marketplace.market.add_nft import add
 from marketplace.market.read_again import read_again
@@ -88,7 +89,7 @@ def _read_on(db: Connection, token: str, rows: list[NftRow]) -> Iterator[list[Nf
 @require_scope("write")
 @blp.body(AddNftSchema)
 @blp.response(200, ResultSchema, description="The NFT is stored")
-@blp.refuses(NftNotOnLedger("0.0.5001", 999))
+@blp.refuses(NftNotOnLedger("0.0.5001", 999), NftGone("0.0.5001", 999), *OF_LEDGER)
 def add_nft(account_id: str, token: str, serial_no: int) -> dict[str, str]:
     """Add an NFT
 
@@ -109,8 +110,7 @@ def add_nft(account_id: str, token: str, serial_no: int) -> dict[str, str]:
     headers=documented("Retry-After", "Seconds until it can be read once more", "integer"),
     description="It is read within seconds, or was in the last ten minutes",
 )
-@blp.refuses(NftNotStored("0.0.5001", 999))
-@blp.doc(responses={503: "Unavailable"})
+@blp.refuses(NftNotStored("0.0.5001", 999), NftGone("0.0.5001", 999))
 def refresh_nft(token: str, serial_no: int) -> tuple[dict[str, str], int, dict[str, str]]:
     """Have an NFT's metadata read again
 

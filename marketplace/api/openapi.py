@@ -10,13 +10,12 @@ from apispec.ext.marshmallow import MarshmallowPlugin, resolver
 from flask import Flask, Response, current_app, request
 
 from marketplace.api import error_handlers
+from marketplace.api.error_reasons import make_table
 from marketplace.api.fields import WalletName
 from marketplace.api.llms_txt import make_llms_txt
-from marketplace.api.paging import documented
 from marketplace.api.request_schemas import RequestSchema
 from marketplace.api.response_schemas import ApiErrorSchema, WebhookMessageSchema
 from marketplace.api.webhooks import EVENT
-from marketplace.errors import upper_words
 from marketplace.version import __version__
 
 # Not 3.0, which can not describe "an object or null" without loosening the object.
@@ -28,33 +27,36 @@ BEARER_TOKEN = {
     "description": "An access token, which the operator creates: `flask token create`. The sandbox's is in"
     " the file `sandbox-token`, and the API reference fills it in.",
 }
-# The errors of any request with a token or a body, by the name of the response in the document.
-SHARED_RESPONSES = {
-    "NotAuthenticated": (401, "No access token, or one that is unknown, expired or revoked"),
-    "ScopeMissing": (
-        403,
-        "The access token lacks the scope: read for GET, write for POST, metrics for /metrics",
-    ),
-    "LimitExceeded": (
-        429,
-        "Too many writes of the access token or the address, or failures to authenticate: try again later",
-    ),
-    "RequestNotJson": (400, "The body is not JSON"),
-    "RequestTooLarge": (413, "The body is too large"),
-    "ContentTypeNotJson": (415, "The body is not declared as application/json"),
-    "FieldInvalid": (422, "A field is wrong: the message names it, its value and what it must be"),
-    "LedgerAnswerInvalid": (502, "The ledger's mirror node gave an invalid answer"),
-    "Unavailable": (503, "The ledger or the database did not answer: try again"),
-}
-# The reasons in their examples, if they differ from the response's name.
-OTHER_REASONS = {413: "REQUEST_ENTITY_TOO_LARGE", 503: "LEDGER_UNREACHABLE"}
+REASONS = """
+## Errors
+
+`reason` of an error is for programs. A path is named without `/v1` and parameters.
+
+{}
+"""
 NOT_MODIFIED = "If-None-Match has the ETag of this response: nothing has changed"
-CHALLENGE = documented("WWW-Authenticate", "RFC 6750")
-RETRY_AFTER = documented("Retry-After", "Seconds", "integer")
-LIMITS = documented("RateLimit", "What is left of each limit") | documented(
-    "RateLimit-Policy", "Each limit"
-)
-HEADERS = {401: CHALLENGE, 403: CHALLENGE, 429: RETRY_AFTER | LIMITS, 503: RETRY_AFTER}
+
+
+def _list_reasons(document: dict[str, Any]) -> dict[str, dict[str, int]]:
+    """The reasons of each operation's errors, with their status."""
+    defined = document["components"]["responses"]
+    found = {
+        name: {
+            reason: example["value"]["code"]
+            for media_type in response.get("content", {}).values()
+            for reason, example in media_type["examples"].items()
+        }
+        for name, response in defined.items()
+    }
+    return {
+        f"{method.upper()} {path}": {
+            reason: status
+            for response in operation["responses"].values()
+            for reason, status in found.get(response.get("$ref", "").rpartition("/")[2], {}).items()
+        }
+        for path, item in document["paths"].items()
+        for method, operation in item.items()
+    }
 
 
 def _name_schema(schema: Any) -> str:
@@ -131,6 +133,7 @@ class Document:
             path.pop("parameters", None)
         # We do not use flask-smorest's paging.
         document["components"]["schemas"].pop("PaginationMetadata", None)
+        document["info"]["description"] += REASONS.format(make_table(_list_reasons(document)))
         return document if self.mount else document | {"webhooks": {"event": {"post": EVENT}}}
 
     def _add_components(self, components: Components) -> None:
@@ -138,16 +141,6 @@ class Document:
             components.security_scheme("bearerToken", BEARER_TOKEN)
             components.schema("WebhookMessage", schema=WebhookMessageSchema)
         components.response("NotModified", {"description": NOT_MODIFIED}, lazy=True)
-        for name, (status, description) in SHARED_RESPONSES.items():
-            reason = OTHER_REASONS.get(status) or upper_words(name)
-            example = error_handlers.body(status, description, reason)
-            content = {"schema": ApiErrorSchema, "example": example}
-            response = {
-                "description": description,
-                "headers": HEADERS.get(status, {}),
-                "content": {"application/json": content},
-            }
-            components.response(name, response, lazy=True)
 
 
 def _name_wallets(converter: Any, field: Any, **_: Any) -> dict[str, Any]:

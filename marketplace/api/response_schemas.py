@@ -405,6 +405,38 @@ class ServiceStatusSchema(CamelCaseSchema):
     )
 
 
+def wrong_fields(place: str) -> fields.Dict:
+    """What is wrong with each field of a place, by the field's name."""
+    sentences = fields.List(fields.String())
+    metadata = {"description": f"What is wrong with each field of the {place}"}
+    return fields.Dict(keys=fields.String(), values=sentences, metadata=metadata)
+
+
+class LedgerErrorSchema(CamelCaseSchema):
+    """What the ledger said, or would say."""
+
+    result = fields.List(
+        fields.String(),
+        required=True,
+        metadata={
+            "description": "One result code of the ledger",
+            "example": ["INSUFFICIENT_ACCOUNT_BALANCE"],
+        },
+    )
+
+
+class ErrorDetailsSchema(CamelCaseSchema):
+    """What is wrong, by place. A place where nothing is wrong is missing."""
+
+    path = wrong_fields("path")
+    query = wrong_fields("query")
+    headers = wrong_fields("headers")
+    json = wrong_fields("body")
+    ledger = fields.Nested(
+        LedgerErrorSchema, metadata={"description": "The ledger refused it, or would"}
+    )
+
+
 class ApiErrorSchema(CamelCaseSchema):
     """The one shape of every error."""
 
@@ -414,6 +446,7 @@ class ApiErrorSchema(CamelCaseSchema):
         "What is wrong, and what to do", "0.0.5001 #999 is not stored: POST /v1/add it first"
     )
     reason = text("The kind of error: it never changes", "NFT_NOT_STORED", enum=reasons())
-    errors = fields.Dict(
-        metadata={"description": "What is wrong with each field, by place and field"}
+    errors = fields.Nested(
+        ErrorDetailsSchema,
+        metadata={"description": "Which fields are wrong, or the ledger's result code"},
     )

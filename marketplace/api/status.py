@@ -8,6 +8,7 @@ from typing import Any
 from flask import current_app
 
 from marketplace.api.blueprint import Blueprint
+from marketplace.api.error_reasons import OF_DATABASE
 from marketplace.api.request_schemas import StatusQuery
 from marketplace.api.response_schemas import ServiceStatusSchema
 from marketplace.errors import NotReady
@@ -23,7 +24,7 @@ blp = Blueprint("Status", __name__, description="For the operator; needs no toke
 @blp.get("/status")
 @blp.query(StatusQuery)
 @blp.response(200, ServiceStatusSchema, description="The service is up")
-@Blueprint.doc(responses={503: "Unavailable"})
+@blp.refuses(NotReady("the ledger was never followed"), *OF_DATABASE)
 def show_status(alive: str | None, ready: str | None, max_age: int) -> dict[str, Any]:
     """Show whether the service is up
 

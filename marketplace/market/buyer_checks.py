@@ -5,7 +5,7 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from marketplace.errors import PurchaseImpossible
+from marketplace.errors import BuyerBalanceTooLow, BuyerNotAssociated, PurchaseImpossible
 from marketplace.hedera.hbar import TINYBARS, to_hbar
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.mirror_schemas import Account, Relationship, Token
@@ -31,7 +31,8 @@ def list_questions(ask: Ask, seller: str, deadline: Deadline) -> list[Callable[[
 def require_able(ask: Ask, seller: str, price: int, answers: Any, deadline: Deadline) -> Token:
     """Raise PurchaseImpossible, with the ledger's result code, if the purchase would fail at consensus.
 
-    Returns the token. ``price``: in HBAR. Also raises the ledger's errors.
+    BuyerBalanceTooLow and BuyerNotAssociated are two kinds of it. Returns the token. ``price``: in HBAR. Also
+    raises the ledger's errors.
     """
     found: Token
     found, seller_account, of_seller, buyer_account, of_buyer = answers
@@ -45,8 +46,8 @@ def require_able(ask: Ask, seller: str, price: int, answers: Any, deadline: Dead
     _require(buyer_account, f"{buyer} is not an account", "INVALID_ACCOUNT_ID")
     _require(not buyer_account.is_deleted, f"{buyer} was deleted", "ACCOUNT_DELETED")
     balance = require_balance(buyer, buyer_account)
-    has = f"{buyer} has {to_hbar(balance):,f} HBAR, and the price is {price:,} HBAR"
-    _require(balance >= price * TINYBARS, has, "INSUFFICIENT_ACCOUNT_BALANCE")
+    if balance < price * TINYBARS:
+        raise BuyerBalanceTooLow(buyer, to_hbar(balance), price)
     if of_buyer is None:
         _require_free_association(buyer, buyer_account, token, deadline)
         frozen, kyc = found.freezes_newcomers, found.asks_for_kyc
@@ -77,10 +78,13 @@ def _require_free_association(
     if most == UNLIMITED:
         return
     reason = f"{account_id} is not associated with {token}"
-    _require(most, f"{reason}: associate it first", "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
+    if not most:
+        reason = f"{reason}: associate it first"
+        raise BuyerNotAssociated(reason, "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
     relationships = mirror_node().list_relationships(account_id, deadline)
     counted = [*islice(relationships, COUNTED_ASSOCIATIONS)]
     taken = sum(relationship.is_automatic for relationship in counted)
     is_free = taken < most and len(counted) < COUNTED_ASSOCIATIONS
-    reason = f"{reason}, and may have no automatic association left: associate it first"
-    _require(is_free, reason, "NO_REMAINING_AUTOMATIC_ASSOCIATIONS")
+    if not is_free:
+        reason = f"{reason}, and may have no automatic association left: associate it first"
+        raise BuyerNotAssociated(reason, "NO_REMAINING_AUTOMATIC_ASSOCIATIONS")

@@ -9,6 +9,7 @@ from marketplace.errors import (
     ListingEnded,
     NotPrepared,
     TransactionAltered,
+    TransactionExpired,
     TransactionRefused,
     WithdrawalEnded,
 )
@@ -108,8 +109,15 @@ class Report:
         return ListingEnded(*self.nft_id, reason)
 
     def refused(self, result: str) -> TransactionRefused:
-        transaction_id = str(self.row["transaction_id"] if self.row else self.transaction_id)
-        return TransactionRefused(transaction_id, self.kind, result)
+        return TransactionRefused(self.prepared_id, self.kind, result)
+
+    def expired(self) -> TransactionExpired:
+        return TransactionExpired(self.prepared_id, self.kind)
+
+    @property
+    def prepared_id(self) -> str:
+        """The id of the prepared transaction, or of the reported one if nothing was prepared under it."""
+        return str(self.row["transaction_id"] if self.row else self.transaction_id)
 
     def not_prepared(self) -> NotPrepared:
         return NotPrepared(self.account_id, *self.nft_id, self.transaction_id)

@@ -32,7 +32,7 @@ def answer(
     """Tell whether a signed transaction had its effect; False while it may still come.
 
     Raises AccountNotOnLedger, NftNotStored, NotPrepared, TransactionRefused with the ledger's result code,
-    TransactionAltered, ListingEnded, WithdrawalEnded, and the ledger's own errors.
+    TransactionExpired, TransactionAltered, ListingEnded, WithdrawalEnded, and the ledger's own errors.
     """
     deadline = Deadline(reconciler.LEDGER_SECONDS)
     account_id = find_account_id(account_id, deadline)
@@ -114,7 +114,7 @@ def _answer_prepared(report: Report, deadline: Deadline) -> bool:
     report.require_possible()
     if report.row["expires_at"] > times.to_iso(report.overdue):
         return False  # it may still be submitted, or be shown by the mirror node
-    raise report.refused("TRANSACTION_EXPIRED")
+    raise report.expired()
 
 
 def _find_signed(transaction_id: str, deadline: Deadline) -> Transaction | None:

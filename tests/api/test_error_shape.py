@@ -1,11 +1,11 @@
 """Every way to fail answers in the one shape: {"code", "status", "message", "reason", "errors"?}."""
 
 import logging
-import re
 from pathlib import Path
 
 import pytest
 
+from marketplace.api.error_reasons import ADVICE
 from marketplace.errors import REASONS, MarketplaceError
 from marketplace.services import services
 from marketplace.store import database_errors as engine
@@ -36,8 +36,35 @@ def test_an_unexpected_error_tells_nothing_and_is_logged_once(app, client, caplo
 def test_the_reasons_are_those_that_are_documented(app):
     schemas = app.test_client().get("/openapi.json").json["components"]["schemas"]
     enum = schemas["ApiError"]["properties"]["reason"]["enum"]
+    assert [*ADVICE] == enum
+
+
+def test_the_table_of_reasons_in_the_documents_is_that_of_the_operations(app):
+    """Where it is not, copy it from the description in /openapi.json."""
+    description = app.test_client().get("/openapi.json").json["info"]["description"]
+    table = [line for line in description.splitlines() if line.startswith("|")]
     text = Path("docs/api.md").read_text().partition("## Errors")[2].partition("\n## ")[0]
-    assert re.findall("`([A-Z][A-Z_]+)`", text) == enum
+    assert [line for line in text.splitlines() if line.startswith("|")] == table
+    assert len(table) == 2 + len(ADVICE)
+
+
+def test_each_answer_lists_the_reasons_that_it_can_have(app):
+    document = app.test_client().get("/openapi.json").json
+    schemas, buy = document["components"]["schemas"], document["paths"]["/v1/buy/{wallet}"]["post"]
+    found = set()
+    for status, response in buy["responses"].items():
+        name = response.get("$ref", "").rpartition("/")[2]
+        if not name:
+            continue
+        _, narrowed = schemas[f"{name}Error"]["allOf"]
+        content = document["components"]["responses"][name]["content"]["application/json"]
+        for reason in narrowed["properties"]["reason"]["enum"]:
+            assert content["examples"][reason]["value"]["code"] == int(status)
+            found.add(reason)
+    assert {"PRICE_CHANGED", "BUYER_BALANCE_TOO_LOW", "TOO_MANY_PURCHASES", "FEES_SPENT"} <= found
+    assert not {"NOT_PREPARED", "TRANSACTION_EXPIRED", "NOT_READY"} & found
+    assert schemas["ApiError"]["properties"]["errors"]["$ref"].endswith("Details")
+    assert schemas["LedgerError"]["properties"]["result"]["type"] == "array"
 
 
 def test_the_reasons_are_those_of_all_errors_that_there_are(app):

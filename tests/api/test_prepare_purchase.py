@@ -149,6 +149,7 @@ def test_it_rejects_another_price_than_was_expected(client, listed, ledger, buy)
 def test_it_rejects_who_can_not_pay(listed, ledger, buy, price):
     ledger.change_account(BOB, balance=price)
     body = assert_error(buy(), 409, f"{BOB} has ", "the price is 250 HBAR")
+    assert body["reason"] == "BUYER_BALANCE_TOO_LOW"
     assert body["errors"] == {"ledger": {"result": ["INSUFFICIENT_ACCOUNT_BALANCE"]}}
     ledger.change_account(BOB, balance=250 * HBAR)
     assert buy().status_code == 200
@@ -157,6 +158,7 @@ def test_it_rejects_who_can_not_pay(listed, ledger, buy, price):
 def test_it_rejects_who_is_not_associated(listed, ledger, buy):
     ledger.change_account(BOB, automatic_associations=0)
     body = assert_error(buy(), 409, f"{BOB} is not associated with {TOKEN}", "associate it first")
+    assert body["reason"] == "BUYER_NOT_ASSOCIATED"
     assert body["errors"] == {"ledger": {"result": ["TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"]}}
     with ledger.sandbox.app_context(), write() as db:
         accounts.associate(db, BOB, TOKEN, times.now())
@@ -169,6 +171,7 @@ def test_it_rejects_who_has_no_automatic_association_left(nft, ledger, lister, b
     ledger.sign_and_submit(buy().json["byteArray"], BOB)
     lister(("0.0.7002", 1))
     body = assert_error(buy(("0.0.7002", 1)), 409, "may have no automatic association left")
+    assert body["reason"] == "BUYER_NOT_ASSOCIATED"
     assert body["errors"] == {"ledger": {"result": ["NO_REMAINING_AUTOMATIC_ASSOCIATIONS"]}}
     ledger.change_account(BOB, automatic_associations=2)
     assert buy(("0.0.7002", 1)).status_code == 200

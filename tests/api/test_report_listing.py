@@ -63,6 +63,7 @@ def test_it_answers_pending_before_the_ledger_knows(client, nft, ledger):
 
 def test_it_refuses_what_was_never_submitted_once_it_expired(client, long_ago):
     body = assert_error(report(client), 409, "was not submitted in time (TRANSACTION_EXPIRED)")
+    assert body["reason"] == "TRANSACTION_EXPIRED"
     assert body["errors"] == {"ledger": {"result": ["TRANSACTION_EXPIRED"]}}
     assert shown(client)["isForSale"] is False
 

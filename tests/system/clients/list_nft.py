@@ -17,11 +17,12 @@ from market.api.status import show_status
 from market.api.users import list_user_listings
 from market.models import (
     AddNftRequest,
-    ApiError,
     CollectionRecord,
     Nft,
+    NftNotStoredError,
     PreparedTransaction,
     PrepareListingRequest,
+    PreparePurchase409Error,
     PreparePurchaseRequest,
     PrepareWithdrawalRequest,
     ReportTransactionRequest,
@@ -46,8 +47,8 @@ with AuthenticatedClient(url, token) as market, Client(f"{url}/sandbox") as sand
     assert isinstance(status, ServiceStatus)
 
     missing = get_nft.sync(TOKEN_ID, SERIAL_NO, client=market)
-    assert isinstance(missing, ApiError)
-    assert missing.code == 404
+    assert isinstance(missing, NftNotStoredError)
+    assert (missing.code, missing.reason) == (404, "NFT_NOT_STORED")
 
     nft = {"account_id": ACCOUNT_ID, "token_id": TOKEN_ID, "serial_no": SERIAL_NO}
     added = add_nft.sync(client=market, body=AddNftRequest(**nft))
@@ -89,8 +90,8 @@ with AuthenticatedClient(url, token) as market, Client(f"{url}/sandbox") as sand
     complete(prepare_listing.sync("extwallet", client=market, body=listing), nft)
     dearer = PreparePurchaseRequest(expected_price=249, **BUYER)
     refused = prepare_purchase.sync("extwallet", client=market, body=dearer)
-    assert isinstance(refused, ApiError)
-    assert refused.code == 409
+    assert isinstance(refused, PreparePurchase409Error)
+    assert refused.reason == "PRICE_CHANGED"
     purchase = PreparePurchaseRequest(expected_price=250, **BUYER)
     complete(prepare_purchase.sync("extwallet", client=market, body=purchase), BUYER)
     bought = get_nft.sync(TOKEN_ID, SERIAL_NO, client=market)
