@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+import hiero_sandbox
+import marketplace
+
 ROOT = Path(__file__).parents[1]
 
 pytestmark = pytest.mark.once("the repository's own files")
@@ -50,6 +53,10 @@ def test_every_list_of_packages_is_kept_current(ecosystem, file):
     folders = {f"/{path.parent}".rstrip(".") for path in tracked(file)}
     folders -= {"/examples/sdk/java"}  # a jar inside a package, pinned by its hash
     assert set(update["directories"]) == folders
+
+
+def test_the_packages_of_the_wheel_have_one_version():
+    assert hiero_sandbox.__version__ == marketplace.__version__
 
 
 def test_the_hook_runs_the_linters():
