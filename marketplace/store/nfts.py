@@ -34,10 +34,12 @@ def list_nfts_of_owner(
     db: Connection, owner: str, token: str, serial_no: int, limit: int
 ) -> list[NftRow]:
     # Begins after a token and serial number. Burned NFTs, whose ledger_at is in the year 9999, have no owner.
+    # With "owner = :owner", PostgreSQL would look for a large owner's NFTs in the order of all NFTs' ids.
     sql = """
         SELECT * FROM nft
-        WHERE owner = :owner AND ledger_at < '9999' AND (token, serial_no) > (:token, :serial_no)
-        ORDER BY token, serial_no
+        WHERE (owner, token, serial_no) > (:owner, :token, :serial_no) AND owner <= :owner
+          AND ledger_at < '9999'
+        ORDER BY owner, token, serial_no
         LIMIT :limit + 0
     """
     parameters = {"owner": owner, "token": token, "serial_no": serial_no, "limit": limit}

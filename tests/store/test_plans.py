@@ -187,13 +187,15 @@ MANY = (
         token, serial_no, name, file_type, owner, is_for_sale, listing_price, last_listed_at, ledger_at,
         retry_at
     )
-    SELECT '0.0.' || (8000 + n % 300), n, 'x', 'x', '0.0.' || (1000 + n % 2000), n % 2, n % 2 * (1 + n % 400),
+    SELECT '0.0.' || (8000 + n % 300), n, 'x', 'x',
+        CASE n % 3 WHEN 0 THEN '0.0.1001' ELSE '0.0.' || (1000 + n % 2000) END, n % 2, n % 2 * (1 + n % 400),
         date, date, CASE n % 7 WHEN 0 THEN date END
     FROM (
         SELECT n,
             to_char(TIMESTAMP '2026-11-22' - n * INTERVAL '1 hour', 'YYYY-MM-DD"T"HH24:MI:SS.000000000Z')
         FROM generate_series(1, 20000) AS n
     ) AS made (n, date)
+    ORDER BY n % 300, n
     """,
     """
     INSERT INTO collection (token, name, retry_at, sort_name)
