@@ -40,7 +40,7 @@ def list_collections(
     All collections with a stored NFT. If more follow, the Link header leads to the next page. A collection
     that moves in the order while you read the pages may be on two pages, or on none.
     """
-    words = _find_words(q)
+    words = _find_words(strip_checksums(q))
     if q.strip() and not words:  # it has no letters, so nothing has its words
         return paging.page([], limit, sort)
     rows = _find_collections(words, limit + 1, sort, page and (page.key, page.token))
@@ -68,7 +68,7 @@ def search_marketplace(q: str) -> dict[str, Any]:
 
 
 def _find_words(q: str) -> Words:
-    return collection_search.count_words(read(), find_words(strip_checksums(q)))
+    return collection_search.count_words(read(), find_words(q))
 
 
 def _find_collections(

@@ -249,3 +249,8 @@ def test_an_id_may_have_its_checksum(client, lister):
 @pytest.mark.once("words in Python")
 def test_a_long_name_without_blanks_has_a_bounded_number_of_parts():
     assert len(find_parts("0.0.1", "山" * 1000, "日本" * 400)) <= 100
+
+
+def test_an_id_with_several_checksums_is_no_error(client, nft):
+    assert search(client, "0.0.5001-aaaaa-bbbbb 7")["nfts"] == []
+    assert client.get("/v1/collections?q=0.0.5001-aaaaa-bbbbb").json == []
