@@ -129,7 +129,8 @@ def mark_asked_again(
     sql = """
         UPDATE nft
         SET missing = 'it is read again', attempts = 0, retry_at = :now, asked_at = :now
-        WHERE token = :token AND serial_no = :serial_no AND (asked_at IS NULL OR asked_at <= :before)
+        WHERE token = :token AND serial_no = :serial_no
+          AND (asked_at IS NULL OR asked_at <= :before OR asked_at > :now)
         RETURNING *
     """
     parameters = {"token": token, "serial_no": serial_no, "now": now, "before": before}

@@ -69,3 +69,10 @@ def test_the_command_takes_nfts_and_collections(app, client, nft):
     for wrong, words in (("7", "is not a token id"), (f"{TOKEN}:8", "is not stored")):
         result = run(args=["refresh", wrong])
         assert result.exit_code == 1 and words in result.output
+
+
+def test_a_request_that_was_dated_by_a_wrong_clock_does_not_lock_out_later_ones(app, client, nft):
+    ahead = times.to_iso(times.now() + 300 * times.DAY)
+    write_sql(app, "UPDATE nft SET asked_at = :ahead, retry_at = NULL", ahead=ahead)
+    assert client.post(PATH).headers["Retry-After"] == "600"
+    assert stored(app)["retry_at"] and stored(app)["asked_at"] < ahead
