@@ -49,7 +49,10 @@ class CacheKeys:
             pairs = parse_qsl(query, keep_blank_values=True, errors="strict")
         except ValueError:
             return query
-        given = dict(pairs[::-1])
+        # The first value of each, in the order in which the view sees them.
+        given: dict[str, str] = {}
+        for name, value in pairs:
+            given.setdefault(name, value)
         if any(near for _, near in find_unknown(given, names)):
             return query
         return urlencode(

@@ -435,6 +435,13 @@ def test_a_parameter_that_is_not_read_makes_no_other_answer(app, client, many):
     assert client.get("/v1/orderbook?limit=1&x=%FF&minPrice=0").data == first.data
 
 
+def test_a_misspelt_parameter_is_refused_whatever_is_cached(client, many):
+    others = urlencode({f"x{number}": "" for number in range(20)})
+    assert client.get("/v1/orderbook").status_code == 200
+    assert_error(client.get(f"/v1/orderbook?Limit=1&{others}"), 422)
+    assert client.get(f"/v1/orderbook?{others}&Limit=1").status_code == 200
+
+
 def test_what_is_asked_for_at_length_is_not_kept(app, client, nft):
     token = client.environ_base["HTTP_AUTHORIZATION"]
     assert client.get("/v1/orderbook?limit=1").status_code == 200
