@@ -118,6 +118,18 @@ def test_an_upgraded_database_is_as_a_new_one(old, tmp_path):
     assert shape(tmp_path / "marketplace.db") == shape(tmp_path / "new/marketplace.db")
 
 
+def test_metadata_that_may_have_been_replaced_is_read_again_after_the_upgrade(old, tmp_path):
+    path, _ = old
+    pointers = ("https://x.io/1", "HTTP://x.io/2", "hcs://6/0.0.9", "hcs://1/0.0.9")
+    execute(path, "UPDATE nft SET retry_at = NULL")
+    for serial_no, pointer in enumerate(pointers, 1):
+        marked = "UPDATE nft SET metadata = ? WHERE token = '0.0.5001' AND serial_no = ?"
+        execute(path, marked, pointer, serial_no)
+    create_app(**settings(tmp_path))
+    due = {row["metadata"] for row in rows(path, "nft") if row["reread_at"]}
+    assert due & {*pointers} == {*pointers[:3]}
+
+
 def test_what_0_3_0_sold_and_withdrew_stays_so(old, tmp_path):
     path, token = old
     client = create_app(**settings(tmp_path)).test_client()
