@@ -392,6 +392,11 @@ class ServiceStatusSchema(CamelCaseSchema):
         "The stored NFTs show the ledger of then, or of later; null: nothing was compared yet",
         nullable=True,
     )
+    newest_block_age = total(
+        "Seconds since the end of the newest block of the ledger that the watcher saw; null: it saw none",
+        4,
+        nullable=True,
+    )
     watcher = text(
         "running: a watcher worked in the last minute, on any machine; silent: none did, so the service does"
         " not follow the ledger, nor fetch metadata and images; or not asked",

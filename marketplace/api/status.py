@@ -38,11 +38,16 @@ def show_status(alive: str | None, ready: str | None, max_age: int) -> dict[str,
         _require_recent(freshness.find_followed(), max_age)
         _require_room()
     watcher = "running" if freshness.is_watched() else "silent"
-    return _describe("reachable", last_sync, watcher, nodes.list_gone_nodes())
+    gone, age = nodes.list_gone_nodes(), freshness.find_block_age()
+    return _describe("reachable", last_sync, watcher, gone, age)
 
 
 def _describe(
-    database: str, last_sync: str | None, watcher: str, nodes_gone: Sequence[str] = ()
+    database: str,
+    last_sync: str | None,
+    watcher: str,
+    nodes_gone: Sequence[str] = (),
+    newest_block_age: int | None = None,
 ) -> dict[str, Any]:
     config = current_app.config
     return {
@@ -51,6 +56,7 @@ def _describe(
         "database": database,
         "mirror_node_rate": config["MIRROR_NODE_RATE"],
         "last_sync": last_sync,
+        "newest_block_age": newest_block_age,
         "watcher": watcher,
         "nodes_gone": nodes_gone,
     }

@@ -36,6 +36,15 @@ def _compared_to(swept: str) -> str:
     return swept and times.to_iso(times.to_nanoseconds(swept) - ALLOWED_LAG)
 
 
+def find_block_age() -> int | None:
+    """How many seconds ago the ledger's newest block ended that a watcher has seen. None before the first."""
+    stored = properties.get_property(read(), properties.NEWEST_BLOCK)
+    if stored is None:
+        return None
+    ended_at = times.to_nanoseconds(bytes(stored["value"]).decode())
+    return max(0, times.now() - ended_at) // times.SECOND
+
+
 def find_last_sweep() -> str:
     """The start of the last sweep that ended; empty if none has ended since following began."""
     return _past(properties.find_job_finished(read(), "sync"))

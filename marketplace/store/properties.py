@@ -3,6 +3,7 @@
 from marketplace.store.rows import Connection, PropertyRow
 
 EXCHANGE_RATE = "exchange_rate"  # JSON of hbar, cents and the date
+NEWEST_BLOCK = "newest_block"  # the end of the newest block that a watcher has seen, as a date
 NODES = "nodes"  # JSON of the accounts of the network's nodes, sorted by number
 
 

@@ -108,6 +108,8 @@ class Follower:
                 if recheck.kind == "token":  # its collection may have changed, too
                     nft_collections.mark_collection_due(db, recheck.id, now, now)
             following.mark_followed_to(db, times.to_iso(cursor), times.to_iso(seen_to), now)
+            newest = times.to_iso(self._present).encode()
+            properties.mark_property(db, properties.NEWEST_BLOCK, newest)
         self._stored, self._written_at = cursor, time.monotonic()
         if rechecks:
             self._queued.set()

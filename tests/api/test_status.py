@@ -7,6 +7,7 @@ from marketplace.hedera import times
 from marketplace.market import freshness
 from marketplace.store import following, properties
 from marketplace.store.database import write
+from marketplace.watcher.follow import Follower
 from marketplace.watcher.sweep import sweep_step
 from tests.conftest import assert_error
 from tests.engines import move_database
@@ -89,3 +90,18 @@ def test_it_is_alive_without_its_database(client, tmp_path):
     assert answer.json["database"] == "not asked"
     (tmp_path / "elsewhere.db").rename(tmp_path / "marketplace.db")
     assert client.get("/status?ready").status_code == 200
+
+
+def test_it_shows_how_old_the_newest_block_is(app, client):
+    """A mirror node that stands still answers as before: only the age of its newest block tells."""
+    assert client.get("/status").json["newestBlockAge"] is None
+    with app.app_context():
+        follower = Follower()
+        follower.step()
+        follower.step()
+        assert 0 <= client.get("/status").json["newestBlockAge"] < 60
+        an_hour_ago = times.to_iso(times.now() - times.HOUR).encode()
+        with write() as db:
+            properties.mark_property(db, properties.NEWEST_BLOCK, an_hour_ago)
+    assert 3600 <= client.get("/status").json["newestBlockAge"] < 3700
+    assert client.get("/status?alive").json["newestBlockAge"] is None
