@@ -28,6 +28,7 @@ def show_media(key: str) -> Response:
         abort(404)
     response.cache_control.immutable = True
     response.headers["X-Content-Type-Options"] = "nosniff"
+    response.headers["Access-Control-Allow-Origin"] = "*"  # they are public: a canvas may read them
     response.headers["Content-Security-Policy"] = "default-src 'none'"
     return response
 

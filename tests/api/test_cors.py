@@ -7,7 +7,7 @@ import pytest
 from marketplace import create_app
 from marketplace.api import rate_limit
 from marketplace.services import services
-from tests.conftest import assert_error, authorized_client, on_testnet, settings
+from tests.conftest import TOKEN, assert_error, authorized_client, on_testnet, settings
 
 pytestmark = pytest.mark.once("headers alone")
 
@@ -151,11 +151,19 @@ def test_a_page_reads_every_refusal_and_failure(tmp_path, monkeypatch):
     refused(503, "/v1/orderbook")
 
 
+def test_images_are_for_pages_of_any_origin(client, nft):
+    """A canvas, and three.js, ask for them with an origin, whatever CORS_ORIGINS names."""
+    path = client.get(f"/v1/nft/{TOKEN}/7").json["imageUrl"].removeprefix("http://127.0.0.1:8000")
+    for address in (path, "/media/placeholder.webp"):
+        with client.get(address, headers={"Origin": "https://any.example"}) as r:
+            assert (r.status_code, r.headers["Access-Control-Allow-Origin"]) == (200, "*")
+
+
 def test_only_the_api_its_document_and_the_status_are_opened(app):
     client = app.test_client()
     for path in ("/v1/orderbook", "/openapi.json", "/status"):
         assert granted(client.get(path, headers={"Origin": DAPP})), path
-    for path in ("/reference", "/", "/media/placeholder.webp", "/statusx", "/v1x", "/metrics"):
+    for path in ("/reference", "/", "/statusx", "/v1x", "/metrics"):
         with client.get(path, headers={"Origin": DAPP}) as r:
             assert not granted(r), path
         assert not granted(preflight(client, path)), path
