@@ -84,13 +84,14 @@ def metadata(token: str, serial_no: int) -> str:
 
     collection = collection_of(token)
     document: dict[str, object] = {
-        "name": f"{collection.name} #{serial_no}",
         "creator": CREATOR,
         "description": collection.story,
         "image": f"ipfs://{cid_of(token)}/{serial_no}.png",
         "type": "image/png",
         "format": "HIP412@2.0.0",
     }
+    if collection in SAMPLE:  # others may be minted by anybody, with names of their own
+        document = {"name": f"{collection.name} #{serial_no}"} | document
     if (token, serial_no) != PLAIN_NFT:
         document["attributes"] = [
             {"trait_type": trait_type, "value": value}
