@@ -83,6 +83,15 @@ def test_the_documented_client_lists_an_nft_and_follows(tmp_path, language):
     assert printed[1] == "LISTED 0.0.7007 8 250\n", printed
 
 
+def test_the_documents_pin_the_generator_of_typescript_clients():
+    package = json.loads((TYPESCRIPT / "package.json").read_text())
+    versions = package["dependencies"] | package["devDependencies"]
+    text = (ROOT / "docs" / "api.md").read_text()
+    for name in ("typescript", "openapi-typescript"):
+        assert f"--package {name}@{versions[name]} " in text
+    assert f"`openapi-fetch` {versions['openapi-fetch']}" in text
+
+
 def assert_listed(record):
     assert record["token"] == "0.0.7007"
     assert record["owner"] == {"accountId": "0.0.2002"}

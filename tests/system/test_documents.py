@@ -6,6 +6,7 @@ import shutil
 from contextlib import contextmanager
 from typing import NamedTuple
 
+import jsonschema
 import pytest
 from werkzeug.test import Client
 
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.once("the documents name their own")
 
 PLACES = ("*.md", "docs/*.md", "hiero_sandbox/*.md", "deploy/*.md", "examples/*/*.md")
 DOCUMENTS = sorted(str(path.relative_to(ROOT)) for place in PLACES for path in ROOT.glob(place))
-LANGUAGES = {"console", "sh", "python", "ts", "json", "text", "nginx", "yaml"}
+LANGUAGES = {"console", "sh", "python", "ts", "js", "json", "text", "nginx", "yaml"}
 # The sh blocks that are not run here: the document, how they begin, and why.
 NOT_RUN = {
     ("README.md", "make run"): "the fixture serves as make run does, and make test runs this",
@@ -192,8 +193,27 @@ def test_the_shop_lets_its_own_users_in(tmp_path, monkeypatch):
 
 
 def test_the_error_shown_is_a_real_one(client):
-    [block] = blocks("json")
-    assert client.get("/v1/orderbook?limit=21").json == json.loads(block.text)
+    text = read("docs/api.md").partition("The answer to `GET /v1/orderbook?limit=21`:")[2]
+    shown = re.search(r"```json\n(.*?)```", text, re.DOTALL)[1]
+    assert client.get("/v1/orderbook?limit=21").json == json.loads(shown)
+
+
+def test_the_objects_shown_are_whole(client):
+    """Each has all fields of its schema, in order, and no other."""
+    document = client.get("/openapi.json").json
+    schemas = document["components"]["schemas"]
+    shown = re.findall(r"`GET (/v1/\S+)`:\n\n```json\n(.*?)```", read("docs/api.md"), re.DOTALL)
+    objects = [(path, json.loads(text)) for path, text in shown if "?" not in path]
+    assert len(objects) == 4
+    for path, value in objects:
+        [name] = {
+            re.search("schemas/([A-Za-z]+)", json.dumps(item["get"]["responses"]["200"]))[1]
+            for template, item in document["paths"].items()
+            if re.fullmatch(re.sub("{[^}]+}", "[^/]+", template), path)
+        }
+        assert [*value] == [*schemas[name]["properties"]], path
+        described = {"$ref": f"#/components/schemas/{name}", "components": {"schemas": schemas}}
+        jsonschema.validate(value, described)
 
 
 def test_the_make_targets_exist():

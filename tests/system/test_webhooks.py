@@ -1,17 +1,23 @@
 """A watcher delivers what happens, killed or not; the libraries of Standard Webhooks verify it."""
 
 import json
+import os
+import re
+import socket
+import subprocess
 import threading
 import time
+from contextlib import closing
 
 import pytest
+import requests
 
 from marketplace.watcher.webhooks.deliveries import EVENTS_AT_ONCE
 from marketplace.watcher.webhooks.messages import SECONDS
 from tests.conftest import settings
 from tests.network import serve_raw, silence
 from tests.postgresql import until
-from tests.serving import run_program, watcher
+from tests.serving import ROOT, reserved_port, run_program, watcher
 from tests.system.wallets.test_encoding import FOLDER, needs_wallets
 from tests.watcher.test_webhooks import Receiver, add, let_happen, receiving
 
@@ -96,3 +102,33 @@ def test_the_library_for_javascript_verifies_it(app, receiver, tmp_path):
         "verified": json.loads(body),
         "isRefused": True,
     }
+
+
+@pytest.mark.once("its signature")
+@needs_wallets
+def test_the_documented_receiver_for_javascript_takes_a_message_once(app, receiver, tmp_path):
+    let_happen(app, 7)
+    with watcher(tmp_path, **settings(tmp_path)):
+        until(lambda: receiver.received, "none arrives")
+    text = (ROOT / "docs" / "webhooks.md").read_text()
+    [program] = re.findall(r"^```js\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    with reserved_port() as port:
+        environ = os.environ | {"WEBHOOK_SECRET": receiver.secret, "PORT": str(port)}
+        command = ["node", "--input-type=module", "-e", program]
+        node = subprocess.Popen(command, cwd=FOLDER, env=environ, stdout=subprocess.PIPE, text=True)
+        with node, requests.Session() as session:
+            session.headers.update(receiver.headers)
+            url = f"http://127.0.0.1:{port}/"
+            try:
+                until(lambda: is_open(port), "it does not listen")
+                twice = [session.post(url, data=receiver.body).status_code for _ in range(2)]
+                forged = session.post(url, data=receiver.body.replace(b"7", b"8")).status_code
+            finally:
+                node.terminate()
+            printed = node.stdout.read()
+    assert ([*twice, forged], printed.count("serialNo: 7")) == ([204, 204, 401], 1)
+
+
+def is_open(port):
+    with closing(socket.socket()) as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
