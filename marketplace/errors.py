@@ -280,12 +280,11 @@ class FeesInTokens(Conflict):
 class TransactionRefused(Conflict):
     """The ledger refused the signed transaction. Its result code says why."""
 
-    sentence = "{0} did not {2} the NFT: {3}. Prepare a new {1}"
+    sentence = "The {1} {0} had no effect: {2}. Prepare a new {1}"
 
     def __init__(self, transaction_id: str, kind: str, result: str) -> None:
-        did = {"listing": "list", "withdrawal": "withdraw", "purchase": "sell"}[kind]
         errors = {"ledger": {"result": [result]}}
-        super().__init__(transaction_id, kind, did, self.explain(result), errors=errors)
+        super().__init__(transaction_id, kind, self.explain(result), errors=errors)
 
     def explain(self, result: str) -> str:
         return f"the ledger says {result}"

@@ -55,7 +55,7 @@ def test_what_was_sold_instead_was_not_withdrawn(client, listed, ledger, buy):
     receipt = ledger.submit(signed)
     assert receipt.result == "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO"
     for transaction_id in (None, receipt.transaction_id):
-        body = assert_error(report(client, transaction_id), 409, "did not withdraw")
+        body = assert_error(report(client, transaction_id), 409, "had no effect")
         assert body["errors"] == {"ledger": {"result": [receipt.result]}}
 
 
@@ -76,7 +76,7 @@ def test_one_that_was_lost_is_not_ok_for_the_listing_before_it(client, listed, l
     r = prepare(client)
     expire()
     for _ in range(2):
-        body = assert_error(report(client), 409, "did not withdraw the NFT", "TRANSACTION_EXPIRED")
+        body = assert_error(report(client), 409, "had no effect", "TRANSACTION_EXPIRED")
     assert body["errors"] == {"ledger": {"result": ["TRANSACTION_EXPIRED"]}}
     assert "a new withdrawal" in body["message"]
     ledger.sign_and_submit(r.json["byteArray"])
@@ -92,7 +92,7 @@ def test_a_refusal_carries_the_ledgers_code(client, listed, ledger, lister, alte
         lambda document: document["transactions"][0].update(result="INSUFFICIENT_PAYER_BALANCE"),
     )
     r = report(client, transaction_id)
-    assert_error(r, 409, "did not withdraw", "INSUFFICIENT_PAYER_BALANCE")
+    assert_error(r, 409, "had no effect", "INSUFFICIENT_PAYER_BALANCE")
 
 
 def test_a_withdrawal_by_another_application_is_one(client, listed, ledger):

@@ -59,7 +59,7 @@ def test_a_refusal_carries_the_ledgers_code(app, listed, ledger, buy, report):
     receipt = ledger.submit(ledger.sign(transaction, BOB))
     assert receipt.result == "SPENDER_DOES_NOT_HAVE_ALLOWANCE"
     for transaction_id in (receipt.transaction_id, None):
-        body = assert_error(report(BOB, transaction_id), 409, "did not sell the NFT")
+        body = assert_error(report(BOB, transaction_id), 409, "had no effect")
         assert body["errors"] == {"ledger": {"result": ["SPENDER_DOES_NOT_HAVE_ALLOWANCE"]}}
 
 

@@ -48,7 +48,7 @@ def test_a_purchase_that_was_never_signed_is_not_ok_for_an_earlier_one(
     assert report(BOB).status_code == 202
     expire()
     for _ in range(2):
-        assert_error(report(BOB), 409, "did not sell the NFT", "TRANSACTION_EXPIRED")
+        assert_error(report(BOB), 409, "had no effect", "TRANSACTION_EXPIRED")
 
 
 def test_a_purchase_that_failed_stays_so(listed, ledger, sell_back, prepare, report):
