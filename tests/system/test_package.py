@@ -269,16 +269,14 @@ def test_it_works_on_newer_pythons(wheel, tmp_path, version):
     assert ended.stdout == "1 listed\n", ended.stderr
 
 
-def test_the_clones_own_files_are_the_packages_faces():
+def test_the_clones_schema_is_the_packages():
     assert Path(ROOT / "schema.sql").resolve() == ROOT / "marketplace/store/schema.sql"
-    code = "import app, marketplace; assert app.create_app is marketplace.create_app"
-    run_python(code)
 
 
 def test_settings_of_the_clones_config_beat_the_environment(tmp_path):
     for name in ("app.py", "wsgi.py", "gunicorn.conf.py"):
         shutil.copy(ROOT / name, tmp_path)
     (tmp_path / "config.py").write_text('SETTINGS = {"NAME": "The shop"}\n')
-    code = "import wsgi; print(wsgi.app.config['NAME'])"
+    code = "import app, wsgi; print({each.config['NAME'] for each in (wsgi.app, app.create_app())})"
     environ = os.environ | {"MARKETPLACE_NAME": "Another", "PYTHONPATH": str(ROOT)}
-    assert run_python(code, cwd=tmp_path, env=environ) == "The shop\n"
+    assert run_python(code, cwd=tmp_path, env=environ) == "{'The shop'}\n"
