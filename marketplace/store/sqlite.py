@@ -93,8 +93,10 @@ class Database(EngineBase):
     def _is_missing(self) -> bool:
         """Whether there is no database yet. Raises DatabaseUnreadable if its file has vanished."""
         if self.path.exists() and self.path.stat().st_size:
+            # An upgrade without room, or killed, leaves a -journal: SQLite undoes it, but only for a writer.
+            mode = "rw" if Path(f"{self.path}-journal").exists() else "ro"
             # A start that was killed before its first commit leaves a file without tables.
-            with closing(open_file(self.path, "ro")) as connection:
+            with closing(open_file(self.path, mode)) as connection:
                 return not self.list_tables(connection)
         rest = Path(f"{self.path}-wal")
         if rest.exists() and rest.stat().st_size:

@@ -25,7 +25,8 @@ def large(outdated):
 
 
 def test_a_full_disk_leaves_it_as_it_was_before_the_step(large):
-    size = large.stat().st_size + 2 * 4096  # enough for all steps but the last
+    """The -journal of a step that had no room stayed, and no command opened the file any more."""
+    size = large.stat().st_size + 20 * 4096  # enough for the first step, whose tables are empty
 
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
@@ -36,7 +37,7 @@ def test_a_full_disk_leaves_it_as_it_was_before_the_step(large):
     assert upgrade.returncode == 1
     assert "Traceback" not in error
     assert f"{large} is as it was before this step: fix that, and run this again" in error
-    assert version(large) == 5, error  # the steps before it are done
+    assert version(large) == 8, error  # the step before it is done
     assert "Back it up to" in flask(large, "upgrade")
     assert version(large) == SCHEMA.version
     assert execute(large, "SELECT COUNT(*) FROM nft") == [(100_010,)]
