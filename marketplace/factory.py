@@ -1,5 +1,6 @@
 """The service's table of contents: create_app() puts its parts together."""
 
+import inspect
 import os
 from collections.abc import Callable
 from typing import Any
@@ -33,6 +34,7 @@ from marketplace.api.concurrency_limit import ConcurrencyLimit
 from marketplace.api.openapi import Document
 from marketplace.api.rate_limit import RateLimits
 from marketplace.cli.command import refusing_commands
+from marketplace.errors import StartRefused
 from marketplace.market import signer
 from marketplace.services import KEY, Services
 from marketplace.store import database as db
@@ -67,6 +69,7 @@ def create_app(
     of another service, network or account, or of a newer version. A database of an older version is
     opened, but every request is answered 503 until it is upgraded.
     """
+    _require_signature(authenticate)
     loaded = settings.load(overrides, os.environ)
     app = Application("marketplace", **loaded)
     request_metrics.name_routes(app)
@@ -121,3 +124,15 @@ def create_app(
         )
     request_metrics.init_app(app)
     return app
+
+
+def _require_signature(authenticate: Callable[[Request, str], bool | str]) -> None:
+    """Raise StartRefused unless a host's authenticate() takes a request and a scope."""
+    try:
+        inspect.signature(authenticate).bind(None, "read")
+    except ValueError:  # it is written in C, and tells nothing
+        return
+    except TypeError as error:
+        raise StartRefused(
+            f"authenticate is called as authenticate(request, scope): {error}"
+        ) from None

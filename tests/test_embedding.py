@@ -50,6 +50,13 @@ def test_a_hosts_own_command_may_catch_a_refused_start(tmp_path):
     assert CliRunner().invoke(serve).output == "caught\n"
 
 
+@pytest.mark.parametrize("wrong", [lambda request: True, lambda request, *, scope: True])
+def test_an_authenticate_with_a_wrong_signature_is_refused_at_the_start(tmp_path, wrong):
+    """Each request was a 500, and only then."""
+    with pytest.raises(StartRefused, match=r"called as authenticate\(request, scope\)"):
+        create_app(authenticate=wrong, **settings(tmp_path))
+
+
 def test_its_links_keep_the_prefix(host, market):
     add(host)
     completing(market)()
