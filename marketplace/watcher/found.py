@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from requests.adapters import BaseAdapter
 
 MAX_KEPT_BYTES = 2_000_000  # of an image after it was made small
-MAX_MESSAGE_BYTES = MAX_KEPT_BYTES + 100_000
+# A document has 1 MiB at most. It may be one data: URI, which is in a message twice, with its escapes.
+MAX_MESSAGE_BYTES = MAX_KEPT_BYTES + 8 * 1024 * 1024
 
 # Signals that the image did not cause: the system is out of memory, or is stopping us.
 ENDED_BY_OTHERS = (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGHUP)

@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -63,6 +64,14 @@ def test_the_confined_process_has_all_that_it_needs(processes, format, options):
     found = processes.enrich(document(content), LONG)
     assert (found.outcome, found.reason) == (Outcome.COMPLETE, None)
     assert found.description.name == "A"
+    assert found.image == optimise(content)
+
+
+def test_a_picture_that_fills_the_document_is_no_fault_of_the_reader(processes):
+    noise = Image.frombytes("RGB", (640, 640), random.Random(1).randbytes(640 * 640 * 3))
+    content = encoded(noise, "JPEG", quality=95).ljust(775_000, b"\0")
+    found = processes.enrich(document(content), LONG)
+    assert (found.outcome, found.reason) == (Outcome.COMPLETE, None)
     assert found.image == optimise(content)
 
 
