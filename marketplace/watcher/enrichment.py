@@ -23,7 +23,7 @@ from marketplace.store.database_errors import explained
 from marketplace.store.rows import CollectionRow, NftRow
 from marketplace.watcher import collection_document
 from marketplace.watcher.collection_document import Columns
-from marketplace.watcher.found import LONG, QUICK, Found, Limits, Outcome
+from marketplace.watcher.found import LONG, QUICK, Description, Found, Limits, Outcome
 from marketplace.watcher.pauses import MAX_ATTEMPTS, find_pause, may_change
 from marketplace.watcher.work import Done, Tasks
 
@@ -196,8 +196,11 @@ def enrich(nft: NftRow, enrich: Enrich, limits: Limits) -> Record:
 
 
 def _describe(nft: NftRow, found: Found) -> Record:
-    """The columns that come from the metadata; none if it was not found."""
-    if found.description is None:
+    """The columns that come from the metadata; none if it was not found.
+
+    A host's message in place of the document, such as {"description": "Too many requests"}, is none.
+    """
+    if found.description is None or found.description._replace(collection=None) == Description():
         return {}
     seen_type = found.image and found.image.file_type
     return {

@@ -300,6 +300,17 @@ def test_a_new_reading_that_fails_replaces_nothing(app, hosted):
     assert stored(app)["missing"] is None and pause_of(app) == 1
 
 
+def test_a_hosts_message_in_place_of_the_document_takes_no_attributes_away(app, hosted):
+    before = stored(app)
+    message = Description(collection='{"description":"Too many requests"}')
+    hosted.answers[HOSTED] = Found(Outcome.UNUSABLE, "the metadata names no image", message)
+    pass_days(app, 1)
+    hosted.complete()
+    for column in ("name", "attributes", "image", "original_image_url"):
+        assert stored(app)[column] == before[column]
+    assert stored(app)["missing"] == "the metadata names no image"
+
+
 def test_what_failed_twenty_times_is_not_dropped_for_ever(app, hosted):
     hosted.answers[HOSTED] = Found(Outcome.UNUSABLE, "the metadata is not JSON")
     sql = "UPDATE nft SET attempts = 19, missing = 'x', retry_at = :now"
