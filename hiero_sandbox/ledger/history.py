@@ -121,12 +121,15 @@ def _parties(nft: NftTransfer) -> dict[str, Any]:
 
 def write_nfts(execution: Execution) -> None:
     """Record in the histories of NFTs what a transaction did to them."""
+    kind = execution.signed.body.WhichOneof("data")
     for nft in execution.effects.nfts:
+        if kind == "tokenUpdate":  # the entry of a new treasury has no accounts
+            nft = nft._replace(sender="", receiver="")
         document = {
             "consensus_timestamp": times.to_consensus(execution.now),
             "nonce": 0,
             "transaction_id": execution.id.dashed,
-            "type": TYPES[execution.signed.body.WhichOneof("data")],
+            "type": TYPES[kind],
         }
         queries.put(
             execution.db,

@@ -114,6 +114,7 @@ class Told:
         self.state = State(added["to_account"])
         self.told_to = 0  # the position in the past of the last entry that was told
         self.is_strict = True  # False after a wrong answer of the mirror node
+        self.is_fair = False  # whether no request fails, and no replica lags
         self.sales: list[tuple[int, str]] = []
         owners = {entry.state.owner for entry in life.since(self.seen_from)}
         if self.state.owner not in owners:
@@ -152,7 +153,13 @@ class Told:
         later = [entry for entry in self.life.past[listed_at + 1 :] if entry.is_decisive]
         # A listing may have replaced it, of which nothing was told, and that one has ended, too.
         ends = later[:1] + [entry for entry in later if entry.state.listing is None]
-        entry = self._named(event, self.life.at(event["consensus_at"], "approval", "update"))
+        at = self.life.at(event["consensus_at"], "approval", "update")
+        if event["transaction_id"] is None and at and not self.is_fair:
+            # It has ended as soon as its row shows that; its history was not there yet.
+            self.told_to = at
+            self.state = self.state._replace(listing=None)
+            return
+        entry = self._named(event, at)
         if self.is_strict and entry not in ends:
             raise Mismatch(f"{dict(event)}: it was ended by {ends}")
         if event["from_account"] != self.state.owner:

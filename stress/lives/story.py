@@ -52,6 +52,7 @@ class Reader:
         if event["kind"] == "ADDED":
             life, skew = self.story.lives[nft], self.story.weather.skew
             self.told[nft] = Told(life, event, skew)
+            self.told[nft].is_fair = self.story.is_fair
             return
         self.told[nft].is_strict = not self.story.world.has_lied
         self.told[nft].apply(event)
