@@ -73,7 +73,9 @@ def _document() -> dict[str, Any]:
 @blp.get("/openapi.json")
 def show_openapi() -> dict[str, Any]:
     """The OpenAPI document. Its server is PUBLIC_URL, which has the path where the sandbox is mounted."""
-    return _document() | {"servers": [{"url": _server()}]}
+    document, url = _document(), _server()
+    contact = {"name": document["info"]["title"], "url": url}
+    return document | {"info": document["info"] | {"contact": contact}, "servers": [{"url": url}]}
 
 
 def _server() -> str:
