@@ -34,7 +34,7 @@ LEDGER_TABLES = (
     "account", "association", "nft", "approval_for_all", "deleted_token", "token",
     "transaction_record", "nft_transaction",
 )  # fmt: skip
-LAGS = ((0,), (0,), (0, 2), (0, 2, 10), (0, 60), (0, 20, 60), (0, 1, 5, 40))
+LAGS = ((0,), (0,), (0, 2), (0, 2, 10), (0, 60), (0, 0, 0, 60), (0, 20, 60), (0, 1, 5, 40))
 STORED_TABLES = ("prepared_transaction", "nft", "collection", "recheck", "job", "event", "follow")
 
 
