@@ -1,9 +1,12 @@
 """Metadata documents as minters really wrote them, and what becomes of each."""
 
 import json
+import time
 
 import pytest
 
+from marketplace.ledger.http_client import Unfetchable
+from marketplace.watcher.strangers.content import Content, read_object
 from marketplace.watcher.strangers.metadata import describe, read_attributes, stringify
 
 pytestmark = pytest.mark.once("no statement is asked")
@@ -146,6 +149,21 @@ def test_no_attributes_are_none(value):
 def test_ten_thousand_attributes_are_cut():
     many = [{"trait_type": f"t{n}", "value": n} for n in range(10_000)]
     assert len(attributes(many)) == 200
+
+
+def test_a_hundred_thousand_keys_take_no_time():
+    document = {f"k{number}": 1 for number in range(100_000)} | {"name": "A"}
+    began = time.process_time()
+    assert describe(document).name == "A"  # an exact key counts wherever it stands
+    assert time.process_time() - began < 2
+
+
+def test_comments_do_not_keep_a_reader_busy():
+    """Each could be read as a part of the one before: twice the time for each."""
+    began = time.process_time()
+    with pytest.raises(Unfetchable, match="not JSON"):
+        read_object(Content(b"<!---->" * 25 + b"{"))
+    assert time.process_time() - began < 2
 
 
 def test_long_attributes_are_cut():

@@ -14,8 +14,9 @@ PICTURE = re.compile(
     rb"\x89PNG\r\n|\xff\xd8\xff|GIF8[79]a|RIFF....WEBP|BM.{4}\0{4}|II\*\0|MM\0\*|....ftyp|\x00\x00\x01\x00|\x1aE\xdf\xa3",
     re.DOTALL,
 )
+# With atomic groups, which are tried in one way: many comments would take a matcher for ever.
 PAGE = re.compile(
-    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*|<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body|title|script)\b",
+    rb"(?:\xef\xbb\xbf)?\s*+(?>(?>\s|<\?xml[^>]*+>|<!--.*?-->)*+)<(?:!doctype\s+html|html|head|body|title|script)\b",
     re.DOTALL | re.IGNORECASE,
 )
 NOT_TEXT = re.compile(rb"[\0-\x08\x0e-\x1a\x1c-\x1f]")

@@ -14,6 +14,7 @@ from marketplace.watcher.found import Description
 from marketplace.watcher.strangers.uri import is_address
 
 MAX_ATTRIBUTES = 200
+MAX_KEYS = 1000  # of an object, the first ones: each is compared with each name
 MAX_ATTRIBUTES_TEXT = 16_000  # all of them together
 MAX_ADDRESS = 2000
 UNNAMED = "Attribute"  # the trait_type of a value that has none
@@ -66,7 +67,7 @@ def find(fields: dict[str, Any], *names: str) -> Any:
     A key that is written exactly so wins over one in another case, or with other separators.
     """
     alike: dict[str, Any] = {}
-    for key, value in fields.items():
+    for key, value in islice(fields.items(), MAX_KEYS):
         if value not in EMPTY:
             alike.setdefault(_fold(key), value)
     for name in names:
