@@ -205,7 +205,7 @@ def test_what_is_on_postgresql_already(tmp_path, postgresql_url):
         ),
         (
             "INSERT INTO prepared_transaction VALUES ('x', 'listing', '0.0.1', 1, 'x', 1, 'x', 'x', 'x',"
-            " 'x', '', '', NULL, NULL, NULL, NULL, NULL)",
+            " 'x', '', '', NULL, NULL, NULL, NULL, NULL, NULL)",
             "violates foreign key constraint",
         ),
     ],
