@@ -7,6 +7,7 @@ from typing import Any
 import click
 from flask.cli import ScriptInfo, with_appcontext
 
+from marketplace.cli import process
 from marketplace.errors import MarketplaceError, StartRefused, printable, reason
 from marketplace.store.database_errors import DatabaseInUse, NoFile, explained
 
@@ -18,6 +19,7 @@ class Command(click.Command):
         super().__init__(callback=with_appcontext(callback), **options)
 
     def invoke(self, context: click.Context) -> Any:
+        process.prepare()
         try:
             with explained():
                 return super().invoke(context)

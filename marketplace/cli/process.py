@@ -1,4 +1,4 @@
-"""What a process of our own sets for itself: the server by its configuration, and the watcher.
+"""What a process of our own sets for itself: the server by its configuration, and each command.
 
 create_app() sets none of it, because its process may be another program's.
 """

@@ -10,7 +10,6 @@ from contextlib import closing, suppress
 import click
 from flask import Flask, current_app
 
-from marketplace.cli import process
 from marketplace.cli.command import Command, echo, echo_log
 from marketplace.cli.systemd import notify, notify_alive
 from marketplace.errors import MarketplaceError
@@ -168,7 +167,6 @@ def sync_command() -> None:
     Lists NFTs that are for sale on the ledger, reported or not. Takes those that were sold or withdrawn off
     the order book. Adds missing metadata and images.
     """
-    process.prepare()
     counts = sync()
     with closing(make_enricher(application())) as enricher:
         counts += enricher.drain(COMPLETING_SECONDS)
@@ -183,7 +181,6 @@ def watch_command() -> None:
 
     Only one watcher works at a time, across all machines; others wait for it to end.
     """
-    process.prepare()
     stop = threading.Event()
 
     def end(*_: object) -> None:
