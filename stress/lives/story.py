@@ -7,8 +7,8 @@ from hiero_sandbox import database as ledger_database
 from hiero_sandbox.ledger import queries as ledger_queries
 from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId
+from marketplace.store import following, nfts, prepared_transactions
 from marketplace.store import nft_collections as kept
-from marketplace.store import nfts, prepared_transactions
 from marketplace.store.database import read
 from marketplace.watcher.follow import Follower
 from marketplace.watcher.work import Done, summary
@@ -122,21 +122,24 @@ class Story(Acts):
         if shown is None:
             return
         synced_at = int(datetime.fromisoformat(shown).timestamp() * 1000) * times.SECOND // 1000
+        synced_at -= max(0, self.weather.skew)  # a sweep's date is by the service's clock
         for nft, life in self.lives.items():
             row, entries = self.stored(nft), life.since(synced_at)
             if row is None:
                 listed = [entry.state.listing for entry in entries]
-                # Listings from before following began are found when past approvals are read.
-                if all(listed) and entries[0].date > self.followed_from():
+                # A sweep finds no NFT that is not stored: following does, and reading past approvals.
+                if all(listed) and self.is_passed(entries[0].date):
                     raise Mismatch(f"lastSync is {shown}; {nft} is not stored, listed as {listed}")
             elif stored_state(row) not in [entry.state for entry in entries]:
                 raise Mismatch(
                     f"lastSync is {shown}; {nft} is stored as {stored_state(row)}, and was {entries}"
                 )
 
-    def followed_from(self) -> str:
+    def is_passed(self, date: str) -> bool:
+        """Whether following has read a transaction of this date."""
         with self.world.app.app_context():
-            return read().execute("SELECT began_at FROM follow").fetchone()["began_at"]
+            state = following.get_follow(read())
+        return state is not None and state["began_at"] < date <= state["cursor_at"]
 
     def compare_fees(self, *, is_final: bool = False) -> None:
         """A settled purchase cost what its rows on the ledger say."""
