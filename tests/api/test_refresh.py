@@ -15,24 +15,25 @@ def stored(app, serial_no=7):
 
 
 def test_it_works(app, client, nft, complete):
-    write_sql(app, "UPDATE nft SET name = 'Unrevealed', missing = NULL, retry_at = NULL")
+    write_sql(app, "UPDATE nft SET original_image_url = NULL, missing = NULL, retry_at = NULL")
     r = client.post(PATH)
     assert (r.status_code, r.json, r.headers["Retry-After"]) == (200, {"result": "OK"}, "600")
-    assert client.get(f"/v1/nft/{TOKEN}/7").json["name"] == "Unrevealed"  # until it was read
+    assert client.get(f"/v1/nft/{TOKEN}/7").json["originalImageUrl"] is None  # until it was read
     complete()
-    assert client.get(f"/v1/nft/{TOKEN}/7").json["name"] != "Unrevealed"
+    assert client.get(f"/v1/nft/{TOKEN}/7").json["originalImageUrl"]
     assert stored(app)["missing"] is None
 
 
 def test_metadata_that_was_given_up_is_read_again(app, client, nft, complete):
     write_sql(
-        app, "UPDATE nft SET name = 'x', missing = 'status 404', attempts = 20, retry_at = NULL"
+        app,
+        "UPDATE nft SET original_image_url = NULL, missing = 'status 404', attempts = 20, retry_at = NULL",
     )
     complete()
-    assert stored(app)["name"] == "x"
+    assert stored(app)["original_image_url"] is None
     assert client.post(PATH).status_code == 200
     complete()
-    assert stored(app)["name"] != "x"
+    assert stored(app)["original_image_url"]
 
 
 def test_an_nft_is_read_once_in_some_minutes_whoever_asks(app, client, nft):
