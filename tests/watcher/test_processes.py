@@ -1,6 +1,7 @@
 """The processes that meet strangers: what each can do, and what becomes of an NFT when one ends."""
 
 import base64
+import errno
 import json
 import os
 import random
@@ -26,6 +27,7 @@ from stress.bombs import CORPUS, encoded
 from tests.network import PATIENCE_SECONDS, drip_headers, response, serve_raw
 from tests.postgresql import until
 from tests.serving import children
+from tests.watcher.test_fetch_guard import UNSHARE, needs_namespaces
 from tests.watcher.test_images import frames, gradient
 
 pytestmark = pytest.mark.once("no statement is asked")
@@ -332,6 +334,21 @@ def test_the_confined_process_opens_nothing(tmp_path):
     assert answers.split() == ["True"] * 14
     assert memory == "out of memory"
     assert set(rest) == {"."} and (tmp_path / "answer").stat().st_size == 1000
+
+
+@needs_namespaces
+def test_root_of_a_namespace_without_other_users_is_confined_too():
+    code = (
+        "import os, resource, sys; sys.path.append(sys.argv[1]); import confine\n"
+        "confine.confine(5, 1000, os.getppid())\n"
+        "try: open('/etc/passwd')\n"
+        "except OSError as error: print('refused', error.errno)\n"
+        "try: resource.setrlimit(resource.RLIMIT_NOFILE, (9, 9))\n"
+        "except ValueError: print('final')\n"
+    )
+    command = [*UNSHARE, sys.executable, "-I", "-c", code, os.path.dirname(confine.__file__)]
+    run = subprocess.run(command, capture_output=True, text=True)
+    assert run.stdout.split() == ["refused", str(errno.EMFILE), "final"], run.stderr
 
 
 def test_a_confined_process_whose_parent_has_ended_ends(tmp_path):

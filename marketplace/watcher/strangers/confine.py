@@ -4,6 +4,7 @@ import ctypes
 import os
 import resource
 import signal
+from contextlib import suppress
 
 PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS = 1, 38  # of linux/prctl.h
 NOBODY = 65534
@@ -31,12 +32,14 @@ def confine(seconds: int, max_answer_bytes: int, parent: int) -> None:
     """Leave this process its standard input and output, and so many seconds of processor time.
 
     It may have no more descriptors: so it can open no file and no socket, on any kernel. It can start no
-    process. Root could raise these limits again, so root becomes nobody. Later imports fail.
+    process. Root could raise these limits again, so root becomes nobody. In a user namespace that has no
+    other user, root stays, and can not raise them. Later imports fail.
     """
     if os.geteuid() == 0:
-        os.setgroups([])
-        os.setgid(NOBODY)
-        os.setuid(NOBODY)
+        with suppress(OSError):
+            os.setgroups([])
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
     end_with_parent()
     if os.getppid() != parent:  # it has ended already
         os._exit(1)
@@ -47,6 +50,14 @@ def confine(seconds: int, max_answer_bytes: int, parent: int) -> None:
     _set_limit(resource.RLIMIT_FSIZE, max_answer_bytes)
     # At the first limit comes SIGXCPU, which tells us why it ended; at the second one, SIGKILL.
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    _require_final_limits()
+
+
+def _require_final_limits() -> None:
+    """End this process if it could raise its limits again."""
+    with suppress(ValueError, OSError):  # the kernel does not allow it
+        _set_limit(resource.RLIMIT_NOFILE, 1)
+        os._exit(1)
 
 
 def _set_limit(number: int, limit: int) -> None:
