@@ -50,6 +50,7 @@ MAX_PAGES = 100_000  # of one list: ten million NFTs
 MAX_HISTORY = 500  # entries read for one NFT: its metadata key can sign any number of them
 SUCCESSES = (200, 206)  # 206: all that the mirror node has, which began after the NFT was minted
 CONNECTIONS = 32  # kept open
+AHEAD_RECALLED = 10 * times.SECOND
 IMPOSSIBLE = re.compile(rb'"(?:Invalid (?:parameter: |entity ID )|Bad Request"|Failed to convert)')
 
 
@@ -67,6 +68,7 @@ class MirrorNode:
         self._session = Session({"http://": network, "https://": network, **adapters})
         self._rate_limit = rate_limit
         self._base_url = f"{base_url}/api/v1"
+        self._ahead: tuple[int, int, int | None] = (0, 0, None)  # see recall_ahead()
 
     def close(self) -> None:
         """Close the open connections. New ones are opened on demand."""
@@ -205,6 +207,22 @@ class MirrorNode:
         if not blocks:
             raise _invalid(path, "it has no blocks")
         return blocks[0]
+
+    def recall_ahead(self, deadline: Deadline) -> int | None:
+        """By how many nanoseconds our clock is ahead of the last block, read within the last ten seconds.
+
+        None if the mirror node did not answer. It is asked at once after our clock was set.
+        """
+        now = time.monotonic_ns()
+        until, clock, ahead = self._ahead
+        if now > until or abs(times.now() - now - clock) > times.SECOND:
+            try:
+                ahead = times.now() - self.find_present(deadline)
+            except (LedgerUnreachable, LedgerAnswerInvalid):
+                ahead = None
+            now = time.monotonic_ns()
+            self._ahead = (now + AHEAD_RECALLED, times.now() - now, ahead)
+        return ahead
 
     def find_price(self, cents: int, deadline: Deadline) -> int:
         """Convert US cents to tinybars, by the current or the next exchange rate: the one that costs more."""

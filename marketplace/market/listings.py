@@ -100,12 +100,12 @@ def _find_start() -> int:
     """
     now = times.now()
     start = now - prepare.START_BEFORE_NOW
-    try:
-        present = mirror_node().find_present(Deadline(CLOCK_SECONDS))
-    except (LedgerUnreachable, LedgerAnswerInvalid):
+    ahead = mirror_node().recall_ahead(Deadline(CLOCK_SECONDS))
+    if ahead is None:
         return start
-    if now - present > LEDGER_BEHIND:
-        raise LedgerBehind((now - present) // times.SECOND)
+    if ahead > LEDGER_BEHIND:
+        raise LedgerBehind(ahead // times.SECOND)
+    present = now - ahead
     return min(present, max(start, present - CLOCK_BEHIND))
 
 

@@ -2,6 +2,7 @@ import pytest
 
 from marketplace import create_app
 from marketplace.hedera import times
+from marketplace.ledger import mirror as mirror_client
 from tests.conftest import (
     ALICE,
     BOB,
@@ -49,17 +50,47 @@ def starts_after(mirror, client, seconds, path="list"):
     return valid_start.seconds - present / times.SECOND
 
 
+@pytest.fixture
+def no_recall(monkeypatch):
+    """The mirror node is asked each time how far it is."""
+    monkeypatch.setattr(mirror_client, "AHEAD_RECALLED", 0)
+
+
 @pytest.mark.once("no statement differs")
+@pytest.mark.usefixtures("no_recall")
 @pytest.mark.parametrize("path", ["list", "delist"])
-def test_a_service_whose_clock_is_wrong_prepares_what_is_valid(client, lister, mirror, path):
+@pytest.mark.parametrize("ahead", [0, 3, 10, 100])
+def test_a_service_whose_clock_is_ahead_prepares_what_is_valid(client, lister, mirror, path, ahead):
     """Ten seconds ahead, each listing was INVALID_TRANSACTION_START."""
     lister((TOKEN, 7))
-    for ahead in (0, 3, 10, 100):
-        assert -10 < starts_after(mirror, client, -ahead, path) <= 0
+    assert -10 < starts_after(mirror, client, -ahead, path) <= 0
+
+
+@pytest.mark.once("no statement differs")
+@pytest.mark.usefixtures("no_recall")
+@pytest.mark.parametrize("path", ["list", "delist"])
+def test_a_service_whose_clock_is_behind_prepares_what_is_valid(client, lister, mirror, path):
+    lister((TOKEN, 7))
     assert -16 < starts_after(mirror, client, 170, path) <= -14
+
+
+@pytest.mark.once("no statement differs")
+@pytest.mark.usefixtures("no_recall")
+@pytest.mark.parametrize("path", ["list", "delist"])
+def test_a_mirror_node_that_is_far_behind_is_said(client, lister, mirror, path):
+    lister((TOKEN, 7))
     mirror.set_present(times.now() - 130 * times.SECOND)
     body = KEYS | ({"listingPrice": 250} if path == "list" else {})
     assert_error(client.post(f"/v1/{path}/extwallet", json=body), 503, "130 s behind")
+
+
+@pytest.mark.once("no statement differs")
+def test_many_listings_ask_once_how_far_the_mirror_node_is(client, lister, mirror):
+    lister((TOKEN, 7))
+    asked = len(mirror.asked)
+    for _ in range(5):
+        opened(prepare(client))
+    assert len(mirror.asked) <= asked + 1
 
 
 @pytest.mark.once("refused before a statement is asked")
