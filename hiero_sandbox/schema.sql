@@ -9,7 +9,8 @@ CREATE TABLE account (
     memo TEXT NOT NULL,
     is_receiver_signature_required INTEGER NOT NULL CHECK (is_receiver_signature_required IN (0, 1)),
     created_at INTEGER NOT NULL,
-    pending_reward INTEGER NOT NULL DEFAULT 0 CHECK (pending_reward >= 0) -- tinybars, earned by staking
+    pending_reward INTEGER NOT NULL DEFAULT 0 CHECK (pending_reward >= 0), -- tinybars, earned by staking
+    is_deleted INTEGER NOT NULL DEFAULT 0 CHECK (is_deleted IN (0, 1)) -- it keeps its id and has no HBAR
 ) STRICT;
 
 -- Another name of an account: its EVM address, or its key as HAPI writes it.

@@ -88,4 +88,5 @@ def _require_account(named: Message) -> str:
     found = accounts.find_by_alias(read(), named.alias) if named.alias else entity(named, code)
     if found is None:
         raise Refused(code)
+    accounts.require_usable(read(), found)
     return found

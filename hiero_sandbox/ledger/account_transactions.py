@@ -1,15 +1,16 @@
-"""Transactions about accounts: their creation, by their own transaction or a transfer, and their update."""
+"""Transactions about accounts: creation (by a transfer, too), update and deletion."""
 
 from google.protobuf.message import Message
 
-from hiero_sandbox.ledger import accounts, keys, network_fees
+from hiero_sandbox.ledger import accounts, keys, network_fees, queries, tokens
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if, write_id
 from hiero_sandbox.ledger.execution import Execution, entity, require_short
 from marketplace.hedera import messages
-from marketplace.hedera.ids import MAX_INT64
+from marketplace.hedera.ids import MAX_INT64, numbers
 
 MAX_ASSOCIATIONS = 5000
 RENEWAL_SECONDS = range(2_592_000, 8_000_002)
+LAST_SYSTEM_NUMBER = 750  # accounts up to this number cannot be deleted
 
 
 def check_create(content: Message) -> None:
@@ -80,6 +81,7 @@ def check_update(content: Message) -> None:
 def update(execution: Execution, content: Message) -> None:
     account_id = write_id(content.accountIDToUpdate)
     execution.require_signature(account_id)
+    accounts.require_usable(execution.db, account_id)
     require_renewal(content, "AUTORENEW_DURATION_NOT_IN_RANGE")
     changes: dict[str, object] = {}
     if content.HasField("key"):
@@ -100,6 +102,36 @@ def update(execution: Execution, content: Message) -> None:
 def require_memo(memo: str) -> None:
     require_short(memo.encode(), "MEMO_TOO_LONG")
     refuse_if("\0" in memo, "INVALID_ZERO_BYTE_IN_STRING")
+
+
+# Deletion: CryptoDeleteHandler and TokenServiceApiImpl of hiero-consensus-node
+
+
+def check_delete(content: Message) -> None:
+    """Check what a node checks before consensus."""
+    if not content.HasField("deleteAccountID") or not content.HasField("transferAccountID"):
+        raise Refused("ACCOUNT_ID_DOES_NOT_EXIST")
+    if content.deleteAccountID == content.transferAccountID:
+        raise Refused("TRANSFER_ACCOUNT_SAME_AS_DELETE_ACCOUNT")
+
+
+def delete(execution: Execution, content: Message) -> None:
+    """Delete an account that holds no tokens. Another account gets its HBAR, and its staking reward."""
+    db, now = execution.db, execution.now
+    deleted = entity(content.deleteAccountID, "INVALID_ACCOUNT_ID")
+    heir = entity(content.transferAccountID, "INVALID_TRANSFER_ACCOUNT_ID")
+    refuse_if(numbers(deleted)[2] <= LAST_SYSTEM_NUMBER, "ENTITY_NOT_ALLOWED_TO_DELETE")
+    execution.require_signature(deleted)
+    if accounts.get(db, heir).is_receiver_signature_required:
+        execution.require_signature(heir)
+    refuse_if(tokens.has_treasury(db, deleted), "ACCOUNT_IS_TREASURY")
+    refuse_if(queries.has_tokens(db, deleted), "TRANSACTION_REQUIRES_ZERO_TOKEN_BALANCES")
+    amount, reward = accounts.balance(db, deleted), accounts.get(db, deleted).pending_reward
+    execution.move({(deleted, None): -amount, (heir, None): amount})
+    reward += accounts.get(db, heir).pending_reward
+    accounts.change(db, heir, now, pending_reward=reward)
+    accounts.change(db, deleted, now, is_deleted=1, pending_reward=0)
+    queries.delete(db, "alias", account_id=deleted)
 
 
 # Accounts by alias: HIP-32, HIP-583

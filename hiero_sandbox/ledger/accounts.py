@@ -33,6 +33,7 @@ class Account(NamedTuple):
     is_receiver_signature_required: int = 0
     created_at: int = catalogue.GENESIS
     pending_reward: int = 0  # tinybars that staking has earned, and that were not paid yet
+    is_deleted: int = 0
 
 
 def get(db: Connection, account_id: str, created_at: int = catalogue.GENESIS) -> Account:
@@ -46,6 +47,11 @@ def change(db: Connection, account_id: str, now: int, **changes: Any) -> None:
     queries.put(db, "account", **account._replace(**changes)._asdict())
 
 
+def require_usable(db: Connection, account_id: str, deleted: str = "ACCOUNT_DELETED") -> None:
+    """Refuse an account that was deleted, with that code."""
+    refuse_if(get(db, account_id).is_deleted, deleted)
+
+
 def balance(db: Connection, account_id: str) -> int:
     """How many tinybars an account has."""
     return get(db, account_id).balance
@@ -53,6 +59,7 @@ def balance(db: Connection, account_id: str) -> int:
 
 def add(db: Connection, account_id: str, amount: int, now: int, code: str = UNPAID) -> None:
     """Add to a balance, or take from it. Refuses, with the code, if the balance is too small."""
+    require_usable(db, account_id)
     after = balance(db, account_id) + amount
     refuse_if(after < 0, code)
     refuse_if(after > MAX_INT64, "INVALID_ACCOUNT_AMOUNTS")

@@ -27,7 +27,7 @@ def approve(execution: Execution, content: Message) -> None:
         owner = _owner_of(execution, approval)
         token = entity(approval.tokenId, "INVALID_TOKEN_ID")
         refuse_if(approval.HasField("delegating_spender"), "NOT_SUPPORTED")
-        spender = _spender_of(approval, owner)
+        spender = _spender_of(db, approval, owner)
         if approval.HasField("approved_for_all"):
             approved = {"owner": owner, "spender": spender, "token": token}
             # A False that was sent revokes. SDKs that always send the field revoke by accident.
@@ -40,8 +40,10 @@ def approve(execution: Execution, content: Message) -> None:
             _set_spender(execution, token, serial_no, owner, spender)
 
 
-def _spender_of(approval: Message, owner: str) -> str:
-    spender = entity(approval.spender, "INVALID_ALLOWANCE_SPENDER_ID")
+def _spender_of(db: Connection, approval: Message, owner: str) -> str:
+    code = "INVALID_ALLOWANCE_SPENDER_ID"
+    spender = entity(approval.spender, code)
+    accounts.require_usable(db, spender, code)
     refuse_if(spender == owner, "SPENDER_ACCOUNT_SAME_AS_OWNER")
     return spender
 
@@ -49,7 +51,7 @@ def _spender_of(approval: Message, owner: str) -> str:
 def _approve_amount(execution: Execution, approval: Message) -> None:
     """Let an account spend an amount of HBAR, or of a token's units; 0 revokes that."""
     db, owner, unit = execution.db, _owner_of(execution, approval), HBAR
-    spender = _spender_of(approval, owner)
+    spender = _spender_of(db, approval, owner)
     refuse_if(approval.amount < 0, "NEGATIVE_ALLOWANCE_AMOUNT")
     if approval.DESCRIPTOR.name == "TokenAllowance":
         token = tokens.get_usable(db, entity(approval.tokenId, "INVALID_TOKEN_ID"))
@@ -123,6 +125,7 @@ def _owner_of(execution: Execution, approval: Message) -> str:
     if not approval.HasField("owner"):
         return execution.payer
     owner = entity(approval.owner, "INVALID_ALLOWANCE_OWNER_ID")
+    accounts.require_usable(execution.db, owner, "INVALID_ALLOWANCE_OWNER_ID")
     if owner != execution.payer:
         execution.require_signature(owner)
     return owner

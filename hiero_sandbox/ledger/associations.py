@@ -19,6 +19,7 @@ def check(content: Message) -> None:
 def associate(execution: Execution, content: Message) -> None:
     account_id = write_id(content.account)
     execution.require_signature(account_id)
+    accounts.require_usable(execution.db, account_id)
     for token in map(write_id, content.tokens):
         tokens.get_usable(execution.db, token)
         if accounts.is_associated(execution.db, account_id, token):
@@ -30,6 +31,7 @@ def dissociate(execution: Execution, content: Message) -> None:
     """End an account's associations with tokens. The account signs, and must hold none of them."""
     db, account_id = execution.db, write_id(content.account)
     execution.require_signature(account_id)
+    accounts.require_usable(db, account_id)
     for token in map(write_id, content.tokens):
         refuse_if(account_id == tokens.find(db, token).treasury, "ACCOUNT_IS_TREASURY")
         accounts.require_associated(db, account_id, token)
@@ -50,6 +52,7 @@ def restrict(execution: Execution, content: Message, *, key: str, **flag: int) -
     """Freeze an account for a token, grant its KYC, or undo that. A key of the token must sign."""
     db, account_id = execution.db, entity(content.account, "INVALID_ACCOUNT_ID")
     token = issued(execution, content.token, key)
+    accounts.require_usable(db, account_id)
     association = accounts.get_association(db, account_id, token.token)
     if association is None:
         raise Refused("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")

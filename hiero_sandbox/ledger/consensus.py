@@ -70,6 +70,7 @@ HANDLERS = {
     ),
     "cryptoApproveAllowance": Handler(allowances.approve, allowances.check),
     "cryptoCreateAccount": Handler(account_transactions.create, account_transactions.check_create),
+    "cryptoDelete": Handler(account_transactions.delete, account_transactions.check_delete),
     "cryptoDeleteAllowance": Handler(allowances.delete, allowances.check),
     "cryptoTransfer": Handler(transfers.transfer, transfers.check),
     "cryptoUpdateAccount": Handler(account_transactions.update, account_transactions.check_update),
@@ -148,6 +149,7 @@ def _require_valid(signed: Signed, now: int) -> None:
 def _require_solvency(db: Connection, signed: Signed) -> None:
     """Refuse a payer who cannot pay both the fee and the HBAR that the transaction itself takes from him."""
     payer = signed.id.account_id
+    accounts.require_usable(db, payer, "PAYER_ACCOUNT_DELETED")
     spent = max(0, -transfers.given_of(signed.body.cryptoTransfer)[payer, None])
     spent += signed.body.cryptoCreateAccount.initialBalance
     if accounts.balance(db, payer) < network_fees.price(signed) + spent:
@@ -218,7 +220,7 @@ def mint(token: str, serial_no: int, owner: str, now: int) -> None:
     """Give an NFT of the catalogue that nobody has asked for yet to its first owner."""
     with write() as db:
         is_there = tokens.find(db, token).is_created or nfts.find(db, token, serial_no)
-        if is_there or queries.is_deleted(db, token):
+        if is_there or queries.is_deleted(db, token) or accounts.get(db, owner).is_deleted:
             return
         accounts.associate(db, owner, token, now)
         minting = _unsigned(db, queries.TREASURY, now, "tokenMint")
@@ -244,6 +246,7 @@ def hand_over(token: str, serial_no: int, receiver: str, now: int) -> Receipt:
         try:
             tokens.get_usable(db, token)
             nft = nfts.require(nft)
+            accounts.require_usable(db, receiver)
             accounts.associate_receiver(db, receiver, token, now)
         except Refused as refusal:
             return Receipt(str(transfer.id), str(refusal), reached_consensus=False)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from google.protobuf.message import Message
 
 from hiero_sandbox.database import Connection
-from hiero_sandbox.ledger import tokens
+from hiero_sandbox.ledger import accounts, tokens
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if, write_id
 from hiero_sandbox.ledger.execution import AssessedFee, Changes, NftTransfer, entity
 from hiero_sandbox.ledger.tokens import Token
@@ -21,12 +21,13 @@ from hiero_sandbox.ledger.tokens import Token
 MAX_FEES = 10
 
 
-def require_valid(token: Token) -> None:
+def require_valid(db: Connection, token: Token) -> None:
     """Refuse custom fees that the network refuses."""
     fees = token.definition.custom_fees
     refuse_if(len(fees) > MAX_FEES, "CUSTOM_FEES_LIST_TOO_LONG")
     for fee in fees:
-        entity(fee.fee_collector_account_id, "INVALID_CUSTOM_FEE_COLLECTOR")
+        collector = entity(fee.fee_collector_account_id, "INVALID_CUSTOM_FEE_COLLECTOR")
+        accounts.require_usable(db, collector, "INVALID_CUSTOM_FEE_COLLECTOR")
         if fee.HasField("royalty_fee"):
             _require_valid_royalty(fee.royalty_fee, token)
         elif fee.HasField("fixed_fee"):

@@ -146,6 +146,7 @@ class Execution:
 
     def let_hold(self, account_id: str, token: str) -> None:
         """Associate an account with a token, if needed. Refuses if it may not hold the token."""
+        accounts.require_usable(self.db, account_id)
         if accounts.associate_receiver(self.db, account_id, token, self.now):
             self.charge_further(network_fees.ASSOCIATION)
         tokens.require_unrestricted(self.db, token, account_id)

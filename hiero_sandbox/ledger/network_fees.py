@@ -20,6 +20,7 @@ TINYBARS_PER_DOLLAR = 100 * TINYBARS // CENTS_PER_HBAR
 BASE = {
     "cryptoApproveAllowance": Decimal("0.05"),
     "cryptoCreateAccount": Decimal("0.05"),
+    "cryptoDelete": Decimal("0.005"),
     "cryptoDeleteAllowance": Decimal("0.05"),
     "cryptoTransfer": Decimal("0.0001"),
     "cryptoUpdateAccount": Decimal("0.00022"),

@@ -102,6 +102,12 @@ def list_holders(db: Connection, token: str) -> list[Row]:
     return _rows(db, sql, token=token)
 
 
+def has_tokens(db: Connection, account_id: str) -> bool:
+    """Whether an account has any NFT, or units of any token."""
+    sql = "SELECT MAX(balance) FROM holding WHERE account_id = :account_id"
+    return bool(count(db, "nft", owner=account_id) or _number(db, sql, account_id=account_id))
+
+
 # Tokens
 
 

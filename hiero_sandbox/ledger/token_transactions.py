@@ -3,7 +3,7 @@
 from google.protobuf.message import Message
 from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 
-from hiero_sandbox.ledger import custom_fees, keys, queries, tokens
+from hiero_sandbox.ledger import accounts, custom_fees, keys, queries, tokens
 from hiero_sandbox.ledger.account_transactions import require_memo, require_renewal
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if, write_id
 from hiero_sandbox.ledger.execution import Execution, entity, require_short
@@ -42,13 +42,15 @@ def create(execution: Execution, content: Message) -> None:
         raise Refused("INVALID_EXPIRATION_TIME")
     db, now, treasury = execution.db, execution.now, write_id(content.treasury)
     execution.require_signature(treasury)
+    accounts.require_usable(db, treasury, "INVALID_TREASURY_ACCOUNT_FOR_TOKEN")
     if content.HasField("autoRenewAccount"):
         account_id = entity(content.autoRenewAccount, "INVALID_AUTORENEW_ACCOUNT")
+        accounts.require_usable(db, account_id, "INVALID_AUTORENEW_ACCOUNT")
         execution.require_signature(account_id)
     if content.HasField("adminKey"):
         execution.require_key(content.adminKey)
     token = Token(queries.new_id(db), content, True, False, now, now, now)
-    custom_fees.require_valid(token)
+    custom_fees.require_valid(db, token)
     tokens.put(db, token)
     # The treasury is not frozen, and its KYC is granted.
     columns = {"is_automatic": 0, "created_at": now, "is_frozen": 0, "is_kyc_granted": 1}
@@ -140,7 +142,7 @@ def change_fees(execution: Execution, content: Message) -> None:
         raise Refused("CUSTOM_SCHEDULE_ALREADY_HAS_NO_FEES")
     definition.ClearField("custom_fees")
     definition.custom_fees.extend(content.custom_fees)
-    custom_fees.require_valid(token)
+    custom_fees.require_valid(execution.db, token)
     tokens.put(execution.db, token, fees_at=execution.now)
 
 

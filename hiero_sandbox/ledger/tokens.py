@@ -118,6 +118,14 @@ def require_room(db: Connection, token: Token, amount: int) -> None:
     refuse_if(token.is_fungible and after > MAX_INT64, "INVALID_TOKEN_MINT_AMOUNT")
 
 
+def has_treasury(db: Connection, account_id: str) -> bool:
+    """Whether an account is the treasury of a token that is not deleted."""
+    return any(
+        find(db, token).treasury == account_id and not queries.is_deleted(db, token)
+        for token in queries.list_tokens(db)
+    )
+
+
 def require_unrestricted(db: Connection, token: str, *account_ids: str) -> None:
     """Refuse accounts that are frozen for a token, or whose KYC is missing."""
     for account_id in account_ids:

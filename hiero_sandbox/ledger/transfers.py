@@ -82,6 +82,7 @@ def transfer(execution: Execution, content: Message) -> None:
     changes, fees = _assess(execution, given, moved)
     for nft in moved:
         tokens.get_usable(execution.db, nft.token)
+        accounts.require_usable(execution.db, nft.sender)
         execution.let_hold(nft.receiver, nft.token)
         tokens.require_unrestricted(execution.db, nft.token, nft.sender)
     _spend_allowances(execution, content)
@@ -203,6 +204,7 @@ def reject(execution: Execution, content: Message) -> None:
     resolve(execution, content.owner, may_create=False)
     owner = entity(content.owner, "INVALID_OWNER_ID")
     execution.require_signature(owner)
+    accounts.require_usable(execution.db, owner)
     refuse_if(len(content.rejections) > MAX_REJECTIONS, "TOKEN_REFERENCE_LIST_SIZE_LIMIT_EXCEEDED")
     for rejection in content.rejections:
         _reject_one(execution, rejection, owner)

@@ -56,7 +56,7 @@ def _account(account_id: str) -> Document:
         "balance": _balance(account_id) | moment if parameters.is_true("balance") else None,
         "created_timestamp": times.to_consensus(account.created_at),
         "decline_reward": False,
-        "deleted": False,
+        "deleted": bool(account.is_deleted),
         "ethereum_nonce": 0,
         "evm_address": f"0x{accounts.evm_address(read(), account_id).hex()}",
         "expiry_timestamp": times.to_consensus(expires_at),

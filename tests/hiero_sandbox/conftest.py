@@ -6,7 +6,7 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId
 from stress.wallets import id_of, seal
 from tests.conftest import ALICE
-from tests.hiero_sandbox import bodies
+from tests.hiero_sandbox import bodies, hapi
 
 
 def pytest_collectstart(collector):
@@ -47,6 +47,22 @@ def follow(get):
 def balance(get):
     """An account's tinybars."""
     return lambda account_id: get(f"/accounts/{account_id}")["balance"]["balance"]
+
+
+@pytest.fixture
+def call(app):
+    """The bytes of HAPI's answer to the bytes of a request, by its path."""
+    return hapi.answering(app)
+
+
+@pytest.fixture
+def ask(call):
+    """The answer to one of HAPI's queries, and its code."""
+
+    def ask(name, path=hapi.ACCOUNT, now=None, **options):
+        return hapi.answer(call(path, hapi.query(name, **options), now=now), name)
+
+    return ask
 
 
 @pytest.fixture

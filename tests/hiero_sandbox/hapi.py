@@ -8,6 +8,9 @@ from hiero_sdk_python.hapi.services.response_pb2 import Response
 from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction
 from hiero_sdk_python.hapi.services.transaction_response_pb2 import TransactionResponse
 
+from hiero_sandbox.hapi.services import METHODS
+from marketplace.hedera import times
+from marketplace.services import services
 from stress.wallets import account, token_id
 from tests.hiero_sandbox import bodies
 
@@ -15,6 +18,18 @@ COST, PAID = ResponseType.COST_ANSWER, ResponseType.ANSWER_ONLY
 APPROVE = "/proto.CryptoService/approveAllowances"
 RECEIPTS = "/proto.CryptoService/getTransactionReceipts"
 ACCOUNT = "/proto.CryptoService/getAccountInfo"
+
+
+def answering(app):
+    """Have a request answered, at a moment or now."""
+    sandbox = services(app).sandbox.app
+
+    def call(path, content, now=None):
+        with sandbox.app_context():
+            [told] = METHODS[path](content, now or times.now())
+            return told
+
+    return call
 
 
 def nft_id(token: str, serial_no: int) -> NftID:

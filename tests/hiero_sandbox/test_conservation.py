@@ -19,6 +19,7 @@ from marketplace.hedera import times
 from stress import wallets
 from tests.hiero_sandbox import bodies
 from tests.hiero_sandbox.bodies import FIRST, HBAR, approval, minting, rejection, transfer
+from tests.hiero_sandbox.test_account_deletion import deletion
 from tests.hiero_sandbox.test_batches import BATCHER, batch, inner
 from tests.hiero_sandbox.test_fungible_tokens import move as move_units
 from tests.hiero_sandbox.test_tokens import ISSUER, TREASURY, about, creation
@@ -32,8 +33,8 @@ TABLES = (
     "transaction_record",
 )  # fmt: skip
 # In tinybars.
-APPROVAL, HBAR_ALONE, NFT, ROYAL_NFT, ASSOCIATION = (
-    round(usd * 10 * HBAR) for usd in (0.05, 0.0001, 0.001, 0.002, 0.05)
+APPROVAL, HBAR_ALONE, NFT, ROYAL_NFT, ASSOCIATION, DELETION = (
+    round(usd * 10 * HBAR) for usd in (0.05, 0.0001, 0.001, 0.002, 0.05, 0.005)
 )
 MORE = round(0.0001 * 10 * HBAR)  # a further signature, account or token
 ROYALTIES = {
@@ -49,10 +50,19 @@ class Model:
         self.owners = dict.fromkeys(NFTS, PEOPLE[0])
         self.spenders = dict.fromkeys(NFTS)
         self.associated = {(PEOPLE[0], token) for token, _ in NFTS}
+        self.deleted = set()
 
     def pay(self, payer, fee):
         self.balances[payer] -= fee
         self.balances[FEES] += fee
+
+    def delete(self, deleted, heir):
+        if self.balances[MARKET] < DELETION + MORE:
+            return
+        self.pay(MARKET, DELETION + MORE)
+        if not {deleted, heir} & self.deleted and deleted not in self.owners.values():
+            self.balances[heir] += self.balances.pop(deleted)
+            self.deleted.add(deleted)
 
     def approve(self, owner, nft):
         if self.balances[owner] < APPROVAL:
@@ -64,7 +74,7 @@ class Model:
     def move(self, payer, hbar, nfts, signers):
         """nfts: (nft, sender, receiver, is_approval)."""
         fee = self.price(hbar, nfts, signers)
-        if self.balances[payer] < fee + max(0, -hbar.get(payer, 0)):
+        if payer in self.deleted or self.balances[payer] < fee + max(0, -hbar.get(payer, 0)):
             return
         self.pay(payer, fee)
         before = (
@@ -93,6 +103,9 @@ class Model:
                 wanted.add(receiver)
         if not wanted <= set(signers):
             return False
+        parties = {person for _, *both, _ in nfts for person in both} | set(hbar)
+        if parties & self.deleted:
+            return False
         first, then = Counter(hbar), Counter()
         for person, amount in self.royalties(hbar, nfts):
             is_of_credit = amount < 0 < hbar.get(person, 0)
@@ -103,6 +116,8 @@ class Model:
                 self.pay(payer, ASSOCIATION)
                 if self.balances[payer] < 0:
                     return False
+        if {person for person, _ in self.royalties(hbar, nfts)} & self.deleted:
+            return False
         # Nobody pays with what the fees of the same transfer bring.
         for changes in (first, then):
             self.balances.update(changes)
@@ -159,9 +174,9 @@ def moves(draw):
 
 
 # Most approvals are of an owner's, and some are of nobody's.
-steps = st.one_of(
-    moves(), st.tuples(st.just("approve"), people, st.sampled_from(NFTS)), st.just(("sale",))
-)
+approvals = st.tuples(st.just("approve"), people, st.sampled_from(NFTS))
+deletions = st.tuples(st.just("delete"), people, people).filter(lambda step: step[1] != step[2])
+steps = st.one_of(moves(), moves(), approvals, approvals, st.just(("sale",)), deletions)
 
 
 @pytest.fixture(scope="module")
@@ -193,6 +208,10 @@ def play(model, step):
         _, owner, nft = step
         submit(approval(owner, nft), [owner])
         model.approve(owner, nft)
+    elif step[0] == "delete":
+        _, deleted, heir = step
+        submit(deletion(deleted, heir, payer=MARKET), [MARKET, deleted])
+        model.delete(deleted, heir)
     elif step[0] == "sale":
         nft = NFTS[0]
         seller = model.owners[nft]
@@ -215,9 +234,10 @@ def test_the_ledger_and_the_model_agree(ledger, story):
         for step in story:
             play(model, step)
             kept = {account_id: accounts.balance(read(), account_id) for account_id in ALL}
+            assert all(kept[account_id] == 0 for account_id in model.deleted)
             assert sum(kept.values()) == FIRST * len(ALL)
             assert min(kept.values()) >= 0
-            assert kept == dict(model.balances)
+            assert kept == {account_id: model.balances[account_id] for account_id in ALL}
             owners = {nft: nfts.find(read(), *nft).owner for nft in NFTS}
             assert owners == model.owners
             shown = queries.select(read(), "account")

@@ -20,7 +20,6 @@ from hiero_sdk_python.hapi.services.response_code_pb2 import ResponseCodeEnum
 from hiero_sdk_python.hapi.services.transaction_response_pb2 import TransactionResponse
 
 from hiero_sandbox import database, wallet
-from hiero_sandbox.hapi.services import METHODS
 from marketplace import create_app
 from marketplace.hedera import times
 from marketplace.services import services
@@ -29,7 +28,7 @@ from tests.conftest import ALICE, BOB, CHARLIE, MARKET, TOKEN, settings
 from tests.engines import move_database
 from tests.hiero_sandbox import hapi
 from tests.hiero_sandbox.bodies import NFT, approval, minting, sign, transfer
-from tests.hiero_sandbox.hapi import ACCOUNT, APPROVE, COST, PAID, RECEIPTS
+from tests.hiero_sandbox.hapi import APPROVE, COST, PAID, RECEIPTS
 from tests.hiero_sandbox.test_accounts import to_alias
 
 RECORDS = "/proto.CryptoService/getTxRecordByTxID"
@@ -38,37 +37,12 @@ TREASURY = "0.0.1000"
 BALANCE = "/proto.CryptoService/cryptoGetBalance"
 
 
-def answering(app):
-    """Have a request answered, at a moment or now."""
-    sandbox = services(app).sandbox.app
-
-    def call(path, content, now=None):
-        with sandbox.app_context():
-            [told] = METHODS[path](content, now or times.now())
-            return told
-
-    return call
-
-
-@pytest.fixture
-def call(app):
-    return answering(app)
-
-
 @pytest.fixture
 def submit(call):
     def submit(body, *signers, path=APPROVE, **options):
         return hapi.precheck(call(path, sign(body, *signers), **options))
 
     return submit
-
-
-@pytest.fixture
-def ask(call):
-    def ask(name, path=ACCOUNT, now=None, **options):
-        return hapi.answer(call(path, hapi.query(name, **options), now=now), name)
-
-    return ask
 
 
 @pytest.fixture
@@ -313,7 +287,7 @@ def test_a_balance_is_refused_and_the_log_says_whom_to_ask(ask, caplog):
 
 
 def test_a_balance_for_an_old_program(tmp_path):
-    call = answering(create_app(SANDBOX_BALANCE_QUERIES="1", **settings(tmp_path)))
+    call = hapi.answering(create_app(SANDBOX_BALANCE_QUERIES="1", **settings(tmp_path)))
     name, asked = "cryptogetAccountBalance", {"accountID": account(ALICE)}
     told, code = hapi.answer(call(BALANCE, hapi.query(name, **asked)), name)
     assert (code, told.balance, told.accountID) == ("OK", 10**12, account(ALICE))
