@@ -15,77 +15,109 @@ import { showBalance, you } from "./you.js";
 const dialog = document.getElementById("buying");
 const button = dialog.querySelector("[data-trade] .button");
 
-/**
- * Make the dialog work; returns a function that prepares it. nft() is the record as it is shown, fees() its
- * collection, with its royalties and fixed fees; refresh() reads the record again, and returns it.
- */
-export function offerPurchase({ nft, fees, refresh }) {
-  const steps = new Steps(dialog);
-  const { prepare, settled } = steps;
-  const sale = {}; // { bought, roles, before, after }: the record, who takes part, what they had and have
+/** A purchase of the NFT that the page shows. */
+class Purchase extends Signing {
+  path = "/buy/{wallet}";
+  says = "The marketplace has signed it, because it may move the NFT. Without the buyer's signature it has no effect.";
 
-  const signing = new Signing(steps, {
-    path: "/buy/{wallet}",
-    order() {
-      const { token: tokenId, serialNo, listingPrice, owner } = nft();
-      sale.bought = nft();
-      sale.roles = { [marketplace]: "the marketplace", [owner.accountId]: "the seller", [you()]: "the buyer" };
-      // An NFT that is no longer for sale has no price. The service then says so.
-      const expectedPrice = listingPrice || undefined;
-      return { accountId: you(), tokenId, serialNo, expectedPrice };
-    },
-    says: "The marketplace has signed it, because it may move the NFT. Without the buyer's signature it has no effect.",
-    roles: () => sale.roles,
-    besides: () => takenOut(sale.bought, fees()),
-    async refused(answer) {
-      if (answer.status !== 409) return;
-      const { listingPrice: seen } = nft();
-      const { isForSale, listingPrice } = await refresh();
-      if (!isForSale) tellGone();
-      else if (listingPrice !== seen) {
-        prepare.wait(`It costs ${hbar(listingPrice)} now, and no longer ${hbar(seen)}. Press again to buy it for that.`);
-      }
-    },
-    async submitting() {
-      for (const { accountId } of fees()?.royalties ?? []) sale.roles[accountId] ??= "royalties";
-      for (const { accountId } of fees()?.fixedFees ?? []) sale.roles[accountId] ??= "fixed fees";
-      sale.before = await readBalances(Object.keys(sale.roles));
-    },
-    async submitted(_, { result }) {
-      if (result !== "SUCCESS") await refresh();
-      sale.after = await readBalances(Object.keys(sale.roles));
-      settled.open({ focus: false });
-      settled.show(...sale.after.calls);
-      const table = balanceTable(sale.before.tinybars, sale.after.tinybars, sale.roles);
-      settled.root.querySelector("[data-balances]").replaceChildren(table);
-      settled.set("done");
-    },
-    reported: refresh,
-  });
-
-  function tellGone() {
-    const { accountId } = nft().owner;
-    const why = sale.roles[accountId] === "the seller" ? `${accountId} does not sell it now` : `it belongs to ${accountId}`;
-    prepare.fail(`It is not for sale any more: ${why}.`);
+  /** @param {Page} page */
+  constructor(page) {
+    super(new Steps(dialog));
+    this.page = page;
   }
 
-  const trade = new Trade(dialog.querySelector("[data-trade]"), signing, {
-    ended: () => ({
-      nft: sale.bought,
-      title: `You own ${sale.bought.name}`,
-      words: paidWords(sale.bought.listingPrice, sale.after.tinybars[you()]),
-      more: parted(sale.bought, fees()),
+  order() {
+    this.bought = this.page.nft(); // the record as it is shown
+    const { token: tokenId, serialNo, listingPrice, owner } = this.bought;
+    this.parties = { [marketplace]: "the marketplace", [owner.accountId]: "the seller", [you()]: "the buyer" };
+    // An NFT that is no longer for sale has no price. The service then says so.
+    return { accountId: you(), tokenId, serialNo, expectedPrice: listingPrice || undefined };
+  }
+
+  roles() {
+    return this.parties;
+  }
+
+  besides() {
+    return takenOut(this.bought, this.page.fees());
+  }
+
+  async prepare() {
+    const isPrepared = await super.prepare();
+    if (this.prepared.status === 409) await this.sayWhatChanged();
+    return isPrepared;
+  }
+
+  async sayWhatChanged() {
+    const { prepare } = this.steps.named;
+    const { isForSale, listingPrice, owner } = await this.page.refresh();
+    const seen = this.bought.listingPrice;
+    if (!isForSale) {
+      const isSellers = this.parties[owner.accountId] === "the seller";
+      const why = isSellers ? `${owner.accountId} does not sell it now` : `it belongs to ${owner.accountId}`;
+      prepare.fail(`It is not for sale any more: ${why}.`);
+    } else if (listingPrice !== seen) {
+      prepare.wait(`It costs ${hbar(listingPrice)} now, and no longer ${hbar(seen)}. Press again to buy it for that.`);
+    }
+  }
+
+  /** Read the balances of all who take part before it, and after it. */
+  async submit() {
+    const fees = this.page.fees();
+    for (const { accountId } of fees?.royalties ?? []) this.parties[accountId] ??= "royalties";
+    for (const { accountId } of fees?.fixedFees ?? []) this.parties[accountId] ??= "fixed fees";
+    const ids = Object.keys(this.parties);
+    const before = await readBalances(ids);
+    const isTaken = await super.submit();
+    if (this.result === null) return isTaken; // the ledger did not get it
+    if (!isTaken) await this.page.refresh();
+    const after = await readBalances(ids);
+    this.left = after.tinybars[you()];
+    const { settled } = this.steps.named;
+    settled.open({ focus: false });
+    settled.show(...after.calls);
+    const table = balanceTable(before.tinybars, after.tinybars, this.parties);
+    settled.root.querySelector("[data-balances]").replaceChildren(table);
+    settled.set("done");
+    return isTaken;
+  }
+
+  async report() {
+    const isSeen = await super.report();
+    if (isSeen) await this.page.refresh();
+    return isSeen;
+  }
+
+  /** How it ended well. */
+  ended() {
+    return {
+      nft: this.bought,
+      title: `You own ${this.bought.name}`,
+      words: paidWords(this.bought.listingPrice, this.left),
+      more: parted(this.bought, this.page.fees()),
       ways: [
         element("button", { class: "button", type: "button", onclick: () => dialog.close() }, "See it"),
         element("a", { class: "button quiet", href: accountPage(you()) }, "What you own"),
       ],
-    }),
-  });
+    };
+  }
+}
 
+/**
+ * Make the dialog work; returns a function that prepares it.
+ * @param {Page} page
+ * @typedef {object} Page
+ * @property {() => any} nft the record as it is shown
+ * @property {() => any} fees its collection, with its royalties and fixed fees
+ * @property {() => Promise<any>} refresh reads the record again, and returns it
+ */
+export function offerPurchase(page) {
+  const purchase = new Purchase(page);
+  const trade = new Trade(dialog.querySelector("[data-trade]"), purchase, () => purchase.ended());
   return () => {
     trade.reset();
-    if (prepare.isLocked) prepare.open({ focus: false });
-    showDeal(nft(), fees());
+    purchase.steps.begin();
+    showDeal(page.nft(), page.fees());
   };
 }
 

@@ -4,7 +4,26 @@ import { accessToken, api } from "./addresses.js";
 import { parse, stringify } from "./json.js";
 import { inWords } from "./sentence.js";
 
-/** Make a call. Never throws: look at `ok`, then at `data` or `message`. */
+/**
+ * @typedef {object} Answer of a call: look at `ok`, then at `data` or `message`
+ * @property {boolean} ok
+ * @property {number} status
+ * @property {string} reason
+ * @property {number} [milliseconds]
+ * @property {string} text
+ * @property {any} data
+ * @property {string | null} next the address of the next page
+ * @property {string} message
+ * @property {string} method
+ * @property {string} address
+ * @property {string} [content]
+ * @property {string} curl
+ */
+
+/**
+ * Make a call. Never throws.
+ * @returns {Promise<Answer>}
+ */
 export async function call(method, url, body) {
   const address = new URL(url, document.baseURI).href;
   const isPublic = address.startsWith(new URL(api("/"), document.baseURI).href);
@@ -31,7 +50,7 @@ export async function call(method, url, body) {
     };
   } catch {
     const message = "The service did not answer. Is it still running?";
-    return { ...made, ok: false, status: 0, reason: "No answer", text: "", data: null, message };
+    return { ...made, ok: false, status: 0, reason: "No answer", text: "", data: null, next: null, message };
   }
 }
 

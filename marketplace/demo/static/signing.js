@@ -9,17 +9,24 @@ import { showTransaction } from "./transaction.js";
 
 const bold = (text) => element("strong", {}, text);
 
-/** Each method takes a step, and returns whether it succeeded. The steps' forms call the methods; so does trade.js. */
+/**
+ * Each of prepare(), look(), sign(), submit() and report() takes a step, and returns whether it succeeded. The steps'
+ * forms call them; so does trade.js. A subclass says what is signed, and extends the steps that do more in its case.
+ */
 export class Signing {
-  /**
-   * order() is the body for `path`, and `says` what the transaction does, in a sentence. roles(body) names accounts, and
-   * besides() are rows of what the bytes do not say. Hooks, each of which may be left out: prepared(answer data),
-   * refused(answer) when it could not be prepared, submitting(body) before the ledger gets it, submitted(body,
-   * receipt), reported(body), which returns false if it failed.
-   */
-  constructor(steps, { path, order, says, roles = () => ({}), besides = () => [], ...hooks }) {
-    Object.assign(this, { steps, path, order, says, roles, besides, hooks });
-    const { prepare, sign, submit, report } = steps;
+  path = ""; // of the API, which prepares the transaction
+  says = ""; // what the transaction does, in a sentence
+  /** @type {{ accountId: string, tokenId: string, serialNo: number | bigint } | null} */
+  body = null; // of the call that has prepared it
+  /** @type {import("./call.js").Answer | null} */
+  prepared = null; // the answer of that call
+  /** @type {string | null} */
+  result = null; // the ledger's
+
+  /** @param {import("./step.js").Steps} steps */
+  constructor(steps) {
+    this.steps = steps;
+    const { prepare, sign, submit, report } = steps.named;
     const [demoWallet, pasted] = ["demo", "paste"].map((way) => sign.root.querySelector(`[data-way=${way}]`));
     onSubmit(prepare.form, async () => (await this.prepare()) && this.look());
     onSubmit(demoWallet, () => this.sign());
@@ -28,34 +35,48 @@ export class Signing {
     onSubmit(report.form, () => this.report());
   }
 
+  /**
+   * The body of the call that prepares the transaction.
+   * @returns {{ accountId: string, tokenId: string, serialNo: number | bigint }}
+   */
+  order() {
+    throw new Error("a subclass says what is asked for");
+  }
+
+  /** The words for the accounts that take part, by their ids. */
+  roles() {
+    return {};
+  }
+
+  /** Rows of what the transaction's bytes do not say. */
+  besides() {
+    return [];
+  }
+
   async prepare() {
-    const { prepare } = this.steps;
+    const { prepare } = this.steps.named;
     this.steps.restart(prepare);
-    this.shown?.stop();
+    this.inside?.stop();
     this.body = this.order();
     const answer = await post(api(this.path, { wallet }), this.body);
+    this.prepared = answer;
     prepare.show(answer);
-    if (!answer.ok) {
-      prepare.fail(answer.message);
-      await this.hooks.refused?.(answer);
-      return false;
-    }
+    if (!answer.ok) return prepare.fail(answer.message);
     this.byteArray = answer.data.byteArray;
     this.signer = answer.data.metadata.accountToSign;
     this.transactionId = undefined;
-    this.hooks.prepared?.(answer.data);
     return prepare.succeed("The transaction is ready for ", bold(this.signer), " to sign.");
   }
 
   async look() {
-    const { look, sign } = this.steps;
+    const { look, sign } = this.steps.named;
     look.open();
     const answer = await post(sandbox("/decode"), { transaction: this.byteArray });
     look.show(answer);
     if (!answer.ok) return look.fail(answer.message);
-    this.shown = showTransaction(look.root.querySelector("[data-transaction]"), answer.data, {
+    this.inside = showTransaction(look.root.querySelector("[data-transaction]"), answer.data, {
       base64: this.byteArray,
-      roles: this.roles(this.body),
+      roles: this.roles(),
       besides: this.besides(),
       expired: () => look.outcome.replaceChildren(this.again()),
     });
@@ -66,7 +87,7 @@ export class Signing {
 
   /** With the demo wallet. */
   async sign() {
-    const { sign } = this.steps;
+    const { sign } = this.steps.named;
     this.steps.restart(sign);
     const answer = await post(sandbox("/sign"), { accountId: this.signer, transaction: this.byteArray });
     sign.show(answer);
@@ -76,7 +97,7 @@ export class Signing {
 
   /** What another wallet signed. */
   async paste(transaction) {
-    const { sign } = this.steps;
+    const { sign } = this.steps.named;
     this.steps.restart(sign);
     const answer = await post(sandbox("/decode"), { transaction });
     sign.show(answer);
@@ -89,48 +110,46 @@ export class Signing {
   take(transaction, sentence) {
     this.signed = transaction;
     this.transactionId = undefined;
-    this.steps.submit.open();
-    this.steps.report.open({ focus: false }); // the next step for a wallet that submits by itself
-    return this.steps.sign.succeed(sentence);
+    const { sign, submit, report } = this.steps.named;
+    submit.open();
+    report.open({ focus: false }); // the next step for a wallet that submits by itself
+    return sign.succeed(sentence);
   }
 
   async submit() {
-    const { submit, report } = this.steps;
+    const { submit, report } = this.steps.named;
     this.steps.restart(submit);
-    await this.hooks.submitting?.(this.body);
+    this.result = null;
     const answer = await post(sandbox("/transactions"), { transaction: this.signed });
     submit.show(answer);
     report.open({ focus: false });
     if (!answer.ok) return submit.fail(answer.message);
-    const { result, transactionId } = answer.data;
-    this.transactionId = transactionId;
-    const isTaken = result === "SUCCESS";
-    if (isTaken) {
-      this.shown.stop("The ledger has it");
-      submit.succeed("The ledger says ", bold(result), ".");
-      report.open();
-    } else {
-      submit.fail("The ledger refused it: ", bold(result), ". ", reason(result));
+    this.result = answer.data.result;
+    this.transactionId = answer.data.transactionId;
+    if (this.result !== "SUCCESS") {
+      submit.fail("The ledger refused it: ", bold(this.result), ". ", reason(this.result));
       submit.outcome.append(this.again());
+      return false;
     }
-    await this.hooks.submitted?.(this.body, answer.data);
-    return isTaken;
+    this.inside?.stop("The ledger has it");
+    report.open();
+    return submit.succeed("The ledger says ", bold(this.result), ".");
   }
 
   async report() {
-    const { report } = this.steps;
+    const { report } = this.steps.named;
     report.clear();
     const { accountId, tokenId, serialNo } = this.body;
     const answer = await post(api("/comingsoon"), { accountId, tokenId, serialNo, transactionId: this.transactionId });
     report.show(answer);
     if (!answer.ok) return report.fail(answer.message);
     if (answer.status === 202) return report.wait("The ledger does not show it yet: report again in a few seconds.");
-    report.succeed("The ledger shows it.");
-    return (await this.hooks.reported?.(this.body)) !== false;
+    return report.succeed("The ledger shows it.");
   }
 
+  /** A button that prepares another one. */
   again() {
-    const ask = () => this.steps.prepare.form.requestSubmit();
+    const ask = () => this.steps.named.prepare.form.requestSubmit();
     return element("button", { class: "button quiet", type: "button", onclick: ask }, "Ask for a new one");
   }
 }

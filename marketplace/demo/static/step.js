@@ -68,12 +68,18 @@ export class Step {
   }
 }
 
-/** The steps of a list, each by its name: steps.sign. */
+/** The steps of a list, each by its name: steps.named.sign. */
 export class Steps {
   constructor(list) {
     this.isLed = true; // the focus moves from each step to the next
     this.all = [...list.querySelectorAll("[data-step]")].map((root) => new Step(root, this));
-    for (const step of this.all) this[step.name] = step;
+    this.named = Object.fromEntries(this.all.map((step) => [step.name, step]));
+  }
+
+  /** Open the first step, unless it is open already. */
+  begin() {
+    const [first] = this.all;
+    if (first.isLocked) first.open({ focus: false });
   }
 
   /** Start a step over, and lock the steps after it. */

@@ -16,14 +16,25 @@ const REPORTS_AT_MOST = 10;
 const PAUSE_MS = 1_000;
 
 export class Trade {
-  /** In root. signing takes the steps, first(fields) comes before them; ended() returns the arguments of Trade.succeed(). */
-  constructor(root, signing, { first = () => true, ended }) {
-    Object.assign(this, { signing, first, ended });
+  /**
+   * In root. The signing takes the steps.
+   * @param {HTMLElement} root
+   * @param {import("./signing.js").Signing} signing
+   * @param {() => Outcome} ended says how it ended well
+   * @param {() => Promise<boolean>} first is done before the steps
+   * @typedef {{ nft: any, title: string, words: string, more?: Node | string, ways: Node[] }} Outcome
+   */
+  constructor(root, signing, ended, first = async () => true) {
+    this.signing = signing;
+    this.ended = ended;
+    this.first = first;
     this.form = root.querySelector("form");
+    /** @type {HTMLElement} */
     this.progress = root.querySelector("[data-progress]");
     this.outcome = root.querySelector("[data-outcome]");
+    /** @type {HTMLElement} */
     this.title = root.closest("dialog, main").querySelector("h1, h2");
-    onSubmit(this.form, (fields) => this.run(fields));
+    onSubmit(this.form, () => this.run());
   }
 
   /** Show the form again, and no outcome. */
@@ -34,12 +45,12 @@ export class Trade {
     this.outcome.replaceChildren();
   }
 
-  async run(fields) {
+  async run() {
     const { steps } = this.signing;
     this.reset();
     this.progress.hidden = false;
     steps.isLed = false; // the focus stays while all steps are taken
-    const isDone = (await this.first(fields)) && (await this.takeSteps());
+    const isDone = (await this.first()) && (await this.takeSteps());
     steps.isLed = true;
     this.progress.hidden = true;
     if (isDone) this.succeed(this.ended());
@@ -60,7 +71,7 @@ export class Trade {
   async reportUntilSeen() {
     for (let i = 0; i < REPORTS_AT_MOST; i += 1) {
       if (await this.signing.report()) return true;
-      if (!this.signing.steps.report.isWaiting) return false;
+      if (!this.signing.steps.named.report.isWaiting) return false;
       await new Promise((go) => setTimeout(go, PAUSE_MS));
     }
     return false;
@@ -72,7 +83,10 @@ export class Trade {
     this.progress.querySelector("p").textContent = `${STAGES[name]}…`;
   }
 
-  /** The title says what was done; `more` stands beneath. */
+  /**
+   * The title says what was done; `more` stands beneath.
+   * @param {Outcome} outcome
+   */
   succeed({ nft, title, words, more, ways }) {
     this.asked = this.title.textContent;
     this.title.textContent = title;

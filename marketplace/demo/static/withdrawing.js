@@ -8,36 +8,56 @@ import { Trade } from "./trade.js";
 
 const dialog = document.getElementById("withdrawing");
 
-/** Make the dialog work; returns a function that prepares it. nft() is the record as shown; refresh() reads it again. */
-export function offerWithdrawal({ nft, refresh }) {
-  const steps = new Steps(dialog);
-  const signing = new Signing(steps, {
-    path: "/delist/{wallet}",
-    order() {
-      const { token: tokenId, serialNo, owner } = nft();
-      return { accountId: owner.accountId, tokenId, serialNo };
-    },
-    says: "Once it is signed and submitted, the marketplace may no longer sell this one NFT.",
-    roles: ({ accountId }) => ({ [accountId]: "the owner", [marketplace]: "the marketplace" }),
-    reported: refresh,
-  });
-  const trade = new Trade(dialog.querySelector("[data-trade]"), signing, {
-    ended() {
-      const { name, token, serialNo, owner } = nft();
-      const again = listingPage({ account: owner.accountId, token, serial_no: serialNo });
-      return {
-        nft: nft(),
-        title: `${name} is no longer for sale`,
-        words: "It stays yours. The network took about 0.5 HBAR for that.",
-        ways: [
-          element("button", { class: "button", type: "button", onclick: () => dialog.close() }, "See it"),
-          element("a", { class: "button quiet", href: again }, "List it again"),
-        ],
-      };
-    },
-  });
+class Withdrawal extends Signing {
+  path = "/delist/{wallet}";
+  says = "Once it is signed and submitted, the marketplace may no longer sell this one NFT.";
+
+  /** @param {import("./buying.js").Page} page */
+  constructor(page) {
+    super(new Steps(dialog));
+    this.page = page;
+  }
+
+  order() {
+    const { token: tokenId, serialNo, owner } = this.page.nft();
+    return { accountId: owner.accountId, tokenId, serialNo };
+  }
+
+  roles() {
+    return { [this.body.accountId]: "the owner", [marketplace]: "the marketplace" };
+  }
+
+  async report() {
+    const isSeen = await super.report();
+    if (isSeen) await this.page.refresh();
+    return isSeen;
+  }
+
+  /** How it ended well. */
+  ended() {
+    const nft = this.page.nft();
+    const again = listingPage({ account: nft.owner.accountId, token: nft.token, serial_no: nft.serialNo });
+    return {
+      nft,
+      title: `${nft.name} is no longer for sale`,
+      words: "It stays yours. The network took about 0.5 HBAR for that.",
+      ways: [
+        element("button", { class: "button", type: "button", onclick: () => dialog.close() }, "See it"),
+        element("a", { class: "button quiet", href: again }, "List it again"),
+      ],
+    };
+  }
+}
+
+/**
+ * Make the dialog work; returns a function that prepares it.
+ * @param {import("./buying.js").Page} page
+ */
+export function offerWithdrawal(page) {
+  const withdrawal = new Withdrawal(page);
+  const trade = new Trade(dialog.querySelector("[data-trade]"), withdrawal, () => withdrawal.ended());
   return () => {
     trade.reset();
-    if (steps.prepare.isLocked) steps.prepare.open({ focus: false });
+    withdrawal.steps.begin();
   };
 }
