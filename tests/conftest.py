@@ -34,7 +34,6 @@ from marketplace.watcher.found import Limits
 from marketplace.watcher.strangers import decoder, enrich
 from stress import wallets
 from tests.engines import (
-    ENGINES,
     copy_template,
     database_url,
     databases,
@@ -84,15 +83,6 @@ def pytest_report_header():
     return f"SQLite {sqlite3.sqlite_version}, sqlite-utils {version}"
 
 
-def pytest_generate_tests(metafunc):
-    """Each test runs on both engines, but for those whose mark says why once is enough."""
-    if "browsers" in metafunc.fixturenames:
-        return  # a browser sees no engine
-    once = metafunc.definition.get_closest_marker("once")
-    if once is None or metafunc.function.__name__ in once.kwargs.get("but", ()):
-        metafunc.parametrize("engine", ENGINES, indirect=True, scope="module")
-
-
 @pytest.fixture(scope="session", autouse=True)
 def lasting_databases():
     """What all tests of this process copy is gone after them."""
@@ -102,7 +92,7 @@ def lasting_databases():
 
 @pytest.fixture(scope="module", autouse=True)
 def engine(request, lasting_databases):
-    """The engine of this test, by name."""
+    """The engine of this test, by name: SQLite, unless it is one for both engines."""
     engine = getattr(request, "param", "sqlite")
     with running_on(engine):
         yield engine
@@ -188,7 +178,7 @@ def app(tmp_path, template):
 
 
 @pytest.fixture(scope="module")
-def idle_client(tmp_path_factory):
+def idle_client(tmp_path_factory, engine):
     """A client of one service for a whole module: for requests that change nothing."""
     app = create_app(**settings(tmp_path_factory.mktemp("idle")))
     return authorized_client(app, "read", "write")

@@ -1,4 +1,4 @@
-"""The engine that a test runs on: first SQLite, then PostgreSQL, unless its mark says why not."""
+"""The engine that a test runs on: SQLite, and PostgreSQL too for what asks the engine something."""
 
 import shutil
 import time
@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import psycopg
+import pytest
 from sqlite_utils.utils import sqlite3
 
 from marketplace.market import rarity
@@ -15,6 +16,8 @@ from marketplace.store.database import SCHEMA
 from tests.postgresql import new_database
 
 ENGINES = ("sqlite", "postgresql")
+# A test runs on SQLite; with this, or with this as its module's pytestmark, on PostgreSQL, too.
+both_engines = pytest.mark.parametrize("engine", ENGINES, indirect=True)
 
 # A text that changes with every change of a table, of its columns or of its indexes.
 TABLES = """

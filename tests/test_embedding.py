@@ -9,6 +9,9 @@ from werkzeug.test import Client
 from marketplace import create_app
 from marketplace.errors import StartRefused
 from tests.conftest import KEYS, TOKEN, completing, settings
+from tests.engines import both_engines
+
+pytestmark = both_engines
 
 
 @pytest.fixture

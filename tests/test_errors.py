@@ -9,8 +9,6 @@ import pytest
 from marketplace import errors
 from tests.test_house import MODULES
 
-pytestmark = pytest.mark.once("no statement is asked")
-
 
 def find_kinds(kind):
     yield kind

@@ -13,8 +13,6 @@ from marketplace.services import services
 from tests.conftest import settings
 from tests.serving import ROOT, run_program, run_python
 
-pytestmark = pytest.mark.once("no statement is asked")
-
 PACKAGES = (ROOT / "marketplace", ROOT / "hiero_sandbox")
 MODULES = sorted(path for package in PACKAGES for path in package.rglob("*.py"))
 WORDS = {

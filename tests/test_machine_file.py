@@ -15,8 +15,6 @@ from marketplace.machine_file import ERRORS, MachineFile
 from marketplace.store.rate_limit_store import count_in_window
 from tests.forks import fork, join
 
-pytestmark = pytest.mark.once("its own file")
-
 
 @pytest.fixture
 def file(tmp_path):

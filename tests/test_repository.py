@@ -13,8 +13,6 @@ import marketplace
 
 ROOT = Path(__file__).parents[1]
 
-pytestmark = pytest.mark.once("the repository's own files")
-
 
 def read_yaml(path):
     return yaml.safe_load((ROOT / path).read_text())

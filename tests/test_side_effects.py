@@ -10,9 +10,11 @@ import pytest
 
 from marketplace import create_app
 from marketplace.services import services
-from tests.engines import database_url
+from tests.engines import both_engines, database_url
 from tests.postgresql import until
 from tests.serving import run_python
+
+pytestmark = both_engines
 
 PROGRAM = """
 import json, logging, os, signal, sys, threading

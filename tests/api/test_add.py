@@ -1,6 +1,9 @@
 from concurrent.futures import ThreadPoolExecutor
 
 from tests.conftest import ALICE, BOB, KEYS, TOKEN, assert_error
+from tests.engines import both_engines
+
+pytestmark = both_engines
 
 
 def add(client, **fields):

@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 from marketplace.hedera.ids import MAX_HBAR
 from tests.conftest import KEYS, TOKEN, assert_error
 
-pytestmark = pytest.mark.once("it is refused before a statement is asked")
-
 
 @pytest.fixture(scope="module")
 def client(idle_client):

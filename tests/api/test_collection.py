@@ -13,7 +13,10 @@ from marketplace.watcher.sweep import sync
 from marketplace.watcher.work import Done
 from tests.api.pages import all_rows
 from tests.conftest import ALICE, BOB, KEYS, TOKEN, assert_error, tell, write_sql
+from tests.engines import both_engines
 from tests.mirror import MISSING
+
+pytestmark = both_engines
 
 TOKENS = "/tokens/[^/]*$"  # the mirror node's answers about tokens
 ORBITS = "0.0.5002"
@@ -201,7 +204,6 @@ def test_the_next_add_asks_again_where_nothing_is_known(client, mirror):
     assert collection(client)["symbol"] == "SAND"
 
 
-@pytest.mark.once("it is about the ledger's answer")
 def test_it_is_asked_ever_later_while_the_ledger_does_not_tell(app, client, mirror):
     mirror.answer(TOKENS, MISSING)
     add(client)
@@ -321,7 +323,6 @@ TOLD = [
 ]
 
 
-@pytest.mark.once("it is about the ledger's answer")
 def test_what_makes_sense_of_an_answer_is_shown(client, mirror):
     for number, (changes, shown) in enumerate(TOLD):
         mirror.heal()

@@ -9,8 +9,6 @@ from marketplace.api import rate_limit
 from marketplace.services import services
 from tests.conftest import TOKEN, assert_error, authorized_client, on_testnet, settings
 
-pytestmark = pytest.mark.once("headers alone")
-
 DAPP = "https://dapp.example"
 LOCAL = "http://[::1]:3000"
 JSON = {"content_type": "application/json"}

@@ -11,13 +11,8 @@ from marketplace.services import services
 from marketplace.store import database_errors as engine
 from marketplace.store.database import write
 from tests.conftest import KEYS, TOKEN, assert_error
-from tests.engines import move_database
+from tests.engines import both_engines, move_database
 from tests.serving import run_python
-
-pytestmark = pytest.mark.once(
-    "refused before a statement is asked, or about a file of SQLite's",
-    but=["test_another_fault_of_the_database_is_ours"],
-)
 
 
 def test_an_unexpected_error_tells_nothing_and_is_logged_once(app, client, caplog):
@@ -139,6 +134,7 @@ def test_a_full_disk_is_said_and_passes(app, client, caplog):
     assert client.post("/v1/add", json=KEYS).status_code == 200
 
 
+@both_engines
 def test_another_fault_of_the_database_is_ours(app, client):
     with app.app_context(), write() as connection:
         connection.execute("ALTER TABLE nft RENAME COLUMN listed_order TO others")

@@ -14,6 +14,7 @@ from marketplace.watcher import chores
 from tests import conftest
 from tests.api.pages import follow, next_url
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error
+from tests.engines import both_engines
 
 OTHER_TOKEN = "0.0.7002"
 FACTS = ("price", "previous_price", "transaction_id", "consensus_at")
@@ -38,6 +39,7 @@ def epoch(client):
     return next_url(get(client)).split("=")[-1].split("-")[0]
 
 
+@both_engines
 def test_it_works(client, tell, epoch):
     tell({}, dict.fromkeys(FACTS) | {"kind": "ADDED", "from_account": None})
 
@@ -71,6 +73,7 @@ def test_it_works(client, tell, epoch):
     ]
 
 
+@both_engines
 def test_following_the_links_misses_nothing_and_repeats_nothing(client, tell):
     url, seen = next_url(get(client, limit=2)), []
     for batch in (1, 0, 2, 3, 5, 0, 4):
@@ -82,6 +85,7 @@ def test_following_the_links_misses_nothing_and_repeats_nothing(client, tell):
     assert seen == list(range(1, 16))
 
 
+@both_engines
 def test_without_a_cursor_it_begins_with_the_newest(client, tell, epoch):
     tell(*[{} for _ in range(5)])
     r = get(client, limit=2)
@@ -90,6 +94,7 @@ def test_without_a_cursor_it_begins_with_the_newest(client, tell, epoch):
     assert ids(client.get(next_url(r))) == []
 
 
+@both_engines
 def test_it_reads_backwards_to_the_oldest(client, tell):
     tell(*[{} for _ in range(5)])
     pages = [ids(r) for r in follow(client, "/v1/events", limit=2, order="desc")]
@@ -117,6 +122,7 @@ def is_asked_for(event, query):
     )
 
 
+@both_engines
 def test_it_finds_what_a_model_finds(client, tell, epoch):
     dice = random.Random("events")
     told = [
@@ -155,6 +161,7 @@ def test_it_finds_what_a_model_finds(client, tell, epoch):
         assert seen == expected[::-1], query
 
 
+@both_engines
 def test_it_finds_the_events_of_one_nft(client, tell, nft):
     tell(*CHANGES)
     before = len(get(client, f"/v1/nft/{TOKEN}/7/events").json) - 4
@@ -165,6 +172,7 @@ def test_it_finds_the_events_of_one_nft(client, tell, nft):
     assert len(client.get(next_url(r)).json) == before
 
 
+@both_engines
 def test_it_knows_no_events_of_an_nft_that_is_not_stored(client):
     assert_error(get(client, f"/v1/nft/{TOKEN}/999/events"), 404, "is not stored")
 
@@ -194,12 +202,12 @@ def test_it_knows_no_events_of_an_nft_that_is_not_stored(client):
         ({"accountId": "x"}, "accountId must be"),
     ],
 )
-@pytest.mark.once("refused before a statement is asked")
 def test_it_rejects_nonsense(idle_client, query, words):
     body = assert_error(get(idle_client, **query), 422, words)
     assert body["errors"].keys() == {"query"}
 
 
+@both_engines
 def test_it_says_where_to_begin_when_a_cursor_is_gone(app, client, tell, epoch):
     tell(*[{} for _ in range(9)])
     with app.app_context(), write() as db:
@@ -217,6 +225,7 @@ def test_it_says_where_to_begin_when_a_cursor_is_gone(app, client, tell, epoch):
     assert ids(get(client)) == [5, 6, 7, 8, 9]
 
 
+@both_engines
 @pytest.mark.parametrize("cause", ["a restore", "a standby that took over"])
 def test_a_database_that_went_back_in_time_refuses_earlier_cursors(
     app, client, tell, engine, cause
@@ -236,6 +245,7 @@ def test_a_database_that_went_back_in_time_refuses_earlier_cursors(
     assert ids(get(client, after=event["id"])) == []
 
 
+@both_engines
 def test_an_unchanged_page_is_a_304(client, tell, epoch):
     r = get(client, after=f"{epoch}-0", kind="LISTED")
     again = client.get(next_url(r), headers={"If-None-Match": r.headers["ETag"]})
@@ -247,6 +257,7 @@ def test_an_unchanged_page_is_a_304(client, tell, epoch):
     assert client.head("/v1/events").headers["Link"] == get(client).headers["Link"]
 
 
+@both_engines
 def test_the_document_knows_each_kind(app, tell):
     tell(*[{"kind": str(kind)} for kind in EventKind])
     with app.app_context():
@@ -262,6 +273,7 @@ LISTS = (
 )
 
 
+@both_engines
 @pytest.mark.parametrize("path", LISTS)
 def test_a_list_comes_with_the_cursor_that_leads_on_from_it(client, tell, lister, path):
     lister((TOKEN, 7))
@@ -276,7 +288,6 @@ def test_a_list_comes_with_the_cursor_that_leads_on_from_it(client, tell, lister
     assert len(ids(get(client, after=cursor))) == 1
 
 
-@pytest.mark.once("it is about the order of statements")
 @pytest.mark.parametrize("path", LISTS)
 def test_the_cursor_of_a_list_is_read_before_the_list(app, client, path):
     statements = []
@@ -300,6 +311,7 @@ def days_ago(days):
     return times.to_iso(times.now() - int(days * 86_400 * times.SECOND))
 
 
+@both_engines
 def test_the_watcher_forgets_old_events(app, client, tell, epoch, monkeypatch):
     monkeypatch.setattr(chores, "DELETED_AT_ONCE", 2)
     tell(*[{"seen_at": days_ago(days)} for days in (500, 450, 401, 400.01, 399.99, 3)])
@@ -309,6 +321,7 @@ def test_the_watcher_forgets_old_events(app, client, tell, epoch, monkeypatch):
     assert ids(get(client, after=f"{epoch}-4")) == [5, 6]
 
 
+@both_engines
 def test_a_clock_that_is_far_ahead_forgets_no_event(app, client, tell):
     """42 of 60 were gone after a start with a clock of the next year."""
     tell(*[{"seen_at": days_ago(days)} for days in (500, 450, 401, 3)])
@@ -318,6 +331,7 @@ def test_a_clock_that_is_far_ahead_forgets_no_event(app, client, tell):
     assert ids(get(client)) == [2, 3, 4]
 
 
+@both_engines
 def test_a_service_without_a_watcher_forgets_no_event(app, client, tell):
     tell({"seen_at": days_ago(500)}, {"seen_at": days_ago(3)})
     with app.app_context():
@@ -325,12 +339,14 @@ def test_a_service_without_a_watcher_forgets_no_event(app, client, tell):
     assert ids(get(client)) == [1, 2]
 
 
+@both_engines
 def test_what_is_kept_has_no_gap_after_a_clock_went_back(app, client, tell):
     tell(*[{"seen_at": days_ago(days)} for days in (500, 300, 450, 3)])
     forget(app)
     assert ids(get(client)) == [2, 3, 4]
 
 
+@both_engines
 def test_the_newest_event_is_never_forgotten(app, client, tell):
     forget(app)
     tell(*[{"seen_at": days_ago(500)} for _ in range(3)])

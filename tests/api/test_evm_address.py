@@ -9,8 +9,6 @@ from werkzeug.wrappers import Response
 from marketplace.market import reconciler
 from tests.conftest import ALICE, KEYS, assert_error
 
-pytestmark = pytest.mark.once("the mirror node is asked")
-
 ADDRESS = "0x" + "00" * 18 + "03E9"  # 0.0.1001, by its number
 UNKNOWN = "0x" + "ab" * 20
 POSTS = [

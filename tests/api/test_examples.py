@@ -13,8 +13,6 @@ from marketplace.sandbox.commands import seed_command
 from tests.api.documented import call, operations
 from tests.conftest import settings
 
-pytestmark = pytest.mark.once("the documents are the same")
-
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = "/openapi.json", "/sandbox/openapi.json"
 

@@ -5,6 +5,9 @@ import pytest
 from marketplace.watcher.sweep import sync
 from tests.api.pages import follow, page_of
 from tests.conftest import ALICE, BOB, KEYS, TOKEN, assert_error
+from tests.engines import both_engines
+
+pytestmark = both_engines
 
 OTHER = "0.0.7002"
 
@@ -75,7 +78,6 @@ def test_it_finds_nfts_in_the_order_asked(client, nft):
           ("", TOKEN, f"{TOKEN}:0", f"{TOKEN}:07", f"{TOKEN}#7", f"{TOKEN}:{2**63}", f"0.0.{2**63}:1")),
     ],
 )  # fmt: skip
-@pytest.mark.once("no statement is asked")
 def test_it_rejects(client, nft_ids, message):
     assert_error(find(client, *nft_ids), 422, message)
 

@@ -1,5 +1,8 @@
 from marketplace import create_app
 from tests.conftest import ALICE, TOKEN, assert_error, authorized_client, settings
+from tests.engines import both_engines
+
+pytestmark = both_engines
 
 URL = "/v1/nft"
 

@@ -17,8 +17,6 @@ from tests.conftest import (
     settings,
 )
 
-pytestmark = pytest.mark.once("HTTP's own means")
-
 READS = [
     f"/v1/nft/{TOKEN}/7",
     f"/v1/nftslisted/{TOKEN}",

@@ -20,8 +20,6 @@ from tests.conftest import KEYS, assert_error, authorized_client, settings
 from tests.network import PATIENCE_SECONDS
 from tests.serving import serve
 
-pytestmark = pytest.mark.once("its own file")
-
 
 @pytest.fixture
 def make_app(tmp_path, monkeypatch):

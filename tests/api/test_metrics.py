@@ -18,18 +18,9 @@ from marketplace.counts import Counts
 from marketplace.counts.table import METRICS
 from marketplace.services import services
 from tests.conftest import KEYS, TOKEN, assert_error, authorized_client, settings
-from tests.engines import move_database
+from tests.engines import both_engines, move_database
 from tests.network import PATIENCE_SECONDS
 from tests.postgresql import DATABASE, new_server
-
-pytestmark = pytest.mark.once(
-    "the counts are no database's",
-    but=[
-        "test_it_counts_requests_by_route_and_status",
-        "test_it_shows_what_the_database_holds",
-        "test_it_shows_how_old_the_last_sync_is",
-    ],
-)
 
 REQUESTS = "marketplace_request_duration_seconds_count"
 SEEN = REQUESTS, "GET", "/reference", "200"
@@ -57,6 +48,7 @@ def scrape(scraper):
     return read(answer.text)
 
 
+@both_engines
 def test_it_counts_requests_by_route_and_status(client, scraper, nft):
     token, serial_no = nft
     for _ in range(3):
@@ -88,6 +80,7 @@ def test_its_buckets_are_those_of_a_histogram(client, scraper):
     assert values == sorted(values) and values[-1] == 5
 
 
+@both_engines
 def test_it_shows_what_the_database_holds(client, scraper, lister):
     for serial_no in (7, 8):
         lister((TOKEN, serial_no))
@@ -102,6 +95,7 @@ def test_it_shows_what_the_database_holds(client, scraper, lister):
     assert "marketplace_last_sync_age_seconds" not in {name for name, *_ in found}
 
 
+@both_engines
 def test_it_shows_how_old_the_last_sync_is(app, scraper):
     assert app.test_cli_runner().invoke(args=["sync"]).exit_code == 0
     assert 0 <= scrape(scraper)["marketplace_last_sync_age_seconds",] < 600

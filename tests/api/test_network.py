@@ -4,7 +4,10 @@ import pytest
 
 from marketplace.errors import LedgerUnreachable
 from marketplace.watcher.chores import store_network
+from tests.engines import both_engines
 from tests.mirror import Mirror
+
+pytestmark = both_engines
 
 
 def test_it_works(app, client):

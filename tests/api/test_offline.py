@@ -7,8 +7,6 @@ import pytest
 from tests.api.documented import call, operations
 from tests.conftest import KEYS, TOKEN, authorized_client
 
-pytestmark = pytest.mark.once("it counts what the ledger is asked")
-
 
 @pytest.fixture
 def no_network(monkeypatch):

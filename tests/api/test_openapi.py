@@ -22,9 +22,6 @@ from tests.api.documented import operations
 from tests.conftest import authorized_client
 from tests.conftest import settings as folders
 
-pytestmark = pytest.mark.once("the document")
-
-
 CHECKS = [
     not_a_server_error,
     status_code_conformance,

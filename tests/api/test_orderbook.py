@@ -13,6 +13,9 @@ from marketplace.hedera.ids import MAX_HBAR
 from marketplace.store.database import write
 from tests.api.pages import follow, next_url, page_of, written
 from tests.conftest import ALICE, BOB, assert_error
+from tests.engines import both_engines
+
+pytestmark = both_engines
 
 TOKENS = ("0.0.8001", "0.0.8002", "0.0.10000")  # the last one sorts first, as text
 SORTS = ("lastListedDate", "price", "-price")
@@ -177,7 +180,6 @@ def test_a_collections_listings_are_by_serial_number(client, stored):
         assert keys(r) == sorted(select(stored, tokenId=token))
 
 
-@pytest.mark.once("refused before a statement is asked")
 def test_a_users_listings_have_a_highest_limit(idle_client):
     url = f"/v1/user/{ALICE}/listed?limit="
     assert idle_client.get(f"{url}1000").status_code == 200
@@ -237,7 +239,6 @@ WRONG = {
 }
 
 
-@pytest.mark.once("refused before a statement is asked")
 @pytest.mark.parametrize("name", WRONG)
 def test_it_rejects_a_wrong_value(idle_client, name):
     values, words = WRONG[name]
@@ -246,7 +247,6 @@ def test_it_rejects_a_wrong_value(idle_client, name):
         assert body["errors"].keys() == {"query"}
 
 
-@pytest.mark.once("refused before a statement is asked")
 def test_bounds_that_cross_are_refused_and_both_are_named(client):
     message = assert_error(
         get(client, minPrice=251, maxPrice=250),
@@ -283,7 +283,6 @@ def test_a_page_token_is_of_its_own_list(client, stored):
     assert_error(client.get(f"/v1/user/{ALICE}/listed?page={cheapest}"), 422, "page must be")
 
 
-@pytest.mark.once("refused before a statement is asked")
 @pytest.mark.parametrize("sort", SORTS)
 def test_what_is_no_position_is_refused(idle_client, sort):
     other = 5 if sort == SORTS[0] else DATES[0]

@@ -15,12 +15,14 @@ from tests.conftest import (
     opened,
     settings,
 )
+from tests.engines import both_engines
 
 
 def prepare(client, wallet="extwallet", **fields):
     return client.post(f"/v1/list/{wallet}", json=KEYS | {"listingPrice": 250} | fields)
 
 
+@both_engines
 def test_it_works(client, nft):
     transaction = handed_out(prepare(client), ALICE)
     body = transaction.body
@@ -56,7 +58,6 @@ def no_recall(monkeypatch):
     monkeypatch.setattr(mirror_client, "AHEAD_RECALLED", 0)
 
 
-@pytest.mark.once("no statement differs")
 @pytest.mark.usefixtures("no_recall")
 @pytest.mark.parametrize("path", ["list", "delist"])
 @pytest.mark.parametrize("ahead", [0, 3, 10, 100])
@@ -66,7 +67,6 @@ def test_a_service_whose_clock_is_ahead_prepares_what_is_valid(client, lister, m
     assert -10 < starts_after(mirror, client, -ahead, path) <= 0
 
 
-@pytest.mark.once("no statement differs")
 @pytest.mark.usefixtures("no_recall")
 @pytest.mark.parametrize("path", ["list", "delist"])
 def test_a_service_whose_clock_is_behind_prepares_what_is_valid(client, lister, mirror, path):
@@ -74,7 +74,6 @@ def test_a_service_whose_clock_is_behind_prepares_what_is_valid(client, lister, 
     assert -16 < starts_after(mirror, client, 170, path) <= -14
 
 
-@pytest.mark.once("no statement differs")
 @pytest.mark.usefixtures("no_recall")
 @pytest.mark.parametrize("path", ["list", "delist"])
 def test_a_mirror_node_that_is_far_behind_is_said(client, lister, mirror, path):
@@ -84,7 +83,6 @@ def test_a_mirror_node_that_is_far_behind_is_said(client, lister, mirror, path):
     assert_error(client.post(f"/v1/{path}/extwallet", json=body), 503, "130 s behind")
 
 
-@pytest.mark.once("no statement differs")
 def test_many_listings_ask_once_how_far_the_mirror_node_is(client, lister, mirror):
     lister((TOKEN, 7))
     asked = len(mirror.asked)
@@ -93,7 +91,6 @@ def test_many_listings_ask_once_how_far_the_mirror_node_is(client, lister, mirro
     assert len(mirror.asked) <= asked + 1
 
 
-@pytest.mark.once("refused before a statement is asked")
 def test_it_follows_the_settings(tmp_path):
     app = create_app(
         ACCOUNT_ID="0.0.4321",
@@ -114,26 +111,29 @@ def test_it_follows_the_settings(tmp_path):
     assert_error(prepare(client, "extwallet"), 404, "extwallet", "blade, hashpack")
 
 
+@both_engines
 def test_it_prepares_a_new_transaction_each_time(client, nft):
     assert opened(prepare(client)).id != opened(prepare(client)).id
 
 
-@pytest.mark.once("refused before a statement is asked")
 @pytest.mark.parametrize("what", ["list", "delist", "buy"])
 def test_it_handles_an_unknown_wallet(idle_client, what):
     r = idle_client.post(f"/v1/{what}/myspace", json=KEYS | {"listingPrice": 250})
     assert_error(r, 404, '"myspace" is not a wallet', "extwallet")
 
 
+@both_engines
 def test_it_handles_an_nft_that_is_not_stored(client):
     assert_error(prepare(client), 404, f"{TOKEN} #7 is not stored: POST /v1/add it first")
 
 
+@both_engines
 def test_it_refuses_who_is_not_the_owner(client, nft):
     r = prepare(client, accountId=CHARLIE)
     assert_error(r, 409, f"{TOKEN} #7 belongs to {ALICE}, not to {CHARLIE}")
 
 
+@both_engines
 @pytest.mark.parametrize("is_listed", [True, False])
 def test_it_asks_the_ledger_about_a_new_owner(client, nft, lister, ledger, is_listed):
     if is_listed:
@@ -145,6 +145,7 @@ def test_it_asks_the_ledger_about_a_new_owner(client, nft, lister, ledger, is_li
     assert (shown["owner"], shown["listingPrice"]) == ({"accountId": BOB}, 0)
 
 
+@both_engines
 def test_the_marketplace_itself_can_not_sell(client, nft, ledger):
     ledger.hand_over(nft, "0.0.9001")
     assert_error(prepare(client, accountId="0.0.9001"), 409, "SPENDER_ACCOUNT_SAME_AS_OWNER")

@@ -27,17 +27,8 @@ from tests.conftest import (
     settings,
     shown,
 )
+from tests.engines import both_engines
 from tests.mirror import MISSING
-
-pytestmark = pytest.mark.once(
-    "the ledger decides; the statements are those of the tests that run on both, and of test_lives.py",
-    but=[
-        "test_it_works",
-        "test_the_buyer_pays_and_the_seller_is_paid",
-        "test_it_handles_a_price_at_the_edge_of_63_bits",
-        "test_many_buyers_at_once_one_pays",
-    ],
-)
 
 HBAR = 100_000_000
 
@@ -49,6 +40,7 @@ def amounts(body):
     }
 
 
+@both_engines
 def test_it_works(app, listed, buy):
     before = times.now()
     transaction = handed_out(buy(expectedPrice=250), BOB)
@@ -80,6 +72,7 @@ def test_it_works(app, listed, buy):
     assert re.fullmatch("test .*", row["caller"])
 
 
+@both_engines
 def test_the_buyer_pays_and_the_seller_is_paid(listed, ledger, buy):
     before = {account: ledger.balance(account) for account in (ALICE, BOB, MARKET)}
     ledger.sign_and_submit(buy().json["byteArray"], BOB)
@@ -102,6 +95,7 @@ def test_the_marketplace_has_its_part(tmp_path, basis_points, price, part):
     Ledger(app).sign_and_submit(r.json["byteArray"], BOB)
 
 
+@both_engines
 def test_it_handles_a_price_at_the_edge_of_63_bits(nft, ledger, lister, buy):
     lister(nft, 50_000_000_000)
     assert_error(buy(), 409, "50,000,000,000 HBAR", "INSUFFICIENT_ACCOUNT_BALANCE")
@@ -268,6 +262,7 @@ def test_it_is_valid_from_what_the_mirror_node_had_come_to(listed, buy, mirror):
     assert start.seconds * times.SECOND + start.nanos == then
 
 
+@both_engines
 def test_many_buyers_at_once_one_pays(client, listed, ledger, buy):
     buyers = [f"0.0.{1100 + number}" for number in range(3)]
     transactions = [buy(account_id=buyer).json["byteArray"] for buyer in buyers]

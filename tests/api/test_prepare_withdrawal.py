@@ -2,21 +2,14 @@ import pytest
 from werkzeug.wrappers import Response
 
 from tests.conftest import ALICE, BOB, CHARLIE, KEYS, TOKEN, assert_error, handed_out, report, shown
-
-pytestmark = pytest.mark.once(
-    "the ledger decides; the statements are those of the tests that run on both, and of test_lives.py",
-    but=[
-        "test_it_works",
-        "test_what_was_withdrawn_leaves_the_order_book",
-        "test_one_that_was_lost_is_not_ok_for_the_listing_before_it",
-    ],
-)
+from tests.engines import both_engines
 
 
 def prepare(client, wallet="extwallet", **fields):
     return client.post(f"/v1/delist/{wallet}", json=KEYS | fields)
 
 
+@both_engines
 def test_it_works(client, listed):
     transaction = handed_out(prepare(client), ALICE)
     body = transaction.body
@@ -31,6 +24,7 @@ def test_it_works(client, listed):
     assert body.memo == f"Delisting NFT with {TOKEN} and Serial Number 7 on NFT Marketplace"
 
 
+@both_engines
 @pytest.mark.parametrize("is_named", [True, False])
 def test_what_was_withdrawn_leaves_the_order_book(client, listed, ledger, is_named):
     transaction_id = ledger.sign_and_submit(prepare(client).json["byteArray"])
@@ -72,6 +66,7 @@ def test_what_was_withdrawn_stays_so_once_it_was_handed_on(client, listed, ledge
         assert report(client, transaction_id).json == {"result": "OK"}
 
 
+@both_engines
 def test_one_that_was_lost_is_not_ok_for_the_listing_before_it(client, listed, ledger, expire):
     r = prepare(client)
     expire()

@@ -5,8 +5,6 @@ import pytest
 from marketplace import create_app
 from tests.conftest import list_nft, settings
 
-pytestmark = pytest.mark.once("HTTP's own means")
-
 FORWARDED = {
     "X-Forwarded-For": "203.0.113.7",
     "X-Forwarded-Proto": "https",

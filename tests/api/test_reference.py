@@ -2,13 +2,9 @@
 
 import re
 
-import pytest
-
 from marketplace import create_app
 from marketplace.api.reference import SCRIPT_NAME
 from tests.conftest import settings
-
-pytestmark = pytest.mark.once("a page sees no engine")
 
 SCRIPT = f"/reference/assets/{SCRIPT_NAME}"
 

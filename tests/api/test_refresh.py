@@ -5,6 +5,9 @@ from marketplace.market.read_again import PAUSE_SECONDS
 from marketplace.store import nfts
 from marketplace.store.database import read
 from tests.conftest import KEYS, TOKEN, assert_error, authorized_client, write_sql
+from tests.engines import both_engines
+
+pytestmark = both_engines
 
 PATH = f"/v1/nft/{TOKEN}/7/refresh"
 

@@ -6,14 +6,7 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId
 from stress import wallets
 from tests.conftest import ALICE, BOB, CHARLIE, KEYS, TOKEN, assert_error, report, shown
-
-pytestmark = pytest.mark.once(
-    "the ledger decides; the statements are those of the tests that run on both, and of test_lives.py",
-    but=[
-        "test_it_works",
-        "test_the_last_of_two_listings_wins_in_either_order_of_reports",
-    ],
-)
+from tests.engines import both_engines
 
 
 def prepare(client, price=250, **fields):
@@ -21,6 +14,7 @@ def prepare(client, price=250, **fields):
     return r.json["byteArray"]
 
 
+@both_engines
 def test_it_works(client, nft, ledger):
     transaction_id = ledger.sign_and_submit(prepare(client))
 
@@ -191,6 +185,7 @@ def test_it_refuses_an_altered_transaction_of_the_same_id(client, nft, ledger, c
     assert shown(client)["isForSale"] is False
 
 
+@both_engines
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_the_last_of_two_listings_wins_in_either_order_of_reports(client, nft, ledger, order):
     ids = [ledger.sign_and_submit(prepare(client, price)) for price in (100, 200)]

@@ -2,15 +2,7 @@ import pytest
 
 from tests import conftest
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error, shown, write_sql
-
-pytestmark = pytest.mark.once(
-    "the ledger decides; the statements are those of the tests that run on both, and of test_lives.py",
-    but=[
-        "test_it_works",
-        "test_it_stays_true_once_it_was_forgotten_here",
-        "test_the_newest_without_a_result_is_asked_about",
-    ],
-)
+from tests.engines import both_engines
 
 
 @pytest.fixture
@@ -26,6 +18,7 @@ def bought(listed, ledger, buy):
     return ledger.sign_and_submit(buy().json["byteArray"], BOB)
 
 
+@both_engines
 @pytest.mark.parametrize("is_named", [True, False])
 def test_it_works(client, bought, report, is_named):
     for _ in range(2):
@@ -42,6 +35,7 @@ def test_it_stays_true_once_the_buyer_has_sold_it_on(client, bought, report, led
     assert shown(client)["owner"] == {"accountId": CHARLIE}
 
 
+@both_engines
 def test_it_stays_true_once_it_was_forgotten_here(app, bought, report):
     write_sql(app, "DELETE FROM prepared_transaction")
     assert report(BOB, bought).json == {"result": "OK"}
@@ -89,6 +83,7 @@ def test_it_is_pending_while_a_replica_shows_the_nft_as_it_was(
     assert shown(client)["isForSale"] is True
 
 
+@both_engines
 def test_the_newest_without_a_result_is_asked_about(listed, ledger, lister, buy, report):
     """Bob buys it, lists it, withdraws it: each time the report is about what he did last."""
     ledger.sign_and_submit(buy().json["byteArray"], BOB)

@@ -7,6 +7,9 @@ import pytest
 
 from tests import conftest
 from tests.conftest import ALICE, BOB, KEYS, TOKEN, assert_error, authorized_client
+from tests.engines import both_engines
+
+pytestmark = both_engines
 
 
 @pytest.fixture

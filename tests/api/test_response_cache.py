@@ -24,11 +24,12 @@ from marketplace.services import services
 from marketplace.store import access_tokens
 from marketplace.store.database import open_database, write
 from tests.conftest import ALICE, KEYS, TOKEN, assert_error, authorized_client, settings
-from tests.engines import connect
+from tests.engines import both_engines, connect
 from tests.forks import fork, join
 from tests.postgresql import until
 
 
+@both_engines
 @pytest.mark.parametrize("elsewhere", [0, 3], ids=["same row", "other rows, too"])
 def test_no_answer_is_older_than_the_last_commit_before_its_request(app, client, elsewhere):
     """Another process commits all the while; readers in several threads check each answer's version."""
@@ -89,6 +90,7 @@ def commit(app, sql):
         assert db.execute(sql).rowcount
 
 
+@both_engines
 def test_a_commit_elsewhere_does_not_make_it_again(answered, app, client, nft):
     client.post("/v1/add", json=KEYS | {"serialNo": 8})
     first = client.get(NFT_URL, headers=OF_A_PAGE)
@@ -105,6 +107,7 @@ def test_a_commit_elsewhere_does_not_make_it_again(answered, app, client, nft):
     assert answered == [NFT_URL]
 
 
+@both_engines
 def test_a_commit_while_it_is_made_ends_it(app, client, nft):
     """What the application had read before is no answer to whoever asks after."""
     names = iter(["first", "second"])
@@ -143,7 +146,6 @@ def commit_once_it_was_read(app):
     connection.row_factory = commit_then
 
 
-@pytest.mark.once("its rows")
 def test_a_commit_while_it_is_made_without_flask_ends_it(answered, app, client, nft):
     client.get("/v1/network")  # from here on the token is known
     answered.clear()
@@ -168,6 +170,7 @@ VALUES = (
 )  # fmt: skip
 
 
+@both_engines
 @pytest.mark.parametrize("prefix", ["", "/market"])
 def test_a_read_is_the_same_without_flask(answered, app, client, nft, many, prefix, tmp_path):
     """Random requests, each also for a page of its own, which the application answers."""
@@ -202,7 +205,6 @@ def test_a_read_is_the_same_without_flask(answered, app, client, nft, many, pref
     assert {200, 404, 422} <= statuses.keys(), statuses
 
 
-@pytest.mark.once("no statement is asked")
 def test_no_view_that_reads_asks_flask_for_the_request():
     modules = {view.__module__ for view in response_cache.READ_VIEWS.values()}
     assert len(modules) > 7
@@ -215,7 +217,6 @@ def environ_of(client, path):
     return EnvironBuilder(path, headers=header).get_environ()
 
 
-@pytest.mark.once("no statement is asked")
 def test_a_read_leaves_nothing_to_the_garbage_collector(app, client, request):
     client.get("/v1/network")
     gc.disable()
@@ -228,6 +229,7 @@ def test_a_read_leaves_nothing_to_the_garbage_collector(app, client, request):
         assert sys.getrefcount(body) == 2
 
 
+@both_engines
 @pytest.mark.parametrize(
     "path",
     [
@@ -246,7 +248,6 @@ def test_an_odd_path_is_answered_by_flask(answered, client, nft, path):
     assert answered[1:] == [f"/v1/nft/{path}"]
 
 
-@pytest.mark.once("its trace")
 def test_what_a_view_refuses_is_read_once(app, client, nft):
     statements = []
     client.get("/v1/network")
@@ -255,7 +256,6 @@ def test_what_a_view_refuses_is_read_once(app, client, nft):
     assert len([sql for sql in statements if "FROM nft" in sql]) == 1
 
 
-@pytest.mark.once("its trace")
 def test_a_commit_just_before_it_is_looked_at_ends_it(app, client, nft):
     client.get(NFT_URL)
     commit_before_the_next_look(app, "UPDATE nft SET name = 'changed'")
@@ -263,7 +263,6 @@ def test_a_commit_just_before_it_is_looked_at_ends_it(app, client, nft):
         assert client.get(NFT_URL).json["name"] == "changed"
 
 
-@pytest.mark.once("its trace")
 def test_a_commit_just_after_it_was_looked_at_ends_it(app, client, nft):
     client.get(NFT_URL)
     authorized_client(app, "read")  # a commit elsewhere
@@ -272,7 +271,6 @@ def test_a_commit_just_after_it_was_looked_at_ends_it(app, client, nft):
     assert client.get(NFT_URL).json["name"] == "changed"
 
 
-@pytest.mark.once("its trace")
 def test_a_token_that_is_revoked_meanwhile_gets_no_second_answer(app, client, nft):
     client.get(NFT_URL)
     commit_before_the_next_look(app, "UPDATE access_token SET revoked_at = 'now'")
@@ -280,7 +278,6 @@ def test_a_token_that_is_revoked_meanwhile_gets_no_second_answer(app, client, nf
     assert_error(client.get(NFT_URL), 401, "was revoked")
 
 
-@pytest.mark.once("its interrupts")
 def test_what_can_not_be_looked_at_is_asked_for(answered, app, client, nft):
     first = client.get(NFT_URL)
     answered.clear()
@@ -332,6 +329,7 @@ ADDRESSES = [
 HEADERS = [*[{}] * 5, {"Origin": "https://a.example"}, {"Accept-Encoding": "gzip"}]
 
 
+@both_engines
 @pytest.mark.parametrize("seed", range(2))
 def test_whatever_is_written_it_answers_as_if_nothing_were_kept(app, client, tmp_path, seed):
     """Random writes by hand, random requests; one of the applications answers each of them anew."""
@@ -372,6 +370,7 @@ def test_whatever_is_written_it_answers_as_if_nothing_were_kept(app, client, tmp
     assert {200, 401, 403, 404} <= statuses.keys(), statuses
 
 
+@both_engines
 def test_nothing_is_kept_across_a_fork(app, client, nft):
     """A new process begins to count commits anew: its number may be the one of what the old one kept."""
     assert client.get(NFT_URL).json["name"] != "changed"
@@ -384,6 +383,7 @@ def test_nothing_is_kept_across_a_fork(app, client, nft):
     look()
 
 
+@both_engines
 def test_an_expired_token_gets_no_kept_answer(app):
     with app.app_context():
         token = access_tokens.create("short", ("read",), seconds=1)
@@ -394,6 +394,7 @@ def test_an_expired_token_gets_no_kept_answer(app):
     assert_error(client.get("/v1/orderbook", headers=header), 401, "expired")
 
 
+@both_engines
 def test_another_origin_gets_its_own_headers(tmp_path):
     app = create_app(CORS_ORIGINS="https://a.example,https://b.example", **settings(tmp_path))
     client = authorized_client(app, "read")
@@ -405,7 +406,6 @@ def test_another_origin_gets_its_own_headers(tmp_path):
             assert allowed == (origin if origin and "evil" not in origin else None)
 
 
-@pytest.mark.once("its trace")
 def test_a_hosts_own_authentication_is_asked_each_time(tmp_path):
     answers, statements = iter([True, True, False, True]), []
     app = create_app(authenticate=lambda *_: next(answers), **settings(tmp_path))
@@ -418,7 +418,6 @@ def test_a_hosts_own_authentication_is_asked_each_time(tmp_path):
     assert statements == [], "what is cached is read again"
 
 
-@pytest.mark.once("its trace")
 def test_a_parameter_that_is_not_read_makes_no_other_answer(app, client, many):
     first, statements = client.get("/v1/orderbook?limit=1&minPrice=0"), []
     services(app).database.connection.set_trace_callback(statements.append)
@@ -435,6 +434,7 @@ def test_a_parameter_that_is_not_read_makes_no_other_answer(app, client, many):
     assert client.get("/v1/orderbook?limit=1&x=%FF&minPrice=0").data == first.data
 
 
+@both_engines
 def test_a_misspelt_parameter_is_refused_whatever_is_cached(client, many):
     others = urlencode({f"x{number}": "" for number in range(20)})
     assert client.get("/v1/orderbook").status_code == 200
@@ -442,6 +442,7 @@ def test_a_misspelt_parameter_is_refused_whatever_is_cached(client, many):
     assert client.get(f"/v1/orderbook?{others}&Limit=1").status_code == 200
 
 
+@both_engines
 def test_what_is_asked_for_at_length_is_not_kept(app, client, nft):
     token = client.environ_base["HTTP_AUTHORIZATION"]
     assert client.get("/v1/orderbook?limit=1").status_code == 200
@@ -454,6 +455,7 @@ def test_what_is_asked_for_at_length_is_not_kept(app, client, nft):
     assert len(kept_by(app)) == 2
 
 
+@both_engines
 def test_rows_count_towards_the_bound(app, client, nft):
     """What the answer does not show of its row is remembered, too."""
     bound(app, 100_000)
@@ -463,6 +465,7 @@ def test_rows_count_towards_the_bound(app, client, nft):
     assert 0 < len(kept_by(app)) <= 3
 
 
+@both_engines
 def test_what_may_write_only_may_not_read_after_it_wrote(tmp_path):
     """A host may ask for both scopes of one request."""
 
@@ -475,6 +478,7 @@ def test_what_may_write_only_may_not_read_after_it_wrote(tmp_path):
     assert_error(authorized_client(app, "write").get("/v1/orderbook"), 403)
 
 
+@both_engines
 def test_one_service_does_not_believe_what_another_found(app, client, tmp_path):
     """A host may pass one request to two of them, one after the other."""
     other = create_app(**settings(tmp_path / "other"))
@@ -483,6 +487,7 @@ def test_one_service_does_not_believe_what_another_found(app, client, tmp_path):
     assert run_wsgi_app(other, environ)[1] == "401 UNAUTHORIZED"
 
 
+@both_engines
 def test_a_layer_in_front_may_add_headers(app, client, nft):
     service = app.wsgi_app
 
@@ -498,6 +503,7 @@ def test_a_layer_in_front_may_add_headers(app, client, nft):
         assert client.get("/v1/orderbook").headers.getlist("X-Host") == ["1"]
 
 
+@both_engines
 def test_a_server_may_leave_out_an_empty_query(app, client, nft):
     """PEP 3333: QUERY_STRING may be absent."""
     environ = environ_of(client, "/v1/orderbook")
@@ -540,6 +546,7 @@ def many(app, nft):
     return "0.0.8000"
 
 
+@both_engines
 def test_a_long_list_is_sent_as_it_is_read(client, many):
     r = client.get(f"/v1/nftslisted/{many}")
     assert [nft["serialNo"] for nft in json.loads(r.data)] == list(range(1, 4001))
@@ -548,6 +555,7 @@ def test_a_long_list_is_sent_as_it_is_read(client, many):
     assert client.head(f"/v1/nftslisted/{many}").status_code == 200
 
 
+@both_engines
 def test_a_long_list_that_is_left_half_read_does_no_harm(client, many):
     r = client.get(f"/v1/nftslisted/{many}", buffered=False)
     next(r.iter_encoded())

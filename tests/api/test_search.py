@@ -12,6 +12,7 @@ from marketplace.store import collection_search, nft_collections
 from marketplace.store.database import write
 from tests.api.pages import all_rows, page_of, written
 from tests.conftest import ALICE, BOB, TOKEN, assert_error, tell
+from tests.engines import both_engines
 
 MADE = "0.0.8"  # how the ids of collections begin that no ledger has
 NAMES = (
@@ -54,6 +55,7 @@ def search(client, q):
     return r.json
 
 
+@both_engines
 def test_it_works(client, lister, complete):
     lister(("0.0.5001", 7), listing_price=60)
     lister(("0.0.5001", 8), listing_price=15)
@@ -74,6 +76,7 @@ def test_it_works(client, lister, complete):
     assert search(client, BOB)["accounts"] == []
 
 
+@both_engines
 def test_the_orders_and_the_words_are_those_of_a_model(app, client, monkeypatch):
     """Against a plain computation: random collections, all orders, all beginnings of words."""
     monkeypatch.setattr(collection_search, "RARE", 3)
@@ -132,7 +135,6 @@ def test_the_orders_and_the_words_are_those_of_a_model(app, client, monkeypatch)
         "0.0.5001-abcde 7",
     ],
 )
-@pytest.mark.once("words in Python")
 def test_it_finds_an_nft(client, lister, q):
     lister(("0.0.5001", 7))
     assert [nft["serialNo"] for nft in search(client, q)["nfts"]] == [7]
@@ -159,13 +161,11 @@ def test_it_finds_an_nft(client, lister, q):
         "0.0.5001-abcde",
     ],
 )
-@pytest.mark.once("words in Python")
 def test_it_finds_no_nft(client, lister, q):
     lister(("0.0.5001", 7))
     assert search(client, q)["nfts"] == []
 
 
-@pytest.mark.once("no statement is asked")
 def test_it_rejects(client):
     refusals = {
         f"search?q={'x' * 101}": "q must be a text of 100 characters",
@@ -178,6 +178,7 @@ def test_it_rejects(client):
         assert_error(client.get(f"/v1/{path}"), 422, words)
 
 
+@both_engines
 def test_a_page_belongs_to_its_order(app, client):
     for number in (1, 2):
         store_collection(app, f"{MADE}{number}", "Peaks")
@@ -189,6 +190,7 @@ def test_a_page_belongs_to_its_order(app, client):
         assert_error(r, 422, "page must be a page token from this list's own Link header")
 
 
+@both_engines
 def test_what_was_sold_is_counted_for_a_day(app, client, monkeypatch):
     store_collection(app, f"{MADE}1", "Peaks", sold=(70,))
     assert client.get("/v1/collections").json[0]["volume24h"] == 70
@@ -197,6 +199,7 @@ def test_what_was_sold_is_counted_for_a_day(app, client, monkeypatch):
     assert client.get("/v1/collections").json[0]["volume24h"] == 0  # though nothing was written
 
 
+@both_engines
 def test_listed_follows_the_order_book(app, client, lister, ledger):
     lister((TOKEN, 1))
     lister((TOKEN, 1), listing_price=5)
@@ -209,7 +212,6 @@ def test_listed_follows_the_order_book(app, client, lister, ledger):
 
 
 @pytest.mark.parametrize("q", ["!!!", "🐸", "#", "_", " / ", "...", "🐸 !"])
-@pytest.mark.once("words in Python")
 def test_a_query_without_letters_finds_nothing_not_everything(client, lister, q):
     lister(("0.0.5001", 7))
     assert find(client, q=q) == []
@@ -226,7 +228,6 @@ def test_a_query_without_letters_finds_nothing_not_everything(client, lister, q)
         ("Tokyo東京塔Tower", ["tokyo", "京塔", "tower", "tokyo東京"]),
     ],
 )
-@pytest.mark.once("words in Python")
 def test_a_name_without_blanks_is_found_by_any_part(app, client, name, parts):
     store_collection(app, token := f"{MADE}1", name)
     store_collection(app, f"{MADE}2", "猫")
@@ -236,7 +237,6 @@ def test_a_name_without_blanks_is_found_by_any_part(app, client, name, parts):
         assert find(client, q=q) == []
 
 
-@pytest.mark.once("words in Python")
 def test_an_id_may_have_its_checksum(client, lister):
     lister(("0.0.5001", 7))
     assert find(client, q="0.0.5001-vfmkw") == ["0.0.5001"]
@@ -246,11 +246,11 @@ def test_an_id_may_have_its_checksum(client, lister):
     assert search(client, f" {ALICE}-abcde ")["accounts"] == [{"accountId": ALICE, "listed": 1}]
 
 
-@pytest.mark.once("words in Python")
 def test_a_long_name_without_blanks_has_a_bounded_number_of_parts():
     assert len(find_parts("0.0.1", "山" * 1000, "日本" * 400)) <= 100
 
 
+@both_engines
 def test_an_id_with_several_checksums_is_no_error(client, nft):
     assert search(client, "0.0.5001-aaaaa-bbbbb 7")["nfts"] == []
     assert client.get("/v1/collections?q=0.0.5001-aaaaa-bbbbb").json == []

@@ -10,7 +10,7 @@ from marketplace.store.database import write
 from marketplace.watcher.follow import Follower
 from marketplace.watcher.sweep import sweep_step
 from tests.conftest import assert_error
-from tests.engines import move_database
+from tests.engines import both_engines, move_database
 
 
 @pytest.fixture
@@ -24,6 +24,7 @@ def finish_round(app, seconds_ago):
         properties.mark_job_finished(db, "sync", finished)
 
 
+@both_engines
 @pytest.mark.parametrize("query", ["?ready", "?ready=1", ""])
 def test_it_is_ready_without_a_watcher_where_nothing_else_was_set(client, query):
     answer = client.get(f"/status{query}")
@@ -31,6 +32,7 @@ def test_it_is_ready_without_a_watcher_where_nothing_else_was_set(client, query)
     assert answer.json["database"] == "reachable"
 
 
+@both_engines
 def test_an_order_book_that_is_too_old_is_not_ready(app, client):
     assert_error(client.get("/status?ready&maxAge=600"), 503, "never followed")
     finish_round(app, 700)
@@ -47,6 +49,7 @@ def follow(app, seconds_ago):
         following.mark_followed_from(db, then, then)
 
 
+@both_engines
 def test_a_date_in_the_future_hides_no_dead_watcher(app, client):
     """Of a clock that was ahead for a while: /status was ready, and no alert came, until that date."""
     follow(app, -3600)
@@ -61,6 +64,7 @@ def test_a_date_in_the_future_hides_no_dead_watcher(app, client):
     assert client.get("/status").json["watcher"] == "running"
 
 
+@both_engines
 def test_a_sweep_does_not_wait_for_a_date_in_the_future(app):
     follow(app, 10)
     finish_round(app, -7200)
@@ -71,7 +75,6 @@ def test_a_sweep_does_not_wait_for_a_date_in_the_future(app):
         assert freshness.find_last_sweep() < times.to_iso(times.now())
 
 
-@pytest.mark.once("its folders")
 def test_a_full_disk_is_not_ready(client, monkeypatch):
     monkeypatch.setattr(status, "MIN_FREE_BYTES", 10**18)
     answer = client.get("/status?ready")
@@ -80,7 +83,6 @@ def test_a_full_disk_is_not_ready(client, monkeypatch):
     assert client.get("/status").status_code == 200
 
 
-@pytest.mark.once("its file")
 def test_it_is_alive_without_its_database(client, tmp_path):
     move_database(tmp_path / "marketplace.db", tmp_path / "elsewhere.db")
     assert_error(client.get("/status?ready"), 503, "vanished")
@@ -92,6 +94,7 @@ def test_it_is_alive_without_its_database(client, tmp_path):
     assert client.get("/status?ready").status_code == 200
 
 
+@both_engines
 def test_it_shows_how_old_the_newest_block_is(app, client):
     """A mirror node that stands still answers as before: only the age of its newest block tells."""
     assert client.get("/status").json["newestBlockAge"] is None

@@ -7,6 +7,7 @@ from marketplace.store import access_tokens
 from marketplace.store.database import read
 from tests.api.documented import call, operations
 from tests.conftest import KEYS, assert_error, authorized_client, settings
+from tests.engines import both_engines
 
 
 def read_orderbook(client, **headers):
@@ -17,7 +18,6 @@ def run(app, *words):
     return app.test_cli_runner().invoke(args=["token", *words])
 
 
-@pytest.mark.once("refused before a statement is asked")
 def test_every_endpoint_asks_for_a_token_of_its_scope(app):
     nobody, scopes = app.test_client(), ("read", "write", "metrics")
     clients = {scope: authorized_client(app, *({*scopes} - {scope})) for scope in scopes}
@@ -34,14 +34,12 @@ def test_every_endpoint_asks_for_a_token_of_its_scope(app):
         assert 'error="insufficient_scope"' in r.headers["WWW-Authenticate"]
 
 
-@pytest.mark.once("refused before a statement is asked")
 def test_authentication_comes_before_validation(app):
     assert app.test_client().get("/v1/nft/nonsense/x").status_code == 401
     r = app.test_client().post("/v1/add", data="not json")
     assert r.status_code == 401
 
 
-@pytest.mark.once("refused before a statement is asked")
 @pytest.mark.parametrize(
     "header",
     ["", "Bearer ", "Basic dXNlcjpwYXNz", "Bearer a b", "Bearer é", "x" * 8000],
@@ -51,18 +49,21 @@ def test_it_rejects_a_broken_header(app, header):
     assert_error(r, 401, "not of the form: Bearer <token>")
 
 
+@both_engines
 def test_it_rejects_an_unknown_token(app):
     r = read_orderbook(app.test_client(), Authorization="Bearer nftm_unknown")
     assert_error(r, 401, "is unknown")
     assert 'error="invalid_token"' in r.headers["WWW-Authenticate"]
 
 
+@both_engines
 def test_it_reads_the_scheme_in_any_case(app):
     token = run(app, "create", "any case").output.strip()
     r = read_orderbook(app.test_client(), Authorization=f"bearer  {token}")
     assert r.status_code == 200
 
 
+@both_engines
 def test_only_a_hash_is_stored(app):
     token = run(app, "create", "secret").output.strip()
     with app.app_context():
@@ -71,6 +72,7 @@ def test_only_a_hash_is_stored(app):
     assert row["hash"] == access_tokens.hash_token(token)
 
 
+@both_engines
 def test_a_revoked_token_stops_at_once(app):
     client = authorized_client(app, "read")
     assert read_orderbook(client).status_code == 200
@@ -79,6 +81,7 @@ def test_a_revoked_token_stops_at_once(app):
     assert_error(read_orderbook(client), 401, "was revoked")
 
 
+@both_engines
 def test_commands_make_list_and_revoke(app):
     assert run(app, "list").output.startswith("There is no access token yet")
     made = run(app, "create", "shop", "--scope", "read", "--scope", "write", "--expires-in", "12h")
@@ -100,7 +103,6 @@ def test_commands_make_list_and_revoke(app):
     assert run(app, "create", "shop").exit_code == 0
 
 
-@pytest.mark.once("refused before a statement is asked")
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -124,7 +126,6 @@ def test_commands_refuse_nonsense(app, words, sentence):
     assert sentence in result.output
 
 
-@pytest.mark.once("refused before a statement is asked")
 def test_a_host_brings_its_own_authentication(tmp_path):
     seen = []
 

@@ -17,6 +17,7 @@ from marketplace.store.database import read, write
 from marketplace.watcher.sweep import sync
 from tests.api.pages import all_rows
 from tests.conftest import ALICE, KEYS, TOKEN, assert_error
+from tests.engines import both_engines
 
 TYPES = {"Eyes": ("Red", "Blue", "Grün"), "Hat": ("None", "Cap:Red", "%"), "T" * 100: ("v" * 200,)}
 LONG = [{"trait_type": "T" * 101, "value": "x"}, {"trait_type": "x", "value": "v" * 201}]
@@ -86,6 +87,7 @@ def ranks_of(model):
     }
 
 
+@both_engines
 @pytest.mark.parametrize("seed", [0, 1000])
 def test_lives_of_nfts_are_those_of_a_model(app, client, seed):
     rng, model = random.Random(seed), {}
@@ -167,6 +169,7 @@ def ranks(client, *serials):
     return [client.get(f"/v1/nft/{TOKEN}/{serial_no}/traits").json["rank"] for serial_no in serials]
 
 
+@both_engines
 def test_numbers_weigh_nothing_in_a_rank(app, client):
     add(client, 1, 2, 3, 4)
     for serial_no, eyes in enumerate(("Red", "Red", "Red", "Blue"), 1):
@@ -181,6 +184,7 @@ def test_numbers_weigh_nothing_in_a_rank(app, client):
     assert [(each["trait_type"], each["count"]) for each in shown] == [("Eyes", 3), ("Level", 2)]
 
 
+@both_engines
 def test_a_rank_compares_without_case_and_outer_blanks(app, client):
     add(client, 1, 2, 3, 4)
     pairs = ("Eyes", "Red"), ("EYES", " red "), ("eyes ", "RED"), ("Eyes", "Blue")
@@ -191,6 +195,7 @@ def test_a_rank_compares_without_case_and_outer_blanks(app, client):
     assert eyes == {"trait_type": "EYES", "value": " red ", "count": 3, "share": 0.75}
 
 
+@both_engines
 def test_a_trait_whose_type_has_a_colon_is_found(app, client):
     add(client, 1, 2, 3)
     enrich(app, 1, [("Weapon: Main", "Sword")])
@@ -210,6 +215,7 @@ def test_a_trait_whose_type_has_a_colon_is_found(app, client):
     assert found("Weapon: Main:Nothing") == found("a:b:c:d") == []
 
 
+@both_engines
 def test_writers_of_one_collection_agree(app, client):
     """Metadata and burnings at once: what is left follows from what is stored."""
     add(client, *range(1, 9))
@@ -234,6 +240,7 @@ def test_writers_of_one_collection_agree(app, client):
     }
 
 
+@both_engines
 def test_the_watcher_writes_them_and_a_burning_deletes_them(app, client, complete, ledger):
     body = KEYS | {"tokenId": "0.0.5001"}
     assert client.post("/v1/add", json=body).status_code == 200
@@ -253,6 +260,7 @@ def test_the_watcher_writes_them_and_a_burning_deletes_them(app, client, complet
     assert client.get("/v1/collection/0.0.5001/traits").json == []
 
 
+@both_engines
 def test_a_listing_a_new_price_and_a_withdrawal_are_in_the_counts(client, nft, lister, ledger):
     def offers():
         shown = client.get(f"/v1/collection/{TOKEN}/traits").json
@@ -268,7 +276,6 @@ def test_a_listing_a_new_price_and_a_withdrawal_are_in_the_counts(client, nft, l
     assert offers() == {(0, None)}
 
 
-@pytest.mark.once("its trace of statements")
 def test_the_traits_of_many_collections_in_turn_are_read_once(app, client):
     tokens = [f"0.0.{7100 + number}" for number in range(20)]
     with app.app_context(), write() as db:
@@ -285,13 +292,13 @@ def test_the_traits_of_many_collections_in_turn_are_read_once(app, client):
     assert len([sql for sql in statements if "FROM nft_trait" in sql]) == 2 * len(tokens)
 
 
-@pytest.mark.once("bounds in Python")
 def test_hostile_metadata_is_bounded():
     many = json.dumps([{"trait_type": f"t{n}", "value": "x"} for n in range(200)])
     assert len(traits.read_traits(many)) == traits.MAX_TRAITS
     assert traits.read_traits(json.dumps(LONG)) == traits.read_traits(None) == []
 
 
+@both_engines
 def test_it_rejects(client, nft):
     def ask(*trait, **query):
         return client.get("/v1/orderbook", query_string={"tokenId": TOKEN, "trait": trait} | query)
@@ -318,6 +325,7 @@ class Counted:
         return self._db.cursor()
 
 
+@both_engines
 def test_an_upgrade_writes_the_traits_of_many_at_once(app):
     """On PostgreSQL each was a statement: 30,000 NFTs took 18 s."""
     attributes = json.dumps([{"trait_type": kind, "value": "x"} for kind in "abc"])

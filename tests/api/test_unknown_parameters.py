@@ -4,8 +4,6 @@ import pytest
 
 from tests.conftest import BOB, KEYS, assert_error
 
-pytestmark = pytest.mark.once("no statement is asked")
-
 
 @pytest.mark.parametrize(
     ("name", "meant"),

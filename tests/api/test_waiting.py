@@ -14,8 +14,6 @@ from marketplace.api import concurrency_limit
 from tests.conftest import KEYS, assert_error, authorized_client, on_testnet, settings
 from tests.network import PATIENCE_SECONDS, response, serve, serve_raw, silence
 
-pytestmark = pytest.mark.once("threads are counted, not statements")
-
 AT_ONCE = 3
 PAGE = "https://dapp.example"
 

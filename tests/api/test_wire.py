@@ -11,8 +11,6 @@ from marketplace.api.row_json import find_encoder
 from marketplace.hedera.ids import EventKind
 from marketplace.services import services
 
-pytestmark = pytest.mark.once("no statement is asked")
-
 text = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
 HERE = "http://127.0.0.1:8000"
 # Dates of the database, as mirror nodes write them.

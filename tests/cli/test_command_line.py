@@ -1,12 +1,9 @@
 """Our own command line: our commands, and our version."""
 
-import pytest
 from click.testing import CliRunner
 
 from marketplace import __version__
 from marketplace.__main__ import cli
-
-pytestmark = pytest.mark.once("no statement is asked")
 
 
 def test_help_shows_our_commands_alone():

@@ -7,6 +7,9 @@ from marketplace.store import nfts
 from marketplace.store.database import read
 from marketplace.watcher import collection_import
 from tests.conftest import ALICE, TOKEN
+from tests.engines import both_engines
+
+pytestmark = both_engines
 
 
 def run(app, *words):

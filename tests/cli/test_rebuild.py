@@ -7,8 +7,10 @@ from marketplace.hedera import times
 from marketplace.store import nfts
 from marketplace.store.database import read
 from tests.conftest import ALICE, BOB, TOKEN, authorized_client, completing, settings
-from tests.engines import database_url
+from tests.engines import both_engines, database_url
 from tests.mirror import MISSING, Mirror
+
+pytestmark = both_engines
 
 
 @pytest.fixture

@@ -6,6 +6,9 @@ from marketplace.hedera import times
 from marketplace.store import following
 from marketplace.store.database import write
 from tests.conftest import settings
+from tests.engines import both_engines
+
+pytestmark = both_engines
 
 ADDRESSES = [("127.0.0.1", 8000)]
 

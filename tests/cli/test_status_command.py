@@ -8,9 +8,11 @@ from flask.cli import FlaskGroup
 
 from marketplace import __version__, errors
 from marketplace.services import services
+from tests.engines import both_engines
 from tests.serving import environment, run_flask
 
 
+@both_engines
 def test_it_works(app):
     told = app.test_cli_runner().invoke(args=["status"]).output
     assert f"NFT Marketplace Service {__version__}: sandbox\n" in told
@@ -22,7 +24,6 @@ def test_it_works(app):
     assert "\n  MARKETPLACE_WALLETS=extwallet" in told
 
 
-@pytest.mark.once("no statement is asked")
 def test_a_mirror_node_that_does_not_answer(tmp_path):
     network = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.4321"}
     told = run_flask(tmp_path, "status", **network, MIRROR_NODE_URL="http://127.0.0.1:9").output
@@ -30,7 +31,6 @@ def test_a_mirror_node_that_does_not_answer(tmp_path):
     assert "\nSettings\n" in told
 
 
-@pytest.mark.once("no statement is asked")
 def test_a_command_is_named_as_this_one_was_called(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for arguments, called in (
@@ -41,7 +41,6 @@ def test_a_command_is_named_as_this_one_was_called(tmp_path, monkeypatch):
         assert ended.output == f"There is no access token yet: {called} token create NAME\n"
 
 
-@pytest.mark.once("no statement is asked")
 def test_a_command_whose_application_does_not_start_ends_with_one_sentence(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     arguments = ("--app", "marketplace", "token", "list")
@@ -50,7 +49,6 @@ def test_a_command_whose_application_does_not_start_ends_with_one_sentence(tmp_p
     assert re.fullmatch(r"Error: MARKETPLACE_NETWORK='moon.*' is not a network.*\n", ended.output)
 
 
-@pytest.mark.once("no statement is asked")
 def test_what_the_system_says_is_a_sentence(tmp_path):
     with pytest.raises(OSError) as raised:
         (tmp_path / "missing/file").read_text()

@@ -12,6 +12,7 @@ from marketplace.market.prepare import Ask
 from marketplace.store import nfts
 from marketplace.store.database import read, write
 from tests.conftest import ALICE, BOB, KEYS, TOKEN, settings
+from tests.engines import both_engines
 
 
 @pytest.fixture
@@ -38,12 +39,14 @@ def prepared(app):
         return [row["price"] for row in rows.fetchall()]
 
 
+@both_engines
 def test_nothing_to_do(client, sync):
     assert client.get("/status").json["lastSync"] is None
     assert sync() == "Nothing to do\n"
     assert client.get("/status").json["lastSync"].startswith("20")
 
 
+@both_engines
 def test_it_confirms_what_nobody_reported(client, nft, ledger, sync):
     ledger.sign_and_submit(prepare(client))
     assert "NFTs listed: 1" in sync()
@@ -51,6 +54,7 @@ def test_it_confirms_what_nobody_reported(client, nft, ledger, sync):
     assert [listed["serialNo"] for listed in client.get("/v1/orderbook").json] == [7]
 
 
+@both_engines
 def test_what_was_prepared_costs_one_request_an_account_and_one_a_token(client, nft, sync, asked):
     for price in range(1, 5):
         prepare(client, price)
@@ -59,6 +63,7 @@ def test_what_was_prepared_costs_one_request_an_account_and_one_a_token(client, 
     assert sorted(asked) == [f"/accounts/{ALICE}/nfts", f"/tokens/{TOKEN}/nfts/7"]
 
 
+@both_engines
 def test_what_was_never_signed_goes_after_hours(app, client, nft, sync):
     with app.app_context():
         for hours, price in ((1, 10), (4, 40)):
@@ -68,6 +73,7 @@ def test_what_was_never_signed_goes_after_hours(app, client, nft, sync):
     assert prepared(app) == [10]
 
 
+@both_engines
 @pytest.mark.parametrize(
     ("end", "owner"),
     [
@@ -89,6 +95,7 @@ def test_it_takes_off_what_was_sold_or_withdrawn(client, nft, ledger, lister, sy
     assert [listed["serialNo"] for listed in client.get("/v1/orderbook").json] == [8]
 
 
+@both_engines
 def test_a_wrong_mirror_node_takes_nothing_off(app, client, nft, lister, mirror):
     lister(nft, add=False)
     mirror.answer("/", Response("nothing", 404))
@@ -96,7 +103,6 @@ def test_a_wrong_mirror_node_takes_nothing_off(app, client, nft, lister, mirror)
     assert shown(client)["isForSale"] is True
 
 
-@pytest.mark.once("its triggers")
 def test_one_item_that_fails_ends_no_round(app, client, nft, lister):
     lister(nft, add=False)
     for serial_no in (8, 9):
@@ -112,6 +118,7 @@ def test_one_item_that_fails_ends_no_round(app, client, nft, lister):
     assert result.exit_code == 1
 
 
+@both_engines
 def test_it_asks_once_for_all_listings_of_a_seller(client, lister, sync, asked):
     for serial_no in range(1, 5):
         lister((TOKEN, serial_no))
@@ -120,6 +127,7 @@ def test_it_asks_once_for_all_listings_of_a_seller(client, lister, sync, asked):
     assert sorted(asked) == [f"/accounts/{ALICE}/nfts", f"/tokens/{TOKEN}/nfts"]
 
 
+@both_engines
 def test_it_pages_through_many_listings(app, client, nft, ledger, sync, asked, monkeypatch):
     """More than the mirror node shows on one page, over several tokens."""
     monkeypatch.setattr(mirror, "PAGE", 2)
@@ -134,6 +142,7 @@ def test_it_pages_through_many_listings(app, client, nft, ledger, sync, asked, m
     assert sync() == "sellers checked: 1\n"
 
 
+@both_engines
 def test_what_can_not_be_completed_is_tried_ever_later(app, client, ledger, sync):
     ledger.mint((TOKEN, 7), ALICE, times.now())
     ledger.update_metadata((TOKEN, 7), "no address")
@@ -150,6 +159,7 @@ def test_what_can_not_be_completed_is_tried_ever_later(app, client, ledger, sync
     assert nft["retry_at"] > times.to_iso(times.now() + 3600 * times.SECOND)
 
 
+@both_engines
 def test_a_seller_that_could_not_be_checked_is_said(app, nft, lister, mirror):
     lister(nft, add=False)
     mirror.fail("/")
@@ -159,11 +169,13 @@ def test_a_seller_that_could_not_be_checked_is_said(app, nft, lister, mirror):
     assert "run it again" in result.output
 
 
+@both_engines
 def test_the_status_says_how_often_the_mirror_node_is_asked(tmp_path):
     client = create_app(MIRROR_NODE_RATE="16", **settings(tmp_path)).test_client()
     assert client.get("/status").json["mirrorNodeRate"] == 16
 
 
+@both_engines
 def test_racing_reports_and_syncs_agree(app, client, nft, ledger, sync):
     from concurrent.futures import ThreadPoolExecutor
 

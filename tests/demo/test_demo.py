@@ -21,8 +21,6 @@ from marketplace.store.database import read
 from tests.conftest import KEYS, TESTNET, Ledger, authorized_client, enriching, settings, write_sql
 from tests.serving import ROOT
 
-pytestmark = pytest.mark.once("the pages ask the API")
-
 PAGES = [
     "/",
     "/demo/collections",

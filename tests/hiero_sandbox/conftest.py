@@ -9,12 +9,6 @@ from tests.conftest import ALICE
 from tests.hiero_sandbox import bodies, hapi
 
 
-def pytest_collectstart(collector):
-    """Once is enough for all tests of this folder: the sandbox keeps its ledger on SQLite."""
-    if isinstance(collector, pytest.Module):
-        collector.add_marker(pytest.mark.once("the sandbox keeps its ledger on SQLite"))
-
-
 @pytest.fixture
 def minted(client, ledger):
     """Alice has the NFT that the tests move."""

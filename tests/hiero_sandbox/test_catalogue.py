@@ -2,11 +2,7 @@
 
 import json
 
-import pytest
-
 from hiero_sandbox import catalogue
-
-pytestmark = pytest.mark.once("a document sees no engine")
 
 
 def test_what_others_minted_with_its_addresses_keeps_the_name_of_their_token():

@@ -26,8 +26,6 @@ from tests import network
 from tests.conftest import ALICE, KEYS, TOKEN, assert_error, authorized_client, on_testnet
 from tests.network import answering, serve, serve_raw
 
-pytestmark = pytest.mark.once("the ledger's faults, which no engine sees")
-
 HURRY_SECONDS = 1.5  # in place of the real budgets, where a fault lasts until they are used up
 ENDLESS = {"silence", "a body that drips"}
 

@@ -26,20 +26,8 @@ from tests.conftest import (
     authorized_client,
     list_nft,
 )
+from tests.engines import both_engines
 from tests.market.selling import HBAR, MOST
-
-pytestmark = pytest.mark.once(
-    "the shares are computed; the sums and locks are those of the tests that run on both",
-    but=[
-        "test_a_caller_holds_at_most_half_of_what_the_others_leave",
-        "test_a_token_that_invents_end_users_stores_a_bounded_number_of_listings",
-        "test_one_token_that_sells_to_itself_keeps_nobody_from_buying",
-        "test_what_was_charged_counts_for_an_hour",
-        "test_a_process_that_dies_before_it_answers_blocks_no_longer_than_a_minute",
-        "test_those_who_ask_at_once_never_reserve_more_than_there_is",
-        "test_whoever_drains_it_on_purpose_finds_the_bound",
-    ],
-)
 
 
 class Shopper:
@@ -73,6 +61,7 @@ def token(market, *scopes):
 # Shares
 
 
+@both_engines
 def test_a_caller_holds_at_most_half_of_what_the_others_leave(make_market):
     """Of twenty: an end user alone half of his token's half; six tokens with one end user each never all."""
     market = make_market(SALE_FEE_BUDGET="20")
@@ -129,6 +118,7 @@ def sell(market, shopper, account_id):
     return r
 
 
+@both_engines
 def test_one_token_that_sells_to_itself_keeps_nobody_from_buying(make_market):
     """Each sale to a new account cost the marketplace an association: 31 of them ended everybody's buying."""
     market = make_market(SALE_FEE_BUDGET="20")
@@ -275,6 +265,7 @@ def test_one_end_user_uses_up_no_more_of_its_token_than_his_own(make_market):
     assert market.buy(1, client=client).status_code == 404
 
 
+@both_engines
 def test_a_token_that_invents_end_users_stores_a_bounded_number_of_listings(
     app, client, nft, monkeypatch
 ):
@@ -321,6 +312,7 @@ def test_a_budget_that_never_has_room_is_not_said_to_be_spent(make_market, caplo
     assert market.rows() == []
 
 
+@both_engines
 def test_what_was_charged_counts_for_an_hour(make_market):
     market = make_market(SALE_FEE_BUDGET="1.2")
     had = market.balance()
@@ -339,6 +331,7 @@ class Killed(BaseException):
     """The process ends here."""
 
 
+@both_engines
 def test_a_process_that_dies_before_it_answers_blocks_no_longer_than_a_minute(
     make_market, monkeypatch
 ):
@@ -359,6 +352,7 @@ def test_a_process_that_dies_before_it_answers_blocks_no_longer_than_a_minute(
     assert market.buy(serial_no, CHARLIE).status_code == 200
 
 
+@both_engines
 def test_those_who_ask_at_once_never_reserve_more_than_there_is(make_market):
     """READ COMMITTED shows nobody what others have not committed: they take turns."""
     market = make_market(SALE_FEE_BUDGET="3.5")
@@ -434,6 +428,7 @@ WAYS = [
 ]
 
 
+@both_engines
 def test_whoever_drains_it_on_purpose_finds_the_bound(make_market):
     """Buyers do their worst, for an hour: the marketplace's account never loses more than the budget."""
     budget = 4 * HBAR

@@ -4,8 +4,6 @@ import pytest
 
 from tests.conftest import KEYS, assert_error, report, shown
 
-pytestmark = pytest.mark.once("the rule asks no statement")
-
 
 @pytest.fixture
 def submitted(client, nft, ledger):

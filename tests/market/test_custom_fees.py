@@ -22,8 +22,6 @@ from tests.hiero_sandbox.bodies import HBAR, transfer
 from tests.market import selling
 from tests.mirror import Mirror
 
-pytestmark = pytest.mark.once("what is asked of the database is asked by other tests")
-
 MARKET, COLLECTOR, OTHER, TREASURY = "0.0.9001", "0.0.2101", "0.0.2102", "0.0.1000"
 COIN = "0.0.8801"
 BASIS_POINTS = 250

@@ -16,9 +16,12 @@ from marketplace.watcher import chores
 from marketplace.watcher.follow import Follower
 from stress import wallets
 from tests.conftest import BOB, CHARLIE, MARKET, TOKEN, write_sql
+from tests.engines import both_engines
 from tests.market.selling import HBAR, MOST, stuff
 from tests.mirror import Mirror
 from tests.serving import ROOT
+
+pytestmark = both_engines
 
 
 @pytest.mark.parametrize("is_behind", [True, False])
@@ -171,7 +174,6 @@ def signed_purchase(token=TOKEN, part=0):
     return wallet.sign(CHARLIE, content)
 
 
-@pytest.mark.once("no statement is asked")
 def test_the_table_of_fees_is_computed(ledger):
     with ledger.sandbox.app_context():
         plain = usd(signed_purchase())

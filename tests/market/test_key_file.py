@@ -29,8 +29,6 @@ from tests.conftest import Ledger, on_testnet, settings
 from tests.network import serve
 from tests.serving import run_flask
 
-pytestmark = pytest.mark.once("no statement is asked")
-
 ED25519 = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 ECDSA = ec.derive_private_key(int.from_bytes(bytes(range(1, 33))), ec.SECP256K1())
 PLAIN = serialization.NoEncryption()

@@ -4,6 +4,9 @@ tests/system/test_lives.py and ``make lives`` tell more of them.
 """
 
 from stress import lives
+from tests.engines import both_engines
+
+pytestmark = both_engines
 
 SECONDS = 2
 

@@ -10,7 +10,10 @@ from marketplace.errors import LedgerAnswerInvalid
 from marketplace.market.nodes import ALWAYS_THERE, MOST, next_node
 from marketplace.watcher.chores import store_network
 from tests.conftest import settings
+from tests.engines import both_engines
 from tests.mirror import Mirror
+
+pytestmark = both_engines
 
 # Mainnet's on 2026-08-20, by Hedera's own table.
 MAINNET = [3, 4, 7, 8, 9, 10, 12, 13, 14, 15, 18, *range(20, 26), 28, 29, *range(33, 43)]

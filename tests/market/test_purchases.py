@@ -8,8 +8,11 @@ import pytest
 from marketplace.hedera import times
 from marketplace.market.purchases import HANDED_OUT_SECONDS, VALID_SECONDS
 from tests.conftest import BOB, CHARLIE, MARKET, assert_error, authorized_client, list_nft, opened
+from tests.engines import both_engines
 from tests.market.selling import MOST
 from tests.mirror import Mirror
+
+pytestmark = both_engines
 
 
 @pytest.fixture
@@ -94,7 +97,6 @@ def test_nodes_take_turns(market):
     assert sorted(nodes) == [3, 4, 7]
 
 
-@pytest.mark.once("no database is asked")
 def test_a_purchase_asks_all_about_its_parties_at_once(client, lister, mirror):
     """Whoever asks first waits until the others have come: one after the other, they never would."""
     lister(("0.0.7001", 7))

@@ -25,18 +25,8 @@ from tests.conftest import (
     shown,
     write_sql,
 )
-from tests.engines import database_url
+from tests.engines import both_engines, database_url
 from tests.mirror import MISSING
-
-pytestmark = pytest.mark.once(
-    "the ledger decides; the statements are those of the tests that run on both, and of test_lives.py",
-    but=[
-        "test_what_a_wrong_answer_took_off_comes_back",
-        "test_replicas_that_disagree_leave_no_wrong_price",
-        "test_a_deleted_collection_leaves_the_order_book",
-        "test_other_peoples_preparations_hide_nothing",
-    ],
-)
 
 
 def prepare(client, price=250, nft=(TOKEN, 7), account_id=ALICE):
@@ -65,6 +55,7 @@ def last_sync(client):
 # A listing is never lost
 
 
+@both_engines
 def test_what_a_wrong_answer_took_off_comes_back(app, client, listed, mirror):
     mirror.alter("/accounts/", lambda document: document.update(nfts=[]))
     mirror.alter("/tokens/", lambda document: document.update(spender=None))
@@ -117,6 +108,7 @@ def test_what_was_prepared_tells_where_to_look_until_somebody_did(
 # A price is never wrong
 
 
+@both_engines
 @pytest.mark.parametrize("old", ["/nfts/7/transactions", "/api/v1/transactions", "/accounts/"])
 def test_replicas_that_disagree_leave_no_wrong_price(app, client, nft, ledger, lister, mirror, old):
     lister(nft, listing_price=100, add=False)
@@ -199,6 +191,7 @@ def test_an_id_of_the_wallets_own_is_awaited(client, nft, ledger, mirror):
     assert report(client, transaction_id).status_code == 200
 
 
+@both_engines
 def test_other_peoples_preparations_hide_nothing(client, nft, ledger):
     transaction_id = ledger.sign_and_submit(prepare(client, 250).json["byteArray"])
     for other in range(60):
@@ -234,6 +227,7 @@ def test_a_transaction_that_did_something_else_is_not_awaited_for_ever(
 # A deleted collection
 
 
+@both_engines
 def test_a_deleted_collection_leaves_the_order_book(app, client, listed, ledger, lister):
     lister((TOKEN, 8))
     ledger.delete_token()

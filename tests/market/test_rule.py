@@ -9,8 +9,6 @@ from marketplace.ledger.mirror_schemas import History, Nft, NftEvent, Transactio
 from marketplace.market.listing_rule import Facts, ForSale, NotForSale, Undecided, decide
 from tests.conftest import ALICE, BOB, MARKET, TOKEN
 
-pytestmark = pytest.mark.once("no statement is asked")
-
 ID = TransactionId(ALICE, 100, 5)
 MEMO = b"Listing NFT with 0.0.7001 and Serial Number 7 for 250 HBAR"
 APPROVAL, TRANSFER, UPDATE = "CRYPTOAPPROVEALLOWANCE", "CRYPTOTRANSFER", "TOKENUPDATENFTS"

@@ -3,6 +3,9 @@
 import pytest
 
 from stress.buying import DEPLOYMENTS, besiege
+from tests.engines import both_engines
+
+pytestmark = both_engines
 
 
 @pytest.mark.parametrize("deployment", DEPLOYMENTS)

@@ -15,8 +15,6 @@ from marketplace.market.signer import Signer
 from tests.conftest import ALICE, MARKET, assert_error
 from tests.mirror import Mirror
 
-pytestmark = pytest.mark.once("a signer sees no engine")
-
 DEMO = wallet.private_key(MARKET)
 OTHER = PrivateKey.generate_ed25519()
 ECDSA = PrivateKey.generate_ecdsa()

@@ -10,7 +10,10 @@ import pytest
 from hiero_sandbox.ledger import accounts
 from stress.audit import TINYBARS, find_sales
 from tests.conftest import ALICE, BOB, CHARLIE, MARKET, TOKEN, authorized_client
+from tests.engines import both_engines
 from tests.market.selling import Market
+
+pytestmark = both_engines
 
 ACTS = 20  # of each trader
 CROWD = (ALICE, BOB, CHARLIE, "0.0.1004", "0.0.1005")

@@ -10,8 +10,6 @@ from marketplace.market.memos import (
     withdrawal_memo,
 )
 
-pytestmark = pytest.mark.once("no statement is asked")
-
 # Built by @hashgraph/sdk 2.81.0: approveTokenNftAllowance(0.0.5005/7, 0.0.1001, 0.0.9001), transaction id
 # 0.0.1001@1790000000.000000005, node 0.0.3, 5 hbar, 180 s, memo "hi", frozen, toBytes().
 BY_JAVASCRIPT = (

@@ -16,8 +16,6 @@ from tests.store.test_upgrades import put
 from tests.store.tokens import names
 from tests.store.writers import writing
 
-pytestmark = pytest.mark.once("its file, locks and library")
-
 
 def test_it_is_set_up_to_keep_what_was_answered(app):
     def pragma(name):

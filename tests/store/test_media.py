@@ -5,8 +5,6 @@ import pytest
 from marketplace import create_app
 from tests.conftest import KEYS, TOKEN, assert_error, authorized_client, completing, settings
 
-pytestmark = pytest.mark.once("images are in no database")
-
 
 def add(client):
     assert client.post("/v1/add", json=KEYS).json == {"result": "OK"}

@@ -28,6 +28,7 @@ from marketplace.store import (
 from marketplace.store.database import SCHEMA, read, write
 from marketplace.store.orderbook import DEAREST, NEAR, NEWEST, Selection
 from tests.conftest import settings
+from tests.engines import both_engines
 
 DATE = "2026-11-20T12:00:00.000000000Z"
 NFT = {
@@ -290,6 +291,7 @@ def run(name, db):
     STATEMENTS[name](db, **{parameter: arguments[parameter] for parameter in needed[1:]})
 
 
+@both_engines
 @pytest.mark.parametrize("name", STATEMENTS)
 def test_it_reads_no_more_than_it_must(explainer, engine, name):
     run(name, explainer)
@@ -314,7 +316,6 @@ def find_index_scans(explainer):
     return [(index, condition) for index, condition in found if first[index] not in condition]
 
 
-@pytest.mark.once("its authorizer, which is asked whenever a statement is prepared")
 @pytest.mark.parametrize("name", STATEMENTS)
 def test_it_is_prepared_once(app, name):
     """SQLite prepares one anew each time for a bare parameter as a LIMIT, or beside a partial index."""
@@ -330,6 +331,7 @@ def test_it_is_prepared_once(app, name):
     assert [what for what in prepared if what[1] not in ("BEGIN", "ROLLBACK")] == []
 
 
+@both_engines
 @pytest.mark.parametrize("selection", [each for each in LISTINGS if not each.traits], ids=repr)
 def test_a_far_offset_is_found_in_an_index_alone(explainer, engine, selection):
     orderbook.list_selected(explainer, selection, 20, NEAR + 1)
@@ -341,7 +343,6 @@ def test_a_far_offset_is_found_in_an_index_alone(explainer, engine, selection):
     assert any(alone in line for line in lines), "\n".join(lines)
 
 
-@pytest.mark.once("it asks no engine")
 def test_each_index_serves_statements_that_are_there():
     modules = {module.__name__.rpartition(".")[2]: module for module in MODULES}
     comments = re.findall(r"^-- Serves .*?(?=^CREATE)", SCHEMA.sql, re.MULTILINE | re.DOTALL)

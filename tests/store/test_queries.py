@@ -8,7 +8,10 @@ from marketplace.store import nfts, prepared_transactions
 from marketplace.store.database import read, write
 from marketplace.store.prepared_transactions import PREPARATIONS
 from tests.conftest import ALICE, BOB
+from tests.engines import both_engines
 from tests.store.tokens import insert_token, names
+
+pytestmark = both_engines
 
 
 def at(second):

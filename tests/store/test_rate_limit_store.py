@@ -9,8 +9,6 @@ from marketplace.machine_file import MachineFile
 from marketplace.store.rate_limit_store import count_in_window
 from tests.forks import fork, join
 
-pytestmark = pytest.mark.once("its own file")
-
 
 @pytest.fixture
 def file(tmp_path):

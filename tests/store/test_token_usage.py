@@ -2,13 +2,12 @@
 
 import time
 
-import pytest
-
 from marketplace.hedera import times
 from marketplace.services import services
 from marketplace.store import access_tokens, token_usage
 from marketplace.store.database import read
 from tests.conftest import authorized_client
+from tests.engines import both_engines
 from tests.network import PATIENCE_SECONDS
 
 
@@ -27,6 +26,7 @@ def listed(app):
     return app.test_cli_runner().invoke(args=["token", "list"]).output
 
 
+@both_engines
 def test_it_is_written_after_a_while(app, monkeypatch):
     monkeypatch.setattr(token_usage, "PAUSE_SECONDS", 0.05)
     client = authorized_client(app, "read")
@@ -41,7 +41,6 @@ def test_it_is_written_after_a_while(app, monkeypatch):
     assert f"  last used {last_used(app)[:13]}Z  expires" in listed(app)
 
 
-@pytest.mark.once("where a server is shared, others' commits move its data version")
 def test_no_request_writes(app):
     client = authorized_client(app, "read", "write")
     version = services(app).database.data_version()
@@ -54,6 +53,7 @@ def test_no_request_writes(app):
     assert last_used(app) is not None
 
 
+@both_engines
 def test_a_kept_answer_is_a_use(app):
     client = authorized_client(app, "read")
     noted = services(app).token_usage
@@ -68,6 +68,7 @@ def test_a_kept_answer_is_a_use(app):
     assert last_used(app) is not None
 
 
+@both_engines
 def test_what_failed_is_no_use(app):
     authorized_client(app, "read")
     app.test_client().get("/v1/orderbook", headers={"Authorization": "Bearer wrong"})
@@ -75,6 +76,7 @@ def test_what_failed_is_no_use(app):
     assert last_used(app) is None
 
 
+@both_engines
 def test_an_earlier_hour_never_wins(app):
     authorized_client(app, "read").get("/v1/orderbook")
     services(app).token_usage.write()
@@ -88,7 +90,6 @@ def test_an_earlier_hour_never_wins(app):
     assert last_used(app) == used_at
 
 
-@pytest.mark.once("one writer at a time")
 def test_a_locked_database_loses_nothing(app):
     client = authorized_client(app, "read")
     client.get("/v1/orderbook")

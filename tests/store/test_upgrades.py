@@ -25,8 +25,6 @@ from tests.conftest import assert_error, settings
 from tests.engines import execute, move_database
 from tests.serving import ROOT, run_flask
 
-pytestmark = pytest.mark.once("of these versions there is no other")
-
 OLD = ROOT / "tests/store/databases/0.3.0"
 KEPT = ("nft", "prepared_transaction", "access_token")
 LISTED = {("0.0.5001", 1), ("0.0.5001", 2), ("0.0.7001", 1), ("0.0.7001", 3)}

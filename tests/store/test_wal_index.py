@@ -12,8 +12,6 @@ from tests.forks import fork, join
 from tests.serving import run_python
 from tests.store.tokens import insert_token
 
-pytestmark = pytest.mark.once("its file, locks and library")
-
 
 @pytest.fixture
 def database(tmp_path):

@@ -6,10 +6,7 @@ import pytest
 
 from stress import attack
 
-pytestmark = [
-    pytest.mark.once("it counts threads, not statements"),
-    pytest.mark.skipif(not shutil.which("wrk"), reason="wrk is not installed: make load"),
-]
+pytestmark = pytest.mark.skipif(not shutil.which("wrk"), reason="wrk is not installed: make load")
 
 
 @pytest.mark.parametrize("name", ["metadata drips", "the mirror node is silent", "a foreign lock"])

@@ -14,8 +14,6 @@ from tests.serving import Service, environment
 from tests.store.tokens import insert_token, names
 from tests.store.writers import writing
 
-pytestmark = pytest.mark.once("its file")
-
 
 @pytest.fixture
 def operator(tmp_path):

@@ -15,8 +15,6 @@ from tests.engines import connect, execute
 from tests.serving import begin_flask, run_flask, run_program
 from tests.store.test_upgrades import TESTNET, put
 
-pytestmark = pytest.mark.once("its file")
-
 FULL = "The database can not be used: disk I/O error. Nothing was changed; the operator must fix it"
 FULL_LEDGER = "The database can not be used: disk I/O error. Nothing was changed"
 LOCKED = (

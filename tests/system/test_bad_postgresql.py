@@ -23,8 +23,6 @@ from tests.network import answering, serve_raw
 from tests.postgresql import DATABASE, Proxy, new_server, standing_before
 from tests.serving import BIN, CONFIGURATION, ROOT, environment, run_flask, run_program
 
-pytestmark = pytest.mark.once("has servers of its own")
-
 ODD = "s3cret/@:%?#&é x"  # what an address must not hold as it is
 NO_ADDRESS = (
     r"MARKETPLACE_DATABASE_URL is not the address of a PostgreSQL database"

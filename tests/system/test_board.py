@@ -13,8 +13,6 @@ from stress.board import BOARD, RULES, prometheus, queries, read, trade
 from tests.postgresql import until
 from tests.serving import ROOT, run_program, serve
 
-pytestmark = pytest.mark.once("tests/api/test_metrics.py asks both engines")
-
 needs_prometheus = pytest.mark.skipif(
     not shutil.which("promtool"), reason="needs Prometheus: make prometheus"
 )

@@ -5,8 +5,6 @@ import pytest
 from stress.bombs import CORPUS, cost
 from tests.watcher.test_bombs import REFUSED, assert_bounded
 
-pytestmark = pytest.mark.once("no statement is asked")
-
 SHOWN = {
     "png_palette_with_transparency_just_allowed",
     "png_16_bits_with_alpha",

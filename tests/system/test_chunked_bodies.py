@@ -9,8 +9,6 @@ import pytest
 from tests.network import PATIENCE_SECONDS, read_all
 from tests.serving import serve
 
-pytestmark = pytest.mark.once("refused before any statement")
-
 MALFORMED = {
     "a size that is none": b"xyz\r\n{}\r\n0\r\n\r\n",
     "an endless size": b"0" * 9000,

@@ -18,8 +18,6 @@ from marketplace import create_app
 from tests.conftest import settings
 from tests.serving import BIN, ROOT, run_program, serve
 
-pytestmark = pytest.mark.once("a client sees no engine")
-
 FOLDER = Path(__file__).parent / "clients"
 TYPESCRIPT = FOLDER / "typescript"
 TOOLS = "node_modules/.bin"

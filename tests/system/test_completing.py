@@ -9,8 +9,6 @@ from tests.conftest import KEYS, TOKEN, settings
 from tests.postgresql import until
 from tests.serving import begin_flask, descendants
 
-pytestmark = pytest.mark.once("no statement is asked")
-
 SECRETS = {"AWS_SECRET_ACCESS_KEY": "secret", "PGPASSWORD": "secret"}
 
 

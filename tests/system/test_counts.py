@@ -4,14 +4,10 @@ import os
 import signal
 import time
 
-import pytest
-
 from marketplace import counts
 from tests.api.test_metrics import REQUESTS, read
 from tests.postgresql import until
 from tests.serving import serve
-
-pytestmark = pytest.mark.once("the counts are no database's")
 
 
 def test_processes_that_end_keep_their_counts(tmp_path):

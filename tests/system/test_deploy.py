@@ -27,8 +27,6 @@ from tests.postgresql import until
 from tests.serving import HUNDRED_NFTS, ROOT, run_program, serve
 from tests.system import system_calls
 
-pytestmark = pytest.mark.once("nginx and systemd see no engine")
-
 DEPLOY = ROOT / "deploy"
 README = (DEPLOY / "README.md").read_text()
 UNITS = [*sorted(path.name for path in DEPLOY.glob("*.service")), "nft-marketplace-backup.timer"]
@@ -455,7 +453,6 @@ def test_the_settings_make_sense():
         assert settings["DATA_DIR"] == "/var/lib/nft-marketplace"
 
 
-@pytest.mark.once("reads a file")
 def test_patroni_takes_these_numbers():
     patroni = yaml.safe_load((DEPLOY / "patroni.yml").read_text())
     shared = patroni["bootstrap"]["dcs"]

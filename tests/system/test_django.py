@@ -6,8 +6,6 @@ from werkzeug.test import Client
 from tests.conftest import KEYS, TOKEN, assert_error, settings
 from tests.serving import ROOT
 
-pytestmark = pytest.mark.once("a host sees no engine")
-
 EXAMPLE = ROOT / "examples/django"
 
 

@@ -12,8 +12,6 @@ from werkzeug.test import Client
 
 from tests.serving import BIN, ROOT, Service, environment, reserved_port
 
-pytestmark = pytest.mark.once("the documents name their own")
-
 PLACES = ("*.md", "docs/*.md", "hiero_sandbox/*.md", "deploy/*.md", "examples/*/*.md")
 DOCUMENTS = sorted(str(path.relative_to(ROOT)) for place in PLACES for path in ROOT.glob(place))
 LANGUAGES = {"console", "sh", "python", "ts", "js", "json", "text", "nginx", "yaml"}

@@ -2,7 +2,10 @@
 
 from datetime import UTC, datetime
 
+from tests.engines import both_engines
 from tests.market.test_lives import assert_told
+
+pytestmark = both_engines
 
 SECONDS = 30
 

@@ -21,10 +21,7 @@ from tests.network import PATIENCE_SECONDS, is_free, reserved_port
 from tests.postgresql import until
 from tests.serving import BIN, ROOT, environment, run_program
 
-pytestmark = [
-    pytest.mark.once("the newcomer's first commands"),
-    pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed"),
-]
+pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 
 ENDED_SECONDS = 15  # two on a quiet machine; a worker that hangs takes thirty
 TIMES = int(os.environ.get("TEST_TIMES", 3))

@@ -16,8 +16,6 @@ from tests.postgresql import Proxy, standing_before, until
 from tests.serving import begin_flask, run_flask
 from tests.store.test_upgrades import TESTNET, put
 
-pytestmark = pytest.mark.once("from one engine to the other")
-
 LARGE = 30_000
 
 

@@ -18,8 +18,6 @@ from tests.hiero_sandbox.hapi import ACCOUNT, APPROVE, COST
 from tests.network import PATIENCE_SECONDS, is_free, read_all, reserved_port
 from tests.serving import run_flask
 
-pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
-
 # As SDKs ping a node: the cost of an account's info.
 PING = hapi.query("cryptoGetInfo", header=COST, accountID=account("0.0.2"))
 

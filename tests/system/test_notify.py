@@ -10,6 +10,7 @@ from werkzeug.wrappers import Response
 
 from marketplace.cli.systemd import notify
 from tests.conftest import settings
+from tests.engines import both_engines
 from tests.network import PATIENCE_SECONDS, serve
 from tests.serving import begin_flask
 
@@ -44,6 +45,7 @@ def told_at_last(systemd, beginning):
     return message
 
 
+@both_engines
 def test_a_watcher_tells_that_it_is_ready_alive_and_stopping(app, systemd, tmp_path):
     with watcher(tmp_path, systemd) as process:
         assert told(systemd) == "READY=1\nSTATUS=Following sandbox"
@@ -53,6 +55,7 @@ def test_a_watcher_tells_that_it_is_ready_alive_and_stopping(app, systemd, tmp_p
         assert process.wait(PATIENCE_SECONDS) == 0
 
 
+@both_engines
 def test_one_that_waits_for_its_turn_is_ready_and_alive(app, systemd, tmp_path):
     with watcher(tmp_path, systemd):
         told_at_last(systemd, "READY=1")
@@ -66,7 +69,6 @@ def test_one_that_waits_for_its_turn_is_ready_and_alive(app, systemd, tmp_path):
             assert second.wait(PATIENCE_SECONDS) == 0
 
 
-@pytest.mark.once("the mirror node is asked")
 def test_a_sign_of_life_is_given_once_something_was_done_and_not_before(
     app, lister, nft, systemd, tmp_path
 ):
@@ -83,7 +85,6 @@ def test_a_sign_of_life_is_given_once_something_was_done_and_not_before(
         assert told(systemd) == "WATCHDOG=1"
 
 
-@pytest.mark.once("the mirror node is asked")
 def test_it_tells_that_the_ledger_is_followed_again(app, systemd, tmp_path):
     answers = [Response(status=503)]
 
@@ -96,7 +97,6 @@ def test_it_tells_that_the_ledger_is_followed_again(app, systemd, tmp_path):
         assert told_at_last(systemd, "READY=1") == "READY=1\nSTATUS=Following sandbox"
 
 
-@pytest.mark.once("a sentence")
 def test_what_a_stranger_wrote_is_no_message_of_its_own(systemd, monkeypatch, tmp_path):
     for listener in (None, str(tmp_path / "gone"), systemd.getsockname()):
         if listener:

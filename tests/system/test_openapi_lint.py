@@ -18,13 +18,10 @@ from tests.system import postman
 FOLDER = Path(__file__).parent / "openapi"
 TOOLS = FOLDER / "node_modules" / ".bin"
 
-pytestmark = [
-    pytest.mark.once("a document sees no engine"),
-    pytest.mark.skipif(
-        not shutil.which("node") or not TOOLS.exists(),
-        reason="needs Spectral, Redocly and Postman's converter (make openapi, with npm)",
-    ),
-]
+pytestmark = pytest.mark.skipif(
+    not shutil.which("node") or not TOOLS.exists(),
+    reason="needs Spectral, Redocly and Postman's converter (make openapi, with npm)",
+)
 
 
 def run(*command):

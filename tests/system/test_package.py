@@ -21,8 +21,6 @@ from tests.serving import BIN, ROOT, Service, reserved_port, run_program, run_py
 from tests.system.test_documents import LOCAL
 from tests.system.test_node import ping
 
-pytestmark = pytest.mark.once("an installation is the same")
-
 EMBEDDING = ROOT / "docs/embedding.md"
 NEWER = ("3.12", "3.13", "3.14", "3.15")
 PACKAGES = ("hiero_sandbox", "marketplace")

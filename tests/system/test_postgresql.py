@@ -29,8 +29,6 @@ from tests.postgresql import Proxy, new_server, standing_before, until
 from tests.serving import ROOT, begin_flask, serve
 from tests.store.tokens import insert_token, names
 
-pytestmark = pytest.mark.once("has servers of its own")
-
 OWNERS = {"network": "sandbox", "account_id": "0.0.9001"}
 THREADS = 6
 BUSY_SECONDS = 15  # that a busy machine may add to what is promised

@@ -6,8 +6,6 @@ import pytest
 
 from stress.failover import FAULTS, TOKEN, stage
 
-pytestmark = pytest.mark.once("has servers of its own")
-
 
 @pytest.fixture(scope="module")
 def this(tmp_path_factory):

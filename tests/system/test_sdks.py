@@ -45,7 +45,6 @@ needs_java = pytest.mark.skipif(
     not shutil.which("javac") or not JAR.exists(),
     reason="needs a JDK and the Java SDK (make java sdks)",
 )
-pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
 
 
 @pytest.fixture(scope="module")

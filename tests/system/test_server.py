@@ -15,16 +15,9 @@ from marketplace import create_app
 from marketplace.api.reference import SCRIPT_NAME
 from marketplace.cli import startup
 from marketplace.settings import load
+from tests.engines import both_engines
 from tests.network import PATIENCE_SECONDS, read_all
 from tests.serving import CONFIGURATION, HUNDRED_NFTS, serve
-
-pytestmark = pytest.mark.once(
-    "gunicorn asks no engine",
-    but=[
-        "test_it_says_what_it_serves",
-        "test_a_request_that_runs_is_finished_before_it_stops",
-    ],
-)
 
 PATIENCE = 1
 THREADS = 2
@@ -103,6 +96,7 @@ def test_who_does_not_read_is_dropped(impatient, family):
     fall_silent(impatient, request, family=family, dropped=False, SO_RCVBUF=4096)
 
 
+@both_engines
 def test_a_request_that_runs_is_finished_before_it_stops(tmp_path):
     with serve(tmp_path, "--workers", "1") as service:
         body = b'{"accountId": "0.0.1001", "tokenId": "0.0.7001", "serialNo": 7}'
@@ -204,6 +198,7 @@ def test_no_header_of_a_stranger_is_believed(tmp_path):
     assert re.search(line, service.output, re.M), service.output
 
 
+@both_engines
 def test_it_says_what_it_serves(tmp_path, engine):
     settings = {"NETWORK": "mainnet", "ACCOUNT_ID": "0.0.4321", "CORS_ORIGINS": "*"}
     with serve(tmp_path, "--workers", "2", **settings) as service:

@@ -2,11 +2,7 @@
 
 import sys
 
-import pytest
-
 from tests.serving import ROOT, environment, run_program
-
-pytestmark = pytest.mark.once("a soak of each engine takes long: make soak")
 
 
 def test_among_all_that_happens_nothing_is_lost_or_wrong():

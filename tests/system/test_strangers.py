@@ -50,8 +50,6 @@ from hiero_sdk_python import (
 from tests.postgresql import until
 from tests.serving import sandbox_market
 
-pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
-
 UNUSED = itertools.count(200_001)
 CIDS = [f"ipfs://bafkqacbqfyyc4nzqgayq/{number}.json".encode() for number in range(1, 6)]
 

@@ -14,8 +14,6 @@ from tests.conftest import TOKEN, settings
 from tests.network import serve
 from tests.serving import BIN, CONFIGURATION, begin_flask, environment, run_program
 
-pytestmark = pytest.mark.once("a terminal sees no engine")
-
 EVIL = "\x1b[2Jevil\x07\n\x1b[31mred"
 ESCAPED = "\\x1b[2Jevil\\x07"
 

@@ -12,8 +12,6 @@ from tests.serving import begin_flask, serve
 from tests.store.test_upgrades import TESTNET, flask, outdated, version
 from tests.system.test_move_to_postgresql import insert
 
-pytestmark = pytest.mark.once("its file")
-
 __all__ = ["outdated"]
 
 

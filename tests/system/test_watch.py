@@ -8,6 +8,7 @@ import pytest
 
 from tests.cli.test_sync import prepare
 from tests.conftest import ALICE, BOB, settings
+from tests.engines import both_engines
 from tests.network import PATIENCE_SECONDS, drip_headers, serve_raw
 from tests.postgresql import until
 from tests.serving import begin_flask
@@ -22,6 +23,7 @@ def watcher(own, output=subprocess.PIPE):
     return begin_flask(own, "watch", stdout=output, stderr=subprocess.STDOUT)
 
 
+@both_engines
 def test_watch_works_alone_and_stops_cleanly(client, nft, ledger, own):
     ledger.sign_and_submit(prepare(client))
     first = watcher(own)
@@ -42,7 +44,6 @@ def test_watch_works_alone_and_stops_cleanly(client, nft, ledger, own):
     assert second.returncode == 0
 
 
-@pytest.mark.once("no statement is asked")
 def test_it_ends_at_once_while_the_mirror_node_drips(own):
     asked = threading.Event()
 
@@ -60,6 +61,7 @@ def test_it_ends_at_once_while_the_mirror_node_drips(own):
     assert "The ledger was not followed" not in output  # as once it has waited for the answer
 
 
+@both_engines
 def test_a_log_without_room_ends_no_watcher(client, nft, ledger, own):
     with open("/dev/full", "w") as full:
         process = watcher(own, output=full)

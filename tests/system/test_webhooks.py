@@ -15,6 +15,7 @@ import requests
 from marketplace.watcher.webhooks.deliveries import EVENTS_AT_ONCE
 from marketplace.watcher.webhooks.messages import SECONDS
 from tests.conftest import settings
+from tests.engines import both_engines
 from tests.network import serve_raw, silence
 from tests.postgresql import until
 from tests.serving import ROOT, reserved_port, run_program, watcher
@@ -49,6 +50,7 @@ def receiver(app, tmp_path):
         yield receiver
 
 
+@both_engines
 def test_nothing_is_lost_where_the_watcher_is_killed(app, receiver, tmp_path):
     stop, happened = threading.Event(), []
 
@@ -76,7 +78,6 @@ def test_nothing_is_lost_where_the_watcher_is_killed(app, receiver, tmp_path):
     assert len(taken) - len(happened) <= KILLS * EVENTS_AT_ONCE
 
 
-@pytest.mark.once("no statement is asked")
 def test_it_ends_at_once_while_a_webhook_is_silent(app, receiver, tmp_path):
     with serve_raw(silence) as url:
         add(tmp_path, url)
@@ -88,7 +89,6 @@ def test_it_ends_at_once_while_a_webhook_is_silent(app, receiver, tmp_path):
         assert time.monotonic() - started < SECONDS
 
 
-@pytest.mark.once("its signature")
 @needs_wallets
 def test_the_library_for_javascript_verifies_it(app, receiver, tmp_path):
     let_happen(app, 7)
@@ -104,7 +104,6 @@ def test_the_library_for_javascript_verifies_it(app, receiver, tmp_path):
     }
 
 
-@pytest.mark.once("its signature")
 @needs_wallets
 def test_the_documented_receiver_for_javascript_takes_a_message_once(app, receiver, tmp_path):
     let_happen(app, 7)

@@ -13,6 +13,7 @@ from marketplace.watcher import follow
 from marketplace.watcher.follow import backfill
 from marketplace.watcher.work import Done
 from tests.conftest import CHARLIE, TOKEN, Ledger, settings, shown
+from tests.engines import both_engines
 from tests.serving import ROOT
 from tests.watcher.conftest import Watcher
 from tests.watcher.test_follow import approve, rechecks
@@ -42,6 +43,7 @@ def read_all(app):
             backfill(threading.Event())
 
 
+@both_engines
 def test_it_finds_them(app, client, late):
     assert late.follow() == {}
     read_all(app)
@@ -51,6 +53,7 @@ def test_it_finds_them(app, client, late):
     assert rechecks(app) == [("account", CHARLIE, 0)]  # once more, later
 
 
+@both_engines
 def test_what_ended_since_is_not_stored(app, client, late, ledger):
     ledger.withdraw(NFT, CHARLIE)
     read_all(app)
@@ -58,6 +61,7 @@ def test_what_ended_since_is_not_stored(app, client, late, ledger):
     assert client.get(f"/v1/nft/{TOKEN}/8").status_code == 404
 
 
+@both_engines
 def test_it_goes_on_page_by_page(app, late, monkeypatch):
     monkeypatch.setattr("marketplace.ledger.mirror.PAGE", 1)
     monkeypatch.setattr(follow, "WRITING_SECONDS", 0)
@@ -70,6 +74,7 @@ def test_it_goes_on_page_by_page(app, late, monkeypatch):
     assert late.recheck() == {Done.LISTED: 1}
 
 
+@both_engines
 def test_who_was_hopelessly_behind_reads_what_came_since(app, late, ledger):
     with app.app_context(), write() as db:
         moment = times.to_iso(times.now() - 48 * 3600 * times.SECOND)
@@ -82,7 +87,6 @@ def test_who_was_hopelessly_behind_reads_what_came_since(app, late, ledger):
     assert late.recheck() == {Done.LISTED: 1}
 
 
-@pytest.mark.once("of this version there is no other")
 def test_an_upgrade_finds_them(tmp_path):
     shutil.copy(ROOT / "tests/store/databases/0.3.0/marketplace.db", tmp_path)
     app = create_app(**settings(tmp_path))

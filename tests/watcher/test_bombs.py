@@ -4,8 +4,6 @@ import pytest
 
 from stress.bombs import CORPUS, MEGABYTE, cost
 
-pytestmark = pytest.mark.once("no statement is asked")
-
 REFUSED = [
     "png_palette_with_transparency",
     "gif_largest_screen",

@@ -12,6 +12,9 @@ from marketplace.store.database import read
 from marketplace.watcher.enrichment import Enricher
 from marketplace.watcher.found import Description, Found, Optimised, Outcome
 from tests.conftest import KEYS, TOKEN, write_sql
+from tests.engines import both_engines
+
+pytestmark = both_engines
 
 WEBP = Optimised(b"RIFF", "image/png")
 LINKS = [{"label": "website", "url": "https://seas.example"}]

@@ -18,8 +18,11 @@ from marketplace.watcher.found import Description, Found, Limits, Optimised, Out
 from marketplace.watcher.work import Done
 from tests import network
 from tests.conftest import ALICE, KEYS, TOKEN, authorized_client, completing, on_testnet, write_sql
+from tests.engines import both_engines
 from tests.network import answering, serve, serve_raw
 from tests.postgresql import until
+
+pytestmark = both_engines
 
 HURRY_SECONDS = 0.3  # where a fault lasts until the time is used up
 
@@ -79,7 +82,6 @@ def connect(tmp_path):
         yield make
 
 
-@pytest.mark.once("no statement is asked")
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_failing_host_leaves_what_is_there(connect, monkeypatch, fault):
     if fault == "silence":
@@ -95,7 +97,6 @@ def test_a_failing_host_leaves_what_is_there(connect, monkeypatch, fault):
     assert nft["missing"] and nft["retry_at"] > times.to_iso(times.now())
 
 
-@pytest.mark.once("no statement is asked")
 def test_a_failing_image_leaves_the_metadata(connect):
     def gateway(environ, start_response):
         if environ["PATH_INFO"].endswith(".json"):
@@ -357,7 +358,6 @@ def assert_completed_meanwhile(app, enricher):
     step_until(enricher, lambda: not stored(app)["missing"])
 
 
-@pytest.mark.once("threads are counted, not statements")
 def test_one_collection_takes_half_the_places(app, hosts):
     gate = Gate(app, hosts, [("0.0.666", n) for n in range(1, 2 * module.FIRST_AT_ONCE)])
     with closing(Enricher(app, hosts)) as enricher:
@@ -369,7 +369,6 @@ def test_one_collection_takes_half_the_places(app, hosts):
             gate.gate.set()
 
 
-@pytest.mark.once("threads are counted, not statements")
 def test_slow_tries_leave_places_for_others(app, hosts):
     """The first tries of many collections fail; their second ones have more time."""
     keys = [(f"0.0.{number}", 1) for number in range(660, 680)]
@@ -387,7 +386,6 @@ def test_slow_tries_leave_places_for_others(app, hosts):
             gate.gate.set()
 
 
-@pytest.mark.once("no statement differs")
 def test_refused_addresses_are_logged_once_a_minute_with_a_count(
     app, complete, monkeypatch, caplog
 ):

@@ -15,9 +15,11 @@ from marketplace.services import services
 from marketplace.store.database import write
 from stress import wallets
 from tests.conftest import ALICE, BOB, CHARLIE, KEYS, SALE, shown
-from tests.engines import connect
+from tests.engines import both_engines, connect
 from tests.postgresql import until
 from tests.watcher.conftest import list_after, newest
+
+pytestmark = both_engines
 
 
 def withdraw(client, ledger, account_id=ALICE):

@@ -20,8 +20,6 @@ from marketplace.watcher.strangers.uri import Gateways
 from tests.network import PATIENCE_SECONDS, answering, drip_body, drip_headers, serve_raw
 from tests.serving import ROOT
 
-pytestmark = pytest.mark.once("no statement is asked")
-
 CID = "QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG"
 WHOLE = b"\x89PNG\r\n\x1a\n"  # as an image begins
 UNSHARE = ["unshare", "--user", "--map-root-user", "--net"]

@@ -15,7 +15,10 @@ from marketplace.watcher import follow as following_module
 from marketplace.watcher.sweep import SLOWLY, begin_sweep, end_sweep, sweep_step
 from marketplace.watcher.work import Done
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, shown, write_sql
+from tests.engines import both_engines
 from tests.hiero_sandbox import bodies, test_batches
+
+pytestmark = both_engines
 
 NFT, MARKET = (TOKEN, 7), "0.0.9001"
 
@@ -117,7 +120,6 @@ def test_it_finds_other_metadata_and_shows_the_last_until_it_is_here(
     assert shown(client) == before
 
 
-@pytest.mark.once("what is asked")
 def test_ten_rows_about_one_nft_are_one_look(app, watcher, nft, ledger, asked):
     for number in range(10):
         ledger.hand_over(nft, (ALICE, BOB)[number % 2])

@@ -10,8 +10,6 @@ from PIL import Image, ImageChops, ImageSequence, ImageStat
 from marketplace.watcher.strangers.images import MAX_KEPT_BYTES, ImageUnusable, optimise
 from stress.bombs import chunk, encoded
 
-pytestmark = pytest.mark.once("no statement is asked")
-
 
 def opened(optimised):
     return Image.open(io.BytesIO(optimised.content))

@@ -17,8 +17,6 @@ from marketplace.watcher.strangers.inscriptions import join
 from marketplace.watcher.strangers.resolver import Resolver
 from marketplace.watcher.strangers.uri import Gateways
 
-pytestmark = pytest.mark.once("no statement is asked")
-
 CONTENT = json.dumps({"name": "Inscribed", "type": "image/png"}).encode()
 
 

@@ -19,8 +19,11 @@ from marketplace.watcher.sweep import sync
 from marketplace.watcher.work import Done
 from stress import wallets
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error, shown
+from tests.engines import both_engines
 from tests.watcher.conftest import Watcher
 from tests.watcher.test_follow import MARKET, approve, rechecks
+
+pytestmark = both_engines
 
 NFT, SHOWN_SECONDS = (TOKEN, 7), ALLOWED_LAG // times.SECOND + 1
 
@@ -70,7 +73,6 @@ def test_all_that_one_withdrawal_ended_is_found_at_once(watcher, lister, ledger)
     assert watcher.follow() == {Done.TAKEN_OFF: 5}
 
 
-@pytest.mark.once("what is asked")
 def test_who_lists_one_nft_costs_no_list(watcher, nft, ledger, asked):
     watcher.recheck(seconds=SHOWN_SECONDS)
     approve(ledger, nft)

@@ -9,9 +9,6 @@ from marketplace.ledger.http_client import Unfetchable
 from marketplace.watcher.strangers.content import Content, read_object
 from marketplace.watcher.strangers.metadata import describe, read_attributes, stringify
 
-pytestmark = pytest.mark.once("no statement is asked")
-
-
 CID = "QmSoJYWXvds2qcPeRGJdirP7YTCYvZv4fo43TadwmbvV8H"
 
 

@@ -17,7 +17,10 @@ from marketplace.services import services
 from marketplace.store import events
 from marketplace.store.database import write
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, authorized_client
+from tests.engines import both_engines
 from tests.serving import ROOT
+
+pytestmark = both_engines
 
 SECONDS = 2
 MARKET = "http://market.example"

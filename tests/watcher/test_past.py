@@ -6,7 +6,10 @@ from marketplace.hedera import times
 from marketplace.market.memos import listing_memo
 from stress import wallets
 from tests.conftest import ALICE, BOB, CHARLIE, KEYS, MARKET, TOKEN, shown
+from tests.engines import both_engines
 from tests.watcher.conftest import list_after, newest
+
+pytestmark = both_engines
 
 TREASURY = "0.0.1000"
 

@@ -14,8 +14,6 @@ from tests.conftest import KEYS, authorized_client, completing, on_testnet, show
 from tests.ledger.test_ledger_faults import NFT, page
 from tests.network import answering, serve, serve_raw
 
-pytestmark = pytest.mark.once("no statement is asked")
-
 CID = "QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG"
 DOCUMENT = json.dumps({"name": "Seven", "image": f"ipfs://{CID}/7.png", "attributes": {"a": 1}})
 

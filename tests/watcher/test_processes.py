@@ -30,8 +30,6 @@ from tests.serving import children
 from tests.watcher.test_fetch_guard import UNSHARE, needs_namespaces
 from tests.watcher.test_images import frames, gradient
 
-pytestmark = pytest.mark.once("no statement is asked")
-
 POINTER = "ipfs://QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG/7.json"
 
 

@@ -14,8 +14,6 @@ from stress.bombs import encoded
 from tests.network import serve
 from tests.watcher.test_images import gradient
 
-pytestmark = pytest.mark.once("no statement is asked")
-
 CID = "QmSoJYWXvds2qcPeRGJdirP7YTCYvZv4fo43TadwmbvV8H"
 DOCUMENT = f'{{"name": "Found", "image": "ipfs://{CID}/1.png"}}'.encode()
 PNG = encoded(gradient((40, 30)), "PNG")

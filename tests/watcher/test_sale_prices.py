@@ -19,8 +19,11 @@ from tests.conftest import (
     shown,
     write_sql,
 )
+from tests.engines import both_engines
 from tests.mirror import Mirror
 from tests.watcher.conftest import Watcher
+
+pytestmark = both_engines
 
 HBAR = 100_000_000
 REWARDER = "0.0.800"  # pays staking rewards

@@ -22,6 +22,7 @@ from marketplace.store.database import read, write
 from marketplace.watcher.webhooks import deliveries, messages, signing
 from marketplace.watcher.webhooks.deliveries import Deliveries
 from tests.conftest import authorized_client, tell, write_sql
+from tests.engines import both_engines
 from tests.forks import fork, join
 from tests.network import serve, serve_raw, silence
 from tests.postgresql import until
@@ -126,6 +127,7 @@ def listed(folder):
     return run_flask(folder, "webhook", "list").output
 
 
+@both_engines
 def test_it_works(app, client, receiver, send):
     send(7)
     [event] = client.get("/v1/events").json
@@ -136,6 +138,7 @@ def test_it_works(app, client, receiver, send):
     assert list(json.loads(receiver.body)["data"]) == list(event)
 
 
+@both_engines
 def test_the_document_describes_it(app, receiver, send):
     send(7)
     document = app.test_client().get("/openapi.json").json
@@ -148,6 +151,7 @@ def test_the_document_describes_it(app, receiver, send):
         validator.validate(receiver.received[0][1] | {"data": {}})
 
 
+@both_engines
 def test_events_come_in_order_and_once(receiver, send, deliver, tmp_path):
     send(*range(1, 30))
     deliver()
@@ -155,7 +159,6 @@ def test_events_come_in_order_and_once(receiver, send, deliver, tmp_path):
     assert "all delivered" in listed(tmp_path)
 
 
-@pytest.mark.once("its signature")
 def test_a_message_is_signed_with_its_own_secret(receiver, send, tmp_path):
     with receiving(tmp_path) as other:
         send(7)
@@ -167,6 +170,7 @@ def test_a_message_is_signed_with_its_own_secret(receiver, send, tmp_path):
             Webhook(secret).verify(body, other.headers)
 
 
+@both_engines
 def test_what_happened_before_it_was_added_is_left_out(app, send, happen, tmp_path):
     happen(1, 2)
     with receiving(tmp_path) as receiver:
@@ -174,6 +178,7 @@ def test_what_happened_before_it_was_added_is_left_out(app, send, happen, tmp_pa
     assert receiver.serial_numbers == [3]
 
 
+@both_engines
 def test_only_the_kinds_it_asks_for(app, send, happen, tmp_path):
     with receiving(tmp_path, "--kind", "SOLD", "--kind", "BURNED") as receiver:
         happen(1, kind="LISTED")
@@ -184,6 +189,7 @@ def test_only_the_kinds_it_asks_for(app, send, happen, tmp_path):
     assert receiver.kinds == ["nft.sold", "nft.burned"]
 
 
+@both_engines
 def test_events_of_other_kinds_are_not_called_lost(app, send, tmp_path, monkeypatch):
     monkeypatch.setattr(deliveries, "NOTED_AFTER", 2)
     with receiving(tmp_path, "--kind", "SOLD"):
@@ -191,6 +197,7 @@ def test_events_of_other_kinds_are_not_called_lost(app, send, tmp_path, monkeypa
     assert webhook(app)["delivered_to"] == 2
 
 
+@both_engines
 def test_one_that_was_killed_before_it_noted_deliveries_repeats_them(
     app, receiver, happen, deliver
 ):
@@ -206,6 +213,7 @@ def test_one_that_was_killed_before_it_noted_deliveries_repeats_them(
     assert [first, second] == repeated
 
 
+@both_engines
 def test_several_events_are_stored_in_one_write(app, receiver, happen, deliver, monkeypatch):
     monkeypatch.setattr(deliveries, "STORING_SECONDS", 60)
     happen(*range(20))
@@ -218,6 +226,7 @@ def test_several_events_are_stored_in_one_write(app, receiver, happen, deliver, 
     assert webhook(app)["delivered_to"] == 20
 
 
+@both_engines
 def test_a_failure_in_the_middle_keeps_what_was_delivered(app, receiver, send, deliver):
     receiver.statuses = ["204 No Content", "500 Oops"]
     send(7, 8, 9)
@@ -228,6 +237,7 @@ def test_a_failure_in_the_middle_keeps_what_was_delivered(app, receiver, send, d
     assert receiver.serial_numbers == [7, 8, 8, 9]
 
 
+@both_engines
 def test_one_that_comes_late_takes_nothing_back(app, receiver, send, happen, deliver):
     happen(7)
     late = Deliveries(app)
@@ -241,6 +251,7 @@ def test_one_that_comes_late_takes_nothing_back(app, receiver, send, happen, del
     assert webhook(app)["delivered_to"] == 2
 
 
+@both_engines
 def test_failures_are_tried_again_ever_later_for_three_days(
     app, receiver, send, happen, deliver, tmp_path, monkeypatch, caplog
 ):
@@ -276,6 +287,7 @@ def test_failures_are_tried_again_ever_later_for_three_days(
     assert webhook(app)["failure"] is None
 
 
+@both_engines
 def test_jitter_only_shortens_a_pause():
     since = times.now()
     due = {deliveries.find_next_try("it answered 500", since, since) for _ in range(20)}
@@ -283,6 +295,7 @@ def test_jitter_only_shortens_a_pause():
     assert all(2 <= times.from_iso(each) - since / times.SECOND <= 5 for each in due)
 
 
+@both_engines
 def test_gone_ends_it_at_once(app, receiver, send, deliver, tmp_path):
     receiver.statuses = ["410 Gone"]
     send(7, 8)
@@ -291,7 +304,6 @@ def test_gone_ends_it_at_once(app, receiver, send, deliver, tmp_path):
     assert "given up: it answered 410" in listed(tmp_path)
 
 
-@pytest.mark.once("no statement differs")
 def test_a_redirect_is_not_followed(app, receiver, send):
     receiver.statuses = ["307 Elsewhere"]
     send(7)
@@ -299,7 +311,6 @@ def test_a_redirect_is_not_followed(app, receiver, send):
     assert len(receiver.received) == 1
 
 
-@pytest.mark.once("no statement differs")
 def test_one_that_does_not_answer_holds_up_no_other(app, happen, deliver, tmp_path, monkeypatch):
     monkeypatch.setattr(messages, "SECONDS", 0.9)
     with serve_raw(silence) as url:
@@ -315,7 +326,6 @@ def test_one_that_does_not_answer_holds_up_no_other(app, happen, deliver, tmp_pa
         assert webhook(app, id)["delivered_to"] == 0
 
 
-@pytest.mark.once("no statement differs")
 def test_headers_without_end_are_not_read_to_their_end(app, happen, deliver, tmp_path):
     """Each receiver made the watcher read, and parse, 6.5 MB of them."""
     sent = []
@@ -335,7 +345,6 @@ def test_headers_without_end_are_not_read_to_their_end(app, happen, deliver, tmp
     assert len(sent) < 98  # it was hung up on
 
 
-@pytest.mark.once("no statement differs")
 def test_one_that_is_not_there_is_tried_again(app, send, deliver, tmp_path):
     with receiving(tmp_path) as receiver:
         pass
@@ -346,7 +355,6 @@ def test_one_that_is_not_there_is_tried_again(app, send, deliver, tmp_path):
     assert receiver.serial_numbers == [7]
 
 
-@pytest.mark.once("no statement differs")
 @pytest.mark.parametrize(
     ("host", "reason"),
     [
@@ -360,7 +368,6 @@ def test_a_private_address_is_refused(app, send, tmp_path, host, reason):
     assert webhook(app)["failure"] == reason
 
 
-@pytest.mark.once("no statement differs")
 @pytest.mark.parametrize(
     "url",
     [
@@ -385,6 +392,7 @@ def test_another_address_is_not_added(app, tmp_path, url):
     assert "There is no webhook yet" in listed(tmp_path)
 
 
+@both_engines
 def test_events_that_were_deleted_are_told_of(app, receiver, happen, deliver, caplog):
     happen(1, 2, 3, 4)
     with app.app_context(), write() as db:
@@ -395,6 +403,7 @@ def test_events_that_were_deleted_are_told_of(app, receiver, happen, deliver, ca
     assert f"Webhook {receiver.id} goes on after event 2 instead of 0" in caplog.text
 
 
+@both_engines
 def test_a_database_that_lost_events_goes_on_from_its_newest(app, receiver, send, deliver, caplog):
     send(1, 2, 3)
     write_sql(app, "DELETE FROM event WHERE id > 1")
@@ -404,6 +413,7 @@ def test_a_database_that_lost_events_goes_on_from_its_newest(app, receiver, send
     assert f"Webhook {receiver.id} goes on after event 1 instead of 3" in caplog.text
 
 
+@both_engines
 @pytest.mark.parametrize("content", [None, "", "0" * 64])
 def test_without_its_key_nothing_is_sent(app, receiver, send, deliver, tmp_path, caplog, content):
     path = tmp_path / "webhook.key"
@@ -424,7 +434,6 @@ def test_without_its_key_nothing_is_sent(app, receiver, send, deliver, tmp_path,
     assert receiver.serial_numbers == [7]
 
 
-@pytest.mark.once("its file")
 def test_a_key_is_never_made_again_where_there_are_webhooks(receiver, tmp_path):
     (tmp_path / "webhook.key").unlink()
     refused = run_flask(tmp_path, "webhook", "add", "https://shop.example/")
@@ -433,7 +442,6 @@ def test_a_key_is_never_made_again_where_there_are_webhooks(receiver, tmp_path):
     assert not (tmp_path / "webhook.key").exists()
 
 
-@pytest.mark.once("its file")
 def test_an_empty_key_is_made_again_where_there_is_no_webhook(app, tmp_path):
     """A full disk or a kill had left it: then no webhook could be added, until somebody removed the file."""
     path = tmp_path / "webhook.key"
@@ -444,7 +452,6 @@ def test_an_empty_key_is_made_again_where_there_is_no_webhook(app, tmp_path):
     assert [each.name for each in tmp_path.iterdir() if "webhook" in each.name] == ["webhook.key"]
 
 
-@pytest.mark.once("its file")
 def test_a_key_that_can_not_be_written_leaves_no_file(app, tmp_path):
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (10, resource.RLIM_INFINITY))
@@ -459,7 +466,6 @@ def test_a_key_that_can_not_be_written_leaves_no_file(app, tmp_path):
     assert [each for each in tmp_path.iterdir() if "webhook" in each.name] == []
 
 
-@pytest.mark.once("its file")
 def test_nobody_else_may_read_the_key(receiver, tmp_path):
     path = tmp_path / "webhook.key"
     assert path.stat().st_mode & 0o777 == 0o600
@@ -467,7 +473,6 @@ def test_nobody_else_may_read_the_key(receiver, tmp_path):
     assert "others may read it: chmod 600" in listed(tmp_path)
 
 
-@pytest.mark.once("its file")
 def test_a_copy_of_the_database_holds_no_secret(app, receiver, tmp_path):
     copy = tmp_path / "copy.db"
     assert run_flask(tmp_path, "backup", str(copy)).exit_code == 0
@@ -479,6 +484,7 @@ def test_a_copy_of_the_database_holds_no_secret(app, receiver, tmp_path):
     assert receiver.secret not in listed(tmp_path)
 
 
+@both_engines
 def test_a_test_is_signed_and_tells_what_became_of_it(app, receiver, tmp_path):
     taken = run_flask(tmp_path, "webhook", "test", receiver.id)
     assert taken.output == f"{receiver.url}/hooks accepted the message\n"
@@ -491,6 +497,7 @@ def test_a_test_is_signed_and_tells_what_became_of_it(app, receiver, tmp_path):
     assert "did not accept the message: it answered 404" in refused.output
 
 
+@both_engines
 @pytest.mark.parametrize("words", ["test", "resume", "remove"])
 def test_another_one_is_not_there(app, tmp_path, words):
     refused = run_flask(tmp_path, "webhook", words, "7")
@@ -498,6 +505,7 @@ def test_another_one_is_not_there(app, tmp_path, words):
     assert 'There is no webhook "7"' in refused.output
 
 
+@both_engines
 def test_one_that_is_removed_gets_nothing_more(app, receiver, send, happen, deliver, tmp_path):
     happen(7)
     delivering = Deliveries(app)
@@ -512,6 +520,7 @@ def test_one_that_is_removed_gets_nothing_more(app, receiver, send, happen, deli
     assert add(tmp_path, receiver.url)[0] != receiver.id
 
 
+@both_engines
 def test_prometheus_sees_what_waits_and_what_is_given_up(app, receiver, send, deliver):
     scraper = authorized_client(app, "metrics")
 

@@ -27,7 +27,7 @@ needs_wallets = pytest.mark.skipif(
     not shutil.which("node") or not (FOLDER / "node_modules").exists(),
     reason="needs the wallets' libraries (make wallets, with npm)",
 )
-pytestmark = [pytest.mark.once("a wallet sees no engine"), needs_wallets]
+pytestmark = needs_wallets
 
 LARGEST = 2**63 - 1
 STARTS = (TransactionId("0.0.9001", 1_790_000_000, 0), TransactionId("0.0.9001", 1, 999_999_999))

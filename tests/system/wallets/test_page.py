@@ -27,8 +27,6 @@ KINDS = ("list", "withdraw", "buy")
 CODE = re.compile(r"[A-Z_]+")
 TOKENS, SCOPES = 6, ("--scope", "read", "--scope", "write")
 
-pytestmark = pytest.mark.once("a wallet sees no engine")
-
 
 def rows_of_the_page():
     """What each row says, by its anchor and kind; a kind that a row does not have is left out."""
