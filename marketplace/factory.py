@@ -84,16 +84,17 @@ def create_app(
 
         own = mount.init_app(app, database, sign)
         writes_at_once = concurrency_limit.WRITES_AT_ONCE_IN_SANDBOX
+    numbers = counts.Counts(config["DATA_DIR"])
     app.extensions[KEY] = Services(
         database=database,
         media=media_store.from_config(config),
-        mirror_node=ledger.from_config(config, own.adapters if own else {}),
+        mirror_node=ledger.from_config(config, own.adapters if own else {}, numbers.count),
         signer=signer.from_config(config, sign, own.sign if own else None),
         authenticate=authenticate,
         rate_limits=RateLimits(config),
         writes=ConcurrencyLimit(writes_at_once, refused="writes_refused"),
         image_reads=ConcurrencyLimit(concurrency_limit.IMAGES_AT_ONCE),
-        counts=counts.Counts(config["DATA_DIR"]),
+        counts=numbers,
         token_usage=TokenUsage(database),
         sandbox=own,
     )

@@ -65,6 +65,11 @@ def services(app: Flask | None = None) -> Services:
     return found
 
 
+def mirror_node() -> MirrorNode:
+    """The ledger, as the mirror node of the current application shows it."""
+    return services().mirror_node
+
+
 def application() -> Flask:
     """The current application itself, for threads that have no application context."""
     app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]

@@ -6,10 +6,12 @@ import re
 from functools import cache
 
 import pytest
+import sqlite_utils.utils
 
 from hiero_sandbox.hapi.services import METHODS
 from marketplace import create_app
 from marketplace.services import services
+from marketplace.sqlite_library import sqlite3
 from tests.conftest import settings
 from tests.serving import ROOT, run_program, run_python
 
@@ -20,6 +22,7 @@ WORDS = {
     "errors",
     "hedera",
     "wsgi_environ",
+    "sqlite_library",
     "machine_file",
     "counts",
     "settings",
@@ -31,7 +34,8 @@ ALLOWED = {
     "errors": set(),
     "hedera": set(),
     "wsgi_environ": set(),
-    "machine_file": {"errors"},
+    "sqlite_library": set(),
+    "machine_file": {"errors", "sqlite_library"},
     "counts": {"machine_file", "services"},
     "settings": {"errors", "hedera"},
     "store": WORDS,
@@ -159,6 +163,7 @@ def test_only_the_reconciler_writes_what_is_for_sale():
 
 
 def test_only_the_engine_and_the_machines_file_import_the_sqlite_library():
+    assert sqlite_utils.utils.sqlite3 is sqlite3
     importers = [
         path.name
         for path in MODULES
@@ -166,7 +171,7 @@ def test_only_the_engine_and_the_machines_file_import_the_sqlite_library():
         and any(re.match(r"(sqlite3|pysqlite3)\b|.*\.sqlite3$", name) for name in imports(path))
     ]
     engine = ["database_errors.py", "schema.py", "sqlite.py", "sqlite_files.py"]
-    assert sorted(importers) == sorted([*engine, "machine_file.py"])
+    assert sorted(importers) == sorted([*engine, "machine_file.py", "sqlite_library.py"])
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
@@ -222,6 +227,15 @@ def test_a_watcher_leaves_images_to_processes_of_their_own():
     modules = "marketplace.watcher.enrichment_processes, marketplace.watcher.webhooks.deliveries"
     program = f"import sys, marketplace.watcher.loop, {modules}; print('PIL' in sys.modules)"
     assert run_python(program) == "False\n"
+
+
+def test_a_reader_of_strangers_loads_only_what_it_needs():
+    needless = ("flask", "werkzeug", "marshmallow", "sqlite_utils", "click", "grpc", "PIL")
+    program = (
+        "import sys, marketplace.watcher.strangers.reader;"
+        f" print([name for name in sys.modules if name.startswith({needless})])"
+    )
+    assert run_python(program) == "[]\n"
 
 
 def test_only_the_watcher_imports_what_meets_strangers():

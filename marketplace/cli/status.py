@@ -9,10 +9,10 @@ from marketplace.cli.command import Command, command, echo
 from marketplace.errors import MarketplaceError
 from marketplace.hedera.hbar import to_hbar
 from marketplace.hedera.times import to_iso, to_second
-from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
+from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.market.feed import find_feed
 from marketplace.market.nodes import list_gone_nodes, list_nodes
-from marketplace.services import services
+from marketplace.services import mirror_node, services
 from marketplace.settings import PREFIX, SETTINGS, written
 from marketplace.version import __version__
 

@@ -59,6 +59,10 @@ class Counts:
             self._new[key][place] += number
             self._write_soon()
 
+    def count(self, name: str, number: float = 1, **labels: str) -> None:
+        """Add to a counter: ``count("images", outcome="made")``."""
+        self.add(key_of(name, **labels), number)
+
     def observe(self, key: Key, seconds: float, counter: Key | None = None) -> None:
         """Count something in a histogram, and add one to a counter."""
         bucket = bisect_left(BUCKETS, seconds)
@@ -153,4 +157,4 @@ def count(name: str, number: float = 1, **labels: str) -> None:
         return
     own = current_app.extensions.get(KEY)
     if isinstance(own, Services):
-        own.counts.add(key_of(name, **labels), number)
+        own.counts.count(name, number, **labels)

@@ -18,7 +18,6 @@ from typing import Any, TypeVar
 
 from requests.adapters import BaseAdapter, HTTPAdapter
 
-from marketplace.counts import count
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, shown
 from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS
@@ -55,19 +54,25 @@ IMPOSSIBLE = re.compile(rb'"(?:Invalid (?:parameter: |entity ID )|Bad Request"|F
 
 
 T = TypeVar("T")
+Count = Callable[..., None]  # Counts.count
 
 
 class MirrorNode:
     """Reads the ledger."""
 
     def __init__(
-        self, adapters: Mapping[str, BaseAdapter], rate_limit: MirrorRateLimit, base_url: str
+        self,
+        adapters: Mapping[str, BaseAdapter],
+        rate_limit: MirrorRateLimit,
+        base_url: str,
+        count: Count,
     ) -> None:
         """``adapters``: see http_client.Session."""
         network = HTTPAdapter(pool_maxsize=CONNECTIONS)
         self._session = Session({"http://": network, "https://": network, **adapters})
         self._rate_limit = rate_limit
         self._base_url = f"{base_url}/api/v1"
+        self._count = count
         self._ahead: tuple[int, int, int | None] = (0, 0, None)  # see recall_ahead()
 
     def close(self) -> None:
@@ -91,7 +96,7 @@ class MirrorNode:
         path = f"/tokens/{token}/nfts/{serial_no}"
         nft = self._get(path, Nft, deadline)
         if nft and nft.id != (token, serial_no):
-            raise _invalid(path, f"it describes another NFT, {nft.id}")
+            raise self._invalid(path, f"it describes another NFT, {nft.id}")
         return nft
 
     def find_nft_of(
@@ -120,7 +125,7 @@ class MirrorNode:
             try:
                 yield json_reader.read(Nft, item)
             except ValueError as error:
-                yield _invalid(path, f"{_name(item)} {error}"[:200])
+                yield self._invalid(path, f"{_name(item)} {error}"[:200])
 
     def find_history(self, token: str, serial_no: int, deadline: Deadline, since: int) -> History:
         """Read an NFT's entries since a moment, and the last event that decides its owner and spender.
@@ -139,7 +144,7 @@ class MirrorNode:
                 break
         moments = [entry.consensus_at for entry in read]
         if moments != sorted(moments, reverse=True):
-            raise _invalid(path, "its history is out of order")
+            raise self._invalid(path, "its history is out of order")
         is_cut = last_event is None and next(entries, None) is not None
         return History(moments[0] if moments else None, last_event, is_cut, tuple(read))
 
@@ -157,7 +162,7 @@ class MirrorNode:
         path = f"/accounts/{account_id}/tokens?token.id={token}"
         found = self._get(path, tuple[Relationship, ...], deadline, "tokens")
         if found and found[0].token != token:
-            raise _invalid(path, f"it describes {found[0].token}, not {token}")
+            raise self._invalid(path, f"it describes {found[0].token}, not {token}")
         return found[0] if found else None
 
     def list_relationships(self, account_id: str, deadline: Deadline) -> Iterator[Relationship]:
@@ -194,18 +199,18 @@ class MirrorNode:
         path = f"/transactions?{types}&{after}&order=asc&limit={PAGE}"
         rows = self._get(path, tuple[Any, ...], deadline, "transactions")
         if rows is None:
-            raise _invalid(path, "it has no such list")
+            raise self._invalid(path, "it has no such list")
         try:
             return transaction_feed.read_page(rows, moment, payer, PAGE)
         except ValueError as error:
-            raise _invalid(path, str(error)[:200]) from error
+            raise self._invalid(path, str(error)[:200]) from error
 
     def find_present(self, deadline: Deadline) -> int:
         """Find the end of the mirror node's last block, in nanoseconds: what it shows is up to date then."""
         path = "/blocks?limit=1&order=desc"
         blocks = self._get(path, tuple[BlockEnd, ...], deadline, "blocks")
         if not blocks:
-            raise _invalid(path, "it has no blocks")
+            raise self._invalid(path, "it has no blocks")
         return blocks[0]
 
     def recall_ahead(self, deadline: Deadline) -> int | None:
@@ -233,7 +238,9 @@ class MirrorNode:
         path = "/network/exchangerate"
         answer = self._get(path, mirror_schemas.ExchangeRates, deadline)
         if not answer:
-            raise _invalid(path, "the mirror node has none. Buying needs its module rest-java, too")
+            raise self._invalid(
+                path, "the mirror node has none. Buying needs its module rest-java, too"
+            )
         return answer
 
     def list_nodes(self, deadline: Deadline) -> Iterator[str]:
@@ -265,23 +272,23 @@ class MirrorNode:
         seen: set[str] = set()
         while query not in seen:
             if len(seen) == MAX_PAGES:
-                raise _invalid(path, f"it has more than {MAX_PAGES:,} pages")
+                raise self._invalid(path, f"it has more than {MAX_PAGES:,} pages")
             seen.add(query)
             page_deadline = deadline or Deadline(UNHURRIED_SECONDS)
             document = self._get_object(f"{path}?{query}", page_deadline)
             if document is None:
                 return
-            yield from _load(tuple[item, ...], document, path, key)
-            following = _load(Links, document, path).following
+            yield from self._load(tuple[item, ...], document, path, key)
+            following = self._load(Links, document, path).following
             if following is None:
                 return
             query = following.partition("?")[2]
-        raise _invalid(path, "its pages lead in a circle")
+        raise self._invalid(path, "its pages lead in a circle")
 
     def _get(self, path: str, hint: type[T], deadline: Deadline, key: str = "") -> T | None:
         """Return an answer, or the value of one of its keys; None if the mirror node has no such object."""
         document = self._get_object(path, deadline)
-        return None if document is None else _load(hint, document, path, key)
+        return None if document is None else self._load(hint, document, path, key)
 
     def _get_object(self, path: str, deadline: Deadline) -> dict[str, Any] | None:
         try:
@@ -289,41 +296,51 @@ class MirrorNode:
         except TimeIsUp:
             raise LedgerUnreachable("it took too long") from None
         except Unfetchable as error:
-            raise _invalid(path, str(error)) from error
+            raise self._invalid(path, str(error)) from error
         if _is_not_found(answer):
             return None
         if answer.status not in SUCCESSES:
-            raise _invalid(path, f"status {answer.status}")
+            raise self._invalid(path, f"status {answer.status}")
         try:
             document = json.loads(answer.content)
         except (ValueError, RecursionError) as error:
-            raise _invalid(path, "it is not JSON") from error
+            raise self._invalid(path, "it is not JSON") from error
         if not isinstance(document, dict):
-            raise _invalid(path, "it is not an object")
+            raise self._invalid(path, "it is not an object")
         return document
 
     def _get_with_retries(self, url: str, deadline: Deadline) -> Fetched:
         """Try a few times while there is time. The pauses grow, and are at least as long as Retry-After."""
         pause = FIRST_PAUSE_SECONDS * random.uniform(0.5, 1.5)
         for attempt in range(1, ATTEMPTS + 1):
-            self._rate_limit.acquire(deadline)
+            self._count("mirror_node_wait_seconds", self._rate_limit.acquire(deadline))
             try:
                 answer = fetch(self._session, url, MAX_ANSWER_BYTES, deadline)
-                count("mirror_node_requests", outcome=_outcome(answer.status))
+                self._count("mirror_node_requests", outcome=_outcome(answer.status))
                 if answer.status not in TRANSIENT:
                     return answer
                 reason, asked = f"status {answer.status}", _retry_after(answer)
             except Unfetchable:
                 raise
             except FetchError as error:
-                count("mirror_node_requests", outcome="silent")
+                self._count("mirror_node_requests", outcome="silent")
                 reason, asked = str(error), 0
             pause = max(2 * pause, asked)
             if attempt == ATTEMPTS or pause > deadline.remaining():
                 break
-            count("mirror_node_retries")
+            self._count("mirror_node_retries")
             time.sleep(pause)
         raise LedgerUnreachable(reason, retry_after=max(asked, 5))
+
+    def _load(self, hint: type[T], document: Any, path: str, key: str = "") -> T:
+        try:
+            return json_reader.read(hint, document, key)
+        except ValueError as error:
+            raise self._invalid(path, str(error)[:200]) from error
+
+    def _invalid(self, path: str, reason: str) -> LedgerAnswerInvalid:
+        self._count("mirror_node_invalid_answers")
+        return LedgerAnswerInvalid(f"{path.partition('?')[0]}: {reason}")
 
 
 def _is_not_found(answer: Fetched) -> bool:
@@ -336,13 +353,6 @@ def _is_not_found(answer: Fetched) -> bool:
     return is_own and (answer.status == 404 or bool(is_impossible))
 
 
-def _load(hint: type[T], document: Any, path: str, key: str = "") -> T:
-    try:
-        return json_reader.read(hint, document, key)
-    except ValueError as error:
-        raise _invalid(path, str(error)[:200]) from error
-
-
 def _name(item: Any) -> str:
     """The token and the serial number that an item of a list names."""
     named = item if isinstance(item, dict) else {}
@@ -352,11 +362,6 @@ def _name(item: Any) -> str:
 def _outcome(status: int) -> str:
     """Name a status for the metrics: 429 by itself, others by their class, such as 5xx."""
     return "429" if status == 429 else f"{status // 100}xx"
-
-
-def _invalid(path: str, reason: str) -> LedgerAnswerInvalid:
-    count("mirror_node_invalid_answers")
-    return LedgerAnswerInvalid(f"{path.partition('?')[0]}: {reason}")
 
 
 def _retry_after(answer: Fetched) -> int:

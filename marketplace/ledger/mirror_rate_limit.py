@@ -2,7 +2,6 @@
 
 import time
 
-from marketplace.counts import count
 from marketplace.ledger.deadline import Deadline, TimeIsUp
 from marketplace.machine_file import ERRORS, MachineFile
 
@@ -28,8 +27,8 @@ class MirrorRateLimit:
         self._file = MachineFile(folder, "the mirror node is not asked")
         self._gap = 1 / per_second
 
-    def acquire(self, deadline: Deadline) -> None:
-        """Wait for a turn. Raises TimeIsUp if it would come too late: then it is not taken."""
+    def acquire(self, deadline: Deadline) -> float:
+        """Wait for a turn; returns the seconds. Raises TimeIsUp if it would come too late, and takes none."""
         timeout = min(deadline.remaining(), MOST_SECONDS)
         try:
             turns = self._file.execute(_TAKE_TURN, gap=self._gap, timeout=timeout)
@@ -38,5 +37,5 @@ class MirrorRateLimit:
         if not turns:
             raise TimeIsUp
         [(pause,)] = turns
-        count("mirror_node_wait_seconds", pause)
         time.sleep(pause)
+        return float(pause)

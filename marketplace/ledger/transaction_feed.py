@@ -1,9 +1,8 @@
 """Reads a page of the ledger's transactions: its rows about NFTs, and the date of its last row."""
 
+import logging
 from collections.abc import Sequence
 from typing import Any, NamedTuple
-
-from flask import current_app
 
 from marketplace.errors import shown
 from marketplace.ledger import json_reader
@@ -53,5 +52,6 @@ def _read_row(document: dict[str, Any]) -> Transaction | None:
         return json_reader.read(Transaction, document)
     except ValueError as error:
         moment = shown(document["consensus_timestamp"])
-        current_app.logger.warning("The transaction of %s makes no sense: %s", moment, error)
+        log = logging.getLogger("marketplace")
+        log.warning("The transaction of %s makes no sense: %s", moment, error)
         return None

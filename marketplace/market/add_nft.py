@@ -10,8 +10,9 @@ from marketplace.errors import (
     NotTheOwner,
 )
 from marketplace.hedera.ids import is_evm_address
-from marketplace.ledger import Deadline, mirror_node
+from marketplace.ledger import Deadline
 from marketplace.market import reconciler
+from marketplace.services import mirror_node
 from marketplace.store import nfts
 from marketplace.store.database import read
 

@@ -7,10 +7,11 @@ from typing import Any
 
 from marketplace.errors import BuyerBalanceTooLow, BuyerNotAssociated, PurchaseImpossible
 from marketplace.hedera.hbar import TINYBARS, to_hbar
-from marketplace.ledger import Deadline, mirror_node
+from marketplace.ledger import Deadline
 from marketplace.ledger.mirror_schemas import Account, Relationship, Token
 from marketplace.market.prepare import Ask
 from marketplace.market.purchase_fees import require_balance
+from marketplace.services import mirror_node
 
 UNLIMITED = -1
 COUNTED_ASSOCIATIONS = 500  # of one account, at most: five pages

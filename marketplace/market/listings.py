@@ -15,13 +15,14 @@ from marketplace.errors import (
 )
 from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId
-from marketplace.ledger import Deadline, mirror_node
+from marketplace.ledger import Deadline
 from marketplace.market import prepare, reconciler
 from marketplace.market.add_nft import find_account_id, require_nft, require_owned, require_owner
 from marketplace.market.memos import listing_memo, withdrawal_memo
 from marketplace.market.nodes import next_node
 from marketplace.market.prepare import Ask, PreparedTransaction
 from marketplace.market.reconciler import Reconciliation
+from marketplace.services import mirror_node
 from marketplace.store import prepared_transactions
 from marketplace.store.database import write
 from marketplace.store.rows import Kind

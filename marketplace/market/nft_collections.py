@@ -7,10 +7,11 @@ from flask import current_app
 
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.hedera import times
-from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
+from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.clean_text import clean_text
 from marketplace.ledger.mirror_schemas import FixedFee, Royalty, Token
 from marketplace.market.search_words import MAX_WORD, find_parts, fold
+from marketplace.services import mirror_node
 from marketplace.store import collection_search
 from marketplace.store import nft_collections as collection_rows
 from marketplace.store.database import read, write

@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
-from marketplace.ledger import ALLOWED_LAG, Deadline, mirror_node
+from marketplace.ledger import ALLOWED_LAG, Deadline
 from marketplace.ledger.mirror_schemas import History, Nft, NftEvent
 from marketplace.market import sale_prices
 from marketplace.market.listing_rule import Facts
 from marketplace.market.sale_prices import TransactionNotShown
+from marketplace.services import mirror_node
 from marketplace.store.rows import NftRow
 
 MAX_SALES = 20  # of one NFT, the newest: only their prices are looked up

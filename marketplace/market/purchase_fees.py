@@ -9,8 +9,9 @@ from flask import current_app
 
 from marketplace.errors import LedgerAnswerInvalid
 from marketplace.hedera import times
-from marketplace.ledger import Deadline, mirror_node
+from marketplace.ledger import Deadline
 from marketplace.ledger.mirror_schemas import Account, Transaction
+from marketplace.services import mirror_node
 from marketplace.store import prepared_transactions, properties
 from marketplace.store.database import read, write
 from marketplace.store.prepared_transactions import UNSETTLED

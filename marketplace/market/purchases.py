@@ -24,7 +24,7 @@ from marketplace.errors import (
 from marketplace.hedera import times
 from marketplace.hedera.hbar import find_credit, to_hbar
 from marketplace.hedera.ids import TransactionId
-from marketplace.ledger import Deadline, mirror_node
+from marketplace.ledger import Deadline
 from marketplace.market import (
     buyer_checks,
     custom_fees,
@@ -40,7 +40,7 @@ from marketplace.market.prepare import START_BEFORE_NOW, Ask, PreparedTransactio
 from marketplace.market.purchase_fees import VALID_SECONDS
 from marketplace.market.signer import Signer
 from marketplace.market.throttled_log import warn_once_a_minute
-from marketplace.services import services
+from marketplace.services import mirror_node, services
 from marketplace.store import following, nfts, prepared_transactions
 from marketplace.store.database import read, write
 

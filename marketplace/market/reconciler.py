@@ -11,7 +11,7 @@ from flask import current_app
 
 from marketplace.hedera import times
 from marketplace.hedera.ids import EventKind
-from marketplace.ledger import ALLOWED_LAG, Deadline, mirror_node
+from marketplace.ledger import ALLOWED_LAG, Deadline
 from marketplace.ledger.clean_text import clean_text
 from marketplace.ledger.mirror_schemas import Nft
 from marketplace.market import events, listing_rule, nft_collections, recheck_queue
@@ -19,6 +19,7 @@ from marketplace.market.events import Event
 from marketplace.market.listing_rule import Facts, ForSale, NotForSale, Undecided, Verdict
 from marketplace.market.past import Past, find_stored_at, is_newer, read_past
 from marketplace.market.recheck_queue import Recheck
+from marketplace.services import mirror_node
 from marketplace.store import nfts, traits
 from marketplace.store.database import read, write
 from marketplace.store.rows import Connection, NftRow

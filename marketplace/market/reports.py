@@ -10,12 +10,13 @@ from typing import Any
 from marketplace.errors import NotPrepared
 from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId
-from marketplace.ledger import ALLOWED_LAG, Deadline, mirror_node
+from marketplace.ledger import ALLOWED_LAG, Deadline
 from marketplace.ledger.mirror_schemas import Transaction
 from marketplace.market import reconciler
 from marketplace.market.add_nft import find_account_id, require_nft
 from marketplace.market.prepare import OPERATOR, Caller
 from marketplace.market.report_kinds import REPORTS, REPORTS_BY_NAME, ListingReport, Report
+from marketplace.services import mirror_node
 from marketplace.store import prepared_transactions
 from marketplace.store.database import read
 

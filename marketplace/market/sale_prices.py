@@ -10,9 +10,10 @@ from flask import current_app
 
 from marketplace.hedera.hbar import TINYBARS, written
 from marketplace.hedera.ids import NftId
-from marketplace.ledger import Deadline, mirror_node
+from marketplace.ledger import Deadline
 from marketplace.ledger.mirror_schemas import NftEvent, Transaction
 from marketplace.market.memos import read_purchase_memo
+from marketplace.services import mirror_node
 from marketplace.store import prepared_transactions
 from marketplace.store.database import read
 

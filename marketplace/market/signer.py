@@ -24,8 +24,8 @@ from marketplace.hedera.signatures import (
     lower,
     verifies,
 )
-from marketplace.ledger import Deadline, mirror_node
-from marketplace.services import services
+from marketplace.ledger import Deadline
+from marketplace.services import mirror_node, services
 
 # Signs the bytes of a TransactionBody: returns the raw public key, 32 bytes of ED25519 or 33 of compressed
 # ECDSA secp256k1, and the signature, 64 bytes; ECDSA signs their Keccak-256.

@@ -7,7 +7,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sqlite_utils.utils import sqlite3
+from marketplace.sqlite_library import sqlite3
 
 PROPERTY = "schema_version"
 VERSION = re.compile(rb"[1-9][0-9]{0,5}")

@@ -12,9 +12,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from sqlite_utils.utils import sqlite3
-
 from marketplace.errors import DatabaseBusy, DatabaseUnusable
+from marketplace.sqlite_library import sqlite3
 from marketplace.store import database_errors, events, sqlite_files
 from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable, explained
 from marketplace.store.engine import EngineBase, close_at_fork, ignore

@@ -7,8 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 
-from sqlite_utils.utils import sqlite3
-
+from marketplace.sqlite_library import sqlite3
 from marketplace.store.database_errors import BUSY_TIMEOUT_SECONDS
 
 # What SQLite needs at least to open a database: its -shm.

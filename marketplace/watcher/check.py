@@ -9,11 +9,12 @@ from marketplace.counts import count
 from marketplace.errors import LedgerAnswerInvalid
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
-from marketplace.ledger import ALLOWED_LAG, Deadline, mirror_node
+from marketplace.ledger import ALLOWED_LAG, Deadline
 from marketplace.ledger.mirror_schemas import Nft
 from marketplace.market import reconciler
 from marketplace.market.recheck_queue import Recheck, is_new_enough
 from marketplace.market.reconciler import Reconciliation
+from marketplace.services import mirror_node
 from marketplace.store import following, nfts
 from marketplace.store.database import read
 from marketplace.store.rows import RecheckRow

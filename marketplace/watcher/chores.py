@@ -9,8 +9,9 @@ from flask import current_app
 
 from marketplace.hedera import times
 from marketplace.hedera.ids import numbers
-from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
+from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.market import freshness, nft_collections
+from marketplace.services import mirror_node
 from marketplace.store import events, following, nfts, prepared_transactions, properties
 from marketplace.store.database import read, write
 from marketplace.store.nft_collections import list_collections_due

@@ -3,21 +3,22 @@
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import click
 from flask import Flask, current_app
-from sqlite_utils.utils import chunks
 
 from marketplace.cli.command import Command, echo
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, printable
 from marketplace.hedera import times
 from marketplace.hedera.ids import EventKind, is_entity_id
-from marketplace.ledger import ALLOWED_LAG, UNHURRIED_SECONDS, Deadline, mirror_node
+from marketplace.ledger import ALLOWED_LAG, UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.mirror_schemas import Nft
 from marketplace.market import events, listing_rule, nft_collections, reconciler
 from marketplace.market.events import Event
 from marketplace.market.recheck_queue import Recheck, enqueue
+from marketplace.services import mirror_node
 from marketplace.store import nfts
 from marketplace.store.database import read, write
 from marketplace.watcher.rechecker import drain_queue
@@ -45,7 +46,8 @@ def import_collection(collection: Collection, tally: Tally) -> Iterator[int]:
     """
     token, name = collection["token"], collection["name"]
     market = current_app.config["ACCOUNT_ID"]
-    for batch in map(list, chunks(mirror_node().list_nfts(token), BATCH)):
+    listed = mirror_node().list_nfts(token)
+    while batch := [*islice(listed, BATCH)]:
         sound = [nft for nft in batch if isinstance(nft, Nft)]
         stored = {nft: nfts.get_nft(read(), token, nft.serial_no) for nft in sound}
         new = [nft for nft in sound if not stored[nft] and not listing_rule.is_gone(nft)]

@@ -12,13 +12,14 @@ from flask import current_app
 
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.hedera import times
-from marketplace.ledger import ALLOWED_LAG, UNHURRIED_SECONDS, Deadline, mirror_node
+from marketplace.ledger import ALLOWED_LAG, UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.mirror import PAGE
 from marketplace.ledger.mirror_schemas import Transaction
 from marketplace.ledger.transaction_feed import TYPES, Page
 from marketplace.market import purchase_fees
 from marketplace.market.memos import read_named_nft
 from marketplace.market.recheck_queue import Recheck, enqueue
+from marketplace.services import mirror_node
 from marketplace.store import following, nft_collections, nfts, properties
 from marketplace.store.database import read, write
 from marketplace.store.rows import Connection, FollowRow, NftRow

@@ -8,9 +8,9 @@ from flask import Flask
 
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.hedera import times
-from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
+from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.market.recheck_queue import enqueue
-from marketplace.services import application
+from marketplace.services import application, mirror_node
 from marketplace.store import following
 from marketplace.store.database import read, write
 from marketplace.store.database_errors import explained

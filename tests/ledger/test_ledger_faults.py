@@ -16,10 +16,11 @@ from werkzeug.wrappers import Request, Response
 
 from hiero_sandbox.application import create_sandbox
 from marketplace.errors import LedgerAnswerInvalid
-from marketplace.ledger import mirror, mirror_node
+from marketplace.ledger import mirror
 from marketplace.ledger.deadline import Deadline, TimeIsUp
 from marketplace.ledger.mirror_rate_limit import MirrorRateLimit
 from marketplace.market import reconciler
+from marketplace.services import mirror_node
 from marketplace.store import nfts
 from marketplace.store.database import read
 from tests import network

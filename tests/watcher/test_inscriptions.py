@@ -11,8 +11,9 @@ import pytest
 import zstandard
 from werkzeug.wrappers import Response
 
-from marketplace.ledger import Deadline, mirror_node
+from marketplace.ledger import Deadline
 from marketplace.ledger.http_client import FetchError
+from marketplace.services import mirror_node
 from marketplace.watcher.strangers.inscriptions import join
 from marketplace.watcher.strangers.resolver import Resolver
 from marketplace.watcher.strangers.uri import Gateways

@@ -16,7 +16,11 @@ def make_resolver(settings: Mapping[str, Any], make_adapters: MakeAdapters) -> R
     """Make the resolver. ``make_adapters`` makes the adapters of http_client.Session."""
     adapters = make_adapters()
     gateways = Gateways(settings["IPFS_GATEWAYS"], settings["ARWEAVE_GATEWAYS"])
-    return Resolver(Fetcher(adapters), ledger.from_config(settings, adapters), gateways)
+    return Resolver(Fetcher(adapters), ledger.from_config(settings, adapters, _ignore), gateways)
+
+
+def _ignore(*count: Any) -> None:
+    """Leave the mirror node's metrics uncounted: only a service has any."""
 
 
 def fetch(resolver: Resolver, pointer: str, seconds: float) -> tuple[Found, bytes]:

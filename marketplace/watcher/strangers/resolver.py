@@ -1,11 +1,10 @@
 """Reads the content of a metadata pointer or an image's URI, in any of its forms."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from email.message import Message
 from itertools import islice
 from typing import NamedTuple, TypeVar
-
-from werkzeug.http import parse_options_header
 
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.ledger.deadline import Deadline
@@ -25,6 +24,7 @@ from marketplace.watcher.strangers.metadata import describe
 from marketplace.watcher.strangers.uri import Gateways, Inline, Inscription, TopicMessage, Web
 
 NEXT_GATEWAY_SECONDS = 1.5  # without an answer, before the next gateway is asked, too
+MAX_CONTENT_TYPE = 1000  # characters, as a longer one takes long to parse
 MAX_VERSIONS = 100  # the newest messages of an HCS-6 topic, of which one must name a file
 
 T = TypeVar("T")
@@ -111,8 +111,7 @@ class Resolver:
         answer = self._fetcher.get(address, max_bytes=MAX_IMAGE_BYTES, deadline=deadline)
         if answer.status != 200:
             raise FetchError(f"status {answer.status}")
-        _, parameters = parse_options_header(answer.headers.get("Content-Type"))
-        return read(Content(answer.content, parameters.get("charset")))
+        return read(Content(answer.content, _find_charset(answer.headers)))
 
     def _fetch_inscription(self, topic: str, deadline: Deadline) -> bytes:
         memo = self._mirror_node.find_topic_memo(topic, deadline)
@@ -139,6 +138,12 @@ class Resolver:
             raise Unfetchable("its message does not exist")
         topic = inscriptions.find_registered(message)
         return self._fetch_inscription(topic, deadline) if topic else message
+
+
+def _find_charset(headers: Mapping[str, str]) -> str | None:
+    message = Message()
+    message["Content-Type"] = headers.get("Content-Type", "")[:MAX_CONTENT_TYPE]
+    return message.get_content_charset()
 
 
 def _read_metadata(content: Content) -> Metadata:
