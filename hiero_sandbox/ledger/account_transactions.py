@@ -1,4 +1,8 @@
-"""Transactions about accounts: creation (by a transfer, too), update and deletion."""
+"""Transactions about accounts: creation (by a transfer, too), update and deletion.
+
+The order of the checks and the result codes are the network's: CryptoCreateHandler and CryptoUpdateHandler of
+https://github.com/hiero-ledger/hiero-consensus-node.
+"""
 
 from google.protobuf.message import Message
 
@@ -9,30 +13,46 @@ from marketplace.hedera import messages
 from marketplace.hedera.ids import MAX_INT64, numbers
 
 MAX_ASSOCIATIONS = 5000
+TOO_MANY = "INVALID_MAX_AUTO_ASSOCIATIONS"
 RENEWAL_SECONDS = range(2_592_000, 8_000_002)
 LAST_SYSTEM_NUMBER = 750  # accounts up to this number cannot be deleted
 
 
 def check_create(content: Message) -> None:
     """Check what a node checks before consensus."""
-    refuse_if(not content.HasField("key"), "KEY_REQUIRED")
-    refuse_if(not keys.is_valid(content.key), "BAD_ENCODING")
-    refuse_if(content.initialBalance > MAX_INT64, "INVALID_INITIAL_BALANCE")
+    refuse_if(not content.HasField("autoRenewPeriod"), "INVALID_RENEWAL_PERIOD")
+    refuse_if(content.autoRenewPeriod.seconds < 0, "INVALID_RENEWAL_PERIOD")
     if content.max_automatic_token_associations < accounts.UNLIMITED:
         raise Refused("INVALID_MAX_AUTO_ASSOCIATIONS")
-    refuse_if(not content.HasField("autoRenewPeriod"), "INVALID_RENEWAL_PERIOD")
-    refuse_if(content.alias and len(content.alias) != keys.EVM_ADDRESS_BYTES, "INVALID_ALIAS_KEY")
-    require_memo(content.memo)
+    refuse_if(content.initialBalance > MAX_INT64, "INVALID_INITIAL_BALANCE")
+    alias = content.alias
+    is_address = len(alias) == keys.EVM_ADDRESS_BYTES
+    refuse_if(alias and not is_address and not keys.of_alias(alias), "INVALID_ALIAS_KEY")
+    _require_key(content)
     refuse_if(content.hook_creation_details, "NOT_SUPPORTED")
 
 
+def _require_key(content: Message) -> None:
+    """Refuse a new account without a key, and one whose key is empty."""
+    if not content.HasField("key"):
+        raise Refused("INVALID_ALIAS_KEY" if content.alias else "KEY_REQUIRED")
+    if keys.is_empty(content.key):
+        is_list = content.key.HasField("keyList") or content.key.HasField("thresholdKey")
+        raise Refused("KEY_REQUIRED" if is_list else "BAD_ENCODING")
+
+
 def create(execution: Execution, content: Message) -> None:
-    require_renewal(content, "AUTORENEW_DURATION_NOT_IN_RANGE")
-    _require_limit(content.max_automatic_token_associations, used=0)
+    if content.alias:
+        _require_alias_signature(execution, content)
     if content.receiverSigRequired:
         execution.require_key(content.key)
-    if content.alias:
-        _require_key_of(execution, content.alias)
+    refuse_if(accounts.is_of_number(content.alias), "INVALID_ALIAS_KEY")
+    require_memo(content.memo)
+    is_taken = content.alias and accounts.find_by_alias(execution.db, content.alias)
+    refuse_if(is_taken, "ALIAS_ALREADY_ASSIGNED")
+    require_renewal(content)
+    refuse_if(content.max_automatic_token_associations > MAX_ASSOCIATIONS, TOO_MANY)
+    refuse_if(not keys.is_valid(content.key), "INVALID_ADMIN_KEY")
     account_id = accounts.create(
         execution.db,
         execution.now,
@@ -48,19 +68,16 @@ def create(execution: Execution, content: Message) -> None:
         execution.move({(execution.payer, None): -amount, (account_id, None): amount})
 
 
-def require_renewal(content: Message, code: str) -> None:
-    """Refuse, with the code, a period of renewal that is out of range."""
-    period = content.autoRenewPeriod.seconds
-    refuse_if(content.HasField("autoRenewPeriod") and period not in RENEWAL_SECONDS, code)
+def _require_alias_signature(execution: Execution, content: Message) -> None:
+    """Refuse an EVM address that is neither the payer's nor the new key's, and has not signed: HIP-583.
 
-
-def _require_limit(limit: int, used: int) -> None:
-    """Refuse a limit of automatic associations that is out of range, or below the number that is used."""
-    if limit > MAX_ASSOCIATIONS:
-        raise Refused("REQUESTED_NUM_AUTOMATIC_ASSOCIATIONS_EXCEEDS_ASSOCIATION_LIMIT")
-    refuse_if(limit < accounts.UNLIMITED, "INVALID_MAX_AUTO_ASSOCIATIONS")
-    if limit != accounts.UNLIMITED and used > limit:
-        raise Refused("EXISTING_AUTOMATIC_ASSOCIATIONS_EXCEED_GIVEN_LIMIT")
+    A transaction can't give an account a key as its alias; a transfer to that key can.
+    """
+    refuse_if(len(content.alias) != keys.EVM_ADDRESS_BYTES, "INVALID_ALIAS_KEY")
+    payers = accounts.key(execution.db, execution.payer)
+    owned = [keys.evm_address(key.ECDSA_secp256k1) for key in (payers, content.key) if key]
+    if content.alias not in owned:
+        _require_key_of(execution, content.alias)
 
 
 def _require_key_of(execution: Execution, address: bytes) -> None:
@@ -71,10 +88,17 @@ def _require_key_of(execution: Execution, address: bytes) -> None:
     raise Refused("INVALID_SIGNATURE")
 
 
+def require_renewal(content: Message, code: str = "AUTORENEW_DURATION_NOT_IN_RANGE") -> None:
+    """Refuse, with the code, a period of renewal that is out of range."""
+    period = content.autoRenewPeriod.seconds
+    refuse_if(content.HasField("autoRenewPeriod") and period <= 0, "INVALID_RENEWAL_PERIOD")
+    refuse_if(content.HasField("autoRenewPeriod") and period not in RENEWAL_SECONDS, code)
+
+
 def check_update(content: Message) -> None:
     """Check what a node checks before consensus."""
+    refuse_if(not content.HasField("accountIDToUpdate"), "ACCOUNT_ID_DOES_NOT_EXIST")
     entity(content.accountIDToUpdate, "INVALID_ACCOUNT_ID")
-    refuse_if(content.HasField("key") and not keys.is_valid(content.key), "BAD_ENCODING")
     refuse_if(content.hook_creation_details or content.hook_ids_to_delete, "NOT_SUPPORTED")
 
 
@@ -82,14 +106,15 @@ def update(execution: Execution, content: Message) -> None:
     account_id = write_id(content.accountIDToUpdate)
     execution.require_signature(account_id)
     accounts.require_usable(execution.db, account_id)
-    require_renewal(content, "AUTORENEW_DURATION_NOT_IN_RANGE")
     changes: dict[str, object] = {}
     if content.HasField("key"):
+        refuse_if(not keys.is_valid(content.key), "INVALID_ADMIN_KEY")
         execution.require_key(content.key)
         changes["key"] = content.key.SerializeToString().hex()
     if content.HasField("memo"):
         require_memo(content.memo.value)
         changes["memo"] = content.memo.value
+    require_renewal(content)
     if content.HasField("receiverSigRequiredWrapper"):
         changes["is_receiver_signature_required"] = int(content.receiverSigRequiredWrapper.value)
     if content.HasField("max_automatic_token_associations"):
@@ -97,6 +122,15 @@ def update(execution: Execution, content: Message) -> None:
         _require_limit(limit, accounts.count_automatic_associations(execution.db, account_id))
         changes["automatic_associations"] = limit
     accounts.change(execution.db, account_id, execution.now, **changes)
+
+
+def _require_limit(limit: int, used: int) -> None:
+    """Refuse a limit of automatic associations that is out of range, or below the number that is used."""
+    if limit > MAX_ASSOCIATIONS:
+        raise Refused("REQUESTED_NUM_AUTOMATIC_ASSOCIATIONS_EXCEEDS_ASSOCIATION_LIMIT")
+    refuse_if(limit < accounts.UNLIMITED, TOO_MANY)
+    if limit != accounts.UNLIMITED and used > limit:
+        raise Refused("EXISTING_AUTOMATIC_ASSOCIATIONS_EXCEED_GIVEN_LIMIT")
 
 
 def require_memo(memo: str) -> None:

@@ -131,9 +131,14 @@ def _find_key(db: Connection, signed: Signed, account_id: str) -> Key | None:
 # Aliases
 
 
+def is_of_number(alias: bytes) -> bool:
+    """Whether an alias is the EVM address that is made from an account's number."""
+    return len(alias) == keys.EVM_ADDRESS_BYTES and not any(alias[:12])
+
+
 def find_by_alias(db: Connection, alias: bytes) -> str | None:
     """The account with an alias: a key, or an EVM address, which may be made from the account's number."""
-    if len(alias) == keys.EVM_ADDRESS_BYTES and not any(alias[:12]):
+    if is_of_number(alias):
         number = int.from_bytes(alias)
         return f"0.0.{number}" if 0 < number <= MAX_INT64 else None
     row = queries.get(db, "alias", alias=alias)

@@ -11,6 +11,7 @@ from marketplace.hedera import signatures
 
 # The mirror nodes' names of the simple keys, by their field of Key, and their sizes in bytes.
 TYPES = {"ed25519": ("ED25519", 32), "ECDSA_secp256k1": ("ECDSA_SECP256K1", 33)}
+CONTRACTS = ("contractID", "delegatable_contract_id")
 EVM_ADDRESS_BYTES = 20
 
 
@@ -24,14 +25,27 @@ def of_bytes(public_key: bytes) -> Key:
 
 
 def is_valid(key: Key) -> bool:
-    """Whether somebody can sign with the key."""
+    """Whether the network accepts a key: of somebody who can sign, or of a contract, which nobody here is."""
     if key.HasField("keyList"):
         return bool(key.keyList.keys) and all(map(is_valid, key.keyList.keys))
     if key.HasField("thresholdKey"):
         keys = key.thresholdKey.keys.keys
         return 1 <= key.thresholdKey.threshold <= len(keys) and all(map(is_valid, keys))
     kind = key.WhichOneof("key")
+    if kind in CONTRACTS:
+        contract = getattr(key, kind)
+        return contract.contractNum > 0 or len(contract.evm_address) == EVM_ADDRESS_BYTES
     return kind in TYPES and len(getattr(key, kind)) == TYPES[kind][1]
+
+
+def is_empty(key: Key) -> bool:
+    """Whether nothing is in the key: no bytes of a known kind, or no such key in its list (KeyUtils)."""
+    if key.HasField("keyList"):
+        return all(map(is_empty, key.keyList.keys))
+    if key.HasField("thresholdKey"):
+        return all(map(is_empty, key.thresholdKey.keys.keys))
+    kind = key.WhichOneof("key")
+    return not is_valid(key) if kind in CONTRACTS else kind not in TYPES or not getattr(key, kind)
 
 
 def require_distinct(signed: Signed) -> None:

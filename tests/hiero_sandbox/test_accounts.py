@@ -72,16 +72,26 @@ def test_two_have_two_ids(created):
 
 def test_an_account_may_have_an_alias(created, submit, get):
     key = PrivateKey.generate_ecdsa()
-    body = creation(key=public(key), alias=address(key))
-    assert submit(body, ALICE).result == "INVALID_SIGNATURE"
-    account_id = created(creation(key=public(key), alias=address(key)), ALICE, key)
+    account_id = created(creation(key=public(key), alias=address(key)), ALICE)
     shown = get(f"/accounts/0x{address(key).hex()}")
     assert (shown["account"], shown["evm_address"]) == (account_id, f"0x{address(key).hex()}")
     assert get(f"/accounts/{shown['alias']}")["account"] == account_id
     again = creation(key=public(key), alias=address(key))
-    assert submit(again, ALICE, key).result == "ALIAS_ALREADY_ASSIGNED"
+    assert submit(again, ALICE).result == "ALIAS_ALREADY_ASSIGNED"
     assert submit(to_alias(address(key)), ALICE).result == "SUCCESS"
     assert get(f"/accounts/{account_id}")["balance"]["balance"] == 5 * HBAR
+
+
+def test_the_key_of_an_alias_signs_unless_it_is_the_payers_or_the_accounts(submit, created):
+    payer, key, other = (PrivateKey.generate_ecdsa() for _ in range(3))
+    account_id = created(creation(key=public(payer), initialBalance=100 * HBAR), ALICE)
+    body = creation(account_id, key=public(key), alias=address(other))
+    assert submit(body, payer, key).result == "INVALID_SIGNATURE"
+    assert submit(body, payer, other).result == "SUCCESS"
+    assert (
+        submit(creation(account_id, key=public(key), alias=address(payer)), payer).result
+        == "SUCCESS"
+    )
 
 
 ED25519 = keys.of_bytes(bytes(32))
@@ -91,15 +101,23 @@ ED25519 = keys.of_bytes(bytes(32))
     ("fields", "result"),
     [
         ({}, "KEY_REQUIRED"),
-        ({"key": Key(ed25519=b"x")}, "BAD_ENCODING"),
+        ({"alias": b"x" * 20}, "INVALID_ALIAS_KEY"),
+        ({"key": Key()}, "BAD_ENCODING"),
+        ({"key": Key(ed25519=b"")}, "BAD_ENCODING"),
+        ({"key": Key(RSA_3072=b"x")}, "BAD_ENCODING"),
+        ({"key": Key(keyList={})}, "KEY_REQUIRED"),
+        ({"key": Key(ed25519=b"x")}, "INVALID_ADMIN_KEY"),
+        (
+            {"key": Key(thresholdKey={"threshold": 2, "keys": {"keys": [ED25519]}})},
+            "INVALID_ADMIN_KEY",
+        ),
         ({"key": ED25519, "initialBalance": 2**63}, "INVALID_INITIAL_BALANCE"),
         ({"key": ED25519, "initialBalance": 20_000 * HBAR}, "INSUFFICIENT_PAYER_BALANCE"),
         ({"key": ED25519, LIMIT: -2}, "INVALID_MAX_AUTO_ASSOCIATIONS"),
-        (
-            {"key": ED25519, LIMIT: 5001},
-            "REQUESTED_NUM_AUTOMATIC_ASSOCIATIONS_EXCEEDS_ASSOCIATION_LIMIT",
-        ),
+        ({"key": ED25519, LIMIT: 5001}, "INVALID_MAX_AUTO_ASSOCIATIONS"),
         ({"key": ED25519, "alias": b"x"}, "INVALID_ALIAS_KEY"),
+        ({"key": ED25519, "alias": b"x" * 20}, "INVALID_SIGNATURE"),
+        ({"key": ED25519, "alias": ED25519.SerializeToString()}, "INVALID_ALIAS_KEY"),
         ({"key": ED25519, "receiverSigRequired": True}, "INVALID_SIGNATURE"),
         ({"key": ED25519, "memo": "x" * 101}, "MEMO_TOO_LONG"),
     ],
@@ -112,6 +130,8 @@ def test_a_period_of_renewal_is_needed(submit):
     body = creation(key=ED25519)
     body.cryptoCreateAccount.autoRenewPeriod.seconds = 1
     assert submit(body, ALICE).result == "AUTORENEW_DURATION_NOT_IN_RANGE"
+    body.cryptoCreateAccount.autoRenewPeriod.seconds = 0
+    assert submit(body, ALICE).result == "INVALID_RENEWAL_PERIOD"
     body.cryptoCreateAccount.ClearField("autoRenewPeriod")
     assert submit(body, ALICE).result == "INVALID_RENEWAL_PERIOD"
 
@@ -183,12 +203,29 @@ def test_it_is_updated(submit, get, balance):
         ({"memo": {"value": "x" * 101}}, "MEMO_TOO_LONG"),
         ({LIMIT: {"value": -2}}, "INVALID_MAX_AUTO_ASSOCIATIONS"),
         ({LIMIT: {"value": 0}}, "EXISTING_AUTOMATIC_ASSOCIATIONS_EXCEED_GIVEN_LIMIT"),
-        ({"key": Key(ed25519=b"x")}, "BAD_ENCODING"),
+        (
+            {LIMIT: {"value": 5001}},
+            "REQUESTED_NUM_AUTOMATIC_ASSOCIATIONS_EXCEEDS_ASSOCIATION_LIMIT",
+        ),
+        ({"key": Key(ed25519=b"x")}, "INVALID_ADMIN_KEY"),
+        ({"autoRenewPeriod": {"seconds": 1}}, "AUTORENEW_DURATION_NOT_IN_RANGE"),
+        ({"autoRenewPeriod": {"seconds": -1}}, "INVALID_RENEWAL_PERIOD"),
     ],
 )
 def test_updates_are_refused(submit, ledger, minted, fields, result):
     submit(transfer(ALICE, nfts=[(NFT, ALICE, BOB)]), ALICE)
     assert submit(update(BOB, **fields), ALICE, BOB).result == result
+
+
+def test_an_update_names_an_account(submit):
+    body = make(ALICE, "cryptoUpdateAccount")
+    assert submit(body, ALICE).result == "ACCOUNT_ID_DOES_NOT_EXIST"
+
+
+def test_the_key_of_a_contract_is_a_key_that_nobody_signs_with(submit, created):
+    account_id = created(creation(key=Key(contractID={"contractNum": 1})), ALICE)
+    body = transfer(ALICE, {ALICE: 1, account_id: -1})
+    assert submit(body, ALICE, BOB).result == "INVALID_SIGNATURE"
 
 
 def test_a_transfer_to_an_evm_address_creates_a_hollow_account(submit, rows, get, balance):
