@@ -22,7 +22,7 @@ Connection = sqlite3.Connection
 
 KEY = "hiero_sandbox"  # in app.extensions
 SCHEMA = Path(__file__).with_name("schema.sql")
-VERSION = 13  # of schema.sql: count it up with each change
+VERSION = 14  # of schema.sql: count it up with each change
 TABLES = {"account", "nft", "nft_transaction"}  # every version has these
 BUSY_SECONDS = 5
 _memories = itertools.count()

@@ -10,7 +10,11 @@ CREATE TABLE account (
     is_receiver_signature_required INTEGER NOT NULL CHECK (is_receiver_signature_required IN (0, 1)),
     created_at INTEGER NOT NULL,
     pending_reward INTEGER NOT NULL DEFAULT 0 CHECK (pending_reward >= 0), -- tinybars, earned by staking
-    is_deleted INTEGER NOT NULL DEFAULT 0 CHECK (is_deleted IN (0, 1)) -- it keeps its id and has no HBAR
+    is_deleted INTEGER NOT NULL DEFAULT 0 CHECK (is_deleted IN (0, 1)), -- it keeps its id and has no HBAR
+    staked_account TEXT, -- it stakes to this account,
+    staked_node INTEGER, -- or to this node
+    declines_reward INTEGER NOT NULL DEFAULT 0 CHECK (declines_reward IN (0, 1)),
+    CHECK (staked_account IS NULL OR staked_node IS NULL)
 ) STRICT;
 
 -- Another name of an account: its EVM address, or its key as HAPI writes it.
@@ -103,7 +107,8 @@ CREATE TABLE transaction_record (
     consensus_at INTEGER PRIMARY KEY,
     transaction_id TEXT NOT NULL, -- 0.0.x-seconds-nanoseconds
     document TEXT NOT NULL, -- JSON
-    total_supply INTEGER -- of a token, after a mint, a burn or a wipe
+    total_supply INTEGER, -- of a token, after a mint, a burn or a wipe
+    associations TEXT NOT NULL -- JSON: [account, token] of each association that it made by itself
 ) STRICT;
 
 -- Serves queries.list_transactions.

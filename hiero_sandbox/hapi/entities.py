@@ -4,14 +4,17 @@ import base64
 
 from flask import current_app
 from google.protobuf.message import Message
+from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 
 from hiero_sandbox.database import read
-from hiero_sandbox.ledger import accounts, nfts, queries, tokens
+from hiero_sandbox.ledger import accounts, keys, nfts, queries, tokens
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if
 from hiero_sandbox.ledger.execution import entity
 from hiero_sandbox.ledger.tokens import LIFE_SECONDS
 from marketplace.hedera import times
 from marketplace.hedera.messages import account, timestamp, token
+
+NOBODYS_KEY = Key(keyList={})  # an account has it until its key is known
 
 
 def find_balance(query: Message, response: Message, now: int) -> None:
@@ -34,16 +37,26 @@ def find_account(query: Message, response: Message, now: int) -> None:
     account_id = _require_account(query.accountID)
     info = response.accountInfo
     info.accountID.CopyFrom(account(account_id))
-    if public_key := accounts.key(read(), account_id):
-        info.key.CopyFrom(public_key)
+    info.key.CopyFrom(accounts.key(read(), account_id) or NOBODYS_KEY)
     stored = accounts.get(read(), account_id)
     info.balance, info.memo = stored.balance, stored.memo
     info.receiverSigRequired = bool(stored.is_receiver_signature_required)
-    info.alias = next(iter(queries.list_aliases(read(), account_id)), b"")
+    aliases = queries.list_aliases(read(), account_id)
+    info.alias = next((alias for alias in aliases if keys.of_alias(alias)), b"")
     info.contractAccountID = accounts.evm_address(read(), account_id).hex()
     info.expirationTime.CopyFrom(timestamp(now + LIFE_SECONDS * times.SECOND))
     info.autoRenewPeriod.seconds = LIFE_SECONDS
     info.max_automatic_token_associations = stored.automatic_associations
+    info.ownedNfts = queries.count(read(), "nft", owner=account_id)
+    staking = info.staking_info
+    staking.decline_reward, staking.pending_reward = (
+        bool(stored.declines_reward),
+        stored.pending_reward,
+    )
+    if stored.staked_account:
+        staking.staked_account_id.CopyFrom(account(stored.staked_account))
+    elif stored.staked_node is not None:
+        staking.staked_node_id = stored.staked_node
 
 
 def find_token(query: Message, response: Message, now: int) -> None:

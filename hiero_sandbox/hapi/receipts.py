@@ -79,6 +79,7 @@ def _record(document: Document, asked: TransactionID) -> TransactionRecord:
         transactionID=asked,
         memo=base64.b64decode(document["memo_base64"]).decode(),
         transactionFee=document["charged_tx_fee"],
+        high_volume_pricing_multiplier=document["high_volume_pricing_multiplier"],
         transferList={"accountAmounts": map(_amount, document["transfers"])},
     )
     record.transactionID.nonce = document["nonce"]
@@ -102,6 +103,9 @@ def _record(document: Document, asked: TransactionID) -> TransactionRecord:
             fee_collector_account_id=account(fee["collector_account_id"]),
             effective_payer_account_id=map(account, fee["effective_payer_account_ids"]),
         )
+    for account_id, token_id in json.loads(document["associations"]):
+        named = {"account_id": account(account_id), "token_id": token(token_id)}
+        record.automatic_token_associations.add(**named)
     return record
 
 

@@ -4,7 +4,10 @@ The order of the checks and the result codes are the network's: CryptoCreateHand
 https://github.com/hiero-ledger/hiero-consensus-node.
 """
 
+from typing import Any
+
 from google.protobuf.message import Message
+from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID
 
 from hiero_sandbox.ledger import accounts, keys, network_fees, queries, tokens
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if, write_id
@@ -15,6 +18,8 @@ from marketplace.hedera.ids import MAX_INT64, numbers
 MAX_ASSOCIATIONS = 5000
 TOO_MANY = "INVALID_MAX_AUTO_ASSOCIATIONS"
 RENEWAL_SECONDS = range(2_592_000, 8_000_002)
+NODE_ID = 0  # of the one node
+NO_STAKE = {"staked_account": None, "staked_node": None}
 LAST_SYSTEM_NUMBER = 750  # accounts up to this number cannot be deleted
 
 
@@ -61,11 +66,24 @@ def create(execution: Execution, content: Message) -> None:
         automatic_associations=content.max_automatic_token_associations,
         memo=content.memo,
         is_receiver_signature_required=int(content.receiverSigRequired),
+        declines_reward=int(content.decline_reward),
+        **_stake(content),
     )
     execution.effects.created = account_id
     if content.initialBalance:
         amount = content.initialBalance
         execution.move({(execution.payer, None): -amount, (account_id, None): amount})
+
+
+def _stake(content: Message) -> dict[str, Any]:
+    """The columns of the account or the node that an account stakes to (StakingValidator)."""
+    kind, code = content.WhichOneof("staked_id"), "INVALID_STAKING_ID"
+    if kind == "staked_account_id":
+        return NO_STAKE | {"staked_account": entity(content.staked_account_id, code)}
+    if kind == "staked_node_id":
+        refuse_if(content.staked_node_id != NODE_ID, code)
+        return NO_STAKE | {"staked_node": content.staked_node_id}
+    return {}
 
 
 def _require_alias_signature(execution: Execution, content: Message) -> None:
@@ -106,7 +124,7 @@ def update(execution: Execution, content: Message) -> None:
     account_id = write_id(content.accountIDToUpdate)
     execution.require_signature(account_id)
     accounts.require_usable(execution.db, account_id)
-    changes: dict[str, object] = {}
+    changes: dict[str, Any] = {}
     if content.HasField("key"):
         refuse_if(not keys.is_valid(content.key), "INVALID_ADMIN_KEY")
         execution.require_key(content.key)
@@ -121,6 +139,10 @@ def update(execution: Execution, content: Message) -> None:
         limit = content.max_automatic_token_associations.value
         _require_limit(limit, accounts.count_automatic_associations(execution.db, account_id))
         changes["automatic_associations"] = limit
+    if content.HasField("decline_reward"):
+        changes["declines_reward"] = int(content.decline_reward.value)
+    is_end = content.staked_node_id == -1 or content.staked_account_id == AccountID(accountNum=0)
+    changes |= NO_STAKE if is_end else _stake(content)
     accounts.change(execution.db, account_id, execution.now, **changes)
 
 

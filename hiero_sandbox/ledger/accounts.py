@@ -33,6 +33,9 @@ class Account(NamedTuple):
     is_receiver_signature_required: int = 0
     created_at: int = catalogue.GENESIS
     pending_reward: int = 0  # tinybars that staking has earned, and that were not paid yet
+    staked_account: str | None = None  # it stakes to this account,
+    staked_node: int | None = None  # or to this node
+    declines_reward: int = 0
     is_deleted: int = 0
 
 

@@ -56,6 +56,9 @@ class Effects:
     rewards: dict[str, int] = field(default_factory=dict)  # of staking, paid in tinybars
     # How much of a token there is after a mint, a burn or a wipe, for its receipt.
     total_supply: int | None = None
+    associations: list[tuple[str, str]] = field(
+        default_factory=list
+    )  # of accounts and tokens, made by itself
     created: str | None = None  # the id of what the transaction created
     # Transactions that it has executed by itself: a scheduled one, and creations of accounts for aliases.
     children: "list[Execution]" = field(default_factory=list)
@@ -149,6 +152,7 @@ class Execution:
         accounts.require_usable(self.db, account_id)
         if accounts.associate_receiver(self.db, account_id, token, self.now):
             self.charge_further(network_fees.ASSOCIATION)
+            self.effects.associations.append((account_id, token))
         tokens.require_unrestricted(self.db, token, account_id)
 
     def change_units(self, account_id: str, token: str, amount: int, code: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from google.protobuf.message import Message
 
-from hiero_sandbox.ledger import accounts, keys, queries
+from hiero_sandbox.ledger import accounts, keys, network_fees, queries
 from hiero_sandbox.ledger.envelopes import TYPES, write_id
 from hiero_sandbox.ledger.execution import Changes, Execution, NftTransfer
 from marketplace.hedera import times
@@ -37,8 +37,8 @@ def write(execution: Execution, outer: Execution | None = None) -> None:
         "charged_tx_fee": fee,
         "consensus_timestamp": times.to_consensus(execution.now),
         "entity_id": effects.created or _entity(getattr(body, kind)),
-        "high_volume": False,
-        "high_volume_pricing_multiplier": 0,
+        "high_volume": body.high_volume,
+        "high_volume_pricing_multiplier": network_fees.high_volume_rate(body),
         "max_custom_fees": [],
         "max_fee": str(body.transactionFee),
         "memo_base64": base64.b64encode(body.memo.encode()).decode(),
@@ -80,6 +80,7 @@ def write(execution: Execution, outer: Execution | None = None) -> None:
         transaction_id=execution.id.dashed,
         document=json.dumps(document),
         total_supply=effects.total_supply,
+        associations=json.dumps(effects.associations),
     )
     write_nfts(execution)
     for child in [*effects.children, *execution.inner]:

@@ -49,6 +49,18 @@ CUSTOM_FEE_TRANSFER = Decimal("0.0019")
 EXTRA = Decimal("0.0001")
 # For each byte beyond these.
 BYTE, INCLUDED_BYTES = Decimal("0.00001"), 1350
+# In thousandths. The flag high_volume costs at least four times as much: HIP-1313. It does nothing here.
+NORMAL_RATE, HIGH_VOLUME_RATE = 1000, 4000
+HIGH_VOLUME = (
+    "cryptoApproveAllowance",
+    "cryptoCreateAccount",
+    "scheduleCreate",
+    "tokenAirdrop",
+    "tokenAssociate",
+    "tokenClaimAirdrop",
+    "tokenCreation",
+    "tokenMint",
+)
 # The fees of associations and accounts that a transfer makes by itself, in tinybars: HIP-904, HIP-542.
 ASSOCIATION = int(BASE["tokenAssociate"] * TINYBARS_PER_DOLLAR)
 ACCOUNT_CREATION = int(BASE["cryptoCreateAccount"] * TINYBARS_PER_DOLLAR)
@@ -57,7 +69,13 @@ ACCOUNT_CREATION = int(BASE["cryptoCreateAccount"] * TINYBARS_PER_DOLLAR)
 def price(signed: Signed, *, is_duplicate: bool = False) -> int:
     """The fee of a transaction, in tinybars. A duplicate is not executed, and costs no service fee."""
     usd = NODE_AND_NETWORK if is_duplicate else _service(signed.body)
-    return _tinybars(usd + _signed(signed))
+    rate = high_volume_rate(signed.body) or NORMAL_RATE
+    return _tinybars((usd + _signed(signed)) * rate / NORMAL_RATE)
+
+
+def high_volume_rate(body: Message) -> int:
+    """By how many thousandths its flag high_volume multiplies a transaction's fee; 0 without it."""
+    return HIGH_VOLUME_RATE if body.high_volume and body.WhichOneof("data") in HIGH_VOLUME else 0
 
 
 def price_scheduled(scheduled: Message) -> int:

@@ -55,6 +55,7 @@ def create(execution: Execution, content: Message) -> None:
     # The treasury is not frozen, and its KYC is granted.
     columns = {"is_automatic": 0, "created_at": now, "is_frozen": 0, "is_kyc_granted": 1}
     queries.put(db, "association", account_id=treasury, token=token.token, **columns)
+    execution.effects.associations.append((treasury, token.token))
     execution.effects.created = token.token
     if content.initialSupply:
         code = "INVALID_TOKEN_INITIAL_SUPPLY"

@@ -55,7 +55,7 @@ def _account(account_id: str) -> Document:
         "auto_renew_period": LIFE_SECONDS,
         "balance": _balance(account_id) | moment if parameters.is_true("balance") else None,
         "created_timestamp": times.to_consensus(account.created_at),
-        "decline_reward": False,
+        "decline_reward": bool(account.declines_reward),
         "deleted": bool(account.is_deleted),
         "ethereum_nonce": 0,
         "evm_address": f"0x{accounts.evm_address(read(), account_id).hex()}",
@@ -65,8 +65,8 @@ def _account(account_id: str) -> Document:
         "memo": account.memo,
         "pending_reward": account.pending_reward,
         "receiver_sig_required": bool(account.is_receiver_signature_required),
-        "staked_account_id": None,
-        "staked_node_id": None,
+        "staked_account_id": account.staked_account,
+        "staked_node_id": account.staked_node,
         "stake_period_start": None,
     }
 

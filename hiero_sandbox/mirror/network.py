@@ -104,7 +104,7 @@ def estimate_fee() -> Document:
     base = int(network_fees.NODE_AND_NETWORK * 100 * hbar.TINYBARS)
     node = base // (1 + NETWORK_MULTIPLIER)
     return {
-        "high_volume_multiplier": 1,
+        "high_volume_multiplier": max(1, network_fees.high_volume_rate(signed.body) // 1000),
         "network": {"multiplier": NETWORK_MULTIPLIER, "subtotal": node * NETWORK_MULTIPLIER},
         "node": {"base": node, "extras": []},
         "service": {"base": total - base, "extras": []},
