@@ -2,11 +2,13 @@
 
 import asyncio
 import logging
+import os
 import socket
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import click
 from werkzeug.serving import make_server
@@ -16,15 +18,26 @@ from hiero_sandbox.application import create_sandbox
 from hiero_sandbox.errors import LedgerRefused
 from hiero_sandbox.hapi.address import HOST
 from hiero_sandbox.hosts import HostGuard
+from hiero_sandbox.ledger.genesis import OPERATOR, OPERATORS_KEY
 
-HELLO = """\
-hiero-sandbox {version}, the ledger in {ledger}
+HELLO = (
+    "hiero-sandbox {version}: mirror node http://{rest}, node {node}, mirror node's gRPC {mirror},"
+    " ledger in {ledger}"
+)
+FIRST = f"Operator {OPERATOR}, ED25519 key {OPERATORS_KEY}. More: http://{{rest}}/accounts"
+PORT = click.IntRange(0, 65_535)
 
-  Mirror node    http://{host}:{rest}/api/v1
-  Hedera SDKs    Client.forNetwork({{"{host}:{node}": "0.0.3"}})
-  Address book   {host}:{mirror}, the mirror node's gRPC
-"""
-PORT = click.IntRange(1, 65_535)
+
+def _ports(name: str, what: str, *default: int) -> Callable[..., Any]:
+    return click.option(
+        f"--{name}-port",
+        f"{name}_ports",
+        type=PORT,
+        multiple=True,
+        default=default,
+        show_default=True,
+        help=f"{what} Several may be given; 0: any free one.",
+    )
 
 
 @click.command()
@@ -33,48 +46,91 @@ PORT = click.IntRange(1, 65_535)
     type=click.Path(dir_okay=False, path_type=Path),
     help="The file of the ledger. Without it, the ledger is in memory, and gone at the end.",
 )
-@click.option("--rest-port", type=PORT, default=5551, show_default=True, help="The mirror node's.")
-@click.option("--node-port", type=PORT, default=50211, show_default=True, help="The node's gRPC.")
+@_ports("rest", "The mirror node's REST, and gRPC-web.", 5551, 8084, 38081)
+@_ports("node", "The node's gRPC.", 50211, 35211)
+@_ports("mirror", "The mirror node's gRPC.", 5600)
+@click.option("--skip-taken", is_flag=True, help="Leave out ports that are taken.")
+@click.option("--host", default=HOST, show_default=True, help="The address to listen on.")
 @click.option(
-    "--mirror-port", type=PORT, default=5600, show_default=True, help="The mirror node's gRPC."
+    "--balance-queries/--no-balance-queries",
+    default=True,
+    show_default=True,
+    help="Answer AccountBalanceQuery, or refuse it: the networks answer it no more.",
 )
 @click.version_option(__version__)
-def main(data: Path | None, rest_port: int, node_port: int, mirror_port: int) -> None:
+def main(
+    data: Path | None,
+    rest_ports: tuple[int, ...],
+    node_ports: tuple[int, ...],
+    mirror_ports: tuple[int, ...],
+    skip_taken: bool,
+    host: str,
+    balance_queries: bool,
+) -> None:
     """Serve a small Hedera on this machine: accounts, HBAR, tokens and NFTs, for tests and demos.
 
-    It listens on 127.0.0.1, asks for no token, and signs for anybody. It fails if a port is taken.
+    It asks for no token, and publishes the keys of its first accounts. It fails if a port is taken.
     """
-    url = f"http://{HOST}:{rest_port}"
-    try:
-        sandbox = create_sandbox(data, url)
-    except LedgerRefused as error:
-        raise click.ClickException(str(error)) from error
     from hiero_sandbox.hapi import server  # takes a while
 
-    logging.getLogger("werkzeug").setLevel(logging.WARNING)  # no line for each request
-    for port in (node_port, mirror_port):
-        _take(port).close()  # gRPC itself would take another port
+    with ExitStack() as stack:
+        listeners = [stack.enter_context(each) for each in _take(host, rest_ports, skip_taken)]
+        nodes, mirrors = (
+            [_close(each) for each in _take(host, ports, skip_taken)]  # gRPC opens them itself
+            for ports in (node_ports, mirror_ports)
+        )
+        rest = [listener.getsockname()[1] for listener in listeners]
+        url = f"http://{HOST}:{rest[0]}"
+        try:
+            sandbox = create_sandbox(data, url)
+        except LedgerRefused as error:
+            raise click.ClickException(str(error)) from error
+        sandbox.config["BALANCE_QUERIES"] = balance_queries
 
-    @contextmanager
-    def announced(node: int, others: list[int]) -> Iterator[None]:
-        sandbox.config["NODE_PORT"] = node
-        ledger, [mirror] = data or "memory", others
-        ports = {"rest": rest_port, "node": node, "mirror": mirror}
-        click.echo(HELLO.format(version=__version__, ledger=ledger, host=HOST, **ports))
-        yield
+        @contextmanager
+        def announced(first: int, others: list[int]) -> Iterator[None]:
+            sandbox.config["NODE_PORT"] = first
+            served = [first, *others]
+            places = {
+                "rest": _place(rest),
+                "node": _place(served[: len(nodes)]),
+                "mirror": _place(served[len(nodes) :]),
+            }
+            click.echo(HELLO.format(version=__version__, ledger=data or "memory", **places))
+            click.echo(FIRST.format(rest=_place(rest[:1])))
+            yield
 
-    with closing(_take(rest_port)) as listener:
+        logging.getLogger("werkzeug").setLevel(logging.WARNING)  # no line for each request
         application = HostGuard(sandbox, url)
-        rest = make_server(HOST, rest_port, application, threaded=True, fd=listener.fileno())
-        Thread(target=rest.serve_forever, name="rest", daemon=True).start()
-        asyncio.run(server.serve(sandbox, node_port, [mirror_port], announced))
+        for port, listener in zip(rest, listeners, strict=True):
+            web = make_server(host, port, application, threaded=True, fd=listener.fileno())
+            Thread(target=web.serve_forever, name=f"rest-{port}", daemon=True).start()
+        node, *further = [*nodes, *mirrors]
+        asyncio.run(server.serve(sandbox, node, further, announced, host=host))
 
 
-def _take(port: int) -> socket.socket:
-    try:
-        return socket.create_server((HOST, port))
-    except OSError as error:
-        raise click.ClickException(f"Port {port} can't be used: {error.strerror}") from error
+def _take(host: str, ports: tuple[int, ...], skip_taken: bool) -> list[socket.socket]:
+    """Listen on ports. Fails if one of them is taken, or with ``skip_taken`` if all are."""
+    listeners, failures = [], []
+    for port in ports:
+        try:
+            listeners.append(socket.create_server((host, port)))
+        except OSError as error:
+            failures.append(f"Port {port} can't be used: {os.strerror(error.errno or 0)}")
+    if failures and not (skip_taken and listeners):
+        raise click.ClickException("; ".join(failures))
+    return listeners
+
+
+def _close(listener: socket.socket) -> int:
+    port = int(listener.getsockname()[1])
+    listener.close()
+    return port
+
+
+def _place(ports: list[int]) -> str:
+    """One address with all of its ports: 127.0.0.1:50211, 35211."""
+    return f"{HOST}:{', '.join(map(str, ports))}"
 
 
 if __name__ == "__main__":

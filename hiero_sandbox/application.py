@@ -12,8 +12,9 @@ from flask import Flask, request
 from flask.json.provider import DefaultJSONProvider
 from flask_cors import CORS
 
-from hiero_sandbox import api, database, errors, gateway, mirror
+from hiero_sandbox import api, control, database, demo, errors, gateway, mirror
 from hiero_sandbox.hapi import web
+from hiero_sandbox.ledger import genesis
 from hiero_sandbox.log import make_logger
 
 MAX_BODY_BYTES = 64 * 1024
@@ -28,22 +29,31 @@ class Sandbox(Flask):
 
 
 def create_sandbox(
-    path: str | Path | None = None, public_url: str = "http://127.0.0.1:5551"
+    path: str | Path | None = None,
+    public_url: str = "http://127.0.0.1:5551",
+    *,
+    every_id_exists: bool = False,
 ) -> Flask:
     """Make the application. Its ledger is the file at the path, or in memory.
 
+    It begins with known accounts. With every_id_exists, every id is an account, or a collection of NFTs, and
+    a wallet signs for all of them.
     It reads these keys of its config: BALANCE_QUERIES, whether HAPI answers queries for balances;
     DEMO_WALLET_SIGNS_FOR, an account that has the demo wallet's key from the beginning; NODE_FILE, a file
     with the address of a node in another process. Raises LedgerRefused.
     """
     app = Sandbox("hiero_sandbox", static_folder=None)
     app.config.update(PUBLIC_URL=public_url, MAX_CONTENT_LENGTH=MAX_BODY_BYTES)
+    app.config.update(EVERY_ID_EXISTS=every_id_exists, BALANCE_QUERIES=True)
     app.url_map.merge_slashes = False
     cast(DefaultJSONProvider, app.json).sort_keys = False
     database.init_app(app, Path(path) if path else None)
     errors.init_app(app)
-    for module in (api, mirror, gateway, web):
+    for module in (api, demo if every_id_exists else control, mirror, gateway, web):
         app.register_blueprint(module.blp)
+    if not every_id_exists:
+        with app.app_context(), database.write() as db:
+            genesis.fill(db)
     _open_to_all(app)
     return app
 

@@ -13,7 +13,9 @@ from werkzeug.exceptions import (
     UnsupportedMediaType,
 )
 
+from hiero_sandbox.database import read
 from hiero_sandbox.errors import FieldsInvalid, shown
+from hiero_sandbox.ledger import accounts
 from hiero_sandbox.ledger.envelopes import open_transaction, read_list
 from marketplace.hedera.ids import MAX_INT64, is_entity_id
 
@@ -52,6 +54,14 @@ ACCOUNT_ID = Field("an account id (0.0.1234)", _read_id)
 TOKEN_ID = Field("a token id (0.0.1234)", _read_id)
 SERIAL_NO = whole_number(MAX_INT64)
 TRANSACTION = Field("base64 of a transaction's bytes", _read_transaction)
+
+
+def read_account(**fields: Field) -> list[Any]:
+    """Read an account that exists, and these fields. Raises FieldsInvalid."""
+    account_id, *others = read_body(accountId=ACCOUNT_ID, **fields)
+    if not accounts.exists(read(), account_id):
+        raise FieldsInvalid({"accountId": f"must be an account of the ledger, not {account_id}"})
+    return [account_id, *others]
 
 
 def read_body(**fields: Field) -> list[Any]:

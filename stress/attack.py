@@ -151,7 +151,7 @@ def scene(gateway=None, mirror=None, address=None, media=None, is_locked=False, 
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         enter = stack.enter_context
-        sandbox = create_sandbox(f"{folder}/ledger.db")
+        sandbox = create_sandbox(f"{folder}/ledger.db", every_id_exists=True)
         ledger = enter(network.serve(sandbox) if mirror is None else network.serve_raw(mirror))
         ipfs = f"{ledger}/ipfs" if gateway is None else f"{enter(GATEWAYS[gateway]())}/ipfs"
         own = {

@@ -95,4 +95,4 @@ class Mirror:
         path = database.path.with_name(f"replica-{next(self._numbers)}.db")
         with closing(sqlite3.connect(path)) as copy:
             database.connection.backup(copy)
-        return create_sandbox(str(path))
+        return create_sandbox(str(path), every_id_exists=True)

@@ -18,17 +18,17 @@ NOBODYS_KEY = Key(keyList={})  # an account has it until its key is known
 
 
 def find_balance(query: Message, response: Message, now: int) -> None:
-    """Refuse with BUSY, as the networks do: since release 0.77 their throttles allow no such query.
+    """Answer, or refuse as the networks do: since release 0.77 their throttles allow no such query.
 
+    Their code is BUSY, after which SDKs try again for two minutes. NOT_SUPPORTED is final.
     Source: https://github.com/hiero-ledger/hiero-consensus-node/pull/25952
     """
     account_id = _require_account(query.accountID)
     if not current_app.config.get("BALANCE_QUERIES"):
         current_app.logger.warning(
-            "cryptoGetBalance is BUSY, as on the networks: ask the mirror node for balances, or set"
-            " MARKETPLACE_SANDBOX_BALANCE_QUERIES=1"
+            "cryptoGetBalance is refused, as on the networks: ask the mirror node for balances"
         )
-        raise Refused("BUSY")
+        raise Refused("NOT_SUPPORTED")
     response.accountID.CopyFrom(account(account_id))
     response.balance = accounts.balance(read(), account_id)
 

@@ -77,6 +77,7 @@ async def serve(
     further: Iterable[int],
     announced: Callable[[int, list[int]], AbstractContextManager[None]],
     ending: Collection[signal.Signals] = (signal.SIGTERM, signal.SIGINT),
+    host: str = HOST,
 ) -> None:
     """Serve until one of the ``ending`` signals, on the wanted port or, if it is taken, on another.
 
@@ -91,18 +92,18 @@ async def serve(
     server = grpc.aio.server(
         handlers=(Handlers(sandbox),), options=OPTIONS, maximum_concurrent_rpcs=AT_ONCE
     )
-    port = _listen(server, wanted) or server.add_insecure_port(f"{HOST}:0")
-    others = [each for each in further if _listen(server, each)]
+    port = _listen(server, wanted, host) or server.add_insecure_port(f"{host}:0")
+    others = [taken for each in further if (taken := _listen(server, each, host))]
     await server.start()
     with announced(port, others):
         await stop.wait()
     await server.stop(GRACE_SECONDS)
 
 
-def _listen(server: grpc.aio.Server, port: int) -> int | None:
+def _listen(server: grpc.aio.Server, port: int, host: str) -> int | None:
     """Make the server listen on a port; None if it is taken. A socket tries first: gRPC prints failures."""
     try:
-        socket.create_server((HOST, port)).close()
-        return int(server.add_insecure_port(f"{HOST}:{port}"))
+        socket.create_server((host, port)).close()
+        return int(server.add_insecure_port(f"{host}:{port}"))
     except (OSError, RuntimeError):
         return None

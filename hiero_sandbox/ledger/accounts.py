@@ -8,7 +8,7 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 
 from hiero_sandbox import catalogue, wallet
 from hiero_sandbox.database import Connection
-from hiero_sandbox.ledger import keys, queries, tokens
+from hiero_sandbox.ledger import keys, queries, tokens, world
 from hiero_sandbox.ledger.envelopes import Refused, Signed, refuse_if
 from marketplace.hedera.hbar import TINYBARS
 from marketplace.hedera.ids import MAX_INT64, numbers
@@ -23,7 +23,7 @@ STAKING_REWARDS = "0.0.800"  # pays the rewards of those who stake: HIP-406
 
 
 class Account(NamedTuple):
-    """An account. It begins with these values, and has no row until its first change."""
+    """An account. Where every id exists, each begins with these values, without a row until it changes."""
 
     account_id: str
     key: str | None = None  # HAPI's Key, in hexadecimal; None until it has signed
@@ -39,9 +39,21 @@ class Account(NamedTuple):
     is_deleted: int = 0
 
 
-def get(db: Connection, account_id: str, created_at: int = catalogue.GENESIS) -> Account:
+def get(
+    db: Connection,
+    account_id: str,
+    created_at: int = catalogue.GENESIS,
+    missing: str = "INVALID_ACCOUNT_ID",
+) -> Account:
+    """Find an account. Refuses, with the code ``missing``, an id of no account."""
     row = queries.get(db, "account", account_id=account_id)
+    if row is None and not world.every_id_exists():
+        raise Refused(missing)
     return Account(**row) if row else Account(account_id, created_at=created_at)
+
+
+def exists(db: Connection, account_id: str) -> bool:
+    return world.every_id_exists() or queries.get(db, "account", account_id=account_id) is not None
 
 
 def change(db: Connection, account_id: str, now: int, **changes: Any) -> None:
@@ -50,9 +62,10 @@ def change(db: Connection, account_id: str, now: int, **changes: Any) -> None:
     queries.put(db, "account", **account._replace(**changes)._asdict())
 
 
-def require_usable(db: Connection, account_id: str, deleted: str = "ACCOUNT_DELETED") -> None:
-    """Refuse an account that was deleted, with that code."""
-    refuse_if(get(db, account_id).is_deleted, deleted)
+def require_usable(db: Connection, account_id: str, code: str | None = None) -> None:
+    """Refuse an account that does not exist, or was deleted: with this code, or with one for each."""
+    account = get(db, account_id, missing=code or "INVALID_ACCOUNT_ID")
+    refuse_if(account.is_deleted, code or "ACCOUNT_DELETED")
 
 
 def balance(db: Connection, account_id: str) -> int:
@@ -97,14 +110,17 @@ def key(db: Connection, account_id: str) -> Key | None:
 def require_signature(db: Connection, signed: Signed, account_id: str, now: int) -> None:
     """Check that an account has signed. Refuses with INVALID_SIGNATURE.
 
-    The first key that signs for an account that nobody has created becomes its key. The payer's own
-    signature does not count for another account whose key is not known yet. The demo wallet's signature for
-    an account is tried first. An account that a transfer to its EVM address has created gets the key of
-    that address.
+    Where every id exists, the first key that signs for an account that nobody has created becomes its key.
+    The payer's own signature does not count for another account whose key is not known yet. The demo wallet's
+    signature for an account is tried first. An account that a transfer to its EVM address has created gets
+    the key of that address.
     """
     known = key(db, account_id)
     if known:
-        refuse_if(not keys.has_signed(known, signed), "INVALID_SIGNATURE")
+        if not keys.has_signed(known, signed):
+            if world.every_id_exists():
+                current_app.logger.warning("%s already has another key", account_id)
+            raise Refused("INVALID_SIGNATURE")
         return
     found = _find_key(db, signed, account_id)
     if found is None:
@@ -120,6 +136,8 @@ def _find_key(db: Connection, signed: Signed, account_id: str) -> Key | None:
     payer = signed.id.account_id
     payers, pairs = key(db, payer), signed.pairs[:: -1 if account_id == payer else 1]
     addresses = queries.list_aliases(db, account_id)
+    if not addresses and not world.every_id_exists():
+        return None
     demo_key = wallet.public_key(account_id)
     for pair in sorted(pairs, key=lambda pair: pair.pubKeyPrefix != demo_key):
         content = pair.pubKeyPrefix
@@ -143,7 +161,8 @@ def find_by_alias(db: Connection, alias: bytes) -> str | None:
     """The account with an alias: a key, or an EVM address, which may be made from the account's number."""
     if is_of_number(alias):
         number = int.from_bytes(alias)
-        return f"0.0.{number}" if 0 < number <= MAX_INT64 else None
+        is_there = 0 < number <= MAX_INT64 and exists(db, f"0.0.{number}")
+        return f"0.0.{number}" if is_there else None
     row = queries.get(db, "alias", alias=alias)
     return row["account_id"] if row else None
 

@@ -51,6 +51,7 @@ def _require_nothing_left(db: Connection, account_id: str, token: str) -> None:
 def restrict(execution: Execution, content: Message, *, key: str, **flag: int) -> None:
     """Freeze an account for a token, grant its KYC, or undo that. A key of the token must sign."""
     db, account_id = execution.db, entity(content.account, "INVALID_ACCOUNT_ID")
+    accounts.get(db, account_id)
     token = issued(execution, content.token, key)
     accounts.require_usable(db, account_id)
     association = accounts.get_association(db, account_id, token.token)

@@ -57,8 +57,9 @@ def execute(execution: Execution, content: Message, run: Callable[[Execution], s
 def revert(execution: Execution) -> None:
     """Charge the executed transactions of a failed batch again: the rollback has undone their fees."""
     for child in execution.inner:
-        child.fee = min(child.fee, accounts.balance(child.db, child.payer))
-        child.charge(child.fee)
+        if child.fee:
+            child.fee = min(child.fee, accounts.balance(child.db, child.payer))
+            child.charge(child.fee)
         child.effects = Effects()
         if child.result == "SUCCESS":
             child.result = "REVERTED_SUCCESS"

@@ -7,6 +7,7 @@ A transaction that fails at consensus is recorded as failed, and its payer pays 
 
 import json
 import time
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
@@ -24,6 +25,7 @@ from hiero_sandbox.ledger import (
     associations,
     batches,
     envelopes,
+    genesis,
     history,
     keys,
     network_fees,
@@ -107,7 +109,7 @@ def submit(content: bytes, now: int) -> Receipt:
             # Another transaction may have been recorded while this one waited for the lock.
             now += time.monotonic_ns() - began
             _require_valid(signed, now)
-            accounts.require_signature(db, signed, signed.id.account_id, now)
+            _require_payer(db, signed, now)
             recorded = queries.list_transactions(db, signed.id.dashed)
             # Only this node knows the duplicate before consensus. Another node would accept it.
             nodes = [json.loads(row["document"])["node"] for row in recorded[:1]]
@@ -144,6 +146,13 @@ def _require_valid(signed: Signed, now: int) -> None:
     ends_at = signed.id.valid_start + signed.body.transactionValidDuration.seconds * times.SECOND
     refuse_if(signed.id.valid_start > now, "INVALID_TRANSACTION_START")
     refuse_if(ends_at < now, "TRANSACTION_EXPIRED")
+
+
+def _require_payer(db: Connection, signed: Signed, now: int) -> None:
+    """Refuse a transaction whose payer does not exist, or has not signed."""
+    payer = signed.id.account_id
+    accounts.get(db, payer, missing="PAYER_ACCOUNT_NOT_FOUND")
+    accounts.require_signature(db, signed, payer, now)
 
 
 def _require_solvency(db: Connection, signed: Signed) -> None:
@@ -192,7 +201,7 @@ def _run_inner(execution: Execution) -> str:
     execution.fee = 0
     try:
         _precheck(signed, execution.now)
-        accounts.require_signature(db, signed, execution.payer, execution.now)
+        _require_payer(db, signed, execution.now)
         refuse_if(queries.list_transactions(db, signed.id.dashed), "DUPLICATE_TRANSACTION")
         _require_solvency(db, signed)
     except Refused as refusal:
@@ -234,6 +243,21 @@ def add_reward(account_id: str, amount: int, now: int) -> int:
         pending = min(accounts.get(db, account_id).pending_reward + amount, MAX_INT64)
         accounts.change(db, account_id, now, pending_reward=pending)
     return pending
+
+
+def give(account_id: str, amount: int, now: int) -> Receipt:
+    """Move tinybars of the operator to an account that exists."""
+    with write() as db:
+        now = max(now, queries.get_last_consensus(db) + 1)
+        transfer = _unsigned(db, genesis.OPERATOR, now, "cryptoTransfer")
+        changes = Counter[tuple[str, str | None]]({(genesis.OPERATOR, None): -amount})
+        changes[account_id, None] += amount
+        try:
+            transfer.move(changes)
+        except Refused as refusal:
+            return Receipt(str(transfer.id), str(refusal), reached_consensus=False)
+        history.write(transfer)
+    return Receipt(str(transfer.id), "SUCCESS")
 
 
 def hand_over(token: str, serial_no: int, receiver: str, now: int) -> Receipt:

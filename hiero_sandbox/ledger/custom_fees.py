@@ -34,7 +34,8 @@ def require_valid(db: Connection, token: Token) -> None:
             refuse_if(fee.fixed_fee.amount <= 0, "CUSTOM_FEE_MUST_BE_POSITIVE")
             if fee.fixed_fee.HasField("denominating_token_id"):
                 # 0.0.0 stands for units of the token itself. The sandbox does not have such fees.
-                entity(fee.fixed_fee.denominating_token_id, "NOT_SUPPORTED")
+                unit = entity(fee.fixed_fee.denominating_token_id, "NOT_SUPPORTED")
+                refuse_if(tokens.get(db, unit) is None, "INVALID_TOKEN_ID_IN_CUSTOM_FEES")
         else:
             is_fractional = fee.HasField("fractional_fee")
             raise Refused("NOT_SUPPORTED" if is_fractional else "CUSTOM_FEE_NOT_FULLY_SPECIFIED")

@@ -120,4 +120,5 @@ def _of_transfer(transfer: Message) -> Decimal:
 
 
 def _has_custom_fees(token: str) -> bool:
-    return bool(tokens.find(read(), token).definition.custom_fees)
+    found = tokens.get(read(), token)
+    return bool(found and found.definition.custom_fees)

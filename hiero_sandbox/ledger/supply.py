@@ -66,6 +66,7 @@ def wipe(execution: Execution, content: Message) -> None:
     """Wipe NFTs or units that another account has."""
     token = issued(execution, content.token, "wipe")
     account_id = entity(content.account, "INVALID_ACCOUNT_ID")
+    accounts.get(execution.db, account_id)
     refuse_if(account_id == token.treasury, "CANNOT_WIPE_TOKEN_TREASURY_ACCOUNT")
     accounts.require_associated(execution.db, account_id, token.token)
     codes = ("INVALID_WIPING_AMOUNT", "INVALID_NFT_ID")

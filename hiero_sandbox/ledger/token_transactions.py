@@ -41,8 +41,8 @@ def create(execution: Execution, content: Message) -> None:
     if not (content.HasField("autoRenewPeriod") or content.HasField("expiry")):
         raise Refused("INVALID_EXPIRATION_TIME")
     db, now, treasury = execution.db, execution.now, write_id(content.treasury)
-    execution.require_signature(treasury)
     accounts.require_usable(db, treasury, "INVALID_TREASURY_ACCOUNT_FOR_TOKEN")
+    execution.require_signature(treasury)
     if content.HasField("autoRenewAccount"):
         account_id = entity(content.autoRenewAccount, "INVALID_AUTORENEW_ACCOUNT")
         accounts.require_usable(db, account_id, "INVALID_AUTORENEW_ACCOUNT")
@@ -120,6 +120,7 @@ def _change_treasury(execution: Execution, token: Token, treasury: str) -> None:
     db, before = execution.db, token.treasury
     if treasury == before:
         return
+    accounts.require_usable(db, treasury, "INVALID_TREASURY_ACCOUNT_FOR_TOKEN")
     execution.require_signature(treasury)
     execution.let_hold(treasury, token.token)
     held = queries.count(db, "nft", owner=treasury, token=token.token)

@@ -1,7 +1,7 @@
 """Tokens: their definitions, with all updates applied.
 
-Every id that no transaction has created is the id of a collection of NFTs, which the catalogue describes. The
-account TREASURY is its treasury, and all of its keys are TREASURY's key.
+Where every id exists, one that no transaction has created is that of a collection of NFTs, which the
+catalogue describes. The account TREASURY is its treasury, and all of its keys are TREASURY's key.
 """
 
 from typing import Any, NamedTuple
@@ -12,8 +12,8 @@ from hiero_sdk_python.hapi.services.token_create_pb2 import TokenCreateTransacti
 
 from hiero_sandbox import catalogue, wallet
 from hiero_sandbox.database import Connection
-from hiero_sandbox.ledger import keys, queries
-from hiero_sandbox.ledger.envelopes import refuse_if, write_id
+from hiero_sandbox.ledger import keys, queries, world
+from hiero_sandbox.ledger.envelopes import Refused, refuse_if, write_id
 from marketplace.hedera.ids import MAX_INT64
 from marketplace.hedera.messages import account
 
@@ -58,9 +58,17 @@ class Token(NamedTuple):
 
 
 def find(db: Connection, token: str) -> Token:
+    """Find a token. Refuses an id of no token."""
+    found = get(db, token)
+    if found is None:
+        raise Refused("INVALID_TOKEN_ID")
+    return found
+
+
+def get(db: Connection, token: str) -> Token | None:
     row = queries.get(db, "token", token=token)
     if row is None:
-        return Token(token, _catalogued(token))
+        return Token(token, _catalogued(token)) if world.every_id_exists() else None
     definition = TokenCreateTransactionBody.FromString(row["definition"])
     return Token(**dict(row) | {"definition": definition})
 

@@ -5,6 +5,7 @@ from typing import Any
 from flask import Blueprint, Response, request
 from werkzeug.exceptions import BadRequest, HTTPException, NotFound, ServiceUnavailable
 
+from hiero_sandbox.ledger.envelopes import Refused
 from hiero_sandbox.mirror import accounts, network, nfts, parameters, tokens, transactions
 from hiero_sandbox.mirror.parameters import Document
 
@@ -64,6 +65,12 @@ def add_headers(response: Response) -> Response:
 def answer_error(error: HTTPException) -> tuple[Document, int]:
     messages = getattr(error, "messages", (error.description,))
     return {"_status": {"messages": [{"message": each} for each in messages]}}, error.code or 500
+
+
+@blp.errorhandler(Refused)
+def answer_refused(refusal: Refused) -> tuple[Document, int]:
+    """Answer that the ledger has no such account or token."""
+    return answer_error(NotFound("Not found"))
 
 
 @blp.get("/<path:unknown>")

@@ -92,7 +92,8 @@ def _known() -> Iterator[Row]:
     """The accounts that have changed or are asked for, with the public key if one is asked for."""
     known: dict[str, Row] = {row["account_id"]: row for row in queries.select(read(), "account")}
     for account_id in map(parameters.to_id, parameters.number_filter("account.id").named):
-        known.setdefault(account_id, accounts.get(read(), account_id)._asdict())
+        if accounts.exists(read(), account_id):
+            known.setdefault(account_id, accounts.get(read(), account_id)._asdict())
     yield from filter(_is_of_key, known.values())
 
 
@@ -110,8 +111,11 @@ def list_balances() -> Document:
 @blp.get("/tokens/<token>/balances")
 def list_token_balances(token: str) -> Document:
     """List the balance of a token for each account that may hold it."""
-    holders = filter(_is_of_key, queries.list_holders(read(), token))
-    decimals = tokens.find(read(), token).definition.decimals
+    holders, found = (
+        filter(_is_of_key, queries.list_holders(read(), token)),
+        tokens.get(read(), token),
+    )
+    decimals = found.definition.decimals if found else 0
     return _balances(holders, lambda row: {"balance": row["balance"], "decimals": decimals})
 
 
@@ -127,6 +131,7 @@ def _balances(rows: Iterable[Row], show: Callable[[Row], Document]) -> Document:
 
 @blp.get("/accounts/<account_id>/tokens")
 def list_account_tokens(account_id: str) -> Document:
+    accounts.get(read(), account_id)
     rows = queries.list_associations(read(), account_id)
     return parameters.page("tokens", rows, _relationship, {"token.id": "token"}, "asc")
 

@@ -10,6 +10,7 @@ from hiero_sandbox.database import read
 from hiero_sandbox.ledger import nfts, queries
 from hiero_sandbox.ledger.consensus import mint
 from hiero_sandbox.ledger.nfts import Nft
+from hiero_sandbox.ledger.world import every_id_exists
 from hiero_sandbox.mirror import parameters
 from hiero_sandbox.mirror.parameters import Document, Row
 from marketplace.hedera import times
@@ -43,7 +44,10 @@ def list_nft_transactions(token: str, serial_no: int) -> Document:
 
 @blp.get("/accounts/<account_id>/nfts")
 def list_account_nfts(account_id: str) -> Document:
-    """List an account's NFTs. The first account that asks for an NFT by its serial number gets it."""
+    """List an account's NFTs.
+
+    Where every id exists, the first account that asks for an NFT by its serial number gets it.
+    """
     columns = {"token.id": "token", "serialnumber": "serial_no"}
     rows, filters = _nfts_of(account_id), {"spender.id": "spender"}
     return parameters.page("nfts", rows, _document_of, columns, filters=filters)
@@ -53,7 +57,7 @@ def _nfts_of(account_id: str) -> Iterator[Row]:
     filters = map(parameters.number_filter, ("token.id", "serialnumber"))
     tokens, serial_nos = (each.named for each in filters)  # at most one each
     asked = {"token": parameters.to_id(min(tokens))} if tokens else {}
-    if tokens and serial_nos:
+    if tokens and serial_nos and every_id_exists():
         mint(asked["token"], min(serial_nos), account_id, times.now())
     yield from queries.select(read(), "nft", owner=account_id, **asked)
 

@@ -31,7 +31,7 @@ def init_app(
     upgrade_at_once(database)
     folder, prefix = app.config["DATA_DIR"], app.config["PUBLIC_URL"] + PATH
     try:
-        sandbox = create_sandbox(f"{folder}/sandbox.db", prefix)
+        sandbox = create_sandbox(f"{folder}/sandbox.db", prefix, every_id_exists=True)
     except LedgerRefused as error:
         raise StartRefused(str(error)) from error
     name_routes(sandbox, PATH)

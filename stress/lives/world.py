@@ -117,7 +117,7 @@ class World:
         self.app = self._create_app(folder, "market.db")
         self.rebuilt = self._create_app(folder, "rebuilt.db")
         self.ledger = services(self.app).sandbox.app
-        self.replica = create_sandbox(f"{folder}/replica.db")
+        self.replica = create_sandbox(f"{folder}/replica.db", every_id_exists=True)
         self._answer_freshly = self.ledger.wsgi_app
         self._replica_lock = threading.Lock()
         self.ledger.wsgi_app = self._answer

@@ -93,7 +93,7 @@ class Network:
         os.chdir(self.path.parent)  # where tests.keeper finds it
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
         self.dice = random.Random(seed)
-        self.sandbox = create_sandbox(str(self.path))
+        self.sandbox = create_sandbox(str(self.path), every_id_exists=True)
         # Its key is on the ledger from the beginning, as on the network.
         self.sandbox.config["DEMO_WALLET_SIGNS_FOR"] = MARKET
         self.replica = Replica(self.path, MARKET)
@@ -244,7 +244,7 @@ class Ledger:
 
     def sales(self, share: int) -> list[audit.Sale]:
         """Each NFT that the marketplace moved, and what is wrong with that."""
-        sandbox = create_sandbox(str(self.net.path))
+        sandbox = create_sandbox(str(self.net.path), every_id_exists=True)
         # The price or the time may have come from a replica.
         lag = BEHIND_SECONDS * times.SECOND
         return audit.find_sales(sandbox, MARKET, share=share, lag=lag)

@@ -21,7 +21,7 @@ PAGE = "https://dapp.example"
 @pytest.fixture
 def gate(tmp_path):
     """A mirror node that answers nobody while its gate is closed; yields its address and the gate."""
-    sandbox, gate = create_sandbox(f"{tmp_path}/ledger.db"), threading.Event()
+    sandbox, gate = create_sandbox(f"{tmp_path}/ledger.db", every_id_exists=True), threading.Event()
     asked = threading.Semaphore(0)
 
     def mirror(environ, start_response):

@@ -17,6 +17,7 @@ from hiero_sandbox.hapi.address import HOST
 from tests.hiero_sandbox import hapi
 from tests.serving import ROOT, reserved_port
 
+GIFT = {"accountId": "0.0.1002", "amount": 7}
 COMMAND = [sys.executable, "-m", "hiero_sandbox"]
 
 
@@ -30,9 +31,11 @@ def running(*arguments):
             [*COMMAND, *options, *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True
         )
         try:
-            for line in process.stdout:
-                if "Address book" in line:
-                    break
+            hello = process.stdout.readline()
+            assert (
+                f"http://{HOST}:{rest}, node {HOST}:{node}, mirror node's gRPC {HOST}:{mirror},"
+                in hello
+            )
             yield process, ports
         finally:
             process.kill()
@@ -51,11 +54,10 @@ def ask(ports, path, body=None):
 
 def test_it_serves_rest_and_grpc(tmp_path):
     with running() as (process, ports):
-        assert ask(ports, "/api/v1/accounts/0.0.1001")["balance"]["balance"] == 10**12
+        assert ask(ports, "/api/v1/accounts/0.0.1002")["balance"]["balance"] == 10**12
         [node] = ask(ports, "/api/v1/network/nodes")["nodes"]
         assert node["service_endpoints"][0]["port"] == ports["node"]
-        moved = {"tokenId": "0.0.6006", "serialNo": 1, "accountId": "0.0.1002"}
-        assert ask(ports, "/transfers", moved)["result"] == "SUCCESS"
+        assert ask(ports, "/faucet", GIFT)["result"] == "SUCCESS"
         with grpc.insecure_channel(f"{HOST}:{ports['node']}") as channel:
             query = hapi.query("cryptoGetInfo", hapi.COST, accountID={"accountNum": 1002})
             content = channel.unary_unary(hapi.ACCOUNT)(query, timeout=60)
@@ -68,38 +70,71 @@ def test_it_serves_rest_and_grpc(tmp_path):
 
 
 def test_a_file_is_kept_and_memory_is_not(tmp_path):
-    moved = {"tokenId": "0.0.6006", "serialNo": 1, "accountId": "0.0.1002"}
-    path = "/api/v1/tokens/0.0.6006/nfts/1"
-    for arguments, owner in (("--data", str(tmp_path / "ledger.db")), "0.0.1002"), ((), "0.0.1000"):
+    for arguments, expected in (("--data", str(tmp_path / "ledger.db")), 10**12 + 7), ((), 10**12):
         with running(*arguments) as (_, ports):
-            ask(ports, "/transfers", moved)
+            ask(ports, "/faucet", GIFT)
         with running(*arguments) as (_, ports):
-            assert ask(ports, path)["account_id"] == owner
+            assert ask(ports, "/api/v1/accounts/0.0.1002")["balance"]["balance"] == expected
 
 
-@pytest.mark.parametrize("name", ["rest", "node", "mirror"])
-def test_a_port_that_is_taken_stops_the_start(name):
+@contextmanager
+def taken_port():
     with closing(socket.create_server((HOST, 0))) as taken:
-        port = str(taken.getsockname()[1])
-        options = [f"--{name}-port", port]
-        with reserved_port() as first, reserved_port() as second, reserved_port() as third:
-            ports = {"rest": first, "node": second, "mirror": third}
-            ports.pop(name)
-            options += [
-                word for each, free in ports.items() for word in (f"--{each}-port", str(free))
-            ]
-            ended = subprocess.run(
-                [*COMMAND, *options], cwd=ROOT, capture_output=True, text=True, timeout=60
-            )
+        yield taken.getsockname()[1]
+
+
+def options(kind, *ports):
+    """Options for ports of one kind; any ports for the other kinds."""
+    given = {"rest": (0,), "node": (0,), "mirror": (0,)} | {kind: ports}
+    return [
+        word for name in given for port in given[name] for word in (f"--{name}-port", str(port))
+    ]
+
+
+@pytest.mark.parametrize("kind", ["rest", "node", "mirror"])
+def test_a_port_that_is_taken_stops_the_start(kind):
+    with taken_port() as port:
+        ended = subprocess.run(
+            [*COMMAND, *options(kind, 0, port)],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
     assert ended.returncode == 1
-    assert ended.stderr.startswith(f"Error: Port {port} can't be used: Address already in use")
+    assert ended.stderr == f"Error: Port {port} can't be used: Address already in use\n"
+
+
+@pytest.mark.parametrize("kind", ["rest", "node", "mirror"])
+def test_skip_taken_leaves_it_out(kind):
+    with taken_port() as port:
+        arguments = [*COMMAND, "--skip-taken", *options(kind, port, 0)]
+        process = subprocess.Popen(arguments, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        try:
+            hello = process.stdout.readline()
+        finally:
+            process.kill()
+            process.communicate()
+    assert "mirror node's gRPC" in hello
+    assert str(port) not in hello
+
+
+def test_skip_taken_needs_one_port_of_each_kind():
+    with taken_port() as port:
+        arguments = [*COMMAND, "--skip-taken", *options("node", port)]
+        ended = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert ended.stderr == f"Error: Port {port} can't be used: Address already in use\n"
 
 
 def test_a_file_of_something_else_is_refused(tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("no ledger" * 100)
     ended = subprocess.run(
-        [*COMMAND, "--data", path], cwd=ROOT, capture_output=True, text=True, timeout=60
+        [*COMMAND, "--data", path, *options("rest", 0)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert ended.returncode == 1
     assert ended.stderr.startswith(f"Error: {path} can't be the sandbox's ledger: ")

@@ -181,7 +181,7 @@ steps = st.one_of(moves(), moves(), approvals, approvals, st.just(("sale",)), de
 
 @pytest.fixture(scope="module")
 def ledger(tmp_path_factory):
-    return create_sandbox(f"{tmp_path_factory.mktemp('ledger')}/ledger.db")
+    return create_sandbox(f"{tmp_path_factory.mktemp('ledger')}/ledger.db", every_id_exists=True)
 
 
 def begin(ledger):

@@ -80,7 +80,7 @@ def test_a_file_of_another_version_is_set_aside(tmp_path, release, caplog):
     [aside] = tmp_path.glob("ledger.db.before-*")
     assert aside.read_bytes() == content
     assert f"{path} was of another version. It is {aside} now" in caplog.text
-    assert client.get("/api/v1/accounts/0.0.1001").status_code == 200
+    assert client.get("/api/v1/accounts/0.0.1002").status_code == 200
     assert Database(path).set_aside is None
 
 

@@ -231,7 +231,7 @@ def test_a_file_that_can_not_be_used_is_a_503(connect, tmp_path):
 
 
 def test_an_unanswered_question_about_the_owner_changes_nothing(connect, tmp_path):
-    sandbox = create_sandbox(f"{tmp_path}/ledger.db")
+    sandbox = create_sandbox(f"{tmp_path}/ledger.db", every_id_exists=True)
     with serve(sandbox) as url:
         client = connect(url, url)
         add(client)

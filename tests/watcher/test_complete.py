@@ -72,7 +72,7 @@ FAULTS = {
 @pytest.fixture
 def connect(tmp_path):
     """The service on testnet, whose mirror node is the sandbox's, with this gateway."""
-    sandbox = create_sandbox(f"{tmp_path}/ledger.db")
+    sandbox = create_sandbox(f"{tmp_path}/ledger.db", every_id_exists=True)
     with serve(sandbox) as mirror_url:
 
         def make(gateway):

@@ -1,0 +1,115 @@
+"""What nobody has made does not exist, unless every id does: each transaction and path says so in its way."""
+
+import pytest
+from hiero_sdk_python.crypto.private_key import PrivateKey
+
+from hiero_sandbox.hapi.services import answer
+from stress.wallets import account, token_id
+from tests.hiero_sandbox import bodies, hapi
+from tests.hiero_sandbox.bodies import association, make, transfer
+from tests.hiero_sandbox.test_batches import BATCHER, batch, inner
+from tests.hiero_sandbox.test_tokens import creation, royalty
+
+OPERATOR, NOBODY, TOKEN = "0.0.2", "0.0.77777", "0.0.88888"
+ABOUT = {"token": token_id((TOKEN, 0))}
+
+
+def create(**fields):
+    """A creation that needs the operator's signature alone."""
+    return creation(OPERATOR, names=["supplyKey"], treasury=account(OPERATOR), **fields)
+
+
+REFUSED = [
+    (transfer(OPERATOR, {OPERATOR: -1, NOBODY: 1}), "INVALID_ACCOUNT_ID"),
+    (transfer(OPERATOR, nfts=[((TOKEN, 1), OPERATOR, "0.0.3")]), "INVALID_TOKEN_ID"),
+    (association(OPERATOR, TOKEN), "INVALID_TOKEN_ID"),
+    (make(OPERATOR, "cryptoUpdateAccount", accountIDToUpdate=account(NOBODY)), "INVALID_ACCOUNT_ID"),
+    (creation(OPERATOR, treasury=account(NOBODY)), "INVALID_TREASURY_ACCOUNT_FOR_TOKEN"),
+    (create(custom_fees=[royalty(NOBODY)]), "INVALID_CUSTOM_FEE_COLLECTOR"),
+    (create(autoRenewAccount=account(NOBODY)), "INVALID_AUTORENEW_ACCOUNT"),
+    (bodies.approval(OPERATOR, (TOKEN, 1), spender="0.0.3"), "INVALID_TOKEN_ID"),
+    (bodies.approval(OPERATOR, (TOKEN, 1), spender=NOBODY), "INVALID_ALLOWANCE_SPENDER_ID"),
+    (bodies.approval(OPERATOR, (TOKEN, 1), owner=NOBODY), "INVALID_ALLOWANCE_OWNER_ID"),
+    (bodies.minting(OPERATOR, TOKEN, b"x"), "INVALID_TOKEN_ID"),
+    (make(OPERATOR, "tokenFreeze", account=account(NOBODY), **ABOUT), "INVALID_ACCOUNT_ID"),
+    (make(OPERATOR, "tokenDeletion", **ABOUT), "INVALID_TOKEN_ID"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "code"), REFUSED, ids=lambda value: str(value)[:40].split()[0])
+def test_a_transaction_about_it_is_refused(alone, body, code):
+    assert alone.submit(body, OPERATOR) == code
+    assert alone.get("/transactions").json["transactions"][0]["result"] == code
+
+
+def test_a_payer_who_does_not_exist_is_refused_before_consensus(alone):
+    body = transfer(NOBODY, {NOBODY: -1, OPERATOR: 1})
+    assert alone.submit(body, PrivateKey.generate_ed25519()) == "PAYER_ACCOUNT_NOT_FOUND"
+    assert alone.get("/transactions").json["transactions"] == []
+
+
+def test_a_batch_with_a_payer_who_does_not_exist_fails(alone):
+    body = transfer(NOBODY, {NOBODY: -1, OPERATOR: 1})
+    body = batch(inner(body, PrivateKey.generate_ed25519()), payer=OPERATOR)
+    assert alone.submit(body, OPERATOR, BATCHER) == "INNER_TRANSACTION_FAILED"
+    rows = alone.get("/transactions").json["transactions"]
+    assert {row["result"] for row in rows} == {
+        "INNER_TRANSACTION_FAILED",
+        "PAYER_ACCOUNT_NOT_FOUND",
+    }
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"/accounts/{NOBODY}",
+        f"/accounts/{NOBODY}/tokens",
+        "/accounts/0x0000000000000000000000000000000000012fd1",
+        f"/tokens/{TOKEN}",
+        f"/tokens/{TOKEN}/nfts/1",
+    ],
+)
+def test_the_mirror_node_does_not_find_it(alone, path):
+    answer = alone.get(path)
+    assert answer.status_code == 404
+    assert "_status" in answer.json
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        (f"/accounts/{NOBODY}/nfts", "nfts"),
+        (f"/accounts/{NOBODY}/nfts?token.id={TOKEN}&serialnumber=1", "nfts"),
+        (f"/accounts?account.id={NOBODY}", "accounts"),
+        (f"/balances?account.id={NOBODY}", "balances"),
+        (f"/tokens/{TOKEN}/nfts", "nfts"),
+        (f"/tokens/{TOKEN}/balances", "balances"),
+        (f"/tokens?token.id={TOKEN}", "tokens"),
+    ],
+)
+def test_its_lists_are_empty(alone, path, name):
+    answer = alone.get(path)
+    assert (answer.status_code, answer.json[name]) == (200, [])
+
+
+@pytest.mark.parametrize(
+    ("query", "asked", "code"),
+    [
+        ("cryptoGetInfo", {"accountID": account(NOBODY)}, "INVALID_ACCOUNT_ID"),
+        ("cryptogetAccountBalance", {"accountID": account(NOBODY)}, "INVALID_ACCOUNT_ID"),
+        ("tokenGetInfo", ABOUT, "INVALID_TOKEN_ID"),
+        ("tokenGetNftInfo", {"nftID": hapi.nft_id(TOKEN, 1)}, "INVALID_NFT_ID"),
+    ],
+)
+def test_a_node_does_not_find_it(alone, query, asked, code):
+    with alone.app.app_context():
+        [content] = answer(hapi.query(query, hapi.COST, **asked), 0)
+    assert hapi.answer(content, query)[1] == code
+
+
+def test_the_log_says_that_a_demos_account_has_another_key(submit, caplog):
+    """It was INVALID_SIGNATURE alone, and nobody knew of the first key."""
+    body, key = transfer("0.0.3003", {"0.0.3003": -1, "0.0.3004": 1}), PrivateKey.generate_ed25519()
+    assert submit(body, PrivateKey.generate_ed25519()).result == "SUCCESS"
+    assert submit(body, key).result == "INVALID_SIGNATURE"
+    assert "0.0.3003 already has another key" in caplog.text
