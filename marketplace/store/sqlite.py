@@ -12,19 +12,29 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from marketplace.errors import DatabaseBusy, DatabaseUnusable
+from marketplace.errors import DatabaseBusy, DatabaseUnusable, StartRefused
 from marketplace.sqlite_library import sqlite3
 from marketplace.store import database_errors, events, sqlite_files
-from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable, explained
+from marketplace.store.database_errors import (
+    BUSY_TIMEOUT_SECONDS,
+    DatabaseInUse,
+    DatabaseUnreadable,
+    explained,
+)
 from marketplace.store.engine import EngineBase, close_at_fork, ignore
 from marketplace.store.rows import Connection as AnyConnection
 from marketplace.store.schema import Schema
-from marketplace.store.sqlite_files import find_lack_of_room, open_file, transaction, writing
+from marketplace.store.sqlite_files import (
+    find_lack_of_room,
+    open_file,
+    release_lock,
+    take_lock,
+    transaction,
+    writing,
+)
 from marketplace.store.wal_index import open_map, read_header
 
-# In earlier versions, two processes that write and checkpoint at once may corrupt the file.
-# https://sqlite.org/wal.html#walresetbug
-SAFE_VERSION = (3, 51, 3)
+OLDEST_VERSION = (3, 40)  # of SQLite, that the tests were run with
 # Reads check that the file still exists, but not more often. Writes always check. A check lets another
 # thread run.
 FILE_CHECK_SECONDS = 0.1
@@ -48,13 +58,14 @@ class Database(EngineBase):
         Raises DatabaseUnreadable for a file of something else, of another network or account, or of a newer
         version. Then nothing is written into it.
         """
-        if sqlite3.sqlite_version_info < SAFE_VERSION:
-            raise RuntimeError(
-                f"SQLite {sqlite3.sqlite_version} may corrupt a database that several processes write:"
-                f" {'.'.join(map(str, SAFE_VERSION))} is needed: pip install pysqlite3"
+        if sqlite3.sqlite_version_info < OLDEST_VERSION:
+            raise StartRefused(
+                f"SQLite {sqlite3.sqlite_version} is too old: {'.'.join(map(str, OLDEST_VERSION))} is needed."
+                " Install pysqlite3, or a Python with a newer SQLite"
             )
         super().__init__(str(path), schema, owners)
         self.path = Path(path)
+        self._lock_path = f"{path}.lock"
         self._local = threading.local()
         self._observer: sqlite3.Connection | None = None
         self._observers = 0  # how many were opened
@@ -114,9 +125,32 @@ class Database(EngineBase):
     @contextmanager
     def startup_lock(self) -> Iterator[None]:
         """Hold a lock, so that processes that start at the same time take turns, for any time."""
-        with open(f"{self.path}.lock", "w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        lock = take_lock(self._lock_path)
+        try:
             yield
+        finally:
+            release_lock(lock)
+
+    @contextmanager
+    def _write_lock(self) -> Iterator[None]:
+        """Hold the lock of whoever writes or checkpoints. Raises DatabaseBusy or DatabaseUnusable.
+
+        Before SQLite 3.51.3, the database may be corrupted if another connection begins the WAL anew between
+        two steps of a checkpoint: https://sqlite.org/wal.html#walresetbug. Only a write begins it anew, and
+        only the commit of a write checkpoints; or the last connection when it is closed, beside which
+        SQLite itself lets nobody open the file. So the two never meet if a write holds this lock until its
+        commit has returned.
+        """
+        try:
+            lock = take_lock(self._lock_path, BUSY_TIMEOUT_SECONDS)
+        except TimeoutError as error:
+            raise DatabaseBusy from error
+        except OSError as error:
+            raise DatabaseUnusable(str(error)) from error
+        try:
+            yield
+        finally:
+            release_lock(lock)
 
     def _connect(self, timeout: float | None = None, **options: Any) -> sqlite3.Connection:
         """Open the file, after a check that it is the same file, version and owner as at the start."""
@@ -160,7 +194,11 @@ class Database(EngineBase):
         with suppress(FileNotFoundError):
             if wal_id is None or wal_id == self._find_file_id("-wal"):
                 return
-        with suppress(AttributeError, sqlite3.Error):  # another thread may close the observer
+        # Another thread may close the observer.
+        with (
+            suppress(AttributeError, sqlite3.Error, DatabaseBusy, DatabaseUnusable),
+            self._write_lock(),
+        ):
             self._observer.execute("PRAGMA wal_checkpoint").fetchall()  # type: ignore[union-attr]
         raise DatabaseUnusable(
             "its -wal has vanished while the service was running. All that was answered is in the database:"
@@ -182,8 +220,9 @@ class Database(EngineBase):
             self._local.connection = self._connect()
             with suppress(sqlite3.Error, DatabaseUnusable, DatabaseUnreadable), self._observing:
                 self._open_observer()
-        self._require_same_file_lately()
         connection: sqlite3.Connection = self._local.connection
+        if not connection.in_transaction:  # a write has checked it
+            self._require_same_file_lately()
         return connection
 
     def read_version(self, timeout: float | None = None) -> None:
@@ -236,7 +275,7 @@ class Database(EngineBase):
         """
         connection = self.connection
         self._require_same_file()
-        with explained(), transaction(connection):
+        with explained(), self._write_lock(), transaction(connection):
             yield connection
 
     def size(self) -> int:

@@ -1,6 +1,10 @@
-"""Opens and writes SQLite files."""
+"""Opens, locks and writes SQLite files."""
 
 import errno
+import fcntl
+import math
+import os
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -13,6 +17,7 @@ from marketplace.store.database_errors import BUSY_TIMEOUT_SECONDS
 # What SQLite needs at least to open a database: its -shm.
 SMALL_FILE_BYTES = 64 * 1024
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+LOCK_PAUSE_SECONDS = 0.001
 
 
 class Contents(NamedTuple):
@@ -31,6 +36,30 @@ def open_file(
     connection: sqlite3.Connection = sqlite3.connect(address, uri=True, timeout=seconds, **options)
     connection.row_factory = sqlite3.Row
     return connection
+
+
+def take_lock(path: str, seconds: float = math.inf) -> int:
+    """Take the lock of a file, for release_lock(). One thread of one process holds it, until it ends.
+
+    The file is made if it does not exist. Raises TimeoutError if it stays locked, OSError if it can not be
+    opened.
+    """
+    until = time.monotonic() + seconds
+    file = os.open(path, os.O_RDONLY | os.O_CREAT, 0o666)
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return file
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                os.close(file)
+                raise TimeoutError(f"{path} is locked") from None
+            time.sleep(LOCK_PAUSE_SECONDS)
+
+
+def release_lock(file: int) -> None:
+    fcntl.flock(file, fcntl.LOCK_UN)  # a child that was forked meanwhile has the file open, too
+    os.close(file)
 
 
 @contextmanager
