@@ -22,6 +22,9 @@ ERRORS = (OSError, sqlite3.Error)
 # When twenty clients wrote at once to a busy machine, some waited more than 0.3 s.
 TIMEOUT_SECONDS = 1
 
+# SQL for the Unix time, with milliseconds.
+NOW = "(julianday('now') - 2440587.5) * 86400"
+
 # ends_at and next_at are in Unix time. A metric has as many numbers as its length, one row for each place.
 _OPEN = """
     PRAGMA journal_mode = MEMORY;

@@ -3,20 +3,20 @@
 import time
 
 from marketplace.ledger.deadline import Deadline, TimeIsUp
-from marketplace.machine_file import ERRORS, MachineFile
+from marketplace.machine_file import ERRORS, NOW, MachineFile
 
 MOST_SECONDS = 4.0  # for which anybody waits for a turn
 
 # next_at: the moment from which the next request may be sent. If that is beyond the longest wait, the clock
 # was set back, and the queue begins anew. A turn that would come too late is not taken: no row is returned.
 _TAKE_TURN = f"""
-    INSERT INTO mirror_turn (id, next_at) VALUES (1, unixepoch('subsec') + :gap)
+    INSERT INTO mirror_turn (id, next_at) VALUES (1, {NOW} + :gap)
     ON CONFLICT (id) DO UPDATE SET next_at = :gap + CASE
-        WHEN next_at BETWEEN unixepoch('subsec') AND unixepoch('subsec') + {MOST_SECONDS} + :gap THEN next_at
-        ELSE unixepoch('subsec')
+        WHEN next_at BETWEEN {NOW} AND {NOW} + {MOST_SECONDS} + :gap THEN next_at
+        ELSE {NOW}
     END
-    WHERE next_at NOT BETWEEN unixepoch('subsec') + :timeout AND unixepoch('subsec') + {MOST_SECONDS} + :gap
-    RETURNING max(0, next_at - :gap - unixepoch('subsec'))
+    WHERE next_at NOT BETWEEN {NOW} + :timeout AND {NOW} + {MOST_SECONDS} + :gap
+    RETURNING max(0, next_at - :gap - {NOW})
 """
 
 

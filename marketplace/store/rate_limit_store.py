@@ -1,18 +1,18 @@
 """Counts requests in time windows, over all processes of a machine."""
 
-from marketplace.machine_file import MachineFile
+from marketplace.machine_file import NOW, MachineFile
 
 # A window that ends too far in the future is also over: the clock was set back.
 # SQLite reads the clock under its lock, so no other thread has begun a window after this moment.
-_IS_OVER = "ends_at NOT BETWEEN unixepoch('subsec') AND unixepoch('subsec') + :seconds"
+_IS_OVER = f"ends_at NOT BETWEEN {NOW} AND {NOW} + :seconds"
 _COUNT = f"""
-    INSERT INTO rate_limit (key, ends_at, count) VALUES (:key, unixepoch('subsec') + :seconds, 1)
+    INSERT INTO rate_limit (key, ends_at, count) VALUES (:key, {NOW} + :seconds, 1)
     ON CONFLICT (key) DO UPDATE SET
         count = IIF({_IS_OVER}, 1, count + 1),
         ends_at = IIF({_IS_OVER}, excluded.ends_at, ends_at)
     RETURNING count, ends_at
 """
-_DELETE = "DELETE FROM rate_limit WHERE ends_at < unixepoch('subsec')"
+_DELETE = f"DELETE FROM rate_limit WHERE ends_at < {NOW}"
 
 
 def count_in_window(file: MachineFile, key: str, seconds: float) -> tuple[int, float]:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from functools import partial
 
 import pytest
+from sqlite_utils.utils import sqlite3
 
 from marketplace import create_app
 from marketplace.market.events import insert
@@ -301,6 +302,8 @@ def test_it_reads_no_more_than_it_must(explainer, engine, name):
         lines = [line for line in lines if "B-TREE" not in line and "Sort Key" not in line]
     if name.startswith(OF_TWO_PAGES):
         lines = [line for line in lines if not PAGE_SORTED.search(line)]
+    if lines[:1] == ["MATERIALIZE page"] and lines[-1] == "USE TEMP B-TREE FOR ORDER BY":
+        lines.pop()  # SQLite 3.40 sorts the rows of the page again
     if name not in WHOLE:
         assert not [line for line in lines if SCANS[engine].search(line)], "\n".join(lines)
     # To merge sales and words, which it may not sort here, it reads all words in the order of their tokens.
@@ -338,8 +341,12 @@ def test_a_far_offset_is_found_in_an_index_alone(explainer, engine, selection):
     lines = [str(row.get("detail") or row.get("QUERY PLAN")) for row in explainer.plan]
     if engine == "postgresql":
         alone = "Index Only Scan using nft_"
-    else:  # of a date, which is generated, it does not say so, and reads no row that is skipped, either
-        alone = " USING INDEX nft_" if selection.sort == NEWEST else " USING COVERING INDEX nft_"
+    elif selection.sort == NEWEST or sqlite3.sqlite_version_info < (3, 46):
+        # Of a date, which is generated, it does not say so, and reads no row that is skipped, either. SQLite
+        # 3.40 reads skipped rows, too: it does not know that those in a partial index are for sale.
+        alone = " USING INDEX nft_"
+    else:
+        alone = " USING COVERING INDEX nft_"
     assert any(alone in line for line in lines), "\n".join(lines)
 
 
