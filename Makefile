@@ -31,7 +31,7 @@ debian = if command -v $(1) > /dev/null; then echo "$(1) is installed"; \
     apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends $(2); \
   else echo "Install $(1) first, on Debian as root: apt-get install $(2)"; exit 1; fi
 
-.PHONY: run test test-system test-all test-again test-postgresql soak lives attack failover wheel bench bench-check gets wallets sdks java clients openapi postman browser postgresql prometheus load nginx container lint format clean
+.PHONY: run test test-stdlib test-system test-all test-again test-postgresql soak lives attack failover wheel bench bench-check gets wallets sdks java clients openapi postman browser postgresql prometheus load nginx container lint format clean
 
 # The C library uses one memory arena for all threads of a process, which saves 3 MB.
 run: .venv/installed
@@ -42,6 +42,10 @@ run: .venv/installed
 test: .venv/installed-dev lint
 	@$(PYTEST) -n $$(($(PROCESSES) + 1))
 
+# The fast tests that use SQLite, with Python's own: without pysqlite3, as on Linux on Arm.
+test-stdlib: .venv/installed-dev
+	@PYTHONPATH=$(CURDIR)/tests/without_pysqlite3 $(PYTEST) -n $$(($(PROCESSES) + 1)) -k "not postgresql"
+
 # Servers, browsers, failing PostgreSQL, packages, documents, wallets, SDKs and generated clients.
 # These tests mostly wait, so there are twice as many processes as cores.
 test-system: .venv/installed-dev
@@ -51,7 +55,7 @@ test-system: .venv/installed-dev
 test-postgresql: .venv/installed-dev
 	@$(PYTEST) -n $$(($(PROCESSES) + 1)) -k postgresql $(ALL_TESTS)
 
-test-all: test test-system
+test-all: test test-stdlib test-system
 
 # The tests that failed last, one after the other. If one fails again, the cause is not a busy machine.
 test-again: .venv/installed-dev

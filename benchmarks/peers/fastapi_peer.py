@@ -14,7 +14,7 @@ from typing import Annotated
 from fastapi import Depends, FastAPI, HTTPException, Path, Query, Request, Response
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel
-from pysqlite3 import dbapi2 as sqlite3
+from sqlite_utils.utils import sqlite3
 
 MEDIA_URL = os.environ["BENCH_MEDIA_URL"]
 TOKEN_SQL = "SELECT * FROM access_token WHERE hash = :hash"
