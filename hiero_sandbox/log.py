@@ -17,7 +17,11 @@ def printable(text: str) -> str:
 
 def _escape(record: logging.LogRecord) -> bool:
     """Escape the message and the traceback. Returns True: each record is logged."""
-    record.msg, record.args = printable(record.getMessage()).replace("\n", r"\n"), ()
+    try:
+        message = record.getMessage()
+    except Exception:
+        return True  # logging itself reports what is wrong with the record
+    record.msg, record.args = printable(message).replace("\n", r"\n"), ()
     if record.exc_info:
         traceback = logging.Formatter().formatException(record.exc_info)
         record.exc_text = indent(printable(traceback), "  ")
