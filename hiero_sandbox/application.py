@@ -12,7 +12,17 @@ from flask import Flask, request
 from flask.json.provider import DefaultJSONProvider
 from flask_cors import CORS
 
-from hiero_sandbox import api, control, database, demo, errors, gateway, mirror
+from hiero_sandbox import (
+    api,
+    conditions,
+    control,
+    database,
+    demo,
+    errors,
+    gateway,
+    mirror,
+    snapshots,
+)
 from hiero_sandbox.hapi import web
 from hiero_sandbox.ledger import genesis
 from hiero_sandbox.log import make_logger
@@ -48,6 +58,8 @@ def create_sandbox(
     app.url_map.merge_slashes = False
     cast(DefaultJSONProvider, app.json).sort_keys = False
     database.init_app(app, Path(path) if path else None)
+    conditions.init_app(app)
+    snapshots.init_app(app)
     errors.init_app(app)
     for module in (api, demo if every_id_exists else control, mirror, gateway, web):
         app.register_blueprint(module.blp)

@@ -9,18 +9,19 @@ import os
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from flask import Flask, current_app
+from flask import Flask, current_app, g
 
 from hiero_sandbox.errors import LedgerRefused, LedgerUnusable, explained
 
 Connection = sqlite3.Connection
 
 KEY = "hiero_sandbox"  # in app.extensions
+PAST = "hiero_sandbox_past"  # in flask.g: the copy that a request reads
 SCHEMA = Path(__file__).with_name("schema.sql")
 VERSION = 14  # of schema.sql: count it up with each change
 TABLES = {"account", "nft", "nft_transaction"}  # every version has these
@@ -43,6 +44,7 @@ class Database:
             self._uri = f"{path.absolute().as_uri()}?mode=rw"
             self._file = self._find_file()
         self._local = threading.local()
+        self.after_write: list[Callable[[], None]] = []
         if path is None:
             self._kept = self._connect()  # memory lasts as long as somebody has it open
             self._kept.executescript(SCHEMA.read_text())
@@ -54,10 +56,14 @@ class Database:
         with open(f"{path}.lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # processes that start at the same time take turns
             try:
-                version, tables = _look(path)
+                version, tables, damage = _look(path)
                 aside = None
                 if tables and not tables >= TABLES:
                     raise LedgerRefused(f"{path} is not a ledger of the sandbox: name another file")
+                if tables and damage:
+                    raise LedgerRefused(
+                        f"{path} is damaged: remove it, or name another file. SQLite: {damage}"
+                    )
                 if tables and version != VERSION:
                     aside = path.rename(f"{path}.before-{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}")
                 if not tables or aside:
@@ -108,6 +114,19 @@ class Database:
                 if db.in_transaction:
                     db.execute("ROLLBACK")
 
+    def copy(self) -> Connection:
+        """A copy of the whole ledger in memory, for any thread."""
+        made = sqlite3.connect(":memory:", check_same_thread=False)
+        made.row_factory = sqlite3.Row
+        with explained():
+            self.connection.backup(made)
+        return made
+
+    def replace(self, content: Connection) -> None:
+        """Replace the whole ledger by a copy."""
+        with explained():
+            content.backup(self.connection, sleep=0.001)
+
     def close(self) -> None:
         """Close the calling thread's connection. It is opened again on demand."""
         connection, self._local.connection = getattr(self._local, "connection", None), None
@@ -118,13 +137,15 @@ class Database:
 STAMP = f"PRAGMA user_version = {VERSION};"
 
 
-def _look(path: Path) -> tuple[int, set[str]]:
-    """The version and the tables of a file; no tables if there is no file."""
+def _look(path: Path) -> tuple[int, set[str], str]:
+    """The version, the tables and the first damage of a file; no tables if there is no file."""
     if not path.exists():
-        return 0, set()
+        return 0, set(), ""
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)) as db:
         version = db.execute("PRAGMA user_version").fetchone()[0]
-        return version, {name for (name,) in db.execute("SELECT name FROM sqlite_schema")}
+        tables = {name for (name,) in db.execute("SELECT name FROM sqlite_schema")}
+        [damage] = db.execute("PRAGMA quick_check(1)").fetchone()
+        return version, tables, "" if damage == "ok" else damage.splitlines()[-1]
 
 
 def init_app(app: Flask, path: Path | None) -> None:
@@ -144,8 +165,9 @@ def database() -> Database:
 
 
 def read() -> Connection:
-    """The connection for reads. Each statement sees all earlier commits."""
-    return database().connection
+    """The connection for reads. Each statement sees all earlier commits, unless the mirror node lags."""
+    past: Connection | None = g.get(PAST)
+    return past or database().connection
 
 
 @contextmanager
@@ -153,6 +175,8 @@ def write() -> Iterator[Connection]:
     """A write transaction: ``with write() as db:``."""
     with database().write() as db:
         yield db
+    for each in database().after_write:
+        each()
 
 
 def _before_fork() -> None:

@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple, NoReturn
 
 from flask import request
@@ -41,13 +41,18 @@ def _read_transaction(value: Any) -> bytes | None:
     return content
 
 
-def whole_number(high: int) -> Field:
-    """A JSON integer from 1 on: not "1", 1.0 or true."""
+def whole_number(high: int, low: int = 1) -> Field:
+    """A JSON integer in a range: not "1", 1.0 or true."""
 
     def read(value: Any) -> int | None:
-        return value if type(value) is int and 1 <= value <= high else None
+        return value if type(value) is int and low <= value <= high else None
 
-    return Field(f"a whole number from 1 to {high}", read)
+    return Field(f"a whole number from {low} to {high}", read)
+
+
+def one_of(words: Collection[str]) -> Field:
+    """One of these words."""
+    return Field(", or ".join(words), lambda value: value if value in words else None)
 
 
 ACCOUNT_ID = Field("an account id (0.0.1234)", _read_id)

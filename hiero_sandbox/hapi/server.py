@@ -16,9 +16,9 @@ import grpc
 from flask import Flask
 from google.protobuf.message import DecodeError
 
+from hiero_sandbox.conditions import now
 from hiero_sandbox.hapi.address import HOST
 from hiero_sandbox.hapi.services import MAX_REQUEST_BYTES, METHODS, Answer
-from marketplace.hedera import times
 
 OPEN_FILES = 4096  # each connection needs one
 THREADS = 4  # writes run one at a time anyway
@@ -68,7 +68,7 @@ class Handlers(grpc.GenericRpcHandler):
 
     def _work(self, answer: Answer, content: bytes) -> list[bytes]:
         with self._sandbox.app_context():
-            return answer(content, times.now())
+            return answer(content, now())
 
 
 async def serve(

@@ -19,6 +19,7 @@ from hiero_sdk_python.hapi.services.query_pb2 import Query
 from hiero_sdk_python.hapi.services.response_pb2 import Response
 from hiero_sdk_python.hapi.services.transaction_response_pb2 import TransactionResponse
 
+from hiero_sandbox.conditions import NODE_BUSY, conditions
 from hiero_sandbox.errors import LedgerBusy, LedgerUnusable, explained
 from hiero_sandbox.hapi import entities, network, receipts
 from hiero_sandbox.ledger import consensus, network_fees
@@ -43,6 +44,8 @@ def _explain_faults(work: Callable[[], str]) -> str:
 
     An SDK repeats its request after BUSY, and asks another node after PLATFORM_NOT_ACTIVE.
     """
+    if conditions().take(NODE_BUSY):
+        return "BUSY"
     try:
         with explained():
             return work()

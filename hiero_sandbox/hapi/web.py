@@ -11,8 +11,8 @@ from google.protobuf.message import DecodeError
 from grpc import StatusCode
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
+from hiero_sandbox.conditions import now
 from hiero_sandbox.hapi.services import MAX_REQUEST_BYTES, METHODS
-from marketplace.hedera import times
 
 CONTENT_TYPES = ("application/grpc-web", "application/grpc-web+proto")
 PREFIXES = ("/proto.", "/com.hedera.mirror.")
@@ -48,7 +48,7 @@ def answer_call(**path: str) -> Response:
     if request.mimetype not in CONTENT_TYPES:
         raise Refused(StatusCode.INVALID_ARGUMENT, f"The Content-Type is not {CONTENT_TYPES[1]}")
     try:
-        frames = [_frame(DATA, message) for message in answer(_read_message(), times.now())]
+        frames = [_frame(DATA, message) for message in answer(_read_message(), now())]
     except DecodeError as error:
         raise Refused(StatusCode.INVALID_ARGUMENT, str(error)) from error
     body = b"".join([*frames, _frame(TRAILERS, b"grpc-status:0\r\n")])

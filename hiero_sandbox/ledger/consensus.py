@@ -17,6 +17,7 @@ from google.protobuf.message import Message
 from hiero_sdk_python.hapi.services.basic_types_pb2 import TransactionID
 from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
+from hiero_sandbox.conditions import conditions
 from hiero_sandbox.database import Connection, write
 from hiero_sandbox.ledger import (
     account_transactions,
@@ -142,7 +143,11 @@ def _precheck(signed: Signed, now: int) -> None:
 
 
 def _require_valid(signed: Signed, now: int) -> None:
-    """Refuse a transaction before its valid start, and after it has expired."""
+    """Refuse a transaction before its valid start, and after it has expired.
+
+    Its SDK has this machine's time, however far the ledger's clock is moved.
+    """
+    now -= conditions().clock_moved
     ends_at = signed.id.valid_start + signed.body.transactionValidDuration.seconds * times.SECOND
     refuse_if(signed.id.valid_start > now, "INVALID_TRANSACTION_START")
     refuse_if(ends_at < now, "TRANSACTION_EXPIRED")

@@ -5,6 +5,8 @@ from typing import Any
 from flask import Blueprint, Response, request
 from werkzeug.exceptions import BadRequest, HTTPException, NotFound, ServiceUnavailable
 
+from hiero_sandbox import snapshots
+from hiero_sandbox.conditions import MIRROR_429, MIRROR_503, conditions
 from hiero_sandbox.ledger.envelopes import Refused
 from hiero_sandbox.mirror import accounts, network, nfts, parameters, tokens, transactions
 from hiero_sandbox.mirror.parameters import Document
@@ -40,6 +42,21 @@ def parse_ids(endpoint: str | None, values: dict[str, Any] | None) -> None:
             values[name] = parse(values[name])
         except ValueError:
             raise parameters.invalid(shown_name) from None
+
+
+@blp.before_request
+def meet_conditions() -> Response | None:
+    """Fail, if a test has asked for it, or show the past, if the mirror node lags."""
+    for fault, status in ((MIRROR_429, 429), (MIRROR_503, 503)):
+        if conditions().take(fault):
+            return Response(f"{fault}\n", status, {"Retry-After": "1"}, mimetype="text/plain")
+    snapshots.look_back()
+    return None
+
+
+@blp.teardown_request
+def leave(error: BaseException | None) -> None:
+    snapshots.look_at_present()
 
 
 @blp.after_request

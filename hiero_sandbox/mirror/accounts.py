@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from flask import Blueprint
 from werkzeug.exceptions import NotFound
 
+from hiero_sandbox.conditions import mirror_now
 from hiero_sandbox.database import read
 from hiero_sandbox.ledger import accounts, keys, queries, tokens
 from hiero_sandbox.ledger.tokens import LIFE_SECONDS
@@ -48,7 +49,7 @@ def show_account(account_id: str) -> Document:
 def _account(account_id: str) -> Document:
     account, aliases = accounts.get(read(), account_id), queries.list_aliases(read(), account_id)
     expires_at = account.created_at + LIFE_SECONDS * times.SECOND
-    moment = {"timestamp": times.to_consensus(times.now())}
+    moment = {"timestamp": times.to_consensus(mirror_now())}
     return {
         "account": account_id,
         "alias": base64.b32encode(max(aliases, key=len)).decode().rstrip("=") if aliases else None,
@@ -126,7 +127,7 @@ def _balances(rows: Iterable[Row], show: Callable[[Row], Document]) -> Document:
         return {"account": row["account_id"]} | show(row)
 
     page = parameters.page("balances", rows, shown, ID, "desc", ("account.publickey",), BALANCE)
-    return {"timestamp": times.to_consensus(times.now()) if page["balances"] else None} | page
+    return {"timestamp": times.to_consensus(mirror_now()) if page["balances"] else None} | page
 
 
 @blp.get("/accounts/<account_id>/tokens")

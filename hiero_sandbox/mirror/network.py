@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from flask import Blueprint, Response, current_app, request
 
 from hiero_sandbox import catalogue
+from hiero_sandbox.conditions import mirror_now
 from hiero_sandbox.database import read
 from hiero_sandbox.hapi.address import HOST, find_port
 from hiero_sandbox.hapi.network import NODE, exchange_rate
@@ -32,7 +33,7 @@ def list_blocks() -> Document:
     """List blocks. One ends every two seconds, with or without transactions; the newest one has not ended."""
     parameters.require_known("block.number", "limit", "order", "timestamp")
     numbers = parameters.number_filter("block.number")
-    moments, now = parameters.number_filter("timestamp"), times.now()
+    moments, now = parameters.number_filter("timestamp"), mirror_now()
     first = max(numbers.low, (moments.low - catalogue.GENESIS) // BLOCK)
     last = min(numbers.high, (min(moments.high, now) - catalogue.GENESIS) // BLOCK)
     chosen, ascending = range(first, last + 1), parameters.is_ascending()
@@ -68,7 +69,7 @@ def _hash(number: int) -> str:
 def show_exchange_rate() -> Document:
     """Show the exchange rate, which never changes."""
     parameters.require_known("timestamp")
-    now = times.now()
+    now = mirror_now()
     rates = exchange_rate(now)
     cents = HBAR_EQUIVALENT * network_fees.CENTS_PER_HBAR
     rate = {"cent_equivalent": cents, "expiration_time": 0, "hbar_equivalent": HBAR_EQUIVALENT}
@@ -87,7 +88,7 @@ def list_fees() -> Document:
     if not parameters.is_ascending("asc"):
         types.reverse()
     fees = [{"gas": GAS, "transaction_type": each} for each in types]
-    return {"fees": fees, "timestamp": times.to_consensus(times.now())}
+    return {"fees": fees, "timestamp": times.to_consensus(mirror_now())}
 
 
 @blp.post("/network/fees")
@@ -117,7 +118,7 @@ def list_nodes() -> Document:
     """List the one node, without an endpoint while its process does not run."""
     port = find_port(current_app)
     endpoint = {"domain_name": "", "ip_address_v4": HOST, "port": port}
-    day = times.now() // times.DAY * times.DAY
+    day = mirror_now() // times.DAY * times.DAY
     end = times.to_consensus(day + times.DAY)
     node = {
         "admin_key": None,
@@ -152,5 +153,5 @@ def show_supply() -> Document | Response:
     if asked := request.args.get("q"):
         amount = SUPPLY if asked.lower() == "totalcoins" else released
         return Response(f"{hbar.to_hbar(amount):.8f}", mimetype="text/plain")
-    moment = times.to_consensus(times.now())
+    moment = times.to_consensus(mirror_now())
     return {"released_supply": str(released), "timestamp": moment, "total_supply": str(SUPPLY)}

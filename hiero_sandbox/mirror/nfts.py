@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from flask import Blueprint
 from werkzeug.exceptions import NotFound
 
+from hiero_sandbox.conditions import mirror_now
 from hiero_sandbox.database import read
 from hiero_sandbox.ledger import nfts, queries
 from hiero_sandbox.ledger.consensus import mint
@@ -58,7 +59,7 @@ def _nfts_of(account_id: str) -> Iterator[Row]:
     tokens, serial_nos = (each.named for each in filters)  # at most one each
     asked = {"token": parameters.to_id(min(tokens))} if tokens else {}
     if tokens and serial_nos and every_id_exists():
-        mint(asked["token"], min(serial_nos), account_id, times.now())
+        mint(asked["token"], min(serial_nos), account_id, mirror_now())
     yield from queries.select(read(), "nft", owner=account_id, **asked)
 
 

@@ -9,6 +9,7 @@ from flask import request
 from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 from werkzeug.exceptions import BadRequest
 
+from hiero_sandbox.conditions import mirror_now
 from hiero_sandbox.ledger import keys
 from hiero_sandbox.ledger.envelopes import TYPES
 from marketplace.hedera import times
@@ -174,7 +175,7 @@ def recent_bounds() -> tuple[int, int]:
     low, high, _ = number_filter("timestamp")
     if low:
         return min(low, MAX_INT64), min(high, low + MAX_RANGE)
-    high = min(high, times.now())
+    high = min(high, mirror_now())
     return high - MAX_RANGE, high
 
 

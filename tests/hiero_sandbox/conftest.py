@@ -3,6 +3,7 @@
 import pytest
 
 from hiero_sandbox.application import create_sandbox
+from hiero_sandbox.conditions import now
 from hiero_sandbox.ledger import consensus
 from hiero_sandbox.ledger.genesis import known_accounts
 from marketplace.hedera import times
@@ -127,7 +128,7 @@ class Alone:
         keys = {each.account_id: each.private_key for each in known_accounts()}
         content = bodies.sign(body, *(keys.get(each, each) for each in known))
         with self.app.app_context():
-            return consensus.submit(content, times.now()).result
+            return consensus.submit(content, now()).result
 
     def get(self, path):
         return self.client.get(f"/api/v1{path}")

@@ -106,6 +106,22 @@ def test_what_is_no_ledger_is_refused_and_stays(tmp_path, content):
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize("kind", ["page", "end"])
+def test_a_damaged_file_is_refused_and_stays(tmp_path, kind):
+    """The sandbox started with it, and each request was a 500."""
+    path = tmp_path / "ledger.db"
+    create_sandbox(path)
+    content = bytearray(path.read_bytes())
+    if kind == "page":
+        content[8192:12288] = b"x" * 4096
+    else:
+        del content[len(content) // 2 :]
+    path.write_bytes(content)
+    with pytest.raises(LedgerRefused, match=r"ledger\.db .*(damaged|malformed)"):
+        create_sandbox(path)
+    assert path.read_bytes() == content
+
+
 def test_a_ledger_that_stays_locked_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr("hiero_sandbox.database.BUSY_SECONDS", 0.05)
     path = tmp_path / "ledger.db"

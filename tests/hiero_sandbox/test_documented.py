@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from hiero_sandbox.application import create_sandbox
 from hiero_sandbox.hapi.services import QUERIES
 from hiero_sandbox.ledger.consensus import HANDLERS
 from hiero_sandbox.ledger.envelopes import TYPES
@@ -13,6 +14,14 @@ def table(title, unit, rows):
     lines = [f"| {title} | {unit} |", "|---|---|"]
     lines += [f"| `{name}` | {fee} |" for name, fee in sorted(rows)]
     return "\n".join(lines) + "\n"
+
+
+def test_its_addresses_are_listed():
+    document = Path("hiero_sandbox/README.md").read_text()
+    rules = {rule.rule for rule in create_sandbox().url_map.iter_rules()}
+    shown = {rule for rule in rules if not rule.startswith(("/api/v1/", "/proto.", "/com.hedera."))}
+    shown = {rule for rule in shown if rule != "/" and not rule.startswith("/ipfs/")}
+    assert [rule for rule in shown if f"`{rule}" not in document] == []
 
 
 def test_the_transactions_and_queries_are_listed():

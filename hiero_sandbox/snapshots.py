@@ -1,0 +1,89 @@
+"""Copies of the ledger in memory: snapshots to restore, and the past that a lagging mirror node shows."""
+
+import itertools
+from collections import OrderedDict
+from functools import cache
+
+from flask import Flask, current_app, g
+
+from hiero_sandbox import conditions, database
+from hiero_sandbox.conditions import Conditions
+from hiero_sandbox.database import Connection
+from hiero_sandbox.ledger import genesis
+
+KEY = "hiero_sandbox.snapshots"  # in app.extensions
+MOST = 100  # further ones replace the oldest
+_numbers = itertools.count(1)
+
+
+def init_app(app: Flask) -> None:
+    app.extensions[KEY] = OrderedDict[int, tuple[Connection, int]]()
+    app.extensions[database.KEY].after_write.append(keep)
+
+
+def take() -> int:
+    """Copy the ledger, and note the clock. Returns the snapshot's number."""
+    snapshots, number = current_app.extensions[KEY], next(_numbers)
+    snapshots[number] = database.database().copy(), conditions.conditions().clock_moved
+    if len(snapshots) > MOST:
+        snapshots.popitem(last=False)
+    return number
+
+
+def restore(number: int) -> bool:
+    """Put ledger and clock back, and end lag and faults. False: there is no such snapshot."""
+    found = current_app.extensions[KEY].get(number)
+    if found:
+        _begin(*found)
+    return bool(found)
+
+
+def reset() -> None:
+    """Begin anew, with the known accounts, and this machine's time."""
+    _begin(_make_first(), clock_moved=0)
+
+
+@cache
+def _make_first() -> Connection:
+    made = database.Database()
+    with made.write() as db:
+        genesis.fill(db)
+    return made.copy()
+
+
+def _begin(content: Connection, clock_moved: int) -> None:
+    current_app.extensions[conditions.KEY] = Conditions(clock_moved)
+    database.database().replace(content)
+
+
+# The mirror node's past
+
+
+def set_lag(nanoseconds: int) -> None:
+    """Let the mirror node show the ledger as it was that long ago; 0: as it is."""
+    current = conditions.conditions()
+    current.lag, current.past, current.lags_since = nanoseconds, [], 0
+    if nanoseconds:
+        current.lags_since = conditions.now()
+        keep()
+
+
+def keep() -> None:
+    """Keep a copy of the ledger, if the mirror node lags. It is to show it later."""
+    current = conditions.conditions()
+    if current.lag:
+        current.past.append((conditions.now(), database.database().copy()))
+
+
+def look_back() -> None:
+    """Let the current request read what a lagging mirror node has by now."""
+    current = conditions.conditions()
+    if current.lag:
+        known, moment = current.past, conditions.mirror_now()
+        while len(known) > 1 and known[1][0] <= moment:
+            del known[0]
+        setattr(g, database.PAST, known[0][1])
+
+
+def look_at_present() -> None:
+    g.pop(database.PAST, None)

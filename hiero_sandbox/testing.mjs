@@ -1,0 +1,41 @@
+/** For tests of what uses Hedera: controls a running hiero-sandbox. Needs Node.js 18 or a browser. */
+
+export class Sandbox {
+  constructor(url = "http://127.0.0.1:5551") {
+    this.url = url;
+    this.mirror = `${url}/api/v1`;
+  }
+
+  /** The accounts that the ledger begins with: accountId, privateKey, keyType, evmAddress. */
+  accounts = async () => (await this.#ask("/accounts")).accounts;
+
+  /** Give an account HBAR of 0.0.2. */
+  give = (accountId, amount) => this.#ask("/faucet", { accountId, amount });
+
+  /** Begin anew, with the known accounts alone. */
+  reset = () => this.#ask("/reset", {});
+
+  /** Copy the ledger and its clock; returns the snapshot's number. */
+  snapshot = async () => (await this.#ask("/snapshot", {})).snapshot;
+
+  /** Put the ledger and its clock back. Ends lag and faults. */
+  restore = (snapshot) => this.#ask("/restore", { snapshot });
+
+  /** Move the ledger's clock forward. */
+  moveClock = (seconds) => this.#ask("/clock", { seconds });
+
+  /** Let the mirror node show what was so many seconds ago; moving the clock counts. */
+  setLag = (seconds) => this.#ask("/lag", { seconds });
+
+  /** Let the next requests fail: NODE_BUSY, MIRROR_429 or MIRROR_503. */
+  fail = (fault, requests = 1) => this.#ask("/fault", { fault, requests });
+
+  async #ask(path, body) {
+    const headers = { "Content-Type": "application/json" };
+    const sent = body && { method: "POST", headers, body: JSON.stringify(body) };
+    const answer = await fetch(this.url + path, sent);
+    const content = await answer.json();
+    if (!answer.ok) throw new Error(content.message);
+    return content;
+  }
+}
