@@ -1,0 +1,235 @@
+"""Runs the tests of Hedera's SDKs, as they are, against hiero-sandbox, and counts.
+
+    python -m stress.peers FOLDER [SUITE ...] [--reports FOLDER]
+
+FOLDER has what docs/peers.md says how to check out: each suite that is there is run, beside a sandbox of its
+own, in a network namespace, where the standard ports are free: so as root, or with user namespaces.
+"""
+
+import argparse
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+from xml.etree import ElementTree
+
+from hiero_sandbox import testing
+from hiero_sandbox.ledger.genesis import OPERATOR, OPERATORS_KEY
+
+KEY = f"302e020100300506032b657004220420{OPERATORS_KEY}"
+COLUMNS = ("tried", "passed", "skipped", "failed")
+OWN_NAMESPACE = "PEERS_NAMESPACE"
+SUITE_SECONDS, FILE_SECONDS, EXAMPLE_SECONDS = 3600, 400, 25
+RPC_PORT = 8544
+# Parts of Hedera that the sandbox does not claim: contracts, files, topics, nodes; and what goes to testnet.
+LEFT_OUT = (
+    *("contract", "ethereum", "file", "topic", "node", "prng", "freeze_transaction", "hook", "tls"),
+    *("fee_estimate", "registered", "address_book", "client_integration", "contents", "consensus"),
+)
+VITEST = """
+export default {
+  test: {
+    watch: false, globals: true, environment: "node", pool: "forks", hookTimeout: 60000, testTimeout: 60000,
+    include: ["test/integration/*.js"],
+    poolOptions: { forks: { maxForks: 2, minForks: 1 } },
+  },
+  define: { __SDK_VERSION__: JSON.stringify("0.0.0") },
+};
+"""
+
+
+class Suite(NamedTuple):
+    needs: str  # a path in the folder
+    run: Callable[
+        [Path, Path], None
+    ]  # runs it; writes reports in JUnit's format into the second folder
+
+
+def list_claimed(folder: Path, *patterns: str) -> list[str]:
+    """The files of a suite, but those about what the sandbox does not claim."""
+    found = sorted(path for pattern in patterns for path in folder.glob(pattern))
+    names = [str(path.relative_to(folder)) for path in found]
+    return [name for name in names if not any(part in to_words(name) for part in LEFT_OUT)]
+
+
+def to_words(name: str) -> str:
+    """FreezeTransaction and freeze-transaction as freeze_transaction."""
+    words = "".join(f"_{letter}" if letter.isupper() else letter for letter in Path(name).stem)
+    return words.replace("-", "_").lower()
+
+
+def run(*command: object, cwd: Path, seconds: float = SUITE_SECONDS, **variables: str) -> int:
+    environ = os.environ | {"OPERATOR_ID": OPERATOR, "OPERATOR_KEY": KEY} | variables
+    try:
+        ended = subprocess.run(
+            [*map(str, command)],
+            cwd=cwd,
+            env=environ,
+            timeout=seconds,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+    except subprocess.TimeoutExpired:
+        return -1
+    return ended.returncode
+
+
+def run_python(folder: Path, reports: Path) -> None:
+    sdk, python = folder / "py", folder / "pyenv/bin/python"
+    options = ("-q", "-p", "no:cacheprovider", f"--junitxml={reports}/python.xml")
+    files = list_claimed(sdk, "tests/integration/*_test.py")
+    run(python, "-m", "pytest", *options, *files, cwd=sdk, NETWORK="solo")
+
+
+def run_javascript(folder: Path, reports: Path) -> None:
+    sdk, config = folder / "js", reports / "vitest.config.mjs"
+    config.write_text(VITEST)
+    files = list_claimed(sdk, "test/integration/*.js")
+    report = ("--reporter=junit", f"--outputFile={reports}/javascript.xml")
+    genesis = {"GENESIS_OPERATOR_ID": OPERATOR, "GENESIS_OPERATOR_KEY": KEY}
+    command = ("node_modules/.bin/vitest", "run", "--root", sdk, "--config", config, *report)
+    run(*command, *files, cwd=sdk, HEDERA_NETWORK="local-node", **genesis)
+
+
+def run_tck(folder: Path, reports: Path) -> None:
+    tck = folder / "tck"
+    variables = {
+        "OPERATOR_ACCOUNT_ID": OPERATOR,
+        "OPERATOR_ACCOUNT_PRIVATE_KEY": KEY,
+        "NODE_IP": "127.0.0.1:50211",
+        "NODE_ACCOUNT_ID": "0.0.3",
+        "MIRROR_NETWORK": "127.0.0.1:5600",
+        "MIRROR_NODE_REST_URL": "http://127.0.0.1:5551",
+        "MIRROR_NODE_REST_JAVA_URL": "http://127.0.0.1:8084",
+        "JSON_RPC_SERVER_URL": f"http://127.0.0.1:{RPC_PORT}",
+        "TS_NODE_TRANSPILE_ONLY": "1",
+    }
+    requires = ("ts-node/register", "tsconfig-paths/register", "src/preflight.ts")
+    mocha = ["node_modules/.bin/mocha", "--timeout", "20000", "--exit", "--reporter", "xunit"]
+    mocha += [word for each in requires for word in ("--require", each)]
+    with rpc_server(folder / "js/tck"):
+        for file in list_claimed(tck, *(f"src/tests/{each}-service/*.ts" for each in SERVICES)):
+            report = f"output={reports}/{Path(file).stem}.xml"
+            options = ("--reporter-option", report)
+            run(*mocha, *options, file, cwd=tck, seconds=FILE_SECONDS, **variables)
+
+
+SERVICES = ("crypto", "token", "schedule")
+
+
+@contextmanager
+def rpc_server(folder: Path) -> Iterator[None]:
+    """The JavaScript SDK's server, which executes what the TCK asks for."""
+    command = ["node_modules/.bin/ts-node", "--transpile-only", "server.ts"]
+    environ = os.environ | {"PORT": str(RPC_PORT)}
+    server = subprocess.Popen(command, cwd=folder, env=environ, stdout=subprocess.DEVNULL)
+    try:
+        for _ in range(300):
+            with socket.socket() as tried:
+                if not tried.connect_ex(("127.0.0.1", RPC_PORT)):
+                    break
+            time.sleep(0.2)
+        yield
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def run_python_examples(folder: Path, reports: Path) -> None:
+    sdk = folder / "py"
+    files = list_claimed(sdk, "examples/*/*.py", "examples/*.py")
+    run_each(reports, sdk, [(folder / "pyenv/bin/python", file) for file in files], NETWORK="solo")
+
+
+def run_javascript_examples(folder: Path, reports: Path) -> None:
+    sdk = folder / "js"
+    files = list_claimed(sdk, "examples/*.js")
+    run_each(reports, sdk, [("node", file) for file in files], HEDERA_NETWORK="local-node")
+
+
+def run_each(
+    reports: Path, folder: Path, commands: list[tuple[str | Path, str]], **variables: str
+) -> None:
+    """Run programs that fail by their exit code, and write a report."""
+    suite = ElementTree.Element("testsuite")
+    for command in commands:
+        case = ElementTree.SubElement(suite, "testcase", name=command[1])
+        if run(*command, cwd=folder, seconds=EXAMPLE_SECONDS, **variables):
+            ElementTree.SubElement(case, "failure")
+    ElementTree.ElementTree(suite).write(reports / "examples.xml")
+
+
+SUITES = {
+    "python": Suite("py/tests/integration", run_python),
+    "javascript": Suite("js/test/integration", run_javascript),
+    "tck": Suite("tck/src/tests", run_tck),
+    "python-examples": Suite("py/examples", run_python_examples),
+    "javascript-examples": Suite("js/examples", run_javascript_examples),
+}
+
+
+def count(reports: Path) -> tuple[Counter[str], list[str]]:
+    """Count the cases of all reports, each once. Returns the names of those that failed, too."""
+    outcomes: dict[str, str] = {}
+    for path in sorted(reports.glob("*.xml")):
+        for case in ElementTree.parse(path).iter("testcase"):
+            name = f"{path.stem}: {case.get('classname', '')} {case.get('name')}"
+            children = {child.tag for child in case}
+            outcome = "failed" if children & {"failure", "error"} else "passed"
+            outcome = "skipped" if "skipped" in children else outcome
+            if outcomes.get(name) != "failed":  # a test may fail, and its teardown too
+                outcomes[name] = outcome
+    counts = Counter(outcomes.values())
+    counts["tried"] = len(outcomes)
+    return counts, [name for name, outcome in outcomes.items() if outcome == "failed"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help=", ".join(SUITES))
+    parser.add_argument("--reports", type=Path, help="Where the reports are kept")
+    options = parser.parse_args()
+    if unknown := set(options.suites) - set(SUITES):
+        parser.error(f"{', '.join(unknown)}: there are {', '.join(SUITES)}")
+    if OWN_NAMESPACE not in os.environ:
+        enter_namespace()
+    folder = options.folder.resolve()
+    reports = (options.reports or Path(tempfile.mkdtemp(prefix="peers-"))).resolve()
+    print(f"{'suite':20}", *(f"{name:>8}" for name in (*COLUMNS, "seconds")))
+    for name in options.suites or SUITES:
+        if (folder / SUITES[name].needs).is_dir():
+            run_suite(name, folder, reports / name)
+    print(f"Reports, and failed.txt of each: {reports}")
+
+
+def enter_namespace() -> None:
+    os.environ[OWN_NAMESPACE] = "1"
+    command = 'ip link set lo up && exec "$@"'
+    program = (sys.executable, "-m", "stress.peers", *sys.argv[1:])
+    os.execvp("unshare", ["unshare", "--net", "sh", "-c", command, "sh", *program])
+
+
+def run_suite(name: str, folder: Path, reports: Path) -> None:
+    reports.mkdir(parents=True, exist_ok=True)
+    for old in reports.glob("*.xml"):
+        old.unlink()
+    began = time.monotonic()
+    with testing.serving("--balance-queries"):  # on the standard ports
+        SUITES[name].run(folder, reports)
+    counts, failed = count(reports)
+    (reports / "failed.txt").write_text("".join(f"{each}\n" for each in failed))
+    figures = [counts[column] for column in COLUMNS] + [round(time.monotonic() - began)]
+    print(f"{name:20}", *(f"{figure:8}" for figure in figures), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+"""stress.peers counts each case of a report once."""
+
+import subprocess
+import sys
+
+from stress import peers
+from tests.serving import ROOT
+
+MOCHA = """<testsuite name="Mocha Tests" tests="3" failures="1">
+<testcase classname="Transfer" name="works"/>
+<testcase classname="Transfer" name="fails"><failure/></testcase>
+<testcase classname="Transfer" name="waits"><skipped/></testcase></testsuite>"""
+PYTEST = """<testsuites><testsuite>
+<testcase classname="a" name="fails"><failure/></testcase>
+<testcase classname="a" name="fails"><error/></testcase>
+<testcase classname="a" name="works"/></testsuite></testsuites>"""
+
+
+def test_it_counts_the_cases_of_all_reports(tmp_path):
+    (tmp_path / "mocha.xml").write_text(MOCHA)
+    (tmp_path / "pytest.xml").write_text(PYTEST)
+    counts, failed = peers.count(tmp_path)
+    assert [counts[column] for column in peers.COLUMNS] == [5, 2, 1, 2]
+    assert failed == ["mocha: Transfer fails", "pytest: a fails"]
+
+
+def test_it_leaves_out_what_is_not_claimed(tmp_path):
+    for name in ("TokenCreate.js", "FileCreate.js", "ContractCall.js", "FreezeTransaction.js"):
+        (tmp_path / name).touch()
+    assert peers.list_claimed(tmp_path, "*.js") == ["TokenCreate.js"]
+
+
+def test_a_folder_without_suites_is_an_empty_table(tmp_path):
+    environ = {peers.OWN_NAMESPACE: "1"}
+    command = [sys.executable, "-m", "stress.peers", tmp_path, "--reports", tmp_path]
+    ended = subprocess.run(
+        command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60, check=True
+    )
+    heading, reports = ended.stdout.splitlines()
+    assert heading.split() == ["suite", *peers.COLUMNS, "seconds"]
+    assert reports.endswith(str(tmp_path))
