@@ -1,4 +1,4 @@
-"""Builds the image, runs it as an operator would, and prints what it costs: ``make container``, as root.
+"""Builds both images, runs them as an operator would, and prints what they cost: ``make container``, as root.
 
 The base image is made by mmdebstrap from Debian's packages, unless BASE names another one. Python's packages
 are downloaded here, by this machine's own settings, and the build takes them from a folder.
@@ -16,6 +16,8 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 BASE = os.environ.get("BASE")
 IMAGE, OURS = "localhost/nft-marketplace", "localhost/nft-marketplace-base"
+SANDBOX = "localhost/hiero-sandbox"
+FILES = {IMAGE: "Containerfile", SANDBOX: "hiero_sandbox/Containerfile"}
 SECONDS = 120  # for a start
 # As few privileges as in compose.yml. It has no network: requests to it are made inside the container.
 CONFINED = (
@@ -26,11 +28,12 @@ CONFINED = (
 CGROUPS = 'umount -R /sys/fs/cgroup; mount -t cgroup2 none /sys/fs/cgroup && exec "$@"'
 WITH_CGROUPS_2 = ("unshare", "--mount", "sh", "-c", CGROUPS, "sh")
 HAS_CGROUPS_2 = Path("/sys/fs/cgroup/cgroup.controllers").exists()
+STATUS, OPERATOR = "http://127.0.0.1:8000/status", "http://127.0.0.1:5551/api/v1/accounts/0.0.2"
 ASK = """
-import time, urllib.request
+import sys, time, urllib.request
 while True:
     try:
-        print(urllib.request.urlopen("http://127.0.0.1:8000/status", timeout=8).read().decode())
+        print(urllib.request.urlopen(sys.argv[1], timeout=8).read().decode())
         break
     except OSError:
         time.sleep(0.02)
@@ -103,8 +106,9 @@ def check(folder, podman):
     say_seconds("The base", started)
     started = time.monotonic()
     build(folder, podman, base)
-    say_seconds("The image", started)
+    say_seconds("The images", started)
     run(podman)
+    run_sandbox(podman)
 
 
 def say_untried(reason):
@@ -156,15 +160,24 @@ def build(folder, podman, base):
     fetch += ["--requirement=requirements.txt", "psycopg[binary]"]
     subprocess.run(fetch, cwd=ROOT, check=True)
     (folder / "pip.conf").write_text("[global]\nno-index = true\nfind-links = /wheels\n")
-    podman(
-        *("build", "--isolation=chroot", "--format=docker", "--tag", IMAGE),
-        *("--build-arg", f"BASE={base}", "--volume", f"{wheels}:/wheels:ro"),
-        *("--volume", f"{folder}/pip.conf:/etc/pip.conf:ro", ROOT),
-    )
-    size, of_base = (
-        int(podman("image", "inspect", "--format={{.Size}}", name)) for name in (IMAGE, base)
-    )
-    print(f"Image: {size / 1e6:.0f} MB, of which the base has {of_base / 1e6:.0f}")
+    for image, file in FILES.items():
+        podman(
+            *(
+                "build",
+                "--isolation=chroot",
+                "--format=docker",
+                "--tag",
+                image,
+                "--file",
+                ROOT / file,
+            ),
+            *("--build-arg", f"BASE={base}", "--volume", f"{wheels}:/wheels:ro"),
+            *("--volume", f"{folder}/pip.conf:/etc/pip.conf:ro", ROOT),
+        )
+        size, of_base = (
+            int(podman("image", "inspect", "--format={{.Size}}", name)) for name in (image, base)
+        )
+        print(f"{image}: {size / 1e6:.0f} MB, of which the base has {of_base / 1e6:.0f}")
 
 
 def python_version(podman, base):
@@ -176,7 +189,7 @@ def run(podman):
     data = "data:/var/lib/nft-marketplace"
     started = time.monotonic()
     podman("run", "--detach", "--name=service", *CONFINED, "--volume", data, IMAGE)
-    status = podman("exec", "service", "timeout", SECONDS, "python3", "-c", ASK)
+    status = podman("exec", "service", "timeout", SECONDS, "python3", "-c", ASK, STATUS)
     print(f"Start: {time.monotonic() - started:.1f} s until the first answer")
     assert json.loads(status)["database"] == "reachable", status
 
@@ -201,6 +214,18 @@ def run(podman):
             "logs", name
         )
     print("It serves, is healthy, watches and stops, as user 10001 with a read-only root")
+
+
+def run_sandbox(podman):
+    started = time.monotonic()
+    podman("run", "--detach", "--name=sandbox", *CONFINED, SANDBOX)
+    account = podman("exec", "sandbox", "timeout", SECONDS, "python3", "-c", ASK, OPERATOR)
+    print(f"The sandbox's start: {time.monotonic() - started:.1f} s until the first answer")
+    assert json.loads(account)["account"] == "0.0.2", account
+    print(f"The sandbox's memory: {memory(podman, 'sandbox')}")
+    podman("stop", "--time=10", "sandbox")
+    code = podman("inspect", "--format={{.State.ExitCode}}", "sandbox").strip()
+    assert code == "0", podman("logs", "sandbox")
 
 
 def memory(podman, name):
