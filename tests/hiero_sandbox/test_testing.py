@@ -12,7 +12,7 @@ from urllib.request import urlopen
 import pytest
 
 from hiero_sandbox import control, testing
-from tests.serving import ROOT, run_program
+from tests.serving import ROOT, run_program, run_python
 
 EXAMPLES = ROOT / "examples/dapp"
 JAVASCRIPT = ROOT / "tests/system/wallets/node_modules"
@@ -51,6 +51,18 @@ def test_the_javascript_example_passes(tmp_path, sandbox):
     )
     assert ended.returncode == 0, ended.stdout
     assert re.search(r"pass 1\b", ended.stdout), ended.stdout
+
+
+def test_the_readmes_program_runs(sandbox):
+    document = (ROOT / "hiero_sandbox/README.md").read_text()
+    program = next(
+        block
+        for block in re.findall("```python\n(.*?)```", document, re.DOTALL)
+        if "Client" in block
+    )
+    sandbox.reset()
+    assert run_python(program.replace("127.0.0.1:50211", sandbox.node)) == "22\n"
+    assert balance(sandbox, "0.0.1002") == 1_000_500_000_000
 
 
 def test_both_languages_have_the_same_functions():
