@@ -46,7 +46,7 @@ def _ports(name: str, what: str, *default: int) -> Callable[..., Any]:
     type=click.Path(dir_okay=False, path_type=Path),
     help="The file of the ledger. Without it, the ledger is in memory, and gone at the end.",
 )
-@_ports("rest", "The mirror node's REST, and gRPC-web.", 5551, 8084, 38081)
+@_ports("rest", "The mirror node's REST, and gRPC-web.", 5551, 8080, 8084, 38081, 50213)
 @_ports("node", "The node's gRPC.", 50211, 35211)
 @_ports("mirror", "The mirror node's gRPC.", 5600)
 @click.option("--skip-taken", is_flag=True, help="Leave out ports that are taken.")
@@ -118,7 +118,8 @@ def _take(host: str, ports: tuple[int, ...], skip_taken: bool) -> list[socket.so
         except OSError as error:
             failures.append(f"Port {port} can't be used: {os.strerror(error.errno or 0)}")
     if failures and not (skip_taken and listeners):
-        raise click.ClickException("; ".join(failures))
+        way_out = "" if skip_taken else ". --skip-taken leaves it out"
+        raise click.ClickException("; ".join(failures) + way_out)
     return listeners
 
 

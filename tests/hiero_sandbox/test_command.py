@@ -102,7 +102,8 @@ def test_a_port_that_is_taken_stops_the_start(kind):
             timeout=60,
         )
     assert ended.returncode == 1
-    assert ended.stderr == f"Error: Port {port} can't be used: Address already in use\n"
+    what = f"Error: Port {port} can't be used: Address already in use"
+    assert ended.stderr == f"{what}. --skip-taken leaves it out\n"
 
 
 @pytest.mark.parametrize("kind", ["rest", "node", "mirror"])
