@@ -1,5 +1,7 @@
 """The Django project of examples/django: its users, and no others, call the marketplace inside it."""
 
+import re
+
 import pytest
 from werkzeug.test import Client
 
@@ -72,4 +74,17 @@ def test_it_asks_for_the_shops_login(visitor):
 def test_only_sellers_write(shop):
     client, _ = log_in(shop, "bob")
     assert client.get("/market/v1/orderbook").status_code == 200
-    assert_error(client.post("/market/v1/add", json=KEYS), 403)
+    assert_error(client.post("/market/v1/add", json=KEYS), 403, "Only sellers may do this")
+
+
+def test_its_page_logs_in(shop):
+    from django.contrib.auth.models import User
+
+    User.objects.create_superuser("carol", password="of the shop")
+    client = Client(shop)
+    form = client.get("/login/")
+    [token] = re.findall('name="csrfmiddlewaretoken" value="([^"]+)"', form.text)
+    data = {"username": "carol", "password": "of the shop", "csrfmiddlewaretoken": token}
+    assert client.post("/login/", data=data).location == "/"
+    assert client.get("/").text == "The shop of carol"
+    assert client.post("/market/v1/add", json=KEYS).json == {"result": "OK"}

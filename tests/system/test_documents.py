@@ -38,6 +38,9 @@ NOT_RUN = {
     ("docs/postgresql.md", "cd /var/lib/postgresql"): "needs an archive of PostgreSQL",
     ("hiero_sandbox/README.md", "pip install"): "needs a wheel: see tests/system/test_package.py",
     ("docs/install.md", "pip install granian"): "downloads; make bench serves so",
+    ("docs/install.md", "pip install waitress"): "downloads",
+    ("docs/install.md", "pip install uwsgi"): "downloads and compiles",
+    ("docs/database.md", "flock instance/"): "asks for statements",
 }
 SHOWN_URL = "http://127.0.0.1:8000"  # in what is printed; no command has it
 MARKER = "--- next command ---"

@@ -178,7 +178,7 @@ def block_of(name):
 
 @pytest.fixture(scope="module")
 def examples(built, tmp_path_factory):
-    """A clone with its wheel, and one environment for both examples: what Django's needs is more."""
+    """A clone with its wheel, and one environment for all examples."""
     folder = tmp_path_factory.mktemp("clone")
     shutil.copytree(built, folder / "dist")
     shutil.copy(ROOT / "constraints.txt", folder)
@@ -186,13 +186,15 @@ def examples(built, tmp_path_factory):
     shutil.copytree(ROOT / "examples", folder / "examples", ignore=left_out)
     make, install_wheel, *_ = block_of("flask")
     assert block_of("django")[:2] == [make, f"{install_wheel} django"]
+    assert block_of("flask_login")[:2] == [make, f"{install_wheel} flask-login"]
     make = make.replace("python3 -m venv", f"{sys.executable} -m venv --without-pip")
-    install_all = f"{install_wheel} django".replace(
+    install_all = f"{install_wheel} django flask-login".replace(
         ".venv/bin/pip install", f"{BIN}/uv pip install -p .venv/bin/python"
     )
     home = folder / "examples/django"
     run_program("bash", "-c", f"set -e; {make}; {install_all}", cwd=home, check=True)
-    (folder / "examples/flask/.venv").symlink_to(home / ".venv")
+    for other in ("flask", "flask_login"):
+        (folder / "examples" / other / ".venv").symlink_to(home / ".venv")
     return folder / "examples"
 
 
@@ -210,6 +212,14 @@ def test_the_django_example_runs_on_the_wheel(examples):
     with example(examples, "django") as service:
         with service.get("/") as home:
             assert home.read() == b"The shop of nobody yet"
+        with pytest.raises(HTTPError, match="401"):
+            service.get("/market/v1/orderbook")
+
+
+def test_the_flask_login_example_runs_on_the_wheel(examples):
+    with example(examples, "flask_login") as service:
+        with service.get("/") as home:
+            assert b"Log in" in home.read()
         with pytest.raises(HTTPError, match="401"):
             service.get("/market/v1/orderbook")
 

@@ -6,14 +6,19 @@ from types import SimpleNamespace
 from django.conf import settings
 from django.contrib.auth import get_user
 from django.db import close_old_connections
+from werkzeug.exceptions import Forbidden
 
 from marketplace import create_app
-from marketplace.errors import NotAuthenticated, ScopeMissing
+from marketplace.errors import NotAuthenticated
 
 PATH = "/market"
 PUBLIC_URL = f"http://127.0.0.1:8000{PATH}"
 SELLERS = "sellers"
 SessionStore = import_module(settings.SESSION_ENGINE).SessionStore
+
+
+def is_seller(user):
+    return user.is_superuser or user.groups.filter(name=SELLERS).exists()
 
 
 def authenticate(request, scope):
@@ -28,8 +33,8 @@ def authenticate(request, scope):
         user = get_user(SimpleNamespace(session=session))
         if not user.is_authenticated:
             raise NotAuthenticated("Log in to the shop first")
-        if scope == "write" and not user.groups.filter(name=SELLERS).exists():
-            raise ScopeMissing(scope)
+        if scope == "write" and not is_seller(user):
+            raise Forbidden("Only sellers may do this")
         return True
     finally:
         close_old_connections()

@@ -18,6 +18,13 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
 ]
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [Path(__file__).with_name("templates")],
+    }
+]
+LOGIN_REDIRECT_URL = "/"
 # A file of Django's own: two SQLite libraries in one process must never share one.
 DATABASES = {
     "default": {

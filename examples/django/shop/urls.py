@@ -1,5 +1,6 @@
 """The shop's own pages."""
 
+from django.contrib.auth.views import LoginView
 from django.http import HttpResponse
 from django.urls import path
 
@@ -8,4 +9,4 @@ def home(request):
     return HttpResponse(f"The shop of {request.user.get_username() or 'nobody yet'}")
 
 
-urlpatterns = [path("", home)]
+urlpatterns = [path("", home), path("login/", LoginView.as_view())]
