@@ -1,5 +1,6 @@
 """``flask import``, also called ``rebuild``: stores whole collections from the ledger."""
 
+import copy
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -81,10 +82,10 @@ def import_collection(collection: Collection, tally: Tally) -> Iterator[int]:
 @click.command("import", cls=Command)
 @click.argument("tokens", nargs=-1, required=True, metavar="TOKEN...")
 def import_command(tokens: tuple[str, ...]) -> None:
-    """Add whole collections with their listings, by token id, or restore them if the database was lost.
+    """Add whole collections with their listings, by token id. "rebuild" is the same command.
 
-    Stored NFTs are compared with the ledger. The command may be interrupted and run again. Later, watch and
-    sync add metadata and images.
+    If the database was lost, it restores them. Stored NFTs are compared with the ledger. The command may be
+    interrupted and run again. Later, watch and sync add metadata and images.
     """
     failed = False
     for token in tokens:
@@ -136,5 +137,7 @@ def _print(token: str, tally: Tally) -> None:
 
 
 def init_app(app: Flask) -> None:
+    rebuild = copy.copy(import_command)
+    rebuild.hidden = True  # the help lists one of the two
     app.cli.add_command(import_command)
-    app.cli.add_command(import_command, "rebuild")
+    app.cli.add_command(rebuild, "rebuild")

@@ -13,6 +13,16 @@ def test_help_shows_our_commands_alone():
     assert not commands & {"run", "shell", "routes"}
 
 
+def test_import_and_rebuild_are_one_command():
+    shown, own, other = (
+        CliRunner().invoke(cli, [*command, "--help"]).output
+        for command in ([], ["import"], ["rebuild"])
+    )
+    assert "\n  rebuild " not in shown
+    assert '"rebuild" is the same command' in " ".join(own.split())
+    assert own.replace("import [", "rebuild [") == other
+
+
 def test_the_version_is_ours():
     shown = CliRunner().invoke(cli, ["--version"], prog_name="nft-marketplace").output
     assert shown == f"nft-marketplace, version {__version__}\n"
