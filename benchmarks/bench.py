@@ -10,7 +10,7 @@ from benchmarks import activity, contenders, data, postgresql, records, service
 from benchmarks.client import Client
 from benchmarks.plan import Plan
 from benchmarks.writer import Writer
-from tests.serving import Service
+from harness.serving import Service
 
 ORDERBOOK = "/v1/orderbook"
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from benchmarks import machine, service
 from benchmarks.client import Client
-from tests.network import reserved_port
-from tests.serving import ROOT, Service, environment
+from harness.network import reserved_port
+from harness.serving import ROOT, Service, environment
 
 GUNICORN = "gunicorn --bind 127.0.0.1:{port} --workers 1 --log-level warning"
 BARE = f"{GUNICORN} --config benchmarks/peers/bare_gunicorn.conf.py benchmarks.peers.bare:app"

@@ -18,6 +18,8 @@ from typing import Any
 
 from werkzeug import Request, Response
 
+from harness.mirror import Mirror
+from harness.wallets import approval, seal
 from hiero_sandbox import wallet
 from hiero_sandbox.ledger import consensus
 from marketplace import create_app
@@ -28,8 +30,6 @@ from marketplace.store import following, nfts, properties
 from marketplace.store.database import read, write
 from marketplace.watcher.follow import Follower
 from marketplace.watcher.loop import watch
-from stress.wallets import approval, seal
-from tests.mirror import Mirror
 
 MARKET, SELLER, TOKEN = "0.0.9001", "0.0.1001", "0.0.7001"
 ANSWER_SECONDS = 0.1

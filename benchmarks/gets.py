@@ -15,10 +15,10 @@ from typing import NamedTuple
 from sqlite_utils.utils import sqlite3
 
 from benchmarks import activity, data, postgresql, queries, records, service
+from harness.postgresql import new_database, new_server
 from marketplace.services import database
 from marketplace.store import properties
 from marketplace.store.database import read, write
-from tests.postgresql import new_database, new_server
 
 NFTS = 1_000_000
 # Collections of 50,000 NFTs with four traits each; 15,000 of each are listed. All belong to one account.

@@ -12,9 +12,9 @@ from pathlib import Path
 import psycopg
 
 from benchmarks import service
-from tests import postgresql
-from tests.engines import execute
-from tests.serving import run_flask
+from harness import postgresql
+from harness.engines import execute
+from harness.serving import run_flask
 
 # For a server of the run's own: it writes as durably as an operator's server.
 DURABLE = {"fsync": "on", "full_page_writes": "on"}

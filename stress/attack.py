@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import NamedTuple
 from unittest.mock import patch
 
+from harness import network
+from harness.images import CORPUS
+from harness.serving import run_flask, serve, watcher
 from hiero_sandbox.application import create_sandbox
-from stress.bombs import CORPUS
-from tests import network
-from tests.serving import run_flask, serve, watcher
 
 CLIENTS = 200
 SCRIPT = Path(__file__).with_name("attack.lua")

@@ -8,9 +8,9 @@ import urllib.request
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from tests.network import PATIENCE_SECONDS, reserved_port
-from tests.postgresql import until
-from tests.serving import ROOT
+from harness.network import PATIENCE_SECONDS, reserved_port
+from harness.postgresql import until
+from harness.serving import ROOT
 
 BOARD = ROOT / "examples/grafana.json"
 RULES = ROOT / "examples/alerts.yml"

@@ -17,6 +17,10 @@ from typing import NamedTuple
 
 from flask import Flask
 
+from harness.apps import settings
+from harness.cast import ALICE, TOKEN
+from harness.engines import ENGINES, running_on
+from harness.ledger import Ledger
 from marketplace import create_app
 from marketplace.hedera import times
 from marketplace.market.purchase_fees import find_fees
@@ -24,8 +28,6 @@ from marketplace.services import services
 from marketplace.store import access_tokens
 from marketplace.watcher.follow import Follower
 from stress.audit import find_sales
-from tests.conftest import ALICE, TOKEN, Ledger, settings
-from tests.engines import ENGINES, running_on
 
 MARKET = "0.0.9001"
 BUDGET = 20  # HBAR an hour: the default on the real networks

@@ -3,8 +3,8 @@
 import contextlib
 import secrets
 
-from tests.network import reserved_port
-from tests.postgresql import DATABASE, Proxy, Server, server_folder, until
+from harness.network import reserved_port
+from harness.postgresql import DATABASE, Proxy, Server, server_folder, until
 
 
 class Cluster:

@@ -23,9 +23,9 @@ from urllib.error import HTTPError
 
 import psycopg
 
+from harness.postgresql import Server, until
+from harness.serving import Service, run_flask, serve
 from stress.cluster import Cluster, cluster
-from tests.postgresql import Server, until
-from tests.serving import Service, run_flask, serve
 
 ALICE, TOKEN = "0.0.1001", "0.0.7001"
 LISTED = "0.0.7002"  # its NFTs are stored from the beginning, and clients prepare their listings

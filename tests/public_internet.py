@@ -9,12 +9,12 @@ import zlib
 
 import brotli
 
+from harness import network
+from harness.network import answering, serve_raw
 from marketplace.ledger import http_client
 from marketplace.ledger.deadline import Deadline
 from marketplace.ledger.http_client import FetchError
 from marketplace.watcher.strangers.guarded_fetch import Address, Fetcher
-from tests import network
-from tests.network import answering, serve_raw
 
 PUBLIC, PRIVATE = "93.184.215.14", "127.0.0.1"
 NAMES = {

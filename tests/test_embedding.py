@@ -6,9 +6,10 @@ from click.testing import CliRunner
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
 from werkzeug.test import Client
 
+from harness.apps import completing, settings
+from harness.cast import KEYS, TOKEN
 from marketplace import create_app
 from marketplace.errors import StartRefused
-from tests.conftest import KEYS, TOKEN, completing, settings
 from tests.engines import both_engines
 
 pytestmark = both_engines

@@ -8,15 +8,16 @@ from functools import cache
 import pytest
 import sqlite_utils.utils
 
+from harness.apps import settings
+from harness.serving import ROOT, run_program, run_python
 from hiero_sandbox.hapi.services import METHODS
 from marketplace import create_app
 from marketplace.services import services
 from marketplace.sqlite_library import sqlite3
-from tests.conftest import settings
-from tests.serving import ROOT, run_program, run_python
 
 PACKAGES = (ROOT / "marketplace", ROOT / "hiero_sandbox")
 MODULES = sorted(path for package in PACKAGES for path in package.rglob("*.py"))
+SHARED = sorted(path for folder in ("harness", "stress") for path in (ROOT / folder).rglob("*.py"))
 WORDS = {
     "version",
     "errors",
@@ -104,6 +105,22 @@ def test_imports_point_one_way(room):
         assert set(our_imports(path)) <= ALLOWED[room] | {room}, path
 
 
+# What is for tests, load and measurements may import, besides itself and the packages.
+PROGRAMS = {
+    "harness": set(),
+    "stress": {"harness"},
+    "benchmarks": {"harness"},
+    "tests": {"harness", "stress"},
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_what_tests_share_knows_no_test(program):
+    for path in (ROOT / program).rglob("*.py"):
+        others = {name.partition(".")[0] for name in imports(path)} & PROGRAMS.keys()
+        assert others <= PROGRAMS[program] | {program}, path
+
+
 def name_of(path):
     parts = path.relative_to(ROOT).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
@@ -125,8 +142,9 @@ def needs_of(node, names):
             yield from needs_of(child, names)
 
 
-def test_no_modules_import_each_other():
-    names = {name_of(path): path for path in MODULES}
+@pytest.mark.parametrize("paths", [MODULES, SHARED], ids=["packages", "harness and stress"])
+def test_no_modules_import_each_other(paths):
+    names = {name_of(path): path for path in paths}
     graph = {
         name: {*needs_of(ast.parse(path.read_text()), names)} - {name}
         for name, path in names.items()

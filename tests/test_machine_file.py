@@ -9,11 +9,11 @@ from contextlib import closing
 import pytest
 from sqlite_utils.utils import sqlite3
 
+from harness.forks import fork, join
 from marketplace import machine_file
 from marketplace.errors import StartRefused
 from marketplace.machine_file import ERRORS, MachineFile
 from marketplace.store.rate_limit_store import count_in_window
-from tests.forks import fork, join
 
 
 @pytest.fixture

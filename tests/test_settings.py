@@ -2,13 +2,13 @@ import re
 
 import pytest
 
+from harness.apps import settings
+from harness.serving import ROOT
 from marketplace import create_app
 from marketplace.errors import StartRefused
 from marketplace.services import services
 from marketplace.settings import SETTINGS, SettingError, load, written
-from tests.conftest import settings
 from tests.engines import both_engines
-from tests.serving import ROOT
 
 
 def test_the_defaults_serve_the_sandbox():

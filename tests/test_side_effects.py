@@ -8,11 +8,12 @@ import weakref
 
 import pytest
 
+from harness.engines import database_url
+from harness.postgresql import until
+from harness.serving import run_python
 from marketplace import create_app
 from marketplace.services import services
-from tests.engines import both_engines, database_url
-from tests.postgresql import until
-from tests.serving import run_python
+from tests.engines import both_engines
 
 pytestmark = both_engines
 

@@ -8,9 +8,9 @@ import tempfile
 import time
 from pathlib import Path
 
+from harness.engines import running_on
 from stress import lives
 from stress.lives.world import World, make_mortal
-from tests.engines import running_on
 
 
 def main() -> int:

@@ -10,6 +10,20 @@ from typing import NamedTuple
 from hiero_sdk_python.hapi.services.crypto_delete_allowance_pb2 import NftRemoveAllowance
 from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
+from harness.wallets import (
+    MINTED_AT,
+    account,
+    allow,
+    approval,
+    body_of,
+    give_new_id,
+    id_of,
+    metadata_update,
+    new_body,
+    seal,
+    token_id,
+    withdrawal,
+)
 from hiero_sandbox import database as ledger_database
 from hiero_sandbox import wallet
 from hiero_sandbox.ledger import consensus, envelopes
@@ -30,20 +44,6 @@ from marketplace.watcher.sweep import sweep_step, sync
 from stress.lives.model import MARGIN, Life, Mismatch
 from stress.lives.steps import Step
 from stress.lives.world import ACCOUNTS, CLOCK, MARKET, NFTS, TOKENS, Weather, World
-from stress.wallets import (
-    MINTED_AT,
-    account,
-    allow,
-    approval,
-    body_of,
-    give_new_id,
-    id_of,
-    metadata_update,
-    new_body,
-    seal,
-    token_id,
-    withdrawal,
-)
 
 OTHER_MARKET, STRANGER = "0.0.6666", "0.0.1003"
 TREASURIES = (ledger_queries.TREASURY, "0.0.1005", "0.0.1006")

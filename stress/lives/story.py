@@ -3,6 +3,7 @@
 import json
 from datetime import datetime
 
+from harness.wallets import body_of, id_of
 from hiero_sandbox import database as ledger_database
 from hiero_sandbox.ledger import queries as ledger_queries
 from marketplace.hedera import times
@@ -17,7 +18,6 @@ from stress.lives.acts import Acts, Handed, rebuild
 from stress.lives.model import GONE, MARGIN, Mismatch, State, Told
 from stress.lives.steps import Step, kind_of
 from stress.lives.world import ACCOUNTS, CLOCK, MARKET, NFTS, TOKENS, Killed, World
-from stress.wallets import body_of, id_of
 
 COUNTED = ("sales", "volume", "listed", "last_sale_price", "last_sale_at")  # of a collection
 # When a watcher looks after the faults have ended, in seconds. Then all must be right.

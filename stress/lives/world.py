@@ -12,6 +12,8 @@ from pathlib import Path
 from sqlite_utils.utils import sqlite3
 from werkzeug.wrappers import Response
 
+from harness.engines import database_url
+from harness.wallets import MINTED_AT
 from hiero_sandbox import database as ledger_database
 from hiero_sandbox.application import create_sandbox
 from hiero_sandbox.ledger import consensus
@@ -22,8 +24,6 @@ from marketplace.services import services
 from marketplace.store import access_tokens, following, properties
 from marketplace.store.database import write
 from marketplace.store.postgresql.servers import Cursor
-from stress.wallets import MINTED_AT
-from tests.engines import database_url
 
 MARKET = "0.0.9001"
 COLLECTOR = "0.0.2001"  # gets 5 % of each sale of 0.0.5001

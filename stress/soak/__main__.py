@@ -20,6 +20,8 @@ from collections import Counter, defaultdict
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
+from harness import keeper
+from harness.network import reserved_port
 from stress.soak.books import Books
 from stress.soak.crowd import Crowd
 from stress.soak.databases import database
@@ -27,8 +29,6 @@ from stress.soak.ending import Ending
 from stress.soak.faults import Faults
 from stress.soak.network import Ledger, Network
 from stress.soak.stage import Samples, Stage
-from tests import keeper
-from tests.network import reserved_port
 
 DISK = "400m"
 GROWTH_SECONDS = 300  # a shorter run is not checked for growth

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import psycopg
 
-from tests.engines import connect
-from tests.postgresql import DATABASE, Server, new_server, until
+from harness.engines import connect
+from harness.postgresql import DATABASE, Server, new_server, until
 
 LOCK_SECONDS = 4
 

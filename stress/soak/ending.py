@@ -8,6 +8,7 @@ from typing import NamedTuple
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
+from harness.engines import connect
 from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS
 from marketplace.ledger import ALLOWED_LAG
@@ -16,7 +17,6 @@ from stress.soak.client import offer_in
 from stress.soak.network import Ledger, content_of
 from stress.soak.readers import LINK
 from stress.soak.stage import FEE_BUDGET, SHARE, Stage
-from tests.engines import connect
 
 ROUNDS = 30
 HOUR = 3600 * times.SECOND

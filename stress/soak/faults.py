@@ -7,10 +7,10 @@ import signal
 import time
 from contextlib import suppress
 
+from harness.postgresql import until
 from stress.soak.crowd import Crowd
 from stress.soak.network import STORMS, Weather
 from stress.soak.stage import WORKERS, Stage
-from tests.postgresql import until
 
 FULL_SECONDS = 3
 

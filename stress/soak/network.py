@@ -26,6 +26,8 @@ from pathlib import Path
 
 from PIL import Image
 
+from harness import network, wallets
+from harness.postgresql import until
 from hiero_sandbox import catalogue, wallet
 from hiero_sandbox.application import create_sandbox
 from hiero_sandbox.ledger.accounts import FIRST_BALANCE
@@ -33,10 +35,8 @@ from hiero_sandbox.ledger.queries import TREASURY
 from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId
 from marketplace.market.memos import listing_memo
-from stress import audit, bombs, wallets
+from stress import audit, bombs
 from stress.soak.replica import BEHIND_SECONDS, Replica
-from tests import network
-from tests.postgresql import until
 
 MARKET, OTHER_MARKET = "0.0.9001", "0.0.6666"
 SILENCE_SECONDS = 12
@@ -90,7 +90,7 @@ class Network:
 
     def _run(self, seed: int) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        os.chdir(self.path.parent)  # where tests.keeper finds it
+        os.chdir(self.path.parent)  # where harness/keeper.py finds it
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
         self.dice = random.Random(seed)
         self.sandbox = create_sandbox(str(self.path), every_id_exists=True)

@@ -12,13 +12,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from harness import keeper
+from harness.network import PATIENCE_SECONDS
+from harness.postgresql import until
+from harness.serving import BIN, CONFIGURATION, Service, environment
 from hiero_sandbox import wallet
 from stress.soak.books import BUYERS, Books
 from stress.soak.network import MARKET
-from tests import keeper
-from tests.network import PATIENCE_SECONDS
-from tests.postgresql import until
-from tests.serving import BIN, CONFIGURATION, Service, environment
 
 WORKERS = 2
 SAMPLES_APART_SECONDS = 10

@@ -2,7 +2,7 @@
 
 import base64
 
-from stress import wallets
+from harness import wallets
 from stress.soak.books import ACCOUNTS, Nft
 from stress.soak.client import Answer, Client, offer_in
 

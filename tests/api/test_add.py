@@ -1,6 +1,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
-from tests.conftest import ALICE, BOB, KEYS, TOKEN, assert_error
+from harness.cast import ALICE, BOB, KEYS, TOKEN
+from tests.answers import assert_error
 from tests.engines import both_engines
 
 pytestmark = both_engines

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness.cast import KEYS, TOKEN
 from marketplace.hedera.ids import MAX_HBAR
-from tests.conftest import KEYS, TOKEN, assert_error
+from tests.answers import assert_error
 
 
 @pytest.fixture(scope="module")

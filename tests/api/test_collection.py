@@ -4,6 +4,9 @@ import time
 
 import pytest
 
+from harness.apps import write_sql
+from harness.cast import ALICE, BOB, KEYS, TOKEN
+from harness.mirror import MISSING
 from marketplace.hedera import times
 from marketplace.market import nft_collections as collecting
 from marketplace.store import nft_collections
@@ -11,10 +14,10 @@ from marketplace.store.database import read, write
 from marketplace.watcher import chores, collection_import
 from marketplace.watcher.sweep import sync
 from marketplace.watcher.work import Done
+from tests.answers import assert_error
 from tests.api.pages import all_rows
-from tests.conftest import ALICE, BOB, KEYS, TOKEN, assert_error, tell, write_sql
+from tests.deeds import tell
 from tests.engines import both_engines
-from tests.mirror import MISSING
 
 pytestmark = both_engines
 

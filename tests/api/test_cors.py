@@ -4,10 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from harness.apps import authorized_client, on_testnet, settings
+from harness.cast import TOKEN
 from marketplace import create_app
 from marketplace.api import rate_limit
 from marketplace.services import services
-from tests.conftest import TOKEN, assert_error, authorized_client, on_testnet, settings
+from tests.answers import assert_error
 
 DAPP = "https://dapp.example"
 LOCAL = "http://[::1]:3000"

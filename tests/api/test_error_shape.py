@@ -5,14 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from harness.cast import KEYS, TOKEN
+from harness.engines import move_database
+from harness.serving import run_python
 from marketplace.api.error_reasons import ADVICE
 from marketplace.errors import REASONS, MarketplaceError
 from marketplace.services import services
-from marketplace.store import database_errors as engine
+from marketplace.store import database_errors
 from marketplace.store.database import write
-from tests.conftest import KEYS, TOKEN, assert_error
-from tests.engines import both_engines, move_database
-from tests.serving import run_python
+from tests.answers import assert_error
+from tests.engines import both_engines
 
 
 def test_an_unexpected_error_tells_nothing_and_is_logged_once(app, client, caplog):
@@ -93,7 +95,7 @@ def test_the_database_being_locked_is_said(app, client):
 
 @pytest.mark.parametrize("path", ["/v1/orderbook", f"/v1/nft/{TOKEN}/7", "/status"])
 def test_the_database_being_locked_for_reads_is_said(app, client, monkeypatch, path):
-    monkeypatch.setattr(engine, "BUSY_TIMEOUT_SECONDS", 0.05)
+    monkeypatch.setattr(database_errors, "BUSY_TIMEOUT_SECONDS", 0.05)
     services(app).database.close()
     blocker = services(app).database._connect()
     blocker.execute("PRAGMA locking_mode = EXCLUSIVE")

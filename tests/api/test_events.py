@@ -5,15 +5,16 @@ from functools import partial
 
 import pytest
 
+from harness.cast import ALICE, BOB, CHARLIE, TOKEN
 from marketplace.hedera import times
 from marketplace.hedera.ids import Cursor, EventKind
 from marketplace.services import services
 from marketplace.store import events, following, properties
 from marketplace.store.database import read, write
 from marketplace.watcher import chores
-from tests import conftest
+from tests import deeds
+from tests.answers import assert_error
 from tests.api.pages import follow, next_url
-from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error
 from tests.engines import both_engines
 
 OTHER_TOKEN = "0.0.7002"
@@ -22,7 +23,7 @@ FACTS = ("price", "previous_price", "transaction_id", "consensus_at")
 
 @pytest.fixture
 def tell(app):
-    return partial(conftest.tell, app)
+    return partial(deeds.tell, app)
 
 
 def get(client, path="/v1/events", **query):

@@ -6,8 +6,9 @@ import time
 import pytest
 from werkzeug.wrappers import Response
 
+from harness.cast import ALICE, KEYS
 from marketplace.market import reconciler
-from tests.conftest import ALICE, KEYS, assert_error
+from tests.answers import assert_error
 
 ADDRESS = "0x" + "00" * 18 + "03E9"  # 0.0.1001, by its number
 UNKNOWN = "0x" + "ab" * 20
@@ -20,12 +21,12 @@ POSTS = [
 ]
 
 
-def test_it_works(client, nft, asked):
+def test_it_works(client, nft, mirror):
     body = KEYS | {"accountId": ADDRESS, "listingPrice": 250}
     r = client.post("/v1/list/extwallet", json=body)
     assert r.status_code == 200
     assert r.json["metadata"]["accountToSign"] == ALICE
-    assert f"/accounts/{ADDRESS}" in asked
+    assert f"/accounts/{ADDRESS}" in mirror.asked
     assert_error(client.post("/v1/buy/extwallet", json=body), 409)
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from harness.apps import settings
 from marketplace import create_app
 from marketplace.sandbox import access
 from marketplace.sandbox.commands import seed_command
 from tests.api.documented import call, operations
-from tests.conftest import settings
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = "/openapi.json", "/sandbox/openapi.json"

@@ -2,9 +2,10 @@
 
 import pytest
 
+from harness.cast import ALICE, BOB, KEYS, TOKEN
 from marketplace.watcher.sweep import sync
+from tests.answers import assert_error
 from tests.api.pages import follow, page_of
-from tests.conftest import ALICE, BOB, KEYS, TOKEN, assert_error
 from tests.engines import both_engines
 
 pytestmark = both_engines

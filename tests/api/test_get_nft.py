@@ -1,5 +1,7 @@
+from harness.apps import authorized_client, settings
+from harness.cast import ALICE, TOKEN
 from marketplace import create_app
-from tests.conftest import ALICE, TOKEN, assert_error, authorized_client, settings
+from tests.answers import assert_error
 from tests.engines import both_engines
 
 pytestmark = both_engines

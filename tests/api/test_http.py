@@ -4,18 +4,11 @@ import gzip
 
 import pytest
 
+from harness.apps import authorized_client, completing, settings
+from harness.cast import ALICE, BOB, KEYS, TOKEN
 from marketplace import create_app
-from tests.conftest import (
-    ALICE,
-    BOB,
-    KEYS,
-    TOKEN,
-    assert_error,
-    authorized_client,
-    completing,
-    list_nft,
-    settings,
-)
+from tests.answers import assert_error
+from tests.deeds import list_nft
 
 READS = [
     f"/v1/nft/{TOKEN}/7",

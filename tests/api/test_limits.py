@@ -12,13 +12,15 @@ import requests
 from sqlite_utils.utils import sqlite3
 from werkzeug.exceptions import Unauthorized
 
+from harness.apps import authorized_client, settings
+from harness.cast import KEYS
+from harness.network import PATIENCE_SECONDS
+from harness.serving import serve
 from marketplace import create_app, machine_file
 from marketplace.api import rate_limit
 from marketplace.errors import StartRefused
 from marketplace.store import access_tokens
-from tests.conftest import KEYS, assert_error, authorized_client, settings
-from tests.network import PATIENCE_SECONDS
-from tests.serving import serve
+from tests.answers import assert_error
 
 
 @pytest.fixture

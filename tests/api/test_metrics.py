@@ -12,15 +12,18 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from sqlite_utils.utils import sqlite3
 
+from harness.apps import authorized_client, settings
+from harness.cast import KEYS, TOKEN
+from harness.engines import move_database
+from harness.network import PATIENCE_SECONDS
+from harness.postgresql import DATABASE, new_server
 from marketplace import counts, create_app
 from marketplace.api import metrics
 from marketplace.counts import Counts
 from marketplace.counts.table import METRICS
 from marketplace.services import services
-from tests.conftest import KEYS, TOKEN, assert_error, authorized_client, settings
-from tests.engines import both_engines, move_database
-from tests.network import PATIENCE_SECONDS
-from tests.postgresql import DATABASE, new_server
+from tests.answers import assert_error
+from tests.engines import both_engines
 
 REQUESTS = "marketplace_request_duration_seconds_count"
 SEEN = REQUESTS, "GET", "/reference", "200"

@@ -2,10 +2,10 @@
 
 import pytest
 
+from harness.mirror import Mirror
 from marketplace.errors import LedgerUnreachable
 from marketplace.watcher.chores import store_network
 from tests.engines import both_engines
-from tests.mirror import Mirror
 
 pytestmark = both_engines
 

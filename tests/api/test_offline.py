@@ -4,8 +4,9 @@ import socket
 
 import pytest
 
+from harness.apps import authorized_client
+from harness.cast import KEYS, TOKEN
 from tests.api.documented import call, operations
-from tests.conftest import KEYS, TOKEN, authorized_client
 
 
 @pytest.fixture
@@ -16,19 +17,19 @@ def no_network(monkeypatch):
     monkeypatch.setattr(socket.socket, "connect", refuse)
 
 
-def test_reads_ask_nobody(app, lister, no_network, asked):
+def test_reads_ask_nobody(app, lister, no_network, mirror):
     lister(("0.0.5001", 7))
-    asked.clear()
+    mirror.asked.clear()
     client = authorized_client(app, "read", "metrics")
     for operation in operations(client):
         if operation[0] == "get":
             assert call(client, *operation).status_code == 200, operation
-    assert asked == []
+    assert mirror.asked == []
 
 
-def test_adding_a_stored_nft_asks_nobody(client, nft, no_network, asked):
+def test_adding_a_stored_nft_asks_nobody(client, nft, no_network, mirror):
     assert client.post("/v1/add", json=KEYS).json == {"result": "OK"}
-    assert asked == []
+    assert mirror.asked == []
 
 
 def test_the_owner_can_prepare_a_listing_without_the_ledger(client, nft, no_network, mirror):

@@ -15,12 +15,12 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from harness.apps import authorized_client
+from harness.apps import settings as folders
 from marketplace import create_app
 from marketplace.store import properties
 from marketplace.store.database import write
 from tests.api.documented import operations
-from tests.conftest import authorized_client
-from tests.conftest import settings as folders
 
 CHECKS = [
     not_a_server_error,

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness.cast import ALICE, BOB
 from marketplace.hedera.ids import MAX_HBAR
 from marketplace.store.database import write
+from tests.answers import assert_error
 from tests.api.pages import follow, next_url, page_of, written
-from tests.conftest import ALICE, BOB, assert_error
 from tests.engines import both_engines
 
 pytestmark = both_engines

@@ -1,20 +1,11 @@
 import pytest
 
+from harness.apps import authorized_client, settings
+from harness.cast import ALICE, BOB, CHARLIE, KEYS, TOKEN
 from marketplace import create_app
 from marketplace.hedera import times
 from marketplace.ledger import mirror as mirror_client
-from tests.conftest import (
-    ALICE,
-    BOB,
-    CHARLIE,
-    KEYS,
-    TOKEN,
-    assert_error,
-    authorized_client,
-    handed_out,
-    opened,
-    settings,
-)
+from tests.answers import assert_error, handed_out, opened
 from tests.engines import both_engines
 
 

@@ -3,32 +3,18 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from harness.apps import authorized_client, settings
+from harness.cast import ALICE, BOB, CHARLIE, KEYS, MARKET, TESTNET, TOKEN
+from harness.ledger import Ledger
+from harness.mirror import MISSING
 from hiero_sandbox import wallet
 from hiero_sandbox.database import write
 from hiero_sandbox.ledger import accounts
 from marketplace import create_app
 from marketplace.hedera import times
-from tests.conftest import (
-    ALICE,
-    BOB,
-    CHARLIE,
-    KEYS,
-    MARKET,
-    TESTNET,
-    TOKEN,
-    Ledger,
-    assert_error,
-    authorized_client,
-    handed_out,
-    list_nft,
-    list_purchases,
-    opened,
-    report,
-    settings,
-    shown,
-)
+from tests.answers import assert_error, handed_out, opened
+from tests.deeds import list_nft, list_purchases, report, shown
 from tests.engines import both_engines
-from tests.mirror import MISSING
 
 HBAR = 100_000_000
 
@@ -196,8 +182,8 @@ def update_token(**fields):
         (f"/tokens/{TOKEN}", update(kyc_key={"_type": "ED25519"}), "ACCOUNT_KYC_NOT_GRANTED"),
     ],
 )
-def test_it_rejects_what_the_ledger_would_refuse(listed, buy, alter, part, change, result):
-    alter(f"{part}$", change)
+def test_it_rejects_what_the_ledger_would_refuse(listed, buy, mirror, part, change, result):
+    mirror.alter(f"{part}$", change)
     assert_error(buy(), 409, result)
 
 
@@ -213,8 +199,8 @@ def test_it_rejects_what_the_ledger_would_refuse(listed, buy, alter, part, chang
         (f"/accounts/{BOB}/tokens", update_token(token_id="0.0.7002")),
     ],
 )
-def test_an_answer_that_makes_no_sense_is_a_502(app, listed, buy, alter, part, change):
-    alter(f"{part}$", change)
+def test_an_answer_that_makes_no_sense_is_a_502(app, listed, buy, mirror, part, change):
+    mirror.alter(f"{part}$", change)
     assert_error(buy(), 502, "invalid answer")
     assert list_purchases(app) == []
 
@@ -224,11 +210,11 @@ def test_it_says_what_is_missing_without_rest_java(listed, buy, mirror):
     assert_error(buy(), 502, "/network/exchangerate", "Buying needs its module rest-java")
 
 
-def test_what_the_mirror_nodes_schema_lets_be_null_is_read(listed, buy, alter):
+def test_what_the_mirror_nodes_schema_lets_be_null_is_read(listed, buy, mirror):
     nulls = {"automatic_association": None, "freeze_status": None, "kyc_status": None}
-    alter(f"/accounts/{BOB}/tokens$", update_token(**nulls))
-    alter(f"/tokens/{TOKEN}/nfts/7$", update(deleted=None))
-    alter(
+    mirror.alter(f"/accounts/{BOB}/tokens$", update_token(**nulls))
+    mirror.alter(f"/tokens/{TOKEN}/nfts/7$", update(deleted=None))
+    mirror.alter(
         "/v1/transactions", lambda document: document["transactions"][0].update(charged_tx_fee=None)
     )
     assert buy().status_code == 200

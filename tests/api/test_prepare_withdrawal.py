@@ -1,7 +1,9 @@
 import pytest
 from werkzeug.wrappers import Response
 
-from tests.conftest import ALICE, BOB, CHARLIE, KEYS, TOKEN, assert_error, handed_out, report, shown
+from harness.cast import ALICE, BOB, CHARLIE, KEYS, TOKEN
+from tests.answers import assert_error, handed_out
+from tests.deeds import expire, report, shown
 from tests.engines import both_engines
 
 
@@ -67,9 +69,9 @@ def test_what_was_withdrawn_stays_so_once_it_was_handed_on(client, listed, ledge
 
 
 @both_engines
-def test_one_that_was_lost_is_not_ok_for_the_listing_before_it(client, listed, ledger, expire):
+def test_one_that_was_lost_is_not_ok_for_the_listing_before_it(app, client, listed, ledger):
     r = prepare(client)
-    expire()
+    expire(app)
     for _ in range(2):
         body = assert_error(report(client), 409, "had no effect", "TRANSACTION_EXPIRED")
     assert body["errors"] == {"ledger": {"result": ["TRANSACTION_EXPIRED"]}}
@@ -78,11 +80,11 @@ def test_one_that_was_lost_is_not_ok_for_the_listing_before_it(client, listed, l
     assert report(client).json == {"result": "OK"}
 
 
-def test_a_refusal_carries_the_ledgers_code(client, listed, ledger, lister, alter):
+def test_a_refusal_carries_the_ledgers_code(client, listed, ledger, lister, mirror):
     signed = ledger.sign(prepare(client).json["byteArray"])
     transaction_id = ledger.submit(signed).transaction_id
     lister(listed, 300)
-    alter(
+    mirror.alter(
         "/transactions/0.0.1001",
         lambda document: document["transactions"][0].update(result="INSUFFICIENT_PAYER_BALANCE"),
     )
@@ -130,8 +132,8 @@ def test_its_owner_can_withdraw_while_the_mirror_node_can_not_be_asked(
     assert_error(prepare(client, accountId=BOB), 503 if status == 503 else 502, refused)
 
 
-def test_it_asks_again_where_replicas_disagree(client, nft, ledger, alter):
+def test_it_asks_again_where_replicas_disagree(client, nft, ledger, mirror):
     r = client.post("/v1/list/extwallet", json=KEYS | {"listingPrice": 5})
     ledger.sign_and_submit(r.json["byteArray"])
-    alter("/nfts/7/transactions", lambda document: document["transactions"].pop(0))
+    mirror.alter("/nfts/7/transactions", lambda document: document["transactions"].pop(0))
     assert_error(prepare(client), 503, "contradicts itself")

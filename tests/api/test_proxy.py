@@ -2,8 +2,9 @@
 
 import pytest
 
+from harness.apps import settings
 from marketplace import create_app
-from tests.conftest import list_nft, settings
+from tests.deeds import list_nft
 
 FORWARDED = {
     "X-Forwarded-For": "203.0.113.7",

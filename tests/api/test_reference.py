@@ -2,9 +2,9 @@
 
 import re
 
+from harness.apps import settings
 from marketplace import create_app
 from marketplace.api.reference import SCRIPT_NAME
-from tests.conftest import settings
 
 SCRIPT = f"/reference/assets/{SCRIPT_NAME}"
 

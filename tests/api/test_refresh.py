@@ -1,10 +1,12 @@
 """POST /v1/nft/<tokenId>/<serialNo>/refresh, and the command of that name: metadata is read again."""
 
+from harness.apps import authorized_client, write_sql
+from harness.cast import KEYS, TOKEN
 from marketplace.hedera import times
 from marketplace.market.read_again import PAUSE_SECONDS
 from marketplace.store import nfts
 from marketplace.store.database import read
-from tests.conftest import KEYS, TOKEN, assert_error, authorized_client, write_sql
+from tests.answers import assert_error
 from tests.engines import both_engines
 
 pytestmark = both_engines

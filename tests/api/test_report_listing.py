@@ -2,10 +2,12 @@ import base64
 
 import pytest
 
+from harness import wallets
+from harness.cast import ALICE, BOB, CHARLIE, KEYS, TOKEN
 from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId
-from stress import wallets
-from tests.conftest import ALICE, BOB, CHARLIE, KEYS, TOKEN, assert_error, report, shown
+from tests.answers import assert_error
+from tests.deeds import prepare_long_ago, report, shown
 from tests.engines import both_engines
 
 
@@ -55,15 +57,16 @@ def test_it_answers_pending_before_the_ledger_knows(client, nft, ledger):
     assert report(client).status_code == 200
 
 
-def test_it_refuses_what_was_never_submitted_once_it_expired(client, long_ago):
+def test_it_refuses_what_was_never_submitted_once_it_expired(app, client):
+    prepare_long_ago(app)
     body = assert_error(report(client), 409, "was not submitted in time (TRANSACTION_EXPIRED)")
     assert body["reason"] == "TRANSACTION_EXPIRED"
     assert body["errors"] == {"ledger": {"result": ["TRANSACTION_EXPIRED"]}}
     assert shown(client)["isForSale"] is False
 
 
-def test_it_still_finds_a_late_one_that_was_submitted_in_time(client, long_ago, ledger):
-    content, then = long_ago
+def test_it_still_finds_a_late_one_that_was_submitted_in_time(app, client, ledger):
+    content, then = prepare_long_ago(app)
     receipt = ledger.submit(ledger.sign_bytes(content), then)
     assert receipt.result == "SUCCESS"
     assert report(client, receipt.transaction_id).json == {"result": "OK"}
@@ -96,10 +99,10 @@ def test_it_handles_a_foreign_transaction_id(client, nft, ledger, lister):
 
 
 @pytest.mark.parametrize("seconds", [9_223_369_936, 9_999_999_999, 10**17])
-def test_an_id_beyond_63_bits_of_nanoseconds_asks_nobody(client, nft, asked, seconds):
-    asked.clear()
+def test_an_id_beyond_63_bits_of_nanoseconds_asks_nobody(client, nft, mirror, seconds):
+    mirror.asked.clear()
     assert_error(report(client, f"{ALICE}@{seconds}.000000001"), 404, "was not prepared here")
-    assert asked == []
+    assert mirror.asked == []
 
 
 def test_it_handles_what_was_never_prepared_or_is_not_stored(client, nft):

@@ -1,13 +1,16 @@
 import pytest
 
-from tests import conftest
-from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error, shown, write_sql
+from harness.apps import write_sql
+from harness.cast import ALICE, BOB, CHARLIE, TOKEN
+from tests import deeds
+from tests.answers import assert_error
+from tests.deeds import shown
 from tests.engines import both_engines
 
 
 @pytest.fixture
 def report(client):
-    return lambda account_id=BOB, transaction_id=None: conftest.report(
+    return lambda account_id=BOB, transaction_id=None: deeds.report(
         client, transaction_id, accountId=account_id
     )
 
@@ -71,14 +74,14 @@ def test_anothers_purchase_is_not_reported(bought, report):
 
 
 def test_it_is_pending_while_a_replica_shows_the_nft_as_it_was(
-    client, listed, buy, ledger, report, alter
+    client, listed, buy, ledger, report, mirror
 ):
     rows = []
-    alter(f"/tokens/{TOKEN}/nfts/7$", rows.append)
+    mirror.alter(f"/tokens/{TOKEN}/nfts/7$", rows.append)
     transaction = buy().json["byteArray"]
     before = dict(rows[-1])
     bought = ledger.sign_and_submit(transaction, BOB)
-    alter(f"/tokens/{TOKEN}/nfts/7$", lambda document: document.update(before))
+    mirror.alter(f"/tokens/{TOKEN}/nfts/7$", lambda document: document.update(before))
     assert report(BOB, bought).status_code == 202
     assert shown(client)["isForSale"] is True
 

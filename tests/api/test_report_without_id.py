@@ -5,8 +5,11 @@ What was seen to fail; stress/lives has random stories.
 
 import pytest
 
-from tests import conftest
-from tests.conftest import ALICE, BOB, KEYS, TOKEN, assert_error, authorized_client
+from harness.apps import authorized_client
+from harness.cast import ALICE, BOB, KEYS, TOKEN
+from tests import deeds
+from tests.answers import assert_error
+from tests.deeds import expire
 from tests.engines import both_engines
 
 pytestmark = both_engines
@@ -28,7 +31,7 @@ def prepare(client):
 
 @pytest.fixture
 def report(client):
-    return lambda account_id=ALICE: conftest.report(client, accountId=account_id)
+    return lambda account_id=ALICE: deeds.report(client, accountId=account_id)
 
 
 @pytest.fixture
@@ -44,12 +47,12 @@ def sell_back(ledger, prepare):
 
 
 def test_a_purchase_that_was_never_signed_is_not_ok_for_an_earlier_one(
-    listed, sell_back, prepare, report, expire
+    listed, sell_back, prepare, report, app
 ):
     sell_back()
     prepare("buy", BOB)
     assert report(BOB).status_code == 202
-    expire()
+    expire(app)
     for _ in range(2):
         assert_error(report(BOB), 409, "had no effect", "TRANSACTION_EXPIRED")
 
@@ -63,11 +66,11 @@ def test_a_purchase_that_failed_stays_so(listed, ledger, sell_back, prepare, rep
         assert_error(report(BOB), 409, "SPENDER_DOES_NOT_HAVE_ALLOWANCE")
 
 
-def test_a_gift_is_no_purchase(listed, ledger, prepare, report, expire):
+def test_a_gift_is_no_purchase(listed, ledger, prepare, report, app):
     prepare("buy", BOB)
     ledger.hand_over(listed, BOB)
     assert report(BOB).status_code == 202
-    expire()
+    expire(app)
     assert_error(report(BOB), 409, "TRANSACTION_EXPIRED")
 
 
@@ -103,7 +106,7 @@ def from_address(app, client, address):
 
 
 def test_a_strangers_preparations_undo_no_listing_and_no_withdrawal(
-    nft, ledger, prepare, report, stranger, expire
+    nft, ledger, prepare, report, stranger, app
 ):
     listing, withdrawal = ("list", {"listingPrice": 5}), ("delist", {})
     for (mine, mine_more), (theirs, their_more) in ((listing, withdrawal), (withdrawal, listing)):
@@ -111,7 +114,7 @@ def test_a_strangers_preparations_undo_no_listing_and_no_withdrawal(
         for _ in range(2):
             stranger(theirs, **their_more)
             assert report().json == {"result": "OK"}
-            expire()
+            expire(app)
             assert report().json == {"result": "OK"}
 
 
@@ -120,9 +123,9 @@ def test_an_owner_whose_address_changed_reports_the_newest_of_all(
 ):
     ledger.sign_and_submit(prepare("list", listingPrice=5))
     elsewhere = from_address(app, client, "192.0.2.8")
-    assert conftest.report(elsewhere).json == {"result": "OK"}
+    assert deeds.report(elsewhere).json == {"result": "OK"}
     prepare("delist")
-    assert conftest.report(elsewhere).status_code == 202
+    assert deeds.report(elsewhere).status_code == 202
 
 
 def test_a_listing_that_came_by_another_token_stands(app, listed, ledger, prepare, report):

@@ -18,15 +18,18 @@ from flask import request
 from sqlite_utils.utils import sqlite3
 from werkzeug.test import EnvironBuilder, run_wsgi_app
 
+from harness.apps import authorized_client, settings
+from harness.cast import ALICE, KEYS, TOKEN
+from harness.engines import connect
+from harness.forks import fork, join
+from harness.postgresql import until
 from marketplace import create_app
 from marketplace.api import authentication, response_cache
 from marketplace.services import services
 from marketplace.store import access_tokens
 from marketplace.store.database import open_database, write
-from tests.conftest import ALICE, KEYS, TOKEN, assert_error, authorized_client, settings
-from tests.engines import both_engines, connect
-from tests.forks import fork, join
-from tests.postgresql import until
+from tests.answers import assert_error
+from tests.engines import both_engines
 
 
 @both_engines

@@ -4,14 +4,16 @@ import random
 
 import pytest
 
+from harness.cast import ALICE, BOB, TOKEN
 from marketplace.api.request_schemas import COLLECTION_SORTS
 from marketplace.hedera import times
 from marketplace.market import nft_collections as collecting
 from marketplace.market.search_words import find_parts, find_words
 from marketplace.store import collection_search, nft_collections
 from marketplace.store.database import write
+from tests.answers import assert_error
 from tests.api.pages import all_rows, page_of, written
-from tests.conftest import ALICE, BOB, TOKEN, assert_error, tell
+from tests.deeds import tell
 from tests.engines import both_engines
 
 MADE = "0.0.8"  # how the ids of collections begin that no ledger has

@@ -2,6 +2,7 @@
 
 import pytest
 
+from harness.engines import move_database
 from marketplace.api import status
 from marketplace.hedera import times
 from marketplace.market import freshness
@@ -9,8 +10,8 @@ from marketplace.store import following, properties
 from marketplace.store.database import write
 from marketplace.watcher.follow import Follower
 from marketplace.watcher.sweep import sweep_step
-from tests.conftest import assert_error
-from tests.engines import both_engines, move_database
+from tests.answers import assert_error
+from tests.engines import both_engines
 
 
 @pytest.fixture

@@ -9,6 +9,10 @@ from hypothesis import settings as trying
 from hypothesis import strategies as st
 from werkzeug.test import EnvironBuilder, run_wsgi_app
 
+from harness.apps import authorized_client, enriching, settings
+from harness.cast import ALICE, KEYS, TOKEN
+from harness.network import serve_raw
+from harness.serving import run_flask
 from marketplace import create_app
 from marketplace.ledger import json_reader
 from marketplace.ledger.mirror_schemas import Nft
@@ -18,10 +22,8 @@ from marketplace.store import nfts
 from marketplace.store.database import read, write
 from marketplace.watcher.enrichment import enrich
 from marketplace.watcher.found import LONG
-from tests.conftest import ALICE, KEYS, TOKEN, assert_error, authorized_client, enriching, settings
+from tests.answers import assert_error
 from tests.engines import both_engines
-from tests.network import serve_raw
-from tests.serving import run_flask
 
 pytestmark = both_engines
 

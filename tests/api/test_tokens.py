@@ -2,11 +2,13 @@
 
 import pytest
 
+from harness.apps import authorized_client, settings
+from harness.cast import KEYS
 from marketplace import create_app, errors
 from marketplace.store import access_tokens
 from marketplace.store.database import read
+from tests.answers import assert_error
 from tests.api.documented import call, operations
-from tests.conftest import KEYS, assert_error, authorized_client, settings
 from tests.engines import both_engines
 
 

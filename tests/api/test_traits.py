@@ -8,6 +8,7 @@ from math import isclose, log2
 
 import pytest
 
+from harness.cast import ALICE, KEYS, TOKEN
 from marketplace.hedera import times
 from marketplace.market import nft_collections
 from marketplace.market.reconciler import GONE
@@ -15,8 +16,8 @@ from marketplace.services import services
 from marketplace.store import nfts, traits
 from marketplace.store.database import read, write
 from marketplace.watcher.sweep import sync
+from tests.answers import assert_error
 from tests.api.pages import all_rows
-from tests.conftest import ALICE, KEYS, TOKEN, assert_error
 from tests.engines import both_engines
 
 TYPES = {"Eyes": ("Red", "Blue", "Grün"), "Hat": ("None", "Cap:Red", "%"), "T" * 100: ("v" * 200,)}

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.conftest import BOB, KEYS, assert_error
+from harness.cast import BOB, KEYS
+from tests.answers import assert_error
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,13 @@ from contextlib import contextmanager
 import pytest
 from werkzeug.test import Client
 
+from harness.apps import authorized_client, on_testnet, settings
+from harness.cast import KEYS
+from harness.network import PATIENCE_SECONDS, response, serve, serve_raw, silence
 from hiero_sandbox.application import create_sandbox
 from marketplace import create_app
 from marketplace.api import concurrency_limit
-from tests.conftest import KEYS, assert_error, authorized_client, on_testnet, settings
-from tests.network import PATIENCE_SECONDS, response, serve, serve_raw, silence
+from tests.answers import assert_error
 
 AT_ONCE = 3
 PAGE = "https://dapp.example"

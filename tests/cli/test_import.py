@@ -2,11 +2,11 @@
 
 import pytest
 
+from harness.cast import ALICE, TOKEN
 from marketplace.hedera import times
 from marketplace.store import nfts
 from marketplace.store.database import read
 from marketplace.watcher import collection_import
-from tests.conftest import ALICE, TOKEN
 from tests.engines import both_engines
 
 pytestmark = both_engines
@@ -37,15 +37,15 @@ def test_it_works(app, client, minted):
     assert nft["owner"] == {"accountId": ALICE}
 
 
-def test_it_leaves_alone_what_is_here(app, client, minted, asked):
+def test_it_leaves_alone_what_is_here(app, client, minted, mirror):
     client.post("/v1/add", json={"accountId": ALICE, "tokenId": TOKEN, "serialNo": 5})
     before = client.get(f"/v1/nft/{TOKEN}/5").json
     assert "added 11, here already 1" in run(app, TOKEN).output
     assert client.get(f"/v1/nft/{TOKEN}/5").json == before
 
-    asked.clear()
+    mirror.asked.clear()
     assert "added 0, here already 12" in run(app, TOKEN).output
-    assert asked == [f"/tokens/{TOKEN}", f"/tokens/{TOKEN}/nfts"]
+    assert mirror.asked == [f"/tokens/{TOKEN}", f"/tokens/{TOKEN}/nfts"]
 
 
 @pytest.mark.parametrize("token", ["0.0", "abc", "0.0.1\n"])
@@ -63,7 +63,7 @@ def test_it_says_what_the_ledger_did_not_answer(app, mirror):
     assert "run it again to continue" in result.output
 
 
-def test_it_may_be_interrupted(app, ledger, alter, monkeypatch):
+def test_it_may_be_interrupted(app, ledger, mirror, monkeypatch):
     monkeypatch.setattr(collection_import, "BATCH", 10)
     for serial_no in range(1, 121):
         ledger.mint((TOKEN, serial_no), ALICE, times.now())
@@ -74,7 +74,7 @@ def test_it_may_be_interrupted(app, ledger, alter, monkeypatch):
         if len(pages) == 2:
             raise KeyboardInterrupt
 
-    alter(f"/tokens/{TOKEN}/nfts$", interrupt)
+    mirror.alter(f"/tokens/{TOKEN}/nfts$", interrupt)
     result = run(app, TOKEN)
     assert result.exit_code == 1
     assert "Traceback" not in result.output

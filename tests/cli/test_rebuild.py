@@ -2,13 +2,15 @@
 
 import pytest
 
+from harness.apps import authorized_client, completing, settings
+from harness.cast import ALICE, BOB, TOKEN
+from harness.engines import database_url
+from harness.mirror import MISSING, Mirror
 from marketplace import create_app
 from marketplace.hedera import times
 from marketplace.store import nfts
 from marketplace.store.database import read
-from tests.conftest import ALICE, BOB, TOKEN, authorized_client, completing, settings
-from tests.engines import both_engines, database_url
-from tests.mirror import MISSING, Mirror
+from tests.engines import both_engines
 
 pytestmark = both_engines
 

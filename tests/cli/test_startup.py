@@ -1,11 +1,11 @@
 """What is said when the server starts."""
 
+from harness.apps import settings
 from marketplace import create_app
 from marketplace.cli import startup
 from marketplace.hedera import times
 from marketplace.store import following
 from marketplace.store.database import write
-from tests.conftest import settings
 from tests.engines import both_engines
 
 pytestmark = both_engines

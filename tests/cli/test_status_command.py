@@ -6,10 +6,10 @@ import pytest
 from click.testing import CliRunner
 from flask.cli import FlaskGroup
 
+from harness.serving import environment, run_flask
 from marketplace import __version__, errors
 from marketplace.services import services
 from tests.engines import both_engines
-from tests.serving import environment, run_flask
 
 
 @both_engines

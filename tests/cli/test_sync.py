@@ -3,15 +3,15 @@
 import pytest
 from werkzeug import Response
 
+from harness.apps import settings
+from harness.cast import ALICE, BOB, KEYS, TOKEN
 from marketplace import create_app
 from marketplace.hedera import times
-from marketplace.ledger import mirror
 from marketplace.market import listings, reports
 from marketplace.market.memos import listing_memo
 from marketplace.market.prepare import Ask
 from marketplace.store import nfts
 from marketplace.store.database import read, write
-from tests.conftest import ALICE, BOB, KEYS, TOKEN, settings
 from tests.engines import both_engines
 
 
@@ -55,12 +55,12 @@ def test_it_confirms_what_nobody_reported(client, nft, ledger, sync):
 
 
 @both_engines
-def test_what_was_prepared_costs_one_request_an_account_and_one_a_token(client, nft, sync, asked):
+def test_what_was_prepared_costs_one_request_an_account_and_one_a_token(client, nft, sync, mirror):
     for price in range(1, 5):
         prepare(client, price)
-    asked.clear()
+    mirror.asked.clear()
     assert sync() == "sellers checked: 1\n"
-    assert sorted(asked) == [f"/accounts/{ALICE}/nfts", f"/tokens/{TOKEN}/nfts/7"]
+    assert sorted(mirror.asked) == [f"/accounts/{ALICE}/nfts", f"/tokens/{TOKEN}/nfts/7"]
 
 
 @both_engines
@@ -119,16 +119,16 @@ def test_one_item_that_fails_ends_no_round(app, client, nft, lister):
 
 
 @both_engines
-def test_it_asks_once_for_all_listings_of_a_seller(client, lister, sync, asked):
+def test_it_asks_once_for_all_listings_of_a_seller(client, lister, sync, mirror):
     for serial_no in range(1, 5):
         lister((TOKEN, serial_no))
-    asked.clear()
+    mirror.asked.clear()
     sync()
-    assert sorted(asked) == [f"/accounts/{ALICE}/nfts", f"/tokens/{TOKEN}/nfts"]
+    assert sorted(mirror.asked) == [f"/accounts/{ALICE}/nfts", f"/tokens/{TOKEN}/nfts"]
 
 
 @both_engines
-def test_it_pages_through_many_listings(app, client, nft, ledger, sync, asked, monkeypatch):
+def test_it_pages_through_many_listings(app, client, nft, ledger, sync, mirror, monkeypatch):
     """More than the mirror node shows on one page, over several tokens."""
     monkeypatch.setattr(mirror, "PAGE", 2)
     for number in range(5):
@@ -136,9 +136,9 @@ def test_it_pages_through_many_listings(app, client, nft, ledger, sync, asked, m
         ledger.mint(keys, ALICE, times.now())
         ledger.approve(keys, ALICE, "0.0.9001", memo=listing_memo(*keys, 5, "Foo"))
     prepare(client)
-    asked.clear()
+    mirror.asked.clear()
     assert "NFTs listed: 5, NFTs completed: 5" in sync()
-    assert asked.count(f"/accounts/{ALICE}/nfts") == 3
+    assert mirror.asked.count(f"/accounts/{ALICE}/nfts") == 3
     assert sync() == "sellers checked: 1\n"
 
 

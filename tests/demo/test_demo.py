@@ -11,6 +11,10 @@ import pytest
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
 from werkzeug.test import Client
 
+from harness.apps import authorized_client, enriching, settings, write_sql
+from harness.cast import KEYS, TESTNET
+from harness.ledger import Ledger
+from harness.serving import ROOT
 from hiero_sandbox import catalogue
 from marketplace import create_app
 from marketplace.demo import SNIPPETS
@@ -18,8 +22,6 @@ from marketplace.sandbox import access, seed
 from marketplace.services import services
 from marketplace.store import access_tokens
 from marketplace.store.database import read
-from tests.conftest import KEYS, TESTNET, Ledger, authorized_client, enriching, settings, write_sql
-from tests.serving import ROOT
 
 PAGES = [
     "/",

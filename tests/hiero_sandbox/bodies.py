@@ -3,10 +3,10 @@
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
 from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, TransactionBody
 
+from harness import wallets
+from harness.cast import TOKEN
+from harness.wallets import account, token_id
 from hiero_sandbox import wallet
-from stress import wallets
-from stress.wallets import account, token_id
-from tests.conftest import TOKEN
 
 HBAR = 100_000_000
 FIRST = 10_000 * HBAR  # which every account begins with

@@ -2,14 +2,14 @@
 
 import pytest
 
+from harness.cast import ALICE
+from harness.wallets import id_of, seal
 from hiero_sandbox.application import create_sandbox
 from hiero_sandbox.conditions import now
 from hiero_sandbox.ledger import consensus
 from hiero_sandbox.ledger.genesis import known_accounts
 from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId
-from stress.wallets import id_of, seal
-from tests.conftest import ALICE
 from tests.hiero_sandbox import bodies, hapi
 
 

@@ -8,10 +8,10 @@ from hiero_sdk_python.hapi.services.response_pb2 import Response
 from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction
 from hiero_sdk_python.hapi.services.transaction_response_pb2 import TransactionResponse
 
+from harness.wallets import account, token_id
 from hiero_sandbox.hapi.services import METHODS
 from marketplace.hedera import times
 from marketplace.services import services
-from stress.wallets import account, token_id
 from tests.hiero_sandbox import bodies
 
 COST, PAID = ResponseType.COST_ANSWER, ResponseType.ANSWER_ONLY

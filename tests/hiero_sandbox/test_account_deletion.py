@@ -3,8 +3,8 @@
 import pytest
 from hiero_sdk_python import PrivateKey
 
-from stress.wallets import account, token_id
-from tests.conftest import ALICE, BOB, CHARLIE
+from harness.cast import ALICE, BOB, CHARLIE
+from harness.wallets import account, token_id
 from tests.hiero_sandbox import hapi
 from tests.hiero_sandbox.bodies import FIRST, HBAR, NFT, approval, make, rejection, transfer
 from tests.hiero_sandbox.test_accounts import address, creation, public, to_alias

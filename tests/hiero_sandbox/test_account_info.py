@@ -4,9 +4,9 @@ import pytest
 from hiero_sdk_python import PrivateKey
 from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID
 
+from harness.cast import ALICE, BOB
+from harness.wallets import account, token_id
 from hiero_sandbox.ledger import keys
-from stress.wallets import account, token_id
-from tests.conftest import ALICE, BOB
 from tests.hiero_sandbox import hapi
 from tests.hiero_sandbox.bodies import NFT, transfer
 from tests.hiero_sandbox.test_accounts import address, creation, public, to_alias, update

@@ -6,11 +6,11 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID, Key
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
 from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction
 
+from harness.cast import ALICE, BOB
+from harness.wallets import account
 from hiero_sandbox.hapi.services import METHODS
 from hiero_sandbox.ledger import keys
 from marketplace.hedera import times
-from stress.wallets import account
-from tests.conftest import ALICE, BOB
 from tests.hiero_sandbox import hapi
 from tests.hiero_sandbox.bodies import HBAR, NFT, make, sign, transfer
 

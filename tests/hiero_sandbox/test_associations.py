@@ -2,8 +2,8 @@
 
 import pytest
 
-from stress import wallets
-from tests.conftest import ALICE, BOB, CHARLIE, TOKEN
+from harness import wallets
+from harness.cast import ALICE, BOB, CHARLIE, TOKEN
 from tests.hiero_sandbox.bodies import FIRST, HBAR, NFT, association, transfer
 
 OTHERS = ("0.0.7002", "0.0.7003")

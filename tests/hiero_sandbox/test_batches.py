@@ -5,9 +5,9 @@ from hiero_sdk_python import PrivateKey
 from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID
 from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction
 
+from harness import wallets
+from harness.cast import ALICE, BOB, CHARLIE
 from hiero_sandbox.ledger import keys
-from stress import wallets
-from tests.conftest import ALICE, BOB, CHARLIE
 from tests.hiero_sandbox import bodies
 from tests.hiero_sandbox.bodies import FIRST, HBAR, NFT, approval, make, rejection, transfer
 

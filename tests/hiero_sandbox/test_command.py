@@ -13,9 +13,9 @@ import grpc
 import pytest
 from hiero_sdk_python.hapi.services.response_pb2 import Response
 
+from harness.serving import ROOT, reserved_port
 from hiero_sandbox.hapi.address import HOST
 from tests.hiero_sandbox import hapi
-from tests.serving import ROOT, reserved_port
 
 GIFT = {"accountId": "0.0.1002", "amount": 7}
 COMMAND = [sys.executable, "-m", "hiero_sandbox"]

@@ -11,12 +11,12 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
+from harness import wallets
 from hiero_sandbox import wallet
 from hiero_sandbox.application import create_sandbox
 from hiero_sandbox.database import read, write
 from hiero_sandbox.ledger import accounts, consensus, keys, nfts, queries, tokens
 from marketplace.hedera import times
-from stress import wallets
 from tests.hiero_sandbox import bodies
 from tests.hiero_sandbox.bodies import FIRST, HBAR, approval, minting, rejection, transfer
 from tests.hiero_sandbox.test_account_deletion import deletion

@@ -7,11 +7,12 @@ from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
 from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, TransactionBody
 
+from harness.cast import ALICE, BOB, TOKEN
+from harness.wallets import seal, withdrawal
 from hiero_sandbox import wallet
 from marketplace.hedera.ids import TransactionId
 from marketplace.hedera.transactions import build_listing
-from stress.wallets import seal, withdrawal
-from tests.conftest import ALICE, BOB, TOKEN, assert_error
+from tests.answers import assert_error
 from tests.hiero_sandbox.bodies import NFT, transfer
 from tests.hiero_sandbox.test_sandbox_ledger import approval_of_sdk, of_sdk
 

@@ -3,8 +3,8 @@
 import pytest
 from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountAmount
 
-from stress.wallets import account, token_id
-from tests.conftest import ALICE, BOB, CHARLIE
+from harness.cast import ALICE, BOB, CHARLIE
+from harness.wallets import account, token_id
 from tests.hiero_sandbox.bodies import HBAR, association, make, minting, rejection, transfer
 from tests.hiero_sandbox.test_tokens import ISSUER, TREASURY, about, creation, fixed, royalty
 

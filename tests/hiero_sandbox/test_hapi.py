@@ -20,13 +20,14 @@ from hiero_sdk_python.hapi.services.query_pb2 import Query
 from hiero_sdk_python.hapi.services.response_code_pb2 import ResponseCodeEnum
 from hiero_sdk_python.hapi.services.transaction_response_pb2 import TransactionResponse
 
+from harness.apps import settings
+from harness.cast import ALICE, BOB, CHARLIE, MARKET, TOKEN
+from harness.engines import move_database
+from harness.wallets import account
 from hiero_sandbox import database, wallet
 from marketplace import create_app
 from marketplace.hedera import times
 from marketplace.services import services
-from stress.wallets import account
-from tests.conftest import ALICE, BOB, CHARLIE, MARKET, TOKEN, settings
-from tests.engines import move_database
 from tests.hiero_sandbox import hapi
 from tests.hiero_sandbox.bodies import NFT, approval, minting, sign, transfer
 from tests.hiero_sandbox.hapi import APPROVE, COST, PAID, RECEIPTS

@@ -4,9 +4,10 @@ import io
 
 import pytest
 
+from harness.apps import on_testnet
+from harness.cast import ALICE
 from hiero_sandbox.hapi.services import MAX_REQUEST_BYTES
 from marketplace.services import services
-from tests.conftest import ALICE, on_testnet
 from tests.hiero_sandbox import hapi
 from tests.hiero_sandbox.bodies import approval, sign
 from tests.hiero_sandbox.hapi import APPROVE, RECEIPTS

@@ -2,9 +2,9 @@
 
 import pytest
 
+from harness import wallets
+from harness.cast import ALICE, BOB, CHARLIE, TOKEN
 from hiero_sandbox import wallet
-from stress import wallets
-from tests.conftest import ALICE, BOB, CHARLIE, TOKEN
 from tests.hiero_sandbox.bodies import (
     FIRST,
     HBAR,

@@ -2,8 +2,9 @@
 
 import pytest
 
+from harness.apps import authorized_client, on_testnet, settings
 from marketplace import create_app
-from tests.conftest import assert_error, authorized_client, on_testnet, settings
+from tests.answers import assert_error
 
 OWN = [
     "localhost",

@@ -5,8 +5,8 @@ import base64
 import pytest
 from hiero_sdk_python.crypto.private_key import PrivateKey
 
+from harness.cast import ALICE, CHARLIE, TOKEN
 from marketplace.hedera import times
-from tests.conftest import ALICE, CHARLIE, TOKEN
 from tests.hiero_sandbox.bodies import HBAR, minting, transfer
 
 TREASURY = "0.0.1000"

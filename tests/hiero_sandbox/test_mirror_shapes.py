@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from hiero_sdk_python import PrivateKey
 
+from harness.cast import ALICE, BOB, CHARLIE
 from marketplace.hedera import times
 from marketplace.hedera.ids import MAX_INT64
 from marketplace.services import services
-from tests.conftest import ALICE, BOB, CHARLIE
 from tests.hiero_sandbox import test_accounts as accounts
 from tests.hiero_sandbox import test_fungible_tokens as coins
 from tests.hiero_sandbox import test_tokens as tokens

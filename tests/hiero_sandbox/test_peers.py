@@ -3,8 +3,8 @@
 import subprocess
 import sys
 
+from harness.serving import ROOT
 from stress import peers
-from tests.serving import ROOT
 
 MOCHA = """<testsuite name="Mocha Tests" tests="3" failures="1">
 <testcase classname="Transfer" name="works"/>

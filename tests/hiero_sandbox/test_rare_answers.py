@@ -4,10 +4,10 @@ import base64
 
 import pytest
 
+from harness import wallets
+from harness.cast import ALICE, BOB, CHARLIE, MARKET, TOKEN
 from marketplace.hedera import times
 from marketplace.market.memos import listing_memo
-from stress import wallets
-from tests.conftest import ALICE, BOB, CHARLIE, MARKET, TOKEN
 from tests.hiero_sandbox.bodies import HBAR, NFT, approval, sign
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.conftest import ALICE, BOB
+from harness.cast import ALICE, BOB
 from tests.hiero_sandbox.bodies import HBAR, approval, minting, rejection, transfer
 from tests.hiero_sandbox.test_tokens import ISSUER, TREASURY, about, creation, royalty
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.conftest import ALICE, BOB
+from harness.cast import ALICE, BOB
 from tests.hiero_sandbox.bodies import FIRST, HBAR, approval, transfer
 
 MARKET, PAYER = "0.0.9001", "0.0.800"

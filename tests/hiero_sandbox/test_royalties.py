@@ -2,12 +2,12 @@
 
 import pytest
 
+from harness import wallets
+from harness.cast import ALICE, BOB, CHARLIE
 from hiero_sandbox import catalogue
 from hiero_sandbox.database import read
 from hiero_sandbox.ledger.custom_fees import assess
 from hiero_sandbox.ledger.execution import AssessedFee, NftTransfer
-from stress import wallets
-from tests.conftest import ALICE, BOB, CHARLIE
 from tests.hiero_sandbox.bodies import FIRST, HBAR, transfer
 
 TREASURY, PAYER = "0.0.1000", "0.0.9001"

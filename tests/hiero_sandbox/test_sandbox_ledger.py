@@ -16,11 +16,12 @@ from hiero_sdk_python.tokens.nft_id import NftId
 from hiero_sdk_python.tokens.token_id import TokenId
 from hiero_sdk_python.transaction.transaction_id import TransactionId
 
+from harness.cast import ALICE, BOB, CHARLIE, KEYS, MARKET, TOKEN
+from harness.wallets import id_of, seal
 from hiero_sandbox import wallet
 from hiero_sandbox.database import KEY
 from marketplace.hedera import times
-from stress.wallets import id_of, seal
-from tests.conftest import ALICE, BOB, CHARLIE, KEYS, MARKET, TOKEN, assert_error
+from tests.answers import assert_error
 from tests.hiero_sandbox.bodies import approval, make, sign
 
 

@@ -4,10 +4,11 @@ import base64
 
 import pytest
 
+from harness.apps import settings
+from harness.cast import ALICE, BOB, TOKEN
 from hiero_sandbox import catalogue
 from marketplace import create_app
 from marketplace.hedera.ids import TransactionId
-from tests.conftest import ALICE, BOB, TOKEN, settings
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ import base64
 
 import pytest
 
+from harness.cast import ALICE, BOB
 from hiero_sandbox.mirror.parameters import MAX_RANGE
 from marketplace.hedera import times
-from tests.conftest import ALICE, BOB
 from tests.hiero_sandbox.bodies import NFT
 
 PATH = "/transactions"

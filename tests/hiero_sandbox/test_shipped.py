@@ -8,8 +8,8 @@ import sys
 import pytest
 import yaml
 
+from harness.serving import ROOT
 from hiero_sandbox import __main__ as command
-from tests.serving import ROOT
 
 FOLDER = ROOT / "hiero_sandbox"
 

@@ -11,8 +11,8 @@ from urllib.request import urlopen
 
 import pytest
 
+from harness.serving import ROOT, run_program, run_python
 from hiero_sandbox import control, testing
-from tests.serving import ROOT, run_program, run_python
 
 EXAMPLES = ROOT / "examples/dapp"
 JAVASCRIPT = ROOT / "tests/system/wallets/node_modules"

@@ -7,11 +7,11 @@ from hiero_sdk_python import PrivateKey
 from hiero_sdk_python.hapi.services.basic_types_pb2 import Key, KeyList
 from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee
 
+from harness import wallets
+from harness.cast import ALICE, BOB, CHARLIE
+from harness.wallets import account
 from hiero_sandbox import wallet
 from hiero_sandbox.ledger import keys
-from stress import wallets
-from stress.wallets import account
-from tests.conftest import ALICE, BOB, CHARLIE
 from tests.hiero_sandbox.bodies import HBAR, approval, association, make, minting, transfer
 
 TREASURY, COLLECTOR, MARKET = "0.0.4001", "0.0.4002", "0.0.9001"

@@ -3,8 +3,8 @@
 import pytest
 from hiero_sdk_python.crypto.private_key import PrivateKey
 
+from harness.wallets import account, token_id
 from hiero_sandbox.hapi.services import answer
-from stress.wallets import account, token_id
 from tests.hiero_sandbox import bodies, hapi
 from tests.hiero_sandbox.bodies import association, make, transfer
 from tests.hiero_sandbox.test_batches import BATCHER, batch, inner

@@ -14,6 +14,10 @@ import pytest
 from sqlite_utils.utils import sqlite3
 from werkzeug.wrappers import Request, Response
 
+from harness import network
+from harness.apps import authorized_client, on_testnet
+from harness.cast import ALICE, KEYS, TOKEN
+from harness.network import answering, serve, serve_raw
 from hiero_sandbox.application import create_sandbox
 from marketplace.errors import LedgerAnswerInvalid
 from marketplace.ledger import mirror
@@ -23,9 +27,7 @@ from marketplace.market import reconciler
 from marketplace.services import mirror_node
 from marketplace.store import nfts
 from marketplace.store.database import read
-from tests import network
-from tests.conftest import ALICE, KEYS, TOKEN, assert_error, authorized_client, on_testnet
-from tests.network import answering, serve, serve_raw
+from tests.answers import assert_error
 
 HURRY_SECONDS = 1.5  # in place of the real budgets, where a fault lasts until they are used up
 ENDLESS = {"silence", "a body that drips"}

@@ -5,14 +5,17 @@ import base64
 from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
 
+from harness.apps import authorized_client, settings
+from harness.cast import BOB, MARKET, TOKEN
+from harness.ledger import Ledger
 from marketplace import create_app
 from marketplace.hedera import times
 from marketplace.market import purchase_fees
 from marketplace.store.database import write
 from marketplace.watcher.follow import Follower
 from marketplace.watcher.sweep import sync
-from tests import conftest
-from tests.conftest import BOB, MARKET, TOKEN, Ledger, authorized_client, list_nft, settings
+from tests import deeds
+from tests.deeds import list_nft
 
 HBAR = 100_000_000
 MOST = HBAR  # of one purchase: 0.5, and an association of $0.05 at ten cents an HBAR
@@ -71,7 +74,7 @@ class Market:
         return self.ledger.balance(account_id)
 
     def rows(self):
-        return conftest.list_purchases(self.app)
+        return deeds.list_purchases(self.app)
 
     def age(self, seconds):
         """Let all purchases be so much older."""

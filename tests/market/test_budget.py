@@ -8,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from harness.apps import authorized_client
+from harness.cast import ALICE, BOB, CHARLIE, KEYS, TOKEN
 from hiero_sandbox import database as ledger_database
 from hiero_sandbox.ledger import accounts
 from hiero_sandbox.ledger import queries as ledger_queries
@@ -16,16 +18,8 @@ from marketplace.market import listings, purchases
 from marketplace.market.prepare import Ask, Caller
 from marketplace.store import access_tokens
 from marketplace.store.database import read
-from tests.conftest import (
-    ALICE,
-    BOB,
-    CHARLIE,
-    KEYS,
-    TOKEN,
-    assert_error,
-    authorized_client,
-    list_nft,
-)
+from tests.answers import assert_error
+from tests.deeds import list_nft
 from tests.engines import both_engines
 from tests.market.selling import HBAR, MOST
 

@@ -2,7 +2,9 @@
 
 import pytest
 
-from tests.conftest import KEYS, assert_error, report, shown
+from harness.cast import KEYS
+from tests.answers import assert_error
+from tests.deeds import report, shown
 
 
 @pytest.fixture
@@ -25,23 +27,23 @@ def set_transaction(**fields):
         lambda document: document.update(transactions=[]),
     ],
 )
-def test_rows_that_are_not_the_transaction_itself_decide_nothing(client, submitted, alter, change):
-    alter("/v1/transactions", change)
+def test_rows_that_are_not_the_transaction_itself_decide_nothing(client, submitted, mirror, change):
+    mirror.alter("/v1/transactions", change)
     assert report(client).status_code == 202
     assert shown(client)["isForSale"] is False
 
 
-def test_a_duplicate_beside_the_success_does_no_harm(client, submitted, alter):
+def test_a_duplicate_beside_the_success_does_no_harm(client, submitted, mirror):
     def add_duplicate(document):
         [row] = document["transactions"]
         later = {"result": "DUPLICATE_TRANSACTION", "consensus_timestamp": "4000000000.000000000"}
         document["transactions"].insert(0, row | later)
 
-    alter("/v1/transactions", add_duplicate)
+    mirror.alter("/v1/transactions", add_duplicate)
     assert report(client).json == {"result": "OK"}
 
 
-def test_a_memo_that_is_no_base64_is_a_wrong_answer(client, submitted, alter):
-    alter("/v1/transactions", set_transaction(memo_base64="!!!"))
+def test_a_memo_that_is_no_base64_is_a_wrong_answer(client, submitted, mirror):
+    mirror.alter("/v1/transactions", set_transaction(memo_base64="!!!"))
     assert_error(report(client), 502)
     assert shown(client)["isForSale"] is False

@@ -10,17 +10,19 @@ from collections import Counter
 import pytest
 from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee
 
+from harness import wallets
+from harness.cast import ALICE, BOB, TOKEN
+from harness.mirror import Mirror
 from hiero_sandbox.database import read, write
 from hiero_sandbox.ledger import accounts, queries
 from marketplace.hedera import times
 from marketplace.hedera.messages import account, token
 from marketplace.ledger.mirror_schemas import FixedFee, Royalty, Token
 from marketplace.market.custom_fees import Sale, find_owed
-from stress import wallets
-from tests.conftest import ALICE, BOB, TOKEN, assert_error, list_nft
+from tests.answers import assert_error
+from tests.deeds import list_nft
 from tests.hiero_sandbox.bodies import HBAR, transfer
 from tests.market import selling
-from tests.mirror import Mirror
 
 MARKET, COLLECTOR, OTHER, TREASURY = "0.0.9001", "0.0.2101", "0.0.2102", "0.0.1000"
 COIN = "0.0.8801"

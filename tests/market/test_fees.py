@@ -5,6 +5,11 @@ from decimal import Decimal
 
 import pytest
 
+from harness import wallets
+from harness.apps import write_sql
+from harness.cast import BOB, CHARLIE, MARKET, TOKEN
+from harness.mirror import Mirror
+from harness.serving import ROOT
 from hiero_sandbox import wallet
 from hiero_sandbox.ledger import envelopes
 from hiero_sandbox.ledger import network_fees as ledger_fees
@@ -14,12 +19,8 @@ from marketplace.hedera.transactions import build_purchase, write_signed
 from marketplace.settings import load
 from marketplace.watcher import chores
 from marketplace.watcher.follow import Follower
-from stress import wallets
-from tests.conftest import BOB, CHARLIE, MARKET, TOKEN, write_sql
 from tests.engines import both_engines
 from tests.market.selling import HBAR, MOST, stuff
-from tests.mirror import Mirror
-from tests.serving import ROOT
 
 pytestmark = both_engines
 

@@ -15,6 +15,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hiero_sdk_python.crypto.private_key import PrivateKey
 from werkzeug.wrappers import Response
 
+from harness.apps import on_testnet, settings
+from harness.ledger import Ledger
+from harness.network import serve
+from harness.serving import run_flask
 from hiero_sandbox.ledger import keys
 from marketplace import create_app
 from marketplace.cli import startup
@@ -25,9 +29,6 @@ from marketplace.market import signer
 from marketplace.market.key_file import FileKey, read_key
 from marketplace.services import services
 from marketplace.settings import load
-from tests.conftest import Ledger, on_testnet, settings
-from tests.network import serve
-from tests.serving import run_flask
 
 ED25519 = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 ECDSA = ec.derive_private_key(int.from_bytes(bytes(range(1, 33))), ec.SECP256K1())

@@ -5,13 +5,13 @@ import json
 import pytest
 from werkzeug.wrappers import Request, Response
 
+from harness.apps import settings
+from harness.mirror import Mirror
 from marketplace import create_app
 from marketplace.errors import LedgerAnswerInvalid
 from marketplace.market.nodes import ALWAYS_THERE, MOST, next_node
 from marketplace.watcher.chores import store_network
-from tests.conftest import settings
 from tests.engines import both_engines
-from tests.mirror import Mirror
 
 pytestmark = both_engines
 

@@ -5,12 +5,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from harness.apps import authorized_client
+from harness.cast import BOB, CHARLIE, MARKET
+from harness.mirror import Mirror
 from marketplace.hedera import times
 from marketplace.market.purchases import HANDED_OUT_SECONDS, VALID_SECONDS
-from tests.conftest import BOB, CHARLIE, MARKET, assert_error, authorized_client, list_nft, opened
+from tests.answers import assert_error, opened
+from tests.deeds import list_nft
 from tests.engines import both_engines
 from tests.market.selling import MOST
-from tests.mirror import Mirror
 
 pytestmark = both_engines
 

@@ -7,26 +7,17 @@ import base64
 
 import pytest
 
+from harness import wallets
+from harness.apps import authorized_client, settings, write_sql
+from harness.cast import ALICE, BOB, CHARLIE, KEYS, MARKET, TOKEN
+from harness.engines import database_url
+from harness.mirror import MISSING
 from marketplace import create_app
 from marketplace.hedera import times
 from marketplace.market.memos import listing_memo
-from stress import wallets
-from tests.conftest import (
-    ALICE,
-    BOB,
-    CHARLIE,
-    KEYS,
-    MARKET,
-    TOKEN,
-    assert_error,
-    authorized_client,
-    report,
-    settings,
-    shown,
-    write_sql,
-)
-from tests.engines import both_engines, database_url
-from tests.mirror import MISSING
+from tests.answers import assert_error
+from tests.deeds import prepare_long_ago, report, shown
+from tests.engines import both_engines
 
 
 def prepare(client, price=250, nft=(TOKEN, 7), account_id=ALICE):
@@ -68,9 +59,9 @@ def test_what_a_wrong_answer_took_off_comes_back(app, client, listed, mirror):
 
 
 def test_what_the_mirror_node_caught_up_with_meanwhile_is_not_called_expired(
-    client, ledger, mirror, long_ago
+    app, client, ledger, mirror
 ):
-    content, then = long_ago
+    content, then = prepare_long_ago(app)
     # Until it is asked how far it has come: then it has all that follows.
     replica = mirror.replica()
 
@@ -209,11 +200,9 @@ def test_a_made_up_id_was_never_prepared(client, nft):
 
 
 @pytest.mark.parametrize("memo", [None, "hello"])
-def test_a_transaction_that_did_something_else_is_not_awaited_for_ever(
-    client, ledger, long_ago, memo
-):
+def test_a_transaction_that_did_something_else_is_not_awaited_for_ever(app, client, ledger, memo):
     """Its id was prepared for one NFT; what was signed under it approves another one."""
-    content, then = long_ago
+    content, then = prepare_long_ago(app)
     ledger.mint((TOKEN, 8), ALICE, then - times.SECOND)
     body = wallets.body_of(content)
     body.memo = memo or body.memo
@@ -391,9 +380,9 @@ def test_a_history_without_end_leaves_no_old_price(app, client, nft, ledger, lis
 
 
 @pytest.mark.parametrize("is_listed", [True, False])
-def test_replicas_that_disagree_leave_a_report_pending(client, ledger, mirror, long_ago, is_listed):
+def test_replicas_that_disagree_leave_a_report_pending(app, client, ledger, mirror, is_listed):
     """However long ago it was signed: it is the transaction that was prepared here."""
-    content, then = long_ago
+    content, then = prepare_long_ago(app)
     transaction_id = ledger.submit(ledger.sign_bytes(content), then).transaction_id
     if is_listed:
         assert report(client, transaction_id).json == {"result": "OK"}

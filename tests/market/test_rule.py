@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.cast import ALICE, BOB, MARKET, TOKEN
 from marketplace.hedera.ids import TransactionId
 from marketplace.ledger.mirror_schemas import History, Nft, NftEvent, Transaction
 from marketplace.market.listing_rule import Facts, ForSale, NotForSale, Undecided, decide
-from tests.conftest import ALICE, BOB, MARKET, TOKEN
 
 ID = TransactionId(ALICE, 100, 5)
 MEMO = b"Listing NFT with 0.0.7001 and Serial Number 7 for 250 HBAR"

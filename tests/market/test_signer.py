@@ -8,12 +8,13 @@ import time
 import pytest
 from hiero_sdk_python.crypto.private_key import PrivateKey
 
+from harness.cast import ALICE, MARKET
+from harness.mirror import Mirror
 from hiero_sandbox import wallet
 from marketplace.hedera.signatures import SECP256K1_ORDER, verifies
 from marketplace.market import signer as signing
 from marketplace.market.signer import Signer
-from tests.conftest import ALICE, MARKET, assert_error
-from tests.mirror import Mirror
+from tests.answers import assert_error
 
 DEMO = wallet.private_key(MARKET)
 OTHER = PrivateKey.generate_ed25519()
@@ -180,7 +181,7 @@ def test_where_all_hang_no_other_thread_is_begun(app, monkeypatch):
     assert len(calls) == signing.SIGNATURES_AT_ONCE + 1
 
 
-def test_an_ecdsa_signature_has_the_lower_s(app, alter):
+def test_an_ecdsa_signature_has_the_lower_s(app, mirror):
     """Both are signatures of the same body; libraries for secp256k1 may take only one of them."""
 
     def sign(body):
@@ -189,7 +190,7 @@ def test_an_ecdsa_signature_has_the_lower_s(app, alter):
         return public_key, signature[:32] + max(s, SECP256K1_ORDER - s).to_bytes(32)
 
     key = {"_type": "ECDSA_SECP256K1", "key": ECDSA.public_key().to_bytes_raw().hex()}
-    alter(f"/accounts/{MARKET}", lambda document: document.update(key=key))
+    mirror.alter(f"/accounts/{MARKET}", lambda document: document.update(key=key))
     signer = Signer(MARKET, lambda: sign)
     with app.app_context():
         public_key, signature = signer.sign(b"body")

@@ -7,9 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from harness.apps import authorized_client
+from harness.cast import ALICE, BOB, CHARLIE, MARKET, TOKEN
 from hiero_sandbox.ledger import accounts
 from stress.audit import TINYBARS, find_sales
-from tests.conftest import ALICE, BOB, CHARLIE, MARKET, TOKEN, authorized_client
 from tests.engines import both_engines
 from tests.market.selling import Market
 

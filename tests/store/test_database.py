@@ -6,13 +6,13 @@ from contextlib import closing
 import pytest
 from sqlite_utils.utils import sqlite3
 
+from harness.forks import fork, join
+from harness.serving import run_flask, run_python
 from marketplace.errors import StartRefused
 from marketplace.services import services
 from marketplace.store import sqlite as engine
 from marketplace.store.database import SCHEMA
 from marketplace.store.sqlite import Database
-from tests.forks import fork, join
-from tests.serving import run_flask, run_python
 from tests.store.test_upgrades import put
 from tests.store.tokens import insert_token, names
 from tests.store.writers import writing

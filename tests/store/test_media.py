@@ -2,8 +2,10 @@
 
 import pytest
 
+from harness.apps import authorized_client, completing, settings
+from harness.cast import KEYS, TOKEN
 from marketplace import create_app
-from tests.conftest import KEYS, TOKEN, assert_error, authorized_client, completing, settings
+from tests.answers import assert_error
 
 
 def add(client):

@@ -10,6 +10,7 @@ from functools import partial
 import pytest
 from sqlite_utils.utils import sqlite3
 
+from harness.apps import settings
 from marketplace import create_app
 from marketplace.market.events import insert
 from marketplace.services import database
@@ -28,7 +29,6 @@ from marketplace.store import (
 )
 from marketplace.store.database import SCHEMA, read, write
 from marketplace.store.orderbook import DEAREST, NEAR, NEWEST, Selection
-from tests.conftest import settings
 from tests.engines import both_engines
 
 DATE = "2026-11-20T12:00:00.000000000Z"

@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from harness.forks import fork, join
 from marketplace.machine_file import MachineFile
 from marketplace.store.rate_limit_store import count_in_window
-from tests.forks import fork, join
 
 
 @pytest.fixture

@@ -2,13 +2,13 @@
 
 import time
 
+from harness.apps import authorized_client
+from harness.network import PATIENCE_SECONDS
 from marketplace.hedera import times
 from marketplace.services import services
 from marketplace.store import access_tokens, token_usage
 from marketplace.store.database import read
-from tests.conftest import authorized_client
 from tests.engines import both_engines
-from tests.network import PATIENCE_SECONDS
 
 
 def last_used(app):

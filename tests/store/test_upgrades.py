@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 from sqlite_utils.utils import sqlite3
 
+from harness.apps import settings
+from harness.engines import execute, move_database
+from harness.serving import ROOT, run_flask
 from hiero_sandbox import database as ledger_database
 from marketplace import create_app
 from marketplace.cli import startup
@@ -21,9 +24,7 @@ from marketplace.store.database import SCHEMA
 from marketplace.store.database_errors import DatabaseUnreadable
 from marketplace.store.sqlite import Database
 from marketplace.watcher.sweep import sync
-from tests.conftest import assert_error, settings
-from tests.engines import execute, move_database
-from tests.serving import ROOT, run_flask
+from tests.answers import assert_error
 
 OLD = ROOT / "tests/store/databases/0.3.0"
 KEPT = ("nft", "prepared_transaction", "access_token")

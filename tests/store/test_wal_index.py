@@ -5,11 +5,11 @@ from contextlib import closing
 
 import pytest
 
+from harness.forks import fork, join
+from harness.serving import run_python
 from marketplace.store import wal_index
 from marketplace.store.database import SCHEMA
 from marketplace.store.sqlite import Database
-from tests.forks import fork, join
-from tests.serving import run_python
 from tests.store.tokens import insert_token
 
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from harness.forks import fork, join
+from harness.network import PATIENCE_SECONDS
 from marketplace.errors import DatabaseBusy, DatabaseUnusable
 from marketplace.store import sqlite as engine
 from marketplace.store.database import SCHEMA
 from marketplace.store.properties import mark_property
 from marketplace.store.sqlite import Database
 from marketplace.store.sqlite_files import release_lock, take_lock
-from tests.forks import fork, join
-from tests.network import PATIENCE_SECONDS
 from tests.store.tokens import insert_token, names
 
 CHECKPOINTED_PAGES = 1000  # a commit that leaves so many pages in the -wal checkpoints it

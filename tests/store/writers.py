@@ -5,10 +5,10 @@ import time
 from contextlib import contextmanager
 from functools import partial
 
+from harness.forks import fork
+from harness.postgresql import until
 from marketplace.store.database import SCHEMA
 from marketplace.store.sqlite import Database
-from tests.forks import fork
-from tests.postgresql import until
 from tests.store.tokens import insert_token
 
 

@@ -3,9 +3,9 @@
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from harness.apps import settings
+from harness.serving import run_program
 from marketplace import create_app
-from tests.conftest import settings
-from tests.serving import run_program
 
 COLLECTION = Path(__file__).parents[2] / "examples/postman.json"
 CONVERTER = Path(__file__).parent / "openapi/postman.js"

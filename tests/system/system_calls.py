@@ -15,10 +15,10 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
+from harness.images import encoded, small
 from marketplace.settings import load
 from marketplace.watcher.enrichment_processes import EnrichmentProcesses
 from marketplace.watcher.found import LONG
-from stress.bombs import encoded, small
 
 KILL, ALLOW = 0x80000000, 0x7FFF0000  # of seccomp.h
 

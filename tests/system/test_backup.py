@@ -7,10 +7,10 @@ from contextlib import closing
 import pytest
 from sqlite_utils.utils import sqlite3
 
+from harness.engines import execute
+from harness.serving import Service, environment
 from marketplace.store.database import SCHEMA
 from marketplace.store.sqlite import Database
-from tests.engines import execute
-from tests.serving import Service, environment
 from tests.store.tokens import insert_token, names
 from tests.store.writers import writing
 

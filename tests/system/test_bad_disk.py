@@ -6,13 +6,14 @@ import sys
 
 import pytest
 
+from harness.apps import settings
+from harness.cast import ALICE, TOKEN
+from harness.engines import connect, execute
+from harness.serving import begin_flask, run_flask, run_program
 from hiero_sandbox import database as ledger_database
 from marketplace.hedera import times
 from marketplace.services import services
 from marketplace.store import database_errors
-from tests.conftest import ALICE, TOKEN, settings
-from tests.engines import connect, execute
-from tests.serving import begin_flask, run_flask, run_program
 from tests.store.test_upgrades import TESTNET, put
 
 FULL = "The database can not be used: disk I/O error. Nothing was changed; the operator must fix it"

@@ -10,18 +10,18 @@ import psycopg
 import pytest
 
 import marketplace.store
+from harness.apps import authorized_client, settings
+from harness.engines import execute
+from harness.mirror import Mirror
+from harness.network import answering, serve_raw
+from harness.postgresql import DATABASE, Proxy, new_server, standing_before
+from harness.serving import BIN, CONFIGURATION, ROOT, environment, run_flask, run_program
 from marketplace import create_app
 from marketplace.errors import DatabaseUnreachable, StartRefused
 from marketplace.services import services
 from marketplace.store.database import open_database
 from marketplace.store.database_errors import DatabaseOutdated
 from marketplace.watcher import sweep
-from tests.conftest import authorized_client, settings
-from tests.engines import execute
-from tests.mirror import Mirror
-from tests.network import answering, serve_raw
-from tests.postgresql import DATABASE, Proxy, new_server, standing_before
-from tests.serving import BIN, CONFIGURATION, ROOT, environment, run_flask, run_program
 
 ODD = "s3cret/@:%?#&é x"  # what an address must not hold as it is
 NO_ADDRESS = (

@@ -6,12 +6,12 @@ import shutil
 
 import pytest
 
+from harness.postgresql import until
+from harness.serving import ROOT, run_program, serve
 from marketplace.api.metrics import HELP
 from marketplace.counts.table import METRICS
 from stress import board
 from stress.board import BOARD, RULES, prometheus, queries, read, trade
-from tests.postgresql import until
-from tests.serving import ROOT, run_program, serve
 
 needs_prometheus = pytest.mark.skipif(
     not shutil.which("promtool"), reason="needs Prometheus: make prometheus"

@@ -2,7 +2,8 @@
 
 import pytest
 
-from stress.bombs import CORPUS, cost
+from harness.images import CORPUS
+from stress.bombs import cost
 from tests.watcher.test_bombs import REFUSED, assert_bounded
 
 SHOWN = {

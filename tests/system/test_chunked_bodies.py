@@ -6,8 +6,8 @@ import socket
 
 import pytest
 
-from tests.network import PATIENCE_SECONDS, read_all
-from tests.serving import serve
+from harness.network import PATIENCE_SECONDS, read_all
+from harness.serving import serve
 
 MALFORMED = {
     "a size that is none": b"xyz\r\n{}\r\n0\r\n\r\n",

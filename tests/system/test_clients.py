@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.apps import settings
+from harness.serving import BIN, ROOT, run_program, serve
 from marketplace import create_app
-from tests.conftest import settings
-from tests.serving import BIN, ROOT, run_program, serve
 
 FOLDER = Path(__file__).parent / "clients"
 TYPESCRIPT = FOLDER / "typescript"

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import KEYS, TOKEN, settings
-from tests.postgresql import until
-from tests.serving import begin_flask, descendants
+from harness.apps import settings
+from harness.cast import KEYS, TOKEN
+from harness.postgresql import until
+from harness.serving import begin_flask, descendants
 
 SECRETS = {"AWS_SECRET_ACCESS_KEY": "secret", "PGPASSWORD": "secret"}
 

@@ -4,10 +4,10 @@ import os
 import signal
 import time
 
+from harness.postgresql import until
+from harness.serving import serve
 from marketplace import counts
 from tests.api.test_metrics import REQUESTS, read
-from tests.postgresql import until
-from tests.serving import serve
 
 
 def test_processes_that_end_keep_their_counts(tmp_path):

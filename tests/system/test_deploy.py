@@ -21,10 +21,10 @@ import pytest
 import yaml
 from werkzeug.http import HTTP_STATUS_CODES
 
+from harness.network import PATIENCE_SECONDS, is_free, read_all, reserved_port
+from harness.postgresql import until
+from harness.serving import HUNDRED_NFTS, ROOT, run_program, serve
 from marketplace import settings as config
-from tests.network import PATIENCE_SECONDS, is_free, read_all, reserved_port
-from tests.postgresql import until
-from tests.serving import HUNDRED_NFTS, ROOT, run_program, serve
 from tests.system import system_calls
 
 DEPLOY = ROOT / "deploy"

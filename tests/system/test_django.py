@@ -5,8 +5,10 @@ import re
 import pytest
 from werkzeug.test import Client
 
-from tests.conftest import KEYS, TOKEN, assert_error, settings
-from tests.serving import ROOT
+from harness.apps import settings
+from harness.cast import KEYS, TOKEN
+from harness.serving import ROOT
+from tests.answers import assert_error
 
 EXAMPLE = ROOT / "examples/django"
 

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 from werkzeug.test import Client
 
-from tests.serving import BIN, ROOT, Service, environment, reserved_port
+from harness.serving import BIN, ROOT, Service, environment, reserved_port
 
 PLACES = ("*.md", "docs/*.md", "hiero_sandbox/*.md", "deploy/*.md", "examples/*/*.md")
 DOCUMENTS = sorted(str(path.relative_to(ROOT)) for place in PLACES for path in ROOT.glob(place))

@@ -5,8 +5,10 @@ import runpy
 import pytest
 from werkzeug.test import Client
 
-from tests.conftest import KEYS, assert_error, settings
-from tests.serving import ROOT
+from harness.apps import settings
+from harness.cast import KEYS
+from harness.serving import ROOT
+from tests.answers import assert_error
 
 
 @pytest.fixture(scope="module")

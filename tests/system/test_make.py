@@ -17,9 +17,9 @@ from http.client import HTTPException
 
 import pytest
 
-from tests.network import PATIENCE_SECONDS, is_free, reserved_port
-from tests.postgresql import until
-from tests.serving import BIN, ROOT, environment, run_program
+from harness.network import PATIENCE_SECONDS, is_free, reserved_port
+from harness.postgresql import until
+from harness.serving import BIN, ROOT, environment, run_program
 
 pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 

@@ -6,17 +6,25 @@ from contextlib import closing
 import psycopg
 import pytest
 
+from harness.apps import authorized_client, settings
+from harness.cast import ALICE, BOB, TOKEN
+from harness.engines import END_OTHERS, connect, execute
+from harness.postgresql import Proxy, new_database, standing_before, until
+from harness.serving import begin_flask, run_flask
 from marketplace import create_app
 from marketplace.services import services
 from marketplace.store.database import SCHEMA
 from marketplace.store.postgresql import filling
-from tests.conftest import ALICE, BOB, TOKEN, authorized_client, settings
-from tests.engines import END_OTHERS, connect, execute
-from tests.postgresql import Proxy, standing_before, until
-from tests.serving import begin_flask, run_flask
 from tests.store.test_upgrades import TESTNET, put
 
 LARGE = 30_000
+
+
+@pytest.fixture
+def postgresql_url():
+    """The address of an empty database on a PostgreSQL server."""
+    with new_database() as url:
+        yield url
 
 
 def move(folder, *arguments, **settings):

@@ -10,13 +10,13 @@ from pathlib import Path
 import grpc
 import pytest
 
+from harness import serving
+from harness.network import PATIENCE_SECONDS, is_free, read_all, reserved_port
+from harness.serving import run_flask
+from harness.wallets import account
 from hiero_sandbox.hapi.services import MAX_REQUEST_BYTES
-from stress.wallets import account
-from tests import serving
 from tests.hiero_sandbox import hapi
 from tests.hiero_sandbox.hapi import ACCOUNT, APPROVE, COST
-from tests.network import PATIENCE_SECONDS, is_free, read_all, reserved_port
-from tests.serving import run_flask
 
 # As SDKs ping a node: the cost of an account's info.
 PING = hapi.query("cryptoGetInfo", header=COST, accountID=account("0.0.2"))

@@ -8,11 +8,11 @@ from contextlib import closing, contextmanager
 import pytest
 from werkzeug.wrappers import Response
 
+from harness.apps import settings
+from harness.network import PATIENCE_SECONDS, serve
+from harness.serving import begin_flask
 from marketplace.cli.systemd import notify
-from tests.conftest import settings
 from tests.engines import both_engines
-from tests.network import PATIENCE_SECONDS, serve
-from tests.serving import begin_flask
 
 
 @pytest.fixture

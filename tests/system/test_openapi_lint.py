@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.apps import settings
+from harness.serving import run_program
 from marketplace import create_app
-from tests.conftest import settings
-from tests.serving import run_program
 from tests.system import postman
 
 FOLDER = Path(__file__).parent / "openapi"

@@ -13,11 +13,11 @@ from urllib.error import HTTPError
 
 import pytest
 
+from harness import serving
+from harness.network import PATIENCE_SECONDS
+from harness.postgresql import until
+from harness.serving import BIN, ROOT, Service, reserved_port, run_program, run_python
 from marketplace import __version__
-from tests import serving
-from tests.network import PATIENCE_SECONDS
-from tests.postgresql import until
-from tests.serving import BIN, ROOT, Service, reserved_port, run_program, run_python
 from tests.system.test_documents import LOCAL
 from tests.system.test_node import ping
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.serving import BIN, ROOT, run_program
+from harness.serving import BIN, ROOT, run_program
 
 SYSTEMS = ("manylinux_2_28", "unknown-linux-musl")
 

@@ -13,6 +13,13 @@ from contextlib import closing
 import psycopg
 import pytest
 
+from harness.apps import authorized_client, settings
+from harness.cast import KEYS, TOKEN
+from harness.engines import execute
+from harness.forks import fork, join
+from harness.network import PATIENCE_SECONDS
+from harness.postgresql import Proxy, new_server, standing_before, until
+from harness.serving import ROOT, begin_flask, serve
 from marketplace import create_app
 from marketplace.errors import DatabaseBusy, DatabaseUnreachable
 from marketplace.services import services
@@ -21,12 +28,7 @@ from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable
 from marketplace.store.postgresql import Database, servers
 from marketplace.store.postgresql.servers import AGAIN_SECONDS, Servers
 from marketplace.store.schema import Schema
-from tests.conftest import KEYS, TOKEN, assert_error, authorized_client, settings
-from tests.engines import execute
-from tests.forks import fork, join
-from tests.network import PATIENCE_SECONDS
-from tests.postgresql import Proxy, new_server, standing_before, until
-from tests.serving import ROOT, begin_flask, serve
+from tests.answers import assert_error
 from tests.store.tokens import insert_token, names
 
 OWNERS = {"network": "sandbox", "account_id": "0.0.9001"}

@@ -13,7 +13,7 @@ import sys
 
 import pytest
 
-from tests.serving import ROOT, Service, environment, run_program, sandbox_market
+from harness.serving import ROOT, Service, environment, run_program, sandbox_market
 from tests.watcher.test_fetch_guard import UNSHARE, needs_namespaces
 
 FOLDER = ROOT / "examples/sdk"

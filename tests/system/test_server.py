@@ -11,13 +11,13 @@ from urllib.error import HTTPError
 
 import pytest
 
+from harness.network import PATIENCE_SECONDS, read_all
+from harness.serving import CONFIGURATION, HUNDRED_NFTS, serve
 from marketplace import create_app
 from marketplace.api.reference import SCRIPT_NAME
 from marketplace.cli import startup
 from marketplace.settings import load
 from tests.engines import both_engines
-from tests.network import PATIENCE_SECONDS, read_all
-from tests.serving import CONFIGURATION, HUNDRED_NFTS, serve
 
 PATIENCE = 1
 THREADS = 2

@@ -2,7 +2,7 @@
 
 import sys
 
-from tests.serving import ROOT, environment, run_program
+from harness.serving import ROOT, environment, run_program
 
 
 def test_among_all_that_happens_nothing_is_lost_or_wrong():

@@ -47,8 +47,8 @@ from hiero_sdk_python import (
     TransferTransaction,
 )
 
-from tests.postgresql import until
-from tests.serving import sandbox_market
+from harness.postgresql import until
+from harness.serving import sandbox_market
 
 UNUSED = itertools.count(200_001)
 CIDS = [f"ipfs://bafkqacbqfyyc4nzqgayq/{number}.json".encode() for number in range(1, 6)]

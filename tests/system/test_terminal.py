@@ -9,10 +9,11 @@ from contextlib import suppress
 
 import pytest
 
+from harness.apps import settings
+from harness.cast import TOKEN
+from harness.network import serve
+from harness.serving import BIN, CONFIGURATION, begin_flask, environment, run_program
 from marketplace.services import services
-from tests.conftest import TOKEN, settings
-from tests.network import serve
-from tests.serving import BIN, CONFIGURATION, begin_flask, environment, run_program
 
 EVIL = "\x1b[2Jevil\x07\n\x1b[31mred"
 ESCAPED = "\\x1b[2Jevil\\x07"

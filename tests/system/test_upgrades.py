@@ -6,9 +6,9 @@ import signal
 
 import pytest
 
+from harness.engines import execute
+from harness.serving import begin_flask, serve
 from marketplace.store.database import SCHEMA
-from tests.engines import execute
-from tests.serving import begin_flask, serve
 from tests.store.test_upgrades import TESTNET, flask, outdated, version
 from tests.system.test_move_to_postgresql import insert
 

@@ -6,12 +6,13 @@ import threading
 
 import pytest
 
+from harness.apps import settings
+from harness.cast import ALICE, BOB
+from harness.network import PATIENCE_SECONDS, drip_headers, serve_raw
+from harness.postgresql import until
+from harness.serving import begin_flask
 from tests.cli.test_sync import prepare
-from tests.conftest import ALICE, BOB, settings
 from tests.engines import both_engines
-from tests.network import PATIENCE_SECONDS, drip_headers, serve_raw
-from tests.postgresql import until
-from tests.serving import begin_flask
 
 
 @pytest.fixture

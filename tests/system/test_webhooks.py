@@ -12,13 +12,13 @@ from contextlib import closing
 import pytest
 import requests
 
+from harness.apps import settings
+from harness.network import serve_raw, silence
+from harness.postgresql import until
+from harness.serving import ROOT, reserved_port, run_program, watcher
 from marketplace.watcher.webhooks.deliveries import EVENTS_AT_ONCE
 from marketplace.watcher.webhooks.messages import SECONDS
-from tests.conftest import settings
 from tests.engines import both_engines
-from tests.network import serve_raw, silence
-from tests.postgresql import until
-from tests.serving import ROOT, reserved_port, run_program, watcher
 from tests.system.wallets.test_encoding import FOLDER, needs_wallets
 from tests.watcher.test_webhooks import Receiver, add, let_happen, receiving
 

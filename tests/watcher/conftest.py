@@ -2,12 +2,12 @@
 
 import pytest
 
+from harness.cast import TOKEN
 from marketplace.hedera import times
 from marketplace.store.database import read
 from marketplace.watcher.follow import Follower
 from marketplace.watcher.rechecker import Rechecker
 from marketplace.watcher.work import Done
-from tests.conftest import TOKEN
 
 
 class Watcher:

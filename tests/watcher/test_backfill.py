@@ -5,6 +5,10 @@ import threading
 
 import pytest
 
+from harness.apps import settings
+from harness.cast import CHARLIE, TOKEN
+from harness.ledger import Ledger
+from harness.serving import ROOT
 from marketplace import create_app
 from marketplace.hedera import times
 from marketplace.store import following, nfts
@@ -12,9 +16,8 @@ from marketplace.store.database import read, write
 from marketplace.watcher import follow
 from marketplace.watcher.follow import backfill
 from marketplace.watcher.work import Done
-from tests.conftest import CHARLIE, TOKEN, Ledger, settings, shown
+from tests.deeds import shown
 from tests.engines import both_engines
-from tests.serving import ROOT
 from tests.watcher.conftest import Watcher
 from tests.watcher.test_follow import approve, rechecks
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from stress.bombs import CORPUS, MEGABYTE, cost
+from harness.images import CORPUS, MEGABYTE
+from stress.bombs import cost
 
 REFUSED = [
     "png_palette_with_transparency",

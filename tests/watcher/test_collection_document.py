@@ -6,12 +6,13 @@ from contextlib import closing
 
 import pytest
 
+from harness.apps import write_sql
+from harness.cast import KEYS, TOKEN
 from marketplace.hedera import times
 from marketplace.store import nft_collections
 from marketplace.store.database import read
 from marketplace.watcher.enrichment import Enricher
 from marketplace.watcher.found import Description, Found, Optimised, Outcome
-from tests.conftest import KEYS, TOKEN, write_sql
 from tests.engines import both_engines
 
 pytestmark = both_engines

@@ -6,6 +6,11 @@ from contextlib import closing
 
 import pytest
 
+from harness import network
+from harness.apps import authorized_client, completing, on_testnet, write_sql
+from harness.cast import ALICE, KEYS, TOKEN
+from harness.network import answering, serve, serve_raw
+from harness.postgresql import until
 from hiero_sandbox.application import create_sandbox
 from marketplace.hedera import times
 from marketplace.market import add_nft, throttled_log
@@ -16,11 +21,7 @@ from marketplace.watcher import enrichment as module
 from marketplace.watcher.enrichment import Enricher
 from marketplace.watcher.found import Description, Found, Limits, Optimised, Outcome
 from marketplace.watcher.work import Done
-from tests import network
-from tests.conftest import ALICE, KEYS, TOKEN, authorized_client, completing, on_testnet, write_sql
 from tests.engines import both_engines
-from tests.network import answering, serve, serve_raw
-from tests.postgresql import until
 
 pytestmark = both_engines
 

@@ -7,16 +7,18 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from harness import wallets
+from harness.cast import ALICE, BOB, CHARLIE, KEYS
+from harness.engines import connect
+from harness.postgresql import until
 from marketplace.hedera import times
 from marketplace.ledger import Deadline
 from marketplace.market import past, reconciler
 from marketplace.market.events import insert
 from marketplace.services import services
 from marketplace.store.database import write
-from stress import wallets
-from tests.conftest import ALICE, BOB, CHARLIE, KEYS, SALE, shown
-from tests.engines import both_engines, connect
-from tests.postgresql import until
+from tests.deeds import SALE, shown
+from tests.engines import both_engines
 from tests.watcher.conftest import list_after, newest
 
 pytestmark = both_engines

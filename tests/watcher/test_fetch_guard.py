@@ -12,13 +12,13 @@ import time
 
 import pytest
 
+from harness.network import PATIENCE_SECONDS, answering, drip_body, drip_headers, serve_raw
+from harness.serving import ROOT
 from marketplace.ledger.deadline import Deadline
 from marketplace.ledger.http_client import FetchError
 from marketplace.watcher.strangers.guarded_fetch import Address, Fetcher, is_public
 from marketplace.watcher.strangers.resolver import Resolver
 from marketplace.watcher.strangers.uri import Gateways
-from tests.network import PATIENCE_SECONDS, answering, drip_body, drip_headers, serve_raw
-from tests.serving import ROOT
 
 CID = "QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG"
 WHOLE = b"\x89PNG\r\n\x1a\n"  # as an image begins

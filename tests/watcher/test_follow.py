@@ -2,6 +2,8 @@
 
 import pytest
 
+from harness.apps import write_sql
+from harness.cast import ALICE, BOB, CHARLIE, TOKEN
 from marketplace.errors import LedgerAnswerInvalid
 from marketplace.hedera import times
 from marketplace.ledger import ALLOWED_LAG
@@ -14,7 +16,7 @@ from marketplace.store.database import read, write
 from marketplace.watcher import follow as following_module
 from marketplace.watcher.sweep import SLOWLY, begin_sweep, end_sweep, sweep_step
 from marketplace.watcher.work import Done
-from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, shown, write_sql
+from tests.deeds import shown
 from tests.engines import both_engines
 from tests.hiero_sandbox import bodies, test_batches
 
@@ -120,14 +122,14 @@ def test_it_finds_other_metadata_and_shows_the_last_until_it_is_here(
     assert shown(client) == before
 
 
-def test_ten_rows_about_one_nft_are_one_look(app, watcher, nft, ledger, asked):
+def test_ten_rows_about_one_nft_are_one_look(app, watcher, nft, ledger, mirror):
     for number in range(10):
         ledger.hand_over(nft, (ALICE, BOB)[number % 2])
     watcher.read()
     assert rechecks(app) == [("nft", *nft)]
-    asked.clear()
+    mirror.asked.clear()
     watcher.recheck()
-    assert asked == [f"/tokens/{TOKEN}/nfts/7", f"/tokens/{TOKEN}/nfts/7/transactions"]
+    assert mirror.asked == [f"/tokens/{TOKEN}/nfts/7", f"/tokens/{TOKEN}/nfts/7/transactions"]
     assert rechecks(app) == []
 
 
@@ -141,7 +143,7 @@ def test_rows_of_others_are_not_looked_at(app, watcher, nft, ledger):
 
 
 def test_facts_that_are_older_than_the_row_do_not_end_a_look(
-    app, client, watcher, listed, alter, ledger, mirror
+    app, client, watcher, listed, mirror, ledger
 ):
     """A replica that lags answers with the row that is stored already."""
     watcher.follow()
@@ -149,7 +151,7 @@ def test_facts_that_are_older_than_the_row_do_not_end_a_look(
     with app.app_context():
         old = services(app).sandbox.app.test_client().get(f"/api/v1/tokens/{TOKEN}/nfts/7").json
     ledger.hand_over(listed, BOB)
-    alter("/nfts/7$", lambda nft: nft.update(old))
+    mirror.alter("/nfts/7$", lambda nft: nft.update(old))
     assert watcher.follow() == {}
     assert rechecks(app) == [("nft", *listed)]
     mirror.heal()
@@ -179,7 +181,7 @@ def test_a_kill_after_reading_loses_nothing(watcher, nft, ledger):
     assert watcher.follow() == {Done.LISTED: 1}
 
 
-def test_a_row_that_makes_no_sense_stops_nothing(app, watcher, nft, ledger, alter, caplog):
+def test_a_row_that_makes_no_sense_stops_nothing(app, watcher, nft, ledger, mirror, caplog):
     ledger.hand_over(nft, CHARLIE)
     approve(ledger, nft, owner=CHARLIE)
 
@@ -187,7 +189,7 @@ def test_a_row_that_makes_no_sense_stops_nothing(app, watcher, nft, ledger, alte
         if len(page["transactions"]) > 1:  # a list, and not the transaction of one moment
             page["transactions"][0]["transaction_id"] = 7
 
-    alter("/v1/transactions$", break_first)
+    mirror.alter("/v1/transactions$", break_first)
     assert watcher.follow() == {Done.LISTED: 1}
     assert "makes no sense: transaction_id is not a text" in caplog.text
 
@@ -201,11 +203,9 @@ def test_a_row_that_makes_no_sense_stops_nothing(app, watcher, nft, ledger, alte
         lambda page: page.update(transactions=[7]),
     ],
 )
-def test_a_page_that_makes_no_sense_is_asked_for_again(
-    app, watcher, nft, ledger, alter, change, mirror
-):
+def test_a_page_that_makes_no_sense_is_asked_for_again(app, watcher, nft, ledger, mirror, change):
     approve(ledger, nft)
-    alter("/v1/transactions$", change)
+    mirror.alter("/v1/transactions$", change)
     with pytest.raises(LedgerAnswerInvalid):
         watcher.read()
     assert rechecks(app) == [("nft", *nft)]  # it was added

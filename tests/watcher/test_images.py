@@ -7,8 +7,8 @@ import zlib
 import pytest
 from PIL import Image, ImageChops, ImageSequence, ImageStat
 
+from harness.images import chunk, encoded
 from marketplace.watcher.strangers.images import MAX_KEPT_BYTES, ImageUnusable, optimise
-from stress.bombs import chunk, encoded
 
 
 def opened(optimised):

@@ -7,6 +7,8 @@ import threading
 
 import pytest
 
+from harness import wallets
+from harness.cast import ALICE, BOB, CHARLIE, TOKEN
 from marketplace.errors import LedgerUnreachable
 from marketplace.hedera import times
 from marketplace.ledger import ALLOWED_LAG
@@ -17,8 +19,8 @@ from marketplace.store.database import read, write
 from marketplace.watcher.follow import HOPELESS, backfill
 from marketplace.watcher.sweep import sync
 from marketplace.watcher.work import Done
-from stress import wallets
-from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error, shown
+from tests.answers import assert_error
+from tests.deeds import shown
 from tests.engines import both_engines
 from tests.watcher.conftest import Watcher
 from tests.watcher.test_follow import MARKET, approve, rechecks
@@ -73,14 +75,14 @@ def test_all_that_one_withdrawal_ended_is_found_at_once(watcher, lister, ledger)
     assert watcher.follow() == {Done.TAKEN_OFF: 5}
 
 
-def test_who_lists_one_nft_costs_no_list(watcher, nft, ledger, asked):
+def test_who_lists_one_nft_costs_no_list(watcher, nft, ledger, mirror):
     watcher.recheck(seconds=SHOWN_SECONDS)
     approve(ledger, nft)
     watcher.follow()
     approve(ledger, nft, price=6)
-    asked.clear()
+    mirror.asked.clear()
     assert watcher.follow() == {Done.LISTED: 1}
-    assert not any(path.startswith("/accounts/") for path in asked)
+    assert not any(path.startswith("/accounts/") for path in mirror.asked)
 
 
 # No purchase at a price that is known to be outdated

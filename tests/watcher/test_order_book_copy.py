@@ -11,14 +11,15 @@ from pathlib import Path
 import pytest
 import requests
 
+from harness.apps import authorized_client
+from harness.cast import ALICE, BOB, CHARLIE, TOKEN
+from harness.serving import ROOT
 from marketplace.market.memos import listing_memo
 from marketplace.sandbox.transport import WSGIAdapter
 from marketplace.services import services
 from marketplace.store import events
 from marketplace.store.database import write
-from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, authorized_client
 from tests.engines import both_engines
-from tests.serving import ROOT
 
 pytestmark = both_engines
 

@@ -2,10 +2,11 @@
 
 import pytest
 
+from harness import wallets
+from harness.cast import ALICE, BOB, CHARLIE, KEYS, MARKET, TOKEN
 from marketplace.hedera import times
 from marketplace.market.memos import listing_memo
-from stress import wallets
-from tests.conftest import ALICE, BOB, CHARLIE, KEYS, MARKET, TOKEN, shown
+from tests.deeds import shown
 from tests.engines import both_engines
 from tests.watcher.conftest import list_after, newest
 
@@ -190,14 +191,14 @@ def test_a_round_trip_of_an_unlisted_nft_is_told(unlisted, ledger, watcher, mirr
     assert told() == ROUND_TRIP
 
 
-def test_a_sweep_finds_a_round_trip_that_following_missed(app, unlisted, ledger, told, asked):
+def test_a_sweep_finds_a_round_trip_that_following_missed(app, unlisted, ledger, told, mirror):
     ledger.hand_over(unlisted, BOB)
     ledger.hand_over(unlisted, ALICE)
     for _ in range(2):
-        asked.clear()
+        mirror.asked.clear()
         assert app.test_cli_runner().invoke(args=["sync"]).exit_code == 0
     assert told() == ROUND_TRIP
-    assert "/nfts/7/transactions" not in "".join(asked)  # once is enough
+    assert "/nfts/7/transactions" not in "".join(mirror.asked)  # once is enough
 
 
 # A new treasury

@@ -7,12 +7,14 @@ import json
 import pytest
 from PIL import Image
 
+from harness.apps import authorized_client, completing, on_testnet
+from harness.cast import KEYS
+from harness.network import answering, serve, serve_raw
 from marketplace.ledger import Deadline
 from marketplace.ledger.http_client import Unfetchable
 from marketplace.watcher.strangers.enrich import make_resolver
-from tests.conftest import KEYS, authorized_client, completing, on_testnet, shown
+from tests.deeds import shown
 from tests.ledger.test_ledger_faults import NFT, page
-from tests.network import answering, serve, serve_raw
 
 CID = "QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG"
 DOCUMENT = json.dumps({"name": "Seven", "image": f"ipfs://{CID}/7.png", "attributes": {"a": 1}})

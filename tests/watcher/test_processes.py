@@ -16,6 +16,10 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from harness.images import CORPUS, encoded
+from harness.network import PATIENCE_SECONDS, drip_headers, response, serve_raw
+from harness.postgresql import until
+from harness.serving import children
 from marketplace.settings import load
 from marketplace.watcher import enrichment_processes
 from marketplace.watcher.enrichment import REFUSED
@@ -23,10 +27,6 @@ from marketplace.watcher.enrichment_processes import EnrichmentProcesses
 from marketplace.watcher.found import LONG, QUICK, Found, Limits, Outcome
 from marketplace.watcher.strangers import confine, reader
 from marketplace.watcher.strangers.images import optimise
-from stress.bombs import CORPUS, encoded
-from tests.network import PATIENCE_SECONDS, drip_headers, response, serve_raw
-from tests.postgresql import until
-from tests.serving import children
 from tests.watcher.test_fetch_guard import UNSHARE, needs_namespaces
 from tests.watcher.test_images import frames, gradient
 

@@ -3,6 +3,8 @@
 import pytest
 from werkzeug.wrappers import Request, Response
 
+from harness.images import encoded
+from harness.network import serve
 from marketplace.ledger.deadline import Deadline
 from marketplace.ledger.http_client import FetchError, Unfetchable
 from marketplace.watcher.found import Description, Outcome
@@ -10,8 +12,6 @@ from marketplace.watcher.strangers.enrich import fetch
 from marketplace.watcher.strangers.guarded_fetch import Fetcher
 from marketplace.watcher.strangers.resolver import Resolver
 from marketplace.watcher.strangers.uri import Gateways
-from stress.bombs import encoded
-from tests.network import serve
 from tests.watcher.test_images import gradient
 
 CID = "QmSoJYWXvds2qcPeRGJdirP7YTCYvZv4fo43TadwmbvV8H"

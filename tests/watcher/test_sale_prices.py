@@ -2,25 +2,17 @@
 
 import pytest
 
+from harness import wallets
+from harness.apps import authorized_client, settings, write_sql
+from harness.cast import ALICE, BOB, MARKET, TOKEN
+from harness.ledger import Ledger
+from harness.mirror import Mirror
 from marketplace import create_app
 from marketplace.hedera import times
 from marketplace.market.memos import purchase_memo
 from marketplace.store.database import read
-from stress import wallets
-from tests.conftest import (
-    ALICE,
-    BOB,
-    MARKET,
-    TOKEN,
-    Ledger,
-    authorized_client,
-    list_nft,
-    settings,
-    shown,
-    write_sql,
-)
+from tests.deeds import list_nft, shown
 from tests.engines import both_engines
-from tests.mirror import Mirror
 from tests.watcher.conftest import Watcher
 
 pytestmark = both_engines

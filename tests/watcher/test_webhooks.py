@@ -16,17 +16,18 @@ from jsonschema.exceptions import ValidationError
 from openapi_schema_validator import OAS31Validator
 from standardwebhooks import Webhook, WebhookVerificationError
 
+from harness.apps import authorized_client, write_sql
+from harness.forks import fork, join
+from harness.network import serve, serve_raw, silence
+from harness.postgresql import until
+from harness.serving import run_flask
 from marketplace.hedera import times
 from marketplace.store import events, webhooks
 from marketplace.store.database import read, write
 from marketplace.watcher.webhooks import deliveries, messages, signing
 from marketplace.watcher.webhooks.deliveries import Deliveries
-from tests.conftest import authorized_client, tell, write_sql
+from tests.deeds import tell
 from tests.engines import both_engines
-from tests.forks import fork, join
-from tests.network import serve, serve_raw, silence
-from tests.postgresql import until
-from tests.serving import run_flask
 
 HOUR = 3600 * times.SECOND
 

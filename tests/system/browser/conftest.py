@@ -15,8 +15,8 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect, sync_playwright
 from sqlite_utils.utils import sqlite3
 
-from tests.network import PATIENCE_SECONDS
-from tests.serving import ROOT, serve, watcher
+from harness.network import PATIENCE_SECONDS
+from harness.serving import ROOT, serve, watcher
 from tests.system.browser.firefox import FIREFOX
 from tests.system.browser.trader import Trader
 
@@ -66,6 +66,11 @@ everywhere = pytest.mark.parametrize(
     ids=["chromium-390-dark", "chromium-1440-light", "firefox-390-dark"],
     indirect=True,
 )
+
+
+def pytest_collection_modifyitems(items):
+    """These tests first: they share what takes long to set up, and who is idle takes from the end."""
+    items.sort(key=lambda item: "browser" not in item.fixturenames)
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 
-from tests.postgresql import until
+from harness.postgresql import until
 from tests.system.browser.conftest import PHONE, everywhere, in_both, on_two_screens
 from tests.system.browser.test_gallery import cards, prices
 

@@ -6,10 +6,10 @@ import pytest
 from playwright.sync_api import expect
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
 
+from harness.apps import settings
+from harness.network import serve
 from marketplace import create_app
 from marketplace.errors import NotAuthenticated
-from tests.conftest import settings
-from tests.network import serve
 from tests.system.browser.test_reference import sample, try_it
 
 

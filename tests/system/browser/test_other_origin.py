@@ -1,6 +1,6 @@
 """A dApp at an origin of its own, as a browser lets it call the service and the sandbox, with no setting."""
 
-from tests.network import serve
+from harness.network import serve
 from tests.system.browser.conftest import PATIENCE_MS, in_both
 
 SCRIPT = """

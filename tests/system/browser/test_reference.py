@@ -3,7 +3,7 @@
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from tests.serving import run_program
+from harness.serving import run_program
 from tests.system.browser.conftest import DESKTOP, PHONE, TABLET, on_screens, on_two_screens
 
 GET_NFT = "get/v1/nft/{tokenId}/{serialNo}"

@@ -7,8 +7,8 @@ from playwright.sync_api import expect
 from werkzeug.middleware.shared_data import SharedDataMiddleware
 from werkzeug.wrappers import Response
 
-from tests.network import serve
-from tests.serving import run_program, sandbox_market
+from harness.network import serve
+from harness.serving import run_program, sandbox_market
 from tests.system.browser.conftest import PATIENCE_MS, in_both
 from tests.system.test_sdks import JAVASCRIPT, SECONDS, assert_sold, needs_javascript
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hiero_sdk_python.crypto.private_key import PrivateKey
 
+from harness.serving import run_program
 from marketplace.hedera.ids import TransactionId
 from marketplace.hedera.transactions import (
     build_listing,
@@ -19,7 +20,6 @@ from marketplace.hedera.transactions import (
     build_withdrawal,
     write_signed,
 )
-from tests.serving import run_program
 
 FOLDER = Path(__file__).parent
 

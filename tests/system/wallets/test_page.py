@@ -15,11 +15,11 @@ from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
 from hiero_sdk_python.transaction.transaction import Transaction
 
+from harness.cast import ALICE, BOB, TOKEN
+from harness.serving import ROOT, run_flask, run_program, sandbox_market
 from hiero_sandbox.ledger.envelopes import read_list
 from marketplace.demo import SNIPPETS
 from marketplace.hedera import times
-from tests.conftest import ALICE, BOB, TOKEN
-from tests.serving import ROOT, run_flask, run_program, sandbox_market
 from tests.system.wallets.test_encoding import FOLDER, needs_wallets
 
 PAGE = (ROOT / "docs" / "wallets.md").read_text()

@@ -3,7 +3,7 @@
 import multiprocessing
 import warnings
 
-from tests.network import PATIENCE_SECONDS
+from harness.network import PATIENCE_SECONDS
 
 
 def fork(act):

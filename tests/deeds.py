@@ -1,0 +1,67 @@
+"""What tests do with a service, and what they read of it."""
+
+from harness.apps import write_sql
+from harness.cast import ALICE, BOB, KEYS, TOKEN
+from harness.ledger import Ledger
+from marketplace.hedera import times
+from marketplace.market import add_nft, events, listings
+from marketplace.market.prepare import Ask
+from marketplace.store.database import read, write
+
+SALE = {
+    "kind": "SOLD", "token": TOKEN, "serial_no": 7, "from_account": ALICE, "to_account": BOB, "price": 250,
+    "previous_price": 240, "transaction_id": "0.0.9001@1763640000.000000001",
+    "consensus_at": "2026-11-20T12:00:00.123456789Z", "seen_at": "2026-11-20T12:00:02.000000000Z",
+}  # fmt: skip
+
+
+def tell(app, *changes):
+    """Insert events, as the reconciler does: sales that are changed so."""
+    with app.app_context(), write() as db:
+        events.insert(db, [SALE | change for change in changes])
+
+
+def shown(client, nft=(TOKEN, 7)):
+    """An NFT as the API shows it."""
+    return client.get(f"/v1/nft/{nft[0]}/{nft[1]}").json
+
+
+def report(client, transaction_id=None, **fields):
+    named = {"transactionId": transaction_id} if transaction_id else {}
+    return client.post("/v1/comingsoon", json=KEYS | named | fields)
+
+
+def list_nft(client, listing_price=5, **keys):
+    """Add an NFT, list it and report it; returns the transaction's id."""
+    keys, ledger = KEYS | keys, Ledger(client.application)
+    assert client.post("/v1/add", json=keys).status_code == 200
+    prepared = client.post("/v1/list/extwallet", json=keys | {"listingPrice": listing_price})
+    transaction_id = ledger.sign_and_submit(prepared.json["byteArray"], keys["accountId"])
+    assert client.post("/v1/comingsoon", json=keys).json == {"result": "OK"}
+    return transaction_id
+
+
+def list_purchases(app):
+    """The purchases that were prepared, the oldest first."""
+    sql = """
+        SELECT * FROM prepared_transaction WHERE kind = 'purchase'
+        ORDER BY prepared_at, transaction_id
+    """
+    with app.app_context():
+        return [dict(row) for row in read().execute(sql).fetchall()]
+
+
+def expire(app):
+    """Let the time be over of all that was prepared and not submitted."""
+    then = times.to_iso(times.now() - 600 * times.SECOND)
+    write_sql(app, "UPDATE prepared_transaction SET expires_at = :then", then=then)
+
+
+def prepare_long_ago(app):
+    """Prepare a listing ten minutes ago, which can't be valid any more: its bytes and the moment."""
+    then = times.now() - 600 * times.SECOND
+    Ledger(app).mint((TOKEN, 7), ALICE, then - times.SECOND)
+    with app.app_context():
+        add_nft.add(ALICE, TOKEN, 7)
+        ask = Ask(ALICE, TOKEN, 7, "extwallet")
+        return listings.prepare_listing(ask, 250, then).transaction, then
