@@ -12,7 +12,7 @@ from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 
 from marketplace.sqlite_library import sqlite3
-from marketplace.store.database_errors import BUSY_TIMEOUT_SECONDS
+from marketplace.store import database_errors
 
 # What SQLite needs at least to open a database: its -shm.
 SMALL_FILE_BYTES = 64 * 1024
@@ -31,7 +31,7 @@ def open_file(
     path: Path, mode: str, timeout: float | None = None, **options: Any
 ) -> sqlite3.Connection:
     """Open a file: ``mode`` is ro (read), rw (write), or rwc (write, and make it if it does not exist)."""
-    seconds = BUSY_TIMEOUT_SECONDS if timeout is None else timeout
+    seconds = database_errors.BUSY_TIMEOUT_SECONDS if timeout is None else timeout
     address = f"{path.absolute().as_uri()}?mode={mode}"
     connection: sqlite3.Connection = sqlite3.connect(address, uri=True, timeout=seconds, **options)
     connection.row_factory = sqlite3.Row
