@@ -115,7 +115,7 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_what_tests_share_knows_no_test(program):
+def test_harness_stress_and_benchmarks_import_no_tests(program):
     for path in (ROOT / program).rglob("*.py"):
         others = {name.partition(".")[0] for name in imports(path)} & PROGRAMS.keys()
         assert others <= PROGRAMS[program] | {program}, path
@@ -161,7 +161,7 @@ def test_every_room_has_its_directions():
 
 
 @pytest.mark.parametrize("place", WITHOUT)
-def test_some_do_without(place):
+def test_forbidden_imports_of_a_module(place):
     for path in MODULES:
         if path.relative_to(ROOT).as_posix().startswith(f"marketplace/{place}"):
             for name in imports(path):

@@ -122,7 +122,7 @@ def test_two_databases_in_one_file_stop_the_start():
         load({"DATABASE_URL": "sqlite:///x/sandbox.db", "DATA_DIR": "./x/"}, {})
 
 
-def test_what_is_kept_is_in_one_folder():
+def test_database_and_images_are_in_one_folder():
     loaded = load({"DATA_DIR": "/srv/market/"}, {})
     assert loaded["DATABASE_URL"] == "/srv/market/marketplace.db"
     assert loaded["MEDIA_URL"] == "file:/srv/market/media"
@@ -176,7 +176,7 @@ def test_a_refused_address_is_told_without_its_password(name, value):
     assert refused.value.__suppress_context__ or refused.value.__context__ is None
 
 
-def test_what_may_be_a_secret_is_not_shown(tmp_path):
+def test_secrets_in_settings_are_not_shown(tmp_path):
     address = "postgresql://market:secret@host/market"
     assert written("DATABASE_URL", address) == "postgresql://***@host/market"
     path = tmp_path / "key"

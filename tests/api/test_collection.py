@@ -139,7 +139,7 @@ def sales(client):
     return tuple(shown[name] for name in names)
 
 
-def test_it_counts_what_was_sold(app, client, nft):
+def test_sales_are_counted(app, client, nft):
     assert sales(client) == (0, 0, 0, 0, None)
     sell(app, 40_000_000_000, seconds_ago=90_000)
     last = sell(app, 7, seconds_ago=60)
@@ -160,7 +160,7 @@ def test_a_sale_is_of_the_last_24_hours_no_longer_than_that(app, client, nft):
     assert sales(client) == (1, 60, 0, 0, last)
 
 
-def test_nothing_of_it_stored(client):
+def test_a_collection_without_stored_nfts_is_a_404(client):
     assert_error(get(client), 404, f"No NFT of {TOKEN} is stored", "POST /v1/add one first")
 
 
@@ -199,7 +199,7 @@ def test_a_mirror_node_that_fails_does_not_stop_an_add(app, client, mirror):
     assert collection(client)["name"] == f"Sandbox {TOKEN}"
 
 
-def test_the_next_add_asks_again_where_nothing_is_known(client, mirror):
+def test_the_next_add_reads_a_collection_that_is_not_known(client, mirror):
     mirror.fail(TOKENS)
     add(client)
     mirror.heal()
@@ -207,7 +207,7 @@ def test_the_next_add_asks_again_where_nothing_is_known(client, mirror):
     assert collection(client)["symbol"] == "SAND"
 
 
-def test_it_is_asked_ever_later_while_the_ledger_does_not_tell(app, client, mirror):
+def test_failed_reads_of_a_collection_are_retried_ever_later(app, client, mirror):
     mirror.answer(TOKENS, MISSING)
     add(client)
     pauses = []
@@ -326,7 +326,7 @@ TOLD = [
 ]
 
 
-def test_what_makes_sense_of_an_answer_is_shown(client, mirror):
+def test_valid_fields_of_a_partly_wrong_answer_are_shown(client, mirror):
     for number, (changes, shown) in enumerate(TOLD):
         mirror.heal()
         mirror.alter(TOKENS, lambda document, changes=changes: document.update(changes))
@@ -338,7 +338,7 @@ def test_what_makes_sense_of_an_answer_is_shown(client, mirror):
 # It is read again
 
 
-def test_it_is_read_again_when_its_time_has_come(app, client, nft, mirror):
+def test_a_collection_that_is_due_is_read_again(app, client, nft, mirror):
     mirror.alter(
         TOKENS, lambda document: document.update({"name": "Renamed", "total_supply": "77"} | fees())
     )
@@ -351,7 +351,7 @@ def test_it_is_read_again_when_its_time_has_come(app, client, nft, mirror):
     assert (shown["name"], shown["totalSupply"], shown["royalties"]) == ("Renamed", 77, [SHOWN])
 
 
-def test_one_that_grows_here_is_read_again_within_a_minute(app, client, mirror):
+def test_a_collection_with_a_new_nft_is_read_again_within_a_minute(app, client, mirror):
     add(client, serial_no=1)
     assert seconds_until_read(app) > 3000
     add(client, serial_no=2)
@@ -361,7 +361,7 @@ def test_one_that_grows_here_is_read_again_within_a_minute(app, client, mirror):
     assert mirror.count(TOKENS) == 2
 
 
-def test_one_is_read_each_day_and_each_hour_once_something_is_listed(app, nft, lister):
+def test_a_collection_is_read_daily_and_hourly_once_something_is_listed(app, nft, lister):
     read_again(app)
     assert 86_300 < seconds_until_read(app) <= 86_400
     lister(nft)
@@ -372,7 +372,7 @@ def test_one_is_read_each_day_and_each_hour_once_something_is_listed(app, nft, l
 
 
 @pytest.mark.parametrize("what", ["stored", "listed"])
-def test_what_comes_while_the_ledger_is_asked_is_not_forgotten(
+def test_changes_while_a_collection_is_read_are_not_forgotten(
     app, client, nft, mirror, what, lister
 ):
     if what == "stored":
@@ -383,7 +383,7 @@ def test_what_comes_while_the_ledger_is_asked_is_not_forgotten(
     assert seconds_until_read(app) <= (60 if what == "stored" else 3600)
 
 
-def test_one_that_nobody_came_back_about_is_read_again_soon(app, nft, mirror):
+def test_a_collection_whose_reader_was_killed_is_read_again_soon(app, nft, mirror):
     class Killed(BaseException):
         """The process ends here."""
 
@@ -397,14 +397,14 @@ def test_one_that_nobody_came_back_about_is_read_again_soon(app, nft, mirror):
     assert seconds_until_read(app) <= 600
 
 
-def test_what_is_known_outlives_a_mirror_node_that_fails(app, client, nft, mirror):
+def test_a_failing_mirror_node_keeps_the_stored_collection(app, client, nft, mirror):
     before = collection(client)
     mirror.answer(TOKENS, MISSING)
     assert read_again(app)[Done.COLLECTIONS_LATE] == 1
     assert collection(client) == before
 
 
-def test_an_older_answer_never_wins(app, client, nft):
+def test_an_older_answer_replaces_no_newer_collection(app, client, nft):
     with app.app_context():
         row = dict(nft_collections.get_collection(read(), TOKEN))
         late = row | {"name": "Old", "read_at": "2026-01-01T00:00:00.000000000Z"}
@@ -413,7 +413,7 @@ def test_an_older_answer_never_wins(app, client, nft):
     assert collection(client)["name"] == f"Sandbox {TOKEN}"
 
 
-def test_those_first_that_wait_the_longest(app, client, mirror):
+def test_collections_that_wait_the_longest_are_read_first(app, client, mirror):
     for number, token in enumerate(("0.0.7003", "0.0.7001", "0.0.7002")):
         add(client, token, 1)
         hurry(app, token, since=f"202{number}")

@@ -45,7 +45,7 @@ def test_the_table_of_reasons_in_the_documents_is_that_of_the_operations(app):
     assert len(table) == 2 + len(ADVICE)
 
 
-def test_each_answer_lists_the_reasons_that_it_can_have(app):
+def test_the_document_lists_the_reasons_of_each_status(app):
     document = app.test_client().get("/openapi.json").json
     schemas, buy = document["components"]["schemas"], document["paths"]["/v1/buy/{wallet}"]["post"]
     found = set()
@@ -107,7 +107,7 @@ def test_the_database_being_locked_for_reads_is_said(app, client, monkeypatch, p
     assert client.get(path).status_code in (200, 404)
 
 
-def test_what_is_wrong_with_the_sandbox_is_not_blamed_on_the_mirror_node(client, tmp_path):
+def test_a_fault_of_the_sandboxs_database_is_not_blamed_on_the_mirror_node(client, tmp_path):
     away = move_database(tmp_path / "sandbox.db", tmp_path / "away.db")
     r = client.post("/v1/add", json=KEYS)
     assert_error(r, 503, "In the sandbox: The database can not be used: its file has vanished")

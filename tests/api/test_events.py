@@ -313,7 +313,7 @@ def days_ago(days):
 
 
 @both_engines
-def test_the_watcher_forgets_old_events(app, client, tell, epoch, monkeypatch):
+def test_the_watcher_deletes_old_events(app, client, tell, epoch, monkeypatch):
     monkeypatch.setattr(chores, "DELETED_AT_ONCE", 2)
     tell(*[{"seen_at": days_ago(days)} for days in (500, 450, 401, 400.01, 399.99, 3)])
     forget(app)
@@ -323,7 +323,7 @@ def test_the_watcher_forgets_old_events(app, client, tell, epoch, monkeypatch):
 
 
 @both_engines
-def test_a_clock_that_is_far_ahead_forgets_no_event(app, client, tell):
+def test_a_clock_that_is_far_ahead_deletes_no_event(app, client, tell):
     """42 of 60 were gone after a start with a clock of the next year."""
     tell(*[{"seen_at": days_ago(days)} for days in (500, 450, 401, 3)])
     forget(app, days_ago(105))
@@ -333,7 +333,7 @@ def test_a_clock_that_is_far_ahead_forgets_no_event(app, client, tell):
 
 
 @both_engines
-def test_a_service_without_a_watcher_forgets_no_event(app, client, tell):
+def test_a_service_without_a_watcher_deletes_no_event(app, client, tell):
     tell({"seen_at": days_ago(500)}, {"seen_at": days_ago(3)})
     with app.app_context():
         chores.delete_events()
@@ -341,14 +341,14 @@ def test_a_service_without_a_watcher_forgets_no_event(app, client, tell):
 
 
 @both_engines
-def test_what_is_kept_has_no_gap_after_a_clock_went_back(app, client, tell):
+def test_deleting_old_events_leaves_no_gap_after_a_clock_went_back(app, client, tell):
     tell(*[{"seen_at": days_ago(days)} for days in (500, 300, 450, 3)])
     forget(app)
     assert ids(get(client)) == [2, 3, 4]
 
 
 @both_engines
-def test_the_newest_event_is_never_forgotten(app, client, tell):
+def test_the_newest_event_is_never_deleted(app, client, tell):
     forget(app)
     tell(*[{"seen_at": days_ago(500)} for _ in range(3)])
     forget(app)

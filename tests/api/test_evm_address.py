@@ -34,7 +34,7 @@ def test_it_works(client, nft, mirror):
     ("answer", "status"),
     [({"account": ALICE, "balance": None}, 200), ({"account": None}, 502), ({}, 502)],
 )
-def test_it_believes_the_mirror_node(client, nft, mirror, answer, status):
+def test_the_mirror_nodes_account_of_an_evm_address_is_taken(client, nft, mirror, answer, status):
     mirror.answer(f"/accounts/{UNKNOWN}", Response(json.dumps(answer)))
     body = KEYS | {"accountId": UNKNOWN, "listingPrice": 250}
     r = client.post("/v1/list/extwallet", json=body)
@@ -54,7 +54,7 @@ def test_it_handles_a_ledger_that_is_down(client, nft, mirror):
     assert_error(client.post("/v1/add", json=KEYS | {"accountId": ADDRESS}), 503)
 
 
-def test_one_deadline_bounds_it_and_what_is_asked_afterwards(client, mirror, monkeypatch):
+def test_one_deadline_bounds_all_requests_of_an_add(client, mirror, monkeypatch):
     monkeypatch.setattr(reconciler, "LEDGER_SECONDS", 0.3)
     mirror.before("/", lambda environ: time.sleep(0.2))
     assert_error(client.post("/v1/add", json=KEYS | {"accountId": ADDRESS}), 503)

@@ -83,6 +83,6 @@ def test_it_rejects(client, nft_ids, message):
     assert_error(find(client, *nft_ids), 422, message)
 
 
-def test_a_hundred_at_once(client, nft):
+def test_a_hundred_ids_in_one_request(client, nft):
     r = find(client, *(f"{TOKEN}:{serial_no}" for serial_no in range(1, 101)))
     assert [nft is not None for nft in r.json] == [n == 7 for n in range(1, 101)]

@@ -69,7 +69,7 @@ def test_a_token_may_write_so_often(make_app, caplog):
     assert "The access token shop may write 3 times" in record.getMessage()
 
 
-def test_each_limit_says_what_is_left_of_it(make_app):
+def test_the_ratelimit_header_says_what_is_left(make_app):
     app = make_app(failed="30/m", WRITE_LIMIT="2/h")
     token = make_token(app, "shop")
     assert "RateLimit" not in read(app, token).headers
@@ -143,7 +143,7 @@ def test_an_address_may_fail_so_often(make_app, caplog):
     assert "wrong" not in record.getMessage()
 
 
-def test_a_missing_scope_is_no_failure(make_app):
+def test_a_missing_scope_does_not_count_as_a_failed_login(make_app):
     app = make_app(failed="1/h", WRITE_LIMIT="100/h")
     token = make_token(app, "reader", "read")
     assert {write(app, token).status_code for _ in range(5)} == {403}
@@ -175,7 +175,7 @@ def test_a_window_ends(make_app):
         ("[2001:db8:1:2::5]:5000", "2001:db8:1:2::6", True),
     ],
 )
-def test_of_ipv6_a_network_is_one_address(make_app, one, other, shared):
+def test_an_ipv6_network_counts_as_one_address(make_app, one, other, shared):
     app = make_app(failed="1/h", WRITE_LIMIT="100/h")
     assert read(app, "wrong", one).status_code == 401
     assert read(app, "wrong", other).status_code == (429 if shared else 401)
@@ -194,7 +194,7 @@ def test_a_host_with_its_own_authentication_is_limited_by_address(make_app):
     assert read(app, "alice").status_code == 200
 
 
-def test_what_was_counted_outlives_a_start(make_app):
+def test_counts_of_a_limit_outlive_a_restart(make_app):
     token = make_token(make_app(WRITE_LIMIT="1/h"), "shop")
     assert write(make_app(WRITE_LIMIT="1/h"), token).status_code == 422
     assert write(make_app(WRITE_LIMIT="1/h"), token).status_code == 429

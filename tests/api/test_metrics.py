@@ -160,7 +160,7 @@ def test_it_is_unavailable_while_the_server_says_nothing(tmp_path):
         services(app).database.close()
 
 
-def test_what_another_process_counts_is_seen(app, scraper):
+def test_counts_of_another_process_are_shown(app, scraper):
     with app.app_context():
         counts.count("images", outcome="made")  # the parent's: a child does not count it again
         pid = os.fork()
@@ -174,7 +174,7 @@ def test_what_another_process_counts_is_seen(app, scraper):
     assert scrape(scraper)["marketplace_images_total", "made"] == 2
 
 
-def test_what_can_not_be_written_is_counted_and_written_later(tmp_path, caplog):
+def test_counts_that_can_not_be_written_are_written_later(tmp_path, caplog):
     app = create_app(**settings(tmp_path))
     file = tmp_path / "machine.db"
     file.unlink()
@@ -219,7 +219,7 @@ def test_a_damaged_file_harms_nobody(client, scraper, tmp_path):
         ([*COUNTED], 14),
     ],
 )
-def test_what_another_version_counted_is_left_out(tmp_path, key, length):
+def test_counts_of_another_version_are_left_out(tmp_path, key, length):
     table = Counts(tmp_path)
     table.observe(COUNTED, 0.5)
     table.add(("writes_refused",), 3)

@@ -56,7 +56,7 @@ def test_every_operation_is_described(app):
 
 
 @pytest.mark.parametrize("path", ["/openapi.json", "/sandbox/openapi.json"])
-def test_answers_are_open(app, path):
+def test_response_schemas_allow_additional_properties(app, path):
     """A strict client that was generated from it accepts the field of a later version."""
     for name, schema in document(app, path)["components"]["schemas"].items():
         if not name.endswith("Request"):
@@ -93,7 +93,7 @@ def test_the_server_is_where_the_service_is_mounted(tmp_path, public_url, script
     assert "/decode" in sandbox["paths"]
 
 
-def test_what_the_settings_close_is_closed_in_the_document(tmp_path):
+def test_the_document_follows_the_settings(tmp_path):
     app = create_app(**folders(tmp_path), WALLETS="hashpack,blade")
     paths = document(app)["paths"]
     [wallet] = paths["/v1/list/{wallet}"]["post"]["parameters"]
@@ -114,7 +114,7 @@ def served(tmp_path_factory):
 
 @pytest.mark.parametrize("mode", list(GenerationMode))
 @pytest.mark.parametrize("path", ["/openapi.json", "/sandbox/openapi.json"])
-def test_no_answer_is_undescribed(served, path, mode):
+def test_every_answer_to_random_requests_is_described(served, path, mode):
     app, authorization = served
     closed = document(app, path)
     for described in closed["components"]["schemas"].values():

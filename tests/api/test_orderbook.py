@@ -142,7 +142,7 @@ queries = st.fixed_dictionaries(
 )
 
 
-def test_it_is_as_the_model_says(client, stored):
+def test_the_order_book_agrees_with_a_model(client, stored):
     @settings(max_examples=40)
     @given(query=queries, limit=st.integers(1, 20), offset=st.integers(0, 160))
     def check(query, limit, offset):
@@ -188,7 +188,7 @@ def test_a_users_listings_have_a_highest_limit(idle_client):
 
 
 @pytest.mark.parametrize("sort", SORTS)
-def test_what_does_not_change_is_seen_once_while_others_do(app, client, stored, sort):
+def test_paging_shows_each_unchanged_listing_once_while_others_change(app, client, stored, sort):
     dice = random.Random(sort)
     changed, number = set(), [10_000]
 
@@ -285,7 +285,7 @@ def test_a_page_token_is_of_its_own_list(client, stored):
 
 
 @pytest.mark.parametrize("sort", SORTS)
-def test_what_is_no_position_is_refused(idle_client, sort):
+def test_a_page_token_with_an_invalid_position_is_refused(idle_client, sort):
     other = 5 if sort == SORTS[0] else DATES[0]
     for key in (other, 2**63, True, 1.0, None, [], -(2**63), "\0", "\ud800"):
         page = written(sort, key, TOKENS[0], 1)
@@ -302,13 +302,13 @@ def test_the_edges_of_a_position_are_none_of_the_lists(client, stored):
     assert get(client, maxPrice=5, offset=top).json == []
 
 
-def test_a_position_may_be_anybodys(client, stored):
+def test_a_page_token_of_any_position_is_read(client, stored):
     """It is no secret, and what is asked for after it is on the list anyway."""
     assert get(client, page=written(SORTS[0], "", "0.0.9999", 1)).json == []
     assert len(get(client, page=written(SORTS[0], DATES[5], TOKENS[0], 1)).json) == 20
 
 
-def test_what_is_no_page_token_is_refused(client, stored):
+def test_an_invalid_page_token_is_refused(client, stored):
     token = page_of(client.get("/v1/orderbook?limit=1"))
     assert client.get(f"/v1/orderbook?page={token}").status_code == 200
     for bad in (

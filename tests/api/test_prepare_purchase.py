@@ -210,7 +210,7 @@ def test_it_says_what_is_missing_without_rest_java(listed, buy, mirror):
     assert_error(buy(), 502, "/network/exchangerate", "Buying needs its module rest-java")
 
 
-def test_what_the_mirror_nodes_schema_lets_be_null_is_read(listed, buy, mirror):
+def test_nulls_that_the_mirror_nodes_schema_allows_are_read(listed, buy, mirror):
     nulls = {"automatic_association": None, "freeze_status": None, "kyc_status": None}
     mirror.alter(f"/accounts/{BOB}/tokens$", update_token(**nulls))
     mirror.alter(f"/tokens/{TOKEN}/nfts/7$", update(deleted=None))
@@ -249,7 +249,7 @@ def test_it_is_valid_from_what_the_mirror_node_had_come_to(listed, buy, mirror):
 
 
 @both_engines
-def test_many_buyers_at_once_one_pays(client, listed, ledger, buy):
+def test_of_many_buyers_at_once_only_one_pays(client, listed, ledger, buy):
     buyers = [f"0.0.{1100 + number}" for number in range(3)]
     transactions = [buy(account_id=buyer).json["byteArray"] for buyer in buyers]
     had = ledger.balance(ALICE)

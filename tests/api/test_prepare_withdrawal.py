@@ -28,7 +28,7 @@ def test_it_works(client, listed):
 
 @both_engines
 @pytest.mark.parametrize("is_named", [True, False])
-def test_what_was_withdrawn_leaves_the_order_book(client, listed, ledger, is_named):
+def test_a_withdrawn_listing_leaves_the_order_book(client, listed, ledger, is_named):
     transaction_id = ledger.sign_and_submit(prepare(client).json["byteArray"])
     for _ in range(2):
         assert report(client, transaction_id if is_named else None).json == {"result": "OK"}
@@ -36,7 +36,7 @@ def test_what_was_withdrawn_leaves_the_order_book(client, listed, ledger, is_nam
     assert client.get("/v1/orderbook").json == []
 
 
-def test_what_was_listed_again_since_is_told(client, listed, ledger, lister):
+def test_a_withdrawal_of_an_nft_that_was_listed_again_is_refused(client, listed, ledger, lister):
     transaction_id = ledger.sign_and_submit(prepare(client).json["byteArray"])
     lister(listed, 300)
     assert_error(report(client, transaction_id), 409, "and then listed again")
@@ -44,7 +44,7 @@ def test_what_was_listed_again_since_is_told(client, listed, ledger, lister):
     assert report(client).json == {"result": "OK"}
 
 
-def test_what_was_sold_instead_was_not_withdrawn(client, listed, ledger, buy):
+def test_a_withdrawal_of_an_nft_that_was_sold_is_refused(client, listed, ledger, buy):
     signed = ledger.sign(prepare(client).json["byteArray"])
     ledger.sign_and_submit(buy().json["byteArray"], BOB)
     assert_error(report(client), 409, "is no longer listed", f"it belongs to {BOB} now")
@@ -55,13 +55,15 @@ def test_what_was_sold_instead_was_not_withdrawn(client, listed, ledger, buy):
         assert body["errors"] == {"ledger": {"result": [receipt.result]}}
 
 
-def test_one_that_may_still_come_is_pending_though_it_was_sold(client, listed, ledger):
+def test_a_withdrawal_that_may_still_come_is_pending_though_the_nft_was_sold(
+    client, listed, ledger
+):
     transaction_id = str(handed_out(prepare(client), ALICE).id)
     ledger.hand_over(listed, BOB)
     assert report(client, transaction_id).status_code == 202
 
 
-def test_what_was_withdrawn_stays_so_once_it_was_handed_on(client, listed, ledger):
+def test_a_withdrawal_stays_confirmed_once_the_nft_was_handed_on(client, listed, ledger):
     withdrawn = ledger.sign_and_submit(prepare(client).json["byteArray"])
     ledger.hand_over(listed, BOB)
     for transaction_id in (withdrawn, None):
@@ -69,7 +71,7 @@ def test_what_was_withdrawn_stays_so_once_it_was_handed_on(client, listed, ledge
 
 
 @both_engines
-def test_one_that_was_lost_is_not_ok_for_the_listing_before_it(app, client, listed, ledger):
+def test_a_withdrawal_that_was_never_submitted_expires(app, client, listed, ledger):
     r = prepare(client)
     expire(app)
     for _ in range(2):
@@ -92,7 +94,7 @@ def test_a_refusal_carries_the_ledgers_code(client, listed, ledger, lister, mirr
     assert_error(r, 409, "had no effect", "INSUFFICIENT_PAYER_BALANCE")
 
 
-def test_a_withdrawal_by_another_application_is_one(client, listed, ledger):
+def test_a_withdrawal_by_another_application_counts(client, listed, ledger):
     prepare(client)
     ledger.withdraw(listed, ALICE)
     assert report(client).json == {"result": "OK"}

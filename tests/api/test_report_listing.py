@@ -105,7 +105,7 @@ def test_an_id_beyond_63_bits_of_nanoseconds_asks_nobody(client, nft, mirror, se
     assert mirror.asked == []
 
 
-def test_it_handles_what_was_never_prepared_or_is_not_stored(client, nft):
+def test_a_report_of_an_unknown_listing_or_nft_is_refused(client, nft):
     assert_error(report(client), 404, "Nothing was prepared here", "POST /v1/list/<wallet>")
     assert_error(report(client, accountId=CHARLIE), 404, CHARLIE)
     assert_error(report(client, serialNo=8), 404, "is not stored")

@@ -31,7 +31,9 @@ def test_it_works(client, bought, report, is_named):
     assert client.get(f"/v1/user/{ALICE}/listed").json == []
 
 
-def test_it_stays_true_once_the_buyer_has_sold_it_on(client, bought, report, ledger, lister, nft):
+def test_a_purchase_stays_confirmed_once_the_buyer_sold_the_nft(
+    client, bought, report, ledger, lister, nft
+):
     assert report(BOB, bought).json == {"result": "OK"}
     ledger.hand_over(nft, CHARLIE)
     assert report(BOB, bought).json == {"result": "OK"}
@@ -39,7 +41,7 @@ def test_it_stays_true_once_the_buyer_has_sold_it_on(client, bought, report, led
 
 
 @both_engines
-def test_it_stays_true_once_it_was_forgotten_here(app, bought, report):
+def test_a_purchase_stays_confirmed_once_it_was_deleted_here(app, bought, report):
     write_sql(app, "DELETE FROM prepared_transaction")
     assert report(BOB, bought).json == {"result": "OK"}
     assert_error(report(CHARLIE, bought), 404, "was not prepared here")
@@ -60,7 +62,7 @@ def test_a_refusal_carries_the_ledgers_code(app, listed, ledger, buy, report):
         assert body["errors"] == {"ledger": {"result": ["SPENDER_DOES_NOT_HAVE_ALLOWANCE"]}}
 
 
-def test_who_was_second_is_told_why(listed, ledger, buy, report):
+def test_the_second_buyer_is_told_why_it_failed(listed, ledger, buy, report):
     first, second = buy(account_id=BOB).json, buy(account_id=CHARLIE).json
     ledger.sign_and_submit(first["byteArray"], BOB)
     ledger.submit(ledger.sign(second["byteArray"], CHARLIE))
@@ -87,7 +89,7 @@ def test_it_is_pending_while_a_replica_shows_the_nft_as_it_was(
 
 
 @both_engines
-def test_the_newest_without_a_result_is_asked_about(listed, ledger, lister, buy, report):
+def test_a_report_is_about_the_newest_transaction(listed, ledger, lister, buy, report):
     """Bob buys it, lists it, withdraws it: each time the report is about what he did last."""
     ledger.sign_and_submit(buy().json["byteArray"], BOB)
     assert report().json == {"result": "OK"}

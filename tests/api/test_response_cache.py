@@ -94,7 +94,7 @@ def commit(app, sql):
 
 
 @both_engines
-def test_a_commit_elsewhere_does_not_make_it_again(answered, app, client, nft):
+def test_a_commit_to_other_rows_keeps_the_cached_answer(answered, app, client, nft):
     client.post("/v1/add", json=KEYS | {"serialNo": 8})
     first = client.get(NFT_URL, headers=OF_A_PAGE)
     answered.clear()
@@ -251,7 +251,7 @@ def test_an_odd_path_is_answered_by_flask(answered, client, nft, path):
     assert answered[1:] == [f"/v1/nft/{path}"]
 
 
-def test_what_a_view_refuses_is_read_once(app, client, nft):
+def test_a_refusal_of_a_view_is_read_once(app, client, nft):
     statements = []
     client.get("/v1/network")
     services(app).database.connection.set_trace_callback(statements.append)
@@ -259,14 +259,14 @@ def test_what_a_view_refuses_is_read_once(app, client, nft):
     assert len([sql for sql in statements if "FROM nft" in sql]) == 1
 
 
-def test_a_commit_just_before_it_is_looked_at_ends_it(app, client, nft):
+def test_a_commit_just_before_the_check_ends_the_cached_answer(app, client, nft):
     client.get(NFT_URL)
     commit_before_the_next_look(app, "UPDATE nft SET name = 'changed'")
     for _ in range(2):
         assert client.get(NFT_URL).json["name"] == "changed"
 
 
-def test_a_commit_just_after_it_was_looked_at_ends_it(app, client, nft):
+def test_a_commit_just_after_the_check_ends_the_cached_answer(app, client, nft):
     client.get(NFT_URL)
     authorized_client(app, "read")  # a commit elsewhere
     commit_once_it_was_read(app)
@@ -334,7 +334,7 @@ HEADERS = [*[{}] * 5, {"Origin": "https://a.example"}, {"Accept-Encoding": "gzip
 
 @both_engines
 @pytest.mark.parametrize("seed", range(2))
-def test_whatever_is_written_it_answers_as_if_nothing_were_kept(app, client, tmp_path, seed):
+def test_random_writes_never_show_an_old_cached_answer(app, client, tmp_path, seed):
     """Random writes by hand, random requests; one of the applications answers each of them anew."""
     uncached = create_app(**settings(tmp_path))
     bound(uncached, 0)
@@ -374,7 +374,7 @@ def test_whatever_is_written_it_answers_as_if_nothing_were_kept(app, client, tmp
 
 
 @both_engines
-def test_nothing_is_kept_across_a_fork(app, client, nft):
+def test_no_answer_is_cached_across_a_fork(app, client, nft):
     """A new process begins to count commits anew: its number may be the one of what the old one kept."""
     assert client.get(NFT_URL).json["name"] != "changed"
     commit(app, "UPDATE nft SET name = 'changed'")
@@ -387,7 +387,7 @@ def test_nothing_is_kept_across_a_fork(app, client, nft):
 
 
 @both_engines
-def test_an_expired_token_gets_no_kept_answer(app):
+def test_an_expired_token_gets_no_cached_answer(app):
     with app.app_context():
         token = access_tokens.create("short", ("read",), seconds=1)
     expired_at, client = time.time() + 1, app.test_client()
@@ -446,7 +446,7 @@ def test_a_misspelt_parameter_is_refused_whatever_is_cached(client, many):
 
 
 @both_engines
-def test_what_is_asked_for_at_length_is_not_kept(app, client, nft):
+def test_long_requests_are_not_cached(app, client, nft):
     token = client.environ_base["HTTP_AUTHORIZATION"]
     assert client.get("/v1/orderbook?limit=1").status_code == 200
     for url, more in (

@@ -137,7 +137,7 @@ def test_the_orders_and_the_words_are_those_of_a_model(app, client, monkeypatch)
         "0.0.5001-abcde 7",
     ],
 )
-def test_it_finds_an_nft(client, lister, q):
+def test_an_nft_is_found_by_its_id(client, lister, q):
     lister(("0.0.5001", 7))
     assert [nft["serialNo"] for nft in search(client, q)["nfts"]] == [7]
 
@@ -163,7 +163,7 @@ def test_it_finds_an_nft(client, lister, q):
         "0.0.5001-abcde",
     ],
 )
-def test_it_finds_no_nft(client, lister, q):
+def test_no_nft_is_found_by_another_id(client, lister, q):
     lister(("0.0.5001", 7))
     assert search(client, q)["nfts"] == []
 

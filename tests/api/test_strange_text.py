@@ -78,7 +78,7 @@ def store(app, pointer, token_name):
     token_name=texts,
 )
 @example(document={"name": "\0", "attributes": {"a\0": "\ud800b"}}, token_name="\0\ud800")
-def test_metadata(app, document, token_name):
+def test_strange_text_in_metadata(app, document, token_name):
     pointer = base64.b64encode(json.dumps(document).encode()).decode()
     row = store(app, pointer, token_name)
     for column in ("name", "attributes", "metadata", "missing", "file_type", "original_image_url"):
@@ -87,12 +87,12 @@ def test_metadata(app, document, token_name):
 
 @trying(max_examples=60)
 @given(pointer=st.binary(max_size=60).map(lambda raw: base64.b64encode(raw).decode()) | texts)
-def test_a_pointer(app, pointer):
+def test_strange_text_in_a_metadata_pointer(app, pointer):
     assert store(app, pointer, "A name")["name"]
 
 
 @pytest.mark.parametrize("location", [b"http://a\0b/", b"http://\xff\0/", b"//[\0]/", b"\0", b"\r"])
-def test_a_redirect(own, location):
+def test_strange_text_in_a_redirect(own, location):
     """Why something could not be had is stored, and names the host that a stranger chose."""
 
     def redirect(connection):
@@ -108,7 +108,7 @@ def test_a_redirect(own, location):
 
 
 @pytest.mark.parametrize("bad", ["%00", "a%00b", "%ED%A0%80", "%FF", "%F4%90%80%80"])
-def test_an_address(app, bad):
+def test_strange_text_in_a_query(app, bad):
     client = authorized_client(app, "read", "write")
     for path in (
         f"/v1/nft/{bad}/7",
@@ -131,7 +131,7 @@ def test_an_address(app, bad):
 
 
 @pytest.mark.parametrize("bad", ["\0", "a\0b", "\xff", "\xed\xa0\x80", " ", "=" * 8000])
-def test_a_token(app, bad):
+def test_strange_text_in_an_access_token(app, bad):
     """As a server passes a header on: its bytes as Latin-1."""
     for value in (bad, f"Bearer {bad}", f"Bearer a{bad}"):
         environ = EnvironBuilder("/v1/orderbook").get_environ() | {"HTTP_AUTHORIZATION": value}
@@ -141,7 +141,7 @@ def test_a_token(app, bad):
 
 
 @pytest.mark.parametrize("bad", ["\udcff", "a\ud800", "\0"])
-def test_a_name_on_the_command_line(own, tmp_path, bad):
+def test_strange_text_in_a_token_name(own, tmp_path, bad):
     for command in (("token", "create", bad), ("token", "revoke", bad), ("import", bad)):
         ended = run_flask(tmp_path, *command, **own)
         assert ended.exit_code == 1

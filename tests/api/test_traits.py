@@ -90,7 +90,7 @@ def ranks_of(model):
 
 @both_engines
 @pytest.mark.parametrize("seed", [0, 1000])
-def test_lives_of_nfts_are_those_of_a_model(app, client, seed):
+def test_traits_and_ranks_agree_with_a_model(app, client, seed):
     rng, model = random.Random(seed), {}
     for serial_no in range(1, 21):
         add(client, serial_no)
@@ -242,7 +242,7 @@ def test_writers_of_one_collection_agree(app, client):
 
 
 @both_engines
-def test_the_watcher_writes_them_and_a_burning_deletes_them(app, client, complete, ledger):
+def test_the_watcher_writes_traits_and_a_burn_deletes_them(app, client, complete, ledger):
     body = KEYS | {"tokenId": "0.0.5001"}
     assert client.post("/v1/add", json=body).status_code == 200
     complete()

@@ -10,7 +10,7 @@ from tests.answers import assert_error
     ("name", "meant"),
     [("tokenid", "tokenId"), ("token_id", "tokenId"), ("sorted", "sort"), ("MINPRICE", "minPrice")],
 )
-def test_it_says_which_was_meant(client, name, meant):
+def test_a_misspelt_parameter_is_refused_with_the_one_that_was_meant(client, name, meant):
     message = f"{name} is no parameter here: did you mean {meant}?"
     for handling in ("strict", "respond-async"):
         r = client.get(f"/v1/orderbook?{name}=x", headers={"Prefer": f"handling={handling}"})
@@ -20,7 +20,7 @@ def test_it_says_which_was_meant(client, name, meant):
     assert_error(client.get(f"/v1/orderbook?{name}=x"), 422, message)  # nothing kept is answered
 
 
-def test_others_are_ignored_unless_it_is_to_be_strict(client):
+def test_unknown_parameters_are_ignored_unless_strict(client):
     assert client.get("/v1/orderbook?utm_source=x&_=1").status_code == 200
     r = client.get("/v1/orderbook?utm_source=x&_=1", headers={"Prefer": "handling=strict"})
     assert_error(r, 422, "is no parameter here")

@@ -100,7 +100,7 @@ def describe_event(row):
     [(encode_nft, describe_nft, nft_rows), (encode_event, describe_event, event_rows)],
     ids=["NFT", "event"],
 )
-def test_it_writes_what_the_contract_names(app, encode, describe, rows):
+def test_every_field_of_an_answer_is_in_the_contract(app, encode, describe, rows):
     @given(row=rows)
     def check(row):
         with app.app_context():

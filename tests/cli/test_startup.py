@@ -13,7 +13,7 @@ pytestmark = both_engines
 ADDRESSES = [("127.0.0.1", 8000)]
 
 
-def test_it_says_what_it_means_that_no_watcher_runs(tmp_path):
+def test_the_start_says_what_it_means_that_no_watcher_runs(tmp_path):
     app = create_app(**settings(tmp_path), NETWORK="testnet", ACCOUNT_ID="0.0.4321")
     said = startup.describe(app, ADDRESSES)
     assert "No watcher works yet: start one (flask" in said

@@ -40,7 +40,7 @@ def prepared(app):
 
 
 @both_engines
-def test_nothing_to_do(client, sync):
+def test_a_sync_of_nothing(client, sync):
     assert client.get("/status").json["lastSync"] is None
     assert sync() == "Nothing to do\n"
     assert client.get("/status").json["lastSync"].startswith("20")
@@ -55,7 +55,7 @@ def test_it_confirms_what_nobody_reported(client, nft, ledger, sync):
 
 
 @both_engines
-def test_what_was_prepared_costs_one_request_an_account_and_one_a_token(client, nft, sync, mirror):
+def test_a_sync_asks_once_an_account_and_once_a_token(client, nft, sync, mirror):
     for price in range(1, 5):
         prepare(client, price)
     mirror.asked.clear()
@@ -64,7 +64,9 @@ def test_what_was_prepared_costs_one_request_an_account_and_one_a_token(client, 
 
 
 @both_engines
-def test_what_was_never_signed_goes_after_hours(app, client, nft, sync):
+def test_a_prepared_transaction_that_was_never_signed_is_deleted_after_hours(
+    app, client, nft, sync
+):
     with app.app_context():
         for hours, price in ((1, 10), (4, 40)):
             then = times.now() - hours * 3600 * times.SECOND
@@ -103,7 +105,7 @@ def test_a_wrong_mirror_node_takes_nothing_off(app, client, nft, lister, mirror)
     assert shown(client)["isForSale"] is True
 
 
-def test_one_item_that_fails_ends_no_round(app, client, nft, lister):
+def test_one_nft_that_fails_does_not_end_a_sync(app, client, nft, lister):
     lister(nft, add=False)
     for serial_no in (8, 9):
         client.post("/v1/add", json=KEYS | {"serialNo": serial_no})
@@ -143,7 +145,7 @@ def test_it_pages_through_many_listings(app, client, nft, ledger, sync, mirror, 
 
 
 @both_engines
-def test_what_can_not_be_completed_is_tried_ever_later(app, client, ledger, sync):
+def test_metadata_that_fails_is_tried_ever_later(app, client, ledger, sync):
     ledger.mint((TOKEN, 7), ALICE, times.now())
     ledger.update_metadata((TOKEN, 7), "no address")
     client.post("/v1/add", json=KEYS)

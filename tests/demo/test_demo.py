@@ -119,14 +119,14 @@ def test_the_scripts_write_text_and_never_markup():
         assert "://" not in code, script.name
 
 
-def test_what_is_asked_for_is_text(app):
+def test_a_query_is_escaped_in_the_page(app):
     r = app.test_client().get("/demo/list?token=%22%3E%3Cscript%3Ealert(1)%3C/script%3E&price=5")
     assert "<script>alert" not in r.text
     assert 'value="&#34;&gt;&lt;script&gt;alert(1)' in r.text
     assert 'name="price" value="5"' in r.text
 
 
-def test_what_is_asked_for_names_no_part_of_an_address(app):
+def test_only_filters_of_a_query_are_given_on_to_links(app):
     """A filter is given on to links; what else stands in a query is not."""
     r = app.test_client().get("/?sort=price&_external=1&_scheme=javascript&_anchor=x&endpoint=y")
     links = re.findall(r'href="(/\?[^"]*)"', r.text)
@@ -180,7 +180,7 @@ def test_it_exists_in_the_sandbox_only(tmp_path):
         assert client.get(page).status_code == 404
 
 
-def test_it_is_the_first_thing_said(app):
+def test_the_greeting_of_the_sandbox_names_the_demo_first(app):
     said = app.test_cli_runner().invoke(args=["sandbox", "hello"]).output
     assert re.search(r"\n\n +Demo +http://127\.0\.0\.1:8000/\n", said)
 

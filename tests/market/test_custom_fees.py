@@ -133,7 +133,7 @@ POLICY = ("nothing would be left", "changed after this NFT was listed", "is paid
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_what_is_sold_passes_and_what_is_refused_would_fail(market, seed):
+def test_purchases_are_refused_exactly_where_the_ledger_would(market, seed):
     assert_right(market, seed, 24)
 
 
@@ -246,7 +246,7 @@ def test_a_fee_in_a_token_is_refused(market, listed):
 @pytest.mark.parametrize(
     ("seller", "owed"), [(ALICE, 2), (COLLECTOR, 0), (OTHER, 1), (TREASURY, 0)]
 )
-def test_who_is_exempt(seller, owed):
+def test_exempt_accounts_pay_no_custom_fees(seller, owed):
     token = Token(
         name="x",
         type="NON_FUNGIBLE_UNIQUE",

@@ -127,7 +127,7 @@ def test_a_fee_that_makes_no_sense_is_logged(market, caplog):
     assert market.buy(market.list_one()).status_code == 200
 
 
-def test_old_ones_are_forgotten(market):
+def test_old_fees_are_deleted(market):
     market.buy(market.list_one())
     market.settle()
     assert len(market.rows()) == 1

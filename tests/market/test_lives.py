@@ -11,7 +11,7 @@ pytestmark = both_engines
 SECONDS = 2
 
 
-def test_whatever_happens_the_next_round_makes_it_right(tmp_path, monkeypatch):
+def test_random_lives_agree_with_a_model_after_a_sync(tmp_path, monkeypatch):
     assert_told(tmp_path, monkeypatch, 1, SECONDS)
 
 

@@ -39,7 +39,7 @@ def test_it_survives_a_restart(market, serial_no, make_market):
     assert again.fees() == (0, MOST)
 
 
-def test_those_who_ask_at_once_are_handed_out_the_same(market, serial_no):
+def test_requests_at_once_are_handed_out_the_same_purchase(market, serial_no):
     clients = [market.app.test_client() for _ in range(6)]
     for client in clients:
         client.environ_base = market.client.environ_base
@@ -63,7 +63,7 @@ def test_another_ask_is_another_transaction(market, serial_no, other):
     assert market.fees() == (0, 2 * MOST)
 
 
-def test_one_that_can_hardly_be_signed_in_time_is_not_handed_out_again(market, serial_no):
+def test_a_purchase_that_soon_expires_is_not_handed_out_again(market, serial_no):
     first = market.buy(serial_no).json
     market.age(VALID_SECONDS - HANDED_OUT_SECONDS - 10)
     assert market.buy(serial_no).json == first
@@ -71,7 +71,7 @@ def test_one_that_can_hardly_be_signed_in_time_is_not_handed_out_again(market, s
     assert market.buy(serial_no).json != first
 
 
-def test_one_that_failed_is_not_handed_out_again(market):
+def test_a_purchase_that_failed_is_not_handed_out_again(market):
     market.follow()
     serial_no = market.list_one()
     first = market.buy(serial_no)
@@ -81,7 +81,7 @@ def test_one_that_failed_is_not_handed_out_again(market):
     assert market.submit(second).result == "SUCCESS"
 
 
-def test_a_full_share_does_not_keep_it_back(make_market):
+def test_a_purchase_is_handed_out_again_though_the_share_is_full(make_market):
     market = make_market(SALE_FEE_BUDGET="1.2")
     serial_no = market.list_one()
     first = market.buy(serial_no).json
@@ -147,7 +147,7 @@ def test_an_account_without_hbar_signs_nothing(market, serial_no, caplog):
     assert 'marketplace_purchases_total{outcome="BalanceTooLow"} 2.0' in metrics
 
 
-def test_what_the_account_has_bounds_what_is_open(market, serial_no):
+def test_the_accounts_balance_bounds_open_purchases(market, serial_no):
     tell_balance(market, int(2.5 * MOST))
     answers = [
         market.buy(serial_no, client=authorized_client(market.app, "write")).status_code

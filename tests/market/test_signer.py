@@ -115,7 +115,7 @@ def test_a_key_that_can_not_be_looked_up_is_refused(make_market):
     assert_error(buy(market), 502, "invalid answer")
 
 
-def test_one_that_hangs_is_not_waited_for(make_market, monkeypatch, caplog):
+def test_a_signer_that_hangs_is_not_waited_for(make_market, monkeypatch, caplog):
     monkeypatch.setattr(signing, "SIGNER_SECONDS", 0.3)
     over = threading.Event()
     market = make_market(sign=lambda body: over.wait(60))
@@ -138,12 +138,12 @@ except RuntimeError:  # it can not be logged: there is no application
 """
 
 
-def test_one_that_hangs_does_not_hold_up_the_end_of_the_process():
+def test_a_signer_that_hangs_does_not_hold_up_the_end_of_the_process():
     run = [sys.executable, "-c", HANGS]
     assert subprocess.run(run, capture_output=True, timeout=20).stdout == b"gave up\n"
 
 
-def test_where_no_thread_can_be_started_it_is_a_503(make_market, monkeypatch, caplog):
+def test_a_purchase_is_a_503_where_no_thread_can_be_started(make_market, monkeypatch, caplog):
     def start(thread):
         if thread.name.startswith("signer"):
             raise RuntimeError("can't start new thread")
@@ -158,7 +158,7 @@ def test_where_no_thread_can_be_started_it_is_a_503(make_market, monkeypatch, ca
     assert buy(market).status_code == 200
 
 
-def test_where_all_hang_no_other_thread_is_begun(app, monkeypatch):
+def test_where_all_signers_hang_no_other_thread_is_begun(app, monkeypatch):
     monkeypatch.setattr(signing, "SIGNER_SECONDS", 0.2)
     over, calls = threading.Event(), []
 

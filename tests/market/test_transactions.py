@@ -56,7 +56,7 @@ def test_a_memo_fits_and_keeps_the_price(name):
 
 @pytest.mark.parametrize("name", ["Market", "M" * 200, "é" * 90, "🦭" * 40])
 @pytest.mark.parametrize("token", ["0.0.5005", "0.0.9223372036854775807"])
-def test_other_memos_fit_too(name, token):
+def test_memos_of_other_transactions_fit(name, token):
     for memo in (
         withdrawal_memo(token, 2**63 - 1, name),
         purchase_memo(token, 2**63 - 1, 50_000_000_000, name),

@@ -27,7 +27,7 @@ def test_an_image_is_immutable_and_has_an_etag(client, nft):
 @pytest.mark.parametrize(
     "key", ["x", "../marketplace.db", "..%2fmarketplace.db", "a" * 64 + ".svg", "A" * 64 + ".webp"]
 )
-def test_nothing_else_is_served(client, key):
+def test_only_images_are_served(client, key):
     assert client.get(f"/media/{key}").status_code == 404
 
 

@@ -294,7 +294,7 @@ def run(name, db):
 
 @both_engines
 @pytest.mark.parametrize("name", STATEMENTS)
-def test_it_reads_no_more_than_it_must(explainer, engine, name):
+def test_no_statement_scans_a_whole_table(explainer, engine, name):
     run(name, explainer)
     lines = [str(row.get("detail") or row.get("QUERY PLAN")) for row in explainer.plan]
     assert lines or name.startswith("insert_") or engine == "sqlite"
@@ -320,7 +320,7 @@ def find_index_scans(explainer):
 
 
 @pytest.mark.parametrize("name", STATEMENTS)
-def test_it_is_prepared_once(app, name):
+def test_no_statement_is_prepared_anew(app, name):
     """SQLite prepares one anew each time for a bare parameter as a LIMIT, or beside a partial index."""
     prepared = []
     with app.app_context():

@@ -78,7 +78,7 @@ def test_a_listing_taken_off_by_mistake_may_come_back(db, nft):
     assert listed(db, nft, 5, 20, 20)["is_for_sale"] == 1
 
 
-def test_what_left_the_order_book_keeps_the_date_of_its_last_listing(db, nft):
+def test_a_listing_that_ended_keeps_its_date(db, nft):
     listed(db, nft, 5, 20, 20)
     assert not_listed(db, nft, BOB, 30)["last_listed_at"] == at(20)
 
@@ -104,7 +104,7 @@ def kept(db):
     return [row["transaction_id"] for row in rows]
 
 
-def test_only_the_newest_that_a_caller_prepared_are_kept(db, nft):
+def test_only_the_newest_transactions_of_a_caller_are_kept(db, nft):
     prepared(db, nft, 0, kind="purchase", seller=ALICE, fee_tinybars=5, is_settled=0)
     prepared(db, nft, 1, end_user="alice")
     prepared(db, nft, 2, caller="another shop")
@@ -114,7 +114,7 @@ def test_only_the_newest_that_a_caller_prepared_are_kept(db, nft):
     assert kept(db) == ["7", "6", "5", "2", "1", "0"]
 
 
-def test_the_newest_is_found_of_a_caller_and_of_all(db, nft):
+def test_the_newest_transaction_is_found_of_a_caller_and_of_all(db, nft):
     prepared(db, nft, 1)
     prepared(db, nft, 2)
     prepared(db, nft, 3, end_user="alice")
@@ -127,7 +127,7 @@ def test_the_newest_is_found_of_a_caller_and_of_all(db, nft):
     assert prepared_transactions.get_newest_prepared(db, *keys, by) is None
 
 
-def test_expired_ones_go_a_number_at_a_time(db, nft):
+def test_expired_transactions_are_deleted_a_number_at_a_time(db, nft):
     for number in range(1, 8):
         prepared(db, nft, number)
     assert prepared_transactions.delete_expired(db, PREPARATIONS, at(14), 3) == 3

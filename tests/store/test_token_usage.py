@@ -27,7 +27,7 @@ def listed(app):
 
 
 @both_engines
-def test_it_is_written_after_a_while(app, monkeypatch):
+def test_a_use_of_a_token_is_written_after_a_while(app, monkeypatch):
     monkeypatch.setattr(token_usage, "PAUSE_SECONDS", 0.05)
     client = authorized_client(app, "read")
     assert "  never used  expires" in listed(app)
@@ -54,7 +54,7 @@ def test_no_request_writes(app):
 
 
 @both_engines
-def test_a_kept_answer_is_a_use(app):
+def test_a_cached_answer_is_a_use_of_a_token(app):
     client = authorized_client(app, "read")
     noted = services(app).token_usage
     client.get("/v1/orderbook")
@@ -69,7 +69,7 @@ def test_a_kept_answer_is_a_use(app):
 
 
 @both_engines
-def test_what_failed_is_no_use(app):
+def test_a_failed_request_is_no_use_of_a_token(app):
     authorized_client(app, "read")
     app.test_client().get("/v1/orderbook", headers={"Authorization": "Bearer wrong"})
     assert services(app).token_usage.write()
@@ -77,7 +77,7 @@ def test_what_failed_is_no_use(app):
 
 
 @both_engines
-def test_an_earlier_hour_never_wins(app):
+def test_an_earlier_use_replaces_no_later_one(app):
     authorized_client(app, "read").get("/v1/orderbook")
     services(app).token_usage.write()
     used_at = last_used(app)

@@ -129,7 +129,7 @@ def test_metadata_that_may_have_been_replaced_is_read_again_after_the_upgrade(ol
     assert due & {*pointers} == {*pointers[:3]}
 
 
-def test_what_0_3_0_sold_and_withdrew_stays_so(old, tmp_path):
+def test_sales_and_withdrawals_of_0_3_0_stay(old, tmp_path):
     path, token = old
     client = create_app(**settings(tmp_path)).test_client()
     client.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {token}"
@@ -195,7 +195,7 @@ def test_no_other_command_works_on_an_older_one(outdated, command):
     assert version(outdated) == OF_0_3_0
 
 
-def test_a_host_is_told_too(outdated, tmp_path, caplog):
+def test_a_host_is_told_of_an_outdated_database(outdated, tmp_path, caplog):
     app = create_app(**settings(tmp_path), **TESTNET)
     with pytest.raises(StartRefused, match="run flask upgrade"):
         startup.require_ready(app)
@@ -226,7 +226,7 @@ def test_it_is_refused_while_another_process_has_it_open(outdated):
         (b"9" * 5000, "which is not a number"),
     ],
 )
-def test_what_is_of_no_version_of_ours_is_refused(tmp_path, value, words):
+def test_a_database_of_no_version_of_ours_is_refused(tmp_path, value, words):
     path = tmp_path / "marketplace.db"
     flask(path, "token", "list")
     execute(path, SET_PROPERTY, value, "schema_version")

@@ -50,7 +50,7 @@ def test_each_commit_changes_the_version(database):
     assert len({*commits}) == len(commits) == 7
 
 
-def test_nothing_else_changes_it(database):
+def test_only_a_commit_changes_the_version(database):
     version = database.data_version()
     database.connection.execute("SELECT * FROM property").fetchall()
     with pytest.raises(ZeroDivisionError), database.write() as connection:
@@ -85,7 +85,7 @@ with open(sys.argv[1] + "-shm", "r+b") as file:
 """
 
 
-def test_there_is_none_while_a_header_is_half_written(database):
+def test_no_version_is_read_from_a_half_written_header(database):
     """As a process leaves it that is killed between its two copies. The next statement mends it."""
     assert database.data_version()
     in_another_process(database, DAMAGE)

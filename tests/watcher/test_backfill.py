@@ -47,7 +47,7 @@ def read_all(app):
 
 
 @both_engines
-def test_it_finds_them(app, client, late):
+def test_a_backfill_finds_listings_of_before(app, client, late):
     assert late.follow() == {}
     read_all(app)
     assert late.recheck() == {Done.LISTED: 1}
@@ -57,7 +57,7 @@ def test_it_finds_them(app, client, late):
 
 
 @both_engines
-def test_what_ended_since_is_not_stored(app, client, late, ledger):
+def test_a_listing_that_ended_since_is_not_stored(app, client, late, ledger):
     ledger.withdraw(NFT, CHARLIE)
     read_all(app)
     assert late.recheck() == {}
@@ -78,7 +78,7 @@ def test_it_goes_on_page_by_page(app, late, monkeypatch):
 
 
 @both_engines
-def test_who_was_hopelessly_behind_reads_what_came_since(app, late, ledger):
+def test_a_watcher_that_was_hopelessly_behind_reads_what_came_since(app, late, ledger):
     with app.app_context(), write() as db:
         moment = times.to_iso(times.now() - 48 * 3600 * times.SECOND)
         following.mark_followed_from(db, moment, moment)
@@ -90,7 +90,7 @@ def test_who_was_hopelessly_behind_reads_what_came_since(app, late, ledger):
     assert late.recheck() == {Done.LISTED: 1}
 
 
-def test_an_upgrade_finds_them(tmp_path):
+def test_an_upgraded_database_is_backfilled(tmp_path):
     shutil.copy(ROOT / "tests/store/databases/0.3.0/marketplace.db", tmp_path)
     app = create_app(**settings(tmp_path))
     ledger = Ledger(app)

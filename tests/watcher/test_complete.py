@@ -183,7 +183,7 @@ def test_new_metadata_takes_the_place_of_the_old(app, hosts, pointer):
     assert nft["image"] == image  # until the new one is there
 
 
-def test_what_was_found_for_an_older_pointer_is_not_stored(app, hosts, pointer):
+def test_metadata_of_an_older_pointer_is_not_stored(app, hosts, pointer):
     def change_meanwhile(is_quick):
         change_pointer(app, "ipfs://new")
         hosts.answers[pointer] = None
@@ -204,7 +204,7 @@ def test_a_second_try_with_more_time_follows_at_once_and_others_later(app, hosts
     assert nft["retry_at"] > times.to_iso(times.now() + times.MINUTE)
 
 
-def test_what_is_final_is_tried_again_in_a_day(app, hosts, pointer):
+def test_metadata_that_is_unusable_is_tried_again_in_a_day(app, hosts, pointer):
     hosts.answers[pointer] = Found(Outcome.UNUSABLE, "the metadata is not JSON")
     hosts.complete()
     assert len(hosts.asked) == 1
@@ -313,7 +313,7 @@ def test_a_hosts_message_in_place_of_the_document_takes_no_attributes_away(app, 
     assert stored(app)["missing"] == "the metadata names no image"
 
 
-def test_what_failed_twenty_times_is_not_dropped_for_ever(app, hosted):
+def test_metadata_that_failed_twenty_times_is_tried_again_later(app, hosted):
     hosted.answers[HOSTED] = Found(Outcome.UNUSABLE, "the metadata is not JSON")
     sql = "UPDATE nft SET attempts = 19, missing = 'x', retry_at = :now"
     write_sql(app, sql, now=times.to_iso(times.now()))
@@ -325,7 +325,7 @@ def test_what_failed_twenty_times_is_not_dropped_for_ever(app, hosted):
     assert (stored(app)["name"], pause_of(app)) == ("New", 1)
 
 
-def test_what_can_not_change_is_not_read_again(app, hosts, pointer):
+def test_immutable_metadata_is_not_read_again(app, hosts, pointer):
     hosts.complete()
     assert stored(app)["missing"] is None and pause_of(app) is None
 
@@ -359,7 +359,7 @@ def assert_completed_meanwhile(app, enricher):
     step_until(enricher, lambda: not stored(app)["missing"])
 
 
-def test_one_collection_takes_half_the_places(app, hosts):
+def test_one_collection_takes_half_the_places_of_the_enricher(app, hosts):
     gate = Gate(app, hosts, [("0.0.666", n) for n in range(1, 2 * module.FIRST_AT_ONCE)])
     with closing(Enricher(app, hosts)) as enricher:
         try:

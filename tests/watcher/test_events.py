@@ -32,9 +32,7 @@ def withdraw(client, ledger, account_id=ALICE):
     return transaction_id
 
 
-def test_each_thing_that_happens_is_told(
-    app, client, nft, ledger, lister, buy, watcher, told, complete
-):
+def test_each_kind_of_event_is_told(app, client, nft, ledger, lister, buy, watcher, told, complete):
     assert told() == [("ADDED", None, ALICE, None, None), ("METADATA_CHANGED", *[None] * 4)]
     listed_by = lister(nft, 250, add=False)
     assert told() == [("LISTED", ALICE, None, 250, None)]

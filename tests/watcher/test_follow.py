@@ -57,7 +57,7 @@ def cursor(app):
         return following.get_follow(read())["cursor_at"]
 
 
-def test_what_a_database_has_lost_is_read_again(app, client, watcher, nft, ledger):
+def test_changes_that_a_restored_database_lost_are_read_again(app, client, watcher, nft, ledger):
     """As after a restore, or a failover to a standby without the last commits."""
     watcher.follow()
     before = cursor(app)
@@ -76,7 +76,7 @@ def test_it_finds_a_listing_of_an_nft_that_is_not_stored(app, client, watcher, l
     assert shown(client, (TOKEN, 8))["owner"] == {"accountId": CHARLIE}
 
 
-def test_what_only_says_that_it_is_listed_is_not_stored(client, watcher, ledger):
+def test_a_memo_without_an_approval_for_us_stores_no_nft(client, watcher, ledger):
     ledger.mint((TOKEN, 8), CHARLIE, times.now())
     ledger.approve((TOKEN, 8), CHARLIE, "0.0.6666", memo=listing_memo(TOKEN, 8, 5, "Foo"))
     assert watcher.follow() == {}
@@ -244,7 +244,7 @@ def test_a_mirror_node_that_lags_is_waited_for(watcher, nft, ledger, mirror):
     assert watcher.follow() == {Done.LISTED: 1}
 
 
-def test_who_is_hopelessly_behind_sweeps_and_follows_from_now_on(
+def test_a_watcher_that_is_hopelessly_behind_sweeps_and_follows_from_now_on(
     app, client, watcher, nft, ledger, mirror
 ):
     approve(ledger, nft)

@@ -44,7 +44,7 @@ def test_grey_of_many_bits_is_refused_not_shown_white(format, mode):
         optimise(encoded(Image.new(mode, (16, 16)), format))
 
 
-def test_it_is_turned_upright():
+def test_an_image_is_turned_upright():
     exif = Image.Exif()
     exif[0x0112] = 6
     assert opened(optimise(encoded(gradient((80, 40)), "JPEG", exif=exif))).size == (40, 80)
@@ -234,7 +234,7 @@ def test_a_large_one_is_turned_upright_once(format):
     assert small.getpixel((100, 630))[0] < 50
 
 
-def test_nothing_but_pixels_is_kept():
+def test_exif_and_profile_are_dropped():
     exif = Image.Exif()
     exif[0x010E] = "where I live"
     content = encoded(gradient(), "JPEG", exif=exif, icc_profile=b"profile" * 100)
@@ -283,6 +283,6 @@ def png_bomb(width, height):
         b"GIF89a" + b"\xff" * 100,
     ],
 )
-def test_what_can_not_be_shown_is_refused(content):
+def test_an_image_that_can_not_be_shown_is_refused(content):
     with pytest.raises(ImageUnusable):
         optimise(content)

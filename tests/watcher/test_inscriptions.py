@@ -30,7 +30,7 @@ def inscribed(content=CONTENT, algorithm="zstd", chunk=40):
 
 
 @pytest.mark.parametrize("algorithm", ["zstd", "brotli"])
-def test_it_joins_and_decompresses(algorithm):
+def test_chunks_are_joined_and_decompressed(algorithm):
     assert join(*inscribed(algorithm=algorithm), 10_000) == CONTENT
 
 
@@ -40,7 +40,7 @@ def test_the_order_of_messages_does_not_matter():
     assert join(memo, messages, 10_000) == CONTENT
 
 
-def test_what_others_wrote_to_the_topic_is_passed_over():
+def test_messages_of_others_on_the_topic_are_passed_over():
     memo, messages = inscribed()
     noise = [b"", b"hello", b"[1]", b'{"o": "0", "c": "x"}', b'{"o": 0, "c": "late"}', b"null"]
     assert join(memo, messages + noise, 10_000) == CONTENT
@@ -56,7 +56,7 @@ def test_what_others_wrote_to_the_topic_is_passed_over():
         (lambda memo, messages: (memo, []), "damaged|hash"),
     ],
 )
-def test_what_is_not_whole_is_refused(change, reason):
+def test_an_incomplete_inscription_is_refused(change, reason):
     with pytest.raises(FetchError, match=reason):
         join(*change(*inscribed()), 10_000)
 
@@ -130,11 +130,11 @@ def fetch(app, mirror):
         "1713509435.878762003",
     ],
 )
-def test_it_is_read_from_the_mirror_node(fetch, uri):
+def test_an_inscription_is_read_from_the_mirror_node(fetch, uri):
     assert fetch(uri) == CONTENT
 
 
 @pytest.mark.parametrize("uri", ["hcs://1/0.0.778", "1702922262.173894004"])
-def test_what_the_mirror_node_does_not_have_is_refused(fetch, uri):
+def test_an_unknown_topic_is_refused(fetch, uri):
     with pytest.raises(FetchError, match="does not exist"):
         fetch(uri)

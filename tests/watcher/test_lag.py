@@ -75,7 +75,7 @@ def test_all_that_one_withdrawal_ended_is_found_at_once(watcher, lister, ledger)
     assert watcher.follow() == {Done.TAKEN_OFF: 5}
 
 
-def test_who_lists_one_nft_costs_no_list(watcher, nft, ledger, mirror):
+def test_a_listing_of_one_nft_reads_no_list_of_its_seller(watcher, nft, ledger, mirror):
     watcher.recheck(seconds=SHOWN_SECONDS)
     approve(ledger, nft)
     watcher.follow()
@@ -212,7 +212,7 @@ def test_the_last_sync_does_not_pass_the_first_of_two_changes(
     assert last_sync(client) < sold_at
 
 
-def test_what_was_submitted_is_not_settled_as_never_submitted(
+def test_a_purchase_that_a_lagging_replica_hides_is_not_settled_as_free(
     app, watcher, listed, ledger, mirror, buy
 ):
     signed = buy().json["byteArray"]

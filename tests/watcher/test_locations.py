@@ -139,7 +139,7 @@ def test_other_addresses_stay_and_are_a_strangers(uri, url):
         ('data:text/plain;charset="ISO-8859-1",%E9', Inline(b"\xe9", "iso-8859-1")),
     ],
 )
-def test_what_the_ledger_or_the_uri_itself_holds(uri, location):
+def test_inscriptions_and_data_uris_are_located(uri, location):
     assert locate(uri) == location
 
 
@@ -157,5 +157,5 @@ def test_what_the_ledger_or_the_uri_itself_holds(uri, location):
         "\0",
     ],
 )
-def test_what_is_no_address_leads_nowhere(uri):
+def test_an_invalid_address_leads_nowhere(uri):
     assert locate(uri) is None

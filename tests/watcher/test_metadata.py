@@ -90,7 +90,7 @@ def test_a_document_by_the_book():
         ({"image": "DATA:," + "x" * 3000}, "image", "DATA:," + "x" * 3000),
     ],
 )  # fmt: skip
-def test_odd_fields(document, field, value):
+def test_fields_of_unexpected_types(document, field, value):
     assert getattr(describe(document), field) == value
 
 
@@ -98,7 +98,7 @@ def test_odd_fields(document, field, value):
     ("value", "text"),
     [("Blue", "Blue"), (7, "7"), (1.5, "1.5"), (True, "true"), ({"a": [1]}, '{"a":[1]}')],
 )
-def test_every_value_becomes_text(value, text):
+def test_every_attribute_value_becomes_text(value, text):
     assert attributes([{"trait_type": "a", "value": value}]) == [{"trait_type": "a", "value": text}]
 
 

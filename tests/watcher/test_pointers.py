@@ -46,7 +46,7 @@ POINTERS = {
 
 @pytest.mark.parametrize("is_encoded", [True, False])
 @pytest.mark.parametrize("pointer", POINTERS.values(), ids=POINTERS)
-def test_it_is_read(tmp_path, pointer, is_encoded):
+def test_a_document_in_the_pointer_itself_is_read(tmp_path, pointer, is_encoded):
     answer = answering(page(NFT | {"metadata": encode(pointer) if is_encoded else pointer}))
     with serve_raw(answer) as mirror_url, serve(gateway) as gateway_url:
         client = authorized_client(on_testnet(tmp_path, mirror_url, gateway_url), "read", "write")
@@ -60,6 +60,6 @@ def test_it_is_read(tmp_path, pointer, is_encoded):
 
 
 @pytest.mark.parametrize("pointer", ["{", '{"name": }', "{" * 100_000])
-def test_what_only_begins_like_a_document_is_said(app, pointer):
+def test_a_broken_document_in_the_pointer_is_refused(app, pointer):
     with pytest.raises(Unfetchable, match="the metadata is not JSON"):
         make_resolver(app.config, dict).read_metadata(pointer, Deadline(5))

@@ -170,7 +170,7 @@ def test_closing_ends_what_is_under_way(make):
         assert processes.enrich("{}", LONG).outcome is Outcome.BUSY
 
 
-def test_one_that_takes_too_long_is_killed_and_the_next_nft_is_completed(make, monkeypatch):
+def test_a_reader_that_takes_too_long_is_killed_and_the_next_nft_is_completed(make, monkeypatch):
     """Its own time is up long after: whatever it does, it ends."""
     with serve_raw(drip_headers) as url, make(url) as processes:
         processes.enrich("{}", LONG)

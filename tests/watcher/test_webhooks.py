@@ -172,7 +172,7 @@ def test_a_message_is_signed_with_its_own_secret(receiver, send, tmp_path):
 
 
 @both_engines
-def test_what_happened_before_it_was_added_is_left_out(app, send, happen, tmp_path):
+def test_events_before_a_webhook_was_added_are_left_out(app, send, happen, tmp_path):
     happen(1, 2)
     with receiving(tmp_path) as receiver:
         send(3)
@@ -180,7 +180,7 @@ def test_what_happened_before_it_was_added_is_left_out(app, send, happen, tmp_pa
 
 
 @both_engines
-def test_only_the_kinds_it_asks_for(app, send, happen, tmp_path):
+def test_a_webhook_gets_only_the_kinds_it_asks_for(app, send, happen, tmp_path):
     with receiving(tmp_path, "--kind", "SOLD", "--kind", "BURNED") as receiver:
         happen(1, kind="LISTED")
         happen(2)
@@ -199,7 +199,7 @@ def test_events_of_other_kinds_are_not_called_lost(app, send, tmp_path, monkeypa
 
 
 @both_engines
-def test_one_that_was_killed_before_it_noted_deliveries_repeats_them(
+def test_a_watcher_that_was_killed_before_it_noted_deliveries_repeats_them(
     app, receiver, happen, deliver
 ):
     happen(7, 8)
@@ -239,7 +239,7 @@ def test_a_failure_in_the_middle_keeps_what_was_delivered(app, receiver, send, d
 
 
 @both_engines
-def test_one_that_comes_late_takes_nothing_back(app, receiver, send, happen, deliver):
+def test_a_delivery_that_is_noted_late_takes_nothing_back(app, receiver, send, happen, deliver):
     happen(7)
     late = Deliveries(app)
     with app.app_context():
@@ -297,7 +297,7 @@ def test_jitter_only_shortens_a_pause():
 
 
 @both_engines
-def test_gone_ends_it_at_once(app, receiver, send, deliver, tmp_path):
+def test_a_410_ends_a_webhook_at_once(app, receiver, send, deliver, tmp_path):
     receiver.statuses = ["410 Gone"]
     send(7, 8)
     deliver(HOUR)
@@ -312,7 +312,9 @@ def test_a_redirect_is_not_followed(app, receiver, send):
     assert len(receiver.received) == 1
 
 
-def test_one_that_does_not_answer_holds_up_no_other(app, happen, deliver, tmp_path, monkeypatch):
+def test_a_webhook_that_does_not_answer_holds_up_no_other(
+    app, happen, deliver, tmp_path, monkeypatch
+):
     monkeypatch.setattr(messages, "SECONDS", 0.9)
     with serve_raw(silence) as url:
         id, _ = add(tmp_path, url)
@@ -346,7 +348,7 @@ def test_headers_without_end_are_not_read_to_their_end(app, happen, deliver, tmp
     assert len(sent) < 98  # it was hung up on
 
 
-def test_one_that_is_not_there_is_tried_again(app, send, deliver, tmp_path):
+def test_a_webhook_that_can_not_be_reached_is_tried_again(app, send, deliver, tmp_path):
     with receiving(tmp_path) as receiver:
         pass
     send(7)
@@ -500,14 +502,14 @@ def test_a_test_is_signed_and_tells_what_became_of_it(app, receiver, tmp_path):
 
 @both_engines
 @pytest.mark.parametrize("words", ["test", "resume", "remove"])
-def test_another_one_is_not_there(app, tmp_path, words):
+def test_an_unknown_webhook_can_not_be_removed(app, tmp_path, words):
     refused = run_flask(tmp_path, "webhook", words, "7")
     assert refused.exit_code == 1
     assert 'There is no webhook "7"' in refused.output
 
 
 @both_engines
-def test_one_that_is_removed_gets_nothing_more(app, receiver, send, happen, deliver, tmp_path):
+def test_a_removed_webhook_gets_nothing_more(app, receiver, send, happen, deliver, tmp_path):
     happen(7)
     delivering = Deliveries(app)
     with app.app_context():
