@@ -114,7 +114,7 @@ def create_app(
         demo.init_app(app)
     reference.init_app(app, is_home=not is_sandbox)
     cors.init_app(app)
-    response_cache.init_app(app, caches_tokens=authenticate is authentication.authenticate)
+    response_cache.init_app(app, asks_host=authenticate is not authentication.authenticate)
     if is_sandbox:
         app.wsgi_app = mount.HostGuard(  # type: ignore[method-assign]
             app.wsgi_app, config["PUBLIC_URL"]

@@ -1,11 +1,11 @@
-"""The Flask application class, and the current request."""
+"""The Flask application class."""
 
 import logging
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any, cast
 
-from flask import Flask, Request, g, request
+from flask import Flask
 from flask.json.provider import DefaultJSONProvider
 
 from marketplace.api.log import make_logger
@@ -29,9 +29,3 @@ class Application(Flask):
 
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
         return func  # no view is a coroutine: Flask's check costs a twelfth of a request
-
-
-def current_request() -> Request:
-    """The current request: Flask's, or the response cache's own if it calls a view itself."""
-    current: Request = g.get("marketplace_request", request)
-    return current

@@ -1,13 +1,12 @@
 """Authentication: access tokens as bearer tokens (RFC 6750), or a host's own authenticate()."""
 
 import hmac
-import math
 import re
 import time
 from functools import wraps
 from typing import Any
 
-from flask import Request, Response, request
+from flask import Request, request
 from werkzeug.exceptions import Unauthorized
 
 from marketplace.api.blueprint import Blueprint, Decorator, View
@@ -19,8 +18,12 @@ from marketplace.api.error_reasons import (
     UNAUTHENTICATED,
 )
 from marketplace.api.rate_limit import RATE, find_address
-from marketplace.api.response_cache import READ_VIEWS, CachedQuery, CachedToken, request_cache
-from marketplace.api.row_json import RowsResponse
+from marketplace.api.response_cache import (
+    REQUEST_CACHE,
+    CachedResponse,
+    RequestCache,
+    request_cache,
+)
 from marketplace.errors import EndUserInvalid, NotAuthenticated, ScopeMissing
 from marketplace.hedera import times
 from marketplace.market.prepare import Caller
@@ -28,6 +31,7 @@ from marketplace.services import services
 from marketplace.store import access_tokens
 from marketplace.store.access_tokens import ON_BEHALF, hash_token
 from marketplace.store.database import read
+from marketplace.store.rows import AccessTokenRow
 from marketplace.wsgi_environ import END_USER, TOKEN_NAME
 
 # The end user for whom a trusted caller acts. SWORD 2.0 has this header for mediated deposits.
@@ -40,11 +44,23 @@ def authenticate(request: Request, scope: str) -> bool | str:
 
     Raises NotAuthenticated (401), ScopeMissing (403), EndUserInvalid (422).
     """
-    if scope == "read" and request_cache().token:
-        return True  # the response cache has already checked the token
     header = request.headers.get("Authorization")
     if header is None:
         raise NotAuthenticated("The header Authorization: Bearer <token> is missing")
+    cache: RequestCache | None = request.environ.get(REQUEST_CACHE) if scope == "read" else None
+    cached = cache and cache.find_token(header)
+    row = cached or _find_valid_token(header)
+    request.environ[TOKEN_NAME], request.environ[RATE] = row["name"], row["rate"]
+    services().token_usage.note(row["hash"], time.time())
+    scopes = row["scopes"].split()
+    if scope not in scopes:
+        raise ScopeMissing(scope)
+    if cache and not cached:
+        cache.store_token(header, row)
+    return scope == "read" or _find_end_user(request, scopes) or True
+
+
+def _find_valid_token(header: str) -> AccessTokenRow:
     match = re.fullmatch(r"[Bb][Ee][Aa][Rr][Ee][Rr] +([A-Za-z0-9._~+/=-]+) *", header)
     if not match:
         raise NotAuthenticated("The Authorization header is not of the form: Bearer <token>")
@@ -59,16 +75,7 @@ def authenticate(request: Request, scope: str) -> bool | str:
         raise NotAuthenticated("This access token was revoked", "invalid_token")
     if row["expires_at"] and row["expires_at"] <= times.to_iso(times.now()):
         raise NotAuthenticated(f"This access token expired at {row['expires_at']}", "invalid_token")
-    request.environ[TOKEN_NAME], request.environ[RATE] = row["name"], row["rate"]
-    services().token_usage.note(token_hash, time.time())
-    if scope not in row["scopes"].split():
-        raise ScopeMissing(scope)
-    if scope == "read":
-        until = times.from_iso(row["expires_at"]) if row["expires_at"] else math.inf
-        query = CachedQuery(access_tokens.get_access_token, (token_hash,), row)
-        request_cache().token = CachedToken(until, query)
-        return True
-    return _find_end_user(request, row["scopes"].split()) or True
+    return row
 
 
 def _find_end_user(request: Request, scopes: list[str]) -> str | None:
@@ -119,14 +126,8 @@ def require_scope(scope: str) -> Decorator:
             except (NotAuthenticated, Unauthorized):
                 own.rate_limits.count_failed()
                 raise
-            if scope == "read":
-                cache = request_cache()
-                cache.may_read = True
-                if cache.response:
-                    return Response()  # the response cache replaces it by the cached one
-                if cache.error:
-                    raise cache.error
-                return RowsResponse(view(*args, **kwargs))
+            if scope == "read" and (cached := request_cache().response):
+                return CachedResponse(cached)
             if scope != "write":
                 return view(*args, **kwargs)
             environ[END_USER] = _fit(allowed) if isinstance(allowed, str) else None
@@ -134,8 +135,6 @@ def require_scope(scope: str) -> Decorator:
             with own.writes.one():
                 return view(*args, **kwargs)
 
-        if scope == "read":
-            READ_VIEWS[guarded] = view
         return refuses(document(guarded))
 
     return decorator

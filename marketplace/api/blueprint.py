@@ -18,8 +18,6 @@ from werkzeug.exceptions import (
 )
 
 from marketplace import errors
-from marketplace.api import row_json
-from marketplace.api.application import current_request
 from marketplace.api.error_reasons import (
     FIELD_INVALID,
     OF_BODIES,
@@ -28,6 +26,8 @@ from marketplace.api.error_reasons import (
     make_example,
 )
 from marketplace.api.error_responses import REFUSALS, document_refusals
+from marketplace.api.response_cache import RowsResponse
+from marketplace.api.row_json import encode_rows
 from marketplace.errors import MarketplaceError
 
 NEARLY = 0.8  # how similar an unknown name must be to a known one: sorted and sort
@@ -95,7 +95,7 @@ def _require_meant(location: str, given: Mapping[str, Any], known: set[str]) -> 
 
     With Prefer: handling=strict, refuse every unknown name; with handling=lenient, none.
     """
-    prefer = current_request().headers.get("Prefer", "")
+    prefer = request.headers.get("Prefer", "")
     if "handling=lenient" in prefer:
         return
     kind = "parameter" if location == "query" else "field"
@@ -135,7 +135,7 @@ def _compile_load(schema: Schema, location: str) -> Callable[[Any], dict[str, An
 def _read_query(names: Mapping[str, bool]) -> dict[str, Any]:
     """The query's parameters: the first value of each, or all values if the name is that of a list."""
     try:
-        given = current_request().args
+        given = request.args
     except UnicodeDecodeError:
         raise BadRequest("The query is not UTF-8") from None
     return {key: given.getlist(key) if names.get(key) else given[key] for key in given}
@@ -245,10 +245,10 @@ class Blueprint(flask_smorest.Blueprint):
 
         def decorator(view: View) -> View:
             @wraps(view)
-            def encoded(*args: Any, **kwargs: Any) -> row_json.EncodedRows:
+            def encoded(*args: Any, **kwargs: Any) -> RowsResponse:
                 returned = view(*args, **kwargs)
                 rows, headers = returned if isinstance(returned, tuple) else (returned, {})
-                return row_json.EncodedRows(row_json.encode_rows(type(schema), rows), headers)
+                return RowsResponse(encode_rows(type(schema), rows), headers)
 
             return document(encoded)
 

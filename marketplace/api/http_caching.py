@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, NoReturn
-from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+from collections.abc import Iterable
+from typing import NamedTuple
+from wsgiref.types import StartResponse, WSGIEnvironment
 
 from werkzeug.http import parse_accept_header, parse_etags
 
-from marketplace.wsgi_environ import IS_STREAMED, ROUTE
+from marketplace.wsgi_environ import ROUTE
 
 MIN_GZIP_BYTES = 1000
 GZIP_LEVEL = 5
@@ -57,11 +57,10 @@ class WholeResponse:
         environ[ROUTE] = self._route
         tag, headers, body = self._choose(environ.get("HTTP_ACCEPT_ENCODING"))
         known = environ.get("HTTP_IF_NONE_MATCH")
-        # A copy of the list each time: middleware in front may add to it.
         if known and parse_etags(known).contains_weak(tag):
             start_response("304 NOT MODIFIED", headers[:-1])
             return []
-        start_response("200 OK", headers[:])
+        start_response("200 OK", headers)
         return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]
 
     def _choose(self, accepted: str | None) -> EncodedBody:
@@ -76,54 +75,3 @@ class WholeResponse:
             headers = [*plain.headers[:-2], *encoding]
             self._gzipped = _encoded(f"{plain.tag}-gzip", headers, body)
         return self._gzipped
-
-
-class StreamedResponse(NamedTuple):
-    """A response passed on unchanged: an error, or a list that is too long to hold in memory."""
-
-    status: str
-    headers: list[tuple[str, str]]
-    body: Iterable[bytes]
-
-    def send(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        start_response(self.status, self.headers)
-        if environ["REQUEST_METHOD"] == "HEAD":
-            _close(self.body)
-            return []
-        return self.body
-
-
-def call_application(
-    application: WSGIApplication, environ: WSGIEnvironment
-) -> WholeResponse | StreamedResponse:
-    """Let Flask answer a GET or a HEAD."""
-    started: list[Any] = []
-
-    def start_response(
-        status: str, headers: list[tuple[str, str]], exc_info: Any = None
-    ) -> Callable[[bytes], object]:
-        started[:] = (status, headers)
-        return _refuse_write
-
-    method, environ["REQUEST_METHOD"] = environ["REQUEST_METHOD"], "GET"
-    try:
-        body = application(environ, start_response)
-    finally:
-        environ["REQUEST_METHOD"] = method
-    status, headers = started
-    headers = [*headers, CACHING]
-    if not status.startswith("200 ") or IS_STREAMED in environ:
-        return StreamedResponse(status, headers, body)
-    try:
-        return WholeResponse(headers, b"".join(body), environ.get(ROUTE, "none"))
-    finally:
-        _close(body)
-
-
-def _close(body: Iterable[bytes]) -> None:
-    if hasattr(body, "close"):
-        body.close()
-
-
-def _refuse_write(data: bytes) -> NoReturn:
-    raise NotImplementedError("Flask returns its body, and never calls write()")

@@ -11,9 +11,8 @@ from functools import wraps
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote, urlencode
 
-from flask import g
+from flask import g, request
 
-from marketplace.api.application import current_request
 from marketplace.hedera.ids import MAX_INT64, is_entity_id
 from marketplace.market.feed import find_cursor
 from marketplace.store import orderbook
@@ -129,7 +128,6 @@ def with_events_cursor(view: View) -> View:
 
 def link_to_next(**changed: Any) -> Headers:
     """The Link header to the next page: the query of this request with another position."""
-    request = current_request()
     query = {name: value for name, value in g.query.items() if name != "offset"} | changed
     # Quoted, because the prefix comes from a proxy and may have any characters.
     path = quote(request.script_root + request.path, safe="/!$&'()*+,;=:@")

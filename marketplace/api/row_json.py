@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from json.encoder import encode_basestring_ascii as quote
-from typing import Any, NamedTuple
-from wsgiref.types import StartResponse, WSGIEnvironment
+from typing import Any
 
-from flask import Flask, Response, current_app
+from flask import Flask, current_app
 from marshmallow import Schema, fields
 
 from marketplace.api.fields import (
@@ -20,14 +19,11 @@ from marketplace.api.fields import (
 from marketplace.api.response_schemas import EventSchema, NftSchema
 from marketplace.hedera import times
 from marketplace.services import services
-from marketplace.wsgi_environ import IS_STREAMED
 
 # How many rows' JSON is cached: most NFTs and events of a page were there before the last commit, too. Lists
 # longer than LONGEST_KEPT are not cached, so that they do not push others out.
 KEPT: dict[type[Schema], int] = {NftSchema: 200, EventSchema: 200}
 LONGEST_KEPT = 100
-
-JSON = "application/json"
 
 Encode = Callable[[Any], str]
 
@@ -108,26 +104,6 @@ def _encoder(field: fields.Field[Any], app: Flask) -> Encode:
 
 def _list_of(encode: Encode) -> Encode:
     return lambda rows: f"[{','.join(map(encode, rows))}]"
-
-
-class EncodedRows(NamedTuple):
-    """JSON, whole or in parts that are generated while they are sent, and the response's headers."""
-
-    json: str | Iterator[str]
-    headers: Mapping[str, str]
-
-
-class RowsResponse(Response):
-    """A Flask response of rows. Its headers lack only the length, which http_caching.py adds."""
-
-    def __init__(self, rows: EncodedRows) -> None:
-        super().__init__(rows.json, headers=rows.headers, content_type=JSON)
-
-    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        if self.is_streamed:
-            environ[IS_STREAMED] = True
-        start_response(self.status, self.headers.to_wsgi_list())
-        return self.iter_encoded()
 
 
 def encode_rows(kind: type[Schema], rows: Any) -> str | Iterator[str]:
