@@ -1,6 +1,7 @@
 """Copies of the ledger in memory: snapshots to restore, and the past that a lagging mirror node shows."""
 
 import itertools
+import threading
 from collections import OrderedDict
 from functools import cache
 
@@ -14,6 +15,7 @@ from hiero_sandbox.ledger import genesis
 KEY = "hiero_sandbox.snapshots"  # in app.extensions
 MOST = 100  # further ones replace the oldest
 _numbers = itertools.count(1)
+_lock = threading.RLock()  # requests of several threads change the same conditions
 
 
 def init_app(app: Flask) -> None:
@@ -24,9 +26,10 @@ def init_app(app: Flask) -> None:
 def take() -> int:
     """Copy the ledger, and note the clock. Returns the snapshot's number."""
     snapshots, number = current_app.extensions[KEY], next(_numbers)
-    snapshots[number] = database.database().copy(), conditions.conditions().clock_moved
-    if len(snapshots) > MOST:
-        snapshots.popitem(last=False)
+    with _lock:
+        snapshots[number] = database.database().copy(), conditions.conditions().clock_moved
+        if len(snapshots) > MOST:
+            snapshots.popitem(last=False)
     return number
 
 
@@ -52,8 +55,9 @@ def _make_first() -> Connection:
 
 
 def _begin(content: Connection, clock_moved: int) -> None:
-    current_app.extensions[conditions.KEY] = Conditions(clock_moved)
-    database.database().replace(content)
+    with _lock:
+        current_app.extensions[conditions.KEY] = Conditions(clock_moved)
+        database.database().replace(content)
 
 
 # The mirror node's past
@@ -61,28 +65,31 @@ def _begin(content: Connection, clock_moved: int) -> None:
 
 def set_lag(nanoseconds: int) -> None:
     """Let the mirror node show the ledger as it was that long ago; 0: as it is."""
-    current = conditions.conditions()
-    current.lag, current.past, current.lags_since = nanoseconds, [], 0
-    if nanoseconds:
-        current.lags_since = conditions.now()
-        keep()
+    with _lock:
+        current = conditions.conditions()
+        current.lag, current.past, current.lags_since = nanoseconds, [], 0
+        if nanoseconds:
+            current.lags_since = conditions.now()
+            keep()
 
 
 def keep() -> None:
     """Keep a copy of the ledger, if the mirror node lags. It is to show it later."""
-    current = conditions.conditions()
-    if current.lag:
-        current.past.append((conditions.now(), database.database().copy()))
+    with _lock:
+        current = conditions.conditions()
+        if current.lag:
+            current.past.append((conditions.now(), database.database().copy()))
 
 
 def look_back() -> None:
     """Let the current request read what a lagging mirror node has by now."""
-    current = conditions.conditions()
-    if current.lag:
-        known, moment = current.past, conditions.mirror_now()
-        while len(known) > 1 and known[1][0] <= moment:
-            del known[0]
-        setattr(g, database.PAST, known[0][1])
+    with _lock:
+        current = conditions.conditions()
+        if current.lag:
+            known, moment = current.past, conditions.mirror_now()
+            while len(known) > 1 and known[1][0] <= moment:
+                del known[0]
+            setattr(g, database.PAST, known[0][1])
 
 
 def look_at_present() -> None:

@@ -1,5 +1,8 @@
 """What a test of a dApp sets over HTTP: snapshots, the clock, the mirror node's lag, faults."""
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from hiero_sandbox.application import create_sandbox
@@ -160,3 +163,28 @@ def test_restoring_ends_lag_and_faults(alone, post, pay):
 )
 def test_it_rejects_wrong_fields(post, path, fields):
     assert post(path, **fields).status_code == 422
+
+
+def test_conditions_change_while_others_ask(alone):
+    """Lists of copies were changed by several threads at once."""
+    client, statuses = alone.app.test_client, set()
+    snapshot = client().post("/snapshot").json
+
+    def ask(number):
+        mine = client()
+        for turn in range(15):
+            mine.post("/lag", json={"seconds": (number + turn) % 3})
+            mine.post("/faucet", json={"accountId": PAYEE, "amount": 1})
+            mine.post("/clock", json={"seconds": 1})
+            statuses.add(mine.get(f"/api/v1/accounts/{PAYEE}").status_code)
+            if turn == number:
+                statuses.add(mine.post("/restore", json=snapshot).status_code)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(ask, range(8)))
+    finally:
+        sys.setswitchinterval(interval)
+    assert statuses == {200}
