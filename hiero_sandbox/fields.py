@@ -16,7 +16,7 @@ from werkzeug.exceptions import (
 from hiero_sandbox.database import read
 from hiero_sandbox.errors import FieldsInvalid, shown
 from hiero_sandbox.ledger import accounts
-from hiero_sandbox.ledger.envelopes import open_transaction, read_list
+from hiero_sandbox.ledger.envelopes import Refused, open_transaction, read_list
 from marketplace.hedera.ids import MAX_INT64, is_entity_id
 
 
@@ -62,10 +62,13 @@ TRANSACTION = Field("base64 of a transaction's bytes", _read_transaction)
 
 
 def read_account(**fields: Field) -> list[Any]:
-    """Read an account that exists, and these fields. Raises FieldsInvalid."""
+    """Read an account that is not deleted, and these fields. Raises FieldsInvalid."""
     account_id, *others = read_body(accountId=ACCOUNT_ID, **fields)
-    if not accounts.exists(read(), account_id):
-        raise FieldsInvalid({"accountId": f"must be an account of the ledger, not {account_id}"})
+    try:
+        accounts.require_usable(read(), account_id)
+    except Refused as refusal:
+        what = f"must be an account of the ledger, not {account_id}: {refusal}"
+        raise FieldsInvalid({"accountId": what}) from None
     return [account_id, *others]
 
 

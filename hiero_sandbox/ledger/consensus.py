@@ -251,17 +251,17 @@ def add_reward(account_id: str, amount: int, now: int) -> int:
 
 
 def give(account_id: str, amount: int, now: int) -> Receipt:
-    """Move tinybars of the operator to an account that exists."""
-    with write() as db:
-        now = max(now, queries.get_last_consensus(db) + 1)
-        transfer = _unsigned(db, genesis.OPERATOR, now, "cryptoTransfer")
-        changes = Counter[tuple[str, str | None]]({(genesis.OPERATOR, None): -amount})
-        changes[account_id, None] += amount
-        try:
+    """Move tinybars of the operator to another account."""
+    changes = Counter[tuple[str, str | None]]({(genesis.OPERATOR, None): -amount})
+    changes[account_id, None] += amount
+    try:
+        with write() as db:
+            now = max(now, queries.get_last_consensus(db) + 1)
+            transfer = _unsigned(db, genesis.OPERATOR, now, "cryptoTransfer")
             transfer.move(changes)
-        except Refused as refusal:
-            return Receipt(str(transfer.id), str(refusal), reached_consensus=False)
-        history.write(transfer)
+            history.write(transfer)
+    except Refused as refusal:
+        return Receipt(str(transfer.id), str(refusal), reached_consensus=False)
     return Receipt(str(transfer.id), "SUCCESS")
 
 

@@ -4,7 +4,10 @@ import pytest
 from hiero_sdk_python.crypto.private_key import PrivateKey
 
 from hiero_sandbox.application import create_sandbox
+from hiero_sandbox.conditions import now
+from hiero_sandbox.ledger import consensus
 from hiero_sandbox.ledger.genesis import known_accounts
+from stress.wallets import account
 from tests.hiero_sandbox.bodies import FIRST, HBAR, make, transfer
 
 OPERATOR = "0.0.2"
@@ -98,6 +101,18 @@ def test_the_faucet_gives_no_more_than_there_is(alone, give):
 def test_the_faucet_rejects_a_wrong_field(give, fields, wrong):
     answer = give(**fields)
     assert (answer.status_code, [*answer.json["errors"]["json"]]) == (422, [wrong])
+
+
+def test_a_deleted_account_gets_nothing(alone, give):
+    fields = {"deleteAccountID": account("0.0.1031"), "transferAccountID": account("0.0.1002")}
+    body = make("0.0.1002", "cryptoDelete", **fields)
+    assert alone.submit(body, "0.0.1002", "0.0.1031") == "SUCCESS"
+    before = alone.balance(OPERATOR)
+    answer = give(accountId="0.0.1031", amount=5)
+    assert (answer.status_code, "ACCOUNT_DELETED" in answer.json["message"]) == (422, True)
+    with alone.app.app_context():
+        assert consensus.give("0.0.1031", 5, now()).result == "ACCOUNT_DELETED"
+    assert alone.balance(OPERATOR) == before
 
 
 def test_a_file_keeps_what_was_paid(tmp_path):
