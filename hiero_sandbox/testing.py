@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import IO, Any
 from urllib.request import Request, urlopen
 
 SECONDS = 30  # for an answer
@@ -67,10 +67,13 @@ class Sandbox:
 
 
 @contextmanager
-def serving(*options: str) -> Iterator[Sandbox]:
-    """Run hiero-sandbox with these options, or on any free ports, until the end of the block."""
+def serving(*options: str, log: IO[str] | None = None) -> Iterator[Sandbox]:
+    """Run hiero-sandbox with these options, or on any free ports, until the end of the block.
+
+    Its log goes to the file ``log``, or where this process writes its errors.
+    """
     arguments = [sys.executable, "-m", "hiero_sandbox", *(options or ANY_PORTS)]
-    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)  # noqa: S603
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=log, text=True)  # noqa: S603
     assert process.stdout  # noqa: S101
     try:
         found = re.search(r"http://[^, ]+", process.stdout.readline())

@@ -8,10 +8,12 @@ own, in a network namespace, where the standard ports are free: so as root, or w
 
 import argparse
 import os
+import re
 import socket
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -21,7 +23,7 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 from hiero_sandbox import testing
-from hiero_sandbox.ledger.genesis import OPERATOR, OPERATORS_KEY
+from hiero_sandbox.ledger.genesis import OPERATOR, OPERATORS_KEY, known_accounts
 
 KEY = f"302e020100300506032b657004220420{OPERATORS_KEY}"
 COLUMNS = ("tried", "passed", "skipped", "failed")
@@ -43,6 +45,18 @@ export default {
   define: { __SDK_VERSION__: JSON.stringify("0.0.0") },
 };
 """
+# The documentation's pages: their blocks, what these import, and what stands for testnet.
+BLOCK = re.compile(r"^ *```(javascript|js|python)[^\n]*\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
+JAVASCRIPT_IMPORT = re.compile(r"""(?:from|require\(|import)\s*["']([^"']+)["']""")
+PYTHON_IMPORT = re.compile(r"^(?:from|import) (\w+)", re.MULTILINE)
+PACKAGES = ("@hiero-ledger/sdk", "hiero_sdk_python", "dotenv", "dotenv/config", "axios", "requests")
+NODE_MODULES = ("fs", "path", "crypto", "readline", "url", "util", "node:fs", "node:crypto")
+LOCAL = {
+    "@hashgraph/sdk": "@hiero-ledger/sdk",
+    "forTestnet": "forLocalNode",
+    '"testnet"': '"solo"',
+    "https://testnet.mirrornode.hedera.com": "http://127.0.0.1:5551",
+}
 
 
 class Suite(NamedTuple):
@@ -130,7 +144,8 @@ def rpc_server(folder: Path) -> Iterator[None]:
     """The JavaScript SDK's server, which executes what the TCK asks for."""
     command = ["node_modules/.bin/ts-node", "--transpile-only", "server.ts"]
     environ = os.environ | {"PORT": str(RPC_PORT)}
-    server = subprocess.Popen(command, cwd=folder, env=environ, stdout=subprocess.DEVNULL)
+    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    server = subprocess.Popen(command, cwd=folder, env=environ, **silent)
     try:
         for _ in range(300):
             with socket.socket() as tried:
@@ -155,6 +170,41 @@ def run_javascript_examples(folder: Path, reports: Path) -> None:
     run_each(reports, sdk, [("node", file) for file in files], HEDERA_NETWORK="local-node")
 
 
+def run_programs(folder: Path, reports: Path) -> None:
+    """Run the documentation's programs that need an SDK alone, on the local network in place of testnet."""
+    modules = reports / "node_modules"
+    modules.unlink(missing_ok=True)
+    modules.symlink_to(folder / "jsrun/node_modules")
+    ecdsa = next(known for known in known_accounts() if known.has_alias)
+    for page in sorted((folder / "docs").rglob("*.mdx")):
+        for number, (language, content) in enumerate(BLOCK.findall(page.read_text()), start=1):
+            program = textwrap.dedent(content)
+            for remote, local in LOCAL.items():
+                program = program.replace(remote, local)
+            if not is_whole(program, language):
+                continue
+            ending = "py" if language == "python" else "cjs" if "require(" in program else "mjs"
+            name = f"{page.stem}-{number}.{ending}"
+            (reports / name).write_text(program)
+            runner = folder / "pyenv/bin/python" if language == "python" else "node"
+            key = {"OPERATOR_ID": OPERATOR, "OPERATOR_KEY": KEY}
+            if "ECDSA" in program:
+                key = {
+                    "OPERATOR_ID": ecdsa.account_id,
+                    "OPERATOR_KEY": ecdsa.private_key.to_string_raw(),
+                }
+            network = {"HEDERA_NETWORK": "local-node", "NETWORK": "solo"}
+            run_each(reports, reports, [(runner, name)], **key | network)
+
+
+def is_whole(program: str, language: str) -> bool:
+    """Whether a block of a page is a program that imports an SDK, and nothing that is not here."""
+    names = (PYTHON_IMPORT if language == "python" else JAVASCRIPT_IMPORT).findall(program)
+    known = {*sys.stdlib_module_names, *PACKAGES, *NODE_MODULES}
+    has_client = "forLocalNode" in program or "Client(" in program
+    return bool({*names} & {*PACKAGES[:2]}) and {*names} <= known and has_client
+
+
 def run_each(
     reports: Path, folder: Path, commands: list[tuple[str | Path, str]], **variables: str
 ) -> None:
@@ -164,7 +214,7 @@ def run_each(
         case = ElementTree.SubElement(suite, "testcase", name=command[1])
         if run(*command, cwd=folder, seconds=EXAMPLE_SECONDS, **variables):
             ElementTree.SubElement(case, "failure")
-    ElementTree.ElementTree(suite).write(reports / "examples.xml")
+    ElementTree.ElementTree(suite).write(reports / f"{Path(commands[-1][1]).name}.xml")
 
 
 SUITES = {
@@ -173,6 +223,7 @@ SUITES = {
     "tck": Suite("tck/src/tests", run_tck),
     "python-examples": Suite("py/examples", run_python_examples),
     "javascript-examples": Suite("js/examples", run_javascript_examples),
+    "programs": Suite("docs", run_programs),
 }
 
 
@@ -223,7 +274,8 @@ def run_suite(name: str, folder: Path, reports: Path) -> None:
     for old in reports.glob("*.xml"):
         old.unlink()
     began = time.monotonic()
-    with testing.serving("--balance-queries"):  # on the standard ports
+    standard_ports = ("--balance-queries",)
+    with (reports / "sandbox.log").open("w") as log, testing.serving(*standard_ports, log=log):
         SUITES[name].run(folder, reports)
     counts, failed = count(reports)
     (reports / "failed.txt").write_text("".join(f"{each}\n" for each in failed))

@@ -3,11 +3,11 @@
 import pytest
 from hiero_sdk_python.crypto.private_key import PrivateKey
 
+from harness.wallets import account
 from hiero_sandbox.application import create_sandbox
 from hiero_sandbox.conditions import now
 from hiero_sandbox.ledger import consensus
 from hiero_sandbox.ledger.genesis import known_accounts
-from stress.wallets import account
 from tests.hiero_sandbox.bodies import FIRST, HBAR, make, transfer
 
 OPERATOR = "0.0.2"

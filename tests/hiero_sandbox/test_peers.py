@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 from harness.serving import ROOT
 from stress import peers
 
@@ -39,3 +41,22 @@ def test_a_folder_without_suites_is_an_empty_table(tmp_path):
     heading, reports = ended.stdout.splitlines()
     assert heading.split() == ["suite", *peers.COLUMNS, "seconds"]
     assert reports.endswith(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("language", "program", "expected"),
+    [
+        ("js", 'import { Client } from "@hiero-ledger/sdk";\nClient.forLocalNode();', True),
+        ("js", 'import { Client } from "@hiero-ledger/sdk";', False),
+        ("js", 'const { Client } = require("@hiero-ledger/sdk");\nnew Client();', True),
+        (
+            "js",
+            'import "@hiero-ledger/sdk";\nimport x from "langchain";\nClient.forLocalNode();',
+            False,
+        ),
+        ("python", "import os\nfrom hiero_sdk_python import Client\nClient(os)", True),
+        ("python", "import os\nprint(Client())", False),
+    ],
+)
+def test_it_takes_blocks_that_are_whole_programs(language, program, expected):
+    assert peers.is_whole(program, language) is expected
