@@ -79,8 +79,8 @@ def test_it_finds_nfts_in_the_order_asked(client, nft):
           ("", TOKEN, f"{TOKEN}:0", f"{TOKEN}:07", f"{TOKEN}#7", f"{TOKEN}:{2**63}", f"0.0.{2**63}:1")),
     ],
 )  # fmt: skip
-def test_it_rejects(client, nft_ids, message):
-    assert_error(find(client, *nft_ids), 422, message)
+def test_it_rejects(idle_client, nft_ids, message):
+    assert_error(find(idle_client, *nft_ids), 422, message)
 
 
 def test_a_hundred_ids_in_one_request(client, nft):

@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from harness.apps import completing
 from harness.cast import ALICE, BOB, TOKEN
 from marketplace.api.request_schemas import COLLECTION_SORTS
 from marketplace.hedera import times
@@ -13,7 +14,7 @@ from marketplace.store import collection_search, nft_collections
 from marketplace.store.database import write
 from tests.answers import assert_error
 from tests.api.pages import all_rows, page_of, written
-from tests.deeds import tell
+from tests.deeds import list_nft, tell
 from tests.engines import both_engines
 
 MADE = "0.0.8"  # how the ids of collections begin that no ledger has
@@ -29,6 +30,14 @@ NAMES = (
     "",
     "Peak " * 30,
 )
+
+
+@pytest.fixture(scope="module")
+def tides(idle_client):
+    """A client of a service that has one NFT: Tides #7, for sale."""
+    list_nft(idle_client, tokenId="0.0.5001", serialNo=7)
+    completing(idle_client.application)()
+    return idle_client
 
 
 def store_collection(app, token, name, symbol="SYM", listed=0, sold=(), old=0):
@@ -137,9 +146,8 @@ def test_the_orders_and_the_words_are_those_of_a_model(app, client, monkeypatch)
         "0.0.5001-abcde 7",
     ],
 )
-def test_an_nft_is_found_by_its_id(client, lister, q):
-    lister(("0.0.5001", 7))
-    assert [nft["serialNo"] for nft in search(client, q)["nfts"]] == [7]
+def test_an_nft_is_found_by_its_id(tides, q):
+    assert [nft["serialNo"] for nft in search(tides, q)["nfts"]] == [7]
 
 
 @pytest.mark.parametrize(
@@ -163,9 +171,8 @@ def test_an_nft_is_found_by_its_id(client, lister, q):
         "0.0.5001-abcde",
     ],
 )
-def test_no_nft_is_found_by_another_id(client, lister, q):
-    lister(("0.0.5001", 7))
-    assert search(client, q)["nfts"] == []
+def test_no_nft_is_found_by_another_id(tides, q):
+    assert search(tides, q)["nfts"] == []
 
 
 def test_it_rejects(client):
@@ -214,11 +221,10 @@ def test_listed_follows_the_order_book(app, client, lister, ledger):
 
 
 @pytest.mark.parametrize("q", ["!!!", "🐸", "#", "_", " / ", "...", "🐸 !"])
-def test_a_query_without_letters_finds_nothing_not_everything(client, lister, q):
-    lister(("0.0.5001", 7))
-    assert find(client, q=q) == []
-    assert search(client, q) == {"collections": [], "nfts": [], "accounts": []}
-    assert find(client, q=" ") == ["0.0.5001"]
+def test_a_query_without_letters_finds_nothing_not_everything(tides, q):
+    assert find(tides, q=q) == []
+    assert search(tides, q) == {"collections": [], "nfts": [], "accounts": []}
+    assert find(tides, q=" ") == ["0.0.5001"]
 
 
 @pytest.mark.parametrize(

@@ -41,8 +41,8 @@ def meta(page):
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_it_works(app, page):
-    r = app.test_client().get(page)
+def test_it_works(idle_client, page):
+    r = idle_client.application.test_client().get(page)
     assert r.status_code == 200
     assert r.text.count("<h1") == 1
     assert any(
@@ -98,8 +98,8 @@ def test_people_get_a_page_where_there_is_none_and_programs_json(app):
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_it_loads_nothing_from_elsewhere_and_runs_nothing_inline(app, page):
-    r = app.test_client().get(page)
+def test_it_loads_nothing_from_elsewhere_and_runs_nothing_inline(idle_client, page):
+    r = idle_client.get(page)
     policy = r.headers["Content-Security-Policy"]
     assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'; ")
     assert "unsafe" not in policy
