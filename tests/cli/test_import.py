@@ -37,7 +37,7 @@ def test_it_works(app, client, minted):
     assert nft["owner"] == {"accountId": ALICE}
 
 
-def test_it_leaves_alone_what_is_here(app, client, minted, mirror):
+def test_an_import_leaves_stored_nfts_alone(app, client, minted, mirror):
     client.post("/v1/add", json={"accountId": ALICE, "tokenId": TOKEN, "serialNo": 5})
     before = client.get(f"/v1/nft/{TOKEN}/5").json
     assert "added 11, here already 1" in run(app, TOKEN).output
@@ -49,13 +49,13 @@ def test_it_leaves_alone_what_is_here(app, client, minted, mirror):
 
 
 @pytest.mark.parametrize("token", ["0.0", "abc", "0.0.1\n"])
-def test_it_refuses_what_is_no_token_id(app, token):
+def test_an_import_refuses_an_invalid_token_id(app, token):
     result = run(app, token)
     assert result.exit_code == 1
     assert "is not a token id (0.0.1234)" in result.output
 
 
-def test_it_says_what_the_ledger_did_not_answer(app, mirror):
+def test_an_import_names_what_the_ledger_did_not_answer(app, mirror):
     mirror.fail("/")
     result = run(app, TOKEN)
     assert result.exit_code == 1
@@ -63,7 +63,7 @@ def test_it_says_what_the_ledger_did_not_answer(app, mirror):
     assert "run it again to continue" in result.output
 
 
-def test_it_may_be_interrupted(app, ledger, mirror, monkeypatch):
+def test_an_import_may_be_interrupted(app, ledger, mirror, monkeypatch):
     monkeypatch.setattr(collection_import, "BATCH", 10)
     for serial_no in range(1, 121):
         ledger.mint((TOKEN, serial_no), ALICE, times.now())

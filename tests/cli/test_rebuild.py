@@ -53,7 +53,7 @@ def test_it_works(app, client, lister, lost):
     assert run(new, TOKEN).output == f"{TOKEN}: added 0, here already 3\n"
 
 
-def test_it_leaves_out_what_is_no_longer_listed(client, lister, ledger, lost):
+def test_a_rebuild_leaves_out_listings_that_ended(client, lister, ledger, lost):
     lister((TOKEN, 1))
     lister((TOKEN, 2))
     lister((TOKEN, 3))
@@ -64,7 +64,7 @@ def test_it_leaves_out_what_is_no_longer_listed(client, lister, ledger, lost):
     assert list(listed(new)) == [3]
 
 
-def test_it_lists_nothing_without_a_price(client, ledger, lost):
+def test_a_rebuild_lists_nothing_without_a_price(client, ledger, lost):
     ledger.mint((TOKEN, 1), ALICE, times.now())
     ledger.approve((TOKEN, 1), ALICE, "0.0.9001")
     new = lost()
@@ -73,7 +73,7 @@ def test_it_lists_nothing_without_a_price(client, ledger, lost):
         assert nfts.get_nft(read(), TOKEN, 1)["is_for_sale"] == 0
 
 
-def test_it_mends_what_was_missed(app, client, lister, ledger):
+def test_a_rebuild_finds_listings_that_were_missed(app, client, lister, ledger):
     for serial_no in (1, 2):
         lister((TOKEN, serial_no), listing_price=100)
     ledger.hand_over((TOKEN, 1), BOB)
@@ -83,7 +83,7 @@ def test_it_mends_what_was_missed(app, client, lister, ledger):
     assert list(listed(app)) == [2]
 
 
-def test_it_says_so_where_the_ledger_contradicts_itself(client, lister, lost):
+def test_a_rebuild_says_where_the_ledger_contradicts_itself(client, lister, lost):
     lister((TOKEN, 1))
     new = lost()
     Mirror(new).answer("/nfts/1/transactions", MISSING)

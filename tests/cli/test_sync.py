@@ -47,7 +47,7 @@ def test_a_sync_of_nothing(client, sync):
 
 
 @both_engines
-def test_it_confirms_what_nobody_reported(client, nft, ledger, sync):
+def test_a_sync_confirms_listings_that_nobody_reported(client, nft, ledger, sync):
     ledger.sign_and_submit(prepare(client))
     assert "NFTs listed: 1" in sync()
     assert shown(client)["listingPrice"] == 250
@@ -86,7 +86,7 @@ def test_a_prepared_transaction_that_was_never_signed_is_deleted_after_hours(
         (lambda ledger, nft: ledger.approve(nft, ALICE, "0.0.9001"), ALICE),
     ],
 )
-def test_it_takes_off_what_was_sold_or_withdrawn(client, nft, ledger, lister, sync, end, owner):
+def test_a_sync_takes_off_what_was_sold_or_withdrawn(client, nft, ledger, lister, sync, end, owner):
     lister(nft, add=False)
     lister((TOKEN, 8))
     end(ledger, nft)

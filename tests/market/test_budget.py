@@ -166,7 +166,7 @@ def test_what_was_sold_leaves_a_shop_its_share(make_market):
         market.follow()
 
 
-def test_what_failed_is_held_for_an_hour(make_market):
+def test_failed_purchases_hold_the_budget_for_an_hour(make_market):
     """Or a caller could spend the budget on purchases that fail, one after the other."""
     market = make_market(SALE_FEE_BUDGET="4")
     shopper, serial_no = Shopper(market, token(market)), market.list_one()
@@ -217,7 +217,7 @@ def test_an_end_users_name_is_bounded(market, name):
     assert body["errors"]["headers"].keys() == {"On-Behalf-Of"}
 
 
-def test_others_may_not_name_end_users(market):
+def test_a_token_without_the_scope_may_not_name_end_users(market):
     client = authorized_client(market.app, "write")
     client.environ_base["HTTP_ON_BEHALF_OF"] = "somebody"
     r = market.buy(1, client=client)
@@ -307,7 +307,7 @@ def test_a_budget_that_never_has_room_is_not_said_to_be_spent(make_market, caplo
 
 
 @both_engines
-def test_what_was_charged_counts_for_an_hour(make_market):
+def test_charged_fees_count_for_an_hour(make_market):
     market = make_market(SALE_FEE_BUDGET="1.2")
     had = market.balance()
     assert market.submit(market.buy(market.list_one())).result == "SUCCESS"
@@ -347,7 +347,7 @@ def test_a_process_that_dies_before_it_answers_blocks_no_longer_than_a_minute(
 
 
 @both_engines
-def test_those_who_ask_at_once_never_reserve_more_than_there_is(make_market):
+def test_purchases_at_once_never_reserve_more_than_the_budget(make_market):
     """READ COMMITTED shows nobody what others have not committed: they take turns."""
     market = make_market(SALE_FEE_BUDGET="3.5")
     serial_nos = [market.list_one() for _ in range(4)]
@@ -423,7 +423,7 @@ WAYS = [
 
 
 @both_engines
-def test_whoever_drains_it_on_purpose_finds_the_bound(make_market):
+def test_draining_the_budget_on_purpose_is_bounded(make_market):
     """Buyers do their worst, for an hour: the marketplace's account never loses more than the budget."""
     budget = 4 * HBAR
     market, luck = make_market(SALE_FEE_BUDGET="4"), random.Random(0)

@@ -82,7 +82,7 @@ def put(tmp_path):
 
 
 @pytest.mark.parametrize("name", TAKEN)
-def test_it_works(put, name):
+def test_a_private_key_of_each_form_is_read(put, name):
     key, content = TAKEN[name]
     public_key, signature = read_key(put(content))(b"body")
     assert public_key == raw(key)

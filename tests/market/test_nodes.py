@@ -64,7 +64,7 @@ def test_it_works(market):
     assert turns() == {"0.0.8", "0.0.9", "0.0.10", "0.0.12", "0.0.13", "0.0.14"}
 
 
-def test_it_keeps_what_was_read_while_the_mirror_node_has_no_nodes(market):
+def test_the_address_book_is_kept_while_the_mirror_node_has_none(market):
     _, mirror, read = market
     read(7)
     read()

@@ -47,7 +47,7 @@ def last_sync(client):
 
 
 @both_engines
-def test_what_a_wrong_answer_took_off_comes_back(app, client, listed, mirror):
+def test_a_listing_that_a_wrong_answer_took_off_comes_back(app, client, listed, mirror):
     mirror.alter("/accounts/", lambda document: document.update(nfts=[]))
     mirror.alter("/tokens/", lambda document: document.update(spender=None))
     assert "NFTs taken off the order book: 1" in sync(app).output
@@ -84,7 +84,7 @@ def make_old(app, hours=5):
 
 
 @pytest.mark.parametrize("part", ["/accounts/", "/nfts/7/transactions", "/api/v1/transactions"])
-def test_what_was_prepared_tells_where_to_look_until_somebody_did(
+def test_a_prepared_listing_is_checked_until_a_sync_succeeds(
     app, client, nft, ledger, mirror, part
 ):
     ledger.sign_and_submit(prepare(client).json["byteArray"])
@@ -339,7 +339,7 @@ def test_the_last_sync_moves_only_when_all_were_checked(app, client, listed, mir
 # What a round costs
 
 
-def test_what_is_not_for_sale_all_the_same_is_looked_at_once(
+def test_an_approval_without_a_price_is_looked_at_once(
     app, client, nft, ledger, mirror, monkeypatch
 ):
     prepare(client)
@@ -351,7 +351,7 @@ def test_what_is_not_for_sale_all_the_same_is_looked_at_once(
     assert sorted(mirror.asked) == [f"/accounts/{ALICE}/nfts", f"/tokens/{TOKEN}/nfts/7"]
 
 
-def test_what_could_not_be_decided_is_not_asked_about_for_ever(
+def test_an_approval_that_ended_is_not_asked_about_for_ever(
     app, client, ledger, mirror, monkeypatch
 ):
     ledger.mint((TOKEN, 7), ALICE, times.now())

@@ -21,7 +21,7 @@ def count(file):
     return lambda key, seconds: count_in_window(file, key, seconds)[0]
 
 
-def test_it_counts(file, count):
+def test_requests_of_a_window_are_counted(file, count):
     assert [count("a", 60), count("a", 60), count("b", 60)] == [1, 2, 1]
     counted, ends_at = count_in_window(file, "a", 60)
     assert counted == 3
