@@ -57,6 +57,7 @@ class Sandbox:
     gateway_adapters: Callable[[], Mapping[str, BaseAdapter]]  # the same for its IPFS gateway
     sign: Callable[[bytes], tuple[bytes, bytes]]  # the demo wallet, for the marketplace's account
     describe: Callable[[Flask, str], str]  # explains how to try it at this URL
+    make_token: Callable[[Flask], None]  # the sandbox's own, for which describe() asks, too
 
 
 def services(app: Flask | None = None) -> Services:

@@ -1,5 +1,6 @@
 """The base of all commands: errors end them with one sentence, and they print no control characters."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -10,6 +11,8 @@ from flask.cli import ScriptInfo, with_appcontext
 from marketplace.cli import process
 from marketplace.errors import MarketplaceError, StartRefused, printable, reason
 from marketplace.store.database_errors import DatabaseInUse, NoFile, explained
+
+FOUND_BY_FLASK = ("wsgi.py", "app.py")  # in the current folder, such as a clone's
 
 
 class Command(click.Command):
@@ -53,10 +56,12 @@ def refusing_commands() -> Iterator[None]:
 
 
 def command(words: str) -> str:
-    """The command line to type, with the --app of the current command: ``flask upgrade``."""
+    """The command line to type: ``flask upgrade``, with --app where flask does not find the service alone."""
     context = click.get_current_context(silent=True)
     info = context and context.find_object(ScriptInfo)
     path = info and info.app_import_path
+    if not path and not any(map(os.path.exists, FOUND_BY_FLASK)):
+        path = "marketplace"
     return f"flask --app {path} {words}" if path else f"flask {words}"
 
 

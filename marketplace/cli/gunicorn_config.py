@@ -74,7 +74,14 @@ def pre_request(worker: Any, request: Any) -> None:
 
 
 def when_ready(server: Any) -> None:
-    """Prepare the server before the fork, so that each setting holds in every worker."""
+    prepare(server, watches=False)
+
+
+def prepare(server: Any, watches: bool) -> None:
+    """Prepare the server before the fork, so that each setting holds in every worker.
+
+    ``watches``: a worker of this server is the watcher, too.
+    """
     app = server.app.wsgi()
     addresses = [listener.sock.getsockname() for listener in server.LISTENERS]
     for listener in server.LISTENERS:
@@ -86,7 +93,7 @@ def when_ready(server: Any) -> None:
     gc.collect()
     gc.freeze()
     # Printed here, because each worker would print it, too.
-    echo_log(startup.describe(app, addresses))
+    echo_log(startup.describe(app, addresses, watches))
 
 
 def require_account(app: Flask) -> None:

@@ -15,6 +15,9 @@ from marketplace.hedera import hbar
 from marketplace.market import freshness
 from marketplace.services import services
 from marketplace.settings import SETTINGS
+from marketplace.store import orderbook
+from marketplace.store.database import read
+from marketplace.store.orderbook import ALL
 from marketplace.version import __version__
 
 # The address of a socket: host and port first, or the path of a Unix socket.
@@ -30,6 +33,8 @@ def make_served(make: Callable[[], Flask]) -> Flask:
         app = make()
         if os.environ.get("FLASK_RUN_FROM_CLI") != "true":
             require_ready(app)
+            if sandbox := services(app).sandbox:
+                sandbox.make_token(app)
     except StartRefused as error:
         sys.exit(f"Error: {error}")
     return app
@@ -43,8 +48,11 @@ def require_ready(app: Flask) -> None:
         own.signer.load()
 
 
-def describe(app: Flask, addresses: Sequence[Address]) -> str:
-    """Return the lines to print. ``addresses``: of the listening sockets."""
+def describe(app: Flask, addresses: Sequence[Address], watches: bool = False) -> str:
+    """Return the lines to print.
+
+    ``addresses``: of the listening sockets. ``watches``: whether this server is the watcher, too.
+    """
     config, database = app.config, services(app).database
     share = ": this machine's share, MARKETPLACE_MIRROR_NODE_RATE" if database.is_shared else ""
     lines = [
@@ -53,7 +61,7 @@ def describe(app: Flask, addresses: Sequence[Address]) -> str:
         f" {', '.join(map(_written, addresses))}, data in {database.name}",
         f"Asking {config['MIRROR_NODE_URL']} at most {config['MIRROR_NODE_RATE']} times a second{share}",
         *_selling(app),
-        *_watching(app),
+        *([] if watches else _next_steps(app)),
         *(f"Warning: {warning}" for warning in warnings(config, addresses, database.is_shared)),
     ]
     if sandbox := services(app).sandbox:
@@ -81,10 +89,12 @@ def _selling(app: Flask) -> Iterator[str]:
         yield "Signing no purchases: MARKETPLACE_SALE_FEE_BUDGET is 0"
 
 
-def _watching(app: Flask) -> Iterator[str]:
-    """Warn if no watcher ran in the last minute. In the sandbox one starts at the same time."""
+def _next_steps(app: Flask) -> Iterator[str]:
+    """Say how to add the sandbox's sample while nothing is for sale, and to start a watcher if none runs."""
     with app.app_context():
-        if app.config["NETWORK"] != "sandbox" and not freshness.is_watched():
+        if app.config["NETWORK"] == "sandbox" and not orderbook.list_selected(read(), ALL, limit=1):
+            yield f"Nothing is for sale yet: {command('sandbox seed')} adds sample collections"
+        if not freshness.is_watched():
             yield (
                 f"No watcher works yet: start one ({command('watch')}). Without it no metadata or image is"
                 " fetched, and only reports change the order book"

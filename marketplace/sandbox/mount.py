@@ -1,6 +1,7 @@
 """Mounts the sandbox in the service: as its ledger, its gateway, its signer, and below ``/sandbox``."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 
 from flask import Flask
@@ -12,8 +13,8 @@ from hiero_sandbox.errors import LedgerRefused
 from hiero_sandbox.hosts import HostGuard
 from marketplace.api.request_metrics import name_routes
 from marketplace.cli.upgrade import upgrade_at_once
-from marketplace.errors import StartRefused
-from marketplace.sandbox import addresses, commands, transport
+from marketplace.errors import MarketplaceError, StartRefused
+from marketplace.sandbox import access, addresses, commands, transport
 from marketplace.sandbox.addresses import PATH
 from marketplace.services import Sandbox
 from marketplace.store.engine import Engine
@@ -52,4 +53,11 @@ def init_app(
         gateway_adapters=partial(transport.make_gateway_adapters, prefix),
         sign=wallet.signer(app.config["ACCOUNT_ID"]),
         describe=addresses.hello,
+        make_token=_make_token,
     )
+
+
+def _make_token(app: Flask) -> None:
+    """Make the file sandbox-token. If that fails, the demo's first page tries again."""
+    with app.app_context(), suppress(OSError, MarketplaceError):
+        access.kept_token()

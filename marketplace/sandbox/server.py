@@ -83,7 +83,7 @@ def open_ports(server: Any) -> None:
             continue  # others listen there
     # A closed terminal ends it, as Ctrl-C does; gunicorn would load its configuration again.
     signal.signal(signal.SIGHUP, lambda *_: server.signal(signal.SIGINT, None))
-    gunicorn_config.when_ready(server)
+    gunicorn_config.prepare(server, watches=True)
     echo_log(addresses.describe_further("REST", served, addresses.REST_PORTS))
 
 
