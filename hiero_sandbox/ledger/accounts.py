@@ -231,15 +231,21 @@ def count_automatic_associations(db: Connection, account_id: str) -> int:
     return queries.count(db, "association", account_id=account_id, is_automatic=1)
 
 
-def associate_receiver(db: Connection, account_id: str, token: str, now: int) -> bool:
+def associate_receiver(
+    db: Connection,
+    account_id: str,
+    token: str,
+    now: int,
+    none_allowed: str = "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT",
+) -> bool:
     """Associate an account with a token that it is about to get; returns whether that was needed.
 
-    Refuses if the account allows no automatic association, or no further one.
+    Refuses an account that allows no automatic association, with that code, or no further one.
     """
     if is_associated(db, account_id, token):
         return False
     limit = get(db, account_id).automatic_associations
-    refuse_if(limit == 0, "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
+    refuse_if(limit == 0, none_allowed)
     if limit != UNLIMITED and count_automatic_associations(db, account_id) >= limit:
         raise Refused("NO_REMAINING_AUTOMATIC_ASSOCIATIONS")
     associate(db, account_id, token, now, is_automatic=True)

@@ -16,6 +16,12 @@ def check(content: Message) -> None:
     refuse_if(len(set(tokens)) < len(tokens), "TOKEN_ID_REPEATED_IN_TOKEN_LIST")
 
 
+def check_restriction(content: Message) -> None:
+    """Check what a node checks before consensus."""
+    entity(content.token, "INVALID_TOKEN_ID")
+    entity(content.account, "INVALID_ACCOUNT_ID")
+
+
 def associate(execution: Execution, content: Message) -> None:
     account_id = write_id(content.account)
     execution.require_signature(account_id)
@@ -49,12 +55,16 @@ def _require_nothing_left(db: Connection, account_id: str, token: str) -> None:
 
 
 def restrict(execution: Execution, content: Message, *, key: str, **flag: int) -> None:
-    """Freeze an account for a token, grant its KYC, or undo that. A key of the token must sign."""
-    db, account_id = execution.db, entity(content.account, "INVALID_ACCOUNT_ID")
-    accounts.get(db, account_id)
+    """Freeze an account for a token, grant its KYC, or undo that. A key of the token must sign.
+
+    Of an account that is frozen, only that changes.
+    """
+    db, account_id = execution.db, write_id(content.account)
     token = issued(execution, content.token, key)
     accounts.require_usable(db, account_id)
     association = accounts.get_association(db, account_id, token.token)
     if association is None:
         raise Refused("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
+    is_thaw = flag == {"is_frozen": 0}
+    refuse_if(association["is_frozen"] and not is_thaw, "ACCOUNT_FROZEN_FOR_TOKEN")
     queries.put(db, "association", **dict(association) | flag)

@@ -79,18 +79,26 @@ HANDLERS = {
     "cryptoUpdateAccount": Handler(account_transactions.update, account_transactions.check_update),
     "scheduleCreate": Handler(allowances.schedule),
     "tokenAssociate": Handler(associations.associate, associations.check),
-    "tokenBurn": Handler(supply.burn, supply.check),
+    "tokenBurn": Handler(supply.burn, partial(supply.check, code="INVALID_TOKEN_BURN_AMOUNT")),
     "tokenCreation": Handler(token_transactions.create, token_transactions.check_create),
     "tokenDeletion": Handler(token_transactions.delete),
     "tokenDissociate": Handler(associations.dissociate, associations.check),
-    "tokenFreeze": Handler(partial(associations.restrict, key="freeze", is_frozen=1)),
-    "tokenGrantKyc": Handler(partial(associations.restrict, key="kyc", is_kyc_granted=1)),
-    "tokenMint": Handler(supply.mint, supply.check),
+    "tokenFreeze": Handler(
+        partial(associations.restrict, key="freeze", is_frozen=1), associations.check_restriction
+    ),
+    "tokenGrantKyc": Handler(
+        partial(associations.restrict, key="kyc", is_kyc_granted=1), associations.check_restriction
+    ),
+    "tokenMint": Handler(supply.mint, partial(supply.check, code="INVALID_TOKEN_MINT_AMOUNT")),
     "tokenReject": Handler(transfers.reject, transfers.check_rejections),
-    "tokenRevokeKyc": Handler(partial(associations.restrict, key="kyc", is_kyc_granted=0)),
-    "tokenUnfreeze": Handler(partial(associations.restrict, key="freeze", is_frozen=0)),
-    "tokenUpdate": Handler(token_transactions.update),
-    "tokenWipe": Handler(supply.wipe, supply.check),
+    "tokenRevokeKyc": Handler(
+        partial(associations.restrict, key="kyc", is_kyc_granted=0), associations.check_restriction
+    ),
+    "tokenUnfreeze": Handler(
+        partial(associations.restrict, key="freeze", is_frozen=0), associations.check_restriction
+    ),
+    "tokenUpdate": Handler(token_transactions.update, token_transactions.check_update),
+    "tokenWipe": Handler(supply.wipe, supply.check_wipe),
     "token_fee_schedule_update": Handler(token_transactions.change_fees),
     "token_pause": Handler(partial(token_transactions.set_paused, is_paused=True)),
     "token_unpause": Handler(partial(token_transactions.set_paused, is_paused=False)),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from google.protobuf.message import Message
 
 from hiero_sandbox.ledger import accounts, nfts, queries, tokens
-from hiero_sandbox.ledger.envelopes import Refused, refuse_if
+from hiero_sandbox.ledger.envelopes import refuse_if, write_id
 from hiero_sandbox.ledger.execution import Execution, entity, require_short
 from hiero_sandbox.ledger.nfts import Nft
 from hiero_sandbox.ledger.token_transactions import issued, require_issuer
@@ -17,20 +17,35 @@ MAX_NFTS = 10  # in one transaction
 Missing = tuple[str, str]  # the codes for a wrong amount of units, and for no NFTs
 
 
-def check(content: Message) -> None:
-    """Check what a node checks before consensus."""
+def check(content: Message, *, code: str) -> None:
+    """Check what a node checks before consensus. The code is for a wrong amount."""
     entity(content.token, "INVALID_TOKEN_ID")
-    is_of_nfts = "metadata" if "metadata" in content.DESCRIPTOR.fields_by_name else "serialNumbers"
-    refuse_if(content.amount and getattr(content, is_of_nfts), "INVALID_TRANSACTION_BODY")
+    is_mint = "metadata" in content.DESCRIPTOR.fields_by_name
+    of_nfts = content.metadata if is_mint else content.serialNumbers
+    refuse_if(0 < content.amount <= MAX_INT64 and of_nfts, "INVALID_TRANSACTION_BODY")
+    refuse_if(content.amount > MAX_INT64, code)
+    refuse_if(not is_mint and any(serial_no < 1 for serial_no in of_nfts), "INVALID_NFT_ID")
+
+
+def check_wipe(content: Message) -> None:
+    """Check what a node checks before consensus."""
+    check(content, code="INVALID_WIPING_AMOUNT")
+    entity(content.account, "INVALID_ACCOUNT_ID")
 
 
 def mint(execution: Execution, content: Message) -> None:
-    """Mint to the treasury; NFTs are numbered from the token's highest serial number on."""
+    """Mint to the treasury; NFTs are numbered from the token's highest serial number on.
+
+    Units are minted without a look at the metadata that a transaction lists.
+    """
     db, now = execution.db, execution.now
+    _require_few(content.metadata)
+    for metadata in content.metadata:
+        require_short(metadata, "METADATA_TOO_LONG")
     token = issued(execution, content.token, "supply")
+    tokens.require_unrestricted(db, token.token, token.treasury)
     if token.is_fungible:
         code = "INVALID_TOKEN_MINT_AMOUNT"
-        _require_units(content.amount, content.metadata, code)
         tokens.require_room(db, token, content.amount)
         execution.change_units(token.treasury, token.token, content.amount, code)
     else:
@@ -41,9 +56,6 @@ def mint(execution: Execution, content: Message) -> None:
 
 def _mint_nfts(execution: Execution, token: Token, metadata: Sequence[bytes]) -> None:
     refuse_if(not metadata, "INVALID_TOKEN_MINT_METADATA")
-    _require_few(metadata)
-    for content in metadata:
-        require_short(content, "METADATA_TOO_LONG")
     tokens.require_room(execution.db, token, len(metadata))
     highest = queries.get_highest(execution.db, "serial_no", "nft", token=token.token)
     refuse_if(highest + len(metadata) > MAX_INT64, "SERIAL_NUMBER_LIMIT_REACHED")
@@ -57,37 +69,44 @@ def _mint_nfts(execution: Execution, token: Token, metadata: Sequence[bytes]) ->
 
 def burn(execution: Execution, content: Message) -> None:
     """Burn NFTs or units that the treasury has."""
+    _require_few(content.serialNumbers)
     token = issued(execution, content.token, "supply")
+    tokens.require_unrestricted(execution.db, token.token, token.treasury)
     codes = ("INVALID_TOKEN_BURN_AMOUNT", "INVALID_TOKEN_BURN_METADATA")
     _end(execution, token, token.treasury, content, "TREASURY_MUST_OWN_BURNED_NFT", codes)
 
 
 def wipe(execution: Execution, content: Message) -> None:
     """Wipe NFTs or units that another account has."""
+    _require_few(content.serialNumbers)
     token = issued(execution, content.token, "wipe")
-    account_id = entity(content.account, "INVALID_ACCOUNT_ID")
-    accounts.get(execution.db, account_id)
-    refuse_if(account_id == token.treasury, "CANNOT_WIPE_TOKEN_TREASURY_ACCOUNT")
+    account_id = write_id(content.account)
+    accounts.require_usable(execution.db, account_id)
     accounts.require_associated(execution.db, account_id, token.token)
-    codes = ("INVALID_WIPING_AMOUNT", "INVALID_NFT_ID")
+    tokens.require_unrestricted(execution.db, token.token, account_id)
+    refuse_if(account_id == token.treasury, "CANNOT_WIPE_TOKEN_TREASURY_ACCOUNT")
+    codes = ("INVALID_WIPING_AMOUNT", "INVALID_WIPING_AMOUNT")
     _end(execution, token, account_id, content, "ACCOUNT_DOES_NOT_OWN_WIPED_NFT", codes)
 
 
 def _end(
     execution: Execution, token: Token, owner: str, content: Message, foreign: str, missing: Missing
 ) -> None:
-    """End NFTs or units of an owner. ``foreign`` is the code for another owner's NFT."""
+    """End NFTs or units of an owner. ``foreign`` is the code for another owner's NFT.
+
+    Units end without a look at the serial numbers that a transaction lists.
+    """
     db = execution.db
     if token.is_fungible:
-        _require_units(content.amount, content.serialNumbers, missing[0])
-        execution.change_units(owner, token.token, -content.amount, missing[0])
-    elif not content.serialNumbers:
-        raise Refused(missing[1])
-    _require_few(content.serialNumbers)
-    for serial_no in sorted(set(content.serialNumbers)):
-        nft = nfts.require(nfts.find(db, token.token, serial_no))
-        refuse_if(nft.owner != owner, foreign)
-        execution.move_nft(nft, queries.NOBODY)
+        is_treasurys = owner == token.treasury and content.amount <= tokens.supply(db, token)
+        code = "INSUFFICIENT_TOKEN_BALANCE" if is_treasurys else missing[0]
+        execution.change_units(owner, token.token, -content.amount, code)
+    else:
+        refuse_if(not content.serialNumbers, missing[1])
+        for serial_no in sorted(set(content.serialNumbers)):
+            nft = nfts.require(nfts.find(db, token.token, serial_no))
+            refuse_if(nft.owner != owner, foreign)
+            execution.move_nft(nft, queries.NOBODY)
     execution.effects.total_supply = tokens.supply(db, token)
 
 
@@ -106,10 +125,6 @@ def update_nfts(execution: Execution, content: Message) -> None:
         if content.HasField("metadata"):
             encoded = base64.b64encode(content.metadata.value).decode()
         execution.change_nft(nft, metadata=encoded)
-
-
-def _require_units(amount: int, of_nfts: Sequence[object], code: str) -> None:
-    refuse_if(of_nfts or not 0 <= amount <= MAX_INT64, code)
 
 
 def _require_few(of_nfts: Sequence[object]) -> None:

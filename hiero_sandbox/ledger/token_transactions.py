@@ -1,7 +1,18 @@
-"""Transactions about tokens themselves: creation, update, deletion, custom fees, pause."""
+"""Transactions about tokens themselves: creation, update, deletion, custom fees, pause.
+
+The order of the checks and the result codes are the network's: the handlers and validators of the token
+service in https://github.com/hiero-ledger/hiero-consensus-node.
+"""
+
+from typing import Any
 
 from google.protobuf.message import Message
-from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
+from hiero_sdk_python.hapi.services.basic_types_pb2 import (
+    Key,
+    TokenKeyValidation,
+    TokenSupplyType,
+    TokenType,
+)
 
 from hiero_sandbox.ledger import accounts, custom_fees, keys, queries, tokens
 from hiero_sandbox.ledger.account_transactions import require_memo, require_renewal
@@ -13,42 +24,48 @@ from marketplace.hedera.ids import MAX_INT64
 
 UNPAID = "INSUFFICIENT_TOKEN_BALANCE"
 INVALID_KEYS = {"fee_schedule": "INVALID_CUSTOM_FEE_SCHEDULE_KEY"}
+NO_KEY = Key(keyList={})  # in place of a key that is taken away
+# What only the admin key changes, beside name and symbol.
+ADMINS_FIELDS = ("adminKey", "autoRenewAccount", "autoRenewPeriod", "memo", "treasury")
+# The accounts that sign when they get a role, and the codes for what is no account.
+UPDATE_SIGNERS = {"treasury": "INVALID_ACCOUNT_ID", "autoRenewAccount": "INVALID_AUTORENEW_ACCOUNT"}
 
 
 def check_create(content: Message) -> None:
     """Check what a node checks before consensus."""
-    entity(content.treasury, "INVALID_TREASURY_ACCOUNT_FOR_TOKEN")
-    is_fungible = content.tokenType == 0
+    is_fungible = content.tokenType == TokenType.FUNGIBLE_COMMON
     if content.initialSupply > (MAX_INT64 if is_fungible else 0):
         raise Refused("INVALID_TOKEN_INITIAL_SUPPLY")
     refuse_if(content.decimals > (2**31 - 1 if is_fungible else 0), "INVALID_TOKEN_DECIMALS")
-    refuse_if(not is_fungible and not content.HasField("supplyKey"), "TOKEN_HAS_NO_SUPPLY_KEY")
-    is_finite = content.supplyType == 1
+    is_finite = content.supplyType == TokenSupplyType.FINITE
     if content.maxSupply < 0 or bool(content.maxSupply) != is_finite:
         raise Refused("INVALID_TOKEN_MAX_SUPPLY")
     if is_finite and content.initialSupply > content.maxSupply:
         raise Refused("INVALID_TOKEN_INITIAL_SUPPLY")
+    refuse_if(not content.HasField("treasury"), "INVALID_TREASURY_ACCOUNT_FOR_TOKEN")
+    refuse_if(not is_fungible and not content.HasField("supplyKey"), "TOKEN_HAS_NO_SUPPLY_KEY")
     if content.freezeDefault and not content.HasField("freezeKey"):
         raise Refused("TOKEN_HAS_NO_FREEZE_KEY")
 
 
 def create(execution: Execution, content: Message) -> None:
-    refuse_if(not content.name, "MISSING_TOKEN_NAME")
-    refuse_if(not content.symbol, "MISSING_TOKEN_SYMBOL")
-    _require_texts(content.name, content.symbol, content.memo, content.metadata)
+    db, now, treasury = execution.db, execution.now, entity(content.treasury, "INVALID_ACCOUNT_ID")
+    execution.require_signature(treasury)
+    if content.HasField("autoRenewAccount"):
+        renewing = entity(content.autoRenewAccount, "INVALID_AUTORENEW_ACCOUNT")
+        execution.require_signature(renewing)
+        accounts.require_usable(db, renewing, "INVALID_AUTORENEW_ACCOUNT")
+    if keys.is_valid(content.adminKey):
+        execution.require_key(content.adminKey)
+    accounts.require_usable(db, treasury, "INVALID_TREASURY_ACCOUNT_FOR_TOKEN")
+    require_memo(content.memo)
+    _require_text(content.symbol, "MISSING_TOKEN_SYMBOL", "TOKEN_SYMBOL_TOO_LONG")
+    _require_text(content.name, "MISSING_TOKEN_NAME", "TOKEN_NAME_TOO_LONG")
     _require_valid_keys(content)
+    require_short(content.metadata, "METADATA_TOO_LONG")
     require_renewal(content, "INVALID_RENEWAL_PERIOD")
     if not (content.HasField("autoRenewPeriod") or content.HasField("expiry")):
         raise Refused("INVALID_EXPIRATION_TIME")
-    db, now, treasury = execution.db, execution.now, write_id(content.treasury)
-    accounts.require_usable(db, treasury, "INVALID_TREASURY_ACCOUNT_FOR_TOKEN")
-    execution.require_signature(treasury)
-    if content.HasField("autoRenewAccount"):
-        account_id = entity(content.autoRenewAccount, "INVALID_AUTORENEW_ACCOUNT")
-        accounts.require_usable(db, account_id, "INVALID_AUTORENEW_ACCOUNT")
-        execution.require_signature(account_id)
-    if content.HasField("adminKey"):
-        execution.require_key(content.adminKey)
     token = Token(queries.new_id(db), content, True, False, now, now, now)
     custom_fees.require_valid(db, token)
     tokens.put(db, token)
@@ -62,25 +79,28 @@ def create(execution: Execution, content: Message) -> None:
         execution.change_units(treasury, token.token, content.initialSupply, code)
 
 
-def _require_texts(name: str, symbol: str, memo: str, metadata: bytes) -> None:
-    require_short(name.encode(), "TOKEN_NAME_TOO_LONG")
-    require_short(symbol.encode(), "TOKEN_SYMBOL_TOO_LONG")
-    require_short(metadata, "METADATA_TOO_LONG")
-    require_memo(memo)
+def _require_text(text: str, missing: str, too_long: str) -> None:
+    """Refuse a name or a symbol that is missing, too long, or has a zero byte."""
+    refuse_if(not text, missing)
+    require_short(text.encode(), too_long)
+    refuse_if("\0" in text, "INVALID_ZERO_BYTE_IN_STRING")
 
 
-def _require_valid_keys(content: Message, *, may_be_removed: bool = False) -> None:
+def _require_valid_keys(content: Message) -> None:
+    """Refuse keys of a wrong form. An empty list of keys is none: HIP-540."""
     for name, (field, _) in KEYS.items():
         key = getattr(content, field)
-        is_removal = may_be_removed and key.HasField("keyList") and not key.keyList.keys
-        if content.HasField(field) and not is_removal and not keys.is_valid(key):
+        if content.HasField(field) and key != NO_KEY and not keys.is_valid(key):
             raise Refused(INVALID_KEYS.get(name, f"INVALID_{name.upper()}_KEY"))
 
 
-def issued(execution: Execution, asked: Message, *names: str) -> Token:
-    """The token that a transaction is about. Refuses if none of its keys of these names has signed."""
-    token = tokens.get_usable(execution.db, entity(asked, "INVALID_TOKEN_ID"))
-    require_issuer(execution, token, *names)
+def issued(execution: Execution, asked: Message, name: str) -> Token:
+    """The token that a transaction is about. Its key of this name signs, if it has one; it must have one."""
+    token = tokens.find(execution.db, entity(asked, "INVALID_TOKEN_ID"))
+    if token.key(name):
+        require_issuer(execution, token, name)
+    tokens.get_usable(execution.db, token.token)
+    refuse_if(not token.key(name), KEYS[name][1])
     return token
 
 
@@ -88,41 +108,107 @@ def require_issuer(execution: Execution, token: Token, *names: str) -> None:
     """Refuse if none of a token's keys of these names has signed."""
     held = [key for name in names if (key := token.key(name))]
     refuse_if(not held, KEYS[names[0]][1])
-    refuse_if(not any(keys.has_signed(key, execution.signed) for key in held), "INVALID_SIGNATURE")
+    execution.require_key(_one_of(held))
+
+
+def _one_of(several: list[Key]) -> Key:
+    """The key for which one of several keys signs."""
+    if len(several) == 1:
+        return several[0]
+    return Key(thresholdKey={"threshold": 1, "keys": {"keys": several}})
+
+
+# Updates: TokenUpdateHandler of hiero-consensus-node
+
+
+def check_update(content: Message) -> None:
+    """Check what a node checks before consensus."""
+    entity(content.token, "INVALID_TOKEN_ID")
+    _require_valid_keys(content)
 
 
 def update(execution: Execution, content: Message) -> None:
-    is_metadata_alone = {field.name for field, _ in content.ListFields()} == {"token", "metadata"}
-    token = issued(execution, content.token, "admin", *(["metadata"] if is_metadata_alone else []))
-    _require_texts(content.name, content.symbol, content.memo.value, content.metadata.value)
-    _require_valid_keys(content, may_be_removed=True)
-    require_renewal(content, "INVALID_RENEWAL_PERIOD")
-    if keys.is_valid(content.adminKey):
-        execution.require_key(content.adminKey)
-    definition = token.definition
-    changes = {field.name: value for field, value in content.ListFields()}
-    for field, code in KEYS.values():
-        refuse_if(field in changes and not definition.HasField(field), code)
-    if "treasury" in changes:
+    token = tokens.find(execution.db, write_id(content.token))
+    for key in _signing_keys(content, token):
+        execution.require_key(key)
+    for name, code in UPDATE_SIGNERS.items():
+        if content.HasField(name):
+            execution.require_signature(entity(getattr(content, name), code))
+    tokens.get_usable(execution.db, token.token)
+    require_memo(content.memo.value)
+    if content.symbol:
+        _require_text(content.symbol, "MISSING_TOKEN_SYMBOL", "TOKEN_SYMBOL_TOO_LONG")
+    if content.name:
+        _require_text(content.name, "MISSING_TOKEN_NAME", "TOKEN_NAME_TOO_LONG")
+    require_short(content.metadata.value, "METADATA_TOO_LONG")
+    require_renewal(content)
+    if content.HasField("treasury"):
         _change_treasury(execution, token, write_id(content.treasury))
+    changes = {field.name: value for field, value in content.ListFields()}
+    for name, (field, code) in KEYS.items():
+        refuse_if(field in changes and not token.key(name), code)
+    _change(token.definition, changes)
+    tokens.put(execution.db, token, modified_at=execution.now)
+
+
+def _signing_keys(content: Message, token: Token) -> list[Key]:
+    """The keys that must sign an update, by what it changes: HIP-540."""
+    admin, signing = token.key("admin"), []
+    if content.HasField("metadata") and token.key("metadata"):
+        signing.append(_role(token, "metadata"))
+    given = {
+        name: getattr(content, field)
+        for name, (field, _) in KEYS.items()
+        if content.HasField(field)
+    }
+    is_admins = any(map(content.HasField, ADMINS_FIELDS)) or content.name or content.symbol
+    is_metadata_admins = content.HasField("metadata") and not token.key("metadata")
+    if is_admins or is_metadata_admins or NO_KEY in given.values():
+        refuse_if(not admin, "TOKEN_IS_IMMUTABLE")
+        signing.append(admin)
+    for name, key in given.items():
+        if key != NO_KEY and name == "admin":
+            signing.append(key)
+        elif key != NO_KEY:
+            is_unchecked = content.key_verification_mode == TokenKeyValidation.NO_VALIDATION
+            signing.append(_role(token, name, *([] if is_unchecked else [key])))
+    return signing
+
+
+def _role(token: Token, name: str, *successor: Key) -> Key:
+    """The key that signs a change of a role's key: the admin key, or the role's key and its successor."""
+    admin, role = token.key("admin"), token.key(name)
+    if not role:
+        raise Refused(KEYS[name][1] if admin else "TOKEN_IS_IMMUTABLE")
+    both = Key(keyList={"keys": [role, *successor]})
+    return _one_of([admin, both] if admin else [both])
+
+
+def _change(definition: Message, changes: dict[str, Any]) -> None:
     for name in changes.keys() & {"memo", "metadata"}:
         changes[name] = changes[name].value
     for name in changes.keys() & definition.DESCRIPTOR.fields_by_name.keys():
         definition.ClearField(name)
-        # An empty list of keys removes a key: HIP-540.
-        if not isinstance(changes[name], Key) or keys.is_valid(changes[name]):
+        if changes[name] != NO_KEY:
             definition.MergeFrom(type(definition)(**{name: changes[name]}))
-    tokens.put(execution.db, token, modified_at=execution.now)
 
 
 def _change_treasury(execution: Execution, token: Token, treasury: str) -> None:
-    """Give all NFTs or units of the treasury to another account, which signs (TokenUpdateHandler)."""
+    """Give all NFTs or units of the treasury to another account.
+
+    The network keeps the spenders of the NFTs. Mirror nodes show none, and so does the sandbox.
+    """
     db, before = execution.db, token.treasury
+    accounts.require_usable(db, treasury, "INVALID_TREASURY_ACCOUNT_FOR_TOKEN")
+    full = "NO_REMAINING_AUTOMATIC_ASSOCIATIONS"
+    if accounts.associate_receiver(db, treasury, token.token, execution.now, none_allowed=full):
+        execution.effects.associations.append((treasury, token.token))
     if treasury == before:
         return
-    accounts.require_usable(db, treasury, "INVALID_TREASURY_ACCOUNT_FOR_TOKEN")
-    execution.require_signature(treasury)
-    execution.let_hold(treasury, token.token)
+    association = accounts.get_association(db, treasury, token.token)
+    unrestricted = {"is_frozen": 0, "is_kyc_granted": 1}
+    queries.put(db, "association", **dict(association or {}) | unrestricted)
+    tokens.require_unrestricted(db, token.token, before)
     held = queries.count(db, "nft", owner=treasury, token=token.token)
     refuse_if(held, "TRANSACTION_REQUIRES_ZERO_TOKEN_BALANCES")
     for row in queries.select(db, "nft", owner=before, token=token.token):

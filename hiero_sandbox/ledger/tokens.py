@@ -52,9 +52,9 @@ class Token(NamedTuple):
         return bool(self.definition.tokenType == TokenType.FUNGIBLE_COMMON)
 
     def key(self, name: str) -> Key | None:
-        """One of its keys, by the names of KEYS."""
-        field, _ = KEYS[name]
-        return getattr(self.definition, field) if self.definition.HasField(field) else None
+        """One of its keys, by the names of KEYS. An empty key is none."""
+        key: Key = getattr(self.definition, KEYS[name][0])
+        return None if keys.is_empty(key) else key
 
 
 def find(db: Connection, token: str) -> Token:

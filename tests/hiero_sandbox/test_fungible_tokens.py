@@ -72,6 +72,8 @@ def test_the_supply_changes(submit, coin, units, get):
     body.tokenMint.amount = 4000
     assert submit(body, TREASURY, ISSUER).result == "TOKEN_MAX_SUPPLY_REACHED"
     burn = about("tokenBurn", coin, amount=1101)
+    assert submit(burn, TREASURY, ISSUER).result == "INSUFFICIENT_TOKEN_BALANCE"
+    burn = about("tokenBurn", coin, amount=1351)  # more than there is
     assert submit(burn, TREASURY, ISSUER).result == "INVALID_TOKEN_BURN_AMOUNT"
 
 
