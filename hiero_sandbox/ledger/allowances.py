@@ -1,10 +1,14 @@
-"""Approvals of NFTs (single ones, or all of a token), HBAR and units; their deletion, and scheduled ones."""
+"""Approvals of NFTs (single ones, or all of a token), HBAR and units; their deletion, and scheduled ones.
+
+The order of the checks and the result codes are the network's: ApproveAllowanceValidator and the handlers of
+https://github.com/hiero-ledger/hiero-consensus-node.
+"""
 
 from google.protobuf.message import Message
 
 from hiero_sandbox.database import Connection
 from hiero_sandbox.ledger import accounts, network_fees, nfts, queries, tokens
-from hiero_sandbox.ledger.envelopes import Refused, refuse_if
+from hiero_sandbox.ledger.envelopes import Refused, number_of, refuse_if, write_id
 from hiero_sandbox.ledger.execution import Execution, entity
 from hiero_sandbox.ledger.nfts import Nft
 
@@ -15,56 +19,121 @@ HBAR = ""  # in place of a token
 def check(content: Message) -> None:
     """Check what a node checks before consensus."""
     refuse_if(not content.ListFields(), "EMPTY_ALLOWANCES")
+    for approval in [*content.cryptoAllowances, *content.tokenAllowances, *content.nftAllowances]:
+        kind = approval.DESCRIPTOR.name
+        refuse_if(kind != "NftAllowance" and approval.amount < 0, "NEGATIVE_ALLOWANCE_AMOUNT")
+        entity(approval.spender, "INVALID_ALLOWANCE_SPENDER_ID")
+        if kind != "CryptoAllowance":
+            entity(approval.tokenId, "INVALID_TOKEN_ID")
 
 
 def approve(execution: Execution, content: Message) -> None:
+    """Approve, after all approvals of the transaction were checked."""
     check(content)
+    amounts = [*content.cryptoAllowances, *content.tokenAllowances]
+    for approval in [*amounts, *content.nftAllowances]:
+        _require_signature(execution, approval)
     _require_few(content)
-    db, now = execution.db, execution.now
-    for amount in [*content.cryptoAllowances, *content.tokenAllowances]:
-        _approve_amount(execution, amount)
+    for approval in amounts:
+        _require_valid_amount(execution, approval)
     for approval in content.nftAllowances:
-        owner = _owner_of(execution, approval)
-        token = entity(approval.tokenId, "INVALID_TOKEN_ID")
-        refuse_if(approval.HasField("delegating_spender"), "NOT_SUPPORTED")
-        spender = _spender_of(db, approval, owner)
-        if approval.HasField("approved_for_all"):
-            approved = {"owner": owner, "spender": spender, "token": token}
-            # A False that was sent revokes. SDKs that always send the field revoke by accident.
-            queries.delete(db, "approval_for_all", **approved)
-            if approval.approved_for_all.value:
-                queries.put(db, "approval_for_all", **approved, approved_at=now)
-        elif not approval.serial_numbers:
-            raise Refused("EMPTY_ALLOWANCES")
-        for serial_no in approval.serial_numbers:
-            _set_spender(execution, token, serial_no, owner, spender)
+        _require_valid_nfts(execution, approval)
+    for approval in amounts:
+        _approve_amount(execution, approval)
+    for approval in content.nftAllowances:
+        _approve_nfts(execution, approval)
 
 
-def _spender_of(db: Connection, approval: Message, owner: str) -> str:
-    code = "INVALID_ALLOWANCE_SPENDER_ID"
-    spender = entity(approval.spender, code)
-    accounts.require_usable(db, spender, code)
+def _require_signature(execution: Execution, approval: Message) -> None:
+    """Refuse an approval that its owner has not signed.
+
+    For an owner, a delegating spender may sign approvals of single NFTs: one who may take all of that token.
+    """
+    owner = _owner_of(execution, approval)
+    accounts.require_usable(execution.db, owner, "INVALID_ALLOWANCE_OWNER_ID")
+    if delegate := _delegate_of(approval):
+        accounts.require_usable(execution.db, delegate, "INVALID_DELEGATING_SPENDER")
+        owner = owner if approval.approved_for_all.value else delegate
+    if owner != execution.payer:
+        execution.require_signature(owner)
+
+
+def _delegate_of(approval: Message) -> str | None:
+    """The delegating spender of an approval of NFTs. 0.0.0 is none."""
+    delegate = getattr(approval, "delegating_spender", None)
+    return write_id(delegate) if delegate and delegate.accountNum else None
+
+
+def _require_valid_amount(execution: Execution, approval: Message) -> None:
+    db, owner, spender = execution.db, _owner_of(execution, approval), write_id(approval.spender)
+    if approval.DESCRIPTOR.name == "CryptoAllowance":
+        _require_spender(db, spender, is_needed=bool(approval.amount))
+        refuse_if(spender == owner, "SPENDER_ACCOUNT_SAME_AS_OWNER")
+        return
+    token = tokens.get_existing(db, write_id(approval.tokenId))
+    refuse_if(not token.is_fungible, "NFT_IN_FUNGIBLE_TOKEN_ALLOWANCES")
+    _require_spender(db, spender, is_needed=bool(approval.amount))
+    if 0 < token.definition.maxSupply < approval.amount:
+        raise Refused("AMOUNT_EXCEEDS_TOKEN_MAX_SUPPLY")
+    accounts.require_associated(db, owner, token.token)
+
+
+def _require_spender(db: Connection, spender: str, *, is_needed: bool) -> None:
+    """Refuse a spender who does not exist, unless an approval only ends."""
+    if is_needed:
+        accounts.require_usable(db, spender, "INVALID_ALLOWANCE_SPENDER_ID")
+
+
+def _require_valid_nfts(execution: Execution, approval: Message) -> None:
+    db, owner, spender = execution.db, _owner_of(execution, approval), write_id(approval.spender)
+    token = tokens.get_existing(db, write_id(approval.tokenId))
+    refuse_if(token.is_fungible, "FUNGIBLE_TOKEN_IN_NFT_ALLOWANCES")
+    is_for_all = approval.approved_for_all.value
+    _require_spender(db, spender, is_needed=is_for_all or bool(approval.serial_numbers))
     refuse_if(spender == owner, "SPENDER_ACCOUNT_SAME_AS_OWNER")
-    return spender
+    accounts.require_associated(db, owner, token.token)
+    if delegate := _delegate_of(approval):
+        refuse_if(is_for_all, "DELEGATING_SPENDER_CANNOT_GRANT_APPROVE_FOR_ALL")
+        if not _may_take_all(db, owner, delegate, token.token):
+            raise Refused("DELEGATING_SPENDER_DOES_NOT_HAVE_APPROVE_FOR_ALL")
+    for serial_no in approval.serial_numbers:
+        _find_nft(db, token.token, serial_no, "INVALID_TOKEN_NFT_SERIAL_NUMBER")
+
+
+def _find_nft(db: Connection, token: str, serial_no: int, code: str) -> Nft:
+    """Find an NFT. Refuses, with the code, one that was never minted, or that was burned or wiped."""
+    nft = nfts.get(db, token, serial_no) if serial_no > 0 else None
+    if nft is None or nft.owner == queries.NOBODY:
+        raise Refused(code)
+    return nft
 
 
 def _approve_amount(execution: Execution, approval: Message) -> None:
     """Let an account spend an amount of HBAR, or of a token's units; 0 revokes that."""
-    db, owner, unit = execution.db, _owner_of(execution, approval), HBAR
-    spender = _spender_of(db, approval, owner)
-    refuse_if(approval.amount < 0, "NEGATIVE_ALLOWANCE_AMOUNT")
-    if approval.DESCRIPTOR.name == "TokenAllowance":
-        token = tokens.get_usable(db, entity(approval.tokenId, "INVALID_TOKEN_ID"))
-        unit = token.token
-        refuse_if(not token.is_fungible, "NFT_IN_FUNGIBLE_TOKEN_ALLOWANCES")
-        accounts.require_associated(db, owner, unit)
-        if 0 < token.definition.maxSupply < approval.amount:
-            raise Refused("AMOUNT_EXCEEDS_TOKEN_MAX_SUPPLY")
-    columns = {"owner": owner, "spender": spender, "token": unit}
+    is_of_units = approval.DESCRIPTOR.name == "TokenAllowance"
     queries.put(
-        db, "allowance", **columns, amount=approval.amount, granted=approval.amount,
+        execution.db,
+        "allowance",
+        owner=_owner_of(execution, approval),
+        spender=write_id(approval.spender),
+        token=write_id(approval.tokenId) if is_of_units else HBAR,
+        amount=approval.amount,
+        granted=approval.amount,
         approved_at=execution.now,
-    )  # fmt: skip
+    )
+
+
+def _approve_nfts(execution: Execution, approval: Message) -> None:
+    db, owner, spender = execution.db, _owner_of(execution, approval), write_id(approval.spender)
+    token = write_id(approval.tokenId)
+    if approval.HasField("approved_for_all") and not _delegate_of(approval):
+        approved = {"owner": owner, "spender": spender, "token": token}
+        # A False that was sent revokes. SDKs that always send the field revoke by accident.
+        queries.delete(db, "approval_for_all", **approved)
+        if approval.approved_for_all.value:
+            queries.put(db, "approval_for_all", **approved, approved_at=execution.now)
+    for serial_no in approval.serial_numbers:
+        _set_spender(execution, token, serial_no, owner, spender)
 
 
 def spend(db: Connection, owner: str, spender: str, token: str | None, amount: int) -> None:
@@ -76,13 +145,31 @@ def spend(db: Connection, owner: str, spender: str, token: str | None, amount: i
     queries.put(db, "allowance", **dict(row) | {"amount": row["amount"] - amount})
 
 
+def check_delete(content: Message) -> None:
+    """Check what a node checks before consensus."""
+    refuse_if(not content.nftAllowances, "EMPTY_ALLOWANCES")
+    for approval in content.nftAllowances:
+        entity(approval.token_id, "INVALID_TOKEN_ID")
+        refuse_if(not approval.serial_numbers, "EMPTY_ALLOWANCES")
+
+
 def delete(execution: Execution, content: Message) -> None:
+    """End approvals of single NFTs. Of a paused token, too: CryptoDeleteAllowanceHandler."""
+    for approval in content.nftAllowances:
+        owner, token = _owner_of(execution, approval), write_id(approval.token_id)
+        accounts.require_usable(execution.db, owner, "INVALID_ALLOWANCE_OWNER_ID")
+        if owner != execution.payer and not _may_take_all(
+            execution.db, owner, execution.payer, token
+        ):
+            execution.require_signature(owner)
     _require_few(content)
     for approval in content.nftAllowances:
-        owner = _owner_of(execution, approval)
-        token = entity(approval.token_id, "INVALID_TOKEN_ID")
-        refuse_if(not approval.serial_numbers, "EMPTY_ALLOWANCES")
+        owner, token = _owner_of(execution, approval), write_id(approval.token_id)
+        definition = tokens.get_existing(execution.db, token)
+        refuse_if(definition.is_fungible, "FUNGIBLE_TOKEN_IN_NFT_ALLOWANCES")
+        accounts.require_associated(execution.db, owner, token)
         for serial_no in approval.serial_numbers:
+            _find_nft(execution.db, token, serial_no, "INVALID_TOKEN_NFT_SERIAL_NUMBER")
             _set_spender(execution, token, serial_no, owner, None)
 
 
@@ -108,9 +195,13 @@ def schedule(execution: Execution, content: Message) -> None:
 
 def require_spender(db: Connection, nft: Nft, owner: str, spender: str) -> None:
     """Refuse a spender without the sender's approval, even if the NFT has another owner by now."""
-    approved = {"owner": owner, "spender": spender, "token": nft.token}
-    if nft.spender != spender and not queries.get(db, "approval_for_all", **approved):
+    if nft.spender != spender and not _may_take_all(db, owner, spender, nft.token):
         raise Refused("SPENDER_DOES_NOT_HAVE_ALLOWANCE")
+
+
+def _may_take_all(db: Connection, owner: str, spender: str, token: str) -> bool:
+    approved = {"owner": owner, "spender": spender, "token": token}
+    return queries.get(db, "approval_for_all", **approved) is not None
 
 
 def _require_few(content: Message) -> None:
@@ -121,22 +212,15 @@ def _require_few(content: Message) -> None:
 
 
 def _owner_of(execution: Execution, approval: Message) -> str:
-    """The owner who approves: the payer, or another account that has signed too."""
-    if not approval.HasField("owner"):
+    """The owner who approves: the payer, unless another is named."""
+    if not approval.HasField("owner") or not number_of(approval.owner):
         return execution.payer
-    owner = entity(approval.owner, "INVALID_ALLOWANCE_OWNER_ID")
-    accounts.require_usable(execution.db, owner, "INVALID_ALLOWANCE_OWNER_ID")
-    if owner != execution.payer:
-        execution.require_signature(owner)
-    return owner
+    return write_id(approval.owner)
 
 
 def _set_spender(
     execution: Execution, token: str, serial_no: int, owner: str, spender: str | None
 ) -> None:
-    refuse_if(serial_no < 1, "INVALID_TOKEN_NFT_SERIAL_NUMBER")
-    tokens.get_usable(execution.db, token)
-    nft = nfts.find(execution.db, token, serial_no)
-    if nft is None or nft.owner != owner:
-        raise Refused("SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
+    nft = _find_nft(execution.db, token, serial_no, "INVALID_NFT_ID")
+    refuse_if(nft.owner != owner, "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
     execution.change_nft(nft, spender=spender)

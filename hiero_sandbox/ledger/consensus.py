@@ -74,7 +74,7 @@ HANDLERS = {
     "cryptoApproveAllowance": Handler(allowances.approve, allowances.check),
     "cryptoCreateAccount": Handler(account_transactions.create, account_transactions.check_create),
     "cryptoDelete": Handler(account_transactions.delete, account_transactions.check_delete),
-    "cryptoDeleteAllowance": Handler(allowances.delete, allowances.check),
+    "cryptoDeleteAllowance": Handler(allowances.delete, allowances.check_delete),
     "cryptoTransfer": Handler(transfers.transfer, transfers.check),
     "cryptoUpdateAccount": Handler(account_transactions.update, account_transactions.check_update),
     "scheduleCreate": Handler(allowances.schedule),

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from google.protobuf.message import Message
 
 from hiero_sandbox.database import Connection
-from hiero_sandbox.ledger import accounts, tokens
+from hiero_sandbox.ledger import accounts, queries, tokens
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if, write_id
 from hiero_sandbox.ledger.execution import AssessedFee, Changes, NftTransfer, entity
 from hiero_sandbox.ledger.tokens import Token
@@ -29,27 +29,40 @@ def require_valid(db: Connection, token: Token) -> None:
         collector = entity(fee.fee_collector_account_id, "INVALID_CUSTOM_FEE_COLLECTOR")
         accounts.require_usable(db, collector, "INVALID_CUSTOM_FEE_COLLECTOR")
         if fee.HasField("royalty_fee"):
-            _require_valid_royalty(fee.royalty_fee, token)
+            _require_valid_royalty(db, fee.royalty_fee, token, collector)
         elif fee.HasField("fixed_fee"):
-            refuse_if(fee.fixed_fee.amount <= 0, "CUSTOM_FEE_MUST_BE_POSITIVE")
-            if fee.fixed_fee.HasField("denominating_token_id"):
-                # 0.0.0 stands for units of the token itself. The sandbox does not have such fees.
-                unit = entity(fee.fixed_fee.denominating_token_id, "NOT_SUPPORTED")
-                refuse_if(tokens.get(db, unit) is None, "INVALID_TOKEN_ID_IN_CUSTOM_FEES")
+            _require_valid_amount(db, fee.fixed_fee, collector)
         else:
             is_fractional = fee.HasField("fractional_fee")
             raise Refused("NOT_SUPPORTED" if is_fractional else "CUSTOM_FEE_NOT_FULLY_SPECIFIED")
 
 
-def _require_valid_royalty(royalty: Message, token: Token) -> None:
+def _require_valid_amount(db: Connection, fee: Message, collector: str) -> None:
+    """Refuse an amount that is not positive, and a unit that its collector can't have."""
+    refuse_if(fee.amount <= 0, "CUSTOM_FEE_MUST_BE_POSITIVE")
+    if fee.HasField("denominating_token_id"):
+        # 0.0.0 stands for units of the token itself. The sandbox does not have such fees.
+        unit = tokens.get(db, entity(fee.denominating_token_id, "NOT_SUPPORTED"))
+        if unit is None or unit.is_paused or queries.is_deleted(db, unit.token):
+            raise Refused("INVALID_TOKEN_ID_IN_CUSTOM_FEES")
+        refuse_if(not unit.is_fungible, "CUSTOM_FEE_DENOMINATION_MUST_BE_FUNGIBLE_COMMON")
+        if not accounts.is_associated(db, collector, unit.token):
+            raise Refused("TOKEN_NOT_ASSOCIATED_TO_FEE_COLLECTOR")
+
+
+def _require_valid_royalty(db: Connection, royalty: Message, token: Token, collector: str) -> None:
     part, fallback = royalty.exchange_value_fraction, royalty.fallback_fee
-    is_free = royalty.HasField("fallback_fee") and fallback.amount <= 0
-    refuse_if(is_free, "CUSTOM_FEE_MUST_BE_POSITIVE")
-    refuse_if(fallback.HasField("denominating_token_id"), "NOT_SUPPORTED")
     refuse_if(token.is_fungible, "CUSTOM_ROYALTY_FEE_ONLY_ALLOWED_FOR_NON_FUNGIBLE_UNIQUE")
-    refuse_if(min(part.numerator, part.denominator) < 0, "CUSTOM_FEE_MUST_BE_POSITIVE")
     refuse_if(part.denominator == 0, "FRACTION_DIVIDES_BY_ZERO")
+    refuse_if(min(part.numerator, part.denominator) <= 0, "CUSTOM_FEE_MUST_BE_POSITIVE")
     refuse_if(part.numerator > part.denominator, "ROYALTY_FRACTION_CANNOT_EXCEED_ONE")
+    if royalty.HasField("fallback_fee"):
+        is_own = (
+            fallback.HasField("denominating_token_id")
+            and not fallback.denominating_token_id.tokenNum
+        )
+        refuse_if(is_own, "CUSTOM_FEE_DENOMINATION_MUST_BE_FUNGIBLE_COMMON")
+        _require_valid_amount(db, fallback, collector)
 
 
 def assess(db: Connection, moved: Iterable[NftTransfer], given: Changes) -> list[AssessedFee]:
@@ -107,7 +120,8 @@ def _assess_royalties(
             amount = got * part.numerator // part.denominator
             yield AssessedFee(payer, collector, amount, unit, is_taken_of_credit=True)
         if not credits:
-            yield AssessedFee(payer, collector, royalty.fallback_fee.amount)
+            fallback = royalty.fallback_fee
+            yield AssessedFee(payer, collector, fallback.amount, unit_of(fallback))
 
 
 def may_owe_fallback(db: Connection, nft: NftTransfer, given: Changes) -> bool:

@@ -53,8 +53,8 @@ def create(execution: Execution, content: Message) -> None:
     execution.require_signature(treasury)
     if content.HasField("autoRenewAccount"):
         renewing = entity(content.autoRenewAccount, "INVALID_AUTORENEW_ACCOUNT")
-        execution.require_signature(renewing)
         accounts.require_usable(db, renewing, "INVALID_AUTORENEW_ACCOUNT")
+        execution.require_signature(renewing)
     if keys.is_valid(content.adminKey):
         execution.require_key(content.adminKey)
     accounts.require_usable(db, treasury, "INVALID_TREASURY_ACCOUNT_FOR_TOKEN")
@@ -133,7 +133,9 @@ def update(execution: Execution, content: Message) -> None:
         execution.require_key(key)
     for name, code in UPDATE_SIGNERS.items():
         if content.HasField(name):
-            execution.require_signature(entity(getattr(content, name), code))
+            account_id = entity(getattr(content, name), code)
+            accounts.require_usable(execution.db, account_id, code)
+            execution.require_signature(account_id)
     tokens.get_usable(execution.db, token.token)
     require_memo(content.memo.value)
     if content.symbol:

@@ -73,10 +73,16 @@ def get(db: Connection, token: str) -> Token | None:
     return Token(**dict(row) | {"definition": definition})
 
 
-def get_usable(db: Connection, token: str) -> Token:
-    """Find a token. Refuses one that is deleted or paused."""
+def get_existing(db: Connection, token: str) -> Token:
+    """Find a token. Refuses one that is deleted."""
     found = find(db, token)
     refuse_if(queries.is_deleted(db, token), "TOKEN_WAS_DELETED")
+    return found
+
+
+def get_usable(db: Connection, token: str) -> Token:
+    """Find a token. Refuses one that is deleted or paused."""
+    found = get_existing(db, token)
     refuse_if(found.is_paused, "TOKEN_IS_PAUSED")
     return found
 
