@@ -136,12 +136,20 @@ def _approve_nfts(execution: Execution, approval: Message) -> None:
         _set_spender(execution, token, serial_no, owner, spender)
 
 
-def spend(db: Connection, owner: str, spender: str, token: str | None, amount: int) -> None:
-    """Take from an allowance of HBAR, or of a token's units."""
+def require_amount(
+    db: Connection, owner: str, spender: str, token: str | None, amount: int
+) -> queries.Row:
+    """The allowance of HBAR, or of a token's units. Refuses one that is not there, or too small."""
     row = queries.get(db, "allowance", owner=owner, spender=spender, token=token or HBAR)
     if row is None or not row["amount"]:
         raise Refused("SPENDER_DOES_NOT_HAVE_ALLOWANCE")
     refuse_if(row["amount"] < amount, "AMOUNT_EXCEEDS_ALLOWANCE")
+    return row
+
+
+def spend(db: Connection, owner: str, spender: str, token: str | None, amount: int) -> None:
+    """Take from an allowance of HBAR, or of a token's units."""
+    row = require_amount(db, owner, spender, token, amount)
     queries.put(db, "allowance", **dict(row) | {"amount": row["amount"] - amount})
 
 

@@ -13,7 +13,7 @@ from hiero_sandbox.ledger import accounts, envelopes, network_fees
 from hiero_sandbox.ledger.envelopes import Refused, Signed, refuse_if
 from hiero_sandbox.ledger.execution import Effects, Execution, require_id
 
-NOT_ALLOWED = ("atomic_batch", "freeze")
+NOT_ALLOWED = ("atomic_batch", "freeze", "scheduleCreate")
 NODE = "0.0.0"  # inner transactions name no node
 NANOSECONDS = 32  # from one to the next: each may create 30 accounts, or execute a schedule
 

@@ -17,6 +17,7 @@ from hiero_sandbox.ledger.execution import Changes, Execution, NftTransfer, enti
 MAX_TRANSFERS = 10  # of HBAR, and as many of units, for all tokens together
 MAX_NFT_TRANSFERS = 10
 MAX_REJECTIONS = 10
+ONLY_FUNGIBLE = "ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON"
 MAX_BALANCE_CHANGES = 20  # custom fees included
 
 
@@ -78,13 +79,10 @@ def transfer(execution: Execution, content: Message) -> None:
     _resolve_aliases(execution, content)
     given, moved = given_of(content), nfts_of(content)
     _require_signatures(execution, content, given, moved)
-    _require_possible(execution, content, given, moved)
+    _require_few(content, given, moved)
+    _associate(execution, content)
     changes, fees = _assess(execution, given, moved)
-    for nft in moved:
-        tokens.get_usable(execution.db, nft.token)
-        accounts.require_usable(execution.db, nft.sender)
-        execution.let_hold(nft.receiver, nft.token)
-        tokens.require_unrestricted(execution.db, nft.token, nft.sender)
+    _require_units(execution, content)
     _spend_allowances(execution, content)
     execution.move(changes)
     execution.move(fees)
@@ -130,9 +128,7 @@ def receivers(given: Changes, moved: list[NftTransfer]) -> set[str]:
     return {nft.receiver for nft in moved} | {to for (to, _), amount in given.items() if amount > 0}
 
 
-def _require_possible(
-    execution: Execution, content: Message, given: Changes, moved: list[NftTransfer]
-) -> None:
+def _require_few(content: Message, given: Changes, moved: list[NftTransfer]) -> None:
     if len(content.transfers.accountAmounts) > MAX_TRANSFERS:
         raise Refused("TRANSFER_LIST_SIZE_LIMIT_EXCEEDED")
     if sum(len(transfers.transfers) for transfers in content.tokenTransfers) > MAX_TRANSFERS:
@@ -140,13 +136,47 @@ def _require_possible(
     refuse_if(len(moved) > MAX_NFT_TRANSFERS, "BATCH_SIZE_LIMIT_EXCEEDED")
     if accounts.FEE_COLLECTOR in receivers(given, moved):
         raise Refused("TRANSFER_TO_FEE_COLLECTION_ACCOUNT_NOT_ALLOWED")
+
+
+def _associate(execution: Execution, content: Message) -> None:
+    """Associate all parties with the tokens, as far as they allow it (AssociateTokenRecipientsStep)."""
+    db, payer = execution.db, execution.payer
+    for transfers in content.tokenTransfers:
+        token = tokens.get_usable(db, write_id(transfers.token)).token
+        for amount in transfers.transfers:
+            account_id = write_id(amount.accountID)
+            accounts.require_usable(db, account_id)
+            if (
+                amount.is_approval
+                and amount.amount < 0
+                and not _may_hold(execution, account_id, token)
+            ):
+                allowances.require_amount(db, account_id, payer, token, -amount.amount)
+            execution.let_hold(account_id, token)
+        for transfer in transfers.nftTransfers:
+            sender = write_id(transfer.senderAccountID)
+            nft = nfts.get(db, token, transfer.serialNumber)
+            if nft and transfer.is_approval and not accounts.is_associated(db, sender, token):
+                allowances.require_spender(db, nft, sender, payer)
+            accounts.require_associated(db, sender, token)
+            nfts.require(nft)
+            execution.let_hold(write_id(transfer.receiverAccountID), token)
+
+
+def _may_hold(execution: Execution, account_id: str, token: str) -> bool:
+    is_associated = accounts.is_associated(execution.db, account_id, token)
+    return is_associated or accounts.get(execution.db, account_id).automatic_associations != 0
+
+
+def _require_units(execution: Execution, content: Message) -> None:
+    """Refuse units of NFTs, and those of another number of decimals than is expected."""
     for transfers in content.tokenTransfers:
         token = tokens.find(execution.db, write_id(transfers.token))
-        if transfers.transfers and not token.is_fungible:
-            raise Refused("ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON")
         expected = transfers.expected_decimals
-        if transfers.HasField("expected_decimals") and expected.value != token.definition.decimals:
+        is_unexpected = expected.value != token.definition.decimals
+        if token.is_fungible and transfers.HasField("expected_decimals") and is_unexpected:
             raise Refused("UNEXPECTED_TOKEN_DECIMALS")
+        refuse_if(transfers.transfers and not token.is_fungible, ONLY_FUNGIBLE)
 
 
 def _spend_allowances(execution: Execution, content: Message) -> None:
@@ -173,9 +203,8 @@ def _assess(
 
 
 def _move(execution: Execution, transfer: NftTransfer) -> None:
-    nft = nfts.find(execution.db, transfer.token, transfer.serial_no)
-    if nft is None:
-        raise Refused("SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
+    nft = nfts.require(nfts.get(execution.db, transfer.token, transfer.serial_no))
+    tokens.require_unrestricted(execution.db, transfer.token, transfer.sender)
     if transfer.is_approval:
         allowances.require_spender(execution.db, nft, transfer.sender, execution.payer)
     refuse_if(nft.owner != transfer.sender, "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
@@ -216,13 +245,17 @@ def _reject_one(execution: Execution, rejection: Message, owner: str) -> None:
     token_id = write_id(asked.token_ID if is_nft else rejection.fungible_token)
     nft = nfts.require(nfts.find(db, token_id, asked.serial_number)) if is_nft else None
     treasury = tokens.get_usable(db, token_id).treasury
-    refuse_if(treasury == owner, "ACCOUNT_IS_TREASURY")
     if nft:
+        refuse_if(treasury == owner, "ACCOUNT_IS_TREASURY")
         refuse_if(nft.owner != owner, "INVALID_OWNER_ID")
         tokens.require_unrestricted(db, token_id, owner, treasury)
         execution.move_nft(nft, treasury)
     else:
         accounts.require_associated(db, owner, token_id)
+        tokens.require_unrestricted(db, token_id, owner)
+        refuse_if(treasury == owner, "ACCOUNT_IS_TREASURY")
         amount = queries.count_units_of(db, owner, token_id)
-        refuse_if(amount == 0, "INSUFFICIENT_TOKEN_BALANCE")
+        held = amount or queries.count(db, "nft", owner=owner, token=token_id)
+        refuse_if(not held, "INSUFFICIENT_TOKEN_BALANCE")
+        refuse_if(not amount, ONLY_FUNGIBLE)
         execution.move({(owner, token_id): -amount, (treasury, token_id): amount})

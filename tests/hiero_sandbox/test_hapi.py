@@ -77,7 +77,7 @@ def test_what_fails_at_consensus_has_one_too(nft, submit, receipt_of):
     body = approval(BOB)
     assert submit(body, BOB) == "OK"
     told, code = receipt_of(body)
-    assert (code, status(told.receipt)) == ("OK", "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
+    assert (code, status(told.receipt)) == ("OK", "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
 
 
 def test_what_a_node_refuses_has_none(nft, submit, receipt_of):

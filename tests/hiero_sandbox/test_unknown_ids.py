@@ -12,6 +12,7 @@ from tests.hiero_sandbox.test_tokens import creation, royalty
 
 OPERATOR, NOBODY, TOKEN = "0.0.2", "0.0.77777", "0.0.88888"
 ABOUT = {"token": token_id((TOKEN, 0))}
+HBAR_ALLOWANCE = {"spender": account(NOBODY), "amount": 1}
 
 
 def create(**fields):
@@ -24,14 +25,17 @@ REFUSED = [
     (transfer(OPERATOR, nfts=[((TOKEN, 1), OPERATOR, "0.0.3")]), "INVALID_TOKEN_ID"),
     (association(OPERATOR, TOKEN), "INVALID_TOKEN_ID"),
     (make(OPERATOR, "cryptoUpdateAccount", accountIDToUpdate=account(NOBODY)), "INVALID_ACCOUNT_ID"),
-    (creation(OPERATOR, treasury=account(NOBODY)), "INVALID_TREASURY_ACCOUNT_FOR_TOKEN"),
+    (creation(OPERATOR, treasury=account(NOBODY)), "INVALID_ACCOUNT_ID"),
     (create(custom_fees=[royalty(NOBODY)]), "INVALID_CUSTOM_FEE_COLLECTOR"),
     (create(autoRenewAccount=account(NOBODY)), "INVALID_AUTORENEW_ACCOUNT"),
     (bodies.approval(OPERATOR, (TOKEN, 1), spender="0.0.3"), "INVALID_TOKEN_ID"),
-    (bodies.approval(OPERATOR, (TOKEN, 1), spender=NOBODY), "INVALID_ALLOWANCE_SPENDER_ID"),
+    (
+        make(OPERATOR, "cryptoApproveAllowance", cryptoAllowances=[HBAR_ALLOWANCE]),
+        "INVALID_ALLOWANCE_SPENDER_ID",
+    ),
     (bodies.approval(OPERATOR, (TOKEN, 1), owner=NOBODY), "INVALID_ALLOWANCE_OWNER_ID"),
     (bodies.minting(OPERATOR, TOKEN, b"x"), "INVALID_TOKEN_ID"),
-    (make(OPERATOR, "tokenFreeze", account=account(NOBODY), **ABOUT), "INVALID_ACCOUNT_ID"),
+    (make(OPERATOR, "tokenFreeze", account=account(NOBODY), **ABOUT), "INVALID_TOKEN_ID"),
     (make(OPERATOR, "tokenDeletion", **ABOUT), "INVALID_TOKEN_ID"),
 ]  # fmt: skip
 
