@@ -37,7 +37,7 @@ OPTIONS = (
 
 
 class Handlers(grpc.GenericRpcHandler):
-    """Finds the handler of a method. gRPC answers UNIMPLEMENTED to all others."""
+    """Finds the handler of a method."""
 
     def __init__(self, sandbox: Flask) -> None:
         self._sandbox = sandbox
@@ -46,7 +46,7 @@ class Handlers(grpc.GenericRpcHandler):
     def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler | None:
         answer = METHODS.get(details.method)
         if answer is None:
-            return None
+            return grpc.stream_stream_rpc_method_handler(partial(_refuse_unknown, details.method))
         # A stream looks the same on the wire, and only its handler can stop waiting for a request.
         return grpc.stream_stream_rpc_method_handler(partial(self._stream, answer))
 
@@ -69,6 +69,12 @@ class Handlers(grpc.GenericRpcHandler):
     def _work(self, answer: Answer, content: bytes) -> list[bytes]:
         with self._sandbox.app_context():
             return answer(content, now())
+
+
+async def _refuse_unknown(
+    method: str, requests: AsyncIterator[bytes], context: grpc.aio.ServicerContext
+) -> None:
+    await context.abort(grpc.StatusCode.UNIMPLEMENTED, f"The sandbox has no method {method!a}")
 
 
 async def serve(

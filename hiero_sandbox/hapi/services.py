@@ -31,9 +31,9 @@ from hiero_sandbox.ledger.envelopes import (
     refuse_if,
 )
 
-# A transaction has 6,144 bytes at most, and so has the payment of a query. Slightly larger requests get the
-# network's result code, much larger ones are not read.
-MAX_REQUEST_BYTES = 16 * 1024
+# As much as the largest transaction. One that is too large for its payer gets the network's result code, and
+# larger requests are not read.
+MAX_REQUEST_BYTES = consensus.MAX_GOVERNANCE_BYTES + 1024
 # $0.0001, and $0.001 for the version: https://docs.hedera.com/networks/fees
 FEE = network_fees.TINYBARS_PER_DOLLAR // 10_000
 VERSION_FEE = network_fees.TINYBARS_PER_DOLLAR // 1_000

@@ -44,7 +44,7 @@ def is_first(environ: WSGIEnvironment) -> bool:
 def answer_call(**path: str) -> Response:
     answer = METHODS.get(request.path)
     if answer is None:
-        raise Refused(StatusCode.UNIMPLEMENTED, f"There is no method {request.path!a}")
+        raise Refused(StatusCode.UNIMPLEMENTED, f"The sandbox has no method {request.path!a}")
     if request.mimetype not in CONTENT_TYPES:
         raise Refused(StatusCode.INVALID_ARGUMENT, f"The Content-Type is not {CONTENT_TYPES[1]}")
     try:

@@ -1,6 +1,5 @@
 """Batches: all transactions succeed, or none has any effect except its fee. HIP-551.
 
-The network's limit is 50 in a batch. It is not checked here, because 6,144 bytes have no room for so many.
 Source: AtomicBatchHandler of https://github.com/hiero-ledger/hiero-consensus-node.
 """
 
@@ -14,6 +13,7 @@ from hiero_sandbox.ledger.envelopes import Refused, Signed, refuse_if
 from hiero_sandbox.ledger.execution import Effects, Execution, require_id
 
 NOT_ALLOWED = ("atomic_batch", "freeze", "scheduleCreate")
+MAX_TRANSACTIONS = 50
 NODE = "0.0.0"  # inner transactions name no node
 NANOSECONDS = 32  # from one to the next: each may create 30 accounts, or execute a schedule
 
@@ -43,6 +43,7 @@ def _open(content: Message) -> list[Signed]:
 def execute(execution: Execution, content: Message, run: Callable[[Execution], str]) -> None:
     """Execute a batch. ``run`` checks, charges and executes one transaction, and returns its code."""
     inner = _open(content)
+    refuse_if(len(inner) > MAX_TRANSACTIONS, "BATCH_SIZE_LIMIT_EXCEEDED")
     for signed in inner:
         refuse_if(signed.body.WhichOneof("data") in NOT_ALLOWED, "BATCH_TRANSACTION_IN_BLACKLIST")
         execution.require_key(signed.body.batch_key)

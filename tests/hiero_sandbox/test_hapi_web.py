@@ -96,7 +96,7 @@ def test_a_preflight(app, path):
 
 @pytest.mark.parametrize("path", ["/proto.NobodyService/nothing", "/proto.CryptoService/x\ny%00é"])
 def test_an_unknown_service(post, path):
-    assert_refused(post(path, framed(b"")), 12, "There is no method '/proto.")
+    assert_refused(post(path, framed(b"")), 12, "The sandbox has no method '/proto.")
 
 
 @pytest.mark.parametrize(
@@ -137,6 +137,15 @@ def test_what_is_a_little_too_large_has_the_networks_own_code(nft, post):
     assert 6144 < len(content) < MAX_REQUEST_BYTES
     r = post(APPROVE, framed(content))
     assert hapi.precheck(r.data[5 : 5 + int.from_bytes(r.data[1:5])]) == "TRANSACTION_OVERSIZE"
+
+
+@pytest.mark.parametrize(
+    ("size", "result"), [(130_000, "MEMO_TOO_LONG"), (133_120, "TRANSACTION_OVERSIZE")]
+)
+def test_governance_sends_larger_transactions(post, size, result):
+    content = sign(approval("0.0.50", memo="x" * size), "0.0.50")
+    r = post(APPROVE, framed(content))
+    assert hapi.precheck(r.data[5 : 5 + int.from_bytes(r.data[1:5])]) == result
 
 
 def test_a_mounted_service_has_it_too(app, nft):

@@ -70,7 +70,10 @@ def test_it_streams_its_address_book(channel):
     "path", ["/proto.NobodyService/nothing", "/proto.CryptoService/nothing", "/"]
 )
 def test_an_unknown_method(channel, path):
-    assert refusal(channel, path, PING) is grpc.StatusCode.UNIMPLEMENTED
+    with pytest.raises(grpc.RpcError) as raised:
+        channel.unary_unary(path)(PING, timeout=PATIENCE_SECONDS)
+    assert raised.value.code() is grpc.StatusCode.UNIMPLEMENTED
+    assert raised.value.details() == f"The sandbox has no method {path!a}"
 
 
 @pytest.mark.parametrize("size", [MAX_REQUEST_BYTES + 1, 3_000_000, 10_000_000])
