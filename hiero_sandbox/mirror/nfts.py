@@ -49,6 +49,7 @@ def list_account_nfts(account_id: str) -> Document:
 
     Where every id exists, the first account that asks for an NFT by its serial number gets it.
     """
+    parameters.require_one_range("spender.id", "Multiple range params not allowed for {1}")
     columns = {"token.id": "token", "serialnumber": "serial_no"}
     rows, filters = _nfts_of(account_id), {"spender.id": "spender"}
     return parameters.page("nfts", rows, _document_of, columns, filters=filters)

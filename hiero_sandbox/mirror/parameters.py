@@ -38,9 +38,12 @@ def invalid(name: str) -> Invalid:
 
 
 def parse_entity(text: str) -> str:
-    """Read an id: 0.0.1001, 0.1001, 1001, or the EVM address that is made from its number."""
+    """Read an id: 0.0.1001, 0.1001, 1001, or the EVM address that is made from its number.
+
+    Only an address that stands alone may begin with 0x.
+    """
     *parts, number = text.split(".")
-    if re.fullmatch("(0x)?0{24}[0-9a-fA-F]{16}", number):
+    if re.fullmatch(f"{'' if parts else '(0x)?'}0{{24}}[0-9a-fA-F]{{16}}", number):
         number = str(int(number, 16))
     entity_id = ".".join([*["0"] * (2 - len(parts)), *parts, number])
     if not is_entity_id(entity_id):
@@ -98,7 +101,7 @@ WORDS = {
     "account.publickey": KEY,
     "balance": BOOLEAN,
     "limit": "0{0,18}[1-9][0-9]{0,18}",
-    "name": "(eq:)?.{3,100}",
+    "name": "(eq:)?(?!(gt|gte|lt|lte|ne):).*",
     "order": "asc|desc",
     "owner": BOOLEAN,
     "publickey": KEY,
@@ -106,6 +109,7 @@ WORDS = {
     "transactions": BOOLEAN,
     "transactiontype": "|".join(TYPES.values()),
 }
+NAME_BYTES = range(3, 101)
 # The lowest and the highest number that each operator admits.
 OPERATORS: dict[str, Callable[[int], tuple[int, int]]] = {
     "eq": lambda value: (value, value),
@@ -129,12 +133,18 @@ def require_known(*names: str, **words: str) -> None:
             pattern = words.get(name) or WORDS.get(name)
             if pattern is None:
                 number_filter(name)
-            elif not all(re.fullmatch(pattern, value, re.IGNORECASE) for value in values):
+            elif not all(_has_form(name, value, pattern) for value in values):
                 raise invalid(name)
         except Invalid as refusal:
             messages += refusal.messages
     if messages:
         raise Invalid(*messages)
+
+
+def _has_form(name: str, value: str, pattern: str) -> bool:
+    """Whether a value has the form of its parameter. A name is counted in bytes."""
+    is_counted = name != "name" or len(value.removeprefix("eq:").encode()) in NAME_BYTES
+    return is_counted and re.fullmatch(pattern, value, re.IGNORECASE) is not None
 
 
 class NumberFilter(NamedTuple):
@@ -264,6 +274,7 @@ def _require_bounds(first: str, second: str = "") -> None:
     If there are two, each may name one value.
     """
     for name in (first, second) if second else ():
+        require_one_range(name, "Only one {0}/{0}e operator is allowed for {1}")
         if len(number_filter(name).named) > 1:
             raise Invalid(f"Only one equal (eq) operator is allowed for {name}")
     seconds = [value.rpartition(":")[0] for value in request.args.getlist(second)]
@@ -273,6 +284,14 @@ def _require_bounds(first: str, second: str = "") -> None:
     for operator in ("gt", "lt"):
         if operator in firsts and any(each.startswith(operator) for each in seconds):
             raise Invalid(f"{first} must have {operator}e or eq operator")
+
+
+def require_one_range(name: str, message: str) -> None:
+    """Refuse, with the message, two lower bounds, or two upper bounds."""
+    operators = [value.rpartition(":")[0] for value in request.args.getlist(name)]
+    for operator in ("gt", "lt"):
+        if sum(each.startswith(operator) for each in operators) > 1:
+            raise Invalid(message.format(operator, name))
 
 
 def links(page: Sequence[Row], columns: Mapping[str, str], ascending: bool) -> Document:

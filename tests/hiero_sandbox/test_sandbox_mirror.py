@@ -72,6 +72,17 @@ def test_who_asks_first_owns_it(get):
             "/accounts/0.0.1/nfts?token.id=1&token.id=2&serialnumber=1",
             (400, "Only one equal (eq) operator is allowed for token.id"),
         ),
+        (
+            "/accounts/0.0.1/allowances/tokens?spender.id=gt:5&spender.id=gte:6",
+            (400, "Only one gt/gte operator is allowed for spender.id"),
+        ),
+        (
+            "/accounts/0.0.1/nfts?spender.id=lt:5&spender.id=lte:6",
+            (400, "Multiple range params not allowed for spender.id"),
+        ),
+        (f"/tokens/0.0.0x{18:040x}", (400, "Invalid parameter: tokenid")),
+        (f"/tokens?name={'é' * 51}", (400, "Invalid parameter: name")),
+        ("/tokens?name=gt:cats", (400, "Invalid parameter: name")),
         ("/transactions/0.0.1-1-1", (404, "Not found")),
         ("/transactions/0.0.1-9999999999-1", (503, "Service Unavailable")),
         (
