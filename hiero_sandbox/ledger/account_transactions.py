@@ -9,6 +9,7 @@ from typing import Any
 from google.protobuf.message import Message
 from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID
 
+from hiero_sandbox.database import Connection
 from hiero_sandbox.ledger import accounts, keys, network_fees, queries, tokens
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if, write_id
 from hiero_sandbox.ledger.execution import Execution, entity, require_short
@@ -67,7 +68,7 @@ def create(execution: Execution, content: Message) -> None:
         memo=content.memo,
         is_receiver_signature_required=int(content.receiverSigRequired),
         declines_reward=int(content.decline_reward),
-        **_stake(content),
+        **_stake(execution.db, content),
     )
     execution.effects.created = account_id
     if content.initialBalance:
@@ -75,11 +76,13 @@ def create(execution: Execution, content: Message) -> None:
         execution.move({(execution.payer, None): -amount, (account_id, None): amount})
 
 
-def _stake(content: Message) -> dict[str, Any]:
+def _stake(db: Connection, content: Message) -> dict[str, Any]:
     """The columns of the account or the node that an account stakes to (StakingValidator)."""
     kind, code = content.WhichOneof("staked_id"), "INVALID_STAKING_ID"
     if kind == "staked_account_id":
-        return NO_STAKE | {"staked_account": entity(content.staked_account_id, code)}
+        account_id = entity(content.staked_account_id, code)
+        accounts.get(db, account_id, missing=code)
+        return NO_STAKE | {"staked_account": account_id}
     if kind == "staked_node_id":
         refuse_if(content.staked_node_id != NODE_ID, code)
         return NO_STAKE | {"staked_node": content.staked_node_id}
@@ -142,7 +145,7 @@ def update(execution: Execution, content: Message) -> None:
     if content.HasField("decline_reward"):
         changes["declines_reward"] = int(content.decline_reward.value)
     is_end = content.staked_node_id == -1 or content.staked_account_id == AccountID(accountNum=0)
-    changes |= NO_STAKE if is_end else _stake(content)
+    changes |= NO_STAKE if is_end else _stake(execution.db, content)
     accounts.change(execution.db, account_id, execution.now, **changes)
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 from hiero_sdk_python.crypto.private_key import PrivateKey
+from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 
 from harness.wallets import account, token_id
 from hiero_sandbox.hapi.services import answer
@@ -12,6 +13,11 @@ from tests.hiero_sandbox.test_tokens import creation, royalty
 
 OPERATOR, NOBODY, TOKEN = "0.0.2", "0.0.77777", "0.0.88888"
 ABOUT = {"token": token_id((TOKEN, 0))}
+STAKING = {
+    "key": Key(ed25519=bytes(32)),
+    "autoRenewPeriod": {"seconds": 7_776_000},
+    "staked_account_id": account(NOBODY),
+}
 HBAR_ALLOWANCE = {"spender": account(NOBODY), "amount": 1}
 
 
@@ -25,6 +31,7 @@ REFUSED = [
     (transfer(OPERATOR, nfts=[((TOKEN, 1), OPERATOR, "0.0.3")]), "INVALID_TOKEN_ID"),
     (association(OPERATOR, TOKEN), "INVALID_TOKEN_ID"),
     (make(OPERATOR, "cryptoUpdateAccount", accountIDToUpdate=account(NOBODY)), "INVALID_ACCOUNT_ID"),
+    (make(OPERATOR, "cryptoCreateAccount", **STAKING), "INVALID_STAKING_ID"),
     (creation(OPERATOR, treasury=account(NOBODY)), "INVALID_ACCOUNT_ID"),
     (create(custom_fees=[royalty(NOBODY)]), "INVALID_CUSTOM_FEE_COLLECTOR"),
     (create(autoRenewAccount=account(NOBODY)), "INVALID_AUTORENEW_ACCOUNT"),
