@@ -11,8 +11,9 @@ from hiero_sdk_python.hapi.services.transaction_record_pb2 import TransactionRec
 
 from hiero_sandbox.database import read
 from hiero_sandbox.hapi.network import exchange_rate
-from hiero_sandbox.ledger import queries
+from hiero_sandbox.ledger import accounts, queries
 from hiero_sandbox.ledger.envelopes import read_transaction_id, refuse_if
+from hiero_sandbox.ledger.execution import entity
 from marketplace.hedera import times
 from marketplace.hedera.messages import account, timestamp, token
 
@@ -39,6 +40,20 @@ def find_record(query: Message, response: Message, now: int) -> None:
         response.duplicateTransactionRecords.extend(repeated)
     if query.include_child_records:
         response.child_transaction_records.extend(children)
+
+
+def find_account_records(query: Message, response: Message, now: int) -> None:
+    """The recent transactions that an account has paid for, in the order of consensus."""
+    account_id = entity(query.accountID, "INVALID_ACCOUNT_ID")
+    accounts.require_usable(read(), account_id)
+    response.accountID.CopyFrom(account(account_id))
+    since = now - KEPT_SECONDS * times.SECOND
+    for row in queries.list_paid_transactions(read(), account_id, since):
+        document = json.loads(row["document"]) | dict(row)
+        start = timestamp(times.from_consensus(document["valid_start_timestamp"]))
+        id = TransactionID(accountID=account(account_id), transactionValidStart=start)
+        id.scheduled = document["scheduled"]
+        response.records.append(_record(document, id))
 
 
 def _find(asked: TransactionID, now: int, missing: str) -> tuple[list[Document], list[Document]]:

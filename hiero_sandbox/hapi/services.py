@@ -100,6 +100,7 @@ class Handler(NamedTuple):
 QUERIES = {
     "transactionGetReceipt": Handler(0, receipts.find_receipt),
     "transactionGetRecord": Handler(FEE, receipts.find_record),
+    "cryptoGetAccountRecords": Handler(FEE, receipts.find_account_records),
     "cryptogetAccountBalance": Handler(0, entities.find_balance),
     "cryptoGetInfo": Handler(FEE, entities.find_account),
     "tokenGetInfo": Handler(FEE, entities.find_token),

@@ -152,6 +152,16 @@ def list_transactions(db: Connection, transaction_id: str) -> list[Row]:
     return sorted(rows, key=itemgetter("consensus_at"))
 
 
+def list_paid_transactions(db: Connection, payer: str, since: int) -> list[Row]:
+    # Those that reached consensus since a time in nanoseconds.
+    sql = """
+        SELECT * FROM transaction_record
+        WHERE consensus_at >= :since AND transaction_id LIKE :payer || '-%'
+        ORDER BY consensus_at
+    """
+    return _rows(db, sql, payer=payer, since=since)
+
+
 def iterate_transactions(db: Connection, low: int, high: int, is_ascending: bool) -> Iterator[Row]:
     sql = f"""
         SELECT consensus_at, document FROM transaction_record

@@ -68,6 +68,19 @@ def test_a_record_names_the_associations_that_its_transaction_made(minted, submi
     assert (made.account_id, made.token_id) == (account(BOB), token_id(NFT))
 
 
+def test_an_account_has_the_records_that_it_has_paid_for(submit, ask):
+    payers = (BOB, BOB, "0.0.3003")
+    bodies = [transfer(payer, {payer: -1, ALICE: 1}) for payer in payers]
+    for payer, body in zip(payers, bodies, strict=True):
+        submit(body, payer)
+    paid = {"payment": hapi.payment(ALICE), "accountID": account(BOB)}
+    told, code = ask("cryptoGetAccountRecords", **paid)
+    assert (code, told.accountID) == ("OK", account(BOB))
+    assert [record.transactionID for record in told.records] == [
+        each.transactionID for each in bodies[:2]
+    ]
+
+
 def test_the_flag_high_volume_costs_four_times_as_much(submit, done, ask):
     plain, flagged = creation(key=ED25519), creation(key=ED25519)
     flagged.high_volume = True
