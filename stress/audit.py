@@ -18,6 +18,7 @@ TINYBARS = 100_000_000
 LISTING = re.compile(
     r"Listing NFT with (?:.* and )?Serial Number [0-9]+ for ([0-9]+) HBAR(?: on .*)?"
 )
+BULK_LISTING = re.compile(r"Listing NFTs of ([0-9.]+) for ([0-9]+) HBAR each(?: on .*)?")
 
 
 class Event(NamedTuple):
@@ -134,9 +135,16 @@ def _follow(
         if kind == "CRYPTOTRANSFER":
             continue
         memo = base64.b64decode(event.transaction["memo_base64"] or "").decode()
-        price = kind == "CRYPTOAPPROVEALLOWANCE" and LISTING.fullmatch(memo)
+        price = _read_price(memo, event.nft[0]) if kind == "CRYPTOAPPROVEALLOWANCE" else None
         if price:
-            asked.append(Asked(event.payer, int(price[1]), event.moment))
+            asked.append(Asked(event.payer, price, event.moment))
+
+
+def _read_price(memo: str, token: str) -> int | None:
+    if one := LISTING.fullmatch(memo):
+        return int(one[1])
+    several = BULK_LISTING.fullmatch(memo)
+    return int(several[2]) if several and several[1] == token else None
 
 
 def _judge(event: Event, asked: list[Asked], royalties: list, share: int, lag: int) -> Sale:

@@ -5,6 +5,7 @@ import re
 from marketplace.hedera.ids import ENTITY_ID, MAX_HBAR, MAX_INT64, is_entity_id
 
 MEMO_BYTES = 100  # HAPI TransactionBody.memo
+BULK_LISTING = rf"Listing NFTs of {ENTITY_ID} for [1-9][0-9]{{0,10}} HBAR each\b".encode()
 NAMED = rf"(?:Listing|Delisting) NFT with ({ENTITY_ID}) and Serial Number ([1-9][0-9]{{0,18}})\b".encode()
 
 
@@ -17,9 +18,22 @@ def listing_memo(token: str, serial_no: int, listing_price: int, name: str) -> s
     return _write("Listing", token, serial_no, f" for {listing_price} HBAR", name)
 
 
+def bulk_listing_memo(token: str, listing_price: int, name: str) -> str:
+    """Write the memo of a listing of several NFTs of a token, shortened like the memo of one.
+
+    It does not name their serial numbers: each NFT that the transaction approves is listed.
+    """
+    return _write_bulk("Listing", token, f" for {listing_price} HBAR each", name)
+
+
 def withdrawal_memo(token: str, serial_no: int, name: str) -> str:
     """Write the memo of a withdrawal, shortened like the memo of a listing."""
     return _write("Delisting", token, serial_no, "", name)
+
+
+def bulk_withdrawal_memo(token: str, name: str) -> str:
+    """Write the memo of a withdrawal of several listings of a token, shortened like the memo of one."""
+    return _write_bulk("Delisting", token, "", name)
 
 
 def purchase_memo(token: str, serial_no: int, price: int, name: str) -> str:
@@ -29,20 +43,32 @@ def purchase_memo(token: str, serial_no: int, price: int, name: str) -> str:
 
 def _write(doing: str, token: str, serial_no: int, price: str, name: str) -> str:
     memo = f"{doing} NFT with {token} and Serial Number {serial_no}{price}"
+    return _shorten(memo, f"{doing} NFT with Serial Number {serial_no}{price}", name)
+
+
+def _write_bulk(doing: str, token: str, price: str, name: str) -> str:
+    return _shorten(f"{doing} NFTs of {token}{price}", f"{doing} NFTs{price}", name)
+
+
+def _shorten(memo: str, without_token: str, name: str) -> str:
+    """Add as much of the marketplace's name as there is room for."""
     if len(memo) > MEMO_BYTES:
-        return f"{doing} NFT with Serial Number {serial_no}{price}"
+        return without_token
     named = f"{memo} on {name}".encode()[:MEMO_BYTES].decode(errors="ignore")
     return named if len(named) > len(f"{memo} on ") else memo
 
 
 def read_listing_memo(memo: bytes, token: str, serial_no: int) -> int | None:
-    """Read the price in HBAR from a listing's memo; None if it is not a listing of this NFT.
+    """Read the price in HBAR from a listing's memo; None if it does not list this NFT.
 
-    The memo must be as listing_memo() writes it, with the name of any marketplace or none.
+    The memo must be as listing_memo() or bulk_listing_memo() writes it, with the name of any marketplace or
+    none.
     """
     price = _read_price(memo)
-    is_ours = price and _is_ours(memo, listing_memo(token, serial_no, price, name=""))
-    return price if is_ours else None
+    if price is None:
+        return None
+    forms = (listing_memo(token, serial_no, price, ""), bulk_listing_memo(token, price, ""))
+    return price if any(_is_ours(memo, form) for form in forms) else None
 
 
 def read_purchase_memo(memo: bytes, token: str, serial_no: int) -> int | None:
@@ -58,8 +84,14 @@ def _read_price(memo: bytes) -> int | None:
 
 
 def is_withdrawal_memo(memo: bytes, token: str, serial_no: int) -> bool:
-    """Tell whether a memo is as withdrawal_memo() writes it for this NFT, with any name or none."""
-    return _is_ours(memo, withdrawal_memo(token, serial_no, name=""))
+    """Tell whether a memo withdraws this NFT, or several of its token, for any marketplace."""
+    forms = (withdrawal_memo(token, serial_no, ""), bulk_withdrawal_memo(token, ""))
+    return any(_is_ours(memo, form) for form in forms)
+
+
+def is_bulk_listing_memo(memo: bytes) -> bool:
+    """Tell whether a memo lists several NFTs of any token, for any price and marketplace."""
+    return re.match(BULK_LISTING, memo) is not None
 
 
 def read_named_nft(memo: bytes) -> tuple[str, int] | None:

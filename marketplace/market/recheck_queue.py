@@ -21,6 +21,7 @@ class Recheck(NamedTuple):
     stale_ok_at: int | None = (
         None  # from then on, by the ledger's clock, older facts do; None: never
     )
+    first_changed_at: int = 0  # of the oldest such transaction, if that is another one
     delay: int = 0  # nanoseconds
     is_swept: bool = False  # whether a sweep waits for it
 
@@ -29,9 +30,10 @@ def enqueue(db: Connection, recheck: Recheck, now: int) -> None:
     """Queue a recheck. If it is queued already, it is done at the earlier of both times."""
     due_at = now + recheck.delay
     due_again_at = due_at + TOKEN_PAUSE if recheck.kind == "token" else due_at
+    first_changed_at = recheck.first_changed_at or recheck.changed_at
     row = recheck._asdict() | {
         "changed_at": times.to_iso(recheck.changed_at),
-        "first_changed_at": times.to_iso(recheck.changed_at) if recheck.changed_at else None,
+        "first_changed_at": times.to_iso(first_changed_at) if first_changed_at else None,
         "stale_ok_at": None if recheck.stale_ok_at is None else times.to_iso(recheck.stale_ok_at),
         "due_at": times.to_iso(due_at),
         "is_swept": int(recheck.is_swept),

@@ -11,7 +11,8 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import ALLOWED_LAG, Deadline
 from marketplace.ledger.mirror_schemas import Nft
-from marketplace.market import reconciler
+from marketplace.market import freshness, reconciler
+from marketplace.market.past import find_stored_at
 from marketplace.market.recheck_queue import Recheck, is_new_enough
 from marketplace.market.reconciler import Reconciliation
 from marketplace.services import mirror_node
@@ -33,6 +34,7 @@ class Checked(NamedTuple):
     done: Done
     facts_at: int = 0  # nanoseconds of consensus
     differing: list[Recheck] = []
+    is_short: bool = False  # whether a list took one request
 
 
 def check(row: RecheckRow) -> Checked:
@@ -40,11 +42,24 @@ def check(row: RecheckRow) -> Checked:
     if row["kind"] == "nft":
         return _check_nft(NftId(row["id"], row["serial_no"]))
     if row["kind"] == "account":
-        return _check_account(row["id"], times.to_nanoseconds(row["changed_at"]) or times.now())
-    checked = _check_token(row["id"])
-    if row["is_swept"]:
-        count("sweep_found", sum(map(_was_missed, checked.differing)))
-    return checked
+        checked = _check_account(row["id"], times.to_nanoseconds(row["changed_at"]) or times.now())
+    else:
+        checked = _check_token(row["id"])
+        if row["is_swept"]:
+            count("sweep_found", sum(map(_was_missed, checked.differing)))
+    return checked._replace(differing=[_date(recheck, row) for recheck in checked.differing])
+
+
+def _date(recheck: Recheck, row: RecheckRow) -> Recheck:
+    """Note since when an NFT may differ, as an entry of its account or token knows it: see lastSync."""
+    if row["first_changed_at"]:
+        first_changed_at = times.to_nanoseconds(row["first_changed_at"])
+    elif freshness.find_last_sweep():
+        return recheck
+    else:  # it may have changed more than once before following began
+        stored = nfts.get_nft(read(), recheck.id, recheck.serial_no)
+        first_changed_at = find_stored_at(stored) if stored else recheck.changed_at
+    return recheck._replace(first_changed_at=min(first_changed_at, recheck.changed_at))
 
 
 def _was_missed(recheck: Recheck) -> bool:
@@ -84,14 +99,29 @@ def _shown(nft: Any) -> tuple[Any, ...]:
 
 
 def _check_account(account_id: str, changed_at: int) -> Checked:
-    """Compare the listings of an account with the ledger: usually one request."""
+    """Compare the listings of an account with the ledger: usually one request.
+
+    The answer to one request is of one replica, which has seen all that came before the newest NFT in it.
+    """
     market = current_app.config["ACCOUNT_ID"]
     unseen = set(nfts.list_known_of_seller(read(), account_id))
-    listed = mirror_node().list_nfts_spendable(account_id, market)
+    moments: list[int] = []
+    listed = _note_moments(mirror_node().list_nfts_spendable(account_id, market), moments)
     checked = _compare(Done.SELLERS, listed, unseen)
     ok_at = changed_at + ALLOWED_LAG
     missing = [Recheck("nft", *keys, changed_at, ok_at) for keys in sorted(unseen)]
-    return checked._replace(differing=checked.differing + missing)
+    is_short = len(moments) < PAGE
+    facts_at = max(moments, default=0) if is_short else 0
+    return checked._replace(
+        facts_at=facts_at, differing=checked.differing + missing, is_short=is_short
+    )
+
+
+def _note_moments(listed: Iterable[Listed], moments: list[int]) -> Iterator[Listed]:
+    """Yield NFTs, and note when each was modified: 0 for one that can not be read."""
+    for nft in listed:
+        moments.append(nft.modified_at if isinstance(nft, Nft) else 0)
+        yield nft
 
 
 def _check_token(token: str) -> Checked:

@@ -17,7 +17,7 @@ from marketplace.ledger.mirror import PAGE
 from marketplace.ledger.mirror_schemas import Transaction
 from marketplace.ledger.transaction_feed import TYPES, Page
 from marketplace.market import purchase_fees
-from marketplace.market.memos import read_named_nft
+from marketplace.market.memos import is_bulk_listing_memo, read_named_nft
 from marketplace.market.recheck_queue import Recheck, enqueue
 from marketplace.services import mirror_node
 from marketplace.store import following, nft_collections, nfts, properties
@@ -182,7 +182,7 @@ def _find_ours(db: Connection, row: Transaction, queued: list[Recheck]) -> Itera
             listed = nfts.count_listed_of_owner(db, recheck.id, read_named_nft(row.memo))
             # So a seller who signs one transaction after the other costs a request each second.
             recheck = recheck._replace(delay=listed // PAGE * times.SECOND)
-            is_ours = listed > 0
+            is_ours = listed > 0 or is_bulk_listing_memo(row.memo)
         else:
             nft = nfts.get_nft(db, recheck.id, recheck.serial_no)
             is_named = recheck.stale_ok_at is not None  # by a memo
@@ -221,7 +221,7 @@ def backfill(stop: threading.Event) -> float:
     unknown: list[Recheck] = []
     while page.is_full and not unknown and time.monotonic() < until and not stop.is_set():
         page = ask_page(page.last_at, APPROVALS[:1])
-        unknown = [each for row in page.rows for each in find_rechecks(row) if _is_unknown(each)]
+        unknown = [each for row in page.rows for each in _find_unknown(row)]
     is_over = not page.is_full or page.last_at >= began_at
     with write() as db:
         for recheck in unknown:
@@ -230,6 +230,12 @@ def backfill(stop: threading.Event) -> float:
     return 0
 
 
-def _is_unknown(recheck: Recheck) -> bool:
-    """Tell whether a memo names an NFT that is not stored. The sweep checks the stored ones."""
-    return recheck.kind == "nft" and nfts.get_nft(read(), recheck.id, recheck.serial_no) is None
+def _find_unknown(row: Transaction) -> Iterator[Recheck]:
+    """Yield what a memo names, and is not stored: an NFT, or NFTs of the payer. A sweep checks the stored."""
+    for recheck in find_rechecks(row):
+        if recheck.kind == "nft":
+            is_unknown = nfts.get_nft(read(), recheck.id, recheck.serial_no) is None
+        else:
+            is_unknown = recheck.kind == "account" and is_bulk_listing_memo(row.memo)
+        if is_unknown:
+            yield recheck

@@ -106,10 +106,12 @@ def _store(row: RecheckRow, checked: Checked, now: int, ledger_now: int) -> None
 
 
 def _find_pause(row: RecheckRow, checked: Checked, ledger_now: int) -> int:
-    """How long to wait: ever longer. A list is read again when all replicas must show it."""
+    """How long to wait: ever longer. A list is read again at the latest when all replicas must show it."""
+    pause = min(times.SECOND << min(row["attempts"], 20), LONGEST_PAUSE)
     if checked.done.is_final and row["kind"] != "nft" and row["stale_ok_at"]:
-        return max(times.SECOND, times.to_nanoseconds(row["stale_ok_at"]) - ledger_now)
-    return min(times.SECOND << min(row["attempts"], 20), LONGEST_PAUSE)
+        until = max(times.SECOND, times.to_nanoseconds(row["stale_ok_at"]) - ledger_now)
+        return min(pause, until) if checked.is_short else until
+    return pause
 
 
 def _key(row: RecheckRow) -> Key:

@@ -33,7 +33,7 @@ from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS
 from marketplace.ledger.mirror_schemas import Token
 from marketplace.market import listings, nft_collections
-from marketplace.market.memos import listing_memo, withdrawal_memo
+from marketplace.market.memos import bulk_listing_memo, listing_memo, withdrawal_memo
 from marketplace.market.prepare import Ask
 from marketplace.store import following, nfts
 from marketplace.store.database import read, write
@@ -162,6 +162,25 @@ class Acts:
         owner = self.lives[nft].owner
         body = approval(owner, nft, MARKET, listing_memo(*nft, step.price, "Foo"))
         self.list_(nft, step.price, self.submit(body, owner))
+
+    def list_several(self, step: Step) -> None:
+        """One approval of an owner's NFTs of a token. Its memo lists them, or those of another token."""
+        nft = step.choose(NFTS)
+        owner = self.lives[nft].owner
+        of_owner = [
+            each for each, life in self.lives.items() if (each[0], life.owner) == (nft[0], owner)
+        ]
+        named = step.choose((*TOKENS, nft[0], nft[0]))
+        body = new_body(owner, bulk_listing_memo(named, step.price, "Foo"))
+        spenders = {each: MARKET for each in of_owner}
+        if step.number // 11 % 4 == 0:
+            spenders[of_owner[-1]] = OTHER_MARKET
+        for each, spender in spenders.items():
+            allow(body.cryptoApproveAllowance, each, owner, spender)
+        done = self.submit(body, owner)
+        for each, spender in spenders.items():
+            is_listed = spender == MARKET and named == each[0]
+            self.list_(each, step.price if is_listed else None, done)
 
     def list_and_end(self, step: Step) -> None:
         """A listing that ends in the next block."""

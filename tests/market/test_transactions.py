@@ -4,9 +4,13 @@ from hiero_sandbox.ledger import envelopes
 from marketplace.hedera.ids import TransactionId
 from marketplace.hedera.transactions import build_listing
 from marketplace.market.memos import (
+    bulk_listing_memo,
+    bulk_withdrawal_memo,
+    is_bulk_listing_memo,
     is_withdrawal_memo,
     listing_memo,
     purchase_memo,
+    read_listing_memo,
     withdrawal_memo,
 )
 
@@ -66,6 +70,30 @@ def test_memos_of_other_transactions_fit(name, token):
     assert " for 50000000000 HBAR" in memo
 
 
+@pytest.mark.parametrize("name", ["Market", "M" * 200, "é" * 90, "🦭" * 40, ""])
+def test_a_memo_of_several_names_the_token_and_the_price_of_each(name):
+    memo = bulk_listing_memo("0.0.49139498", 50_000_000_000, name)
+    assert memo.startswith("Listing NFTs of 0.0.49139498 for 50000000000 HBAR each")
+    assert len(memo.encode()) <= 100
+    assert is_bulk_listing_memo(memo.encode())
+    for serial_no in (1, 2**63 - 1):
+        assert read_listing_memo(memo.encode(), "0.0.49139498", serial_no) == 50_000_000_000
+    assert read_listing_memo(memo.encode(), "0.0.4913949", 1) is None
+    assert is_withdrawal_memo(bulk_withdrawal_memo("0.0.5", name).encode(), "0.0.5", 9)
+
+
+def test_a_memo_of_several_has_no_other_form():
+    for memo in (
+        b"Listing NFTs of 0.0.5 for 10 HBAR on Foo",
+        b"Listing NFTs of 0.0.5 for 10 HBAR eachon Foo",
+        b"Listing NFTs of 0.0.5 and 0.0.6 for 10 HBAR each",
+        b"Listing NFT of 0.0.5 for 10 HBAR each",
+        b"Listing NFTs of 0.0.5 for 0 HBAR each",
+    ):
+        assert read_listing_memo(memo, "0.0.5", 1) is None
+        assert not is_bulk_listing_memo(memo)
+
+
 def test_a_withdrawals_memo_is_known_by_any_name():
     for name in ("Market", "", "M" * 200):
         memo = withdrawal_memo("0.0.5005", 7, name).encode()
@@ -79,5 +107,8 @@ def test_a_withdrawals_memo_is_known_by_any_name():
 
 def test_a_memo_of_the_longest_identifiers_keeps_the_price():
     largest = 2**63 - 1
-    memo = listing_memo(f"{largest}.{largest}.{largest}", largest, 50_000_000_000, "Market")
+    longest = f"{largest}.{largest}.{largest}"
+    memo = bulk_listing_memo(longest, 50_000_000_000, "Market")
+    assert memo == "Listing NFTs for 50000000000 HBAR each"
+    memo = listing_memo(longest, largest, 50_000_000_000, "Market")
     assert memo == f"Listing NFT with Serial Number {largest} for 50000000000 HBAR"

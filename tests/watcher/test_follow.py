@@ -2,13 +2,14 @@
 
 import pytest
 
+from harness import wallets
 from harness.apps import write_sql
 from harness.cast import ALICE, BOB, CHARLIE, TOKEN
 from marketplace.errors import LedgerAnswerInvalid
 from marketplace.hedera import times
 from marketplace.ledger import ALLOWED_LAG
 from marketplace.market import freshness
-from marketplace.market.memos import listing_memo
+from marketplace.market.memos import bulk_listing_memo, listing_memo
 from marketplace.market.recheck_queue import Recheck, enqueue
 from marketplace.services import services
 from marketplace.store import following, nfts
@@ -40,6 +41,42 @@ def test_it_finds_a_listing_that_nobody_reported(client, watcher, nft, ledger):
     assert watcher.follow() == {Done.LISTED: 1}
     assert shown(client)["listingPrice"] == 250
     assert watcher.follow() == {}
+
+
+def approve_several(ledger, serial_nos, memo, owner=ALICE, spender=MARKET):
+    body = wallets.approval(owner, (TOKEN, serial_nos[0]), spender, memo)
+    body.cryptoApproveAllowance.nftAllowances[0].serial_numbers.extend(serial_nos[1:])
+    assert ledger.submit(ledger.sign_bytes(wallets.seal(body), owner)).result == "SUCCESS"
+
+
+def test_it_finds_a_listing_of_several_nfts_whether_they_are_stored_or_not(
+    client, watcher, nft, ledger
+):
+    for serial_no in (8, 9, 10):
+        ledger.mint((TOKEN, serial_no), ALICE, times.now())
+    approve_several(ledger, (7, 8, 9), bulk_listing_memo(TOKEN, 30, "Foo"))
+    assert watcher.follow() == {Done.LISTED: 3}
+    assert [shown(client, (TOKEN, number))["listingPrice"] for number in (7, 8, 9)] == [30, 30, 30]
+    assert client.get(f"/v1/nft/{TOKEN}/10").status_code == 404
+    assert watcher.follow() == {}
+
+
+def test_it_finds_a_new_price_of_some_of_several(client, watcher, nft, ledger):
+    ledger.mint((TOKEN, 8), ALICE, times.now())
+    approve_several(ledger, (7, 8), bulk_listing_memo(TOKEN, 30, "Foo"))
+    watcher.follow()
+    approve(ledger, (TOKEN, 8), price=5)
+    assert watcher.follow() == {Done.LISTED: 1}
+    assert [shown(client, (TOKEN, number))["listingPrice"] for number in (7, 8)] == [30, 5]
+
+
+def test_a_memo_for_several_lists_only_what_is_approved_of_its_token(client, watcher, ledger):
+    for nft in ((TOKEN, 8), (TOKEN, 9), ("0.0.5002", 8)):
+        ledger.mint(nft, ALICE, times.now())
+    approve_several(ledger, (8,), bulk_listing_memo("0.0.5002", 30, "Foo"))
+    approve_several(ledger, (9,), bulk_listing_memo(TOKEN, 30, "Foo"), spender="0.0.6666")
+    assert watcher.follow() == {}
+    assert client.get("/v1/orderbook").json == []
 
 
 def test_it_finds_a_listing_in_a_batch(client, watcher, nft, ledger):

@@ -13,7 +13,7 @@ from marketplace.errors import LedgerUnreachable
 from marketplace.hedera import times
 from marketplace.ledger import ALLOWED_LAG
 from marketplace.market import purchase_fees
-from marketplace.market.memos import listing_memo, withdrawal_memo
+from marketplace.market.memos import bulk_listing_memo, listing_memo, withdrawal_memo
 from marketplace.store import following
 from marketplace.store.database import read, write
 from marketplace.watcher.follow import HOPELESS, backfill
@@ -23,7 +23,7 @@ from tests.answers import assert_error
 from tests.deeds import shown
 from tests.engines import both_engines
 from tests.watcher.conftest import Watcher
-from tests.watcher.test_follow import MARKET, approve, rechecks
+from tests.watcher.test_follow import MARKET, approve, approve_several, rechecks
 
 pytestmark = both_engines
 
@@ -103,6 +103,17 @@ def test_no_purchase_is_signed_at_a_price_that_a_later_transaction_changed(
     assert watcher.recheck(seconds=1) == {Done.LISTED: 1}
     assert_error(buy(expectedPrice=250), 409, "1000")
     assert buy(expectedPrice=1000).status_code == 200
+
+
+def test_a_listing_of_several_is_found_as_soon_as_a_list_shows_it(client, watcher, ledger, mirror):
+    for serial_no in (8, 9):
+        ledger.mint((TOKEN, serial_no), ALICE, times.now())
+    mirror.answer("/accounts/", mirror.replica())
+    approve_several(ledger, (8, 9), bulk_listing_memo(TOKEN, 30, "Foo"))
+    assert watcher.follow() == {}
+    mirror.heal()
+    assert watcher.recheck(seconds=1) == {Done.LISTED: 2}
+    assert shown(client, (TOKEN, 9))["listingPrice"] == 30
 
 
 def test_a_strangers_memo_stops_no_purchase(app, watcher, listed, ledger, buy):
