@@ -33,7 +33,8 @@ HUNDRED_NFTS = "&".join(f"id=0.0.1012345678%3A123456{number:03}" for number in r
 def environment(**settings):
     """The environment variables, with these settings of the service and no others."""
     environ = {name: value for name, value in os.environ.items() if "MARKETPLACE" not in name}
-    environ |= {"PATH": f"{BIN}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    path = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environ |= {"PATH": f"{BIN}:{os.environ['PATH']}", "PYTHONPATH": os.pathsep.join(path)}
     return environ | {f"MARKETPLACE_{name}": str(value) for name, value in settings.items()}
 
 

@@ -15,12 +15,7 @@ from typing import Any
 from marketplace.errors import DatabaseBusy, DatabaseUnusable, StartRefused
 from marketplace.sqlite_library import sqlite3
 from marketplace.store import database_errors, events, sqlite_files
-from marketplace.store.database_errors import (
-    BUSY_TIMEOUT_SECONDS,
-    DatabaseInUse,
-    DatabaseUnreadable,
-    explained,
-)
+from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable, explained
 from marketplace.store.engine import EngineBase, close_at_fork, ignore
 from marketplace.store.rows import Connection as AnyConnection
 from marketplace.store.schema import Schema
@@ -142,7 +137,7 @@ class Database(EngineBase):
         commit has returned.
         """
         try:
-            lock = take_lock(self._lock_path, BUSY_TIMEOUT_SECONDS)
+            lock = take_lock(self._lock_path, database_errors.BUSY_TIMEOUT_SECONDS)
         except TimeoutError as error:
             raise DatabaseBusy from error
         except OSError as error:

@@ -11,7 +11,7 @@ import pytest
 from harness.forks import fork, join
 from harness.network import PATIENCE_SECONDS
 from marketplace.errors import DatabaseBusy, DatabaseUnusable
-from marketplace.store import sqlite as engine
+from marketplace.store import database_errors
 from marketplace.store.database import SCHEMA
 from marketplace.store.properties import mark_property
 from marketplace.store.sqlite import Database
@@ -58,7 +58,7 @@ def test_whoever_has_the_lock_meets_no_checkpoint(path):
 
 def test_a_write_waits_for_the_lock_but_not_for_ever(path, monkeypatch):
     database = Database(path, SCHEMA)
-    monkeypatch.setattr(engine, "BUSY_TIMEOUT_SECONDS", 0.05)
+    monkeypatch.setattr(database_errors, "BUSY_TIMEOUT_SECONDS", 0.05)
     lock = take_lock(f"{path}.lock")
     with pytest.raises(DatabaseBusy), database.write():
         pass
