@@ -26,6 +26,7 @@ from hiero_sandbox import testing
 from hiero_sandbox.ledger.genesis import OPERATOR, OPERATORS_KEY, known_accounts
 
 KEY = f"302e020100300506032b657004220420{OPERATORS_KEY}"
+ECDSA_PREFIX = "3030020100300706052b8104000a04220420"  # of DER, as the JavaScript SDK writes it
 COLUMNS = ("tried", "passed", "skipped", "failed")
 OWN_NAMESPACE = "PEERS_NAMESPACE"
 SUITE_SECONDS, FILE_SECONDS, EXAMPLE_SECONDS = 3600, 400, 25
@@ -55,6 +56,7 @@ LOCAL = {
     "@hashgraph/sdk": "@hiero-ledger/sdk",
     "forTestnet": "forLocalNode",
     '"testnet"': '"solo"',
+    "= Client()": "= Client.from_env()",
     "https://testnet.mirrornode.hedera.com": "http://127.0.0.1:5551",
 }
 
@@ -189,19 +191,19 @@ def run_programs(folder: Path, reports: Path) -> None:
             runner = folder / "pyenv/bin/python" if language == "python" else "node"
             key = {"OPERATOR_ID": OPERATOR, "OPERATOR_KEY": KEY}
             if "ECDSA" in program:
-                key = {
-                    "OPERATOR_ID": ecdsa.account_id,
-                    "OPERATOR_KEY": ecdsa.private_key.to_string_raw(),
-                }
-            network = {"HEDERA_NETWORK": "local-node", "NETWORK": "solo"}
-            run_each(reports, reports, [(runner, name)], **key | network)
+                raw = ecdsa.private_key.to_string_raw()
+                prefix = "" if language == "python" else ECDSA_PREFIX
+                key = {"OPERATOR_ID": ecdsa.account_id, "OPERATOR_KEY": prefix + raw}
+            network = "solo" if language == "python" else "local-node"
+            variables = dict.fromkeys(("HEDERA_NETWORK", "NETWORK"), network)
+            run_each(reports, reports, [(runner, name)], **key | variables)
 
 
 def is_whole(program: str, language: str) -> bool:
     """Whether a block of a page is a program that imports an SDK, and nothing that is not here."""
     names = (PYTHON_IMPORT if language == "python" else JAVASCRIPT_IMPORT).findall(program)
     known = {*sys.stdlib_module_names, *PACKAGES, *NODE_MODULES}
-    has_client = "forLocalNode" in program or "Client(" in program
+    has_client = "forLocalNode" in program or ("Client(" in program or "from_env(" in program)
     return bool({*names} & {*PACKAGES[:2]}) and {*names} <= known and has_client
 
 
