@@ -55,10 +55,6 @@ def answer_call(**path: str) -> Response:
     return Response(body, headers=EXPOSED, content_type=CONTENT_TYPES[1])
 
 
-for path in METHODS:  # each has a rule of its own, so that it is counted by its name
-    blp.add_url_rule(path, view_func=answer_call, methods=["POST"])
-
-
 @blp.errorhandler(Refused)
 def refuse(refusal: Refused) -> Response:
     number, _ = refusal.status.value

@@ -4,12 +4,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
-from flask import Flask
+from flask import Flask, request
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
 
 from hiero_sandbox import wallet
 from hiero_sandbox.application import MIRROR_PATH, create_sandbox, serve_at_root
 from hiero_sandbox.errors import LedgerRefused
+from hiero_sandbox.hapi.services import METHODS
 from hiero_sandbox.hosts import HostGuard
 from marketplace.api.request_metrics import name_routes
 from marketplace.cli.upgrade import upgrade_at_once
@@ -18,6 +19,7 @@ from marketplace.sandbox import access, addresses, commands, transport
 from marketplace.sandbox.addresses import PATH
 from marketplace.services import Sandbox
 from marketplace.store.engine import Engine
+from marketplace.wsgi_environ import ROUTE
 
 __all__ = ["HostGuard", "init_app"]
 
@@ -36,6 +38,7 @@ def init_app(
     except LedgerRefused as error:
         raise StartRefused(str(error)) from error
     name_routes(sandbox, PATH)
+    sandbox.before_request(_name_method)
     sandbox.config["NODE_FILE"] = addresses.node_file(folder)
     sandbox.config["BALANCE_QUERIES"] = app.config["SANDBOX_BALANCE_QUERIES"]
     if sign is None and not app.config["ACCOUNT_KEY_FILE"]:
@@ -55,6 +58,12 @@ def init_app(
         describe=addresses.hello,
         make_token=_make_token,
     )
+
+
+def _name_method() -> None:
+    """Have a call of HAPI counted by its method: one rule is for all of them."""
+    if request.path in METHODS:
+        request.environ[ROUTE] = PATH + request.path
 
 
 def _make_token(app: Flask) -> None:
