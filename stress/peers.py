@@ -34,7 +34,15 @@ RPC_PORT = 8544
 # Parts of Hedera that the sandbox does not claim: contracts, files, topics, nodes; and what goes to testnet.
 LEFT_OUT = (
     *("contract", "ethereum", "file", "topic", "node", "prng", "freeze_transaction", "hook", "tls"),
-    *("fee_estimate", "registered", "address_book", "client_integration", "contents", "consensus"),
+    *(
+        "fee_estimate",
+        "registered",
+        "address_book",
+        "client_integration",
+        "contents",
+        "consensus",
+        "run_all",
+    ),
 )
 VITEST = """
 export default {
@@ -76,8 +84,10 @@ def list_claimed(folder: Path, *patterns: str) -> list[str]:
 
 
 def to_words(name: str) -> str:
-    """FreezeTransaction and freeze-transaction as freeze_transaction."""
-    words = "".join(f"_{letter}" if letter.isupper() else letter for letter in Path(name).stem)
+    """account/FreezeTransaction and account/freeze-transaction as account_freeze_transaction."""
+    path = Path(name)
+    words = "".join(f"_{letter}" if letter.isupper() else letter for letter in path.stem)
+    words = f"{path.parent.name}_{words.removeprefix('_')}"
     return words.replace("-", "_").lower()
 
 
@@ -168,7 +178,7 @@ def run_python_examples(folder: Path, reports: Path) -> None:
 
 def run_javascript_examples(folder: Path, reports: Path) -> None:
     sdk = folder / "js"
-    files = list_claimed(sdk, "examples/*.js")
+    files = list_claimed(sdk, "examples/*/*.js", "examples/*.js")
     run_each(reports, sdk, [("node", file) for file in files], HEDERA_NETWORK="local-node")
 
 
