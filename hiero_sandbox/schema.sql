@@ -101,14 +101,37 @@ CREATE TABLE holding (
     PRIMARY KEY (token, account_id)
 ) STRICT;
 
+-- A transaction that waits for signatures, or for its time. It is executed once.
+CREATE TABLE schedule (
+    schedule_id TEXT PRIMARY KEY,
+    creation BLOB NOT NULL, -- HAPI's TransactionBody of its ScheduleCreate
+    identity BLOB NOT NULL, -- what two schedules may not have in common: the ScheduleCreate, without its payer
+    signatories BLOB NOT NULL, -- HAPI's KeyList: the simple keys that have signed, of those that it requires
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL, -- in whole seconds
+    state TEXT NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'executed', 'deleted', 'expired')),
+    resolved_at INTEGER -- when it was executed or deleted
+) STRICT;
+
+-- Serve queries.get_due_schedule, and the look for an identical schedule.
+CREATE INDEX schedule_by_expiry ON schedule (expires_at) WHERE state = 'open';
+CREATE INDEX schedule_by_identity ON schedule (identity);
+
+-- A signature of a ScheduleCreate or ScheduleSign, as the mirror node shows it.
+CREATE TABLE schedule_signature (
+    schedule_id TEXT NOT NULL,
+    consensus_at INTEGER NOT NULL,
+    pair BLOB NOT NULL, -- HAPI's SignaturePair
+    PRIMARY KEY (schedule_id, consensus_at, pair)
+) STRICT;
+
 -- A transaction that reached consensus, as the mirror node shows it. Several may share an id: a duplicate that was
 -- refused, or one that a transaction has executed by itself.
 CREATE TABLE transaction_record (
     consensus_at INTEGER PRIMARY KEY,
     transaction_id TEXT NOT NULL, -- 0.0.x-seconds-nanoseconds
     document TEXT NOT NULL, -- JSON
-    total_supply INTEGER, -- of a token, after a mint, a burn or a wipe
-    associations TEXT NOT NULL -- JSON: [account, token] of each association that it made by itself
+    record BLOB NOT NULL -- HAPI's TransactionRecord, as far as the document lacks it
 ) STRICT;
 
 -- Serves queries.list_transactions.

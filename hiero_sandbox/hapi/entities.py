@@ -7,7 +7,7 @@ from google.protobuf.message import Message
 from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 
 from hiero_sandbox.database import read
-from hiero_sandbox.ledger import accounts, keys, nfts, queries, tokens
+from hiero_sandbox.ledger import accounts, keys, nfts, queries, schedules, tokens
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if
 from hiero_sandbox.ledger.execution import entity
 from hiero_sandbox.ledger.tokens import LIFE_SECONDS
@@ -92,8 +92,22 @@ def find_nft(query: Message, response: Message, now: int) -> None:
 
 
 def find_schedule(query: Message, response: Message, now: int) -> None:
-    """Refuse: schedules are executed immediately, and not stored."""
-    raise Refused("INVALID_SCHEDULE_ID")
+    found, info = schedules.get(read(), query.scheduleID, now), response.scheduleInfo
+    definition = found.definition
+    info.scheduleID.CopyFrom(query.scheduleID)
+    info.creatorAccountID.CopyFrom(found.creation.transactionID.accountID)
+    info.payerAccountID.CopyFrom(account(found.payer))
+    info.scheduledTransactionID.CopyFrom(found.transaction_id)
+    info.scheduledTransactionBody.CopyFrom(definition.scheduledTransactionBody)
+    info.signers.CopyFrom(found.signatories)
+    info.expirationTime.CopyFrom(timestamp(found.expires_at))
+    info.memo, info.wait_for_expiry = definition.memo, definition.wait_for_expiry
+    if definition.HasField("adminKey"):
+        info.adminKey.CopyFrom(definition.adminKey)
+    if found.resolved_at:
+        is_executed = found.state == "executed"
+        moment = info.execution_time if is_executed else info.deletion_time
+        moment.CopyFrom(timestamp(found.resolved_at))
 
 
 def _require_account(named: Message) -> str:

@@ -76,19 +76,22 @@ def _find(asked: TransactionID, now: int, missing: str) -> tuple[list[Document],
 def _receipt(document: Document) -> TransactionReceipt:
     done = document["name"] if document["result"] == "SUCCESS" else None
     minted = document["nft_transfers"] if done == "TOKENMINT" else []
-    return TransactionReceipt(
+    receipt = TransactionRecord.FromString(document["record"]).receipt
+    told = TransactionReceipt(
         status=document["result"],
         exchangeRate=exchange_rate(document["consensus_at"]),
         accountID=account(document["entity_id"]) if done == "CRYPTOCREATEACCOUNT" else None,
         tokenID=token(document["entity_id"]) if done == "TOKENCREATION" else None,
         serialNumbers=[transfer["serial_number"] for transfer in minted],
-        newTotalSupply=document["total_supply"],
     )
+    receipt.MergeFrom(told)
+    return receipt
 
 
 def _record(document: Document, asked: TransactionID) -> TransactionRecord:
-    record = TransactionRecord(
-        receipt=_receipt(document),
+    record = TransactionRecord.FromString(document["record"])
+    record.receipt.CopyFrom(_receipt(document))
+    told = TransactionRecord(
         transactionHash=base64.b64decode(document["transaction_hash"]),
         consensusTimestamp=timestamp(document["consensus_at"]),
         transactionID=asked,
@@ -97,6 +100,7 @@ def _record(document: Document, asked: TransactionID) -> TransactionRecord:
         high_volume_pricing_multiplier=document["high_volume_pricing_multiplier"],
         transferList={"accountAmounts": map(_amount, document["transfers"])},
     )
+    record.MergeFrom(told)
     record.transactionID.nonce = document["nonce"]
     ids = [moved["token_id"] for moved in document["token_transfers"] + document["nft_transfers"]]
     lists = {token_id: TokenTransferList(token=token(token_id)) for token_id in ids}
@@ -118,9 +122,6 @@ def _record(document: Document, asked: TransactionID) -> TransactionRecord:
             fee_collector_account_id=account(fee["collector_account_id"]),
             effective_payer_account_id=map(account, fee["effective_payer_account_ids"]),
         )
-    for account_id, token_id in json.loads(document["associations"]):
-        named = {"account_id": account(account_id), "token_id": token(token_id)}
-        record.automatic_token_associations.add(**named)
     return record
 
 

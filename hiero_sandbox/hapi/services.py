@@ -140,6 +140,7 @@ def _answer(name: str, query: Message, response: Message, now: int) -> str:
     is_known = kind in (ResponseType.ANSWER_ONLY, ResponseType.COST_ANSWER)
     refuse_if(name not in QUERIES or not is_known, "NOT_SUPPORTED")
     handler = QUERIES[name]
+    consensus.end_expired_schedules(now)
     if kind == ResponseType.ANSWER_ONLY and handler.fee:
         _charge(query.header, handler.fee, now)
     handler.find(query, response, now)

@@ -178,10 +178,11 @@ def delete(execution: Execution, content: Message) -> None:
     """Delete an account that holds no tokens. Another account gets its HBAR, and its staking reward."""
     db, now = execution.db, execution.now
     deleted = entity(content.deleteAccountID, "INVALID_ACCOUNT_ID")
-    heir = entity(content.transferAccountID, "INVALID_TRANSFER_ACCOUNT_ID")
+    no_heir = "INVALID_TRANSFER_ACCOUNT_ID"
+    heir = entity(content.transferAccountID, no_heir)
     refuse_if(numbers(deleted)[2] <= LAST_SYSTEM_NUMBER, "ENTITY_NOT_ALLOWED_TO_DELETE")
     execution.require_signature(deleted)
-    if accounts.get(db, heir).is_receiver_signature_required:
+    if accounts.get(db, heir, missing=no_heir).is_receiver_signature_required:
         execution.require_signature(heir)
     refuse_if(tokens.has_treasury(db, deleted), "ACCOUNT_IS_TREASURY")
     refuse_if(queries.has_tokens(db, deleted), "TRANSACTION_REQUIRES_ZERO_TOKEN_BALANCES")

@@ -1,4 +1,4 @@
-"""Approvals of NFTs (single ones, or all of a token), HBAR and units; their deletion, and scheduled ones.
+"""Approvals of NFTs (single ones, or all of a token), HBAR and units; their deletion.
 
 The order of the checks and the result codes are the network's: ApproveAllowanceValidator and the handlers of
 https://github.com/hiero-ledger/hiero-consensus-node.
@@ -7,7 +7,7 @@ https://github.com/hiero-ledger/hiero-consensus-node.
 from google.protobuf.message import Message
 
 from hiero_sandbox.database import Connection
-from hiero_sandbox.ledger import accounts, network_fees, nfts, queries, tokens
+from hiero_sandbox.ledger import accounts, nfts, queries, tokens
 from hiero_sandbox.ledger.envelopes import Refused, number_of, refuse_if, write_id
 from hiero_sandbox.ledger.execution import Execution, entity
 from hiero_sandbox.ledger.nfts import Nft
@@ -179,26 +179,6 @@ def delete(execution: Execution, content: Message) -> None:
         for serial_no in approval.serial_numbers:
             _find_nft(execution.db, token, serial_no, "INVALID_TOKEN_NFT_SERIAL_NUMBER")
             _set_spender(execution, token, serial_no, owner, None)
-
-
-def schedule(execution: Execution, content: Message) -> None:
-    """Execute a scheduled approval immediately. It must already have all signatures.
-
-    The network would keep a schedule open, and wait for signatures.
-    """
-    scheduled = content.scheduledTransactionBody
-    if scheduled.WhichOneof("data") != "cryptoApproveAllowance":
-        raise Refused("SCHEDULED_TRANSACTION_NOT_IN_WHITELIST")
-    refuse_if(content.HasField("payerAccountID") or content.wait_for_expiry, "NOT_SUPPORTED")
-    child = execution.child(
-        execution.now + 1,
-        network_fees.price_scheduled(scheduled),
-        memo=scheduled.memo,
-        cryptoApproveAllowance=scheduled.cryptoApproveAllowance,
-    )
-    child.signed.body.transactionID.scheduled = True
-    child.charge(child.fee)
-    approve(child, scheduled.cryptoApproveAllowance)
 
 
 def require_spender(db: Connection, nft: Nft, owner: str, spender: str) -> None:

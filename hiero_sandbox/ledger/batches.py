@@ -15,7 +15,9 @@ from hiero_sandbox.ledger.execution import Effects, Execution, require_id
 NOT_ALLOWED = ("atomic_batch", "freeze", "scheduleCreate")
 MAX_TRANSACTIONS = 50
 NODE = "0.0.0"  # inner transactions name no node
-NANOSECONDS = 32  # from one to the next: each may create 30 accounts, or execute a schedule
+NANOSECONDS = (
+    64  # from one to the next: each may create 30 accounts, or execute a schedule that does
+)
 
 
 def check(content: Message) -> None:

@@ -8,17 +8,15 @@ A transaction that fails at consensus is recorded as failed, and its payer pays 
 import json
 import time
 from collections import Counter
-from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
 from flask import current_app
-from google.protobuf.message import Message
 from hiero_sdk_python.hapi.services.basic_types_pb2 import TransactionID
 from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
 from hiero_sandbox.conditions import conditions
-from hiero_sandbox.database import Connection, write
+from hiero_sandbox.database import Connection, read, write
 from hiero_sandbox.ledger import (
     account_transactions,
     accounts,
@@ -32,13 +30,14 @@ from hiero_sandbox.ledger import (
     network_fees,
     nfts,
     queries,
+    schedule_transactions,
     supply,
     token_transactions,
     tokens,
     transfers,
 )
 from hiero_sandbox.ledger.envelopes import Refused, Signed, refuse_if
-from hiero_sandbox.ledger.execution import Effects, Execution, entity, require_id
+from hiero_sandbox.ledger.execution import Effects, Execution, Handler, entity, require_id
 from hiero_sandbox.ledger.nfts import Nft
 from marketplace.hedera import times
 from marketplace.hedera.ids import MAX_INT64
@@ -62,14 +61,7 @@ class Receipt(NamedTuple):
     reached_consensus: bool = True
 
 
-class Handler(NamedTuple):
-    """Handles one type of transaction: ``check`` runs before consensus, ``execute`` at consensus."""
-
-    execute: Callable[[Execution, Message], None]
-    check: Callable[[Message], None] = lambda content: None
-
-
-HANDLERS = {
+HANDLERS: dict[str, Handler] = {
     "atomic_batch": Handler(
         lambda execution, content: batches.execute(execution, content, _run_inner), batches.check
     ),
@@ -79,7 +71,19 @@ HANDLERS = {
     "cryptoDeleteAllowance": Handler(allowances.delete, allowances.check_delete),
     "cryptoTransfer": Handler(transfers.transfer, transfers.check),
     "cryptoUpdateAccount": Handler(account_transactions.update, account_transactions.check_update),
-    "scheduleCreate": Handler(allowances.schedule),
+    "scheduleCreate": Handler(
+        lambda execution, content: schedule_transactions.create(
+            execution, content, HANDLERS, _execute
+        ),
+        schedule_transactions.check_create,
+    ),
+    "scheduleDelete": Handler(schedule_transactions.delete, schedule_transactions.check_named),
+    "scheduleSign": Handler(
+        lambda execution, content: schedule_transactions.sign(
+            execution, content, HANDLERS, _execute
+        ),
+        schedule_transactions.check_named,
+    ),
     "tokenAssociate": Handler(associations.associate, associations.check),
     "tokenBurn": Handler(supply.burn, partial(supply.check, code="INVALID_TOKEN_BURN_AMOUNT")),
     "tokenCreation": Handler(token_transactions.create, token_transactions.check_create),
@@ -110,6 +114,7 @@ HANDLERS = {
 
 def submit(content: bytes, now: int) -> Receipt:
     """Submit signed bytes at a time in nanoseconds. A list for several nodes goes to the first node."""
+    end_expired_schedules(now)
     began = time.monotonic_ns()
     signed = envelopes.open_transaction(envelopes.read_list(content)[0])
     try:
@@ -130,6 +135,13 @@ def submit(content: bytes, now: int) -> Receipt:
             return Receipt(str(signed.id), _reach_consensus(db, signed, now, bool(recorded)))
     except Refused as refusal:
         return Receipt(str(signed.id), str(refusal), reached_consensus=False)
+
+
+def end_expired_schedules(now: int) -> None:
+    """End the schedules that have expired by now, and execute those that have waited for it."""
+    if queries.get_due_schedule(read(), now):
+        with write() as db:
+            schedule_transactions.end_expired(db, now, HANDLERS, _execute)
 
 
 def _precheck(signed: Signed, now: int) -> None:
@@ -206,7 +218,7 @@ def _execute(execution: Execution) -> str:
         return "SUCCESS"
     except Refused as refusal:
         db.execute("ROLLBACK TO effects")
-        execution.effects = Effects()
+        execution.effects = Effects(record=refusal.record)
         return str(refusal)
     finally:
         db.execute("RELEASE effects")

@@ -8,6 +8,7 @@ from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
 from hiero_sdk_python.hapi.services.basic_types_pb2 import TransactionID
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
 from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, TransactionBody
+from hiero_sdk_python.hapi.services.transaction_record_pb2 import TransactionRecord
 
 from marketplace.hedera.ids import TransactionId
 
@@ -19,7 +20,11 @@ TYPES = {
 
 
 class Refused(Exception):
-    """A result code other than SUCCESS, of HAPI's ResponseCodeEnum."""
+    """A result code other than SUCCESS, of HAPI's ResponseCodeEnum, and what its record has all the same."""
+
+    def __init__(self, code: str, record: TransactionRecord | None = None) -> None:
+        super().__init__(code)
+        self.record = record or TransactionRecord()
 
 
 def refuse_if(condition: object, code: str) -> None:
@@ -40,6 +45,9 @@ class Signed(NamedTuple):
     pairs: list[Message]
     size: int
     hash: bytes
+    signatories: frozenset[bytes] = (
+        frozenset()
+    )  # public keys that have signed before: of a schedule
 
     @property
     def id(self) -> TransactionId:
@@ -84,10 +92,11 @@ def read_transaction_id(proto: TransactionID) -> TransactionId:
 
 
 def write_id(proto: Message) -> str:
-    """Write a protobuf TokenID or AccountID as text; an alias in hexadecimal."""
+    """Write a protobuf id, such as a TokenID, as text; an alias in hexadecimal."""
     number = getattr(proto, "alias", b"").hex() or number_of(proto)
     return f"{proto.shardNum}.{proto.realmNum}.{number}"
 
 
 def number_of(proto: Message) -> int:
-    return int(proto.tokenNum if proto.DESCRIPTOR.name == "TokenID" else proto.accountNum)
+    name = proto.DESCRIPTOR.name.removesuffix("ID").lower()
+    return int(getattr(proto, f"{name}Num"))

@@ -1,19 +1,20 @@
 """A transaction at consensus: its signatures, its consensus timestamp, and what it has moved so far."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from google.protobuf.message import Message
 from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
+from hiero_sdk_python.hapi.services.transaction_record_pb2 import TransactionRecord
 
 from hiero_sandbox.database import Connection
 from hiero_sandbox.ledger import accounts, keys, network_fees, nfts, tokens
 from hiero_sandbox.ledger.envelopes import Refused, Signed, number_of, refuse_if, write_id
 from hiero_sandbox.ledger.nfts import Nft
-from marketplace.hedera import times
+from marketplace.hedera import messages, times
 from marketplace.hedera.ids import MAX_INT64, TransactionId
 
 # Amounts by account and token. For HBAR the token is None, and the amount is in tinybars.
@@ -54,14 +55,16 @@ class Effects:
     # For automatic associations and the creation of accounts, in tinybars.
     further_fee: int = 0
     rewards: dict[str, int] = field(default_factory=dict)  # of staking, paid in tinybars
-    # How much of a token there is after a mint, a burn or a wipe, for its receipt.
-    total_supply: int | None = None
-    associations: list[tuple[str, str]] = field(
-        default_factory=list
-    )  # of accounts and tokens, made by itself
+    # HAPI's record, and the receipt in it, as far as the mirror node's document lacks it.
+    record: TransactionRecord = field(default_factory=TransactionRecord)
     created: str | None = None  # the id of what the transaction created
     # Transactions that it has executed by itself: a scheduled one, and creations of accounts for aliases.
     children: "list[Execution]" = field(default_factory=list)
+
+    def record_association(self, account_id: str, token: str) -> None:
+        """Record an association that the transaction makes by itself."""
+        associated = {"account_id": messages.account(account_id), "token_id": messages.token(token)}
+        self.record.automatic_token_associations.add(**associated)
 
 
 @dataclass
@@ -76,6 +79,7 @@ class Execution:
     effects: Effects = field(default_factory=Effects)
     inner: "list[Execution]" = field(default_factory=list)  # the transactions of a batch
     result: str = "SUCCESS"
+    paid_by: str = ""  # who pays, if not the account in its id: of a scheduled transaction
 
     @property
     def id(self) -> TransactionId:
@@ -83,7 +87,7 @@ class Execution:
 
     @property
     def payer(self) -> str:
-        return self.id.account_id
+        return self.paid_by or self.id.account_id
 
     def child(self, now: int, fee: int = 0, **fields: Any) -> "Execution":
         """A transaction that this one executes by itself, under the same id."""
@@ -152,7 +156,7 @@ class Execution:
         accounts.require_usable(self.db, account_id)
         if accounts.associate_receiver(self.db, account_id, token, self.now):
             self.charge_further(network_fees.ASSOCIATION)
-            self.effects.associations.append((account_id, token))
+            self.effects.record_association(account_id, token)
         tokens.require_unrestricted(self.db, token, account_id)
 
     def change_units(self, account_id: str, token: str, amount: int, code: str) -> None:
@@ -170,6 +174,13 @@ class Execution:
         nfts.put(self.db, nft, owner=receiver, spender=None, modified_at=self.now)
         moved = NftTransfer(nft.token, nft.serial_no, nft.owner, receiver, is_approval)
         self.effects.nfts.append(moved)
+
+
+class Handler(NamedTuple):
+    """Handles one type of transaction: ``check`` runs before consensus, ``execute`` at consensus."""
+
+    execute: Callable[[Execution, Message], None]
+    check: Callable[[Message], None] = lambda content: None
 
 
 def require_id(body: Message) -> None:

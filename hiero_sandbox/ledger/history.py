@@ -14,7 +14,9 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import numbers
 
 # Mirror nodes name the account or token that a transaction is about. It is in the first of these fields.
-ENTITIES = ("token", "token_id", "account", "accountIDToUpdate", "deleteAccountID", "owner")
+ENTITIES = (
+    "token", "token_id", "account", "accountIDToUpdate", "deleteAccountID", "owner", "scheduleID",
+)  # fmt: skip
 
 
 def write(execution: Execution, outer: Execution | None = None) -> None:
@@ -79,8 +81,7 @@ def write(execution: Execution, outer: Execution | None = None) -> None:
         consensus_at=execution.now,
         transaction_id=execution.id.dashed,
         document=json.dumps(document),
-        total_supply=effects.total_supply,
-        associations=json.dumps(effects.associations),
+        record=effects.record.SerializeToString(),
     )
     write_nfts(execution)
     for child in [*effects.children, *execution.inner]:

@@ -1,5 +1,6 @@
 """Keys as HAPI writes them: ED25519, ECDSA (secp256k1), lists of keys, and threshold keys."""
 
+from collections.abc import Iterator
 from itertools import pairwise
 
 from google.protobuf.message import DecodeError, Message
@@ -68,10 +69,24 @@ def has_signed(key: Key, signed: Signed) -> bool:
         return is_valid(key) and count >= key.thresholdKey.threshold
     kind = key.WhichOneof("key")
     content = getattr(key, kind) if kind in TYPES else b""
-    return any(
+    return content in signed.signatories or any(
         content.startswith(pair.pubKeyPrefix) and verifies(content, pair, signed.body_bytes)
         for pair in signed.pairs
     )
+
+
+def simple_keys(key: Key) -> Iterator[Key]:
+    """The simple keys in a key."""
+    nested = key.thresholdKey.keys if key.HasField("thresholdKey") else key.keyList
+    for each in nested.keys:
+        yield from simple_keys(each)
+    if key.WhichOneof("key") in TYPES:
+        yield key
+
+
+def public_key(key: Key) -> bytes:
+    """The bytes of a simple key."""
+    return bytes(getattr(key, str(key.WhichOneof("key"))))
 
 
 def verifies(public_key: bytes, pair: Message, content: bytes) -> bool:

@@ -139,6 +139,19 @@ def list_associations(db: Connection, account_id: str) -> list[Row]:
     return _rows(db, sql, account_id=account_id)
 
 
+# Schedules
+
+
+def get_due_schedule(db: Connection, now: int) -> Row | None:
+    # The open schedule that expires first, if it has.
+    sql = """
+        SELECT * FROM schedule WHERE state = 'open' AND expires_at <= :now
+        ORDER BY expires_at, schedule_id
+        LIMIT 1
+    """
+    return next(iter(_rows(db, sql, now=now)), None)
+
+
 # Transactions
 
 

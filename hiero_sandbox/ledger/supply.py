@@ -51,7 +51,7 @@ def mint(execution: Execution, content: Message) -> None:
     else:
         _mint_nfts(execution, token, content.metadata)
     accounts.associate(db, token.treasury, token.token, now)
-    execution.effects.total_supply = tokens.supply(db, token)
+    execution.effects.record.receipt.newTotalSupply = tokens.supply(db, token)
 
 
 def _mint_nfts(execution: Execution, token: Token, metadata: Sequence[bytes]) -> None:
@@ -107,7 +107,7 @@ def _end(
             nft = nfts.require(nfts.find(db, token.token, serial_no))
             refuse_if(nft.owner != owner, foreign)
             execution.move_nft(nft, queries.NOBODY)
-    execution.effects.total_supply = tokens.supply(db, token)
+    execution.effects.record.receipt.newTotalSupply = tokens.supply(db, token)
 
 
 def update_nfts(execution: Execution, content: Message) -> None:

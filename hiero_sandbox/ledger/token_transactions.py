@@ -72,7 +72,7 @@ def create(execution: Execution, content: Message) -> None:
     # The treasury is not frozen, and its KYC is granted.
     columns = {"is_automatic": 0, "created_at": now, "is_frozen": 0, "is_kyc_granted": 1}
     queries.put(db, "association", account_id=treasury, token=token.token, **columns)
-    execution.effects.associations.append((treasury, token.token))
+    execution.effects.record_association(treasury, token.token)
     execution.effects.created = token.token
     if content.initialSupply:
         code = "INVALID_TOKEN_INITIAL_SUPPLY"
@@ -204,7 +204,7 @@ def _change_treasury(execution: Execution, token: Token, treasury: str) -> None:
     accounts.require_usable(db, treasury, "INVALID_TREASURY_ACCOUNT_FOR_TOKEN")
     full = "NO_REMAINING_AUTOMATIC_ASSOCIATIONS"
     if accounts.associate_receiver(db, treasury, token.token, execution.now, none_allowed=full):
-        execution.effects.associations.append((treasury, token.token))
+        execution.effects.record_association(treasury, token.token)
     if treasury == before:
         return
     association = accounts.get_association(db, treasury, token.token)

@@ -6,15 +6,25 @@ from flask import Blueprint, Response, request
 from werkzeug.exceptions import BadRequest, HTTPException, NotFound, ServiceUnavailable
 
 from hiero_sandbox import snapshots
-from hiero_sandbox.conditions import MIRROR_429, MIRROR_503, conditions
+from hiero_sandbox.conditions import MIRROR_429, MIRROR_503, conditions, now
+from hiero_sandbox.ledger import consensus
 from hiero_sandbox.ledger.envelopes import Refused
-from hiero_sandbox.mirror import accounts, network, nfts, parameters, tokens, transactions
+from hiero_sandbox.mirror import (
+    accounts,
+    network,
+    nfts,
+    parameters,
+    schedules,
+    tokens,
+    transactions,
+)
 from hiero_sandbox.mirror.parameters import Document
 
 # How long responses may be cached, by their path below /api/v1.
 CACHED_SECONDS = {
     "accounts": 10,
     "accounts/<account_id>": 2,
+    "schedules": 2,
     "tokens": 10,
     "tokens/<token>": 5,
     "transactions": 2,
@@ -23,12 +33,13 @@ CACHED_SECONDS = {
 # The parsers of ids in a path, each with the id's name in error messages.
 IDS = {
     "account_id": (accounts.parse, "idOrAliasOrEvmAddress"),
+    "schedule_id": (parameters.parse_entity, "scheduleId"),
     "serial_no": (parameters.parse_serial_no, "serialnumber"),
     "token": (parameters.parse_entity, "tokenid"),
 }
 
 blp = Blueprint("mirror", __name__, url_prefix="/api/v1")
-for part in (accounts, network, nfts, tokens, transactions):
+for part in (accounts, network, nfts, schedules, tokens, transactions):
     blp.register_blueprint(part.blp)
 
 
@@ -50,6 +61,7 @@ def meet_conditions() -> Response | None:
     for fault, status in ((MIRROR_429, 429), (MIRROR_503, 503)):
         if conditions().take(fault):
             return Response(f"{fault}\n", status, {"Retry-After": "1"}, mimetype="text/plain")
+    consensus.end_expired_schedules(now())
     snapshots.look_back()
     return None
 

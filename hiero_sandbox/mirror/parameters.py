@@ -90,6 +90,7 @@ NUMBERS: dict[str, Callable[[str], int]] = {
     "block.number": _parse_number,
     "file.id": _parse_id,
     "node.id": _parse_number,
+    "schedule.id": _parse_id,
     "serialnumber": parse_serial_no,
     "spender.id": _parse_id,
     "timestamp": _parse_timestamp,

@@ -1,6 +1,6 @@
 """Converts ids and timestamps to HAPI messages."""
 
-from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID, TokenID
+from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID, ScheduleID, TokenID
 from hiero_sdk_python.hapi.services.timestamp_pb2 import Timestamp
 
 from marketplace.hedera import times
@@ -15,6 +15,11 @@ def account(account_id: str) -> AccountID:
 def token(token_id: str) -> TokenID:
     shard, realm, number = numbers(token_id)
     return TokenID(shardNum=shard, realmNum=realm, tokenNum=number)
+
+
+def schedule(schedule_id: str) -> ScheduleID:
+    shard, realm, number = numbers(schedule_id)
+    return ScheduleID(shardNum=shard, realmNum=realm, scheduleNum=number)
 
 
 def timestamp(moment: int) -> Timestamp:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import strategies as st
 
 from harness import wallets
+from harness.wallets import account
 from hiero_sandbox import wallet
 from hiero_sandbox.application import create_sandbox
 from hiero_sandbox.database import read, write
@@ -22,6 +23,7 @@ from tests.hiero_sandbox.bodies import FIRST, HBAR, approval, minting, rejection
 from tests.hiero_sandbox.test_account_deletion import deletion
 from tests.hiero_sandbox.test_batches import BATCHER, batch, inner
 from tests.hiero_sandbox.test_fungible_tokens import move as move_units
+from tests.hiero_sandbox.test_schedules import creation_of
 from tests.hiero_sandbox.test_tokens import ISSUER, TREASURY, about, creation
 
 PEOPLE = ("0.0.1001", "0.0.1002", "0.0.1003", "0.0.2002")  # the last one collects royalties
@@ -29,12 +31,12 @@ MARKET, FEES = "0.0.9001", "0.0.802"
 NFTS = (("0.0.5002", 1), ("0.0.5002", 2), ("0.0.7001", 1))
 ALL = (*PEOPLE, MARKET, FEES, "0.0.2003")
 TABLES = (
-    "account", "association", "created", "holding", "nft", "nft_transaction", "token",
-    "transaction_record",
+    "account", "association", "created", "holding", "nft", "nft_transaction", "schedule",
+    "schedule_signature", "token", "transaction_record",
 )  # fmt: skip
 # In tinybars.
-APPROVAL, HBAR_ALONE, NFT, ROYAL_NFT, ASSOCIATION, DELETION = (
-    round(usd * 10 * HBAR) for usd in (0.05, 0.0001, 0.001, 0.002, 0.05, 0.005)
+APPROVAL, HBAR_ALONE, NFT, ROYAL_NFT, ASSOCIATION, DELETION, SCHEDULE = (
+    round(usd * 10 * HBAR) for usd in (0.05, 0.0001, 0.001, 0.002, 0.05, 0.005, 0.01)
 )
 MORE = round(0.0001 * 10 * HBAR)  # a further signature, account or token
 ROYALTIES = {
@@ -77,6 +79,20 @@ class Model:
         if payer in self.deleted or self.balances[payer] < fee + max(0, -hbar.get(payer, 0)):
             return
         self.pay(payer, fee)
+        self.move_all_or_nothing(payer, hbar, nfts, signers)
+
+    def schedule(self, payer, hbar, nfts, signers):
+        fee = SCHEDULE + MORE * (len({MARKET, *signers}) - 1)
+        if self.balances[MARKET] < fee:
+            return
+        self.pay(MARKET, fee)
+        fee = self.price(hbar, nfts, [payer])
+        is_complete = self.wanted(hbar, nfts) <= set(signers)
+        if is_complete and payer not in self.deleted and self.balances[payer] >= fee:
+            self.pay(payer, fee)
+            self.move_all_or_nothing(payer, hbar, nfts, signers)
+
+    def move_all_or_nothing(self, payer, hbar, nfts, signers):
         before = (
             Counter(self.balances),
             dict(self.owners),
@@ -95,13 +111,17 @@ class Model:
         further = max(0, len(people) - 2) + max(0, len(tokens) - 1) + max(0, len(signers) - 1)
         return base + MORE * further
 
-    def try_to_move(self, payer, hbar, nfts, signers):
+    def wanted(self, hbar, nfts):
+        """Whose signatures a transfer needs."""
         wanted = {person for person, amount in hbar.items() if amount < 0}
         wanted |= {sender for _, sender, _, is_approval in nfts if not is_approval}
         for (token, _), sender, receiver, _ in nfts:
             if token in ROYALTIES and hbar.get(sender, 0) <= 0:
                 wanted.add(receiver)
-        if not wanted <= set(signers):
+        return wanted
+
+    def try_to_move(self, payer, hbar, nfts, signers):
+        if not self.wanted(hbar, nfts) <= set(signers):
             return False
         parties = {person for _, *both, _ in nfts for person in both} | set(hbar)
         if parties & self.deleted:
@@ -176,7 +196,10 @@ def moves(draw):
 # Most approvals are of an owner's, and some are of nobody's.
 approvals = st.tuples(st.just("approve"), people, st.sampled_from(NFTS))
 deletions = st.tuples(st.just("delete"), people, people).filter(lambda step: step[1] != step[2])
-steps = st.one_of(moves(), moves(), approvals, approvals, st.just(("sale",)), deletions)
+schedules = moves().map(lambda step: ("schedule", *step[1:]))
+steps = st.one_of(
+    moves(), moves(), approvals, approvals, st.just(("sale",)), deletions, schedules
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -219,6 +242,12 @@ def play(model, step):
         play(model, ("approve", seller, nft))
         hbar = {buyer: -100 * HBAR - 1, seller: 100 * HBAR + 1}
         play(model, ("move", MARKET, hbar, [(nft, seller, buyer, True)], [MARKET, buyer]))
+    elif step[0] == "schedule":
+        _, payer, hbar, nfts, signers = step
+        moved = transfer(payer, hbar, nfts)
+        moved.memo = f"not the same as before {times.now()}"
+        submit(creation_of(moved, MARKET, payerAccountID=account(payer)), {MARKET, *signers})
+        model.schedule(payer, hbar, nfts, signers)
     else:
         _, payer, hbar, nfts, signers = step
         submit(transfer(payer, hbar, nfts), signers)

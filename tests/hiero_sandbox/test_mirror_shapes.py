@@ -12,6 +12,7 @@ from marketplace.hedera.ids import MAX_INT64
 from marketplace.services import services
 from tests.hiero_sandbox import test_accounts as accounts
 from tests.hiero_sandbox import test_fungible_tokens as coins
+from tests.hiero_sandbox import test_schedules as schedules
 from tests.hiero_sandbox import test_tokens as tokens
 from tests.hiero_sandbox.bodies import HBAR, approval, association, minting, sign, transfer
 from tests.hiero_sandbox.test_tokens import ISSUER, TREASURY
@@ -71,11 +72,14 @@ def ids(app, ledger, done, created):
     for serial_no in (2, 3):
         done(transfer(TREASURY, nfts=[((token, serial_no), TREASURY, ALICE)]), TREASURY)
         ledger.mint(("0.0.5003", serial_no), ALICE, times.now())
+    for memo in ("one", "two"):
+        scheduled = done(schedules.creation_of(schedules.payment(1), memo=memo), CHARLIE)
     services(app).sandbox.app.config["NODE_PORT"] = 50_211
     yield {
         "account_id": ALICE,
         "coin": coin,
         "key": ISSUER.public_key().to_string_raw(),
+        "schedule_id": scheduled["entity_id"],
         "serial_no": 1,
         "token": token,
         "transaction_id": sold["transaction_id"],

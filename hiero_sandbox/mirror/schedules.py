@@ -1,0 +1,68 @@
+"""The mirror node's schedules."""
+
+import base64
+
+from flask import Blueprint
+from hiero_sdk_python.hapi.services.basic_types_pb2 import SignaturePair
+from werkzeug.exceptions import NotFound
+
+from hiero_sandbox.database import read
+from hiero_sandbox.ledger import keys, queries, schedules
+from hiero_sandbox.ledger.envelopes import write_id
+from hiero_sandbox.mirror import parameters
+from hiero_sandbox.mirror.parameters import Document, Row
+from marketplace.hedera import times
+
+blp = Blueprint("schedules", __name__)
+
+
+@blp.get("/schedules")
+def list_schedules() -> Document:
+    documents = [_document(row["schedule_id"]) for row in queries.select(read(), "schedule")]
+    columns, filters = {"schedule.id": "schedule_id"}, {"account.id": "creator_account_id"}
+    return parameters.page("schedules", documents, dict, columns, "asc", filters=filters)
+
+
+@blp.get("/schedules/<schedule_id>")
+def show_schedule(schedule_id: str) -> Document:
+    parameters.require_known()
+    return _document(schedule_id)
+
+
+def _document(schedule_id: str) -> Document:
+    found = schedules.find(read(), schedule_id)
+    if found is None:
+        raise NotFound("Not found")
+    definition, expiry = found.definition, None
+    if definition.HasField("expiration_time"):
+        given = definition.expiration_time
+        expiry = times.to_consensus(given.seconds * times.SECOND + given.nanos)
+    rows = queries.select(read(), "schedule_signature", schedule_id=schedule_id)
+    executed_at = found.resolved_at if found.state == "executed" else None
+    return {
+        "admin_key": keys.shown(definition.adminKey) if definition.HasField("adminKey") else None,
+        "consensus_timestamp": times.to_consensus(found.created_at),
+        "creator_account_id": write_id(found.creation.transactionID.accountID),
+        "deleted": found.state == "deleted",
+        "executed_timestamp": times.to_consensus(executed_at) if executed_at else None,
+        "expiration_time": expiry,
+        "memo": definition.memo,
+        "payer_account_id": found.payer,
+        "schedule_id": schedule_id,
+        "signatures": [*map(_signature, rows)],
+        "transaction_body": base64.b64encode(
+            definition.scheduledTransactionBody.SerializeToString()
+        ).decode(),
+        "wait_for_expiry": definition.wait_for_expiry,
+    }
+
+
+def _signature(row: Row) -> Document:
+    pair = SignaturePair.FromString(row["pair"])
+    kind = pair.WhichOneof("signature")
+    return {
+        "consensus_timestamp": times.to_consensus(row["consensus_at"]),
+        "public_key_prefix": base64.b64encode(pair.pubKeyPrefix).decode(),
+        "signature": base64.b64encode(getattr(pair, kind)).decode(),
+        "type": keys.TYPES[kind][0],
+    }
