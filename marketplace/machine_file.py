@@ -109,7 +109,7 @@ def _is_damaged(error: sqlite3.DatabaseError) -> bool:
 def _open(path: Path, inode: int) -> sqlite3.Connection:
     """The connection of this process to the file that now has this path."""
     connection = sqlite3.connect(
-        path, TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False
+        path, timeout=TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False
     )
     connection.executescript(_OPEN)
     return connection
