@@ -7,6 +7,7 @@ from harness.apps import settings
 from harness.cast import ALICE, BOB, KEYS, TOKEN
 from marketplace import create_app
 from marketplace.hedera import times
+from marketplace.ledger import mirror as mirror_client
 from marketplace.market import listings, reports
 from marketplace.market.memos import listing_memo
 from marketplace.market.prepare import Ask
@@ -132,7 +133,7 @@ def test_it_asks_once_for_all_listings_of_a_seller(client, lister, sync, mirror)
 @both_engines
 def test_it_pages_through_many_listings(app, client, nft, ledger, sync, mirror, monkeypatch):
     """More than the mirror node shows on one page, over several tokens."""
-    monkeypatch.setattr(mirror, "PAGE", 2)
+    monkeypatch.setattr(mirror_client, "PAGE", 2)
     for number in range(5):
         keys = (f"0.0.{8000 + number % 3}", number + 1)
         ledger.mint(keys, ALICE, times.now())
