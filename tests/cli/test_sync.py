@@ -164,7 +164,7 @@ def test_metadata_that_fails_is_tried_ever_later(app, client, ledger, sync):
 
 @both_engines
 def test_a_seller_that_could_not_be_checked_is_said(app, nft, lister, mirror, monkeypatch):
-    # A pause longer than that, and what failed is due again within the same command.
+    # After the usual pause, what failed is due again within the same command, and counted twice.
     monkeypatch.setattr(mirror_client, "FIRST_PAUSE_SECONDS", 0.01)
     lister(nft, add=False)
     mirror.fail("/")
