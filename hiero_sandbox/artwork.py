@@ -4,6 +4,7 @@ import cmath
 import io
 import math
 from random import Random
+from threading import Lock
 from typing import Any
 
 from PIL import Image, ImageDraw
@@ -28,6 +29,7 @@ TRAITS: dict[str, list[Any]] = {
     "Thread": ["None", "None", "None", "Gold"],
 }
 GOLD = (232, 184, 92)
+_one_at_a_time = Lock()  # a canvas takes 26 MB
 
 
 def traits(form: str, seed: str) -> list[tuple[str, str | int]]:
@@ -41,6 +43,11 @@ def _choose(form: str, dice: Random) -> dict[str, Any]:
 
 def draw(form: str, seed: str) -> bytes:
     """Draw the sheets from the bottom of the pile to the top. Returns a PNG (RGB, 1280 x 1280)."""
+    with _one_at_a_time:
+        return _draw(form, seed)
+
+
+def _draw(form: str, seed: str) -> bytes:
     dice = Random(f"{form}/{seed}")
     plan = _choose(form, dice)
     colours = [tuple(bytes.fromhex(word)) for word in PALETTES[plan["Palette"]].split()]

@@ -34,16 +34,12 @@ def cost(content: bytes, seconds: int = QUICK.decoding) -> Cost:
 def _enrich(processes: EnrichmentProcesses, limits: Limits) -> tuple[Found, int]:
     """The result, and the peak memory of the decoder in bytes."""
     peak, is_done = 0, threading.Event()
-    processes.enrich("{}", limits)  # starts the reader
-    [reader] = processes._readers
 
     def look() -> None:
         nonlocal peak
         while not is_done.wait(0.001):
-            for pid in _children(reader.process.pid):
-                # Before it runs its program, it shares the reader's memory.
-                if "decoder" in _read(Path(f"/proc/{pid}/cmdline")):
-                    peak = max(peak, _memory(pid))
+            for decoder in [*processes._decoders.running]:
+                peak = max(peak, _memory(decoder.pid))
 
     looker = threading.Thread(target=look)
     looker.start()
@@ -54,11 +50,7 @@ def _enrich(processes: EnrichmentProcesses, limits: Limits) -> tuple[Found, int]
         looker.join()
 
 
-def _children(pid: str | int) -> list[str]:
-    return _read(Path(f"/proc/{pid}/task/{pid}/children")).split()
-
-
-def _memory(pid: str) -> int:
+def _memory(pid: int) -> int:
     """The memory of a process in bytes, without the files that it maps."""
     lines = _read(Path(f"/proc/{pid}/status")).splitlines()
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon")), 0)

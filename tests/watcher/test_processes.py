@@ -19,13 +19,13 @@ from PIL import Image
 from harness.images import CORPUS, encoded
 from harness.network import PATIENCE_SECONDS, drip_headers, response, serve_raw
 from harness.postgresql import until
-from harness.serving import children
 from marketplace.settings import load
-from marketplace.watcher import enrichment_processes
+from marketplace.watcher import decoder_process, enrichment_processes, reader_process
+from marketplace.watcher.decoder_process import Decoders
 from marketplace.watcher.enrichment import REFUSED
 from marketplace.watcher.enrichment_processes import EnrichmentProcesses
 from marketplace.watcher.found import LONG, QUICK, Found, Limits, Outcome
-from marketplace.watcher.strangers import confine, reader
+from marketplace.watcher.strangers import confine
 from marketplace.watcher.strangers.images import optimise
 from tests.watcher.test_fetch_guard import UNSHARE, needs_namespaces
 from tests.watcher.test_images import frames, gradient
@@ -99,15 +99,15 @@ def test_an_image_that_takes_too_long_is_ended(make):
 
 def reader_of(processes):
     until(lambda: processes._readers, "nothing was begun")
-    return processes._readers[0].process.pid
+    [reader] = processes._readers
+    return reader.process.pid
 
 
 def decoder_of(processes):
-    def find():
-        return [pid for pid in children(reader_of(processes)) if b"decoder" in command(pid)]
-
-    until(find, "no image is decoded")
-    return find()[0]
+    until(lambda: processes._decoders.running, "no image is decoded")
+    [decoder] = processes._decoders.running
+    until(lambda: b"decoder" in command(decoder.pid), "it does not start")
+    return decoder.pid
 
 
 def command(pid):
@@ -154,7 +154,7 @@ def test_a_reader_killed_before_it_reads_its_task_does_not_make_the_nft_unusable
         os.kill(stopped.process.pid, signal.SIGSTOP)
         with ThreadPoolExecutor(1) as thread:
             under_way = thread.submit(processes.enrich, "{}", QUICK)
-            until(lambda: stopped.is_busy, "nothing was begun")
+            until(lambda: stopped.users, "nothing was begun")
             time.sleep(0.05)
             stopped.process.kill()
             assert under_way.result(PATIENCE_SECONDS).outcome is Outcome.BUSY
@@ -170,11 +170,26 @@ def test_closing_ends_what_is_under_way(make):
         assert processes.enrich("{}", LONG).outcome is Outcome.BUSY
 
 
+def test_closing_ends_a_decoder(make):
+    endless = response(CORPUS["jpeg_endless"]())
+    pointer = json.dumps({"name": "A", "image": POINTER})
+    with (
+        serve_raw(lambda connection: connection.sendall(endless)) as url,
+        make(url) as processes,
+        ThreadPoolExecutor(1) as thread,
+    ):
+        under_way = thread.submit(processes.enrich, pointer, LONG)
+        pid = decoder_of(processes)
+        processes.close()
+        assert under_way.result(PATIENCE_SECONDS).outcome is Outcome.BUSY
+        assert not Path(f"/proc/{pid}").exists()
+        assert processes._decoders.decode(None, LONG).outcome is Outcome.BUSY
+
+
 def test_a_reader_that_takes_too_long_is_killed_and_the_next_nft_is_completed(make, monkeypatch):
     """Its own time is up long after: whatever it does, it ends."""
     with serve_raw(drip_headers) as url, make(url) as processes:
-        processes.enrich("{}", LONG)
-        monkeypatch.setattr(enrichment_processes, "SPARE_SECONDS", -21.7)
+        monkeypatch.setattr(reader_process, "SPARE_SECONDS", -19.7)
         assert processes.enrich(POINTER, Limits(20, 0)).outcome is Outcome.SLOW
         monkeypatch.undo()
         assert processes.enrich("{}", LONG).reason == "the metadata names no image"
@@ -186,7 +201,7 @@ def test_one_reader_reads_several_nfts_without_our_environment(make, monkeypatch
     with make() as processes:
         readers = set()
         for _ in range(3):
-            assert processes.enrich("{}", LONG).reason == "the metadata names no image"
+            assert processes.enrich("{}", QUICK).reason == "the metadata names no image"
             readers.add(reader_of(processes))
         [pid] = readers
         environment = Path(f"/proc/{pid}/environ").read_text()
@@ -194,32 +209,51 @@ def test_one_reader_reads_several_nfts_without_our_environment(make, monkeypatch
         assert "PASSWORD" not in environment
 
 
-def test_several_nfts_are_read_at_once(make):
-    with make() as processes, ThreadPoolExecutor(3) as threads:
-        found = threads.map(lambda _: processes.enrich("{}", LONG), range(12))
+def test_one_reader_makes_several_first_tries_at_once(make):
+    with serve_raw(drip_headers) as url, make(url) as processes, ThreadPoolExecutor(8) as threads:
+        dripping = [threads.submit(processes.enrich, POINTER, QUICK) for _ in range(4)]
+        found = [*threads.map(lambda _: processes.enrich("{}", QUICK), range(12))]
         assert {each.reason for each in found} == {"the metadata names no image"}
-        assert 1 <= len(processes._readers) <= 3
+        assert not any(each.done() for each in dripping)
+        assert len(processes._readers) == 1
+
+
+def test_a_later_try_outlives_a_reader_that_first_tries_break(make):
+    with serve_raw(drip_headers) as url, make(url) as processes, ThreadPoolExecutor(3) as threads:
+        later = threads.submit(processes.enrich, POINTER, Limits(3, 0))
+        until(lambda: processes._readers, "nothing was begun")
+        first = [threads.submit(processes.enrich, POINTER, QUICK) for _ in range(2)]
+        until(lambda: processes._shared and processes._shared.users == 2, "nothing was begun")
+        os.kill(processes._shared.process.pid, signal.SIGSEGV)
+        for each in first:
+            assert each.result(PATIENCE_SECONDS).outcome is Outcome.UNREACHABLE
+        assert later.result(PATIENCE_SECONDS).reason == "it took too long"
 
 
 def test_idle_readers_are_ended(make, monkeypatch):
     monkeypatch.setattr(enrichment_processes, "IDLE_SECONDS", 0.1)
     with make() as processes:
-        processes.enrich("{}", LONG)
+        processes.enrich("{}", QUICK)
         until(lambda: not processes._readers, "it is still there")
         assert processes.enrich("{}", LONG).reason == "the metadata names no image"
 
 
 def test_a_reader_whose_threads_wait_for_silent_hosts_is_not_used_again(make, monkeypatch):
-    monkeypatch.setattr(enrichment_processes, "MAX_THREADS", 1)
+    monkeypatch.setattr(reader_process, "MAX_THREADS", 1)
     with serve_raw(drip_headers) as url, make(url) as processes:
-        assert processes.enrich(POINTER, Limits(0.1, 1)).reason == "it took too long"
+        assert processes.enrich(POINTER, QUICK).reason == "it took too long"
         assert not processes._readers
 
 
-@pytest.mark.parametrize("child", [reader_of, decoder_of])
-def test_nothing_outlives_a_killed_watcher(child):
-    endless = response(CORPUS["jpeg_endless"]())
-    with serve_raw(lambda connection: connection.sendall(endless)) as url:
+def send_an_endless_image(connection):
+    connection.sendall(response(CORPUS["jpeg_endless"]()))
+
+
+@pytest.mark.parametrize(
+    ("child", "host"), [(reader_of, drip_headers), (decoder_of, send_an_endless_image)]
+)
+def test_nothing_outlives_a_killed_watcher(child, host):
+    with serve_raw(host) as url:
         program = f"""
 from tests.watcher.test_processes import *
 settings = load({{"NETWORK": "sandbox", "IPFS_GATEWAYS": "{url}/ipfs"}}, {{}})
@@ -227,7 +261,6 @@ processes = EnrichmentProcesses(settings, dict)
 pointer = json.dumps({{"image": POINTER}})
 import threading
 threading.Thread(target=processes.enrich, args=(pointer, LONG), daemon=True).start()
-decoder_of(processes)
 print({child.__name__}(processes), flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -236,9 +269,15 @@ os.kill(os.getpid(), signal.SIGKILL)
     until(lambda: not command(int(ended.stdout)), "it is still there")
 
 
-ANSWER = (
-    "from multiprocessing.connection import Connection\nC = Connection(0)\nC.recv()\nC.recv()\n"
-)
+ANSWER = """
+from multiprocessing.connection import Connection
+from multiprocessing.reduction import recv_handle
+C = Connection(0)
+C.recv()
+P = Connection(recv_handle(C))
+P.recv()
+"""
+MADE = """P.send_bytes(b'["made", null, null, null, null]\\n')\n"""
 
 
 @pytest.mark.parametrize(
@@ -246,16 +285,22 @@ ANSWER = (
     [
         ("import os, time; os.write(0, b'\\0\\0\\0\\x09'); time.sleep(60)", Outcome.SLOW),
         ("import os, time; os.close(0); time.sleep(60)", Outcome.BUSY),
-        (ANSWER + "C.send_bytes(b'x' * 3_000_000)", Outcome.UNREACHABLE),
-        (ANSWER + "C.send_bytes(b'[1]')", Outcome.UNREACHABLE),
+        (
+            ANSWER + "import os, time; os.write(P.fileno(), b'\\0\\0\\0\\x09'); time.sleep(60)",
+            Outcome.SLOW,
+        ),
+        (ANSWER + "P.send_bytes(b'x' * 30_000_000)", Outcome.UNREACHABLE),
+        (ANSWER + "P.send_bytes(b'[1]')", Outcome.UNREACHABLE),
+        (ANSWER + MADE + "import time; time.sleep(60)", Outcome.SLOW),
+        (ANSWER + MADE + "P.send_bytes(b'no file')", Outcome.UNREACHABLE),
         ("import nothing", Outcome.BUSY),
     ],
 )
 def test_a_reader_that_misbehaves_is_killed(make, monkeypatch, tmp_path, text, outcome):
     (tmp_path / "misbehaving.py").write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(enrichment_processes, "READER", "misbehaving")
-    monkeypatch.setattr(enrichment_processes, "SPARE_SECONDS", 1)
+    monkeypatch.setattr(reader_process, "READER", "misbehaving")
+    monkeypatch.setattr(reader_process, "SPARE_SECONDS", 1)
     with make() as processes:
         assert processes.enrich(POINTER, Limits(0, 0)).outcome is outcome
         assert not processes._readers
@@ -264,9 +309,10 @@ def test_a_reader_that_misbehaves_is_killed(make, monkeypatch, tmp_path, text, o
 @pytest.mark.parametrize("message", [b"x" * 3_000_000, b"{}", b"[1]\n", b'["made"]', b"\xff"])
 def test_a_decoder_is_not_believed_what_it_may_not_say(monkeypatch, tmp_path, message):
     (tmp_path / "misbehaving.py").write_text(f"import os; os.write(1, {message!r})")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setattr(reader, "DECODER", "misbehaving")
-    found = reader.decode(b"", LONG)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(decoder_process, "DECODER", "misbehaving")
+    with open(os.devnull, "rb") as image:
+        found = Decoders().decode(image, LONG)
     assert found[:2] == (Outcome.UNUSABLE, "it breaks the image decoder")
 
 

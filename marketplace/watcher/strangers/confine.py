@@ -17,15 +17,20 @@ def end_with_parent() -> None:
 
 
 def limit() -> None:
-    """Limit this process, and those that it starts: their memory and privileges.
+    """Give this process no new privileges, and less of the machine than the service has.
 
-    If memory is short, they are killed first.
+    It gives way to the service, and is killed first if memory is short.
     """
     _prctl(PR_SET_NO_NEW_PRIVS, 1)
     _set_limit(resource.RLIMIT_CORE, 0)
-    _set_limit(resource.RLIMIT_AS, _count_bytes() + MAX_MORE_BYTES)
+    os.nice(5)
     with open("/proc/self/oom_score_adj", "w") as file:
         file.write("1000")
+
+
+def limit_memory() -> None:
+    """Let this process take MAX_MORE_BYTES more."""
+    _set_limit(resource.RLIMIT_AS, _count_bytes() + MAX_MORE_BYTES)
 
 
 def confine(seconds: int, max_answer_bytes: int, parent: int) -> None:
@@ -43,7 +48,7 @@ def confine(seconds: int, max_answer_bytes: int, parent: int) -> None:
     end_with_parent()
     if os.getppid() != parent:  # it has ended already
         os._exit(1)
-    _set_limit(resource.RLIMIT_AS, _count_bytes() + MAX_MORE_BYTES)
+    limit_memory()
     os.closerange(2, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
     _set_limit(resource.RLIMIT_NOFILE, 0)
     _set_limit(resource.RLIMIT_NPROC, 0)

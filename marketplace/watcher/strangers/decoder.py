@@ -1,4 +1,4 @@
-"""Makes one image small, in a process of its own, which reader.py starts.
+"""Makes one image small, in a process of its own, which the watcher starts.
 
     python -m marketplace.watcher.strangers.decoder SECONDS PARENT
 
@@ -10,7 +10,7 @@ import sys
 import warnings
 
 from marketplace.watcher.found import MAX_MESSAGE_BYTES, Found, Outcome, write_message
-from marketplace.watcher.strangers.confine import confine
+from marketplace.watcher.strangers import confine
 from marketplace.watcher.strangers.images import ImageUnusable, optimise
 
 
@@ -24,5 +24,6 @@ def decode(content: bytes) -> Found:
 if __name__ == "__main__":
     seconds, parent = map(int, sys.argv[1:])
     warnings.simplefilter("ignore")  # Pillow's, about a stranger's image
-    confine(seconds, MAX_MESSAGE_BYTES, parent)
+    confine.limit()
+    confine.confine(seconds, MAX_MESSAGE_BYTES, parent)
     sys.stdout.buffer.write(write_message(decode(sys.stdin.buffer.read())))
