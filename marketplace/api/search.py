@@ -14,7 +14,7 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import MAX_INT64, is_entity_id
 from marketplace.market.search_words import find_words, strip_checksums
 from marketplace.store import collection_search, nfts
-from marketplace.store.collection_search import BY_SALES, BY_VOLUME, Words
+from marketplace.store.collection_search import BY_SALES, BY_VOLUME, MAX_WORDS
 from marketplace.store.database import read
 from marketplace.store.rows import FoundCollectionRow, NftRow
 
@@ -40,7 +40,7 @@ def list_collections(
     All collections with a stored NFT. If more follow, the Link header leads to the next page. A collection
     that moves in the order while you read the pages may be on two pages, or on none.
     """
-    words = _find_words(strip_checksums(q))
+    words = find_words(strip_checksums(q), limit=MAX_WORDS)
     if q.strip() and not words:  # it has no letters, so nothing has its words
         return paging.page([], limit, sort)
     rows = _find_collections(words, limit + 1, sort, page and (page.key, page.token))
@@ -58,21 +58,17 @@ def search_marketplace(q: str) -> dict[str, Any]:
     or "0.0.5001@7"; an account by its id. At most 10 of each kind, collections with the highest volume first.
     """
     q = strip_checksums(q)
-    words = _find_words(q)
+    words = find_words(q, limit=MAX_WORDS)
     found = _find_collections(words, AT_MOST, BY_VOLUME) if words else []
     return {
         "collections": found,
-        "nfts": _find_nfts(q, words),
+        "nfts": _find_nfts(q),
         "accounts": _find_accounts(q.strip()),
     }
 
 
-def _find_words(q: str) -> Words:
-    return collection_search.count_words(read(), find_words(q))
-
-
 def _find_collections(
-    words: Words, limit: int, sort: str, after: tuple[int | str, str] | None = None
+    words: list[str], limit: int, sort: str, after: tuple[int | str, str] | None = None
 ) -> list[FoundCollectionRow]:
     since = times.to_iso(times.now() - times.DAY)
     rows = collection_search.list_found_collections(read(), sort, words, since, after, limit)
@@ -83,13 +79,12 @@ def _find_collections(
     return rows
 
 
-def _find_nfts(q: str, words: Words) -> list[NftRow]:
+def _find_nfts(q: str) -> list[NftRow]:
     numbered = NUMBERED.fullmatch(q)
-    names = find_words(numbered[1]) if numbered else ()
-    if not numbered or not names or not 1 <= int(numbered[2]) <= MAX_INT64:
+    words = find_words(numbered[1], limit=MAX_WORDS) if numbered else []
+    if not numbered or not words or not 1 <= int(numbered[2]) <= MAX_INT64:
         return []
-    named = {word: words[word] for word in names}
-    return collection_search.list_found_nfts(read(), named, int(numbered[2]), AT_MOST)
+    return collection_search.list_found_nfts(read(), words, int(numbered[2]), AT_MOST)
 
 
 def _find_accounts(q: str) -> list[dict[str, Any]]:

@@ -8,7 +8,6 @@ import unicodedata
 
 MAX_WORDS = 20  # of a collection
 MAX_WORD = 50  # characters
-MAX_WORDS_ASKED = 8
 MAX_PARTS = (
     100  # words of a collection, the ends of its Chinese, Japanese and Korean words included
 )
@@ -28,7 +27,7 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", plain)  # Korean syllables are one letter again
 
 
-def find_words(*texts: str | None, limit: int = MAX_WORDS_ASKED) -> list[str]:
+def find_words(*texts: str | None, limit: int) -> list[str]:
     """The distinct words of some texts: the first ones, up to a limit."""
     words = [word[:MAX_WORD] for text in texts if text for word in WORD.findall(fold(text))]
     return [*dict.fromkeys(words)][:limit]

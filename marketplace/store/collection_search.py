@@ -3,13 +3,11 @@
 Keys grow in each order, so descending numbers have negative keys. A page begins after a key and a token.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from marketplace.store.rows import Connection, FoundCollectionRow, NftRow, count, only
+from marketplace.store.rows import Connection, FoundCollectionRow, NftRow, only
 
-# Each search word, and how many words of collections begin with it, counted up to RARE.
-Words = Mapping[str, int]
 # A page begins after this key and token. None: the first page.
 After = tuple[int | str, str] | None
 
@@ -17,11 +15,26 @@ After = tuple[int | str, str] | None
 KEYS = {"-volume": "-volume", "listed": "-listed", "name": "sort_name", "newest": "-number"}
 BY_SALES, BY_VOLUME = "volume24h", "-volume"
 LAST = "\U0010ffff"  # the last character: word + LAST sorts after all that begin with word
+MAX_WORDS = 8
 LOOKED_THROUGH = 20  # how many NFTs of a collection are searched for an image
 
+# The collections in which each word begins a word of theirs. The statements follow an order, and look up each
+# collection among those of a word: that is fast for words of one collection, and for words of all. An empty
+# word is none.
+_MATCHING = """
+    SELECT * FROM collection
+    WHERE (:word_1 = '' OR token IN (SELECT token FROM collection_word WHERE word >= :word_1 AND word < :end_1))
+      AND (:word_2 = '' OR token IN (SELECT token FROM collection_word WHERE word >= :word_2 AND word < :end_2))
+      AND (:word_3 = '' OR token IN (SELECT token FROM collection_word WHERE word >= :word_3 AND word < :end_3))
+      AND (:word_4 = '' OR token IN (SELECT token FROM collection_word WHERE word >= :word_4 AND word < :end_4))
+      AND (:word_5 = '' OR token IN (SELECT token FROM collection_word WHERE word >= :word_5 AND word < :end_5))
+      AND (:word_6 = '' OR token IN (SELECT token FROM collection_word WHERE word >= :word_6 AND word < :end_6))
+      AND (:word_7 = '' OR token IN (SELECT token FROM collection_word WHERE word >= :word_7 AND word < :end_7))
+      AND (:word_8 = '' OR token IN (SELECT token FROM collection_word WHERE word >= :word_8 AND word < :end_8))
+"""  # noqa: E501
 _BY_KEY = """
-    SELECT token, {key} AS key FROM collection
-    WHERE {key} >= :key AND ({key} > :key OR token > :token) {has_words}
+    SELECT token, {key} AS key FROM matching
+    WHERE {key} >= :key AND ({key} > :key OR token > :token)
     ORDER BY {key}, token
     LIMIT :limit + 0
 """
@@ -31,11 +44,11 @@ _BY_SALES = """
     WITH sale AS MATERIALIZED (SELECT token, price FROM event WHERE sold_at >= :since)
     SELECT token, key FROM (
         SELECT token, -CAST(SUM(price) AS BIGINT) AS key FROM sale GROUP BY token
-    ) AS sold
-    WHERE (key, token) > (:key, :token) {sold_has_words}
+    ) AS sold JOIN matching USING (token)
+    WHERE (key, token) > (:key, :token)
     UNION ALL SELECT token, key FROM (
-        SELECT token, 0 AS key FROM collection
-        WHERE token > CASE WHEN :key < 0 THEN '' ELSE :token END {has_words}
+        SELECT token, 0 AS key FROM matching
+        WHERE token > CASE WHEN :key < 0 THEN '' ELSE :token END
           AND token NOT IN (SELECT token FROM sale)
         ORDER BY token
         LIMIT :limit + 0
@@ -43,20 +56,10 @@ _BY_SALES = """
     ORDER BY key, token
     LIMIT :limit + 0
 """
-# The collections of a rare word are looked up. For a common word, the order is followed, and each checked.
-RARE = 300
-_HAS_WORD = {
-    True: """
-        AND token IN (SELECT token FROM collection_word WHERE word >= :word_{n} AND word < :end_{n})""",
-    False: """
-        AND EXISTS (
-            SELECT 1 FROM collection_word AS w
-            WHERE w.token = collection.token AND w.word >= :word_{n} AND w.word < :end_{n}
-        )""",
-}
+_PAGES = {sort: _BY_KEY.format(key=key) for sort, key in KEYS.items()} | {BY_SALES: _BY_SALES}
 # The image is of one of the cheapest listed NFTs, otherwise of one of the first NFTs.
 _SHOWN = """
-    WITH page AS ({page})
+    WITH matching AS NOT MATERIALIZED ({matching}), page AS ({page})
     SELECT page.key, page.token, name, symbol, listed,
         (SELECT MIN(listing_price) FROM nft WHERE is_for_sale = 1 AND nft.token = page.token) AS floor_price,
         (SELECT CAST(COALESCE(SUM(price), 0) AS BIGINT) FROM event
@@ -75,60 +78,44 @@ _SHOWN = """
     ORDER BY page.key, page.token
 """
 _NFTS = """
-    WITH page AS ({page})
+    WITH matching AS NOT MATERIALIZED ({matching}), page AS ({page})
     SELECT nft.* FROM page JOIN nft ON nft.token = page.token AND nft.serial_no = :serial_no
     ORDER BY page.key, page.token
 """
 
 
+_STATEMENTS = {sort: _SHOWN.format(matching=_MATCHING, page=page) for sort, page in _PAGES.items()}
+_NFT_STATEMENT = _NFTS.format(matching=_MATCHING, page=_PAGES[BY_VOLUME])
+
+
 def list_found_collections(
-    db: Connection, sort: str, words: Words, since: str, after: After, limit: int
+    db: Connection, sort: str, words: Sequence[str], since: str, after: After, limit: int
 ) -> list[FoundCollectionRow]:
     """List a page of the collections in which each of these words begins a word.
 
     ``since``: volume_24h counts sales from this time on.
     """
-    others = {"since": since, "looked_through": LOOKED_THROUGH, "limit": limit}
-    return _list_found(db, _SHOWN, sort, words, after, others)
+    parameters = _begin(sort, after, words) | {"since": since, "limit": limit}
+    parameters["looked_through"] = LOOKED_THROUGH
+    return db.execute(_STATEMENTS[sort], parameters).fetchall()
 
 
-def list_found_nfts(db: Connection, words: Words, serial_no: int, limit: int) -> list[NftRow]:
+def list_found_nfts(
+    db: Connection, words: Sequence[str], serial_no: int, limit: int
+) -> list[NftRow]:
     """List the NFTs with a serial number in the first collections of list_found_collections()."""
-    others = {"serial_no": serial_no, "limit": limit}
-    return _list_found(db, _NFTS, BY_VOLUME, words, None, others)
+    parameters = _begin(BY_VOLUME, None, words) | {"serial_no": serial_no, "limit": limit}
+    return db.execute(_NFT_STATEMENT, parameters).fetchall()
 
 
-def _list_found(
-    db: Connection, sql: str, sort: str, words: Words, after: After, others: Mapping[str, object]
-) -> list[Any]:
-    """Run a statement with the page of keys and tokens in place of ``{page}``."""
-    if 0 in words.values():
-        return []
+def _begin(sort: str, after: After, words: Sequence[str]) -> dict[str, Any]:
+    """The parameters of where a page begins, and of the words."""
     key, token = after or ("" if sort == "name" else -(2**63), "")
-    parameters: dict[str, object] = {"key": key, "token": token, **others}
-    rarest = min(words, key=words.__getitem__, default="")
-    has_words = ""
-    for n, word in enumerate(words):
-        parameters |= {f"word_{n}": word, f"end_{n}": word + LAST}
-        has_words += _HAS_WORD[word == rarest and words[word] < RARE].format(n=n)
-    page = (_BY_SALES if sort == BY_SALES else _BY_KEY).format(
-        key=KEYS.get(sort),
-        has_words=has_words,
-        sold_has_words=has_words.replace("collection.token", "sold.token"),
-    )
-    return db.execute(sql.replace("{page}", page), parameters).fetchall()
-
-
-def count_words(db: Connection, words: Sequence[str]) -> Words:
-    sql = """
-        SELECT COUNT(*) AS n FROM (
-            SELECT 1 FROM collection_word WHERE word >= :word AND word < :end
-            LIMIT :limit + 0
-        ) AS found
-    """
-    return {
-        word: count(db, sql, {"word": word, "end": word + LAST, "limit": RARE}) for word in words
-    }
+    parameters: dict[str, Any] = {"key": key, "token": token}
+    for n in range(MAX_WORDS):
+        word = words[n] if n < len(words) else ""
+        parameters |= {f"word_{n + 1}": word, f"end_{n + 1}": word + LAST}
+    return parameters
 
 
 def get_first_sale_since(db: Connection, since: str) -> str | None:

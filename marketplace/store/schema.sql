@@ -136,7 +136,7 @@ CREATE TABLE collection_word (
     PRIMARY KEY (word, token)
 ) STRICT;
 
--- Serves collection_search.delete_words, and list_found_collections, which checks each collection for a common word.
+-- Serves collection_search.delete_words.
 CREATE INDEX collection_word_by_token ON collection_word (token, word);
 
 -- The traits of NFTs that are not burned, within the bounds of store/traits.py. They are made from nft.attributes.

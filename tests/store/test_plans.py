@@ -78,7 +78,7 @@ ARGUMENTS = {
     "access_token": TOKEN, "token": "0.0.7001", "serial_no": 1, "limit": 20, "owner": "0.0.1001", "now": DATE,
     "transaction_id": "x", "account_id": "0.0.1001", "kept": 5, "before": DATE, "token_hash": "x",
     "name": "x", "revoked_at": DATE, "used_at": DATE, "price": 5, "sold_at": DATE, "word": "x", "change": 1,
-    "delivered_to": 500, "words": {"x": 1}, "values": ["x"], "ids": [("0.0.7001", 1), ("0.0.7002", 2)],
+    "delivered_to": 500, "words": ["x"], "values": ["x"], "ids": [("0.0.7001", 1), ("0.0.7002", 2)],
     "last_attempt": 19,
     "finished_at": DATE, "value": b"x", "trait_value": "x", "since": DATE, "fee_tinybars": 5,
     "webhook": WEBHOOK, "webhook_id": "x", "balance": 5, "purchase": PREPARED, "is_sold": 1, "signed": b"x",
@@ -104,12 +104,11 @@ STATEMENTS = {
 for name in (
     "list_selected", "_select_traits", "_group_by_type", "_find_trait", "insert_all_traits",
     "replace_traits", "insert_traits",
-    "get_next_event", "list_page", "list_found_collections", "_list_found", "is_any_expired",
+    "get_next_event", "list_page", "list_found_collections", "is_any_expired",
     "delete_expired", "count_open",
 ):  # fmt: skip
     del STATEMENTS[name]
 STATEMENTS["list_nfts of many"] = partial(nfts.list_nfts, ids=[("0.0.7001", 1)] * 100)
-STATEMENTS["count_words"] = partial(collection_search.count_words, words=["x", "common"])
 BOUNDS = ({}, {"min_price": 5}, {"max_price": 300}, {"min_price": 5, "max_price": 300})
 LISTINGS = [Selection(owner="0.0.1001")]
 for sort, token, bounds in itertools.product(orderbook.KEYS, (None, "0.0.7001"), BOUNDS):
@@ -142,7 +141,7 @@ for selection in (events.Selection(), events.Selection(kinds=("SOLD",))):
         events.get_next_event, selection=selection, after=500
     )
 for by, words in itertools.product(
-    (*collection_search.KEYS, "volume24h"), ({}, {"x": 1, "common": 300}, {"common": 300})
+    (*collection_search.KEYS, "volume24h"), ([], ["x", "common"], ["common"])
 ):
     STATEMENTS[f"list_found_collections {by} {words}"] = partial(
         collection_search.list_found_collections, sort=by, words=words, after=None
