@@ -18,7 +18,7 @@ from marketplace.api.request_schemas import (
 from marketplace.api.response_schemas import PreparedTransactionSchema, ResultSchema
 from marketplace.errors import NotListed, OwnerIsMarketplace
 from marketplace.market import listings, purchases, reports
-from marketplace.market.prepare import Ask, PreparedTransaction
+from marketplace.market.prepare import PreparedTransaction, TransactionRequest
 
 Answer = dict[str, Any]
 
@@ -91,7 +91,9 @@ def prepare_listing(listing_price: int, **listing: Any) -> Answer:
     Transaction.fromBytes() of the SDKs reads after decoding. It is valid for three minutes. You may prepare
     another one at any time, also with another price.
     """
-    return _answer(listings.prepare_listing(Ask(**listing, caller=caller()), listing_price))
+    return _answer(
+        listings.prepare_listing(TransactionRequest(**listing, caller=caller()), listing_price)
+    )
 
 
 @blp.post("/delist/<wallet>")
@@ -109,7 +111,7 @@ def prepare_withdrawal(**withdrawal: Any) -> Answer:
     purchase signed within the last minute may still succeed. If the ledger can not be reached, the stored
     owner still gets the transaction.
     """
-    return _answer(listings.prepare_withdrawal(Ask(**withdrawal, caller=caller())))
+    return _answer(listings.prepare_withdrawal(TransactionRequest(**withdrawal, caller=caller())))
 
 
 @blp.post("/buy/<wallet>")
@@ -128,7 +130,7 @@ def prepare_purchase(**purchase: Any) -> Answer:
     The same request again returns the same transaction, until its last 15 seconds. Each caller has a share
     of the marketplace's budget for fees (429): sign and submit what you ask for.
     """
-    return _answer(purchases.prepare(Ask(**purchase, caller=caller())))
+    return _answer(purchases.prepare(TransactionRequest(**purchase, caller=caller())))
 
 
 def _answer(prepared: PreparedTransaction) -> Answer:

@@ -1,7 +1,5 @@
 """Adds an NFT, and finds the account and the stored NFT that a request names."""
 
-from typing import Any
-
 from marketplace.errors import (
     AccountNotOnLedger,
     NftGone,
@@ -15,6 +13,7 @@ from marketplace.market import reconciler
 from marketplace.services import mirror_node
 from marketplace.store import nfts
 from marketplace.store.database import read
+from marketplace.store.rows import NftRow
 
 
 def find_account_id(named: str, deadline: Deadline) -> str:
@@ -30,7 +29,7 @@ def find_account_id(named: str, deadline: Deadline) -> str:
     return found.id
 
 
-def require_nft(token: str, serial_no: int) -> Any:
+def require_nft(token: str, serial_no: int) -> NftRow:
     """Return the stored NFT. Raises NftNotStored."""
     nft = nfts.get_nft(read(), token, serial_no)
     if nft is None:
@@ -38,25 +37,25 @@ def require_nft(token: str, serial_no: int) -> Any:
     return nft
 
 
-def require_owned(account_id: str, token: str, serial_no: int, deadline: Deadline) -> Any:
+def require_owned(account_id: str, token: str, serial_no: int, deadline: Deadline) -> NftRow:
     """Return the stored NFT of an account. Ask the ledger once if another owner is stored.
 
     Raises NftNotStored, NftGone, NotTheOwner, and the ledger's errors.
     """
     nft = require_nft(token, serial_no)
     if nft["owner"] != account_id:
-        nft = reconciler.refresh(token, serial_no, deadline).nft
+        nft = reconciler.refresh(token, serial_no, deadline).nft or nft
     require_owner(nft, account_id)
     return nft
 
 
-def require_owner(nft: Any, account_id: str) -> None:
+def require_owner(nft: NftRow, account_id: str) -> None:
     """Raise NftGone or NotTheOwner unless the account is the stored owner of the NFT."""
-    keys = nft["token"], nft["serial_no"]
+    nft_id = nft["token"], nft["serial_no"]
     if nft["ledger_at"] == reconciler.GONE:
-        raise NftGone(*keys)
+        raise NftGone(*nft_id)
     if nft["owner"] != account_id:
-        raise NotTheOwner(account_id, *keys, nft["owner"])
+        raise NotTheOwner(account_id, *nft_id, nft["owner"])
 
 
 def add(account_id: str, token: str, serial_no: int) -> None:

@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import NamedTuple
 
 from marketplace.errors import BuyerBalanceTooLow, BuyerNotAssociated, PurchaseImpossible
 from marketplace.hedera.hbar import TINYBARS, to_hbar
 from marketplace.ledger import Deadline
 from marketplace.ledger.mirror_schemas import Account, Relationship, Token
-from marketplace.market.prepare import Ask
+from marketplace.market.prepare import TransactionRequest
 from marketplace.market.purchase_fees import require_balance
 from marketplace.services import mirror_node
 
@@ -17,9 +17,21 @@ UNLIMITED = -1
 COUNTED_ASSOCIATIONS = 500  # of one account, at most: five pages
 
 
-def list_questions(ask: Ask, seller: str, deadline: Deadline) -> list[Callable[[], object]]:
-    """List the questions for MirrorNode.ask(). require_able() takes their answers."""
-    mirror, buyer, token = mirror_node(), ask.account_id, ask.token
+class Answers(NamedTuple):
+    """What the ledger has about a purchase, in the order of list_questions()."""
+
+    token: Token | None
+    seller: Account | None
+    of_seller: Relationship | None
+    buyer: Account | None
+    of_buyer: Relationship | None  # None: the purchase associates the buyer with the token
+
+
+def list_questions(
+    request: TransactionRequest, seller: str, deadline: Deadline
+) -> list[Callable[[], object]]:
+    """List the questions for MirrorNode.ask(), whose results are Answers."""
+    mirror, buyer, token = mirror_node(), request.account_id, request.token
     return [
         partial(mirror.find_token, token, deadline),
         partial(mirror.find_account, seller, deadline),
@@ -29,47 +41,45 @@ def list_questions(ask: Ask, seller: str, deadline: Deadline) -> list[Callable[[
     ]
 
 
-def require_able(ask: Ask, seller: str, price: int, answers: Any, deadline: Deadline) -> Token:
+def require_able(
+    request: TransactionRequest, seller: str, price: int, answers: Answers, deadline: Deadline
+) -> Token:
     """Raise PurchaseImpossible, with the ledger's result code, if the purchase would fail at consensus.
 
     BuyerBalanceTooLow and BuyerNotAssociated are two kinds of it. Returns the token. ``price``: in HBAR. Also
     raises the ledger's errors.
     """
-    found: Token
-    found, seller_account, of_seller, buyer_account, of_buyer = answers
-    token, buyer, selling = ask.token, ask.account_id, f"The seller {seller}"
-    _require(found and not found.is_deleted, f"{token} was deleted", "TOKEN_WAS_DELETED")
-    _require(not found.is_paused, f"{token} is paused by its issuer", "TOKEN_IS_PAUSED")
-    is_there = seller_account and not seller_account.is_deleted
-    _require(is_there, f"{selling} was deleted", "ACCOUNT_DELETED")
-    unsigned = f"{selling} must sign for each payment to it"
-    _require(not seller_account.must_sign_to_receive, unsigned, "INVALID_SIGNATURE")
-    _require(buyer_account, f"{buyer} is not an account", "INVALID_ACCOUNT_ID")
-    _require(not buyer_account.is_deleted, f"{buyer} was deleted", "ACCOUNT_DELETED")
-    balance = require_balance(buyer, buyer_account)
+    id, buyer, selling = request.token, request.account_id, f"The seller {seller}"
+    token = answers.token
+    if token is None or token.is_deleted:
+        raise PurchaseImpossible(f"{id} was deleted", "TOKEN_WAS_DELETED")
+    if token.is_paused:
+        raise PurchaseImpossible(f"{id} is paused by its issuer", "TOKEN_IS_PAUSED")
+    if answers.seller is None or answers.seller.is_deleted:
+        raise PurchaseImpossible(f"{selling} was deleted", "ACCOUNT_DELETED")
+    if answers.seller.must_sign_to_receive:
+        reason = f"{selling} must sign for each payment to it"
+        raise PurchaseImpossible(reason, "INVALID_SIGNATURE")
+    if answers.buyer is None:
+        raise PurchaseImpossible(f"{buyer} is not an account", "INVALID_ACCOUNT_ID")
+    if answers.buyer.is_deleted:
+        raise PurchaseImpossible(f"{buyer} was deleted", "ACCOUNT_DELETED")
+    balance = require_balance(buyer, answers.buyer)
     if balance < price * TINYBARS:
         raise BuyerBalanceTooLow(buyer, to_hbar(balance), price)
+    of_buyer = answers.of_buyer
     if of_buyer is None:
-        _require_free_association(buyer, buyer_account, token, deadline)
-        frozen, kyc = found.freezes_newcomers, found.asks_for_kyc
-        of_buyer = Relationship(token, is_frozen=frozen, lacks_kyc=kyc)
-    for account, of_account in ((selling, of_seller), (buyer, of_buyer)):
-        frozen, kyc = of_account and of_account.is_frozen, of_account and of_account.lacks_kyc
-        reason = f"{account} is frozen for {token} by its issuer"
-        _require(not frozen, reason, "ACCOUNT_FROZEN_FOR_TOKEN")
-        reason = f"{account} lacks the issuer's KYC for {token}"
-        _require(not kyc, reason, "ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN")
-    return found
-
-
-def associates(answers: Any) -> bool:
-    """Whether the purchase associates the buyer with the token."""
-    return answers[-1] is None
-
-
-def _require(is_fine: object, reason: str, result: str) -> None:
-    if not is_fine:
-        raise PurchaseImpossible(reason, result)
+        _require_free_association(buyer, answers.buyer, id, deadline)
+        frozen, kyc = token.freezes_newcomers, token.asks_for_kyc
+        of_buyer = Relationship(id, is_frozen=frozen, lacks_kyc=kyc)
+    for account, relationship in ((selling, answers.of_seller), (buyer, of_buyer)):
+        if relationship and relationship.is_frozen:
+            reason = f"{account} is frozen for {id} by its issuer"
+            raise PurchaseImpossible(reason, "ACCOUNT_FROZEN_FOR_TOKEN")
+        if relationship and relationship.lacks_kyc:
+            reason = f"{account} lacks the issuer's KYC for {id}"
+            raise PurchaseImpossible(reason, "ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN")
+    return token
 
 
 def _require_free_association(

@@ -12,23 +12,22 @@ the caller are below half of his share. So associations alone use up nobody's sh
 """
 
 import math
-from typing import Any
 
 from flask import current_app
 
 from marketplace.errors import AssociationNotPaid, BudgetTooSmall, FeesSpent, TooManyPurchases
 from marketplace.hedera import times
 from marketplace.hedera.hbar import to_hbar
-from marketplace.market.prepare import Ask, Caller
+from marketplace.market.prepare import Caller, TransactionRequest
 from marketplace.market.purchase_fees import an_hour_before
 from marketplace.store import prepared_transactions
-from marketplace.store.rows import HeldRow
+from marketplace.store.rows import Connection, HeldRow
 
 # By then the fee of each purchase that is open now is known or released, unless the network is idle.
 AGAIN_SECONDS = 90
 
 
-def require_room(db: Any, caller: Caller, fee: int, balance: float = math.inf) -> HeldRow:
+def require_room(db: Connection, caller: Caller, fee: int, balance: float = math.inf) -> HeldRow:
     """Raise BudgetTooSmall, FeesSpent or TooManyPurchases unless a caller may reserve a fee.
 
     ``fee``, and ``balance`` of the marketplace's account: in tinybars. Returns what is held.
@@ -36,33 +35,33 @@ def require_room(db: Any, caller: Caller, fee: int, balance: float = math.inf) -
     budget, since = current_app.config["SALE_FEE_BUDGET"], an_hour_before(times.now())
     if fee > budget:
         raise BudgetTooSmall(to_hbar(fee), to_hbar(budget))
-    found = prepared_transactions.get_held(db, since, caller.token, caller.end_user)
-    free = min(budget - int(found["total"]), balance - int(found["reserved"]))
+    held = prepared_transactions.get_held(db, since, caller.token, caller.end_user)
+    free = min(budget - held["total"], balance - held["reserved"])
     if fee > free:
         raise FeesSpent(AGAIN_SECONDS)
-    of_token, of_user = int(found["of_token"]), int(found["of_user"])
+    of_token, of_user = held["of_token"], held["of_user"]
     if not _is_within_share(of_token, free, fee):
         raise TooManyPurchases("this access token", AGAIN_SECONDS)
     # The token may hold half of free + of_token; the rest of that share is left for the user.
     if not _is_within_share(of_user, (free - of_token) / 2, fee):
         raise TooManyPurchases("you", AGAIN_SECONDS)
-    return found
+    return held
 
 
-def require_association_paid(ask: Ask, fee: int, found: HeldRow) -> None:
+def require_association_paid(request: TransactionRequest, fee: int, held: HeldRow) -> None:
     """Raise AssociationNotPaid unless the marketplace pays for the buyer's association.
 
-    ``found``: what require_room() returned.
+    ``held``: what require_room() returned.
     """
     budget = current_app.config["SALE_FEE_BUDGET"]
-    left_by_others = budget - int(found["total"]) + int(found["of_token"])
-    token, user = int(found["charged_to_token"]), int(found["charged_to_user"])
+    left_by_others = budget - held["total"] + held["of_token"]
+    token, user = held["charged_to_token"], held["charged_to_user"]
     # Half of what the token may hold, and half of that for the end user. The first one is paid in any case.
     if not all(
         charged < fee or charged + fee <= left_by_others / part
         for charged, part in ((token, 4), (user, 8))
     ):
-        raise AssociationNotPaid(ask.account_id, ask.token)
+        raise AssociationNotPaid(request.account_id, request.token)
 
 
 def _is_within_share(held: int, left: float, fee: int) -> bool:

@@ -20,12 +20,12 @@ from marketplace.market import prepare, reconciler
 from marketplace.market.add_nft import find_account_id, require_nft, require_owned, require_owner
 from marketplace.market.memos import listing_memo, withdrawal_memo
 from marketplace.market.nodes import next_node
-from marketplace.market.prepare import Ask, PreparedTransaction
+from marketplace.market.prepare import PreparedTransaction, TransactionRequest
 from marketplace.market.reconciler import Reconciliation
 from marketplace.services import mirror_node
 from marketplace.store import prepared_transactions
 from marketplace.store.database import write
-from marketplace.store.rows import Kind
+from marketplace.store.rows import Kind, NftRow
 
 # Of each NFT and account, the newest listings of an end user are kept, and as many withdrawals; and so many
 # of all end users of an access token, which may invent them.
@@ -38,7 +38,9 @@ CLOCK_BEHIND = 15 * times.SECOND
 LEDGER_BEHIND = 120 * times.SECOND
 
 
-def prepare_listing(ask: Ask, listing_price: int, now: int | None = None) -> PreparedTransaction:
+def prepare_listing(
+    request: TransactionRequest, listing_price: int, now: int | None = None
+) -> PreparedTransaction:
     """Build the transaction that lists an NFT for a price in HBAR, and store a record of it.
 
     If the ledger does not answer, the stored owner gets the transaction anyway. ``now``: the moment at which
@@ -49,17 +51,17 @@ def prepare_listing(ask: Ask, listing_price: int, now: int | None = None) -> Pre
     from marketplace.hedera.transactions import build_listing
 
     deadline = Deadline(reconciler.LEDGER_SECONDS)
-    ask = ask._replace(account_id=find_account_id(ask.account_id, deadline))
-    require_owned(ask.account_id, ask.token, ask.serial_no, deadline)
+    request = request._replace(account_id=find_account_id(request.account_id, deadline))
+    require_owned(request.account_id, request.token, request.serial_no, deadline)
     spender, name = current_app.config["ACCOUNT_ID"], current_app.config["NAME"]
-    if ask.account_id == spender:
-        raise OwnerIsMarketplace(ask.account_id)
-    memo = listing_memo(ask.token, ask.serial_no, listing_price, name)
+    if request.account_id == spender:
+        raise OwnerIsMarketplace(request.account_id)
+    memo = listing_memo(request.token, request.serial_no, listing_price, name)
     build = partial(build_listing, spender=spender)
-    return _prepare("listing", ask, build, memo, listing_price, now)
+    return _prepare("listing", request, build, memo, listing_price, now)
 
 
-def prepare_withdrawal(ask: Ask) -> PreparedTransaction:
+def prepare_withdrawal(request: TransactionRequest) -> PreparedTransaction:
     """Build the transaction that withdraws a listing, and store a record of it.
 
     The NFT is reconciled first. If the ledger does not answer, the stored owner gets the transaction anyway:
@@ -70,27 +72,26 @@ def prepare_withdrawal(ask: Ask) -> PreparedTransaction:
     from marketplace.hedera.transactions import build_withdrawal
 
     deadline = Deadline(reconciler.LEDGER_SECONDS)
-    ask = ask._replace(account_id=find_account_id(ask.account_id, deadline))
-    nft = require_nft(ask.token, ask.serial_no)
+    request = request._replace(account_id=find_account_id(request.account_id, deadline))
+    nft = require_nft(request.token, request.serial_no)
     try:
-        line = reconciler.refresh(ask.token, ask.serial_no, deadline)
+        reconciled = reconciler.refresh(request.token, request.serial_no, deadline)
     except (LedgerUnreachable, LedgerAnswerInvalid):
-        if nft["owner"] != ask.account_id:
+        if nft["owner"] != request.account_id:
             raise
     else:
-        _require_listed(ask.account_id, line)
-    memo = withdrawal_memo(ask.token, ask.serial_no, current_app.config["NAME"])
-    return _prepare("withdrawal", ask, build_withdrawal, memo)
+        _require_listed(request.account_id, reconciled.nft or nft, reconciled)
+    memo = withdrawal_memo(request.token, request.serial_no, current_app.config["NAME"])
+    return _prepare("withdrawal", request, build_withdrawal, memo)
 
 
-def _require_listed(account_id: str, line: Reconciliation) -> None:
-    require_owner(line.nft, account_id)
-    if line.nft["is_for_sale"]:
+def _require_listed(account_id: str, nft: NftRow, reconciled: Reconciliation) -> None:
+    require_owner(nft, account_id)
+    if nft["is_for_sale"]:
         return
-    keys = line.nft["token"], line.nft["serial_no"]
-    if not line.is_decided:
-        raise LedgerUndecided(*keys, line.reason)
-    raise NotListed(*keys)
+    if not reconciled.is_decided:
+        raise LedgerUndecided(nft["token"], nft["serial_no"], reconciled.reason)
+    raise NotListed(nft["token"], nft["serial_no"])
 
 
 def _find_start() -> int:
@@ -112,7 +113,7 @@ def _find_start() -> int:
 
 def _prepare(
     kind: Kind,
-    ask: Ask,
+    request: TransactionRequest,
     build: Callable[..., bytes],
     memo: str,
     price: int | None = None,
@@ -124,18 +125,20 @@ def _prepare(
     now = now or times.now()
     columns = {"memo": memo, "price": price, "prepared_at": times.to_iso(now)}
     with write() as db:
-        row = prepare.insert(db, kind, ask, ask.account_id, valid_start, VALID_SECONDS, **columns)
+        row = prepare.insert(
+            db, kind, request, request.account_id, valid_start, VALID_SECONDS, **columns
+        )
         for kept, of_token in ((KEPT_FOR_EACH_NFT, False), (KEPT_FOR_EACH_TOKEN, True)):
             prepared_transactions.delete_prepared_transactions_beyond(
                 db, row, kept, of_token=of_token
             )
     transaction = build(
-        token=ask.token,
-        serial_no=ask.serial_no,
+        token=request.token,
+        serial_no=request.serial_no,
         transaction_id=TransactionId.require(row["transaction_id"]),
         memo=memo,
         max_fee_tinybars=settings["MAX_TRANSACTION_FEE"],
         valid_seconds=VALID_SECONDS,
         node_account_id=next_node(),
     )
-    return PreparedTransaction(ask.account_id, transaction)
+    return PreparedTransaction(request.account_id, transaction)

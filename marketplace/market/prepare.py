@@ -21,7 +21,7 @@ class Caller(NamedTuple):
 OPERATOR = Caller("", "")  # uses a command
 
 
-class Ask(NamedTuple):
+class TransactionRequest(NamedTuple):
     """A request for a transaction about an NFT."""
 
     account_id: str  # must sign the transaction
@@ -44,10 +44,16 @@ class PreparedTransaction(NamedTuple):
 
 
 def insert(
-    db: Connection, kind: Kind, ask: Ask, payer: str, valid_start: int, seconds: int, **columns: Any
+    db: Connection,
+    kind: Kind,
+    request: TransactionRequest,
+    payer: str,
+    valid_start: int,
+    seconds: int,
+    **columns: Any,
 ) -> PreparedTransactionRow:
     """Store a prepared transaction under its payer's first free id. Each try is a nanosecond later."""
-    row = ask.columns() | dict.fromkeys(("seller", "fee_tinybars", "is_settled"))
+    row = request.columns() | dict.fromkeys(("seller", "fee_tinybars", "is_settled"))
     row |= {"kind": kind} | columns
     while True:
         transaction_id = TransactionId(payer, *divmod(valid_start, times.SECOND))

@@ -43,7 +43,7 @@ class Reconciliation(NamedTuple):
     """The result of reconciling one NFT."""
 
     before: NftRow | None  # the NFT as it was stored; None if it was not
-    nft: Any  # the current NftRow; None if the NFT was gone before it was stored
+    nft: NftRow | None  # as it is stored now; None if it was gone before it was stored
     verdict: Verdict | None  # None if the stored NFT is up to date
 
     @property

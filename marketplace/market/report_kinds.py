@@ -1,7 +1,7 @@
 """Reports of signed transactions, by kind: whether a transaction had its effect, or may still have it."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from flask import current_app
 
@@ -19,7 +19,7 @@ from marketplace.ledger.mirror_schemas import Transaction
 from marketplace.market import listing_rule, reconciler
 from marketplace.market.memos import is_withdrawal_memo, read_listing_memo
 from marketplace.market.reconciler import Reconciliation
-from marketplace.store.rows import Kind
+from marketplace.store.rows import Kind, NftRow, PreparedTransactionRow
 
 LONGEST_VALIDITY = 180 * times.SECOND  # of any transaction, on the network
 
@@ -33,8 +33,9 @@ class Report:
 
     account_id: str
     transaction_id: str | None  # as the report names it
-    row: Any  # the prepared transaction; None if nothing was prepared under this id
-    line: Reconciliation
+    row: PreparedTransactionRow | None  # None if nothing was prepared under this id
+    nft: NftRow
+    reconciled: Reconciliation
     overdue: int  # nanoseconds, see reports.py
 
     def is_fulfilled(self) -> bool:
@@ -47,12 +48,8 @@ class Report:
 
     def require_possible(self) -> None:
         """Raise ListingEnded if the report names no id, and the NFT belongs to somebody else now."""
-        if self.transaction_id is None and self.line.is_decided and not self.is_owner:
+        if self.transaction_id is None and self.reconciled.is_decided and not self.is_owner:
             raise self.ended()
-
-    @property
-    def nft(self) -> Any:
-        return self.line.nft
 
     @property
     def nft_id(self) -> NftId:
@@ -60,12 +57,12 @@ class Report:
 
     @property
     def listed_at(self) -> str:
-        return str(self.nft["last_listed_at"] or "")
+        return self.nft["last_listed_at"] or ""
 
     @property
     def is_owner(self) -> bool:
         """Whether the NFT belongs to the reporting account."""
-        return bool(self.nft["owner"] == self.account_id)
+        return self.nft["owner"] == self.account_id
 
     @property
     def is_listed(self) -> bool:
@@ -86,7 +83,7 @@ class Report:
     def may_follow(self, signed: Transaction) -> bool:
         """Tell whether the mirror node may still show a transaction's effect on the NFT later."""
         is_recent = signed.consensus_at > self.overdue - LONGEST_VALIDITY
-        is_undecided = reconciler.is_undecided(self.nft) or not self.line.is_decided
+        is_undecided = reconciler.is_undecided(self.nft) or not self.reconciled.is_decided
         return is_recent or is_undecided
 
     def require_ours(self, signed: Transaction, *, is_ours: bool) -> None:
@@ -105,7 +102,7 @@ class Report:
         elif not self.is_owner:
             reason = f"it belongs to {self.nft['owner']} now"
         else:
-            reason = self.line.reason
+            reason = self.reconciled.reason
         return ListingEnded(*self.nft_id, reason)
 
     def refused(self, result: str) -> TransactionRefused:
@@ -135,7 +132,7 @@ class ListingReport(Report):
 
         A report without an id asks only whether it is for sale, whatever was prepared since.
         """
-        if self.transaction_id is None:
+        if self.transaction_id is None or self.row is None:
             return self.is_listed
         is_that_price = self.row["price"] == self.nft["listing_price"]
         return self.is_listed and is_that_price and self.row["prepared_at"] <= self.listed_at
@@ -146,7 +143,7 @@ class ListingReport(Report):
         self.require_ours(signed, is_ours=is_listing)
         if self.is_listed and times.to_iso(signed.consensus_at) <= self.listed_at:
             return True  # by this transaction, or by a later one
-        if self.line.is_decided and self.shows(signed) and not self.is_listed:
+        if self.reconciled.is_decided and self.shows(signed) and not self.is_listed:
             raise self.ended()
         if self.may_follow(signed):
             return False
@@ -164,7 +161,7 @@ class WithdrawalReport(Report):
     @property
     def is_off(self) -> bool:
         """Whether the account no longer sells it, whether it still owns it or not."""
-        return self.line.is_decided and not self.is_listed
+        return self.reconciled.is_decided and not self.is_listed
 
     def judge(self, signed: Transaction) -> bool:
         is_ours = is_withdrawal_memo(signed.memo, *self.nft_id) and signed.payer == self.account_id

@@ -5,7 +5,7 @@ Anybody may prepare a transaction for any account, so other callers' transaction
 prepared none.
 """
 
-from typing import Any
+from typing import NamedTuple
 
 from marketplace.errors import NotPrepared
 from marketplace.hedera import times
@@ -19,8 +19,15 @@ from marketplace.market.report_kinds import REPORTS, REPORTS_BY_NAME, ListingRep
 from marketplace.services import mirror_node
 from marketplace.store import prepared_transactions
 from marketplace.store.database import read
+from marketplace.store.rows import PreparedTransactionRow
 
-Keys = tuple[str, int, str]  # token, serial number, account
+
+class Subject(NamedTuple):
+    """What a report is about."""
+
+    token: str
+    serial_no: int
+    account_id: str
 
 
 def answer(
@@ -37,54 +44,59 @@ def answer(
     """
     deadline = Deadline(reconciler.LEDGER_SECONDS)
     account_id = find_account_id(account_id, deadline)
-    require_nft(token, serial_no)
-    keys = token, serial_no, account_id
-    row = _find_named(keys, transaction_id) if transaction_id else _find_newest(keys, caller)
+    stored = require_nft(token, serial_no)
+    subject = Subject(token, serial_no, account_id)
+    row = _find_named(subject, transaction_id) if transaction_id else _find_newest(subject, caller)
     # Read first: a transaction that expired before this moment and is not shown afterwards never will be.
     overdue = _find_overdue(row, deadline)
-    line = reconciler.refresh(token, serial_no, deadline)
+    reconciled = reconciler.refresh(token, serial_no, deadline)
     report = REPORTS[row["kind"] if row else "listing"](
-        account_id, transaction_id, row, line, overdue
+        account_id, transaction_id, row, reconciled.nft or stored, reconciled, overdue
     )
     if transaction_id and row is None:
-        return _answer_unprepared(report, keys, deadline)
-    if transaction_id is None and _is_listed_by_the_newest(report, keys):
+        return _answer_unprepared(report, transaction_id, subject, deadline)
+    if transaction_id is None and _is_listed_by_the_newest(report, subject):
         return True
     return _answer_prepared(report, deadline)
 
 
-def _is_listed_by_the_newest(report: Report, keys: Keys) -> bool:
+def _is_listed_by_the_newest(report: Report, subject: Subject) -> bool:
     """Tell whether the newest of all callers' transactions is a listing in force.
 
     Only the account itself can have signed it, though it may have used another access token or address.
     """
-    newest = prepared_transactions.get_newest_prepared(read(), *keys)
+    newest = prepared_transactions.get_newest_prepared(read(), *subject)
     if newest is None or newest["kind"] != "listing":
         return False
-    found = vars(report) | {"transaction_id": newest["transaction_id"], "row": newest}
-    return ListingReport(**found).is_fulfilled()
+    return ListingReport(
+        report.account_id,
+        newest["transaction_id"],
+        newest,
+        report.nft,
+        report.reconciled,
+        report.overdue,
+    ).is_fulfilled()
 
 
-def _find_named(keys: Keys, transaction_id: str) -> Any:
+def _find_named(subject: Subject, transaction_id: str) -> PreparedTransactionRow | None:
     """Find the transaction that was prepared under an id, or None.
 
     Raises NotPrepared if it is of another NFT or account, or if the id is impossible.
     """
     row = prepared_transactions.get_prepared_transaction(read(), transaction_id)
-    token, serial_no, account_id = keys
-    is_another = row and (row["token"], row["serial_no"], row["account_id"]) != keys
+    is_another = row and (row["token"], row["serial_no"], row["account_id"]) != subject
     if is_another or not TransactionId.require(transaction_id).is_possible:
-        raise NotPrepared(account_id, token, serial_no, transaction_id)
+        raise NotPrepared(subject.account_id, subject.token, subject.serial_no, transaction_id)
     return row
 
 
-def _find_newest(keys: Keys, caller: Caller) -> Any:
+def _find_newest(subject: Subject, caller: Caller) -> PreparedTransactionRow | None:
     """Find the caller's newest prepared transaction, or anybody's if the caller prepared none."""
-    own = prepared_transactions.get_newest_prepared(read(), *keys, by=caller)
-    return own or prepared_transactions.get_newest_prepared(read(), *keys)
+    own = prepared_transactions.get_newest_prepared(read(), *subject, by=caller)
+    return own or prepared_transactions.get_newest_prepared(read(), *subject)
 
 
-def _find_overdue(row: Any, deadline: Deadline) -> int:
+def _find_overdue(row: PreparedTransactionRow | None, deadline: Deadline) -> int:
     """The moment before which expired transactions are on the mirror node, or never will be."""
     overdue = times.now() - ALLOWED_LAG
     if row and row["expires_at"] > times.to_iso(overdue):
@@ -92,13 +104,22 @@ def _find_overdue(row: Any, deadline: Deadline) -> int:
     return min(overdue, mirror_node().find_present(deadline) - ALLOWED_LAG)
 
 
-def _answer_unprepared(report: Report, keys: Keys, deadline: Deadline) -> bool:
+def _answer_unprepared(
+    report: Report, transaction_id: str, subject: Subject, deadline: Deadline
+) -> bool:
     """Answer for an id that was not prepared: the wallet may have replaced the prepared id by its own."""
-    signed = _find_signed(report.transaction_id or "", deadline)
+    signed = _find_signed(transaction_id, deadline)
     if signed:
         make = REPORTS_BY_NAME.get(signed.name, ListingReport)
-        return make(**vars(report)).judge(signed)
-    if not report.is_wallet_id() or not prepared_transactions.get_newest_prepared(read(), *keys):
+        return make(
+            report.account_id,
+            transaction_id,
+            None,
+            report.nft,
+            report.reconciled,
+            report.overdue,
+        ).judge(signed)
+    if not report.is_wallet_id() or not prepared_transactions.get_newest_prepared(read(), *subject):
         raise report.not_prepared()
     return False
 

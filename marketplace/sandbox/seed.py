@@ -12,7 +12,7 @@ from hiero_sandbox.ledger import consensus
 from marketplace.errors import DatabaseBusy, SandboxUnusable
 from marketplace.hedera import times
 from marketplace.market import add_nft, listings, reports
-from marketplace.market.prepare import Ask
+from marketplace.market.prepare import TransactionRequest
 from marketplace.store import nfts
 from marketplace.store.database import read
 
@@ -71,7 +71,9 @@ def _list_some(sandbox: Flask, unlisted: list[tuple[str, int]]) -> None:
         price = random.Random(f"price of {token}/{serial_no}").choice(PRICES)
         days_ago = LISTING_DAYS * (len(unlisted) - position) / len(unlisted)
         then = times.now() - int(days_ago * times.DAY)
-        prepared = listings.prepare_listing(Ask(owner, token, serial_no, "extwallet"), price, then)
+        prepared = listings.prepare_listing(
+            TransactionRequest(owner, token, serial_no, "extwallet"), price, then
+        )
         signed = wallet.sign(owner, prepared.transaction)
         with _ledger_of(sandbox):
             receipt = consensus.submit(signed, then)

@@ -3,7 +3,14 @@
 from collections.abc import Mapping
 
 from marketplace.store import properties
-from marketplace.store.rows import Connection, HeldRow, PreparedTransactionRow, count, only
+from marketplace.store.rows import (
+    Connection,
+    HeldRow,
+    PreparedTransactionRow,
+    PurchaseRow,
+    count,
+    only,
+)
 
 
 def insert_prepared_transaction(
@@ -116,7 +123,7 @@ def lock_purchases(db: Connection, balance: int) -> None:
 
 def get_open_purchase(
     db: Connection, purchase: Mapping[str, object], until: str
-) -> PreparedTransactionRow | None:
+) -> PurchaseRow | None:
     # The newest that a caller received for an NFT and a buyer, not settled, and valid until after ``until``.
     sql = """
         SELECT * FROM prepared_transaction
@@ -129,9 +136,7 @@ def get_open_purchase(
     return db.execute(sql, {**purchase, "until": until}).fetchone()
 
 
-def mark_signed(
-    db: Connection, transaction_id: str, signed: bytes
-) -> PreparedTransactionRow | None:
+def mark_signed(db: Connection, transaction_id: str, signed: bytes) -> PurchaseRow | None:
     sql = """
         UPDATE prepared_transaction SET signed = :signed WHERE transaction_id = :transaction_id
         RETURNING *
@@ -143,15 +148,16 @@ def get_held(db: Connection, since: str, caller: str = "", end_user: str = "") -
     # In tinybars. ``total``: all fees charged or reserved since a moment. ``of_token``, ``of_user``: those of
     # an access token and of its end user. ``charged_to_...``: the same without reservations.
     sql = """
-        SELECT COALESCE(SUM(fee_tinybars), 0) AS total,
-            COALESCE(SUM(CASE WHEN is_settled = 0 THEN fee_tinybars END), 0) AS reserved,
-            COALESCE(SUM(CASE WHEN caller = :caller THEN fee_tinybars END), 0) AS of_token,
-            COALESCE(SUM(CASE WHEN caller = :caller AND end_user = :end_user
-                THEN fee_tinybars END), 0) AS of_user,
-            COALESCE(SUM(CASE WHEN caller = :caller AND is_settled = 1
-                THEN fee_tinybars END), 0) AS charged_to_token,
-            COALESCE(SUM(CASE WHEN caller = :caller AND end_user = :end_user AND is_settled = 1
-                THEN fee_tinybars END), 0) AS charged_to_user
+        SELECT CAST(COALESCE(SUM(fee_tinybars), 0) AS BIGINT) AS total,
+            CAST(COALESCE(SUM(CASE WHEN is_settled = 0 THEN fee_tinybars END), 0) AS BIGINT) AS reserved,
+            CAST(COALESCE(SUM(CASE WHEN caller = :caller
+                THEN fee_tinybars END), 0) AS BIGINT) AS of_token,
+            CAST(COALESCE(SUM(CASE WHEN caller = :caller AND end_user = :end_user
+                THEN fee_tinybars END), 0) AS BIGINT) AS of_user,
+            CAST(COALESCE(SUM(CASE WHEN caller = :caller AND is_settled = 1
+                THEN fee_tinybars END), 0) AS BIGINT) AS charged_to_token,
+            CAST(COALESCE(SUM(CASE WHEN caller = :caller AND end_user = :end_user AND is_settled = 1
+                THEN fee_tinybars END), 0) AS BIGINT) AS charged_to_user
         FROM prepared_transaction
         WHERE is_settled IS NOT NULL AND expires_at > :since
     """

@@ -199,25 +199,38 @@ class WebhookRow(TypedDict):
 Kind = Literal["listing", "withdrawal", "purchase"]  # of a prepared transaction
 
 
-class PreparedTransactionRow(TypedDict):
+class PreparedRow(TypedDict):
+    """What the rows of all prepared transactions have."""
+
     transaction_id: str
     kind: Kind
     token: str
     serial_no: int
     account_id: str
-    price: int | None
     memo: str
     wallet: str
     prepared_at: str
     expires_at: str
     caller: str
     end_user: str
-    seller: str | None
-    fee_tinybars: int | None
     is_settled: int | None
     is_sold: int | None
     signed: bytes | None
     charged_to: str | None
+
+
+class PreparedTransactionRow(PreparedRow):
+    """A prepared transaction of any kind."""
+
+    price: int | None
+    seller: str | None
+    fee_tinybars: int | None
+
+
+class PurchaseRow(PreparedRow):
+    price: int
+    seller: str
+    fee_tinybars: int
 
 
 class HeldRow(TypedDict):

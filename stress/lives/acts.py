@@ -34,7 +34,7 @@ from marketplace.hedera.hbar import TINYBARS
 from marketplace.ledger.mirror_schemas import Token
 from marketplace.market import listings, nft_collections
 from marketplace.market.memos import bulk_listing_memo, listing_memo, withdrawal_memo
-from marketplace.market.prepare import Ask
+from marketplace.market.prepare import TransactionRequest
 from marketplace.store import following, nfts
 from marketplace.store.database import read, write
 from marketplace.watcher import collection_import
@@ -474,7 +474,7 @@ class Acts:
         with self.world.app.app_context():
             if nfts.get_nft(read(), *nft):
                 with suppress(MarketplaceError):
-                    ask = Ask(self.lives[nft].owner, *nft, "extwallet")
+                    ask = TransactionRequest(self.lives[nft].owner, *nft, "extwallet")
                     listings.prepare_listing(ask, step.price, then)
 
     def report(self, step: Step) -> None:

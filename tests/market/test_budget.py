@@ -15,7 +15,7 @@ from hiero_sandbox.ledger import accounts
 from hiero_sandbox.ledger import queries as ledger_queries
 from marketplace.hedera import times
 from marketplace.market import listings, purchases
-from marketplace.market.prepare import Ask, Caller
+from marketplace.market.prepare import Caller, TransactionRequest
 from marketplace.store import access_tokens
 from marketplace.store.database import read
 from tests.answers import assert_error
@@ -340,7 +340,9 @@ def test_a_process_that_dies_before_it_answers_blocks_no_longer_than_a_minute(
         patched.setattr(purchases, "_sign", die)
         patched.setattr(purchases.prepared_transactions, "delete_purchase", die)
         with pytest.raises(Killed):
-            purchases.prepare(Ask(BOB, TOKEN, serial_no, "extwallet", Caller("x", "y")))
+            purchases.prepare(
+                TransactionRequest(BOB, TOKEN, serial_no, "extwallet", Caller("x", "y"))
+            )
     assert_error(market.buy(serial_no, CHARLIE), 503, "is used up")
     market.settle()
     assert market.buy(serial_no, CHARLIE).status_code == 200
