@@ -5,8 +5,8 @@ from pathlib import Path
 
 from benchmarks import records, service
 from marketplace.hedera import times
-from marketplace.ledger.mirror_schemas import Token
-from marketplace.market import nft_collections
+from marketplace.ledger.mirror_schemas import LedgerToken
+from marketplace.market import collection_facts
 from marketplace.services import services
 from marketplace.store import traits
 from marketplace.store.database import write
@@ -43,8 +43,8 @@ def fill(database: Path, count: int) -> None:
         for number in range(COLLECTIONS):
             words = ["".join(dice.choices(SYLLABLES, k=dice.randrange(1, 4))) for _ in range(3)]
             token = f"0.0.{records.FIRST_TOKEN + number}"
-            collection = nft_collections.describe(token, Token(" ".join(words)), now)
-            nft_collections.store(db, token, collection)
+            collection = collection_facts.describe(token, LedgerToken(" ".join(words)), now)
+            collection_facts.store(db, token, collection)
         for nft in db.execute(f"SELECT * FROM nft WHERE token = '{TOKEN}'").fetchall():
             pairs = traits.read_traits(nft["attributes"])
             traits.insert_traits(db, TOKEN, nft["serial_no"], pairs)

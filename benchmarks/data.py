@@ -9,7 +9,7 @@ from sqlite_utils.utils import sqlite3
 
 from benchmarks import records
 from marketplace.store.database import SCHEMA
-from marketplace.store.sqlite import Database
+from marketplace.store.sqlite import SQLiteDatabase
 
 FOLDER = Path(__file__).parent / ".data"
 
@@ -33,7 +33,7 @@ def copy(nfts: int, path: Path) -> Path:
 
 def build(path: Path, nfts: int) -> None:
     """Write a new table of the service, with so many NFTs in it."""
-    Database(str(path), SCHEMA).close()
+    SQLiteDatabase(str(path), SCHEMA).close()
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("PRAGMA synchronous = OFF")  # after a crash it is built again
         db.execute("PRAGMA cache_size = -500000")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from marketplace.store.engine import Engine
     from marketplace.store.media import MediaStore
     from marketplace.store.token_usage import TokenUsage
-    from marketplace.watcher.enrichment import Enrich
+    from marketplace.watcher.enrichment_result import Enrich
 
 KEY = "marketplace"
 
@@ -62,8 +62,8 @@ class Sandbox:
 
 def services(app: Flask | None = None) -> Services:
     """The services of an application, by default of the current one."""
-    found: Services = (app or current_app).extensions[KEY]
-    return found
+    own: Services = (app or current_app).extensions[KEY]
+    return own
 
 
 def mirror_node() -> MirrorNode:

@@ -181,10 +181,10 @@ SETTINGS = {
 }
 
 
-def written(name: str, value: Any) -> str:
+def format_setting(name: str, value: Any) -> str:
     """A parsed setting as text for the operator, without passwords and possible private keys."""
     if SETTINGS[name].parse in (_fee, _hbar):
-        return hbar.written(value)
+        return hbar.format_amount(value)
     if name == "ACCOUNT_KEY_FILE" and value and not os.path.isfile(value):
         return "(not shown: it names no file)"
     text = ",".join(value) if isinstance(value, tuple) else str(value)

@@ -10,7 +10,7 @@ from harness.images import CORPUS, MEGABYTE
 from harness.network import response, serve_raw
 from marketplace.settings import load
 from marketplace.watcher.enrichment_processes import EnrichmentProcesses
-from marketplace.watcher.found import QUICK, Found, Limits
+from marketplace.watcher.enrichment_result import QUICK, EnrichmentResult, Limits
 
 POINTER = '{"image": "ipfs://QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG/7.png"}'
 
@@ -31,7 +31,7 @@ def cost(content: bytes, seconds: int = QUICK.decoding) -> Cost:
     return Cost(found.reason or "made small", decoder, time.monotonic() - began)
 
 
-def _enrich(processes: EnrichmentProcesses, limits: Limits) -> tuple[Found, int]:
+def _enrich(processes: EnrichmentProcesses, limits: Limits) -> tuple[EnrichmentResult, int]:
     """The result, and the peak memory of the decoder in bytes."""
     peak, is_done = 0, threading.Event()
 

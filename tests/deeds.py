@@ -4,8 +4,8 @@ from harness.apps import write_sql
 from harness.cast import ALICE, BOB, KEYS, TOKEN
 from harness.ledger import Ledger
 from marketplace.hedera import times
-from marketplace.market import add_nft, events, listings
-from marketplace.market.prepare import Ask
+from marketplace.market import add_nft, listings, nft_events
+from marketplace.market.prepare import TransactionRequest
 from marketplace.store.database import read, write
 
 SALE = {
@@ -18,7 +18,7 @@ SALE = {
 def tell(app, *changes):
     """Insert events, as the reconciler does: sales that are changed so."""
     with app.app_context(), write() as db:
-        events.insert(db, [SALE | change for change in changes])
+        nft_events.insert(db, [SALE | change for change in changes])
 
 
 def shown(client, nft=(TOKEN, 7)):
@@ -63,5 +63,5 @@ def prepare_long_ago(app):
     Ledger(app).mint((TOKEN, 7), ALICE, then - times.SECOND)
     with app.app_context():
         add_nft.add(ALICE, TOKEN, 7)
-        ask = Ask(ALICE, TOKEN, 7, "extwallet")
+        ask = TransactionRequest(ALICE, TOKEN, 7, "extwallet")
         return listings.prepare_listing(ask, 250, then).transaction, then

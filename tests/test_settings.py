@@ -7,7 +7,7 @@ from harness.serving import ROOT
 from marketplace import create_app
 from marketplace.errors import StartRefused
 from marketplace.services import services
-from marketplace.settings import SETTINGS, SettingError, load, written
+from marketplace.settings import SETTINGS, SettingError, format_setting, load
 from tests.engines import both_engines
 
 
@@ -178,13 +178,13 @@ def test_a_refused_address_is_told_without_its_password(name, value):
 
 def test_secrets_in_settings_are_not_shown(tmp_path):
     address = "postgresql://market:secret@host/market"
-    assert written("DATABASE_URL", address) == "postgresql://***@host/market"
+    assert format_setting("DATABASE_URL", address) == "postgresql://***@host/market"
     path = tmp_path / "key"
-    assert written("ACCOUNT_KEY_FILE", "") == ""
+    assert format_setting("ACCOUNT_KEY_FILE", "") == ""
     for name in ("short", "5" * 64, str(path)):
-        assert written("ACCOUNT_KEY_FILE", name) == "(not shown: it names no file)"
+        assert format_setting("ACCOUNT_KEY_FILE", name) == "(not shown: it names no file)"
     path.touch()
-    assert written("ACCOUNT_KEY_FILE", str(path)) == str(path)
+    assert format_setting("ACCOUNT_KEY_FILE", str(path)) == str(path)
 
 
 def test_an_address_of_postgresql_may_be_written_shorter():

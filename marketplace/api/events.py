@@ -18,7 +18,7 @@ from marketplace.hedera.ids import Cursor
 from marketplace.market import feed
 from marketplace.store import nfts
 from marketplace.store.database import read
-from marketplace.store.events import Selection
+from marketplace.store.events import EventFilter
 from marketplace.store.rows import EventRow
 
 EventsPage = tuple[list[EventRow], Headers]
@@ -40,7 +40,7 @@ def list_events(after: Cursor | None, limit: int, order: str, **selected: Any) -
     a list up to date, apply each event from the list's own cursor (X-Events-Cursor) on.
     order=desc reads backwards; its Link ends with the oldest stored event.
     """
-    return _read_page(Selection(**selected), after, limit, order)
+    return _read_page(EventFilter(**selected), after, limit, order)
 
 
 @blp.get("/nft/<tokenId>/<serialNo>/events")
@@ -55,13 +55,13 @@ def list_nft_events(token: str, serial_no: int, **asked: Any) -> EventsPage:
 
     Works as GET /v1/events. The consensus timestamps of one NFT grow.
     """
-    page = _read_page(Selection(token, serial_no), **asked)
+    page = _read_page(EventFilter(token, serial_no), **asked)
     if not page[0] and nfts.get_nft(read(), token, serial_no) is None:
         raise NftNotStored(token, serial_no)
     return page
 
 
-def _read_page(selection: Selection, after: Cursor | None, limit: int, order: str) -> EventsPage:
+def _read_page(selection: EventFilter, after: Cursor | None, limit: int, order: str) -> EventsPage:
     newest_first = order != OLDEST_FIRST
     events, more = feed.read_page(read(), selection, after, limit, newest_first=newest_first)
     if more is None:

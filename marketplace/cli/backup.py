@@ -11,7 +11,7 @@ from marketplace.cli.command import Command, echo
 from marketplace.errors import reason
 from marketplace.store.database import file_database
 from marketplace.store.database_errors import DatabaseUnreadable
-from marketplace.store.sqlite import Database
+from marketplace.store.sqlite import SQLiteDatabase
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -36,7 +36,7 @@ def backup_command(file: Path, force: bool) -> None:
     echo(f"Backed up {database.path} to {file}: {size:,} bytes in {seconds:.1f} s")
 
 
-def _copy(database: Database, file: Path) -> int:
+def _copy(database: SQLiteDatabase, file: Path) -> int:
     """Copy to a file that appears complete or not at all, and survives a power cut. Returns its size."""
     handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
     try:

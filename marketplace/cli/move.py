@@ -10,7 +10,7 @@ from marketplace.errors import DatabaseUnreachable
 from marketplace.store.database import file_database, open_target
 
 if TYPE_CHECKING:  # psycopg may be missing
-    from marketplace.store.postgresql import Database as PostgresqlDatabase
+    from marketplace.store.postgresql import PostgreSQLDatabase
 
 AGAIN = (
     "Nothing was moved, unless it was being committed. Run this again: if it says that the target is not"
@@ -33,7 +33,7 @@ def move_command(addresses: tuple[str, ...]) -> None:
     try:
         source = file_database()
         with source.contents() as contents:
-            target = cast("PostgresqlDatabase", open_target(addresses[0]))
+            target = cast("PostgreSQLDatabase", open_target(addresses[0]))
             target.fill(contents, echo)
     except DatabaseUnreachable as error:
         raise click.ClickException(f"{error}. {AGAIN}") from error

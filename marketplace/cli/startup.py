@@ -58,7 +58,7 @@ def describe(app: Flask, addresses: Sequence[Address], watches: bool = False) ->
     lines = [
         f"NFT Marketplace Service {__version__}: {config['NETWORK']}, account {config['ACCOUNT_ID']}",
         f"Serving {config['PUBLIC_URL']}{config['API_PREFIX']}/v1 on"
-        f" {', '.join(map(_written, addresses))}, data in {database.name}",
+        f" {', '.join(map(_format, addresses))}, data in {database.name}",
         f"Asking {config['MIRROR_NODE_URL']} at most {config['MIRROR_NODE_RATE']} times a second{share}",
         *_selling(app),
         *([] if watches else _next_steps(app)),
@@ -83,7 +83,7 @@ def _selling(app: Flask) -> Iterator[str]:
     if app.config["NETWORK"] == "sandbox" or services(app).signer is None:
         return
     if budget := app.config["SALE_FEE_BUDGET"]:
-        most = f"{hbar.written(budget)} HBAR"
+        most = f"{hbar.format_amount(budget)} HBAR"
         yield f"Signing purchases: their fees may cost {app.config['ACCOUNT_ID']} {most} an hour"
     else:
         yield "Signing no purchases: MARKETPLACE_SALE_FEE_BUDGET is 0"
@@ -126,13 +126,13 @@ def warnings(
         )
     if exposed and not real:
         yield (
-            f"the sandbox listens on {_written(exposed[0])}: everybody who reaches it can sign for anybody."
+            f"the sandbox listens on {_format(exposed[0])}: everybody who reaches it can sign for anybody."
             " Listen on 127.0.0.1, or set MARKETPLACE_NETWORK"
         )
     if exposed and config["TRUSTED_PROXIES"]:
         yield (
             f"MARKETPLACE_TRUSTED_PROXIES is {config['TRUSTED_PROXIES']}, but clients may reach"
-            f" {_written(exposed[0])} without the proxy: then they can claim any address"
+            f" {_format(exposed[0])} without the proxy: then they can claim any address"
         )
     is_limited = config["WRITE_LIMIT"] != "off"
     if real and is_limited and url.scheme == "https" and not config["TRUSTED_PROXIES"]:
@@ -164,7 +164,7 @@ def _is_local(address: Address) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-def _written(address: Address) -> str:
+def _format(address: Address) -> str:
     if not isinstance(address, tuple):
         return f"unix:{address}"
     host, port = address[:2]

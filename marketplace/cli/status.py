@@ -13,7 +13,7 @@ from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.market.feed import find_feed
 from marketplace.market.nodes import list_gone_nodes, list_nodes
 from marketplace.services import mirror_node, services
-from marketplace.settings import PREFIX, SETTINGS, written
+from marketplace.settings import PREFIX, SETTINGS, format_setting
 from marketplace.version import __version__
 
 
@@ -35,7 +35,7 @@ def status_command() -> None:
         echo(line)
     echo("Settings")
     for name in SETTINGS:
-        value = database.name if name == "DATABASE_URL" else written(name, config[name])
+        value = database.name if name == "DATABASE_URL" else format_setting(name, config[name])
         echo(f"  {PREFIX}{name}={value}")
 
 

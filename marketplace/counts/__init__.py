@@ -24,7 +24,7 @@ from marketplace.counts.table import BUCKETS, METRICS
 from marketplace.machine_file import ERRORS, MachineFile
 from marketplace.services import KEY, Services
 
-__all__ = ["Counts", "Key", "Numbers", "count", "key_of"]
+__all__ = ["Counts", "MetricKey", "Numbers", "count", "key_of"]
 
 WRITTEN_AFTER_SECONDS = 1
 SECONDS = len(BUCKETS) + 1  # the place of a histogram's sum, after all buckets and +Inf
@@ -35,8 +35,8 @@ _ADD = """
     ON CONFLICT (key, length, place) DO UPDATE SET number = number + excluded.number
 """
 
-Key = tuple[str, ...]  # a metric's name, and the values of its labels
-Numbers = dict[Key, list[float]]
+MetricKey = tuple[str, ...]  # a metric's name, and the values of its labels
+Numbers = dict[MetricKey, list[float]]
 
 
 class Counts:
@@ -54,7 +54,7 @@ class Counts:
         self._new = _make_numbers()
         self._is_due = False
 
-    def add(self, key: Key, number: float = 1, place: int = 0) -> None:
+    def add(self, key: MetricKey, number: float = 1, place: int = 0) -> None:
         with self._lock:
             self._new[key][place] += number
             self._write_soon()
@@ -63,7 +63,7 @@ class Counts:
         """Add to a counter: ``count("images", outcome="made")``."""
         self.add(key_of(name, **labels), number)
 
-    def observe(self, key: Key, seconds: float, counter: Key | None = None) -> None:
+    def observe(self, key: MetricKey, seconds: float, counter: MetricKey | None = None) -> None:
         """Count something in a histogram, and add one to a counter."""
         bucket = bisect_left(BUCKETS, seconds)
         with self._lock:
@@ -147,7 +147,7 @@ def _rows(numbers: Numbers) -> list[Any]:
     ]
 
 
-def key_of(name: str, **labels: str) -> Key:
+def key_of(name: str, **labels: str) -> MetricKey:
     return (name, *(labels[label] for label in METRICS[name].labels))
 
 

@@ -9,7 +9,7 @@ def to_hbar(tinybars: int) -> Decimal:
     return Decimal(tinybars) / TINYBARS
 
 
-def written(tinybars: int) -> str:
+def format_amount(tinybars: int) -> str:
     """The amount in HBAR as text: 12.5"""
     return f"{to_hbar(tinybars):f}"
 

@@ -21,8 +21,8 @@ MISSING: Any = object()
 def read(hint: type[T], document: Any, key: str = "") -> T:
     """Read a document, or the value of one of its keys, as a type. Raises ValueError, which names the key."""
     path = tuple(key.split(".")) if key else ()
-    found: T = _find(path, _reader(hint), MISSING, False, document)
-    return found
+    value: T = _find(path, _reader(hint), MISSING, False, document)
+    return value
 
 
 def _find(path: tuple[str, ...], read: Read, default: Any, is_lenient: bool, document: Any) -> Any:

@@ -27,16 +27,16 @@ from marketplace.ledger.deadline import UNHURRIED_SECONDS, Deadline, TimeIsUp
 from marketplace.ledger.http_client import Fetched, FetchError, Session, Unfetchable, fetch
 from marketplace.ledger.mirror_rate_limit import MirrorRateLimit
 from marketplace.ledger.mirror_schemas import (
-    Account,
     BlockEnd,
     History,
+    LedgerAccount,
+    LedgerToken,
     Links,
     Message,
     Nft,
     NftEvent,
     NodeAccount,
     Relationship,
-    Token,
     Transaction,
 )
 
@@ -104,8 +104,8 @@ class MirrorNode:
     ) -> Nft | None:
         """Find an NFT if the account owns it; otherwise None."""
         path = f"/accounts/{account_id}/nfts?token.id={token}&serialnumber=eq:{serial_no}"
-        found = self._get(path, tuple[Nft, ...], deadline, "nfts") or ()
-        return next((nft for nft in found if nft.id == (token, serial_no)), None)
+        nfts = self._get(path, tuple[Nft, ...], deadline, "nfts") or ()
+        return next((nft for nft in nfts if nft.id == (token, serial_no)), None)
 
     def list_nfts(self, token: str) -> Iterator[Nft | LedgerAnswerInvalid]:
         """Yield all NFTs of a token by serial number, the burned ones too.
@@ -148,22 +148,23 @@ class MirrorNode:
         is_cut = last_event is None and next(entries, None) is not None
         return History(moments[0] if moments else None, last_event, is_cut, tuple(read))
 
-    def find_token(self, token: str, deadline: Deadline) -> Token | None:
-        return self._get(f"/tokens/{token}", Token, deadline)
+    def find_token(self, token: str, deadline: Deadline) -> LedgerToken | None:
+        return self._get(f"/tokens/{token}", LedgerToken, deadline)
 
-    def find_account(self, account_id: str, deadline: Deadline) -> Account | None:
+    def find_account(self, account_id: str, deadline: Deadline) -> LedgerAccount | None:
         """Find an account by its id or its EVM address."""
-        return self._get(f"/accounts/{account_id}?transactions=false", Account, deadline)
+        return self._get(f"/accounts/{account_id}?transactions=false", LedgerAccount, deadline)
 
     def find_relationship(
         self, account_id: str, token: str, deadline: Deadline
     ) -> Relationship | None:
         """Find an account's relationship with a token; None if it is not associated."""
         path = f"/accounts/{account_id}/tokens?token.id={token}"
-        found = self._get(path, tuple[Relationship, ...], deadline, "tokens")
-        if found and found[0].token != token:
-            raise self._invalid(path, f"it describes {found[0].token}, not {token}")
-        return found[0] if found else None
+        relationships = self._get(path, tuple[Relationship, ...], deadline, "tokens")
+        relationship = relationships[0] if relationships else None
+        if relationship and relationship.token != token:
+            raise self._invalid(path, f"it describes {relationship.token}, not {token}")
+        return relationship
 
     def list_relationships(self, account_id: str, deadline: Deadline) -> Iterator[Relationship]:
         """List an account's relationships with tokens."""

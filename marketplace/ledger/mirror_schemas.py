@@ -79,19 +79,19 @@ class Nft(NamedTuple):
         return NftId(self.token, self.serial_no)
 
 
-class Key(NamedTuple):
+class LedgerKey(NamedTuple):
     """An account's key: ED25519, ECDSA_SECP256K1, or ProtobufEncoded for a list of keys."""
 
     type: Annotated[str, "_type"]
     content: Annotated[bytes, _parsed_by(bytes.fromhex), "key"]
 
 
-class Account(NamedTuple):
+class LedgerAccount(NamedTuple):
     """An account as the ledger has it."""
 
     id: Annotated[EntityId, "account"]
     is_deleted: Annotated[bool, "deleted"] = False
-    key: Annotated[Key | None, "key"] = None
+    key: Annotated[LedgerKey | None, "key"] = None
     balance: Annotated[Natural | None, "balance.balance"] = None  # tinybars
     max_automatic_associations: Annotated[int, "max_automatic_token_associations"] = 0  # -1: any
     must_sign_to_receive: Annotated[bool, "receiver_sig_required"] = False
@@ -114,7 +114,7 @@ class FallbackFee(NamedTuple):
     token: Annotated[EntityId | None, "denominating_token_id"]  # None: HBAR
 
 
-class Royalty(NamedTuple):
+class RoyaltyFee(NamedTuple):
     """The part of an NFT's price that its creator is paid at each sale."""
 
     collector: Annotated[EntityId, "collector_account_id"]
@@ -134,7 +134,7 @@ class FixedFee(NamedTuple):
     exempts_collectors: Annotated[bool, "all_collectors_are_exempt"] = False
 
 
-class Token(NamedTuple):
+class LedgerToken(NamedTuple):
     """A token as the ledger has it. Lenient fields are None if the ledger's value makes no sense."""
 
     name: Annotated[str, "name"]
@@ -142,7 +142,7 @@ class Token(NamedTuple):
     total_supply: Annotated[Amount | None, "total_supply", LENIENT] = None
     symbol: Annotated[Any, "symbol"] = None
     treasury: Annotated[EntityId | None, "treasury_account_id", LENIENT] = None
-    royalties: Annotated[tuple[Royalty, ...] | None, "custom_fees.royalty_fees", LENIENT] = ()
+    royalties: Annotated[tuple[RoyaltyFee, ...] | None, "custom_fees.royalty_fees", LENIENT] = ()
     fixed_fees: Annotated[tuple[FixedFee, ...] | None, "custom_fees.fixed_fees", LENIENT] = ()
     # When its custom fees were last changed.
     fees_since: Annotated[Consensus | None, "custom_fees.created_timestamp", LENIENT] = None
@@ -178,7 +178,7 @@ class ExchangeRates(NamedTuple):
     following: Annotated[ExchangeRate, "next_rate"]
 
 
-class NftTransfer(NamedTuple):
+class LedgerNftTransfer(NamedTuple):
     """The transfer of one NFT in a transaction."""
 
     token: Annotated[EntityId, "token_id"]
@@ -214,7 +214,7 @@ class Transaction(NamedTuple):
     scheduled: Annotated[bool, "scheduled"] = False
     # Charged to its payer.
     fee_tinybars: Annotated[int, whole_number(0, MAX_FEE), "charged_tx_fee"] = 0
-    nft_transfers: Annotated[tuple[NftTransfer, ...], "nft_transfers"] = ()
+    nft_transfers: Annotated[tuple[LedgerNftTransfer, ...], "nft_transfers"] = ()
     # Net of all that moved: also of the rewards and the fees that the next two list.
     hbar_transfers: Annotated[tuple[HbarTransfer, ...], "transfers"] = ()
     rewards: Annotated[tuple[HbarTransfer, ...] | None, "staking_reward_transfers", LENIENT] = ()

@@ -23,10 +23,10 @@ def find_account_id(named: str, deadline: Deadline) -> str:
     """
     if not is_evm_address(named):
         return named
-    found = mirror_node().find_account(named, deadline)
-    if found is None:
+    account = mirror_node().find_account(named, deadline)
+    if account is None:
         raise AccountNotOnLedger(named)
-    return found.id
+    return account.id
 
 
 def require_nft(token: str, serial_no: int) -> NftRow:

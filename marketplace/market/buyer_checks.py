@@ -8,7 +8,7 @@ from typing import NamedTuple
 from marketplace.errors import BuyerBalanceTooLow, BuyerNotAssociated, PurchaseImpossible
 from marketplace.hedera.hbar import TINYBARS, to_hbar
 from marketplace.ledger import Deadline
-from marketplace.ledger.mirror_schemas import Account, Relationship, Token
+from marketplace.ledger.mirror_schemas import LedgerAccount, LedgerToken, Relationship
 from marketplace.market.prepare import TransactionRequest
 from marketplace.market.purchase_fees import require_balance
 from marketplace.services import mirror_node
@@ -20,10 +20,10 @@ COUNTED_ASSOCIATIONS = 500  # of one account, at most: five pages
 class Answers(NamedTuple):
     """What the ledger has about a purchase, in the order of list_questions()."""
 
-    token: Token | None
-    seller: Account | None
+    token: LedgerToken | None
+    seller: LedgerAccount | None
     of_seller: Relationship | None
-    buyer: Account | None
+    buyer: LedgerAccount | None
     of_buyer: Relationship | None  # None: the purchase associates the buyer with the token
 
 
@@ -43,7 +43,7 @@ def list_questions(
 
 def require_able(
     request: TransactionRequest, seller: str, price: int, answers: Answers, deadline: Deadline
-) -> Token:
+) -> LedgerToken:
     """Raise PurchaseImpossible, with the ledger's result code, if the purchase would fail at consensus.
 
     BuyerBalanceTooLow and BuyerNotAssociated are two kinds of it. Returns the token. ``price``: in HBAR. Also
@@ -83,7 +83,7 @@ def require_able(
 
 
 def _require_free_association(
-    account_id: str, buyer: Account, token: str, deadline: Deadline
+    account_id: str, buyer: LedgerAccount, token: str, deadline: Deadline
 ) -> None:
     most = buyer.max_automatic_associations
     if most == UNLIMITED:

@@ -16,7 +16,7 @@ from marketplace.errors import (
 )
 from marketplace.hedera import times
 from marketplace.hedera.hbar import to_hbar
-from marketplace.ledger.mirror_schemas import FixedFee, Royalty, Token
+from marketplace.ledger.mirror_schemas import FixedFee, LedgerToken, RoyaltyFee
 
 
 class Sale(NamedTuple):
@@ -28,13 +28,13 @@ class Sale(NamedTuple):
     listed_at: str | None
 
 
-def require_payable(sale: Sale, found: Token) -> None:
+def require_payable(sale: Sale, token: LedgerToken) -> None:
     """Raise FeesInTokens, NothingLeftForSeller or FeesChanged if custom fees forbid a sale.
 
     Raises LedgerAnswerInvalid if a fee makes no sense. Fees in tokens are refused: their transfer may
     associate the collector, which the marketplace would pay on top of the purchase's fee cap.
     """
-    royalty_fees, fixed_fees = find_owed(sale, found)
+    royalty_fees, fixed_fees = find_owed(sale, token)
     if any(fee.token for fee in fixed_fees):
         raise FeesInTokens(sale.token)
     royalties = sum(sale.credit * fee.numerator // fee.denominator for fee in royalty_fees)
@@ -43,26 +43,26 @@ def require_payable(sale: Sale, found: Token) -> None:
         raise NothingLeftForSeller(sale.token, to_hbar(taken), to_hbar(sale.credit))
     # The seller agreed to the fees at the time of listing. Of newer fees he pays only royalties, and only
     # up to half his credit.
-    since, listed_at = found.fees_since, sale.listed_at
+    since, listed_at = token.fees_since, sale.listed_at
     is_known = since and listed_at and times.to_iso(since) <= listed_at
     if not is_known and (fixed_fees or 2 * royalties > sale.credit):
         raise FeesChanged(sale.token)
 
 
-def find_owed(sale: Sale, found: Token) -> tuple[list[Royalty], list[FixedFee]]:
+def find_owed(sale: Sale, token: LedgerToken) -> tuple[list[RoyaltyFee], list[FixedFee]]:
     """Return the royalties and the fixed fees that the seller owes.
 
     Raises LedgerAnswerInvalid if a fee of the token makes no sense.
     """
-    if found.royalties is None or found.fixed_fees is None:
+    if token.royalties is None or token.fixed_fees is None:
         raise LedgerAnswerInvalid(f"/tokens/{sale.token}: its custom fees make no sense")
-    if sale.seller == found.treasury:
+    if sale.seller == token.treasury:
         return [], []
-    collectors = {fee.collector for fee in found.royalties}
-    collectors |= {fee.collector for fee in found.fixed_fees}
+    collectors = {fee.collector for fee in token.royalties}
+    collectors |= {fee.collector for fee in token.fixed_fees}
 
-    def is_owed(fee: Royalty | FixedFee) -> bool:
+    def is_owed(fee: RoyaltyFee | FixedFee) -> bool:
         exempt = collectors if fee.exempts_collectors else {fee.collector}
         return sale.seller not in exempt
 
-    return [*filter(is_owed, found.royalties)], [*filter(is_owed, found.fixed_fees)]
+    return [*filter(is_owed, token.royalties)], [*filter(is_owed, token.fixed_fees)]

@@ -4,7 +4,7 @@ from marketplace.errors import CursorGone
 from marketplace.hedera.ids import Cursor
 from marketplace.services import database
 from marketplace.store import events
-from marketplace.store.events import Selection
+from marketplace.store.events import EventFilter
 from marketplace.store.rows import Connection, EventRow, FeedRow
 
 
@@ -19,7 +19,7 @@ def find_cursor(db: Connection) -> Cursor:
 
 
 def read_page(
-    db: Connection, selection: Selection, cursor: Cursor | None, limit: int, *, newest_first: bool
+    db: Connection, selection: EventFilter, cursor: Cursor | None, limit: int, *, newest_first: bool
 ) -> tuple[list[EventRow], Cursor | None]:
     """Read a page of events after a cursor, or before it if ``newest_first``. Without one: the newest events.
 

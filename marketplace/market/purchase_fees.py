@@ -10,7 +10,7 @@ from flask import current_app
 from marketplace.errors import LedgerAnswerInvalid
 from marketplace.hedera import times
 from marketplace.ledger import Deadline
-from marketplace.ledger.mirror_schemas import Account, Transaction
+from marketplace.ledger.mirror_schemas import LedgerAccount, Transaction
 from marketplace.services import mirror_node
 from marketplace.store import prepared_transactions, properties
 from marketplace.store.database import read, write
@@ -43,7 +43,7 @@ def find_balance(deadline: Deadline) -> int:
     return require_balance(account_id, mirror_node().find_account(account_id, deadline))
 
 
-def require_balance(account_id: str, account: Account | None) -> int:
+def require_balance(account_id: str, account: LedgerAccount | None) -> int:
     if account is None or account.balance is None:
         raise LedgerAnswerInvalid(f"/accounts/{account_id}: it has no balance")
     return account.balance

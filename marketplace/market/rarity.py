@@ -82,8 +82,8 @@ def _rank_version(database: str, token: str, traits_version: int) -> Ranking:
     rows = traits.list_traits(read(), token, MAX_ROWS + 1)
     if len(rows) > MAX_ROWS:
         return NOTHING_RANKED
-    found = traits.list_unranked(read(), token)
-    return rank(rows, {row["serial_no"]: json.loads(row["unranked"]) for row in found})
+    unranked = traits.list_unranked(read(), token)
+    return rank(rows, {row["serial_no"]: json.loads(row["unranked"]) for row in unranked})
 
 
 @cached(LRUCache(VALUES_KEPT, lambda rows: 1 + len(rows)), condition=threading.Condition())

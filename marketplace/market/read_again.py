@@ -1,4 +1,4 @@
-"""Has the metadata of stored NFTs read again: the watcher does it. What is stored stays until it was read."""
+"""Asks the watcher to read the metadata of stored NFTs again. Until then they stay as they are."""
 
 from marketplace.errors import NftGone, NftNotStored
 from marketplace.hedera import times

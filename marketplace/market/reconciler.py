@@ -14,9 +14,9 @@ from marketplace.hedera.ids import EventKind
 from marketplace.ledger import ALLOWED_LAG, Deadline
 from marketplace.ledger.clean_text import clean_text
 from marketplace.ledger.mirror_schemas import Nft
-from marketplace.market import events, listing_rule, nft_collections, recheck_queue
-from marketplace.market.events import Event
+from marketplace.market import collection_facts, listing_rule, nft_events, recheck_queue
 from marketplace.market.listing_rule import Facts, ForSale, NotForSale, Undecided, Verdict
+from marketplace.market.nft_events import Event
 from marketplace.market.past import Past, find_stored_at, is_newer, read_past
 from marketplace.market.recheck_queue import Recheck
 from marketplace.services import mirror_node
@@ -121,8 +121,8 @@ def reconcile(on_ledger: Nft, deadline: Deadline, *, force: bool = False) -> Rec
                 return Reconciliation(before, before, Undecided(BEHIND))
             if on_ledger.owner is None and past.last_owner:
                 state["owner"] = past.last_owner
-            found = events.find_events(facts, before, state, past)
-            nft = _update(on_ledger, before, state, found)
+            events = nft_events.find_events(facts, before, state, past)
+            nft = _update(on_ledger, before, state, events)
         if nft:
             return Reconciliation(before, nft, verdict)
     nft = nfts.get_nft(read(), on_ledger.token, on_ledger.serial_no)
@@ -199,29 +199,29 @@ def new_record(on_ledger: Nft, token_name: str | None) -> Columns:
 def _insert(facts: Facts, state: Columns, deadline: Deadline) -> NftRow | None:
     """Store a new NFT with its events, in one transaction. Returns None if another process was first."""
     on_ledger = facts.nft
-    name, collection = nft_collections.look_up(on_ledger.token, deadline)
+    name, collection = collection_facts.look_up(on_ledger.token, deadline)
     # Until it is decided. Older facts are refused from now on.
     record = new_record(on_ledger, name) | {"ledger_at": _undecided(on_ledger)}
     with write() as db:
         nft = nfts.insert_nft(db, record)
         if nft is None:
             return None
-        nft_collections.store(db, on_ledger.token, collection)
+        collection_facts.store(db, on_ledger.token, collection)
         _recheck_soon(db, on_ledger)
-        found = [Event(EventKind.ADDED, to_account=nft["owner"])]
+        events = [Event(EventKind.ADDED, to_account=nft["owner"])]
         if state:
-            found += events.find_events(facts, nft, state, Past())
+            events += nft_events.find_events(facts, nft, state, Past())
             nft = _mark(db, on_ledger, nft, state)
-        events.store(db, {on_ledger.id: found})
+        nft_events.store(db, {on_ledger.id: events})
         return nft
 
 
-def _update(on_ledger: Nft, before: NftRow, state: Columns, found: list[Event]) -> NftRow | None:
+def _update(on_ledger: Nft, before: NftRow, state: Columns, events: list[Event]) -> NftRow | None:
     """Write an NFT's new state with its events, in one transaction. Returns None if it changed meanwhile."""
     with write() as db:
         nft = _mark(db, on_ledger, before, state)
         if nft:
-            events.store(db, {on_ledger.id: found})
+            nft_events.store(db, {on_ledger.id: events})
         return nft
 
 
@@ -237,7 +237,7 @@ def _mark(db: Connection, on_ledger: Nft, before: NftRow, state: Columns) -> Nft
         traits.replace_traits(db, nft, nft)
     if nft and nft["listing_price"] != before["listing_price"]:
         change = nft["is_for_sale"] - before["is_for_sale"]
-        nft_collections.note_listed(db, on_ledger.token, change)
+        collection_facts.note_listed(db, on_ledger.token, change)
     if (
         nft
         and nft["is_for_sale"]

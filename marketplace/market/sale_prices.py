@@ -8,7 +8,7 @@ memo: the account's owner may use it for other transactions, too.
 
 from flask import current_app
 
-from marketplace.hedera.hbar import TINYBARS, written
+from marketplace.hedera.hbar import TINYBARS, format_amount
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
 from marketplace.ledger.mirror_schemas import NftEvent, Transaction
@@ -54,7 +54,7 @@ def read_price(transaction: Transaction, nft_id: NftId, buyer: str) -> int | Non
             nft_id,
             price,
             buyer,
-            written(paid),
+            format_amount(paid),
         )
         return None
     return price

@@ -75,8 +75,8 @@ def find_url(folder: str) -> str | None:
         content = _environment(folder).read_text()
     except OSError:
         return None
-    found = re.search("^export MARKET=(.*)$", content, re.MULTILINE)
-    return found and found[1]
+    match = re.search("^export MARKET=(.*)$", content, re.MULTILINE)
+    return match and match[1]
 
 
 @contextmanager

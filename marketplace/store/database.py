@@ -43,10 +43,10 @@ def open_target(url: str) -> Engine:
     return open_database(url, _owners(current_app.config), called="The target")
 
 
-def file_database() -> sqlite.Database:
+def file_database() -> sqlite.SQLiteDatabase:
     """The database of this service, for commands on an SQLite file. Raises NoFile for PostgreSQL."""
     database = services.database()
-    if not isinstance(database, sqlite.Database):
+    if not isinstance(database, sqlite.SQLiteDatabase):
         raise NoFile(database.name)
     return database
 
@@ -58,7 +58,7 @@ def open_database(
 ) -> Engine:
     """Open a PostgreSQL database at an address, or an SQLite file at a path."""
     if not url.startswith("postgresql://"):
-        return sqlite.Database(url, SCHEMA, owners)
+        return sqlite.SQLiteDatabase(url, SCHEMA, owners)
     try:
         from marketplace.store import postgresql
     except ImportError as error:
@@ -67,7 +67,7 @@ def open_database(
             f" ({error}): pip install 'nft-marketplace-service[postgresql]', or in a clone pip install"
             " 'psycopg[binary]'"
         ) from error
-    return postgresql.Database(url, SCHEMA, owners, called)
+    return postgresql.PostgreSQLDatabase(url, SCHEMA, owners, called)
 
 
 def read() -> Connection:

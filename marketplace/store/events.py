@@ -38,7 +38,7 @@ FEED = """
 """
 
 
-class Selection(NamedTuple):
+class EventFilter(NamedTuple):
     """A filter of events. All of its conditions must hold."""
 
     token: str | None = None
@@ -47,7 +47,7 @@ class Selection(NamedTuple):
     kinds: tuple[str, ...] = ()  # any of these; empty: all kinds
 
 
-def get_next_event(db: Connection, selection: Selection, after: int) -> StoredEventRow | None:
+def get_next_event(db: Connection, selection: EventFilter, after: int) -> StoredEventRow | None:
     sql, parameters = _select("id, seen_at", selection, after, 1, newest_first=False)
     return db.execute(sql, parameters).fetchone()
 
@@ -55,7 +55,7 @@ def get_next_event(db: Connection, selection: Selection, after: int) -> StoredEv
 def list_page(
     db: Connection,
     epoch: str,
-    selection: Selection,
+    selection: EventFilter,
     after: int | None,
     limit: int,
     newest_first: bool,
@@ -79,7 +79,7 @@ def list_page(
 
 
 def _select(
-    columns: str, selection: Selection, after: int, limit: int, newest_first: bool
+    columns: str, selection: EventFilter, after: int, limit: int, newest_first: bool
 ) -> tuple[str, dict[str, object]]:
     # Each part reads a range of one index: by kind, by the owner before, or by the owner after.
     kinds = {f"kind_{n}": kind for n, kind in enumerate(selection.kinds)}
@@ -99,7 +99,7 @@ def _select(
     return merge(parts, f"id {order}"), parameters
 
 
-def _conditions(selection: Selection, kinds: list[str]) -> list[str]:
+def _conditions(selection: EventFilter, kinds: list[str]) -> list[str]:
     columns = [name for name in ("token", "serial_no") if getattr(selection, name) is not None]
     rest = [f"{name} = :{name}" for name in columns]
     if kinds:

@@ -203,12 +203,12 @@ def mark_charged(
         WHERE transaction_id = :transaction_id
           AND COALESCE(charged_to, '') = COALESCE(:charged_to_before, '')
     """
-    found = {"fee_tinybars": fee_tinybars, "is_sold": int(is_sold), "charged_to": charged_to}
+    settled = {"fee_tinybars": fee_tinybars, "is_sold": int(is_sold), "charged_to": charged_to}
     known = {
         "transaction_id": purchase["transaction_id"],
         "charged_to_before": purchase["charged_to"],
     }
-    db.execute(sql, known | found)
+    db.execute(sql, known | settled)
 
 
 def delete_purchase(db: Connection, transaction_id: str) -> None:

@@ -38,7 +38,7 @@ FILE_CHECK_SECONDS = 0.1
 STATEMENTS_KEPT = 300
 
 
-class Database(EngineBase):
+class SQLiteDatabase(EngineBase):
     """One SQLite file. Each thread of each process keeps one connection.
 
     To open and close a connection for each request would checkpoint the WAL each time. No connection may be

@@ -28,8 +28,8 @@ def list_webhooks(db: Connection) -> list[WebhookRow]:
     return db.execute("SELECT * FROM webhook ORDER BY url, id").fetchall()
 
 
-def select(webhook: WebhookRow) -> events.Selection:
-    return events.Selection(kinds=tuple(webhook["kinds"].split()))
+def select(webhook: WebhookRow) -> events.EventFilter:
+    return events.EventFilter(kinds=tuple(webhook["kinds"].split()))
 
 
 def get_undelivered_event(db: Connection, webhook: WebhookRow) -> StoredEventRow | None:

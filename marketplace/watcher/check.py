@@ -1,7 +1,7 @@
 """Compares one entry of the recheck queue with the ledger, and decides whether the result is final."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flask import current_app
 
@@ -18,7 +18,7 @@ from marketplace.market.reconciler import Reconciliation
 from marketplace.services import mirror_node
 from marketplace.store import following, nfts
 from marketplace.store.database import read
-from marketplace.store.rows import RecheckRow
+from marketplace.store.rows import NftRow, RecheckRow
 from marketplace.watcher.work import Done
 
 FOREVER = 2**63 - 1
@@ -88,13 +88,15 @@ def _check_nft(nft_id: NftId) -> Checked:
 def _describe(made: Reconciliation) -> Done:
     if not made.is_decided:
         return Done.UNDECIDED
-    was_listed = bool(made.before and made.before["is_for_sale"])
-    if made.nft is None or not made.nft["is_for_sale"]:
+    before, nft = made.before, made.nft
+    was_listed = before is not None and bool(before["is_for_sale"])
+    if nft is None or not nft["is_for_sale"]:
         return Done.TAKEN_OFF if was_listed else Done.UNCHANGED
-    return Done.UNCHANGED if was_listed and _shown(made.before) == _shown(made.nft) else Done.LISTED
+    is_unchanged = before is not None and _read_listing(before) == _read_listing(nft)
+    return Done.UNCHANGED if was_listed and is_unchanged else Done.LISTED
 
 
-def _shown(nft: Any) -> tuple[Any, ...]:
+def _read_listing(nft: NftRow) -> tuple[int, str | None, str]:
     return nft["listing_price"], nft["last_listed_at"], nft["owner"]
 
 
@@ -109,7 +111,7 @@ def _check_account(account_id: str, changed_at: int) -> Checked:
     listed = _note_moments(mirror_node().list_nfts_spendable(account_id, market), moments)
     checked = _compare(Done.SELLERS, listed, unseen)
     ok_at = changed_at + ALLOWED_LAG
-    missing = [Recheck("nft", *keys, changed_at, ok_at) for keys in sorted(unseen)]
+    missing = [Recheck("nft", *nft_id, changed_at, ok_at) for nft_id in sorted(unseen)]
     is_short = len(moments) < PAGE
     facts_at = max(moments, default=0) if is_short else 0
     return checked._replace(

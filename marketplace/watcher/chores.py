@@ -10,7 +10,7 @@ from flask import current_app
 from marketplace.hedera import times
 from marketplace.hedera.ids import numbers
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
-from marketplace.market import freshness, nft_collections
+from marketplace.market import collection_facts, freshness
 from marketplace.services import mirror_node
 from marketplace.store import events, following, nfts, prepared_transactions, properties
 from marketplace.store.database import read, write
@@ -32,7 +32,7 @@ def refresh_collections() -> Counter[Done]:
     counts: Counter[Done] = Counter()
     now, until = times.to_iso(times.now()), time.monotonic() + REFRESHING_SECONDS
     for token in list_collections_due(read(), now, COLLECTIONS_AT_ONCE):
-        is_read = time.monotonic() < until and nft_collections.refresh(token)
+        is_read = time.monotonic() < until and collection_facts.refresh(token)
         counts[Done.COLLECTIONS if is_read else Done.COLLECTIONS_LATE] += 1
     return counts
 

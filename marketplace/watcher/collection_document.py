@@ -7,7 +7,7 @@ from marketplace.errors import MediaFull, MediaUnreachable
 from marketplace.hedera import times
 from marketplace.services import services
 from marketplace.store.rows import CollectionRow
-from marketplace.watcher.found import LONG, Found
+from marketplace.watcher.enrichment_result import LONG, Enrich, EnrichmentResult
 from marketplace.watcher.pauses import MAX_ATTEMPTS, find_pause, may_change
 
 REREAD_AFTER = 7 * times.DAY  # for a document that may be replaced at its address
@@ -16,29 +16,29 @@ Columns = dict[str, Any]
 NOTHING = dict.fromkeys(("description", "banner", "logo", "links", "describe_at"))
 
 
-def describe(collection: CollectionRow, enrich: Any) -> Columns:
+def describe(collection: CollectionRow, enrich: Enrich) -> Columns:
     """Read a collection's document and its images; returns the new columns. What fails replaces nothing."""
     pointer = collection["metadata"]
     columns: Columns = {**collection}
     if not pointer:
         return columns | NOTHING | {"describe_attempts": 0}
-    found: Found = enrich(pointer, LONG)
+    result = enrich(pointer, LONG)
     try:
-        is_whole = _read(found, columns, enrich)
+        is_whole = _read(result, columns, enrich)
     except (MediaUnreachable, MediaFull):
         is_whole = False
     return columns | _schedule(collection, is_whole=is_whole)
 
 
-def _read(found: Found, columns: Columns, enrich: Any) -> bool:
+def _read(result: EnrichmentResult, columns: Columns, enrich: Enrich) -> bool:
     """Write what was found into the columns. Returns whether that is all there is."""
-    if found.description is None:
+    if result.description is None:
         return False
-    facts = json.loads(found.description.collection or "{}")
+    facts = json.loads(result.description.collection or "{}")
     columns["description"] = facts.get("description")
     columns["links"] = json.dumps(facts["links"]) if facts.get("links") else None
     if not facts:  # the pointer leads to a picture
-        facts = {"logo": found.description.image}
+        facts = {"logo": result.description.image}
     is_whole = True
     for name in ("banner", "logo"):
         uri = facts.get(name)

@@ -16,8 +16,8 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import EventKind, is_entity_id
 from marketplace.ledger import ALLOWED_LAG, UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.mirror_schemas import Nft
-from marketplace.market import events, listing_rule, nft_collections, reconciler
-from marketplace.market.events import Event
+from marketplace.market import collection_facts, listing_rule, nft_events, reconciler
+from marketplace.market.nft_events import Event
 from marketplace.market.recheck_queue import Recheck, enqueue
 from marketplace.services import mirror_node
 from marketplace.store import nfts
@@ -62,13 +62,13 @@ def import_collection(collection: Collection, tally: Tally) -> Iterator[int]:
                 recheck = Recheck("nft", token, nft.serial_no, nft.modified_at)
                 enqueue(db, recheck, times.now())
             if new or here_already:
-                nft_collections.store(db, token, collection)
+                collection_facts.store(db, token, collection)
             added = {
                 (token, row["serial_no"]): [Event(EventKind.ADDED, to_account=row["owner"])]
                 for row in inserted
                 if row
             }
-            events.store(db, added)
+            nft_events.store(db, added)
         tally.added += len(new)
         tally.here_already += here_already
         tally.unreadable += [
@@ -124,10 +124,10 @@ def require_collection(token: str) -> Collection:
     if not is_entity_id(token):
         raise click.ClickException(f"{token!r} is not a token id (0.0.1234)")
     asked_at = times.now()
-    found = mirror_node().find_token(token, Deadline(UNHURRIED_SECONDS))
-    if found is None or not found.is_nft:
+    on_ledger = mirror_node().find_token(token, Deadline(UNHURRIED_SECONDS))
+    if on_ledger is None or not on_ledger.is_nft:
         raise click.ClickException(f"{token} is not an NFT collection on the ledger")
-    return nft_collections.describe(token, found, asked_at)
+    return collection_facts.describe(token, on_ledger, asked_at)
 
 
 def _print(token: str, tally: Tally) -> None:

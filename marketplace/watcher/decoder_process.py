@@ -7,10 +7,10 @@ import threading
 from typing import BinaryIO
 
 from marketplace.watcher.child_process import ENDED_BY_OTHERS, start
-from marketplace.watcher.found import (
+from marketplace.watcher.enrichment_result import (
     MAX_MESSAGE_BYTES,
     QUICK,
-    Found,
+    EnrichmentResult,
     Limits,
     Outcome,
     read_message,
@@ -28,22 +28,24 @@ class Decoders:
         self.running: set[subprocess.Popen[bytes]] = set()
         self._is_closed = False
 
-    def decode(self, image: BinaryIO, limits: Limits) -> Found:
+    def decode(self, image: BinaryIO, limits: Limits) -> EnrichmentResult:
         """Have an image made small, within the limits."""
         with self._places, open(os.memfd_create("answer"), "w+b", buffering=0) as answer:
             try:
                 code = self._run(image, answer, limits)
             except subprocess.TimeoutExpired:
-                return Found(Outcome.SLOW, "it took too long")
+                return EnrichmentResult(Outcome.SLOW, "it took too long")
             except OSError as error:
-                return Found(Outcome.BUSY, f"nothing can be decoded: {type(error).__name__}")
+                return EnrichmentResult(
+                    Outcome.BUSY, f"nothing can be decoded: {type(error).__name__}"
+                )
             if code:
                 return _explain_end(code, limits)
             answer.seek(0)
             try:
                 return read_message(answer.read(MAX_MESSAGE_BYTES))
             except (ValueError, TypeError):
-                return Found(Outcome.UNUSABLE, "it breaks the image decoder")
+                return EnrichmentResult(Outcome.UNUSABLE, "it breaks the image decoder")
 
     def _run(self, image: BinaryIO, answer: BinaryIO, limits: Limits) -> int:
         """Run a decoder, and return its exit code. Raises TimeoutExpired or OSError."""
@@ -69,13 +71,15 @@ class Decoders:
                 process.kill()
 
 
-def _explain_end(code: int, limits: Limits) -> Found:
+def _explain_end(code: int, limits: Limits) -> EnrichmentResult:
     if code == -signal.SIGXCPU and limits == QUICK:
-        return Found(Outcome.SLOW, "it takes longer to decode: it is tried again with more time")
+        return EnrichmentResult(
+            Outcome.SLOW, "it takes longer to decode: it is tried again with more time"
+        )
     if code == -signal.SIGXCPU:
-        return Found(Outcome.UNUSABLE, "it takes too long to decode")
+        return EnrichmentResult(Outcome.UNUSABLE, "it takes too long to decode")
     if code in ENDED_BY_OTHERS:
-        return Found(Outcome.BUSY, "the process that decodes it was ended")
+        return EnrichmentResult(Outcome.BUSY, "the process that decodes it was ended")
     if code > 0:  # it printed why
-        return Found(Outcome.BUSY, "no process can be started that decodes it")
-    return Found(Outcome.UNUSABLE, "it breaks the image decoder")
+        return EnrichmentResult(Outcome.BUSY, "no process can be started that decodes it")
+    return EnrichmentResult(Outcome.UNUSABLE, "it breaks the image decoder")

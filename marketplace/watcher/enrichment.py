@@ -1,4 +1,4 @@
-"""Adds the metadata and the images that stored NFTs lack: many tries at once."""
+"""Completes stored NFTs: adds the metadata and the images that they lack, for several at once."""
 
 import random
 import time
@@ -13,8 +13,8 @@ from marketplace.errors import MarketplaceError, MediaFull, MediaUnreachable
 from marketplace.hedera import times
 from marketplace.hedera.ids import EventKind, NftId
 from marketplace.ledger.clean_text import clean_text
-from marketplace.market import events
-from marketplace.market.events import Event
+from marketplace.market import nft_events
+from marketplace.market.nft_events import Event
 from marketplace.market.throttled_log import warn_once_a_minute
 from marketplace.services import services
 from marketplace.store import nft_collections, nfts, traits
@@ -23,7 +23,15 @@ from marketplace.store.database_errors import explained
 from marketplace.store.rows import CollectionRow, NftRow
 from marketplace.watcher import collection_document
 from marketplace.watcher.collection_document import Columns
-from marketplace.watcher.found import LONG, QUICK, Description, Found, Limits, Outcome
+from marketplace.watcher.enrichment_result import (
+    LONG,
+    QUICK,
+    Description,
+    Enrich,
+    EnrichmentResult,
+    Limits,
+    Outcome,
+)
 from marketplace.watcher.pauses import MAX_ATTEMPTS, find_pause, may_change
 from marketplace.watcher.work import Done, Tasks
 
@@ -33,10 +41,8 @@ FIRST_AT_ONCE, LATER_AT_ONCE = 8, 4  # later tries have more time
 LONGEST_PAUSE = 32 * times.DAY
 REFUSED = "InvalidIPAddress"  # the beginning of the reason if an address is not public
 
-Key = tuple[NftId, bool]  # of a try: its NFT, and whether it is the first one
+Try = tuple[NftId, bool]  # of a try: its NFT, and whether it is the first one
 Record = dict[str, Any]  # the columns of an NFT
-# Finds the metadata and the image of an NFT by its pointer, such as EnrichmentProcesses.enrich.
-Enrich = Callable[[str, Limits], Found]
 
 
 def make_enricher(app: Flask) -> "Enricher":
@@ -58,7 +64,7 @@ class Enricher:
         """``end`` ends the processes of ``enrich``."""
         self._app, self._enrich, self._end = app, enrich, end
         # Each returns the NFT as it was stored, and its new columns.
-        self._tries: Tasks[Key, tuple[NftRow, Record]] = Tasks(
+        self._tries: Tasks[Try, tuple[NftRow, Record]] = Tasks(
             FIRST_AT_ONCE + LATER_AT_ONCE, "enrich"
         )
         self._descriptions: Tasks[str, Columns] = Tasks(1, "describe")  # of collections
@@ -107,8 +113,8 @@ class Enricher:
             nft = nfts.mark_enriched(db, record, before)
             if nft:
                 traits.replace_traits(db, before, nft)
-            if nft and events.is_redrawn(before, nft):
-                events.store(db, {_id(nft): [Event(EventKind.METADATA_CHANGED)]})
+            if nft and nft_events.is_redrawn(before, nft):
+                nft_events.store(db, {_id(nft): [Event(EventKind.METADATA_CHANGED)]})
 
     def _begin_due(self, places: int, *, is_first: bool) -> None:
         """Begin tries in the free places, first for the collections with the fewest tries in progress.
@@ -177,11 +183,11 @@ def enrich(nft: NftRow, enrich: Enrich, limits: Limits) -> Record:
 
     The columns of missing parts keep their values.
     """
-    found = enrich(nft["metadata"] or "", limits)
-    key, reason, outcome = nft["image"], found.reason, found.outcome
-    if found.image:
+    result = enrich(nft["metadata"] or "", limits)
+    key, reason, outcome = nft["image"], result.reason, result.outcome
+    if result.image:
         try:
-            key = services().media.put(found.image.content, "webp")
+            key = services().media.put(result.image.content, "webp")
         except (MediaUnreachable, MediaFull) as error:
             reason, outcome = error.message, Outcome.BUSY
             warn_once_a_minute("An image can not be stored: %s", error.__cause__ or reason)
@@ -189,26 +195,26 @@ def enrich(nft: NftRow, enrich: Enrich, limits: Limits) -> Record:
         warn_once_a_minute(
             "An address that is not public was not asked for %s: %s", _id(nft), reason
         )
-    count("images", outcome=found.outcome.value)
-    record = {**nft, "image": key} | _describe(nft, found)
+    count("images", outcome=result.outcome.value)
+    record = {**nft, "image": key} | _describe(nft, result)
     record["missing"] = reason and clean_text(reason)
     return record | _schedule(outcome, nft, record, is_quick=limits is QUICK)
 
 
-def _describe(nft: NftRow, found: Found) -> Record:
+def _describe(nft: NftRow, result: EnrichmentResult) -> Record:
     """The columns that come from the metadata; none if it was not found.
 
     A host's message in place of the document, such as {"description": "Too many requests"}, is none.
     """
-    if found.description is None or found.description._replace(collection=None) == Description():
+    if result.description is None or result.description._replace(collection=None) == Description():
         return {}
-    seen_type = found.image and found.image.file_type
+    seen_type = result.image and result.image.file_type
     return {
-        "name": found.description.name or nft["name"],
-        "attributes": found.description.attributes,
-        "unranked": found.description.unranked,
-        "file_type": found.description.file_type or seen_type or nft["file_type"],
-        "original_image_url": _without_public_url(found.original_url),
+        "name": result.description.name or nft["name"],
+        "attributes": result.description.attributes,
+        "unranked": result.description.unranked,
+        "file_type": result.description.file_type or seen_type or nft["file_type"],
+        "original_image_url": _without_public_url(result.original_url),
     }
 
 
@@ -243,7 +249,7 @@ def _schedule_reread(nft: NftRow, record: Record) -> str | None:
     now, pause = times.now(), times.DAY
     if record["missing"]:
         pause = LONGEST_PAUSE
-    elif nft["read_at"] and not events.is_redrawn(nft, record):
+    elif nft["read_at"] and not nft_events.is_redrawn(nft, record):
         pause = 2 * (now - times.to_nanoseconds(nft["read_at"]))
     return times.to_iso(now + min(max(pause, times.DAY), LONGEST_PAUSE))
 

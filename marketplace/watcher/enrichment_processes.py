@@ -9,7 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from marketplace.watcher.decoder_process import Decoders
-from marketplace.watcher.found import QUICK, Found, Limits, MakeAdapters, Outcome
+from marketplace.watcher.enrichment_result import (
+    QUICK,
+    EnrichmentResult,
+    Limits,
+    MakeAdapters,
+    Outcome,
+)
 from marketplace.watcher.reader_process import Reader
 
 IDLE_SECONDS = 30  # then an idle reader is ended
@@ -29,20 +35,22 @@ class EnrichmentProcesses:
         self._timer: threading.Timer | None = None
         self._decoders = Decoders()
 
-    def enrich(self, pointer: str, limits: Limits) -> Found:
+    def enrich(self, pointer: str, limits: Limits) -> EnrichmentResult:
         """Find the metadata and the image of an NFT."""
         try:
             reader = self._take(is_shared=limits == QUICK)
         except (OSError, RuntimeError) as error:  # RuntimeError: after close()
-            return Found(Outcome.BUSY, f"nothing can be read now: {type(error).__name__}")
+            return EnrichmentResult(
+                Outcome.BUSY, f"nothing can be read now: {type(error).__name__}"
+            )
         try:
-            found, image = reader.read(pointer, limits.fetching)
+            result, image = reader.read(pointer, limits.fetching)
         finally:
             self._put_back(reader)
         if image is None:
-            return found
+            return result
         with image:
-            return found.with_image_of(self._decoders.decode(image, limits))
+            return result.with_image_of(self._decoders.decode(image, limits))
 
     def _take(self, *, is_shared: bool) -> Reader:
         """Take the shared reader, or start one."""

@@ -198,9 +198,9 @@ def _is_of_another(
     db: Connection, row: Transaction, nft: NftRow, recheck: Recheck, queued: list[Recheck]
 ) -> bool:
     """Tell whether an NFT certainly belonged to another account than the payer of a transaction."""
-    keys = recheck.kind, recheck.id, recheck.serial_no
-    may_have_moved = any((each.kind, each.id, each.serial_no) == keys for each in queued)
-    may_have_moved = may_have_moved or following.get_recheck(db, *keys) is not None
+    what = recheck.kind, recheck.id, recheck.serial_no
+    may_have_moved = any((each.kind, each.id, each.serial_no) == what for each in queued)
+    may_have_moved = may_have_moved or following.get_recheck(db, *what) is not None
     return nft["owner"] != row.payer and not may_have_moved
 
 

@@ -8,7 +8,12 @@ from multiprocessing.reduction import recv_handle, send_handle
 from typing import Any, BinaryIO
 
 from marketplace.watcher.child_process import ENDED_BY_OTHERS, start
-from marketplace.watcher.found import MAX_MESSAGE_BYTES, Found, Outcome, read_message
+from marketplace.watcher.enrichment_result import (
+    MAX_MESSAGE_BYTES,
+    EnrichmentResult,
+    Outcome,
+    read_message,
+)
 
 READER = "marketplace.watcher.strangers.reader"  # not imported: it takes 20 MB
 SPARE_SECONDS = 10  # to start, and beyond the limit for hosts. Then it is killed
@@ -26,7 +31,7 @@ class Reader:
         self._connection.send(arguments)
         self.users = 0
 
-    def read(self, pointer: str, seconds: float) -> tuple[Found, BinaryIO | None]:
+    def read(self, pointer: str, seconds: float) -> tuple[EnrichmentResult, BinaryIO | None]:
         """Read the metadata of an NFT. If the outcome is COMPLETE so far, a file has its image."""
         timeout = seconds + SPARE_SECONDS
         until = time.monotonic() + timeout
@@ -39,27 +44,29 @@ class Reader:
             code = self.process.wait()
         except (OSError, ValueError, TypeError, RuntimeError):  # an answer that makes no sense
             self.process.kill()
-            return Found(Outcome.UNREACHABLE, "it breaks the process that reads it"), None
+            return EnrichmentResult(
+                Outcome.UNREACHABLE, "it breaks the process that reads it"
+            ), None
         finally:
             timer.cancel()
         if time.monotonic() >= until:
-            return Found(Outcome.SLOW, "it took too long"), None
+            return EnrichmentResult(Outcome.SLOW, "it took too long"), None
         if code in ENDED_BY_OTHERS or code >= 0:  # 1: it could not start, and printed why
-            return Found(Outcome.BUSY, "the process that reads it was ended"), None
-        return Found(Outcome.UNREACHABLE, "it breaks the process that reads it"), None
+            return EnrichmentResult(Outcome.BUSY, "the process that reads it was ended"), None
+        return EnrichmentResult(Outcome.UNREACHABLE, "it breaks the process that reads it"), None
 
-    def _ask(self, pointer: str, seconds: float) -> tuple[Found, BinaryIO | None]:
+    def _ask(self, pointer: str, seconds: float) -> tuple[EnrichmentResult, BinaryIO | None]:
         """Ask through a pipe for this NFT alone, which the process gets first."""
         ours, theirs = Pipe()
         with ours:
             with theirs:
                 send_handle(self._connection, theirs.fileno(), self.process.pid)
             ours.send((pointer, seconds))
-            found = read_message(ours.recv_bytes(MAX_MESSAGE_BYTES))
-            if found.outcome is not Outcome.COMPLETE:
-                return found, None
+            result = read_message(ours.recv_bytes(MAX_MESSAGE_BYTES))
+            if result.outcome is not Outcome.COMPLETE:
+                return result, None
             image = open(recv_handle(ours), "rb", buffering=0)  # noqa: SIM115
-            return found, image
+            return result, image
 
     def is_usable(self) -> bool:
         """Whether it can read another NFT."""

@@ -24,7 +24,7 @@ PAUSE_SECONDS = 0.25  # between two queries for due rechecks, if nothing changes
 LONGEST_PAUSE = 3600 * times.SECOND
 CLOCK_SECONDS = 10  # between two questions for the ledger's time
 
-Key = tuple[str, str, int]
+RecheckKey = tuple[str, str, int]
 
 
 class Rechecker:
@@ -32,7 +32,7 @@ class Rechecker:
 
     def __init__(self, app: Flask) -> None:
         self._app = app
-        self._checks: Tasks[Key, Done] = Tasks(sum(AT_ONCE.values()), "recheck")
+        self._checks: Tasks[RecheckKey, Done] = Tasks(sum(AT_ONCE.values()), "recheck")
         self.changed = self._checks.changed
         # How far our clock is ahead of what the mirror node shows.
         self._ahead, self._asked_at = 0, float("-inf")
@@ -114,5 +114,5 @@ def _find_pause(row: RecheckRow, checked: Checked, ledger_now: int) -> int:
     return pause
 
 
-def _key(row: RecheckRow) -> Key:
+def _key(row: RecheckRow) -> RecheckKey:
     return row["kind"], row["id"], row["serial_no"]

@@ -7,25 +7,25 @@ from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Generic, TypeVar
 
-Key = TypeVar("Key", bound=Hashable)
+TaskKey = TypeVar("TaskKey", bound=Hashable)
 Result = TypeVar("Result")
 
 
-class Tasks(Generic[Key, Result]):
+class Tasks(Generic[TaskKey, Result]):
     """Tasks in progress, each in a thread and under a key."""
 
     def __init__(self, places: int, name: str) -> None:
         self._threads = ThreadPoolExecutor(places, name)
-        self._tasks: dict[Key, Future[Result]] = {}
+        self._tasks: dict[TaskKey, Future[Result]] = {}
         self.changed = threading.Event()  # a task has ended, or there may be a new one
 
     def __len__(self) -> int:
         return len(self._tasks)
 
-    def __iter__(self) -> Iterator[Key]:
+    def __iter__(self) -> Iterator[TaskKey]:
         return iter(self._tasks)
 
-    def begin(self, key: Key, task: Callable[..., Result], *arguments: object) -> None:
+    def begin(self, key: TaskKey, task: Callable[..., Result], *arguments: object) -> None:
         self._tasks[key] = self._threads.submit(task, *arguments)
         self._tasks[key].add_done_callback(lambda _: self.changed.set())
 

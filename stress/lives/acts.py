@@ -31,8 +31,8 @@ from hiero_sandbox.ledger import queries as ledger_queries
 from marketplace.errors import MarketplaceError
 from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS
-from marketplace.ledger.mirror_schemas import Token
-from marketplace.market import listings, nft_collections
+from marketplace.ledger.mirror_schemas import LedgerToken
+from marketplace.market import collection_facts, listings
 from marketplace.market.memos import bulk_listing_memo, listing_memo, withdrawal_memo
 from marketplace.market.prepare import TransactionRequest
 from marketplace.store import following, nfts
@@ -71,7 +71,9 @@ class Done(NamedTuple):
 
 def rebuild(token: str) -> None:
     """Import a collection, and recheck what the import has queued."""
-    described = nft_collections.describe(token, Token("Foo", "NON_FUNGIBLE_UNIQUE", 3), times.now())
+    described = collection_facts.describe(
+        token, LedgerToken("Foo", "NON_FUNGIBLE_UNIQUE", 3), times.now()
+    )
     for _ in collection_import.import_collection(described, collection_import.Tally()):
         pass
     drain_queue()

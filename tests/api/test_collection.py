@@ -8,7 +8,7 @@ from harness.apps import write_sql
 from harness.cast import ALICE, BOB, KEYS, TOKEN
 from harness.mirror import MISSING
 from marketplace.hedera import times
-from marketplace.market import nft_collections as collecting
+from marketplace.market import collection_facts
 from marketplace.store import nft_collections
 from marketplace.store.database import read, write
 from marketplace.watcher import chores, collection_import
@@ -393,7 +393,7 @@ def test_a_collection_whose_reader_was_killed_is_read_again_soon(app, nft, mirro
     mirror.alter(TOKENS, die)
     hurry(app)
     with app.app_context(), pytest.raises(Killed):
-        collecting.refresh(TOKEN)
+        collection_facts.refresh(TOKEN)
     assert seconds_until_read(app) <= 600
 
 
@@ -455,6 +455,6 @@ def test_two_first_adds_at_once_make_one_record(app, client, nft):
         row = dict(nft_collections.get_collection(read(), TOKEN))
         later = row | {"name": "Later", "read_at": times.to_iso(times.now())}
         with write() as db:
-            collecting.store(db, TOKEN, later)
-            collecting.store(db, TOKEN, row)
+            collection_facts.store(db, TOKEN, later)
+            collection_facts.store(db, TOKEN, row)
     assert collection(client)["name"] == "Later"

@@ -8,7 +8,7 @@ from harness.apps import completing
 from harness.cast import ALICE, BOB, TOKEN
 from marketplace.api.request_schemas import COLLECTION_SORTS
 from marketplace.hedera import times
-from marketplace.market import nft_collections as collecting
+from marketplace.market import collection_facts
 from marketplace.market.search_words import find_parts, find_words
 from marketplace.store import collection_search, nft_collections
 from marketplace.store.database import write
@@ -42,12 +42,12 @@ def tides(idle_client):
 
 def store_collection(app, token, name, symbol="SYM", listed=0, sold=(), old=0):
     """Store a collection that is not in the sandbox, as the watcher would."""
-    news = collecting._describe_nothing(token) | {
+    news = collection_facts._describe_nothing(token) | {
         "name": name or None, "symbol": symbol, "read_at": times.to_iso(times.now()),
-        "sort_name": collecting.fold(name)[:50],
+        "sort_name": collection_facts.fold(name)[:50],
     }  # fmt: skip
     with app.app_context(), write() as db:
-        collecting.store(db, token, news)
+        collection_facts.store(db, token, news)
         nft_collections.add_listed(db, token, listed)
     for price, hours in [*((price, 1) for price in sold), (old, 30)]:
         at = times.to_iso(times.now() - hours * 3600 * times.SECOND)
@@ -98,7 +98,7 @@ def test_the_orders_and_the_words_are_those_of_a_model(app, client):
         store_collection(app, token, name, f"S{number % 10}", listed, sold, old)
         model[token] = {
             "volume24h": (-sum(sold), token), "-volume": (-sum(sold) - old, token),
-            "listed": (-listed, token), "name": (collecting.fold(name)[:50], token),
+            "listed": (-listed, token), "name": (collection_facts.fold(name)[:50], token),
             "newest": (-int(token[4:]), token),
             "words": find_words(token, f"S{number % 10}", name, limit=20),
         }  # fmt: skip

@@ -21,7 +21,7 @@ from marketplace.services import services
 from marketplace.store import nfts
 from marketplace.store.database import read, write
 from marketplace.watcher.enrichment import enrich
-from marketplace.watcher.found import LONG
+from marketplace.watcher.enrichment_result import LONG
 from tests.answers import assert_error
 from tests.engines import both_engines
 
@@ -96,7 +96,7 @@ def test_strange_text_in_a_redirect(own, location):
     """Why something could not be had is stored, and names the host that a stranger chose."""
 
     def redirect(connection):
-        connection.sendall(b"HTTP/1.1 302 Found\r\nLocation: " + location + b"\r\n\r\n")
+        connection.sendall(b"HTTP/1.1 302 EnrichmentResult\r\nLocation: " + location + b"\r\n\r\n")
 
     with serve_raw(redirect) as gateway:
         app = create_app(**own | {"IPFS_GATEWAYS": f"{gateway}/ipfs"})

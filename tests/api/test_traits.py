@@ -10,7 +10,7 @@ import pytest
 
 from harness.cast import ALICE, KEYS, TOKEN
 from marketplace.hedera import times
-from marketplace.market import nft_collections
+from marketplace.market import collection_facts
 from marketplace.market.reconciler import GONE
 from marketplace.services import services
 from marketplace.store import nfts, traits
@@ -58,7 +58,7 @@ def reconcile(app, serial_no, price=0, is_burned=False):
             "ledger_at": GONE if is_burned else PAST,
         }  # fmt: skip
         nft = nfts.mark_reconciled(db, state, stored)
-        nft_collections.note_listed(db, TOKEN, nft["is_for_sale"] - stored["is_for_sale"])
+        collection_facts.note_listed(db, TOKEN, nft["is_for_sale"] - stored["is_for_sale"])
         if is_burned:
             traits.replace_traits(db, nft, nft)
 

@@ -10,7 +10,7 @@ from marketplace.hedera import times
 from marketplace.ledger import mirror as mirror_client
 from marketplace.market import listings, reports
 from marketplace.market.memos import listing_memo
-from marketplace.market.prepare import Ask
+from marketplace.market.prepare import TransactionRequest
 from marketplace.store import nfts
 from marketplace.store.database import read, write
 from tests.engines import both_engines
@@ -71,7 +71,7 @@ def test_a_prepared_transaction_that_was_never_signed_is_deleted_after_hours(
     with app.app_context():
         for hours, price in ((1, 10), (4, 40)):
             then = times.now() - hours * 3600 * times.SECOND
-            listings.prepare_listing(Ask(ALICE, *nft, "extwallet"), price, then)
+            listings.prepare_listing(TransactionRequest(ALICE, *nft, "extwallet"), price, then)
     sync()
     assert prepared(app) == [10]
 

@@ -17,7 +17,7 @@ from hiero_sandbox.database import read, write
 from hiero_sandbox.ledger import accounts, queries
 from marketplace.hedera import times
 from marketplace.hedera.messages import account, token
-from marketplace.ledger.mirror_schemas import FixedFee, Royalty, Token
+from marketplace.ledger.mirror_schemas import FixedFee, LedgerToken, RoyaltyFee
 from marketplace.market.custom_fees import Sale, find_owed
 from tests.answers import assert_error
 from tests.deeds import list_nft
@@ -247,13 +247,13 @@ def test_a_fee_in_a_token_is_refused(market, listed):
     ("seller", "owed"), [(ALICE, 2), (COLLECTOR, 0), (OTHER, 1), (TREASURY, 0)]
 )
 def test_exempt_accounts_pay_no_custom_fees(seller, owed):
-    token = Token(
+    token = LedgerToken(
         name="x",
         type="NON_FUNGIBLE_UNIQUE",
         total_supply=1,
         treasury=TREASURY,
         fixed_fees=(FixedFee(COLLECTOR, 5, None),),
-        royalties=(Royalty(OTHER, 1, 100, None, exempts_collectors=True),),
+        royalties=(RoyaltyFee(OTHER, 1, 100, None, exempts_collectors=True),),
     )
     royalties, fixed_fees = find_owed(Sale(TOKEN, seller, 1000, None), token)
     assert len([*royalties, *fixed_fees]) == owed

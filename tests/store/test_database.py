@@ -12,7 +12,7 @@ from marketplace.errors import StartRefused
 from marketplace.services import services
 from marketplace.store import sqlite as engine
 from marketplace.store.database import SCHEMA
-from marketplace.store.sqlite import Database
+from marketplace.store.sqlite import SQLiteDatabase
 from tests.store.test_upgrades import put
 from tests.store.tokens import insert_token, names
 from tests.store.writers import writing
@@ -37,28 +37,28 @@ def test_a_thread_keeps_its_connection_and_shares_it_with_no_other(app):
 WRITE_ONE = """
 import sys
 from marketplace.store.database import SCHEMA
-from marketplace.store.sqlite import Database
+from marketplace.store.sqlite import SQLiteDatabase
 from tests.store.tokens import insert_token
 
-with Database(sys.argv[1], SCHEMA).write() as connection:
+with SQLiteDatabase(sys.argv[1], SCHEMA).write() as connection:
     insert_token(connection, sys.argv[2])
 """
 READ_ALL = """
 import sys
 from marketplace.store.database import SCHEMA
-from marketplace.store.sqlite import Database
+from marketplace.store.sqlite import SQLiteDatabase
 from tests.store.tokens import names
 
-print(*sorted(names(Database(sys.argv[1], SCHEMA).connection)))
+print(*sorted(names(SQLiteDatabase(sys.argv[1], SCHEMA).connection)))
 """
 FORKING = """
 import os, subprocess, sys, time
 from marketplace.store.database import SCHEMA
-from marketplace.store.sqlite import Database
+from marketplace.store.sqlite import SQLiteDatabase
 from tests.store.test_database import READ_ALL, WRITE_ONE
 from tests.store.tokens import insert_token, names
 
-database = Database(sys.argv[1], SCHEMA)
+database = SQLiteDatabase(sys.argv[1], SCHEMA)
 with database.write() as connection:
     insert_token(connection, "parent")
 database.data_version()
@@ -82,12 +82,12 @@ def test_a_child_writes_where_others_read_though_its_parent_had_the_database_ope
 def test_an_old_sqlite_library_stops_the_start(tmp_path, monkeypatch):
     monkeypatch.setattr(engine, "OLDEST_VERSION", (99, 0))
     with pytest.raises(StartRefused, match="is too old: 99"):
-        Database(tmp_path / "x.db", SCHEMA)
+        SQLiteDatabase(tmp_path / "x.db", SCHEMA)
 
 
 def test_several_workers_may_start_at_once(tmp_path):
     def start():
-        assert names(Database(tmp_path / "market.db", SCHEMA).connection) == []
+        assert names(SQLiteDatabase(tmp_path / "market.db", SCHEMA).connection) == []
 
     join(*[fork(start) for _ in range(6)])
 
@@ -96,7 +96,7 @@ def test_what_was_answered_survives_a_kill(tmp_path):
     path = tmp_path / "market.db"
     with writing(path, 3) as answered:
         pass
-    database = Database(path, SCHEMA)
+    database = SQLiteDatabase(path, SCHEMA)
     assert set(answered()) <= set(names(database.connection))
     with database.write() as connection:  # the killed ones hold no lock
         insert_token(connection, "after")

@@ -12,7 +12,7 @@ from sqlite_utils.utils import sqlite3
 
 from harness.apps import settings
 from marketplace import create_app
-from marketplace.market.events import insert
+from marketplace.market.nft_events import insert
 from marketplace.services import database
 from marketplace.store import (
     access_tokens,
@@ -124,19 +124,19 @@ for selection, start in itertools.product(LISTINGS, ("first", "near", "far", "af
         after=after,
     )
 SELECTIONS = (
-    events.Selection(),
-    events.Selection("0.0.7001"),
-    events.Selection("0.0.7001", 1),
-    events.Selection("0.0.7001", 1, kinds=("SOLD", "LISTED")),
-    events.Selection(kinds=("SOLD",)),
-    events.Selection(account_id="0.0.1001"),
-    events.Selection(kinds=("SOLD", "LISTED")),
+    events.EventFilter(),
+    events.EventFilter("0.0.7001"),
+    events.EventFilter("0.0.7001", 1),
+    events.EventFilter("0.0.7001", 1, kinds=("SOLD", "LISTED")),
+    events.EventFilter(kinds=("SOLD",)),
+    events.EventFilter(account_id="0.0.1001"),
+    events.EventFilter(kinds=("SOLD", "LISTED")),
 )
 for selection, after, newest_first in itertools.product(SELECTIONS, (None, 10_000), (False, True)):
     STATEMENTS[f"list_page {selection} {after} {newest_first}"] = partial(
         events.list_page, selection=selection, after=after, newest_first=newest_first
     )
-for selection in (events.Selection(), events.Selection(kinds=("SOLD",))):
+for selection in (events.EventFilter(), events.EventFilter(kinds=("SOLD",))):
     STATEMENTS[f"get_next_event {selection}"] = partial(
         events.get_next_event, selection=selection, after=500
     )

@@ -22,7 +22,7 @@ from marketplace.services import services
 from marketplace.store import sqlite as engine
 from marketplace.store.database import SCHEMA
 from marketplace.store.database_errors import DatabaseUnreadable
-from marketplace.store.sqlite import Database
+from marketplace.store.sqlite import SQLiteDatabase
 from marketplace.watcher.sweep import sync
 from tests.answers import assert_error
 
@@ -46,7 +46,7 @@ def rows(path, table):
 
 
 def version(path):
-    return Database(path, SCHEMA).version
+    return SQLiteDatabase(path, SCHEMA).version
 
 
 def shape(path):
@@ -286,7 +286,7 @@ def test_a_foreign_file_is_never_written_into(tmp_path):
     execute(path, "CREATE TABLE nft (id INTEGER)")
     content = path.read_bytes()
     with pytest.raises(DatabaseUnreadable, match="is not a database of this service"):
-        Database(path, SCHEMA)
+        SQLiteDatabase(path, SCHEMA)
     assert path.read_bytes() == content
     assert [file.name for file in tmp_path.iterdir() if "-" in file.name] == []
 

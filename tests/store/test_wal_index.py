@@ -9,13 +9,13 @@ from harness.forks import fork, join
 from harness.serving import run_python
 from marketplace.store import wal_index
 from marketplace.store.database import SCHEMA
-from marketplace.store.sqlite import Database
+from marketplace.store.sqlite import SQLiteDatabase
 from tests.store.tokens import insert_token
 
 
 @pytest.fixture
 def database(tmp_path):
-    with closing(Database(tmp_path / "market.db", SCHEMA)) as database:
+    with closing(SQLiteDatabase(tmp_path / "market.db", SCHEMA)) as database:
         yield database
 
 
@@ -73,7 +73,7 @@ def test_a_reader_of_the_version_takes_no_lock_from_a_writer(database):
 
 def test_a_child_waits_for_no_thread_of_its_parent(database):
     with wal_index._lock:
-        child = fork(lambda: Database(database.path, SCHEMA).data_version() or 1 / 0)
+        child = fork(lambda: SQLiteDatabase(database.path, SCHEMA).data_version() or 1 / 0)
     join(child)
 
 
@@ -96,10 +96,10 @@ def test_no_version_is_read_from_a_half_written_header(database):
 
 def test_maps_of_deleted_files_are_closed(tmp_path):
     for number in range(5):
-        with closing(Database(tmp_path / f"{number}.db", SCHEMA)) as database:
+        with closing(SQLiteDatabase(tmp_path / f"{number}.db", SCHEMA)) as database:
             assert database.data_version()
             before = len(wal_index._maps)
     assert before == len(wal_index._maps)
-    with closing(Database(tmp_path / "last.db", SCHEMA)) as database:
+    with closing(SQLiteDatabase(tmp_path / "last.db", SCHEMA)) as database:
         assert database.data_version()
         assert len(wal_index._maps) <= before

@@ -14,7 +14,7 @@ from marketplace.errors import DatabaseBusy, DatabaseUnusable
 from marketplace.store import database_errors
 from marketplace.store.database import SCHEMA
 from marketplace.store.properties import mark_property
-from marketplace.store.sqlite import Database
+from marketplace.store.sqlite import SQLiteDatabase
 from marketplace.store.sqlite_files import release_lock, take_lock
 from tests.store.tokens import insert_token, names
 
@@ -33,7 +33,7 @@ def read_wal_index(path):
 
 
 def write_much(path, name):
-    database = Database(path, SCHEMA)
+    database = SQLiteDatabase(path, SCHEMA)
     for _ in range(12):
         with database.write() as db:
             mark_property(db, name, bytes(CHECKPOINTED_PAGES * 5000))
@@ -57,7 +57,7 @@ def test_whoever_has_the_lock_meets_no_checkpoint(path):
 
 
 def test_a_write_waits_for_the_lock_but_not_for_ever(path, monkeypatch):
-    database = Database(path, SCHEMA)
+    database = SQLiteDatabase(path, SCHEMA)
     monkeypatch.setattr(database_errors, "BUSY_TIMEOUT_SECONDS", 0.05)
     lock = take_lock(f"{path}.lock")
     with pytest.raises(DatabaseBusy), database.write():
@@ -69,7 +69,7 @@ def test_a_write_waits_for_the_lock_but_not_for_ever(path, monkeypatch):
 
 
 def test_a_lock_that_can_not_be_opened_makes_the_database_unusable(path):
-    database = Database(path, SCHEMA)
+    database = SQLiteDatabase(path, SCHEMA)
     Path(f"{path}.lock").unlink()
     Path(f"{path}.lock").mkdir()
     with pytest.raises(DatabaseUnusable, match="Is a directory"), database.write():

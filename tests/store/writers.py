@@ -8,7 +8,7 @@ from functools import partial
 from harness.forks import fork
 from harness.postgresql import until
 from marketplace.store.database import SCHEMA
-from marketplace.store.sqlite import Database
+from marketplace.store.sqlite import SQLiteDatabase
 from tests.store.tokens import insert_token
 
 
@@ -18,7 +18,7 @@ def writing(path, number):
     told = [path.with_name(f"{writer}.told") for writer in range(number)]
 
     def write(answers):
-        database = Database(path, SCHEMA)
+        database = SQLiteDatabase(path, SCHEMA)
         with answers.open("w", buffering=1) as file:
             for position in itertools.count():
                 name = f"{answers.stem}-{position}"

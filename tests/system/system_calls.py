@@ -18,7 +18,7 @@ from pathlib import Path
 from harness.images import encoded, small
 from marketplace.settings import load
 from marketplace.watcher.enrichment_processes import EnrichmentProcesses
-from marketplace.watcher.found import LONG
+from marketplace.watcher.enrichment_result import LONG
 
 KILL, ALLOW = 0x80000000, 0x7FFF0000  # of seccomp.h
 

@@ -10,7 +10,7 @@ from sqlite_utils.utils import sqlite3
 from harness.engines import execute
 from harness.serving import Service, environment
 from marketplace.store.database import SCHEMA
-from marketplace.store.sqlite import Database
+from marketplace.store.sqlite import SQLiteDatabase
 from tests.store.tokens import insert_token, names
 from tests.store.writers import writing
 
@@ -22,7 +22,7 @@ def operator(tmp_path):
 
 
 def database(operator):
-    return Database(operator.folder / "instance/marketplace.db", SCHEMA)
+    return SQLiteDatabase(operator.folder / "instance/marketplace.db", SCHEMA)
 
 
 def add(operator, name):

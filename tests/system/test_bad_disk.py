@@ -180,11 +180,11 @@ FILL_AND_COPY = """
 import subprocess, sys
 from pathlib import Path
 from marketplace.store.database import SCHEMA
-from marketplace.store.sqlite import Database
+from marketplace.store.sqlite import SQLiteDatabase
 
 folder = Path(sys.argv[1])
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2500k", "tmpfs", folder], check=True)
-database = Database(str(folder / "market.db"), SCHEMA)
+database = SQLiteDatabase(str(folder / "market.db"), SCHEMA)
 with database.write() as db:
     db.execute("INSERT INTO property (name, value) VALUES ('filler', zeroblob(700000))")
 database.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

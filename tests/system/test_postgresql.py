@@ -25,7 +25,7 @@ from marketplace.errors import DatabaseBusy, DatabaseUnreachable
 from marketplace.services import services
 from marketplace.store.database import SCHEMA
 from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable
-from marketplace.store.postgresql import Database, servers
+from marketplace.store.postgresql import PostgreSQLDatabase, servers
 from marketplace.store.postgresql.servers import AGAIN_SECONDS, Servers
 from marketplace.store.schema import Schema
 from tests.answers import assert_error
@@ -58,7 +58,7 @@ def url(server):
 
 @pytest.fixture
 def database(url):
-    return Database(url, SCHEMA, OWNERS)
+    return PostgreSQLDatabase(url, SCHEMA, OWNERS)
 
 
 @pytest.fixture
@@ -222,7 +222,7 @@ def test_a_commit_whose_answer_is_lost(server, url, client, tmp_path):
 
 
 def test_the_stamp_is_another_one_after_each_commit_and_each_start(server, url, database):
-    other = Database(url, SCHEMA, OWNERS)
+    other = PostgreSQLDatabase(url, SCHEMA, OWNERS)
     seen = [database.data_version()]
     assert database.data_version() == seen[0]
     for writer in (database, other, database):
@@ -266,10 +266,10 @@ def test_what_patience_a_role_is_given_is_no_matter(server, url, tmp_path):
     name = url.rpartition("/")[2]
     for setting in ("statement_timeout = 250", "lock_timeout = 250", "idle_session_timeout = 250"):
         server.execute(f"ALTER ROLE market IN DATABASE {name} SET {setting}")
-    first = Database(url, SCHEMA, OWNERS)
+    first = PostgreSQLDatabase(url, SCHEMA, OWNERS)
     with ThreadPoolExecutor(1) as pool:
         with first.startup_lock():
-            second = pool.submit(Database, url, SCHEMA, OWNERS)
+            second = pool.submit(PostgreSQLDatabase, url, SCHEMA, OWNERS)
             time.sleep(0.5)
             assert not second.done()
         assert second.result().data_version()
@@ -311,8 +311,8 @@ def test_a_start_that_is_killed_leaves_nothing_half_made(url, server):
     broken = Schema(SCHEMA_FOLDER, tables=SCHEMA.tables)
     broken.sql = f"{SCHEMA.sql}; SELECT 1 / 0"
     with pytest.raises(DatabaseUnreadable, match="division by zero"):
-        Database(url, broken, OWNERS)
-    assert names(Database(url, SCHEMA, OWNERS).connection) == []
+        PostgreSQLDatabase(url, broken, OWNERS)
+    assert names(PostgreSQLDatabase(url, SCHEMA, OWNERS).connection) == []
 
 
 SCHEMA_FOLDER = ROOT / "marketplace/store"
@@ -376,7 +376,7 @@ def test_an_upgrade(url, database, newer):
     with database.write() as db:
         insert_token(db, "first")
     database.close()
-    later = Database(url, newer(STEP), OWNERS)
+    later = PostgreSQLDatabase(url, newer(STEP), OWNERS)
     assert later.is_outdated
     with pytest.raises(DatabaseUnreadable, match="is of an earlier version"):
         names(later.connection)
@@ -386,21 +386,23 @@ def test_an_upgrade(url, database, newer):
     assert columns(url, "sale")["serial_no"] == "bigint"
     assert columns(url, "sale")["receipt"] == "bytea"
     assert names(later.connection) == ["first of before; and 'so on'"]
-    assert not Database(url, newer(STEP), OWNERS).is_outdated
+    assert not PostgreSQLDatabase(url, newer(STEP), OWNERS).is_outdated
     newer_version = rf"is of a newer version \(its schema is {SCHEMA.version + 1}"
     with pytest.raises(DatabaseUnreadable, match=newer_version):
         names(database.connection)
     with pytest.raises(DatabaseUnreadable, match="is of a newer version"):
-        Database(url, SCHEMA, OWNERS)
+        PostgreSQLDatabase(url, SCHEMA, OWNERS)
 
 
 def test_a_step_that_fails_is_undone_and_those_before_it_stay(url, database, newer):
-    later = Database(url, newer(STEP, "CREATE TABLE t (i INTEGER) STRICT;\nSELECT 1 / 0;"), OWNERS)
+    later = PostgreSQLDatabase(
+        url, newer(STEP, "CREATE TABLE t (i INTEGER) STRICT;\nSELECT 1 / 0;"), OWNERS
+    )
     with pytest.raises(DatabaseUnreadable, match="division by zero"):
         later.upgrade()
     assert columns(url, "sale") and not columns(url, "t")
-    assert Database(url, newer(STEP), OWNERS).is_outdated is False
-    again = Database(url, newer(STEP, "CREATE TABLE t (i INTEGER) STRICT;"), OWNERS)
+    assert PostgreSQLDatabase(url, newer(STEP), OWNERS).is_outdated is False
+    again = PostgreSQLDatabase(url, newer(STEP, "CREATE TABLE t (i INTEGER) STRICT;"), OWNERS)
     again.upgrade()
     assert columns(url, "t") == {"i": "bigint"}
 
@@ -410,7 +412,7 @@ def test_two_upgrades_at_once(url, database, newer, tmp_path):
     schema, told = newer(f"{STEP}\n-- Wait\nSELECT pg_sleep(0.5);\n"), tmp_path / "told"
 
     def upgrade():
-        later = Database(url, schema, OWNERS)
+        later = PostgreSQLDatabase(url, schema, OWNERS)
         with later.startup_lock(), told.open("a") as file:
             later.read_version()
             if later.is_outdated:
@@ -422,7 +424,7 @@ def test_two_upgrades_at_once(url, database, newer, tmp_path):
 
 def test_no_upgrade_beside_a_service(url, database, newer):
     names(database.connection)
-    later = Database(url, newer(STEP), OWNERS)
+    later = PostgreSQLDatabase(url, newer(STEP), OWNERS)
     with pytest.raises(DatabaseInUse, match="is in use"):
         later.upgrade()
     assert not columns(url, "sale")
@@ -447,7 +449,7 @@ def test_a_leader_that_falls_silent(url, database):
     leads = multiprocessing.Value("b")
 
     def lead():
-        leadership = Database(url, SCHEMA, OWNERS).leadership("watch")
+        leadership = PostgreSQLDatabase(url, SCHEMA, OWNERS).leadership("watch")
         while True:
             leads.value = leadership.take()
             time.sleep(0.2)

@@ -12,7 +12,7 @@ from marketplace.hedera import times
 from marketplace.store import nft_collections
 from marketplace.store.database import read
 from marketplace.watcher.enrichment import Enricher
-from marketplace.watcher.found import Description, Found, Optimised, Outcome
+from marketplace.watcher.enrichment_result import Description, EnrichmentResult, Optimised, Outcome
 from tests.engines import both_engines
 
 pytestmark = both_engines
@@ -24,7 +24,9 @@ SEAS = {"description": "Seas", "banner": "ipfs://banner", "logo": "ipfs://logo",
 
 def found(collection=None, image=None):
     description = Description(collection=collection and json.dumps(collection))
-    return Found(Outcome.COMPLETE if image else Outcome.UNUSABLE, None, description, image=image)
+    return EnrichmentResult(
+        Outcome.COMPLETE if image else Outcome.UNUSABLE, None, description, image=image
+    )
 
 
 class Hosts:
@@ -35,7 +37,7 @@ class Hosts:
 
     def __call__(self, pointer, limits):
         self.asked.append(pointer)
-        return self.answers.get(pointer, Found(Outcome.UNREACHABLE, "status 404"))
+        return self.answers.get(pointer, EnrichmentResult(Outcome.UNREACHABLE, "status 404"))
 
 
 @pytest.fixture

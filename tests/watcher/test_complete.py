@@ -19,7 +19,13 @@ from marketplace.store.database import read
 from marketplace.watcher import chores
 from marketplace.watcher import enrichment as module
 from marketplace.watcher.enrichment import Enricher
-from marketplace.watcher.found import Description, Found, Limits, Optimised, Outcome
+from marketplace.watcher.enrichment_result import (
+    Description,
+    EnrichmentResult,
+    Limits,
+    Optimised,
+    Outcome,
+)
 from marketplace.watcher.work import Done
 from tests.engines import both_engines
 
@@ -58,15 +64,15 @@ FAULTS = {
     "silence": network.silence,
     "a reset in the middle": network.reset_in_the_middle,
     "200 MB": network.huge_body,
-    "404": answering(b"gone", "404 Not Found"),
+    "404": answering(b"gone", "404 Not EnrichmentResult"),
     "no object": answering(b"[]"),
     "NaN and depth": answering(b'{"name": NaN, "a": ' + b"[" * 50_000),
     "gzip that is none": answering(b"plain", Content_Encoding="gzip"),
-    "a redirect to no address": answering(b"", "302 Found", Location="http://["),
+    "a redirect to no address": answering(b"", "302 EnrichmentResult", Location="http://["),
     "an address of a million letters": answering(
         json.dumps({"image": "https://nft.example/" + "x" * 900_000}).encode()
     ),
-    "a redirect loop": answering(b"", "302 Found", Location="/ipfs/again"),
+    "a redirect loop": answering(b"", "302 EnrichmentResult", Location="/ipfs/again"),
 }
 
 
@@ -102,7 +108,7 @@ def test_a_failing_image_leaves_the_metadata(connect):
     def gateway(environ, start_response):
         if environ["PATH_INFO"].endswith(".json"):
             return connect.sandbox(environ, start_response)
-        start_response("404 Not Found", [])
+        start_response("404 Not EnrichmentResult", [])
         return [b""]
 
     with serve(gateway) as url:
@@ -122,7 +128,7 @@ NEW = Description("New", "image/gif", None, "ipfs://new")
 
 
 class Hosts:
-    """What hosts answer, pointer by pointer; another answer than a Found is raised or called."""
+    """What hosts answer, pointer by pointer; another answer than a EnrichmentResult is raised or called."""
 
     def __init__(self, app):
         self.answers, self.asked = {}, []
@@ -131,7 +137,9 @@ class Hosts:
     def __call__(self, pointer, limits):
         is_quick = limits is module.QUICK
         self.asked.append((pointer, is_quick))
-        answer = self.answers.get(pointer, Found(Outcome.COMPLETE, None, OLD, "http://old", WEBP))
+        answer = self.answers.get(
+            pointer, EnrichmentResult(Outcome.COMPLETE, None, OLD, "http://old", WEBP)
+        )
         return answer(is_quick) if callable(answer) else answer
 
     def complete(self):
@@ -164,7 +172,7 @@ def test_a_fetch_that_fails_takes_no_good_data_away(app, hosts, pointer):
     before = stored(app)
     assert (before["name"], before["attributes"]) == ("Old", OLD.attributes)
     change_pointer(app, "ipfs://new")
-    hosts.answers["ipfs://new"] = Found(Outcome.UNREACHABLE, "status 404")
+    hosts.answers["ipfs://new"] = EnrichmentResult(Outcome.UNREACHABLE, "status 404")
     hosts.complete()
     during = stored(app)
     for column in ("name", "attributes", "image", "file_type", "original_image_url"):
@@ -176,7 +184,9 @@ def test_new_metadata_takes_the_place_of_the_old(app, hosts, pointer):
     hosts.complete()
     image = stored(app)["image"]
     change_pointer(app, "ipfs://new")
-    hosts.answers["ipfs://new"] = Found(Outcome.UNREACHABLE, "status 404", NEW, "http://new")
+    hosts.answers["ipfs://new"] = EnrichmentResult(
+        Outcome.UNREACHABLE, "status 404", NEW, "http://new"
+    )
     hosts.complete()
     nft = stored(app)
     assert (nft["name"], nft["attributes"], nft["file_type"]) == ("New", None, "image/gif")
@@ -187,16 +197,16 @@ def test_metadata_of_an_older_pointer_is_not_stored(app, hosts, pointer):
     def change_meanwhile(is_quick):
         change_pointer(app, "ipfs://new")
         hosts.answers[pointer] = None
-        return Found(Outcome.COMPLETE, None, OLD, "http://old", WEBP)
+        return EnrichmentResult(Outcome.COMPLETE, None, OLD, "http://old", WEBP)
 
     hosts.answers[pointer] = change_meanwhile
-    hosts.answers["ipfs://new"] = Found(Outcome.COMPLETE, None, NEW, "http://new", WEBP)
+    hosts.answers["ipfs://new"] = EnrichmentResult(Outcome.COMPLETE, None, NEW, "http://new", WEBP)
     hosts.complete()
     assert stored(app)["name"] == "New"
 
 
 def test_a_second_try_with_more_time_follows_at_once_and_others_later(app, hosts, pointer):
-    hosts.answers[pointer] = Found(Outcome.SLOW, "it took too long")
+    hosts.answers[pointer] = EnrichmentResult(Outcome.SLOW, "it took too long")
     hosts.complete()
     assert [is_quick for _, is_quick in hosts.asked] == [True, False]
     nft = stored(app)
@@ -205,14 +215,14 @@ def test_a_second_try_with_more_time_follows_at_once_and_others_later(app, hosts
 
 
 def test_metadata_that_is_unusable_is_tried_again_in_a_day(app, hosts, pointer):
-    hosts.answers[pointer] = Found(Outcome.UNUSABLE, "the metadata is not JSON")
+    hosts.answers[pointer] = EnrichmentResult(Outcome.UNUSABLE, "the metadata is not JSON")
     hosts.complete()
     assert len(hosts.asked) == 1
     assert stored(app)["retry_at"] > times.to_iso(times.now() + times.DAY - times.MINUTE)
 
 
 def test_a_shortage_of_ours_is_no_attempt(app, hosts, pointer):
-    hosts.answers[pointer] = Found(Outcome.BUSY, "no image can be decoded now")
+    hosts.answers[pointer] = EnrichmentResult(Outcome.BUSY, "no image can be decoded now")
     hosts.complete()
     nft = stored(app)
     assert nft["attempts"] == 0
@@ -253,7 +263,7 @@ def hosted(app, hosts):
     """The NFT of an address of the web, complete; what the host answers is in ``hosts.answers[HOSTED]``."""
     add(app)
     change_pointer(app, HOSTED)
-    hosts.answers[HOSTED] = Found(Outcome.COMPLETE, None, OLD, "http://old", WEBP)
+    hosts.answers[HOSTED] = EnrichmentResult(Outcome.COMPLETE, None, OLD, "http://old", WEBP)
     hosts.complete()
     return hosts
 
@@ -281,7 +291,7 @@ def test_metadata_of_the_web_is_read_again_after_growing_pauses(app, hosted):
         hosted.complete()
         assert pause_of(app) == following
         assert stored(app)["missing"] is stored(app)["retry_at"] is None
-    hosted.answers[HOSTED] = Found(Outcome.COMPLETE, None, NEW, "http://new", WEBP)
+    hosted.answers[HOSTED] = EnrichmentResult(Outcome.COMPLETE, None, NEW, "http://new", WEBP)
     pass_days(app, 32)
     hosted.complete()
     assert (stored(app)["name"], pause_of(app)) == ("New", 1)
@@ -289,14 +299,14 @@ def test_metadata_of_the_web_is_read_again_after_growing_pauses(app, hosted):
 
 def test_a_new_reading_that_fails_replaces_nothing(app, hosted):
     before = stored(app)
-    hosted.answers[HOSTED] = Found(Outcome.UNREACHABLE, "status 404")
+    hosted.answers[HOSTED] = EnrichmentResult(Outcome.UNREACHABLE, "status 404")
     pass_days(app, 1)
     hosted.complete()
     during = stored(app)
     for column in ("name", "attributes", "image", "file_type", "original_image_url"):
         assert during[column] == before[column]
     assert during["retry_at"] and during["reread_at"] is None
-    hosted.answers[HOSTED] = Found(Outcome.COMPLETE, None, OLD, "http://old", WEBP)
+    hosted.answers[HOSTED] = EnrichmentResult(Outcome.COMPLETE, None, OLD, "http://old", WEBP)
     write_sql(app, "UPDATE nft SET retry_at = :now", now=times.to_iso(times.now()))
     hosted.complete()
     assert stored(app)["missing"] is None and pause_of(app) == 1
@@ -305,7 +315,9 @@ def test_a_new_reading_that_fails_replaces_nothing(app, hosted):
 def test_a_hosts_message_in_place_of_the_document_takes_no_attributes_away(app, hosted):
     before = stored(app)
     message = Description(collection='{"description":"Too many requests"}')
-    hosted.answers[HOSTED] = Found(Outcome.UNUSABLE, "the metadata names no image", message)
+    hosted.answers[HOSTED] = EnrichmentResult(
+        Outcome.UNUSABLE, "the metadata names no image", message
+    )
     pass_days(app, 1)
     hosted.complete()
     for column in ("name", "attributes", "image", "original_image_url"):
@@ -314,12 +326,12 @@ def test_a_hosts_message_in_place_of_the_document_takes_no_attributes_away(app, 
 
 
 def test_metadata_that_failed_twenty_times_is_tried_again_later(app, hosted):
-    hosted.answers[HOSTED] = Found(Outcome.UNUSABLE, "the metadata is not JSON")
+    hosted.answers[HOSTED] = EnrichmentResult(Outcome.UNUSABLE, "the metadata is not JSON")
     sql = "UPDATE nft SET attempts = 19, missing = 'x', retry_at = :now"
     write_sql(app, sql, now=times.to_iso(times.now()))
     hosted.complete()
     assert stored(app)["retry_at"] is None and pause_of(app) == 32
-    hosted.answers[HOSTED] = Found(Outcome.COMPLETE, None, NEW, "http://new", WEBP)
+    hosted.answers[HOSTED] = EnrichmentResult(Outcome.COMPLETE, None, NEW, "http://new", WEBP)
     pass_days(app, 32)
     hosted.complete()
     assert (stored(app)["name"], pause_of(app)) == ("New", 1)
@@ -342,7 +354,7 @@ class Gate:
     def hang(self, is_quick):
         self.begun += 1
         assert self.gate.wait(60)
-        return Found(Outcome.UNUSABLE, "at last")
+        return EnrichmentResult(Outcome.UNUSABLE, "at last")
 
 
 def step_until(enricher, condition):
@@ -376,7 +388,7 @@ def test_slow_tries_leave_places_for_others(app, hosts):
     gate = Gate(app, hosts, keys)
     for key in keys:
         hosts.answers[stored(app, *key)["metadata"]] = lambda is_quick: (
-            Found(Outcome.SLOW, "it took too long") if is_quick else gate.hang(is_quick)
+            EnrichmentResult(Outcome.SLOW, "it took too long") if is_quick else gate.hang(is_quick)
         )
     with closing(Enricher(app, hosts)) as enricher:
         try:

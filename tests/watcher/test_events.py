@@ -14,7 +14,7 @@ from harness.postgresql import until
 from marketplace.hedera import times
 from marketplace.ledger import Deadline
 from marketplace.market import past, reconciler
-from marketplace.market.events import insert
+from marketplace.market.nft_events import insert
 from marketplace.services import services
 from marketplace.store.database import write
 from tests.deeds import SALE, shown

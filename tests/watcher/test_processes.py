@@ -24,7 +24,7 @@ from marketplace.watcher import decoder_process, enrichment_processes, reader_pr
 from marketplace.watcher.decoder_process import Decoders
 from marketplace.watcher.enrichment import REFUSED
 from marketplace.watcher.enrichment_processes import EnrichmentProcesses
-from marketplace.watcher.found import LONG, QUICK, Found, Limits, Outcome
+from marketplace.watcher.enrichment_result import LONG, QUICK, EnrichmentResult, Limits, Outcome
 from marketplace.watcher.strangers import confine
 from marketplace.watcher.strangers.images import optimise
 from tests.watcher.test_fetch_guard import UNSHARE, needs_namespaces
@@ -317,8 +317,10 @@ def test_a_decoder_is_not_believed_what_it_may_not_say(monkeypatch, tmp_path, me
 
 
 def test_a_decoder_speaks_of_the_image_only():
-    fetched = Found(Outcome.COMPLETE, None, None, "http://old")
-    said = Found(Outcome.COMPLETE, None, None, "http://new", optimise(encoded(gradient(), "PNG")))
+    fetched = EnrichmentResult(Outcome.COMPLETE, None, None, "http://old")
+    said = EnrichmentResult(
+        Outcome.COMPLETE, None, None, "http://new", optimise(encoded(gradient(), "PNG"))
+    )
     found = fetched.with_image_of(said)
     assert (found.original_url, found.image) == ("http://old", said.image)
 

@@ -7,7 +7,7 @@ from harness.images import encoded
 from harness.network import serve
 from marketplace.ledger.deadline import Deadline
 from marketplace.ledger.http_client import FetchError, Unfetchable
-from marketplace.watcher.found import Description, Outcome
+from marketplace.watcher.enrichment_result import Description, Outcome
 from marketplace.watcher.strangers.enrich import fetch
 from marketplace.watcher.strangers.guarded_fetch import Fetcher
 from marketplace.watcher.strangers.resolver import Resolver
@@ -15,7 +15,7 @@ from marketplace.watcher.strangers.uri import Gateways
 from tests.watcher.test_images import gradient
 
 CID = "QmSoJYWXvds2qcPeRGJdirP7YTCYvZv4fo43TadwmbvV8H"
-DOCUMENT = f'{{"name": "Found", "image": "ipfs://{CID}/1.png"}}'.encode()
+DOCUMENT = f'{{"name": "EnrichmentResult", "image": "ipfs://{CID}/1.png"}}'.encode()
 PNG = encoded(gradient((40, 30)), "PNG")
 PAGE = b"<!DOCTYPE html><html><head><title>Just a moment...</title></head><svg/></html>"
 SVG = b'<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg"/>'
@@ -60,7 +60,7 @@ def read(hosts, name="7.json"):
 def test_an_answer_that_can_not_be_metadata_has_the_next_gateway_asked(hosts, answer):
     hosts.answers[0]["7.json"] = answer
     hosts.answers[1]["7.json"] = DOCUMENT
-    assert read(hosts).name == "Found"
+    assert read(hosts).name == "EnrichmentResult"
 
 
 @pytest.mark.parametrize("answer", [b"", PAGE, b"busy", b'{"error": "rate limit"}'])
@@ -104,7 +104,7 @@ def test_a_final_failure_of_all_is_final(hosts):
 
 def test_a_file_whose_name_has_a_question_mark_is_found_by_either_name(hosts):
     hosts.answers[0]["7"] = DOCUMENT
-    assert read(hosts, "7?.json").name == "Found"
+    assert read(hosts, "7?.json").name == "EnrichmentResult"
     hosts.answers[1]["7?.json"] = b'{"name": "Whole"}'
     assert read(hosts, "7?.json").name == "Whole"
 

@@ -4,6 +4,6 @@ All statements go to the primary, because a standby may show old data. A commit 
 waits for its standbys may still take effect.
 """
 
-from marketplace.store.postgresql.database import Database
+from marketplace.store.postgresql.database import PostgreSQLDatabase
 
-__all__ = ["Database"]
+__all__ = ["PostgreSQLDatabase"]

@@ -58,7 +58,7 @@ HOME = """
 LEADER_SECONDS = 20  # after which the server ends the session of a silent leader
 
 
-class Database(EngineBase):
+class PostgreSQLDatabase(EngineBase):
     """One PostgreSQL database. Each thread of each process keeps one connection.
 
     A child process uses no connection of its parent: see close_at_fork().

@@ -1,4 +1,4 @@
-"""What the processes that meet strangers give up. docs/metadata.md says what that leaves them."""
+"""Limits the processes that meet strangers. docs/metadata.md says what they can still do."""
 
 import ctypes
 import os

@@ -1,4 +1,4 @@
-"""Tells what the bytes are that a host answered, whatever it says that they are; and reads JSON of them."""
+"""Recognises an answer by its bytes, whatever its headers say, and reads JSON."""
 
 import json
 import re

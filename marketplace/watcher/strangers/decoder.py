@@ -2,23 +2,28 @@
 
     python -m marketplace.watcher.strangers.decoder SECONDS PARENT
 
-The image is its standard input. Its answer, a message of found.py, goes to its standard output. SECONDS
-limits its processor time, its start included. PARENT is the process that started it.
+The image is its standard input. Its answer, a message of enrichment_result.py, goes to its standard
+output. SECONDS limits its processor time, its start included. PARENT is the process that started it.
 """
 
 import sys
 import warnings
 
-from marketplace.watcher.found import MAX_MESSAGE_BYTES, Found, Outcome, write_message
+from marketplace.watcher.enrichment_result import (
+    MAX_MESSAGE_BYTES,
+    EnrichmentResult,
+    Outcome,
+    write_message,
+)
 from marketplace.watcher.strangers import confine
 from marketplace.watcher.strangers.images import ImageUnusable, optimise
 
 
-def decode(content: bytes) -> Found:
+def decode(content: bytes) -> EnrichmentResult:
     try:
-        return Found(Outcome.COMPLETE, image=optimise(content))
+        return EnrichmentResult(Outcome.COMPLETE, image=optimise(content))
     except ImageUnusable as error:
-        return Found(Outcome.UNUSABLE, str(error))
+        return EnrichmentResult(Outcome.UNUSABLE, str(error))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from typing import Any
 from marketplace import ledger
 from marketplace.ledger.deadline import Deadline
 from marketplace.ledger.http_client import FetchError, Unfetchable
-from marketplace.watcher.found import Found, MakeAdapters, Outcome
+from marketplace.watcher.enrichment_result import EnrichmentResult, MakeAdapters, Outcome
 from marketplace.watcher.strangers.guarded_fetch import Fetcher
 from marketplace.watcher.strangers.resolver import Resolver
 from marketplace.watcher.strangers.uri import Gateways
@@ -23,7 +23,7 @@ def _ignore(*count: Any) -> None:
     """Leave the mirror node's metrics uncounted: only a service has any."""
 
 
-def fetch(resolver: Resolver, pointer: str, seconds: float) -> tuple[Found, bytes]:
+def fetch(resolver: Resolver, pointer: str, seconds: float) -> tuple[EnrichmentResult, bytes]:
     """Fetch the metadata of an NFT by its pointer, and the bytes of its image."""
     deadline = Deadline(seconds)
     description = url = None
@@ -33,8 +33,8 @@ def fetch(resolver: Resolver, pointer: str, seconds: float) -> tuple[Found, byte
         if description.image is None:
             raise Unfetchable("the metadata names no image")
         content = content or resolver.read_image(description.image, deadline)
-        return Found(Outcome.COMPLETE, None, description, url), content
+        return EnrichmentResult(Outcome.COMPLETE, None, description, url), content
     except FetchError as error:
         is_final = isinstance(error, Unfetchable)
         outcome = Outcome.UNUSABLE if is_final else Outcome.UNREACHABLE
-        return Found(outcome, str(error), description, url), b""
+        return EnrichmentResult(outcome, str(error), description, url), b""

@@ -21,7 +21,7 @@ from PIL import (
     WebPImagePlugin,
 )
 
-from marketplace.watcher.found import MAX_KEPT_BYTES, Optimised
+from marketplace.watcher.enrichment_result import MAX_KEPT_BYTES, Optimised
 from marketplace.watcher.strangers import still_webp
 
 # 5,000 x 5,000 pixels of 4 bytes. The process may use twice as much, which includes the file's bytes.

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from marketplace.ledger.clean_text import clean_text
-from marketplace.watcher.found import Description
+from marketplace.watcher.enrichment_result import Description
 from marketplace.watcher.strangers.uri import is_address
 
 MAX_ATTRIBUTES = 200

@@ -3,8 +3,8 @@
     python -m marketplace.watcher.strangers.reader
 
 Its standard input is a socket. The settings come first; then, for each NFT, a pipe of its own. That brings
-the pointer and the seconds, and takes the answer, a message of found.py. A file with the image follows if the
-outcome is COMPLETE.
+the pointer and the seconds, and takes the answer, a message of enrichment_result.py. A file with the image
+follows if the outcome is COMPLETE.
 """
 
 import logging
@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.reduction import recv_handle, send_handle
 from typing import BinaryIO
 
-from marketplace.watcher.found import Found, Outcome, write_message
+from marketplace.watcher.enrichment_result import EnrichmentResult, Outcome, write_message
 from marketplace.watcher.strangers import confine
 from marketplace.watcher.strangers.enrich import fetch, make_resolver
 from marketplace.watcher.strangers.resolver import Resolver
@@ -37,21 +37,23 @@ def serve(watcher: Connection) -> None:
 
 def answer(resolver: Resolver, pipe: Connection) -> None:
     with pipe, suppress(EOFError, ConnectionError):
-        found, image = read(resolver, *pipe.recv())
-        pipe.send_bytes(write_message(found))
+        result, image = read(resolver, *pipe.recv())
+        pipe.send_bytes(write_message(result))
         if image:
             with image:
                 send_handle(pipe, image.fileno(), None)
 
 
-def read(resolver: Resolver, pointer: str, seconds: float) -> tuple[Found, BinaryIO | None]:
+def read(
+    resolver: Resolver, pointer: str, seconds: float
+) -> tuple[EnrichmentResult, BinaryIO | None]:
     """Read the metadata of an NFT by its pointer. If the outcome is COMPLETE so far, a file has its image."""
     try:
-        found, content = fetch(resolver, pointer, seconds)
-        return found, _store(content) if found.outcome is Outcome.COMPLETE else None
+        result, content = fetch(resolver, pointer, seconds)
+        return result, _store(content) if result.outcome is Outcome.COMPLETE else None
     except Exception:
         traceback.print_exc()
-        return Found(Outcome.UNREACHABLE, "it breaks the process that reads it"), None
+        return EnrichmentResult(Outcome.UNREACHABLE, "it breaks the process that reads it"), None
 
 
 def _store(content: bytes) -> BinaryIO:

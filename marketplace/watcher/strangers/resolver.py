@@ -10,7 +10,7 @@ from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.ledger.deadline import Deadline
 from marketplace.ledger.http_client import FetchError, Unfetchable
 from marketplace.ledger.mirror import MirrorNode
-from marketplace.watcher.found import Description
+from marketplace.watcher.enrichment_result import Description
 from marketplace.watcher.strangers import inscriptions
 from marketplace.watcher.strangers.content import (
     MAX_IMAGE_BYTES,
@@ -51,8 +51,12 @@ class Resolver:
         """Read the metadata that a pointer holds or leads to. Raises FetchError with the reason."""
         if pointer.startswith("{"):  # no address does
             return Metadata(describe(read_object(Content(pointer.encode(errors="ignore")))))
-        found = self.fetch(pointer, deadline, _read_metadata)
-        return found if found.image is None else Metadata(Description(image=pointer), found.image)
+        metadata = self.fetch(pointer, deadline, _read_metadata)
+        return (
+            metadata
+            if metadata.image is None
+            else Metadata(Description(image=pointer), metadata.image)
+        )
 
     def read_image(self, uri: str, deadline: Deadline) -> bytes:
         """Read an image. Raises FetchError with the reason."""

@@ -42,7 +42,7 @@ def add_command(url: str, kinds: tuple[str, ...], allow_private: bool) -> None:
         webhooks.insert_webhook(db, webhook | {"salt": salt})
     echo(f"Added webhook {id}. To try it: {command(f'webhook test {id}')}", err=True)
     echo(f"Its secret is made with {signing.find_key_path()}: back that up. This is it:", err=True)
-    echo(signing.written(secret))
+    echo(signing.format_secret(secret))
 
 
 @cli.command("list")

@@ -91,7 +91,7 @@ def find_secret(webhook: WebhookRow) -> bytes:
     return secret
 
 
-def written(secret: bytes) -> str:
+def format_secret(secret: bytes) -> str:
     """A secret in the form that the receiver's library reads."""
     return f"whsec_{base64.b64encode(secret).decode()}"
 

@@ -30,26 +30,26 @@ def find_events(facts: Facts, before: NftRow, state: Mapping[str, Any], past: Pa
     on_ledger, is_listed = facts.nft, state["is_for_sale"]
     price_before = before["listing_price"] if before["is_for_sale"] else None
     owner, new_owner = before["owner"], state["owner"]
-    found = [*_find_changes(on_ledger, owner, new_owner, price_before, past)]
-    if found:
+    events = [*_find_changes(on_ledger, owner, new_owner, price_before, past)]
+    if events:
         price_before = None
     if on_ledger.is_deleted:
         # A token's deletion leaves no entry in the histories of its NFTs.
-        found.append(
+        events.append(
             Event(EventKind.BURNED, new_owner, None, None, price_before, *_name(past.burn))
         )
     elif price_before and not is_listed:
         is_decided = state["ledger_at"] >= before["ledger_at"]
         ended_at = times.to_iso(on_ledger.modified_at) if is_decided else None
         by = _name(past.end_of_listing, ended_at)
-        found.append(Event(EventKind.WITHDRAWN, owner, None, None, price_before, *by))
+        events.append(Event(EventKind.WITHDRAWN, owner, None, None, price_before, *by))
     if is_listed:
         price, listed_at = state["listing_price"], state["last_listed_at"]
         if price_before is None or listed_at != before["last_listed_at"]:
             kind = EventKind.LISTED if price_before in (None, price) else EventKind.PRICE_CHANGED
             signed = facts.transaction and str(facts.transaction.transaction_id)
-            found.append(Event(kind, new_owner, None, price, price_before, signed, listed_at))
-    return found
+            events.append(Event(kind, new_owner, None, price, price_before, signed, listed_at))
+    return events
 
 
 def _name(entry: NftEvent | None, date: str | None = None) -> tuple[str | None, str | None]:
@@ -84,12 +84,12 @@ def is_redrawn(before: NftRow, after: Mapping[str, Any]) -> bool:
     return any(shown[name] != shown_before[name] for name in SHOWN)
 
 
-def store(db: Connection, found: Mapping[tuple[str, int], Iterable[Event]]) -> None:
+def store(db: Connection, events: Mapping[tuple[str, int], Iterable[Event]]) -> None:
     """Write the events of NFTs, at the end of the transaction that makes the changes."""
     seen_at = times.to_iso(times.now())
     rows = [
         event._asdict() | {"token": token, "serial_no": serial_no, "seen_at": seen_at}
-        for (token, serial_no), of_nft in found.items()
+        for (token, serial_no), of_nft in events.items()
         for event in of_nft
     ]
     if rows:

@@ -62,7 +62,7 @@ class Outcome(enum.StrEnum):
     BUSY = "busy"  # because of this machine
 
 
-class Found(NamedTuple):
+class EnrichmentResult(NamedTuple):
     """The metadata and the image that were found."""
 
     outcome: Outcome
@@ -71,21 +71,25 @@ class Found(NamedTuple):
     original_url: str | None = None  # of the image, for a browser
     image: Optimised | None = None
 
-    def with_image_of(self, decoded: "Found") -> "Found":
+    def with_image_of(self, decoded: "EnrichmentResult") -> "EnrichmentResult":
         """This metadata with the image that a decoder made. What else a decoder says does not count."""
         return self._replace(outcome=decoded.outcome, reason=decoded.reason, image=decoded.image)
 
 
-def write_message(found: Found) -> bytes:
-    content, file_type = found.image or (b"", None)
-    return json.dumps([*found[:4], file_type]).encode() + b"\n" + content
+# Finds the metadata and the image of an NFT by its pointer, such as EnrichmentProcesses.enrich.
+Enrich = Callable[[str, Limits], EnrichmentResult]
 
 
-def read_message(message: bytes) -> Found:
+def write_message(result: EnrichmentResult) -> bytes:
+    content, file_type = result.image or (b"", None)
+    return json.dumps([*result[:4], file_type]).encode() + b"\n" + content
+
+
+def read_message(message: bytes) -> EnrichmentResult:
     """Raises ValueError or TypeError."""
     header, _, content = message.partition(b"\n")
     outcome, reason, description, url, file_type = json.loads(header)
-    return Found(
+    return EnrichmentResult(
         Outcome(outcome),
         reason,
         description and Description(*description),

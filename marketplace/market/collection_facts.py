@@ -1,4 +1,4 @@
-"""Stored collections: read from the ledger with their first NFT, and refreshed now and then."""
+"""What the ledger says about collections: read with their first NFT, and refreshed later."""
 
 import json
 from typing import Any
@@ -9,37 +9,36 @@ from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.hedera import times
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.clean_text import clean_text
-from marketplace.ledger.mirror_schemas import FixedFee, Royalty, Token
+from marketplace.ledger.mirror_schemas import FixedFee, LedgerToken, RoyaltyFee
 from marketplace.market.search_words import MAX_WORD, find_parts, fold
 from marketplace.services import mirror_node
-from marketplace.store import collection_search
-from marketplace.store import nft_collections as collection_rows
+from marketplace.store import collection_search, nft_collections
 from marketplace.store.database import read, write
 from marketplace.store.rows import Connection
 
 Columns = dict[str, Any]
 
 
-def describe(token: str, found: Token, read_at: int) -> Columns:
+def describe(token: str, on_ledger: LedgerToken, read_at: int) -> Columns:
     """The columns of a collection, as it was read from the ledger at ``read_at``, in nanoseconds."""
-    name = clean_text(found.name)
+    name = clean_text(on_ledger.name)
     return {
         "token": token,
         "name": name,
         "sort_name": fold(name or "")[:MAX_WORD],
-        "symbol": clean_text(found.symbol),
-        "total_supply": found.total_supply,
-        "treasury": found.treasury,
-        "royalties": _write_fees(found.royalties),
-        "fixed_fees": _write_fees(found.fixed_fees),
-        "metadata": clean_text(found.pointer),
+        "symbol": clean_text(on_ledger.symbol),
+        "total_supply": on_ledger.total_supply,
+        "treasury": on_ledger.treasury,
+        "royalties": _write_fees(on_ledger.royalties),
+        "fixed_fees": _write_fees(on_ledger.fixed_fees),
+        "metadata": clean_text(on_ledger.pointer),
         "read_at": times.to_iso(read_at),
         "attempts": 0,
         "retry_at": times.to_iso(read_at + times.HOUR),
     }
 
 
-def _write_fees(fees: tuple[Royalty | FixedFee, ...] | None) -> str | None:
+def _write_fees(fees: tuple[RoyaltyFee | FixedFee, ...] | None) -> str | None:
     if fees is None:
         return None
     return json.dumps([_describe(fee) for fee in fees], separators=(",", ":"))
@@ -59,7 +58,7 @@ def look_up(token: str, deadline: Deadline) -> tuple[str | None, Columns | None]
     Asks the ledger if the collection was never read. If it does not answer in time, the name is None, and the
     collection is read later.
     """
-    stored = collection_rows.get_collection(read(), token)
+    stored = nft_collections.get_collection(read(), token)
     if stored and stored["read_at"]:
         return stored["name"], None
     try:
@@ -73,10 +72,10 @@ def look_up(token: str, deadline: Deadline) -> tuple[str | None, Columns | None]
 def _read(token: str, deadline: Deadline) -> Columns:
     """Read a collection from the ledger. Raises the ledger's errors."""
     read_at = times.now()
-    found = mirror_node().find_token(token, deadline)
-    if found is None or not found.is_nft:
+    on_ledger = mirror_node().find_token(token, deadline)
+    if on_ledger is None or not on_ledger.is_nft:
         raise LedgerAnswerInvalid(f"/tokens/{token}: it is not a collection, though it has NFTs")
-    return describe(token, found, read_at)
+    return describe(token, on_ledger, read_at)
 
 
 def _describe_nothing(token: str) -> Columns:
@@ -101,8 +100,8 @@ def store(db: Connection, token: str, columns: Columns | None) -> None:
     """
     if columns is None:
         soon = times.to_iso(times.now() + times.MINUTE)
-        collection_rows.mark_collection_due(db, token, soon, beyond=soon)
-    elif collection_rows.mark_collection_read(db, columns):
+        nft_collections.mark_collection_due(db, token, soon, beyond=soon)
+    elif nft_collections.mark_collection_read(db, columns):
         _index(db, columns)
 
 
@@ -118,12 +117,12 @@ def note_listed(db: Connection, token: str, change: int) -> None:
 
     If it is listed now, and its collection would be read only in a day, that is read again in a minute.
     """
-    collection_rows.add_listed(db, token, change)
+    nft_collections.add_listed(db, token, change)
     if change <= 0:
         return
     now = times.now()
     soon, beyond = times.to_iso(now + times.MINUTE), times.to_iso(now + times.HOUR)
-    collection_rows.mark_collection_due(db, token, soon, beyond)
+    nft_collections.mark_collection_due(db, token, soon, beyond)
 
 
 def refresh(token: str) -> bool:
@@ -132,22 +131,22 @@ def refresh(token: str) -> bool:
     It is next read in an hour if it has listings, otherwise in a day; after failures in growing intervals; in
     a minute if another NFT of it was stored meanwhile.
     """
-    stored = collection_rows.get_collection(read(), token)
+    stored = nft_collections.get_collection(read(), token)
     attempts = stored["attempts"] + 1 if stored else 1
     until = times.to_iso(times.now() + min(2 ** min(attempts, 20) * times.MINUTE, times.DAY))
     with write() as db:
-        collection_rows.mark_collection_asked(db, token, until)
+        nft_collections.mark_collection_asked(db, token, until)
     try:
         columns = _read(token, Deadline(UNHURRIED_SECONDS))
     except (LedgerUnreachable, LedgerAnswerInvalid) as error:
         current_app.logger.warning("The collection %s was not read: %s", token, error)
         with write() as db:
-            collection_rows.mark_collection_unread(db, token, attempts, until)
+            nft_collections.mark_collection_unread(db, token, attempts, until)
         return False
     with write() as db:
-        stored = collection_rows.get_collection(db, token)
+        stored = nft_collections.get_collection(db, token)
         pause = times.HOUR if stored and stored["listed"] else times.DAY
         retry_at = times.to_iso(times.now() + pause)
-        if collection_rows.mark_collection_read(db, columns | {"retry_at": retry_at}, until):
+        if nft_collections.mark_collection_read(db, columns | {"retry_at": retry_at}, until):
             _index(db, columns)
     return True
