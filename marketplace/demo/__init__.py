@@ -1,18 +1,21 @@
-"""The demo: web pages for the sandbox, which call the public API from the browser.
+"""The demo: web pages for the sandbox, which are made of the answers of the public API.
 
-This module has the addresses, and the values that templates get. templates/ has the text, static/ the scripts
-(one noun, one file), snippets/ the code that a wallet developer copies.
+This module has the addresses, and the values that all templates get. pages.py has what each page shows,
+templates/ its text, static/ the scripts (one noun, one file), snippets/ the code that wallet developers copy.
 """
 
+import gzip
 import random
 import re
-from functools import cache, partial
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from flask import Blueprint, Flask, Response, current_app, render_template, request, url_for
 
+from marketplace.demo import calls, pages, words
 from marketplace.hedera.ids import is_entity_id
 from marketplace.sandbox import access, addresses
 from marketplace.sandbox.addresses import PATH
@@ -32,17 +35,14 @@ TOKEN, SERIAL_NOS, PRICE = "0.0.7007", range(1, 10_000), 250
 SAMPLE = ("0.0.5004", "7")  # its artwork is used for pages that have none of their own
 # The scripts replace these in the addresses of an NFT's and of a collection's page.
 ANY_NFT = {"token": "TOKEN", "serial_no": "SERIAL"}
-# The filters of the order book and of the events, in the address of a page.
-FILTERS = ("collection", "account", "minPrice", "maxPrice", "sort", "kind", "q")
-
-# Pages that need no code of their own: the template gets the values in the address.
-TEMPLATES = {
-    "/": "gallery",
-    "/demo/collections": "collections",
-    "/demo/collection/<token>": "collection",
-    "/demo/account/<account>": "account",
-    "/demo/nft/<token>/<serial_no>": "nft",
-    "/demo/activity": "activity",
+# Each page's address, and the function that reads what it shows.
+TEMPLATES: dict[str, Callable[..., pages.Values]] = {
+    "/": pages.show_gallery,
+    "/demo/collections": pages.show_collections,
+    "/demo/collection/<token>": pages.show_collection,
+    "/demo/account/<account>": pages.show_account,
+    "/demo/nft/<token>/<serial_no>": pages.show_nft,
+    "/demo/activity": pages.show_activity,
 }
 
 # The API reference links to these endpoints, by these names.
@@ -54,6 +54,10 @@ PAGES = (
 )
 
 STATIC = Path(__file__).parent / "static"
+# The parts of the one stylesheet, in their order.
+STYLE = ("base", "controls", "code", "shelf", "collection", "nft", "steps", "events")
+# Text that is worth to be compressed.
+TEXT = {"text/html", "text/css", "text/javascript"}
 
 blp = Blueprint(
     "demo",
@@ -64,8 +68,23 @@ blp = Blueprint(
 )
 
 
-for path, page in TEMPLATES.items():
-    blp.add_url_rule(path, f"show_{page}", partial(render_template, f"demo/{page}.html"))
+def show(name: str, read: Callable[..., pages.Values], **ids: str) -> str:
+    values = read(**ids)
+    return render_template(f"demo/{name}.html", **values)
+
+
+for path, read in TEMPLATES.items():
+    name = read.__name__.removeprefix("show_")
+    blp.add_url_rule(path, read.__name__, partial(show, name, read))
+
+
+@blp.get("/demo/style.css")
+def show_style() -> Any:
+    text = "\n".join((STATIC / f"{name}.css").read_text() for name in STYLE)
+    response = Response(text, mimetype="text/css")
+    response.headers["Cache-Control"] = "no-cache"
+    response.add_etag()
+    return response.make_conditional(request)
 
 
 @blp.get("/demo/list")
@@ -78,13 +97,6 @@ def show_listing() -> str:
     )
 
 
-@cache
-def imported(script: str) -> list[str]:
-    """All scripts that one imports, directly or not. A page preloads them, so that none waits for another."""
-    names = re.findall(r'(?:from|import) "\./([a-z]+\.js)"', (STATIC / script).read_text())
-    return sorted({*names, *(below for name in names for below in imported(name))})
-
-
 def artwork(token: str, serial_no: str) -> str:
     """The address of an NFT's artwork, for previews of a page. An invalid id gets the sample's artwork."""
     is_known = is_entity_id(token) and re.fullmatch(r"[0-9]{1,19}", serial_no)
@@ -92,25 +104,24 @@ def artwork(token: str, serial_no: str) -> str:
     return addresses.artwork(token, serial_no)
 
 
-def asked() -> dict[str, str | list[str]]:
-    """The filters in the page's address. There may be several traits."""
-    asked: dict[str, str | list[str]] = {"trait": request.args.getlist("trait")}
-    asked |= {name: request.args.get(name, "").strip() for name in FILTERS}
-    return {name: value for name, value in asked.items() if value}
+@blp.context_processor
+def give_words() -> dict[str, Any]:
+    """Give the demo's own pages what they say beside their values."""
+    return {
+        "calls_made": calls.made,
+        "chips": words.chips,
+        "shelf_count": words.shelf_count,
+        **words.ORDERS,
+    }
 
 
 @blp.app_context_processor
 def give_addresses() -> dict[str, Any]:
-    """Give each page the addresses of the API and of pages, and the sandbox's token. The API reference, too.
-
-    Pages also get the accounts, their filters, and the functions that find their picture and scripts.
-    """
+    """Give each page, and the API reference, the addresses of the API and of pages, and the token."""
     root = request.script_root
     return {
         "accounts": ACCOUNTS,
         "artwork": artwork,
-        "asked": asked(),
-        "imported": imported,
         "pages": PAGES,
         "addresses": {
             "token": access.kept_token(),
@@ -162,5 +173,20 @@ def set_policy(response: Response) -> Response:
     return response
 
 
+@blp.after_request
+def compress(response: Response) -> Response:
+    """Compress text, for who accepts it."""
+    is_text = response.mimetype in TEXT and response.status_code == 200
+    response.vary.add("Accept-Encoding")
+    if is_text and request.accept_encodings["gzip"]:
+        response.direct_passthrough = False
+        response.set_data(gzip.compress(response.get_data(), 6, mtime=0))
+        response.content_encoding = "gzip"
+        if etag := response.get_etag()[0]:
+            response.set_etag(etag, weak=True)
+    return response
+
+
 def init_app(app: Flask) -> None:
+    words.init_app(app)
     app.register_blueprint(blp)

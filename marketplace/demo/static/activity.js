@@ -1,84 +1,40 @@
-// The activity of the market, of a collection, or of an account: what happened, newest first.
+// The activity of the market, of a collection, or of an account: new events appear by themselves, older ones on demand.
 
-import { activityPage, api, listingPage, nftPage, withQuery } from "./addresses.js";
-import { stayInPlace } from "./arrangement.js";
-import { get } from "./call.js";
-import { element } from "./element.js";
-import { glyph, sentence, when } from "./event.js";
-import { Events } from "./events.js";
-import { exchange } from "./exchange.js";
-import { showWrong, wanted } from "./filter.js";
-import { thumbnail } from "./picture.js";
-import { readRecord } from "./record.js";
+import { Feed } from "./feed.js";
+import { extendOnDemand, keyOf, part, readPage, show } from "./parts.js";
 
-// The kinds of events for each word in the address. Without a word: what people did, not what the service read.
-const KINDS = {
-  sales: ["SOLD"],
-  listings: ["LISTED", "PRICE_CHANGED", "WITHDRAWN"],
-  moves: ["TRANSFERRED", "BURNED"],
-};
-const { collection: tokenId, account: accountId, kind } = wanted;
-const kinds = kind ? (KINDS[kind] ?? kind) : Object.values(KINDS).flat();
-const selection = { kind: kinds, tokenId, accountId };
-const CALLS = 20; // shown at most: the page may be open for days
-const place = (id) => document.getElementById(id);
+const { cursor } = document.getElementById("events").dataset;
+const status = document.querySelector("#events [role=status]");
+const live = document.getElementById("live");
 
-const events = new Events(place("events"), {
-  url: (query) => withQuery(api("/events"), { ...selection, ...query }),
-  row,
-  empty: () => [
-    element("h2", {}, kind ? `No ${kind} yet` : "Nothing has happened yet"),
-    element("p", {}, "What happens is shown here by itself, while this page is open."),
-    element(
-      "p",
-      { class: "row" },
-      element("a", { class: "button", href: listingPage() }, "List an NFT"),
-      (kind || tokenId || accountId) && element("a", { class: "button quiet", href: activityPage() }, "Show everything"),
-    ),
-  ],
-  called: showCall,
+/** Put the new rows before those that are shown. */
+async function showNew() {
+  const page = await readPage(location.href);
+  if (!page) return;
+  const list = part("cards");
+  const shown = new Set([...list.children].map(keyOf));
+  const rows = [...part("cards", page).children].filter((row) => !shown.has(keyOf(row)));
+  for (const row of rows) row.classList.add("new");
+  list.prepend(...rows.map((row) => document.adoptNode(row)));
+  part("empty").replaceChildren();
+  if (rows.length) status.textContent = rows.length === 1 ? "1 new event" : `${rows.length} new events`;
+}
+
+async function begin() {
+  const page = await readPage(location.href);
+  if (page) show(page);
+  follow(page?.getElementById("events").dataset.cursor ?? cursor);
+}
+
+let feed = null;
+function follow(after) {
+  if (after && after !== "None") feed = new Feed(after, showNew, begin);
+}
+
+follow(cursor);
+extendOnDemand();
+live.addEventListener("click", () => {
+  const isLive = live.getAttribute("aria-checked") !== "true";
+  live.setAttribute("aria-checked", String(isLive));
+  feed?.pause(!isLive);
 });
-
-function showCall(answer) {
-  place("calls").prepend(exchange(answer, { open: false }));
-  place("calls").children[CALLS]?.remove();
-}
-
-function row(event) {
-  const { token, serialNo } = event;
-  const name = element("a", { href: nftPage(token, serialNo) }, `${token} #${serialNo}`);
-  const picture = element("div", { class: "thumbnail" }, glyph(event.kind));
-  readRecord(token, serialNo).then((nft) => {
-    if (!nft) return;
-    picture.prepend(thumbnail(nft));
-    name.replaceChildren(element("bdi", { class: "clipped" }, nft.name));
-  });
-  return element(
-    "li",
-    { class: "event" },
-    picture,
-    element("p", { class: "of" }, name),
-    element("p", { class: "what" }, ...sentence(event)),
-    when(event),
-  );
-}
-
-/** New events appear by themselves, until this button pauses them. */
-function offerPause(button) {
-  button.addEventListener("click", () => {
-    const isLive = button.getAttribute("aria-checked") !== "true";
-    button.setAttribute("aria-checked", isLive);
-    events.feed.pause(!isLive);
-  });
-}
-
-async function nameCollection() {
-  const answer = await get(api("/collection/{tokenId}", { tokenId }));
-  place("calls").append(exchange(answer, { open: false }));
-  if (answer.data?.name) place("about").replaceChildren(element("bdi", { class: "clipped" }, answer.data.name));
-}
-
-offerPause(place("live"));
-showWrong(await events.begin());
-stayInPlace();
-if (tokenId) await nameCollection();

@@ -1,6 +1,6 @@
 // Addresses of the API and of pages: the only module that reads the page's <meta> elements.
 
-const meta = (name) => document.querySelector(`meta[name="market-${name}"]`).content;
+const meta = (name) => /** @type {HTMLMetaElement} */ (document.querySelector(`meta[name="market-${name}"]`)).content;
 
 export const accessToken = meta("token");
 export const wallet = meta("wallet");

@@ -12,10 +12,14 @@ import { Steps } from "./step.js";
 import { Trade } from "./trade.js";
 import { showBalance, you } from "./you.js";
 
-const dialog = document.getElementById("buying");
+const dialog = /** @type {HTMLDialogElement} */ (document.getElementById("buying"));
+/** @type {HTMLButtonElement} */
 const button = dialog.querySelector("[data-trade] .button");
 
-/** A purchase of the NFT that the page shows. */
+/** @type {any} */
+let deal = null; // the record of the NFT that the dialog shows
+
+/** A purchase of that NFT. */
 class Purchase extends Signing {
   path = "/buy/{wallet}";
   says = "The marketplace has signed it, because it may move the NFT. Without the buyer's signature it has no effect.";
@@ -27,7 +31,7 @@ class Purchase extends Signing {
   }
 
   order() {
-    this.bought = this.page.nft(); // the record as it is shown
+    this.bought = deal; // as the dialog shows it, whatever has happened since
     const { token: tokenId, serialNo, listingPrice, owner } = this.bought;
     this.parties = { [marketplace]: "the marketplace", [owner.accountId]: "the seller", [you()]: "the buyer" };
     // An NFT that is no longer for sale has no price. The service then says so.
@@ -94,9 +98,11 @@ class Purchase extends Signing {
       nft: this.bought,
       title: `You own ${this.bought.name}`,
       words: paidWords(this.bought.listingPrice, this.left),
+      thanks: thanks(this.bought, this.page.fees()),
       more: parted(this.bought, this.page.fees()),
       ways: [
         element("button", { class: "button", type: "button", onclick: () => dialog.close() }, "See it"),
+        element("button", { class: "button quiet", type: "button", "data-share": true, onclick: share }, "Share it"),
         element("a", { class: "button quiet", href: accountPage(you()) }, "What you own"),
       ],
     };
@@ -121,6 +127,16 @@ export function offerPurchase(page) {
   };
 }
 
+const share = async ({ target }) => (await import("./copying.js")).copy(target);
+
+/** What whoever made it got of the price: "16 HBAR of it went to the artist of Tides". */
+function thanks({ listingPrice, owner }, fees) {
+  if (!fees?.royalties?.length) return null;
+  const royalties = shares(listingPrice, fees, { seller: owner.accountId }).filter(({ role }) => role === "Royalty");
+  const sum = royalties.reduce((all, { gets }) => all + gets, 0n);
+  return sum ? `${tinybars(sum)} of it went to the artist of ${fees.name || fees.token}.` : null;
+}
+
 const paidWords = (price, left) =>
   left === null ? `You paid ${hbar(price)}.` : `You paid ${hbar(price)}, and have ${tinybars(left)} now.`;
 
@@ -143,6 +159,7 @@ function takenOut({ listingPrice, owner }, fees) {
 
 /** Show what is bought, who pays and gets what, and your balance. The button is active if that is enough. */
 async function showDeal(nft, fees) {
+  deal = nft;
   const { name, isForSale, listingPrice, owner } = nft;
   const isYours = owner.accountId === you();
   button.disabled = !isForSale || isYours;

@@ -2,7 +2,6 @@
 
 import { accessToken, api } from "./addresses.js";
 import { parse, stringify } from "./json.js";
-import { inWords } from "./sentence.js";
 
 /**
  * @typedef {object} Answer of a call: look at `ok`, then at `data` or `message`
@@ -84,4 +83,26 @@ function curl(method, address, headers, content) {
   if (content !== undefined) parts.push(`-d ${quote(content)}`);
   parts.push(quote(address));
   return parts.join(" \\\n  ");
+}
+
+// What the API says of a field, in people's words.
+const NAMES = {
+  accountId: "the account",
+  expectedPrice: "the price",
+  listingPrice: "the price",
+  maxPrice: "the highest price",
+  minPrice: "the lowest price",
+  serialNo: "the serial number",
+  tokenId: "the token",
+};
+const NAMED = new RegExp(`\\b(${Object.keys(NAMES).join("|")})\\b`, "g");
+
+/** "minPrice must be above 0; tokenId is required" as "The lowest price must be above 0; the token is required". */
+function inWords(message) {
+  const plain = message
+    .replace(/^\w+ must not be above maxPrice.*/, "The lowest price is above the highest")
+    .replace(NAMED, (name) => NAMES[name])
+    .replace(/(?<![\d.,"#])\d{5,}(?![\d.,]*\d|")/g, (digits) => Number(digits).toLocaleString("en"))
+    .replace(/[;:,.]? *\b(POST|GET) \/\S+.*/, "");
+  return plain.charAt(0).toUpperCase() + plain.slice(1);
 }

@@ -2,7 +2,12 @@
 
 const full = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
-const UNITS = [["day", 86_400], ["hour", 3_600], ["minute", 60]];
+/** @type {[Intl.RelativeTimeFormatUnit, number][]} */
+const UNITS = [
+  ["day", 86_400],
+  ["hour", 3_600],
+  ["minute", 60],
+];
 const REFRESH_MS = 20_000;
 
 export function time(iso) {
@@ -15,14 +20,18 @@ export function timeAgo(iso) {
 }
 
 function ago(iso) {
-  const seconds = (new Date(iso) - Date.now()) / 1000;
+  const seconds = (Date.parse(iso) - Date.now()) / 1000;
   const [unit, size] = UNITS.find(([, length]) => Math.abs(seconds) >= length) ?? [];
   return unit ? relative.format(Math.round(seconds / size), unit) : "just now";
 }
 
-setInterval(() => {
-  for (const shown of document.querySelectorAll("time[title]")) shown.textContent = ago(shown.dateTime);
-}, REFRESH_MS);
+/** Keep all dates in words up to date. */
+export function keepTimes() {
+  setInterval(() => {
+    const shown = /** @type {NodeListOf<HTMLTimeElement>} */ (document.querySelectorAll("time[title]"));
+    for (const one of shown) one.textContent = ago(one.dateTime);
+  }, REFRESH_MS);
+}
 
 /** A mirror node's 1234567890.123456789 as an ISO date. */
 export const fromConsensus = (timestamp) => new Date(Number(timestamp) * 1000).toISOString();
@@ -40,7 +49,7 @@ export function countDown(shown, iso, over) {
   let isStopped = false;
   const tick = () => {
     if (isStopped || !shown.isConnected) return;
-    const seconds = Math.floor((new Date(iso) - Date.now()) / 1000);
+    const seconds = Math.floor((Date.parse(iso) - Date.now()) / 1000);
     const isOver = seconds < 0;
     shown.textContent = isOver
       ? "expired: prepare it again"

@@ -1,5 +1,6 @@
 // One exchange with the API, shown: the request as curl, the answer as it came.
 
+import { get } from "./call.js";
 import { codeBlock } from "./code.js";
 import { element } from "./element.js";
 import { parse, stringify } from "./json.js";
@@ -27,6 +28,13 @@ export function exchange(made, { open = matchMedia("(min-width: 48rem)").matches
     ),
     element("div", { class: "said" }, ...parts),
   );
+}
+
+/** Make the call that a page has listed, and show it whole. */
+export async function fill(shown) {
+  const made = exchange(await get(shown.dataset.call), { open: true });
+  made.querySelector("summary").remove();
+  shown.append(...made.childNodes);
 }
 
 const label = (text) => element("p", { class: "label" }, text);

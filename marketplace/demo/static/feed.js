@@ -1,21 +1,28 @@
-// The feed of events: its Link leads to the next ones, which are read every few seconds while the page is visible.
+// The feed of events: its Link leads to the next ones, which are read every second or so while the page is visible.
 
+import { api, withQuery } from "./addresses.js";
 import { get } from "./call.js";
 
-const PAUSE_MS = 3_000;
-const PAUSE_AFTER_FAILURE_MS = 15_000;
+const PAUSE_MS = 1_200;
+const PAUSE_AFTER_FAILURE_MS = 10_000;
 /** The service no longer has what came after that cursor. */
-export const GONE = 410;
+const GONE = 410;
 
+/** Of all NFTs, or of those that the selection names. */
 export class Feed {
-  /** show(answer) is called with new events, begin() when all must be read again. */
-  constructor({ show, begin }) {
-    Object.assign(this, { show, begin, isPaused: false, next: null });
-    document.addEventListener("visibilitychange", () => this.ask());
-  }
+  isPaused = false;
 
-  follow(next) {
-    this.next = next;
+  /**
+   * @param {string} after the cursor of what the page shows, or the whole address of the next events
+   * @param {(events: any[]) => void} show is called with new events
+   * @param {() => void} begin is called when the page must be read again
+   * @param {Record<string, any>} selection of the API
+   */
+  constructor(after, show, begin, selection = {}) {
+    this.show = show;
+    this.begin = begin;
+    this.next = after.startsWith("/") ? after : withQuery(api("/events"), { ...selection, after });
+    document.addEventListener("visibilitychange", () => this.ask());
     this.wait(PAUSE_MS);
   }
 
@@ -30,13 +37,16 @@ export class Feed {
   }
 
   async ask() {
-    if (!this.next || this.isAsking || this.isPaused || document.hidden) return;
+    if (this.isAsking || this.isPaused || document.hidden) return;
     this.isAsking = true;
     const answer = await get(this.next);
     this.isAsking = false;
-    if (answer.status === GONE) return this.begin();
+    if (answer.status === GONE) {
+      this.isPaused = true;
+      return this.begin();
+    }
     this.next = answer.next ?? this.next;
-    if (answer.ok && answer.data.length) this.show(answer);
+    if (answer.ok && answer.data.length) this.show(answer.data);
     this.wait(answer.ok ? PAUSE_MS : PAUSE_AFTER_FAILURE_MS);
   }
 }

@@ -9,7 +9,7 @@ export function onSubmit(form, act) {
     isBusy = true;
     form.setAttribute("aria-busy", "true");
     try {
-      const fields = [...new FormData(form)].map(([name, value]) => [name, value.trim()]);
+      const fields = [...new FormData(form)].map(([name, value]) => [name, String(value).trim()]);
       await act(Object.fromEntries(fields));
     } finally {
       isBusy = false;

@@ -7,8 +7,11 @@ export function parse(text) {
   });
 }
 
+/** @type {any} */
+const raw = JSON; // TypeScript does not know rawJSON() yet
+
 export function stringify(value, indent) {
-  const write = (_, part) => (typeof part === "bigint" ? JSON.rawJSON(String(part)) : part);
+  const write = (_, part) => (typeof part === "bigint" ? raw.rawJSON(String(part)) : part);
   return JSON.stringify(value, write, indent);
 }
 
@@ -20,5 +23,5 @@ export function wholeNumber(text) {
   const plain = plainNumber(text.trim());
   if (!/^-?\d+$/.test(plain)) return text;
   const number = Number(plain);
-  return Number.isSafeInteger(number) || !JSON.rawJSON ? number : BigInt(plain);
+  return Number.isSafeInteger(number) || !raw.rawJSON ? number : BigInt(plain);
 }

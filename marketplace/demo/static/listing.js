@@ -3,12 +3,12 @@
 import { api, galleryPage, nftPage } from "./addresses.js";
 import { hbar } from "./amount.js";
 import { get, post } from "./call.js";
-import { card } from "./card.js";
-import { element } from "./element.js";
+import { element, notice } from "./element.js";
 import { onSubmit } from "./form.js";
 import { wholeNumber } from "./json.js";
 import "./owned.js";
-import { piece, readPiece } from "./piece.js";
+import { part, readPage } from "./parts.js";
+import { guides, piece, proceeds, readPiece } from "./piece.js";
 import { Signing } from "./signing.js";
 import { fillSnippets } from "./snippets.js";
 import { Steps } from "./step.js";
@@ -64,14 +64,16 @@ class Listing extends Signing {
     const { appear } = this.steps.named;
     const { tokenId, serialNo } = this.body;
     appear.open();
-    const [orderbook, answer] = await Promise.all([
+    const [orderbook, answer, market] = await Promise.all([
       get(`${api("/orderbook")}?limit=1`),
       get(api("/nft/{tokenId}/{serialNo}", { tokenId, serialNo })),
+      readPage(galleryPage()),
     ]);
     appear.show(orderbook);
     if (!answer.ok) return appear.fail(answer.message);
     this.record = answer.data;
-    document.getElementById("appeared").replaceChildren(card(this.record, { heading: "h3", eager: true }));
+    const card = market && part("cards", market).querySelector(`[data-key="${tokenId}/${serialNo}"]`);
+    document.getElementById("appeared").replaceChildren(...(card ? [document.adoptNode(card)] : []));
     const link = (words, address) => element("a", { href: address }, words);
     const page = nftPage(tokenId, serialNo);
     const ways = [link("all that is for sale", galleryPage()), link("its page", page), link("withdraw it", `${page}#withdrawing`)];
@@ -80,13 +82,13 @@ class Listing extends Signing {
 
   /** How it ended well. */
   ended() {
-    const { name, listingPrice, token, serialNo } = this.record;
+    const { name, listingPrice, token: tokenId, serialNo } = this.record;
     return {
       nft: this.record,
       title: `${name} is for sale`,
       words: `It costs ${hbar(listingPrice)}. The network took about 0.5 HBAR for that.`,
       ways: [
-        element("a", { class: "button", href: nftPage(token, serialNo) }, "See it"),
+        element("a", { class: "button", href: nftPage(tokenId, serialNo) }, "See it"),
         element("a", { class: "button quiet", href: galleryPage() }, "All that is for sale"),
       ],
     };
@@ -96,16 +98,45 @@ class Listing extends Signing {
 const listing = new Listing();
 new Trade(root.querySelector("[data-trade]"), listing, () => listing.ended(), () => listing.add());
 
+const button = form.querySelector("button");
+const shown = (name) => form.querySelector(`[data-${name}]`);
+let chosen = { nft: null, collection: null };
+
 /** Show the NFT that the fields name, and suggest its price, or the lowest of its collection. */
 async function showPiece() {
-  const asked = [token.value.trim(), serial.value.trim()];
-  const { nft, floor } = await readPiece(...asked);
-  if (form.hidden || asked[0] !== token.value.trim() || asked[1] !== serial.value.trim()) return;
-  const isListed = nft?.isForSale && nft.owner.accountId === seller.value.trim();
-  title.textContent = isListed ? "Change the price" : "List an NFT";
-  form.querySelector(".button").textContent = isListed ? "Change the price" : "List it";
-  form.querySelector("[data-piece]").replaceChildren(nft ? piece(nft, floor) : "");
-  if (!isPriced) price.value = nft?.listingPrice || floor || price.defaultValue;
+  const [tokenId, serialNo] = [token.value.trim(), serial.value.trim()];
+  const read = await readPiece(tokenId, serialNo);
+  if (form.hidden || tokenId !== token.value.trim() || serialNo !== serial.value.trim()) return;
+  chosen = read;
+  const { nft, collection } = read;
+  const owner = nft?.owner.accountId;
+  const isYours = !nft || owner === seller.value.trim();
+  const words = isYours && nft?.isForSale ? "Change the price" : "List an NFT";
+  title.textContent = words;
+  button.textContent = nft?.isForSale && isYours ? words : "List it";
+  button.disabled = !isYours;
+  const theirs = isYours ? "" : notYours(owner);
+  shown("piece").replaceChildren(piece(nft, tokenId, serialNo), theirs);
+  shown("guides").replaceChildren(...guides(collection, takePrice));
+  if (!isPriced) price.value = nft?.listingPrice || collection?.floorPrice || price.defaultValue;
+  showProceeds();
+}
+
+function notYours(owner) {
+  const be = element("button", { class: "become", type: "button", "data-become": owner }, "Switch to its owner");
+  return notice("wait", `Only ${owner} can list it: it is not yours.`, be);
+}
+
+function takePrice(amount) {
+  price.value = amount;
+  isPriced = true;
+  showProceeds();
+}
+
+function showProceeds() {
+  const amount = Number(wholeNumber(price.value));
+  const isWhole = Number.isSafeInteger(amount);
+  shown("proceeds").replaceChildren(...(isWhole ? proceeds(amount, chosen.collection, seller.value.trim()) : []));
 }
 
 seller.value ||= you();
@@ -113,6 +144,9 @@ onYou((account) => {
   seller.value = account;
   showPiece();
 });
-price.addEventListener("input", () => (isPriced = true));
-form.addEventListener("change", ({ target }) => target !== price && showPiece());
+price.addEventListener("input", () => {
+  isPriced = true;
+  showProceeds();
+});
+for (const field of [token, serial, seller]) field.addEventListener("change", showPiece);
 showPiece();

@@ -1,5 +1,41 @@
-// What every page has: who you are, a search, and folds that stay open.
+// What every page has: who you are, a search, folds that stay open, calls that are made again, and times that go on.
 
-import "./fold.js";
-import "./search.js";
-import "./you.js";
+import { keepTimes } from "./date.js";
+import { element } from "./element.js";
+import { recall, remember } from "./memory.js";
+import { showYours } from "./you.js";
+
+for (const fold of /** @type {NodeListOf<HTMLDetailsElement>} */ (document.querySelectorAll("details[data-fold]"))) {
+  const key = `fold-${fold.dataset.fold}`;
+  fold.open = recall(key) === "open";
+  fold.addEventListener("toggle", () => remember(key, fold.open ? "open" : "closed"));
+}
+
+for (const shown of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-call]"))) {
+  shown.addEventListener("toggle", async () => (await import("./exchange.js")).fill(shown), { once: true });
+}
+
+// The search is loaded when it is used for the first time.
+const search = /** @type {HTMLInputElement} */ (document.getElementById("search"));
+search.addEventListener("focus", () => import("./search.js"), { once: true });
+search.form.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  (await import("./search.js")).lead();
+});
+addEventListener("keydown", (event) => {
+  const isTyping = /** @type {HTMLElement} */ (event.target).closest("input, select, textarea, dialog, [popover]");
+  if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  search.focus();
+});
+/** A picture that does not come says so. */
+function replaceLost(image) {
+  if (!(image instanceof HTMLImageElement) || !image.closest(".artwork")) return;
+  if (image.srcset) return image.removeAttribute("srcset");
+  image.replaceWith(element("p", { class: "lost" }, "The image can't be loaded"));
+}
+addEventListener("error", ({ target }) => replaceLost(target), { capture: true });
+for (const image of document.images) if (image.complete && !image.naturalWidth && image.loading === "eager") replaceLost(image);
+
+keepTimes();
+showYours();

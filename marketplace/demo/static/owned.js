@@ -1,27 +1,35 @@
 // What you own, as links that choose what to list. They are shown if nothing is chosen yet.
 
 import { accountPage, api, listingPage, withQuery } from "./addresses.js";
+import { hbar } from "./amount.js";
 import { get } from "./call.js";
-import { element, words } from "./element.js";
+import { element } from "./element.js";
 import { thumbnail } from "./picture.js";
 import { onYou, you } from "./you.js";
 
 const root = document.getElementById("owned");
-const AT_MOST = 12;
+const AT_MOST = 24;
 
 async function show() {
   const account = you();
   const answer = await get(withQuery(api("/user/{account}/nfts", { account }), { limit: AT_MOST }));
   if (account !== you()) return;
-  const choices = (answer.ok ? answer.data : []).map(({ token, serialNo, ...nft }) =>
-    choice(listingPage({ account, token, serial_no: serialNo }), thumbnail(nft), words(nft.name)),
-  );
-  const all = answer.next ? choice(accountPage(account), "All that you own") : "";
-  root.querySelector("ul").replaceChildren(...choices, all);
-  root.hidden = !choices.length;
+  const nfts = answer.ok ? answer.data.toSorted((one, other) => Number(one.isForSale) - Number(other.isForSale)) : [];
+  const all = answer.next ? [element("li", { class: "tile all" }, element("a", { class: "button quiet", href: accountPage(account) }, "All that you own"))] : [];
+  root.querySelector("ul").replaceChildren(...nfts.map((nft) => choice(nft, account)), ...all);
+  if (!nfts.length) root.querySelector("ul").replaceChildren(element("li", { class: "hint" }, "You own nothing yet. Here is something new:"));
 }
 
-const choice = (href, ...said) => element("li", {}, element("a", { href }, ...said));
+function choice(nft, account) {
+  const href = listingPage({ account, token: nft.token, serial_no: nft.serialNo });
+  return element(
+    "li",
+    { class: "tile" },
+    element("div", { class: "thumbnail" }, thumbnail(nft)),
+    element("p", { class: "name" }, element("a", { href }, element("bdi", { class: "clipped" }, nft.name))),
+    element("p", { class: "hint" }, nft.isForSale ? `For sale for ${hbar(nft.listingPrice)}` : "Not for sale"),
+  );
+}
 
 if (root) {
   onYou(show);

@@ -1,4 +1,4 @@
-// Search in the masthead: collections, NFTs and accounts while somebody types. "/" focuses it.
+// Search in the masthead: collections, NFTs and accounts while somebody types.
 
 import { accountPage, api, collectionPage, nftPage, withQuery } from "./addresses.js";
 import { hbar } from "./amount.js";
@@ -7,14 +7,14 @@ import { element } from "./element.js";
 import { thumbnail } from "./picture.js";
 
 const PAUSE_MS = 120; // between two keys of one word
-const input = document.getElementById("search");
+const input = /** @type {HTMLInputElement} */ (document.getElementById("search"));
 const list = document.getElementById("found");
 const status = document.getElementById("found-status");
 let timer;
 let question; // the last one, whose answer is shown
 
 const options = () => [...list.children];
-const chosen = () => options().find((option) => option.ariaSelected === "true");
+const chosen = () => options().find((one) => one.ariaSelected === "true");
 
 async function ask() {
   forget();
@@ -35,8 +35,9 @@ function found({ collections, nfts, accounts }) {
   ];
 }
 
-function option(href, { imageUrl }, name, words) {
-  const picture = imageUrl ? thumbnail({ imageUrl }) : element("i");
+/** @param {{ imageUrl?: string }} nft */
+function option(href, nft, name, words) {
+  const picture = nft.imageUrl ? thumbnail(nft) : element("i");
   const parts = [picture, element("bdi", { class: "clipped" }, name), element("span", {}, words)];
   const made = element("li", { role: "option", "aria-selected": "false" }, parts);
   made.addEventListener("click", () => location.assign(href));
@@ -51,11 +52,11 @@ function show(shown) {
   choose(null);
 }
 
-function choose(option) {
-  for (const one of options()) one.ariaSelected = String(one === option);
-  if (option) input.setAttribute("aria-activedescendant", option.id);
+function choose(wanted) {
+  for (const one of options()) one.ariaSelected = String(one === wanted);
+  if (wanted) input.setAttribute("aria-activedescendant", wanted.id);
   else input.removeAttribute("aria-activedescendant");
-  option?.scrollIntoView({ block: "nearest" });
+  wanted?.scrollIntoView({ block: "nearest" });
 }
 
 /** Down from the last leads to the first, and up from the first to the last. */
@@ -100,15 +101,10 @@ input.addEventListener("focus", ask);
 input.addEventListener("blur", close);
 // The field keeps the focus while somebody presses on what was found.
 list.addEventListener("pointerdown", (event) => event.preventDefault());
-// Enter leads to what was chosen, or to the first that is found.
-input.form.addEventListener("submit", async (event) => {
-  event.preventDefault();
+/** Enter leads to what was chosen, or to the first that is found. */
+export async function lead() {
   if (!chosen()) await ask();
-  (chosen() ?? options()[0])?.click();
-});
-addEventListener("keydown", (event) => {
-  const isTyping = event.target.closest("input, textarea, select, dialog, [popover]");
-  if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
-  event.preventDefault();
-  input.focus();
-});
+  /** @type {HTMLElement} */ (chosen() ?? options()[0])?.click();
+}
+
+if (document.activeElement === input) ask();

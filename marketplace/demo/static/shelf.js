@@ -1,87 +1,123 @@
-// A shelf: NFTs for sale as cards, page after page as the Link headers lead, and the same place again after Back.
+// A shelf of cards: choices apply at once and without a new page, more follow on demand, and what happens shows.
 
-import { get } from "./call.js";
-import { card } from "./card.js";
-import { watchDensity } from "./density.js";
-import { element, notice } from "./element.js";
-import { exchange } from "./exchange.js";
-import { showWrong } from "./filter.js";
+import { followCards } from "./live.js";
+import { recall, remember } from "./memory.js";
+import { extend, extendOnDemand, part, readPage, show, showGone } from "./parts.js";
 import { keepPlace, keptPlace, returnTo, watchPlace } from "./place.js";
 
-const gallery = document.getElementById("gallery");
-const count = document.getElementById("count");
-const more = document.getElementById("more");
-const calls = document.getElementById("calls");
+const form = /** @type {HTMLFormElement} */ (document.getElementById("filter"));
+const dense = document.getElementById("dense");
+const collection = document.getElementById("collection")?.dataset.token;
+const account = document.getElementById("account")?.dataset.account;
+let pages = 1;
 
-/** Show among the calls of this page one that was made beside the shelf. */
-export const showCall = (made) => calls.append(exchange(made, { open: false }));
-
-export class Shelf {
-  /**
-   * read(url) returns what get() does; draw(one) makes its card; tell(shown, more) says how many there are, as text or
-   * nodes; empty() returns what to show if there are none.
-   */
-  constructor({ read = get, draw = card, tell, empty }) {
-    Object.assign(this, { read, draw, tell, empty, pages: 0 });
-    watchDensity(gallery);
-  }
-
-  /** Show the first page, and as many more as there were when this page was left; returns the first answer. */
-  async open(url) {
-    const past = keptPlace();
-    const first = await this.add(url);
-    while (this.next && this.pages < past.pages) await this.add(this.next);
-    returnTo(past);
-    if (!this.isWatched) watchPlace(() => keepPlace(this.pages));
-    this.isWatched = true;
-    return first;
-  }
-
-  async add(url) {
-    gallery.setAttribute("aria-busy", "true");
-    const answer = await this.read(url);
-    gallery.setAttribute("aria-busy", "false");
-    for (const skeleton of gallery.querySelectorAll(".skeleton")) skeleton.remove();
-    calls.prepend(exchange(answer, { open: false }));
-    more.replaceChildren();
-    this.next = answer.next;
-    if (answer.ok) this.show(answer.data);
-    else this.fail(answer, url);
-    return answer;
-  }
-
-  show(nfts) {
-    this.pages += 1;
-    const shown = gallery.children.length;
-    gallery.append(...nfts.map((nft, i) => this.draw(nft, { eager: shown + i < 8 })));
-    const total = gallery.children.length;
-    count.replaceChildren(...[total ? this.tell(total, Boolean(this.next)) : ""].flat());
-    if (!total) more.append(element("div", { class: "empty" }, ...this.empty()));
-    if (this.next) more.append(this.button("Show more", (button) => this.extend(button)));
-  }
-
-  /** Show the next page, and move the keyboard's focus to its first card. */
-  async extend(button) {
-    if (button.getAttribute("aria-busy")) return;
-    button.setAttribute("aria-busy", "true");
-    const before = gallery.children.length;
-    await this.add(this.next);
-    gallery.children[before]?.querySelector(".caption a").focus({ preventScroll: true });
-    keepPlace(this.pages);
-  }
-
-  fail(answer, url) {
-    count.textContent = "";
-    // A refused request would be refused again.
-    const isRefused = answer.status >= 400 && answer.status < 500;
-    const again = !isRefused && this.button("Try again", () => this.open(url));
-    more.append(element("div", { class: "empty", role: "alert" }, notice("bad", answer.message), again));
-    showWrong(answer);
-  }
-
-  button(label, act) {
-    const button = element("button", { class: "button quiet", type: "button" }, label);
-    button.addEventListener("click", () => act(button));
-    return button;
-  }
+/** The address that the form asks for: empty fields stay out, and 1,000 is 1000. */
+function chosen() {
+  const fields = [...new FormData(form)].map(([name, value]) => [name, String(value).trim()]);
+  const query = new URLSearchParams(fields.filter(([, value]) => value).map(([name, value]) => [name, plain(name, value)]));
+  return query.size ? `?${query}` : location.pathname;
 }
+
+const plain = (name, value) => (/Price$/.test(name) && /^\d{1,3}([, ]\d{3})+$/.test(value) ? value.replace(/[, ]/g, "") : value);
+
+/** Show the page at this address in place of this one. */
+async function go(href, { isNew = true } = {}) {
+  part("cards").setAttribute("aria-busy", "true");
+  const page = await readPage(href);
+  part("cards").removeAttribute("aria-busy");
+  if (!page) return showGone(() => go(href, { isNew }));
+  if (isNew) history.pushState({}, "", href);
+  show(page);
+  fill(page);
+  showDensity();
+  pages = 1;
+}
+
+/** Give the fields of the form the values of another page: the form keeps its place, its folds and its focus. */
+function fill(page) {
+  const fresh = fieldsOf(page.getElementById("filter"));
+  for (const field of fieldsOf(form)) {
+    const other = fresh.find((one) => one.name === field.name && (!isChoice(one) || one.value === field.value));
+    if (!other) continue;
+    if (isChoice(field)) field.checked = other.checked;
+    else field.value = other.value;
+    const said = field.getAttribute("aria-describedby");
+    if (!said) continue;
+    field.setAttribute("aria-invalid", String(other.hasAttribute("aria-invalid")));
+    document.getElementById(said).textContent = page.getElementById(said).textContent;
+  }
+  fieldsOf(form).find((field) => field.ariaInvalid === "true")?.focus({ preventScroll: true });
+}
+
+/** @returns {HTMLInputElement[]} */
+const fieldsOf = (one) => [...one.elements].filter(({ tagName }) => tagName !== "BUTTON");
+const isChoice = ({ type }) => type === "checkbox" || type === "radio";
+
+function showDensity() {
+  const isDense = recall("dense") === "yes";
+  document.getElementById("gallery").classList.toggle("dense", isDense);
+  dense.setAttribute("aria-checked", String(isDense));
+}
+
+function countOn(page) {
+  pages += 1;
+  keepPlace(pages);
+  const count = part("count");
+  const number = part("cards").children.length;
+  if (count.textContent.startsWith("More than")) count.textContent = `${page && part("more").children.length ? "More than " : ""}${number} for sale`;
+}
+
+/** Whether a new listing could be on this page, as far as the event says. */
+function couldShow({ token, price, from }) {
+  const query = new URLSearchParams(location.search);
+  const [low, high] = [query.get("minPrice"), query.get("maxPrice")];
+  if (query.has("trait") || (low && price < Number(low)) || (high && price > Number(high))) return false;
+  if (query.get("collection") && query.get("collection") !== token) return false;
+  if (account) return from?.accountId === account;
+  return !collection || collection === token;
+}
+
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  go(chosen());
+});
+document.addEventListener("change", ({ target }) => {
+  if (/** @type {HTMLInputElement} */ (target).form === form) go(chosen());
+});
+document.addEventListener("click", (event) => {
+  const link = /** @type {HTMLElement} */ (event.target).closest('[data-part="chosen"] a');
+  if (!(link instanceof HTMLAnchorElement) || event.ctrlKey || event.metaKey) return;
+  event.preventDefault();
+  go(link.href);
+});
+addEventListener("popstate", () => {
+  if (!location.hash) go(location.href, { isNew: false });
+});
+dense.addEventListener("click", () => {
+  remember("dense", recall("dense") === "yes" ? "no" : "yes");
+  showDensity();
+});
+// The sheet of a narrow screen leaves the results in sight.
+document.getElementById("sidebar")?.addEventListener("toggle", ({ newState }) => {
+  if (newState === "open") document.querySelector(".results").scrollIntoView();
+});
+extendOnDemand(countOn);
+showDensity();
+
+/** As many pages as there were when this one was left. */
+async function restore() {
+  const past = keptPlace();
+  while (pages < past.pages) {
+    const [first, page] = await extend();
+    if (!first) break;
+    countOn(page);
+  }
+  returnTo(past);
+  watchPlace(() => keepPlace(pages));
+}
+
+restore();
+const { cursor } = part("cards").dataset;
+if (cursor && cursor !== "None") followCards(cursor, couldShow, () => go(location.href, { isNew: false }));
+const cost = document.getElementById("cost");
+cost?.addEventListener("toggle", async () => (await import("./cost.js")).showCost(cost, collection), { once: true });

@@ -6,11 +6,11 @@ import { stringify } from "./json.js";
 const blocks = [...document.querySelectorAll("[data-snippet]")].map((block) => {
   const code = block.querySelector("code");
   addCopy(block, `the code for ${block.parentElement.querySelector("summary").textContent}`);
-  return [code, code.textContent];
+  return { code, template: code.textContent };
 });
 
 export function fillSnippets(listing) {
-  for (const [code, template] of blocks) {
+  for (const { code, template } of blocks) {
     code.textContent = template
       .replace("LISTING", () => stringify(listing, 2))
       .replace("BYTE_ARRAY", () => listing.byteArray);

@@ -22,7 +22,7 @@ export class Trade {
    * @param {import("./signing.js").Signing} signing
    * @param {() => Outcome} ended says how it ended well
    * @param {() => Promise<boolean>} first is done before the steps
-   * @typedef {{ nft: any, title: string, words: string, more?: Node | string, ways: Node[] }} Outcome
+   * @typedef {{ nft: any, title: string, words: string, thanks?: string | null, more?: Node | string, ways: Node[] }} Outcome
    */
   constructor(root, signing, ended, first = async () => true) {
     this.signing = signing;
@@ -87,12 +87,12 @@ export class Trade {
    * The title says what was done; `more` stands beneath.
    * @param {Outcome} outcome
    */
-  succeed({ nft, title, words, more, ways }) {
+  succeed({ nft, title, words, thanks, more, ways }) {
     this.asked = this.title.textContent;
     this.title.textContent = title;
-    const said = element("div", {}, element("p", {}, words), element("p", { class: "row" }, ways));
+    const said = element("div", {}, element("p", {}, words), thanks && element("p", { class: "thanks" }, thanks), element("p", { class: "row" }, ways));
     this.form.hidden = true;
-    this.outcome.replaceChildren(element("div", { class: "piece" }, picture(nft, { eager: true }), said, more));
+    this.outcome.replaceChildren(element("div", { class: "piece done" }, picture(nft, { eager: true }), said, more));
     this.title.focus();
   }
 

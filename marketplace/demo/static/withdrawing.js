@@ -6,7 +6,7 @@ import { Signing } from "./signing.js";
 import { Steps } from "./step.js";
 import { Trade } from "./trade.js";
 
-const dialog = document.getElementById("withdrawing");
+const dialog = /** @type {HTMLDialogElement} */ (document.getElementById("withdrawing"));
 
 class Withdrawal extends Signing {
   path = "/delist/{wallet}";

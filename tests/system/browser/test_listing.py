@@ -42,6 +42,40 @@ def finish(page):
 
 
 @everywhere
+def test_it_says_what_one_gets_while_a_price_is_typed(visit, trader):
+    owner = "0.0.1004"
+    mine = next(
+        nft
+        for nft in trader.call(f"/v1/user/{owner}/nfts?limit=1000")
+        if nft["token"] == "0.0.5001" and not nft["isForSale"]
+    )
+    page = visit("/demo/list", remembered={"account": owner})
+    page.locator("#owned").get_by_role("link", name=mine["name"], exact=True).click()
+    expect(page.locator(".piece .name")).to_have_text(mine["name"])
+    expect(page.get_by_role("textbox", name="Token")).to_be_hidden()
+    page.get_by_label("Price in HBAR").fill("200")
+    proceeds = page.locator("#proceeds")
+    expect(proceeds).to_contain_text("190 HBAR")
+    expect(proceeds).to_contain_text("$")
+    expect(proceeds).to_contain_text("Royalty")
+    page.look("listing-proceeds")
+    page.get_by_role("button", name="Floor").click()
+    floor = trader.call("/v1/collection/0.0.5001")["floorPrice"]
+    expect(page.get_by_label("Price in HBAR")).to_have_value(str(floor))
+
+
+def test_what_is_not_yours_is_said_before_the_click(visit, trader):
+    nft = trader.call("/v1/nft/0.0.5003/1")
+    owner = nft["owner"]["accountId"]
+    page = visit("/demo/list?token=0.0.5003&serial_no=1", remembered={"account": "0.0.2002"})
+    expect(page.get_by_text(f"Only {owner} can list it")).to_be_visible()
+    expect(page.get_by_role("button", name="List it", exact=True)).to_be_disabled()
+    page.get_by_role("button", name="Switch to its owner").click()
+    change = page.get_by_role("button", name="Change the price")
+    expect(change).to_be_enabled()
+
+
+@everywhere
 def test_it_works_from_the_gallery_to_the_order_book(visit):
     page = visit("/", remembered=EVERY_STEP | {"account": "0.0.2002"})
     serial_no = next(SERIALS)
@@ -74,7 +108,7 @@ def test_it_works_from_the_gallery_to_the_order_book(visit):
     expect_done(page, "sign", "The demo wallet signed for 0.0.2002.")
     finish(page)
     name = f"Sandbox 0.0.7007 #{serial_no}"
-    expect(step(page, "appear").get_by_role("heading", level=3).first).to_have_text(name)
+    expect(step(page, "appear").locator(".card h2")).to_have_text(name)
     page.look("listing-3-listed")
 
     gallery = page.context.new_page()
@@ -176,7 +210,7 @@ def test_a_wrong_field_is_the_sentence_of_the_api(start):
     expect_done(page, "add", "It is stored")
     page.get_by_label("Price in HBAR").fill("1.5")
     press(page, "Prepare the transaction")
-    said = 'The price must be a whole number from 1 to 50000000000, not "1.5"'
+    said = 'The price must be a whole number from 1 to 50,000,000,000, not "1.5"'
     expect(step(page, "prepare").locator(".notice.bad")).to_contain_text(said)
     page.look("listing-refused-price")
 
@@ -208,7 +242,7 @@ def test_the_largest_serial_number_stays_whole(start):
     expect(page.locator("[data-transaction]")).to_contain_text(str(LAST_SERIAL))
     press(page, "Sign with the demo wallet")
     finish(page)
-    link = step(page, "appear").locator(".card h3 a")
+    link = step(page, "appear").locator(".card h2 a")
     expect(link).to_have_attribute("href", f"/demo/nft/0.0.7007/{LAST_SERIAL}")
 
 

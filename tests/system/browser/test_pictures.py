@@ -6,9 +6,9 @@ from tests.system.browser.conftest import DESKTOP, PHONE, TABLET, in_both, on_sc
 
 # Each with what is there once it is complete.
 PAGES = {
-    "gallery": ("/", "#collections .chip >> nth=1"),
-    "filtered": ("/?sort=price&minPrice=50&maxPrice=400", "#collections .chip >> nth=1"),
-    "collection": ("/demo/collection/0.0.5002", "#strip img >> nth=4"),
+    "gallery": ("/", ".strip .tile >> nth=1"),
+    "filtered": ("/?sort=price&minPrice=50&maxPrice=400", ".chip >> nth=1"),
+    "collection": ("/demo/collection/0.0.5002", ".avatar img"),
     "nft": ("/demo/nft/0.0.5003/1", "#history li >> nth=1"),
     "buying": ("/demo/nft/0.0.5001/1#buying", "#buying .fields"),
     "list": ("/demo/list", "[data-step=add].open"),

@@ -10,9 +10,9 @@ from tests.system.browser.conftest import everywhere
 
 def search(page, words):
     page.keyboard.press("/")
-    expect(page.get_by_role("combobox")).to_be_focused()
+    expect(page.get_by_role("combobox", name="Search")).to_be_focused()
     page.keyboard.type(words)
-    return page.get_by_role("option")
+    return page.locator("#found").get_by_role("option")
 
 
 @everywhere

@@ -1,0 +1,309 @@
+"""What each page shows: the values of its template, made of the answers of the API."""
+
+import base64
+import re
+from collections import Counter
+from typing import Any
+
+from flask import current_app, request
+
+from marketplace.demo import calls
+from marketplace.demo.calls import Answer
+from marketplace.demo.past import earned, read_past
+from marketplace.demo.prices import Figure
+from marketplace.demo.words import traits
+from marketplace.hedera.ids import MAX_INT64, is_entity_id
+
+Values = dict[str, Any]
+
+# The kinds of events for each word in the address. Without one: what people did, not what was read.
+KINDS = {
+    "sales": ["SOLD"],
+    "listings": ["LISTED", "PRICE_CHANGED", "WITHDRAWN"],
+    "moves": ["TRANSFERRED", "BURNED"],
+}
+EVENTS = 30
+NAMES = 100  # of collections, to choose from
+TRENDING = 6
+# An account's NFTs are read whole, so that they can be sorted and valued.
+PAGE, PAGES_AT_MOST = 1000, 10
+SHOWN = 40
+
+
+def asked(*names: str) -> Values:
+    """These parameters of the page's address, without those that are empty."""
+    given = {name: request.args.get(name, "").strip() for name in names}
+    return {name: value for name, value in given.items() if value}
+
+
+def show_gallery() -> Values:
+    """The front page: collections that are traded, what was sold last, and the order book."""
+    collections = calls.get("/collections", limit=NAMES)
+    named = collections.rows
+    wanted = asked("collection", "minPrice", "maxPrice", "sort")
+    if "collection" in wanted:
+        wanted["collection"] = find_token(wanted["collection"], named)
+    page = request.args.get("page")
+    book = calls.get("/orderbook", **named_by_the_api(wanted), page=page)
+    is_filtered = wanted.keys() - {"sort"}
+    total = None if is_filtered or collections.next else sum(one["listed"] for one in named)
+    values = {
+        "book": book,
+        "wanted": wanted,
+        "collections": named,
+        "named": {one["token"]: one["name"] for one in named},
+        "total": total,
+    }
+    if is_filtered or page:
+        return values
+    traded = [one for one in named if one["listed"]][:TRENDING]
+    sold = calls.get("/events", kind="SOLD", limit=8)
+    records = read_records(sold)
+    return values | {
+        "trending": [one | {"before": floor_a_day_ago(one["token"])} for one in traded],
+        "sales": [event | {"nft": records.get(key_of(event))} for event in reversed(sold.rows)],
+    }
+
+
+def floor_a_day_ago(token: str) -> int | None:
+    past = read_past(token)
+    return past.floor_a_day_ago if past else None
+
+
+def find_token(text: str, collections: list[Values]) -> str:
+    """The token of the collection with this name; anything else stays as it is."""
+    tokens = [one["token"] for one in collections if (one["name"] or "").lower() == text.lower()]
+    return tokens[0] if tokens and not is_entity_id(text) else text
+
+
+def named_by_the_api(wanted: Values) -> Values:
+    names = {"collection": "tokenId", "account": "accountId"}
+    return {names.get(name, name): value for name, value in wanted.items()}
+
+
+def show_collections() -> Values:
+    wanted = asked("sort", "q")
+    found = calls.get("/collections", **wanted, limit=SHOWN, page=request.args.get("page"))
+    return {"book": found, "wanted": wanted}
+
+
+def show_collection(token: str) -> Values:
+    head = read_head(token)
+    wanted = asked("minPrice", "maxPrice", "sort")
+    chosen = request.args.getlist("trait")
+    book = calls.get(
+        "/orderbook", tokenId=token, **wanted, trait=chosen, page=request.args.get("page")
+    )
+    is_known = head["record"].is_ok
+    traits_known = calls.get(f"/collection/{token}/traits") if is_known else None
+    is_filtered = chosen or wanted.keys() - {"sort"}
+    listed = head["record"].data["listed"] if is_known else None
+    return head | {
+        "book": book,
+        "wanted": wanted | ({"trait": chosen} if chosen else {}),
+        "traits": offered(traits_known.data, chosen) if traits_known and traits_known.is_ok else [],
+        "total": None if is_filtered else listed,
+    }
+
+
+def read_head(token: str) -> Values:
+    """The head of a collection's pages."""
+    record = calls.get(f"/collection/{token}")
+    values = {"token": token, "record": record, "rate": rate()}
+    if not record.is_ok:
+        return values
+    return values | {
+        "image": find_image(token),
+        "earned": read_earned(record.data) if record.data["sales"] else None,
+        "story": record.data["description"] or read_story(token),
+    }
+
+
+def read_earned(collection: Values) -> int | None:
+    """Tinybars that its artist got by sales here; None if that is not known."""
+    sold = calls.get("/events", tokenId=collection["token"], kind="SOLD", limit=1000)
+    if collection["royalties"] is None or not sold.is_ok or len(sold.data) < collection["sales"]:
+        return None
+    fee = current_app.config["SALE_FEE_BASIS_POINTS"]
+    return earned([sale for sale in sold.data if sale["price"]], collection["royalties"], fee)
+
+
+def offered(known: list[Values], chosen: list[str]) -> list[Values]:
+    """The values of each trait that lead to something: those most often for sale first."""
+    groups = []
+    for trait in known:
+        kind = trait["trait_type"]
+        terms = [(value, f"{kind}:{value['value']}") for value in trait["values"]]
+        values = [
+            value | {"term": term, "is_chosen": term in chosen}
+            for value, term in terms
+            if value["listed"] or term in chosen
+        ]
+        values.sort(key=lambda value: (-value["listed"], value["value"]))
+        if values:
+            groups.append({"kind": kind, "values": values})
+    return groups
+
+
+def find_image(token: str) -> str | None:
+    found = calls.get("/collections", q=token, limit=1)
+    images = [one["imageUrl"] for one in found.rows if one["token"] == token]
+    return images[0] if images else None
+
+
+def read_story(token: str) -> str | None:
+    """The creator's words: the token's memo, or else the description of its first NFT."""
+    told = calls.get_from_sandbox(f"/api/v1/tokens/{token}")
+    if told.status != 200 or told.data["memo"]:
+        return told.data.get("memo") or None
+    first = calls.get_from_sandbox(f"/api/v1/tokens/{token}/nfts", limit=1, order="asc")
+    described = [_describe(nft) for nft in first.data["nfts"]] if first.is_ok else []
+    return described[0] if described else None
+
+
+def _describe(nft: Values) -> str | None:
+    metadata = base64.b64decode(nft["metadata"] or "").decode(errors="replace")
+    file = re.fullmatch(r"ipfs://(\w+/[0-9]+\.json)", metadata)
+    read = calls.get_from_sandbox(f"/ipfs/{file[1]}") if file else None
+    story = read.data.get("description") if read and read.is_ok else None
+    return story if isinstance(story, str) else None
+
+
+def show_account(account: str) -> Values:
+    """All that an account owns: filtered, sorted and valued here."""
+    everything, last = [], calls.get(f"/user/{account}/nfts", limit=PAGE)
+    while last.is_ok:
+        everything += last.data
+        if not last.page or len(everything) >= PAGE * PAGES_AT_MOST:
+            break
+        last = calls.get(f"/user/{account}/nfts", limit=PAGE, page=last.page)
+    wanted = asked("collection", "show", "sort")
+    counts = Counter(nft["token"] for nft in everything)
+    records = {token: calls.get(f"/collection/{token}").data for token, _ in counts.most_common(20)}
+    floors = {token: record.get("floorPrice") for token, record in records.items()}
+    nfts = [
+        nft
+        for nft in everything
+        if wanted.get("collection") in (None, nft["token"])
+        and (wanted.get("show") != "listed" or nft["isForSale"])
+    ]
+    nfts.sort(key=ORDERS.get(wanted.get("sort", ""), ORDERS[""]))
+    if wanted.get("sort") == "value":
+        nfts.sort(key=lambda nft: -(floors.get(nft["token"]) or 0))
+    begin = max(0, request.args.get("offset", 0, int))
+    return {
+        "account": account,
+        "book": last,
+        "nfts": nfts[begin : begin + SHOWN],
+        "following": begin + SHOWN if begin + SHOWN < len(nfts) else None,
+        "wanted": wanted,
+        "total": len(nfts),
+        "owned": len(everything),
+        "listed": sum(nft["isForSale"] for nft in everything),
+        "value": sum(floors.get(token) or 0 for token in map(token_of, everything)),
+        "named": {token: (record or {}).get("name") for token, record in records.items()},
+        "counts": counts.most_common(),
+        "balance": read_balance(account) if last.is_ok else None,
+        "rate": rate(),
+    }
+
+
+ORDERS: dict[str, Any] = {
+    "": lambda nft: 0,
+    "price": lambda nft: (not nft["isForSale"], nft["listingPrice"]),
+    "-price": lambda nft: (not nft["isForSale"], -nft["listingPrice"]),
+}
+
+
+def token_of(nft: Values) -> str:
+    return str(nft["token"])
+
+
+def read_balance(account: str) -> int | None:
+    answer = calls.get_from_sandbox(f"/api/v1/accounts/{account}")
+    return answer.data["balance"]["balance"] if answer.status == 200 else None
+
+
+def show_nft(token: str, serial_no: str) -> Values:
+    record = calls.get(f"/nft/{token}/{serial_no}")
+    values: Values = {"token": token, "serial_no": serial_no, "record": record, "rate": rate()}
+    if record.status not in (200, 404):
+        return values
+    collection = calls.get(f"/collection/{token}")
+    values |= {"collection": collection.data if collection.is_ok else {}}
+    if not record.is_ok:
+        return values
+    events = calls.get(f"/nft/{token}/{serial_no}/events", limit=EVENTS)
+    more = calls.get("/orderbook", tokenId=token, limit=13)
+    others = [nft for nft in more.rows if key_of(nft) != key_of(record.data)]
+    return values | {
+        "rarity": calls.get(f"/nft/{token}/{serial_no}/traits"),
+        "attributes": traits(record.data["stringifiedAttributes"]),
+        "events": list(reversed(events.rows)),
+        "figure": Figure.of(events.rows),
+        "cursor": events.next,
+        "others": others[:10],
+        **neighbours(token, record.data["serialNo"]),
+    }
+
+
+def neighbours(token: str, serial_no: int) -> Values:
+    """The serial numbers before and after it, if they are stored."""
+    ids = [
+        f"{token}:{serial}" for serial in (serial_no - 1, serial_no + 1) if 0 < serial <= MAX_INT64
+    ]
+    stored = {nft["serialNo"] for nft in read_nfts(ids)}
+    return {
+        "previous": serial_no - 1 if serial_no - 1 in stored else None,
+        "following": serial_no + 1 if serial_no + 1 in stored else None,
+    }
+
+
+def show_activity() -> Values:
+    wanted = asked("collection", "account", "kind")
+    kind = wanted.get("kind")
+    kinds = KINDS.get(kind, [kind]) if kind else [one for some in KINDS.values() for one in some]
+    position = request.args.get("before")
+    order = {"order": "desc", "after": position} if position else {}
+    selected = named_by_the_api({name: wanted[name] for name in wanted if name != "kind"})
+    answer = calls.get("/events", **selected, kind=kinds, limit=EVENTS, **order)
+    events = answer.rows
+    if not position:
+        events = events[::-1]
+    records = read_records(answer)
+    token = wanted.get("collection")
+    head = read_head(token) if token else {}
+    return head | {
+        "wanted": wanted,
+        "answer": answer,
+        "events": [event | {"nft": records.get(key_of(event))} for event in events],
+        "oldest": events[-1]["id"] if len(events) == EVENTS else None,
+        "cursor": answer.next,
+        "past": read_past(token) if token and head["record"].is_ok else None,
+    }
+
+
+def key_of(nft: Values) -> tuple[str, int]:
+    return nft["token"], nft["serialNo"]
+
+
+def read_records(events: Answer) -> dict[tuple[str, int], Values]:
+    """The NFTs of events."""
+    ids = (
+        {f"{event['token']}:{event['serialNo']}" for event in events.data}
+        if events.is_ok
+        else set()
+    )
+    return {key_of(nft): nft for nft in read_nfts(sorted(ids))}
+
+
+def read_nfts(ids: list[str]) -> list[Values]:
+    """The NFTs with these ids that are stored."""
+    answer = calls.get("/nfts", id=ids) if ids else None
+    return [nft for nft in answer.data if nft] if answer and answer.is_ok else []
+
+
+def rate() -> Values | None:
+    """The ledger's exchange rate, if it is known."""
+    answer = calls.get("/network")
+    return answer.data["exchangeRate"] if answer.is_ok else None

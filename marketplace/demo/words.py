@@ -1,0 +1,191 @@
+"""Amounts, dates and messages in people's words: the filters of the templates."""
+
+import json
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from flask import Flask, request, url_for
+from markupsafe import Markup
+
+from marketplace.demo.calls import Answer
+from marketplace.hedera.hbar import TINYBARS
+
+_UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60))
+_NAMES = {
+    "accountId": "the account",
+    "maxPrice": "the highest price",
+    "minPrice": "the lowest price",
+    "serialNo": "the serial number",
+    "tokenId": "the token",
+}
+_NAMED = re.compile(rf"\b({'|'.join(_NAMES)})\b")
+
+
+def hbar(amount: int) -> str:
+    """1000 as "1,000 HBAR"."""
+    return f"{amount:,} HBAR"
+
+
+def tinybars(amount: int) -> str:
+    """150000000 tinybars as "1.5 HBAR"."""
+    return f"{Decimal(amount) / TINYBARS:,f} HBAR"
+
+
+def dollars(amount: int, rate: dict[str, Any] | None) -> str:
+    """ "about $12.30", or "" while the exchange rate is not known."""
+    return (rate and f"about ${amount * rate['cents'] / rate['hbar'] / 100:,.2f}") or ""
+
+
+def plural(number: int, noun: str) -> str:
+    """2 and "sale" as "2 sales"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.1f}".removesuffix(".0") + " %"
+
+
+def change(now: int, before: int) -> str:
+    """How a price has changed: "+12.5 %"."""
+    sign = "+" if now > before else "\N{MINUS SIGN}"
+    return f"{sign}{percent(abs(now - before) / before)}"
+
+
+def royalty_share(royalties: list[dict[str, Any]]) -> str:
+    """The parts of a price that royalties take, together: "7.5 %"."""
+    parts = (Fraction(int(one["numerator"]), int(one["denominator"])) for one in royalties)
+    return percent(float(sum(parts)))
+
+
+def time(iso: str) -> Markup:
+    """A <time> in words: "3 days ago". The page's script keeps it up to date."""
+    at = datetime.fromisoformat(iso)
+    title = f"{at.astimezone(UTC):%d %B %Y, %H:%M:%S} UTC"
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(iso, title, _ago(at))
+
+
+def _ago(at: datetime) -> str:
+    seconds = (datetime.now(UTC) - at).total_seconds()
+    for unit, size in _UNITS:
+        if seconds >= size:
+            number = round(seconds / size)
+            return "yesterday" if (unit, number) == ("day", 1) else f"{plural(number, unit)} ago"
+    return "just now"
+
+
+def in_words(message: str) -> str:
+    """What the API says, without its names: "The lowest price must be above 0"."""
+    plain = re.sub(
+        r"^\w+ must not be above maxPrice.*", "the lowest price is above the highest", message
+    )
+    plain = _NAMED.sub(lambda name: _NAMES[name[0]], plain)
+    plain = re.sub(
+        r'(?<![\d.,"#])\d{5,}(?![\d.,]*\d|")', lambda number: f"{int(number[0]):,}", plain
+    )
+    plain = re.sub(r"[;:,.]? *\b(POST|GET) /\S+.*", "", plain)
+    return plain[:1].upper() + plain[1:]
+
+
+def errors(answer: Answer) -> dict[str, list[str]]:
+    """What the API says of each field: "It must be above 0"."""
+    told = answer.data.get("errors", {}) if not answer.is_ok else {}
+    found = {name: said for place in told.values() for name, said in place.items()}
+    names = {"tokenId": "collection", "accountId": "account"}
+    return {
+        names.get(name, name): [in_words(f"it {sentence}") for sentence in said]
+        for name, said in found.items()
+    }
+
+
+def traits(text: str | None) -> list[dict[str, Any]]:
+    """The attributes of a record as a list, which is empty if they can not be read."""
+    try:
+        found = json.loads(text or "[]")
+    except ValueError:
+        return []
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def trait_term(trait: dict[str, Any]) -> str:
+    """A trait as the API takes it: "Palette:Ember"."""
+    return f"{trait['trait_type']}:{trait['value']}"
+
+
+def trait_words(trait: dict[str, Any]) -> str:
+    return f"{trait.get('trait_type')} {trait.get('value')}"
+
+
+def mirror_id(transaction_id: str) -> str:
+    """0.0.2007@1763640000.000000001 is 0.0.2007-1763640000-000000001 to mirror nodes."""
+    account, _, start = transaction_id.partition("@")
+    return f"{account}-{start.replace('.', '-')}"
+
+
+def is_web_address(text: str) -> bool:
+    """Whether a stranger's address may be a link."""
+    return text.startswith(("http://", "https://"))
+
+
+def shelf_count(book: Answer, total: int | None) -> str:
+    """How many are for sale, as far as it is known: "61 for sale"."""
+    if not book.is_ok:
+        return ""
+    if total is not None and total >= len(book.data):
+        return f"{total:,} for sale"
+    return f"More than {len(book.data)} for sale" if book.page else f"{len(book.data)} for sale"
+
+
+def chips(wanted: dict[str, Any], names: dict[str, str]) -> list[tuple[str, str]]:
+    """What is chosen, in words, each with the address of the page without it."""
+
+    def here(**others: Any) -> str:
+        values = dict(request.view_args or {}, **(wanted | others))
+        return url_for(request.endpoint or "", **values)
+
+    said = []
+    for term in wanted.get("trait", ()):
+        others = [other for other in wanted["trait"] if other != term]
+        said.append((term.replace(":", ": ", 1), here(trait=others or None)))
+    if token := wanted.get("collection"):
+        said.append((names.get(token) or token, here(collection=None)))
+    if wanted.get("show") == "listed":
+        said.append(("For sale", here(show=None)))
+    for name, word in (("minPrice", "from"), ("maxPrice", "up to")):
+        if price := wanted.get(name):
+            shown = hbar(int(price)) if price.isascii() and price.isdigit() else price
+            said.append((f"{word} {shown}", here(**{name: None})))
+    return said
+
+
+# The choices of each page's order.
+ORDERS = {
+    "sorts": [("", "Newest"), ("price", "Cheapest"), ("-price", "Most expensive")],
+    "account_sorts": [
+        ("", "By collection"),
+        ("value", "Most valuable"),
+        ("price", "Cheapest"),
+        ("-price", "Most expensive"),
+    ],
+    "collection_sorts": [
+        ("", "Volume, 24 hours"),
+        ("-volume", "Volume, all time"),
+        ("listed", "Most for sale"),
+        ("name", "Name"),
+        ("newest", "Newest"),
+    ],
+    "kinds": [("", "All"), ("sales", "Sales"), ("listings", "Listings"), ("moves", "Moves")],
+}
+FILTERS: list[Callable[..., Any]] = [
+    hbar, tinybars, dollars, plural, percent, change, royalty_share, time, in_words,
+    errors, traits, trait_term, trait_words, mirror_id,
+]  # fmt: skip
+
+
+def init_app(app: Flask) -> None:
+    for each in FILTERS:
+        app.add_template_filter(each)
+    app.add_template_test(is_web_address, "web_address")

@@ -1,0 +1,48 @@
+"""What happens while a list is shown: cards say so, and new listings wait for a click."""
+
+from itertools import count
+
+from playwright.sync_api import expect
+
+from tests.system.browser.conftest import PHONE, in_both, on_screens
+from tests.system.browser.test_gallery import cards
+
+SERIALS = count(1)
+SELLER, BUYER = "0.0.2031", "0.0.2032"
+TOKENS = {"chromium": "0.0.7870", "firefox": "0.0.7871"}
+
+
+@in_both
+@on_screens((PHONE, "dark"))
+def test_it_works(visit, trader, browser):
+    token = TOKENS[browser]
+    nft = token, next(SERIALS)
+    trader.list(nft, SELLER, 70)
+    page = visit(f"/demo/collection/{token}")
+    card = cards(page).first
+    price = card.locator(".price")
+    expect(price).to_have_text("70 HBAR")
+    top = card.bounding_box()["y"]
+    trader.list(nft, SELLER, 90)
+    expect(price).to_have_text("90 HBAR", timeout=2_500)
+    other = token, next(SERIALS)
+    trader.list(other, SELLER, 50)
+    arrived = page.get_by_role("button", name="1 new")
+    expect(arrived).to_be_visible(timeout=2_500)
+    trader.buy(nft, BUYER)
+    expect(price).to_have_text(f"Sold to {BUYER}", timeout=2_500)
+    assert card.bounding_box()["y"] == top, "the list has moved"
+    page.look("live", full=False)
+    arrived.click()
+    expect(cards(page)).to_have_count(1)
+    expect(price).to_have_text("50 HBAR")
+    expect(arrived).to_be_hidden()
+
+
+def test_a_listing_of_another_collection_does_not_count(visit, trader):
+    page = visit("/demo/collection/0.0.5002")
+    expect(cards(page).first).to_be_visible()
+    nft = "0.0.7872", next(SERIALS)
+    with page.expect_response(lambda one: "/v1/events" in one.url and nft[0] in one.text()):
+        trader.list(nft, SELLER, 10)
+    expect(page.locator(".arrived")).to_be_hidden()
