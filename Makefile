@@ -31,7 +31,7 @@ debian = if command -v $(1) > /dev/null; then echo "$(1) is installed"; \
     apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends $(2); \
   else echo "Install $(1) first, on Debian as root: apt-get install $(2)"; exit 1; fi
 
-.PHONY: run test test-stdlib test-system test-all test-again test-postgresql soak lives attack failover wheel bench bench-check gets wallets sdks java clients openapi postman browser postgresql prometheus load nginx container lint format clean
+.PHONY: run test test-stdlib test-system test-all test-again test-postgresql soak lives attack failover wheel bench bench-check gets wallets sdks java clients openapi postman browser postgresql prometheus load nginx container lint lint-scripts format clean
 
 # The C library uses one memory arena for all threads of a process, which saves 3 MB.
 run: .venv/installed
@@ -160,6 +160,13 @@ lint: .venv/installed-dev
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
+	@if command -v npm > /dev/null; then $(MAKE) --silent lint-scripts; \
+	  else echo "Without npm, the demo's scripts are not checked"; fi
+
+# The types and the style of the demo's scripts.
+lint-scripts: tests/lint/node_modules/.installed
+	@tests/lint/node_modules/.bin/tsc -p tests/lint/jsconfig.json
+	@tests/lint/node_modules/.bin/eslint -c tests/lint/eslint.config.js marketplace/demo/static
 
 format: .venv/installed-dev
 	$(BIN)/ruff check --fix
@@ -192,6 +199,10 @@ benchmarks/.venv/installed: requirements.txt benchmarks/requirements.txt constra
 	@echo "Installing what the service is compared with ..."
 	@$(call venv,.venv/bin/python,benchmarks/.venv)
 	@$(call install,benchmarks/.venv,-r requirements.txt -r benchmarks/requirements.txt)
+	@touch $@
+
+tests/lint/node_modules/.installed: tests/lint/package-lock.json
+	@npm ci --prefix tests/lint --loglevel=error
 	@touch $@
 
 benchmarks/peers/fastify/node_modules/.installed: benchmarks/peers/fastify/package-lock.json

@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.postgresql import until
+from harness.postgresql import until
 from tests.system.browser.conftest import (
     DESKTOP,
     PHONE,
