@@ -81,8 +81,8 @@ def find_token(query: Message, response: Message, now: int) -> None:
 
 def find_nft(query: Message, response: Message, now: int) -> None:
     token_id = entity(query.nftID.token_ID, "INVALID_TOKEN_ID")
+    refuse_if(query.nftID.serial_number < 1, "INVALID_TOKEN_NFT_SERIAL_NUMBER")
     nft = nfts.require(nfts.find(read(), token_id, query.nftID.serial_number))
-    refuse_if(queries.is_deleted(read(), token_id), "INVALID_NFT_ID")
     response.nft.nftID.CopyFrom(query.nftID)
     response.nft.accountID.CopyFrom(account(nft.owner))
     response.nft.creationTime.CopyFrom(timestamp(nft.created_at))

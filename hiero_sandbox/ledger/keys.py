@@ -36,7 +36,11 @@ def is_valid(key: Key) -> bool:
     if kind in CONTRACTS:
         contract = getattr(key, kind)
         return contract.contractNum > 0 or len(contract.evm_address) == EVM_ADDRESS_BYTES
-    return kind in TYPES and len(getattr(key, kind)) == TYPES[kind][1]
+    if kind not in TYPES:
+        return False
+    content = getattr(key, kind)
+    is_point = kind == "ed25519" or content[:1] in (b"\2", b"\3")  # a compressed one
+    return len(content) == TYPES[kind][1] and is_point
 
 
 def is_empty(key: Key) -> bool:

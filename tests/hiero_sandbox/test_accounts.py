@@ -107,6 +107,7 @@ ED25519 = keys.of_bytes(bytes(32))
         ({"key": Key(RSA_3072=b"x")}, "BAD_ENCODING"),
         ({"key": Key(keyList={})}, "KEY_REQUIRED"),
         ({"key": Key(ed25519=b"x")}, "INVALID_ADMIN_KEY"),
+        ({"key": Key(ECDSA_secp256k1=bytes(33))}, "INVALID_ADMIN_KEY"),
         (
             {"key": Key(thresholdKey={"threshold": 2, "keys": {"keys": [ED25519]}})},
             "INVALID_ADMIN_KEY",
