@@ -18,6 +18,7 @@ from marketplace.hedera import times
 from marketplace.hedera.messages import account, timestamp, token
 
 Document = dict[str, Any]  # the mirror node's, with the columns of its row
+NOBODY = "0.0.0"  # gives NFTs that are minted, and gets those that end
 KEPT_SECONDS = 180  # how long after consensus a node has receipts and records
 
 
@@ -109,8 +110,8 @@ def _record(document: Document, asked: TransactionID) -> TransactionRecord:
     for moved in document["nft_transfers"]:
         sender, receiver = moved["sender_account_id"], moved["receiver_account_id"]
         lists[moved["token_id"]].nftTransfers.add(
-            senderAccountID=sender and account(sender),
-            receiverAccountID=receiver and account(receiver),
+            senderAccountID=account(sender or NOBODY),
+            receiverAccountID=account(receiver or NOBODY),
             serialNumber=moved["serial_number"],
             is_approval=moved["is_approval"],
         )

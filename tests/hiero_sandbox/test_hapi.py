@@ -95,13 +95,18 @@ def test_a_fee_that_is_too_low_is_answered_with_what_it_costs(nft, call):
     assert hapi.precheck(told.SerializeToString()) == "INSUFFICIENT_TX_FEE"
 
 
-def test_a_mint_tells_its_serial_numbers_and_the_supply_of_its_moment(submit, receipt_of):
+def test_a_mint_tells_its_serial_numbers_and_the_supply_of_its_moment(submit, receipt_of, ask):
     mints = [minting(TREASURY, "0.0.7300", *each) for each in ([b"one", b"two"], [b"three"])]
     for mint in mints:
         assert submit(mint, TREASURY, path="/proto.TokenService/mintToken") == "OK"
     told = [receipt_of(mint)[0].receipt for mint in mints]
     assert [list(receipt.serialNumbers) for receipt in told] == [[1, 2], [3]]
     assert [receipt.newTotalSupply for receipt in told] == [2, 3]
+    asked = {"payment": hapi.payment(TREASURY), "transactionID": mints[1].transactionID}
+    record, _ = ask("transactionGetRecord", **asked)
+    [moved] = record.transactionRecord.tokenTransferLists[0].nftTransfers
+    # JavaScript can't read a transfer that lacks one of its parties.
+    assert moved.HasField("senderAccountID") and moved.senderAccountID == account("0.0.0")
 
 
 def test_a_repetition_at_another_node_is_a_duplicate(nft, submit, receipt_of):
