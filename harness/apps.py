@@ -41,7 +41,7 @@ def on_testnet(folder, mirror_url="http://127.0.0.1:9", gateway_url="http://127.
 def authorized_client(app, *scopes):
     """A client whose every request carries an access token with these scopes."""
     with app.app_context():
-        token = access_tokens.create(f"test {uuid.uuid4()}", scopes, seconds=3600)
+        token = access_tokens.create(f"test {uuid.uuid4()}", scopes, seconds=48 * 3600)
     client = app.test_client()
     client.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {token}"
     return client
