@@ -112,7 +112,7 @@ def encode_rows(kind: type[Schema], rows: Any) -> str | Iterator[str]:
         return _list_of(find_encoder(kind, is_short=len(rows) <= LONGEST_KEPT))(rows)
     if isinstance(rows, Iterator):
         return _write(find_encoder(kind, is_short=False), rows)
-    return find_encoder(kind)(rows)
+    return find_encoder(kind, is_short=False)(rows)  # the response cache has it whole
 
 
 def _write(encode: Encode, parts: Iterable[list[Any]]) -> Iterator[str]:
