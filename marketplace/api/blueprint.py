@@ -236,12 +236,12 @@ class Blueprint(flask_smorest.Blueprint):
 
         return self._takes(schema, "json", load_with_body, OF_BODIES, example=example)
 
-    def rows(self, schema: Schema, *, shown: Any = None, **documentation: Any) -> Decorator:
+    def rows(self, schema: Schema, *, documented_as: Any = None, **documentation: Any) -> Decorator:
         """Encode the view's rows by the schema: one row, a list or its JSON, or an iterator of lists.
 
-        The view returns rows, or rows and a dict of headers. ``shown``: documented in place of the schema.
+        The view returns rows, or rows and a dict of headers. ``documented_as``: in place of the schema.
         """
-        document = _document_only(self.response(200, shown or schema, **documentation))
+        document = _document_only(self.response(200, documented_as or schema, **documentation))
 
         def decorator(view: View) -> View:
             @wraps(view)

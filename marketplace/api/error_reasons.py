@@ -152,11 +152,11 @@ def make_table(operations: Mapping[str, Mapping[str, int]]) -> str:
     rows = ["| Reason | Status | Calls | Again? | What to tell a user |", "|---|---|---|---|---|"]
     groups = _find_groups(operations)
     for reason, advice in ADVICE.items():
-        calls = {call: found[reason] for call, found in operations.items() if reason in found}
-        status, shown = ELSEWHERE.get(reason, (0, ""))
+        calls = {call: reasons[reason] for call, reasons in operations.items() if reason in reasons}
+        status, where = ELSEWHERE.get(reason, (0, ""))
         if calls:
-            status, shown = next(iter(calls.values())), _describe(set(calls), groups)
-        rows.append(f"| `{reason}` | {status} | {shown} | {advice.again} | {advice.tell} |")
+            status, where = next(iter(calls.values())), _describe(set(calls), groups)
+        rows.append(f"| `{reason}` | {status} | {where} | {advice.again} | {advice.tell} |")
     return "\n".join(rows)
 
 
@@ -164,7 +164,7 @@ def _find_groups(operations: Mapping[str, Mapping[str, int]]) -> dict[str, set[s
     """Calls that share errors, and what the table calls them."""
 
     def having(reason: str) -> set[str]:
-        return {call for call, found in operations.items() if reason in found}
+        return {call for call, reasons in operations.items() if reason in reasons}
 
     return {
         "every call under `/v1`": {call for call in operations if "/v1/" in call},

@@ -120,10 +120,10 @@ def _families(numbers: Numbers) -> Iterator[Metric]:
     """Yield each counter and histogram. One without labels is shown as 0 before its first count."""
     for name, metric in METRICS.items():
         family = FAMILIES[metric.kind](PREFIX + name, metric.help, labels=metric.labels)
-        found = {key[1:]: values for key, values in sorted(numbers.items()) if key[0] == name}
+        by_labels = {key[1:]: values for key, values in sorted(numbers.items()) if key[0] == name}
         if not metric.labels:
-            found = found or {(): [0.0]}
-        for labels, values in found.items():
+            by_labels = by_labels or {(): [0.0]}
+        for labels, values in by_labels.items():
             if metric.kind == "histogram":
                 bounds = [*map(str, BUCKETS), "+Inf"]
                 buckets = [*zip(bounds, accumulate(values[:-1]), strict=True)]

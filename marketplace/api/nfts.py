@@ -51,7 +51,9 @@ def get_nft(token: str, serial_no: int) -> NftRow:
 @blp.get("/nfts")
 @require_scope("read")
 @blp.query(NftsQuerySchema)
-@blp.rows(NftSchema(many=True), shown=NFTS_OR_NULL, description="The NFTs, in the order asked")
+@blp.rows(
+    NftSchema(many=True), documented_as=NFTS_OR_NULL, description="The NFTs, in the order asked"
+)
 def list_nfts(ids: tuple[NftId, ...]) -> list[NftRow | None]:
     """List NFTs by id
 

@@ -40,7 +40,7 @@ NOT_MODIFIED = "If-None-Match has the ETag of this response: nothing has changed
 def _list_reasons(document: dict[str, Any]) -> dict[str, dict[str, int]]:
     """The reasons of each operation's errors, with their status."""
     defined = document["components"]["responses"]
-    found = {
+    of_response = {
         name: {
             reason: example["value"]["code"]
             for media_type in response.get("content", {}).values()
@@ -52,7 +52,9 @@ def _list_reasons(document: dict[str, Any]) -> dict[str, dict[str, int]]:
         f"{method.upper()} {path}": {
             reason: status
             for response in operation["responses"].values()
-            for reason, status in found.get(response.get("$ref", "").rpartition("/")[2], {}).items()
+            for reason, status in of_response.get(
+                response.get("$ref", "").rpartition("/")[2], {}
+            ).items()
         }
         for path, item in document["paths"].items()
         for method, operation in item.items()

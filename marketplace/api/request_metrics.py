@@ -69,7 +69,7 @@ def identify(environ: WSGIEnvironment) -> str:
 
 
 @cache
-def shown_rule(rule: str) -> str:
+def _remove_converters(rule: str) -> str:
     """A URL rule without its converters: /v1/nft/<tokenId>/<serialNo>."""
     return re.sub(r"<\w+:", "<", rule)
 
@@ -81,7 +81,7 @@ def name_routes(app: Flask, mount: str = "") -> None:
     def note_route() -> None:
         rule = request.url_rule
         if rule is not None:
-            request.environ[ROUTE] = mount + shown_rule(rule.rule)
+            request.environ[ROUTE] = mount + _remove_converters(rule.rule)
 
 
 def name_request(record: logging.LogRecord) -> bool:

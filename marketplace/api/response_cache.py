@@ -54,8 +54,8 @@ class RequestCache:
 
     def find_token(self, authorization: str) -> AccessTokenRow | None:
         """Find the valid access token of an Authorization header, which may read."""
-        found: AccessTokenRow | None = self._cache.find(authorization, self._data_version)
-        return found
+        token: AccessTokenRow | None = self._cache.find(authorization, self._data_version)
+        return token
 
     def store_token(self, authorization: str, row: AccessTokenRow) -> None:
         query = CachedQuery(access_tokens.get_access_token, (row["hash"],), row)
@@ -65,8 +65,8 @@ class RequestCache:
 
 def request_cache() -> RequestCache:
     """The RequestCache of the current request."""
-    found: RequestCache = request.environ[REQUEST_CACHE]
-    return found
+    cache: RequestCache = request.environ[REQUEST_CACHE]
+    return cache
 
 
 def cached_query(query: Callable[..., Row], *arguments: object) -> Row:

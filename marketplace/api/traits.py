@@ -50,10 +50,10 @@ def show_nft_traits(token: str, serial_no: int) -> dict[str, Any]:
         raise NftNotStored(token, serial_no)
     ranking = rank_collection(token)
     rank, ranked = ranking.find_rank(serial_no), len(ranking.serials)
-    shown = [
+    with_counts = [
         {"trait_type": kind, "value": value, "count": count, "share": count / max(ranked, 1)}
         for kind, value in (traits.read_traits(nft["attributes"]) if rank else ())
         # None if the traits changed after the ranking.
         if (count := ranking.count((kind, value)))
     ]
-    return {**nft} | {"rank": rank, "ranked": ranked, "traits": shown}
+    return {**nft} | {"rank": rank, "ranked": ranked, "traits": with_counts}
