@@ -36,7 +36,7 @@ class Comparison(NamedTuple):
 
 
 COMPARISONS = (
-    Comparison("orderbook", "service", "bare", 0.85),
+    Comparison("orderbook", "service", "bare", 0.8),
     Comparison("orderbook", "service", "fastapi", 1.6),
     Comparison("orderbook", "granian", "fastify", 1.3),
     Comparison("orderbook", "service", "fastify"),
@@ -44,15 +44,16 @@ COMPARISONS = (
     Comparison("orderbook", "service+20", "service", 0.7),
     Comparison("orderbook", "postgresql", "service", 0.85),
     Comparison("orderbook", "postgresql_host", "host", 0.9),
-    Comparison("hot", "service", "bare", 0.75),
+    Comparison("hot", "service", "bare", 0.7),
     Comparison("hot", "service", "fastapi"),
     Comparison("hot", "granian", "fastify"),
     Comparison("hot", "service+20", "service", 0.75),
-    Comparison("hot", "service+20", "fastapi+20", 1),
+    Comparison("hot", "service+20", "fastapi+20", 0.95),
     Comparison("hot", "service+100", "service", 0.7),
-    Comparison("hot", "service+100", "fastapi+100", 1),
-    Comparison("all", "service", "fastapi", 0.6),
+    Comparison("hot", "service+100", "fastapi+100", 0.95),
+    Comparison("all", "service", "fastapi", 0.55),
     Comparison("all", "service", "fastify"),
+    Comparison("all", "granian", "fastapi", 1.0),
     Comparison("all", "granian", "fastify"),
     Comparison("list", "service", None, 500),
 )
