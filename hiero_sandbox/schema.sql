@@ -11,6 +11,8 @@ CREATE TABLE account (
     created_at INTEGER NOT NULL,
     pending_reward INTEGER NOT NULL DEFAULT 0 CHECK (pending_reward >= 0), -- tinybars, earned by staking
     is_deleted INTEGER NOT NULL DEFAULT 0 CHECK (is_deleted IN (0, 1)), -- it keeps its id and has no HBAR
+    renewal_seconds INTEGER NOT NULL DEFAULT 7776000,
+    expires_at INTEGER, -- null: a period of renewal after its creation
     staked_account TEXT, -- it stakes to this account,
     staked_node INTEGER, -- or to this node
     declines_reward INTEGER NOT NULL DEFAULT 0 CHECK (declines_reward IN (0, 1)),

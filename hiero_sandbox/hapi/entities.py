@@ -1,19 +1,21 @@
 """HAPI's queries about accounts, tokens and NFTs."""
 
 import base64
+from operator import itemgetter
 
 from flask import current_app
 from google.protobuf.message import Message
-from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
+from hiero_sdk_python.hapi.services.basic_types_pb2 import Key, TokenRelationship
+from hiero_sdk_python.hapi.services.timestamp_pb2 import Timestamp
 
 from hiero_sandbox.database import read
 from hiero_sandbox.ledger import accounts, keys, nfts, queries, schedules, tokens
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if
 from hiero_sandbox.ledger.execution import entity
-from hiero_sandbox.ledger.tokens import LIFE_SECONDS
 from marketplace.hedera import times
 from marketplace.hedera.messages import account, timestamp, token
 
+MAX_RELATIONSHIPS = 1000
 NOBODYS_KEY = Key(keyList={})  # an account has it until its key is known
 
 
@@ -31,6 +33,10 @@ def find_balance(query: Message, response: Message, now: int) -> None:
         raise Refused("NOT_SUPPORTED")
     response.accountID.CopyFrom(account(account_id))
     response.balance = accounts.balance(read(), account_id)
+    for row in _list_associations(account_id):
+        decimals = tokens.find(read(), row["token"]).definition.decimals
+        held = {"tokenId": token(row["token"]), "balance": row["balance"], "decimals": decimals}
+        response.tokenBalances.add(**held)
 
 
 def find_account(query: Message, response: Message, now: int) -> None:
@@ -44,8 +50,9 @@ def find_account(query: Message, response: Message, now: int) -> None:
     aliases = queries.list_aliases(read(), account_id)
     info.alias = next((alias for alias in aliases if keys.of_alias(alias)), b"")
     info.contractAccountID = accounts.evm_address(read(), account_id).hex()
-    info.expirationTime.CopyFrom(timestamp(now + LIFE_SECONDS * times.SECOND))
-    info.autoRenewPeriod.seconds = LIFE_SECONDS
+    info.expirationTime.seconds = stored.expiry // times.SECOND
+    info.autoRenewPeriod.seconds = stored.renewal_seconds
+    info.tokenRelationships.extend(map(_relationship, _list_associations(account_id)))
     info.max_automatic_token_associations = stored.automatic_associations
     info.ownedNfts = queries.count(read(), "nft", owner=account_id)
     staking = info.staking_info
@@ -59,14 +66,34 @@ def find_account(query: Message, response: Message, now: int) -> None:
         staking.staked_node_id = stored.staked_node
 
 
+def _list_associations(account_id: str) -> list[queries.Row]:
+    """The newest associations of an account, as many as a node shows."""
+    rows = queries.list_associations(read(), account_id)
+    return sorted(rows, key=itemgetter("created_at"), reverse=True)[:MAX_RELATIONSHIPS]
+
+
+def _relationship(row: queries.Row) -> TokenRelationship:
+    found = tokens.find(read(), row["token"])
+    frozen = "Frozen" if row["is_frozen"] else "Unfrozen"
+    granted = "Granted" if row["is_kyc_granted"] else "Revoked"
+    return TokenRelationship(
+        tokenId=token(row["token"]),
+        symbol=found.definition.symbol,
+        balance=row["balance"],
+        freezeStatus=frozen if found.key("freeze") else "FreezeNotApplicable",
+        kycStatus=granted if found.key("kyc") else "KycNotApplicable",
+        decimals=found.definition.decimals,
+        automatic_association=bool(row["is_automatic"]),
+    )
+
+
 def find_token(query: Message, response: Message, now: int) -> None:
     found, info = tokens.find(read(), entity(query.token, "INVALID_TOKEN_ID")), response.tokenInfo
     definition = found.definition
     for field, value in definition.ListFields():
         if field.name in info.DESCRIPTOR.fields_by_name:  # with the same name and type
             info.MergeFrom(type(info)(**{field.name: value}))
-    if not definition.HasField("expiry"):
-        info.expiry.CopyFrom(timestamp(now + LIFE_SECONDS * times.SECOND))
+    info.expiry.CopyFrom(Timestamp(seconds=found.expiry // times.SECOND))
     info.tokenId.CopyFrom(token(found.token))
     info.totalSupply = tokens.supply(read(), found)
     info.deleted = queries.is_deleted(read(), found.token)

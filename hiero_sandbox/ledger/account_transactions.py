@@ -13,11 +13,12 @@ from hiero_sandbox.database import Connection
 from hiero_sandbox.ledger import accounts, keys, network_fees, queries, tokens
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if, write_id
 from hiero_sandbox.ledger.execution import Execution, entity, require_short
-from marketplace.hedera import messages
+from marketplace.hedera import messages, times
 from marketplace.hedera.ids import MAX_INT64, numbers
 
 MAX_ASSOCIATIONS = 5000
 TOO_MANY = "INVALID_MAX_AUTO_ASSOCIATIONS"
+MAX_LIFE_SECONDS = 100 * 365 * 24 * 3600  # of an account or a token
 RENEWAL_SECONDS = range(2_592_000, 8_000_002)
 NODE_ID = 0  # of the one node
 NO_STAKE = {"staked_account": None, "staked_node": None}
@@ -68,6 +69,7 @@ def create(execution: Execution, content: Message) -> None:
         memo=content.memo,
         is_receiver_signature_required=int(content.receiverSigRequired),
         declines_reward=int(content.decline_reward),
+        renewal_seconds=content.autoRenewPeriod.seconds,
         **_stake(execution.db, content),
     )
     execution.effects.created = account_id
@@ -116,6 +118,15 @@ def require_renewal(content: Message, code: str = "AUTORENEW_DURATION_NOT_IN_RAN
     refuse_if(content.HasField("autoRenewPeriod") and period not in RENEWAL_SECONDS, code)
 
 
+def read_expiry(execution: Execution, expiry: Message, before: int = 0) -> int:
+    """A new expiry in nanoseconds, not earlier than the one before (ExpiryValidatorImpl)."""
+    second = execution.now // times.SECOND
+    is_possible = second < expiry.seconds <= second + MAX_LIFE_SECONDS
+    refuse_if(not is_possible, "INVALID_EXPIRATION_TIME")
+    refuse_if(expiry.seconds < before // times.SECOND, "EXPIRATION_REDUCTION_NOT_ALLOWED")
+    return int(expiry.seconds) * times.SECOND
+
+
 def check_update(content: Message) -> None:
     """Check what a node checks before consensus."""
     refuse_if(not content.HasField("accountIDToUpdate"), "ACCOUNT_ID_DOES_NOT_EXIST")
@@ -135,7 +146,13 @@ def update(execution: Execution, content: Message) -> None:
     if content.HasField("memo"):
         require_memo(content.memo.value)
         changes["memo"] = content.memo.value
+    expiry = accounts.get(execution.db, account_id).expiry
+    if content.HasField("expirationTime"):
+        changes["expires_at"] = read_expiry(execution, content.expirationTime, expiry)
     require_renewal(content)
+    if content.HasField("autoRenewPeriod"):
+        changes["renewal_seconds"] = content.autoRenewPeriod.seconds
+        changes.setdefault("expires_at", expiry)  # it does not expire at another time for that
     if content.HasField("receiverSigRequiredWrapper"):
         changes["is_receiver_signature_required"] = int(content.receiverSigRequiredWrapper.value)
     if content.HasField("max_automatic_token_associations"):

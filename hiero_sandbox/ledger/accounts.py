@@ -10,6 +10,7 @@ from hiero_sandbox import catalogue, wallet
 from hiero_sandbox.database import Connection
 from hiero_sandbox.ledger import keys, queries, tokens, world
 from hiero_sandbox.ledger.envelopes import Refused, Signed, refuse_if
+from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS
 from marketplace.hedera.ids import MAX_INT64, numbers
 
@@ -37,6 +38,13 @@ class Account(NamedTuple):
     staked_node: int | None = None  # or to this node
     declines_reward: int = 0
     is_deleted: int = 0
+    renewal_seconds: int = tokens.LIFE_SECONDS
+    expires_at: int | None = None
+
+    @property
+    def expiry(self) -> int:
+        """When it expires, in nanoseconds. Nothing happens then, as on the network."""
+        return self.expires_at or self.created_at + self.renewal_seconds * times.SECOND
 
 
 def get(

@@ -15,11 +15,16 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import (
 )
 
 from hiero_sandbox.ledger import accounts, custom_fees, keys, queries, tokens
-from hiero_sandbox.ledger.account_transactions import require_memo, require_renewal
+from hiero_sandbox.ledger.account_transactions import (
+    read_expiry,
+    require_memo,
+    require_renewal,
+)
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if, write_id
 from hiero_sandbox.ledger.execution import Execution, entity, require_short
 from hiero_sandbox.ledger.nfts import Nft
 from hiero_sandbox.ledger.tokens import KEYS, Token
+from marketplace.hedera import times
 from marketplace.hedera.ids import MAX_INT64
 
 UNPAID = "INSUFFICIENT_TOKEN_BALANCE"
@@ -66,6 +71,10 @@ def create(execution: Execution, content: Message) -> None:
     require_renewal(content, "INVALID_RENEWAL_PERIOD")
     if not (content.HasField("autoRenewPeriod") or content.HasField("expiry")):
         raise Refused("INVALID_EXPIRATION_TIME")
+    if content.HasField("autoRenewPeriod") and content.HasField("autoRenewAccount"):
+        content.ClearField("expiry")  # the period counts
+    if content.HasField("expiry"):
+        read_expiry(execution, content.expiry)
     token = Token(queries.new_id(db), content, True, False, now, now, now)
     custom_fees.require_valid(db, token)
     tokens.put(db, token)
@@ -144,6 +153,10 @@ def update(execution: Execution, content: Message) -> None:
         _require_text(content.name, "MISSING_TOKEN_NAME", "TOKEN_NAME_TOO_LONG")
     require_short(content.metadata.value, "METADATA_TOO_LONG")
     require_renewal(content)
+    if content.HasField("expiry"):
+        read_expiry(execution, content.expiry, token.expiry)
+    elif content.HasField("autoRenewPeriod"):  # it does not expire at another time for that
+        content.expiry.seconds = token.expiry // times.SECOND
     if content.HasField("treasury"):
         _change_treasury(execution, token, write_id(content.treasury))
     changes = {field.name: value for field, value in content.ListFields()}

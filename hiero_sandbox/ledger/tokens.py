@@ -14,6 +14,7 @@ from hiero_sandbox import catalogue, wallet
 from hiero_sandbox.database import Connection
 from hiero_sandbox.ledger import keys, queries, world
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if, write_id
+from marketplace.hedera import times
 from marketplace.hedera.ids import MAX_INT64
 from marketplace.hedera.messages import account
 
@@ -50,6 +51,13 @@ class Token(NamedTuple):
     @property
     def is_fungible(self) -> bool:
         return bool(self.definition.tokenType == TokenType.FUNGIBLE_COMMON)
+
+    @property
+    def expiry(self) -> int:
+        """When it expires, in nanoseconds. Nothing happens then."""
+        given = self.definition.expiry
+        renewal = self.definition.autoRenewPeriod.seconds
+        return times.SECOND * int(given.seconds) or self.created_at + int(renewal) * times.SECOND
 
     def key(self, name: str) -> Key | None:
         """One of its keys, by the names of KEYS. An empty key is none."""

@@ -10,7 +10,6 @@ from werkzeug.exceptions import NotFound
 from hiero_sandbox.conditions import mirror_now
 from hiero_sandbox.database import read
 from hiero_sandbox.ledger import accounts, keys, queries, tokens
-from hiero_sandbox.ledger.tokens import LIFE_SECONDS
 from hiero_sandbox.mirror import parameters, transactions
 from hiero_sandbox.mirror.parameters import Document, Row
 from marketplace.hedera import times
@@ -48,19 +47,18 @@ def show_account(account_id: str) -> Document:
 
 def _account(account_id: str) -> Document:
     account, aliases = accounts.get(read(), account_id), queries.list_aliases(read(), account_id)
-    expires_at = account.created_at + LIFE_SECONDS * times.SECOND
     moment = {"timestamp": times.to_consensus(mirror_now())}
     return {
         "account": account_id,
         "alias": base64.b32encode(max(aliases, key=len)).decode().rstrip("=") if aliases else None,
-        "auto_renew_period": LIFE_SECONDS,
+        "auto_renew_period": account.renewal_seconds,
         "balance": _balance(account_id) | moment if parameters.is_true("balance") else None,
         "created_timestamp": times.to_consensus(account.created_at),
         "decline_reward": bool(account.declines_reward),
         "deleted": bool(account.is_deleted),
         "ethereum_nonce": 0,
         "evm_address": f"0x{accounts.evm_address(read(), account_id).hex()}",
-        "expiry_timestamp": times.to_consensus(expires_at),
+        "expiry_timestamp": times.to_consensus(account.expiry),
         "key": keys.shown(accounts.key(read(), account_id)),
         "max_automatic_token_associations": account.automatic_associations,
         "memo": account.memo,

@@ -77,7 +77,6 @@ def show_token(token: str) -> Document:
     found = tokens.find(read(), token)
     definition, paused = found.definition, "PAUSED" if found.is_paused else "UNPAUSED"
     renewal = definition.autoRenewPeriod.seconds
-    expiry = definition.expiry.seconds * times.SECOND + definition.expiry.nanos
     other_fees = "fractional_fees" if found.is_fungible else "royalty_fees"
     has_renewal = definition.HasField("autoRenewAccount")
     key_names = {f"{key}_key": keys.shown(found.key(key)) for key in tokens.KEYS}
@@ -94,7 +93,7 @@ def show_token(token: str) -> Document:
         },
         "decimals": str(definition.decimals),
         "deleted": queries.is_deleted(read(), token),
-        "expiry_timestamp": expiry or found.created_at + renewal * times.SECOND,
+        "expiry_timestamp": found.expiry,
         "freeze_default": definition.freezeDefault,
         "initial_supply": str(definition.initialSupply),
         "max_supply": str(definition.maxSupply),
