@@ -78,6 +78,17 @@ CREATE TABLE allowance (
     PRIMARY KEY (owner, spender, token)
 ) STRICT;
 
+-- An airdrop that its receiver has not claimed yet. Until then, the sender keeps what it is about.
+CREATE TABLE airdrop (
+    sender TEXT NOT NULL,
+    receiver TEXT NOT NULL,
+    token TEXT NOT NULL,
+    serial_no INTEGER NOT NULL CHECK (serial_no >= 0), -- 0: units of the token
+    amount INTEGER NOT NULL CHECK (amount >= 0), -- of units; 0: an NFT
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (sender, receiver, token, serial_no)
+) STRICT;
+
 -- A token that a transaction has created or changed. The catalogue has the tokens of all other ids.
 CREATE TABLE token (
     token TEXT PRIMARY KEY,

@@ -201,6 +201,7 @@ def delete(execution: Execution, content: Message) -> None:
     execution.require_signature(deleted)
     if accounts.get(db, heir, missing=no_heir).is_receiver_signature_required:
         execution.require_signature(heir)
+    refuse_if(queries.count(db, "airdrop", sender=deleted), "ACCOUNT_HAS_PENDING_AIRDROPS")
     refuse_if(tokens.has_treasury(db, deleted), "ACCOUNT_IS_TREASURY")
     refuse_if(queries.has_tokens(db, deleted), "TRANSACTION_REQUIRES_ZERO_TOKEN_BALANCES")
     amount, reward = accounts.balance(db, deleted), accounts.get(db, deleted).pending_reward

@@ -87,12 +87,16 @@ def assess(db: Connection, moved: Iterable[NftTransfer], given: Changes) -> list
 
 def _owed(token: Token, payer: str, kind: str) -> Iterator[tuple[str, Message]]:
     """A token's fees of a kind that an account owes, each with its collector."""
-    fees = token.definition.custom_fees
-    for fee in fees:
-        collectors = fees if fee.all_collectors_are_exempt else [fee]
-        exempt = {write_id(each.fee_collector_account_id) for each in collectors}
-        if fee.HasField(kind) and payer not in exempt | {token.treasury}:
+    for fee in token.definition.custom_fees:
+        if fee.HasField(kind) and not is_exempt(token, fee, payer):
             yield write_id(fee.fee_collector_account_id), getattr(fee, kind)
+
+
+def is_exempt(token: Token, fee: Message, account_id: str) -> bool:
+    """Whether an account does not owe a fee of a token."""
+    collectors = token.definition.custom_fees if fee.all_collectors_are_exempt else [fee]
+    exempt = {write_id(each.fee_collector_account_id) for each in collectors}
+    return account_id in exempt | {token.treasury}
 
 
 def _assess_fixed(token: Token, payer: str) -> Iterator[AssessedFee]:

@@ -106,6 +106,13 @@ class Execution:
         """Refuse with INVALID_SIGNATURE if this account has not signed."""
         accounts.require_signature(self.db, self.signed, account_id, self.now)
 
+    def has_signed(self, account_id: str) -> bool:
+        try:
+            self.require_signature(account_id)
+        except Refused:
+            return False
+        return True
+
     def require_key(self, key: Key) -> None:
         """Refuse with INVALID_SIGNATURE if this key has not signed."""
         refuse_if(not keys.has_signed(key, self.signed), "INVALID_SIGNATURE")

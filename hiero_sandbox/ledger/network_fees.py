@@ -4,6 +4,7 @@ Each type of transaction has a base, and extras: https://docs.hedera.com/network
 pays for each transaction that reaches consensus, successful or not.
 """
 
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
 from google.protobuf.message import Message
@@ -25,6 +26,7 @@ BASE = {
     "cryptoTransfer": Decimal("0.0001"),
     "cryptoUpdateAccount": Decimal("0.00022"),
     "scheduleCreate": Decimal("0.01"),
+    "tokenAirdrop": Decimal("0.0001"),
     "tokenAssociate": Decimal("0.05"),
     "tokenCreation": Decimal("1"),
     "tokenDissociate": Decimal("0.05"),
@@ -61,6 +63,8 @@ HIGH_VOLUME = (
     "tokenCreation",
     "tokenMint",
 )
+# Of each airdrop to somebody who is not associated yet, besides the association: HIP-904.
+AIRDROP = int(Decimal("0.05") * TINYBARS_PER_DOLLAR)
 # The fees of associations and accounts that a transfer makes by itself, in tinybars: HIP-904, HIP-542.
 ASSOCIATION = int(BASE["tokenAssociate"] * TINYBARS_PER_DOLLAR)
 ACCOUNT_CREATION = int(BASE["cryptoCreateAccount"] * TINYBARS_PER_DOLLAR)
@@ -99,16 +103,17 @@ def _service(body: Message) -> Decimal:
     kind = body.WhichOneof("data")
     content, usd = getattr(body, kind), BASE.get(kind, OTHERS)
     if kind == "cryptoTransfer":
-        return usd + _of_transfer(content)
+        return usd + _of_transfer(content.transfers.accountAmounts, content.tokenTransfers)
+    if kind == "tokenAirdrop":
+        return usd + _of_transfer([], content.token_transfers)
     listed = sum(len(items) for field, items in content.ListFields() if field.is_repeated)
     if listed:
         usd += LISTING.get(kind, 0) + (listed - 1) * LISTED.get(kind, 0)
     return usd
 
 
-def _of_transfer(transfer: Message) -> Decimal:
-    moved = transfer.tokenTransfers
-    account_ids = {write_id(amount.accountID) for amount in transfer.transfers.accountAmounts}
+def _of_transfer(amounts: Iterable[Message], moved: Sequence[Message]) -> Decimal:
+    account_ids = {write_id(amount.accountID) for amount in amounts}
     for transfers in moved:
         for nft in transfers.nftTransfers:
             account_ids |= {write_id(nft.senderAccountID), write_id(nft.receiverAccountID)}

@@ -76,18 +76,18 @@ def nfts_of(content: Message) -> list[NftTransfer]:
 
 
 def transfer(execution: Execution, content: Message) -> None:
-    _resolve_aliases(execution, content)
+    resolve_aliases(execution, content)
     given, moved = given_of(content), nfts_of(content)
     _require_signatures(execution, content, given, moved)
-    _require_few(content, given, moved)
+    require_few(content, given, moved)
     _associate(execution, content)
-    changes, fees = _assess(execution, given, moved)
+    changes, fees = assess(execution, given, moved)
     _require_units(execution, content)
     _spend_allowances(execution, content)
     execution.move(changes)
     execution.move(fees)
     for nft in moved:
-        _move(execution, nft)
+        move(execution, nft)
 
 
 def _amounts(content: Message) -> Iterator[tuple[Message, str | None]]:
@@ -99,7 +99,7 @@ def _amounts(content: Message) -> Iterator[tuple[Message, str | None]]:
             yield amount, write_id(transfers.token)
 
 
-def _resolve_aliases(execution: Execution, content: Message) -> None:
+def resolve_aliases(execution: Execution, content: Message) -> None:
     for amount, _ in _amounts(content):
         resolve(execution, amount.accountID, may_create=amount.amount > 0)
     for transfers in content.tokenTransfers:
@@ -128,7 +128,7 @@ def receivers(given: Changes, moved: list[NftTransfer]) -> set[str]:
     return {nft.receiver for nft in moved} | {to for (to, _), amount in given.items() if amount > 0}
 
 
-def _require_few(content: Message, given: Changes, moved: list[NftTransfer]) -> None:
+def require_few(content: Message, given: Changes, moved: list[NftTransfer]) -> None:
     if len(content.transfers.accountAmounts) > MAX_TRANSFERS:
         raise Refused("TRANSFER_LIST_SIZE_LIMIT_EXCEEDED")
     if sum(len(transfers.transfers) for transfers in content.tokenTransfers) > MAX_TRANSFERS:
@@ -186,7 +186,7 @@ def _spend_allowances(execution: Execution, content: Message) -> None:
             allowances.spend(execution.db, owner, execution.payer, token, -amount.amount)
 
 
-def _assess(
+def assess(
     execution: Execution, given: Changes, moved: list[NftTransfer]
 ) -> tuple[Changes, Changes]:
     """The changes of balances by a transfer, less royalties; and those by its custom fees."""
@@ -202,7 +202,7 @@ def _assess(
     return changes, fees
 
 
-def _move(execution: Execution, transfer: NftTransfer) -> None:
+def move(execution: Execution, transfer: NftTransfer) -> None:
     nft = nfts.require(nfts.get(execution.db, transfer.token, transfer.serial_no))
     tokens.require_unrestricted(execution.db, transfer.token, transfer.sender)
     if transfer.is_approval:

@@ -11,6 +11,7 @@ from hiero_sandbox.ledger import consensus
 from hiero_sandbox.ledger.envelopes import Refused
 from hiero_sandbox.mirror import (
     accounts,
+    airdrops,
     network,
     nfts,
     parameters,
@@ -39,7 +40,7 @@ IDS = {
 }
 
 blp = Blueprint("mirror", __name__, url_prefix="/api/v1")
-for part in (accounts, network, nfts, schedules, tokens, transactions):
+for part in (accounts, airdrops, network, nfts, schedules, tokens, transactions):
     blp.register_blueprint(part.blp)
 
 

@@ -19,6 +19,7 @@ from hiero_sandbox.database import read, write
 from hiero_sandbox.ledger import accounts, consensus, keys, nfts, queries, tokens
 from marketplace.hedera import times
 from tests.hiero_sandbox import bodies
+from tests.hiero_sandbox import test_airdrops as airdrops
 from tests.hiero_sandbox.bodies import FIRST, HBAR, approval, minting, rejection, transfer
 from tests.hiero_sandbox.test_account_deletion import deletion
 from tests.hiero_sandbox.test_batches import BATCHER, batch, inner
@@ -31,7 +32,7 @@ MARKET, FEES = "0.0.9001", "0.0.802"
 NFTS = (("0.0.5002", 1), ("0.0.5002", 2), ("0.0.7001", 1))
 ALL = (*PEOPLE, MARKET, FEES, "0.0.2003")
 TABLES = (
-    "account", "association", "created", "holding", "nft", "nft_transaction", "schedule",
+    "account", "airdrop", "association", "created", "holding", "nft", "nft_transaction", "schedule",
     "schedule_signature", "token", "transaction_record",
 )  # fmt: skip
 # In tinybars.
@@ -274,6 +275,7 @@ def test_the_ledger_and_the_model_agree(ledger, story):
 
 
 HOLDERS = (TREASURY, *PEOPLE[:2])
+CLAIMER = PEOPLE[2]  # whose signature a transfer to him needs
 holders, serial_nos = st.sampled_from(HOLDERS), st.integers(1, 6)
 supply_steps = st.one_of(
     st.tuples(st.just("mint"), st.integers(1, 3)),
@@ -285,6 +287,10 @@ supply_steps = st.one_of(
     st.tuples(st.just("pay"), holders, holders, st.integers(1, 500)),
     st.tuples(st.just("reject"), holders, serial_nos),
     st.tuples(st.just("reject_units"), holders),
+    st.tuples(st.just("drop"), holders, st.integers(1, 500)),
+    st.tuples(st.just("drop_nft"), holders, serial_nos),
+    st.tuples(st.just("claim"), holders, st.integers(0, 6)),
+    st.tuples(st.just("cancel"), holders, st.integers(0, 6)),
 )
 batches = st.lists(supply_steps, min_size=1, max_size=3)
 
@@ -294,6 +300,7 @@ class Supplies:
 
     def __init__(self, cats, coin):
         self.cats, self.coin, self.owners, self.units = cats, coin, [], Counter({TREASURY: 1000})
+        self.pending = {}  # amounts by sender and serial number; 0 of the coin
 
     def owner(self, serial_no):
         return self.owners[serial_no - 1] if serial_no <= len(self.owners) else None
@@ -338,6 +345,35 @@ class Supplies:
             self.owners[serial_no - 1] = TREASURY
         return rejection(owner, (self.cats, serial_no))
 
+    def drop(self, sender, amount):
+        """To somebody who must claim it."""
+        if amount <= self.units[sender]:
+            self.pending[sender, 0] = self.pending.get((sender, 0), 0) + amount
+        return airdrops.drop(sender, self.coin, {CLAIMER: amount})
+
+    def drop_nft(self, sender, serial_no):
+        if self.owner(serial_no) == sender:
+            self.pending.setdefault((sender, serial_no), 0)
+        return airdrops.drop(sender, self.cats, nfts={serial_no: CLAIMER})
+
+    def claim(self, sender, serial_no):
+        amount = self.pending.get((sender, serial_no))
+        if serial_no and amount is not None and self.owner(serial_no) == sender:
+            self.owners[serial_no - 1] = CLAIMER
+            del self.pending[sender, serial_no]
+        elif not serial_no and amount and amount <= self.units[sender]:
+            self.units.update({sender: -amount, CLAIMER: amount})
+            del self.pending[sender, serial_no]
+        return self.about_pending("tokenClaimAirdrop", CLAIMER, sender, serial_no)
+
+    def cancel(self, sender, serial_no):
+        self.pending.pop((sender, serial_no), None)
+        return self.about_pending("tokenCancelAirdrop", sender, sender, serial_no)
+
+    def about_pending(self, kind, payer, sender, serial_no):
+        token = self.cats if serial_no else self.coin
+        return airdrops.about_pending(kind, payer, (sender, CLAIMER, token, serial_no))
+
     def reject_units(self, owner):
         units = self.units.pop(owner, 0)
         self.units[TREASURY] += units
@@ -354,7 +390,7 @@ def play_supplies(model, step):
     """Submit a step, or some in a batch; returns the model of what is there then."""
     before, steps = copy.deepcopy(model), step if isinstance(step, list) else [step]
     told = [getattr(model, name)(*details) for name, *details in steps]
-    signers = (*HOLDERS, ISSUER)
+    signers = (*HOLDERS, CLAIMER, ISSUER)
     if steps is not step:
         consensus.submit(bodies.sign(*told, *signers), times.now())
         return model
@@ -369,6 +405,9 @@ def play_supplies(model, step):
 def test_supplies_are_what_was_minted_and_did_not_end(ledger, story):
     with ledger.app_context():
         begin(ledger)
+        with write() as db:
+            columns = {"is_receiver_signature_required": 1, "automatic_associations": 0}
+            accounts.change(db, CLAIMER, wallets.MINTED_AT, **columns)
         model = Supplies(create(), create(tokenType=0, initialSupply=1000))
         for step in story:
             model = play_supplies(model, step)
@@ -380,7 +419,11 @@ def test_supplies_are_what_was_minted_and_did_not_end(ledger, story):
             cats, coin = (tokens.find(read(), token) for token in (model.cats, model.coin))
             assert tokens.supply(read(), cats) == len([owner for owner in owners if owner])
             assert tokens.supply(read(), coin) == sum(model.units.values())
-            for account_id in HOLDERS:
+            assert {
+                (row["sender"], row["serial_no"]): row["amount"]
+                for row in queries.select(read(), "airdrop", receiver=CLAIMER)
+            } == model.pending
+            for account_id in (*HOLDERS, CLAIMER):
                 units = queries.count_units_of(read(), account_id, model.coin)
                 assert units == model.units[account_id]
             balances = [row["balance"] for row in queries.select(read(), "account")]

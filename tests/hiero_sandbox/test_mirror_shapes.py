@@ -11,6 +11,7 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import MAX_INT64
 from marketplace.services import services
 from tests.hiero_sandbox import test_accounts as accounts
+from tests.hiero_sandbox import test_airdrops as airdrops
 from tests.hiero_sandbox import test_fungible_tokens as coins
 from tests.hiero_sandbox import test_schedules as schedules
 from tests.hiero_sandbox import test_tokens as tokens
@@ -57,7 +58,7 @@ def ids(app, ledger, done, created):
     done(minting(TREASURY, token, b"one", b"two", b"three"), *keys)
     for account_id in (ALICE, BOB):
         done(association(account_id, token, coin), account_id)
-    done(coins.move(TREASURY, coin, {TREASURY: -9, ALICE: 9}), TREASURY)
+    done(coins.move(TREASURY, coin, {TREASURY: -14, ALICE: 9, BOB: 5}), TREASURY)
     done(transfer(TREASURY, nfts=[((token, 1), TREASURY, ALICE)]), TREASURY)
     for spender in (BOB, CHARLIE):
         done(coins.allow(ALICE, spender, 5), ALICE)
@@ -72,6 +73,12 @@ def ids(app, ledger, done, created):
     for serial_no in (2, 3):
         done(transfer(TREASURY, nfts=[((token, serial_no), TREASURY, ALICE)]), TREASURY)
         ledger.mint(("0.0.5003", serial_no), ALICE, times.now())
+    for giver, taker in ((TREASURY, ALICE), (ALICE, BOB), (BOB, ALICE), (ALICE, TREASURY)):
+        change = accounts.update(taker, receiverSigRequiredWrapper={"value": True})
+        done(change, *{ALICE, taker})
+        done(airdrops.drop(giver, coin, {taker: 1}), giver)
+        change = accounts.update(taker, receiverSigRequiredWrapper={"value": False})
+        done(change, *{ALICE, taker})
     for memo in ("one", "two"):
         scheduled = done(schedules.creation_of(schedules.payment(1), memo=memo), CHARLIE)
     services(app).sandbox.app.config["NODE_PORT"] = 50_211
