@@ -116,6 +116,7 @@ def within(kind=None, **payer):
         (lambda: within("cryptoTransfer", accountNum=-1), "INVALID_ACCOUNT_ID"),
         (lambda: within("cryptoTransfer", alias=b"\xab" * 20), "INVALID_ACCOUNT_ID"),
         (lambda: within("freeze"), "BATCH_TRANSACTION_IN_BLACKLIST"),
+        (lambda: within("scheduleCreate"), "BATCH_TRANSACTION_IN_BLACKLIST"),
         (lambda: within("atomic_batch"), "BATCH_TRANSACTION_IN_BLACKLIST"),
         (lambda: many(40), "TRANSACTION_OVERSIZE"),
     ],

@@ -268,11 +268,11 @@ def test_a_token_is_created_and_minted(done, rows_of, get):
     assert get(f"/tokens/{coin}")["total_supply"] == "5"
 
 
-def test_in_a_batch(done, executed, submit, get):
-    contents = inner(creation_of(payment()), CHARLIE, ALICE), inner(payment(), ALICE)
+def test_it_is_signed_in_a_batch(done, executed, submit):
+    made, other = (done(creation_of(payment(amount)), CHARLIE)["entity_id"] for amount in (1, 2))
+    contents = inner(about("scheduleSign", made), CHARLIE, ALICE), inner(payment(), ALICE)
     done(batch(*contents), CHARLIE, BATCHER)
-    [made] = get("/schedules")["schedules"]
-    assert made["executed_timestamp"]
-    contents = inner(creation_of(payment(2)), CHARLIE, ALICE), inner(payment(), BOB)
+    assert executed(made)
+    contents = inner(about("scheduleSign", other), CHARLIE, ALICE), inner(payment(), BOB)
     assert submit(batch(*contents), CHARLIE, BATCHER).result == "INNER_TRANSACTION_FAILED"
-    assert get("/schedules")["schedules"] == [made]
+    assert not executed(other)
