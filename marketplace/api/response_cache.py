@@ -91,7 +91,8 @@ class ResponseCache:
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         path = f"/{environ.get('PATH_INFO', '').lstrip('/')}"  # werkzeug reads the path like this
-        if environ["REQUEST_METHOD"] not in ("GET", "HEAD") or not path.startswith(self._prefix):
+        method = environ["REQUEST_METHOD"] = environ["REQUEST_METHOD"].upper()  # as werkzeug does
+        if method not in ("GET", "HEAD") or not path.startswith(self._prefix):
             return self._application(environ, start_response)
 
         def start(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:

@@ -159,3 +159,8 @@ def test_a_change_changes_the_etag(client, listed):
     r = client.get("/v1/orderbook", headers={"If-None-Match": before})
     assert r.status_code == 200
     assert r.headers["ETag"] != before
+
+
+def test_a_method_is_known_in_any_case(client, listed):
+    for method in ("get", "Get", "head", "GET"):
+        assert client.open(f"/v1/nft/{TOKEN}/7", method=method).status_code == 200
