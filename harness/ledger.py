@@ -29,7 +29,7 @@ class Ledger:
 
     def sign_and_submit(self, byte_array, account_id=ALICE):
         receipt = self.submit(self.sign(byte_array, account_id))
-        assert receipt.result == "SUCCESS"
+        assert receipt.result == "SUCCESS", receipt.result
         return receipt.transaction_id
 
     def mint(self, nft, owner, then):
@@ -49,7 +49,7 @@ class Ledger:
                 senderAccountID=approval.owner, receiverAccountID=receiver, serialNumber=7
             )
         receipt = self.submit(self.sign_bytes(wallets.seal(body)))
-        assert receipt.result == "SUCCESS"
+        assert receipt.result == "SUCCESS", receipt.result
 
     def approve(self, nft, owner, spender, memo=""):
         """An approval that was not prepared here, as another application would make it."""
@@ -59,7 +59,8 @@ class Ledger:
         self._execute(wallets.withdrawal(owner, nft), owner)
 
     def _execute(self, body, payer):
-        assert self.submit(self.sign_bytes(wallets.seal(body), payer)).result == "SUCCESS"
+        result = self.submit(self.sign_bytes(wallets.seal(body), payer)).result
+        assert result == "SUCCESS", result
 
     def balance(self, account_id):
         """An account's tinybars."""

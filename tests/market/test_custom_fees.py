@@ -15,17 +15,17 @@ from harness.cast import ALICE, BOB, TOKEN
 from harness.mirror import Mirror
 from hiero_sandbox.database import read, write
 from hiero_sandbox.ledger import accounts, queries
+from hiero_sandbox.ledger.envelopes import write_id
 from marketplace.hedera import times
 from marketplace.hedera.messages import account, token
 from marketplace.ledger.mirror_schemas import FixedFee, LedgerToken, RoyaltyFee
 from marketplace.market.custom_fees import Sale, find_owed
 from tests.answers import assert_error
 from tests.deeds import list_nft
-from tests.hiero_sandbox.bodies import HBAR, transfer
+from tests.hiero_sandbox.bodies import HBAR, make, sign, transfer
 from tests.market import selling
 
 MARKET, COLLECTOR, OTHER, TREASURY = "0.0.9001", "0.0.2101", "0.0.2102", "0.0.1000"
-COIN = "0.0.8801"
 BASIS_POINTS = 250
 
 
@@ -41,10 +41,27 @@ class Market(selling.Market):
         fees = {"SALE_FEE_BASIS_POINTS": str(BASIS_POINTS), "SALE_FEE_BUDGET": "10000"}
         # Refused at once: images cost more than all else here.
         super().__init__(folder, IPFS_GATEWAYS="https://127.0.0.1", **fees)
+        self.coin = self._create_coin()
+
+    def _create_coin(self):
+        """Create a fungible token, in which fees may be asked for."""
+        names = {"name": "Coins", "symbol": "COIN", "treasury": account(TREASURY)}
+        body = make(
+            TREASURY, "tokenCreation", **names, autoRenewPeriod={"seconds": 7_776_000},
+            tokenType=0, initialSupply=1000,
+        )  # fmt: skip
+        body.transactionFee = 30 * HBAR
+        assert self.ledger.submit(sign(body, TREASURY)).result == "SUCCESS"
+        rows = self.ledger.sandbox.test_client().get("/api/v1/transactions").json["transactions"]
+        return rows[0]["entity_id"]
 
     def charge(self, token, *fees):
-        """Let an issuer change a token's custom fees."""
+        """Let an issuer change a token's custom fees. All collectors may receive the coin."""
         with self.ledger.sandbox.app_context():
+            with write() as db:
+                for fee in fees:
+                    collector = write_id(fee.fee_collector_account_id)
+                    accounts.associate(db, collector, self.coin, times.now())
             receipt = wallets.change_fees(token, fees, times.now())
         assert receipt.result in ("SUCCESS", "CUSTOM_SCHEDULE_ALREADY_HAS_NO_FEES")
 
@@ -107,11 +124,11 @@ class Chance:
         spares = dice.random() < 0.3
         if dice.random() < 0.4:
             part = dice.choice(
-                ((5, 100), (1, 40), (1, 3), (3, 4), (1, 1), (0, 7), (2**63 - 1, 2**63 - 1))
+                ((5, 100), (1, 40), (1, 3), (3, 4), (1, 1), (1, 7), (2**63 - 1, 2**63 - 1))
             )
             return royalty(collector, *part, spares)
         amount = dice.choice((1, 5, HBAR // 10, HBAR, 20 * HBAR, 2**63 - 1))
-        return fixed(amount, dice.choice((None, None, None, COIN)), collector, spares)
+        return fixed(amount, dice.choice((None, None, None, self._market.coin)), collector, spares)
 
     def _change(self, db):
         dice, now = self._dice, times.now()
@@ -240,7 +257,7 @@ def test_fees_that_leave_the_seller_nothing(market, listed, fees):
 
 
 def test_a_fee_in_a_token_is_refused(market, listed):
-    assert_refused(market, market.buy(listed(fixed(5, COIN))), TOKEN, "is paid in a token")
+    assert_refused(market, market.buy(listed(fixed(5, market.coin))), TOKEN, "is paid in a token")
 
 
 @pytest.mark.parametrize(
