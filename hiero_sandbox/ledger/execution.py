@@ -31,7 +31,11 @@ class AssessedFee(NamedTuple):
     collector: str
     amount: int
     token: str | None = None
-    is_taken_of_credit: bool = False  # a royalty, taken from what the payer gets
+    further_payers: tuple[str, ...] = ()  # of a fraction of what several get
+
+    @property
+    def payers(self) -> tuple[str, ...]:
+        return (self.payer, *self.further_payers)
 
 
 class NftTransfer(NamedTuple):
@@ -144,7 +148,7 @@ class Execution:
 
         Refuses an account that has too little, with another code if it pays custom fees.
         """
-        fee_payers = {fee.payer for fee in self.effects.assessed_fees}
+        fee_payers = {payer for fee in self.effects.assessed_fees for payer in fee.payers}
         for (account_id, token), amount in changes.items():
             unpaid = "INSUFFICIENT_TOKEN_BALANCE" if token else accounts.UNPAID
             code = FEE_UNPAID if account_id in fee_payers else unpaid

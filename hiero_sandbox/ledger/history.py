@@ -70,7 +70,7 @@ def write(execution: Execution, outer: Execution | None = None) -> None:
             {
                 "amount": assessed.amount,
                 "collector_account_id": assessed.collector,
-                "effective_payer_account_ids": [assessed.payer],
+                "effective_payer_account_ids": list(assessed.payers),
                 "token_id": assessed.token,
             }
             for assessed in effects.assessed_fees

@@ -24,7 +24,7 @@ from hiero_sandbox.ledger.envelopes import Refused, refuse_if, write_id
 from hiero_sandbox.ledger.execution import Execution, entity, require_short
 from hiero_sandbox.ledger.nfts import Nft
 from hiero_sandbox.ledger.tokens import KEYS, Token
-from marketplace.hedera import times
+from marketplace.hedera import messages, times
 from marketplace.hedera.ids import MAX_INT64
 
 UNPAID = "INSUFFICIENT_TOKEN_BALANCE"
@@ -62,6 +62,11 @@ def create(execution: Execution, content: Message) -> None:
         execution.require_signature(renewing)
     if keys.is_valid(content.adminKey):
         execution.require_key(content.adminKey)
+    for fee in content.custom_fees:
+        collector = custom_fees.collector_of(db, fee)
+        has_to = accounts.get(db, collector).is_receiver_signature_required
+        if has_to or custom_fees.is_in_own_units(fee):
+            execution.require_signature(collector)
     accounts.require_usable(db, treasury, "INVALID_TREASURY_ACCOUNT_FOR_TOKEN")
     require_memo(content.memo)
     _require_text(content.symbol, "MISSING_TOKEN_SYMBOL", "TOKEN_SYMBOL_TOO_LONG")
@@ -76,16 +81,30 @@ def create(execution: Execution, content: Message) -> None:
     if content.HasField("expiry"):
         read_expiry(execution, content.expiry)
     token = Token(queries.new_id(db), content, True, False, now, now, now)
-    custom_fees.require_valid(db, token)
     tokens.put(db, token)
     # The treasury is not frozen, and its KYC is granted.
     columns = {"is_automatic": 0, "created_at": now, "is_frozen": 0, "is_kyc_granted": 1}
     queries.put(db, "association", account_id=treasury, token=token.token, **columns)
     execution.effects.record_association(treasury, token.token)
     execution.effects.created = token.token
+    _associate_collectors(execution, token)
+    custom_fees.require_valid(db, token)
     if content.initialSupply:
         code = "INVALID_TOKEN_INITIAL_SUPPLY"
         execution.change_units(treasury, token.token, content.initialSupply, code)
+
+
+def _associate_collectors(execution: Execution, token: Token) -> None:
+    """Associate those who get fees in units of a new token."""
+    for fee in token.definition.custom_fees:
+        if custom_fees.is_in_own_units(fee):
+            if fee.HasField("fixed_fee"):
+                fee.fixed_fee.denominating_token_id.CopyFrom(messages.token(token.token))
+            collector = write_id(fee.fee_collector_account_id)
+            if not accounts.is_associated(execution.db, collector, token.token):
+                accounts.associate(execution.db, collector, token.token, execution.now)
+                execution.effects.record_association(collector, token.token)
+    tokens.put(execution.db, token)
 
 
 def _require_text(text: str, missing: str, too_long: str) -> None:

@@ -83,7 +83,7 @@ def transfer(execution: Execution, content: Message) -> None:
     _associate(execution, content)
     changes, fees = assess(execution, given, moved)
     _require_units(execution, content)
-    _spend_allowances(execution, content)
+    _spend_allowances(execution, content, given, changes)
     execution.move(changes)
     execution.move(fees)
     for nft in moved:
@@ -179,26 +179,26 @@ def _require_units(execution: Execution, content: Message) -> None:
         refuse_if(transfers.transfers and not token.is_fungible, ONLY_FUNGIBLE)
 
 
-def _spend_allowances(execution: Execution, content: Message) -> None:
+def _spend_allowances(
+    execution: Execution, content: Message, given: Changes, changes: Changes
+) -> None:
+    """Spend the allowances for what is taken, with the fees that are taken beside it."""
     for amount, token in _amounts(content):
         if amount.amount < 0 and amount.is_approval:
             owner = write_id(amount.accountID)
-            allowances.spend(execution.db, owner, execution.payer, token, -amount.amount)
+            spent = given[owner, token] - changes[owner, token] - amount.amount
+            allowances.spend(execution.db, owner, execution.payer, token, max(0, spent))
 
 
 def assess(
     execution: Execution, given: Changes, moved: list[NftTransfer]
 ) -> tuple[Changes, Changes]:
-    """The changes of balances by a transfer, less royalties; and those by its custom fees."""
-    assessed = custom_fees.assess(execution.db, moved, given)
-    changes, fees = Counter(given), Counter[tuple[str, str | None]]()
-    for fee in assessed:
-        taken = changes if fee.is_taken_of_credit else fees
-        taken[fee.payer, fee.token] -= fee.amount
-        fees[fee.collector, fee.token] += fee.amount
-    if assessed and len(given) + len(fees) + len(moved) > MAX_BALANCE_CHANGES:
+    """The changes of balances by a transfer, less what is taken of it; and those by other custom fees."""
+    assessment = custom_fees.assess(execution.db, moved, given)
+    changes, fees = assessment.changes, assessment.payments
+    if assessment.fees and len({*changes, *fees}) + len(moved) > MAX_BALANCE_CHANGES:
         raise Refused("CUSTOM_FEE_CHARGING_EXCEEDED_MAX_ACCOUNT_AMOUNTS")
-    execution.effects.assessed_fees.extend(assessed)
+    execution.effects.assessed_fees.extend(assessment.fees)
     return changes, fees
 
 

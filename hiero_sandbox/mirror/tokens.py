@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from flask import Blueprint, request
 from google.protobuf.message import Message
@@ -77,7 +78,10 @@ def show_token(token: str) -> Document:
     found = tokens.find(read(), token)
     definition, paused = found.definition, "PAUSED" if found.is_paused else "UNPAUSED"
     renewal = definition.autoRenewPeriod.seconds
-    other_fees = "fractional_fees" if found.is_fungible else "royalty_fees"
+    other_fees = {"royalty_fees": _fees(definition, "royalty_fee", _royalty)}
+    if found.is_fungible:
+        shown = _fees(definition, "fractional_fee", partial(_fractional, token=token))
+        other_fees = {"fractional_fees": shown}
     has_renewal = definition.HasField("autoRenewAccount")
     key_names = {f"{key}_key": keys.shown(found.key(key)) for key in tokens.KEYS}
     return {
@@ -89,7 +93,7 @@ def show_token(token: str) -> Document:
         "custom_fees": {
             "created_timestamp": times.to_consensus(found.fees_at),
             "fixed_fees": _fees(definition, "fixed_fee", _fixed_fee),
-            other_fees: _fees(definition, "royalty_fee", _royalty),
+            **other_fees,
         },
         "decimals": str(definition.decimals),
         "deleted": queries.is_deleted(read(), token),
@@ -120,6 +124,17 @@ def _fees(definition: Message, kind: str, show: Callable[[Message], Document]) -
 
 def _fixed_fee(fee: Message) -> Document:
     return {"amount": fee.amount, "denominating_token_id": unit_of(fee)}
+
+
+def _fractional(fee: Message, token: str) -> Document:
+    part = fee.fractional_amount
+    return {
+        "amount": {"denominator": part.denominator, "numerator": part.numerator},
+        "denominating_token_id": token,
+        "maximum": fee.maximum_amount or None,
+        "minimum": fee.minimum_amount,
+        "net_of_transfers": fee.net_of_transfers,
+    }
 
 
 def _royalty(royalty: Message) -> Document:

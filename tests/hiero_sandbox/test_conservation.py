@@ -4,6 +4,7 @@ The model knows nothing of the sandbox. It is told what a transaction wants, and
 """
 
 import copy
+import json
 from collections import Counter
 from fractions import Fraction
 
@@ -18,8 +19,10 @@ from hiero_sandbox.application import create_sandbox
 from hiero_sandbox.database import read, write
 from hiero_sandbox.ledger import accounts, consensus, keys, nfts, queries, tokens
 from marketplace.hedera import times
+from marketplace.hedera.ids import TransactionId
 from tests.hiero_sandbox import bodies
 from tests.hiero_sandbox import test_airdrops as airdrops
+from tests.hiero_sandbox import test_fractional_fees as fractional_fees
 from tests.hiero_sandbox.bodies import FIRST, HBAR, approval, minting, rejection, transfer
 from tests.hiero_sandbox.test_account_deletion import deletion
 from tests.hiero_sandbox.test_batches import BATCHER, batch, inner
@@ -380,8 +383,8 @@ class Supplies:
         return rejection(owner, self.coin)
 
 
-def create(**fields):
-    content = bodies.sign(creation(**fields), TREASURY, ISSUER)
+def create(*collectors, **fields):
+    content = bodies.sign(creation(**fields), TREASURY, ISSUER, *collectors)
     assert consensus.submit(content, times.now()).result == "SUCCESS"
     return f"0.0.{read().execute('SELECT MAX(number) FROM created').fetchone()[0]}"
 
@@ -428,3 +431,65 @@ def test_supplies_are_what_was_minted_and_did_not_end(ledger, story):
                 assert units == model.units[account_id]
             balances = [row["balance"] for row in queries.select(read(), "account")]
             assert sum(balances) == FIRST * len(balances)
+
+
+collectors = st.sampled_from((fractional_fees.COLLECTOR, fractional_fees.OTHER, PEOPLE[0]))
+fees_of_units = st.one_of(
+    st.builds(fractional_fees.in_own_units, st.integers(1, 20), collectors),
+    st.builds(
+        fractional_fees.fractional,
+        st.tuples(st.integers(1, 9), st.integers(10, 20)),
+        collectors,
+        all_are_exempt=st.booleans(),
+        minimum_amount=st.integers(0, 9),
+        maximum_amount=st.integers(9, 60) | st.just(0),
+        net_of_transfers=st.booleans(),
+    ),
+)
+people = st.sampled_from(PEOPLE)
+receivers = st.sampled_from((TREASURY, *PEOPLE, fractional_fees.COLLECTOR))
+payments = st.tuples(people, people, st.dictionaries(receivers, st.integers(1, 80), min_size=1))
+
+
+def shared(first, second, amounts):
+    """A payment of which the second sender pays a third."""
+    total, changes = sum(amounts.values()), Counter(amounts)
+    changes.update({first: total // 3 - total})
+    changes.update({second: -(total // 3)})
+    return {account_id: amount for account_id, amount in changes.items() if amount}
+
+
+def held(coin):
+    return Counter(
+        {row["account_id"]: row["balance"] for row in queries.list_holders(read(), coin)}
+    )
+
+
+@hypothesis.settings(max_examples=60)
+@hypothesis.given(
+    st.lists(fees_of_units, min_size=1, max_size=3), st.lists(payments, min_size=1, max_size=5)
+)
+def test_fees_of_units_move_them_and_make_none(ledger, fees, story):
+    with ledger.app_context():
+        begin(ledger)
+        others = (*PEOPLE, fractional_fees.COLLECTOR, fractional_fees.OTHER)
+        coin = create(*others, tokenType=0, initialSupply=10_000, custom_fees=fees)
+        shares = {TREASURY: -300 * len(PEOPLE)} | dict.fromkeys(PEOPLE, 300)
+        for amounts in filter(None, (shares, *(shared(*payment) for payment in story))):
+            before = held(coin)
+            body = bodies.sign(move_units(TREASURY, coin, amounts), TREASURY, *others)
+            result = consensus.submit(body, times.now())
+            after = held(coin)
+            assert after.total() == 10_000
+            assert min(after.values()) >= 0
+            assert amounts is not shares or result.result == "SUCCESS"
+            moved = {account_id: after[account_id] - before[account_id] for account_id in after}
+            assert {who: amount for who, amount in moved.items() if amount} == told(result)
+
+
+def told(receipt):
+    """The units that the record of a transaction says were moved."""
+    transaction_id = TransactionId.parse(receipt.transaction_id).dashed
+    [row] = queries.select(read(), "transaction_record", transaction_id=transaction_id)
+    moved = json.loads(row["document"])["token_transfers"]
+    return {each["account"]: each["amount"] for each in moved}
