@@ -4,10 +4,7 @@ A page begins after a position: the key in its order, the token and the serial n
 previous page.
 """
 
-from collections.abc import Iterable
-from functools import lru_cache
-from itertools import compress
-from operator import ne
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from marketplace.hedera.ids import MAX_HBAR
@@ -16,14 +13,6 @@ from marketplace.store.traits import Trait, is_any_with_trait, split_trait
 
 NEWEST, CHEAPEST, DEAREST = "lastListedDate", "price", "-price"
 KEYS = {NEWEST: "listed_order", CHEAPEST: "listing_price", DEAREST: "listing_price"}
-_CONDITIONS = {
-    "token": "AND token = :token",
-    "owner": "AND owner = :owner",
-    "min_price": "AND {price} >= :min_price",
-    "max_price": "AND {price} <= :max_price",
-}
-# The price bound that every row after a position satisfies.
-_BEHIND = {CHEAPEST: "min_price", DEAREST: "max_price"}
 # The conditions of the rows after a position. DEAREST has two parts, so that each page begins where the last
 # one ended, even among very many NFTs of one price.
 _AFTER = {
@@ -34,9 +23,6 @@ _AFTER = {
         "AND listing_price < :key",
     ],
 }
-# Beyond this offset, the skipped rows are read only in an index, and then the page's rows are looked up. For
-# smaller offsets that takes longer.
-NEAR = 1000
 
 
 class Selection(NamedTuple):
@@ -60,58 +46,56 @@ def list_selected(
     offset: int = 0,
     after: tuple[str | int, str, int] | None = None,
 ) -> list[NftRow]:
-    """List a page of a selection, from an offset or after a position in it."""
-    key, token, serial_no = after or ("", selection.token, 0)
+    """List a page of a selection, from an offset or after a position in it.
+
+    The keys of the page are found in an index, and then its rows are read: not those that are skipped.
+    """
+    sort, key = selection.sort, KEYS[selection.sort]
+    last_key, token, serial_no = after or ("", selection.token, 0)
     parameters: dict[str, object] = {
         "token": token, "owner": selection.owner, "min_price": selection.min_price,
-        "max_price": selection.max_price, "key": key, "serial_no": serial_no, "limit": limit,
+        "max_price": selection.max_price, "key": last_key, "serial_no": serial_no, "limit": limit,
         "offset": 0 if after else offset,
     }  # fmt: skip
-    traits = _select_traits(db, selection, parameters) if selection.traits else ""
-    asked = tuple(map(ne, selection, ALL))
-    clause = "LIMIT :limit + 0 OFFSET :offset"
-    if not any(asked[1:]) and not after and not offset:
-        clause = f"LIMIT {limit:d}"  # a statement without parameters is planned once on PostgreSQL
-    sql = _write(selection.sort, asked, traits, after is not None, offset > NEAR, clause)
-    return db.execute(sql, parameters).fetchall()
-
-
-@lru_cache(maxsize=256)
-def _write(
-    sort: str, asked: tuple[bool, ...], traits: str, is_after: bool, is_far: bool, limit: str
-) -> str:
-    # ``asked``: which fields of the selection differ from ALL.
-    names = {*compress(Selection._fields, asked)}
     ties, position = "token, serial_no", ":token, :serial_no"
-    if "token" in names:
+    if selection.token is not None:
         ties, position = "serial_no", ":serial_no"
-    order = f"{KEYS[sort]} {'ASC' if sort == CHEAPEST else 'DESC'}, {ties}"
-    # If rows are skipped, the keys are found only in an index, and then the rows of the page are read.
-    is_skipping = is_far or bool(names & {"min_price", "max_price", "traits"})
-    columns = f"{KEYS[sort]}, token, serial_no" if is_skipping else "*"
-    if is_after:
-        names.discard(_BEHIND.get(sort, ""))
-    # The index of dates has the prices, too. The plus stops planners from sorting by another index.
-    price = "+listing_price" if sort == NEWEST else "listing_price"
-    selected = " ".join(_CONDITIONS[name] for name in _CONDITIONS if name in names)
+    order = f"{key} {'ASC' if sort == CHEAPEST else 'DESC'}, {ties}"
+    selected = " ".join(_list_conditions(db, selection, parameters, is_after=after is not None))
     parts = [
         f"""
-            SELECT {columns} FROM nft
-            WHERE is_for_sale = 1 {selected.format(price=price)} {traits}
-              {following.format(ties=ties, position=position)}
+            SELECT {key}, token, serial_no FROM nft
+            WHERE is_for_sale = 1 {selected} {following.format(ties=ties, position=position)}
             ORDER BY {order}
-            {limit}
+            LIMIT :limit + 0 OFFSET :offset
         """
-        for following in (_AFTER[sort] if is_after else [""])
+        for following in (_AFTER[sort] if after else [""])
     ]
-    page = merge(parts, order)
-    if not is_skipping:
-        return page
-    return f"""
-        WITH page AS ({page})
+    sql = f"""
+        WITH page AS ({merge(parts, order)})
         SELECT nft.* FROM page JOIN nft USING (token, serial_no)
         ORDER BY page.{order.replace(", ", ", page.")}
     """
+    return db.execute(sql, parameters).fetchall()
+
+
+def _list_conditions(
+    db: Connection, selection: Selection, parameters: dict[str, object], *, is_after: bool
+) -> Iterator[str]:
+    """Yield a condition for each field that selects something, and add the parameters of traits."""
+    # The index of dates has the prices, too. The plus stops planners from sorting by another index.
+    price = "+listing_price" if selection.sort == NEWEST else "listing_price"
+    if selection.token is not None:
+        yield "AND token = :token"
+    if selection.owner is not None:
+        yield "AND owner = :owner"
+    # Every row after a position satisfies the bound from which its order begins.
+    if selection.min_price > 0 and not (is_after and selection.sort == CHEAPEST):
+        yield f"AND {price} >= :min_price"
+    if selection.max_price < MAX_HBAR and not (is_after and selection.sort == DEAREST):
+        yield f"AND {price} <= :max_price"
+    if selection.traits:
+        yield _select_traits(db, selection, parameters)
 
 
 def _select_traits(db: Connection, selection: Selection, parameters: dict[str, object]) -> str:

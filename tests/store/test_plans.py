@@ -28,7 +28,7 @@ from marketplace.store import (
     webhooks,
 )
 from marketplace.store.database import SCHEMA, read, write
-from marketplace.store.orderbook import DEAREST, NEAR, NEWEST, Selection
+from marketplace.store.orderbook import DEAREST, NEWEST, Selection
 from tests.engines import both_engines
 
 DATE = "2026-11-20T12:00:00.000000000Z"
@@ -102,8 +102,8 @@ STATEMENTS = {
 }
 # Of several statements, or below with arguments of their own.
 for name in (
-    "list_selected", "_select_traits", "_group_by_type", "_find_trait", "insert_all_traits",
-    "replace_traits", "insert_traits",
+    "list_selected", "_list_conditions", "_select_traits", "_group_by_type", "_find_trait",
+    "insert_all_traits", "replace_traits", "insert_traits",
     "get_next_event", "list_page", "list_found_collections", "is_any_expired",
     "delete_expired", "count_open",
 ):  # fmt: skip
@@ -115,12 +115,12 @@ for sort, token, bounds in itertools.product(orderbook.KEYS, (None, "0.0.7001"),
     LISTINGS.append(Selection(sort, token, **bounds))
 for sort in orderbook.KEYS:
     LISTINGS.append(Selection(sort, "0.0.7001", traits=("x:x", "x:other", "y:common")))
-for selection, start in itertools.product(LISTINGS, ("first", "near", "far", "after")):
+for selection, start in itertools.product(LISTINGS, ("first", "far", "after")):
     after = (DATE if selection.sort == NEWEST else 100, "0.0.7001", 1) if start == "after" else None
     STATEMENTS[f"list_selected {start} {selection}"] = partial(
         orderbook.list_selected,
         selection=selection,
-        offset={"near": 20, "far": NEAR + 1}.get(start, 0),
+        offset=1000 if start == "far" else 0,
         after=after,
     )
 SELECTIONS = (
@@ -336,7 +336,7 @@ def test_no_statement_is_prepared_anew(app, name):
 @both_engines
 @pytest.mark.parametrize("selection", [each for each in LISTINGS if not each.traits], ids=repr)
 def test_a_far_offset_is_found_in_an_index_alone(explainer, engine, selection):
-    orderbook.list_selected(explainer, selection, 20, NEAR + 1)
+    orderbook.list_selected(explainer, selection, 20, 1000)
     lines = [str(row.get("detail") or row.get("QUERY PLAN")) for row in explainer.plan]
     if engine == "postgresql":
         alone = "Index Only Scan using nft_"
