@@ -48,7 +48,8 @@ def dissociate(execution: Execution, content: Message) -> None:
 
 def _require_nothing_left(db: Connection, account_id: str, token: str) -> None:
     tokens.get_usable(db, token)
-    tokens.require_unrestricted(db, token, account_id)
+    association = accounts.get_association(db, account_id, token)
+    refuse_if(association and association["is_frozen"], "ACCOUNT_FROZEN_FOR_TOKEN")
     units = queries.count_units_of(db, account_id, token)
     refuse_if(units, "TRANSACTION_REQUIRES_ZERO_TOKEN_BALANCES")
     refuse_if(queries.count(db, "nft", owner=account_id, token=token), "ACCOUNT_STILL_OWNS_NFTS")

@@ -5,6 +5,7 @@ import pytest
 from harness import wallets
 from harness.cast import ALICE, BOB, CHARLIE, TOKEN
 from tests.hiero_sandbox.bodies import FIRST, HBAR, NFT, association, transfer
+from tests.hiero_sandbox.test_tokens import ISSUER, KEY, TREASURY, about, creation
 
 OTHERS = ("0.0.7002", "0.0.7003")
 PAYER = "0.0.9001"
@@ -136,6 +137,15 @@ def test_of_a_deleted_token_one_may_let_go(ledger, submit, minted, tokens):
     assert submit(association(BOB, TOKEN), BOB).result == "TOKEN_WAS_DELETED"
     assert submit(association(ALICE, TOKEN, kind="tokenDissociate"), ALICE).result == "SUCCESS"
     assert tokens(ALICE) == {}
+
+
+def test_without_kyc_one_may_let_go_and_frozen_not(submit, created):
+    keys = {"kycKey": KEY, "freezeKey": KEY}
+    token = created(creation(**keys), TREASURY, ISSUER)
+    for kind, result in (("tokenFreeze", "ACCOUNT_FROZEN_FOR_TOKEN"), ("tokenUnfreeze", "SUCCESS")):
+        submit(association(BOB, token), BOB)
+        assert submit(about(kind, token, account_id=BOB), TREASURY, ISSUER).result == "SUCCESS"
+        assert submit(association(BOB, token, kind="tokenDissociate"), BOB).result == result
 
 
 def test_the_list_is_paged_and_filtered(submit, follow, get):
