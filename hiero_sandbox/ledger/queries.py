@@ -165,6 +165,26 @@ def list_transactions(db: Connection, transaction_id: str) -> list[Row]:
     return sorted(rows, key=itemgetter("consensus_at"))
 
 
+def list_transactions_of_hash(db: Connection, transaction_hash: str) -> list[Row]:
+    # All rows with one hash, in base64, in the order of consensus.
+    sql = """
+        SELECT * FROM transaction_record
+        WHERE document ->> 'transaction_hash' = :transaction_hash
+        ORDER BY consensus_at
+    """
+    return _rows(db, sql, transaction_hash=transaction_hash)
+
+
+def list_rewards(db: Connection, account_id: str) -> list[Row]:
+    # The staking rewards that transactions have paid to an account.
+    sql = """
+        SELECT consensus_at, reward.value ->> 'amount' AS amount
+        FROM transaction_record, json_each(document, '$.staking_reward_transfers') AS reward
+        WHERE reward.value ->> 'account' = :account_id
+    """
+    return _rows(db, sql, account_id=account_id)
+
+
 def list_paid_transactions(db: Connection, payer: str, since: int) -> list[Row]:
     # Those that reached consensus since a time in nanoseconds.
     sql = """

@@ -29,11 +29,12 @@ CACHED_SECONDS = {
     "tokens": 10,
     "tokens/<token>": 5,
     "transactions": 2,
-    "transactions/<transaction_id>": 600,
+    "transactions/<path:transaction_id>": 600,
 }
 # The parsers of ids in a path, each with the id's name in error messages.
 IDS = {
     "account_id": (accounts.parse, "idOrAliasOrEvmAddress"),
+    "block": (network.parse_block, "hashOrNumber"),
     "schedule_id": (parameters.parse_entity, "scheduleId"),
     "serial_no": (parameters.parse_serial_no, "serialnumber"),
     "token": (parameters.parse_entity, "tokenid"),
@@ -54,6 +55,9 @@ def parse_ids(endpoint: str | None, values: dict[str, Any] | None) -> None:
             values[name] = parse(values[name])
         except ValueError:
             raise parameters.invalid(shown_name) from None
+
+
+blp.before_request(parameters.lower_names)
 
 
 @blp.before_request

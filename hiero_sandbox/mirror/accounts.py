@@ -150,6 +150,21 @@ def _relationship(row: Row) -> Document:
     }
 
 
+@blp.get("/accounts/<account_id>/rewards")
+def list_rewards(account_id: str) -> Document:
+    """List the staking rewards that an account was paid."""
+    accounts.get(read(), account_id)
+    rewards = [
+        {
+            "account_id": account_id,
+            "amount": row["amount"],
+            "timestamp": times.to_consensus(row["consensus_at"]),
+        }
+        for row in queries.list_rewards(read(), account_id)
+    ]
+    return parameters.page("rewards", rewards, dict, {"timestamp": "timestamp"})
+
+
 @blp.get("/accounts/<account_id>/allowances/nfts")
 def list_approvals_for_all(account_id: str) -> Document:
     """List the approvals for all NFTs of a token that an account gave, or with owner=false, received."""

@@ -1,23 +1,26 @@
 """The mirror node's blocks (which show its time), exchange rate, fees, nodes, and supply."""
 
 import hashlib
+import re
 from datetime import UTC, datetime
 
 from flask import Blueprint, Response, current_app, request
+from werkzeug.exceptions import NotFound
 
 from hiero_sandbox import catalogue
 from hiero_sandbox.conditions import mirror_now
 from hiero_sandbox.database import read
 from hiero_sandbox.hapi.address import HOST, find_port
 from hiero_sandbox.hapi.network import NODE, exchange_rate
-from hiero_sandbox.ledger import network_fees, queries
+from hiero_sandbox.ledger import accounts, network_fees, queries
 from hiero_sandbox.ledger.envelopes import Unreadable, open_transaction, read_list
 from hiero_sandbox.mirror import parameters
 from hiero_sandbox.mirror.parameters import Document
 from marketplace.hedera import hbar, times
-from marketplace.hedera.ids import MAX_HBAR
+from marketplace.hedera.ids import MAX_HBAR, MAX_INT64
 
 BLOCK = 2 * times.SECOND  # how long one lasts
+NUMBER_DIGITS = 16  # of a block's hash, that are its number
 # The network states its rate as a number of cents for this number of HBAR.
 HBAR_EQUIVALENT = 30_000
 SUPPLY = MAX_HBAR * hbar.TINYBARS
@@ -43,6 +46,26 @@ def list_blocks() -> Document:
     return {"blocks": blocks, "links": links}
 
 
+def parse_block(text: str) -> int:
+    """Read a block's number, or its hash, of which the first 32 bytes are enough. Raises ValueError."""
+    found = re.fullmatch("(0x)?([0-9a-fA-F]{64}([0-9a-fA-F]{32})?)", text)
+    if not found:
+        return parameters.parse_number(text)
+    digits = found[2].lower()
+    number = int(digits[:NUMBER_DIGITS], 16)
+    is_its_hash = number <= MAX_INT64 and _hash(number).startswith(f"0x{digits}")
+    return number if is_its_hash else MAX_INT64
+
+
+@blp.get("/blocks/<block>")
+def show_block(block: int) -> Document:
+    parameters.require_known()
+    now = mirror_now()
+    if catalogue.GENESIS + block * BLOCK > now:
+        raise NotFound("Not found")
+    return _block(block, now)
+
+
 def _block(number: int, now: int) -> Document:
     begins_at = catalogue.GENESIS + number * BLOCK
     ends_at = min(begins_at + BLOCK - 1, now)
@@ -62,7 +85,9 @@ def _block(number: int, now: int) -> Document:
 
 
 def _hash(number: int) -> str:
-    return f"0x{hashlib.sha384(str(number).encode()).hexdigest()}"
+    """A block's hash. It begins with the number: nothing stores blocks, and a hash leads back to its own."""
+    digest = hashlib.sha384(str(number).encode()).hexdigest()
+    return f"0x{number % 2**64:0{NUMBER_DIGITS}x}{digest[NUMBER_DIGITS:]}"
 
 
 @blp.get("/network/exchangerate")
@@ -118,8 +143,6 @@ def list_nodes() -> Document:
     """List the one node, without an endpoint while its process does not run."""
     port = find_port(current_app)
     endpoint = {"domain_name": "", "ip_address_v4": HOST, "port": port}
-    day = mirror_now() // times.DAY * times.DAY
-    end = times.to_consensus(day + times.DAY)
     node = {
         "admin_key": None,
         "associated_registered_nodes": [],
@@ -139,10 +162,40 @@ def list_nodes() -> Document:
         "stake": 0,
         "stake_not_rewarded": 0,
         "stake_rewarded": 0,
-        "staking_period": {"from": times.to_consensus(day), "to": end},
+        "staking_period": _staking_period(),
         "timestamp": {"from": times.to_consensus(catalogue.GENESIS), "to": None},
     }
     return parameters.page("nodes", [node], dict, {"node.id": "node_id"}, "asc", ("file.id",))
+
+
+def _staking_period() -> Document:
+    """Today, as Greenwich has it."""
+    day = mirror_now() // times.DAY * times.DAY
+    return {"from": times.to_consensus(day), "to": times.to_consensus(day + times.DAY)}
+
+
+@blp.get("/network/stake")
+def show_stake() -> Document:
+    """Show the rules of staking. Time earns no rewards here: all rates are 0."""
+    parameters.require_known()
+    reserved = sum(row["pending_reward"] for row in queries.select(read(), "account"))
+    reward_balance = accounts.balance(read(), accounts.STAKING_REWARDS)
+    return {
+        "max_stake_rewarded": 0,
+        "max_staking_reward_rate_per_hbar": 0,
+        "max_total_reward": 0,
+        "node_reward_fee_fraction": 0.0,
+        "reserved_staking_rewards": reserved,
+        "reward_balance_threshold": 0,
+        "stake_total": 0,
+        "staking_period": _staking_period(),
+        "staking_period_duration": times.DAY // (60 * times.SECOND),
+        "staking_periods_stored": 365,
+        "staking_reward_fee_fraction": 0.0,
+        "staking_reward_rate": 0,
+        "staking_start_threshold": 0,
+        "unreserved_staking_reward_balance": max(0, reward_balance - reserved),
+    }
 
 
 @blp.get("/network/supply")

@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 from flask import request
 from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
+from werkzeug.datastructures import ImmutableMultiDict
 from werkzeug.exceptions import BadRequest
 
 from hiero_sandbox.conditions import mirror_now
@@ -69,14 +70,14 @@ def _parse_id(text: str) -> int:
     return number
 
 
-def _parse_number(text: str) -> int:
+def parse_number(text: str) -> int:
     if not re.fullmatch("[0-9]{1,19}", text) or int(text) > MAX_INT64:
         raise ValueError(f"{text!r} is not a number")
     return int(text)
 
 
 def parse_serial_no(text: str) -> int:
-    return _parse_number(text) or _parse_number("")  # 0 raises ValueError, too
+    return parse_number(text) or parse_number("")  # 0 raises ValueError, too
 
 
 def _parse_timestamp(text: str) -> int:
@@ -85,11 +86,11 @@ def _parse_timestamp(text: str) -> int:
 
 
 NUMBERS: dict[str, Callable[[str], int]] = {
-    "account.balance": _parse_number,
+    "account.balance": parse_number,
     "account.id": _parse_id,
-    "block.number": _parse_number,
+    "block.number": parse_number,
     "file.id": _parse_id,
-    "node.id": _parse_number,
+    "node.id": parse_number,
     "receiver.id": _parse_id,
     "schedule.id": _parse_id,
     "sender.id": _parse_id,
@@ -121,6 +122,12 @@ OPERATORS: dict[str, Callable[[int], tuple[int, int]]] = {
     "gt": lambda value: (value + 1, MAX_INT64),
     "gte": lambda value: (value, MAX_INT64),
 }
+
+
+def lower_names() -> None:
+    """Let the current request name its parameters in any case: ?LIMIT=1 is ?limit=1."""
+    pairs = request.args.items(multi=True)
+    request.args = ImmutableMultiDict([(name.lower(), value) for name, value in pairs])
 
 
 def require_known(*names: str, **words: str) -> None:

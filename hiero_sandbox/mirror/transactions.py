@@ -1,6 +1,8 @@
-"""The mirror node's transactions: all rows under one id, or a list by type, result and timestamp."""
+"""The mirror node's transactions: all rows under one id or hash, or a list by type, result and timestamp."""
 
+import base64
 import json
+import re
 from collections.abc import Iterator
 from itertools import islice
 
@@ -61,21 +63,41 @@ def _parties(document: Document) -> set[str]:
     }
 
 
-@blp.get("/transactions/<transaction_id>")
+@blp.get("/transactions/<path:transaction_id>")
 def show_transaction(transaction_id: str) -> Document:
+    """Show the rows under an id, or with a hash. A hash in base64 may contain slashes."""
     parameters.require_known(nonce="[0-9]{1,10}", scheduled=parameters.BOOLEAN)
-    parsed = TransactionId.parse(transaction_id)
-    if parsed is None or "@" in transaction_id:
-        raise BadRequest(
-            'Invalid Transaction id. Please use "shard.realm.num-sss-nnn" format where sss are'
-            " seconds and nnn are nanoseconds"
-        )
-    if not parsed.is_possible:
-        raise ServiceUnavailable("Service Unavailable")
-    rows = queries.list_transactions(read(), parsed.dashed)
+    transaction_hash = _parse_hash(transaction_id)
+    if transaction_hash:
+        rows = queries.list_transactions_of_hash(read(), transaction_hash)
+    elif "/" in transaction_id:
+        raise NotFound("Not found")
+    else:
+        rows = queries.list_transactions(read(), _parse_id(transaction_id).dashed)
     documents = [json.loads(row["document"]) for row in rows]
     for name, value in request.args.items():
         documents = [each for each in documents if str(each[name]).lower() == value.lower()]
     if not documents:
         raise NotFound("Not found")
     return {"transactions": documents}
+
+
+def _parse_hash(text: str) -> str | None:
+    """Read a hash of 48 bytes in base64, base64url or hexadecimal. Returns it in base64."""
+    if re.fullmatch("[0-9A-Za-z+/_-]{64}", text):
+        return text.replace("-", "+").replace("_", "/")
+    if re.fullmatch("(0x)?[0-9A-Fa-f]{96}", text):
+        return base64.b64encode(bytes.fromhex(text[-96:])).decode()
+    return None
+
+
+def _parse_id(text: str) -> TransactionId:
+    parsed = TransactionId.parse(text)
+    if parsed is None or "@" in text:
+        raise BadRequest(
+            'Invalid Transaction id. Please use "shard.realm.num-sss-nnn" format where sss are'
+            " seconds and nnn are nanoseconds"
+        )
+    if not parsed.is_possible:
+        raise ServiceUnavailable("Service Unavailable")
+    return parsed

@@ -1,6 +1,7 @@
 """The sandbox's mirror node answers with the real one's paths, shapes and errors."""
 
 import base64
+from urllib.parse import quote
 
 import pytest
 
@@ -8,7 +9,7 @@ from harness.apps import settings
 from harness.cast import ALICE, BOB, TOKEN
 from hiero_sandbox import catalogue
 from marketplace import create_app
-from marketplace.hedera.ids import TransactionId
+from marketplace.hedera.ids import MAX_INT64, TransactionId
 
 
 @pytest.fixture
@@ -122,6 +123,31 @@ def test_a_transaction_is_found_by_its_consensus_timestamp(get, row):
     assert answer == {"transactions": [row], "links": {"next": None}}
 
 
+def test_a_transaction_is_found_by_its_hash(get, row):
+    raw = base64.b64decode(row["transaction_hash"])
+    in_base64 = (row["transaction_hash"], base64.urlsafe_b64encode(raw).decode())
+    for written in (*in_base64, raw.hex(), f"0x{raw.hex().upper()}"):
+        path = f"/api/v1/transactions/{quote(written, safe='')}"
+        assert get(path).json == {"transactions": [row]}
+        assert get(f"{path}?nonce=1").status_code == 404
+    assert get(f"/api/v1/transactions/{raw.hex()[:-1]}").status_code == 400  # too short
+
+
+def test_nothing_has_an_unknown_hash(get, row):
+    for written in ("/" * 64, "-" * 64, "0" * 96, "1/2"):
+        path = f"/api/v1/transactions/{quote(written, safe='')}"
+        assert message(get(path)) == (404, "Not found")
+
+
+def test_parameters_are_named_in_any_case(get, row):
+    path = f"/api/v1/accounts/{ALICE}/nfts"
+    whole = get(f"{path}?token.id={TOKEN}&limit=1").json
+    assert get(f"{path}?Token.ID={TOKEN}&LIMIT=1").json == whole
+    assert whole["links"]["next"]
+    assert message(get(f"{path}?Limit=x")) == (400, "Invalid parameter: limit")
+    assert message(get(f"{path}?Token.Id=1&token.id=2&serialNumber=1"))[0] == 400  # it is one name
+
+
 def test_a_row_has_the_fields_of_the_mirror_nodes(get, row):
     assert "assessed_custom_fees" not in row  # but where there are some
     assert (row["high_volume"], row["high_volume_pricing_multiplier"]) == (False, 0)
@@ -140,6 +166,32 @@ def test_blocks_follow_each_other(get, row):
     [its] = get(f"/api/v1/blocks?timestamp={moment}").json["blocks"]
     assert its["count"] == 1
     assert its["timestamp"]["from"] <= moment <= its["timestamp"]["to"]
+
+
+def test_a_block_is_found_by_its_number_or_hash(get, row):
+    [block] = get(f"/api/v1/blocks?timestamp={row['consensus_timestamp']}").json["blocks"]
+    digits = block["hash"].removeprefix("0x")
+    for written in (block["number"], f"0x{digits}", digits.upper(), digits[:64]):
+        assert get(f"/api/v1/blocks/{written}").json["hash"] == block["hash"]
+    assert get(f"/api/v1/blocks/{block['previous_hash']}").json["number"] == block["number"] - 1
+    assert get("/api/v1/blocks/0").json["number"] == 0
+    other = digits[:-1] + ("1" if digits[-1] == "0" else "0")
+    before_all = get("/api/v1/blocks/0").json["previous_hash"]
+    for written in (other, before_all, block["number"] + 1000, MAX_INT64):
+        assert message(get(f"/api/v1/blocks/{written}")) == (404, "Not found")
+    for written in (digits[:-1], "-1", "x", MAX_INT64 + 1):
+        sentence = "Invalid parameter: hashOrNumber"
+        assert message(get(f"/api/v1/blocks/{written}")) == (400, sentence)
+
+
+def test_the_stake_has_what_0_0_800_owes(get, client):
+    before = get("/api/v1/network/stake").json
+    client.post("/sandbox/rewards", json={"accountId": ALICE, "amount": 7})
+    after = get("/api/v1/network/stake").json
+    assert (before["reserved_staking_rewards"], after["reserved_staking_rewards"]) == (0, 7)
+    left = "unreserved_staking_reward_balance"
+    assert after[left] == before[left] - 7
+    assert message(get("/api/v1/network/stake?limit=1"))[0] == 400
 
 
 def test_all_that_is_wrong_is_told_at_once(get):
