@@ -70,6 +70,11 @@ def change(db: Connection, account_id: str, now: int, **changes: Any) -> None:
     queries.put(db, "account", **account._replace(**changes)._asdict())
 
 
+def require_existing(db: Connection, account_id: str, code: str = "INVALID_ACCOUNT_ID") -> None:
+    """Refuse an account that does not exist. One that was deleted does."""
+    refuse_if(not exists(db, account_id), code)
+
+
 def require_usable(db: Connection, account_id: str, code: str | None = None) -> None:
     """Refuse an account that does not exist, or was deleted: with this code, or with one for each."""
     account = get(db, account_id, missing=code or "INVALID_ACCOUNT_ID")

@@ -39,7 +39,10 @@ def dissociate(execution: Execution, content: Message) -> None:
     execution.require_signature(account_id)
     accounts.require_usable(db, account_id)
     for token in map(write_id, content.tokens):
-        refuse_if(account_id == tokens.find(db, token).treasury, "ACCOUNT_IS_TREASURY")
+        found = tokens.get(db, token)
+        if found is None:
+            raise Refused("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
+        refuse_if(account_id == found.treasury, "ACCOUNT_IS_TREASURY")
         accounts.require_associated(db, account_id, token)
         if not queries.is_deleted(db, token):
             _require_nothing_left(db, account_id, token)

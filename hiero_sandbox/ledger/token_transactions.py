@@ -162,7 +162,7 @@ def update(execution: Execution, content: Message) -> None:
     for name, code in UPDATE_SIGNERS.items():
         if content.HasField(name):
             account_id = entity(getattr(content, name), code)
-            accounts.require_usable(execution.db, account_id, code)
+            accounts.require_existing(execution.db, account_id, code)
             execution.require_signature(account_id)
     tokens.get_usable(execution.db, token.token)
     require_memo(content.memo.value)
@@ -172,6 +172,9 @@ def update(execution: Execution, content: Message) -> None:
         _require_text(content.name, "MISSING_TOKEN_NAME", "TOKEN_NAME_TOO_LONG")
     require_short(content.metadata.value, "METADATA_TOO_LONG")
     require_renewal(content)
+    if content.HasField("autoRenewAccount"):
+        renewing = write_id(content.autoRenewAccount)
+        accounts.require_usable(execution.db, renewing, "INVALID_AUTORENEW_ACCOUNT")
     if content.HasField("expiry"):
         read_expiry(execution, content.expiry, token.expiry)
     elif content.HasField("autoRenewPeriod"):  # it does not expire at another time for that
@@ -233,7 +236,7 @@ def _change_treasury(execution: Execution, token: Token, treasury: str) -> None:
     The network keeps the spenders of the NFTs. Mirror nodes show none, and so does the sandbox.
     """
     db, before = execution.db, token.treasury
-    accounts.require_usable(db, treasury, "INVALID_TREASURY_ACCOUNT_FOR_TOKEN")
+    accounts.require_usable(db, treasury)
     full = "NO_REMAINING_AUTOMATIC_ASSOCIATIONS"
     if accounts.associate_receiver(db, treasury, token.token, execution.now, none_allowed=full):
         execution.effects.record_association(treasury, token.token)

@@ -111,17 +111,25 @@ def resolve_aliases(execution: Execution, content: Message) -> None:
 def _require_signatures(
     execution: Execution, content: Message, given: Changes, moved: list[NftTransfer]
 ) -> None:
+    for transfers in content.tokenTransfers:
+        tokens.find(execution.db, write_id(transfers.token))
     for amount, _ in _amounts(content):
-        if amount.amount < 0 and not amount.is_approval:
-            execution.require_signature(write_id(amount.accountID))
+        if amount.amount < 0:
+            _require_sender(execution, write_id(amount.accountID), amount.is_approval)
     for account_id in receivers(given, moved):
         if accounts.get(execution.db, account_id).is_receiver_signature_required:
             execution.require_signature(account_id)
     for nft in moved:
-        if not nft.is_approval:
-            execution.require_signature(nft.sender)
+        _require_sender(execution, nft.sender, nft.is_approval)
         if custom_fees.may_owe_fallback(execution.db, nft, given):
             execution.require_signature(nft.receiver)
+
+
+def _require_sender(execution: Execution, account_id: str, is_approval: bool) -> None:
+    """Refuse a sender who does not exist, or who has not signed what he did not approve."""
+    accounts.require_existing(execution.db, account_id)
+    if not is_approval:
+        execution.require_signature(account_id)
 
 
 def receivers(given: Changes, moved: list[NftTransfer]) -> set[str]:
@@ -232,6 +240,7 @@ def reject(execution: Execution, content: Message) -> None:
         content.owner.CopyFrom(execution.signed.body.transactionID.accountID)
     resolve(execution, content.owner, may_create=False)
     owner = entity(content.owner, "INVALID_OWNER_ID")
+    accounts.require_existing(execution.db, owner, "INVALID_OWNER_ID")
     execution.require_signature(owner)
     accounts.require_usable(execution.db, owner)
     refuse_if(len(content.rejections) > MAX_REJECTIONS, "TOKEN_REFERENCE_LIST_SIZE_LIMIT_EXCEEDED")

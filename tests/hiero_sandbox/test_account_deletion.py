@@ -117,6 +117,13 @@ def test_what_cannot_be_done_with_it(submit, deleted, minted, body, result):
     assert submit(body(deleted), ALICE, KEY, TREASURY, ISSUER).result == result
 
 
+def test_it_becomes_no_treasury(submit, deleted, created):
+    token = created(token_creation(), TREASURY, ISSUER)
+    body = about("tokenUpdate", token, treasury=account(deleted))
+    assert submit(body, TREASURY, ISSUER).result == "INVALID_SIGNATURE"
+    assert submit(body, TREASURY, ISSUER, KEY).result == "ACCOUNT_DELETED"
+
+
 def of(account_id, kind):
     return make(ALICE, kind, account=account(account_id), tokens=[token_id(NFT)])
 

@@ -7,9 +7,9 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 from harness.wallets import account, token_id
 from hiero_sandbox.hapi.services import answer
 from tests.hiero_sandbox import bodies, hapi
-from tests.hiero_sandbox.bodies import association, make, transfer
+from tests.hiero_sandbox.bodies import association, make, rejection, transfer
 from tests.hiero_sandbox.test_batches import BATCHER, batch, inner
-from tests.hiero_sandbox.test_tokens import creation, royalty
+from tests.hiero_sandbox.test_tokens import ISSUER, creation, royalty
 
 OPERATOR, NOBODY, TOKEN = "0.0.2", "0.0.77777", "0.0.88888"
 ABOUT = {"token": token_id((TOKEN, 0))}
@@ -26,10 +26,21 @@ def create(**fields):
     return creation(OPERATOR, names=["supplyKey"], treasury=account(OPERATOR), **fields)
 
 
+def approved_transfer():
+    """A transfer from NOBODY, by an approval that cannot be."""
+    body = transfer(OPERATOR, {NOBODY: -1, OPERATOR: 1})
+    body.cryptoTransfer.transfers.accountAmounts[0].is_approval = True
+    return body
+
+
 REFUSED = [
     (transfer(OPERATOR, {OPERATOR: -1, NOBODY: 1}), "INVALID_ACCOUNT_ID"),
+    (approved_transfer(), "INVALID_ACCOUNT_ID"),
     (transfer(OPERATOR, nfts=[((TOKEN, 1), OPERATOR, "0.0.3")]), "INVALID_TOKEN_ID"),
+    (transfer(OPERATOR, nfts=[((TOKEN, 1), NOBODY, OPERATOR)]), "INVALID_TOKEN_ID"),
+    (rejection(OPERATOR, TOKEN, owner=NOBODY), "INVALID_OWNER_ID"),
     (association(OPERATOR, TOKEN), "INVALID_TOKEN_ID"),
+    (association(OPERATOR, TOKEN, kind="tokenDissociate"), "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"),
     (make(OPERATOR, "cryptoUpdateAccount", accountIDToUpdate=account(NOBODY)), "INVALID_ACCOUNT_ID"),
     (make(OPERATOR, "cryptoCreateAccount", **STAKING), "INVALID_STAKING_ID"),
     (creation(OPERATOR, treasury=account(NOBODY)), "INVALID_ACCOUNT_ID"),
@@ -51,6 +62,13 @@ REFUSED = [
 def test_a_transaction_about_it_is_refused(alone, body, code):
     assert alone.submit(body, OPERATOR) == code
     assert alone.get("/transactions").json["transactions"][0]["result"] == code
+
+
+def test_a_sender_who_does_not_exist_has_approved_nothing(alone):
+    assert alone.submit(create(), OPERATOR, ISSUER) == "SUCCESS"
+    [row] = alone.get("/tokens").json["tokens"]
+    body = transfer(OPERATOR, nfts=[((row["token_id"], 1), NOBODY, OPERATOR, True)])
+    assert alone.submit(body, OPERATOR) == "INVALID_ACCOUNT_ID"
 
 
 def test_a_payer_who_does_not_exist_is_refused_before_consensus(alone):
