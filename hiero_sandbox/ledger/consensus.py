@@ -163,6 +163,7 @@ def _precheck(signed: Signed, now: int) -> None:
         )
         raise Refused("NOT_SUPPORTED")
     account_transactions.require_memo(body.memo)
+    refuse_if(body.transactionFee > MAX_INT64, "INSUFFICIENT_TX_FEE")  # it is negative in 64 bits
     if not 15 <= body.transactionValidDuration.seconds <= 180:
         raise Refused("INVALID_TRANSACTION_DURATION")
     _require_valid(signed, now)

@@ -100,6 +100,12 @@ def test_a_fee_that_covers_the_price_is_enough(submit, balance, minted, less, re
     assert balance(ALICE) == FIRST - (HBAR // 2 if result == "SUCCESS" else 0)
 
 
+def test_a_negative_fee_is_refused(submit, minted):
+    body = approval(ALICE)
+    body.transactionFee = 2**64 - 1  # -1, as SDKs send it
+    assert submit(body, ALICE).result == "INSUFFICIENT_TX_FEE"
+
+
 FAILURES = [
     ("INVALID_SIGNATURE", lambda: transfer(ALICE, {BOB: -1, ALICE: 1})),
     ("INVALID_SIGNATURE", lambda: approval(ALICE, owner=BOB)),
