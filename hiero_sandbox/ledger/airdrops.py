@@ -150,17 +150,15 @@ def _drop_units(execution: Execution, given: Changes, changes: Changes) -> None:
 def _may_get(execution: Execution, receiver: str, token: str) -> bool:
     """Whether a receiver gets a token at once. Charges for an association that it makes by itself."""
     db, account = execution.db, accounts.get(execution.db, receiver)
-    is_associated = accounts.is_associated(db, receiver, token)
-    if account.is_receiver_signature_required:
-        return is_associated and execution.has_signed(receiver)
-    limit, used = (
-        account.automatic_associations,
-        accounts.count_automatic_associations(db, receiver),
-    )
-    if not is_associated and (limit == accounts.UNLIMITED or used < limit):
-        execution.charge_further(network_fees.AIRDROP)
+    if account.is_receiver_signature_required and not execution.has_signed(receiver):
+        return False
+    if accounts.is_associated(db, receiver, token):
         return True
-    return is_associated
+    limit = account.automatic_associations
+    if limit != accounts.UNLIMITED and accounts.count_automatic_associations(db, receiver) >= limit:
+        return False
+    execution.charge_further(network_fees.AIRDROP)
+    return True
 
 
 def _find(db: Connection, airdrop: Airdrop) -> queries.Row | None:
@@ -198,6 +196,8 @@ def _read(execution: Execution, named: Message, signer: str) -> Airdrop:
     for party in (named.sender_id, named.receiver_id):
         resolve(execution, party, may_create=False)
     sender, receiver = entity(named.sender_id, UNKNOWN), entity(named.receiver_id, UNKNOWN)
+    unknown = {"sender": UNKNOWN, "receiver": "INVALID_ACCOUNT_ID"}[signer]
+    accounts.require_existing(execution.db, sender if signer == "sender" else receiver, unknown)
     execution.require_signature(sender if signer == "sender" else receiver)
     if named.HasField("fungible_token_type"):
         return Airdrop(sender, receiver, entity(named.fungible_token_type, "INVALID_TOKEN_ID"))

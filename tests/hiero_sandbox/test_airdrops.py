@@ -124,6 +124,18 @@ def test_its_sender_cancels_it(done, submit, coin, shy, get):
     assert submit(cancel, ALICE, TREASURY).result == "INVALID_PENDING_AIRDROP_ID"
 
 
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [
+        ("tokenCancelAirdrop", "INVALID_PENDING_AIRDROP_ID"),
+        ("tokenClaimAirdrop", "INVALID_ACCOUNT_ID"),
+    ],
+)
+def test_a_signer_who_does_not_exist(alone, kind, code):
+    body = about_pending(kind, "0.0.2", ("0.0.77777", "0.0.77778", "0.0.88888"))
+    assert alone.submit(body, "0.0.2") == code
+
+
 def test_a_receiver_who_signs_for_what_he_gets(done, created, coin, holds, get):
     fields = {"receiverSigRequired": True, "initialBalance": 9 * HBAR}
     other = created(creation(key=public(KEY), **fields), ALICE, KEY)
@@ -132,6 +144,14 @@ def test_a_receiver_who_signs_for_what_he_gets(done, created, coin, holds, get):
     assert holds(other, coin) == 0
     done(drop(TREASURY, coin, {other: 5}), TREASURY, KEY)
     assert holds(other, coin) == 5
+
+
+def test_a_receiver_who_signs_may_be_associated_by_it(done, created, coin, cats, holds):
+    fields = {"receiverSigRequired": True, "max_automatic_token_associations": 1}
+    other = created(creation(key=public(KEY), **fields), ALICE, KEY)
+    done(drop(TREASURY, coin, {other: 5}), TREASURY, KEY)
+    done(drop(TREASURY, cats, nfts={1: other}), TREASURY, KEY)  # the one association is used
+    assert (holds(other, coin), holds(other, cats)) == (5, None)
 
 
 def test_the_sender_pays_custom_fees_once(done, submit, created, shy, holds, balance, get):
