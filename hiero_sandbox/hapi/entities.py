@@ -25,6 +25,7 @@ def find_balance(query: Message, response: Message, now: int) -> None:
     Their code is BUSY, after which SDKs try again for two minutes. NOT_SUPPORTED is final.
     Source: https://github.com/hiero-ledger/hiero-consensus-node/pull/25952
     """
+    refuse_if(query.HasField("contractID"), "INVALID_CONTRACT_ID")  # the sandbox has no contracts
     account_id = _require_account(query.accountID)
     if not current_app.config.get("BALANCE_QUERIES"):
         current_app.logger.warning(

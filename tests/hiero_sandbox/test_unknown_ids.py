@@ -126,6 +126,7 @@ def test_its_lists_are_empty(alone, path, name):
     [
         ("cryptoGetInfo", {"accountID": account(NOBODY)}, "INVALID_ACCOUNT_ID"),
         ("cryptogetAccountBalance", {"accountID": account(NOBODY)}, "INVALID_ACCOUNT_ID"),
+        ("cryptogetAccountBalance", {"contractID": {"contractNum": 2}}, "INVALID_CONTRACT_ID"),
         ("tokenGetInfo", ABOUT, "INVALID_TOKEN_ID"),
         ("tokenGetNftInfo", {"nftID": hapi.nft_id(TOKEN, 1)}, "INVALID_NFT_ID"),
     ],
