@@ -22,7 +22,7 @@ from hiero_sandbox.ledger import (
     transfers,
 )
 from hiero_sandbox.ledger.account_transactions import resolve
-from hiero_sandbox.ledger.envelopes import Refused, refuse_if
+from hiero_sandbox.ledger.envelopes import Refused, refuse_if, write_id
 from hiero_sandbox.ledger.execution import Changes, Execution, NftTransfer, entity
 from marketplace.hedera import messages
 from marketplace.hedera.ids import numbers
@@ -81,7 +81,10 @@ def airdrop(execution: Execution, content: Message) -> None:
     _require_possible(db, given, moved)
     changes, fees = transfers.assess(execution, given, moved)
     execution.move(fees)
-    _drop_units(execution, given, changes)
+    now = _drop_units(execution, given, changes)
+    for each in dropped.tokenTransfers:  # of what is only pending, the network checks no decimals
+        if write_id(each.token) in now:
+            transfers.require_decimals(tokens.find(db, write_id(each.token)), each)
     for nft in moved:
         if _may_get(execution, nft.receiver, nft.token):
             execution.let_hold(nft.receiver, nft.token)
@@ -135,8 +138,11 @@ def _require_no_royalty(db: Connection, nft: NftTransfer, given: Changes) -> Non
             refuse_if(not custom_fees.is_exempt(token, fee, nft.sender), ROYALTY)
 
 
-def _drop_units(execution: Execution, given: Changes, changes: Changes) -> None:
-    """Move the units that receivers may get, and keep the others for them. Each token has one sender."""
+def _drop_units(execution: Execution, given: Changes, changes: Changes) -> set[str | None]:
+    """Move the units that receivers may get, and keep the others for them; returns the moved tokens.
+
+    Each token has one sender.
+    """
     senders = {token: account_id for (account_id, token), amount in given.items() if amount < 0}
     now = Counter(changes)
     for (receiver, token), amount in changes.items():
@@ -144,7 +150,9 @@ def _drop_units(execution: Execution, given: Changes, changes: Changes) -> None:
             sender = senders[token]
             now.update({(receiver, token): -amount, (sender, token): amount})
             _put(execution, Airdrop(sender, receiver, token), amount)
-    execution.move({change: amount for change, amount in now.items() if amount})
+    moved = {change: amount for change, amount in now.items() if amount}
+    execution.move(moved)
+    return {token for _, token in moved}
 
 
 def _may_get(execution: Execution, receiver: str, token: str) -> bool:

@@ -180,11 +180,14 @@ def _require_units(execution: Execution, content: Message) -> None:
     """Refuse units of NFTs, and those of another number of decimals than is expected."""
     for transfers in content.tokenTransfers:
         token = tokens.find(execution.db, write_id(transfers.token))
-        expected = transfers.expected_decimals
-        is_unexpected = expected.value != token.definition.decimals
-        if token.is_fungible and transfers.HasField("expected_decimals") and is_unexpected:
-            raise Refused("UNEXPECTED_TOKEN_DECIMALS")
+        require_decimals(token, transfers)
         refuse_if(transfers.transfers and not token.is_fungible, ONLY_FUNGIBLE)
+
+
+def require_decimals(token: tokens.Token, transfers: Message) -> None:
+    is_unexpected = transfers.expected_decimals.value != token.definition.decimals
+    if token.is_fungible and transfers.HasField("expected_decimals") and is_unexpected:
+        raise Refused("UNEXPECTED_TOKEN_DECIMALS")
 
 
 def _spend_allowances(

@@ -146,6 +146,13 @@ def test_a_receiver_who_signs_for_what_he_gets(done, created, coin, holds, get):
     assert holds(other, coin) == 5
 
 
+def test_decimals_are_checked_of_what_is_moved(submit, done, coin, shy):
+    for receiver, result in ((shy, "SUCCESS"), (BOB, "UNEXPECTED_TOKEN_DECIMALS")):
+        body = drop(TREASURY, coin, {receiver: 1})
+        body.tokenAirdrop.token_transfers[0].expected_decimals.value = 7
+        assert submit(body, TREASURY).result == result
+
+
 def test_a_receiver_who_signs_may_be_associated_by_it(done, created, coin, cats, holds):
     fields = {"receiverSigRequired": True, "max_automatic_token_associations": 1}
     other = created(creation(key=public(KEY), **fields), ALICE, KEY)
