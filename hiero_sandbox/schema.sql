@@ -52,6 +52,7 @@ CREATE TABLE nft (
     created_at INTEGER NOT NULL,
     modified_at INTEGER NOT NULL,
     metadata TEXT, -- base64; null: the one in the catalogue
+    delegating_spender TEXT, -- who approved the spender for the owner
     PRIMARY KEY (token, serial_no)
 ) STRICT;
 

@@ -133,7 +133,7 @@ def _approve_nfts(execution: Execution, approval: Message) -> None:
         if approval.approved_for_all.value:
             queries.put(db, "approval_for_all", **approved, approved_at=execution.now)
     for serial_no in approval.serial_numbers:
-        _set_spender(execution, token, serial_no, owner, spender)
+        _set_spender(execution, token, serial_no, owner, spender, _delegate_of(approval))
 
 
 def require_amount(
@@ -207,8 +207,13 @@ def _owner_of(execution: Execution, approval: Message) -> str:
 
 
 def _set_spender(
-    execution: Execution, token: str, serial_no: int, owner: str, spender: str | None
+    execution: Execution,
+    token: str,
+    serial_no: int,
+    owner: str,
+    spender: str | None,
+    delegate: str | None = None,
 ) -> None:
     nft = _find_nft(execution.db, token, serial_no, "INVALID_NFT_ID")
     refuse_if(nft.owner != owner, "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
-    execution.change_nft(nft, spender=spender)
+    execution.change_nft(nft, spender=spender, delegating_spender=delegate)

@@ -182,7 +182,8 @@ class Execution:
 
     def move_nft(self, nft: Nft, receiver: str, is_approval: bool = False) -> None:
         """Give an NFT to another account. One that NOBODY gives is minted; one that NOBODY gets ends."""
-        nfts.put(self.db, nft, owner=receiver, spender=None, modified_at=self.now)
+        unapproved = {"spender": None, "delegating_spender": None}
+        nfts.put(self.db, nft, owner=receiver, modified_at=self.now, **unapproved)
         moved = NftTransfer(nft.token, nft.serial_no, nft.owner, receiver, is_approval)
         self.effects.nfts.append(moved)
 

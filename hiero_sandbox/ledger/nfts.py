@@ -17,6 +17,7 @@ class Nft(NamedTuple):
     created_at: int = catalogue.GENESIS  # nanoseconds
     modified_at: int = catalogue.GENESIS
     metadata: str | None = None  # base64; None: the one in the catalogue
+    delegating_spender: str | None = None  # who approved the spender for the owner
 
     @property
     def metadata_base64(self) -> str:

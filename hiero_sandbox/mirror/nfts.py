@@ -72,7 +72,7 @@ def _document(nft: Nft) -> Document:
     return {
         "account_id": nft.owner or None,
         "created_timestamp": times.to_consensus(nft.created_at),
-        "delegating_spender": None,
+        "delegating_spender": nft.delegating_spender,
         "deleted": nft.owner == queries.NOBODY or queries.is_deleted(read(), nft.token),
         "metadata": nft.metadata_base64,
         "modified_timestamp": times.to_consensus(nft.modified_at),

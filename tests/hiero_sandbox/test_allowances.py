@@ -72,7 +72,8 @@ def test_a_delegating_spender_approves_single_nfts(submit, cats, get):
     assert submit(body, DELEGATE).result == "DELEGATING_SPENDER_DOES_NOT_HAVE_APPROVE_FOR_ALL"
     assert submit(for_all(ALICE, cats, spender=DELEGATE), ALICE).result == "SUCCESS"
     assert submit(body, DELEGATE).result == "SUCCESS"
-    assert get(f"/tokens/{cats}/nfts/1")["spender"] == BOB
+    shown = get(f"/tokens/{cats}/nfts/1")
+    assert (shown["spender"], shown["delegating_spender"]) == (BOB, DELEGATE)
     assert submit(nft_approval(BOB, cats, 1, **delegated), BOB).result == "INVALID_SIGNATURE"
     body = for_all(ALICE, cats, **delegated)
     assert submit(body, ALICE).result == "DELEGATING_SPENDER_CANNOT_GRANT_APPROVE_FOR_ALL"
@@ -84,7 +85,8 @@ def test_a_delegating_spender_approves_single_nfts(submit, cats, get):
     }
     body = make(DELEGATE, "cryptoDeleteAllowance", nftAllowances=[ended])
     assert submit(body, DELEGATE).result == "SUCCESS"
-    assert get(f"/tokens/{cats}/nfts/1")["spender"] is None
+    shown = get(f"/tokens/{cats}/nfts/1")
+    assert (shown["spender"], shown["delegating_spender"]) == (None, None)
     assert (
         submit(for_all(DELEGATE, cats, False, spender=DELEGATE, **delegated), DELEGATE).result
         == "SUCCESS"
