@@ -11,6 +11,7 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 from flask import Flask, request
 from flask.json.provider import DefaultJSONProvider
 from flask_cors import CORS
+from werkzeug.routing import PathConverter
 
 from hiero_sandbox import (
     api,
@@ -30,6 +31,13 @@ from hiero_sandbox.log import make_logger
 MAX_BODY_BYTES = 64 * 1024
 EXPOSED_HEADERS = "ETag, Link, Retry-After, X-Request-ID"
 MIRROR_PATH = f"{mirror.blp.url_prefix}/"
+
+
+class RestConverter(PathConverter):
+    """The rest of a path, also if it begins with a slash: a hash in base64 may."""
+
+    regex = ".+?"
+    part_isolating = False
 
 
 class Sandbox(Flask):
@@ -56,6 +64,7 @@ def create_sandbox(
     app.config.update(PUBLIC_URL=public_url, MAX_CONTENT_LENGTH=MAX_BODY_BYTES)
     app.config.update(EVERY_ID_EXISTS=every_id_exists, BALANCE_QUERIES=True)
     app.url_map.merge_slashes = False
+    app.url_map.converters["rest"] = RestConverter
     cast(DefaultJSONProvider, app.json).sort_keys = False
     database.init_app(app, Path(path) if path else None)
     conditions.init_app(app)

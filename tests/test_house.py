@@ -208,7 +208,7 @@ def test_every_route_is_in_a_document(tmp_path):
         if rule.endpoint == "mirror.show_nothing":
             continue
         prefix = "" if rule.map is app.url_map else "/sandbox"
-        shown = re.sub("<(int|path):", "<", f"{prefix}{rule.rule}")
+        shown = re.sub("<(int|path|rest):", "<", f"{prefix}{rule.rule}")
         assert f"`{shown}`" in documents, rule
 
 

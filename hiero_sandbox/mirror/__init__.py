@@ -29,7 +29,7 @@ CACHED_SECONDS = {
     "tokens": 10,
     "tokens/<token>": 5,
     "transactions": 2,
-    "transactions/<path:transaction_id>": 600,
+    "transactions/<rest:transaction_id>": 600,
 }
 # The parsers of ids in a path, each with the id's name in error messages.
 IDS = {

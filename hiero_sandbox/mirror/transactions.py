@@ -63,7 +63,7 @@ def _parties(document: Document) -> set[str]:
     }
 
 
-@blp.get("/transactions/<path:transaction_id>")
+@blp.get("/transactions/<rest:transaction_id>")
 def show_transaction(transaction_id: str) -> Document:
     """Show the rows under an id, or with a hash. A hash in base64 may contain slashes."""
     parameters.require_known(nonce="[0-9]{1,10}", scheduled=parameters.BOOLEAN)

@@ -137,6 +137,7 @@ def test_nothing_has_an_unknown_hash(get, row):
     for written in ("/" * 64, "-" * 64, "0" * 96, "1/2"):
         path = f"/api/v1/transactions/{quote(written, safe='')}"
         assert message(get(path)) == (404, "Not found")
+        assert message(get(f"{path}?n=1")) == (400, "Unknown query parameter: n")
 
 
 def test_parameters_are_named_in_any_case(get, row):
