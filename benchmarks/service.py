@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from benchmarks import mirror
 from marketplace import create_app
 from marketplace.services import services
 from marketplace.store import access_tokens
@@ -10,12 +11,12 @@ PUBLIC_URL = "https://nft.example.com"
 
 
 def settings(database: Path, url: str | None = None) -> dict[str, str]:
-    """Settings as on a real network, but a run asks no mirror node. ``url`` leads to PostgreSQL."""
+    """Settings as on a real network, with a mirror node of this process. ``url`` leads to PostgreSQL."""
     return {
         "NETWORK": "testnet",
         "ACCOUNT_ID": "0.0.9001",
         "PUBLIC_URL": PUBLIC_URL,
-        "MIRROR_NODE_URL": "http://127.0.0.1:9",
+        "MIRROR_NODE_URL": mirror.start(),
         "DATABASE_URL": url or f"sqlite:///{database}",
         "DATA_DIR": str(database.parent),
         # Requests are counted as usual, and the limit is never reached.
