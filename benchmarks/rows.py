@@ -108,7 +108,7 @@ def _times(seconds: Seconds, plan: Plan) -> Iterator[Row]:
     found = seconds["among_events"]
     group = f"Among {activity.COLLECTIONS:,} collections, nothing kept"
     for name in FOUND:
-        target = 5 if name.startswith("search") else None
+        target = 20 if name.startswith("search") else None
         yield _time(group, name, found[name], None, target)
 
 
