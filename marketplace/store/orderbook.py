@@ -46,11 +46,10 @@ def list_selected(
     offset: int = 0,
     after: tuple[str | int, str, int] | None = None,
 ) -> list[NftRow]:
-    """List a page of a selection, from an offset or after a position in it.
-
-    The keys of the page are found in an index, and then its rows are read: not those that are skipped.
-    """
+    """List a page of a selection, from an offset or after a position in it."""
     sort, key = selection.sort, KEYS[selection.sort]
+    # If rows are skipped, the keys are found only in an index, and then the rows of the page are read.
+    is_skipping = offset > 0 or selection[3:] != ALL[3:]
     last_key, token, serial_no = after or ("", selection.token, 0)
     parameters: dict[str, object] = {
         "token": token, "owner": selection.owner, "min_price": selection.min_price,
@@ -64,18 +63,20 @@ def list_selected(
     selected = " ".join(_list_conditions(db, selection, parameters, is_after=after is not None))
     parts = [
         f"""
-            SELECT {key}, token, serial_no FROM nft
+            SELECT {f"{key}, token, serial_no" if is_skipping else "*"} FROM nft
             WHERE is_for_sale = 1 {selected} {following.format(ties=ties, position=position)}
             ORDER BY {order}
             LIMIT :limit + 0 OFFSET :offset
         """
         for following in (_AFTER[sort] if after else [""])
     ]
-    sql = f"""
-        WITH page AS ({merge(parts, order)})
-        SELECT nft.* FROM page JOIN nft USING (token, serial_no)
-        ORDER BY page.{order.replace(", ", ", page.")}
-    """
+    sql = merge(parts, order)
+    if is_skipping:
+        sql = f"""
+            WITH page AS ({sql})
+            SELECT nft.* FROM page JOIN nft USING (token, serial_no)
+            ORDER BY page.{order.replace(", ", ", page.")}
+        """
     return db.execute(sql, parameters).fetchall()
 
 
