@@ -156,7 +156,8 @@ class Told:
         at = self.life.at(event["consensus_at"], "approval", "update")
         if event["transaction_id"] is None and at and not self.is_fair:
             # It has ended as soon as its row shows that; its history was not there yet.
-            self.told_to = at
+            # A wrong answer may have taken a new listing for the end of the last one: it is told then, too.
+            self.told_to = at - 1 if self.life.past[at].state.listing else at
             self.state = self.state._replace(listing=None)
             return
         if event["consensus_at"] is None and not self.is_strict:
