@@ -49,7 +49,8 @@ def list_selected(
     """List a page of a selection, from an offset or after a position in it."""
     sort, key = selection.sort, KEYS[selection.sort]
     # If rows are skipped, the keys are found only in an index, and then the rows of the page are read.
-    is_skipping = offset > 0 or selection[3:] != ALL[3:]
+    is_priced = (selection.min_price, selection.max_price) != (0, MAX_HBAR)
+    is_skipping = offset > 0 or is_priced or bool(selection.traits)
     last_key, token, serial_no = after or ("", selection.token, 0)
     parameters: dict[str, object] = {
         "token": token, "owner": selection.owner, "min_price": selection.min_price,
