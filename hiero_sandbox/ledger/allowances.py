@@ -12,7 +12,8 @@ from hiero_sandbox.ledger.envelopes import Refused, number_of, refuse_if, write_
 from hiero_sandbox.ledger.execution import Execution, entity
 from hiero_sandbox.ledger.nfts import Nft
 
-MAX_APPROVALS = 20
+MAX_APPROVALS = 20  # in one transaction
+MAX_ALLOWANCES = 100  # of one owner
 HBAR = ""  # in place of a token
 
 
@@ -121,6 +122,8 @@ def _approve_amount(execution: Execution, approval: Message) -> None:
         granted=approval.amount,
         approved_at=execution.now,
     )
+    if approval.amount:
+        _require_room(execution.db, _owner_of(execution, approval))
 
 
 def _approve_nfts(execution: Execution, approval: Message) -> None:
@@ -132,6 +135,7 @@ def _approve_nfts(execution: Execution, approval: Message) -> None:
         queries.delete(db, "approval_for_all", **approved)
         if approval.approved_for_all.value:
             queries.put(db, "approval_for_all", **approved, approved_at=execution.now)
+        _require_room(db, owner)
     for serial_no in approval.serial_numbers:
         _set_spender(execution, token, serial_no, owner, spender, _delegate_of(approval))
 
@@ -197,6 +201,13 @@ def _require_few(content: Message) -> None:
     approvals = [approval for _, listed in content.ListFields() for approval in listed]
     count = sum(max(1, len(getattr(each, "serial_numbers", ()))) for each in approvals)
     refuse_if(count > MAX_APPROVALS, "MAX_ALLOWANCES_EXCEEDED")
+
+
+def _require_room(db: Connection, owner: str) -> None:
+    """Refuse too many allowances of one owner. Approvals of single NFTs do not count."""
+    amounts = [row for row in queries.select(db, "allowance", owner=owner) if row["amount"]]
+    count = len(amounts) + queries.count(db, "approval_for_all", owner=owner)
+    refuse_if(count > MAX_ALLOWANCES, "MAX_ALLOWANCES_EXCEEDED")
 
 
 def _owner_of(execution: Execution, approval: Message) -> str:
