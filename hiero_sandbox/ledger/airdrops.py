@@ -80,7 +80,8 @@ def airdrop(execution: Execution, content: Message) -> None:
     transfers.require_few(dropped, given, moved)
     _require_possible(db, given, moved)
     changes, fees = transfers.assess(execution, given, moved)
-    execution.move(fees)
+    for each in fees:
+        execution.move(each)
     now = _drop_units(execution, given, changes)
     for each in dropped.tokenTransfers:  # of what is only pending, the network checks no decimals
         if write_id(each.token) in now:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from google.protobuf.message import Message
 
-from hiero_sandbox.ledger import accounts, allowances, custom_fees, nfts, queries, tokens
+from hiero_sandbox.ledger import accounts, allowances, fee_assessment, nfts, queries, tokens
 from hiero_sandbox.ledger.account_transactions import resolve
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if, write_id
 from hiero_sandbox.ledger.execution import Changes, Execution, NftTransfer, entity, party
@@ -84,8 +84,8 @@ def transfer(execution: Execution, content: Message) -> None:
     changes, fees = assess(execution, given, moved)
     _require_units(execution, content)
     _spend_allowances(execution, content, given, changes)
-    execution.move(changes)
-    execution.move(fees)
+    for each in (changes, *fees):
+        execution.move(each)
     for nft in moved:
         move(execution, nft)
 
@@ -121,7 +121,7 @@ def _require_signatures(
             execution.require_signature(account_id)
     for nft in moved:
         _require_sender(execution, nft.sender, nft.is_approval)
-        if custom_fees.may_owe_fallback(execution.db, nft, given):
+        if fee_assessment.may_owe_fallback(execution.db, nft, given):
             execution.require_signature(nft.receiver)
 
 
@@ -203,14 +203,16 @@ def _spend_allowances(
 
 def assess(
     execution: Execution, given: Changes, moved: list[NftTransfer]
-) -> tuple[Changes, Changes]:
+) -> tuple[Changes, list[Changes]]:
     """The changes of balances by a transfer, less what is taken of it; and those by other custom fees."""
-    assessment = custom_fees.assess(execution.db, moved, given)
-    changes, fees = assessment.changes, assessment.payments
-    if assessment.fees and len({*changes, *fees}) + len(moved) > MAX_BALANCE_CHANGES:
+    levels = fee_assessment.assess(execution.db, moved, given)
+    balances: list[Changes] = [*(level.changes for level in levels), levels[-1].payments]
+    assessed = [fee for level in levels for fee in level.fees]
+    changed = {key for each in balances for key in each}
+    if assessed and len(changed) + len(moved) > MAX_BALANCE_CHANGES:
         raise Refused("CUSTOM_FEE_CHARGING_EXCEEDED_MAX_ACCOUNT_AMOUNTS")
-    execution.effects.assessed_fees.extend(assessment.fees)
-    return changes, fees
+    execution.effects.assessed_fees.extend(assessed)
+    return balances[0], balances[1:]
 
 
 def move(execution: Execution, transfer: NftTransfer) -> None:

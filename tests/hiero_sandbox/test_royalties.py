@@ -6,8 +6,8 @@ from harness import wallets
 from harness.cast import ALICE, BOB, CHARLIE
 from hiero_sandbox import catalogue
 from hiero_sandbox.database import read
-from hiero_sandbox.ledger.custom_fees import assess
 from hiero_sandbox.ledger.execution import AssessedFee, NftTransfer
+from hiero_sandbox.ledger.fee_assessment import assess
 from tests.hiero_sandbox.bodies import FIRST, HBAR, transfer
 
 TREASURY, PAYER = "0.0.1000", "0.0.9001"
@@ -142,7 +142,8 @@ def nft(token, sender, receiver, serial_no=1):
 def test_what_is_owed(ledger, moved, paid, fees):
     given = {(account_id, None): amount for account_id, amount in paid.items()}
     with ledger.sandbox.app_context():
-        assert [fee[:3] for fee in assess(read(), moved, given).fees] == [fee[:3] for fee in fees]
+        [assessment] = assess(read(), moved, given)
+        assert [fee[:3] for fee in assessment.fees] == [fee[:3] for fee in fees]
 
 
 def test_the_mirror_node_shows_them(get):
