@@ -46,7 +46,7 @@ ALLOWED = {
     "watcher": WORDS | {"market", "ledger", "store", "cli", "api"},
     "hiero_sandbox": {"hedera"},
     "sandbox": WORDS | {"market", "store", "ledger", "api", "cli", "watcher", "hiero_sandbox"},
-    "demo": WORDS | {"sandbox"},
+    "demo": WORDS | {"sandbox", "market", "store"},
     "wsgi": {"create_app", "cli"},
     "__main__": {"create_app", "version"},
 }

@@ -1,18 +1,18 @@
-"""What each page shows: the values of its template, made of the answers of the API."""
+"""What each page shows: the values of its template, of answers of the API, and of figures that it lacks."""
 
 import base64
 import re
-from collections import Counter
 from typing import Any
 
 from flask import current_app, request
 
 from marketplace.demo import calls
 from marketplace.demo.calls import Answer
-from marketplace.demo.past import earned, read_past
-from marketplace.demo.prices import Figure
+from marketplace.demo.past import chart_nft, read_earned, read_past
 from marketplace.demo.words import traits
 from marketplace.hedera.ids import MAX_INT64, is_entity_id
+from marketplace.store import figures
+from marketplace.store.database import read
 
 Values = dict[str, Any]
 
@@ -25,9 +25,8 @@ KINDS = {
 EVENTS = 30
 NAMES = 100  # of collections, to choose from
 TRENDING = 6
-# An account's NFTs are read whole, so that they can be sorted and valued.
-PAGE, PAGES_AT_MOST = 1000, 10
 SHOWN = 40
+HOLDINGS = 20  # collections of an account, to choose from
 
 
 def asked(*names: str) -> Values:
@@ -53,6 +52,7 @@ def show_gallery() -> Values:
         "collections": named,
         "named": {one["token"]: one["name"] for one in named},
         "total": total,
+        "is_cut": bool(collections.next),
     }
     if is_filtered or page:
         return values
@@ -112,20 +112,13 @@ def read_head(token: str) -> Values:
     values = {"token": token, "record": record, "rate": rate()}
     if not record.is_ok:
         return values
+    collection = record.data
+    fee = current_app.config["SALE_FEE_BASIS_POINTS"]
     return values | {
         "image": find_image(token),
-        "earned": read_earned(record.data) if record.data["sales"] else None,
-        "story": record.data["description"] or read_story(token),
+        "earned": read_earned(collection, fee) if collection["sales"] else None,
+        "story": collection["description"] or read_story(token),
     }
-
-
-def read_earned(collection: Values) -> int | None:
-    """Tinybars that its artist got by sales here; None if that is not known."""
-    sold = calls.get("/events", tokenId=collection["token"], kind="SOLD", limit=1000)
-    if collection["royalties"] is None or not sold.is_ok or len(sold.data) < collection["sales"]:
-        return None
-    fee = current_app.config["SALE_FEE_BASIS_POINTS"]
-    return earned([sale for sale in sold.data if sale["price"]], collection["royalties"], fee)
 
 
 def offered(known: list[Values], chosen: list[str]) -> list[Values]:
@@ -170,53 +163,38 @@ def _describe(nft: Values) -> str | None:
 
 
 def show_account(account: str) -> Values:
-    """All that an account owns: filtered, sorted and valued here."""
-    everything, last = [], calls.get(f"/user/{account}/nfts", limit=PAGE)
-    while last.is_ok:
-        everything += last.data
-        if not last.page or len(everything) >= PAGE * PAGES_AT_MOST:
-            break
-        last = calls.get(f"/user/{account}/nfts", limit=PAGE, page=last.page)
+    """What an account owns: counted, valued and sorted by the database."""
+    first = calls.get(f"/user/{account}/nfts", limit=1)
+    owner = first.rows[0]["owner"]["accountId"] if first.rows else None
+    held = figures.list_holdings(read(), owner) if owner else []
+    holdings = sorted(held, key=lambda one: -one["owned"])
     wanted = asked("collection", "show", "sort")
-    counts = Counter(nft["token"] for nft in everything)
-    records = {token: calls.get(f"/collection/{token}").data for token, _ in counts.most_common(20)}
-    floors = {token: record.get("floorPrice") for token, record in records.items()}
-    nfts = [
-        nft
-        for nft in everything
-        if wanted.get("collection") in (None, nft["token"])
-        and (wanted.get("show") != "listed" or nft["isForSale"])
-    ]
-    nfts.sort(key=ORDERS.get(wanted.get("sort", ""), ORDERS[""]))
-    if wanted.get("sort") == "value":
-        nfts.sort(key=lambda nft: -(floors.get(nft["token"]) or 0))
-    begin = max(0, request.args.get("offset", 0, int))
+    token, is_listed = wanted.get("collection"), wanted.get("show") == "listed"
+    chosen = [one for one in holdings if token in (None, one["token"])]
+    total = sum(one["listed"] if is_listed else one["owned"] for one in chosen)
+    begin = min(max(0, request.args.get("offset", 0, int)), total)
+    order = wanted.get("sort", "")
+    ids = (
+        figures.list_ids_of_owner(read(), owner, SHOWN, begin, token, is_listed, order)
+        if owner and chosen
+        else []
+    )
     return {
         "account": account,
-        "book": last,
-        "nfts": nfts[begin : begin + SHOWN],
-        "following": begin + SHOWN if begin + SHOWN < len(nfts) else None,
+        "book": first,
+        "nfts": read_nfts([f"{token}:{serial_no}" for token, serial_no in ids]),
+        "following": begin + SHOWN if begin + SHOWN < total else None,
         "wanted": wanted,
-        "total": len(nfts),
-        "owned": len(everything),
-        "listed": sum(nft["isForSale"] for nft in everything),
-        "value": sum(floors.get(token) or 0 for token in map(token_of, everything)),
-        "named": {token: (record or {}).get("name") for token, record in records.items()},
-        "counts": counts.most_common(),
-        "balance": read_balance(account) if last.is_ok else None,
+        "total": total,
+        "owned": sum(one["owned"] for one in holdings),
+        "listed": sum(one["listed"] for one in holdings),
+        "value": sum(one["owned"] * (one["floor_price"] or 0) for one in holdings),
+        "named": {one["token"]: one["name"] for one in holdings},
+        "holdings": holdings[:HOLDINGS],
+        "further": holdings[HOLDINGS:],
+        "balance": read_balance(account) if first.is_ok else None,
         "rate": rate(),
     }
-
-
-ORDERS: dict[str, Any] = {
-    "": lambda nft: 0,
-    "price": lambda nft: (not nft["isForSale"], nft["listingPrice"]),
-    "-price": lambda nft: (not nft["isForSale"], -nft["listingPrice"]),
-}
-
-
-def token_of(nft: Values) -> str:
-    return str(nft["token"])
 
 
 def read_balance(account: str) -> int | None:
@@ -240,7 +218,7 @@ def show_nft(token: str, serial_no: str) -> Values:
         "rarity": calls.get(f"/nft/{token}/{serial_no}/traits"),
         "attributes": traits(record.data["stringifiedAttributes"]),
         "events": list(reversed(events.rows)),
-        "figure": Figure.of(events.rows),
+        "chart": chart_nft(events.rows),
         "cursor": events.next,
         "others": others[:10],
         **neighbours(token, record.data["serialNo"]),
@@ -273,13 +251,14 @@ def show_activity() -> Values:
     records = read_records(answer)
     token = wanted.get("collection")
     head = read_head(token) if token else {}
+    past = read_past(token) if token else None
     return head | {
         "wanted": wanted,
         "answer": answer,
         "events": [event | {"nft": records.get(key_of(event))} for event in events],
         "oldest": events[-1]["id"] if len(events) == EVENTS else None,
         "cursor": answer.next,
-        "past": read_past(token) if token and head["record"].is_ok else None,
+        "chart": past.chart() if past else None,
     }
 
 

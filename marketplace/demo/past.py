@@ -1,110 +1,147 @@
-"""A collection's past: its floor over time, its sales, and what its artist got of them."""
+"""What was: the prices of an NFT over time, and the floor, the sales and the earnings of a collection.
 
+The API has no figures of the past: each is one bounded statement, or made of an NFT's events.
+"""
+
+from bisect import bisect_left, insort
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from marketplace.demo import calls
-from marketplace.demo.prices import ENDS
+from marketplace.demo.chart import Chart, Row
 from marketplace.hedera.hbar import find_credit
+from marketplace.store import figures
+from marketplace.store.database import read
+from marketplace.store.rows import ListingChangeRow
 
-Event = dict[str, Any]
-
-# Of a longer past, the beginning would have to be read, too: then nothing is said.
-EVENTS_AT_MOST = 1000
+CHANGES_AT_MOST = 1_000
+SALES_AT_MOST = 10_000
 DAY = timedelta(days=1)
+# What ends a listing.
+ENDS = {"WITHDRAWN", "SOLD", "TRANSFERRED", "BURNED"}
+NAMES = {"LISTED": "Listed", "PRICE_CHANGED": "Price changed", "SOLD": "Sold"}
+
+
+def chart_nft(events: list[dict[str, Any]]) -> Chart | None:
+    """The chart of an NFT's events, oldest first; None if there is nothing to compare.
+
+    All steps are equally wide, so that minutes are seen beside weeks.
+    """
+    moments = [one for one in events if one["price"] is not None or one["kind"] in ENDS]
+    priced = [one for one in moments if one["price"] is not None]
+    if len(priced) < 2:
+        return None
+    prices = [one["price"] for one in priced]
+    is_listed = moments[-1]["kind"] not in ENDS
+    widths = len(moments) - (0 if is_listed else 1)
+    placed = [(round(100 * i / widths, 2), one) for i, one in enumerate(moments)]
+    return Chart(
+        title="Prices over time",
+        line="Asked for",
+        facts=[("Lowest", min(prices)), ("Highest", max(prices)), ("Last", prices[-1])],
+        steps=[(x, None if one["kind"] in ENDS else one["price"]) for x, one in placed],
+        dots=[(x, one["price"]) for x, one in placed if one["kind"] == "SOLD" and one["price"]],
+        rows=[(one["date"], NAMES[one["kind"]], one["price"]) for one in priced],
+        begin=moments[0]["date"],
+        end=None if is_listed else moments[-1]["date"],
+        ticks=[x for x, _ in placed],
+        hint="One step for each event, not to scale of time",
+    )
 
 
 @dataclass(frozen=True)
 class Past:
-    """Its floors, each with the date since which it was that, oldest first; and its sales."""
+    """A collection's floors, each with the date since which it was that, and its sales, oldest first."""
 
+    before: int | None  # the floor before the first of them
     floors: list[tuple[str, int | None]]
-    sales: list[Event]
+    sales: list[tuple[str, int]]
+    is_cut: bool = False  # whether there was more, earlier
 
     def find_floor(self, at: datetime) -> int | None:
-        before = [floor for date, floor in self.floors if datetime.fromisoformat(date) <= at]
-        return before[-1] if before else None
+        """The floor at a moment; None if nothing was listed, or if that is not known."""
+        known = [floor for date, floor in self.floors if datetime.fromisoformat(date) <= at]
+        return known[-1] if known else None if self.is_cut else self.before
 
     @property
     def floor_a_day_ago(self) -> int | None:
         return self.find_floor(datetime.now(UTC) - DAY)
 
-    @property
-    def rows(self) -> list[tuple[str, int | None, int | None]]:
-        """Dates, each with the floor since then or the price of a sale, newest first."""
-        rows: list[tuple[str, int | None, int | None]] = []
-        rows += [(date, floor, None) for date, floor in self.floors]
-        rows += [(event["date"], None, event["price"]) for event in self.sales]
-        return sorted(rows, reverse=True, key=lambda row: row[0])
-
-    @property
-    def floor_path(self) -> str:
-        """A line of SVG, 100 wide and 100 high: time from left to right."""
-        path, is_listed = "", False
-        for date, floor in self.floors:
-            x = self._x(date)
-            path += f"H{x:g}" if is_listed else ""
-            if floor is not None:
-                path += f"{'V' if is_listed else f'M{x:g} '}{self._y(floor):g}"
-            is_listed = floor is not None
-        return path + ("H100" if is_listed else "")
-
-    @property
-    def sold_path(self) -> str:
-        points = ((self._x(sale["date"]), self._y(sale["price"])) for sale in self.sales)
-        return "".join(f"M{x:g} {y:g}h.01" for x, y in points)
-
-    @property
-    def highest(self) -> int:
-        return max(price or 0 for _, *prices in self.rows for price in prices)
-
-    @property
-    def lowest(self) -> int:
-        return min(floor for _, floor in self.floors if floor is not None)
-
-    def _x(self, date: str) -> float:
+    def chart(self) -> Chart | None:
+        """None if there is nothing to compare."""
+        if len(self.floors) + len(self.sales) < 2:
+            return None
         begin, now = datetime.fromisoformat(self.floors[0][0]), datetime.now(UTC)
-        return round(100 * ((datetime.fromisoformat(date) - begin) / (now - begin)), 2)
 
-    def _y(self, price: int) -> float:
-        return round(100 - 100 * price / self.highest, 2)
+        def place(date: str) -> float:
+            return round(100 * ((datetime.fromisoformat(date) - begin) / (now - begin)), 2)
+
+        lowest = min((floor for _, floor in self.floors if floor is not None), default=None)
+        cut = f"The newest {CHANGES_AT_MOST:,} changes: what was before is left out"
+        rows: list[Row] = [(date, "Floor", floor) for date, floor in self.floors]
+        rows += [(date, "Sold", price) for date, price in self.sales]
+        return Chart(
+            title="Floor and sales over time",
+            line="Floor",
+            facts=[
+                ("Floor", self.floors[-1][1]),
+                ("A day ago", self.floor_a_day_ago),
+                ("Lowest", lowest),
+            ],
+            steps=[(place(date), floor) for date, floor in self.floors],
+            dots=[(place(date), price) for date, price in self.sales],
+            rows=sorted(rows, key=lambda row: row[0], reverse=True),
+            begin=self.floors[0][0],
+            hint=cut if self.is_cut else "",
+        )
 
 
 def read_past(token: str) -> Past | None:
-    """Read a collection's events; None if it has none, or too many."""
-    answer = calls.get("/events", tokenId=token, limit=EVENTS_AT_MOST, order="desc")
-    events = answer.rows
-    if len(events) == EVENTS_AT_MOST:
+    """The past of a collection; None if none of it was ever for sale, as far as its events are kept."""
+    rows = figures.list_listing_changes(read(), token, CHANGES_AT_MOST)
+    if not rows:
         return None
-    events = sorted(events, key=lambda event: event["date"])
-    floors = find_floors(events)
-    sales = [event for event in events if event["kind"] == "SOLD" and event["price"]]
-    return Past(floors, sales) if floors else None
+    return find_past(rows, is_cut=len(rows) == CHANGES_AT_MOST)
 
 
-def find_floors(events: list[Event]) -> list[tuple[str, int | None]]:
-    prices: dict[int, int] = {}
+def find_past(rows: list[ListingChangeRow], is_cut: bool = False) -> Past:
+    changes = sorted(rows, key=lambda row: (row["date"], row["id"]))
+    listed: dict[int, int | None] = {}
+    for row in reversed(changes):
+        listed[row["serial_no"]] = row["previous_price"]
+    # The prices of all that is listed, as far as they could be the lowest.
+    prices = sorted(price for price in [*listed.values(), rows[0]["steady_price"]] if price)
+    before = prices[0] if prices else None
     floors: list[tuple[str, int | None]] = []
-    for event in events:
-        if event["kind"] in ENDS:
-            prices.pop(event["serialNo"], None)
-        elif event["kind"] in ("LISTED", "PRICE_CHANGED"):
-            prices[event["serialNo"]] = event["price"]
-        floor = min(prices.values(), default=None)
-        if (floors[-1][1] if floors else None) != floor:
-            floors.append((event["date"], floor))
-    return floors
+    for row in changes:
+        if former := listed[row["serial_no"]]:
+            prices.pop(bisect_left(prices, former))
+        now = listed[row["serial_no"]] = None if row["kind"] in ENDS else row["price"]
+        if now:
+            insort(prices, now)
+        floor = prices[0] if prices else None
+        if not floors or floors[-1][1] != floor:
+            floors.append((row["date"], floor))
+    sales = [(row["date"], row["price"]) for row in changes if row["kind"] == "SOLD"]
+    return Past(before, floors, [(date, price) for date, price in sales if price], is_cut)
 
 
-def earned(sales: list[Event], royalties: list[dict[str, Any]], fee: int) -> int:
-    """Tinybars that the royalties of these sales brought, as the network takes them.
+def read_earned(collection: dict[str, Any], fee: int) -> int | None:
+    """Tinybars that the royalties of a collection's sales brought; None if that is not known.
 
-    ``fee`` is the marketplace's, in basis points. Owners pay no royalty to themselves.
+    Each is that of today, of all sales but those by its own receiver. ``fee``: the marketplace's, in basis
+    points.
     """
-    return sum(
-        find_credit(sale["price"], fee) * int(one["numerator"]) // int(one["denominator"])
-        for sale in sales
-        for one in royalties
-        if one["accountId"] != sale["from"]["accountId"]
-    )
+    if collection["royalties"] is None:
+        return None
+    parts = [_earn(collection, royalty, fee) for royalty in collection["royalties"]]
+    known = [part for part in parts if part is not None]
+    return sum(known) if len(known) == len(parts) else None
+
+
+def _earn(collection: dict[str, Any], royalty: dict[str, Any], fee: int) -> int | None:
+    sold = figures.get_sales(read(), collection["token"], royalty["accountId"], SALES_AT_MOST)
+    if sold["sales"] < collection["sales"]:
+        return None
+    credit = find_credit(sold["volume_of_others"], fee)
+    return int(credit * int(royalty["numerator"]) // int(royalty["denominator"]))

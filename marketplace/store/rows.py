@@ -184,6 +184,33 @@ class SalesRow(TypedDict):
     first_at: str | None
 
 
+class ListingChangeRow(TypedDict):
+    """An event that changes what of a collection is for sale."""
+
+    id: int
+    kind: str
+    serial_no: int
+    price: int | None
+    previous_price: int | None
+    date: str
+    steady_price: int | None  # the same in each row
+
+
+class SalesBySellerRow(TypedDict):
+    sales: int
+    volume_of_others: int  # without what one account sold
+
+
+class HoldingRow(TypedDict):
+    """How many NFTs of a collection an account owns."""
+
+    token: str
+    name: str | None
+    owned: int
+    listed: int
+    floor_price: int | None
+
+
 class WebhookRow(TypedDict):
     id: str
     url: str

@@ -1,14 +1,18 @@
 """What the server writes into the demo's pages: the answers of the API, in people's words, and as text."""
 
 import re
+from datetime import UTC, datetime
 
 import pytest
 
 from harness.apps import write_sql
 from harness.cast import TOKEN
-from marketplace.demo.past import Past, earned, find_floors
-from marketplace.demo.prices import Figure
+from marketplace.demo import pages, past
+from marketplace.demo.past import chart_nft, find_past
 from marketplace.demo.words import change, dollars, in_words, royalty_share, tinybars
+from marketplace.market import nft_events
+from marketplace.store.database import read, write
+from tests.engines import both_engines
 
 MARKUP = '"><script>alert(1)</script>'
 
@@ -58,14 +62,39 @@ def test_a_trait_that_leads_to_nothing_is_not_offered(app, listed):
     assert len(re.findall('type="checkbox"', chosen)) == 1, "what is chosen can be taken back"
 
 
+@both_engines
 def test_an_accounts_nfts_are_valued_and_chosen(app, listed):
     client = app.test_client()
-    owner = client.get("/").text
-    owner = re.search(r'data-not-for="([^"]*)"', owner)[1]
+    page = client.get("/").text
+    owner = re.search(r'data-not-for="([^"]*)"', page)[1]
     page = client.get(f"/demo/account/{owner}").text
     assert re.search(r"Worth at floor prices</dt><dd>\d+ HBAR", page)
-    assert cards(client.get(f"/demo/account/{owner}?show=listed")) == [f"{TOKEN}/7"]
-    assert cards(client.get(f"/demo/account/{owner}?collection=0.0.99")) == []
+    for query in ("show=listed", "sort=value", "sort=-price&show=listed", f"collection={TOKEN}"):
+        assert cards(client.get(f"/demo/account/{owner}?{query}")) == [f"{TOKEN}/7"], query
+    for query in (
+        "collection=0.0.99",
+        "collection=%00",
+        "sort=nonsense&offset=1",
+        f"offset={10**30}",
+    ):
+        assert cards(client.get(f"/demo/account/{owner}?{query}")) == [], query
+    assert "It owns nothing" in client.get("/demo/account/0.0.99").text
+
+
+def test_an_account_that_owns_much_is_read_page_by_page(app, listed, monkeypatch):
+    monkeypatch.setattr(pages, "SHOWN", 1)
+    write_sql(app, """
+        INSERT INTO nft (token, serial_no, name, file_type, owner, ledger_at)
+        SELECT token, 8, 'Second', file_type, owner, ledger_at FROM nft
+    """)  # fmt: skip
+    client = app.test_client()
+    owner = re.search(r'data-not-for="([^"]*)"', client.get("/").text)[1]
+    page = client.get(f"/demo/account/{owner}").text
+    assert (re.findall(r'data-key="([^"]*)"', page), "2 NFTs" in page) == ([f"{TOKEN}/7"], True)
+    following = re.search(r'rel="next" href="([^"]*)"', page)[1]
+    last = client.get(following)
+    assert cards(last) == [f"{TOKEN}/8"]
+    assert 'rel="next"' not in last.text
 
 
 def test_the_pages_are_compressed_for_whoever_accepts_it(app):
@@ -82,43 +111,91 @@ def test_the_pages_are_compressed_for_whoever_accepts_it(app):
         assert again.status_code == 304
 
 
-def event(kind, day, price=None, serial_no=1):
-    accounts = {"from": {"accountId": "0.0.1"}, "to": {"accountId": "0.0.2"}}
-    date = f"2025-01-0{day}T00:00:00Z"
-    return {"kind": kind, "date": date, "price": price, "serialNo": serial_no} | accounts
+def change_of(kind, day, price=None, serial_no=1, before=None, steady=None):
+    return {
+        "kind": kind, "date": f"2025-01-0{day}T00:00:00Z", "price": price, "serial_no": serial_no, "id": day,
+        "previous_price": before, "steady_price": steady,
+    }  # fmt: skip
 
 
 def test_a_collections_floor_is_that_of_each_moment():
-    events = [
-        event("LISTED", 1, 50, serial_no=1),
-        event("LISTED", 2, 30, serial_no=2),
-        event("PRICE_CHANGED", 3, 60, serial_no=2),
-        event("SOLD", 4, 50, serial_no=1),
-        event("WITHDRAWN", 5, serial_no=2),
+    changes = [
+        change_of("LISTED", 1, 50, serial_no=1),
+        change_of("LISTED", 2, 30, serial_no=2),
+        change_of("PRICE_CHANGED", 3, 60, serial_no=2, before=30),
+        change_of("SOLD", 4, 50, serial_no=1, before=50),
+        change_of("WITHDRAWN", 5, serial_no=2, before=60),
     ]
-    past = Past(find_floors(events), [events[3]])
-    assert [floor for _, floor in past.floors] == [50, 30, 50, 60, None]
-    assert past.floor_a_day_ago is None
-    assert (past.lowest, past.highest) == (30, 60)
-    assert past.floor_path.count("V") == 3
-    assert past.floor_path.startswith("M0 ")
-    assert not past.floor_path.endswith("H100"), "nothing is listed now"
+    found = find_past(changes[::-1])
+    assert [floor for _, floor in found.floors] == [50, 30, 50, 60, None]
+    assert (found.before, found.floor_a_day_ago) == (None, None)
+    chart = found.chart()
+    assert (dict(chart.facts)["Lowest"], chart.highest) == (30, 60)
+    assert chart.line_path.count("V") == 3
+    assert chart.line_path.startswith("M0 ")
+    assert not chart.line_path.endswith("H100"), "nothing is listed now"
+    assert chart.rows[:2] == [
+        ("2025-01-05T00:00:00Z", "Floor", None), ("2025-01-04T00:00:00Z", "Floor", 60)
+    ]  # fmt: skip
 
 
-def test_an_artist_earns_nothing_by_sales_of_their_own():
-    royalty = {"accountId": "0.0.9", "numerator": 5, "denominator": 100}
-    sales = [event("SOLD", 1, 100), event("SOLD", 2, 20)]
-    assert earned(sales, [royalty], fee=0) == 6_00000000
-    assert earned(sales, [royalty], fee=1000) == 5_40000000
-    assert earned(sales, [royalty | {"accountId": "0.0.1"}], fee=0) == 0
+def test_a_floor_counts_what_was_listed_before_the_first_change_and_has_stayed():
+    changes = [
+        change_of("SOLD", 1, 40, serial_no=1, before=40, steady=70),
+        change_of("LISTED", 2, 90, serial_no=2, steady=70),
+    ]
+    found = find_past(changes)
+    assert (found.before, found.floors) == (40, [("2025-01-01T00:00:00Z", 70)])
+    long_ago = datetime(2024, 1, 1, tzinfo=UTC)
+    assert found.find_floor(long_ago) == 40
+    assert find_past(changes, is_cut=True).find_floor(long_ago) is None, "it is not known"
+
+
+@both_engines
+def test_the_past_is_read_from_the_database(app, listed, monkeypatch):
+    with app.app_context():
+        found = past.read_past(TOKEN)
+        price = read().execute("SELECT listing_price FROM nft").fetchone()["listing_price"]
+    assert [floor for _, floor in found.floors] == [price]
+    assert not found.is_cut
+    monkeypatch.setattr(past, "CHANGES_AT_MOST", 1)
+    with app.app_context():
+        assert past.read_past(TOKEN).is_cut
+        assert past.read_past("0.0.99") is None
+
+
+@both_engines
+def test_an_artist_earns_nothing_by_sales_of_their_own(app):
+    sold = {
+        "kind": "SOLD", "token": TOKEN, "to_account": "0.0.2", "previous_price": None, "transaction_id": None,
+        "consensus_at": "2025-01-01T00:00:00Z", "seen_at": "2025-01-01T00:00:00Z",
+    }  # fmt: skip
+    sales = (1, "0.0.1", 100), (2, "0.0.3", 20)
+    with app.app_context(), write() as db:
+        for serial_no, seller, price in sales:
+            row = {"serial_no": serial_no, "from_account": seller, "price": price}
+            nft_events.insert(db, [sold | row])
+    royalty = {"accountId": "0.0.9", "numerator": "5", "denominator": "100"}
+    collection = {"token": TOKEN, "sales": 2, "royalties": [royalty]}
+    with app.app_context():
+        assert past.read_earned(collection, fee=0) == 6_00000000
+        assert past.read_earned(collection, fee=1000) == 5_40000000
+        own = collection | {"royalties": [royalty | {"accountId": "0.0.1"}]}
+        assert past.read_earned(own, fee=0) == 1_00000000
+        assert past.read_earned(collection | {"sales": 3}, fee=0) is None, "one is not kept"
+        assert past.read_earned(collection | {"royalties": None}, fee=0) is None
+
+
+def event(kind, day, price=None):
+    return {"kind": kind, "date": f"2025-01-0{day}T00:00:00Z", "price": price}
 
 
 def test_prices_over_time_are_a_line_with_gaps():
     events = [event("LISTED", 1, 100), event("PRICE_CHANGED", 2, 80), event("SOLD", 3, 80)]
-    figure = Figure.of(events)
-    assert (figure.asked, figure.sold) == ("M0 0H50V20H100", "M100 20h.01")
-    assert figure.prices == [100, 80, 80]
-    assert Figure.of(events[:1]) is None
+    chart = chart_nft(events)
+    assert (chart.line_path, chart.dots_path) == ("M0 0H50V20H100", "M100 20h.01")
+    assert [price for _, _, price in chart.rows] == [100, 80, 80]
+    assert chart_nft(events[:1]) is None
 
 
 def test_words():

@@ -18,6 +18,7 @@ from marketplace.store import (
     access_tokens,
     collection_search,
     events,
+    figures,
     following,
     nft_collections,
     nfts,
@@ -91,7 +92,7 @@ WHOLE = {
     "get_follow", "get_first_change", "count_rechecks", "list_webhooks",
 }  # fmt: skip
 MODULES = (
-    access_tokens, collection_search, events, following, nft_collections, nfts, orderbook,
+    access_tokens, collection_search, events, figures, following, nft_collections, nfts, orderbook,
     prepared_transactions, properties, traits, webhooks,
 )  # fmt: skip
 STATEMENTS = {
@@ -146,6 +147,10 @@ for by, words in itertools.product(
     STATEMENTS[f"list_found_collections {by} {words}"] = partial(
         collection_search.list_found_collections, sort=by, words=words, after=None
     )
+for order, token in itertools.product(figures.ORDERS, (None, "0.0.7001")):
+    STATEMENTS[f"list_ids_of_owner {order} {token}"] = partial(
+        figures.list_ids_of_owner, token=token, order=order, only_listed=token is not None
+    )
 STATEMENTS["get_newest_prepared by one"] = partial(
     prepared_transactions.get_newest_prepared, by=("x", "x")
 )
@@ -174,7 +179,7 @@ OF_TWO_PAGES = (f"list_selected after Selection(sort='{DEAREST}'", "list_page")
 # What words or traits find is sorted, and so are sums and counts.
 FOUND = re.compile(
     r"list_found_nfts|list_found_collections (volume24h|.*x)|list_selected .*:common'\)|list_trait_values"
-    r"|list_owners"
+    r"|list_owners|list_ids_of_owner"
 )
 PAGE_SORTED = re.compile(
     r"USE TEMP B-TREE FOR ORDER BY$|SCAN part"

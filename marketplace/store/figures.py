@@ -1,0 +1,103 @@
+"""The statements about figures that only the demo shows: a collection's past, and what an account owns."""
+
+from marketplace.store.rows import (
+    Connection,
+    HoldingRow,
+    ListingChangeRow,
+    SalesBySellerRow,
+    only,
+)
+
+# An account's NFTs: by collection; for sale first; and of the collection with the highest floor first.
+ORDERS = {
+    "": "token, serial_no",
+    "price": "is_for_sale DESC, listing_price, token, serial_no",
+    "-price": "is_for_sale DESC, listing_price DESC, token, serial_no",
+    "value": """
+        COALESCE((SELECT MIN(listing_price) FROM nft WHERE is_for_sale = 1 AND token = found.token), 0) DESC,
+        token, serial_no
+    """,
+}
+
+
+def list_listing_changes(db: Connection, token: str, limit: int) -> list[ListingChangeRow]:
+    # The newest events that change what of a collection is for sale, in no order. steady_price is the lowest
+    # price of the NFTs that are for sale, and that none of these events is about.
+    sql = """
+        WITH page AS (
+            SELECT kind, serial_no, price, previous_price, id, COALESCE(consensus_at, seen_at) AS date
+            FROM event
+            WHERE token = :token
+              AND kind IN ('LISTED', 'PRICE_CHANGED', 'WITHDRAWN', 'SOLD', 'TRANSFERRED', 'BURNED')
+            ORDER BY id DESC
+            LIMIT :limit + 0
+        )
+        SELECT page.*, (
+            SELECT listing_price FROM nft
+            WHERE is_for_sale = 1 AND token = :token AND serial_no NOT IN (SELECT serial_no FROM page)
+            ORDER BY listing_price
+            LIMIT 1
+        ) AS steady_price
+        FROM page
+    """
+    return db.execute(sql, {"token": token, "limit": limit}).fetchall()
+
+
+def get_sales(db: Connection, token: str, account_id: str, limit: int) -> SalesBySellerRow:
+    # The sales of a collection, as far as their events are kept, and what others than this account were paid.
+    sql = """
+        SELECT
+            COUNT(*) AS sales,
+            COALESCE(SUM(CASE WHEN from_account = :account_id THEN 0 ELSE price END), 0) AS volume_of_others
+        FROM (
+            SELECT from_account, price FROM event
+            WHERE token = :token AND sold_at IS NOT NULL
+            LIMIT :limit + 0
+        ) AS sold
+    """
+    parameters = {"token": token, "account_id": account_id, "limit": limit}
+    row: SalesBySellerRow = only(db, sql, parameters)
+    return row
+
+
+def list_holdings(db: Connection, owner: str) -> list[HoldingRow]:
+    # The collections of which an account owns NFTs, in no order.
+    sql = """
+        SELECT
+            found.token, collection.name, found.owned, found.listed,
+            (SELECT MIN(listing_price) FROM nft WHERE is_for_sale = 1 AND token = found.token) AS floor_price
+        FROM (
+            SELECT token, COUNT(*) AS owned, SUM(is_for_sale) AS listed FROM nft
+            WHERE owner = :owner AND ledger_at < '9999'
+            GROUP BY token
+        ) AS found
+        LEFT JOIN collection ON collection.token = found.token
+    """
+    return db.execute(sql, {"owner": owner}).fetchall()
+
+
+def list_ids_of_owner(
+    db: Connection,
+    owner: str,
+    limit: int,
+    offset: int = 0,
+    token: str | None = None,
+    only_listed: bool = False,
+    order: str = "",
+) -> list[tuple[str, int]]:
+    # In one of ORDERS, or in the first.
+    chosen = "AND token = :token" if token else ""
+    sql = f"""
+        WITH found AS MATERIALIZED (
+            SELECT token, serial_no, is_for_sale, listing_price FROM nft
+            WHERE owner = :owner AND ledger_at < '9999' {chosen}
+        )
+        SELECT token, serial_no FROM found
+        WHERE is_for_sale >= :only_listed
+        ORDER BY {ORDERS.get(order, ORDERS[""])}
+        LIMIT :limit + 0 OFFSET :offset + 0
+    """
+    parameters = {
+        "owner": owner, "token": token, "only_listed": int(only_listed), "limit": limit, "offset": offset,
+    }  # fmt: skip
+    return [(row["token"], row["serial_no"]) for row in db.execute(sql, parameters)]
