@@ -63,25 +63,24 @@ def read_past(
     """Find the entries between a stored NFT and its new state, and the prices of sales.
 
     Returns None if the mirror node shows the NFT's row, but not yet its whole history. Raises the ledger's
-    errors, unless only a listing has ended: then it ends at once, and the history adds only a transaction id.
+    errors. Neither holds up the end of a listing for longer than replicas may lag, if the owner is the same.
     """
     nft, history = facts.nft, facts.history
     is_taken_off = before["is_for_sale"] and not state["is_for_sale"]
     is_other = state["owner"] != before["owner"] or nft.is_deleted
     if not (history or is_other or is_taken_off or is_newer(nft, before)):
         return Past()
-    must_be_whole = is_other or not is_taken_off
     try:
         history = history or _find_history(nft, before, deadline)
         is_late = (history.newest_at or 0) < nft.modified_at
-        if must_be_whole and is_late and _may_follow(nft.modified_at, deadline):
+        if is_late and _may_follow(nft.modified_at, deadline):
             return None
         entries = _name_treasuries(nft.token, _entries_between(before, nft, history), deadline)
         return Past(entries, _find_prices(nft.id, entries, deadline))
     except TransactionNotShown:
         return None
     except (LedgerUnreachable, LedgerAnswerInvalid):
-        if must_be_whole:
+        if is_other or not is_taken_off or _may_follow(nft.modified_at, deadline):
             raise
         return Past()
 

@@ -1,11 +1,14 @@
 """What happened to an NFT between two looks is told in full, with its own transactions and dates."""
 
 import pytest
+from werkzeug.wrappers import Response
 
 from harness import wallets
 from harness.cast import ALICE, BOB, CHARLIE, KEYS, MARKET, TOKEN
 from marketplace.hedera import times
+from marketplace.market import past
 from marketplace.market.memos import listing_memo
+from tests.answers import assert_error
 from tests.deeds import shown
 from tests.engines import both_engines
 from tests.watcher.conftest import list_after, newest
@@ -125,6 +128,41 @@ def test_a_withdrawal_before_the_next_listing_is_told(listed, ledger, lister, wa
     ledger.withdraw(listed, ALICE)
     lister(listed, 300, add=False)
     assert told() == [("WITHDRAWN", ALICE, None, None, 250), ("LISTED", ALICE, None, 300, None)]
+
+
+@pytest.mark.parametrize("silence", [None, Response(status=503)])
+def test_a_sale_is_told_though_the_seller_has_the_nft_back_before_its_history_is_shown(
+    client, listed, ledger, buy, watcher, mirror, told, silence
+):
+    replica = mirror.replica()
+    ledger.sign_and_submit(buy().json["byteArray"], BOB)
+    ledger.hand_over(listed, ALICE)
+    mirror.answer("/nfts/7/transactions", silence or replica)
+    watcher.follow()
+    assert told() == []
+    assert_error(buy(), 503)
+    mirror.heal()
+    watcher.recheck(60)
+    assert told() == [
+        ("SOLD", ALICE, BOB, 250, 250),
+        ("TRANSFERRED", BOB, ALICE, None, None),
+    ]
+    assert client.get(f"/v1/collection/{TOKEN}").json["volume"] == 250
+
+
+@pytest.mark.parametrize("silence", [None, Response(status=503)])
+def test_a_listing_ends_without_its_history_when_no_replica_lags_any_more(
+    client, listed, ledger, watcher, mirror, told, monkeypatch, silence
+):
+    replica = mirror.replica()
+    ledger.withdraw(listed, ALICE)
+    mirror.answer("/nfts/7/transactions", silence or replica)
+    watcher.follow()
+    assert told() == []
+    monkeypatch.setattr(past, "ALLOWED_LAG", -times.MINUTE)  # it was long ago
+    watcher.recheck(60)
+    assert told() == [("WITHDRAWN", ALICE, None, None, 250)]
+    assert client.get("/v1/orderbook").json == []
 
 
 # Long histories
