@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from marketplace.hedera import times
 
 MOST_LAG = 60 * times.SECOND  # of a replica of the mirror node
+ALLOWED_LAG = 90 * times.SECOND  # docs/watcher.md
 MARGIN = 5 * times.SECOND  # for what a story takes by itself
 GONE = "9999-12-31T23:59:59.999999999Z"
 
@@ -106,7 +107,7 @@ class Told:
 
     def __init__(self, life: Life, added: Any, skew: int) -> None:
         """``skew``: how far the service's clock is ahead of the ledger's."""
-        self.life = life
+        self.life, self.skew = life, skew
         self.added_at = times.to_nanoseconds(added["seen_at"]) - skew
         # The facts that it was added by were those of a replica.
         self.seen_from = self.added_at - MOST_LAG - MARGIN
@@ -153,12 +154,9 @@ class Told:
         later = [entry for entry in self.life.past[listed_at + 1 :] if entry.is_decisive]
         # A listing may have replaced it, of which nothing was told, and that one has ended, too.
         ends = later[:1] + [entry for entry in later if entry.state.listing is None]
-        at = self.life.at(event["consensus_at"], "approval", "update")
+        at = self.life.at(event["consensus_at"], "approval", "update", "move")
         if event["transaction_id"] is None and at and not self.is_fair:
-            # It has ended as soon as its row shows that; its history was not there yet.
-            # A wrong answer may have taken a new listing for the end of the last one: it is told then, too.
-            self.told_to = at - 1 if self.life.past[at].state.listing else at
-            self.state = self.state._replace(listing=None)
+            self._end_without_history(event, at)
             return
         if event["consensus_at"] is None and not self.is_strict:
             # A wrong row of the same date as the listing has ended it, until the NFT is looked at again.
@@ -170,6 +168,22 @@ class Told:
             raise Mismatch(f"{dict(event)}: it was ended by {ends}")
         if event["from_account"] != self.state.owner:
             raise Mismatch(f"{dict(event)} of {self.state}")
+        if entry.state.listing and not self.is_strict:
+            self.told_to = at - 1  # a wrong answer hid that it is a listing: it is told then, too
+        self.state = self.state._replace(listing=None)
+
+    def _end_without_history(self, event: Any, at: int) -> None:
+        """A listing has ended by the NFT's row alone: its history was not there in time.
+
+        What the history would have added is not told any more, unless a wrong answer has hidden a listing.
+        """
+        entry = self.life.past[at]
+        seen_at = times.to_nanoseconds(event["seen_at"]) - self.skew
+        is_early = seen_at < entry.moment + ALLOWED_LAG
+        if self.is_strict and (is_early or entry.state.owner != self.state.owner):
+            raise Mismatch(f"{dict(event)}: the ledger has {self.life.past}")
+        self.told_to = at - 1 if entry.state.listing else at
+        self.moved |= {place for place, _ in self.life.moves() if place <= at}
         self.state = self.state._replace(listing=None)
 
     def _move(self, event: Any) -> None:
