@@ -2,7 +2,6 @@
 
 import threading
 from dataclasses import dataclass, field
-from typing import Any
 
 from flask import Flask, current_app
 
@@ -19,7 +18,6 @@ class Conditions:
     clock_moved: int = 0  # forward
     lag: int = 0  # how old what the mirror node shows is
     lags_since: int = 0
-    past: list[tuple[int, Any]] = field(default_factory=list)  # copies of the ledger, while it lags
     fault: str | None = None
     requests_to_fail: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -27,6 +25,11 @@ class Conditions:
     def set_fault(self, fault: str, requests: int) -> None:
         with self._lock:
             self.fault, self.requests_to_fail = fault, requests
+
+    def set_lag(self, nanoseconds: int, now: int) -> None:
+        """Let the mirror node show the ledger as it was that long ago; 0: as it is."""
+        with self._lock:
+            self.lag, self.lags_since = nanoseconds, now if nanoseconds else 0
 
     def take(self, fault: str) -> bool:
         """Whether this request meets that fault. Counts it."""

@@ -86,7 +86,7 @@ def move_clock() -> dict[str, str]:
 def set_lag() -> dict[str, str]:
     """Let the mirror node show what was so many seconds ago. The clock may be moved meanwhile."""
     [seconds] = read_body(seconds=whole_number(MAX_SECONDS, low=0))
-    snapshots.set_lag(seconds * times.SECOND)
+    conditions().set_lag(seconds * times.SECOND, now())
     return {}
 
 

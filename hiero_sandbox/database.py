@@ -9,21 +9,22 @@ import os
 import sqlite3
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
 from flask import Flask, current_app, g
 
+from hiero_sandbox import versions
 from hiero_sandbox.errors import LedgerRefused, LedgerUnusable, explained
 
 Connection = sqlite3.Connection
 
 KEY = "hiero_sandbox"  # in app.extensions
-PAST = "hiero_sandbox_past"  # in flask.g: the copy that a request reads
+PAST = "hiero_sandbox_past"  # in flask.g: a connection that shows the past
 SCHEMA = Path(__file__).with_name("schema.sql")
-VERSION = 19  # of schema.sql: count it up with each change
+VERSION = 20  # of schema.sql: count it up with each change
 TABLES = {"account", "nft", "nft_transaction"}  # every version has these
 BUSY_SECONDS = 5
 _memories = itertools.count()
@@ -44,10 +45,10 @@ class Database:
             self._uri = f"{path.absolute().as_uri()}?mode=rw"
             self._file = self._find_file()
         self._local = threading.local()
-        self.after_write: list[Callable[[], None]] = []
         if path is None:
             self._kept = self._connect()  # memory lasts as long as somebody has it open
             self._kept.executescript(SCHEMA.read_text())
+            versions.create(self._kept)
         _opened.add(self)
 
     def _prepare(self, path: Path) -> Path | None:
@@ -68,7 +69,10 @@ class Database:
                     aside = path.rename(f"{path}.before-{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}")
                 if not tables or aside:
                     with closing(sqlite3.connect(path)) as made:
-                        made.executescript(f"BEGIN EXCLUSIVE; {SCHEMA.read_text()}; {STAMP} COMMIT")
+                        made.executescript(f"BEGIN EXCLUSIVE; {SCHEMA.read_text()}")
+                        versions.create(made)
+                        made.execute(f"PRAGMA user_version = {VERSION}")
+                        made.commit()
             except (OSError, sqlite3.Error) as error:
                 raise LedgerRefused(f"{path} can't be the sandbox's ledger: {error}") from error
         return aside
@@ -114,6 +118,13 @@ class Database:
                 if db.in_transaction:
                     db.execute("ROLLBACK")
 
+    def look_back(self, moment: int) -> Connection:
+        """A connection to the ledger as it was at a time in nanoseconds."""
+        with explained():
+            connection = self._connect()
+            versions.look_back(connection, moment)
+        return connection
+
     def copy(self) -> Connection:
         """A copy of the whole ledger in memory, for any thread."""
         made = sqlite3.connect(":memory:", check_same_thread=False)
@@ -132,9 +143,6 @@ class Database:
         connection, self._local.connection = getattr(self._local, "connection", None), None
         if connection:
             connection.close()
-
-
-STAMP = f"PRAGMA user_version = {VERSION};"
 
 
 def _look(path: Path) -> tuple[int, set[str], str]:
@@ -165,9 +173,21 @@ def database() -> Database:
 
 
 def read() -> Connection:
-    """The connection for reads. Each statement sees all earlier commits, unless the mirror node lags."""
+    """The connection for reads. Each statement sees all earlier commits, unless the request looks back."""
     past: Connection | None = g.get(PAST)
     return past or database().connection
+
+
+def look_back(moment: int) -> None:
+    """Let the current request read the ledger as it was at a time in nanoseconds."""
+    look_at_present()
+    setattr(g, PAST, database().look_back(moment))
+
+
+def look_at_present() -> None:
+    past: Connection | None = g.pop(PAST, None)
+    if past:
+        past.close()
 
 
 @contextmanager
@@ -175,8 +195,6 @@ def write() -> Iterator[Connection]:
     """A write transaction: ``with write() as db:``."""
     with database().write() as db:
         yield db
-    for each in database().after_write:
-        each()
 
 
 def _before_fork() -> None:

@@ -1,4 +1,5 @@
 -- The sandbox's own small ledger. Times are nanoseconds since 1970, as consensus timestamps are.
+-- versions.py adds the earlier versions of all rows.
 
 -- An account that has changed. Every other id is an account, too, with initial values and without a row.
 CREATE TABLE account (
@@ -150,6 +151,9 @@ CREATE TABLE transaction_record (
 
 -- Serves queries.list_transactions.
 CREATE INDEX transaction_record_by_id ON transaction_record (transaction_id);
+
+-- Serves queries.list_transactions_of_hash.
+CREATE INDEX transaction_record_by_hash ON transaction_record (document ->> 'transaction_hash');
 
 -- What happened to one NFT, as the mirror node shows it.
 CREATE TABLE nft_transaction (

@@ -1,11 +1,11 @@
-"""Copies of the ledger in memory: snapshots to restore, and the past that a lagging mirror node shows."""
+"""Snapshots: copies of the ledger in memory, to restore."""
 
 import itertools
 import threading
 from collections import OrderedDict
 from functools import cache
 
-from flask import Flask, current_app, g
+from flask import Flask, current_app
 
 from hiero_sandbox import conditions, database
 from hiero_sandbox.conditions import Conditions
@@ -20,7 +20,6 @@ _lock = threading.RLock()  # requests of several threads change the same conditi
 
 def init_app(app: Flask) -> None:
     app.extensions[KEY] = OrderedDict[int, tuple[Connection, int]]()
-    app.extensions[database.KEY].after_write.append(keep)
 
 
 def take() -> int:
@@ -58,39 +57,3 @@ def _begin(content: Connection, clock_moved: int) -> None:
     with _lock:
         current_app.extensions[conditions.KEY] = Conditions(clock_moved)
         database.database().replace(content)
-
-
-# The mirror node's past
-
-
-def set_lag(nanoseconds: int) -> None:
-    """Let the mirror node show the ledger as it was that long ago; 0: as it is."""
-    with _lock:
-        current = conditions.conditions()
-        current.lag, current.past, current.lags_since = nanoseconds, [], 0
-        if nanoseconds:
-            current.lags_since = conditions.now()
-            keep()
-
-
-def keep() -> None:
-    """Keep a copy of the ledger, if the mirror node lags. It is to show it later."""
-    with _lock:
-        current = conditions.conditions()
-        if current.lag:
-            current.past.append((conditions.now(), database.database().copy()))
-
-
-def look_back() -> None:
-    """Let the current request read what a lagging mirror node has by now."""
-    with _lock:
-        current = conditions.conditions()
-        if current.lag:
-            known, moment = current.past, conditions.mirror_now()
-            while len(known) > 1 and known[1][0] <= moment:
-                del known[0]
-            setattr(g, database.PAST, known[0][1])
-
-
-def look_at_present() -> None:
-    g.pop(database.PAST, None)

@@ -40,6 +40,7 @@ from hiero_sandbox.ledger import (
 from hiero_sandbox.ledger.envelopes import Refused, Signed, refuse_if
 from hiero_sandbox.ledger.execution import Effects, Execution, Handler, entity, require_id
 from hiero_sandbox.ledger.nfts import Nft
+from hiero_sandbox.versions import set_clock
 from marketplace.hedera import times
 from marketplace.hedera.ids import MAX_INT64
 from marketplace.hedera.messages import account, timestamp
@@ -203,6 +204,7 @@ def _reach_consensus(db: Connection, signed: Signed, now: int, is_duplicate: boo
     """Charge a transaction, execute it and record it; returns the result code."""
     consensus_at = max(now, queries.get_last_consensus(db) + 1 + MAX_CREATED)
     price = network_fees.price(signed, is_duplicate=is_duplicate)
+    set_clock(db, consensus_at)
     execution = Execution(db, signed, consensus_at, price)
     execution.charge(price)
     execution.result = "DUPLICATE_TRANSACTION" if is_duplicate else _execute(execution)
@@ -265,6 +267,7 @@ def mint(token: str, serial_no: int, owner: str, now: int) -> None:
         is_there = tokens.find(db, token).is_created or nfts.find(db, token, serial_no)
         if is_there or queries.is_deleted(db, token) or accounts.get(db, owner).is_deleted:
             return
+        set_clock(db, now)
         accounts.associate(db, owner, token, now)
         minting = _unsigned(db, queries.TREASURY, now, "tokenMint")
         minting.move_nft(Nft(token, serial_no, queries.NOBODY, created_at=now), owner)
@@ -274,6 +277,7 @@ def mint(token: str, serial_no: int, owner: str, now: int) -> None:
 def add_reward(account_id: str, amount: int, now: int) -> int:
     """Let an account have earned a staking reward, in tinybars. Returns all that is not paid yet."""
     with write() as db:
+        set_clock(db, now)
         pending = min(accounts.get(db, account_id).pending_reward + amount, MAX_INT64)
         accounts.change(db, account_id, now, pending_reward=pending)
     return pending
@@ -286,6 +290,7 @@ def give(account_id: str, amount: int, now: int) -> Receipt:
     try:
         with write() as db:
             now = max(now, queries.get_last_consensus(db) + 1)
+            set_clock(db, now)
             transfer = _unsigned(db, genesis.OPERATOR, now, "cryptoTransfer")
             transfer.move(changes)
             history.write(transfer)
@@ -300,6 +305,7 @@ def hand_over(token: str, serial_no: int, receiver: str, now: int) -> Receipt:
         nft = nfts.get(db, token, serial_no)
         owner, modified_at = (nft.owner, nft.modified_at) if nft else (queries.TREASURY, 0)
         now = max(now, queries.get_last_consensus(db) + 1, modified_at + 1)
+        set_clock(db, now)
         transfer = _unsigned(db, owner or queries.TREASURY, now, "cryptoTransfer")
         try:
             tokens.get_usable(db, token)

@@ -19,6 +19,7 @@ from hiero_sandbox.ledger.account_transactions import require_memo
 from hiero_sandbox.ledger.envelopes import TYPES, Refused, refuse_if
 from hiero_sandbox.ledger.execution import Execution, Handler, entity
 from hiero_sandbox.ledger.schedules import Schedule
+from hiero_sandbox.versions import set_clock
 from marketplace.hedera import times
 from marketplace.hedera.messages import schedule
 
@@ -230,6 +231,7 @@ def end_expired(db: Connection, now: int, handlers: Handlers, run: Run) -> None:
     while row := queries.get_due_schedule(db, now):
         ended = schedules.read(row)
         moment = max(ended.expires_at, queries.get_last_consensus(db) + 1 + NANOSECONDS)
+        set_clock(db, moment)
         waiting = Execution(db, ended.signed(), moment, fee=0)
         changes: dict[str, object] = {"state": "expired"}
         if ended.definition.wait_for_expiry and _is_complete(waiting, ended, handlers):

@@ -5,8 +5,8 @@ from typing import Any
 from flask import Blueprint, Response, request
 from werkzeug.exceptions import BadRequest, HTTPException, NotFound, ServiceUnavailable
 
-from hiero_sandbox import snapshots
-from hiero_sandbox.conditions import MIRROR_429, MIRROR_503, conditions, now
+from hiero_sandbox import database
+from hiero_sandbox.conditions import MIRROR_429, MIRROR_503, conditions, mirror_now, now
 from hiero_sandbox.ledger import consensus
 from hiero_sandbox.ledger.envelopes import Refused
 from hiero_sandbox.mirror import (
@@ -67,13 +67,14 @@ def meet_conditions() -> Response | None:
         if conditions().take(fault):
             return Response(f"{fault}\n", status, {"Retry-After": "1"}, mimetype="text/plain")
     consensus.end_expired_schedules(now())
-    snapshots.look_back()
+    if conditions().lag:
+        database.look_back(mirror_now())
     return None
 
 
 @blp.teardown_request
 def leave(error: BaseException | None) -> None:
-    snapshots.look_at_present()
+    database.look_at_present()
 
 
 @blp.after_request

@@ -2,15 +2,14 @@
 
 import base64
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 from flask import Blueprint
 from werkzeug.exceptions import NotFound
 
-from hiero_sandbox.conditions import mirror_now
 from hiero_sandbox.database import read
 from hiero_sandbox.ledger import accounts, keys, queries, tokens
-from hiero_sandbox.mirror import parameters, transactions
+from hiero_sandbox.mirror import parameters, past, transactions
 from hiero_sandbox.mirror.parameters import Document, Row
 from marketplace.hedera import times
 
@@ -42,12 +41,14 @@ def show_account(account_id: str) -> Document:
     history: Document = {"transactions": [], "links": {"next": None}}
     if parameters.is_true("transactions"):
         history = transactions.show_page(account_id)
+    if not past.look_back():
+        raise NotFound("Not found")
     return _account(account_id) | history
 
 
 def _account(account_id: str) -> Document:
     account, aliases = accounts.get(read(), account_id), queries.list_aliases(read(), account_id)
-    moment = {"timestamp": times.to_consensus(mirror_now())}
+    moment = {"timestamp": times.to_consensus(past.moment() or 0)}
     return {
         "account": account_id,
         "alias": base64.b32encode(max(aliases, key=len)).decode().rstrip("=") if aliases else None,
@@ -104,28 +105,34 @@ def _is_of_key(row: Row) -> bool:
 @blp.get("/balances")
 def list_balances() -> Document:
     """List the balances of the accounts that have changed or are asked for."""
-    return _balances(_known(), lambda row: _balance(row["account_id"]))
+    return _balances(_known, lambda row: _balance(row["account_id"]))
 
 
 @blp.get("/tokens/<token>/balances")
 def list_token_balances(token: str) -> Document:
     """List the balance of a token for each account that may hold it."""
-    holders, found = (
-        filter(_is_of_key, queries.list_holders(read(), token)),
-        tokens.get(read(), token),
-    )
+    found = tokens.get(read(), token)
     decimals = found.definition.decimals if found else 0
-    return _balances(holders, lambda row: {"balance": row["balance"], "decimals": decimals})
+    return _balances(
+        lambda: filter(_is_of_key, queries.list_holders(read(), token)),
+        lambda row: {"balance": row["balance"], "decimals": decimals},
+    )
 
 
-def _balances(rows: Iterable[Row], show: Callable[[Row], Document]) -> Document:
-    """A page of balances, with the time when they were read."""
+def _balances(find: Callable[[], Iterator[Row]], show: Callable[[Row], Document]) -> Document:
+    """A page of balances, with the time when they were so."""
+
+    def rows() -> Iterator[Row]:
+        if past.look_back():
+            yield from find()
 
     def shown(row: Row) -> Document:
         return {"account": row["account_id"]} | show(row)
 
-    page = parameters.page("balances", rows, shown, ID, "desc", ("account.publickey",), BALANCE)
-    return {"timestamp": times.to_consensus(mirror_now()) if page["balances"] else None} | page
+    others = ("account.publickey", past.NAME)
+    page = parameters.page("balances", rows(), shown, ID, "desc", others, BALANCE)
+    moment = past.moment() if page["balances"] else None
+    return {"timestamp": times.to_consensus(moment) if moment else None} | page
 
 
 @blp.get("/accounts/<account_id>/tokens")

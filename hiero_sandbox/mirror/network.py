@@ -14,7 +14,7 @@ from hiero_sandbox.hapi.address import HOST, find_port
 from hiero_sandbox.hapi.network import NODE, exchange_rate
 from hiero_sandbox.ledger import accounts, network_fees, queries
 from hiero_sandbox.ledger.envelopes import Unreadable, open_transaction, read_list
-from hiero_sandbox.mirror import parameters
+from hiero_sandbox.mirror import parameters, past
 from hiero_sandbox.mirror.parameters import Document
 from marketplace.hedera import hbar, times
 from marketplace.hedera.ids import MAX_HBAR, MAX_INT64
@@ -202,9 +202,10 @@ def show_stake() -> Document:
 def show_supply() -> Document | Response:
     """Show the supply in tinybars. Released are the balances of all accounts that have changed."""
     parameters.require_known("timestamp", q="circulating|totalcoins")
+    past.look_back()
     released = sum(row["balance"] for row in queries.select(read(), "account"))
     if asked := request.args.get("q"):
         amount = SUPPLY if asked.lower() == "totalcoins" else released
         return Response(f"{hbar.to_hbar(amount):.8f}", mimetype="text/plain")
-    moment = times.to_consensus(mirror_now())
+    moment = times.to_consensus(past.moment() or 0)
     return {"released_supply": str(released), "timestamp": moment, "total_supply": str(SUPPLY)}

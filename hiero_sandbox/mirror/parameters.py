@@ -81,8 +81,11 @@ def parse_serial_no(text: str) -> int:
 
 
 def _parse_timestamp(text: str) -> int:
-    """Read 1234567890.123456789 or 1234567890. Returns nanoseconds."""
-    return times.from_consensus(text if "." in text else f"{text}.000000000")
+    """Read 1234567890, with up to nine digits after the point. Returns nanoseconds."""
+    found = re.fullmatch(r"([0-9]{1,10})(?:\.([0-9]{1,9}))?", text)
+    if not found:
+        raise ValueError(f"{text!r} is not a timestamp")
+    return times.from_consensus(f"{found[1]}.{found[2] or '':0<9}")
 
 
 NUMBERS: dict[str, Callable[[str], int]] = {
@@ -294,6 +297,13 @@ def _require_bounds(first: str, second: str = "") -> None:
     for operator in ("gt", "lt"):
         if operator in firsts and any(each.startswith(operator) for each in seconds):
             raise Invalid(f"{first} must have {operator}e or eq operator")
+
+
+def require_operators(name: str, *operators: str) -> None:
+    """Refuse a parameter with any other operator. One without an operator has eq."""
+    for value in request.args.getlist(name):
+        if (value.rpartition(":")[0] or "eq") not in operators:
+            raise invalid(name)
 
 
 def require_one_range(name: str, message: str) -> None:

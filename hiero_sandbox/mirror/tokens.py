@@ -11,7 +11,7 @@ from hiero_sandbox.database import read
 from hiero_sandbox.ledger import keys, queries, tokens
 from hiero_sandbox.ledger.custom_fees import unit_of
 from hiero_sandbox.ledger.envelopes import write_id
-from hiero_sandbox.mirror import parameters
+from hiero_sandbox.mirror import parameters, past
 from hiero_sandbox.mirror.parameters import Document
 from marketplace.hedera import times
 
@@ -74,7 +74,9 @@ def _summary(token: tokens.Token) -> Document:
 
 @blp.get("/tokens/<token>")
 def show_token(token: str) -> Document:
-    parameters.require_known()
+    parameters.require_known(past.NAME)
+    parameters.require_operators(past.NAME, "eq", "lt", "lte")
+    past.look_back()
     found = tokens.find(read(), token)
     definition, paused = found.definition, "PAUSED" if found.is_paused else "UNPAUSED"
     renewal = definition.autoRenewPeriod.seconds
