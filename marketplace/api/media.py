@@ -9,7 +9,7 @@ from flask import Blueprint, Response, abort, request, send_file
 from marketplace.services import services
 from marketplace.store.media import MAX_AGE_SECONDS, PLACEHOLDER, TYPES
 
-KEY = re.compile(r"[0-9a-f]{64}\.(?:webp|gif|png)")
+KEY = re.compile(r"[0-9a-f]{64}(?:-320|-640)?\.(?:webp|gif|png)")
 
 blp = Blueprint("media", __name__)
 

@@ -115,6 +115,23 @@ def trait_term(trait: dict[str, Any]) -> str:
     return f"{trait['trait_type']}:{trait['value']}"
 
 
+def small(image_url: str) -> str:
+    """The address of the same image in 320 pixels, if there is one."""
+    return re.sub(r"-640\.webp\Z", "-320.webp", image_url)
+
+
+def sources(nft: dict[str, Any]) -> str:
+    """The sizes of an NFT's image, as a srcset; empty if there is one only."""
+    url, original = nft["imageUrl"], nft.get("originalImageUrl") or ""
+    sizes = [f"{url} 640w"]
+    if small(url) != url:
+        sizes.insert(0, f"{small(url)} 320w")
+    # The sandbox's own are 1,280 pixels wide; an image of another host is never loaded.
+    if original.startswith(request.host_url):
+        sizes.append(f"{original} 1280w")
+    return ", ".join(sizes) if len(sizes) > 1 else ""
+
+
 def trait_words(trait: dict[str, Any]) -> str:
     return f"{trait.get('trait_type')} {trait.get('value')}"
 
@@ -181,7 +198,8 @@ ORDERS = {
 }
 FILTERS: list[Callable[..., Any]] = [
     hbar, tinybars, dollars, plural, percent, change, royalty_share, time, in_words,
-    errors, traits, trait_term, trait_words, mirror_id,
+    errors, traits, trait_term, trait_words, mirror_id, small,
+    sources,
 ]  # fmt: skip
 
 

@@ -54,12 +54,19 @@ class MediaStore:
         """Whether it is a bucket, which may fail to answer."""
         return self._folder is None
 
-    def put(self, content: bytes, extension: str) -> str:
-        """Store an image, whole or not at all, and return its key.
+    def put(self, content: bytes, extension: str, small: bytes | None = None) -> str:
+        """Store an image and return its key, which ends in -640 if there is a small one, too: that in -320.
 
         Raises MediaFull if the folder's disk is nearly full, and MediaUnreachable.
         """
-        key = f"{hashlib.sha256(content).hexdigest()}.{extension}"
+        name = hashlib.sha256(content).hexdigest()
+        if small is None:
+            return self._put(f"{name}.{extension}", content, extension)
+        self._put(f"{name}-320.{extension}", small, extension)
+        return self._put(f"{name}-640.{extension}", content, extension)
+
+    def _put(self, key: str, content: bytes, extension: str) -> str:
+        """Store an object, whole or not at all."""
         if self._folder and (self._folder / key).exists():
             return key
         try:

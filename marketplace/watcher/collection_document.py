@@ -44,7 +44,7 @@ def _read(result: EnrichmentResult, columns: Columns, enrich: Enrich) -> bool:
         uri = facts.get(name)
         image = uri and enrich(json.dumps({"image": uri}), LONG).image
         if image:
-            columns[name] = services().media.put(image.content, "webp")
+            columns[name] = services().media.put(image.content, "webp", image.small)
         elif uri:
             is_whole = False
         else:

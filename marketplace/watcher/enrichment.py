@@ -187,7 +187,7 @@ def enrich(nft: NftRow, enrich: Enrich, limits: Limits) -> Record:
     key, reason, outcome = nft["image"], result.reason, result.outcome
     if result.image:
         try:
-            key = services().media.put(result.image.content, "webp")
+            key = services().media.put(result.image.content, "webp", result.image.small)
         except (MediaUnreachable, MediaFull) as error:
             reason, outcome = error.message, Outcome.BUSY
             warn_once_a_minute("An image can not be stored: %s", error.__cause__ or reason)

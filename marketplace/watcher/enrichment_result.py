@@ -1,6 +1,7 @@
 """The metadata and image found for an NFT, and the message that brings them to the watcher.
 
-A message is a line of JSON, followed by the image. This module imports no image library.
+A message is a line of JSON, followed by the image, and by the small image. This module imports no image
+library.
 """
 
 import enum
@@ -31,10 +32,11 @@ class Description(NamedTuple):
 
 
 class Optimised(NamedTuple):
-    """A WebP ready to be served, and the actual MIME type of the original."""
+    """A WebP ready to be served, the actual MIME type of the original, and a smaller WebP of a large one."""
 
     content: bytes
     file_type: str
+    small: bytes | None = None
 
 
 class Limits(NamedTuple):
@@ -81,18 +83,20 @@ Enrich = Callable[[str, Limits], EnrichmentResult]
 
 
 def write_message(result: EnrichmentResult) -> bytes:
-    content, file_type = result.image or (b"", None)
-    return json.dumps([*result[:4], file_type]).encode() + b"\n" + content
+    content, file_type, small = result.image or (b"", None, None)
+    header = json.dumps([*result[:4], file_type, len(content)])
+    return header.encode() + b"\n" + content + (small or b"")
 
 
 def read_message(message: bytes) -> EnrichmentResult:
     """Raises ValueError or TypeError."""
-    header, _, content = message.partition(b"\n")
-    outcome, reason, description, url, file_type = json.loads(header)
+    header, _, images = message.partition(b"\n")
+    outcome, reason, description, url, file_type, length = json.loads(header)
+    content, small = images[:length], images[length:]
     return EnrichmentResult(
         Outcome(outcome),
         reason,
         description and Description(*description),
         url,
-        Optimised(content, file_type) if content else None,
+        Optimised(content, file_type, small or None) if content else None,
     )

@@ -1,6 +1,9 @@
 """Images are kept in a folder or in a bucket, and served from either."""
 
+from io import BytesIO
+
 import pytest
+from PIL import Image
 
 from harness.apps import authorized_client, completing, settings
 from harness.cast import KEYS, TOKEN
@@ -29,6 +32,15 @@ def test_an_image_is_immutable_and_has_an_etag(client, nft):
 )
 def test_only_images_are_served(client, key):
     assert client.get(f"/media/{key}").status_code == 404
+
+
+def test_a_larger_image_comes_in_two_sizes(client, nft):
+    url = client.get(f"/v1/nft/{TOKEN}/7").json["imageUrl"]
+    assert url.endswith("-640.webp")
+    path = url.removeprefix("http://127.0.0.1:8000")
+    large, small = client.get(path), client.get(path.replace("-640", "-320"))
+    assert [Image.open(BytesIO(r.data)).size for r in (large, small)] == [(640, 640), (320, 320)]
+    assert large.headers["ETag"] != small.headers["ETag"]
 
 
 def test_an_unknown_image_is_a_404(client):
@@ -70,8 +82,9 @@ def test_a_bucket_keeps_images(tmp_path, bucket):
     assert r.status_code == 200
     assert r.mimetype == "image/webp"
     assert r.data[8:12] == b"WEBP"
-    [item] = boto3.client("s3").list_objects_v2(Bucket=bucket)["Contents"]
+    small, item = boto3.client("s3").list_objects_v2(Bucket=bucket)["Contents"]
     assert item["Key"] == f"optimised/{path.removeprefix('/media/')}"
+    assert small["Key"] == item["Key"].replace("-640", "-320")
     told = boto3.client("s3").head_object(Bucket=bucket, Key=item["Key"])
     assert told["ContentType"] == "image/webp"
     assert told["CacheControl"] == "public, max-age=31536000, immutable"

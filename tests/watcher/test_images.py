@@ -27,10 +27,15 @@ def test_it_becomes_a_small_webp(format):
     assert image.size == (640, 360)
     assert optimised.file_type == f"image/{format.lower()}"
     assert len(optimised.content) < 60_000
+    small = Image.open(io.BytesIO(optimised.small))
+    assert (small.format, small.size) == ("WEBP", (320, 180))
+    assert len(optimised.small) < len(optimised.content)
 
 
 def test_a_small_one_is_not_made_larger():
-    assert opened(optimise(encoded(gradient((32, 16)), "PNG"))).size == (32, 16)
+    optimised = optimise(encoded(gradient((32, 16)), "PNG"))
+    assert opened(optimised).size == (32, 16)
+    assert optimised.small is None
 
 
 def test_transparency_stays():

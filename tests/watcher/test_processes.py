@@ -277,7 +277,7 @@ C.recv()
 P = Connection(recv_handle(C))
 P.recv()
 """
-MADE = """P.send_bytes(b'["made", null, null, null, null]\\n')\n"""
+MADE = """P.send_bytes(b'["made", null, null, null, null, 0]\\n')\n"""
 
 
 @pytest.mark.parametrize(

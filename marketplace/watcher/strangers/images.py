@@ -1,4 +1,4 @@
-"""Turns a stranger's image into a small WebP, whose longest side has at most 640 pixels.
+"""Turns a stranger's image into a small WebP, whose longest side has at most 640 pixels, and one of 320.
 
 A stranger's bytes may keep a decoder busy, or crash it: decoder.py runs it in a process of its own.
 """
@@ -36,6 +36,7 @@ MAX_FRAMES = 150
 MAX_ANIMATED_PIXELS = 60_000_000  # of all frames: some seconds of work
 MAX_SMALL_PIXELS = 20_000_000  # of all frames after they are made small
 LONGEST_SIDE = 640
+SMALL_SIDE = 320  # for cards on a phone, and for what stands beside a name
 QUALITY = 80
 # The formats that Pillow may try. SVG, which it can't read, is never served from our origin.
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")
@@ -94,9 +95,17 @@ def _optimise(original: Image.Image) -> Optimised:
             if len(animation) <= MAX_KEPT_BYTES:
                 return Optimised(animation, file_type)
         original.seek(0)
+    image = _upright(_shrink(original, LONGEST_SIDE), original)
+    small = None
+    if max(image.size) > SMALL_SIDE:
+        small = _encode(image.resize(_fit(image.size, SMALL_SIDE), Image.Resampling.LANCZOS))
+    return Optimised(_encode(image), file_type, small)
+
+
+def _encode(image: Image.Image) -> bytes:
     encoded = io.BytesIO()
-    _upright(_shrink(original, LONGEST_SIDE), original).save(encoded, "WEBP", quality=QUALITY)
-    return Optimised(encoded.getvalue(), file_type)
+    image.save(encoded, "WEBP", quality=QUALITY)
+    return encoded.getvalue()
 
 
 def _count_frames(image: Image.Image) -> int:
