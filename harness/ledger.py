@@ -6,7 +6,7 @@ from harness import wallets
 from harness.cast import ALICE, BOB, TOKEN
 from hiero_sandbox import database as ledger_database
 from hiero_sandbox import wallet
-from hiero_sandbox.ledger import accounts, consensus
+from hiero_sandbox.ledger import accounts, consensus, unsigned
 from marketplace.hedera import times
 from marketplace.services import services
 
@@ -34,7 +34,7 @@ class Ledger:
 
     def mint(self, nft, owner, then):
         with self.sandbox.app_context():
-            consensus.mint(*nft, owner, then)
+            unsigned.mint(*nft, owner, then)
 
     def submit_altered(self, byte_array, memo=None, transfer_to=None):
         """Submit another transaction of Alice's under the id of a prepared one."""
@@ -73,7 +73,7 @@ class Ledger:
 
     def hand_over(self, nft, account_id=BOB):
         with self.sandbox.app_context():
-            return consensus.hand_over(*nft, account_id, times.now())
+            return unsigned.hand_over(*nft, account_id, times.now())
 
     def update_metadata(self, nft, metadata=None):
         with self.sandbox.app_context():

@@ -7,7 +7,7 @@ from flask import Blueprint
 from hiero_sandbox import decoding
 from hiero_sandbox.conditions import now
 from hiero_sandbox.fields import TRANSACTION, read_account, read_body, whole_number
-from hiero_sandbox.ledger import consensus
+from hiero_sandbox.ledger import consensus, unsigned
 from hiero_sandbox.ledger.accounts import FIRST_BALANCE
 from hiero_sandbox.ledger.consensus import Receipt
 
@@ -29,7 +29,7 @@ def submit_transaction() -> dict[str, str]:
 @blp.post("/rewards")
 def add_reward() -> dict[str, int]:
     account_id, amount = read_account(amount=whole_number(FIRST_BALANCE))
-    return {"pendingReward": consensus.add_reward(account_id, amount, now())}
+    return {"pendingReward": unsigned.add_reward(account_id, amount, now())}
 
 
 def show_result(receipt: Receipt) -> dict[str, str]:

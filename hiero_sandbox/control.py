@@ -13,7 +13,7 @@ from hiero_sandbox.api import show_result
 from hiero_sandbox.conditions import FAULTS, conditions, now
 from hiero_sandbox.errors import FieldsInvalid
 from hiero_sandbox.fields import one_of, read_account, read_body, whole_number
-from hiero_sandbox.ledger import consensus
+from hiero_sandbox.ledger import unsigned
 from hiero_sandbox.ledger.genesis import known_accounts
 from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS
@@ -46,7 +46,7 @@ def list_known_accounts() -> dict[str, Any]:
 def give_hbar() -> dict[str, str]:
     """Give tinybars of the operator to an account, without a signature or a fee."""
     account_id, amount = read_account(amount=whole_number(MAX_HBAR * TINYBARS))
-    return show_result(consensus.give(account_id, amount, now()))
+    return show_result(unsigned.give(account_id, amount, now()))
 
 
 @blp.post("/reset")

@@ -16,7 +16,7 @@ from hiero_sandbox import __version__, wallet
 from hiero_sandbox.api import show_result
 from hiero_sandbox.conditions import now
 from hiero_sandbox.fields import ACCOUNT_ID, SERIAL_NO, TOKEN_ID, TRANSACTION, read_body
-from hiero_sandbox.ledger import consensus
+from hiero_sandbox.ledger import unsigned
 
 DOCUMENT = Path(__file__).with_name("openapi.json")
 
@@ -33,7 +33,7 @@ def sign_transaction() -> dict[str, str]:
 def transfer_nft() -> dict[str, str]:
     nft = {"tokenId": TOKEN_ID, "serialNo": SERIAL_NO}
     token, serial_no, account_id = read_body(**nft, accountId=ACCOUNT_ID)
-    return show_result(consensus.hand_over(token, serial_no, account_id, now()))
+    return show_result(unsigned.hand_over(token, serial_no, account_id, now()))
 
 
 @cache

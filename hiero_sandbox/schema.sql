@@ -140,6 +140,29 @@ CREATE TABLE schedule_signature (
     PRIMARY KEY (schedule_id, consensus_at, pair)
 ) STRICT;
 
+-- Messages in one order.
+CREATE TABLE topic (
+    topic TEXT PRIMARY KEY,
+    definition BLOB NOT NULL, -- HAPI's ConsensusCreateTopicTransactionBody, with all updates applied
+    created_at INTEGER NOT NULL,
+    modified_at INTEGER NOT NULL,
+    fees_at INTEGER NOT NULL, -- when its custom fees were last changed
+    expires_at INTEGER NOT NULL,
+    is_deleted INTEGER NOT NULL DEFAULT 0 CHECK (is_deleted IN (0, 1)),
+    sequence_no INTEGER NOT NULL DEFAULT 0, -- of its last message
+    running_hash BLOB NOT NULL -- after that message
+) STRICT;
+
+CREATE TABLE topic_message (
+    topic TEXT NOT NULL,
+    sequence_no INTEGER NOT NULL CHECK (sequence_no > 0),
+    consensus_at INTEGER NOT NULL UNIQUE,
+    payer TEXT NOT NULL,
+    submission BLOB NOT NULL, -- HAPI's ConsensusSubmitMessageTransactionBody
+    running_hash BLOB NOT NULL,
+    PRIMARY KEY (topic, sequence_no)
+) STRICT;
+
 -- A transaction that reached consensus, as the mirror node shows it. Several may share an id: a duplicate that was
 -- refused, or one that a transaction has executed by itself.
 CREATE TABLE transaction_record (

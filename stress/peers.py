@@ -31,18 +31,10 @@ COLUMNS = ("tried", "passed", "skipped", "failed")
 OWN_NAMESPACE = "PEERS_NAMESPACE"
 SUITE_SECONDS, FILE_SECONDS, EXAMPLE_SECONDS = 3600, 400, 25
 RPC_PORT = 8544
-# Parts of Hedera that the sandbox does not claim: contracts, files, topics, nodes; and what goes to testnet.
+# Parts of Hedera that the sandbox does not claim: contracts, files, nodes; and what goes to testnet.
 LEFT_OUT = (
-    *("contract", "ethereum", "file", "topic", "node", "prng", "freeze_transaction", "hook", "tls"),
-    *(
-        "fee_estimate",
-        "registered",
-        "address_book",
-        "client_integration",
-        "contents",
-        "consensus",
-        "run_all",
-    ),
+    *("contract", "ethereum", "file", "node", "prng", "freeze_transaction", "hook", "tls"),
+    *("fee_estimate", "registered", "address_book", "client_integration", "contents", "run_all"),
 )
 VITEST = """
 export default {
@@ -148,7 +140,7 @@ def run_tck(folder: Path, reports: Path) -> None:
             run(*mocha, *options, file, cwd=tck, seconds=FILE_SECONDS, **variables)
 
 
-SERVICES = ("crypto", "token", "schedule")
+SERVICES = ("crypto", "token", "schedule", "topic")
 
 
 @contextmanager

@@ -7,24 +7,35 @@ import asyncio
 import resource
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable, Collection, Iterable
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import partial
+from typing import TypeVar
 
 import grpc
 from flask import Flask
 from google.protobuf.message import DecodeError
 
-from hiero_sandbox.conditions import now
+from hiero_sandbox import database
+from hiero_sandbox.conditions import conditions, mirror_now, now
 from hiero_sandbox.hapi.address import HOST
-from hiero_sandbox.hapi.services import MAX_REQUEST_BYTES, METHODS, Answer
+from hiero_sandbox.hapi.errors import Failed
+from hiero_sandbox.hapi.services import (
+    MAX_REQUEST_BYTES,
+    METHODS,
+    SUBSCRIPTIONS,
+    Answer,
+    Subscribe,
+)
+from hiero_sandbox.ledger import consensus
 
 OPEN_FILES = 4096  # each connection needs one
 THREADS = 4  # writes run one at a time anyway
 AT_ONCE = 2000  # concurrent requests; further ones are answered RESOURCE_EXHAUSTED
 # A request whose message takes longer is dropped. SDKs send it together with the headers.
 SILENT_CLIENT_SECONDS = 5
+POLL_SECONDS = 0.1  # between looks for new messages of a topic
 GRACE_SECONDS = 1  # for requests under way at shutdown
 OPTIONS = (
     ("grpc.so_reuseport", 0),  # two servers must not share a port
@@ -35,6 +46,9 @@ OPTIONS = (
     ("grpc.max_connection_idle_ms", 300_000),
 )
 
+Answered = TypeVar("Answered")
+Work = Callable[[bytes], AsyncIterator[bytes]]  # from a request to the messages of its answer
+
 
 class Handlers(grpc.GenericRpcHandler):
     """Finds the handler of a method."""
@@ -44,20 +58,22 @@ class Handlers(grpc.GenericRpcHandler):
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="hapi")
 
     def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler | None:
-        answer = METHODS.get(details.method)
-        if answer is None:
-            return grpc.stream_stream_rpc_method_handler(partial(_refuse_unknown, details.method))
+        method = details.method
+        if method in METHODS:
+            work = partial(self._answer, METHODS[method])
+        elif method in SUBSCRIPTIONS:
+            work = partial(self._follow, SUBSCRIPTIONS[method])
+        else:
+            return grpc.stream_stream_rpc_method_handler(partial(_refuse_unknown, method))
         # A stream looks the same on the wire, and only its handler can stop waiting for a request.
-        return grpc.stream_stream_rpc_method_handler(partial(self._stream, answer))
+        return grpc.stream_stream_rpc_method_handler(partial(self._stream, work))
 
     async def _stream(
-        self, answer: Answer, requests: AsyncIterator[bytes], context: grpc.aio.ServicerContext
+        self, work: Work, requests: AsyncIterator[bytes], context: grpc.aio.ServicerContext
     ) -> None:
         try:
             content = await asyncio.wait_for(anext(aiter(requests)), SILENT_CLIENT_SECONDS)
-            # A request that waits for a thread ends with the SDK's own timeout.
-            loop = asyncio.get_running_loop()
-            for message in await loop.run_in_executor(self._pool, self._work, answer, content):
+            async for message in work(content):
                 await context.write(message)
         except TimeoutError:
             await context.abort(grpc.StatusCode.DEADLINE_EXCEEDED, "The request came too late")
@@ -65,10 +81,42 @@ class Handlers(grpc.GenericRpcHandler):
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "The stream has no request")
         except DecodeError as error:
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
+        except Failed as failure:
+            await context.abort(failure.status, str(failure))
 
-    def _work(self, answer: Answer, content: bytes) -> list[bytes]:
-        with self._sandbox.app_context():
-            return answer(content, now())
+    async def _answer(self, answer: Answer, content: bytes) -> AsyncIterator[bytes]:
+        for message in await self._run(lambda: answer(content, now())):
+            yield message
+
+    async def _follow(self, subscribe: Subscribe, content: bytes) -> AsyncIterator[bytes]:
+        """The messages of a subscription to the mirror node, which may lag."""
+        steps: Iterator[list[bytes]] | None = None
+
+        def step() -> list[bytes] | None:
+            nonlocal steps
+            consensus.end_expired_schedules(now())
+            if conditions().lag:
+                database.look_back(mirror_now())
+            steps = steps or subscribe(content, now())
+            return next(steps, None)
+
+        while (messages := await self._run(step)) is not None:
+            for message in messages:
+                yield message
+            if not messages:
+                await asyncio.sleep(POLL_SECONDS)
+
+    async def _run(self, work: Callable[[], Answered]) -> Answered:
+        """Do work in a thread. A request that waits for one ends with the SDK's own timeout."""
+
+        def run() -> Answered:
+            with self._sandbox.app_context():
+                try:
+                    return work()
+                finally:
+                    database.look_at_present()
+
+        return await asyncio.get_running_loop().run_in_executor(self._pool, run)
 
 
 async def _refuse_unknown(

@@ -8,7 +8,7 @@ executed. COST_ANSWER asks for the cost only. Source: hiero-consensus-node, Quer
 QueryChecker.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ from hiero_sdk_python.hapi.services.transaction_response_pb2 import TransactionR
 
 from hiero_sandbox.conditions import NODE_BUSY, conditions
 from hiero_sandbox.errors import LedgerBusy, LedgerUnusable, explained
-from hiero_sandbox.hapi import entities, network, receipts
+from hiero_sandbox.hapi import entities, network, receipts, topics
 from hiero_sandbox.ledger import consensus, network_fees
 from hiero_sandbox.ledger.envelopes import (
     Refused,
@@ -105,6 +105,7 @@ QUERIES = {
     "cryptoGetInfo": Handler(FEE, entities.find_account),
     "tokenGetInfo": Handler(FEE, entities.find_token),
     "tokenGetNftInfo": Handler(FEE, entities.find_nft),
+    "consensusGetTopicInfo": Handler(FEE, topics.find_topic),
     "fileGetContents": Handler(FEE, network.find_file),
     "scheduleGetInfo": Handler(FEE, entities.find_schedule),
     "networkGetVersionInfo": Handler(VERSION_FEE, network.find_version),
@@ -172,15 +173,22 @@ def _charge(header: QueryHeader, fee: int, now: int) -> None:
 
 SERVICES = ("consensus", "crypto", "file", "network", "schedule", "smart_contract", "token", "util")
 MODULES = [import_module(f"hiero_sdk_python.hapi.services.{name}_service_pb2") for name in SERVICES]
-MODULES.append(import_module("hiero_sdk_python.hapi.mirror.mirror_network_service_pb2"))
+MIRRORS = ("mirror_network", "consensus")
+MODULES += [import_module(f"hiero_sdk_python.hapi.mirror.{name}_service_pb2") for name in MIRRORS]
 # ``answer(content, now)`` takes the bytes of a request and the time in nanoseconds. It returns the messages
 # of the answer: one, unless the method is a stream. Raises DecodeError.
 Answer = Callable[[bytes, int], list[bytes]]
+# ``subscribe(content, now)`` returns the messages of a stream that goes on, step by step. Raises DecodeError
+# and Failed.
+Subscribe = Callable[[bytes, int], Iterator[list[bytes]]]
 # By the type of message that a method takes.
 ANSWERS: dict[str, Answer] = {
     "proto.Transaction": submit,
     "proto.Query": answer,
     "com.hedera.mirror.api.proto.AddressBookQuery": network.list_nodes,
+}
+SUBSCRIPTIONS: dict[str, Subscribe] = {
+    "/com.hedera.mirror.api.proto.ConsensusService/subscribeTopic": topics.subscribe
 }
 METHODS = {
     f"/{service.full_name}/{method.name}": ANSWERS[method.input_type.full_name]

@@ -12,6 +12,7 @@ from grpc import StatusCode
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from hiero_sandbox.conditions import now
+from hiero_sandbox.hapi.errors import Failed
 from hiero_sandbox.hapi.services import MAX_REQUEST_BYTES, METHODS
 
 CONTENT_TYPES = ("application/grpc-web", "application/grpc-web+proto")
@@ -21,14 +22,6 @@ DATA, TRAILERS = 0, 0x80
 EXPOSED = {"Access-Control-Expose-Headers": "grpc-status, grpc-message"}
 
 blp = Blueprint("hapi", __name__)
-
-
-class Refused(Exception):
-    """A gRPC status other than OK, with a message."""
-
-    def __init__(self, status: StatusCode, message: str) -> None:
-        super().__init__(message)
-        self.status = status
 
 
 def is_first(environ: WSGIEnvironment) -> bool:
@@ -44,37 +37,37 @@ def is_first(environ: WSGIEnvironment) -> bool:
 def answer_call(**path: str) -> Response:
     answer = METHODS.get(request.path)
     if answer is None:
-        raise Refused(StatusCode.UNIMPLEMENTED, f"The sandbox has no method {request.path!a}")
+        raise Failed(StatusCode.UNIMPLEMENTED, f"The sandbox has no method {request.path!a}")
     if request.mimetype not in CONTENT_TYPES:
-        raise Refused(StatusCode.INVALID_ARGUMENT, f"The Content-Type is not {CONTENT_TYPES[1]}")
+        raise Failed(StatusCode.INVALID_ARGUMENT, f"The Content-Type is not {CONTENT_TYPES[1]}")
     try:
         frames = [_frame(DATA, message) for message in answer(_read_message(), now())]
     except DecodeError as error:
-        raise Refused(StatusCode.INVALID_ARGUMENT, str(error)) from error
+        raise Failed(StatusCode.INVALID_ARGUMENT, str(error)) from error
     body = b"".join([*frames, _frame(TRAILERS, b"grpc-status:0\r\n")])
     return Response(body, headers=EXPOSED, content_type=CONTENT_TYPES[1])
 
 
-@blp.errorhandler(Refused)
-def refuse(refusal: Refused) -> Response:
-    number, _ = refusal.status.value
-    refused = {"grpc-status": str(number), "grpc-message": str(refusal)}
-    return Response(headers=EXPOSED | refused, content_type=CONTENT_TYPES[1])
+@blp.errorhandler(Failed)
+def show_failure(failure: Failed) -> Response:
+    number, _ = failure.status.value
+    shown = {"grpc-status": str(number), "grpc-message": str(failure)}
+    return Response(headers=EXPOSED | shown, content_type=CONTENT_TYPES[1])
 
 
 def _read_message() -> bytes:
-    """The one message of a request's body. Raises Refused."""
+    """The one message of a request's body. Raises Failed."""
     request.max_content_length = MAX_REQUEST_BYTES + HEADER_BYTES
     try:
         body = request.get_data()
     except RequestEntityTooLarge:
         message = f"A request may have at most {MAX_REQUEST_BYTES} bytes"
-        raise Refused(StatusCode.RESOURCE_EXHAUSTED, message) from None
+        raise Failed(StatusCode.RESOURCE_EXHAUSTED, message) from None
     except (HTTPException, OSError) as error:
-        raise Refused(StatusCode.INVALID_ARGUMENT, "The body can not be read") from error
+        raise Failed(StatusCode.INVALID_ARGUMENT, "The body can not be read") from error
     content = body[HEADER_BYTES:]
     if body != _frame(DATA, content):
-        raise Refused(StatusCode.INVALID_ARGUMENT, "The body is not one frame of gRPC-web")
+        raise Failed(StatusCode.INVALID_ARGUMENT, "The body is not one frame of gRPC-web")
     return content
 
 

@@ -1,6 +1,7 @@
 """Stores transactions and the histories of NFTs, as documents of the mirror node."""
 
 import base64
+import hashlib
 import json
 from collections import Counter
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 from google.protobuf.message import Message
 
 from hiero_sandbox.ledger import accounts, keys, network_fees, queries
+from hiero_sandbox.ledger.custom_fees import unit_of
 from hiero_sandbox.ledger.envelopes import TYPES, write_id
 from hiero_sandbox.ledger.execution import Changes, Execution, NftTransfer
 from marketplace.hedera import times
@@ -16,6 +18,7 @@ from marketplace.hedera.ids import numbers
 # Mirror nodes name the account or token that a transaction is about. It is in the first of these fields.
 ENTITIES = (
     "token", "token_id", "account", "accountIDToUpdate", "deleteAccountID", "owner", "scheduleID",
+    "topicID",
 )  # fmt: skip
 
 
@@ -41,7 +44,7 @@ def write(execution: Execution, outer: Execution | None = None) -> None:
         "entity_id": effects.created or _entity(getattr(body, kind)),
         "high_volume": body.high_volume,
         "high_volume_pricing_multiplier": network_fees.high_volume_rate(body),
-        "max_custom_fees": [],
+        "max_custom_fees": _limits(body),
         "max_fee": str(body.transactionFee),
         "memo_base64": base64.b64encode(body.memo.encode()).decode(),
         "name": TYPES[kind],
@@ -59,7 +62,7 @@ def write(execution: Execution, outer: Execution | None = None) -> None:
             for account_id, reward in effects.rewards.items()
         ],
         "token_transfers": [row for row in rows if "token_id" in row],
-        "transaction_hash": base64.b64encode(execution.signed.hash).decode(),
+        "transaction_hash": base64.b64encode(execution.signed.hash or _hash(body)).decode(),
         "transaction_id": execution.id.dashed,
         "transfers": [row for row in rows if "token_id" not in row],
         "valid_duration_seconds": str(body.transactionValidDuration.seconds),
@@ -86,6 +89,24 @@ def write(execution: Execution, outer: Execution | None = None) -> None:
     write_nfts(execution)
     for child in [*effects.children, *execution.inner]:
         write(child, execution)
+
+
+def _hash(body: Message) -> bytes:
+    """The hash of a transaction that nobody has sent: one that another has executed, or a gift."""
+    return hashlib.sha384(body.SerializeToString(deterministic=True)).digest()
+
+
+def _limits(body: Message) -> list[dict[str, Any]]:
+    """The limits of a topic's custom fees that a message's payer has set."""
+    return [
+        {
+            "account_id": write_id(limit.account_id),
+            "amount": fee.amount,
+            "denominating_token_id": unit_of(fee),
+        }
+        for limit in body.max_custom_fees
+        for fee in limit.fees
+    ]
 
 
 def _transfers(changed: list[NftTransfer], is_update: bool) -> list[NftTransfer]:

@@ -10,7 +10,7 @@ from decimal import Decimal
 from google.protobuf.message import Message
 
 from hiero_sandbox.database import read
-from hiero_sandbox.ledger import tokens
+from hiero_sandbox.ledger import tokens, topics
 from hiero_sandbox.ledger.envelopes import Signed, write_id
 from marketplace.hedera.hbar import TINYBARS
 
@@ -19,6 +19,10 @@ TINYBARS_PER_DOLLAR = 100 * TINYBARS // CENTS_PER_HBAR
 
 # In USD, including the fees of node and network: 0.0001 together.
 BASE = {
+    "consensusCreateTopic": Decimal("0.01"),
+    "consensusDeleteTopic": Decimal("0.005"),
+    "consensusSubmitMessage": Decimal("0.00017"),
+    "consensusUpdateTopic": Decimal("0.00022"),
     "cryptoApproveAllowance": Decimal("0.05"),
     "cryptoCreateAccount": Decimal("0.05"),
     "cryptoDelete": Decimal("0.005"),
@@ -47,6 +51,10 @@ LISTED = {
 # Charged once if a transfer moves tokens; the second one if any of them has custom fees.
 TOKEN_TRANSFER = Decimal("0.0009")
 CUSTOM_FEE_TRANSFER = Decimal("0.0019")
+# Charged once for a topic with custom fees, and for a message to one.
+TOPIC_WITH_FEES, MESSAGE_WITH_FEES = Decimal("1.99"), Decimal("0.04983")
+# For each byte of another message beyond these.
+MESSAGE_BYTE, MESSAGE_BYTES = Decimal("0.00000068"), 100
 # For each account of a transfer beyond two, and each token and each signature beyond one.
 EXTRA = Decimal("0.0001")
 # For each byte beyond these.
@@ -54,6 +62,7 @@ BYTE, INCLUDED_BYTES = Decimal("0.00001"), 1350
 # In thousandths. The flag high_volume costs at least four times as much: HIP-1313. It does nothing here.
 NORMAL_RATE, HIGH_VOLUME_RATE = 1000, 4000
 HIGH_VOLUME = (
+    "consensusCreateTopic",
     "cryptoApproveAllowance",
     "cryptoCreateAccount",
     "scheduleCreate",
@@ -106,6 +115,13 @@ def _service(body: Message) -> Decimal:
         return usd + _of_transfer(content.transfers.accountAmounts, content.tokenTransfers)
     if kind == "tokenAirdrop":
         return usd + _of_transfer([], content.token_transfers)
+    if kind == "consensusCreateTopic":
+        return usd + TOPIC_WITH_FEES * bool(content.custom_fees)
+    if kind == "consensusSubmitMessage":
+        topic = topics.get(read(), write_id(content.topicID))
+        if topic and topic.definition.custom_fees:
+            return usd + MESSAGE_WITH_FEES
+        return usd + _beyond(MESSAGE_BYTES, len(content.message)) * MESSAGE_BYTE
     listed = sum(len(items) for field, items in content.ListFields() if field.is_repeated)
     if listed:
         usd += LISTING.get(kind, 0) + (listed - 1) * LISTED.get(kind, 0)

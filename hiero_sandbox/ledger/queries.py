@@ -152,6 +152,20 @@ def get_due_schedule(db: Connection, now: int) -> Row | None:
     return next(iter(_rows(db, sql, now=now)), None)
 
 
+# Topics
+
+
+def list_messages(db: Connection, topic: str, low: int, high: int, limit: int) -> list[Row]:
+    # Those of a topic from a time on, and before another, in nanoseconds.
+    sql = """
+        SELECT * FROM topic_message
+        WHERE topic = :topic AND consensus_at >= :low AND consensus_at < :high
+        ORDER BY sequence_no
+        LIMIT :limit
+    """
+    return _rows(db, sql, topic=topic, low=low, high=high, limit=limit)
+
+
 # Transactions
 
 

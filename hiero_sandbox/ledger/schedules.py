@@ -56,6 +56,7 @@ class Schedule(NamedTuple):
             transactionFee=scheduled.transactionFee,
             transactionValidDuration=self.creation.transactionValidDuration,
             memo=scheduled.memo,
+            max_custom_fees=scheduled.max_custom_fees,
             **{self.kind: getattr(scheduled, self.kind)},
         )
 

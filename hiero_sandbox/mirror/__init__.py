@@ -17,6 +17,7 @@ from hiero_sandbox.mirror import (
     parameters,
     schedules,
     tokens,
+    topics,
     transactions,
 )
 from hiero_sandbox.mirror.parameters import Document
@@ -28,6 +29,7 @@ CACHED_SECONDS = {
     "schedules": 2,
     "tokens": 10,
     "tokens/<token>": 5,
+    "topics/<topic>": 5,
     "transactions": 2,
     "transactions/<rest:transaction_id>": 600,
 }
@@ -36,12 +38,15 @@ IDS = {
     "account_id": (accounts.parse, "idOrAliasOrEvmAddress"),
     "block": (network.parse_block, "hashOrNumber"),
     "schedule_id": (parameters.parse_entity, "scheduleId"),
+    "moment": (parameters.parse_timestamp, "consensus_timestamp"),
+    "sequence_no": (parameters.parse_serial_no, "sequencenumber"),
     "serial_no": (parameters.parse_serial_no, "serialnumber"),
     "token": (parameters.parse_entity, "tokenid"),
+    "topic": (parameters.parse_entity, "topic.id"),
 }
 
 blp = Blueprint("mirror", __name__, url_prefix="/api/v1")
-for part in (accounts, airdrops, network, nfts, schedules, tokens, transactions):
+for part in (accounts, airdrops, network, nfts, schedules, tokens, topics, transactions):
     blp.register_blueprint(part.blp)
 
 

@@ -9,8 +9,8 @@ from werkzeug.exceptions import NotFound
 from hiero_sandbox.conditions import mirror_now
 from hiero_sandbox.database import read
 from hiero_sandbox.ledger import nfts, queries
-from hiero_sandbox.ledger.consensus import mint
 from hiero_sandbox.ledger.nfts import Nft
+from hiero_sandbox.ledger.unsigned import mint
 from hiero_sandbox.ledger.world import every_id_exists
 from hiero_sandbox.mirror import parameters
 from hiero_sandbox.mirror.parameters import Document, Row

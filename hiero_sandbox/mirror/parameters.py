@@ -80,7 +80,7 @@ def parse_serial_no(text: str) -> int:
     return parse_number(text) or parse_number("")  # 0 raises ValueError, too
 
 
-def _parse_timestamp(text: str) -> int:
+def parse_timestamp(text: str) -> int:
     """Read 1234567890, with up to nine digits after the point. Returns nanoseconds."""
     found = re.fullmatch(r"([0-9]{1,10})(?:\.([0-9]{1,9}))?", text)
     if not found:
@@ -97,9 +97,10 @@ NUMBERS: dict[str, Callable[[str], int]] = {
     "receiver.id": _parse_id,
     "schedule.id": _parse_id,
     "sender.id": _parse_id,
+    "sequencenumber": parse_serial_no,
     "serialnumber": parse_serial_no,
     "spender.id": _parse_id,
-    "timestamp": _parse_timestamp,
+    "timestamp": parse_timestamp,
     "token.id": _parse_id,
 }
 BOOLEAN = "true|false"

@@ -1,6 +1,6 @@
 """Converts ids and timestamps to HAPI messages."""
 
-from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID, ScheduleID, TokenID
+from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID, ScheduleID, TokenID, TopicID
 from hiero_sdk_python.hapi.services.timestamp_pb2 import Timestamp
 
 from marketplace.hedera import times
@@ -20,6 +20,11 @@ def token(token_id: str) -> TokenID:
 def schedule(schedule_id: str) -> ScheduleID:
     shard, realm, number = numbers(schedule_id)
     return ScheduleID(shardNum=shard, realmNum=realm, scheduleNum=number)
+
+
+def topic(topic_id: str) -> TopicID:
+    shard, realm, number = numbers(topic_id)
+    return TopicID(shardNum=shard, realmNum=realm, topicNum=number)
 
 
 def timestamp(moment: int) -> Timestamp:

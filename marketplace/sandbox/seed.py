@@ -8,7 +8,7 @@ from flask import Flask
 
 from hiero_sandbox import catalogue, wallet
 from hiero_sandbox.errors import LedgerBusy, LedgerUnusable, explained
-from hiero_sandbox.ledger import consensus
+from hiero_sandbox.ledger import consensus, unsigned
 from marketplace.errors import DatabaseBusy, SandboxUnusable
 from marketplace.hedera import times
 from marketplace.market import add_nft, listings, reports
@@ -35,7 +35,7 @@ def fill(sandbox: Flask) -> None:
         # All of them are minted first, because adding the first one reads its collection.
         with _ledger_of(sandbox):
             for nft in missing:
-                consensus.mint(*nft, _owner(*nft), catalogue.GENESIS)
+                unsigned.mint(*nft, _owner(*nft), catalogue.GENESIS)
         for nft in missing:
             add_nft.add(_owner(*nft), *nft)
     _list_some(sandbox, [nft for nft in sample[::LISTED_EVERY] if _is_new(*nft)])

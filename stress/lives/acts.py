@@ -26,7 +26,7 @@ from harness.wallets import (
 )
 from hiero_sandbox import database as ledger_database
 from hiero_sandbox import wallet
-from hiero_sandbox.ledger import consensus, envelopes
+from hiero_sandbox.ledger import consensus, envelopes, unsigned
 from hiero_sandbox.ledger import queries as ledger_queries
 from marketplace.errors import MarketplaceError
 from marketplace.hedera import times
@@ -267,7 +267,7 @@ class Acts:
         """An account earns a staking reward, which its next transaction pays."""
         account_id = step.choose((*ACCOUNTS, *ACCOUNTS, MARKET))
         with self.world.ledger.app_context():
-            consensus.add_reward(account_id, REWARDS[step.number // 7 % 3], self.world.ledger_now())
+            unsigned.add_reward(account_id, REWARDS[step.number // 7 % 3], self.world.ledger_now())
         self.world.note()
 
     def forge(self, step: Step) -> None:
@@ -310,7 +310,7 @@ class Acts:
         if self.lives[nft].owner == receiver:
             return
         with self.world.ledger.app_context():
-            receipt = consensus.hand_over(*nft, receiver, self.world.ledger_now())
+            receipt = unsigned.hand_over(*nft, receiver, self.world.ledger_now())
             moment = ledger_queries.get_last_consensus(ledger_database.read())
         self.world.note()
         if receipt.result == "SUCCESS":

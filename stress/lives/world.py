@@ -16,7 +16,7 @@ from harness.engines import database_url
 from harness.wallets import MINTED_AT
 from hiero_sandbox import database as ledger_database
 from hiero_sandbox.application import create_sandbox
-from hiero_sandbox.ledger import consensus
+from hiero_sandbox.ledger import unsigned
 from marketplace import create_app
 from marketplace.hedera import times
 from marketplace.ledger import mirror
@@ -151,7 +151,7 @@ class World:
                 db.execute(f"DELETE FROM {table}")
         with self.ledger.app_context():
             for (token, serial_no), owner in owners.items():
-                consensus.mint(token, serial_no, owner, MINTED_AT)
+                unsigned.mint(token, serial_no, owner, MINTED_AT)
         self.past = []  # copies of the ledger's tables, each with its time
         self.has_lied = False
         self.loaded = None

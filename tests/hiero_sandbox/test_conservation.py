@@ -17,7 +17,7 @@ from harness.wallets import account
 from hiero_sandbox import wallet
 from hiero_sandbox.application import create_sandbox
 from hiero_sandbox.database import read, write
-from hiero_sandbox.ledger import accounts, consensus, keys, nfts, queries, tokens
+from hiero_sandbox.ledger import accounts, consensus, keys, nfts, queries, tokens, unsigned
 from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId
 from tests.hiero_sandbox import bodies
@@ -220,7 +220,7 @@ def begin(ledger):
             encoded = key.SerializeToString().hex()
             accounts.change(db, account_id, wallets.MINTED_AT, key=encoded)
     for nft in NFTS:
-        consensus.mint(*nft, PEOPLE[0], wallets.MINTED_AT)
+        unsigned.mint(*nft, PEOPLE[0], wallets.MINTED_AT)
 
 
 def submit(body, signers):

@@ -6,7 +6,7 @@ from hiero_sdk_python.crypto.private_key import PrivateKey
 from harness.wallets import account
 from hiero_sandbox.application import create_sandbox
 from hiero_sandbox.conditions import now
-from hiero_sandbox.ledger import consensus
+from hiero_sandbox.ledger import unsigned
 from hiero_sandbox.ledger.genesis import known_accounts
 from tests.hiero_sandbox.bodies import FIRST, HBAR, make, transfer
 
@@ -111,7 +111,7 @@ def test_a_deleted_account_gets_nothing(alone, give):
     answer = give(accountId="0.0.1031", amount=5)
     assert (answer.status_code, "ACCOUNT_DELETED" in answer.json["message"]) == (422, True)
     with alone.app.app_context():
-        assert consensus.give("0.0.1031", 5, now()).result == "ACCOUNT_DELETED"
+        assert unsigned.give("0.0.1031", 5, now()).result == "ACCOUNT_DELETED"
     assert alone.balance(OPERATOR) == before
 
 

@@ -16,6 +16,7 @@ from tests.hiero_sandbox import test_airdrops as airdrops
 from tests.hiero_sandbox import test_fungible_tokens as coins
 from tests.hiero_sandbox import test_schedules as schedules
 from tests.hiero_sandbox import test_tokens as tokens
+from tests.hiero_sandbox import test_topics as topics
 from tests.hiero_sandbox.bodies import HBAR, approval, association, minting, sign, transfer
 from tests.hiero_sandbox.test_tokens import ISSUER, TREASURY
 
@@ -82,6 +83,14 @@ def ids(app, client, ledger, done, created):
         done(change, *{ALICE, taker})
     for memo in ("one", "two"):
         scheduled = done(schedules.creation_of(schedules.payment(1), memo=memo), CHARLIE)
+    body = topics.new_topic(
+        custom_fees=[topics.fee(1)], fee_exempt_key_list=[topics.key(topics.NEW)]
+    )
+    body.transactionFee = 30 * HBAR
+    topic = created(body, ALICE)
+    for number in (1, 2):
+        chunk = {"initialTransactionID": body.transactionID, "total": 2, "number": 2}
+        said = done(topics.message(topic, b"%d" % number, chunkInfo=chunk), ALICE)
     for amount in (5, 6):
         client.post("/sandbox/rewards", json={"accountId": ALICE, "amount": amount})
         done(transfer(BOB, {BOB: -1, ALICE: 1}), BOB)
@@ -90,10 +99,13 @@ def ids(app, client, ledger, done, created):
         "account_id": ALICE,
         "block": 0,
         "coin": coin,
+        "moment": said["consensus_timestamp"],
         "key": ISSUER.public_key().to_string_raw(),
         "schedule_id": scheduled["entity_id"],
+        "sequence_no": 2,
         "serial_no": 1,
         "token": token,
+        "topic": topic,
         "transaction_id": sold["transaction_id"],
         "wallet": wallet.public_key().to_string_raw(),
         "wallet_address": accounts.address(wallet).hex(),

@@ -88,8 +88,8 @@ def test_its_validity_is_checked(ledger, nft, seconds_ago, result):
 
 
 def test_other_kinds_are_not_supported(submit, caplog):
-    assert submit(make(ALICE, "consensusCreateTopic"), ALICE).result == "NOT_SUPPORTED"
-    assert "CONSENSUSCREATETOPIC: docs/sandbox.md lists what it executes" in caplog.text
+    assert submit(make(ALICE, "fileCreate"), ALICE).result == "NOT_SUPPORTED"
+    assert "FILECREATE: docs/sandbox.md lists what it executes" in caplog.text
 
 
 def test_a_listing_leaves_an_approve_for_all_in_place(client, nft, ledger, get):
