@@ -78,7 +78,7 @@ def may_differ(on_ledger: Nft, stored: NftRow | None) -> bool:
         return may_spend and not listing_rule.is_gone(on_ledger)
     if on_ledger.is_deleted:
         return stored["ledger_at"] != GONE
-    if _pointer(on_ledger) != stored["metadata"]:
+    if _pointer(on_ledger) != stored["metadata"] or is_undecided(stored):
         return True
     if may_spend:
         return times.to_iso(on_ledger.modified_at) > stored["ledger_at"]

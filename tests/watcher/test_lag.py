@@ -223,6 +223,29 @@ def test_the_last_sync_does_not_pass_the_first_of_two_changes(
     assert last_sync(client).rstrip("Z") < sold_at
 
 
+def test_the_last_sync_does_not_pass_the_first_listing_of_an_nft_that_is_undecided(
+    app, client, watcher, nft, ledger, mirror
+):
+    swept(app)
+    watcher.follow()
+    watcher.recheck(seconds=SHOWN_SECONDS)
+    ledger.mint((TOKEN, 8), ALICE, times.now())
+    approve_several(ledger, (8,), bulk_listing_memo(TOKEN, 30, "Foo"))
+    listed_by = times.to_iso(times.now())
+    replica = mirror.replica()
+    approve(ledger, (TOKEN, 8), price=40)
+    mirror.answer("/nfts/8/transactions", replica)
+    mirror.fail("/accounts/")
+    watcher.follow()
+    assert shown(client, (TOKEN, 8))["isForSale"] is False
+    mirror.heal()
+    mirror.answer("/", replica)
+    watcher.recheck(seconds=10)
+    assert last_sync(client).rstrip("Z") < listed_by
+    mirror.heal()
+    assert watcher.recheck(seconds=60) == {Done.LISTED: 1}
+
+
 def test_a_purchase_that_a_lagging_replica_hides_is_not_settled_as_free(
     app, watcher, listed, ledger, mirror, buy
 ):
