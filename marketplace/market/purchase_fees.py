@@ -9,7 +9,8 @@ from flask import current_app
 
 from marketplace.errors import LedgerAnswerInvalid
 from marketplace.hedera import times
-from marketplace.ledger import Deadline
+from marketplace.hedera.ids import TransactionId
+from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.mirror_schemas import LedgerAccount, Transaction
 from marketplace.services import mirror_node
 from marketplace.store import prepared_transactions, properties
@@ -73,12 +74,12 @@ def an_hour_before(now: int) -> str:
     return times.to_iso(now - HOUR)
 
 
-def find_first_unsettled(now: int) -> int | None:
-    """The valid start of the first purchase of the last hour whose fee is not known yet, in nanoseconds."""
-    first_at = prepared_transactions.get_first_unsettled(read(), an_hour_before(now))
-    if first_at is None:
-        return None
-    return times.to_nanoseconds(first_at) - VALID_SECONDS * times.SECOND
+def look_up_unsettled() -> None:
+    """Store the fees that are not known yet, by the ids of the purchases. Raises the ledger's errors."""
+    for transaction_id in prepared_transactions.list_unsettled(read()):
+        deadline = Deadline(UNHURRIED_SECONDS)
+        rows = mirror_node().list_transactions(TransactionId.require(transaction_id), deadline)
+        note_charged(transaction_id, [row for row in rows if row.name == "CRYPTOTRANSFER"])
 
 
 def note_charged(transaction_id: str, rows: list[Transaction]) -> None:

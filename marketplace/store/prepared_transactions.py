@@ -166,14 +166,9 @@ def get_held(db: Connection, since: str, caller: str = "", end_user: str = "") -
     return row
 
 
-def get_first_unsettled(db: Connection, since: str) -> str | None:
-    # Returns the end of its validity.
-    sql = f"""
-        SELECT MIN(expires_at) AS first_at FROM prepared_transaction
-        WHERE {UNSETTLED} AND expires_at > :since
-    """
-    first_at: str | None = only(db, sql, {"since": since})["first_at"]
-    return first_at
+def list_unsettled(db: Connection) -> list[str]:
+    sql = f"SELECT transaction_id FROM prepared_transaction WHERE {UNSETTLED} ORDER BY expires_at"
+    return [row["transaction_id"] for row in db.execute(sql)]
 
 
 def mark_never_submitted(db: Connection, before: str) -> None:

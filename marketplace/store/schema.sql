@@ -244,7 +244,7 @@ CREATE INDEX preparation_by_expiry
 CREATE INDEX purchase_by_expiry
     ON prepared_transaction (expires_at, fee_tinybars) WHERE is_settled IS NOT NULL;
 
--- Serves prepared_transactions.count_open, get_first_unsettled and mark_never_submitted.
+-- Serves prepared_transactions.count_open, list_unsettled and mark_never_submitted.
 CREATE INDEX purchase_unsettled ON prepared_transaction (expires_at) WHERE is_settled = 0;
 
 -- How far the ledger's transactions were followed: one row, or none before the first start of a watcher.

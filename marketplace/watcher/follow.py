@@ -123,12 +123,13 @@ def ask_page(after: int, types: Iterable[str] = TYPES) -> Page:
 
 
 def _begin_at(present: int, state: FollowRow | None) -> None:
-    """Begin to follow: from what all replicas show, or from the first purchase whose fee is not known.
+    """Begin to follow: from what all replicas show.
 
-    A sweep finds earlier changes of stored NFTs; backfill() reads earlier approvals of others.
+    A sweep finds earlier changes of stored NFTs; backfill() reads earlier approvals of others. The fees of
+    earlier purchases are looked up first: then those that are still not known were never submitted.
     """
-    shown = present - ALLOWED_LAG
-    begin = min(shown, purchase_fees.find_first_unsettled(times.now()) or shown)
+    purchase_fees.look_up_unsettled()
+    begin = present - ALLOWED_LAG
     seen_to = times.to_nanoseconds(state["backfilled_to"] or state["cursor_at"]) if state else 0
     backfilled_to = times.to_iso(max(seen_to, present - MAX_PAST))
     with write() as db:

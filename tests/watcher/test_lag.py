@@ -265,6 +265,24 @@ def test_a_purchase_that_a_lagging_replica_hides_is_not_settled_as_free(
     assert still_reserved == 0
 
 
+@pytest.mark.parametrize("hours", [0, 1, 25])
+def test_a_purchase_is_charged_though_the_watcher_was_down(
+    app, watcher, listed, ledger, buy, monkeypatch, hours
+):
+    signed = buy().json["byteArray"]
+    assert buy(account_id=CHARLIE).status_code == 200  # and never signs it
+    ledger.sign_and_submit(signed, BOB)
+    real = times.now
+    monkeypatch.setattr(times, "now", lambda: real() + hours * times.HOUR + 3 * times.MINUTE)
+    watcher.begin_anew()
+    watcher.read()
+    sql = "SELECT account_id, fee_tinybars FROM prepared_transaction WHERE is_settled = 1"
+    with app.app_context():
+        fees = {row["account_id"]: row["fee_tinybars"] for row in read().execute(sql)}
+    assert fees[BOB] > 0
+    assert fees[CHARLIE] == 0
+
+
 # Whose clock
 
 
