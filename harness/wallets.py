@@ -26,9 +26,10 @@ def token_id(nft) -> TokenID:
     return TokenID(tokenNum=int(nft[0].split(".")[2]))
 
 
-def allow(approvals, nft, owner: str, spender: str) -> None:
+def allow(approvals, nft, owner: str, spender: str, *more: int) -> None:
+    """Add an entry that approves an NFT; ``more`` are serial numbers of others in the same entry."""
     allowance = NftAllowance(tokenId=token_id(nft), owner=account(owner), spender=account(spender))
-    allowance.serial_numbers.append(nft[1])
+    allowance.serial_numbers.extend([nft[1], *more])
     approvals.nftAllowances.append(allowance)
 
 

@@ -41,7 +41,8 @@ def main() -> int:
                 failures, played = failures + 1, played + 1
                 print(failure, flush=True)
         took = options.seconds - left
-        print(f"{played:,} stories in {took:,.0f} s: {failures or 'no'} mismatch", flush=True)
+        told = f"{played:,} stories, {world.events:,} events in {took:,.0f} s"
+        print(f"{told}: {failures or 'no'} mismatch", flush=True)
     return 1 if failures else 0
 
 

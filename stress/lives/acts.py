@@ -33,7 +33,12 @@ from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS
 from marketplace.ledger.mirror_schemas import LedgerToken
 from marketplace.market import collection_facts, listings
-from marketplace.market.memos import bulk_listing_memo, listing_memo, withdrawal_memo
+from marketplace.market.memos import (
+    bulk_listing_memo,
+    bulk_withdrawal_memo,
+    listing_memo,
+    withdrawal_memo,
+)
 from marketplace.market.prepare import TransactionRequest
 from marketplace.store import following, nfts
 from marketplace.store.database import read, write
@@ -93,6 +98,7 @@ class Acts:
         self.purchases: list[Handed] = []
         self.forgotten: list[Handed] = []  # purchases of which the service has no row
         self.follower = Follower()
+        self.all_due_at = 0  # from then on nothing waits since an outage
 
     # On the ledger
 
@@ -166,23 +172,38 @@ class Acts:
         self.list_(nft, step.price, self.submit(body, owner))
 
     def list_several(self, step: Step) -> None:
-        """One approval of an owner's NFTs of a token. Its memo lists them, or those of another token."""
+        """One approval of some of an owner's NFTs: in one entry for each token and spender, or in more.
+
+        Its memo lists those of one token. Another market may be approved to sell one of them.
+        """
         nft = step.choose(NFTS)
         owner = self.lives[nft].owner
-        of_owner = [
-            each for each, life in self.lives.items() if (each[0], life.owner) == (nft[0], owner)
-        ]
+        of_owner = [each for each, life in self.lives.items() if life.owner == owner]
+        if step.number // 19 % 4:
+            of_owner = [each for each in of_owner if each[0] == nft[0]]
+        some = step.choose_some(of_owner)
         named = step.choose((*TOKENS, nft[0], nft[0]))
-        body = new_body(owner, bulk_listing_memo(named, step.price, "Foo"))
-        spenders = {each: MARKET for each in of_owner}
+        spenders = dict.fromkeys(some, MARKET)
         if step.number // 11 % 4 == 0:
-            spenders[of_owner[-1]] = OTHER_MARKET
-        for each, spender in spenders.items():
-            allow(body.cryptoApproveAllowance, each, owner, spender)
+            spenders[some[-1]] = OTHER_MARKET
+        entries: dict[tuple[str, str, int], list[int]] = {}
+        for (token, serial_no), spender in spenders.items():
+            alone = serial_no if step.number // 17 % 2 else 0
+            entries.setdefault((token, spender, alone), []).append(serial_no)
+        body = new_body(owner, bulk_listing_memo(named, step.price, "Foo"))
+        for (token, spender, _), (first, *more) in entries.items():
+            allow(body.cryptoApproveAllowance, (token, first), owner, spender, *more)
         done = self.submit(body, owner)
         for each, spender in spenders.items():
             is_listed = spender == MARKET and named == each[0]
             self.list_(each, step.price if is_listed else None, done)
+
+    def list_several_and_end(self, step: Step) -> None:
+        """Several are listed, and one of them is elsewhere in the next block: before the others are found."""
+        self.list_several(step)
+        CLOCK.set_forward(2 * times.SECOND)
+        end = (self.sell, self.approve, self.withdraw, self.withdraw_several, self.list_several)
+        step.choose(end)(step._replace(number=step.number // 3))
 
     def list_and_end(self, step: Step) -> None:
         """A listing that ends in the next block."""
@@ -214,23 +235,29 @@ class Acts:
         self.list_(nft, None, self.submit(body, owner))
 
     def withdraw_several(self, step: Step) -> None:
-        """All NFTs of an owner in one transaction, whose memo names one of them, or none."""
+        """Some NFTs of an owner in one transaction, whose memo names one of them, their token, or none."""
         nft = self.choose_listed(step)
         owner = self.lives[nft].owner
-        of_owner = [each for each, life in self.lives.items() if life.owner == owner]
-        form = step.number // 5 % 4
-        memo = (withdrawal_memo(*nft, "Foo"), "Foo", "", listing_memo(*nft, step.price, "Foo"))
+        some = step.choose_some([each for each, life in self.lives.items() if life.owner == owner])
+        form = step.number // 5 % 5
+        memo = (
+            withdrawal_memo(*nft, "Foo"),
+            "Foo",
+            "",
+            listing_memo(*nft, step.price, "Foo"),
+            bulk_withdrawal_memo(nft[0], "Foo"),
+        )
         body = new_body(owner, memo[form])
-        for each in of_owner:
-            if form in (0, 2):
+        for each in some:
+            if form in (1, 3):
+                spender = OTHER_MARKET if form == 1 else MARKET
+                allow(body.cryptoApproveAllowance, each, owner, spender)
+            else:
                 removed = NftRemoveAllowance(token_id=token_id(each), owner=account(owner))
                 removed.serial_numbers.append(each[1])
                 body.cryptoDeleteAllowance.nftAllowances.append(removed)
-            else:
-                spender = OTHER_MARKET if form == 1 else MARKET
-                allow(body.cryptoApproveAllowance, each, owner, spender)
         done = self.submit(body, owner)
-        for each in of_owner:
+        for each in some:
             self.list_(each, step.price if form == 3 and each == nft else None, done)
 
     def sign_withdrawal(self, step: Step) -> None:
@@ -285,6 +312,10 @@ class Acts:
         body = new_body((STRANGER, owner)[step.number % 2], listing_memo(*nft, 1, "Foo"))
         scheduled = body.scheduleCreate.scheduledTransactionBody
         scheduled.memo = listing_memo(*nft, 2, "Foo")
+        if (
+            step.number % 2 and step.number // 7 % 2
+        ):  # the memo names no NFT, but the payer is the owner
+            body.memo = scheduled.memo = bulk_listing_memo(nft[0], 2, "Foo")
         allow(scheduled.cryptoApproveAllowance, nft, owner, MARKET)
         payer = envelopes.write_id(body.transactionID.accountID)
         self.list_(nft, None, self.submit(body, payer, owner))
@@ -536,3 +567,5 @@ class Acts:
             CLOCK.set_forward((2 << attempts) * times.SECOND)
             self.follow(step)
         self.weather.outage = None
+        # What could not be checked while transactions could be read is tried again later and later.
+        self.all_due_at = times.now() + times.HOUR

@@ -12,32 +12,34 @@ STEPS = {
     "schedule": 1, "update": 2, "delete": 0.3, "wipe": 0.3, "follow": 6, "sync": 0.3, "rebuild": 0.5,
     "prepare_withdrawal": 2, "sign_withdrawal": 3, "prepare_purchase": 4, "sign_purchase": 5,
     "report_trade": 3, "wait": 6, "earn": 1, "outage": 0.5, "round_trip": 0.5, "forget": 0.3,
-    "withdraw_several": 1, "list_several": 2, "hand_back": 0.5, "burn": 0.5, "stop_for_long": 0.3,
+    "withdraw_several": 1, "list_several": 3, "hand_back": 0.5, "burn": 0.5, "stop_for_long": 0.3,
 }  # fmt: skip
 # The same in a story of traders: NFTs are listed and bought, again and again.
 TRADES = {
     "list_by_other_means": 9, "prepare": 1, "sign": 2, "prepare_withdrawal": 2, "sign_withdrawal": 2,
     "withdraw": 1, "prepare_purchase": 6, "sign_purchase": 6, "report_trade": 3, "report": 1, "sell": 1,
     "follow": 3, "wipe": 0.3, "wait": 4, "earn": 3, "sign_purchase_again": 2, "forget": 0.5,
-    "update": 1, "update_often": 0.2, "sell_often": 0.3, "outage": 0.3, "list_several": 2,
+    "update": 1, "update_often": 0.2, "sell_often": 0.3, "outage": 0.3, "list_several": 4,
+    "withdraw_several": 1,
 }  # fmt: skip
 # In a story of endings: NFTs are listed, and soon are not for sale, or not there any more.
 ENDINGS = {
     "list_by_other_means": 8, "approve": 3, "withdraw": 2, "withdraw_several": 4, "update": 2, "sell": 3,
     "round_trip": 3, "hand_back": 2, "burn": 2, "wipe": 2, "new_treasury": 2, "prepare_purchase": 3,
     "sign_purchase": 3, "follow": 6, "wait": 4, "add": 1, "delete": 0.2, "report_trade": 1,
-    "list_and_end": 4, "list_several": 3,
+    "list_and_end": 4, "list_several": 4, "list_several_and_end": 4,
 }  # fmt: skip
 # In a story of newcomers: NFTs are added after something has just happened to them.
 NEWCOMERS = {
     "sell": 4, "list_by_other_means": 8, "add": 6, "list_and_end": 2, "follow": 5, "wait": 2, "rebuild": 2,
     "prepare_purchase": 3, "sign_purchase": 2, "withdraw": 1, "prepare": 1, "report": 1, "list_several": 3,
+    "list_several_and_end": 2,
 }  # fmt: skip
 # In a story of stops: a watcher begins to follow the ledger, for the first time or after a long stop.
 STOPS = {
     "list_by_other_means": 8, "withdraw": 2, "approve": 1, "sell": 2, "stop_for_long": 3, "follow": 6,
     "wait": 4, "outage": 2, "prepare_purchase": 2, "sign_purchase": 2, "update_often": 0.1,
-    "list_several": 4,
+    "list_several": 4, "list_several_and_end": 2,
 }  # fmt: skip
 KINDS = {
     "life": (STEPS, 3),
@@ -56,6 +58,11 @@ class Step(NamedTuple):
 
     def choose(self, items):
         return items[self.number % len(items)]
+
+    def choose_some(self, items):
+        """Some of the items, at least one, in any order."""
+        dice = random.Random(self.number)
+        return dice.sample(items, dice.randint(1, len(items)))
 
     @property
     def price(self) -> int:

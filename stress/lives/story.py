@@ -44,6 +44,7 @@ class Reader:
                 raise Mismatch(f"event {event['id']} follows {self.seen}")
             self.seen = event["id"]
             self.apply(event)
+            self.story.world.events += 1
 
     def apply(self, event) -> None:
         nft = (event["token"], event["serial_no"])
@@ -113,7 +114,8 @@ class Story(Acts):
         if self.world.has_lied:
             return
         self.compare_last_sync()
-        if self.is_fair and step.name == "follow" and self.is_followed:
+        is_due = self.is_followed and times.now() > self.all_due_at
+        if self.is_fair and is_due and step.name == "follow":
             self.compare_stored()
 
     def compare_last_sync(self) -> None:

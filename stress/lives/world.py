@@ -28,7 +28,7 @@ from marketplace.store.postgresql.servers import Cursor
 MARKET = "0.0.9001"
 COLLECTOR = "0.0.2001"  # gets 5 % of each sale of 0.0.5001
 ACCOUNTS = ("0.0.1001", "0.0.1002", COLLECTOR)
-NFTS = (("0.0.7001", 7), ("0.0.7001", 8), ("0.0.5001", 7))
+NFTS = (("0.0.7001", 7), ("0.0.7001", 8), ("0.0.5001", 7), ("0.0.7001", 9))
 TOKENS = tuple(sorted({token for token, _ in NFTS}))
 LEDGER_TABLES = (
     "account", "association", "nft", "approval_for_all", "deleted_token", "token",
@@ -111,6 +111,7 @@ class World:
     """The service, the ledger, and what a mirror node with many replicas shows of it."""
 
     weather: Weather
+    events = 0  # that were compared with the model
 
     def __init__(self, folder: Path) -> None:
         World.weather = clear_sky()
