@@ -3,13 +3,11 @@
 import { accountPage, marketplace } from "./addresses.js";
 import { hbar, inTinybars, tinybars } from "./amount.js";
 import { balanceTable, readBalances } from "./balances.js";
+import { Deal } from "./deal.js";
 import { dollars } from "./dollars.js";
 import { element, fields, notice, words } from "./element.js";
 import { picture } from "./picture.js";
 import { account, saleTable, shares } from "./sale.js";
-import { Signing } from "./signing.js";
-import { Steps } from "./step.js";
-import { Trade } from "./trade.js";
 import { showBalance, you } from "./you.js";
 
 const dialog = /** @type {HTMLDialogElement} */ (document.getElementById("buying"));
@@ -17,21 +15,15 @@ const dialog = /** @type {HTMLDialogElement} */ (document.getElementById("buying
 const button = dialog.querySelector("[data-trade] .button");
 
 /** @type {any} */
-let deal = null; // the record of the NFT that the dialog shows
+let shown = null; // the record of the NFT that the dialog shows
 
 /** A purchase of that NFT. */
-class Purchase extends Signing {
+class Purchase extends Deal {
   path = "/buy/{wallet}";
   says = "The marketplace has signed it, because it may move the NFT. Without the buyer's signature it has no effect.";
 
-  /** @param {Page} page */
-  constructor(page) {
-    super(new Steps(dialog));
-    this.page = page;
-  }
-
   order() {
-    this.bought = deal; // as the dialog shows it, whatever has happened since
+    this.bought = shown; // as the dialog shows it, whatever has happened since
     const { token: tokenId, serialNo, listingPrice, owner } = this.bought;
     this.parties = { [marketplace]: "the marketplace", [owner.accountId]: "the seller", [you()]: "the buyer" };
     // An NFT that is no longer for sale has no price. The service then says so.
@@ -86,12 +78,6 @@ class Purchase extends Signing {
     return isTaken;
   }
 
-  async report() {
-    const isSeen = await super.report();
-    if (isSeen) await this.page.refresh();
-    return isSeen;
-  }
-
   /** How it ended well. */
   ended() {
     return {
@@ -101,7 +87,7 @@ class Purchase extends Signing {
       thanks: thanks(this.bought, this.page.fees()),
       more: parted(this.bought, this.page.fees()),
       ways: [
-        element("button", { class: "button", type: "button", onclick: () => dialog.close() }, "See it"),
+        this.see(),
         element("button", { class: "button quiet", type: "button", "data-share": true, onclick: share }, "Share it"),
         element("a", { class: "button quiet", href: accountPage(you()) }, "What you own"),
       ],
@@ -111,18 +97,12 @@ class Purchase extends Signing {
 
 /**
  * Make the dialog work; returns a function that prepares it.
- * @param {Page} page
- * @typedef {object} Page
- * @property {() => any} nft the record as it is shown
- * @property {() => any} fees its collection, with its royalties and fixed fees
- * @property {() => Promise<any>} refresh reads the record again, and returns it
+ * @param {import("./deal.js").Page} page
  */
 export function offerPurchase(page) {
-  const purchase = new Purchase(page);
-  const trade = new Trade(dialog.querySelector("[data-trade]"), purchase, () => purchase.ended());
+  const purchase = new Purchase(dialog, page);
   return () => {
-    trade.reset();
-    purchase.steps.begin();
+    purchase.begin();
     showDeal(page.nft(), page.fees());
   };
 }
@@ -159,7 +139,7 @@ function takenOut({ listingPrice, owner }, fees) {
 
 /** Show what is bought, who pays and gets what, and your balance. The button is active if that is enough. */
 async function showDeal(nft, fees) {
-  deal = nft;
+  shown = nft;
   const { name, isForSale, listingPrice, owner } = nft;
   const isYours = owner.accountId === you();
   button.disabled = !isForSale || isYours;
@@ -167,7 +147,7 @@ async function showDeal(nft, fees) {
   const price = isForSale && element("p", { class: "price" }, hbar(listingPrice), " ", dollars(listingPrice));
   const by = element("p", { class: "hint" }, isForSale ? "Sold by " : "Owned by ", account(owner.accountId));
   const said = element("div", {}, element("p", { class: "name" }, words(name)), price, by);
-  const balance = element("div", {}, element("dl", { class: "fields" }, fields([["You have", "…"]])));
+  const balance = element("div", {}, element("dl", { class: "fields" }, fields([["You have", "…"], ["Afterwards", button.disabled ? null : "…"]])));
   const parts = [picture(nft, { eager: true }), said, isForSale && parted(nft, fees), balance];
   const piece = element("div", { class: "piece" }, parts);
   dialog.querySelector("[data-deal]").replaceChildren(piece);
@@ -175,15 +155,15 @@ async function showDeal(nft, fees) {
   if (piece.isConnected) showRest(balance, amount, button.disabled ? 0 : listingPrice);
 }
 
-function showRest(shown, amount, price) {
+function showRest(part, amount, price) {
   const left = amount === null ? 0n : BigInt(amount) - inTinybars(price);
   const isEnough = left >= 0n;
   const then = price && amount !== null && isEnough ? tinybars(left) : null;
   const rows = fields([["You have", amount === null ? "Not known" : tinybars(amount)], ["Afterwards", then]]);
-  shown.replaceChildren(element("dl", { class: "fields" }, rows));
+  part.replaceChildren(element("dl", { class: "fields" }, rows));
   if (isEnough) return;
   button.disabled = true;
-  shown.append(notice("wait", `You have too little to buy it: it costs ${hbar(price)}.`));
+  part.append(notice("wait", `You have too little to buy it: it costs ${hbar(price)}.`));
 }
 
 /** The price in the dialog, while it is open. */

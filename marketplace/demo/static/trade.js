@@ -15,6 +15,8 @@ const STAGES = {
 const REPORTS_AT_MOST = 10;
 const PAUSE_MS = 1_000;
 
+/** @typedef {{ nft: any, title: string, words: string, thanks?: string | null, more?: Node | string, ways: Node[] }} Outcome */
+
 export class Trade {
   /**
    * In root. The signing takes the steps.
@@ -22,7 +24,6 @@ export class Trade {
    * @param {import("./signing.js").Signing} signing
    * @param {() => Outcome} ended says how it ended well
    * @param {() => Promise<boolean>} first is done before the steps
-   * @typedef {{ nft: any, title: string, words: string, thanks?: string | null, more?: Node | string, ways: Node[] }} Outcome
    */
   constructor(root, signing, ended, first = async () => true) {
     this.signing = signing;

@@ -1,0 +1,50 @@
+// A transaction about the NFT that the page shows, in a dialog of its own: a purchase, or a withdrawal.
+
+import { element } from "./element.js";
+import { Signing } from "./signing.js";
+import { Steps } from "./step.js";
+import { Trade } from "./trade.js";
+
+/**
+ * @typedef {object} Page
+ * @property {() => any} nft the record as it is shown
+ * @property {() => any} fees its collection, with its royalties and fixed fees
+ * @property {() => Promise<any>} refresh reads the record again, and returns it
+ */
+export class Deal extends Signing {
+  /**
+   * @param {HTMLDialogElement} dialog
+   * @param {Page} page
+   */
+  constructor(dialog, page) {
+    super(new Steps(dialog));
+    this.dialog = dialog;
+    this.page = page;
+    this.trade = new Trade(dialog.querySelector("[data-trade]"), this, () => this.ended());
+  }
+
+  /** Before the dialog opens. */
+  begin() {
+    this.trade.reset();
+    this.steps.begin();
+  }
+
+  async report() {
+    const isSeen = await super.report();
+    if (isSeen) await this.page.refresh();
+    return isSeen;
+  }
+
+  /**
+   * How it ended well.
+   * @returns {import("./trade.js").Outcome}
+   */
+  ended() {
+    throw new Error("a subclass says what was done");
+  }
+
+  /** A button that leads back to the page. */
+  see() {
+    return element("button", { class: "button", type: "button", onclick: () => this.dialog.close() }, "See it");
+  }
+}
