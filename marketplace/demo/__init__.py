@@ -109,7 +109,7 @@ def give_words() -> dict[str, Any]:
     """Give the demo's own pages what they say beside their values."""
     return {
         "calls_made": calls.made,
-        "chips": words.chips,
+        "chips_of": words.chips,
         "shelf_count": words.shelf_count,
         **words.ORDERS,
     }

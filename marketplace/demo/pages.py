@@ -11,6 +11,7 @@ from marketplace.demo.calls import Answer
 from marketplace.demo.past import chart_nft, read_earned, read_past
 from marketplace.demo.words import traits
 from marketplace.hedera.ids import MAX_INT64, is_entity_id
+from marketplace.market.rarity import rank_collection
 from marketplace.store import figures
 from marketplace.store.database import read
 
@@ -50,7 +51,7 @@ def show_gallery() -> Values:
         "book": book,
         "wanted": wanted,
         "collections": named,
-        "named": {one["token"]: one["name"] for one in named},
+        "named": names_of(named),
         "total": total,
         "is_cut": bool(collections.next),
     }
@@ -63,6 +64,10 @@ def show_gallery() -> Values:
         "trending": [one | {"before": floor_a_day_ago(one["token"])} for one in traded],
         "sales": [event | {"nft": records.get(key_of(event))} for event in reversed(sold.rows)],
     }
+
+
+def names_of(collections: list[Any]) -> dict[str, str]:
+    return {one["token"]: one["name"] or one["token"] for one in collections}
 
 
 def floor_a_day_ago(token: str) -> int | None:
@@ -103,7 +108,14 @@ def show_collection(token: str) -> Values:
         "wanted": wanted | ({"trait": chosen} if chosen else {}),
         "traits": offered(traits_known.data, chosen) if traits_known and traits_known.is_ok else [],
         "total": None if is_filtered else listed,
+        "ranks": find_ranks(token, book.rows),
     }
+
+
+def find_ranks(token: str, nfts: list[Values]) -> dict[int, int | None]:
+    """The ranks of a collection's NFTs, by serial number."""
+    ranking = rank_collection(token) if nfts else None
+    return {nft["serialNo"]: ranking.find_rank(nft["serialNo"]) for nft in nfts} if ranking else {}
 
 
 def read_head(token: str) -> Values:
@@ -189,7 +201,7 @@ def show_account(account: str) -> Values:
         "owned": sum(one["owned"] for one in holdings),
         "listed": sum(one["listed"] for one in holdings),
         "value": sum(one["owned"] * (one["floor_price"] or 0) for one in holdings),
-        "named": {one["token"]: one["name"] for one in holdings},
+        "named": names_of(holdings),
         "holdings": holdings[:HOLDINGS],
         "further": holdings[HOLDINGS:],
         "balance": read_balance(account) if first.is_ok else None,
@@ -221,6 +233,7 @@ def show_nft(token: str, serial_no: str) -> Values:
         "chart": chart_nft(events.rows),
         "cursor": events.next,
         "others": others[:10],
+        "ranks": find_ranks(token, others),
         **neighbours(token, record.data["serialNo"]),
     }
 

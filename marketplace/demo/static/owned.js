@@ -1,6 +1,6 @@
 // What you own, as links that choose what to list. They are shown if nothing is chosen yet.
 
-import { accountPage, api, listingPage, withQuery } from "./addresses.js";
+import { accountPage, api, galleryPage, listingPage, withQuery } from "./addresses.js";
 import { hbar } from "./amount.js";
 import { get } from "./call.js";
 import { element } from "./element.js";
@@ -17,7 +17,7 @@ async function show() {
   const nfts = answer.ok ? answer.data.toSorted((one, other) => Number(one.isForSale) - Number(other.isForSale)) : [];
   const all = answer.next ? [element("li", { class: "tile all" }, element("a", { class: "button quiet", href: accountPage(account) }, "All that you own"))] : [];
   root.querySelector("ul").replaceChildren(...nfts.map((nft) => choice(nft, account)), ...all);
-  if (!nfts.length) root.querySelector("ul").replaceChildren(element("li", { class: "hint" }, "You own nothing yet. Here is something new:"));
+  if (!nfts.length) root.querySelector("ul").replaceChildren(nothing());
 }
 
 function choice(nft, account) {
@@ -29,6 +29,11 @@ function choice(nft, account) {
     element("p", { class: "name" }, element("a", { href }, element("bdi", { class: "clipped" }, nft.name))),
     element("p", { class: "hint" }, nft.isForSale ? `For sale for ${hbar(nft.listingPrice)}` : "Not for sale"),
   );
+}
+
+function nothing() {
+  const ways = ["List the new one below, or ", element("a", { href: galleryPage() }, "buy one"), " first."];
+  return element("li", { class: "tile none" }, element("p", {}, "You own nothing yet"), element("p", { class: "hint" }, ways));
 }
 
 if (root) {

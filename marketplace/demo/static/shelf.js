@@ -51,6 +51,11 @@ function fill(page) {
 
 /** @returns {HTMLInputElement[]} */
 const fieldsOf = (one) => [...one.elements].filter(({ tagName }) => tagName !== "BUTTON");
+/** Whether somebody has changed it since the page came. */
+const isTouched = (field) =>
+  field instanceof HTMLSelectElement
+    ? [...field.options].some((one) => one.selected !== one.defaultSelected)
+    : field.checked !== field.defaultChecked || field.value !== field.defaultValue;
 const isChoice = ({ type }) => type === "checkbox" || type === "radio";
 
 function showDensity() {
@@ -103,6 +108,8 @@ document.getElementById("sidebar")?.addEventListener("toggle", ({ newState }) =>
 });
 extendOnDemand(countOn);
 showDensity();
+// What was chosen before this script had come.
+if (fieldsOf(form).some(isTouched)) go(chosen());
 
 /** As many pages as there were when this one was left. */
 async function restore() {

@@ -14,7 +14,7 @@ def figures(page):
 
 
 @everywhere
-def test_it_works(visit):
+def test_it_works(visit, trader):
     page = visit("/demo/collection/0.0.5002")
     expect(page.get_by_role("heading", level=1)).to_have_text("Orbits")
     expect(page.tab).to_have_title("Orbits · NFT Marketplace")
@@ -28,6 +28,9 @@ def test_it_works(visit):
     assert shown["Royalties"] == "7.5 %"
     expect(page.locator(".avatar img")).to_be_visible()
     expect(page.locator("#story")).to_have_text("Small systems, far from here.")
+    serial_no = cards(page).first.get_attribute("data-key").partition("/")[2]
+    rank = trader.call(f"/v1/nft/0.0.5002/{serial_no}/traits")["rank"]
+    expect(cards(page).first.locator(".by")).to_contain_text(f"Rank {rank}")
     page.get_by_text("Who pays and who gets what").click()
     expect(page.locator("#cost")).to_contain_text("At the floor price:")
     expect(page.locator("#cost tr").first).to_contain_text(f"pays {floor}")
