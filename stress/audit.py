@@ -6,9 +6,9 @@ It uses what is on the ledger, and nothing of the service: what owners signed, w
 import base64
 import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import groupby, product
 from typing import NamedTuple
 
 from hiero_sandbox.database import read
@@ -65,12 +65,23 @@ class Asked(NamedTuple):
     end: int | None = None
 
 
+class Moved(NamedTuple):
+    """What the marketplace did to one NFT, and the prices in HBAR that its owner had asked for."""
+
+    event: Event
+    asked: list[int]
+
+    @property
+    def seller(self) -> str:
+        return self.event.document["sender_account_id"]
+
+
 class Sale(NamedTuple):
     """An NFT that the marketplace moved, for which price, and what was wrong with that."""
 
     nft: tuple[str, int]
     moment: int
-    price: int  # tinybars that the buyer paid
+    price: int  # tinybars that the buyer paid: for all, if the prices of several are not clear
     fault: str | None
 
 
@@ -97,10 +108,16 @@ def find_sales(ledger, market: str, *, share: int = 0, lag: int = 0) -> list[Sal
         Event((row[0], row[1]), row[2], json.loads(row[3]), json.loads(row[4])) for row in rows
     ]
     royalties = {token: _royalties(ledger, token) for token in {event.nft[0] for event in events}}
+    moved = [
+        move
+        for _, history in groupby(events, key=lambda event: event.nft)
+        for move in _follow(history, market, lag)
+    ]
+    moved.sort(key=lambda move: move.event.moment)
     return [
         sale
-        for nft, history in groupby(events, key=lambda event: event.nft)
-        for sale in _follow(history, market, royalties[nft[0]], share, lag)
+        for _, together in groupby(moved, key=lambda move: move.event.moment)
+        for sale in _judge([*together], royalties, share)
     ]
 
 
@@ -116,10 +133,8 @@ def _royalties(ledger, token: str) -> list[tuple[str, int, int]]:
     ]
 
 
-def _follow(
-    history: Iterator[Event], market: str, royalties: list, share: int, lag: int
-) -> Iterator[Sale]:
-    """Follow one NFT: the prices that its owners ask, and its sales.
+def _follow(history: Iterator[Event], market: str, lag: int) -> Iterator[Moved]:
+    """Follow one NFT: the prices that its owners ask, and what the marketplace did to it.
 
     It may come back to an owner. A purchase at his earlier price is then still valid, until it expires.
     """
@@ -129,7 +144,7 @@ def _follow(
         if kind not in ("CRYPTOTRANSFER", "CRYPTOAPPROVEALLOWANCE", "CRYPTODELETEALLOWANCE"):
             continue
         if kind == "CRYPTOTRANSFER" and event.payer == market and event.document["is_approval"]:
-            yield _judge(event, asked, royalties, share, lag)
+            yield Moved(event, _find_asked(event, asked, lag))
         if asked and asked[-1].end is None:
             asked[-1] = asked[-1]._replace(end=event.moment)
         if kind == "CRYPTOTRANSFER":
@@ -147,22 +162,52 @@ def _read_price(memo: str, token: str) -> int | None:
     return int(several[2]) if several and several[1] == token else None
 
 
-def _judge(event: Event, asked: list[Asked], royalties: list, share: int, lag: int) -> Sale:
-    row, paid = event.document, event.paid
-    seller, buyer = row["sender_account_id"], row["receiver_account_id"]
-    price = event.collected_by(buyer) - paid[buyer]
+def _find_asked(event: Event, asked: list[Asked], lag: int) -> list[int]:
+    """The prices of its seller that stood when a purchase became valid, or later."""
     valid_from = event.valid_from - lag
-    standing = {
-        one.price
-        for one in asked
-        if one.owner == seller and (one.end is None or one.end >= valid_from)
-    }
-    taken = price * share // 10_000
-    for _, numerator, denominator in royalties:
-        taken += (price - price * share // 10_000) * numerator // denominator
-    fault = None
-    if price not in {one * TINYBARS for one in standing}:
-        fault = f"{buyer} paid {price} tinybars; its owner asked for {sorted(standing)} HBAR"
-    elif paid[seller] != price - taken:
-        fault = f"{seller} got {paid[seller]} tinybars of {price}, of which {taken} are for others"
-    return Sale(event.nft, event.moment, price, fault and f"{event.nft} {fault}")
+    seller = event.document["sender_account_id"]
+    return sorted(
+        {
+            one.price
+            for one in asked
+            if one.owner == seller and (one.end is None or one.end >= valid_from)
+        }
+    )
+
+
+def _judge(together: list[Moved], royalties: dict[str, list], share: int) -> Iterator[Sale]:
+    """Judge the NFTs of one transaction: the buyer paid a price of each, and each seller got his part."""
+    event = together[0].event
+    buyer, paid = event.document["receiver_account_id"], event.paid
+    price = event.collected_by(buyer) - paid[buyer]
+    prices = next(
+        (
+            choice
+            for choice in product(*(move.asked for move in together))
+            if sum(choice) * TINYBARS == price
+        ),
+        None,
+    )
+    if prices is None:
+        for move in together:
+            fault = f"{buyer} paid {price} tinybars; its owner asked for {move.asked} HBAR"
+            yield Sale(move.event.nft, event.moment, price, f"{move.event.nft} {fault}")
+        return
+    credits, tokens = Counter(), defaultdict(set)
+    for move, hbar in zip(together, prices, strict=True):
+        credits[move.seller] += hbar * TINYBARS - hbar * TINYBARS * share // 10_000
+        tokens[move.seller].add(move.event.nft[0])
+    for move, hbar in zip(together, prices, strict=True):
+        seller, nft = move.seller, move.event.nft
+        # A royalty is taken once for each seller and token, of everything that the seller gets. Its collector
+        # does not owe it.
+        taken = sum(
+            credits[seller] * numerator // denominator
+            for token in tokens[seller]
+            for collector, numerator, denominator in royalties[token]
+            if collector != seller
+        )
+        fault = None
+        if paid[seller] != credits[seller] - taken:
+            fault = f"{nft} {seller} got {paid[seller]} tinybars of {credits[seller]}, less {taken}"
+        yield Sale(nft, event.moment, hbar * TINYBARS, fault)

@@ -347,6 +347,55 @@ class Acts:
         if receipt.result == "SUCCESS":
             self.lives[nft].move(moment, receipt.transaction_id, receiver)
 
+    def give_several(self, step: Step) -> None:
+        """One transfer gives some of an owner's NFTs to another account."""
+        owner = self.lives[step.choose(NFTS)].owner
+        receiver = next(one for one in step.choose_some(ACCOUNTS) + list(ACCOUNTS) if one != owner)
+        some = step.choose_some([each for each, life in self.lives.items() if life.owner == owner])
+        self.move_several(some, receiver, new_body(owner, ""), owner)
+
+    def buy_several(self, step: Step) -> None:
+        """One transfer of the marketplace sells several listed NFTs, of any owners, to one buyer.
+
+        The service has prepared no such purchase, and its memo names none of the NFTs: to it they are gifts.
+        """
+        buyer = step.choose(ACCOUNTS)
+        prices = {
+            nft: life.listing[0]
+            for nft, life in self.lives.items()
+            if life.listing and life.owner != buyer
+        }
+        if len(prices) < 2:
+            return
+        some, amounts = step.choose_some([*prices]), Counter()
+        for nft in some:
+            amounts[self.lives[nft].owner] += prices[nft] * TINYBARS
+        amounts[buyer] -= amounts.total()
+        body = new_body(MARKET, f"{len(some)} NFTs")
+        for account_id, amount in amounts.items():
+            body.cryptoTransfer.transfers.accountAmounts.add(
+                accountID=account(account_id), amount=amount
+            )
+        self.move_several(some, buyer, body, MARKET, buyer)
+
+    def move_several(self, some, receiver: str, body: TransactionBody, *signers: str) -> None:
+        """Add transfers of NFTs to the body, by approval if another account than the owner pays."""
+        payer = envelopes.write_id(body.transactionID.accountID)
+        for token in dict.fromkeys(token for token, _ in some):
+            transfers = body.cryptoTransfer.tokenTransfers.add(token=token_id((token, 0)))
+            for nft in some:
+                if nft[0] == token:
+                    owner = self.lives[nft].owner
+                    transfers.nftTransfers.add(
+                        senderAccountID=account(owner),
+                        receiverAccountID=account(receiver),
+                        serialNumber=nft[1],
+                        is_approval=owner != payer,
+                    )
+        if done := self.submit(body, *signers):
+            for nft in some:
+                self.lives[nft].move(*done, receiver)
+
     def sell_often(self, step: Step) -> None:
         """Another market sells the NFT several times: moves by approval, which we did not pay for."""
         nft = step.choose(NFTS)

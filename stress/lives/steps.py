@@ -20,20 +20,21 @@ TRADES = {
     "withdraw": 1, "prepare_purchase": 6, "sign_purchase": 6, "report_trade": 3, "report": 1, "sell": 1,
     "follow": 3, "wipe": 0.3, "wait": 4, "earn": 3, "sign_purchase_again": 2, "forget": 0.5,
     "update": 1, "update_often": 0.2, "sell_often": 0.3, "outage": 0.3, "list_several": 4,
-    "withdraw_several": 1,
+    "withdraw_several": 1, "give_several": 1, "buy_several": 3,
 }  # fmt: skip
 # In a story of endings: NFTs are listed, and soon are not for sale, or not there any more.
 ENDINGS = {
     "list_by_other_means": 8, "approve": 3, "withdraw": 2, "withdraw_several": 4, "update": 2, "sell": 3,
     "round_trip": 3, "hand_back": 2, "burn": 2, "wipe": 2, "new_treasury": 2, "prepare_purchase": 3,
     "sign_purchase": 3, "follow": 6, "wait": 4, "add": 1, "delete": 0.2, "report_trade": 1,
-    "list_and_end": 4, "list_several": 4, "list_several_and_end": 4,
+    "list_and_end": 4, "list_several": 4, "list_several_and_end": 4, "give_several": 2,
+    "buy_several": 1,
 }  # fmt: skip
 # In a story of newcomers: NFTs are added after something has just happened to them.
 NEWCOMERS = {
     "sell": 4, "list_by_other_means": 8, "add": 6, "list_and_end": 2, "follow": 5, "wait": 2, "rebuild": 2,
     "prepare_purchase": 3, "sign_purchase": 2, "withdraw": 1, "prepare": 1, "report": 1, "list_several": 3,
-    "list_several_and_end": 2,
+    "list_several_and_end": 2, "give_several": 1,
 }  # fmt: skip
 # In a story of stops: a watcher begins to follow the ledger, for the first time or after a long stop.
 STOPS = {
