@@ -123,8 +123,13 @@ def _entity(content: Message) -> str | None:
 
 
 def _amounts(moved: Changes) -> list[dict[str, Any]]:
-    """The changes of balances, sorted by the accounts' numbers."""
-    by_number = sorted(moved.items(), key=lambda change: numbers(change[0][0]))
+    """The changes of balances, sorted by the numbers of the tokens, and of the accounts."""
+
+    def place(change: tuple[tuple[str, str | None], int]) -> tuple[list[int], list[int]]:
+        (account_id, token), _ = change
+        return [*numbers(token)] if token else [], [*numbers(account_id)]
+
+    by_number = sorted(moved.items(), key=place)
     return [
         {"account": account_id, "amount": amount, "is_approval": False}
         | ({"token_id": token} if token else {})

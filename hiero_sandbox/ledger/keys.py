@@ -99,12 +99,14 @@ def verifies(public_key: bytes, pair: Message, content: bytes) -> bool:
 
 
 def shown(key: Key | None) -> dict[str, str] | None:
-    """A key as the mirror node shows it."""
+    """A key as the mirror node shows it. A list of one simple key, or a 1-of-1 threshold key, is that key."""
     if key is None:
         return None
-    kind = key.WhichOneof("key")
+    listed = key.thresholdKey.keys if key.thresholdKey.threshold == 1 else key.keyList
+    simple = listed.keys[0] if len(listed.keys) == 1 else key
+    kind = simple.WhichOneof("key")
     if kind in TYPES:
-        return {"_type": TYPES[kind][0], "key": getattr(key, kind).hex()}
+        return {"_type": TYPES[kind][0], "key": getattr(simple, kind).hex()}
     return {"_type": "ProtobufEncoded", "key": key.SerializeToString().hex()}
 
 

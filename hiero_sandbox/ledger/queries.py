@@ -5,6 +5,7 @@ from operator import itemgetter
 from typing import Any
 
 from hiero_sandbox.database import Connection
+from marketplace.hedera import times
 
 TREASURY = "0.0.1000"  # holds every NFT that nobody has asked for yet
 NOBODY = ""  # the owner of NFTs that were burned or wiped
@@ -187,6 +188,17 @@ def list_transactions_of_hash(db: Connection, transaction_hash: str) -> list[Row
         ORDER BY consensus_at
     """
     return _rows(db, sql, transaction_hash=transaction_hash)
+
+
+def list_inner_transactions(db: Connection, batch_at: int) -> list[Row]:
+    # Those of a batch, which reach consensus within a second after it, in the order of consensus.
+    sql = """
+        SELECT * FROM transaction_record
+        WHERE consensus_at BETWEEN :batch_at AND :batch_at + 1000000000
+          AND document ->> 'parent_consensus_timestamp' = :batch
+        ORDER BY consensus_at
+    """
+    return _rows(db, sql, batch_at=batch_at, batch=times.to_consensus(batch_at))
 
 
 def list_rewards(db: Connection, account_id: str) -> list[Row]:

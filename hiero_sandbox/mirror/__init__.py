@@ -37,7 +37,7 @@ CACHED_SECONDS = {
 IDS = {
     "account_id": (accounts.parse, "idOrAliasOrEvmAddress"),
     "block": (network.parse_block, "hashOrNumber"),
-    "schedule_id": (parameters.parse_entity, "scheduleId"),
+    "schedule_id": (parameters.parse_entity, "scheduleid"),
     "moment": (parameters.parse_timestamp, "consensus_timestamp"),
     "sequence_no": (parameters.parse_serial_no, "sequencenumber"),
     "serial_no": (parameters.parse_serial_no, "serialnumber"),
@@ -104,7 +104,10 @@ def add_headers(response: Response) -> Response:
 @blp.errorhandler(ServiceUnavailable)
 def answer_error(error: HTTPException) -> tuple[Document, int]:
     messages = getattr(error, "messages", (error.description,))
-    return {"_status": {"messages": [{"message": each} for each in messages]}}, error.code or 500
+    detail = getattr(error, "detail", None)
+    more = {"detail": detail} if detail else {}
+    shown = [{"message": each} | more for each in messages]
+    return {"_status": {"messages": shown}}, error.code or 500
 
 
 @blp.errorhandler(Refused)

@@ -4,7 +4,8 @@ import base64
 import re
 from collections.abc import Callable, Iterator
 
-from flask import Blueprint
+from flask import Blueprint, request
+from werkzeug.datastructures import ImmutableMultiDict
 from werkzeug.exceptions import NotFound
 
 from hiero_sandbox.database import read
@@ -14,6 +15,9 @@ from hiero_sandbox.mirror.parameters import Document, Row
 from marketplace.hedera import times
 
 # The columns that parameters filter.
+ADDRESS = re.compile("(0x)?[0-9a-fA-F]{40}|[A-Z2-7]{26,}")
+NOBODY = "0.0.0"
+NE = "Not equal (ne) comparison operator is not supported for {}"
 ID, BALANCE = {"account.id": "account_id"}, {"account.balance": "balance"}
 
 blp = Blueprint("accounts", __name__)
@@ -24,15 +28,28 @@ def parse(text: str) -> str:
     try:
         return parameters.parse_entity(text)
     except ValueError:
-        name = text.rpartition(".")[2]
+        *parts, name = text.split(".")
+        if {*parts} - {"0"}:
+            raise
     if re.fullmatch("(0x)?[0-9a-fA-F]{40}", name):
-        alias = bytes.fromhex(name[-40:])
+        alias, missing = bytes.fromhex(name[-40:]), "Not found"
     else:
-        alias = base64.b32decode(name + "=" * (-len(name) % 8))
+        alias, missing = _read_base32(name), "No account with a matching alias found"
     account_id = accounts.find_by_alias(read(), alias)
-    if account_id is None:
-        raise NotFound("No account with a matching alias found")
+    if account_id is None or accounts.get(read(), account_id).is_deleted:
+        raise NotFound(missing)
     return account_id
+
+
+def _read_base32(text: str) -> bytes:
+    content = base64.b32decode(text + "=" * (-len(text) % 8))
+    if _write_base32(content) != text:
+        raise ValueError(f"{text!r} is not base32")
+    return content
+
+
+def _write_base32(content: bytes) -> str:
+    return base64.b32encode(content).decode().rstrip("=")
 
 
 @blp.get("/accounts/<account_id>")
@@ -42,7 +59,7 @@ def show_account(account_id: str) -> Document:
     if parameters.is_true("transactions"):
         history = transactions.show_page(account_id)
     if not past.look_back():
-        raise NotFound("Not found")
+        raise NotFound("Timestamp range is empty")
     return _account(account_id) | history
 
 
@@ -51,7 +68,7 @@ def _account(account_id: str) -> Document:
     moment = {"timestamp": times.to_consensus(past.moment() or 0)}
     return {
         "account": account_id,
-        "alias": base64.b32encode(max(aliases, key=len)).decode().rstrip("=") if aliases else None,
+        "alias": _write_base32(max(aliases, key=len)) if aliases else None,
         "auto_renew_period": account.renewal_seconds,
         "balance": _balance(account_id) | moment if parameters.is_true("balance") else None,
         "created_timestamp": times.to_consensus(account.created_at),
@@ -71,8 +88,13 @@ def _account(account_id: str) -> Document:
     }
 
 
-def _balance(account_id: str) -> Document:
-    held = queries.list_associations(read(), account_id)
+def _balance(account_id: str, order: str = "asc") -> Document:
+    """An account's balances. Its tokens are sorted as the list that it is in."""
+    held = sorted(
+        queries.list_associations(read(), account_id),
+        key=lambda row: parameters.to_number(row["token"]),
+        reverse=not parameters.is_ascending(order),
+    )
     return {
         "balance": accounts.balance(read(), account_id),
         "tokens": [{"balance": row["balance"], "token_id": row["token"]} for row in held],
@@ -83,8 +105,34 @@ def _balance(account_id: str) -> Document:
 def list_accounts() -> Document:
     """List the accounts that have changed or are asked for. A wallet asks by public key at login."""
     others = ("account.publickey", "balance")
+    _resolve_address()
     return parameters.page(
         "accounts", _known(), lambda row: _account(row["account_id"]), ID, "asc", others, BALANCE
+    )
+
+
+def _resolve_address() -> None:
+    """Let the current request name the account of an EVM address or alias by its id."""
+    asked = request.args.getlist("account.id")
+    addresses = [value for value in asked if ADDRESS.fullmatch(value.rpartition(":")[2])]
+    if not addresses:
+        return
+    operator, _, address = addresses[0].rpartition(":")
+    if operator not in ("", "eq"):
+        detail = "EVM address or alias only supports equals operator"
+        raise parameters.Invalid(*parameters.invalid("account.id").messages, detail=detail)
+    if len(addresses) > 1:
+        detail = "Only one EVM address or alias is allowed."
+        raise parameters.Invalid(*parameters.invalid("account.id").messages, detail=detail)
+    try:
+        account_id = parse(address)
+    except NotFound:
+        account_id = NOBODY
+    except ValueError:
+        raise parameters.invalid("account.id") from None
+    pairs = request.args.items(multi=True)
+    request.args = ImmutableMultiDict(
+        [(name, account_id if value == addresses[0] else value) for name, value in pairs]
     )
 
 
@@ -105,7 +153,8 @@ def _is_of_key(row: Row) -> bool:
 @blp.get("/balances")
 def list_balances() -> Document:
     """List the balances of the accounts that have changed or are asked for."""
-    return _balances(_known, lambda row: _balance(row["account_id"]))
+    _resolve_address()
+    return _balances(_known, lambda row: _balance(row["account_id"], "desc"))
 
 
 @blp.get("/tokens/<token>/balances")
@@ -160,6 +209,7 @@ def _relationship(row: Row) -> Document:
 @blp.get("/accounts/<account_id>/rewards")
 def list_rewards(account_id: str) -> Document:
     """List the staking rewards that an account was paid."""
+    parameters.refuse_ne("timestamp", "Not equals (ne) operator is not supported for {}")
     accounts.get(read(), account_id)
     rewards = [
         {
@@ -184,6 +234,7 @@ def list_approvals_for_all(account_id: str) -> Document:
 @blp.get("/accounts/<account_id>/allowances/crypto")
 def list_hbar_allowances(account_id: str) -> Document:
     """List what others may spend of an account's HBAR."""
+    parameters.refuse_ne("spender.id", NE)
     rows = [row for row in _allowances(account_id) if not row["token"]]
     return parameters.page("allowances", rows, _hbar_allowance, {"spender.id": "spender"})
 
@@ -191,6 +242,7 @@ def list_hbar_allowances(account_id: str) -> Document:
 @blp.get("/accounts/<account_id>/allowances/tokens")
 def list_token_allowances(account_id: str) -> Document:
     """List what others may spend of an account's units of tokens."""
+    parameters.refuse_ne("spender.id", "Not equal (ne) operator is not supported for {}")
     rows = [row for row in _allowances(account_id) if row["token"]]
     columns = {"spender.id": "spender", "token.id": "token"}
     return parameters.page("allowances", rows, _token_allowance, columns, "asc")

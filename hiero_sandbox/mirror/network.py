@@ -204,8 +204,8 @@ def show_supply() -> Document | Response:
     parameters.require_known("timestamp", q="circulating|totalcoins")
     past.look_back()
     released = sum(row["balance"] for row in queries.select(read(), "account"))
-    if asked := request.args.get("q"):
-        amount = SUPPLY if asked.lower() == "totalcoins" else released
+    if asked := parameters.last("q"):
+        amount = SUPPLY if asked == "totalcoins" else released
         return Response(f"{hbar.to_hbar(amount):.8f}", mimetype="text/plain")
     moment = times.to_consensus(past.moment() or 0)
     return {"released_supply": str(released), "timestamp": moment, "total_supply": str(SUPPLY)}

@@ -24,11 +24,11 @@ MAX_RANGE = 60 * times.DAY
 
 
 class Invalid(BadRequest):
-    """Refuses a request, with a message for each mistake."""
+    """Refuses a request, with a message for each mistake, and perhaps a detail of it."""
 
-    def __init__(self, *messages: str) -> None:
+    def __init__(self, *messages: str, detail: str | None = None) -> None:
         super().__init__(messages[0])
-        self.messages = messages
+        self.messages, self.detail = messages, detail
 
 
 def invalid(name: str) -> Invalid:
@@ -44,6 +44,8 @@ def parse_entity(text: str) -> str:
     Only an address that stands alone may begin with 0x.
     """
     *parts, number = text.split(".")
+    if len(number) >= 40 and {*parts} - {"0"}:
+        raise ValueError(f"{text!r} is of another shard or realm")
     if re.fullmatch(f"{'' if parts else '(0x)?'}0{{24}}[0-9a-fA-F]{{16}}", number):
         number = str(int(number, 16))
     entity_id = ".".join([*["0"] * (2 - len(parts)), *parts, number])
@@ -135,24 +137,27 @@ def lower_names() -> None:
 
 
 def require_known(*names: str, **words: str) -> None:
-    """Refuse all other parameters, and invalid values, in one answer.
+    """Refuse all other parameters, and invalid values, in one answer. Those with other names come last.
 
     ``words`` are parameters with other values on this path than elsewhere: a regular expression for each.
     """
     messages: list[str] = []
+    unknown: list[str] = []
     for name, values in request.args.lists():
-        try:
-            if name not in names and name not in words:
-                raise Invalid(f"Unknown query parameter: {name}")
-            pattern = words.get(name) or WORDS.get(name)
-            if pattern is None:
-                number_filter(name)
-            elif not all(_has_form(name, value, pattern) for value in values):
-                raise invalid(name)
-        except Invalid as refusal:
-            messages += refusal.messages
-    if messages:
-        raise Invalid(*messages)
+        if name not in names and name not in words:
+            unknown += [f"Unknown query parameter: {name}"] * len(values)
+            continue
+        pattern = words.get(name) or WORDS.get(name)
+        for value in values:
+            try:
+                if pattern is None:
+                    _read_bounds(name, value)
+                elif not _has_form(name, value, pattern):
+                    raise invalid(name)
+            except Invalid as refusal:
+                messages += refusal.messages
+    if messages or unknown:
+        raise Invalid(*messages, *unknown)
 
 
 def _has_form(name: str, value: str, pattern: str) -> bool:
@@ -180,18 +185,23 @@ def number_filter(name: str) -> NumberFilter:
     """Read a parameter such as serialnumber=7, lt:7 or gte:7. Several named numbers are alternatives."""
     low, high, named = 0, MAX_INT64, set()
     for argument in request.args.getlist(name):
-        operator, _, text = argument.rpartition(":")
-        try:
-            lowest, highest = OPERATORS[operator or "eq"](NUMBERS[name](text))
-        except (KeyError, ValueError):
-            raise invalid(name) from None
-        if operator in ("", "eq"):
+        lowest, highest = _read_bounds(name, argument)
+        if argument.rpartition(":")[0] in ("", "eq"):
             named.add(lowest)
         else:
             low, high = max(low, lowest), min(high, highest)
     if named:
         low, high = max(low, min(named)), min(high, max(named))
     return NumberFilter(low, high, frozenset(named))
+
+
+def _read_bounds(name: str, argument: str) -> tuple[int, int]:
+    """The lowest and the highest number that one value such as lt:7 admits."""
+    operator, _, text = argument.rpartition(":")
+    try:
+        return OPERATORS[operator or "eq"](NUMBERS[name](text))
+    except (KeyError, ValueError):
+        raise invalid(name) from None
 
 
 def recent_bounds() -> tuple[int, int]:
@@ -203,27 +213,46 @@ def recent_bounds() -> tuple[int, int]:
     return high - MAX_RANGE, high
 
 
+def last(name: str, default: str = "") -> str:
+    """The value of a parameter that has one, in lower case. Of several, the last one counts."""
+    return [default, *request.args.getlist(name)][-1].lower()
+
+
+def keep_last(name: str) -> None:
+    """Let the current request have only the last value of a parameter."""
+    others = [pair for pair in request.args.items(multi=True) if pair[0] != name]
+    request.args = ImmutableMultiDict(
+        [*others, *((name, value) for value in request.args.getlist(name)[-1:])]
+    )
+
+
+def refuse_ne(name: str, message: str) -> None:
+    """Refuse the operator ne, with the message."""
+    if any(value.startswith("ne:") for value in request.args.getlist(name)):
+        raise Invalid(message.format(name))
+
+
 def is_true(name: str) -> bool:
-    return request.args.get(name, "true").lower() == "true"
+    return last(name, "true") == "true"
 
 
 def is_of_key(key: Key | None, name: str) -> bool:
     """Whether a key is the simple key in a parameter. True if the parameter is missing."""
-    asked, known = request.args.get(name), keys.shown(key)
-    if asked is None or known is None:
-        return asked is None
-    return known["_type"] != "ProtobufEncoded" and asked.lower().endswith(known["key"])
+    asked, known = last(name), keys.shown(key)
+    if not asked or known is None:
+        return not asked
+    return known["_type"] != "ProtobufEncoded" and asked.endswith(known["key"])
 
 
 # Pages
 
 
 def limit() -> int:
-    return min(int(request.args.get("limit", DEFAULT_LIMIT)), MAX_LIMIT)
+    return min(int(last("limit", str(DEFAULT_LIMIT))), MAX_LIMIT)
 
 
 def is_ascending(default: str = "desc") -> bool:
-    return request.args.get("order", default).lower() == "asc"
+    return last("order", default) == "asc"
 
 
 def _place(row: Row, columns: Mapping[str, str]) -> list[int]:
@@ -300,13 +329,6 @@ def _require_bounds(first: str, second: str = "") -> None:
             raise Invalid(f"{first} must have {operator}e or eq operator")
 
 
-def require_operators(name: str, *operators: str) -> None:
-    """Refuse a parameter with any other operator. One without an operator has eq."""
-    for value in request.args.getlist(name):
-        if (value.rpartition(":")[0] or "eq") not in operators:
-            raise invalid(name)
-
-
 def require_one_range(name: str, message: str) -> None:
     """Refuse, with the message, two lower bounds, or two upper bounds."""
     operators = [value.rpartition(":")[0] for value in request.args.getlist(name)]
@@ -324,5 +346,11 @@ def links(page: Sequence[Row], columns: Mapping[str, str], ascending: bool) -> D
     for name in open_ended:
         operator = onward if name == open_ended[-1] else f"{onward}e"
         kept = [value for value in asked.get(name, ()) if not value.startswith(onward)]
+        if not kept:
+            asked.pop(name, None)  # it moves to the end
         asked[name] = [*kept, f"{operator}:{page[-1][columns[name]]}"]
+    first = open_ended[0]
+    bounds = [_read_bounds(first, value) for value in asked[first] if value[1:2] == "t"]
+    if max(low for low, _ in bounds) > min(high for _, high in bounds):
+        return {"next": None}
     return {"next": f"{request.path}?{urlencode(asked, doseq=True, safe=':')}"}

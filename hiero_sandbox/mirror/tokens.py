@@ -15,6 +15,8 @@ from hiero_sandbox.mirror import parameters, past
 from hiero_sandbox.mirror.parameters import Document
 from marketplace.hedera import times
 
+UP_TO = r"((eq|lte?):)?[0-9]{1,10}(\.[0-9]{1,9})?"  # a time of the past
+
 blp = Blueprint("tokens", __name__)
 
 
@@ -74,8 +76,8 @@ def _summary(token: tokens.Token) -> Document:
 
 @blp.get("/tokens/<token>")
 def show_token(token: str) -> Document:
-    parameters.require_known(past.NAME)
-    parameters.require_operators(past.NAME, "eq", "lt", "lte")
+    parameters.require_known(timestamp=UP_TO)
+    parameters.keep_last(past.NAME)
     past.look_back()
     found = tokens.find(read(), token)
     definition, paused = found.definition, "PAUSED" if found.is_paused else "UNPAUSED"

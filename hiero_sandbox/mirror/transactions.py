@@ -12,7 +12,8 @@ from werkzeug.exceptions import BadRequest, NotFound, ServiceUnavailable
 from hiero_sandbox.database import read
 from hiero_sandbox.ledger import queries
 from hiero_sandbox.mirror import parameters
-from hiero_sandbox.mirror.parameters import Document, NumberFilter
+from hiero_sandbox.mirror.parameters import Document, NumberFilter, Row
+from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId
 
 blp = Blueprint("transactions", __name__)
@@ -31,13 +32,21 @@ def show_page(account_id: str | None = None) -> Document:
     if account_id:
         asked = asked._replace(named=frozenset({parameters.to_number(account_id)}))
     documents = [*islice(_filtered(asked, ascending), parameters.limit())]
+    if _contradicts_itself():
+        documents = []
     links = parameters.links(documents, {"timestamp": "consensus_timestamp"}, ascending)
     return {"transactions": documents, "links": links}
 
 
+def _contradicts_itself() -> bool:
+    """Whether a request names two times, or both credit and debit. Nothing has both."""
+    moments = parameters.number_filter("timestamp").named
+    return len(moments) > 1 or len({each.lower() for each in request.args.getlist("type")}) > 1
+
+
 def _filtered(accounts: NumberFilter, ascending: bool) -> Iterator[Document]:
     types = {value.upper() for value in request.args.getlist("transactiontype")}
-    result = request.args.get("result", "").lower()
+    result = parameters.last("result")
     low, high = parameters.recent_bounds()
     for row in queries.iterate_transactions(read(), low, high, ascending):
         document = json.loads(row["document"])
@@ -50,13 +59,19 @@ def _filtered(accounts: NumberFilter, ascending: bool) -> Iterator[Document]:
 
 
 def _parties(document: Document) -> set[str]:
-    """The payer of a transaction, and all accounts whose balances it changed.
+    """The payer of a transaction, and all accounts whose balances or NFTs it changed.
 
     With type=credit or debit: only the accounts whose balances it raised or lowered.
     """
-    direction = request.args.get("type", "").lower()
-    payer = set() if direction else {document["transaction_id"].partition("-")[0]}
-    return payer | {
+    direction = parameters.last("type")
+    others: set[str] = set()
+    if not direction:
+        roles = ("sender_account_id", "receiver_account_id")
+        moved = {nft[role] for nft in document["nft_transfers"] for role in roles}
+        others = moved - {None}
+        if not document["nonce"] or document["parent_consensus_timestamp"]:
+            others.add(document["transaction_id"].partition("-")[0])
+    return others | {
         transfer["account"]
         for transfer in document["transfers"] + document["token_transfers"]
         if not direction or (transfer["amount"] > 0) == (direction == "credit")
@@ -65,7 +80,10 @@ def _parties(document: Document) -> set[str]:
 
 @blp.get("/transactions/<rest:transaction_id>")
 def show_transaction(transaction_id: str) -> Document:
-    """Show the rows under an id, or with a hash. A hash in base64 may contain slashes."""
+    """Show the rows under an id, with those that a batch holds, or with a hash.
+
+    A hash in base64 may contain slashes.
+    """
     parameters.require_known(nonce="[0-9]{1,10}", scheduled=parameters.BOOLEAN)
     transaction_hash = _parse_hash(transaction_id)
     if transaction_hash:
@@ -74,12 +92,24 @@ def show_transaction(transaction_id: str) -> Document:
         raise NotFound("Not found")
     else:
         rows = queries.list_transactions(read(), _parse_id(transaction_id).dashed)
-    documents = [json.loads(row["document"]) for row in rows]
-    for name, value in request.args.items():
-        documents = [each for each in documents if str(each[name]).lower() == value.lower()]
+    documents = _read_asked(rows)
     if not documents:
         raise NotFound("Not found")
+    if not transaction_hash:
+        for batch in [each for each in documents if each["name"] == "ATOMICBATCH"]:
+            moment = times.from_consensus(batch["consensus_timestamp"])
+            inner = _read_asked(queries.list_inner_transactions(read(), moment))
+            documents += [each for each in inner if each not in documents]
     return {"transactions": documents}
+
+
+def _read_asked(rows: list[Row]) -> list[Document]:
+    """The rows with the nonce and the flag that the request asks for."""
+    documents = [json.loads(row["document"]) for row in rows]
+    for name in request.args:
+        asked = parameters.last(name)
+        documents = [each for each in documents if str(each[name]).lower() == asked]
+    return documents
 
 
 def _parse_hash(text: str) -> str | None:

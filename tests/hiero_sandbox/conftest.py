@@ -81,7 +81,8 @@ def row(get):
 
     def newest(receipt):
         dashed = TransactionId.require(receipt.transaction_id).dashed
-        return get(f"/transactions/{dashed}")["transactions"][-1]
+        rows = get(f"/transactions/{dashed}")["transactions"]  # a batch has more, of other ids
+        return [each for each in rows if each["transaction_id"] == dashed][-1]
 
     return newest
 

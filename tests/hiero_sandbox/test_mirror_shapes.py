@@ -127,6 +127,11 @@ def test_every_path_has_the_recorded_shape(app, get, ids):
     assert found == []
 
 
+def in_one_order(row):
+    """A row without the order of an account's tokens, which is that of the list."""
+    return row | {"tokens": sorted(row["tokens"], key=str)} if "tokens" in row else row
+
+
 def test_lists_are_followed_page_by_page(get, follow, ids):
     lists = {path: shape for path, shape in RECORDED["paths"].items() if "links" in shape}
     del lists["/accounts/{account_id}"]  # an account, with a list
@@ -136,7 +141,7 @@ def test_lists_are_followed_page_by_page(get, follow, ids):
         more = {"/accounts": "&balance=false", "/blocks": "&block.number=lt:3"}.get(path, "")
         asked = path.format(**ids) + "?order={}" + more
         ascending, descending = (get(asked.format(order) + "&limit=100")[name] for order in ORDERS)
-        assert ascending == descending[::-1]
+        assert [*map(in_one_order, ascending)] == [*map(in_one_order, descending[::-1])]
         assert len(ascending) > 1 or path == "/network/nodes", path
         for order, whole in zip(ORDERS, (ascending, descending), strict=True):
             assert follow(asked.format(order) + "&limit=1", name) == whole, path
