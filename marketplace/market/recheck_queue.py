@@ -1,5 +1,6 @@
 """The queue of NFTs, tokens and accounts that the watcher compares with the ledger again."""
 
+from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from marketplace.hedera import times
@@ -40,6 +41,16 @@ def enqueue(db: Connection, recheck: Recheck, now: int) -> None:
         "due_again_at": times.to_iso(due_again_at),
     }
     following.insert_recheck(db, row)
+
+
+def enqueue_all(db: Connection, rechecks: Iterable[Recheck], now: int) -> None:
+    """Queue rechecks in an order that is the same in every transaction: no two can wait for each other."""
+
+    def order(recheck: Recheck) -> tuple[bool, str, str, int]:
+        return recheck.kind != "nft", recheck.kind, recheck.id, recheck.serial_no
+
+    for recheck in sorted(rechecks, key=order):
+        enqueue(db, recheck, now)
 
 
 def look_again_at_listings(db: Connection, account_id: str, now: int) -> None:

@@ -18,7 +18,7 @@ from marketplace.ledger.mirror_schemas import Transaction
 from marketplace.ledger.transaction_feed import TYPES, Page
 from marketplace.market import purchase_fees
 from marketplace.market.memos import is_bulk_listing_memo, read_named_nft
-from marketplace.market.recheck_queue import Recheck, enqueue
+from marketplace.market.recheck_queue import Recheck, enqueue_all
 from marketplace.services import mirror_node
 from marketplace.store import following, nft_collections, nfts, properties
 from marketplace.store.database import read, write
@@ -104,8 +104,8 @@ class Follower:
             return
         with write() as db:
             now = times.to_iso(times.now())
+            enqueue_all(db, rechecks, times.now())
             for recheck in rechecks:
-                enqueue(db, recheck, times.now())
                 if recheck.kind == "token":  # its collection may have changed, too
                     nft_collections.mark_collection_due(db, recheck.id, now, now)
             following.mark_followed_to(db, times.to_iso(cursor), times.to_iso(seen_to), now)
@@ -225,8 +225,7 @@ def backfill(stop: threading.Event) -> float:
         unknown = [each for row in page.rows for each in _find_unknown(row)]
     is_over = not page.is_full or page.last_at >= began_at
     with write() as db:
-        for recheck in unknown:
-            enqueue(db, recheck, times.now())
+        enqueue_all(db, unknown, times.now())
         following.mark_follow(db, "backfilled_to", None if is_over else times.to_iso(page.last_at))
     return 0
 

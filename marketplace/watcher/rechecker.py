@@ -9,7 +9,7 @@ from flask import Flask
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.hedera import times
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
-from marketplace.market.recheck_queue import enqueue
+from marketplace.market.recheck_queue import enqueue_all
 from marketplace.services import application, mirror_node
 from marketplace.store import following
 from marketplace.store.database import read, write
@@ -95,8 +95,7 @@ def drain_queue() -> Counter[Done]:
 def _store(row: RecheckRow, checked: Checked, now: int, ledger_now: int) -> None:
     """Write the results of a check in one transaction: new rechecks, and when this one is due again."""
     with write() as db:
-        for recheck in checked.differing:
-            enqueue(db, recheck, now)
+        enqueue_all(db, checked.differing, now)
         if is_enough(row, checked, ledger_now):
             following.delete_recheck(db, row)
         else:

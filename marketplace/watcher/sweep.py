@@ -8,7 +8,7 @@ from collections import Counter
 
 from marketplace.hedera import times
 from marketplace.market import freshness
-from marketplace.market.recheck_queue import Recheck, enqueue
+from marketplace.market.recheck_queue import Recheck, enqueue_all
 from marketplace.store import following, nft_collections, prepared_transactions, properties
 from marketplace.store.database import read, write
 from marketplace.watcher.chores import delete_prepared, refresh_collections
@@ -50,8 +50,9 @@ def begin_sweep(duration: int) -> str:
     rechecks += [Recheck("token", id, 0, 0, is_swept=True) for id in tokens]
     for start in range(0, len(rechecks), QUEUED_AT_ONCE):
         with write() as db:
-            for recheck in rechecks[start : start + QUEUED_AT_ONCE]:
-                enqueue(db, recheck._replace(delay=random.randint(0, duration)), now)
+            batch = rechecks[start : start + QUEUED_AT_ONCE]
+            delayed = [each._replace(delay=random.randint(0, duration)) for each in batch]
+            enqueue_all(db, delayed, now)
     with write() as db:
         following.mark_follow(db, "sweep_began_at", times.to_iso(now))
     return times.to_iso(now)

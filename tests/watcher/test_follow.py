@@ -1,5 +1,7 @@
 """What a watcher finds by following the ledger, though nobody reports anything and nothing is swept."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from harness import wallets
@@ -10,7 +12,7 @@ from marketplace.hedera import times
 from marketplace.ledger import ALLOWED_LAG
 from marketplace.market import freshness
 from marketplace.market.memos import bulk_listing_memo, listing_memo
-from marketplace.market.recheck_queue import Recheck, enqueue
+from marketplace.market.recheck_queue import Recheck, enqueue, enqueue_all
 from marketplace.services import services
 from marketplace.store import following, nfts
 from marketplace.store.database import read, write
@@ -343,3 +345,18 @@ def test_a_page_that_could_not_be_written_is_read_again(app, watcher, nft, ledge
         watcher.read()
     write_sql(app, "ALTER TABLE elsewhere RENAME TO recheck")
     assert watcher.follow() == {Done.LISTED: 1}
+
+
+def test_lists_that_name_the_same_nfts_in_another_order_are_queued_at_once(app):
+    queued = [Recheck("nft", TOKEN, serial_no, times.now()) for serial_no in range(1, 200)]
+
+    def queue_often(listed):
+        with app.app_context():
+            for _ in range(5):
+                with write() as db:
+                    enqueue_all(db, listed, times.now())
+            services(app).database.close()
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(queue_often, (queued, queued[::-1])))
+    assert len(rechecks(app)) == len(queued)
