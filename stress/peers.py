@@ -1,4 +1,4 @@
-"""Runs the tests of Hedera's SDKs, as they are, against hiero-sandbox, and counts.
+"""Runs the tests of Hedera's SDKs and mirror node, as they are, against hiero-sandbox, and counts.
 
     python -m stress.peers FOLDER [SUITE ...] [--reports FOLDER]
 
@@ -24,6 +24,7 @@ from xml.etree import ElementTree
 
 from hiero_sandbox import testing
 from hiero_sandbox.ledger.genesis import OPERATOR, OPERATORS_KEY, known_accounts
+from stress.rest.replay import replay
 
 KEY = f"302e020100300506032b657004220420{OPERATORS_KEY}"
 ECDSA_PREFIX = "3030020100300706052b8104000a04220420"  # of DER, as the JavaScript SDK writes it
@@ -31,6 +32,7 @@ COLUMNS = ("tried", "passed", "skipped", "failed")
 OWN_NAMESPACE = "PEERS_NAMESPACE"
 SUITE_SECONDS, FILE_SECONDS, EXAMPLE_SECONDS = 3600, 400, 25
 RPC_PORT = 8544
+SPECS = "mirror/rest/__tests__/specs"
 # Parts of Hedera that the sandbox does not claim: contracts, files, nodes; and what goes to testnet.
 LEFT_OUT = (
     *("contract", "ethereum", "file", "node", "prng", "freeze_transaction", "hook", "tls"),
@@ -228,6 +230,7 @@ SUITES = {
     "python-examples": Suite("py/examples", run_python_examples),
     "javascript-examples": Suite("js/examples", run_javascript_examples),
     "programs": Suite("docs", run_programs),
+    "rest": Suite(SPECS, lambda folder, reports: replay(folder / SPECS, reports)),
 }
 
 

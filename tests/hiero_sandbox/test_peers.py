@@ -1,5 +1,6 @@
 """stress.peers counts each case of a report once."""
 
+import json
 import subprocess
 import sys
 
@@ -7,6 +8,7 @@ import pytest
 
 from harness.serving import ROOT
 from stress import peers
+from stress.rest import replay
 
 MOCHA = """<testsuite name="Mocha Tests" tests="3" failures="1">
 <testcase classname="Transfer" name="works"/>
@@ -62,3 +64,87 @@ def test_a_folder_without_suites_is_an_empty_table(tmp_path):
 )
 def test_it_takes_blocks_that_are_whole_programs(language, program, expected):
     assert peers.is_whole(program, language) is expected
+
+
+# The mirror node's REST specs
+
+
+SETUP = {
+    "accounts": [{"num": 1001, "balance": 50}, {"num": 1002, "memo": "second"}],
+    "balances": [{"timestamp": 1000000000, "id": 1001, "balance": 40}],
+    "tokens": [{"token_id": "0.0.1500", "symbol": "CAT", "type": "NON_FUNGIBLE_UNIQUE"}],
+    "nfts": [{"account_id": "0.0.1001", "token_id": "0.0.1500", "serial_number": 3}],
+    "cryptoAllowances": [{"owner": 1001, "spender": 1002, "amount": 5, "amount_granted": 7}],
+    "transactions": [
+        {
+            "consensus_timestamp": "1234567890000000002",
+            "payerAccountId": "0.0.1001",
+            "type": 14,
+            "transfers": [
+                {"account": "0.0.1001", "amount": -5},
+                {"account": "0.0.1002", "amount": 5},
+            ],
+        }
+    ],
+}
+NOT_FOUND = {"_status": {"messages": [{"message": "Not found"}]}}
+
+
+@pytest.fixture
+def judge(tmp_path):
+    """Replay one request of a spec; returns what was compared, and what differs."""
+
+    def judge(url, body, status=200, setup=SETUP):
+        spec = {"setup": setup, "url": url, "responseStatus": status, "responseJson": body}
+        (tmp_path / "spec.json").write_text(json.dumps(spec))
+        [case] = replay.list_cases(tmp_path)
+        return replay.judge(case)
+
+    return judge
+
+
+def test_a_spec_is_replayed_on_its_data(judge):
+    path = "/api/v1/balances?account.id=1001"
+    for asked, amount in ((path, 50), (f"{path}&timestamp=1.5", 40)):
+        row = {"account": "0.0.1001", "balance": amount, "tokens": []}
+        body = {"timestamp": "1.000000000", "balances": [row], "links": {"next": None}}
+        assert judge(asked, body) == ("body", "")
+    how, difference = judge(path, body)
+    assert (how, difference) == ("body", ".balances.balance: 50 for 40")
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "column", "value"),
+    [
+        ("tokens/1500/nfts", "nfts", "account_id", "0.0.1001"),
+        ("tokens", "tokens", "symbol", "CAT"),
+        ("accounts/1001/allowances/crypto", "allowances", "amount_granted", 7),
+        ("transactions?timestamp=lt:1234567891", "transactions", "name", "CRYPTOTRANSFER"),
+        ("accounts?account.id=1002", "accounts", "memo", "second"),
+    ],
+)
+def test_each_table_of_a_spec_is_written(judge, path, name, column, value):
+    how, difference = judge(f"/api/v1/{path}", {name: [{column: value}], "links": {"next": None}})
+    assert (how, difference.startswith(f".{name}.{column}")) == ("body", False)
+    _, difference = judge(f"/api/v1/{path}", {name: [{column: "other"}], "links": {"next": None}})
+    assert difference.startswith(f".{name}.{column}")
+
+
+def test_errors_are_compared_whatever_data_a_spec_has(judge):
+    unknown = {"recordFiles": [{"index": 1}]}
+    assert judge("/api/v1/accounts/7", NOT_FOUND, 404, unknown) == ("status", "")
+    assert judge("/api/v1/accounts/7", {}, 404, unknown)[1]
+    assert judge("/api/v1/accounts/7", {}, 400, unknown)[1].startswith("status 404 for 400")
+    assert judge("/api/v1/accounts/7", {}, 200, unknown) == (replay.NOT_LOADED, "")
+
+
+def test_the_report_says_what_was_compared(tmp_path):
+    specs = tmp_path / "specs"
+    specs.mkdir()
+    spec = {"url": "/api/v1/accounts/7", "responseStatus": 404, "responseJson": NOT_FOUND}
+    (specs / "right.json").write_text(json.dumps(spec))
+    (specs / "wrong.json").write_text(json.dumps(spec | {"responseStatus": 400}))
+    replay.replay(specs, tmp_path)
+    counts, failed = peers.count(tmp_path)
+    assert [counts[column] for column in peers.COLUMNS] == [2, 1, 0, 1]
+    assert failed == ["rest: body wrong.json /api/v1/accounts/7"]
