@@ -9,6 +9,7 @@ own, in a network namespace, where the standard ports are free: so as root, or w
 import argparse
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -17,20 +18,32 @@ import textwrap
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 from xml.etree import ElementTree
 
 from hiero_sandbox import testing
-from hiero_sandbox.ledger.genesis import OPERATOR, OPERATORS_KEY, known_accounts
+from hiero_sandbox.ledger.genesis import OPERATOR as GENESIS
+from hiero_sandbox.ledger.genesis import OPERATORS_KEY as GENESIS_KEY
+from hiero_sandbox.ledger.genesis import known_accounts
+from marketplace.hedera.hbar import TINYBARS
 from stress.rest.replay import replay
 
-KEY = f"302e020100300506032b657004220420{OPERATORS_KEY}"
-ECDSA_PREFIX = "3030020100300706052b8104000a04220420"  # of DER, as the JavaScript SDK writes it
+# As the JavaScript SDK writes private keys.
+ED25519_PREFIX = "302e020100300506032b657004220420"
+ECDSA_PREFIX = "3030020100300706052b8104000a04220420"
+# The operators have as much as the suites ask for, and no privileges. One has a key of each kind.
+ED25519 = known_accounts()[-1]
+ECDSA = next(known for known in known_accounts() if known.has_alias)
+OPERATOR, KEY = ED25519.account_id, ED25519_PREFIX + ED25519.private_key.to_string_raw()
+OPERATORS_HBAR = 100_000_000
+READS_ECDSA = re.compile(r"fromStringECDSA\(|from_string_ecdsa\(")
 COLUMNS = ("tried", "passed", "skipped", "failed")
 OWN_NAMESPACE = "PEERS_NAMESPACE"
-SUITE_SECONDS, FILE_SECONDS, EXAMPLE_SECONDS = 3600, 400, 25
+SUITE_SECONDS, FILE_SECONDS, EXAMPLE_SECONDS = 3600, 400, 150
+EXAMPLES_AT_ONCE = 4
 RPC_PORT = 8544
 SPECS = "mirror/rest/__tests__/specs"
 # Parts of Hedera that the sandbox does not claim: contracts, files, nodes; and what goes to testnet.
@@ -50,13 +63,24 @@ export default {
 """
 # The documentation's pages: their blocks, what these import, and what stands for testnet.
 BLOCK = re.compile(r"^ *```(javascript|js|python)[^\n]*\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
+ENV = re.compile(r"(?:process\.env\.|os\.environ\[\"|getenv\(\")(\w+)|\{([^}]*)\} = process\.env")
 JAVASCRIPT_IMPORT = re.compile(r"""(?:from|require\(|import)\s*["']([^"']+)["']""")
 PYTHON_IMPORT = re.compile(r"^(?:from|import) (\w+)", re.MULTILINE)
 PACKAGES = ("@hiero-ledger/sdk", "hiero_sdk_python", "dotenv", "dotenv/config", "axios", "requests")
 NODE_MODULES = ("fs", "path", "crypto", "readline", "url", "util", "node:fs", "node:crypto")
+UNCLAIMED = ("ContractCreate", "ContractFunction", "EthereumTransaction", "FileCreate")
+LANGUAGES = {".js": "javascript", ".mjs": "javascript", ".cjs": "javascript", ".py": "python"}
+# What programs call the operator.
+OPERATOR_IDS = ("OPERATOR_ID", "OPERATOR_ACCOUNT_ID", "ACCOUNT_ID", "MY_ACCOUNT_ID")
+OPERATOR_KEYS = (
+    *("OPERATOR_KEY", "OPERATOR_ACCOUNT_PRIVATE_KEY", "ACCOUNT_PRIVATE_KEY", "MY_PRIVATE_KEY"),
+    "OPERATOR_KEY_HEX",
+)
+VARIABLES = {*OPERATOR_IDS, *OPERATOR_KEYS, "HEDERA_NETWORK", "NETWORK"}
 LOCAL = {
     "@hashgraph/sdk": "@hiero-ledger/sdk",
     "forTestnet": "forLocalNode",
+    "forPreviewnet": "forLocalNode",
     '"testnet"': '"solo"',
     "= Client()": "= Client.from_env()",
     "https://testnet.mirrornode.hedera.com": "http://127.0.0.1:5551",
@@ -85,7 +109,13 @@ def to_words(name: str) -> str:
     return words.replace("-", "_").lower()
 
 
-def run(*command: object, cwd: Path, seconds: float = SUITE_SECONDS, **variables: str) -> int:
+def run(
+    *command: object,
+    cwd: Path,
+    seconds: float = SUITE_SECONDS,
+    output: IO[str] | int = subprocess.DEVNULL,
+    **variables: str,
+) -> int:
     environ = os.environ | {"OPERATOR_ID": OPERATOR, "OPERATOR_KEY": KEY} | variables
     try:
         ended = subprocess.run(
@@ -94,8 +124,8 @@ def run(*command: object, cwd: Path, seconds: float = SUITE_SECONDS, **variables
             env=environ,
             timeout=seconds,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
         )
     except subprocess.TimeoutExpired:
         return -1
@@ -114,7 +144,10 @@ def run_javascript(folder: Path, reports: Path) -> None:
     config.write_text(VITEST)
     files = list_claimed(sdk, "test/integration/*.js")
     report = ("--reporter=junit", f"--outputFile={reports}/javascript.xml")
-    genesis = {"GENESIS_OPERATOR_ID": OPERATOR, "GENESIS_OPERATOR_KEY": KEY}
+    genesis = {
+        "GENESIS_OPERATOR_ID": GENESIS,
+        "GENESIS_OPERATOR_KEY": ED25519_PREFIX + GENESIS_KEY,
+    }
     command = ("node_modules/.bin/vitest", "run", "--root", sdk, "--config", config, *report)
     run(*command, *files, cwd=sdk, HEDERA_NETWORK="local-node", **genesis)
 
@@ -165,62 +198,122 @@ def rpc_server(folder: Path) -> Iterator[None]:
 
 
 def run_python_examples(folder: Path, reports: Path) -> None:
-    sdk = folder / "py"
+    sdk, python = folder / "py", folder / "pyenv/bin/python"
     files = list_claimed(sdk, "examples/*/*.py", "examples/*.py")
-    run_each(reports, sdk, [(folder / "pyenv/bin/python", file) for file in files], NETWORK="solo")
+    run_each(reports, [Program(file, python, file, sdk, {"NETWORK": "solo"}) for file in files])
 
 
 def run_javascript_examples(folder: Path, reports: Path) -> None:
     sdk = folder / "js"
     files = list_claimed(sdk, "examples/*/*.js", "examples/*.js")
-    run_each(reports, sdk, [("node", file) for file in files], HEDERA_NETWORK="local-node")
+    programs = []
+    for file in files:
+        operator = operator_of((sdk / file).read_text(), is_python=False)
+        variables = {"HEDERA_NETWORK": "local-node"} | operator
+        programs.append(Program(file, "node", file, sdk, variables))
+    run_each(reports, programs)
 
 
 def run_programs(folder: Path, reports: Path) -> None:
-    """Run the documentation's programs that need an SDK alone, on the local network in place of testnet."""
+    """Run documented programs that need an SDK alone, on the local network in place of testnet."""
     modules = reports / "node_modules"
     modules.unlink(missing_ok=True)
     modules.symlink_to(folder / "jsrun/node_modules")
-    ecdsa = next(known for known in known_accounts() if known.has_alias)
-    for page in sorted((folder / "docs").rglob("*.mdx")):
+    programs = []
+    for name in (*write_blocks(folder / "docs", reports), *copy_programs(folder / "dev", reports)):
+        is_python = name.endswith("py")
+        path = reports / name
+        runner = folder / "pyenv/bin/python" if is_python else "node"
+        network = "solo" if is_python else "local-node"
+        variables = dict.fromkeys(("HEDERA_NETWORK", "NETWORK"), network)
+        variables |= operator_of(path.read_text(), is_python)
+        programs.append(Program(name, runner, path.name, path.parent, variables))
+    run_each(reports, programs)
+
+
+def write_blocks(folder: Path, reports: Path) -> Iterator[str]:
+    """Write the blocks of pages that are whole programs into files; returns their names."""
+    for page in sorted(folder.rglob("*.mdx")):
         for number, (language, content) in enumerate(BLOCK.findall(page.read_text()), start=1):
-            program = textwrap.dedent(content)
-            for remote, local in LOCAL.items():
-                program = program.replace(remote, local)
-            if not is_whole(program, language):
-                continue
-            ending = "py" if language == "python" else "cjs" if "require(" in program else "mjs"
-            name = f"{page.stem}-{number}.{ending}"
-            (reports / name).write_text(program)
-            runner = folder / "pyenv/bin/python" if language == "python" else "node"
-            key = {"OPERATOR_ID": OPERATOR, "OPERATOR_KEY": KEY}
-            if "ECDSA" in program:
-                raw = ecdsa.private_key.to_string_raw()
-                prefix = "" if language == "python" else ECDSA_PREFIX
-                key = {"OPERATOR_ID": ecdsa.account_id, "OPERATOR_KEY": prefix + raw}
-            network = "solo" if language == "python" else "local-node"
-            variables = dict.fromkeys(("HEDERA_NETWORK", "NETWORK"), network)
-            run_each(reports, reports, [(runner, name)], **key | variables)
+            program = localize(textwrap.dedent(content))
+            if is_whole(program, language):
+                is_module = "require(" not in program
+                ending = "py" if language == "python" else "mjs" if is_module else "cjs"
+                name = f"{page.stem}-{number}.{ending}"
+                (reports / name).write_text(program)
+                yield name
 
 
-def is_whole(program: str, language: str) -> bool:
-    """Whether a block of a page is a program that imports an SDK, and nothing that is not here."""
-    names = (PYTHON_IMPORT if language == "python" else JAVASCRIPT_IMPORT).findall(program)
+def copy_programs(folder: Path, reports: Path) -> Iterator[str]:
+    """Copy repositories of programs; returns the names of those that are whole with their repository."""
+    copy = reports / folder.name
+    shutil.rmtree(copy, ignore_errors=True)
+    if folder.is_dir():
+        shutil.copytree(folder, copy)
+    for path in sorted(copy.rglob("*.*")):
+        language = LANGUAGES.get(path.suffix)
+        if language and path.is_file() and ".git" not in path.parts:
+            program = localize(path.read_text())
+            path.write_text(program)
+            if is_whole(program, language, with_repository=True):
+                yield str(path.relative_to(reports))
+
+
+def localize(program: str) -> str:
+    for remote, local in LOCAL.items():
+        program = program.replace(remote, local)
+    return program
+
+
+def is_whole(program: str, language: str, *, with_repository: bool = False) -> bool:
+    """Whether a program imports an SDK, and needs nothing that is not here, or in its repository."""
+    names = {*(PYTHON_IMPORT if language == "python" else JAVASCRIPT_IMPORT).findall(program)}
+    if with_repository:
+        names = {name for name in names if not name.startswith(".")}
     known = {*sys.stdlib_module_names, *PACKAGES, *NODE_MODULES}
-    has_client = "forLocalNode" in program or ("Client(" in program or "from_env(" in program)
-    return bool({*names} & {*PACKAGES[:2]}) and {*names} <= known and has_client
+    has_client = any(word in program for word in ("Client.for", "Client(", "from_env("))
+    is_of_sdk = bool(names & {*PACKAGES[:2]})
+    variables = {
+        word for found in ENV.findall(program) for word in re.findall(r"\w+", "".join(found))
+    }
+    is_claimed = not any(word in program for word in UNCLAIMED)
+    return is_of_sdk and names <= known and has_client and is_claimed and variables <= VARIABLES
 
 
-def run_each(
-    reports: Path, folder: Path, commands: list[tuple[str | Path, str]], **variables: str
-) -> None:
-    """Run programs that fail by their exit code, and write a report."""
+def operator_of(program: str, is_python: bool) -> dict[str, str]:
+    """The operator for a program, under all names that programs use, with the kind of key that it reads."""
+    operator, prefix = (
+        (ECDSA, ECDSA_PREFIX) if READS_ECDSA.search(program) else (ED25519, ED25519_PREFIX)
+    )
+    raw = operator.private_key.to_string_raw()
+    key = raw if is_python and operator is ECDSA else prefix + raw
+    given = dict.fromkeys(OPERATOR_IDS, operator.account_id) | dict.fromkeys(OPERATOR_KEYS, key)
+    return given | {"OPERATOR_KEY_HEX": raw}
+
+
+class Program(NamedTuple):
+    name: str
+    runner: str | Path
+    file: str
+    folder: Path  # that it is run in
+    variables: dict[str, str]
+
+
+def run_each(reports: Path, programs: list[Program]) -> None:
+    """Run programs that fail by their exit code, some at once; write a report, and what each prints."""
     suite = ElementTree.Element("testsuite")
-    for command in commands:
-        case = ElementTree.SubElement(suite, "testcase", name=command[1])
-        if run(*command, cwd=folder, seconds=EXAMPLE_SECONDS, **variables):
-            ElementTree.SubElement(case, "failure")
-    ElementTree.ElementTree(suite).write(reports / f"{Path(commands[-1][1]).name}.xml")
+
+    def end(program: Program) -> int:
+        limits = {"cwd": program.folder, "seconds": EXAMPLE_SECONDS}
+        with (reports / f"{program.name.replace('/', '+')}.txt").open("w") as output:
+            return run(program.runner, program.file, **limits, output=output, **program.variables)
+
+    with ThreadPoolExecutor(EXAMPLES_AT_ONCE) as pool:
+        for program, code in zip(programs, pool.map(end, programs), strict=True):
+            case = ElementTree.SubElement(suite, "testcase", name=program.name)
+            if code:
+                ElementTree.SubElement(case, "failure", message=str(code))
+    ElementTree.ElementTree(suite).write(reports / "programs.xml")
 
 
 SUITES = {
@@ -282,7 +375,10 @@ def run_suite(name: str, folder: Path, reports: Path) -> None:
         old.unlink()
     began = time.monotonic()
     standard_ports = ("--balance-queries",)
-    with (reports / "sandbox.log").open("w") as log, testing.serving(*standard_ports, log=log):
+    log_file = reports / "sandbox.log"
+    with log_file.open("w") as log, testing.serving(*standard_ports, log=log) as sandbox:
+        for operator in (ED25519, ECDSA):
+            sandbox.give(operator.account_id, OPERATORS_HBAR * TINYBARS)
         SUITES[name].run(folder, reports)
     counts, failed = count(reports)
     (reports / "failed.txt").write_text("".join(f"{each}\n" for each in failed))

@@ -148,3 +148,45 @@ def test_the_report_says_what_was_compared(tmp_path):
     counts, failed = peers.count(tmp_path)
     assert [counts[column] for column in peers.COLUMNS] == [2, 1, 0, 1]
     assert failed == ["rest: body wrong.json /api/v1/accounts/7"]
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        ("process.env.OPERATOR_ID", True),
+        ("process.env.TOPIC_ID", False),
+        ("const { OPERATOR_ID, OPERATOR_KEY } = process.env", True),
+        ("const { OPERATOR_ADDRESS } = process.env", False),
+        ('import { run } from "./run.js"', True),
+        ("new FileCreateTransaction()", False),
+    ],
+)
+def test_it_takes_programs_of_repositories_that_need_nothing_else(tmp_path, program, expected):
+    folder = tmp_path / "dev/tokens"
+    folder.mkdir(parents=True)
+    whole = f'import {{ Client }} from "@hashgraph/sdk";\nClient.forTestnet();\n{program};\n'
+    (folder / "mint.js").write_text(whole)
+    (folder / "package.json").write_text("{}")
+    found = [*peers.copy_programs(tmp_path / "dev", tmp_path / "reports")]
+    assert found == (["dev/tokens/mint.js"] if expected else [])
+    assert "forLocalNode" in (tmp_path / "reports/dev/tokens/mint.js").read_text()
+
+
+def test_it_gives_the_kind_of_key_that_a_program_reads():
+    operator = peers.operator_of("PrivateKey.fromStringECDSA(process.env.OPERATOR_KEY)", False)
+    assert operator["OPERATOR_ID"] == peers.ECDSA.account_id
+    assert operator["OPERATOR_KEY"].startswith(peers.ECDSA_PREFIX)
+    other = peers.operator_of("PrivateKey.fromStringDer(process.env.OPERATOR_KEY)", False)
+    assert (other["OPERATOR_ID"], other["OPERATOR_KEY"]) == (peers.OPERATOR, peers.KEY)
+
+
+def test_it_runs_programs_and_keeps_what_they_print(tmp_path):
+    for name, program in (("good", "print('hello')"), ("bad", "raise SystemExit(3)")):
+        (tmp_path / f"{name}.py").write_text(program)
+    programs = [
+        peers.Program(name, sys.executable, f"{name}.py", tmp_path, {}) for name in ("good", "bad")
+    ]
+    peers.run_each(tmp_path, programs)
+    counts, failed = peers.count(tmp_path)
+    assert (counts["passed"], failed) == (1, ["programs:  bad"])
+    assert (tmp_path / "good.txt").read_text() == "hello\n"
