@@ -12,12 +12,10 @@ from hiero_sandbox.ledger import accounts, envelopes, network_fees
 from hiero_sandbox.ledger.envelopes import Refused, Signed, refuse_if
 from hiero_sandbox.ledger.execution import Effects, Execution, require_id
 
-NOT_ALLOWED = ("atomic_batch", "freeze", "scheduleCreate")
+NOT_ALLOWED = ("atomic_batch", "freeze", "scheduleCreate", "scheduleSign")
 MAX_TRANSACTIONS = 50
 NODE = "0.0.0"  # inner transactions name no node
-NANOSECONDS = (
-    64  # from one to the next: each may create 30 accounts, or execute a schedule that does
-)
+NANOSECONDS = 31  # from one to the next: each may create 30 accounts
 
 
 def check(content: Message) -> None:
@@ -51,7 +49,7 @@ def execute(execution: Execution, content: Message, run: Callable[[Execution], s
         execution.require_key(signed.body.batch_key)
     for number, signed in enumerate(inner, start=1):
         now = execution.now + number * NANOSECONDS
-        child = Execution(execution.db, signed, now, network_fees.price(signed))
+        child = Execution(execution.db, signed, now, network_fees.price_at_consensus(signed))
         execution.inner.append(child)
         child.result = run(child)
         refuse_if(child.result != "SUCCESS", "INNER_TRANSACTION_FAILED")
