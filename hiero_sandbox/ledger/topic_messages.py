@@ -45,6 +45,7 @@ def check_limits(body: Message) -> None:
     for limit in limits:
         units = [unit_of(fee) for fee in limit.fees]
         refuse_if(len({*units}) < len(units), TWICE)
+        refuse_if(any(fee.amount < 0 for fee in limit.fees), "INVALID_MAX_CUSTOM_FEES")
 
 
 def submit(execution: Execution, content: Message) -> None:

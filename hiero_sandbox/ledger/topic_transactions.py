@@ -21,6 +21,7 @@ from marketplace.hedera import messages, times
 
 MAX_EXEMPT_KEYS = 10
 NOBODY = AccountID(accountNum=0)  # in place of a renewing account that is taken away
+COLLECTOR = "INVALID_CUSTOM_FEE_COLLECTOR"
 RENEWAL, RENEWING = "AUTORENEW_DURATION_NOT_IN_RANGE", "INVALID_AUTORENEW_ACCOUNT"
 # What only the admin key changes, though a topic without one may have it.
 ADMINS_FIELDS = ("adminKey", "autoRenewAccount", "autoRenewPeriod", "memo")
@@ -71,8 +72,8 @@ def _require_renewing(execution: Execution, content: Message) -> None:
     if content.HasField("autoRenewAccount"):
         renewing = entity(content.autoRenewAccount, RENEWING)
         accounts.require_existing(execution.db, renewing, RENEWING)
-        accounts.require_usable(execution.db, renewing)
         execution.require_signature(renewing)
+        accounts.require_usable(execution.db, renewing, RENEWING)
 
 
 def _require_exempt_keys(exempt: Sequence[Key]) -> None:
@@ -84,7 +85,9 @@ def _require_fees(db: Connection, fees: Sequence[Message]) -> None:
     """Refuse custom fees that the network refuses (ConsensusCustomFeesValidator)."""
     refuse_if(len(fees) > custom_fees.MAX_FEES, "CUSTOM_FEES_LIST_TOO_LONG")
     for fee in fees:
-        collector = custom_fees.collector_of(db, fee)
+        collector = entity(fee.fee_collector_account_id, COLLECTOR)
+        accounts.require_existing(db, collector, COLLECTOR)
+        accounts.require_usable(db, collector)
         refuse_if(not fee.HasField("fixed_fee"), "CUSTOM_FEE_NOT_FULLY_SPECIFIED")
         custom_fees.require_valid_amount(db, fee.fixed_fee, collector)
         if unit := custom_fees.unit_of(fee.fixed_fee):

@@ -14,6 +14,7 @@ from hiero_sandbox.ledger.topic_messages import next_hash
 from marketplace.hedera import messages, times
 from tests.hiero_sandbox import hapi
 from tests.hiero_sandbox.bodies import HBAR, association, make, transfer
+from tests.hiero_sandbox.test_account_deletion import deletion
 from tests.hiero_sandbox.test_fungible_tokens import move
 from tests.hiero_sandbox.test_tokens import ISSUER, TREASURY, creation, fixed
 
@@ -263,6 +264,18 @@ def test_its_admin_changes_it(topic, submit, done, get):
     assert submit(remove(made), ALICE).result == "UNAUTHORIZED"
 
 
+def test_deleted_accounts_neither_renew_nor_collect(submit, done):
+    gone = "0.0.4009"
+    done(transfer(gone, {gone: -1, ALICE: 1}), gone)
+    done(deletion(gone), ALICE, gone)
+    renewing = new_topic(autoRenewAccount=account(gone))
+    assert submit(renewing, ALICE).result == "INVALID_SIGNATURE"
+    assert submit(renewing, ALICE, gone).result == "INVALID_AUTORENEW_ACCOUNT"
+    collecting = new_topic(custom_fees=[fee(1, collector=gone)])
+    collecting.transactionFee = 30 * HBAR
+    assert submit(collecting, ALICE).result == "ACCOUNT_DELETED"
+
+
 def test_the_submit_key_changes_itself(topic, submit, done, get):
     made = topic(submitKey=key(SUBMITTER))
     assert submit(change(made, submitKey=key(NEW)), ALICE).result == "INVALID_SIGNATURE"
@@ -429,6 +442,7 @@ def test_limits_of_fees(topic, coin, submit):
         ([(ALICE, (5, coin))], "NO_VALID_MAX_CUSTOM_FEE"),
         ([(BOB, (5, None), (5, coin))], "NO_VALID_MAX_CUSTOM_FEE"),
         ([(ALICE, (5, coin), (6, coin))], "DUPLICATE_DENOMINATION_IN_MAX_CUSTOM_FEE_LIST"),
+        ([(ALICE, (-1, coin))], "INVALID_MAX_CUSTOM_FEES"),
         ([(ALICE,), (ALICE,)], "DUPLICATE_ACCOUNT_ID_IN_MAX_CUSTOM_FEE_LIST"),
         ([(ALICE, (5, None), (5, coin))], "SUCCESS"),
         ([], "SUCCESS"),
