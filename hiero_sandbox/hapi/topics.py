@@ -28,6 +28,9 @@ from marketplace.hedera.ids import MAX_INT64
 from marketplace.hedera.messages import timestamp
 
 PAGE = 100
+# On the network, a message needs some seconds to reach consensus. Here it needs none, and an SDK that
+# subscribes just before it submits is often too late: a subscription without a start begins earlier.
+LEAD = 2 * times.SECOND
 FAR = 9_223_372_035  # seconds; further times are the end of time
 INVALID = StatusCode.INVALID_ARGUMENT
 
@@ -48,7 +51,7 @@ def subscribe(content: bytes, now: int) -> Iterator[list[bytes]]:
     """
     asked = ConsensusTopicQuery.FromString(content)
     topic = _require_topic(asked)
-    low = _moment(asked.consensusStartTime) if asked.HasField("consensusStartTime") else now
+    low = _moment(asked.consensusStartTime) if asked.HasField("consensusStartTime") else now - LEAD
     high = _moment(asked.consensusEndTime) if asked.HasField("consensusEndTime") else MAX_INT64
     if low > now:
         raise Failed(INVALID, "subscribeTopic.filter: Start time must be before the current time")
