@@ -195,18 +195,21 @@ def _require_solvency(db: Connection, signed: Signed) -> None:
     accounts.require_usable(db, payer, "PAYER_ACCOUNT_DELETED")
     spent = max(0, -transfers.given_of(signed.body.cryptoTransfer)[payer, None])
     spent += signed.body.cryptoCreateAccount.initialBalance
-    if accounts.balance(db, payer) < network_fees.price(signed) + spent:
+    if accounts.balance(db, payer) < network_fees.price_at_consensus(signed) + spent:
         raise Refused("INSUFFICIENT_PAYER_BALANCE")
 
 
 def _reach_consensus(db: Connection, signed: Signed, now: int, is_duplicate: bool) -> str:
     """Charge a transaction, execute it and record it; returns the result code."""
     consensus_at = max(now, queries.get_last_consensus(db) + 1 + MAX_CREATED)
-    price = network_fees.price(signed, is_duplicate=is_duplicate)
+    refusal, price = "", network_fees.price_at_consensus(signed)
+    if is_duplicate or price > signed.body.transactionFee:
+        refusal = "DUPLICATE_TRANSACTION" if is_duplicate else "INSUFFICIENT_TX_FEE"
+        price = network_fees.price_unexecuted(signed)
     set_clock(db, consensus_at)
     execution = Execution(db, signed, consensus_at, price)
     execution.charge(price)
-    execution.result = "DUPLICATE_TRANSACTION" if is_duplicate else _execute(execution)
+    execution.result = refusal or _execute(execution)
     if execution.result != "SUCCESS":
         batches.revert(execution)
     execution.pay_rewards()
@@ -241,6 +244,8 @@ def _run_inner(execution: Execution) -> str:
         _require_solvency(db, signed)
     except Refused as refusal:
         return str(refusal)
+    if fee > signed.body.transactionFee:
+        return "INSUFFICIENT_TX_FEE"
     execution.fee = fee
     execution.charge(fee)
     return _execute(execution)

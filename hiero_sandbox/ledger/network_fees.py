@@ -79,11 +79,19 @@ ASSOCIATION = int(BASE["tokenAssociate"] * TINYBARS_PER_DOLLAR)
 ACCOUNT_CREATION = int(BASE["cryptoCreateAccount"] * TINYBARS_PER_DOLLAR)
 
 
-def price(signed: Signed, *, is_duplicate: bool = False) -> int:
-    """The fee of a transaction, in tinybars. A duplicate is not executed, and costs no service fee."""
-    usd = NODE_AND_NETWORK if is_duplicate else _service(signed.body)
-    rate = high_volume_rate(signed.body) or NORMAL_RATE
-    return _tinybars((usd + _signed(signed)) * rate / NORMAL_RATE)
+def price(signed: Signed) -> int:
+    """The fee of a transaction, in tinybars."""
+    return _tinybars(_service(signed.body) + _signed(signed))
+
+
+def price_at_consensus(signed: Signed) -> int:
+    """The fee of a transaction with its flag high_volume, which a node looks at only at consensus."""
+    return price(signed) * (high_volume_rate(signed.body) or NORMAL_RATE) // NORMAL_RATE
+
+
+def price_unexecuted(signed: Signed) -> int:
+    """The fee of one that is not executed: a duplicate, or one that offers too little."""
+    return _tinybars(NODE_AND_NETWORK + _signed(signed))
 
 
 def high_volume_rate(body: Message) -> int:

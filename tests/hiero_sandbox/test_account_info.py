@@ -90,6 +90,13 @@ def test_the_flag_high_volume_costs_four_times_as_much(submit, done, ask):
     asked = {"payment": hapi.payment(ALICE), "transactionID": flagged.transactionID}
     told, _ = ask("transactionGetRecord", **asked)
     assert told.transactionRecord.high_volume_pricing_multiplier == 4000
+    # A node does not look at it: who offers too little is refused at consensus, and pays the network alone.
+    flagged.transactionFee = row["charged_tx_fee"] - 1
+    refused = submit(flagged, ALICE)
+    assert (refused.result, refused.reached_consensus) == ("INSUFFICIENT_TX_FEE", True)
+    asked = {"payment": hapi.payment(BOB), "transactionID": flagged.transactionID}
+    told, _ = ask("transactionGetRecord", **asked)
+    assert told.transactionRecord.transactionFee == 100_000
     # It does nothing for a transaction that creates nothing.
     paid = transfer(ALICE, {ALICE: -1, BOB: 1})
     paid.high_volume = True
