@@ -210,7 +210,7 @@ def show_account(account: str) -> Values:
 
 
 def read_balance(account: str) -> int | None:
-    answer = calls.get_from_sandbox(f"/api/v1/accounts/{account}")
+    answer = calls.get_from_sandbox(f"/api/v1/accounts/{account}", transactions="false")
     return answer.data["balance"]["balance"] if answer.status == 200 else None
 
 

@@ -1,6 +1,6 @@
 // Who you are: an account of the sandbox, chosen in the masthead and remembered, with its balance.
 
-import { accountPage, sandbox, suggestedAccount } from "./addresses.js";
+import { accountPage, sandbox, suggestedAccount, withQuery } from "./addresses.js";
 import { tinybars } from "./amount.js";
 import { get } from "./call.js";
 import { recall, remember } from "./memory.js";
@@ -34,7 +34,7 @@ const all = (selector) => /** @type {NodeListOf<HTMLElement>} */ (document.query
 
 /** An account's balance on the ledger in tinybars, or null if it is unknown. */
 export async function readBalance(id) {
-  const { data } = await get(sandbox("/api/v1/accounts/{id}", { id }));
+  const { data } = await get(withQuery(sandbox("/api/v1/accounts/{id}", { id }), { transactions: false }));
   return data?.balance?.balance ?? null;
 }
 
