@@ -12,6 +12,7 @@ from hiero_sandbox.ledger.envelopes import Refused
 from hiero_sandbox.mirror import (
     accounts,
     airdrops,
+    allowances,
     network,
     nfts,
     parameters,
@@ -46,7 +47,17 @@ IDS = {
 }
 
 blp = Blueprint("mirror", __name__, url_prefix="/api/v1")
-for part in (accounts, airdrops, network, nfts, schedules, tokens, topics, transactions):
+for part in (
+    accounts,
+    airdrops,
+    allowances,
+    network,
+    nfts,
+    schedules,
+    tokens,
+    topics,
+    transactions,
+):
     blp.register_blueprint(part.blp)
 
 

@@ -10,14 +10,13 @@ from werkzeug.exceptions import NotFound
 
 from hiero_sandbox.database import read
 from hiero_sandbox.ledger import accounts, keys, queries, tokens
-from hiero_sandbox.mirror import parameters, past, transactions
+from hiero_sandbox.mirror import pages, parameters, past, transactions
 from hiero_sandbox.mirror.parameters import Document, Row
 from marketplace.hedera import times
 
 # The columns that parameters filter.
 ADDRESS = re.compile("(0x)?[0-9a-fA-F]{40}|[A-Z2-7]{26,}")
 NOBODY = "0.0.0"
-NE = "Not equal (ne) comparison operator is not supported for {}"
 ID, BALANCE = {"account.id": "account_id"}, {"account.balance": "balance"}
 
 blp = Blueprint("accounts", __name__)
@@ -93,7 +92,7 @@ def _balance(account_id: str, order: str = "asc") -> Document:
     held = sorted(
         queries.list_associations(read(), account_id),
         key=lambda row: parameters.to_number(row["token"]),
-        reverse=not parameters.is_ascending(order),
+        reverse=not pages.is_ascending(order),
     )
     return {
         "balance": accounts.balance(read(), account_id),
@@ -106,7 +105,7 @@ def list_accounts() -> Document:
     """List the accounts that have changed or are asked for. A wallet asks by public key at login."""
     others = ("account.publickey", "balance")
     _resolve_address()
-    return parameters.page(
+    return pages.page(
         "accounts", _known(), lambda row: _account(row["account_id"]), ID, "asc", others, BALANCE
     )
 
@@ -179,7 +178,7 @@ def _balances(find: Callable[[], Iterator[Row]], show: Callable[[Row], Document]
         return {"account": row["account_id"]} | show(row)
 
     others = ("account.publickey", past.NAME)
-    page = parameters.page("balances", rows(), shown, ID, "desc", others, BALANCE)
+    page = pages.page("balances", rows(), shown, ID, "desc", others, BALANCE)
     moment = past.moment() if page["balances"] else None
     return {"timestamp": times.to_consensus(moment) if moment else None} | page
 
@@ -188,7 +187,7 @@ def _balances(find: Callable[[], Iterator[Row]], show: Callable[[Row], Document]
 def list_account_tokens(account_id: str) -> Document:
     accounts.get(read(), account_id)
     rows = queries.list_associations(read(), account_id)
-    return parameters.page("tokens", rows, _relationship, {"token.id": "token"}, "asc")
+    return pages.page("tokens", rows, _relationship, {"token.id": "token"}, "asc")
 
 
 def _relationship(row: Row) -> Document:
@@ -219,52 +218,4 @@ def list_rewards(account_id: str) -> Document:
         }
         for row in queries.list_rewards(read(), account_id)
     ]
-    return parameters.page("rewards", rewards, dict, {"timestamp": "timestamp"})
-
-
-@blp.get("/accounts/<account_id>/allowances/nfts")
-def list_approvals_for_all(account_id: str) -> Document:
-    """List the approvals for all NFTs of a token that an account gave, or with owner=false, received."""
-    role, other = ("owner", "spender") if parameters.is_true("owner") else ("spender", "owner")
-    rows = queries.select(read(), "approval_for_all", **{role: account_id})
-    columns = {"account.id": other, "token.id": "token"}
-    return parameters.page("allowances", rows, _approval_for_all, columns, "asc", ("owner",))
-
-
-@blp.get("/accounts/<account_id>/allowances/crypto")
-def list_hbar_allowances(account_id: str) -> Document:
-    """List what others may spend of an account's HBAR."""
-    parameters.refuse_ne("spender.id", NE)
-    rows = [row for row in _allowances(account_id) if not row["token"]]
-    return parameters.page("allowances", rows, _hbar_allowance, {"spender.id": "spender"})
-
-
-@blp.get("/accounts/<account_id>/allowances/tokens")
-def list_token_allowances(account_id: str) -> Document:
-    """List what others may spend of an account's units of tokens."""
-    parameters.refuse_ne("spender.id", "Not equal (ne) operator is not supported for {}")
-    rows = [row for row in _allowances(account_id) if row["token"]]
-    columns = {"spender.id": "spender", "token.id": "token"}
-    return parameters.page("allowances", rows, _token_allowance, columns, "asc")
-
-
-def _allowances(account_id: str) -> list[Row]:
-    rows = queries.select(read(), "allowance", owner=account_id)
-    return [row for row in rows if row["amount"]]
-
-
-def _allowance(row: Row) -> Document:
-    since = {"from": times.to_consensus(row["approved_at"]), "to": None}
-    return {"owner": row["owner"], "spender": row["spender"], "timestamp": since}
-
-
-def _approval_for_all(row: Row) -> Document:
-    return _allowance(row) | {"approved_for_all": True, "token_id": row["token"]}
-
-
-def _hbar_allowance(row: Row) -> Document:
-    return _allowance(row) | {"amount": row["amount"], "amount_granted": row["granted"]}
-
-
-def _token_allowance(row: Row) -> Document:
-    return _hbar_allowance(row) | {"token_id": row["token"]}
+    return pages.page("rewards", rewards, dict, {"timestamp": "timestamp"})

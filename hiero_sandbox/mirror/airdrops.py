@@ -4,7 +4,7 @@ from flask import Blueprint
 
 from hiero_sandbox.database import read
 from hiero_sandbox.ledger import queries
-from hiero_sandbox.mirror import parameters
+from hiero_sandbox.mirror import pages
 from hiero_sandbox.mirror.parameters import Document, Row
 from marketplace.hedera import times
 
@@ -26,7 +26,7 @@ def list_pending_airdrops(account_id: str) -> Document:
 def _page(rows: list[Row], other: str) -> Document:
     columns = {f"{other}.id": other, "token.id": "token"}
     filters = {"serialnumber": "serial_no"}
-    return parameters.page("airdrops", rows, _document, columns, "asc", filters=filters)
+    return pages.page("airdrops", rows, _document, columns, "asc", filters=filters)
 
 
 def _document(row: Row) -> Document:

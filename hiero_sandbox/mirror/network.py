@@ -14,7 +14,7 @@ from hiero_sandbox.hapi.address import HOST, find_port
 from hiero_sandbox.hapi.network import NODE, exchange_rate
 from hiero_sandbox.ledger import accounts, network_fees, queries
 from hiero_sandbox.ledger.envelopes import Unreadable, open_transaction, read_list
-from hiero_sandbox.mirror import parameters, past
+from hiero_sandbox.mirror import pages, parameters, past
 from hiero_sandbox.mirror.parameters import Document
 from marketplace.hedera import hbar, times
 from marketplace.hedera.ids import MAX_HBAR, MAX_INT64
@@ -39,10 +39,10 @@ def list_blocks() -> Document:
     moments, now = parameters.number_filter("timestamp"), mirror_now()
     first = max(numbers.low, (moments.low - catalogue.GENESIS) // BLOCK)
     last = min(numbers.high, (min(moments.high, now) - catalogue.GENESIS) // BLOCK)
-    chosen, ascending = range(first, last + 1), parameters.is_ascending()
-    page = (chosen if ascending else chosen[::-1])[: parameters.limit()]
+    chosen, ascending = range(first, last + 1), pages.is_ascending()
+    page = (chosen if ascending else chosen[::-1])[: pages.limit()]
     blocks = [_block(number, now) for number in page]
-    links = parameters.links(blocks, {"block.number": "number"}, ascending)
+    links = pages.links(blocks, {"block.number": "number"}, ascending)
     return {"blocks": blocks, "links": links}
 
 
@@ -110,7 +110,7 @@ def list_fees() -> Document:
     """List the price of gas for the types that mirror nodes list. The sandbox runs no contracts."""
     parameters.require_known("order", "timestamp")
     types = ["ContractCall", "ContractCreate", "EthereumTransaction"]
-    if not parameters.is_ascending("asc"):
+    if not pages.is_ascending("asc"):
         types.reverse()
     fees = [{"gas": GAS, "transaction_type": each} for each in types]
     return {"fees": fees, "timestamp": times.to_consensus(mirror_now())}
@@ -165,7 +165,7 @@ def list_nodes() -> Document:
         "staking_period": _staking_period(),
         "timestamp": {"from": times.to_consensus(catalogue.GENESIS), "to": None},
     }
-    return parameters.page("nodes", [node], dict, {"node.id": "node_id"}, "asc", ("file.id",))
+    return pages.page("nodes", [node], dict, {"node.id": "node_id"}, "asc", ("file.id",))
 
 
 def _staking_period() -> Document:

@@ -12,7 +12,7 @@ from hiero_sandbox.ledger import nfts, queries
 from hiero_sandbox.ledger.nfts import Nft
 from hiero_sandbox.ledger.unsigned import mint
 from hiero_sandbox.ledger.world import every_id_exists
-from hiero_sandbox.mirror import parameters
+from hiero_sandbox.mirror import pages, parameters
 from hiero_sandbox.mirror.parameters import Document, Row
 from marketplace.hedera import times
 
@@ -23,7 +23,7 @@ blp = Blueprint("nfts", __name__)
 def list_token_nfts(token: str) -> Document:
     rows = queries.select(read(), "nft", token=token)
     columns, filters = {"serialnumber": "serial_no"}, {"account.id": "owner"}
-    return parameters.page("nfts", rows, _document_of, columns, filters=filters)
+    return pages.page("nfts", rows, _document_of, columns, filters=filters)
 
 
 @blp.get("/tokens/<token>/nfts/<serial_no>")
@@ -40,7 +40,7 @@ def list_nft_transactions(token: str, serial_no: int) -> Document:
     rows = queries.select(read(), "nft_transaction", token=token, serial_no=serial_no)
     documents = [json.loads(row["document"]) for row in rows]
     columns = {"timestamp": "consensus_timestamp"}
-    return parameters.page("transactions", documents, dict, columns)
+    return pages.page("transactions", documents, dict, columns)
 
 
 @blp.get("/accounts/<account_id>/nfts")
@@ -49,10 +49,10 @@ def list_account_nfts(account_id: str) -> Document:
 
     Where every id exists, the first account that asks for an NFT by its serial number gets it.
     """
-    parameters.require_one_range("spender.id", "Multiple range params not allowed for {1}")
+    pages.require_one_range("spender.id", "Multiple range params not allowed for {1}")
     columns = {"token.id": "token", "serialnumber": "serial_no"}
     rows, filters = _nfts_of(account_id), {"spender.id": "spender"}
-    return parameters.page("nfts", rows, _document_of, columns, filters=filters)
+    return pages.page("nfts", rows, _document_of, columns, filters=filters)
 
 
 def _nfts_of(account_id: str) -> Iterator[Row]:

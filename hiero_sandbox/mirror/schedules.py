@@ -9,7 +9,7 @@ from werkzeug.exceptions import NotFound
 from hiero_sandbox.database import read
 from hiero_sandbox.ledger import keys, queries, schedules
 from hiero_sandbox.ledger.envelopes import write_id
-from hiero_sandbox.mirror import parameters
+from hiero_sandbox.mirror import pages, parameters
 from hiero_sandbox.mirror.parameters import Document, Row
 from marketplace.hedera import times
 
@@ -20,7 +20,7 @@ blp = Blueprint("schedules", __name__)
 def list_schedules() -> Document:
     documents = [_document(row["schedule_id"]) for row in queries.select(read(), "schedule")]
     columns, filters = {"schedule.id": "schedule_id"}, {"account.id": "creator_account_id"}
-    return parameters.page("schedules", documents, dict, columns, "asc", filters=filters)
+    return pages.page("schedules", documents, dict, columns, "asc", filters=filters)
 
 
 @blp.get("/schedules/<schedule_id>")

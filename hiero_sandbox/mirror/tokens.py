@@ -11,7 +11,7 @@ from hiero_sandbox.database import read
 from hiero_sandbox.ledger import keys, queries, tokens
 from hiero_sandbox.ledger.custom_fees import unit_of
 from hiero_sandbox.ledger.envelopes import write_id
-from hiero_sandbox.mirror import parameters, past
+from hiero_sandbox.mirror import pages, parameters, past
 from hiero_sandbox.mirror.parameters import Document
 from marketplace.hedera import times
 
@@ -25,7 +25,7 @@ def list_tokens() -> Document:
     """List the tokens that a transaction has created or changed, and those that somebody holds."""
     columns, others = {"token.id": "token_id"}, ("account.id", "name", "publickey")
     type = "all|fungible_common|non_fungible_unique"
-    page = parameters.page("tokens", _asked(), dict, columns, "asc", others, type=type)
+    page = pages.page("tokens", _asked(), dict, columns, "asc", others, type=type)
     return page | ({"links": {"next": None}} if "name" in request.args else {})
 
 

@@ -14,7 +14,7 @@ from hiero_sandbox.ledger import keys, queries, topics
 from hiero_sandbox.ledger.custom_fees import unit_of
 from hiero_sandbox.ledger.envelopes import read_transaction_id, write_id
 from hiero_sandbox.ledger.topic_messages import HASH_VERSION
-from hiero_sandbox.mirror import parameters
+from hiero_sandbox.mirror import pages, parameters
 from hiero_sandbox.mirror.parameters import Document, Row
 from marketplace.hedera import times
 
@@ -61,7 +61,7 @@ def show_topic(topic: str) -> Document:
 def list_messages(topic: str) -> Document:
     rows = map(_document, queries.select(read(), "topic_message", topic=topic))
     columns, filters = {"timestamp": "consensus_timestamp"}, {"sequencenumber": "sequence_number"}
-    return parameters.page(
+    return pages.page(
         "messages", rows, _encoded, columns, "asc", filters=filters, encoding="base64|utf-?8"
     )
 

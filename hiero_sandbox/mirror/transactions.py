@@ -11,7 +11,7 @@ from werkzeug.exceptions import BadRequest, NotFound, ServiceUnavailable
 
 from hiero_sandbox.database import read
 from hiero_sandbox.ledger import queries
-from hiero_sandbox.mirror import parameters
+from hiero_sandbox.mirror import pages, parameters
 from hiero_sandbox.mirror.parameters import Document, NumberFilter, Row
 from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId
@@ -28,13 +28,13 @@ def list_transactions() -> Document:
 
 def show_page(account_id: str | None = None) -> Document:
     """A page of the transactions that the request asks for; if an account is given, only its transactions."""
-    asked, ascending = parameters.number_filter("account.id"), parameters.is_ascending()
+    asked, ascending = parameters.number_filter("account.id"), pages.is_ascending()
     if account_id:
         asked = asked._replace(named=frozenset({parameters.to_number(account_id)}))
-    documents = [*islice(_filtered(asked, ascending), parameters.limit())]
+    documents = [*islice(_filtered(asked, ascending), pages.limit())]
     if _contradicts_itself():
         documents = []
-    links = parameters.links(documents, {"timestamp": "consensus_timestamp"}, ascending)
+    links = pages.links(documents, {"timestamp": "consensus_timestamp"}, ascending)
     return {"transactions": documents, "links": links}
 
 
