@@ -219,6 +219,24 @@ class PriceChanged(Conflict):
         super().__init__(token, serial_no, expected, price, errors=errors)
 
 
+class CollectionsMixed(Conflict):
+    """A basket has NFTs of several collections from one seller."""
+
+    sentence = (
+        "{0} sells NFTs of several collections here, and the ledger would take the royalties of each of all"
+        " that {0} receives. Leave out {1}, and buy them by themselves"
+    )
+
+
+class BasketTooExpensive(Conflict):
+    """The fees of a basket are more than the hourly budget, both in HBAR. Fewer NFTs may do."""
+
+    sentence = (
+        "{} NFTs at once can cost the marketplace {:f} HBAR of fees, and it spends {:f} HBAR in an hour: buy"
+        " fewer at once"
+    )
+
+
 class PurchaseImpossible(Conflict):
     """The ledger would refuse the purchase, with this result code. The marketplace has paid no fee."""
 

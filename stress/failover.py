@@ -247,7 +247,7 @@ class Crowd:
         with self.stage.database() as database:
             sql = """
                 SELECT serial_no FROM nft WHERE token = %s
-                UNION ALL SELECT DISTINCT serial_no FROM prepared_transaction
+                UNION ALL SELECT DISTINCT serial_no FROM prepared_nft
             """
             stored = {row[0] for row in database.execute(sql, (TOKEN,))}
         failures = [request for request in self.requests if request.failure]

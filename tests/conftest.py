@@ -14,6 +14,7 @@ from harness.engines import databases, running_on
 from harness.ledger import Ledger
 from harness.mirror import Mirror
 from marketplace import create_app
+from marketplace.hedera.ids import NftId
 from marketplace.market import add_nft
 from tests.deeds import list_nft
 
@@ -102,7 +103,7 @@ def complete(app):
 def nft(app, complete):
     """An NFT of Alice's, stored, complete and not listed."""
     with app.app_context():
-        add_nft.add(ALICE, TOKEN, 7)
+        add_nft.add(ALICE, [NftId(TOKEN, 7)])
     complete()
     return TOKEN, 7
 

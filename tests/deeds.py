@@ -4,6 +4,7 @@ from harness.apps import write_sql
 from harness.cast import ALICE, BOB, KEYS, TOKEN
 from harness.ledger import Ledger
 from marketplace.hedera import times
+from marketplace.hedera.ids import NftId
 from marketplace.market import add_nft, listings, nft_events
 from marketplace.market.prepare import TransactionRequest
 from marketplace.store.database import read, write
@@ -44,7 +45,8 @@ def list_nft(client, listing_price=5, **keys):
 def list_purchases(app):
     """The purchases that were prepared, the oldest first."""
     sql = """
-        SELECT * FROM prepared_transaction WHERE kind = 'purchase'
+        SELECT * FROM prepared_transaction JOIN prepared_nft USING (transaction_id)
+        WHERE kind = 'purchase'
         ORDER BY prepared_at, transaction_id
     """
     with app.app_context():
@@ -62,6 +64,6 @@ def prepare_long_ago(app):
     then = times.now() - 600 * times.SECOND
     Ledger(app).mint((TOKEN, 7), ALICE, then - times.SECOND)
     with app.app_context():
-        add_nft.add(ALICE, TOKEN, 7)
-        ask = TransactionRequest(ALICE, TOKEN, 7, "extwallet")
+        add_nft.add(ALICE, [NftId(TOKEN, 7)])
+        ask = TransactionRequest(ALICE, [NftId(TOKEN, 7)], "extwallet")
         return listings.prepare_listing(ask, 250, then).transaction, then

@@ -1,7 +1,7 @@
 """flask-smorest's blueprint, made strict: JSON bodies, validated paths, one error shape."""
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import update_wrapper, wraps
 from typing import Any, NoReturn
@@ -132,6 +132,33 @@ def _compile_load(schema: Schema, location: str) -> Callable[[Any], dict[str, An
     return load
 
 
+class BodyForm:
+    """One of the forms that the body of a request can have."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+        self.load = _compile_load(schema, "json")
+        fields = {field.data_key or name: field for name, field in schema.fields.items()}
+        self.names = {*fields}
+        self.example = {
+            name: field.metadata["example"] for name, field in fields.items() if field.required
+        }
+
+
+def _choose_form(forms: Sequence[BodyForm], given: Any) -> BodyForm:
+    """Choose the form by the required fields that only one form has. Refuse a mixture of two."""
+    chosen: dict[str, BodyForm] = {}
+    for form in forms:
+        elsewhere = set().union(*(other.names for other in forms if other is not form))
+        own = form.example.keys() - elsewhere
+        if isinstance(given, dict) and (names := own & given.keys()):
+            chosen[min(names)] = form
+    if len(chosen) > 1:
+        first, *others = chosen
+        _refuse("json", {name: [f"must not be given beside {first}"] for name in others})
+    return next(iter(chosen.values()), forms[0])
+
+
 def _read_query(names: Mapping[str, bool]) -> dict[str, Any]:
     """The query's parameters: the first value of each, or all values if the name is that of a list."""
     try:
@@ -171,14 +198,11 @@ class Blueprint(flask_smorest.Blueprint):
 
     def _takes(
         self,
-        schema: Schema,
-        location: str,
+        document: Decorator,
         load: Callable[[dict[str, Any]], dict[str, Any]],
         refused: Collection[MarketplaceError | ErrorExample],
-        **documentation: Any,
     ) -> Decorator:
         """Document the parameters or the body, and call the view with the loaded values and the path's."""
-        document = _document_only(super().arguments(schema, location=location, **documentation))
         refuse = self.refuses(*refused)
 
         def decorator(view: View) -> View:
@@ -190,10 +214,15 @@ class Blueprint(flask_smorest.Blueprint):
 
         return decorator
 
+    def arguments(self, schema: Schema, **documentation: Any) -> Decorator:
+        """Document parameters or a body. flask-smorest's own would also load them."""
+        return _document_only(super().arguments(schema, **documentation))
+
     def path(self, schema_class: type[Schema]) -> Decorator:
         """Validate the path's parameters, and pass them to the view by their inside names."""
         schema = schema_class()
-        return self._takes(schema, "path", _compile_load(schema, "path"), [FIELD_INVALID])
+        document = self.arguments(schema, location="path")
+        return self._takes(document, _compile_load(schema, "path"), [FIELD_INVALID])
 
     def query(self, schema_class: type[Schema]) -> Decorator:
         """Validate the query's parameters, and pass them to the view by their inside names.
@@ -212,7 +241,8 @@ class Blueprint(flask_smorest.Blueprint):
             g.query = {name: value for name, value in given.items() if name in names}
             return path | loaded
 
-        decorate = self._takes(schema, "query", load_with_query, [FIELD_INVALID, QUERY_NOT_UTF8])
+        document = self.arguments(schema, location="query")
+        decorate = self._takes(document, load_with_query, [FIELD_INVALID, QUERY_NOT_UTF8])
 
         def decorator(view: View) -> View:
             decorated = decorate(view)
@@ -221,20 +251,29 @@ class Blueprint(flask_smorest.Blueprint):
 
         return decorator
 
-    def body(self, schema_class: type[Schema]) -> Decorator:
+    def body(self, schema_class: type[Schema], *others: type[Schema]) -> Decorator:
         """Validate the JSON body, and pass its fields to the view by their inside names.
 
-        The example in the OpenAPI document has only the required fields.
+        ``others``: other forms of the body, each with a required field that the others do not know. The
+        example in the OpenAPI document has only the required fields of the first form.
         """
-        schema = schema_class()
-        load = _compile_load(schema, "json")
-        required = [(name, field) for name, field in schema.fields.items() if field.required]
-        example = {field.data_key or name: field.metadata["example"] for name, field in required}
+        forms = [BodyForm(each()) for each in (schema_class, *others)]
 
         def load_with_body(path: dict[str, Any]) -> dict[str, Any]:
-            return path | load(_read_json(request))
+            given = _read_json(request)
+            form = _choose_form(forms, given) if others else forms[0]
+            return path | form.load(given)
 
-        return self._takes(schema, "json", load_with_body, OF_BODIES, example=example)
+        document = self.arguments(forms[0].schema, example=forms[0].example)
+        if others:
+            content = {
+                "schema": {"oneOf": [form.schema for form in forms]},
+                "example": forms[0].example,
+            }
+            document = self.doc(
+                requestBody={"required": True, "content": {"application/json": content}}
+            )
+        return self._takes(document, load_with_body, OF_BODIES)
 
     def rows(self, schema: Schema, *, documented_as: Any = None, **documentation: Any) -> Decorator:
         """Encode the view's rows by the schema: one row, a list or its JSON, or an iterator of lists.

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flask import current_app
-from marshmallow import EXCLUDE, Schema, fields, missing
+from marshmallow import EXCLUDE, Schema, ValidationError, fields, missing
 
 from marketplace.api.paging import Position, read_position
 from marketplace.errors import REASONS, WalletUnknown, shown
@@ -125,6 +125,59 @@ class WholeNumber(Strict, fields.Integer):
 
     def read(self, value: Any) -> int | None:
         return value if type(value) is int and self.low <= value <= self.high else None
+
+
+class SerialNumbers(Strict, fields.List[int]):
+    """A JSON array of different serial numbers."""
+
+    def __init__(
+        self, description: str, example: Sequence[int], *, most: int, **kwargs: Any
+    ) -> None:
+        self._number = WholeNumber("", example[0])
+        self._most = most
+        self.expected = f"a list of 1 to {most} different whole numbers from 1"
+        self.shape = {"minItems": 1, "maxItems": most, "uniqueItems": True}
+        super().__init__(description, [*example], cls_or_instance=self._number, **kwargs)
+
+    def read(self, value: Any) -> tuple[int, ...] | None:
+        if not isinstance(value, list) or not 0 < len(value) <= self._most:
+            return None
+        numbers = [self._number.read(number) for number in value]
+        is_whole = None not in numbers and len({*numbers}) == len(numbers)
+        return tuple(filter(None, numbers)) if is_whole else None
+
+
+class NftObjects(Strict, fields.List[Any]):
+    """A JSON array of different NFTs, each an object that a schema describes."""
+
+    def __init__(self, schema: type[Schema], description: str, *, most: int, **kwargs: Any) -> None:
+        self._schema = schema()
+        self._most = most
+        self.expected = f"a list of 1 to {most} different NFTs"
+        self.shape = {"minItems": 1, "maxItems": most}
+        described = self._schema.fields.values()
+        example = {field.data_key: field.metadata["example"] for field in described}
+        super().__init__(
+            description, [example], cls_or_instance=fields.Nested(self._schema), **kwargs
+        )
+
+    def read(self, value: Any) -> tuple[dict[str, Any], ...] | None:
+        """Raises ValidationError for an item that is wrong."""
+        if not isinstance(value, list) or not 0 < len(value) <= self._most:
+            return None
+        nfts = tuple(self._read_item(place, item) for place, item in enumerate(value, 1))
+        ids = {(nft["token"], nft["serial_no"]) for nft in nfts}
+        return nfts if len(ids) == len(nfts) else None
+
+    def _read_item(self, place: int, item: Any) -> dict[str, Any]:
+        if not isinstance(item, dict):
+            raise ValidationError(f"has {shown(item)} at place {place}, not an NFT")
+        try:
+            nft: dict[str, Any] = self._schema.load(item)
+        except ValidationError as error:
+            [(name, reasons), *_] = error.messages_dict.items()
+            raise ValidationError(f"at place {place}: {name} {reasons[0]}") from None
+        return nft
 
 
 class Digits(WholeNumber):

@@ -9,11 +9,17 @@ from marketplace.api.blueprint import Blueprint
 from marketplace.api.error_reasons import OF_LEDGER
 from marketplace.api.paging import documented
 from marketplace.api.request_schemas import (
+    PrepareBasketSchema,
     PrepareListingSchema,
+    PrepareListingsSchema,
     PreparePurchaseSchema,
     PrepareWithdrawalSchema,
+    PrepareWithdrawalsSchema,
+    ReportBasketSchema,
+    ReportNftsSchema,
     ReportTransactionSchema,
     WalletPathSchema,
+    read_nft_ids,
 )
 from marketplace.api.response_schemas import PreparedTransactionSchema, ResultSchema
 from marketplace.errors import NotListed, OwnerIsMarketplace
@@ -51,6 +57,7 @@ OF_PURCHASES = (
         "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT",
     ),
     errors.AssociationNotPaid("0.0.1002", "0.0.5001"),
+    errors.CollectionsMixed("0.0.1001", "0.0.7001 #2"),
     errors.PurchaseImpossible("0.0.5001 is paused by its issuer", "TOKEN_IS_PAUSED"),
     errors.NothingLeftForSeller("0.0.5001", Decimal(260), Decimal(245)),
     errors.FeesChanged("0.0.5001"),
@@ -58,6 +65,7 @@ OF_PURCHASES = (
     errors.TooManyPurchases("you", 90),
     errors.BuyingOff(has_signer=False),
     errors.ClockBehind(20),
+    errors.BasketTooExpensive(10, Decimal("5.25"), Decimal(3)),
     errors.FeesSpent(90),
     errors.BudgetTooSmall(Decimal(13), Decimal(10)),
     errors.BalanceTooLow(Decimal(0)),
@@ -80,57 +88,68 @@ blp = Blueprint("Listings", __name__, description="Listing, withdrawing and buyi
 @blp.post("/list/<wallet>")
 @require_scope("write")
 @blp.path(WalletPathSchema)
-@blp.body(PrepareListingSchema)
+@blp.body(PrepareListingSchema, PrepareListingsSchema)
 @blp.response(200, PreparedTransactionSchema, description="The transaction to sign")
 @blp.refuses(*OF_LISTINGS, OwnerIsMarketplace("0.0.9001"))
-def prepare_listing(listing_price: int, **listing: Any) -> Answer:
+def prepare_listing(account_id: str, wallet: str, listing_price: int, **nfts: Any) -> Answer:
     """Prepare a listing transaction
 
     It is an NFT allowance of exactly this serial from its owner to the marketplace's account, unsigned and
-    paid by the owner. The wallet signs and submits it: byteArray is base64 of a HAPI TransactionList, which
-    Transaction.fromBytes() of the SDKs reads after decoding. It is valid for three minutes. You may prepare
-    another one at any time, also with another price.
+    paid by the owner. With serialNos in place of serialNo, it lists up to 20 NFTs, each for the price, and
+    costs the owner no more than one. The wallet signs and submits it: byteArray is base64 of a HAPI
+    TransactionList, which Transaction.fromBytes() of the SDKs reads after decoding. It is valid for three
+    minutes. You may prepare another one at any time, also with another price.
     """
-    return _answer(
-        listings.prepare_listing(TransactionRequest(**listing, caller=caller()), listing_price)
-    )
+    request = TransactionRequest(account_id, read_nft_ids(**nfts), wallet, caller())
+    return _answer(listings.prepare_listing(request, listing_price))
 
 
 @blp.post("/delist/<wallet>")
 @require_scope("write")
 @blp.path(WalletPathSchema)
-@blp.body(PrepareWithdrawalSchema)
+@blp.body(PrepareWithdrawalSchema, PrepareWithdrawalsSchema)
 @blp.response(200, PreparedTransactionSchema, description="The transaction to sign")
 @blp.refuses(*OF_LISTINGS, NotListed("0.0.5001", 7), UNDECIDED)
-def prepare_withdrawal(**withdrawal: Any) -> Answer:
+def prepare_withdrawal(account_id: str, wallet: str, **nfts: Any) -> Answer:
     """Prepare a transaction that withdraws a listing
 
-    It deletes the allowance of exactly this serial, unsigned and paid by the owner; the wallet signs and
-    submits it like a listing. The NFT leaves the order book once the ledger shows the withdrawal, reported
-    or not. It ends only the approval of this serial: if the owner has also approved all NFTs of the token, a
-    purchase signed within the last minute may still succeed. If the ledger can not be reached, the stored
-    owner still gets the transaction.
+    It deletes the allowance of exactly this serial, or of each of serialNos, unsigned and paid by the owner;
+    the wallet signs and submits it like a listing. The NFT leaves the order book once the ledger shows the
+    withdrawal, reported or not. It ends only the approval of this serial: if the owner has also approved all
+    NFTs of the token, a purchase signed within the last minute may still succeed. If the ledger can not be
+    reached, the stored owner still gets the transaction.
     """
-    return _answer(listings.prepare_withdrawal(TransactionRequest(**withdrawal, caller=caller())))
+    request = TransactionRequest(account_id, read_nft_ids(**nfts), wallet, caller())
+    return _answer(listings.prepare_withdrawal(request))
 
 
 @blp.post("/buy/<wallet>")
 @require_scope("write")
 @blp.path(WalletPathSchema)
-@blp.body(PreparePurchaseSchema)
+@blp.body(PreparePurchaseSchema, PrepareBasketSchema)
 @blp.response(200, PreparedTransactionSchema, description="The transaction to sign")
 @blp.refuses(*OF_PURCHASES)
-def prepare_purchase(**purchase: Any) -> Answer:
+def prepare_purchase(
+    account_id: str, wallet: str, expected_price: int | None = None, **nfts: Any
+) -> Answer:
     """Prepare a purchase
 
     It is one atomic transfer: the NFT from its owner to the buyer, and its price from the buyer to the owner,
-    minus the marketplace's fee. The marketplace has signed it, and pays for it. The buyer's wallet adds its
-    signature (it must not freeze the transaction again) and submits it within a minute. The service first
-    checks the price (send expectedPrice, the price that the buyer saw), the buyer's balance and association.
+    minus the marketplace's fee. With nfts in place of tokenId and serialNo, it buys up to 10 NFTs, all or
+    none: from one seller only NFTs of one collection. The marketplace has signed it, and pays for it. The
+    buyer's wallet adds its signature (it must not freeze the transaction again) and submits it within a
+    minute. The service first checks the price (send expectedPrice, the price that the buyer saw), the buyer's
+    balance and association.
     The same request again returns the same transaction, until its last 15 seconds. Each caller has a share
     of the marketplace's budget for fees (429): sign and submit what you ask for.
     """
-    return _answer(purchases.prepare(TransactionRequest(**purchase, caller=caller())))
+    request = TransactionRequest(account_id, read_nft_ids(**nfts), wallet, caller())
+    expected = [expected_price, *(nft.get("expected_price") for nft in nfts.get("nfts", ()))]
+    expected = expected[1:] if "nfts" in nfts else expected[:1]
+    prices = {
+        nft_id: price for nft_id, price in zip(request.nft_ids, expected, strict=True) if price
+    }
+    return _answer(purchases.prepare(request, prices))
 
 
 def _answer(prepared: PreparedTransaction) -> Answer:
@@ -140,7 +159,7 @@ def _answer(prepared: PreparedTransaction) -> Answer:
 
 @blp.post("/comingsoon")
 @require_scope("write")
-@blp.body(ReportTransactionSchema)
+@blp.body(ReportTransactionSchema, ReportNftsSchema, ReportBasketSchema)
 @blp.response(200, ResultSchema, description="The ledger shows it: the order book has followed")
 @blp.alt_response(
     202,
@@ -151,7 +170,9 @@ def _answer(prepared: PreparedTransaction) -> Answer:
     success=True,
 )
 @blp.refuses(*OF_REPORTS)
-def report_transaction(**report: Any) -> Answer | tuple[Answer, int, dict[str, str]]:
+def report_transaction(
+    account_id: str, transaction_id: str | None, **nfts: Any
+) -> Answer | tuple[Answer, int, dict[str, str]]:
     """Report that a listing, a withdrawal or a purchase was signed
 
     The ledger decides, not the report. Once it shows the approval, the NFT is listed at the price that its
@@ -160,8 +181,8 @@ def report_transaction(**report: Any) -> Answer | tuple[Answer, int, dict[str, s
     NFTs of the token). You may repeat a report. A refusal has the ledger's own result code.
     Without transactionId, the report is about the newest transaction that this caller prepared for the
     account and the NFT. For a listing, 200 then says that the NFT is listed; send transactionId to report a
-    new price.
+    new price. With serialNos or nfts, it is about several NFTs: 200 once all are as signed.
     """
-    if reports.answer(**report, caller=caller()):
+    if reports.answer(account_id, read_nft_ids(**nfts), transaction_id, caller()):
         return {"result": "OK"}
     return {"result": "PENDING"}, 202, {"Retry-After": str(RETRY_AFTER_SECONDS)}

@@ -1,6 +1,7 @@
 """NFT records: read one or several, list a collection's, add one."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
@@ -8,9 +9,11 @@ from marketplace.api.error_reasons import OF_LEDGER
 from marketplace.api.paging import CURSOR_HEADER, documented, with_events_cursor
 from marketplace.api.request_schemas import (
     AddNftSchema,
+    AddNftsSchema,
     CollectionPathSchema,
     NftPathSchema,
     NftsQuerySchema,
+    read_nft_ids,
 )
 from marketplace.api.response_cache import cached_query
 from marketplace.api.response_schemas import NftSchema, ResultSchema
@@ -89,17 +92,18 @@ def _read_on(db: Connection, token: str, rows: list[NftRow]) -> Iterator[list[Nf
 
 @blp.post("/add")
 @require_scope("write")
-@blp.body(AddNftSchema)
+@blp.body(AddNftSchema, AddNftsSchema)
 @blp.response(200, ResultSchema, description="The NFT is stored")
 @blp.refuses(NftNotOnLedger("0.0.5001", 999), NftGone("0.0.5001", 999), *OF_LEDGER)
-def add_nft(account_id: str, token: str, serial_no: int) -> dict[str, str]:
+def add_nft(account_id: str, **named: Any) -> dict[str, str]:
     """Add an NFT
 
     Reads an NFT from the ledger and stores it, if it is not stored yet. Its metadata and image follow within
     seconds; until then it has a name made from its collection's, and a placeholder image. Its owner is the
-    one on the ledger, not the accountId of the body. Call this before preparing a listing.
+    one on the ledger, not the accountId of the body. Call this before preparing a listing. With serialNos in
+    place of serialNo, it adds up to 20 NFTs, all or none.
     """
-    add(account_id, token, serial_no)
+    add(account_id, read_nft_ids(**named))
     return {"result": "OK"}
 
 

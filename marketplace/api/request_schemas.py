@@ -4,7 +4,7 @@ Inside names are those of the database's columns, in the contract's order. The n
 camelCase, or data_key.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from marshmallow import ValidationError, fields, validates_schema
@@ -19,7 +19,9 @@ from marketplace.api.fields import (
     EntityId,
     EventsCursor,
     NftIdField,
+    NftObjects,
     PagePosition,
+    SerialNumbers,
     Several,
     TraitText,
     TransactionIdField,
@@ -28,10 +30,12 @@ from marketplace.api.fields import (
     Words,
 )
 from marketplace.api.paging import BY_ID, BY_NAME, BY_NFTS, NEWEST, ORDERS
-from marketplace.hedera.ids import MAX_HBAR, EventKind
+from marketplace.hedera.ids import MAX_HBAR, EventKind, NftId
 
 NFTS_AT_ONCE = 100
 TRAITS_AT_ONCE = 20
+SERIALS_AT_ONCE = 20  # of one approval: the network's limit
+BASKET = 10  # NFTs of one transfer: the network's limit
 COLLECTION_SORTS = ("volume24h", "-volume", "listed", BY_NAME, "newest")
 OLDEST_FIRST, NEWEST_FIRST = "asc", "desc"
 
@@ -216,15 +220,43 @@ class EventsQuerySchema(NftEventsQuerySchema):
             raise ValidationError("needs tokenId beside it", "serialNo")
 
 
+def serial_nos_field(example: Sequence[int] = (7, 8)) -> SerialNumbers:
+    description = f"Serial numbers of NFTs within the token, {SERIALS_AT_ONCE} at most"
+    return SerialNumbers(description, example, most=SERIALS_AT_ONCE, required=True)
+
+
+def transaction_id_field(of: str) -> TransactionIdField:
+    return TransactionIdField(
+        f"The transaction that was signed; without it, the newest one prepared for {of}",
+        "0.0.1001@1763640000.123456789",
+        load_default=None,
+    )
+
+
 class AddNftSchema(RequestSchema):
     account_id = account_name_field("Account that wants to list the NFT")
     token = token_field()
     serial_no = serial_no_field()
 
 
+class AddNftsSchema(RequestSchema):
+    account_id = account_name_field("Account that wants to list the NFTs")
+    token = token_field()
+    serial_nos = serial_nos_field()
+
+
+def listing_price_field(description: str) -> WholeNumber:
+    return WholeNumber(description, 250, high=MAX_HBAR, required=True)
+
+
 class PrepareListingSchema(AddNftSchema):
     account_id = account_name_field("Account that lists the NFT, and signs")
-    listing_price = WholeNumber("Price in HBAR", 250, high=MAX_HBAR, required=True)
+    listing_price = listing_price_field("Price in HBAR")
+
+
+class PrepareListingsSchema(AddNftsSchema):
+    account_id = account_name_field("Account that lists the NFTs, and signs")
+    listing_price = listing_price_field("Price of each NFT in HBAR")
 
 
 class PrepareWithdrawalSchema(AddNftSchema):
@@ -233,22 +265,77 @@ class PrepareWithdrawalSchema(AddNftSchema):
     serial_no = serial_no_field(example=19)
 
 
-class PreparePurchaseSchema(AddNftSchema):
-    account_id = account_name_field("Account that buys the NFT, and signs", "0.0.1002")
-    expected_price = WholeNumber(
+class PrepareWithdrawalsSchema(AddNftsSchema):
+    account_id = account_name_field("Account that has listed the NFTs, and signs")
+    serial_nos = serial_nos_field(example=(19, 20))
+
+
+def expected_price_field() -> WholeNumber:
+    return WholeNumber(
         "The price in HBAR that the buyer saw: if it has changed, the purchase is refused",
         60,
         high=MAX_HBAR,
     )
 
 
-class ReportTransactionSchema(AddNftSchema):
-    account_id = account_name_field("Account that signed the transaction: the owner, or the buyer")
-    transaction_id = TransactionIdField(
-        "The transaction that was signed; without it, the newest one prepared for this account and NFT",
-        "0.0.1001@1763640000.123456789",
-        load_default=None,
+class PreparePurchaseSchema(AddNftSchema):
+    account_id = account_name_field("Account that buys the NFT, and signs", "0.0.1002")
+    expected_price = expected_price_field()
+
+
+class NftToReportSchema(RequestSchema):
+    token = token_field()
+    serial_no = serial_no_field()
+
+
+class NftToBuySchema(NftToReportSchema):
+    expected_price = expected_price_field()
+
+
+class PrepareBasketSchema(RequestSchema):
+    account_id = account_name_field("Account that buys the NFTs, and signs", "0.0.1002")
+    nfts = NftObjects(
+        NftToBuySchema,
+        f"The NFTs, {BASKET} at most; of one seller only NFTs of one token",
+        most=BASKET,
+        required=True,
     )
+
+
+OF_REPORTER = "Account that signed the transaction: the owner, or the buyer"
+
+
+class ReportTransactionSchema(AddNftSchema):
+    account_id = account_name_field(OF_REPORTER)
+    transaction_id = transaction_id_field("this account and NFT")
+
+
+class ReportNftsSchema(AddNftsSchema):
+    account_id = account_name_field(OF_REPORTER)
+    transaction_id = transaction_id_field("this account and each NFT")
+
+
+class ReportBasketSchema(RequestSchema):
+    account_id = account_name_field(OF_REPORTER)
+    nfts = NftObjects(
+        NftToReportSchema,
+        f"The NFTs that were bought, {BASKET} at most",
+        most=BASKET,
+        required=True,
+    )
+    transaction_id = transaction_id_field("this account and each NFT")
+
+
+def read_nft_ids(
+    token: str = "",
+    serial_no: int = 0,
+    serial_nos: Sequence[int] = (),
+    nfts: Sequence[Mapping[str, Any]] = (),
+) -> list[NftId]:
+    """The NFTs that a body names, in one of its forms."""
+    if nfts:
+        return [NftId(nft["token"], nft["serial_no"]) for nft in nfts]
+    return [NftId(token, number) for number in serial_nos or (serial_no,)]
 
 
 def presence_field(description: str) -> fields.String:

@@ -437,6 +437,11 @@ class ErrorDetailsSchema(CamelCaseSchema):
     query = wrong_fields("query")
     headers = wrong_fields("headers")
     json = wrong_fields("body")
+    nfts = fields.Dict(
+        keys=fields.String(),
+        values=fields.List(fields.String()),
+        metadata={"description": "What is wrong with each of several NFTs, by 0.0.5001:7"},
+    )
     ledger = fields.Nested(
         LedgerErrorSchema, metadata={"description": "The ledger refused it, or would"}
     )

@@ -3,7 +3,10 @@
 It loads hiero-sdk-python, which takes 70 MB: import this module only when a transaction is built.
 """
 
-from typing import Any
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
 
 import hiero_sdk_python.hapi.services.basic_types_pb2 as hapi
 import hiero_sdk_python.hapi.services.crypto_approve_allowance_pb2 as approvals
@@ -19,8 +22,8 @@ from marketplace.hedera.hbar import TINYBARS, find_credit
 from marketplace.hedera.ids import TransactionId, numbers
 
 
-def build_listing(*, token: str, serial_no: int, spender: str, **envelope: Any) -> bytes:
-    """Build the unsigned listing: an allowance of exactly one serial, from its owner to the spender.
+def build_listing(*, token: str, serial_nos: Sequence[int], spender: str, **envelope: Any) -> bytes:
+    """Build the unsigned listing: an allowance of exactly these serials, from their owner to the spender.
 
     The transaction id's account is owner and payer, and must sign. ``envelope``: see _body().
     Returns the bytes of a HAPI TransactionList with one transaction: what an SDK's Transaction.fromBytes()
@@ -30,7 +33,7 @@ def build_listing(*, token: str, serial_no: int, spender: str, **envelope: Any) 
         tokenId=messages.token(token),
         owner=messages.account(envelope["transaction_id"].account_id),
         spender=messages.account(spender),
-        serial_numbers=[serial_no],
+        serial_numbers=serial_nos,
         # approved_for_all is left out. The SDK's own helper sends False, which at consensus revokes an
         # approve-for-all that the owner gave earlier.
     )
@@ -38,57 +41,74 @@ def build_listing(*, token: str, serial_no: int, spender: str, **envelope: Any) 
     return _write_unsigned(_body(cryptoApproveAllowance=data, **envelope))
 
 
-def build_withdrawal(*, token: str, serial_no: int, **envelope: Any) -> bytes:
-    """Build the unsigned withdrawal: it deletes the allowance of exactly one serial.
+def build_withdrawal(*, token: str, serial_nos: Sequence[int], **envelope: Any) -> bytes:
+    """Build the unsigned withdrawal: it deletes the allowances of exactly these serials.
 
     The transaction id's account is owner and payer, and must sign. Returns what build_listing() does.
     """
     removed = removals.NftRemoveAllowance(
         token_id=messages.token(token),
         owner=messages.account(envelope["transaction_id"].account_id),
-        serial_numbers=[serial_no],
+        serial_numbers=serial_nos,
     )
     data = removals.CryptoDeleteAllowanceTransactionBody(nftAllowances=[removed])
     return _write_unsigned(_body(cryptoDeleteAllowance=data, **envelope))
 
 
-def build_purchase(
-    *,
-    token: str,
-    serial_no: int,
-    seller: str,
-    buyer: str,
-    price: int,
-    fee_basis_points: int,
-    **envelope: Any,
-) -> bytes:
-    """Build the body of a purchase: NFT and price change hands together, or neither does.
+class SoldNft(NamedTuple):
+    """One NFT of a purchase."""
 
-    The NFT goes from its owner to the buyer by approval. The buyer pays the price, in HBAR: the owner gets it
-    less the marketplace's part, which goes to the transaction id's account. That account is the spender and
-    the payer. It must sign, and so must the buyer. Returns the bytes of a HAPI TransactionBody.
+    token: str
+    serial_no: int
+    seller: str
+    price: int  # HBAR
+
+
+def build_purchase(
+    *, nfts: Sequence[SoldNft], buyer: str, fee_basis_points: int, **envelope: Any
+) -> bytes:
+    """Build the body of a purchase: all NFTs and all prices change hands together, or none does.
+
+    Each NFT goes from its owner to the buyer by approval. The buyer pays the prices, in HBAR: each owner gets
+    them less the marketplace's part, which goes to the transaction id's account. That account is the spender
+    and the payer. It must sign, and so must the buyer. Returns the bytes of a HAPI TransactionBody.
     """
-    market, tinybars = envelope["transaction_id"].account_id, price * TINYBARS
-    credit = find_credit(price, fee_basis_points)
-    part = tinybars - credit
-    payments = {buyer: -tinybars, seller: credit}
-    if part:
-        payments[market] = part
-    moved = hapi.NftTransfer(
-        senderAccountID=messages.account(seller),
-        receiverAccountID=messages.account(buyer),
-        serialNumber=serial_no,
-        is_approval=True,
-    )
+    market = envelope["transaction_id"].account_id
+    payments: dict[str, int] = defaultdict(int)
+    for nft in nfts:
+        tinybars, credit = nft.price * TINYBARS, find_credit(nft.price, fee_basis_points)
+        payments[buyer] -= tinybars
+        payments[nft.seller] += credit
+        if part := tinybars - credit:
+            payments[market] += part
     amounts = [
         hapi.AccountAmount(accountID=messages.account(account_id), amount=payments[account_id])
         for account_id in sorted(payments, key=numbers)  # as JavaScript sorts them
     ]
+    moved = [
+        hapi.TokenTransferList(
+            token=messages.token(token),
+            nftTransfers=[
+                hapi.NftTransfer(
+                    senderAccountID=messages.account(nft.seller),
+                    receiverAccountID=messages.account(buyer),
+                    serialNumber=nft.serial_no,
+                    is_approval=True,
+                )
+                for nft in of_token
+            ],
+        )
+        for token, of_token in groupby(sorted(nfts, key=_in_order), key=lambda nft: nft.token)
+    ]
     data = CryptoTransferTransactionBody(
-        transfers=hapi.TransferList(accountAmounts=amounts),
-        tokenTransfers=[hapi.TokenTransferList(token=messages.token(token), nftTransfers=[moved])],
+        transfers=hapi.TransferList(accountAmounts=amounts), tokenTransfers=moved
     )
     return _body(cryptoTransfer=data, **envelope)
+
+
+def _in_order(nft: SoldNft) -> tuple[Any, ...]:
+    """The order in which JavaScript sorts NFTs of a transfer to one receiver."""
+    return numbers(nft.token), numbers(nft.seller), nft.serial_no
 
 
 def write_signed(body_bytes: bytes, public_key: bytes, signature: bytes) -> bytes:

@@ -49,6 +49,7 @@ MAX_PAGES = 100_000  # of one list: ten million NFTs
 MAX_HISTORY = 500  # entries read for one NFT: its metadata key can sign any number of them
 SUCCESSES = (200, 206)  # 206: all that the mirror node has, which began after the NFT was minted
 CONNECTIONS = 32  # kept open
+QUESTIONS_AT_ONCE = 20  # threads of one caller of ask()
 AHEAD_RECALLED = 10 * times.SECOND
 IMPOSSIBLE = re.compile(rb'"(?:Invalid (?:parameter: |entity ID )|Bad Request"|Failed to convert)')
 
@@ -84,7 +85,10 @@ class MirrorNode:
 
         Each limits its time by a deadline of its own. Raises the error of the first one that failed.
         """
-        with ThreadPoolExecutor(len(questions), thread_name_prefix="mirror") as pool:
+        if len(questions) == 1:
+            return [questions[0]()]
+        most = min(len(questions), QUESTIONS_AT_ONCE)
+        with ThreadPoolExecutor(most, thread_name_prefix="mirror") as pool:
             try:
                 asked = [pool.submit(copy_context().run, question) for question in questions]
             except RuntimeError as error:  # no thread can be started

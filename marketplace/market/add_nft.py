@@ -1,4 +1,7 @@
-"""Adds an NFT, and finds the account and the stored NFT that a request names."""
+"""Adds NFTs, and finds the account and the stored NFT that a request names."""
+
+from collections.abc import Sequence
+from functools import partial
 
 from marketplace.errors import (
     AccountNotOnLedger,
@@ -7,9 +10,11 @@ from marketplace.errors import (
     NftNotStored,
     NotTheOwner,
 )
-from marketplace.hedera.ids import is_evm_address
+from marketplace.hedera.ids import NftId, is_evm_address
 from marketplace.ledger import Deadline
-from marketplace.market import reconciler
+from marketplace.market import listing_rule, reconciler
+from marketplace.market.reconciler import Judgement
+from marketplace.market.several import for_each
 from marketplace.services import mirror_node
 from marketplace.store import nfts
 from marketplace.store.database import read
@@ -58,22 +63,38 @@ def require_owner(nft: NftRow, account_id: str) -> None:
         raise NotTheOwner(account_id, *nft_id, nft["owner"])
 
 
-def add(account_id: str, token: str, serial_no: int) -> None:
-    """Store an NFT as the ledger shows it, unless it is stored already.
+def add(account_id: str, nft_ids: Sequence[NftId]) -> None:
+    """Store NFTs as the ledger shows them, unless they are stored already.
 
-    The watcher adds its metadata and image later.
-    Raises AccountNotOnLedger, NftNotOnLedger, NftGone, DatabaseBusy, and the ledger's errors;
-    then nothing is stored.
+    The watcher adds their metadata and images later.
+    Raises AccountNotOnLedger, NftNotOnLedger, NftGone, DatabaseBusy, and the ledger's errors. Nothing is
+    stored if the ledger lacks one of them.
     """
     deadline = Deadline(reconciler.LEDGER_SECONDS)
     account_id = find_account_id(account_id, deadline)
-    if nfts.get_nft(read(), token, serial_no):
+    stored = {(nft["token"], nft["serial_no"]) for nft in nfts.list_nfts(read(), nft_ids)}
+    new = [nft_id for nft_id in nft_ids if nft_id not in stored]
+    if not new:
         return
-    mirror = mirror_node()
+    questions = [partial(_look, account_id, nft_id, deadline) for nft_id in new]
+    found: dict[NftId, Judgement | None] = dict(
+        zip(new, mirror_node().ask(*questions), strict=True)
+    )
+
+    def require_on_ledger(nft_id: NftId) -> Judgement:
+        judgement = found[nft_id]
+        if judgement is None:
+            raise NftNotOnLedger(*nft_id)
+        if listing_rule.is_gone(judgement.facts.nft):
+            raise NftGone(*nft_id)
+        return judgement
+
+    for judgement in for_each(new, require_on_ledger):
+        reconciler.reconcile(judgement.facts.nft, deadline, first=judgement)
+
+
+def _look(account_id: str, nft_id: NftId, deadline: Deadline) -> Judgement | None:
     # The account usually owns the NFT: then the ledger answers in one request.
-    on_ledger = mirror.find_nft_of(account_id, token, serial_no, deadline)
-    on_ledger = on_ledger or mirror.find_nft(token, serial_no, deadline)
-    if on_ledger is None:
-        raise NftNotOnLedger(token, serial_no)
-    if reconciler.reconcile(on_ledger, deadline).nft is None:
-        raise NftGone(token, serial_no)
+    on_ledger = mirror_node().find_nft_of(account_id, *nft_id, deadline)
+    on_ledger = on_ledger or mirror_node().find_nft(*nft_id, deadline)
+    return reconciler.judge(on_ledger, None, deadline) if on_ledger else None

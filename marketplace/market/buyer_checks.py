@@ -1,101 +1,129 @@
 """Checks whether the ledger would refuse a purchase: the marketplace pays for refused ones, too."""
 
-from collections.abc import Callable
-from functools import partial
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
 from itertools import islice
-from typing import NamedTuple
+from typing import Any
 
 from marketplace.errors import BuyerBalanceTooLow, BuyerNotAssociated, PurchaseImpossible
 from marketplace.hedera.hbar import TINYBARS, to_hbar
 from marketplace.ledger import Deadline
 from marketplace.ledger.mirror_schemas import LedgerAccount, LedgerToken, Relationship
-from marketplace.market.prepare import TransactionRequest
 from marketplace.market.purchase_fees import require_balance
 from marketplace.services import mirror_node
+from marketplace.store.rows import NftRow
 
 UNLIMITED = -1
 COUNTED_ASSOCIATIONS = 500  # of one account, at most: five pages
 
 
-class Answers(NamedTuple):
-    """What the ledger has about a purchase, in the order of list_questions()."""
-
-    token: LedgerToken | None
-    seller: LedgerAccount | None
-    of_seller: Relationship | None
-    buyer: LedgerAccount | None
-    of_buyer: Relationship | None  # None: the purchase associates the buyer with the token
+Question = tuple[str, ...]  # a method of MirrorNode, and its arguments
 
 
 def list_questions(
-    request: TransactionRequest, seller: str, deadline: Deadline
-) -> list[Callable[[], object]]:
+    buyer: str, nfts: Sequence[NftRow], deadline: Deadline
+) -> dict[Question, Callable[[], object]]:
     """List the questions for MirrorNode.ask(), whose results are Answers."""
-    mirror, buyer, token = mirror_node(), request.account_id, request.token
-    return [
-        partial(mirror.find_token, token, deadline),
-        partial(mirror.find_account, seller, deadline),
-        partial(mirror.find_relationship, seller, token, deadline),
-        partial(mirror.find_account, buyer, deadline),
-        partial(mirror.find_relationship, buyer, token, deadline),
-    ]
+    names: set[Question] = {("find_account", buyer)}
+    for nft in nfts:
+        seller, token = nft["owner"], nft["token"]
+        names |= {
+            ("find_token", token),
+            ("find_account", seller),
+            ("find_relationship", seller, token),
+            ("find_relationship", buyer, token),
+        }
+    mirror = mirror_node()
+    return {(name, *ids): partial(getattr(mirror, name), *ids, deadline) for name, *ids in names}
 
 
-def require_able(
-    request: TransactionRequest, seller: str, price: int, answers: Answers, deadline: Deadline
-) -> LedgerToken:
-    """Raise PurchaseImpossible, with the ledger's result code, if the purchase would fail at consensus.
+class Answers:
+    """What the ledger has about a purchase."""
 
-    BuyerBalanceTooLow and BuyerNotAssociated are two kinds of it. Returns the token. ``price``: in HBAR. Also
-    raises the ledger's errors.
+    def __init__(self, buyer: str, found: Mapping[Question, Any], deadline: Deadline) -> None:
+        self.buyer = buyer
+        self._found = found
+        self._deadline = deadline
+
+    def token(self, token: str) -> LedgerToken:
+        """Raises PurchaseImpossible if it was deleted."""
+        answer: LedgerToken | None = self._found["find_token", token]
+        if answer is None or answer.is_deleted:
+            raise PurchaseImpossible(f"{token} was deleted", "TOKEN_WAS_DELETED")
+        return answer
+
+    def account(self, account_id: str) -> LedgerAccount | None:
+        answer: LedgerAccount | None = self._found["find_account", account_id]
+        return answer
+
+    def relationship(self, account_id: str, token: str) -> Relationship | None:
+        answer: Relationship | None = self._found["find_relationship", account_id, token]
+        return answer
+
+    @cached_property
+    def unassociated(self) -> list[str]:
+        """The tokens with which the purchase associates the buyer."""
+        tokens = [ids[0] for name, *ids in self._found if name == "find_token"]
+        return sorted(token for token in tokens if self.relationship(self.buyer, token) is None)
+
+    @cached_property
+    def free_associations(self) -> float:
+        """How many automatic associations the buyer has left; 0 if they are too many to count."""
+        buyer = self.account(self.buyer)
+        most = buyer.max_automatic_associations if buyer else 0
+        if most == UNLIMITED:
+            return math.inf
+        if not most:
+            return 0
+        relationships = mirror_node().list_relationships(self.buyer, self._deadline)
+        counted = [*islice(relationships, COUNTED_ASSOCIATIONS)]
+        taken = sum(relationship.is_automatic for relationship in counted)
+        return most - taken if len(counted) < COUNTED_ASSOCIATIONS else 0
+
+
+def require_able(nft: NftRow, price: int, answers: Answers) -> None:
+    """Raise PurchaseImpossible, with the ledger's result code, if an NFT's sale would fail at consensus.
+
+    BuyerBalanceTooLow and BuyerNotAssociated are two kinds of it. ``price``: of all NFTs of the purchase, in
+    HBAR. Also raises the ledger's errors.
     """
-    id, buyer, selling = request.token, request.account_id, f"The seller {seller}"
-    token = answers.token
-    if token is None or token.is_deleted:
-        raise PurchaseImpossible(f"{id} was deleted", "TOKEN_WAS_DELETED")
+    id, seller, buyer = nft["token"], nft["owner"], answers.buyer
+    selling = f"The seller {seller}"
+    token, of_seller, of_buyer = answers.token(id), answers.account(seller), answers.account(buyer)
     if token.is_paused:
         raise PurchaseImpossible(f"{id} is paused by its issuer", "TOKEN_IS_PAUSED")
-    if answers.seller is None or answers.seller.is_deleted:
+    if of_seller is None or of_seller.is_deleted:
         raise PurchaseImpossible(f"{selling} was deleted", "ACCOUNT_DELETED")
-    if answers.seller.must_sign_to_receive:
+    if of_seller.must_sign_to_receive:
         reason = f"{selling} must sign for each payment to it"
         raise PurchaseImpossible(reason, "INVALID_SIGNATURE")
-    if answers.buyer is None:
+    if of_buyer is None:
         raise PurchaseImpossible(f"{buyer} is not an account", "INVALID_ACCOUNT_ID")
-    if answers.buyer.is_deleted:
+    if of_buyer.is_deleted:
         raise PurchaseImpossible(f"{buyer} was deleted", "ACCOUNT_DELETED")
-    balance = require_balance(buyer, answers.buyer)
+    balance = require_balance(buyer, of_buyer)
     if balance < price * TINYBARS:
         raise BuyerBalanceTooLow(buyer, to_hbar(balance), price)
-    of_buyer = answers.of_buyer
-    if of_buyer is None:
-        _require_free_association(buyer, answers.buyer, id, deadline)
+    relationship = answers.relationship(buyer, id)
+    if relationship is None:
+        _require_free_association(id, of_buyer.max_automatic_associations, answers)
         frozen, kyc = token.freezes_newcomers, token.asks_for_kyc
-        of_buyer = Relationship(id, is_frozen=frozen, lacks_kyc=kyc)
-    for account, relationship in ((selling, answers.of_seller), (buyer, of_buyer)):
-        if relationship and relationship.is_frozen:
+        relationship = Relationship(id, is_frozen=frozen, lacks_kyc=kyc)
+    for account, held in ((selling, answers.relationship(seller, id)), (buyer, relationship)):
+        if held and held.is_frozen:
             reason = f"{account} is frozen for {id} by its issuer"
             raise PurchaseImpossible(reason, "ACCOUNT_FROZEN_FOR_TOKEN")
-        if relationship and relationship.lacks_kyc:
+        if held and held.lacks_kyc:
             reason = f"{account} lacks the issuer's KYC for {id}"
             raise PurchaseImpossible(reason, "ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN")
-    return token
 
 
-def _require_free_association(
-    account_id: str, buyer: LedgerAccount, token: str, deadline: Deadline
-) -> None:
-    most = buyer.max_automatic_associations
-    if most == UNLIMITED:
-        return
-    reason = f"{account_id} is not associated with {token}"
+def _require_free_association(token: str, most: int, answers: Answers) -> None:
+    reason = f"{answers.buyer} is not associated with {token}"
     if not most:
         reason = f"{reason}: associate it first"
         raise BuyerNotAssociated(reason, "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
-    relationships = mirror_node().list_relationships(account_id, deadline)
-    counted = [*islice(relationships, COUNTED_ASSOCIATIONS)]
-    taken = sum(relationship.is_automatic for relationship in counted)
-    is_free = taken < most and len(counted) < COUNTED_ASSOCIATIONS
-    if not is_free:
+    if answers.free_associations < len(answers.unassociated):
         reason = f"{reason}, and may have no automatic association left: associate it first"
         raise BuyerNotAssociated(reason, "NO_REMAINING_AUTOMATIC_ASSOCIATIONS")

@@ -1,7 +1,7 @@
-"""A token's custom fees: what the seller of an NFT owes, and whether he can pay it.
+"""A token's custom fees: what the seller of NFTs owes, and whether he can pay it.
 
 The network's rules: the seller pays royalties as fractions of his credit. He also pays the fixed fees, as the
-sender of the NFT. The treasury and a fee's own collector are exempt. If the fee says so, all collectors of
+sender of each NFT. The treasury and a fee's own collector are exempt. If the fee says so, all collectors of
 the token are. Source: HIP-18, HIP-573, and CustomFeeAssessor of
 https://github.com/hiero-ledger/hiero-consensus-node.
 """
@@ -20,12 +20,13 @@ from marketplace.ledger.mirror_schemas import FixedFee, LedgerToken, RoyaltyFee
 
 
 class Sale(NamedTuple):
-    """A seller, what he is credited in tinybars, and when he listed the NFT (as in the database)."""
+    """What one seller sells in a purchase: NFTs of one token."""
 
     token: str
     seller: str
-    credit: int
-    listed_at: str | None
+    credit: int  # tinybars, in all
+    listed_at: str | None  # when he listed the first one, as in the database
+    nfts: int = 1
 
 
 def require_payable(sale: Sale, token: LedgerToken) -> None:
@@ -38,7 +39,7 @@ def require_payable(sale: Sale, token: LedgerToken) -> None:
     if any(fee.token for fee in fixed_fees):
         raise FeesInTokens(sale.token)
     royalties = sum(sale.credit * fee.numerator // fee.denominator for fee in royalty_fees)
-    taken = royalties + sum(fee.amount for fee in fixed_fees)
+    taken = royalties + sale.nfts * sum(fee.amount for fee in fixed_fees)
     if taken and taken >= sale.credit:
         raise NothingLeftForSeller(sale.token, to_hbar(taken), to_hbar(sale.credit))
     # The seller agreed to the fees at the time of listing. Of newer fees he pays only royalties, and only

@@ -12,13 +12,20 @@ the caller are below half of his share. So associations alone use up nobody's sh
 """
 
 import math
+from collections.abc import Sequence
 
 from flask import current_app
 
-from marketplace.errors import AssociationNotPaid, BudgetTooSmall, FeesSpent, TooManyPurchases
+from marketplace.errors import (
+    AssociationNotPaid,
+    BasketTooExpensive,
+    BudgetTooSmall,
+    FeesSpent,
+    TooManyPurchases,
+)
 from marketplace.hedera import times
 from marketplace.hedera.hbar import to_hbar
-from marketplace.market.prepare import Caller, TransactionRequest
+from marketplace.market.prepare import TransactionRequest
 from marketplace.market.purchase_fees import an_hour_before
 from marketplace.store import prepared_transactions
 from marketplace.store.rows import Connection, HeldRow
@@ -27,12 +34,17 @@ from marketplace.store.rows import Connection, HeldRow
 AGAIN_SECONDS = 90
 
 
-def require_room(db: Connection, caller: Caller, fee: int, balance: float = math.inf) -> HeldRow:
-    """Raise BudgetTooSmall, FeesSpent or TooManyPurchases unless a caller may reserve a fee.
+def require_room(
+    db: Connection, request: TransactionRequest, fee: int, balance: float = math.inf
+) -> HeldRow:
+    """Raise BudgetTooSmall, BasketTooExpensive, FeesSpent or TooManyPurchases unless a fee may be reserved.
 
     ``fee``, and ``balance`` of the marketplace's account: in tinybars. Returns what is held.
     """
+    caller, nfts = request.caller, len(request.nft_ids)
     budget, since = current_app.config["SALE_FEE_BUDGET"], an_hour_before(times.now())
+    if fee > budget and nfts > 1:
+        raise BasketTooExpensive(nfts, to_hbar(fee), to_hbar(budget))
     if fee > budget:
         raise BudgetTooSmall(to_hbar(fee), to_hbar(budget))
     held = prepared_transactions.get_held(db, since, caller.token, caller.end_user)
@@ -48,8 +60,10 @@ def require_room(db: Connection, caller: Caller, fee: int, balance: float = math
     return held
 
 
-def require_association_paid(request: TransactionRequest, fee: int, held: HeldRow) -> None:
-    """Raise AssociationNotPaid unless the marketplace pays for the buyer's association.
+def require_association_paid(
+    request: TransactionRequest, tokens: Sequence[str], fee: int, held: HeldRow
+) -> None:
+    """Raise AssociationNotPaid unless the marketplace pays for the buyer's association with tokens.
 
     ``held``: what require_room() returned.
     """
@@ -61,7 +75,7 @@ def require_association_paid(request: TransactionRequest, fee: int, held: HeldRo
         charged < fee or charged + fee <= left_by_others / part
         for charged, part in ((token, 4), (user, 8))
     ):
-        raise AssociationNotPaid(request.account_id, request.token)
+        raise AssociationNotPaid(request.account_id, ", ".join(tokens))
 
 
 def _is_within_share(held: int, left: float, fee: int) -> bool:

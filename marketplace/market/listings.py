@@ -1,4 +1,4 @@
-"""Listing an NFT, and withdrawing it: the transactions that its owner signs and pays for."""
+"""Listing NFTs, and withdrawing them: the transactions that their owner signs and pays for."""
 
 from collections.abc import Callable
 from functools import partial
@@ -14,18 +14,24 @@ from marketplace.errors import (
     OwnerIsMarketplace,
 )
 from marketplace.hedera import times
-from marketplace.hedera.ids import TransactionId
+from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.ledger import Deadline
 from marketplace.market import prepare, reconciler
 from marketplace.market.add_nft import find_account_id, require_nft, require_owned, require_owner
-from marketplace.market.memos import listing_memo, withdrawal_memo
+from marketplace.market.memos import (
+    bulk_listing_memo,
+    bulk_withdrawal_memo,
+    listing_memo,
+    withdrawal_memo,
+)
 from marketplace.market.nodes import next_node
-from marketplace.market.prepare import PreparedTransaction, TransactionRequest
+from marketplace.market.prepare import PreparedNft, PreparedTransaction, TransactionRequest
 from marketplace.market.reconciler import Reconciliation
+from marketplace.market.several import for_each
 from marketplace.services import mirror_node
 from marketplace.store import prepared_transactions
 from marketplace.store.database import write
-from marketplace.store.rows import Kind, NftRow
+from marketplace.store.rows import Kind
 
 # Of each NFT and account, the newest listings of an end user are kept, and as many withdrawals; and so many
 # of all end users of an access token, which may invent them.
@@ -41,7 +47,7 @@ LEDGER_BEHIND = 120 * times.SECOND
 def prepare_listing(
     request: TransactionRequest, listing_price: int, now: int | None = None
 ) -> PreparedTransaction:
-    """Build the transaction that lists an NFT for a price in HBAR, and store a record of it.
+    """Build the transaction that lists NFTs of a token, each for a price in HBAR, and store a record of it.
 
     If the ledger does not answer, the stored owner gets the transaction anyway. ``now``: the moment at which
     it is prepared, if not the present.
@@ -52,20 +58,23 @@ def prepare_listing(
 
     deadline = Deadline(reconciler.LEDGER_SECONDS)
     request = request._replace(account_id=find_account_id(request.account_id, deadline))
-    require_owned(request.account_id, request.token, request.serial_no, deadline)
+    for_each(request.nft_ids, lambda nft_id: require_owned(request.account_id, *nft_id, deadline))
     spender, name = current_app.config["ACCOUNT_ID"], current_app.config["NAME"]
     if request.account_id == spender:
         raise OwnerIsMarketplace(request.account_id)
-    memo = listing_memo(request.token, request.serial_no, listing_price, name)
+    first, *others = request.nft_ids
+    memo = listing_memo(*first, listing_price, name)
+    if others:
+        memo = bulk_listing_memo(first.token, listing_price, name)
     build = partial(build_listing, spender=spender)
     return _prepare("listing", request, build, memo, listing_price, now)
 
 
 def prepare_withdrawal(request: TransactionRequest) -> PreparedTransaction:
-    """Build the transaction that withdraws a listing, and store a record of it.
+    """Build the transaction that withdraws listings of a token, and store a record of it.
 
-    The NFT is reconciled first. If the ledger does not answer, the stored owner gets the transaction anyway:
-    only the owner can sign it.
+    The NFTs are reconciled first. If the ledger does not answer, the stored owner gets the transaction
+    anyway: only the owner can sign it.
     Raises AccountNotOnLedger, NftNotStored, NftGone, NotTheOwner, NotListed, LedgerUndecided, LedgerBehind,
     and the ledger's errors.
     """
@@ -73,25 +82,32 @@ def prepare_withdrawal(request: TransactionRequest) -> PreparedTransaction:
 
     deadline = Deadline(reconciler.LEDGER_SECONDS)
     request = request._replace(account_id=find_account_id(request.account_id, deadline))
-    nft = require_nft(request.token, request.serial_no)
+    nfts = for_each(request.nft_ids, lambda nft_id: require_nft(*nft_id))
     try:
-        reconciled = reconciler.refresh(request.token, request.serial_no, deadline)
+        reconciled = reconciler.refresh_all(request.nft_ids, deadline)
     except (LedgerUnreachable, LedgerAnswerInvalid):
-        if nft["owner"] != request.account_id:
+        if {nft["owner"] for nft in nfts} != {request.account_id}:
             raise
     else:
-        _require_listed(request.account_id, reconciled.nft or nft, reconciled)
-    memo = withdrawal_memo(request.token, request.serial_no, current_app.config["NAME"])
+        for_each(
+            request.nft_ids,
+            lambda nft_id: _require_listed(request.account_id, nft_id, reconciled[nft_id]),
+        )
+    first, *others = request.nft_ids
+    memo = withdrawal_memo(*first, current_app.config["NAME"])
+    if others:
+        memo = bulk_withdrawal_memo(first.token, current_app.config["NAME"])
     return _prepare("withdrawal", request, build_withdrawal, memo)
 
 
-def _require_listed(account_id: str, nft: NftRow, reconciled: Reconciliation) -> None:
+def _require_listed(account_id: str, nft_id: NftId, reconciled: Reconciliation) -> None:
+    nft = reconciled.nft or require_nft(*nft_id)
     require_owner(nft, account_id)
     if nft["is_for_sale"]:
         return
     if not reconciled.is_decided:
-        raise LedgerUndecided(nft["token"], nft["serial_no"], reconciled.reason)
-    raise NotListed(nft["token"], nft["serial_no"])
+        raise LedgerUndecided(*nft_id, reconciled.reason)
+    raise NotListed(*nft_id)
 
 
 def _find_start() -> int:
@@ -119,22 +135,22 @@ def _prepare(
     price: int | None = None,
     now: int | None = None,
 ) -> PreparedTransaction:
-    """Store and build a transaction that an NFT's owner signs and pays for."""
+    """Store and build a transaction that the owner of NFTs of a token signs and pays for."""
     settings = current_app.config
     valid_start = now - prepare.START_BEFORE_NOW if now else _find_start()
     now = now or times.now()
-    columns = {"memo": memo, "price": price, "prepared_at": times.to_iso(now)}
+    nfts = [PreparedNft(*nft_id, price) for nft_id in request.nft_ids]
+    columns = {"memo": memo, "prepared_at": times.to_iso(now)}
     with write() as db:
         row = prepare.insert(
-            db, kind, request, request.account_id, valid_start, VALID_SECONDS, **columns
+            db, kind, request, nfts, request.account_id, valid_start, VALID_SECONDS, **columns
         )
-        for kept, of_token in ((KEPT_FOR_EACH_NFT, False), (KEPT_FOR_EACH_TOKEN, True)):
-            prepared_transactions.delete_prepared_transactions_beyond(
-                db, row, kept, of_token=of_token
-            )
+        prepared_transactions.delete_prepared_beyond(
+            db, row, of_user=KEPT_FOR_EACH_NFT, of_token=KEPT_FOR_EACH_TOKEN
+        )
     transaction = build(
-        token=request.token,
-        serial_no=request.serial_no,
+        token=nfts[0].token,
+        serial_nos=[nft.serial_no for nft in nfts],
         transaction_id=TransactionId.require(row["transaction_id"]),
         memo=memo,
         max_fee_tinybars=settings["MAX_TRANSACTION_FEE"],

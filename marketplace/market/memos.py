@@ -41,6 +41,12 @@ def purchase_memo(token: str, serial_no: int, price: int, name: str) -> str:
     return _write("Buying", token, serial_no, f" for {price} HBAR", name)
 
 
+def basket_memo(nfts: int, price: int, name: str) -> str:
+    """Write the memo of a purchase of several NFTs: how many, and the sum of their prices."""
+    memo = f"Buying {nfts} NFTs for {price} HBAR"
+    return _shorten(memo, memo, name)
+
+
 def _write(doing: str, token: str, serial_no: int, price: str, name: str) -> str:
     memo = f"{doing} NFT with {token} and Serial Number {serial_no}{price}"
     return _shorten(memo, f"{doing} NFT with Serial Number {serial_no}{price}", name)
@@ -75,6 +81,13 @@ def read_purchase_memo(memo: bytes, token: str, serial_no: int) -> int | None:
     """Read the price in HBAR from a purchase's memo; None if it is not a purchase of this NFT."""
     price = _read_price(memo)
     is_ours = price and _is_ours(memo, purchase_memo(token, serial_no, price, name=""))
+    return price if is_ours else None
+
+
+def read_basket_memo(memo: bytes, nfts: int) -> int | None:
+    """Read the sum of the prices from the memo of a purchase of so many NFTs; None if it is another memo."""
+    price = _read_price(memo)
+    is_ours = price and _is_ours(memo, basket_memo(nfts, price, name=""))
     return price if is_ours else None
 
 

@@ -1,9 +1,10 @@
 """Prepared transactions: their callers, and the parts that are the same for every kind."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from marketplace.hedera import times
-from marketplace.hedera.ids import TransactionId
+from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.store import prepared_transactions
 from marketplace.store.rows import Connection, Kind, PreparedTransactionRow
 
@@ -22,18 +23,30 @@ OPERATOR = Caller("", "")  # uses a command
 
 
 class TransactionRequest(NamedTuple):
-    """A request for a transaction about an NFT."""
+    """A request for a transaction about one or several NFTs."""
 
     account_id: str  # must sign the transaction
-    token: str
-    serial_no: int
+    nft_ids: Sequence[NftId]  # each once
     wallet: str
     caller: Caller = OPERATOR
-    expected_price: int | None = None  # for a purchase
 
     def columns(self) -> dict[str, Any]:
         """The same as columns of a prepared transaction."""
-        return self._asdict() | {"caller": self.caller.token, "end_user": self.caller.end_user}
+        return {
+            "account_id": self.account_id,
+            "wallet": self.wallet,
+            "caller": self.caller.token,
+            "end_user": self.caller.end_user,
+        }
+
+
+class PreparedNft(NamedTuple):
+    """One NFT of a transaction, as its columns in the database."""
+
+    token: str
+    serial_no: int
+    price: int | None = None  # HBAR
+    seller: str | None = None  # for a purchase
 
 
 class PreparedTransaction(NamedTuple):
@@ -47,18 +60,22 @@ def insert(
     db: Connection,
     kind: Kind,
     request: TransactionRequest,
+    prepared_nfts: Sequence[PreparedNft],
     payer: str,
     valid_start: int,
     seconds: int,
     **columns: Any,
 ) -> PreparedTransactionRow:
     """Store a prepared transaction under its payer's first free id. Each try is a nanosecond later."""
-    row = request.columns() | dict.fromkeys(("seller", "fee_tinybars", "is_settled"))
+    row = request.columns() | dict.fromkeys(("fee_tinybars", "is_settled"))
     row |= {"kind": kind} | columns
     while True:
         transaction_id = TransactionId(payer, *divmod(valid_start, times.SECOND))
         expires_at = times.to_iso(valid_start + seconds * times.SECOND)
         row |= {"transaction_id": str(transaction_id), "expires_at": expires_at}
         if inserted := prepared_transactions.insert_prepared_transaction(db, row):
-            return inserted
+            break
         valid_start += 1
+    for nft in prepared_nfts:
+        prepared_transactions.insert_prepared_nft(db, str(transaction_id), nft._asdict())
+    return inserted

@@ -24,18 +24,21 @@ CLOCKS = 15 * times.SECOND
 HOUR = times.HOUR + CLOCKS
 
 
-def find_max_cost(deadline: Deadline) -> int:
-    """The highest cost of a purchase, in tinybars: its fee cap, plus the price of the buyer's association.
+def find_max_cost(nfts: int, tokens: int, deadline: Deadline) -> int:
+    """The highest cost of a purchase, in tinybars: its fee cap, plus the prices of the buyer's associations.
 
     The network charges an association on top of the cap (HIP-904). A buyer who is associated now counts, too:
     he may dissociate before the purchase is submitted.
     """
-    return max_fee() + mirror_node().find_price(ASSOCIATION_CENTS, deadline)
+    return max_fee(nfts) + tokens * mirror_node().find_price(ASSOCIATION_CENTS, deadline)
 
 
-def max_fee() -> int:
-    """The cap of a purchase's own fee, in tinybars. The network asks for less than $0.01."""
-    return int(current_app.config["MAX_TRANSACTION_FEE"]) // 10
+def max_fee(nfts: int) -> int:
+    """The cap of the own fee of a purchase of so many NFTs, in tinybars.
+
+    The network asks for less than $0.01 for one NFT, and for each further one for half as much.
+    """
+    return int(current_app.config["MAX_TRANSACTION_FEE"]) // 10 * (nfts + 1) // 2
 
 
 def find_balance(deadline: Deadline) -> int:

@@ -1,7 +1,10 @@
-"""Buying an NFT: the transaction that the marketplace signs, and pays for, before the buyer signs it."""
+"""Buying NFTs: the transaction that the marketplace signs, and pays for, before the buyer signs it."""
 
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import NamedTuple, cast
+from itertools import groupby
+from operator import itemgetter
+from typing import NamedTuple
 
 from flask import current_app
 
@@ -23,7 +26,7 @@ from marketplace.errors import (
     shown,
 )
 from marketplace.hedera import times
-from marketplace.hedera.hbar import find_credit, to_hbar
+from marketplace.hedera.hbar import to_hbar
 from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.ledger import Deadline
 from marketplace.market import (
@@ -33,27 +36,32 @@ from marketplace.market import (
     purchase_fees,
     recheck_queue,
     reconciler,
+    transfer_limits,
 )
 from marketplace.market.add_nft import find_account_id, require_nft
-from marketplace.market.memos import purchase_memo
+from marketplace.market.memos import basket_memo, purchase_memo
 from marketplace.market.nodes import next_node
 from marketplace.market.prepare import (
     START_BEFORE_NOW,
+    PreparedNft,
     PreparedTransaction,
     TransactionRequest,
     insert,
 )
 from marketplace.market.purchase_fees import VALID_SECONDS
+from marketplace.market.reconciler import Reconciliation
+from marketplace.market.several import for_each
 from marketplace.market.signer import Signer
 from marketplace.market.throttled_log import warn_once_a_minute
 from marketplace.services import mirror_node, services
 from marketplace.store import following, nfts, prepared_transactions
 from marketplace.store.database import read, write
-from marketplace.store.rows import Connection, NftRow, PurchaseRow
+from marketplace.store.rows import Connection, NftRow, PreparedTransactionRow
 
 HANDED_OUT_SECONDS = 15  # an open purchase that stays valid for so long is handed out again
 # The largest difference between our clock and the end of the mirror node's last block.
 MOST_APART = 15 * times.SECOND
+NOTHING: Mapping[NftId, int] = {}
 
 
 class Cost(NamedTuple):
@@ -61,21 +69,26 @@ class Cost(NamedTuple):
 
     fee: int
     balance: int
-    associates: bool  # whether the purchase associates the buyer
+    associated: Sequence[str]  # the tokens with which the purchase associates the buyer
 
 
-def prepare(request: TransactionRequest) -> PreparedTransaction:
-    """Build, reserve and sign the transaction by which an account buys an NFT for its current price.
+def prepare(
+    request: TransactionRequest, expected_prices: Mapping[NftId, int] = NOTHING
+) -> PreparedTransaction:
+    """Build, reserve and sign the transaction by which an account buys NFTs for their current prices.
 
     If the same caller repeats a request, he gets the same transaction while it can still be signed in time.
     Another caller gets a separate one: anybody can use up a transaction by submitting it unsigned.
 
+    ``expected_prices``: in HBAR, of NFTs whose price must not be another one.
+
     Raises BuyingOff, AccountNotOnLedger; NftNotStored, NotListed, BuyerIsOwner, BuyerIsMarketplace,
-    PriceChanged, PurchaseImpossible, AssociationNotPaid; LedgerBehind, LedgerUndecided and the ledger's
-    errors; TooManyPurchases, FeesSpent, OperatorNeeded; SignerFailed. Then nothing is reserved.
+    PriceChanged, CollectionsMixed, PurchaseImpossible, AssociationNotPaid, BasketTooExpensive; LedgerBehind,
+    LedgerUndecided and the ledger's errors; TooManyPurchases, FeesSpent, OperatorNeeded; SignerFailed. Then
+    nothing is reserved.
     """
     try:
-        prepared = _prepare(request)
+        prepared = _prepare(request, expected_prices)
     except MarketplaceError as error:
         count("purchases", outcome=type(error).__name__)
         if isinstance(error, FeesSpent | OperatorNeeded):
@@ -90,20 +103,22 @@ def prepare(request: TransactionRequest) -> PreparedTransaction:
     return prepared
 
 
-def _prepare(request: TransactionRequest) -> PreparedTransaction:
+def _prepare(
+    request: TransactionRequest, expected_prices: Mapping[NftId, int]
+) -> PreparedTransaction:
     signer = _signer()
     deadline = Deadline(reconciler.LEDGER_SECONDS)
     request = request._replace(account_id=find_account_id(request.account_id, deadline))
-    require_nft(request.token, request.serial_no)
+    for_each(request.nft_ids, lambda nft_id: require_nft(*nft_id))
     if not _find_open(read(), request):  # refuse before the ledger is asked
-        fee_budget.require_room(read(), request.caller, purchase_fees.max_fee())
-    # Before the price is read: so the price was in force after the purchase became valid.
+        fee_budget.require_room(read(), request, purchase_fees.max_fee(len(request.nft_ids)))
+    # Before the prices are read: so they were in force after the purchase became valid.
     present = _find_present(deadline)
-    nft = _find_offer(request, deadline)
-    cost = _look_up(request, nft, deadline)
-    row = _reserve(request, nft, cost, present)
+    nfts = _find_offers(request, expected_prices, deadline)
+    cost = _look_up(request, nfts, deadline)
+    row = _reserve(request, nfts, cost, present)
     if not row["signed"]:
-        row = _sign(signer, request, row, cost.balance)
+        row = _sign(signer, request, row, nfts, cost.balance)
     return PreparedTransaction(request.account_id, bytes(row["signed"] or b""))
 
 
@@ -115,14 +130,35 @@ def _signer() -> Signer:
 
 
 def _find_open(
-    db: Connection, request: TransactionRequest, price: int | None = None, seller: str | None = None
-) -> PurchaseRow | None:
-    """Find an open purchase of the same request that can still be signed in time; at any price if None."""
+    db: Connection, request: TransactionRequest, nfts: Sequence[NftRow] = ()
+) -> PreparedTransactionRow | None:
+    """Find an open purchase of the same request that can still be signed in time.
+
+    ``nfts``: those of the request. Without them, it may be at other prices, from other sellers.
+    """
     until = times.to_iso(times.now() + HANDED_OUT_SECONDS * times.SECOND)
-    row = prepared_transactions.get_open_purchase(db, request.columns(), until)
-    if row and price is not None and (row["price"], row["seller"]) != (price, seller):
-        return None
-    return row
+    rows = prepared_transactions.list_open_purchases(
+        db, request.columns(), *request.nft_ids[0], until
+    )
+    for _, group in groupby(rows, key=itemgetter("transaction_id")):
+        of_purchase = [*group]
+        sold = {
+            PreparedNft(row["token"], row["serial_no"], row["price"], row["seller"])
+            for row in of_purchase
+        }
+        is_same = (
+            sold == {*_sold(nfts)} if nfts else {nft[:2] for nft in sold} == {*request.nft_ids}
+        )
+        if is_same:
+            return of_purchase[0]
+    return None
+
+
+def _sold(nfts: Sequence[NftRow]) -> list[PreparedNft]:
+    return [
+        PreparedNft(nft["token"], nft["serial_no"], nft["listing_price"], nft["owner"])
+        for nft in nfts
+    ]
 
 
 def _find_present(deadline: Deadline) -> int:
@@ -136,54 +172,72 @@ def _find_present(deadline: Deadline) -> int:
     return present
 
 
-def _find_offer(request: TransactionRequest, deadline: Deadline) -> NftRow:
-    """Reconcile the NFT, and require that it is for sale to the account."""
-    nft_id = NftId(request.token, request.serial_no)
-    reconciled = reconciler.refresh(*nft_id, deadline, force=True)
+def _find_offers(
+    request: TransactionRequest, expected_prices: Mapping[NftId, int], deadline: Deadline
+) -> list[NftRow]:
+    """Reconcile the NFTs, and require that each is for sale to the account."""
+    reconciled = reconciler.refresh_all(request.nft_ids, deadline, force=True)
+
+    def find_offer(nft_id: NftId) -> NftRow:
+        return _require_offer(
+            request.account_id, nft_id, reconciled[nft_id], expected_prices.get(nft_id)
+        )
+
+    return for_each(request.nft_ids, find_offer)
+
+
+def _require_offer(
+    buyer: str, nft_id: NftId, reconciled: Reconciliation, expected_price: int | None
+) -> NftRow:
     if not reconciled.is_decided:
         raise LedgerUndecided(*nft_id, reconciled.reason)
     nft = reconciled.nft
     if nft is None or not nft["is_for_sale"]:
         raise NotListed(*nft_id)
-    if nft["owner"] == request.account_id:
-        raise BuyerIsOwner(request.account_id, *nft_id)
-    if request.account_id == current_app.config["ACCOUNT_ID"]:
-        raise BuyerIsMarketplace(request.account_id)
-    if request.expected_price not in (None, nft["listing_price"]):
-        raise PriceChanged(*nft_id, request.expected_price, nft["listing_price"])
+    if nft["owner"] == buyer:
+        raise BuyerIsOwner(buyer, *nft_id)
+    if buyer == current_app.config["ACCOUNT_ID"]:
+        raise BuyerIsMarketplace(buyer)
+    if expected_price not in (None, nft["listing_price"]):
+        raise PriceChanged(*nft_id, expected_price, nft["listing_price"])
     return nft
 
 
-def _look_up(request: TransactionRequest, nft: NftRow, deadline: Deadline) -> Cost:
+def _look_up(request: TransactionRequest, nfts: Sequence[NftRow], deadline: Deadline) -> Cost:
     """Ask the ledger what the purchase can cost.
 
-    Raises PurchaseImpossible, BalanceTooLow, and the ledger's errors.
+    Raises CollectionsMixed, PurchaseImpossible, BalanceTooLow, and the ledger's errors.
     """
-    seller, price = nft["owner"], nft["listing_price"]
-    fee, balance, *others = mirror_node().ask(
-        partial(purchase_fees.find_max_cost, deadline),
+    sales = transfer_limits.group_sales(nfts)
+    questions = buyer_checks.list_questions(request.account_id, nfts, deadline)
+    tokens = len({nft["token"] for nft in nfts})
+    fee, balance, *found = mirror_node().ask(
+        partial(purchase_fees.find_max_cost, len(nfts), tokens, deadline),
         partial(purchase_fees.find_balance, deadline),
-        *buyer_checks.list_questions(request, seller, deadline),
+        *questions.values(),
     )
-    answers = buyer_checks.Answers(*others)
-    token = buyer_checks.require_able(request, seller, price, answers, deadline)
-    credit = find_credit(price, current_app.config["SALE_FEE_BASIS_POINTS"])
-    sale = custom_fees.Sale(request.token, seller, credit, nft["last_listed_at"])
-    custom_fees.require_payable(sale, token)
+    answers = buyer_checks.Answers(
+        request.account_id, dict(zip(questions, found, strict=True)), deadline
+    )
+    price = sum(nft["listing_price"] for nft in nfts)
+    by_id = {NftId(nft["token"], nft["serial_no"]): nft for nft in nfts}
+    for_each(by_id, lambda nft_id: buyer_checks.require_able(by_id[nft_id], price, answers))
+    for sale in sales:
+        custom_fees.require_payable(sale, answers.token(sale.token))
+    transfer_limits.require_few_changes(request.account_id, sales, answers.token)
     if balance < fee:
         purchase_fees.note_balance(balance)
         raise BalanceTooLow(to_hbar(balance))
-    return Cost(fee, balance, associates=answers.of_buyer is None)
+    return Cost(fee, balance, answers.unassociated)
 
 
-def _reserve(request: TransactionRequest, nft: NftRow, cost: Cost, present: int) -> PurchaseRow:
+def _reserve(
+    request: TransactionRequest, nfts: Sequence[NftRow], cost: Cost, present: int
+) -> PreparedTransactionRow:
     """Return the open purchase of the same request, or insert one. The new row reserves the fee."""
-    price, seller = nft["listing_price"], nft["owner"]
     now, settings = times.now(), current_app.config
     columns = {
-        "price": price,
-        "memo": purchase_memo(request.token, request.serial_no, price, settings["NAME"]),
-        "seller": seller,
+        "memo": _write_memo(nfts),
         "fee_tinybars": cost.fee,
         "is_settled": 0,
         "prepared_at": times.to_iso(now),
@@ -193,14 +247,23 @@ def _reserve(request: TransactionRequest, nft: NftRow, cost: Cost, present: int)
     valid_start = min(present, now - START_BEFORE_NOW)
     with write() as db:
         prepared_transactions.lock_purchases(db, cost.balance)
-        _require_newest(db, nft, present)
-        if known := _find_open(db, request, price, seller):
+        for nft in nfts:
+            _require_newest(db, nft, present)
+        if known := _find_open(db, request, nfts):
             return known
-        held = fee_budget.require_room(db, request.caller, cost.fee, cost.balance)
-        if cost.associates:
-            fee_budget.require_association_paid(request, cost.fee, held)
-        row = insert(db, "purchase", request, payer, valid_start, VALID_SECONDS, **columns)
-        return cast(PurchaseRow, row)
+        held = fee_budget.require_room(db, request, cost.fee, cost.balance)
+        if cost.associated:
+            fee_budget.require_association_paid(request, cost.associated, cost.fee, held)
+        return insert(
+            db, "purchase", request, _sold(nfts), payer, valid_start, VALID_SECONDS, **columns
+        )
+
+
+def _write_memo(nfts: Sequence[NftRow]) -> str:
+    name, price = current_app.config["NAME"], sum(nft["listing_price"] for nft in nfts)
+    if len(nfts) > 1:
+        return basket_memo(len(nfts), price, name)
+    return purchase_memo(nfts[0]["token"], nfts[0]["serial_no"], price, name)
 
 
 def _require_newest(db: Connection, nft: NftRow, present: int) -> None:
@@ -218,14 +281,18 @@ def _require_newest(db: Connection, nft: NftRow, present: int) -> None:
 
 
 def _sign(
-    signer: Signer, request: TransactionRequest, row: PurchaseRow, balance: int
-) -> PurchaseRow:
+    signer: Signer,
+    request: TransactionRequest,
+    row: PreparedTransactionRow,
+    nfts: Sequence[NftRow],
+    balance: int,
+) -> PreparedTransactionRow:
     """Return the signed row, or the row of an equal request that was faster. Raises SignerFailed."""
     try:
-        signed = _build_and_sign(signer, row)
+        signed = _build_and_sign(signer, row, nfts)
         with write() as db:
             prepared_transactions.lock_purchases(db, balance)
-            if known := _find_open(db, request, row["price"], row["seller"]):
+            if known := _find_open(db, request, nfts):
                 prepared_transactions.delete_purchase(db, row["transaction_id"])
                 return known
             marked = prepared_transactions.mark_signed(db, row["transaction_id"], signed)
@@ -238,31 +305,30 @@ def _sign(
         raise
 
 
-def _build_and_sign(signer: Signer, row: PurchaseRow) -> bytes:
-    from marketplace.hedera.transactions import build_purchase, write_signed
+def _build_and_sign(signer: Signer, row: PreparedTransactionRow, nfts: Sequence[NftRow]) -> bytes:
+    from marketplace.hedera.transactions import SoldNft, build_purchase, write_signed
 
     body = build_purchase(
-        token=row["token"],
-        serial_no=row["serial_no"],
-        seller=row["seller"],
+        nfts=[
+            SoldNft(nft["token"], nft["serial_no"], nft["owner"], nft["listing_price"])
+            for nft in nfts
+        ],
         buyer=row["account_id"],
-        price=row["price"],
         fee_basis_points=current_app.config["SALE_FEE_BASIS_POINTS"],
         node_account_id=next_node(),
         transaction_id=TransactionId.require(row["transaction_id"]),
         memo=row["memo"],
-        max_fee_tinybars=purchase_fees.max_fee(),
+        max_fee_tinybars=purchase_fees.max_fee(len(nfts)),
         valid_seconds=VALID_SECONDS,
     )
     signed = write_signed(body, *signer.sign(body))
     current_app.logger.info(
-        "Signed the purchase of %s #%s for %s HBAR by %s from %s: %s, fees of at most %s tinybars"
-        " (access token %s, end user %s)",
-        row["token"],
-        row["serial_no"],
-        row["price"],
+        "Signed the purchase of %s by %s: %s, fees of at most %s tinybars (access token %s, end user %s)",
+        ", ".join(
+            f"{nft['token']} #{nft['serial_no']} for {nft['listing_price']} HBAR from {nft['owner']}"
+            for nft in nfts
+        ),
         row["account_id"],
-        row["seller"],
         row["transaction_id"],
         row["fee_tinybars"],
         shown(row["caller"]),

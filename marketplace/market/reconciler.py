@@ -5,12 +5,14 @@ carries the ledger's own date of its facts. Older facts never replace newer ones
 come. Nothing is written while facts contradict each other.
 """
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from flask import current_app
 
 from marketplace.hedera import times
-from marketplace.hedera.ids import EventKind
+from marketplace.hedera.ids import EventKind, NftId
 from marketplace.ledger import ALLOWED_LAG, Deadline
 from marketplace.ledger.clean_text import clean_text
 from marketplace.ledger.mirror_schemas import Nft
@@ -56,6 +58,14 @@ class Reconciliation(NamedTuple):
         return self.verdict.reason if isinstance(self.verdict, NotForSale | Undecided) else ""
 
 
+class Judgement(NamedTuple):
+    """What the ledger showed of an NFT, and the verdict beside what was stored then."""
+
+    before: NftRow | None
+    verdict: Verdict | None  # None if the stored NFT is up to date
+    facts: Facts
+
+
 def refresh(
     token: str, serial_no: int, deadline: Deadline, *, force: bool = False
 ) -> Reconciliation:
@@ -63,12 +73,39 @@ def refresh(
 
     ``force``: see reconcile().
     """
-    on_ledger = mirror_node().find_nft(token, serial_no, deadline)
-    if on_ledger is None:
-        nft = nfts.get_nft(read(), token, serial_no)
-        vanished = Undecided("the mirror node no longer shows it, though NFTs do not vanish")
-        return Reconciliation(nft, nft, vanished)
-    return reconcile(on_ledger, deadline, force=force)
+    nft_id = NftId(token, serial_no)
+    return refresh_all([nft_id], deadline, force=force)[nft_id]
+
+
+def refresh_all(
+    nft_ids: Sequence[NftId], deadline: Deadline, *, force: bool = False
+) -> dict[NftId, Reconciliation]:
+    """Read stored NFTs from the ledger, all at once, and reconcile each. Raises the ledger's errors.
+
+    ``force``: see reconcile().
+    """
+    stored = {NftId(row["token"], row["serial_no"]): row for row in nfts.list_nfts(read(), nft_ids)}
+    looks = [partial(_look, nft_id, stored.get(nft_id), force, deadline) for nft_id in nft_ids]
+    judgements = dict(zip(nft_ids, mirror_node().ask(*looks), strict=True))
+    return {
+        nft_id: _vanished(stored.get(nft_id))
+        if judgement is None
+        else reconcile(judgement.facts.nft, deadline, force=force, first=judgement)
+        for nft_id, judgement in judgements.items()
+    }
+
+
+def _look(
+    nft_id: NftId, before: NftRow | None, force: bool, deadline: Deadline
+) -> Judgement | None:
+    """Read an NFT from the ledger, and apply the rule. It does not use the database."""
+    on_ledger = mirror_node().find_nft(*nft_id, deadline)
+    return judge(on_ledger, before, deadline, force=force) if on_ledger else None
+
+
+def _vanished(nft: NftRow | None) -> Reconciliation:
+    reason = "the mirror node no longer shows it, though NFTs do not vanish"
+    return Reconciliation(nft, nft, Undecided(reason))
 
 
 def may_differ(on_ledger: Nft, stored: NftRow | None) -> bool:
@@ -99,15 +136,21 @@ def _pointer(on_ledger: Nft) -> str | None:
     return clean_text(on_ledger.pointer, limit=MAX_POINTER)
 
 
-def reconcile(on_ledger: Nft, deadline: Deadline, *, force: bool = False) -> Reconciliation:
+def reconcile(
+    on_ledger: Nft, deadline: Deadline, *, force: bool = False, first: Judgement | None = None
+) -> Reconciliation:
     """Decide whether an NFT is for sale, and store the result. An NFT that is not stored yet is added.
 
-    ``force`` reads all facts, even if the NFT is listed and its row has not changed. Raises the ledger's and
-    the database's errors; then nothing is written.
+    ``force`` reads all facts, even if the NFT is listed and its row has not changed. ``first``: what was
+    read already, unless the stored NFT has changed since. Raises the ledger's and the database's errors;
+    then nothing is written.
     """
+    judgement = first
     for _ in range(TRIES):
         before = nfts.get_nft(read(), on_ledger.token, on_ledger.serial_no)
-        verdict, facts = _judge(on_ledger, before, force, deadline)
+        if judgement is None or judgement.before != before:
+            judgement = judge(on_ledger, before, deadline, force=force)
+        _, verdict, facts = judgement
         if before is None and listing_rule.is_gone(on_ledger):
             return Reconciliation(None, None, verdict)
         state = _state(on_ledger, before, verdict)
@@ -129,27 +172,28 @@ def reconcile(on_ledger: Nft, deadline: Deadline, *, force: bool = False) -> Rec
     return Reconciliation(before, nft, Undecided("other processes wrote it at the same time"))
 
 
-def _judge(
-    on_ledger: Nft, before: NftRow | None, force: bool, deadline: Deadline
-) -> tuple[Verdict | None, Facts]:
-    """Read the facts, and apply the rule. The verdict is None if the stored NFT is up to date."""
+def judge(
+    on_ledger: Nft, before: NftRow | None, deadline: Deadline, *, force: bool = False
+) -> Judgement:
+    """Read the facts about an NFT from the ledger, and apply the rule. It does not use the database."""
     facts, market = Facts(on_ledger), current_app.config["ACCOUNT_ID"]
     ledger_at = times.to_iso(on_ledger.modified_at)
     if before and before["ledger_at"] == GONE:
-        return None, facts
+        return Judgement(before, None, facts)
     if before and before["ledger_at"] > ledger_at and not on_ledger.is_deleted:
-        return Undecided("the mirror node shows an older state of it"), facts
+        older = Undecided("the mirror node shows an older state of it")
+        return Judgement(before, older, facts)
     if _is_row_enough(on_ledger):
-        return listing_rule.decide(facts, market), facts
+        return Judgement(before, listing_rule.decide(facts, market), facts)
     if before and before["is_for_sale"] and not may_differ(on_ledger, before) and not force:
-        return None, facts
+        return Judgement(before, None, facts)
     since = find_stored_at(before) if before else times.now()
     history = mirror_node().find_history(*on_ledger.id, deadline, since)
     facts = Facts(on_ledger, history)
     if last := history.last_event:
         transaction = mirror_node().find_transaction(last.consensus_at, deadline)
         facts = Facts(on_ledger, history, transaction)
-    return listing_rule.decide(facts, market), facts
+    return Judgement(before, listing_rule.decide(facts, market), facts)
 
 
 def _is_row_enough(on_ledger: Nft) -> bool:

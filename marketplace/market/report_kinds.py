@@ -19,7 +19,7 @@ from marketplace.ledger.mirror_schemas import Transaction
 from marketplace.market import listing_rule, reconciler
 from marketplace.market.memos import is_withdrawal_memo, read_listing_memo
 from marketplace.market.reconciler import Reconciliation
-from marketplace.store.rows import Kind, NftRow, PreparedTransactionRow
+from marketplace.store.rows import Kind, NftRow, PreparedNftRow
 
 LONGEST_VALIDITY = 180 * times.SECOND  # of any transaction, on the network
 
@@ -33,7 +33,7 @@ class Report:
 
     account_id: str
     transaction_id: str | None  # as the report names it
-    row: PreparedTransactionRow | None  # None if nothing was prepared under this id
+    row: PreparedNftRow | None  # None if nothing was prepared under this id
     nft: NftRow
     reconciled: Reconciliation
     overdue: int  # nanoseconds, see reports.py

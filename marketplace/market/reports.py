@@ -1,25 +1,30 @@
-"""Answers a report of a signed transaction: reconciles the NFT, then compares it with the transaction.
+"""Answers a report of a signed transaction: reconciles its NFTs, then compares each with the transaction.
 
-A report names a transaction, or means the newest one that its caller prepared for the account and the NFT.
+A report names a transaction, or means the newest one that its caller prepared for the account and each NFT.
 Anybody may prepare a transaction for any account, so other callers' transactions count only if the caller
 prepared none.
 """
 
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, partial
 from typing import NamedTuple
 
 from marketplace.errors import NotPrepared
 from marketplace.hedera import times
-from marketplace.hedera.ids import TransactionId
+from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.ledger import ALLOWED_LAG, Deadline
 from marketplace.ledger.mirror_schemas import Transaction
 from marketplace.market import reconciler
 from marketplace.market.add_nft import find_account_id, require_nft
 from marketplace.market.prepare import OPERATOR, Caller
 from marketplace.market.report_kinds import REPORTS, REPORTS_BY_NAME, ListingReport, Report
+from marketplace.market.several import for_each
 from marketplace.services import mirror_node
 from marketplace.store import prepared_transactions
 from marketplace.store.database import read
-from marketplace.store.rows import PreparedTransactionRow
+from marketplace.store.rows import PreparedNftRow
+
+FindSigned = Callable[[str], Transaction | None]  # by its transaction id
 
 
 class Subject(NamedTuple):
@@ -32,32 +37,51 @@ class Subject(NamedTuple):
 
 def answer(
     account_id: str,
-    token: str,
-    serial_no: int,
+    nft_ids: Sequence[NftId],
     transaction_id: str | None = None,
     caller: Caller = OPERATOR,
 ) -> bool:
-    """Tell whether a signed transaction had its effect; False while it may still come.
+    """Tell whether a signed transaction had its effect on all NFTs; False while it may still come.
 
     Raises AccountNotOnLedger, NftNotStored, NotPrepared, TransactionRefused with the ledger's result code,
     TransactionExpired, TransactionAltered, ListingEnded, WithdrawalEnded, and the ledger's own errors.
     """
     deadline = Deadline(reconciler.LEDGER_SECONDS)
     account_id = find_account_id(account_id, deadline)
-    stored = require_nft(token, serial_no)
-    subject = Subject(token, serial_no, account_id)
-    row = _find_named(subject, transaction_id) if transaction_id else _find_newest(subject, caller)
+    for_each(nft_ids, lambda nft_id: require_nft(*nft_id))
+    subjects = {nft_id: Subject(*nft_id, account_id) for nft_id in nft_ids}
+
+    def find_row(nft_id: NftId) -> PreparedNftRow | None:
+        subject = subjects[nft_id]
+        return (
+            _find_named(subject, transaction_id)
+            if transaction_id
+            else _find_newest(subject, caller)
+        )
+
+    rows = dict(zip(nft_ids, for_each(nft_ids, find_row), strict=True))
     # Read first: a transaction that expired before this moment and is not shown afterwards never will be.
-    overdue = _find_overdue(row, deadline)
-    reconciled = reconciler.refresh(token, serial_no, deadline)
-    report = REPORTS[row["kind"] if row else "listing"](
-        account_id, transaction_id, row, reconciled.nft or stored, reconciled, overdue
-    )
-    if transaction_id and row is None:
-        return _answer_unprepared(report, transaction_id, subject, deadline)
-    if transaction_id is None and _is_listed_by_the_newest(report, subject):
-        return True
-    return _answer_prepared(report, deadline)
+    overdue = _find_overdue(rows.values(), deadline)
+    reconciled = reconciler.refresh_all(nft_ids, deadline)
+    find_signed = cache(partial(_find_signed, deadline=deadline))
+
+    def answer_one(nft_id: NftId) -> bool:
+        row = rows[nft_id]
+        report = REPORTS[row["kind"] if row else "listing"](
+            account_id,
+            transaction_id,
+            row,
+            reconciled[nft_id].nft or require_nft(*nft_id),
+            reconciled[nft_id],
+            overdue,
+        )
+        if transaction_id and row is None:
+            return _answer_unprepared(report, transaction_id, subjects[nft_id], find_signed)
+        if transaction_id is None and _is_listed_by_the_newest(report, subjects[nft_id]):
+            return True
+        return _answer_prepared(report, find_signed)
+
+    return all(for_each(nft_ids, answer_one))
 
 
 def _is_listed_by_the_newest(report: Report, subject: Subject) -> bool:
@@ -78,37 +102,40 @@ def _is_listed_by_the_newest(report: Report, subject: Subject) -> bool:
     ).is_fulfilled()
 
 
-def _find_named(subject: Subject, transaction_id: str) -> PreparedTransactionRow | None:
+def _find_named(subject: Subject, transaction_id: str) -> PreparedNftRow | None:
     """Find the transaction that was prepared under an id, or None.
 
-    Raises NotPrepared if it is of another NFT or account, or if the id is impossible.
+    Raises NotPrepared if it is of other NFTs or another account, or if the id is impossible.
     """
-    row = prepared_transactions.get_prepared_transaction(read(), transaction_id)
-    is_another = row and (row["token"], row["serial_no"], row["account_id"]) != subject
+    prepared = prepared_transactions.get_prepared_transaction(read(), transaction_id)
+    row = prepared_transactions.get_prepared_nft(
+        read(), transaction_id, subject.token, subject.serial_no
+    )
+    is_another = prepared and (row is None or row["account_id"] != subject.account_id)
     if is_another or not TransactionId.require(transaction_id).is_possible:
         raise NotPrepared(subject.account_id, subject.token, subject.serial_no, transaction_id)
     return row
 
 
-def _find_newest(subject: Subject, caller: Caller) -> PreparedTransactionRow | None:
+def _find_newest(subject: Subject, caller: Caller) -> PreparedNftRow | None:
     """Find the caller's newest prepared transaction, or anybody's if the caller prepared none."""
     own = prepared_transactions.get_newest_prepared(read(), *subject, by=caller)
     return own or prepared_transactions.get_newest_prepared(read(), *subject)
 
 
-def _find_overdue(row: PreparedTransactionRow | None, deadline: Deadline) -> int:
+def _find_overdue(rows: Iterable[PreparedNftRow | None], deadline: Deadline) -> int:
     """The moment before which expired transactions are on the mirror node, or never will be."""
     overdue = times.now() - ALLOWED_LAG
-    if row and row["expires_at"] > times.to_iso(overdue):
+    if all(row and row["expires_at"] > times.to_iso(overdue) for row in rows):
         return overdue
     return min(overdue, mirror_node().find_present(deadline) - ALLOWED_LAG)
 
 
 def _answer_unprepared(
-    report: Report, transaction_id: str, subject: Subject, deadline: Deadline
+    report: Report, transaction_id: str, subject: Subject, find_signed: FindSigned
 ) -> bool:
     """Answer for an id that was not prepared: the wallet may have replaced the prepared id by its own."""
-    signed = _find_signed(transaction_id, deadline)
+    signed = find_signed(transaction_id)
     if signed:
         make = REPORTS_BY_NAME.get(signed.name, ListingReport)
         return make(
@@ -124,13 +151,13 @@ def _answer_unprepared(
     return False
 
 
-def _answer_prepared(report: Report, deadline: Deadline) -> bool:
+def _answer_prepared(report: Report, find_signed: FindSigned) -> bool:
     """Answer by the NFT's current state, or else by the transaction itself."""
     if report.is_fulfilled():
         return True
     if report.row is None:
         raise report.not_prepared()
-    signed = _find_signed(report.row["transaction_id"], deadline)
+    signed = find_signed(report.row["transaction_id"])
     if signed:
         return report.judge(signed)
     report.require_possible()

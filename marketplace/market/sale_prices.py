@@ -32,8 +32,8 @@ def find_price(nft_id: NftId, move: NftEvent, deadline: Deadline) -> int | None:
 
     ``move`` is the NFT's change of owner. Raises TransactionNotShown, and the ledger's errors.
     """
-    prepared = prepared_transactions.get_prepared_transaction(read(), str(move.transaction_id))
-    if prepared and (prepared["token"], prepared["serial_no"]) == nft_id:
+    prepared = prepared_transactions.get_prepared_nft(read(), str(move.transaction_id), *nft_id)
+    if prepared:
         return prepared["price"]
     # By its id: a list of transactions has no fees of tokens.
     rows = mirror_node().list_transactions(move.transaction_id, deadline)

@@ -11,6 +11,7 @@ from hiero_sandbox.errors import LedgerBusy, LedgerUnusable, explained
 from hiero_sandbox.ledger import consensus, unsigned
 from marketplace.errors import DatabaseBusy, SandboxUnusable
 from marketplace.hedera import times
+from marketplace.hedera.ids import NftId
 from marketplace.market import add_nft, listings, reports
 from marketplace.market.prepare import TransactionRequest
 from marketplace.store import nfts
@@ -37,7 +38,7 @@ def fill(sandbox: Flask) -> None:
             for nft in missing:
                 unsigned.mint(*nft, _owner(*nft), catalogue.GENESIS)
         for nft in missing:
-            add_nft.add(_owner(*nft), *nft)
+            add_nft.add(_owner(*nft), [NftId(*nft)])
     _list_some(sandbox, [nft for nft in sample[::LISTED_EVERY] if _is_new(*nft)])
 
 
@@ -72,10 +73,10 @@ def _list_some(sandbox: Flask, unlisted: list[tuple[str, int]]) -> None:
         days_ago = LISTING_DAYS * (len(unlisted) - position) / len(unlisted)
         then = times.now() - int(days_ago * times.DAY)
         prepared = listings.prepare_listing(
-            TransactionRequest(owner, token, serial_no, "extwallet"), price, then
+            TransactionRequest(owner, [NftId(token, serial_no)], "extwallet"), price, then
         )
         signed = wallet.sign(owner, prepared.transaction)
         with _ledger_of(sandbox):
             receipt = consensus.submit(signed, then)
         if receipt.result == "SUCCESS":
-            reports.answer(owner, token, serial_no, receipt.transaction_id)
+            reports.answer(owner, [NftId(token, serial_no)], receipt.transaction_id)

@@ -6,11 +6,13 @@ from marketplace.store import properties
 from marketplace.store.rows import (
     Connection,
     HeldRow,
+    PreparedNftRow,
     PreparedTransactionRow,
-    PurchaseRow,
     count,
     only,
 )
+
+_WITH_NFT = "prepared_transaction JOIN prepared_nft USING (transaction_id)"
 
 
 def insert_prepared_transaction(
@@ -18,12 +20,12 @@ def insert_prepared_transaction(
 ) -> PreparedTransactionRow | None:
     sql = """
         INSERT INTO prepared_transaction (
-            transaction_id, kind, token, serial_no, account_id, price, memo, wallet,
-            prepared_at, expires_at, caller, end_user, seller, fee_tinybars, is_settled
+            transaction_id, kind, account_id, memo, wallet,
+            prepared_at, expires_at, caller, end_user, fee_tinybars, is_settled
         )
         VALUES (
-            :transaction_id, :kind, :token, :serial_no, :account_id, :price, :memo, :wallet,
-            :prepared_at, :expires_at, :caller, :end_user, :seller, :fee_tinybars, :is_settled
+            :transaction_id, :kind, :account_id, :memo, :wallet,
+            :prepared_at, :expires_at, :caller, :end_user, :fee_tinybars, :is_settled
         )
         ON CONFLICT (transaction_id) DO NOTHING
         RETURNING *
@@ -31,17 +33,38 @@ def insert_prepared_transaction(
     return db.execute(sql, prepared).fetchone()
 
 
+def insert_prepared_nft(
+    db: Connection, transaction_id: str, prepared_nft: Mapping[str, object]
+) -> None:
+    sql = """
+        INSERT INTO prepared_nft (transaction_id, token, serial_no, price, seller)
+        VALUES (:transaction_id, :token, :serial_no, :price, :seller)
+    """
+    db.execute(sql, {**prepared_nft, "transaction_id": transaction_id})
+
+
 def get_prepared_transaction(db: Connection, transaction_id: str) -> PreparedTransactionRow | None:
     sql = "SELECT * FROM prepared_transaction WHERE transaction_id = :transaction_id"
     return db.execute(sql, {"transaction_id": transaction_id}).fetchone()
 
 
+def get_prepared_nft(
+    db: Connection, transaction_id: str, token: str, serial_no: int
+) -> PreparedNftRow | None:
+    sql = f"""
+        SELECT * FROM {_WITH_NFT}
+        WHERE transaction_id = :transaction_id AND token = :token AND serial_no = :serial_no
+    """
+    parameters = {"transaction_id": transaction_id, "token": token, "serial_no": serial_no}
+    return db.execute(sql, parameters).fetchone()
+
+
 def get_newest_prepared(
     db: Connection, token: str, serial_no: int, account_id: str, by: tuple[str, str] | None = None
-) -> PreparedTransactionRow | None:
+) -> PreparedNftRow | None:
     # Of all callers, or of one (``by``): an access token and its end user.
     sql = f"""
-        SELECT * FROM prepared_transaction
+        SELECT * FROM {_WITH_NFT}
         WHERE token = :token AND serial_no = :serial_no AND account_id = :account_id
           {"AND caller = :caller AND end_user = :end_user" if by else ""}
         ORDER BY prepared_at DESC
@@ -65,22 +88,34 @@ def list_sellers(db: Connection) -> list[str]:
     return [row["owner"] for row in db.execute(sql)]
 
 
-def delete_prepared_transactions_beyond(
-    db: Connection, prepared: Mapping[str, object], kept: int, *, of_token: bool
+def delete_prepared_beyond(
+    db: Connection, prepared: Mapping[str, object], of_user: int, of_token: int
 ) -> None:
-    # Keeps the newest listings or withdrawals of one end user, or of all end users of an access token.
-    # Purchases stay until their fee was counted for an hour.
-    sql = f"""
+    # Of each NFT of a prepared transaction, keeps the newest listings or withdrawals of each end user, and of
+    # all end users of its access token. Purchases stay until their fee was counted for an hour.
+    sql = """
         DELETE FROM prepared_transaction
         WHERE transaction_id IN (
-            SELECT transaction_id FROM prepared_transaction
-            WHERE token = :token AND serial_no = :serial_no AND account_id = :account_id
-              AND kind = :kind AND caller = :caller {"" if of_token else "AND end_user = :end_user"}
-            ORDER BY prepared_at DESC
-            LIMIT 100 OFFSET :kept
+            SELECT transaction_id
+            FROM (
+                SELECT transaction_id,
+                    ROW_NUMBER() OVER (
+                        PARTITION BY token, serial_no, end_user ORDER BY prepared_at DESC
+                    ) AS of_user,
+                    ROW_NUMBER() OVER (
+                        PARTITION BY token, serial_no ORDER BY prepared_at DESC
+                    ) AS of_token
+                FROM (
+                    SELECT token, serial_no FROM prepared_nft WHERE transaction_id = :transaction_id
+                ) AS prepared
+                JOIN prepared_nft USING (token, serial_no)
+                JOIN prepared_transaction USING (transaction_id)
+                WHERE account_id = :account_id AND kind = :kind AND caller = :caller
+            ) AS found
+            WHERE of_user > :of_user OR of_token > :of_token
         )
     """
-    db.execute(sql, {**prepared, "kept": kept})
+    db.execute(sql, {**prepared, "of_user": of_user, "of_token": of_token})
 
 
 # Conditions for listings and withdrawals, purchases, and purchases with an unknown fee. Each has an index.
@@ -121,22 +156,29 @@ def lock_purchases(db: Connection, balance: int) -> None:
     properties.mark_property(db, "balance", str(balance).encode())
 
 
-def get_open_purchase(
-    db: Connection, purchase: Mapping[str, object], until: str
-) -> PurchaseRow | None:
-    # The newest that a caller received for an NFT and a buyer, not settled, and valid until after ``until``.
-    sql = """
-        SELECT * FROM prepared_transaction
-        WHERE token = :token AND serial_no = :serial_no AND account_id = :account_id
-          AND wallet = :wallet AND caller = :caller AND end_user = :end_user
+def list_open_purchases(
+    db: Connection, purchase: Mapping[str, object], token: str, serial_no: int, until: str
+) -> list[PreparedNftRow]:
+    # All NFTs of the purchases of this one that a caller received for a buyer, not settled, and valid until
+    # after ``until``; the newest purchase first.
+    sql = f"""
+        SELECT * FROM {_WITH_NFT}
+        WHERE transaction_id IN (
+                SELECT transaction_id FROM prepared_nft
+                WHERE token = :token AND serial_no = :serial_no
+            )
+          AND account_id = :account_id AND wallet = :wallet
+          AND caller = :caller AND end_user = :end_user
           AND signed IS NOT NULL AND expires_at > :until
-        ORDER BY prepared_at DESC
-        LIMIT 1
+        ORDER BY prepared_at DESC, transaction_id, token, serial_no
     """
-    return db.execute(sql, {**purchase, "until": until}).fetchone()
+    parameters = {**purchase, "token": token, "serial_no": serial_no, "until": until}
+    return db.execute(sql, parameters).fetchall()
 
 
-def mark_signed(db: Connection, transaction_id: str, signed: bytes) -> PurchaseRow | None:
+def mark_signed(
+    db: Connection, transaction_id: str, signed: bytes
+) -> PreparedTransactionRow | None:
     sql = """
         UPDATE prepared_transaction SET signed = :signed WHERE transaction_id = :transaction_id
         RETURNING *

@@ -226,13 +226,9 @@ class WebhookRow(TypedDict):
 Kind = Literal["listing", "withdrawal", "purchase"]  # of a prepared transaction
 
 
-class PreparedRow(TypedDict):
-    """What the rows of all prepared transactions have."""
-
+class PreparedTransactionRow(TypedDict):
     transaction_id: str
     kind: Kind
-    token: str
-    serial_no: int
     account_id: str
     memo: str
     wallet: str
@@ -240,24 +236,20 @@ class PreparedRow(TypedDict):
     expires_at: str
     caller: str
     end_user: str
+    fee_tinybars: int | None
     is_settled: int | None
     is_sold: int | None
     signed: bytes | None
     charged_to: str | None
 
 
-class PreparedTransactionRow(PreparedRow):
-    """A prepared transaction of any kind."""
+class PreparedNftRow(PreparedTransactionRow):
+    """One NFT of a prepared transaction, and the transaction."""
 
+    token: str
+    serial_no: int
     price: int | None
     seller: str | None
-    fee_tinybars: int | None
-
-
-class PurchaseRow(PreparedRow):
-    price: int
-    seller: str
-    fee_tinybars: int
 
 
 class HeldRow(TypedDict):

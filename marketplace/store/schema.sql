@@ -207,10 +207,7 @@ CREATE TABLE webhook (
 CREATE TABLE prepared_transaction (
     transaction_id TEXT PRIMARY KEY, -- 0.0.x@seconds.nanoseconds, nine digits of them
     kind TEXT NOT NULL CHECK (kind IN ('listing', 'withdrawal', 'purchase')),
-    token TEXT NOT NULL,
-    serial_no INTEGER NOT NULL,
     account_id TEXT NOT NULL, -- the account that must sign: the owner, or the buyer
-    price INTEGER CHECK (price BETWEEN 1 AND 50000000000), -- null for a withdrawal
     memo TEXT NOT NULL,
     wallet TEXT NOT NULL,
     prepared_at TEXT NOT NULL,
@@ -218,23 +215,14 @@ CREATE TABLE prepared_transaction (
     caller TEXT NOT NULL, -- name of the access token that asked for it; empty if a host authenticates callers
     end_user TEXT NOT NULL, -- the name or the IP address of the end user who asked for it; empty if unknown
     -- Only for a purchase, otherwise null
-    seller TEXT,
     fee_tinybars INTEGER CHECK (fee_tinybars >= 0), -- the fee charged; until it is known, the highest possible fee
     is_settled INTEGER CHECK (is_settled IN (0, 1)), -- whether the fee is known
     is_sold INTEGER CHECK (is_sold IN (0, 1)), -- whether the purchase succeeded; null until it is settled
     signed BLOB, -- the signed transaction, to return it again; null once it is settled
     charged_to TEXT, -- the consensus timestamp of the newest row that the fee includes; null until there is one
-    FOREIGN KEY (token, serial_no) REFERENCES nft (token, serial_no),
-    CHECK ((kind = 'withdrawal') = (price IS NULL)),
-    CHECK ((kind = 'purchase') = (seller IS NOT NULL)),
     CHECK ((kind = 'purchase') = (fee_tinybars IS NOT NULL)),
     CHECK ((kind = 'purchase') = (is_settled IS NOT NULL))
 ) STRICT;
-
--- Serves prepared_transactions.get_newest_prepared, get_open_purchase and
--- delete_prepared_transactions_beyond.
-CREATE INDEX prepared_transaction_by_nft
-    ON prepared_transaction (token, serial_no, account_id, prepared_at DESC);
 
 -- Serves prepared_transactions.list_sellers, count_open and delete_expired.
 CREATE INDEX preparation_by_expiry
@@ -246,6 +234,20 @@ CREATE INDEX purchase_by_expiry
 
 -- Serves prepared_transactions.count_open, list_unsettled and mark_never_submitted.
 CREATE INDEX purchase_unsettled ON prepared_transaction (expires_at) WHERE is_settled = 0;
+
+-- One NFT of a prepared transaction.
+CREATE TABLE prepared_nft (
+    transaction_id TEXT NOT NULL REFERENCES prepared_transaction (transaction_id) ON DELETE CASCADE,
+    token TEXT NOT NULL,
+    serial_no INTEGER NOT NULL,
+    price INTEGER CHECK (price BETWEEN 1 AND 50000000000), -- null for a withdrawal
+    seller TEXT, -- only for a purchase, otherwise null
+    PRIMARY KEY (transaction_id, token, serial_no),
+    FOREIGN KEY (token, serial_no) REFERENCES nft (token, serial_no)
+) STRICT, WITHOUT ROWID;
+
+-- Serves prepared_transactions.get_newest_prepared, list_open_purchases and delete_prepared_beyond.
+CREATE INDEX prepared_nft_by_nft ON prepared_nft (token, serial_no, transaction_id);
 
 -- How far the ledger's transactions were followed: one row, or none before the first start of a watcher.
 CREATE TABLE follow (

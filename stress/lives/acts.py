@@ -31,6 +31,7 @@ from hiero_sandbox.ledger import queries as ledger_queries
 from marketplace.errors import MarketplaceError
 from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS
+from marketplace.hedera.ids import NftId
 from marketplace.ledger.mirror_schemas import LedgerToken
 from marketplace.market import collection_facts, listings
 from marketplace.market.memos import (
@@ -556,7 +557,7 @@ class Acts:
         with self.world.app.app_context():
             if nfts.get_nft(read(), *nft):
                 with suppress(MarketplaceError):
-                    ask = TransactionRequest(self.lives[nft].owner, *nft, "extwallet")
+                    ask = TransactionRequest(self.lives[nft].owner, [NftId(*nft)], "extwallet")
                     listings.prepare_listing(ask, step.price, then)
 
     def report(self, step: Step) -> None:

@@ -35,7 +35,16 @@ LEDGER_TABLES = (
     "transaction_record", "nft_transaction",
 )  # fmt: skip
 LAGS = ((0,), (0,), (0, 2), (0, 2, 10), (0, 60), (0, 0, 0, 60), (0, 20, 60), (0, 1, 5, 40))
-STORED_TABLES = ("prepared_transaction", "nft", "collection", "recheck", "job", "event", "follow")
+STORED_TABLES = (
+    "prepared_nft",
+    "prepared_transaction",
+    "nft",
+    "collection",
+    "recheck",
+    "job",
+    "event",
+    "follow",
+)
 
 
 class Killed(BaseException):

@@ -78,7 +78,8 @@ class Ending:
         with connect(self.stage.database.url) as db:
             sql = """
                 SELECT transaction_id, token, serial_no, fee_tinybars, is_settled
-                FROM prepared_transaction WHERE kind = 'purchase'
+                FROM prepared_transaction JOIN prepared_nft USING (transaction_id)
+                WHERE kind = 'purchase'
             """
             return [Purchase(*row) for row in db.execute(sql)]
 

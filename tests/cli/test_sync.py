@@ -7,6 +7,7 @@ from harness.apps import settings
 from harness.cast import ALICE, BOB, KEYS, TOKEN
 from marketplace import create_app
 from marketplace.hedera import times
+from marketplace.hedera.ids import NftId
 from marketplace.ledger import mirror as mirror_client
 from marketplace.market import listings, reports
 from marketplace.market.memos import listing_memo
@@ -36,7 +37,11 @@ def shown(client):
 
 def prepared(app):
     with app.app_context():
-        rows = read().execute("SELECT price FROM prepared_transaction ORDER BY prepared_at DESC")
+        sql = """
+            SELECT price FROM prepared_transaction JOIN prepared_nft USING (transaction_id)
+            ORDER BY prepared_at DESC
+        """
+        rows = read().execute(sql)
         return [row["price"] for row in rows.fetchall()]
 
 
@@ -71,7 +76,9 @@ def test_a_prepared_transaction_that_was_never_signed_is_deleted_after_hours(
     with app.app_context():
         for hours, price in ((1, 10), (4, 40)):
             then = times.now() - hours * 3600 * times.SECOND
-            listings.prepare_listing(TransactionRequest(ALICE, *nft, "extwallet"), price, then)
+            listings.prepare_listing(
+                TransactionRequest(ALICE, [NftId(*nft)], "extwallet"), price, then
+            )
     sync()
     assert prepared(app) == [10]
 
@@ -188,7 +195,7 @@ def test_racing_reports_and_syncs_agree(app, client, nft, ledger, sync):
 
     def report(_):
         with app.app_context():
-            return reports.answer(ALICE, *nft, transaction_id)
+            return reports.answer(ALICE, [NftId(*nft)], transaction_id)
 
     with ThreadPoolExecutor(6) as pool:
         assert all(pool.map(report, range(12)))

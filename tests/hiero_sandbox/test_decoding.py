@@ -32,7 +32,7 @@ def listing(node="0.0.3"):
     return build_listing(
         transaction_id=START,
         token=TOKEN,
-        serial_no=7,
+        serial_nos=[7],
         spender="0.0.9001",
         memo="Listing",
         max_fee_tinybars=500_000_000,

@@ -14,6 +14,7 @@ from hiero_sandbox import database as ledger_database
 from hiero_sandbox.ledger import accounts
 from hiero_sandbox.ledger import queries as ledger_queries
 from marketplace.hedera import times
+from marketplace.hedera.ids import NftId
 from marketplace.market import listings, purchases
 from marketplace.market.prepare import Caller, TransactionRequest
 from marketplace.store import access_tokens
@@ -341,7 +342,7 @@ def test_a_process_that_dies_before_it_answers_blocks_no_longer_than_a_minute(
         patched.setattr(purchases.prepared_transactions, "delete_purchase", die)
         with pytest.raises(Killed):
             purchases.prepare(
-                TransactionRequest(BOB, TOKEN, serial_no, "extwallet", Caller("x", "y"))
+                TransactionRequest(BOB, [NftId(TOKEN, serial_no)], "extwallet", Caller("x", "y"))
             )
     assert_error(market.buy(serial_no, CHARLIE), 503, "is used up")
     market.settle()

@@ -15,7 +15,7 @@ from hiero_sandbox.ledger import envelopes
 from hiero_sandbox.ledger import network_fees as ledger_fees
 from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId
-from marketplace.hedera.transactions import build_purchase, write_signed
+from marketplace.hedera.transactions import SoldNft, build_purchase, write_signed
 from marketplace.settings import load
 from marketplace.watcher import chores
 from marketplace.watcher.follow import Follower
@@ -167,7 +167,7 @@ def usd(content):
 
 def signed_purchase(token=TOKEN, part=0):
     body = build_purchase(
-        token=token, serial_no=10**6, seller=BOB, buyer=CHARLIE, price=5, fee_basis_points=part,
+        nfts=[SoldNft(token, 10**6, BOB, 5)], buyer=CHARLIE, fee_basis_points=part,
         node_account_id="0.0.3", transaction_id=TransactionId(MARKET, 1_790_000_000, 5),
         memo="m" * 100, max_fee_tinybars=HBAR, valid_seconds=60,
     )  # fmt: skip

@@ -27,7 +27,7 @@ def build(**fields):
     values = {
         "transaction_id": TransactionId("0.0.1001", 1_790_000_000, 5),
         "token": "0.0.5005",
-        "serial_no": 7,
+        "serial_nos": [7],
         "spender": "0.0.9001",
         "memo": "hi",
         "max_fee_tinybars": 500_000_000,
@@ -42,7 +42,7 @@ def test_it_builds_the_bytes_that_the_javascript_sdk_builds():
 
 
 def test_its_bytes_mean_what_the_python_sdk_means():
-    [transaction] = envelopes.read_list(build(memo="für 5", serial_no=2**63 - 1))
+    [transaction] = envelopes.read_list(build(memo="für 5", serial_nos=[2**63 - 1]))
     body, body_bytes, *_ = envelopes.open_transaction(transaction)
     assert body.memo == "für 5"
     assert list(body.cryptoApproveAllowance.nftAllowances[0].serial_numbers) == [2**63 - 1]

@@ -44,11 +44,12 @@ STATE = {
     "ledger_at": DATE, "seen_at": DATE, "token": "0.0.7001", "serial_no": 1,
 }  # fmt: skip
 PREPARED = {
-    "transaction_id": "x", "token": "0.0.7001", "serial_no": 1, "account_id": "0.0.1001",
-    "price": 5, "memo": "", "wallet": "x", "prepared_at": DATE, "expires_at": DATE,
-    "kind": "purchase", "seller": "x", "caller": "x", "end_user": "x", "fee_tinybars": 5,
+    "transaction_id": "x", "account_id": "0.0.1001",
+    "memo": "", "wallet": "x", "prepared_at": DATE, "expires_at": DATE,
+    "kind": "purchase", "caller": "x", "end_user": "x", "fee_tinybars": 5,
     "is_settled": 0, "charged_to": None,
 }  # fmt: skip
+PREPARED_NFT = {"token": "0.0.7001", "serial_no": 1, "price": 5, "seller": "x"}
 TOKEN = {
     "hash": "x", "name": "x", "scopes": "read", "created_at": DATE, "expires_at": None, "rate": None,
 }  # fmt: skip
@@ -77,14 +78,14 @@ ARGUMENTS = {
     "metadata": "x", "column": "heartbeat_at", "collection": COLLECTION, "attempts": 1, "retry_at": DATE,
     "soon": DATE, "beyond": DATE, "until": DATE, "nft": NFT, "state": STATE, "prepared": PREPARED,
     "access_token": TOKEN, "token": "0.0.7001", "serial_no": 1, "limit": 20, "owner": "0.0.1001", "now": DATE,
-    "transaction_id": "x", "account_id": "0.0.1001", "kept": 5, "before": DATE, "token_hash": "x",
+    "transaction_id": "x", "account_id": "0.0.1001", "of_user": 5, "of_token": 50,
+    "prepared_nft": PREPARED_NFT, "before": DATE, "token_hash": "x",
     "name": "x", "revoked_at": DATE, "used_at": DATE, "price": 5, "sold_at": DATE, "word": "x", "change": 1,
     "delivered_to": 500, "words": ["x"], "values": ["x"], "ids": [("0.0.7001", 1), ("0.0.7002", 2)],
     "last_attempt": 19,
     "finished_at": DATE, "value": b"x", "trait_value": "x", "since": DATE, "fee_tinybars": 5,
     "webhook": WEBHOOK, "webhook_id": "x", "balance": 5, "purchase": PREPARED, "is_sold": 1, "signed": b"x",
     "charged_to": DATE,
-    "of_token": True,
 }  # fmt: skip
 # What reads all there is of something, as its name says.
 WHOLE = {
@@ -176,8 +177,9 @@ FIRST_COLUMNS = """
 """
 # What is put together of several pages is sorted: of rows that were read, never on the way to them.
 OF_TWO_PAGES = (f"list_selected after Selection(sort='{DEAREST}'", "list_page")
-# What words or traits find is sorted, and so are sums and counts.
+# What words or traits find is sorted, and so are sums and counts, and what was prepared for one NFT: dozens.
 FOUND = re.compile(
+    r"delete_prepared_beyond|get_newest_prepared|list_open_purchases|"
     r"list_found_nfts|list_found_collections (volume24h|.*x)|list_selected .*:common'\)|list_trait_values"
     r"|list_owners|list_ids_of_owner"
 )
@@ -211,6 +213,17 @@ MANY = (
     INSERT INTO collection_word (word, token)
     SELECT word || n % 100, '0.0.' || (7000 + n)
     FROM generate_series(1000, 4000) AS n CROSS JOIN (VALUES ('x'), ('common'), ('other')) AS made (word)
+    """,
+    """
+    INSERT INTO prepared_transaction (
+        transaction_id, kind, account_id, memo, wallet, prepared_at, expires_at, caller, end_user
+    )
+    SELECT '0.0.1001@' || n, 'listing', '0.0.' || (1000 + n % 700), '', 'x', ledger_at, ledger_at, 'x', 'x'
+    FROM (SELECT ledger_at, serial_no AS n FROM nft WHERE token > '0.0.8') AS made
+    """,
+    """
+    INSERT INTO prepared_nft (transaction_id, token, serial_no, price)
+    SELECT '0.0.1001@' || serial_no, token, serial_no, 5 FROM nft WHERE token > '0.0.8'
     """,
     """
     INSERT INTO event
@@ -332,6 +345,8 @@ def test_no_statement_is_prepared_anew(app, name):
         for _ in range(3):
             prepared.clear()
             with suppress(RolledBack), write() as db:
+                if name == "insert_prepared_nft":
+                    run("insert_prepared_transaction", db)
                 run(name, db)
                 raise RolledBack
         read().set_authorizer(None)

@@ -89,14 +89,17 @@ def test_a_sale_read_before_a_later_listing_is_not_written(db, nft):
     assert nfts.get_nft(db, *nft)["is_for_sale"] == 1
 
 
-def prepared(db, nft, number, caller="shop", end_user="eve", **more):
+def prepared(db, nft, number, caller="shop", end_user="eve", seller=None, **more):
     row = {
-        "transaction_id": str(number), "token": nft[0], "serial_no": nft[1], "account_id": ALICE,
-        "price": 5, "memo": "", "wallet": "w", "prepared_at": at(number), "kind": "listing",
-        "expires_at": at(number + 9), "caller": caller, "end_user": end_user, "seller": None,
+        "transaction_id": str(number), "account_id": ALICE,
+        "memo": "", "wallet": "w", "prepared_at": at(number), "kind": "listing",
+        "expires_at": at(number + 9), "caller": caller, "end_user": end_user,
         "fee_tinybars": None, "is_settled": None,
     }  # fmt: skip
-    return prepared_transactions.insert_prepared_transaction(db, row | more)
+    inserted = prepared_transactions.insert_prepared_transaction(db, row | more)
+    of_nft = {"token": nft[0], "serial_no": nft[1], "price": 5, "seller": seller}
+    prepared_transactions.insert_prepared_nft(db, str(number), of_nft)
+    return inserted
 
 
 def kept(db):
@@ -110,7 +113,7 @@ def test_only_the_newest_transactions_of_a_caller_are_kept(db, nft):
     prepared(db, nft, 2, caller="another shop")
     for number in range(3, 8):
         newest = prepared(db, nft, number)
-    prepared_transactions.delete_prepared_transactions_beyond(db, newest, 3, of_token=False)
+    prepared_transactions.delete_prepared_beyond(db, newest, of_user=3, of_token=50)
     assert kept(db) == ["7", "6", "5", "2", "1", "0"]
 
 

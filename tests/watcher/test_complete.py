@@ -13,6 +13,7 @@ from harness.network import answering, serve, serve_raw
 from harness.postgresql import until
 from hiero_sandbox.application import create_sandbox
 from marketplace.hedera import times
+from marketplace.hedera.ids import NftId
 from marketplace.market import add_nft, throttled_log
 from marketplace.store import media, nfts
 from marketplace.store.database import read
@@ -41,7 +42,7 @@ def stored(app, token=TOKEN, serial_no=7):
 
 def add(app, token=TOKEN, serial_no=7):
     with app.app_context():
-        add_nft.add(ALICE, token, serial_no)
+        add_nft.add(ALICE, [NftId(token, serial_no)])
 
 
 def test_an_add_is_completed(client, app, complete):

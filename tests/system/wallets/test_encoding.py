@@ -15,6 +15,7 @@ from hiero_sdk_python.crypto.private_key import PrivateKey
 from harness.serving import run_program
 from marketplace.hedera.ids import TransactionId
 from marketplace.hedera.transactions import (
+    SoldNft,
     build_listing,
     build_purchase,
     build_withdrawal,
@@ -47,9 +48,13 @@ def encode_anew(contents):
 
 
 def envelope(start, serial_no):
-    nft = {"token": "0.0.5005", "serial_no": serial_no}
-    limits = {"max_fee_tinybars": 50_000_000, "valid_seconds": 60}
-    return {"transaction_id": start, "memo": "für 5"} | nft | limits
+    nfts = {"token": "0.0.5005", "serial_nos": [serial_no]}
+    return limits(start) | nfts
+
+
+def limits(start):
+    capped = {"max_fee_tinybars": 50_000_000, "valid_seconds": 60}
+    return {"transaction_id": start, "memo": "für 5"} | capped
 
 
 def test_what_an_owner_signs():
@@ -66,9 +71,9 @@ def test_what_a_buyer_signs(key_type):
     key = PrivateKey.generate(key_type)
     cases, contents = [*product(STARTS, (1, LARGEST), SALES)], []
     for start, serial_no, (price, part, seller, buyer) in cases:
-        said = envelope(start, serial_no) | {"node_account_id": "0.0.3"}
-        sale = {"seller": seller, "buyer": buyer, "price": price, "fee_basis_points": part}
-        body = build_purchase(**sale, **said)
+        sold = [SoldNft("0.0.5005", serial_no, seller, price)]
+        said = limits(start) | {"node_account_id": "0.0.3"}
+        body = build_purchase(nfts=sold, buyer=buyer, fee_basis_points=part, **said)
         contents.append(write_signed(body, key.public_key().to_bytes_raw(), key.sign(body)))
     for (_, _, (price, _, _, buyer)), encoded in zip(cases, encode_anew(contents), strict=True):
         assert (encoded["isSameList"], encoded["isSameBody"]) == (True, True)
