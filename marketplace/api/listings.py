@@ -7,6 +7,7 @@ from marketplace import errors
 from marketplace.api.authentication import caller, require_scope
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.error_reasons import OF_LEDGER
+from marketplace.api.named_nfts import count_named_nfts
 from marketplace.api.paging import documented
 from marketplace.api.request_schemas import (
     PrepareBasketSchema,
@@ -19,7 +20,6 @@ from marketplace.api.request_schemas import (
     ReportNftsSchema,
     ReportTransactionSchema,
     WalletPathSchema,
-    read_nft_ids,
 )
 from marketplace.api.response_schemas import PreparedTransactionSchema, ResultSchema
 from marketplace.errors import NotListed, OwnerIsMarketplace
@@ -100,7 +100,7 @@ def prepare_listing(account_id: str, wallet: str, listing_price: int, **nfts: An
     TransactionList, which Transaction.fromBytes() of the SDKs reads after decoding. It is valid for three
     minutes. You may prepare another one at any time, also with another price.
     """
-    request = TransactionRequest(account_id, read_nft_ids(**nfts), wallet, caller())
+    request = TransactionRequest(account_id, count_named_nfts(**nfts), wallet, caller())
     return _answer(listings.prepare_listing(request, listing_price))
 
 
@@ -119,7 +119,7 @@ def prepare_withdrawal(account_id: str, wallet: str, **nfts: Any) -> Answer:
     NFTs of the token, a purchase signed within the last minute may still succeed. If the ledger can not be
     reached, the stored owner still gets the transaction.
     """
-    request = TransactionRequest(account_id, read_nft_ids(**nfts), wallet, caller())
+    request = TransactionRequest(account_id, count_named_nfts(**nfts), wallet, caller())
     return _answer(listings.prepare_withdrawal(request))
 
 
@@ -143,7 +143,7 @@ def prepare_purchase(
     The same request again returns the same transaction, until its last 15 seconds. Each caller has a share
     of the marketplace's budget for fees (429): sign and submit what you ask for.
     """
-    request = TransactionRequest(account_id, read_nft_ids(**nfts), wallet, caller())
+    request = TransactionRequest(account_id, count_named_nfts(**nfts), wallet, caller())
     expected = [expected_price, *(nft.get("expected_price") for nft in nfts.get("nfts", ()))]
     expected = expected[1:] if "nfts" in nfts else expected[:1]
     prices = {
@@ -183,6 +183,6 @@ def report_transaction(
     account and the NFT. For a listing, 200 then says that the NFT is listed; send transactionId to report a
     new price. With serialNos or nfts, it is about several NFTs: 200 once all are as signed.
     """
-    if reports.answer(account_id, read_nft_ids(**nfts), transaction_id, caller()):
+    if reports.answer(account_id, count_named_nfts(**nfts), transaction_id, caller()):
         return {"result": "OK"}
     return {"result": "PENDING"}, 202, {"Retry-After": str(RETRY_AFTER_SECONDS)}

@@ -6,6 +6,7 @@ from typing import Any
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.error_reasons import OF_LEDGER
+from marketplace.api.named_nfts import count_named_nfts
 from marketplace.api.paging import CURSOR_HEADER, documented, with_events_cursor
 from marketplace.api.request_schemas import (
     AddNftSchema,
@@ -13,7 +14,6 @@ from marketplace.api.request_schemas import (
     CollectionPathSchema,
     NftPathSchema,
     NftsQuerySchema,
-    read_nft_ids,
 )
 from marketplace.api.response_cache import cached_query
 from marketplace.api.response_schemas import NftSchema, ResultSchema
@@ -103,7 +103,7 @@ def add_nft(account_id: str, **named: Any) -> dict[str, str]:
     one on the ledger, not the accountId of the body. Call this before preparing a listing. With serialNos in
     place of serialNo, it adds up to 20 NFTs, all or none.
     """
-    add(account_id, read_nft_ids(**named))
+    add(account_id, count_named_nfts(**named))
     return {"result": "OK"}
 
 

@@ -7,12 +7,12 @@ The response headers tell how much of it is left: draft-ietf-httpapi-ratelimit-h
 
 import re
 import time
-from functools import lru_cache
+from functools import lru_cache, partial
 from ipaddress import ip_address, ip_network
 from math import ceil
 from typing import NamedTuple
 
-from flask import Config, Response, after_this_request, current_app, request
+from flask import Config, Response, after_this_request, current_app, g, request
 
 from marketplace.counts import count
 from marketplace.errors import LimitExceeded
@@ -45,8 +45,8 @@ class RateLimits:
         self._file.check()
         self._paused_until = 0.0
 
-    def count_write(self) -> None:
-        """Count an authenticated write. Raises LimitExceeded.
+    def count_write(self, number: int = 1) -> None:
+        """Count an authenticated write, or so many. Raises LimitExceeded.
 
         A named end user has its own count, because many end users share a token and an address. A token may
         invent their names, so that there is a count of all of them, too.
@@ -54,28 +54,30 @@ class RateLimits:
         name, own_rate = request.environ.get(TOKEN_NAME), request.environ.get(RATE)
         if end_user := request.environ.get(END_USER):
             who = f"The end user {end_user}" + (f" of the access token {name}" if name else "")
-            self._count(own_rate or self._write, "end_user", who, "write")
+            self._count(own_rate or self._write, "end_user", who, "write", number)
             if name:
                 who = f"The access token {name} for all its end users"
-                self._count(self._on_behalf, "token", who, "write")
+                self._count(self._on_behalf, "token", who, "write", number)
             return
         if name is not None:
-            self._count(own_rate or self._write, "token", f"The access token {name}", "write")
+            self._count(
+                own_rate or self._write, "token", f"The access token {name}", "write", number
+            )
         if own_rate is None:  # otherwise the address would limit the token's own rate
-            self._count(self._write, "address", f"The address {find_address()}", "write")
+            self._count(self._write, "address", f"The address {find_address()}", "write", number)
 
     def count_failed(self) -> None:
         """Count a request that failed to authenticate. Raises LimitExceeded."""
         who = f"The address {find_address()}"
         self._count(self._failed, "address", who, "fail to authenticate")
 
-    def _count(self, rate: str, by: str, who: str, what: str) -> None:
+    def _count(self, rate: str, by: str, who: str, what: str, number: int = 1) -> None:
         limit = _parse(rate)
         if limit is None or time.monotonic() < self._paused_until:
             return
         key = f"{what}/{who}/{rate}"
         try:
-            counted, ends_at = count_in_window(self._file, key, limit.seconds)
+            counted, ends_at = count_in_window(self._file, key, limit.seconds, number)
         except ERRORS:  # the log says which
             self._paused_until = time.monotonic() + PAUSE_SECONDS
             return
@@ -84,7 +86,7 @@ class RateLimits:
         if counted <= limit.amount:
             return
         sentence = f"{who} may {what} {limit.words}"
-        if counted == limit.amount + 1:
+        if counted - number <= limit.amount:
             current_app.logger.warning(
                 "%s: more requests are answered 429 for %d s", sentence, seconds
             )
@@ -110,13 +112,18 @@ def _parse(rate: str) -> Limit | None:
 
 def _tell(policy: str, limit: Limit, remaining: int, seconds: int) -> None:
     """Add the limit to the response's headers. Several limits of a request add a line each."""
+    told: dict[str, tuple[str, str]] = g.setdefault("rate_limits", {})
+    if not told:
+        after_this_request(partial(_add_headers, told))
+    window = f"q={limit.amount};w={limit.seconds}"
+    told[policy] = (f'"{policy}";{window}', f'"{policy}";r={remaining};t={seconds}')
 
-    @after_this_request
-    def add_headers(response: Response) -> Response:
-        window = f"q={limit.amount};w={limit.seconds}"
-        response.headers.add("RateLimit-Policy", f'"{policy}";{window}')
-        response.headers.add("RateLimit", f'"{policy}";r={remaining};t={seconds}')
-        return response
+
+def _add_headers(told: dict[str, tuple[str, str]], response: Response) -> Response:
+    for policy, left in told.values():
+        response.headers.add("RateLimit-Policy", policy)
+        response.headers.add("RateLimit", left)
+    return response
 
 
 def find_address() -> str:

@@ -4,7 +4,7 @@ Inside names are those of the database's columns, in the contract's order. The n
 camelCase, or data_key.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from marshmallow import ValidationError, fields, validates_schema
@@ -30,7 +30,7 @@ from marketplace.api.fields import (
     Words,
 )
 from marketplace.api.paging import BY_ID, BY_NAME, BY_NFTS, NEWEST, ORDERS
-from marketplace.hedera.ids import MAX_HBAR, EventKind, NftId
+from marketplace.hedera.ids import MAX_HBAR, EventKind
 
 NFTS_AT_ONCE = 100
 TRAITS_AT_ONCE = 20
@@ -324,18 +324,6 @@ class ReportBasketSchema(RequestSchema):
         required=True,
     )
     transaction_id = transaction_id_field("this account and each NFT")
-
-
-def read_nft_ids(
-    token: str = "",
-    serial_no: int = 0,
-    serial_nos: Sequence[int] = (),
-    nfts: Sequence[Mapping[str, Any]] = (),
-) -> list[NftId]:
-    """The NFTs that a body names, in one of its forms."""
-    if nfts:
-        return [NftId(nft["token"], nft["serial_no"]) for nft in nfts]
-    return [NftId(token, number) for number in serial_nos or (serial_no,)]
 
 
 def presence_field(description: str) -> fields.String:

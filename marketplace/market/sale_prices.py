@@ -6,13 +6,15 @@ mirror node shows them net of staking rewards, and of royalties that the buyer c
 memo: the account's owner may use it for other transactions, too.
 """
 
+from functools import partial
+
 from flask import current_app
 
 from marketplace.hedera.hbar import TINYBARS, format_amount
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
 from marketplace.ledger.mirror_schemas import NftEvent, Transaction
-from marketplace.market.memos import read_purchase_memo
+from marketplace.market.memos import read_basket_memo, read_listing_memo, read_purchase_memo
 from marketplace.services import mirror_node
 from marketplace.store import prepared_transactions
 from marketplace.store.database import read
@@ -40,21 +42,68 @@ def find_price(nft_id: NftId, move: NftEvent, deadline: Deadline) -> int | None:
     signed = next((row for row in rows if row.consensus_at == move.consensus_at), None)
     if signed is None:
         raise TransactionNotShown
-    return read_price(signed, nft_id, move.receiver or "") if signed.is_original else None
+    if not signed.is_original:
+        return None
+    if len(signed.nft_transfers) > 1:
+        return _find_price_in_basket(signed, nft_id, move.receiver or "", deadline)
+    return read_price(signed, nft_id, move.receiver or "")
+
+
+def _find_price_in_basket(
+    transaction: Transaction, nft_id: NftId, buyer: str, deadline: Deadline
+) -> int | None:
+    """The price of one NFT of several: that of the listing which the purchase ended.
+
+    The memo has only the sum. Unless the listings that ended have this sum, too, no price is made up.
+    """
+    price = read_basket_memo(transaction.memo, len(transaction.nft_transfers))
+    if not _is_paid(transaction, price, buyer):
+        return None
+    moved = [NftId(nft.token, nft.serial_no) for nft in transaction.nft_transfers]
+    find = partial(_find_ended_listing, before=transaction.consensus_at, deadline=deadline)
+    listed = dict(
+        zip(moved, mirror_node().ask(*(partial(find, each) for each in moved)), strict=True)
+    )
+    if None not in listed.values() and sum(listed.values()) == price:
+        return listed.get(nft_id)
+    current_app.logger.warning(
+        "%s was a purchase of several NFTs for %s HBAR, but their listings do not say what each cost. They do"
+        " not count as sales.",
+        transaction.transaction_id,
+        price,
+    )
+    return None
+
+
+def _find_ended_listing(nft_id: NftId, before: int, deadline: Deadline) -> int | None:
+    """The price of the listing in force just before a moment; None if the ledger shows none.
+
+    Raises TransactionNotShown.
+    """
+    history = mirror_node().find_history(*nft_id, deadline, before - 1)
+    entries = [entry for entry in history.entries if entry.consensus_at < before]
+    last = next((entry for entry in entries if not entry.is_harmless), None)
+    approval = last and mirror_node().find_transaction(last.consensus_at, deadline)
+    if (history.newest_at or 0) < before or (last and approval is None):
+        raise TransactionNotShown
+    return read_listing_memo(approval.memo, *nft_id) if approval else None
 
 
 def read_price(transaction: Transaction, nft_id: NftId, buyer: str) -> int | None:
     """The price in HBAR in the memo of a transaction of ours, if the buyer paid it; otherwise None."""
     price = read_purchase_memo(transaction.memo, *nft_id)
+    return price if _is_paid(transaction, price, buyer) else None
+
+
+def _is_paid(transaction: Transaction, price: int | None, buyer: str) -> bool:
+    """Whether the buyer paid what a memo says, in HBAR. A memo that says something else is logged."""
     paid = transaction.find_paid(buyer)
     if price is not None and paid != price * TINYBARS:
         current_app.logger.warning(
-            "The memo of %s says that %s was sold for %s HBAR, but %s paid %s. It does not count as a sale.",
+            "The memo of %s says %s HBAR, but %s paid %s. It does not count as a sale.",
             transaction.transaction_id,
-            nft_id,
             price,
             buyer,
             format_amount(paid),
         )
-        return None
-    return price
+    return price is not None and paid == price * TINYBARS
