@@ -36,9 +36,10 @@ def find_max_cost(nfts: int, tokens: int, deadline: Deadline) -> int:
 def max_fee(nfts: int) -> int:
     """The cap of the own fee of a purchase of so many NFTs, in tinybars.
 
-    The network asks for less than $0.01 for one NFT, and for each further one for half as much.
+    The network asks for less than $0.01 for one NFT. Each further one costs a tenth of that at most: $0.0001
+    for its seller, and as much for its token.
     """
-    return int(current_app.config["MAX_TRANSACTION_FEE"]) // 10 * (nfts + 1) // 2
+    return int(current_app.config["MAX_TRANSACTION_FEE"]) // 100 * (9 + nfts)
 
 
 def find_balance(deadline: Deadline) -> int:

@@ -165,9 +165,9 @@ def usd(content):
     return Decimal(ledger_fees.price(signed)) / ledger_fees.TINYBARS_PER_DOLLAR
 
 
-def signed_purchase(token=TOKEN, part=0):
+def signed_purchase(token=TOKEN, part=0, others=()):
     body = build_purchase(
-        nfts=[SoldNft(token, 10**6, BOB, 5)], buyer=CHARLIE, fee_basis_points=part,
+        nfts=[SoldNft(token, 10**6, BOB, 5), *others], buyer=CHARLIE, fee_basis_points=part,
         node_account_id="0.0.3", transaction_id=TransactionId(MARKET, 1_790_000_000, 5),
         memo="m" * 100, max_fee_tinybars=HBAR, valid_seconds=60,
     )  # fmt: skip
@@ -183,6 +183,10 @@ def test_the_table_of_fees_is_computed(ledger):
         assert of_royalties == Decimal(TABLE["The same, of a collection with royalties"])
         more = TABLE["The same, with a part for the marketplace"]
         assert more == f"{usd(signed_purchase(part=100)) - plain:f} more"
+        of_two = usd(signed_purchase(others=[SoldNft("0.0.7002", 1, "0.0.1004", 5)]))
+        more = TABLE["A basket: for each further seller, and each further collection"]
+        assert more == f"{(of_two - plain) / 2:f} more"
+        assert usd(signed_purchase(others=[SoldNft(TOKEN, 1, BOB, 5)])) == plain
         assert (
             TABLE["One that fails, with junk signatures"]
             == "up to a tenth of `MAX_TRANSACTION_FEE`"
