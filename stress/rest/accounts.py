@@ -8,7 +8,17 @@ from hiero_sandbox.database import Connection
 from hiero_sandbox.ledger import queries, tokens
 from hiero_sandbox.ledger.accounts import Account
 from marketplace.hedera import times
-from stress.rest.values import Row, id_of, is_current, public_key, read_key, since, to_entity, write
+from stress.rest.values import (
+    Inexpressible,
+    Row,
+    id_of,
+    is_current,
+    public_key,
+    read_key,
+    since,
+    to_entity,
+    write,
+)
 
 PUBLIC_KEY = (
     "4a5ad514f0957fa170a676210c9bdbddf3bc9519702cf915fa6767a40463b96f"  # of an account without one
@@ -24,9 +34,14 @@ def load(db: Connection, setup: dict[str, Any], *, is_list: bool) -> None:
     ]
     rows = [*setup.get("accounts", ()), *contracts, *entities]
     rows = [row for row in rows if "synthetic treasury" not in row.get("memo", "")]
+    rewards = {
+        to_entity(row["id"]): {"pending_reward": row["pending_reward"]}
+        for row in filter(is_current, setup.get("entityStakes", ()))
+    }
     versions: dict[str | None, list[Row]] = {}
     for row in sorted(rows, key=since):
-        versions.setdefault(id_of(row), []).append(row)
+        account_id = id_of(row)
+        versions.setdefault(account_id, []).append(row | rewards.get(account_id, {}))
     snapshots = sorted(setup.get("balances", ()), key=lambda row: int(row.get("timestamp", 0)))
     has_snapshot = {to_entity(row["id"]) for row in snapshots}
     for account_id, versions_of in versions.items():
@@ -34,6 +49,8 @@ def load(db: Connection, setup: dict[str, Any], *, is_list: bool) -> None:
             for row in versions_of:
                 write(db, since(row), "account", **_account(row, account_id))
         for alias in _aliases(versions_of[-1]):
+            if queries.get(db, "alias", alias=alias):
+                raise Inexpressible("an alias is of one account")
             write(db, 0, "alias", alias=alias, account_id=account_id)
     for snapshot in snapshots:
         moment, account_id = int(snapshot["timestamp"]), to_entity(snapshot["id"])
@@ -65,7 +82,9 @@ def _account(row: Row, account_id: str | None) -> Row:
     node = row.get("staked_node_id", -1)
     known = read_key(row.get("key")) or public_key(row.get("public_key", PUBLIC_KEY))
     staked_account = to_entity(row.get("staked_account_id") or None)
-    is_of_node = node is not None and node != -1 and not staked_account
+    is_of_node = node is not None and node != -1
+    if is_of_node and staked_account:
+        raise Inexpressible("an account stakes to one")
     return Account(
         account_id or "",
         key=known and known.SerializeToString().hex(),
@@ -74,6 +93,7 @@ def _account(row: Row, account_id: str | None) -> Row:
         memo=row.get("memo", "entity memo"),
         is_receiver_signature_required=int(bool(row.get("receiver_sig_required"))),
         created_at=int(row.get("created_timestamp") or 0),
+        pending_reward=row.get("pending_reward", 0),
         staked_account=staked_account,
         staked_node=node if is_of_node else None,
         declines_reward=int(bool(row.get("decline_reward"))),

@@ -21,7 +21,7 @@ from stress.rest import accounts, tokens, transactions
 from stress.rest.values import Inexpressible, id_of, is_current, read_key, to_entity
 
 # Tables that the ledger does not have.
-MISSING = ("recordFiles", "entityStakes", "filedata", "config", "contractresults")
+MISSING = ("recordFiles", "filedata", "config", "contractresults")
 # Contracts and topics have specs of their own; blocks are computed here, and files and nodes are not kept.
 LEFT_OUT = ("contracts/", "topics/", "stateproof/", "authentication/", "route/")
 # What the ledger does not hold as the mirror node's database does: some other value is there.
