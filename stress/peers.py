@@ -250,6 +250,9 @@ def copy_programs(folder: Path, reports: Path) -> Iterator[str]:
     shutil.rmtree(copy, ignore_errors=True)
     if folder.is_dir():
         shutil.copytree(folder, copy)
+    for sample in copy.rglob("*.sample"):  # of a file of settings
+        if not sample.with_suffix("").exists():
+            shutil.copy(sample, sample.with_suffix(""))
     for path in sorted(copy.rglob("*.*")):
         language = LANGUAGES.get(path.suffix)
         if language and path.is_file() and ".git" not in path.parts:

@@ -167,9 +167,11 @@ def test_it_takes_programs_of_repositories_that_need_nothing_else(tmp_path, prog
     whole = f'import {{ Client }} from "@hashgraph/sdk";\nClient.forTestnet();\n{program};\n'
     (folder / "mint.js").write_text(whole)
     (folder / "package.json").write_text("{}")
+    (folder / ".env.sample").touch()
     found = [*peers.copy_programs(tmp_path / "dev", tmp_path / "reports")]
     assert found == (["dev/tokens/mint.js"] if expected else [])
     assert "forLocalNode" in (tmp_path / "reports/dev/tokens/mint.js").read_text()
+    assert (tmp_path / "reports/dev/tokens/.env").exists()
 
 
 def test_it_gives_the_kind_of_key_that_a_program_reads():
