@@ -18,7 +18,7 @@ from marketplace.hedera.ids import MAX_INT64, numbers
 
 MAX_ASSOCIATIONS = 5000
 TOO_MANY = "INVALID_MAX_AUTO_ASSOCIATIONS"
-MAX_LIFE_SECONDS = 100 * 365 * 24 * 3600  # of an account or a token
+MAX_LIFE_SECONDS = 8_000_001  # of an account, a token or a topic: how far its expiry may be ahead
 RENEWAL_SECONDS = range(2_592_000, 8_000_002)
 NODE_ID = 0  # of the one node
 NO_STAKE = {"staked_account": None, "staked_node": None}

@@ -50,7 +50,7 @@ def test_an_accounts_expiry_does_not_move(made, done, get, info_of):
 
 @pytest.mark.parametrize(
     ("days", "result"),
-    [(-1, "INVALID_EXPIRATION_TIME"), (101 * 365, "INVALID_EXPIRATION_TIME"),
+    [(-1, "INVALID_EXPIRATION_TIME"), (93, "INVALID_EXPIRATION_TIME"),
      (89, "EXPIRATION_REDUCTION_NOT_ALLOWED"), (91, "SUCCESS")],
 )  # fmt: skip
 def test_an_expiry_is_extended_only(made, submit, created, days, result):
