@@ -151,6 +151,22 @@ def test_a_floor_counts_what_was_listed_before_the_first_change_and_has_stayed()
     assert find_past(changes, is_cut=True).find_floor(long_ago) is None, "it is not known"
 
 
+def test_the_pages_of_an_nft_and_of_a_collections_past_have_a_chart(app, listed):
+    write_sql(app, """
+        INSERT INTO event (id, kind, token, serial_no, price, previous_price, consensus_at, seen_at)
+        SELECT MAX(id) + 1, 'PRICE_CHANGED', token, serial_no, 5, MAX(price), MAX(seen_at), MAX(seen_at)
+        FROM event
+    """)  # fmt: skip
+    client = app.test_client()
+    for path, title in (
+        (f"/demo/nft/{TOKEN}/7", "Prices over time"),
+        (f"/demo/activity?collection={TOKEN}", "Floor and sales over time"),
+    ):
+        page = client.get(path).text
+        assert f"<caption>{title}</caption>" in page
+        assert re.search(r'class="asked" d="M0 ', page), path
+
+
 @both_engines
 def test_the_past_is_read_from_the_database(app, listed, monkeypatch):
     with app.app_context():
