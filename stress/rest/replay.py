@@ -17,19 +17,20 @@ from hiero_sandbox.application import create_sandbox
 from hiero_sandbox.conditions import conditions
 from hiero_sandbox.database import Connection, write
 from marketplace.hedera import times
-from stress.rest import accounts, tokens, transactions
+from stress.rest import accounts, tokens, topics, transactions
 from stress.rest.values import Inexpressible, id_of, is_current, read_key, to_entity
 
 # Tables that the ledger does not have.
 MISSING = ("recordFiles", "filedata", "config", "contractresults")
-# Contracts and topics have specs of their own; blocks are computed here, and files and nodes are not kept.
-LEFT_OUT = ("contracts/", "topics/", "stateproof/", "authentication/", "route/")
+# Contracts, and users of the mirror node: there are none here.
+LEFT_OUT = ("contracts/", "stateproof/", "authentication/", "route/")
 # What the ledger does not hold as the mirror node's database does: some other value is there.
 UNKNOWN = {
     "bytes",  # of a transaction
     "delegation_address",
     "ethereum_nonce",
     "max_supply",
+    "running_hash_version",
     "stake_period_start",
     "supply_type",
     "total_supply",  # is counted
@@ -47,7 +48,9 @@ NEVER_NULL = {
     "key",  # an account has its public key
     "max_automatic_token_associations",
     "modified_timestamp",
+    "nonce",  # of a message's first chunk
     "receiver_sig_required",
+    "scheduled",
     "timestamp",
 }
 # Of which time balances are: here, each moment has its own.
@@ -177,4 +180,6 @@ def load(db: Connection, setup: dict[str, Any], url: str) -> None:
         transactions.load_schedule(db, row, entities.get(to_entity(row["schedule_id"]), {}))
     for row in setup.get("transactionsignatures", ()):
         transactions.load_signature(db, row)
+    for row in setup.get("topicmessages", ()):
+        topics.load_message(db, row)
     transactions.load(db, setup)

@@ -67,9 +67,9 @@ def public_key(text: str | None) -> Key | None:
 
 
 def read_bytes(content: Any) -> bytes:
-    """Bytes that a spec has as a list, in hexadecimal, or in base64."""
+    """Bytes that a spec has as a list, signed or not, in hexadecimal, or in base64."""
     if not isinstance(content, str):
-        return bytes(content)
+        return bytes(each & 0xFF for each in content)
     try:
         return bytes.fromhex(content.removeprefix("0x"))
     except ValueError:

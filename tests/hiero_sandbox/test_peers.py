@@ -74,6 +74,7 @@ SETUP = {
     "balances": [{"timestamp": 1000000000, "id": 1001, "balance": 40}],
     "tokens": [{"token_id": "0.0.1500", "symbol": "CAT", "type": "NON_FUNGIBLE_UNIQUE"}],
     "nfts": [{"account_id": "0.0.1001", "token_id": "0.0.1500", "serial_number": 3}],
+    "topicmessages": [{"topic_id": 7, "sequence_number": 1, "consensus_timestamp": "5"}],
     "cryptoAllowances": [{"owner": 1001, "spender": 1002, "amount": 5, "amount_granted": 7}],
     "transactions": [
         {
@@ -121,6 +122,7 @@ def test_a_spec_is_replayed_on_its_data(judge):
         ("accounts/1001/allowances/crypto", "allowances", "amount_granted", 7),
         ("transactions?timestamp=lt:1234567891", "transactions", "name", "CRYPTOTRANSFER"),
         ("accounts?account.id=1002", "accounts", "memo", "second"),
+        ("topics/7/messages", "messages", "message", "bWVzc2FnZQ=="),
     ],
 )
 def test_each_table_of_a_spec_is_written(judge, path, name, column, value):
