@@ -42,11 +42,11 @@ def group_sales(nfts: Sequence[NftRow]) -> list[Sale]:
                 nfts=len(sold),
             )
         )
-    accounts = 1 + len(sales) + bool(current_app.config["SALE_FEE_BASIS_POINTS"])
-    if accounts > MAX_ACCOUNTS:
+    rest = 1 + bool(current_app.config["SALE_FEE_BASIS_POINTS"])  # the buyer, and the marketplace
+    if len(sales) + rest > MAX_ACCOUNTS:
         reason = (
-            f"{accounts} accounts would pay or receive HBAR, and a transfer can have {MAX_ACCOUNTS}: leave"
-            f" out the NFTs of {accounts - MAX_ACCOUNTS} sellers"
+            f"{len(sales) + rest} accounts would pay or receive HBAR, and a transfer can have"
+            f" {MAX_ACCOUNTS}: buy from {MAX_ACCOUNTS - rest} sellers at most at once"
         )
         raise PurchaseImpossible(reason, "TRANSFER_LIST_SIZE_LIMIT_EXCEEDED")
     return sales

@@ -26,6 +26,7 @@ from tests.hiero_sandbox.bodies import HBAR, make, sign, transfer
 from tests.market import selling
 
 MARKET, COLLECTOR, OTHER, TREASURY = "0.0.9001", "0.0.2101", "0.0.2102", "0.0.1000"
+PEOPLE = (ALICE, COLLECTOR, OTHER, *(f"0.0.{number}" for number in range(2103, 2109)))
 BASIS_POINTS = 250
 
 
@@ -85,12 +86,20 @@ class Market(selling.Market):
     def submit(self, r, buyer=BOB):
         return super().submit(r, buyer).result
 
-    def force(self, nft, price, seller=ALICE, buyer=BOB):
-        """The same purchase, though the service does not sign it."""
-        tinybars = price * HBAR
-        part = tinybars * BASIS_POINTS // 10_000
-        paid = {buyer: -tinybars, seller: tinybars - part, MARKET: part}
-        content = wallets.seal(transfer(MARKET, paid, [(nft, seller, buyer, True)]))
+    def buy_all(self, nfts, buyer):
+        named = [{"tokenId": token, "serialNo": number} for token, number in nfts]
+        body = {"accountId": buyer, "nfts": named}
+        return self.client.post("/v1/buy/extwallet", json=body)
+
+    def force(self, sold, buyer=BOB):
+        """The same purchase, though the service does not sign it. ``sold``: sellers and prices by NFT."""
+        paid, moved = Counter(), []
+        for nft, (seller, price) in sold.items():
+            tinybars = price * HBAR
+            part = tinybars * BASIS_POINTS // 10_000
+            paid.update({buyer: -tinybars, seller: tinybars - part, MARKET: part})
+            moved.append((nft, seller, buyer, True))
+        content = wallets.seal(transfer(MARKET, paid, moved))
         for signer in (MARKET, buyer):
             content = self.ledger.sign_bytes(content, signer)
         return self.ledger.submit(content).result
@@ -102,21 +111,35 @@ class Chance:
     def __init__(self, market, name, number):
         self.name, self.token = name, f"0.0.{880_000 + number}"
         self._market, self._dice = market, random.Random(name)
-        self.seller = self._dice.choice((ALICE, ALICE, ALICE, COLLECTOR))
         self.buyer = f"{self.token}1"
         self.price = self._dice.choice((1, 3, 50))
+        self.sold = {
+            (self.token, 1): (self._dice.choice((ALICE, ALICE, ALICE, COLLECTOR)), self.price)
+        }
+
+    def buy(self):
+        return self._market.buy((self.token, 1), self.buyer)
 
     def set_the_scene(self):
         """The fees are there before the listing, mostly; what people have changes after it."""
+        for name in sorted({nft[0] for nft in self.sold}):
+            self._list(name)
+        self._market.change(self._change)
+
+    def _list(self, of):
         dice = self._dice
-        fees = [self._fee() for _ in range(dice.choice((0, 1, 1, 2, 2, 3, 10)))]
+        fees = [self._fee() for _ in range(self._choose_fees())]
         after = dice.random() < 0.1
         if not after:
-            self._market.charge(self.token, *fees)
-        self._market.list((self.token, 1), self.price, self.seller)
+            self._market.charge(of, *fees)
+        for nft, (seller, price) in self.sold.items():
+            if nft[0] == of:
+                self._market.list(nft, price, seller)
         if after:
-            self._market.charge(self.token, *fees)
-        self._market.change(self._change)
+            self._market.charge(of, *fees)
+
+    def _choose_fees(self):
+        return self._dice.choice((0, 1, 1, 2, 2, 3, 10))
 
     def _fee(self):
         dice = self._dice
@@ -139,8 +162,36 @@ class Chance:
                 accounts.add(db, account_id, left - accounts.balance(db, account_id), now)
 
 
+class Basket(Chance):
+    """The same of up to ten NFTs: of each seller, some of one token with fees of its own."""
+
+    def __init__(self, market, name, number):
+        super().__init__(market, name, number)
+        dice, sellers = self._dice, self._dice.choice((2, 3, 8))
+        self.sold = {
+            (f"{self.token}{n}", serial_no): (seller, dice.choice((1, 3, 50)))
+            for n, seller in enumerate(dice.sample(PEOPLE, sellers))
+            for serial_no in range(1, dice.choice((1, 1, 2 if sellers > 5 else 4)) + 1)
+        }
+        self.sold = dict([*self.sold.items()][:10])
+        self.price = sum(price for _, price in self.sold.values())
+
+    def buy(self):
+        return self._market.buy_all(self.sold, self.buyer)
+
+    def _choose_fees(self):
+        return self._dice.choice((0, 0, 1, 1, 2))
+
+    def _fee(self):
+        if self._dice.random() < 0.7:  # mostly fees that can be paid, to anybody
+            collector = self._dice.choice((*PEOPLE, "0.0.2111", "0.0.2112", "0.0.2113", "0.0.2114"))
+            kinds = (royalty(collector, 5, 100), fixed(HBAR // 10, None, collector))
+            return self._dice.choice(kinds)
+        return super()._fee()
+
+
 def clean_up(db):
-    for account_id in (ALICE, COLLECTOR, OTHER):
+    for account_id in PEOPLE:
         amount = 1000 * HBAR - accounts.balance(db, account_id)
         accounts.add(db, MARKET, -amount, times.now())
         accounts.add(db, account_id, amount, times.now())
@@ -149,22 +200,23 @@ def clean_up(db):
 POLICY = ("nothing would be left", "changed after this NFT was listed", "is paid in a token")
 
 
+@pytest.mark.parametrize("kind", [Chance, Basket])
 @pytest.mark.parametrize("seed", range(2))
-def test_purchases_are_refused_exactly_where_the_ledger_would(market, seed):
-    assert_right(market, seed, 24)
+def test_purchases_are_refused_exactly_where_the_ledger_would(market, seed, kind):
+    assert_right(market, seed, 24, kind)
 
 
-def assert_right(market, seed, sales):
+def assert_right(market, seed, sales, kind=Chance):
     """Try random sales; each outcome is there several times."""
-    outcomes = Counter(_try(market, Chance(market, f"{seed} {n}", n)) for n in range(sales))
+    outcomes = Counter(_try(market, kind(market, f"{seed} {n}", n)) for n in range(sales))
     assert min(outcomes[name] for name in ("passed", "refused", "policy")) >= 2, outcomes
 
 
 def _try(market, chance):
     market.change(clean_up)
     chance.set_the_scene()
-    nft, about = (chance.token, 1), chance.name
-    r = market.buy(nft, chance.buyer)
+    about = chance.name
+    r = chance.buy()
     if r.status_code == 200:
         assert market.submit(r, chance.buyer) == "SUCCESS", about
         outcome = "passed"
@@ -172,7 +224,7 @@ def _try(market, chance):
         outcome = "policy"
     else:
         assert r.status_code == 409, (about, r.json)
-        result = market.force(nft, chance.price, chance.seller, chance.buyer)
+        result = market.force(chance.sold, chance.buyer)
         assert result != "SUCCESS", (about, r.json)
         outcome = "refused"
     assert market.made_of_nothing() == 0, about
