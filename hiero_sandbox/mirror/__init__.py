@@ -65,12 +65,15 @@ for part in (
 def parse_ids(endpoint: str | None, values: dict[str, Any] | None) -> None:
     if values is None or request.method == "OPTIONS":
         return
+    messages: list[str] = []
     for name in [name for name in values if name in IDS]:  # in the path's order
         parse, shown_name = IDS[name]
         try:
             values[name] = parse(values[name])
         except ValueError:
-            raise parameters.invalid(shown_name) from None
+            messages += parameters.invalid(shown_name).messages
+    if messages:
+        raise parameters.Invalid(*messages)
 
 
 blp.before_request(parameters.lower_names)

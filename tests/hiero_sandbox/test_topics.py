@@ -153,6 +153,12 @@ def test_messages_are_found(topic, done, said, follow, client):
         assert client.get(path).status_code == status, path
 
 
+def test_all_wrong_ids_in_a_path_are_named(client):
+    told = client.get("/sandbox/api/v1/topics/x/messages/y").json["_status"]["messages"]
+    names = [each["message"].removeprefix("Invalid parameter: ") for each in told]
+    assert names == ["topic.id", "sequencenumber"]
+
+
 def test_chunks_say_what_they_are_of(topic, done, submit, get):
     made, body = topic(), message("0.0.1")
     first = body.transactionID
