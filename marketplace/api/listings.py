@@ -171,7 +171,7 @@ def _answer(prepared: PreparedTransaction) -> Answer:
 )
 @blp.refuses(*OF_REPORTS)
 def report_transaction(
-    account_id: str, transaction_id: str | None, **nfts: Any
+    account_id: str, transaction_id: str | None = None, **nfts: Any
 ) -> Answer | tuple[Answer, int, dict[str, str]]:
     """Report that a listing, a withdrawal or a purchase was signed
 

@@ -229,7 +229,7 @@ def transaction_id_field(of: str) -> TransactionIdField:
     return TransactionIdField(
         f"The transaction that was signed; without it, the newest one prepared for {of}",
         "0.0.1001@1763640000.123456789",
-        load_default=None,
+        allow_none=True,
     )
 
 

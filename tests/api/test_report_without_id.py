@@ -46,6 +46,12 @@ def sell_back(ledger, prepare):
     return sell_back
 
 
+def test_null_is_no_id(client, listed):
+    """What a generated client may send for a field that it was not given."""
+    answer = client.post("/v1/comingsoon", json=KEYS | {"transactionId": None})
+    assert answer.json == {"result": "OK"}
+
+
 def test_a_purchase_that_was_never_signed_is_not_ok_for_an_earlier_one(
     listed, sell_back, prepare, report, app
 ):

@@ -17,14 +17,22 @@ from market.api.status import show_status
 from market.api.users import list_user_listings
 from market.models import (
     AddNftRequest,
+    AddNftsRequest,
     CollectionRecord,
     Nft,
     NftNotStoredError,
+    NftToBuyRequest,
+    NftToReportRequest,
+    PrepareBasketRequest,
     PreparedTransaction,
     PrepareListingRequest,
+    PrepareListingsRequest,
     PreparePurchase409Error,
     PreparePurchaseRequest,
     PrepareWithdrawalRequest,
+    PrepareWithdrawalsRequest,
+    ReportBasketRequest,
+    ReportNftsRequest,
     ReportTransactionRequest,
     Result,
     ServiceStatus,
@@ -54,10 +62,10 @@ with AuthenticatedClient(url, token) as market, Client(f"{url}/sandbox") as sand
     added = add_nft.sync(client=market, body=AddNftRequest(**nft))
     assert added == Result("OK")
 
-    def complete(prepared, keys):
+    def complete(prepared, report):
         """Sign what was prepared, submit it, and report it."""
         assert isinstance(prepared, PreparedTransaction)
-        assert prepared.metadata.account_to_sign == keys["account_id"]
+        assert prepared.metadata.account_to_sign == report.account_id
         unsigned = SignTransactionRequest(prepared.metadata.account_to_sign, prepared.byte_array)
         signed = sign_transaction.sync(client=sandbox, body=unsigned)
         assert isinstance(signed, SignedTransaction)
@@ -65,11 +73,12 @@ with AuthenticatedClient(url, token) as market, Client(f"{url}/sandbox") as sand
             client=sandbox, body=SubmitTransactionRequest(signed.transaction)
         )
         assert isinstance(receipt, TransactionReceipt)
-        report = ReportTransactionRequest(transaction_id=receipt.transaction_id, **keys)
+        report.transaction_id = receipt.transaction_id
         assert report_transaction.sync(client=market, body=report) == Result("OK")
 
+    report = ReportTransactionRequest(**nft)
     listing = PrepareListingRequest(listing_price=250, **nft)
-    complete(prepare_listing.sync("extwallet", client=market, body=listing), nft)
+    complete(prepare_listing.sync("extwallet", client=market, body=listing), report)
     listed = list_orderbook.sync(client=market, limit=1)
     assert isinstance(listed, list)
     assert listed == list_user_listings.sync(ACCOUNT_ID, client=market)
@@ -84,17 +93,36 @@ with AuthenticatedClient(url, token) as market, Client(f"{url}/sandbox") as sand
     assert (collection.treasury.account_id, collection.royalties) == ("0.0.1000", [])
 
     withdrawal = PrepareWithdrawalRequest(**nft)
-    complete(prepare_withdrawal.sync("extwallet", client=market, body=withdrawal), nft)
+    complete(prepare_withdrawal.sync("extwallet", client=market, body=withdrawal), report)
     assert list_orderbook.sync(client=market) == []
 
-    complete(prepare_listing.sync("extwallet", client=market, body=listing), nft)
+    complete(prepare_listing.sync("extwallet", client=market, body=listing), report)
     dearer = PreparePurchaseRequest(expected_price=249, **BUYER)
     refused = prepare_purchase.sync("extwallet", client=market, body=dearer)
     assert isinstance(refused, PreparePurchase409Error)
     assert refused.reason == "PRICE_CHANGED"
     purchase = PreparePurchaseRequest(expected_price=250, **BUYER)
-    complete(prepare_purchase.sync("extwallet", client=market, body=purchase), BUYER)
+    prepared = prepare_purchase.sync("extwallet", client=market, body=purchase)
+    complete(prepared, ReportTransactionRequest(**BUYER))
     bought = get_nft.sync(TOKEN_ID, SERIAL_NO, client=market)
     assert isinstance(bought, Nft)
     assert bought.owner.account_id == BUYER["account_id"]
+
+    # Several at once: the other form of each body.
+    several = {"account_id": ACCOUNT_ID, "token_id": TOKEN_ID, "serial_nos": [8, 9, 10]}
+    assert add_nft.sync(client=market, body=AddNftsRequest(**several)) == Result("OK")
+    listings = PrepareListingsRequest(listing_price=30, **several)
+    prepared = prepare_listing.sync("extwallet", client=market, body=listings)
+    complete(prepared, ReportNftsRequest(**several))
+    last = several | {"serial_nos": [10]}
+    withdrawals = PrepareWithdrawalsRequest(**last)
+    prepared = prepare_withdrawal.sync("extwallet", client=market, body=withdrawals)
+    complete(prepared, ReportNftsRequest(**last))
+    assert sorted(nft.serial_no for nft in list_orderbook.sync(client=market)) == [8, 9]
+    to_buy = [NftToBuyRequest(TOKEN_ID, number, expected_price=30) for number in (8, 9)]
+    basket = PrepareBasketRequest(BUYER["account_id"], to_buy)
+    prepared = prepare_purchase.sync("extwallet", client=market, body=basket)
+    bought = [NftToReportRequest(TOKEN_ID, number) for number in (8, 9)]
+    complete(prepared, ReportBasketRequest(BUYER["account_id"], bought))
+    assert list_orderbook.sync(client=market) == []
     print(json.dumps(record.to_dict()))

@@ -26,14 +26,16 @@ await answered(market.POST("/v1/add", { body: nft }));
 type Prepared = components["schemas"]["PreparedTransaction"];
 const wallet = { params: { path: { wallet: "extwallet" } } } as const;
 
+type Report = paths["/v1/comingsoon"]["post"]["requestBody"]["content"]["application/json"];
+
 /** Sign what was prepared, submit it, and report it. */
-async function complete(prepared: Prepared, keys: typeof nft) {
+async function complete(prepared: Prepared, report: Report) {
   const accountId = prepared.metadata.accountToSign;
   const signed = await answered(
     sandbox.POST("/sign", { body: { accountId, transaction: prepared.byteArray } }),
   );
   const { transactionId } = await answered(sandbox.POST("/transactions", { body: signed }));
-  const { result } = await answered(market.POST("/v1/comingsoon", { body: { ...keys, transactionId } }));
+  const { result } = await answered(market.POST("/v1/comingsoon", { body: { ...report, transactionId } }));
   if (result !== "OK") throw new Error(result);
 }
 
@@ -45,6 +47,10 @@ async function wrong() {
   // @ts-expect-error: there is no such field
   data?.bytes;
   const { data: added } = await market.POST("/v1/add", { body: nft });
+  // @ts-expect-error: an array of serial numbers has another name
+  await market.POST("/v1/add", { body: { ...nft, serialNo: [7, 8] } });
+  // @ts-expect-error: a basket is of NFTs
+  await market.POST("/v1/buy/{wallet}", { ...wallet, body: { accountId: nft.accountId, nfts: [7, 8] } });
   // @ts-expect-error: there is no such result
   return added?.result === "YES";
 }
@@ -70,4 +76,20 @@ const asked = { ...wallet, body: { ...buyer, expectedPrice: 250 } };
 await complete(await answered(market.POST("/v1/buy/{wallet}", asked)), buyer);
 const bought = await answered(market.GET("/v1/nft/{tokenId}/{serialNo}", { params: { path } }));
 if (bought.owner.accountId !== buyer.accountId) throw new Error("it was not bought");
+
+// Several at once: the other form of each body.
+const { accountId, tokenId } = nft;
+const several = { accountId, tokenId, serialNos: [8, 9, 10] };
+await answered(market.POST("/v1/add", { body: several }));
+const listings = market.POST("/v1/list/{wallet}", { ...wallet, body: { ...several, listingPrice: 30 } });
+await complete(await answered(listings), several);
+const last = { ...several, serialNos: [10] };
+await complete(await answered(market.POST("/v1/delist/{wallet}", { ...wallet, body: last })), last);
+const forSale = async () => (await answered(market.GET("/v1/orderbook"))).map((each) => each.serialNo).sort();
+if (`${await forSale()}` !== "8,9") throw new Error("not two of three are listed");
+const nfts = [8, 9].map((serialNo) => ({ tokenId, serialNo }));
+const toBuy = nfts.map((each) => ({ ...each, expectedPrice: 30 }));
+const basket = market.POST("/v1/buy/{wallet}", { ...wallet, body: { accountId: buyer.accountId, nfts: toBuy } });
+await complete(await answered(basket), { accountId: buyer.accountId, nfts });
+if ((await forSale()).length) throw new Error("the basket was not bought");
 console.log(JSON.stringify(listed[0]));
