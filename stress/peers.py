@@ -46,10 +46,12 @@ SUITE_SECONDS, FILE_SECONDS, EXAMPLE_SECONDS = 3600, 400, 150
 EXAMPLES_AT_ONCE = 4
 RPC_PORT = 8544
 SPECS = "mirror/rest/__tests__/specs"
-# Parts of Hedera that the sandbox does not claim: contracts, files, nodes; and what goes to testnet.
+# Parts of Hedera that the sandbox does not claim: contracts, files, nodes; and what needs testnet, the
+# internet or a browser.
 LEFT_OUT = (
     *("contract", "ethereum", "file", "node", "prng", "freeze_transaction", "hook", "tls"),
     *("fee_estimate", "registered", "address_book", "client_integration", "contents", "run_all"),
+    *("testnet", "time_drift", "umd", "react_native"),
 )
 VITEST = """
 export default {
