@@ -53,8 +53,8 @@ Work = Callable[[bytes], AsyncIterator[bytes]]  # from a request to the messages
 class Handlers(grpc.GenericRpcHandler):
     """Finds the handler of a method."""
 
-    def __init__(self, sandbox: Flask) -> None:
-        self._sandbox = sandbox
+    def __init__(self, sandbox: Flask, stop: asyncio.Event) -> None:
+        self._sandbox, self._stop = sandbox, stop
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="hapi")
 
     def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler | None:
@@ -105,6 +105,8 @@ class Handlers(grpc.GenericRpcHandler):
                 yield message
             if not messages:
                 await asyncio.sleep(POLL_SECONDS)
+            if self._stop.is_set():
+                raise Failed(grpc.StatusCode.UNAVAILABLE, "The sandbox stops")
 
     async def _run(self, work: Callable[[], Answered]) -> Answered:
         """Do work in a thread. A request that waits for one ends with the SDK's own timeout."""
@@ -144,7 +146,7 @@ async def serve(
     for number in ending:
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     server = grpc.aio.server(
-        handlers=(Handlers(sandbox),), options=OPTIONS, maximum_concurrent_rpcs=AT_ONCE
+        handlers=(Handlers(sandbox, stop),), options=OPTIONS, maximum_concurrent_rpcs=AT_ONCE
     )
     port = _listen(server, wanted, host) or server.add_insecure_port(f"{host}:0")
     others = [taken for each in further if (taken := _listen(server, each, host))]

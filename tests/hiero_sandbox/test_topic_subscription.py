@@ -2,6 +2,7 @@
 
 import base64
 import json
+import signal
 from contextlib import contextmanager
 from threading import Thread
 from urllib.request import urlopen
@@ -158,3 +159,17 @@ def test_bytes_that_are_no_query(topic):
         with pytest.raises(grpc.RpcError) as told:
             next(stream)
     assert told.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+
+
+def test_it_ends_with_the_sandbox():
+    with running() as (process, ports):
+        topic = Topic(ports)
+        with topic.listen(consensusStartTime={"seconds": 0}) as stream:
+            topic.say(b"last")
+            assert next(stream).message == b"last"
+            process.send_signal(signal.SIGINT)
+            with pytest.raises(grpc.RpcError) as told:
+                next(stream)
+            assert told.value.code() == grpc.StatusCode.UNAVAILABLE
+            assert told.value.details() == "The sandbox stops"
+            assert process.wait(30) == 0
