@@ -53,13 +53,22 @@ def enqueue_all(db: Connection, rechecks: Iterable[Recheck], now: int) -> None:
         enqueue(db, recheck, now)
 
 
-def look_again_at_listings(db: Connection, account_id: str, now: int) -> None:
+def look_again_at_listings(db: Connection, account_id: str, facts_at: int, now: int) -> None:
     """Check an account's listings again when all replicas show what they show one by one now.
 
-    For the account of a new listing: transactions that end it may have been passed already as not ours.
+    For the account of a new listing: transactions that end it may have been passed already as not ours, since
+    the facts by which it was found.
     """
-    recheck = Recheck("account", account_id, 0, now, now + ALLOWED_LAG, delay=ALLOWED_LAG)
+    first_changed_at = find_first_hidden(facts_at, now)
+    recheck = Recheck(
+        "account", account_id, 0, now, now + ALLOWED_LAG, first_changed_at, delay=ALLOWED_LAG
+    )
     enqueue(db, recheck, now)
+
+
+def find_first_hidden(facts_at: int, now: int) -> int:
+    """The earliest moment at which a change may be hidden by the replica that showed facts of a date."""
+    return max(facts_at, now - ALLOWED_LAG)
 
 
 def is_new_enough(row: RecheckRow, facts_at: str, ledger_now: int) -> bool:

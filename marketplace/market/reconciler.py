@@ -287,13 +287,14 @@ def _mark(db: Connection, on_ledger: Nft, before: NftRow, state: Columns) -> Nft
         and nft["is_for_sale"]
         and not (before["is_for_sale"] and before["owner"] == nft["owner"])
     ):
-        recheck_queue.look_again_at_listings(db, nft["owner"], times.now())
+        recheck_queue.look_again_at_listings(db, nft["owner"], on_ledger.modified_at, times.now())
     return nft
 
 
 def _recheck_soon(db: Connection, on_ledger: Nft) -> None:
     """Check a new NFT again: the watcher may already have passed transactions that came after these facts."""
-    now = times.now()
+    now, facts_at = times.now(), on_ledger.modified_at
+    first = recheck_queue.find_first_hidden(facts_at, now)
     ok_at = now + ALLOWED_LAG
-    recheck = Recheck("nft", *on_ledger.id, on_ledger.modified_at, ok_at, delay=ALLOWED_LAG)
+    recheck = Recheck("nft", *on_ledger.id, facts_at, ok_at, first, delay=ALLOWED_LAG)
     recheck_queue.enqueue(db, recheck, now)

@@ -12,6 +12,7 @@ from marketplace.hedera.ids import NftId
 from marketplace.ledger import ALLOWED_LAG, Deadline
 from marketplace.ledger.mirror_schemas import Nft
 from marketplace.market import freshness, reconciler
+from marketplace.market.listing_rule import Undecided
 from marketplace.market.past import find_stored_at
 from marketplace.market.recheck_queue import Recheck, is_new_enough
 from marketplace.market.reconciler import Reconciliation
@@ -79,7 +80,11 @@ def _check_nft(nft_id: NftId) -> Checked:
     facts_at = FOREVER if on_ledger.is_deleted else on_ledger.modified_at
     if stored is None and on_ledger.spender != current_app.config["ACCOUNT_ID"]:
         return Checked(Done.UNCHANGED, facts_at)
-    made = reconciler.reconcile(on_ledger, deadline)
+    first = reconciler.judge(on_ledger, stored, deadline)
+    if stored is None and isinstance(first.verdict, Undecided):
+        # Stored as not listed, it would contradict lastSync: it may have been listed for long.
+        return Checked(Done.UNDECIDED, facts_at)
+    made = reconciler.reconcile(on_ledger, deadline, first=first)
     if not made.is_decided:
         current_app.logger.info("%s is not decided yet: %s", nft_id, made.reason)
     return Checked(_describe(made), facts_at)

@@ -223,6 +223,36 @@ def test_the_last_sync_does_not_pass_the_first_of_two_changes(
     assert last_sync(client).rstrip("Z") < sold_at
 
 
+def test_the_last_sync_does_not_pass_what_ended_a_listing_that_was_just_found(
+    app, client, watcher, nft, ledger, mirror
+):
+    """Its owner had nothing listed yet when the end was read."""
+    swept(app)
+    watcher.recheck(seconds=SHOWN_SECONDS)
+    approve(ledger, nft)
+    mirror.answer("/tokens/", mirror.replica())
+    revoke(ledger, nft, ALICE)
+    assert watcher.follow() == {Done.LISTED: 1}
+    listed_at = shown(client)["lastListedDate"]
+    assert last_sync(client) <= listed_at
+    mirror.heal()
+    assert watcher.recheck(seconds=SHOWN_SECONDS) == {Done.TAKEN_OFF: 1}
+    assert last_sync(client) > listed_at
+
+
+def test_an_nft_that_is_added_sets_the_last_sync_back_by_what_is_allowed(
+    app, client, watcher, ledger
+):
+    """Not to the date of its last change, which may be years ago."""
+    swept(app)
+    ledger.mint(NFT, ALICE, wallets.MINTED_AT)
+    began_at = times.now()
+    body = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
+    assert client.post("/v1/add", json=body).status_code == 200
+    allowed = times.to_iso(began_at - ALLOWED_LAG - times.SECOND)
+    assert allowed < last_sync(client) < times.to_iso(began_at)
+
+
 def test_the_last_sync_does_not_pass_the_first_listing_of_an_nft_that_is_undecided(
     app, client, watcher, nft, ledger, mirror
 ):
@@ -235,6 +265,8 @@ def test_the_last_sync_does_not_pass_the_first_listing_of_an_nft_that_is_undecid
     replica = mirror.replica()
     approve(ledger, (TOKEN, 8), price=40)
     mirror.answer("/nfts/8/transactions", replica)
+    body = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 8}
+    assert client.post("/v1/add", json=body).status_code == 200
     mirror.fail("/accounts/")
     watcher.follow()
     assert shown(client, (TOKEN, 8))["isForSale"] is False
@@ -244,6 +276,19 @@ def test_the_last_sync_does_not_pass_the_first_listing_of_an_nft_that_is_undecid
     assert last_sync(client).rstrip("Z") < listed_by
     mirror.heal()
     assert watcher.recheck(seconds=60) == {Done.LISTED: 1}
+
+
+def test_what_is_found_is_not_stored_until_it_is_decided(client, watcher, ledger, mirror):
+    """It may have been listed for long: as an NFT that is not listed, it would contradict the last sync."""
+    ledger.mint((TOKEN, 8), ALICE, times.now())
+    approve(ledger, (TOKEN, 8), price=30)
+    mirror.answer("/nfts/8/transactions", mirror.replica())
+    approve(ledger, (TOKEN, 8), price=40)
+    assert watcher.follow() == {Done.UNDECIDED: 1}
+    assert client.get(f"/v1/nft/{TOKEN}/8").status_code == 404
+    mirror.heal()
+    assert watcher.recheck(seconds=SHOWN_SECONDS) == {Done.LISTED: 1}
+    assert shown(client, (TOKEN, 8))["listingPrice"] == 40
 
 
 def test_a_purchase_that_a_lagging_replica_hides_is_not_settled_as_free(
