@@ -5,7 +5,6 @@ It loads hiero-sdk-python, which takes 70 MB: import this module only when a tra
 
 from collections import defaultdict
 from collections.abc import Sequence
-from itertools import groupby
 from typing import Any, NamedTuple
 
 import hiero_sdk_python.hapi.services.basic_types_pb2 as hapi
@@ -85,6 +84,9 @@ def build_purchase(
         hapi.AccountAmount(accountID=messages.account(account_id), amount=payments[account_id])
         for account_id in sorted(payments, key=numbers)  # as JavaScript sorts them
     ]
+    by_token: dict[str, list[SoldNft]] = defaultdict(list)
+    for nft in sorted(nfts, key=_in_order):
+        by_token[nft.token].append(nft)
     moved = [
         hapi.TokenTransferList(
             token=messages.token(token),
@@ -98,7 +100,7 @@ def build_purchase(
                 for nft in of_token
             ],
         )
-        for token, of_token in groupby(sorted(nfts, key=_in_order), key=lambda nft: nft.token)
+        for token, of_token in by_token.items()
     ]
     data = CryptoTransferTransactionBody(
         transfers=hapi.TransferList(accountAmounts=amounts), tokenTransfers=moved
@@ -107,8 +109,8 @@ def build_purchase(
 
 
 def _in_order(nft: SoldNft) -> tuple[Any, ...]:
-    """The order in which JavaScript sorts NFTs of a transfer to one receiver."""
-    return numbers(nft.token), numbers(nft.seller), nft.serial_no
+    """The order in which JavaScript sorts NFTs of one receiver. Then it groups them by token."""
+    return numbers(nft.seller), nft.serial_no, numbers(nft.token)
 
 
 def write_signed(body_bytes: bytes, public_key: bytes, signature: bytes) -> bytes:

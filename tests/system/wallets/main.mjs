@@ -1,7 +1,7 @@
 // Runs every row of docs/wallets.md. Takes the service as JSON: {"url", "tokens", "node"}; node is its address for
 // gRPC. Writes a line of JSON for each: {row, kind, outcome, isSubmitted, hasItsId}, where the outcome is the
 // ledger's code, or the error of the library where nothing was submitted. Then what is true of the bytes: {fact,
-// kind, ...}.
+// trades, kind, ...}.
 import { RelaySocket, startRelay, stopRelay } from "./relay.mjs";
 import { Market, Trade } from "./market.mjs";
 
@@ -25,12 +25,16 @@ const market = new Market({ url, tokens });
 const SPARE = 20;
 const of = (keyType, count) =>
   KINDS.map((kind) => Array.from({ length: count }, () => new Trade(market, kind, keyType)));
-const trades = { ED25519: of("ED25519", SPARE), ECDSA: of("ECDSA", 1), unknown: of("ED25519", 1) };
+const trades = {
+  ED25519: of("ED25519", SPARE),
+  ECDSA: of("ECDSA", 1),
+  unknown: of("ED25519", 1),
+  // Twenty NFTs of one seller; a basket of eight, of two sellers and collections.
+  several: [[20], [20], [4, 4]].map((sizes, kind) => [new Trade(market, KINDS[kind], "ED25519", sizes)]),
+};
 for (const [trade] of trades.unknown) trade.isUnknown = true;
 const all = Object.values(trades).flat(2);
-const accounts = all.flatMap(({ seller, buyer, market }) => [
-  { ...seller, market }, { ...buyer, market },
-]);
+const accounts = all.flatMap(({ accounts, market }) => accounts.map((account) => ({ ...account, market })));
 const first = await openHashConnect(accounts);
 const wallet = await openWalletConnect(accounts);
 const rows = makeRows({
@@ -66,11 +70,13 @@ for (const [kind, name] of KINDS.entries())
     const { last } = trade.market;
     print({ row, kind: name, outcome, isSubmitted: !!last, hasItsId: last?.transactionId === trade.lastId });
   }
-for (const [kind, name] of KINDS.entries()) {
-  const [trade] = trades.ED25519[kind];
-  if (!trade.hasBegun) await trade.begin();
-  const prepared = await trade.prepare();
-  for (const [fact, find] of Object.entries(facts)) print({ fact, kind: name, ...(await find(prepared)) });
-}
+for (const which of ["ED25519", "several"])
+  for (const [kind, name] of KINDS.entries()) {
+    const [trade] = trades[which][kind];
+    if (!trade.hasBegun) await trade.begin();
+    const prepared = await trade.prepare();
+    for (const [fact, find] of Object.entries(facts))
+      print({ fact, trades: which, kind: name, ...(await find(prepared)) });
+  }
 stopRelay();
 process.exit();

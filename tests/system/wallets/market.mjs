@@ -32,30 +32,48 @@ export class Market {
   }
 }
 
-/** One NFT, its seller and a buyer, whose keys are of one type; one kind of transaction is tried on it. */
+/** One kind of transaction, and the NFTs it is tried on: lots, each of a seller and a collection. All keys are of one type. */
 export class Trade {
-  static count = 0;
+  static lots = 0;
+  static serialNos = 0;
 
-  constructor(market, kind, keyType) {
+  constructor(market, kind, keyType, sizes = [1]) {
     this.market = market;
     this.kind = kind;
-    const number = (Trade.count += 1);
-    this.seller = makeAccount(`0.0.${31_000 + number}`, keyType);
-    this.buyer = makeAccount(`0.0.${32_000 + number}`, keyType);
-    this.nft = { tokenId: "0.0.7207", serialNo: number };
+    this.lots = sizes.map((size, place) => ({
+      seller: makeAccount(`0.0.${31_000 + (Trade.lots += 1)}`, keyType),
+      tokenId: `0.0.${7206 + sizes.length - place}`, // in another order than the sellers: SDKs sort by these
+      serialNos: Array.from({ length: size }, () => (Trade.serialNos += 1)),
+    }));
+    this.buyer = makeAccount(`0.0.${32_000 + Trade.lots}`, keyType);
     this.price = 1;
   }
 
-  get signer() {
-    return this.kind === "buy" ? this.buyer : this.seller;
+  get accounts() {
+    return [...this.lots.map(({ seller }) => seller), this.buyer];
   }
 
-  /** Add the NFT, and let the ledger know both keys, unless they are to be unknown. */
+  get signer() {
+    return this.kind === "buy" ? this.buyer : this.lots[0].seller;
+  }
+
+  get nfts() {
+    return this.lots.flatMap(({ tokenId, serialNos }) => serialNos.map((serialNo) => ({ tokenId, serialNo })));
+  }
+
+  /** The NFTs, as the body of a request names them. */
+  get named() {
+    const { nfts, lots: [lot] } = this;
+    return this.kind !== "buy" ? nameLot(lot) : nfts.length === 1 ? nfts[0] : { nfts };
+  }
+
+  /** Add the NFTs, and let the ledger know all keys, unless they are to be unknown. */
   async begin() {
     this.hasBegun = true;
-    await this.market.call("/v1/add", { accountId: this.seller.id, ...this.nft });
+    for (const lot of this.lots)
+      await this.market.call("/v1/add", { accountId: lot.seller.id, ...nameLot(lot) });
     if (this.isUnknown) return;
-    for (const { id, key } of [this.seller, this.buyer]) {
+    for (const { id, key } of this.accounts) {
       const transfer = new TransferTransaction()
         .addHbarTransfer(id, new Hbar(-1))
         .addHbarTransfer("0.0.98", new Hbar(1))
@@ -69,33 +87,36 @@ export class Trade {
   /** A transaction to sign that nobody has submitted yet. */
   async prepare() {
     if (!this.prepared || Date.now() > this.prepared.until) {
-      if (this.kind !== "list") await this.#list();
-      this.prepared = await this.#ask(this.kind);
+      if (this.kind !== "list") await this.#listAll();
+      if (this.kind === "list") this.price += 1;
+      this.prepared = await this.#ask(this.kind, this.signer, this.named);
     }
     this.market.last = undefined;
     return this.prepared;
   }
 
-  async #ask(kind) {
-    const { signer, nft } = this;
-    if (kind === "list") this.price += 1;
+  async #ask(kind, signer, named) {
     const path = { list: "/v1/list/extwallet", withdraw: "/v1/delist/extwallet", buy: "/v1/buy/extwallet" };
-    const accountId = kind === "list" ? this.seller.id : signer.id;
     const price = kind === "list" ? { listingPrice: this.price } : {};
-    const answer = await this.market.call(path[kind], { accountId, ...nft, ...price });
+    const answer = await this.market.call(path[kind], { accountId: signer.id, ...named, ...price });
     const bytes = new Uint8Array(Buffer.from(answer.byteArray, "base64"));
     this.lastId = Transaction.fromBytes(bytes).transactionId.toString();
     return { ...answer, signer, bytes, until: Date.now() + 10 * SECOND };
   }
 
-  /** Have it listed: whoever bought it gives it back first. */
-  async #list() {
+  /** Have all listed: whoever bought them gives them back first. */
+  async #listAll() {
     if (this.isListed) return;
-    await this.market.call("/sandbox/transfers", { accountId: this.seller.id, ...this.nft });
-    const { bytes } = await this.#ask("list");
-    await this.market.submit((await Transaction.fromBytes(bytes).sign(this.seller.key)).toBytes());
-    const accountId = this.seller.id;
-    await this.market.call("/v1/comingsoon", { accountId, ...this.nft });
+    this.price += 1; // at the same price, the purchase before might be handed out again
+    for (const lot of this.lots) {
+      const { seller, tokenId, serialNos } = lot;
+      const accountId = seller.id;
+      for (const serialNo of serialNos)
+        await this.market.call("/sandbox/transfers", { accountId, tokenId, serialNo });
+      const { bytes } = await this.#ask("list", seller, nameLot(lot));
+      await this.market.submit((await Transaction.fromBytes(bytes).sign(seller.key)).toBytes());
+      await this.market.call("/v1/comingsoon", { accountId, ...nameLot(lot) });
+    }
     this.isListed = true;
   }
 
@@ -105,21 +126,25 @@ export class Trade {
     this.prepared = undefined;
     if (result !== "SUCCESS") return result;
     this.isListed = this.kind === "list";
-    const { tokenId, serialNo } = this.nft;
-    const report = (named) =>
-      this.market.call("/v1/comingsoon", { accountId: this.signer.id, ...this.nft, ...named });
+    const report = (id) =>
+      this.market.call("/v1/comingsoon", { accountId: this.signer.id, ...this.named, ...id });
     const reports = [await report({ transactionId })];
     // What an SDK has given another id is as well reported under ours, or under none.
     if (transactionId !== this.lastId)
       reports.push(await report({ transactionId: this.lastId }), await report({}));
-    const nft = await this.market.call(`/v1/nft/${tokenId}/${serialNo}`);
-    const owner = this.kind === "buy" ? this.buyer : this.seller;
+    const ids = this.nfts.map(({ tokenId, serialNo }) => `id=${tokenId}:${serialNo}`);
+    const nfts = await this.market.call(`/v1/nfts?${ids.join("&")}`);
     const isAsWanted =
       reports.every(({ result }) => result === "OK") &&
-      nft.listingPrice === (this.isListed ? this.price : 0) &&
-      nft.owner.accountId === owner.id;
-    return isAsWanted ? "SUCCESS" : `SUCCESS, but ${JSON.stringify([reports, nft])}`;
+      nfts.every(({ listingPrice, owner }) =>
+        listingPrice === (this.isListed ? this.price : 0) && owner.accountId === this.signer.id);
+    return isAsWanted ? "SUCCESS" : `SUCCESS, but ${JSON.stringify([reports, nfts])}`;
   }
+}
+
+function nameLot({ tokenId, serialNos }) {
+  const [serialNo, ...others] = serialNos;
+  return others.length ? { tokenId, serialNos } : { tokenId, serialNo };
 }
 
 function makeAccount(id, keyType) {

@@ -27,6 +27,16 @@ export const makeRows = ({ hashconnect0, hashconnect3, connector, node }) => ({
       "hashgraph-sign": callsOfSdk(hashgraph).sign,
     },
     "ecdsa", { trades: "ECDSA" }),
+  ...named(
+    {
+      "hashconnect0-bytes": callsOfHashConnect0(hashconnect0).bytes,
+      "hashconnect3-send": callsOfHashConnect3(hashconnect3).send,
+      "walletconnect-text": callsOfWalletConnect(connector).text,
+      "walletconnect-sign": callsOfWalletConnect(connector).sign,
+      "hashgraph-execute": callsOfSdk(hashgraph, node).execute,
+      "hiero-execute": callsOfSdk(hiero, node).execute,
+    },
+    "several", { trades: "several" }),
   ...rowsOfSnippets(hashconnect0, hashconnect3, connector),
 });
 

@@ -5,6 +5,7 @@ Needs node, and the packages of tests/system/wallets: make wallets installs them
 
 import base64
 import json
+import random
 import shutil
 from itertools import product
 from pathlib import Path
@@ -31,6 +32,7 @@ needs_wallets = pytest.mark.skipif(
 pytestmark = needs_wallets
 
 LARGEST = 2**63 - 1
+SERIAL_NOS = [1], [LARGEST], [*range(LARGEST, LARGEST - 10, -1), *range(10, 0, -1)]
 STARTS = (TransactionId("0.0.9001", 1_790_000_000, 0), TransactionId("0.0.9001", 1, 999_999_999))
 SALES = (  # price in HBAR, the marketplace's part, seller, buyer
     (250, 250, "0.0.1001", "0.0.1002"),
@@ -47,8 +49,8 @@ def encode_anew(contents):
     return [json.loads(line) for line in ended.stdout.splitlines()]
 
 
-def envelope(start, serial_no):
-    nfts = {"token": "0.0.5005", "serial_nos": [serial_no]}
+def envelope(start, serial_nos):
+    nfts = {"token": "0.0.5005", "serial_nos": serial_nos}
     return limits(start) | nfts
 
 
@@ -59,8 +61,8 @@ def limits(start):
 
 def test_what_an_owner_signs():
     contents = []
-    for start, serial_no in product(STARTS, (1, LARGEST)):
-        said = envelope(start, serial_no) | {"node_account_id": "0.0.4"}
+    for start, serial_nos in product(STARTS, SERIAL_NOS):
+        said = envelope(start, serial_nos) | {"node_account_id": "0.0.4"}
         contents += [build_listing(spender="0.0.5", **said), build_withdrawal(**said)]
     for encoded in encode_anew(contents):
         assert (encoded["isSameList"], encoded["isSameBody"]) == (True, True)
@@ -79,4 +81,30 @@ def test_what_a_buyer_signs(key_type):
         assert (encoded["isSameList"], encoded["isSameBody"]) == (True, True)
         payments = {account: int(amount) for account, amount in encoded["payments"]}
         assert payments[buyer] == -price * 100_000_000
+        assert sum(payments.values()) == 0
+
+
+@pytest.mark.parametrize("part", [0, 250])
+def test_what_a_buyer_of_several_signs(part):
+    """In whatever order they are named, and their sellers' accounts."""
+    key, chance = PrivateKey.generate("ed25519"), random.Random(part)
+    tokens = ("0.0.5005", "0.0.999", "0.0.10000", "1.0.3", f"0.0.{LARGEST}")
+    sellers = ("0.0.1001", "0.0.999", "0.0.9002", "0.1.5", f"0.0.{LARGEST - 1}")
+    serial_nos = (1, 2, 9, 10, 99, 100, LARGEST - 1, LARGEST)
+    baskets, contents = [], []
+    for _ in range(200):
+        moved = chance.sample([*product(tokens, serial_nos)], chance.randint(2, 10))
+        nfts = [
+            SoldNft(token, serial_no, chance.choice(sellers), chance.randint(1, 1000))
+            for token, serial_no in moved
+        ]
+        said = limits(STARTS[0]) | {"node_account_id": "0.0.3"}
+        buyer = chance.choice(("0.0.1002", "0.0.9003", "0.0.99999"))
+        body = build_purchase(nfts=nfts, buyer=buyer, fee_basis_points=part, **said)
+        baskets.append((nfts, buyer))
+        contents.append(write_signed(body, key.public_key().to_bytes_raw(), key.sign(body)))
+    for (nfts, buyer), encoded in zip(baskets, encode_anew(contents), strict=True):
+        assert (encoded["isSameList"], encoded["isSameBody"]) == (True, True), (nfts, buyer)
+        payments = {account: int(amount) for account, amount in encoded["payments"]}
+        assert payments[buyer] == -sum(nft.price for nft in nfts) * 100_000_000
         assert sum(payments.values()) == 0

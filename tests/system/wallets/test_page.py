@@ -15,7 +15,7 @@ from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
 from hiero_sdk_python.transaction.transaction import Transaction
 
-from harness.cast import ALICE, BOB, TOKEN
+from harness.cast import ALICE, BOB, CHARLIE, TOKEN
 from harness.serving import ROOT, run_flask, run_program, sandbox_market
 from hiero_sandbox.ledger.envelopes import read_list
 from marketplace.demo import SNIPPETS
@@ -91,7 +91,7 @@ def access(service):
 def test_the_page_is_what_the_libraries_do(told):
     """One test, so that the libraries are run once, whatever shares tests out among processes."""
     outcomes = {(line["row"], line["kind"]): line for line in told if "row" in line}
-    facts = {(line["fact"], line["kind"]): line for line in told if "fact" in line}
+    facts = [line for line in told if "fact" in line]
 
     snippets = {key: outcomes.pop(key) for key in [*outcomes] if key[0].startswith("snippet-")}
     said = {(row, kind): cell for row, kinds in ROWS.items() for kind, cell in kinds.items()}
@@ -107,30 +107,54 @@ def test_the_page_is_what_the_libraries_do(told):
     names = {name for name, _ in SNIPPETS if not name.endswith(".py")}
     assert {row.removeprefix("snippet-") for row, _ in snippets} == names
     assert {line["outcome"] for line in snippets.values()} == {"SUCCESS"}
-    check_what_is_in_the_bytes(facts)
-
-
-def check_what_is_in_the_bytes(facts):
+    of = {(line["fact"], line["trades"], line["kind"]): line for line in facts}
     for column, kind in enumerate(KINDS, start=1):
-        shown = facts["shows", kind]
-        assert facts["presses", kind]["presses"] == 1
         said = {cells[0]: cells[column] for cells in table("What is in the bytes")}
-        assert said["Class in an SDK"] == f"`{shown['type']}`"
-        memo = re.sub(r"Number \d+", "Number 1", re.sub(r"for \d+", "for 250", shown["memo"]))
-        assert said["Memo, which a wallet shows"] == f"`{memo}`"
-        assert said["Highest fee"] == f"`{shown['maxFee']}`"
-        assert said["Valid for"] == f"`{shown['validSeconds']}` seconds"
-        assert said["Signatures in it"] == f"`{shown['signatures']}`"
-        payer = said["Transaction id of, and fee paid by"]
-        assert (payer == "the marketplace") == (shown["payer"] == "0.0.9001")
-        assert shown["isFrozen"] and shown["isUnchanged"] and shown["isEncodedAlike"]
-        assert shown["nodes"] == ["0.0.3"]
-        does = re.sub(r"0\.0\.31\d+", "OWNER", re.sub(r"0\.0\.32\d+", "BUYER", shown["does"]))
-        does = re.sub(r"#\d+", "#1", re.sub(r"\d+ ℏ", "250 ℏ", does))
-        assert said["Content, as an SDK reads it"] == f"`{does}`"
-        # Of a minified bundle, and of another copy of the SDK in it.
-        assert len(shown["name"]) <= 2
-        assert not shown["isOfAnotherSdk"]
+        assert {of["presses", trades, kind]["presses"] for trades in ("ED25519", "several")} == {1}
+        check_what_is_in_the_bytes(said, of["shows", "ED25519", kind])
+        # Its own cells, where several NFTs have others than one.
+        own = {name.removesuffix(SEVERAL): cell for name, cell in said.items() if SEVERAL in name}
+        assert own.keys() == {
+            "Content, as an SDK reads it",
+            "Memo, which a wallet shows",
+            "Highest fee",
+        }
+        several = of["shows", "several", kind]
+        check_what_is_in_the_bytes(said | own, several)
+        assert several["does"].count("by approval" if kind == "buy" else ",") == {"buy": 8}.get(
+            kind, 19
+        )
+
+
+SEVERAL = ", of several"
+
+
+def check_what_is_in_the_bytes(said, shown):
+    assert said["Class in an SDK"] == f"`{shown['type']}`"
+    assert is_like(said["Memo, which a wallet shows"], shown["memo"])
+    assert is_like(said["Content, as an SDK reads it"], shown["does"])
+    assert said["Highest fee"] == f"`{shown['maxFee']}`"
+    assert said["Valid for"] == f"`{shown['validSeconds']}` seconds"
+    assert said["Signatures in it"] == f"`{shown['signatures']}`"
+    payer = said["Transaction id of, and fee paid by"]
+    assert (payer == "the marketplace") == (shown["payer"] == "0.0.9001")
+    assert shown["isFrozen"] and shown["isUnchanged"] and shown["isEncodedAlike"]
+    assert shown["nodes"] == ["0.0.3"]
+    # Of a minified bundle, and of another copy of the SDK in it.
+    assert len(shown["name"]) <= 2
+    assert not shown["isOfAnotherSdk"]
+
+
+def is_like(cell, shown):
+    """Whether they say the same of other accounts, serial numbers and prices."""
+    pattern = re.escape(mask(cell.strip("`"))).replace(r"\.\.\.", ".*")
+    return re.fullmatch(pattern, mask(shown))
+
+
+def mask(text):
+    text = re.sub(r"0\.0\.31\d+", "OWNER", re.sub(r"0\.0\.32\d+", "BUYER", text))
+    text = re.sub(r"\d+(?= (?:ℏ|HBAR))", "250", text)
+    return re.sub(r"(#|Number )\d+", r"\g<1>1", text)
 
 
 def table(title):
@@ -153,11 +177,14 @@ PATHS = {
 class Person:
     """Somebody with an account and a key, who signs with the Python SDK."""
 
-    def __init__(self, account_id, key_type, client, ledger):
+    def __init__(self, account_id, key_type, client, ledger, named=NFT):
         self.key = PrivateKey.generate(key_type)
         self._client = client
         self._ledger = ledger
-        self._keys = NFT | {"accountId": account_id}
+        self._keys = named | {"accountId": account_id}
+
+    def add(self):
+        assert self._client.post("/v1/add", json=self._keys).json == {"result": "OK"}
 
     def prepare(self, kind):
         price = {"listingPrice": 250} if kind == "list" else {}
@@ -205,6 +232,7 @@ def sign(person, content):
     return person.submit(person.sign(content))
 
 
+OF_SEVERAL = "python-several"
 PYTHON = {
     "python-sign": sign,
     "python-ecdsa": sign,
@@ -216,7 +244,9 @@ PYTHON = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("row", sorted({*PYTHON} | {row for row in ROWS if "python-" in row}))
+@pytest.mark.parametrize(
+    "row", sorted({*PYTHON} | {row for row in ROWS if "python-" in row} - {OF_SEVERAL})
+)
 def test_what_the_page_says_of_the_python_sdk(client, nft, ledger, row, kind):
     key_type = "ecdsa" if row == "python-ecdsa" else "ed25519"
     seller, buyer = (Person(it, key_type, client, ledger) for it in (ALICE, BOB))
@@ -225,6 +255,26 @@ def test_what_the_page_says_of_the_python_sdk(client, nft, ledger, row, kind):
     person = buyer if kind == "buy" else seller
     said = ROWS[row][kind].strip("`")
     assert said and said in PYTHON[row](person, person.prepare(kind))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_the_page_says_of_several_and_the_python_sdk(client, ledger, kind):
+    all_of_alice = {"tokenId": TOKEN, "serialNos": [*range(1, 21)]}
+    all_of_charlie = {"tokenId": "0.0.7002", "serialNos": [*range(1, 5)]}
+    basket = [
+        {"tokenId": token, "serialNo": n} for token in (TOKEN, "0.0.7002") for n in range(1, 5)
+    ]
+    buyer = Person(BOB, "ed25519", client, ledger, {"nfts": basket})
+    sellers = [
+        Person(ALICE, "ed25519", client, ledger, all_of_alice),
+        Person(CHARLIE, "ed25519", client, ledger, all_of_charlie),
+    ]
+    for seller in sellers:
+        seller.add()
+        if kind != "list":
+            assert sign(seller, seller.prepare("list")) == "SUCCESS"
+    person = buyer if kind == "buy" else sellers[0]
+    assert sign(person, person.prepare(kind)) == ROWS[OF_SEVERAL][kind].strip("`")
 
 
 def test_what_dropped_the_marketplaces_signature_takes_nothing_from_it(client, nft, ledger):
