@@ -269,11 +269,16 @@ def _write_memo(nfts: Sequence[NftRow]) -> str:
 def _require_newest(db: Connection, nft: NftRow, present: int) -> None:
     """Raise LedgerUndecided if the watcher has stored, or has queued, a newer change of the NFT meanwhile.
 
-    It follows the ledger, while the replica of the mirror node that was asked here may lag.
+    It follows the ledger, while the replica of the mirror node that was asked here may lag. A listing of
+    several by the NFT's seller may be such a change: its memo does not say.
     """
     nft_id = NftId(nft["token"], nft["serial_no"])
     queued = following.get_recheck(db, "nft", *nft_id)
-    if queued and not recheck_queue.is_new_enough(queued, nft["ledger_at"], present):
+    of_seller = following.get_recheck(db, "account", nft["owner"], 0)
+    is_old = queued and not recheck_queue.is_new_enough(queued, nft["ledger_at"], present)
+    if is_old or (
+        of_seller and recheck_queue.may_have_new_price(of_seller, nft["ledger_at"], present)
+    ):
         raise LedgerUndecided(*nft_id, "it does not show a later transaction yet")
     stored = nfts.get_nft(db, *nft_id)
     if stored is None or stored["ledger_at"] != nft["ledger_at"]:

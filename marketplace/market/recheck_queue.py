@@ -23,6 +23,7 @@ class Recheck(NamedTuple):
         None  # from then on, by the ledger's clock, older facts do; None: never
     )
     first_changed_at: int = 0  # of the oldest such transaction, if that is another one
+    bulk_listed_at: int = 0  # of the newest one that may have given NFTs of an account a new price
     delay: int = 0  # nanoseconds
     is_swept: bool = False  # whether a sweep waits for it
 
@@ -35,6 +36,7 @@ def enqueue(db: Connection, recheck: Recheck, now: int) -> None:
     row = recheck._asdict() | {
         "changed_at": times.to_iso(recheck.changed_at),
         "first_changed_at": times.to_iso(first_changed_at) if first_changed_at else None,
+        "bulk_listed_at": times.to_iso(recheck.bulk_listed_at) if recheck.bulk_listed_at else None,
         "stale_ok_at": None if recheck.stale_ok_at is None else times.to_iso(recheck.stale_ok_at),
         "due_at": times.to_iso(due_at),
         "is_swept": int(recheck.is_swept),
@@ -69,6 +71,15 @@ def look_again_at_listings(db: Connection, account_id: str, facts_at: int, now: 
 def find_first_hidden(facts_at: int, now: int) -> int:
     """The earliest moment at which a change may be hidden by the replica that showed facts of a date."""
     return max(facts_at, now - ALLOWED_LAG)
+
+
+def may_have_new_price(seller: RecheckRow, facts_at: str, ledger_now: int) -> bool:
+    """Tell whether an account may have given an NFT a new price since facts of a date.
+
+    ``seller``: the account's entry. Only a listing of several NFTs does so without an entry of the NFT.
+    """
+    shown_to = max(facts_at, times.to_iso(ledger_now - ALLOWED_LAG))
+    return (seller["bulk_listed_at"] or "") > shown_to
 
 
 def is_new_enough(row: RecheckRow, facts_at: str, ledger_now: int) -> bool:

@@ -52,14 +52,21 @@ def insert_recheck(db: Connection, recheck: Mapping[str, object]) -> None:
     # If it is queued already, it is due at the earlier time, and needs facts as new as the newer change.
     sql = """
         INSERT INTO recheck
-            (kind, id, serial_no, changed_at, first_changed_at, stale_ok_at, due_at, is_swept)
-        VALUES (:kind, :id, :serial_no, :changed_at, :first_changed_at, :stale_ok_at, :due_at, :is_swept)
+            (kind, id, serial_no, changed_at, first_changed_at, bulk_listed_at, stale_ok_at, due_at, is_swept)
+        VALUES (
+            :kind, :id, :serial_no, :changed_at, :first_changed_at, :bulk_listed_at, :stale_ok_at, :due_at,
+            :is_swept
+        )
         ON CONFLICT (kind, id, serial_no) DO UPDATE
         SET changed_at =
                 CASE WHEN recheck.changed_at < :changed_at THEN :changed_at ELSE recheck.changed_at END,
             first_changed_at = CASE
                 WHEN recheck.first_changed_at < :first_changed_at THEN recheck.first_changed_at
                 ELSE COALESCE(:first_changed_at, recheck.first_changed_at)
+            END,
+            bulk_listed_at = CASE
+                WHEN recheck.bulk_listed_at > :bulk_listed_at THEN recheck.bulk_listed_at
+                ELSE COALESCE(:bulk_listed_at, recheck.bulk_listed_at)
             END,
             stale_ok_at =
                 CASE WHEN recheck.changed_at < :changed_at THEN :stale_ok_at ELSE recheck.stale_ok_at END,
@@ -119,16 +126,18 @@ def delete_recheck(db: Connection, recheck: Mapping[str, object]) -> None:
 
 
 def mark_recheck_due(
-    db: Connection, recheck: Mapping[str, object], due_at: str, is_compared: bool
+    db: Connection, recheck: Mapping[str, object], due_at: str, facts_at: str, is_compared: bool
 ) -> None:
-    # No sweep waits any longer for what it has compared.
+    # No sweep waits any longer for what it has compared, nor a purchase for a listing that the facts show.
     sql = """
         UPDATE recheck
         SET attempts = attempts + 1, due_at = :due_at,
-            is_swept = CASE WHEN :is_compared = 1 AND :is_swept = 1 THEN 0 ELSE is_swept END
+            is_swept = CASE WHEN :is_compared = 1 AND :is_swept = 1 THEN 0 ELSE is_swept END,
+            bulk_listed_at = CASE WHEN bulk_listed_at > :facts_at THEN bulk_listed_at END
         WHERE kind = :kind AND id = :id AND serial_no = :serial_no AND changed_at = :changed_at
     """
-    db.execute(sql, {**recheck, "due_at": due_at, "is_compared": int(is_compared)})
+    compared = {"due_at": due_at, "facts_at": facts_at, "is_compared": int(is_compared)}
+    db.execute(sql, {**recheck, **compared})
 
 
 def count_rechecks(db: Connection) -> int:

@@ -282,6 +282,7 @@ class RecheckRow(TypedDict):
     due_at: str
     is_swept: int
     first_changed_at: str | None
+    bulk_listed_at: str | None
 
 
 class AccessTokenRow(TypedDict):

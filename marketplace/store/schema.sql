@@ -272,6 +272,8 @@ CREATE TABLE recheck (
     is_swept INTEGER NOT NULL DEFAULT 0 CHECK (is_swept IN (0, 1)), -- whether a sweep waits for it
     -- Consensus timestamp of the oldest such transaction since the last final check; null: none is known
     first_changed_at TEXT,
+    -- Consensus timestamp of the account's newest listing of several NFTs that was not compared yet; or null
+    bulk_listed_at TEXT,
     PRIMARY KEY (kind, id, serial_no)
 ) STRICT;
 

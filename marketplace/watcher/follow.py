@@ -167,7 +167,8 @@ def find_rechecks(row: Transaction) -> Iterator[Recheck]:
             # The memo may name an NFT that is not changed: then no facts as new as the transaction come.
             yield Recheck("nft", *named, moment, stale_ok_at)
         # It may change other NFTs, too.
-        yield Recheck("account", row.payer, 0, moment, stale_ok_at)
+        bulk_listed_at = moment if is_bulk_listing_memo(row.memo) else 0
+        yield Recheck("account", row.payer, 0, moment, stale_ok_at, bulk_listed_at=bulk_listed_at)
 
 
 def _find_ours(db: Connection, row: Transaction, queued: list[Recheck]) -> Iterator[Recheck]:

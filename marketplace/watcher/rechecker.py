@@ -100,8 +100,9 @@ def _store(row: RecheckRow, checked: Checked, now: int, ledger_now: int) -> None
             following.delete_recheck(db, row)
         else:
             pause = _find_pause(row, checked, ledger_now)
-            due_at = times.to_iso(now + pause)
-            following.mark_recheck_due(db, row, due_at, is_compared=checked.done.is_final)
+            due_at, facts_at = times.to_iso(now + pause), times.to_iso(checked.facts_at)
+            is_compared = checked.done.is_final
+            following.mark_recheck_due(db, row, due_at, facts_at, is_compared=is_compared)
 
 
 def _find_pause(row: RecheckRow, checked: Checked, ledger_now: int) -> int:

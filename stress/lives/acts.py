@@ -515,9 +515,16 @@ class Acts:
             account_id = next(one for one in ACCOUNTS if one != account_id)
         with self.world.app.app_context():
             queued = following.get_recheck(read(), "nft", *nft)
-        known_at = times.to_nanoseconds(queued["changed_at"]) if queued else 0
+            of_seller = following.get_recheck(read(), "account", self.lives[nft].owner, 0)
+        known = [
+            times.to_nanoseconds(date)
+            for date in (
+                queued and queued["changed_at"], of_seller and of_seller["bulk_listed_at"],
+            )
+            if date
+        ]  # fmt: skip
         since = max(
-            known_at, self.world.ledger_now() - max(self.weather.lags) * times.SECOND - MARGIN
+            *known, self.world.ledger_now() - max(self.weather.lags) * times.SECOND - MARGIN, 0
         )
         answer = self.post("buy/extwallet", nft, account_id)
         self.keep(self.purchases, nft, account_id, answer)

@@ -69,12 +69,13 @@ WEBHOOK = {
 }  # fmt: skip
 RECHECK = {
     "kind": "nft", "id": "0.0.7001", "serial_no": 1, "changed_at": DATE, "first_changed_at": DATE,
-    "stale_ok_at": None, "due_at": DATE, "due_again_at": DATE, "is_swept": 0,
+    "bulk_listed_at": None, "stale_ok_at": None, "due_at": DATE, "due_again_at": DATE, "is_swept": 0,
 }  # fmt: skip
 ARGUMENTS = {
     "is_first": True, "is_compared": True, "recheck": RECHECK, "due_at": DATE, "kind": "nft",
     "id": "0.0.7001", "moment": DATE,
     "heartbeat_at": DATE, "stored": NFT | STATE | {"listed_order": DATE}, "cursor_at": DATE, "fresh_at": DATE,
+    "facts_at": DATE,
     "metadata": "x", "column": "heartbeat_at", "collection": COLLECTION, "attempts": 1, "retry_at": DATE,
     "soon": DATE, "beyond": DATE, "until": DATE, "nft": NFT, "state": STATE, "prepared": PREPARED,
     "access_token": TOKEN, "token": "0.0.7001", "serial_no": 1, "limit": 20, "owner": "0.0.1001", "now": DATE,

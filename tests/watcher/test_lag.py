@@ -105,6 +105,74 @@ def test_no_purchase_is_signed_at_a_price_that_a_later_transaction_changed(
     assert buy(expectedPrice=1000).status_code == 200
 
 
+def test_no_purchase_is_signed_at_a_price_that_a_listing_of_several_changed(
+    watcher, listed, ledger, mirror, buy
+):
+    watcher.follow()
+    replica = mirror.replica()
+    for part in ("/tokens/0.0.7001/nfts/", "/accounts/.*/nfts"):
+        mirror.answer(part, replica)
+    approve_several(ledger, (7,), bulk_listing_memo(TOKEN, 1000, "Foo"))
+    assert watcher.follow() == {}
+    refused = buy()
+    assert_error(refused, 503, "it does not show a later transaction yet")
+    assert refused.json["reason"] == "LEDGER_UNDECIDED"
+    mirror.heal()
+    assert watcher.recheck(seconds=1) == {Done.LISTED: 1}
+    assert_error(buy(expectedPrice=250), 409, "1000")
+    assert buy(expectedPrice=1000).status_code == 200
+
+
+def test_a_listing_of_several_stops_no_purchase_of_another_once_the_list_shows_it(
+    watcher, listed, ledger, buy
+):
+    ledger.mint((TOKEN, 8), ALICE, times.now())
+    watcher.follow()
+    approve_several(ledger, (8,), bulk_listing_memo(TOKEN, 30, "Foo"))
+    watcher.read()
+    assert_error(buy(), 503, "later transaction")
+    watcher.recheck()
+    assert buy(expectedPrice=250).status_code == 200
+
+
+def test_a_listing_of_several_by_another_stops_no_purchase(watcher, listed, ledger, buy):
+    ledger.mint((TOKEN, 8), CHARLIE, times.now())
+    watcher.follow()
+    approve_several(ledger, (8,), bulk_listing_memo(TOKEN, 30, "Foo"), owner=CHARLIE)
+    watcher.read()
+    assert buy(expectedPrice=250).status_code == 200
+
+
+def test_a_purchase_waits_for_the_listing_of_several_and_not_for_what_followed_it(
+    app, watcher, listed, ledger, buy
+):
+    """The queue has one entry for a seller. It waits for 90 s if no list shows what was changed."""
+    for serial_no in (8, 9):
+        ledger.mint((TOKEN, serial_no), ALICE, times.now())
+    watcher.follow()
+    watcher.recheck(seconds=SHOWN_SECONDS)
+    approve_several(ledger, (8,), bulk_listing_memo(TOKEN, 30, "Foo"))
+    approve_another(ledger, (TOKEN, 9), ALICE)
+    watcher.follow()
+    assert ("account", ALICE, 0) in rechecks(app)
+    assert buy(expectedPrice=250).status_code == 200
+
+
+def test_a_listing_of_several_by_who_has_a_long_list_stops_purchases_for_a_while(
+    watcher, listed, ledger, buy, monkeypatch
+):
+    """A list of several requests may be of several replicas: only what they show is known."""
+    monkeypatch.setattr("marketplace.watcher.check.PAGE", 1)
+    ledger.mint((TOKEN, 8), ALICE, times.now())
+    watcher.follow()
+    approve_several(ledger, (8,), bulk_listing_memo(TOKEN, 30, "Foo"))
+    watcher.follow()
+    assert buy((TOKEN, 8), expectedPrice=30).status_code == 200
+    assert_error(buy(), 503, "later transaction")
+    watcher.recheck(seconds=SHOWN_SECONDS)
+    assert buy(expectedPrice=250).status_code == 200
+
+
 def test_a_listing_of_several_is_found_as_soon_as_a_list_shows_it(client, watcher, ledger, mirror):
     for serial_no in (8, 9):
         ledger.mint((TOKEN, serial_no), ALICE, times.now())
