@@ -6,13 +6,18 @@ The browser's is in tests/system/browser/test_sdk.py. Needs node, the packages o
 a JDK with the SDK's jar: make sdks installs them.
 """
 
+import json
 import os
+import random
 import re
 import shutil
 import sys
+import time
 
 import pytest
+from hiero_sdk_python import PrivateKey
 
+from harness.postgresql import until
 from harness.serving import ROOT, Service, environment, run_program, sandbox_market
 from tests.watcher.test_fetch_guard import UNSHARE, needs_namespaces
 
@@ -115,6 +120,118 @@ def test_java(run):
 @needs_java
 def test_the_tutorial_in_java(run):
     assert_printed(run("java", "-cp", str(JAR), str(JAVA / "Tutorial.java")), TUTORIAL)
+
+
+# Each signs what the service has prepared, has the node execute it, and prints as JSON: when it began, the
+# status, the fee in tinybars, and who paid and got what.
+EXECUTE_JAVASCRIPT = """
+const [name, account, key, byteArray] = process.argv.slice(1);
+const { Client, PrivateKey, Transaction } = await import(name);
+const signer = PrivateKey.fromStringDer(key);
+const client = Client.forNetwork({ [process.env.NODE]: "0.0.3" }).setOperator(account, signer);
+const signed = await Transaction.fromBytes(Buffer.from(byteArray, "base64")).sign(signer);
+const began = Date.now() / 1000;
+const response = await signed.execute(client);
+const { receipt, transactionFee, transfers } = await response.getRecord(client);
+const moved = transfers.map(({ accountId, amount }) => [`${accountId}`, Number(amount.toTinybars())]);
+const [status, fee] = [`${receipt.status}`, Number(transactionFee.toTinybars())];
+console.log(JSON.stringify({ began, status, fee, moved: Object.fromEntries(moved) }));
+client.close();
+"""
+EXECUTE_PYTHON = """
+import base64, json, os, sys, time
+
+from hiero_sdk_python import *
+
+account, key, byte_array = sys.argv[1:]
+signer = PrivateKey.from_string_der(key)
+client = Client.for_network({os.environ["NODE"]: AccountId.from_string("0.0.3")})
+client.set_operator(AccountId.from_string(account), signer)
+signed = Transaction.from_bytes(base64.b64decode(byte_array)).sign(signer)
+began = time.time()
+receipt = signed.execute(client)
+record = TransactionRecordQuery(receipt.transaction_id).execute(client)
+moved = {str(account): amount for account, amount in record.transfers.items()}
+status = ResponseCode(receipt.status).name
+print(json.dumps({"began": began, "status": status, "fee": record.transaction_fee, "moved": moved}))
+client.close()
+"""
+TINYBARS = 100_000_000
+
+
+class Trader:
+    """An account that signs what the service has prepared with a program of its SDK."""
+
+    def __init__(self, market, program):
+        self.id = f"0.0.{random.randrange(100_000, 1_000_000)}"
+        self._market = market
+        self._program = program
+        self._key = PrivateKey.generate_ed25519().to_string_der()
+
+    def call(self, path, **body):
+        return self._market.call(f"/v1/{path}", {"accountId": self.id, **body})
+
+    def execute(self, path, **body):
+        prepared = self.call(f"{path}/extwallet", **body)
+        environ = os.environ | {"NODE": f"127.0.0.1:{self._market.node.port}"}
+        command = [*self._program, self.id, self._key, prepared["byteArray"]]
+        options = {"check": True, "cwd": JAVASCRIPT, "env": environ, "timeout": SECONDS}
+        executed = json.loads(run_program(*command, **options).stdout)
+        assert executed["status"] == "SUCCESS"
+        return executed
+
+
+JAVASCRIPT_PROGRAM = ("node", "--input-type=module", "-e", EXECUTE_JAVASCRIPT)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        pytest.param((*JAVASCRIPT_PROGRAM, "@hashgraph/sdk"), marks=needs_javascript),
+        pytest.param((*JAVASCRIPT_PROGRAM, "@hiero-ledger/sdk"), marks=needs_javascript),
+        (sys.executable, "-c", EXECUTE_PYTHON),
+    ],
+    ids=["hashgraph", "hiero", "python"],
+)
+def test_twenty_are_listed_and_eight_are_bought(market, program):
+    """Nobody reports anything. With -s and -n 0 it shows what each account paid, and when all are listed."""
+    seller, other, buyer = (Trader(market, program) for _ in range(3))
+    first = random.randrange(1, 10**9)
+    bulk = {"tokenId": "0.0.7101", "serialNos": [*range(first, first + 20)]}
+    four = {"tokenId": "0.0.7100", "serialNos": [*range(first, first + 4)]}
+    for each, nfts in ((seller, bulk), (other, four)):
+        assert each.call("add", **nfts) == {"result": "OK"}
+    listing = seller.execute("list", listingPrice=30, **bulk)
+    until(lambda: is_listed(market, seller, 20), "the twenty are not listed")
+    seconds = time.time() - listing["began"]  # with the end of the program
+    print(f"\nListed 20 after {seconds:.1f} s: {seller.id} paid {listing['fee']} tinybars of fees")
+    assert listing["fee"] == TINYBARS // 2  # $0.05 in all
+    assert listing["moved"][seller.id] == -listing["fee"]
+    other.execute("list", listingPrice=50, **four)
+    until(lambda: is_listed(market, other, 4), "the four are not listed")
+
+    basket = [
+        {"tokenId": nfts["tokenId"], "serialNo": number, "expectedPrice": price}
+        for nfts, price in ((bulk, 30), (four, 50))
+        for number in nfts["serialNos"][:4]
+    ]
+    purchase = buyer.execute("buy", nfts=basket)
+    moved = purchase["moved"]
+    print(f"Bought 8: of {purchase['fee']} tinybars of fees, each account got {moved}")
+    paid = {seller.id: 120, other.id: 200, buyer.id: -320}
+    assert {account: moved[account] for account in paid} == {
+        account: amount * TINYBARS for account, amount in paid.items()
+    }
+    assert moved["0.0.9001"] == -purchase["fee"]
+    until(lambda: is_listed(market, seller, 16) and is_listed(market, other, 0), "it is not told")
+    ids = "&".join(f"id={nft['tokenId']}:{nft['serialNo']}" for nft in basket)
+    bought = market.call(f"/v1/nfts?{ids}")
+    assert {nft["owner"]["accountId"] for nft in bought} == {buyer.id}
+
+
+def is_listed(market, seller, count):
+    """Whether the order book has so many NFTs of an account."""
+    return len(market.call(f"/v1/user/{seller.id}/listed?limit=20")) == count
 
 
 class LocalNetwork(Service):
