@@ -7,8 +7,9 @@ import base64
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import groupby, product
+from types import MappingProxyType
 from typing import NamedTuple
 
 from hiero_sandbox.database import read
@@ -85,11 +86,19 @@ class Sale(NamedTuple):
     fault: str | None
 
 
-def find_sales(ledger, market: str, *, share: int = 0, lag: int = 0) -> list[Sale]:
+def find_sales(
+    ledger,
+    market: str,
+    *,
+    share: int = 0,
+    lag: int = 0,
+    told: Mapping[tuple[tuple[str, int], str], int] = MappingProxyType({}),
+) -> list[Sale]:
     """Find every sale through the marketplace, and what is wrong with it.
 
     ``ledger`` is the sandbox's application, ``share`` the marketplace's share in basis points, ``lag`` how
-    many nanoseconds a mirror node may have been behind.
+    many nanoseconds a mirror node may have been behind, ``told`` the prices in HBAR of events by NFT and
+    date: each must be one that the owner asked for, and those of one purchase what the buyer paid.
     """
     with ledger.app_context():
         rows = (
@@ -113,12 +122,21 @@ def find_sales(ledger, market: str, *, share: int = 0, lag: int = 0) -> list[Sal
         for _, history in groupby(events, key=lambda event: event.nft)
         for move in _follow(history, market, lag)
     ]
+    moved = [_require_told(move, told) for move in moved]
     moved.sort(key=lambda move: move.event.moment)
     return [
         sale
         for _, together in groupby(moved, key=lambda move: move.event.moment)
         for sale in _judge([*together], royalties, share)
     ]
+
+
+def _require_told(move: Moved, told: Mapping[tuple[tuple[str, int], str], int]) -> Moved:
+    """Leave only the price that was told of an NFT, if one was told: none if nobody asked for it."""
+    price = told.get((move.event.nft, times.to_iso(move.event.moment)))
+    return (
+        move if price is None else move._replace(asked=[one for one in move.asked if one == price])
+    )
 
 
 def _royalties(ledger, token: str) -> list[tuple[str, int, int]]:
@@ -207,7 +225,7 @@ def _judge(together: list[Moved], royalties: dict[str, list], share: int) -> Ite
             for collector, numerator, denominator in royalties[token]
             if collector != seller
         )
-        fault = None
-        if paid[seller] != credits[seller] - taken:
-            fault = f"{nft} {seller} got {paid[seller]} tinybars of {credits[seller]}, less {taken}"
+        fault, got = None, paid[seller] - event.collected_by(seller)
+        if got != credits[seller] - taken:
+            fault = f"{nft} {seller} got {got} tinybars of {credits[seller]}, less {taken}"
         yield Sale(nft, event.moment, hbar * TINYBARS, fault)

@@ -1,6 +1,5 @@
-"""What people do in a story: on the ledger, and at the service. Each act tells the model what it did."""
+"""What people and the watcher do in a story, on the ledger. Each act tells the model what it did."""
 
-import base64
 import random
 from collections import Counter
 from contextlib import closing, suppress
@@ -15,9 +14,6 @@ from harness.wallets import (
     account,
     allow,
     approval,
-    body_of,
-    give_new_id,
-    id_of,
     metadata_update,
     new_body,
     seal,
@@ -31,23 +27,22 @@ from hiero_sandbox.ledger import queries as ledger_queries
 from marketplace.errors import MarketplaceError
 from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS
-from marketplace.hedera.ids import NftId
 from marketplace.ledger.mirror_schemas import LedgerToken
-from marketplace.market import collection_facts, listings
+from marketplace.market import collection_facts
 from marketplace.market.memos import (
+    basket_memo,
     bulk_listing_memo,
     bulk_withdrawal_memo,
     listing_memo,
     withdrawal_memo,
 )
-from marketplace.market.prepare import TransactionRequest
-from marketplace.store import following, nfts
-from marketplace.store.database import read, write
+from marketplace.store import following
+from marketplace.store.database import read
 from marketplace.watcher import collection_import
 from marketplace.watcher.follow import Follower, backfill
 from marketplace.watcher.rechecker import Rechecker, drain_queue
 from marketplace.watcher.sweep import sweep_step, sync
-from stress.lives.model import MARGIN, Life, Mismatch
+from stress.lives.model import Life
 from stress.lives.steps import Step
 from stress.lives.world import ACCOUNTS, CLOCK, MARKET, NFTS, TOKENS, Weather, World
 
@@ -57,15 +52,6 @@ REWARDS = (1, 12_000_000, 3_000_000_000)  # tinybars
 WAITS = (1, 3, 10, 25, 50, 70, 200)  # seconds
 LONG = 25 * times.HOUR
 OFTEN = 105  # more than a page of the mirror node
-
-
-class Handed(NamedTuple):
-    """A transaction that the service handed out: a listing, or with no price a withdrawal or a purchase."""
-
-    nft: tuple[str, int]
-    account_id: str
-    price: int | None
-    content: bytes
 
 
 class Done(NamedTuple):
@@ -86,7 +72,7 @@ def rebuild(token: str) -> None:
 
 
 class Acts:
-    """The steps of stories, by their names."""
+    """The steps of stories, by their names, but for those at the service: see orders.py."""
 
     def __init__(self, world: World, seed: str) -> None:
         self.world, self.weather = world, Weather(seed)
@@ -94,10 +80,6 @@ class Acts:
         self.owners = {nft: self.dice.choice(ACCOUNTS[:2]) for nft in NFTS}
         self.lives = {nft: Life(owner, MINTED_AT) for nft, owner in self.owners.items()}
         self.treasuries = dict.fromkeys(TOKENS, ledger_queries.TREASURY)
-        self.handed: list[Handed] = []
-        self.withdrawals: list[Handed] = []
-        self.purchases: list[Handed] = []
-        self.forgotten: list[Handed] = []  # purchases of which the service has no row
         self.follower = Follower()
         self.all_due_at = 0  # from then on nothing waits since an outage
 
@@ -128,43 +110,6 @@ class Acts:
         """Tell the model: what was signed lists the NFT at this price, or without one ends its listing."""
         if done:
             self.lives[nft].approve(*done, price)
-
-    def sign(self, step: Step) -> None:
-        if self.handed:
-            handed = step.choose(self.handed)
-            done = self.submit_signed(wallet.sign(handed.account_id, handed.content))
-            self.list_(handed.nft, handed.price, done)
-
-    def sign_elsewhere(self, step: Step) -> None:
-        """The same transaction is submitted to another node, too: a second row under its id."""
-        if self.handed:
-            handed = step.choose(self.handed)
-            body = body_of(handed.content)
-            body.nodeAccountID.accountNum = 4
-            done = self.submit_as_it_is(body, handed.account_id)
-            self.list_(handed.nft, handed.price, done)
-
-    def freeze_again(self, step: Step) -> None:
-        """A wallet's SDK gives the transaction an id of its own."""
-        if self.handed:
-            handed = step.choose(self.handed)
-            body = body_of(handed.content)
-            give_new_id(body, handed.account_id)
-            self.list_(handed.nft, handed.price, self.submit(body, handed.account_id))
-
-    def alter(self, step: Step) -> None:
-        """The owner signs another memo under the same id: another price, another NFT's, or none."""
-        if self.handed:
-            handed = step.choose(self.handed)
-            token, serial_no = handed.nft
-            body = body_of(handed.content)
-            price, body.memo = (
-                (step.price, listing_memo(token, serial_no, step.price, "Foo")),
-                (None, listing_memo(token, serial_no + 1, step.price, "Foo")),
-                (None, f"Listing for {step.price} HBAR"),
-            )[step.number % 7 % 3]
-            done = self.submit_as_it_is(body, handed.account_id)
-            self.list_(handed.nft, price, done)
 
     def list_by_other_means(self, step: Step) -> None:
         nft = step.choose(NFTS)
@@ -261,35 +206,9 @@ class Acts:
         for each in some:
             self.list_(each, step.price if form == 3 and each == nft else None, done)
 
-    def sign_withdrawal(self, step: Step) -> None:
-        if self.withdrawals:
-            handed = step.choose(self.withdrawals)
-            done = self.submit_signed(wallet.sign(handed.account_id, handed.content))
-            self.list_(handed.nft, None, done)
-
-    def sign_purchase(self, step: Step) -> None:
-        """The buyer signs what the marketplace has signed; now and then he does not."""
-        purchases = self.purchases + self.forgotten
-        if purchases:
-            handed = step.choose(purchases[-2:] if step.number % 5 else purchases)
-            content = handed.content
-            if step.number % 7:
-                content = wallet.sign(handed.account_id, content)
-            self.note_sale(handed, self.submit_signed(content))
-
-    def sign_purchase_again(self, step: Step) -> None:
-        """A purchase reaches another node, too. It has a second row, which the marketplace pays for."""
-        if self.purchases:
-            handed = step.choose(self.purchases[-2:])
-            body = body_of(handed.content)
-            body.nodeAccountID.accountNum = 4
-            self.note_sale(handed, self.submit_as_it_is(body, MARKET, handed.account_id))
-
-    def note_sale(self, handed: Handed, done: Done | None) -> None:
-        if done:
-            amounts = body_of(handed.content).cryptoTransfer.transfers.accountAmounts
-            paid = max(-each.amount for each in amounts) // TINYBARS
-            self.lives[handed.nft].move(*done, handed.account_id, price=paid)
+    def choose_listed(self, step: Step):
+        """A listed NFT, if there is one: little can happen to another."""
+        return step.choose(self.listed() or NFTS)
 
     def earn(self, step: Step) -> None:
         """An account earns a staking reward, which its next transaction pays."""
@@ -358,28 +277,37 @@ class Acts:
     def buy_several(self, step: Step) -> None:
         """One transfer of the marketplace sells several listed NFTs, of any owners, to one buyer.
 
-        The service has prepared no such purchase, and its memo names none of the NFTs: to it they are gifts.
+        The service has prepared no such purchase. Its memo has the sum of the prices, another one, or none.
         """
         buyer = step.choose(ACCOUNTS)
-        prices = {
-            nft: life.listing[0]
-            for nft, life in self.lives.items()
-            if life.listing and life.owner != buyer
-        }
-        if len(prices) < 2:
+        listed = [nft for nft in self.listed() if self.lives[nft].owner != buyer]
+        if len(listed) < 2:
             return
-        some, amounts = step.choose_some([*prices]), Counter()
-        for nft in some:
-            amounts[self.lives[nft].owner] += prices[nft] * TINYBARS
+        some, amounts = step.choose_some(listed), Counter()
+        prices = {nft: self.lives[nft].listing[0] for nft in some}
+        for nft, price in prices.items():
+            amounts[self.lives[nft].owner] += price * TINYBARS
         amounts[buyer] -= amounts.total()
-        body = new_body(MARKET, f"{len(some)} NFTs")
+        total = sum(prices.values())
+        is_named = len(some) > 1 and step.number // 5 % 3 == 0
+        memos = (
+            basket_memo(len(some), total, "Foo"),
+            basket_memo(len(some), total + 1, "Foo"),
+            "NFTs",
+        )
+        body = new_body(MARKET, memos[step.number // 5 % 3])
         for account_id, amount in amounts.items():
             body.cryptoTransfer.transfers.accountAmounts.add(
                 accountID=account(account_id), amount=amount
             )
-        self.move_several(some, buyer, body, MARKET, buyer)
+        self.move_several(some, buyer, body, MARKET, buyer, prices=prices if is_named else None)
 
-    def move_several(self, some, receiver: str, body: TransactionBody, *signers: str) -> None:
+    def listed(self) -> list[tuple[str, int]]:
+        return [nft for nft in NFTS if self.lives[nft].listing]
+
+    def move_several(
+        self, some, receiver: str, body: TransactionBody, *signers: str, prices=None
+    ) -> None:
         """Add transfers of NFTs to the body, by approval if another account than the owner pays."""
         payer = envelopes.write_id(body.transactionID.accountID)
         for token in dict.fromkeys(token for token, _ in some):
@@ -395,7 +323,8 @@ class Acts:
                     )
         if done := self.submit(body, *signers):
             for nft in some:
-                self.lives[nft].move(*done, receiver)
+                price = prices and prices[nft]
+                self.lives[nft].move(*done, receiver, price=price, price_without_row=price)
 
     def sell_often(self, step: Step) -> None:
         """Another market sells the NFT several times: moves by approval, which we did not pay for."""
@@ -480,102 +409,6 @@ class Acts:
             for nft, life in self.lives.items():
                 if nft[0] == token and life.owner == before and not life.is_deleted:
                     life.move(*done, after, is_of_token=True)
-
-    # At the service
-
-    def post(self, path: str, nft, account_id: str, **fields):
-        body = {"accountId": account_id, "tokenId": nft[0], "serialNo": nft[1]} | fields
-        response = self.world.client.post(f"/v1/{path}", json=body)
-        if response.status_code not in (200, 202, 404, 409, 429, 502, 503):
-            raise Mismatch(f"{path} answered {response.status_code}: {response.text}")
-        return response
-
-    def add(self, step: Step) -> None:
-        self.post("add", step.choose(NFTS), ACCOUNTS[step.number % 2])
-
-    def prepare(self, step: Step) -> None:
-        nft, account_id = step.choose(NFTS), self.lives[step.choose(NFTS)].owner
-        answer = self.post("list/extwallet", nft, account_id, listingPrice=step.price)
-        self.keep(self.handed, nft, account_id, answer, step.price)
-
-    def prepare_withdrawal(self, step: Step) -> None:
-        nft = self.choose_listed(step)
-        account_id = self.lives[nft].owner
-        answer = self.post("delist/extwallet", nft, account_id)
-        self.keep(self.withdrawals, nft, account_id, answer)
-
-    def prepare_purchase(self, step: Step) -> None:
-        """A purchase has a price that was in force when it was asked for, or within a replica's lag.
-
-        It has no price that the service itself knew to be outdated: of a change that is queued.
-        """
-        nft = self.choose_listed(step) if step.number % 3 else step.choose(NFTS)
-        account_id = ACCOUNTS[step.number // 5 % len(ACCOUNTS)]
-        if account_id == self.lives[nft].owner and step.number % 6:
-            account_id = next(one for one in ACCOUNTS if one != account_id)
-        with self.world.app.app_context():
-            queued = following.get_recheck(read(), "nft", *nft)
-            of_seller = following.get_recheck(read(), "account", self.lives[nft].owner, 0)
-        known = [
-            times.to_nanoseconds(date)
-            for date in (
-                queued and queued["changed_at"], of_seller and of_seller["bulk_listed_at"],
-            )
-            if date
-        ]  # fmt: skip
-        since = max(
-            *known, self.world.ledger_now() - max(self.weather.lags) * times.SECOND - MARGIN, 0
-        )
-        answer = self.post("buy/extwallet", nft, account_id)
-        self.keep(self.purchases, nft, account_id, answer)
-        if answer.status_code == 200 and not self.world.has_lied:
-            handed = self.purchases[-1]
-            amounts = body_of(handed.content).cryptoTransfer.transfers.accountAmounts
-            price = max(-each.amount for each in amounts) // TINYBARS
-            listed = [entry.state.listing for entry in self.lives[nft].since(since)]
-            if price not in {listing[0] for listing in listed if listing}:
-                raise Mismatch(f"{nft}: a purchase for {price} HBAR, and it was listed as {listed}")
-
-    def choose_listed(self, step: Step):
-        """A listed NFT, if there is one: little can happen to another."""
-        return step.choose([nft for nft in NFTS if self.lives[nft].listing] or NFTS)
-
-    def keep(self, handed: list[Handed], nft, account_id: str, answer, price=None) -> None:
-        if answer.status_code == 200:
-            content = base64.b64decode(answer.json["byteArray"])
-            handed.append(Handed(nft, account_id, price, content))
-
-    def forget(self, step: Step) -> None:
-        """The rows of purchases are gone, as in a database that was rebuilt."""
-        with self.world.app.app_context(), write() as db:
-            db.execute("DELETE FROM prepared_transaction WHERE kind = 'purchase'")
-        self.forgotten += self.purchases
-        self.purchases = []
-
-    def report_trade(self, step: Step) -> None:
-        trades = self.withdrawals + self.purchases
-        if trades:
-            handed = step.choose(trades)
-            fields = {"transactionId": str(id_of(handed.content))} if step.number % 5 else {}
-            self.post("comingsoon", handed.nft, handed.account_id, **fields)
-
-    def prepare_long_ago(self, step: Step) -> None:
-        nft, then = step.choose(NFTS), times.now() - 600 * times.SECOND
-        with self.world.app.app_context():
-            if nfts.get_nft(read(), *nft):
-                with suppress(MarketplaceError):
-                    ask = TransactionRequest(self.lives[nft].owner, [NftId(*nft)], "extwallet")
-                    listings.prepare_listing(ask, step.price, then)
-
-    def report(self, step: Step) -> None:
-        nft, account_id = step.choose(NFTS), ACCOUNTS[step.number % 2]
-        fields = {}
-        if self.handed and step.number % 3:
-            handed = step.choose(self.handed)
-            nft, account_id = handed.nft, handed.account_id
-            if step.number % 5:
-                fields["transactionId"] = str(id_of(handed.content))
-        self.post("comingsoon", nft, account_id, **fields)
 
     # The watcher, and time
 

@@ -3,7 +3,7 @@
 It knows the rule of a listing and docs/api.md, and nothing of the service.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from marketplace.hedera import times
@@ -11,7 +11,11 @@ from marketplace.hedera import times
 MOST_LAG = 60 * times.SECOND  # of a replica of the mirror node
 ALLOWED_LAG = 90 * times.SECOND  # docs/watcher.md
 MARGIN = 5 * times.SECOND  # for what a story takes by itself
+ROW_KEPT = 3 * times.HOUR  # how long the service keeps the row of a purchase
 GONE = "9999-12-31T23:59:59.999999999Z"
+
+
+Nft = tuple[str, int]
 
 
 class Mismatch(AssertionError):
@@ -34,6 +38,7 @@ class Entry(NamedTuple):
     state: State
     transaction_id: str | None = None  # None for the deletion of a token
     price: int | None = None  # what the buyer of a sale through the marketplace paid
+    price_without_row: int | None = None  # the same, if the service does not have its row any more
     sender: str | None = None
     is_of_token: bool = False
 
@@ -44,6 +49,16 @@ class Entry(NamedTuple):
     @property
     def is_decisive(self) -> bool:
         return self.kind != "update"
+
+
+def find_ended_prices(
+    listed: Mapping[Nft, tuple[int, str] | None], total: int
+) -> dict[Nft, int | None]:
+    """The prices of NFTs by the listings that their purchase ended, if these have the sum that was paid."""
+    prices = {nft: listing and listing[0] for nft, listing in listed.items()}
+    if None in prices.values() or sum(prices.values()) != total:
+        return dict.fromkeys(prices)
+    return prices
 
 
 class Life:
@@ -78,7 +93,8 @@ class Life:
         self.past.append(Entry(moment, "update", self.state, transaction_id))
 
     def move(self, moment: int, transaction_id: str, receiver: str, price=None, **more) -> None:
-        entry = Entry(moment, "move", State(receiver), transaction_id, price, self.owner, **more)
+        sender = self.owner
+        entry = Entry(moment, "move", State(receiver), transaction_id, price, sender=sender, **more)
         self.past.append(entry)
 
     def burn(self, moment: int, transaction_id: str) -> None:
@@ -193,13 +209,17 @@ class Told:
         is_sale = event["kind"] == "SOLD"
         if parties != (entry.sender, entry.state.owner):
             raise Mismatch(f"{dict(event)}: it went from {entry.sender} to {entry.state.owner}")
-        if (event["price"], is_sale) != (entry.price, entry.price is not None):
-            raise Mismatch(f"{dict(event)}: {entry.price} HBAR were paid")
+        seen_at = times.to_nanoseconds(event["seen_at"]) - self.skew
+        prices = {entry.price}
+        if seen_at > entry.moment + ROW_KEPT:
+            prices.add(entry.price_without_row)
+        if event["price"] not in prices or is_sale != (event["price"] is not None):
+            raise Mismatch(f"{dict(event)}: {prices} HBAR were paid")
         missing = [one for place, one in self.untold() if place < at]
         if missing and self.is_strict:
             raise Mismatch(f"{dict(event)}: before it, {missing} were not told")
         if is_sale:
-            self.sales.append((entry.price, entry.date))
+            self.sales.append((event["price"], entry.date))
         self.state = State(entry.state.owner)
         self.moved.add(at)
 

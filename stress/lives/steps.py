@@ -13,6 +13,7 @@ STEPS = {
     "prepare_withdrawal": 2, "sign_withdrawal": 3, "prepare_purchase": 4, "sign_purchase": 5,
     "report_trade": 3, "wait": 6, "earn": 1, "outage": 0.5, "round_trip": 0.5, "forget": 0.3,
     "withdraw_several": 1, "list_several": 3, "hand_back": 0.5, "burn": 0.5, "stop_for_long": 0.3,
+    "add_several": 1, "prepare_several": 3, "prepare_withdrawals": 1, "prepare_basket": 3,
 }  # fmt: skip
 # The same in a story of traders: NFTs are listed and bought, again and again.
 TRADES = {
@@ -20,7 +21,16 @@ TRADES = {
     "withdraw": 1, "prepare_purchase": 6, "sign_purchase": 6, "report_trade": 3, "report": 1, "sell": 1,
     "follow": 3, "wipe": 0.3, "wait": 4, "earn": 3, "sign_purchase_again": 2, "forget": 0.5,
     "update": 1, "update_often": 0.2, "sell_often": 0.3, "outage": 0.3, "list_several": 4,
-    "withdraw_several": 1, "give_several": 1, "buy_several": 3,
+    "withdraw_several": 1, "give_several": 1, "buy_several": 3, "prepare_basket": 4,
+    "buy_basket": 2, "prepare_several": 1, "prepare_withdrawals": 1,
+}  # fmt: skip
+# In a story of baskets: several NFTs are bought at once, whose prices and owners change meanwhile.
+BASKETS = {
+    "prepare_basket": 6, "sign_purchase": 8, "list_by_other_means": 9, "list_several": 9, "buy_several": 3,
+    "buy_basket": 8,
+    "prepare_several": 2, "sign": 2, "prepare_withdrawals": 1, "sign_withdrawal": 1, "withdraw": 1, "sell": 1,
+    "forge": 0.3, "forget": 1, "follow": 3, "wait": 2, "report_trade": 2, "report": 1, "earn": 1, "update": 1,
+    "update_often": 0.1, "sign_purchase_again": 1, "stop_for_long": 0.2, "sync": 0.3,
 }  # fmt: skip
 # In a story of endings: NFTs are listed, and soon are not for sale, or not there any more.
 ENDINGS = {
@@ -28,27 +38,32 @@ ENDINGS = {
     "round_trip": 3, "hand_back": 2, "burn": 2, "wipe": 2, "new_treasury": 2, "prepare_purchase": 3,
     "sign_purchase": 3, "follow": 6, "wait": 4, "add": 1, "delete": 0.2, "report_trade": 1,
     "list_and_end": 4, "list_several": 4, "list_several_and_end": 4, "give_several": 2,
-    "buy_several": 1,
+    "buy_several": 1, "prepare_basket": 4, "prepare_several": 1, "prepare_withdrawals": 2, "sign": 1,
+    "sign_withdrawal": 2,
 }  # fmt: skip
 # In a story of newcomers: NFTs are added after something has just happened to them.
 NEWCOMERS = {
     "sell": 4, "list_by_other_means": 8, "add": 6, "list_and_end": 2, "follow": 5, "wait": 2, "rebuild": 2,
     "prepare_purchase": 3, "sign_purchase": 2, "withdraw": 1, "prepare": 1, "report": 1, "list_several": 3,
-    "list_several_and_end": 2, "give_several": 1,
+    "list_several_and_end": 2, "give_several": 1, "add_several": 3, "prepare_basket": 2,
 }  # fmt: skip
 # In a story of stops: a watcher begins to follow the ledger, for the first time or after a long stop.
 STOPS = {
     "list_by_other_means": 8, "withdraw": 2, "approve": 1, "sell": 2, "stop_for_long": 3, "follow": 6,
     "wait": 4, "outage": 2, "prepare_purchase": 2, "sign_purchase": 2, "update_often": 0.1,
-    "list_several": 4, "list_several_and_end": 2,
+    "list_several": 4, "list_several_and_end": 2, "prepare_basket": 2, "buy_several": 1,
 }  # fmt: skip
 KINDS = {
     "life": (STEPS, 3),
     "trade": (TRADES, 3),
+    "basket": (BASKETS, 3),
     "ending": (ENDINGS, 3),
     "newcomer": (NEWCOMERS, 1),
     "stop": (STOPS, 1),
 }
+
+
+ADDED = ("trade", "basket", "ending")  # the kinds in which NFTs are added first
 
 
 class Step(NamedTuple):
@@ -84,7 +99,9 @@ def draw(seed: str) -> list[Step]:
         names = ["add", "prepare"] * (dice.random() < 0.9) + names
         start = []
     else:
-        added = [position for position in range(len(NFTS)) if dice.random() < 0.8]
-        start = [Step("add", position) for position in added if kind in ("trade", "ending")]
+        added = [
+            position for position in range(len(NFTS)) if kind == "basket" or dice.random() < 0.8
+        ]
+        start = [Step("add", position) for position in added if kind in ADDED]
         start += [Step("list_by_other_means", dice.randrange(10**6)) for _ in NFTS]
     return start + [Step(name, dice.randrange(10**6)) for name in names]

@@ -2,6 +2,7 @@
 
 import json
 from datetime import datetime
+from itertools import product
 
 from harness.wallets import body_of, id_of
 from hiero_sandbox import database as ledger_database
@@ -14,8 +15,9 @@ from marketplace.store.database import read
 from marketplace.watcher.follow import Follower
 from marketplace.watcher.work import Done, summary
 from stress.audit import find_sales
-from stress.lives.acts import Acts, Handed, rebuild
+from stress.lives.acts import rebuild
 from stress.lives.model import GONE, MARGIN, Mismatch, State, Told
+from stress.lives.orders import Handed, Orders
 from stress.lives.steps import Step, kind_of
 from stress.lives.world import ACCOUNTS, CLOCK, MARKET, NFTS, TOKENS, Killed, World
 
@@ -82,10 +84,15 @@ def stored_state(row) -> State:
     return State(row["owner"], listing, row["ledger_at"] == GONE)
 
 
-class Story(Acts):
+class Story(Orders):
     def __init__(self, world: World, seed: str, steps: list[Step]) -> None:
         super().__init__(world, seed)
         self.steps = steps
+        if kind_of(seed) == "basket":  # nothing is sold while an answer is 15 s behind
+            self.weather.skew, self.weather.lags = (
+                0,
+                tuple(min(lag, 10) for lag in self.weather.lags),
+            )
         self.most_lag = max(self.weather.lags) * times.SECOND
         self.is_fair = self.weather.is_fair
         self.is_followed = kind_of(seed) != "stop" or self.dice.random() < 0.5
@@ -153,6 +160,10 @@ class Story(Acts):
             is_wrong = bool(charged) and row["fee_tinybars"] == 0
             if is_wrong or (is_final and row["fee_tinybars"] != charged):
                 raise Mismatch(f"{dict(row)} cost {charged} tinybars")
+
+    def told_moves(self, nft) -> set[int]:
+        told = self.reader.told.get(nft)
+        return told.moved if told else set()
 
     # At the end
 
@@ -243,11 +254,13 @@ class Story(Acts):
         with self.world.app.app_context():
             collection = kept.get_collection(read(), token)
         rows = [row for nft in NFTS if nft[0] == token and (row := self.stored(nft))]
-        last_at, last_price = max(sales, default=(None, None))
+        last_at = max((date for date, _ in sales), default=None)
+        # Of NFTs that were sold at once, any may be the last.
+        last_prices = {price for date, price in sales if date == last_at} or {None}
         volume = sum(price for _, price in sales)
         listed = sum(row["is_for_sale"] for row in rows)
-        counted = len(sales), volume, listed, last_price, last_at
-        if collection and tuple(collection[name] for name in COUNTED) != counted:
+        counted = [(len(sales), volume, listed, price, last_at) for price in last_prices]
+        if collection and tuple(collection[name] for name in COUNTED) not in counted:
             raise Mismatch(f"{token} has {dict(collection)}, and should have {counted}")
 
     def watched(self) -> set[str]:
@@ -283,7 +296,7 @@ class Story(Acts):
             for account_id in ACCOUNTS:
                 newest = self.newest_prepared(nft, account_id)
                 stands = life.listing is not None and life.owner == account_id
-                status = self.post("comingsoon", nft, account_id).status_code
+                status = self.post("comingsoon", [nft], account_id).status_code
                 is_wrong = (
                     newest is not None
                     and status == 200
@@ -308,45 +321,51 @@ class Story(Acts):
     def compare_reports(self) -> None:
         """A report of the transaction behind a listing is OK, again and again, while the listing stands."""
         for nft, life in self.lives.items():
-            if any((nft, life.owner) == trade[:2] for trade in self.withdrawals + self.purchases):
+            trades = self.withdrawals + self.purchases
+            if any(nft in trade.prices and life.owner == trade.account_id for trade in trades):
                 continue  # a report without an id may be about that
-            status = life.listing and self.post("comingsoon", nft, life.owner).status_code
+            status = life.listing and self.post("comingsoon", [nft], life.owner).status_code
             if status not in (None, 200, 202) and self.stored(nft):
                 raise Mismatch(f"{nft} is listed; a report without an id gets {status}")
         for handed in self.handed:
-            life = self.lives[handed.nft]
+            lives, some = [self.lives[nft] for nft in handed.nfts], handed.nfts
             fields = {"transactionId": str(id_of(handed.content))}
             for _ in range(2):
-                status = self.post(
-                    "comingsoon", handed.nft, handed.account_id, **fields
-                ).status_code
-                stands = life.listing and life.owner == handed.account_id
-                if status == 200 and not stands:
-                    raise Mismatch(f"{handed.nft}: a report is OK, and nothing is listed")
+                status = self.post("comingsoon", some, handed.account_id, **fields).status_code
+                stand = all(life.listing and life.owner == handed.account_id for life in lives)
+                if status == 200 and not stand:
+                    raise Mismatch(f"{some}: a report is OK, and something is not listed")
                 if status in (502, 503):
-                    raise Mismatch(f"{handed.nft}: a report under a clear sky failed")
-                if stands and self.listed_at(handed) == life.listing[1] and status != 200:
-                    raise Mismatch(f"{handed.nft} is listed by what was reported: {status}")
+                    raise Mismatch(f"{some}: a report under a clear sky failed")
+                dates = {life.listing and life.listing[1] for life in lives}
+                if stand and dates == {self.listed_at(handed)} and status != 200:
+                    raise Mismatch(f"{some} are listed by what was reported: {status}")
 
     def compare_trades(self) -> None:
         """A report of a successful withdrawal or purchase is OK, as long as that stands."""
         for handed in self.withdrawals + self.purchases:
-            life, is_purchase = self.lives[handed.nft], handed in self.purchases
             fields = {"transactionId": str(id_of(handed.content))}
-            answer = self.post("comingsoon", handed.nft, handed.account_id, **fields)
+            answer = self.post("comingsoon", handed.nfts, handed.account_id, **fields)
             result = self.result_of(handed)
             if answer.status_code == 404 or self.is_over(handed):
                 continue
-            is_listed = life.listing is not None and life.owner == handed.account_id
-            expected = (
-                (200,) if result == "SUCCESS" and (is_purchase or not is_listed)
-                else (200, 409) if not is_purchase and not is_listed and result
-                else (409,) if result
-                else (202,) if is_purchase or is_listed
-                else (200, 202, 409)  # it is off the book, by a sale or by another withdrawal
-            )  # fmt: skip
+            of_each = [self.find_answers(handed, nft, result) for nft in handed.nfts]
+            # One that was refused refuses all, and one that may still come holds up all.
+            expected = {max(answers) for answers in product(*of_each)}
             if answer.status_code not in expected:
                 raise Mismatch(f"{handed[:2]}, {result}: a report gets {answer.text}")
+
+    def find_answers(self, handed: Handed, nft, result: str | None) -> tuple[int, ...]:
+        """What a report of a withdrawal or purchase may be answered of one of its NFTs."""
+        life, is_purchase = self.lives[nft], handed in self.purchases
+        is_listed = life.listing is not None and life.owner == handed.account_id
+        return (
+            (200,) if result == "SUCCESS" and (is_purchase or not is_listed)
+            else (200, 409) if not is_purchase and not is_listed and result
+            else (409,) if result
+            else (202,) if is_purchase or is_listed
+            else (200, 202, 409)  # it is off the book, by a sale or by another withdrawal
+        )  # fmt: skip
 
     def is_over(self, handed: Handed) -> bool:
         """Whether a transaction has expired, or is not stored any more."""
@@ -361,11 +380,15 @@ class Story(Acts):
         return "SUCCESS" if "SUCCESS" in results else next(iter(results - {"DUPLICATE"}), None)
 
     def audit(self) -> None:
-        """Each NFT that the marketplace moved was paid for; at a price that a replica showed then."""
+        """Each NFT that the marketplace moved was paid for, at the told price, which a replica showed."""
         lag = times.now() if self.world.has_lied else self.most_lag + MARGIN
-        faults = [
-            sale.fault for sale in find_sales(self.world.ledger, MARKET, lag=lag) if sale.fault
-        ]
+        told = {
+            (nft, date): price
+            for nft, told in self.reader.told.items()
+            for price, date in told.sales
+        }
+        sales = find_sales(self.world.ledger, MARKET, lag=lag, told=told)
+        faults = [sale.fault for sale in sales if sale.fault]
         if faults:
             raise Mismatch("; ".join(faults))
 

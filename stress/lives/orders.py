@@ -1,0 +1,398 @@
+"""What people ask the service for, and sign: listings, withdrawals and purchases of one or several NFTs."""
+
+import base64
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from harness.wallets import body_of, give_new_id, id_of
+from hiero_sandbox import wallet
+from hiero_sandbox.ledger import envelopes, network_fees
+from marketplace.errors import MarketplaceError
+from marketplace.hedera import times
+from marketplace.hedera.hbar import TINYBARS
+from marketplace.hedera.ids import NftId
+from marketplace.market import listings
+from marketplace.market.memos import basket_memo, listing_memo, purchase_memo
+from marketplace.market.prepare import TransactionRequest
+from marketplace.store import following, nfts
+from marketplace.store.database import read, write
+from stress.lives.acts import Acts, Done
+from stress.lives.model import MARGIN, Entry, Mismatch, find_ended_prices
+from stress.lives.steps import Step
+from stress.lives.world import ACCOUNTS, MARKET, NFTS
+
+Nft = tuple[str, int]
+# docs/buying.md: a tenth of MAX_TRANSACTION_FEE, and a tenth more for each further NFT
+CAP = 500_000_000 // 100
+ASSOCIATION = 5 * network_fees.TINYBARS_PER_DOLLAR // 100  # $0.05
+
+
+class Handed(NamedTuple):
+    """A transaction that the service handed out, with the price of each NFT; None if it is withdrawn."""
+
+    prices: dict[Nft, int | None]
+    account_id: str
+    content: bytes
+
+    @property
+    def nfts(self) -> list[Nft]:
+        return [*self.prices]
+
+
+def name_nfts(some: Sequence[Nft]) -> dict[str, Any]:
+    """The fields of a body that name NFTs: one, several of a token, or several of any."""
+    (token, serial_no), *others = some
+    if not others:
+        return {"tokenId": token, "serialNo": serial_no}
+    if {other[0] for other in others} == {token}:
+        return {"tokenId": token, "serialNos": [serial_no for _, serial_no in some]}
+    return {"nfts": [name_nfts([nft]) for nft in some]}
+
+
+class Orders(Acts):
+    def __init__(self, *arguments) -> None:
+        super().__init__(*arguments)
+        self.handed: list[Handed] = []
+        self.withdrawals: list[Handed] = []
+        self.purchases: list[Handed] = []
+        self.forgotten: list[Handed] = []  # purchases of which the service has no row
+
+    def post(self, path: str, some: Sequence[Nft], account_id: str, **fields):
+        return self.post_body(path, name_nfts(some) | {"accountId": account_id} | fields, some)
+
+    def post_body(self, path: str, body: dict[str, Any], some: Sequence[Nft]):
+        response = self.world.client.post(f"/v1/{path}", json=body)
+        if response.status_code not in (200, 202, 404, 409, 429, 502, 503):
+            raise Mismatch(f"{path} answered {response.status_code}: {response.text}")
+        refused = response.json.get("errors", {}).get("nfts", {})
+        if refused.keys() - {f"{token}:{serial_no}" for token, serial_no in some}:
+            raise Mismatch(f"{path} of {some} refused others: {response.text}")
+        return response
+
+    def keep(self, handed: list[Handed], account_id: str, answer, prices) -> None:
+        if answer.status_code == 200:
+            content = base64.b64decode(answer.json["byteArray"])
+            handed.append(Handed(dict(prices), account_id, content))
+
+    def require_stored(self, some: Sequence[Nft], answer) -> None:
+        """What is answered with OK is done for all NFTs, or for none."""
+        if answer.status_code == 200:
+            with self.world.app.app_context():
+                if missing := [nft for nft in some if nfts.get_nft(read(), *nft) is None]:
+                    raise Mismatch(f"{missing} are not stored: {answer.text}")
+
+    def choose_of_token(self, step: Step, among: Sequence[Nft] = NFTS) -> list[Nft]:
+        """Some NFTs of a token, whoever owns them."""
+        token = step.choose(among or NFTS)[0]
+        return step.choose_some([nft for nft in among or NFTS if nft[0] == token])
+
+    # Listings
+
+    def add(self, step: Step) -> None:
+        self.post("add", [step.choose(NFTS)], ACCOUNTS[step.number % 2])
+
+    def add_several(self, step: Step) -> None:
+        some = self.choose_of_token(step)
+        self.require_stored(some, self.post("add", some, ACCOUNTS[step.number % 2]))
+
+    def prepare(self, step: Step) -> None:
+        nft, account_id = step.choose(NFTS), self.lives[step.choose(NFTS)].owner
+        answer = self.post("list/extwallet", [nft], account_id, listingPrice=step.price)
+        self.keep(self.handed, account_id, answer, {nft: step.price})
+
+    def prepare_several(self, step: Step) -> None:
+        """Some of them may belong to others, or are not stored: then nothing is prepared."""
+        some = self.choose_of_token(step)
+        if step.number // 3 % 4:
+            owner = self.lives[some[0]].owner
+            some = [nft for nft in some if self.lives[nft].owner == owner]
+        account_id = self.lives[some[0]].owner
+        answer = self.post("list/extwallet", some, account_id, listingPrice=step.price)
+        self.require_stored(some, answer)
+        self.keep(self.handed, account_id, answer, dict.fromkeys(some, step.price))
+        if answer.status_code == 200:
+            self.require_named(
+                some, body_of(self.handed[-1].content).cryptoApproveAllowance, "tokenId"
+            )
+
+    def prepare_long_ago(self, step: Step) -> None:
+        nft, then = step.choose(NFTS), times.now() - 600 * times.SECOND
+        with self.world.app.app_context():
+            if nfts.get_nft(read(), *nft):
+                with suppress(MarketplaceError):
+                    ask = TransactionRequest(self.lives[nft].owner, [NftId(*nft)], "extwallet")
+                    listings.prepare_listing(ask, step.price, then)
+
+    def prepare_withdrawal(self, step: Step) -> None:
+        nft = self.choose_listed(step)
+        account_id = self.lives[nft].owner
+        answer = self.post("delist/extwallet", [nft], account_id)
+        self.keep(self.withdrawals, account_id, answer, {nft: None})
+
+    def prepare_withdrawals(self, step: Step) -> None:
+        some = self.choose_of_token(step, self.listed() if step.number % 5 else NFTS)
+        account_id = self.lives[some[0]].owner
+        answer = self.post("delist/extwallet", some, account_id)
+        self.require_stored(some, answer)
+        self.keep(self.withdrawals, account_id, answer, dict.fromkeys(some))
+        if answer.status_code == 200:
+            removed = body_of(self.withdrawals[-1].content).cryptoDeleteAllowance
+            self.require_named(some, removed, "token_id")
+
+    def require_named(self, some: Sequence[Nft], change, token: str) -> None:
+        """A transaction changes the approvals of exactly the NFTs that were asked for."""
+        changed = {
+            (f"0.0.{getattr(entry, token).tokenNum}", serial_no)
+            for entry in change.nftAllowances
+            for serial_no in entry.serial_numbers
+        }
+        if changed != {*some}:
+            raise Mismatch(f"{some} were asked for, and it changes {changed}")
+
+    def list_all(self, handed: Handed, done: Done | None) -> None:
+        for nft, price in handed.prices.items():
+            self.list_(nft, price, done)
+
+    def sign(self, step: Step) -> None:
+        if self.handed:
+            handed = step.choose(self.handed)
+            done = self.submit_signed(wallet.sign(handed.account_id, handed.content))
+            self.list_all(handed, done)
+
+    def sign_elsewhere(self, step: Step) -> None:
+        """The same transaction is submitted to another node, too: a second row under its id."""
+        if self.handed:
+            handed = step.choose(self.handed)
+            body = body_of(handed.content)
+            body.nodeAccountID.accountNum = 4
+            done = self.submit_as_it_is(body, handed.account_id)
+            self.list_all(handed, done)
+
+    def freeze_again(self, step: Step) -> None:
+        """A wallet's SDK gives the transaction an id of its own."""
+        if self.handed:
+            handed = step.choose(self.handed)
+            body = body_of(handed.content)
+            give_new_id(body, handed.account_id)
+            self.list_all(handed, self.submit(body, handed.account_id))
+
+    def alter(self, step: Step) -> None:
+        """The owner signs another memo under the same id: another price, another NFT's, or none."""
+        if self.handed:
+            handed = step.choose(self.handed)
+            nft, *others = handed.nfts
+            token, serial_no = nft
+            body = body_of(handed.content)
+            form = step.number % 7 % 3
+            body.memo = (
+                listing_memo(token, serial_no, step.price, "Foo"),
+                listing_memo(token, serial_no + 1, step.price, "Foo"),
+                f"Listing for {step.price} HBAR",
+            )[form]
+            named = (token, serial_no + form)
+            done = self.submit_as_it_is(body, handed.account_id)
+            for each in (nft, *others):
+                self.list_(each, step.price if form < 2 and each == named else None, done)
+
+    def sign_withdrawal(self, step: Step) -> None:
+        if self.withdrawals:
+            handed = step.choose(self.withdrawals)
+            done = self.submit_signed(wallet.sign(handed.account_id, handed.content))
+            self.list_all(handed, done)
+
+    # Purchases
+
+    def prepare_purchase(self, step: Step) -> None:
+        nft = self.choose_listed(step) if step.number % 3 else step.choose(NFTS)
+        account_id = ACCOUNTS[step.number // 5 % len(ACCOUNTS)]
+        if account_id == self.lives[nft].owner and step.number % 6:
+            account_id = next(one for one in ACCOUNTS if one != account_id)
+        self.buy([nft], account_id)
+
+    def prepare_basket(self, step: Step) -> None:
+        """One to all NFTs, mostly listed ones of others; now and then at a price that the buyer saw."""
+        buyer = ACCOUNTS[step.number // 5 % len(ACCOUNTS)]
+        listed = [nft for nft in self.listed() if self.lives[nft].owner != buyer]
+        if step.number // 13 % 5:  # of each seller one token
+            tokens = {self.lives[nft].owner: nft[0] for nft in listed}
+            listed = [nft for nft in listed if tokens[self.lives[nft].owner] == nft[0]]
+        some = step.choose_some(listed if listed and step.number % 7 else NFTS)
+        seen = {nft: self.lives[nft].listing[0] for nft in some if self.lives[nft].listing}
+        if step.number // 3 % 3:
+            seen = {}
+        elif step.number // 11 % 4 == 0:
+            seen = {nft: price + 1 for nft, price in seen.items()}
+        self.buy(some, buyer, seen)
+
+    def buy_basket(self, step: Step) -> None:
+        """A basket that is signed at once, as most are."""
+        known = len(self.purchases)
+        self.prepare_basket(step)
+        for handed in self.purchases[known:]:
+            self.note_sale(
+                handed, self.submit_signed(wallet.sign(handed.account_id, handed.content))
+            )
+
+    def buy(self, some: Sequence[Nft], buyer: str, seen: Mapping[Nft, int] | None = None) -> None:
+        """Ask for a purchase, whose prices were in force when it was asked for, or within a replica's lag.
+
+        It has no price that the service itself knew to be outdated: of a change that is queued. ``seen``: the
+        prices that the buyer expects.
+        """
+        since = {nft: self.find_shown_since(nft) for nft in some}
+        body = {
+            "accountId": buyer,
+            "nfts": [
+                name_nfts([nft]) | ({"expectedPrice": seen[nft]} if seen and nft in seen else {})
+                for nft in some
+            ],
+        }
+        if seen is None:
+            answer = self.post("buy/extwallet", some, buyer)
+        else:
+            answer = self.post_body("buy/extwallet", body, some)
+        if answer.status_code != 200:
+            return
+        content = base64.b64decode(answer.json["byteArray"])
+        row, sold = self.read_prepared(str(id_of(content)))
+        self.keep(self.purchases, buyer, answer, sold)
+        if sold.keys() != {*some} or any(sold[nft] != price for nft, price in (seen or {}).items()):
+            raise Mismatch(f"{some} were asked for, at {seen}: prepared is {sold}")
+        self.require_fair(row, sold, content, buyer)
+        if self.world.has_lied:
+            return
+        for nft, price in sold.items():
+            listed = [entry.state.listing for entry in self.lives[nft].since(since[nft])]
+            if price not in {listing[0] for listing in listed if listing}:
+                raise Mismatch(f"{nft}: a purchase for {price} HBAR, and it was listed as {listed}")
+
+    def find_shown_since(self, nft: Nft) -> int:
+        """The moment of the oldest state of an NFT that a purchase may be of."""
+        with self.world.app.app_context():
+            queued = following.get_recheck(read(), "nft", *nft)
+            of_seller = following.get_recheck(read(), "account", self.lives[nft].owner, 0)
+        dates = (queued and queued["changed_at"], of_seller and of_seller["bulk_listed_at"])
+        known = [times.to_nanoseconds(date) for date in dates if date]
+        lag = max(self.weather.lags) * times.SECOND + MARGIN
+        return max(*known, self.world.ledger_now() - lag, 0)
+
+    def read_prepared(self, transaction_id: str) -> tuple[Any, dict[Nft, int]]:
+        """The row of a purchase, and the prices of its NFTs."""
+        parameters = {"id": transaction_id}
+        with self.world.app.app_context():
+            sql = "SELECT * FROM prepared_transaction WHERE transaction_id = :id"
+            row = read().execute(sql, parameters).fetchone()
+            sql = "SELECT * FROM prepared_nft WHERE transaction_id = :id"
+            sold = read().execute(sql, parameters).fetchall()
+        return row, {(each["token"], each["serial_no"]): each["price"] for each in sold}
+
+    def require_fair(self, row, sold: Mapping[Nft, int], content: bytes, buyer: str) -> None:
+        """The buyer pays the sum of the prices, and the memo says it. The fee is reserved once."""
+        body = body_of(content)
+        total = sum(sold.values())
+        moved, credits = {}, Counter()
+        for list_ in body.cryptoTransfer.tokenTransfers:
+            for each in list_.nftTransfers:
+                nft = f"0.0.{list_.token.tokenNum}", each.serialNumber
+                moved[nft] = envelopes.write_id(each.receiverAccountID)
+                seller = envelopes.write_id(each.senderAccountID)
+                credits[seller] += sold.get(nft, 0) * TINYBARS
+        credits[buyer] -= total * TINYBARS
+        paid = {
+            envelopes.write_id(each.accountID): each.amount
+            for each in body.cryptoTransfer.transfers.accountAmounts
+        }
+        if moved != dict.fromkeys(sold, buyer) or paid != credits:
+            raise Mismatch(f"{sold} are sold to {buyer}: {body}")
+        memo = (
+            basket_memo(len(sold), total, "")
+            if len(sold) > 1
+            else purchase_memo(*next(iter(sold)), total, "")
+        )
+        if not body.memo.startswith(f"{memo} on "):
+            raise Mismatch(f"{sold} are sold with the memo {body.memo}")
+        reserved, cap = row["fee_tinybars"], CAP * (9 + len(sold))
+        of_associations = ASSOCIATION * len({token for token, _ in sold})
+        if body.transactionFee != cap or not 0 <= reserved - cap - of_associations < len(sold):
+            raise Mismatch(f"{sold}: {reserved} are reserved, and the cap is {body.transactionFee}")
+
+    def sign_purchase(self, step: Step) -> None:
+        """The buyer signs what the marketplace has signed; now and then he does not."""
+        purchases = self.purchases + self.forgotten
+        if purchases:
+            handed = step.choose(purchases[-2:] if step.number % 5 else purchases)
+            content = handed.content
+            if step.number % 7:
+                content = wallet.sign(handed.account_id, content)
+            self.note_sale(handed, self.submit_signed(content))
+
+    def sign_purchase_again(self, step: Step) -> None:
+        """A purchase reaches another node, too. It has a second row, which the marketplace pays for."""
+        if self.purchases:
+            handed = step.choose(self.purchases[-2:])
+            body = body_of(handed.content)
+            body.nodeAccountID.accountNum = 4
+            self.note_sale(handed, self.submit_as_it_is(body, MARKET, handed.account_id))
+
+    def note_sale(self, handed: Handed, done: Done | None) -> None:
+        """Tell the model what was paid for each NFT: what was prepared, while the service has the row."""
+        if not done:
+            return
+        without_row = handed.prices
+        if len(handed.prices) > 1:
+            listed = {nft: self.lives[nft].listing for nft in handed.prices}
+            without_row = find_ended_prices(listed, sum(handed.prices.values()))
+        prices = without_row if handed in self.forgotten else handed.prices
+        for nft in handed.prices:
+            self.lives[nft].move(
+                *done, handed.account_id, price=prices[nft], price_without_row=without_row[nft]
+            )
+
+    def forget(self, step: Step) -> None:
+        """The rows of purchases are gone, as in a database that was rebuilt."""
+        try:
+            with self.world.app.app_context(), write() as db:
+                db.execute("DELETE FROM prepared_transaction WHERE kind = 'purchase'")
+        finally:
+            ids = [str(id_of(handed.content)) for handed in self.purchases]
+            if not any(self.read_prepared(id)[0] for id in ids):
+                self.forgotten += self.purchases
+                self.purchases = []
+                for nft, life in self.lives.items():
+                    told = self.told_moves(nft)
+                    life.past = [
+                        entry if at in told else without_row(entry, ids)
+                        for at, entry in enumerate(life.past)
+                    ]
+
+    def told_moves(self, nft: Nft) -> set[int]:
+        """The positions of an NFT's moves of which events told."""
+        raise NotImplementedError
+
+    # Reports
+
+    def report_trade(self, step: Step) -> None:
+        trades = self.withdrawals + self.purchases
+        if trades:
+            handed = step.choose(trades)
+            fields = {"transactionId": str(id_of(handed.content))} if step.number % 5 else {}
+            self.post("comingsoon", step.choose_some(handed.nfts), handed.account_id, **fields)
+
+    def report(self, step: Step) -> None:
+        some, account_id = [step.choose(NFTS)], ACCOUNTS[step.number % 2]
+        fields = {}
+        if self.handed and step.number % 3:
+            handed = step.choose(self.handed)
+            some, account_id = step.choose_some(handed.nfts), handed.account_id
+            if step.number % 5:
+                fields["transactionId"] = str(id_of(handed.content))
+        self.post("comingsoon", some, account_id, **fields)
+
+
+def without_row(entry: Entry, transaction_ids: Sequence[str]) -> Entry:
+    """What is told of a purchase of which the service has no row."""
+    if entry.transaction_id not in transaction_ids:
+        return entry
+    return entry._replace(price=entry.price_without_row)
