@@ -51,6 +51,9 @@ SUCCESSES = (200, 206)  # 206: all that the mirror node has, which began after t
 CONNECTIONS = 32  # kept open
 QUESTIONS_AT_ONCE = 20  # threads of one caller of ask()
 AHEAD_RECALLED = 10 * times.SECOND
+TRANSACTIONS_RECALLED = (
+    200  # the newest that were read: one that lists several NFTs is read once for all
+)
 IMPOSSIBLE = re.compile(rb'"(?:Invalid (?:parameter: |entity ID )|Bad Request"|Failed to convert)')
 
 
@@ -75,6 +78,7 @@ class MirrorNode:
         self._base_url = f"{base_url}/api/v1"
         self._count = count
         self._ahead: tuple[int, int, int | None] = (0, 0, None)  # see recall_ahead()
+        self._transactions: dict[int, Transaction] = {}  # by consensus timestamp: they never change
 
     def close(self) -> None:
         """Close the open connections. New ones are opened on demand."""
@@ -186,10 +190,21 @@ class MirrorNode:
         return [*(self._get(path, tuple[Transaction, ...], deadline, "transactions") or ())]
 
     def find_transaction(self, consensus_at: int, deadline: Deadline) -> Transaction | None:
-        """Find the transaction with a consensus timestamp, in nanoseconds, however old it is."""
+        """Find the transaction with a consensus timestamp, in nanoseconds, however old it is.
+
+        The newest that were read are not asked for again.
+        """
+        if known := self._transactions.get(consensus_at):
+            return known
         path = f"/transactions?timestamp={times.to_consensus(consensus_at)}"
         rows = self._get(path, tuple[Transaction, ...], deadline, "transactions") or ()
+        self._recall(rows)
         return next((row for row in rows if row.consensus_at == consensus_at), None)
+
+    def _recall(self, rows: Iterable[Transaction]) -> None:
+        self._transactions |= {row.consensus_at: row for row in rows}
+        for consensus_at in [*self._transactions][:-TRANSACTIONS_RECALLED]:
+            self._transactions.pop(consensus_at, None)  # another thread may be faster
 
     def list_transactions_after(
         self,
@@ -206,9 +221,11 @@ class MirrorNode:
         if rows is None:
             raise self._invalid(path, "it has no such list")
         try:
-            return transaction_feed.read_page(rows, moment, payer, PAGE)
+            page = transaction_feed.read_page(rows, moment, payer, PAGE)
         except ValueError as error:
             raise self._invalid(path, str(error)[:200]) from error
+        self._recall(page.rows)
+        return page
 
     def find_present(self, deadline: Deadline) -> int:
         """Find the end of the mirror node's last block, in nanoseconds: what it shows is up to date then."""

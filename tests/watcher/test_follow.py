@@ -63,6 +63,16 @@ def test_it_finds_a_listing_of_several_nfts_whether_they_are_stored_or_not(
     assert watcher.follow() == {}
 
 
+def test_the_transaction_of_several_is_not_read_for_each(watcher, nft, ledger, mirror):
+    for serial_no in (8, 9):
+        ledger.mint((TOKEN, serial_no), ALICE, times.now())
+    approve_several(ledger, (7, 8, 9), bulk_listing_memo(TOKEN, 30, "Foo"))
+    watcher.read()
+    before = mirror.count("^/transactions$")
+    assert watcher.recheck() == {Done.LISTED: 3}
+    assert mirror.count("^/transactions$") == before
+
+
 def test_it_finds_a_new_price_of_some_of_several(client, watcher, nft, ledger):
     ledger.mint((TOKEN, 8), ALICE, times.now())
     approve_several(ledger, (7, 8), bulk_listing_memo(TOKEN, 30, "Foo"))
