@@ -23,37 +23,42 @@ NAMES = {
 TOKEN = "0.0.6666"
 
 
+@pytest.fixture(scope="session")
+def listings(trader):
+    """NFTs that are listed on the ledger, too: the watcher would end other listings at any time."""
+    nfts = [(TOKEN, serial_no) for serial_no in range(1, len(NAMES) + 1)]
+    for nft in nfts:
+        trader.list(nft, "0.0.1001", 50_000_000_000)
+    return nfts
+
+
 @pytest.fixture
-def named(market):
-    """NFTs with such names, for sale until the watcher looks at the ledger, and their collection's name."""
+def named(market, listings):
+    """NFTs for sale with such names, and their collection's name."""
     db = sqlite_utils.Database(market.folder / "instance" / "marketplace.db")
     names = list(NAMES.values())
-    rows = [
-        {
-            "token": TOKEN,
-            "serial_no": serial_no,
-            "name": name,
-            "file_type": name,
-            "attributes": json.dumps([{"trait_type": name, "value": name}]),
-            "original_image_url": "javascript:alert(3)",
-            "owner": "0.0.1001",
-            "is_for_sale": 1,
-            "listing_price": 50_000_000_000 - serial_no,
-            "last_listed_at": f"2025-01-0{serial_no}T00:00:00.000000000Z",
-            "ledger_at": "2025-01-01T00:00:00.000000000Z",
-        }
-        for serial_no, name in enumerate(names, 1)
-    ]
-    db["nft"].delete_where("token = ?", [TOKEN])
-    db["nft"].insert_all(rows)
-    own = db["collection"].get("0.0.5004")
+    nfts = dict(zip(listings, map(name_nft, names), strict=True))
     unread = {"retry_at": "9999", "attempts": 1}  # the watcher would name it again
-    named = {"name": NAMES["unbroken"], "symbol": "W" * 100} | unread
-    db["collection"].update("0.0.5004", named)
+    collection = {"name": NAMES["unbroken"], "symbol": "W" * 100} | unread
+    changes = [("nft", nft, new) for nft, new in nfts.items()]
+    changes.append(("collection", "0.0.5004", collection))
+    former = [(table, key, db[table].get(key)) for table, key, _ in changes]
+    for table, key, new in changes:
+        db[table].update(key, new)
     yield names
-    db["collection"].update("0.0.5004", {name: own[name] for name in named})
-    db["nft"].delete_where("token = ?", [TOKEN])
+    for (table, key, old), (_, _, new) in zip(former, changes, strict=True):
+        db[table].update(key, {name: old[name] for name in new})
     db.close()
+
+
+def name_nft(name):
+    return {
+        "name": name,
+        "file_type": name,
+        "attributes": json.dumps([{"trait_type": name, "value": name}]),
+        "original_image_url": "javascript:alert(3)",
+        "missing": None,  # the watcher reads nothing more of it
+    }
 
 
 def listen(page):
