@@ -1,7 +1,9 @@
 """A chart of prices: a line in steps and dots, as paths of SVG, and the same as the rows of a table."""
 
 from dataclasses import dataclass, field
+from math import log
 
+SPREAD = 10  # between the lowest price and the highest, above which a linear scale would flatten the line
 Row = tuple[str, str, int | None]  # the date, what happened, and the price
 
 
@@ -43,5 +45,24 @@ class Chart:
     def highest(self) -> int:
         return max(price or 0 for _, price in self.steps + self.dots)
 
+    @property
+    def is_logarithmic(self) -> bool:
+        return self.highest > SPREAD * self._lowest
+
+    @property
+    def said(self) -> str:
+        """What one has to know to read it."""
+        scale = "prices on a logarithmic scale" if self.is_logarithmic else ""
+        said = "; ".join(filter(None, (self.hint, scale)))
+        return said[:1].upper() + said[1:]
+
+    @property
+    def _lowest(self) -> int:
+        return min((price for _, price in self.steps + self.dots if price), default=1)
+
     def _y(self, price: int) -> float:
-        return round(100 - 100 * price / self.highest, 2)
+        share = price / self.highest
+        if self.is_logarithmic:
+            bottom = self._lowest / 2
+            share = log(price / bottom) / log(self.highest / bottom)
+        return round(100 - 100 * share, 2)

@@ -139,6 +139,21 @@ def test_a_collections_floor_is_that_of_each_moment():
     ]  # fmt: skip
 
 
+def test_a_dear_sale_does_not_flatten_the_floor():
+    changes = [
+        change_of("LISTED", 1, 10, serial_no=1),
+        change_of("LISTED", 2, 20_000, serial_no=2),
+        change_of("SOLD", 3, 20_000, serial_no=2, before=20_000),
+        change_of("PRICE_CHANGED", 4, 20, serial_no=1, before=10),
+    ]
+    chart = find_past(changes).chart()
+    floors = [float(y) for y in re.findall(r"(?:M0 |V)([\d.]+)", chart.line_path)]
+    assert len(floors) == 2
+    assert floors[0] - floors[1] > 5, "it is seen that the floor has doubled"
+    assert all(0 < y < 100 for y in floors)
+    assert chart.said == "Prices on a logarithmic scale"
+
+
 def test_a_floor_counts_what_was_listed_before_the_first_change_and_has_stayed():
     changes = [
         change_of("SOLD", 1, 40, serial_no=1, before=40, steady=70),
