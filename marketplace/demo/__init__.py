@@ -43,6 +43,7 @@ TEMPLATES: dict[str, Callable[..., pages.Values]] = {
     "/demo/account/<account>": pages.show_account,
     "/demo/nft/<token>/<serial_no>": pages.show_nft,
     "/demo/activity": pages.show_activity,
+    "/demo/basket": pages.show_basket,
 }
 
 # The API reference links to these endpoints, by these names.
@@ -55,7 +56,7 @@ PAGES = (
 
 STATIC = Path(__file__).parent / "static"
 # The parts of the one stylesheet, in their order.
-STYLE = ("base", "controls", "code", "shelf", "collection", "nft", "steps", "events")
+STYLE = ("base", "controls", "code", "shelf", "collection", "nft", "steps", "events", "several")
 # Text that is worth to be compressed.
 TEXT = {"text/html", "text/css", "text/javascript"}
 
@@ -109,6 +110,7 @@ def give_words() -> dict[str, Any]:
     """Give the demo's own pages what they say beside their values."""
     return {
         "calls_made": calls.made,
+        "basket_without": words.basket_without,
         "chips_of": words.chips,
         "shelf_count": words.shelf_count,
         **words.ORDERS,
@@ -138,6 +140,7 @@ def give_addresses() -> dict[str, Any]:
             "nft": url_for("demo.show_nft", token=ANY_NFT["token"], serial_no=ANY_NFT["serial_no"]),
             "activity": url_for("demo.show_activity"),
             "listing": url_for("demo.show_listing"),
+            "basket": url_for("demo.show_basket"),
         },
     }
 

@@ -28,6 +28,11 @@ NAMES = 100  # of collections, to choose from
 TRENDING = 6
 SHOWN = 40
 HOLDINGS = 20  # collections of an account, to choose from
+BASKET = 10  # NFTs, as the API takes them
+# An NFT of a basket, with the price that was seen of it: "0.0.5001:7:60".
+_ITEM = re.compile(
+    r"(?P<id>(?P<token>[0-9.]{1,60}):(?P<serial_no>[0-9]{1,19}))(:(?P<price>[0-9]{1,11}))?"
+)
 
 
 def asked(*names: str) -> Values:
@@ -273,6 +278,37 @@ def show_activity() -> Values:
         "cursor": answer.next,
         "chart": past.chart() if past else None,
     }
+
+
+def show_basket() -> Values:
+    """The NFTs that the address names, each with what has changed since its price was seen."""
+    texts = request.args.getlist("nft")
+    found = [item for item in map(read_item, texts) if item]
+    items = [*{item["id"]: item for item in found}.values()][:BASKET]
+    stored = {key_of(nft): nft for nft in read_nfts([item["id"] for item in items])}
+    lines: list[Values] = [
+        {"nft": stored[key], "seen": item["price"] and int(item["price"])}
+        for item in items
+        if (key := (item["token"], int(item["serial_no"]))) in stored
+    ]
+    sold = [line["nft"] for line in lines if line["nft"]["isForSale"]]
+    tokens = sorted({line["nft"]["token"] for line in lines})
+    answers = {token: calls.get(f"/collection/{token}") for token in tokens}
+    return {
+        "lines": lines,
+        "named": names_of([one.data for one in answers.values() if one.is_ok]),
+        "missing": len(texts) - len(lines),
+        "number": len(sold),
+        "sum": sum(nft["listingPrice"] for nft in sold),
+        "rate": rate(),
+        "cursor": calls.get("/events", limit=1).next,
+    }
+
+
+def read_item(text: str) -> re.Match[str] | None:
+    item = _ITEM.fullmatch(text)
+    is_known = item and is_entity_id(item["token"]) and 0 < int(item["serial_no"]) <= MAX_INT64
+    return item if is_known else None
 
 
 def key_of(nft: Values) -> tuple[str, int]:

@@ -86,7 +86,7 @@ def in_words(message: str) -> str:
     plain = re.sub(
         r'(?<![\d.,"#])\d{5,}(?![\d.,]*\d|")', lambda number: f"{int(number[0]):,}", plain
     )
-    plain = re.sub(r"[;:,.]? *\b(POST|GET) /\S+.*", "", plain)
+    plain = re.sub(r"[;:,.]? *\b(POST|GET) /\S+[^;]*", "", plain)
     return plain[:1].upper() + plain[1:]
 
 
@@ -176,6 +176,14 @@ def chips(wanted: dict[str, Any], names: dict[str, str]) -> list[tuple[str, str]
             shown = hbar(int(price)) if price.isascii() and price.isdigit() else price
             said.append((f"{word} {shown}", here(**{name: None})))
     return said
+
+
+def basket_without(nft: dict[str, Any]) -> str:
+    """The address of the basket without this NFT."""
+    given = [text.strip() for text in request.args.getlist("nft")]
+    left_out = f"{nft['token']}:{nft['serialNo']}"
+    others = [text for text in given if ":".join(text.split(":")[:2]) != left_out]
+    return url_for("demo.show_basket", nft=others or None)
 
 
 # The choices of each page's order.

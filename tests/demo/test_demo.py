@@ -31,6 +31,8 @@ PAGES = [
     "/demo/nft/0.0.5001/7",
     "/demo/activity",
     "/demo/list",
+    "/demo/basket",
+    "/demo/basket?nft=0.0.5001:7:60",
 ]
 CHROMIUM = "text/html,image/avif,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7"
 DEMO = ROOT / "marketplace" / "demo"
@@ -62,6 +64,7 @@ def assert_addresses(page, mount, api):
         "nft": "/demo/nft/TOKEN/SERIAL",
         "activity": "/demo/activity",
         "listing": "/demo/list",
+        "basket": "/demo/basket",
     }
     assert told == {
         "wallet": "extwallet",

@@ -81,6 +81,50 @@ def test_an_accounts_nfts_are_valued_and_chosen(app, listed):
     assert "It owns nothing" in client.get("/demo/account/0.0.99").text
 
 
+def lines(page):
+    return re.findall(r'<li class="line-item[^"]*" data-key="([^"]*)"', page)
+
+
+@both_engines
+def test_a_basket_says_what_has_changed(app, listed):
+    client = app.test_client()
+    price = int(re.search(r'data-price="([0-9]+)"', client.get("/").text)[1])
+    for seen, words in ((price, None), (price + 1, f"no longer {price + 1:,} HBAR")):
+        page = client.get(f"/demo/basket?nft={TOKEN}:7:{seen}").text
+        assert lines(page) == [f"{TOKEN}:7"]
+        assert f"Buy 1 for {price:,} HBAR" in page
+        assert ("It costs" in page) == (words is not None)
+        assert words is None or words in page
+    write_sql(app, "UPDATE nft SET is_for_sale = 0, listing_price = 0")
+    page = client.get(f"/demo/basket?nft={TOKEN}:7:{price}").text
+    assert "It is not for sale any more" in page
+    assert "Nothing of it is for sale." in page
+
+
+def test_a_basket_has_what_can_be_read_of_its_address_once(app, listed):
+    client = app.test_client()
+    unknown = ["x", "0.0.1:0:1", f"{TOKEN}:8:1", f"{TOKEN}:{2**63}:1", f"{TOKEN}:7:-1"]
+    given = [f"{TOKEN}:7:1", f"{TOKEN}:7", *unknown]
+    page = client.get("/demo/basket", query_string={"nft": given}).text
+    assert lines(page) == [f"{TOKEN}:7"]
+    assert "NFTs of the address are not known here" in page
+    left = re.search(r'href="([^"]*)" data-leave', page)[1]
+    assert TOKEN + ":7" not in left.replace("%3A", ":")
+    assert "Your basket is empty" in client.get("/demo/basket").text
+
+
+def test_a_basket_has_ten(app, listed):
+    write_sql(app, """
+        WITH RECURSIVE serial(no) AS (SELECT 8 UNION ALL SELECT no + 1 FROM serial WHERE no < 20)
+        INSERT INTO nft (token, serial_no, name, file_type, owner, ledger_at)
+        SELECT token, serial.no, 'Further', file_type, owner, ledger_at FROM nft, serial
+    """)  # fmt: skip
+    query = {"nft": [f"{TOKEN}:{serial_no}:1" for serial_no in range(7, 20)]}
+    page = app.test_client().get("/demo/basket", query_string=query).text
+    assert len(lines(page)) == 10
+    assert "3 NFTs of the address" in page
+
+
 def test_an_account_that_owns_much_is_read_page_by_page(app, listed, monkeypatch):
     monkeypatch.setattr(pages, "SHOWN", 1)
     write_sql(app, """

@@ -27,6 +27,9 @@ export const galleryPage = (filter = {}) => withQuery(meta("gallery"), filter);
 
 export const activityPage = (filter = {}) => withQuery(meta("activity"), filter);
 
+/** @param {string[]} items as basket.js names them */
+export const basketPage = (items) => withQuery(meta("basket"), { nft: items });
+
 export const listingPage = (values = {}) => withQuery(meta("listing"), values);
 
 function fill(path, values = {}) {

@@ -1,33 +1,38 @@
-// Buying an NFT by the marketplace's own transaction: who signs, who pays whom, and what everybody has afterwards.
+// Buying NFTs by the marketplace's own transaction: who signs, who pays whom, and what everybody has afterwards.
 
-import { accountPage, marketplace } from "./addresses.js";
+import { accountPage, basketPage, marketplace } from "./addresses.js";
 import { hbar, inTinybars, tinybars } from "./amount.js";
 import { balanceTable, readBalances } from "./balances.js";
+import { itemOf, takeOut } from "./basket.js";
 import { Deal } from "./deal.js";
 import { dollars } from "./dollars.js";
 import { element, fields, notice, words } from "./element.js";
+import { idOf, join, named, pictures, sharesOf, sum } from "./group.js";
 import { picture } from "./picture.js";
-import { account, saleTable, shares } from "./sale.js";
+import { account, shareTable } from "./sale.js";
 import { showBalance, you } from "./you.js";
 
 const dialog = /** @type {HTMLDialogElement} */ (document.getElementById("buying"));
 /** @type {HTMLButtonElement} */
 const button = dialog.querySelector("[data-trade] .button");
 
-/** @type {any} */
-let shown = null; // the record of the NFT that the dialog shows
+/** @type {any[]} */
+let shown = []; // the NFTs that the dialog shows
 
-/** A purchase of that NFT. */
+/** A purchase of those NFTs. */
 class Purchase extends Deal {
   path = "/buy/{wallet}";
-  says = "The marketplace has signed it, because it may move the NFT. Without the buyer's signature it has no effect.";
+  says = "The marketplace has signed it, because it may move what is sold. Without the buyer's signature it has no effect.";
 
   order() {
-    this.bought = shown; // as the dialog shows it, whatever has happened since
-    const { token: tokenId, serialNo, listingPrice, owner } = this.bought;
-    this.parties = { [marketplace]: "the marketplace", [owner.accountId]: "the seller", [you()]: "the buyer" };
+    this.bought = shown; // as the dialog shows them, whatever has happened since
+    const sellers = [...new Set(this.bought.map(({ owner }) => owner.accountId))];
+    const seller = sellers.length === 1 ? "the seller" : "a seller";
+    this.parties = { [marketplace]: "the marketplace", ...Object.fromEntries(sellers.map((id) => [id, seller])), [you()]: "the buyer" };
     // An NFT that is no longer for sale has no price. The service then says so.
-    return { accountId: you(), tokenId, serialNo, expectedPrice: listingPrice || undefined };
+    const each = ({ token: tokenId, serialNo, listingPrice }) => ({ tokenId, serialNo, expectedPrice: listingPrice || undefined });
+    const nfts = this.bought.map(each);
+    return { accountId: you(), ...(nfts.length > 1 ? { nfts } : nfts[0]) };
   }
 
   roles() {
@@ -35,33 +40,54 @@ class Purchase extends Deal {
   }
 
   besides() {
-    return takenOut(this.bought, this.page.fees());
+    return takenOut(this.parts());
+  }
+
+  /** Who pays and who gets what; null if the royalties are not known. */
+  parts() {
+    return sharesOf(this.bought, this.page.fees, you());
   }
 
   async prepare() {
     const isPrepared = await super.prepare();
-    if (this.prepared.status === 409) await this.sayWhatChanged();
+    if (this.prepared.status === 409 && !this.sayWhatToLeaveOut()) await this.sayWhatChanged();
     return isPrepared;
+  }
+
+  /** Returns whether there is something that others can be bought without. */
+  sayWhatToLeaveOut() {
+    const { message, data } = this.prepared;
+    if (data?.reason !== "COLLECTIONS_MIXED") return false;
+    const numbered = ({ token, serialNo }) => `${token} #${serialNo}`;
+    const isNamed = (nft) => new RegExp(`${numbered(nft)}(?!\\d)`).test(message);
+    const [left, others] = [this.bought.filter((nft) => !isNamed(nft)), this.bought.filter(isNamed)];
+    const [{ owner }] = others;
+    const why = `${owner.accountId} sells NFTs of several collections here. Of one seller, one transaction can have those of one.`;
+    const href = `${basketPage(left.map(itemOf))}#buying`;
+    const without = element("a", { class: "button quiet", href }, `Buy without ${named(others)}`);
+    this.steps.named.prepare.fail(why, " ", without);
+    return true;
   }
 
   async sayWhatChanged() {
     const { prepare } = this.steps.named;
-    const { isForSale, listingPrice, owner } = await this.page.refresh();
-    const seen = this.bought.listingPrice;
-    if (!isForSale) {
-      const isSellers = this.parties[owner.accountId] === "the seller";
-      const why = isSellers ? `${owner.accountId} does not sell it now` : `it belongs to ${owner.accountId}`;
-      prepare.fail(`It is not for sale any more: ${why}.`);
-    } else if (listingPrice !== seen) {
-      prepare.wait(`It costs ${hbar(listingPrice)} now, and no longer ${hbar(seen)}. Press again to buy it for that.`);
-    }
+    const now = await this.page.refresh();
+    const isOne = this.bought.length === 1;
+    const said = this.bought.map((before) => change(before, now.find((nft) => idOf(nft) === idOf(before)), isOne ? "It" : before.name));
+    const sentences = said.filter(Boolean).join(" ");
+    if (!sentences) return;
+    const isLeft = this.page.nfts().some(({ isForSale }) => isForSale);
+    if (isLeft) prepare.wait(sentences, " Press again to buy ", isOne ? "it" : "the rest", isOne ? " for that." : ".");
+    else prepare.fail(sentences);
   }
 
   /** Read the balances of all who take part before it, and after it. */
   async submit() {
-    const fees = this.page.fees();
-    for (const { accountId } of fees?.royalties ?? []) this.parties[accountId] ??= "royalties";
-    for (const { accountId } of fees?.fixedFees ?? []) this.parties[accountId] ??= "fixed fees";
+    for (const { token } of this.bought) {
+      const { royalties, fixedFees } = this.page.fees(token) ?? {};
+      for (const { accountId } of royalties ?? []) this.parties[accountId] ??= "royalties";
+      for (const { accountId } of fixedFees ?? []) this.parties[accountId] ??= "fixed fees";
+    }
     const ids = Object.keys(this.parties);
     const before = await readBalances(ids);
     const isTaken = await super.submit();
@@ -78,18 +104,26 @@ class Purchase extends Deal {
     return isTaken;
   }
 
+  async report() {
+    const isSeen = await super.report();
+    if (isSeen) takeOut(this.bought.map(idOf));
+    return isSeen;
+  }
+
   /** How it ended well. */
   ended() {
+    const isOne = this.bought.length === 1;
+    const parts = this.parts();
     return {
-      nft: this.bought,
-      title: `You own ${this.bought.name}`,
-      words: paidWords(this.bought.listingPrice, this.left),
-      thanks: thanks(this.bought, this.page.fees()),
-      more: parted(this.bought, this.page.fees()),
+      nfts: this.bought,
+      title: `You own ${named(this.bought)}`,
+      words: paidWords(sum(this.bought), this.left),
+      thanks: thanks(this.bought, parts, this.page.fees),
+      more: parted(parts),
       ways: [
-        this.see(),
+        isOne && this.see(),
+        element("a", { class: isOne ? "button quiet" : "button", href: accountPage(you()) }, "What you own"),
         element("button", { class: "button quiet", type: "button", "data-share": true, onclick: share }, "Share it"),
-        element("a", { class: "button quiet", href: accountPage(you()) }, "What you own"),
       ],
     };
   }
@@ -103,56 +137,74 @@ export function offerPurchase(page) {
   const purchase = new Purchase(dialog, page);
   return () => {
     purchase.begin();
-    showDeal(page.nft(), page.fees());
+    showDeal(page);
   };
 }
 
 const share = async ({ target }) => (await import("./copying.js")).copy(target);
 
+/** What has ended or changed an offer, in a sentence; nothing if it is as it was. */
+function change(before, now, it) {
+  if (!now?.isForSale) {
+    const isSellers = now?.owner?.accountId === before.owner.accountId;
+    const why = isSellers ? `${before.owner.accountId} does not sell it now` : `it belongs to ${now?.owner?.accountId}`;
+    return `${it} is not for sale any more: ${why}.`;
+  }
+  if (now.listingPrice === before.listingPrice) return "";
+  return `${it} costs ${hbar(now.listingPrice)} now, and no longer ${hbar(before.listingPrice)}.`;
+}
+
 /** What whoever made it got of the price: "16 HBAR of it went to the artist of Tides". */
-function thanks({ listingPrice, owner }, fees) {
-  if (!fees?.royalties?.length) return null;
-  const royalties = shares(listingPrice, fees, { seller: owner.accountId }).filter(({ role }) => role === "Royalty");
-  const sum = royalties.reduce((all, { gets }) => all + gets, 0n);
-  return sum ? `${tinybars(sum)} of it went to the artist of ${fees.name || fees.token}.` : null;
+function thanks(nfts, parts, fees) {
+  const amount = (parts ?? []).filter(({ role }) => role === "Royalty").reduce((all, { gets }) => all + gets, 0n);
+  const tokens = [...new Set(nfts.map(({ token }) => token))].filter((token) => fees(token)?.royalties?.length);
+  const artists = tokens.length === 1 ? "artist" : "artists";
+  return amount ? `${tinybars(amount)} of it went to the ${artists} of ${join(tokens.map((token) => fees(token).name || token))}.` : null;
 }
 
 const paidWords = (price, left) =>
   left === null ? `You paid ${hbar(price)}.` : `You paid ${hbar(price)}, and have ${tinybars(left)} now.`;
 
-/** Who pays and who gets what, once the custom fees are known. */
-const parted = ({ listingPrice, owner }, fees) =>
-  fees?.royalties
-    ? saleTable(listingPrice, fees, { seller: owner.accountId, buyer: you() })
-    : element("p", { class: "hint" }, "Its royalties are not known yet.");
+const UNKNOWN = "Royalties are not known yet.";
+const parted = (parts) => (parts ? shareTable(parts) : element("p", { class: "hint" }, UNKNOWN));
 
-/** What the network takes from the seller's payment. The bytes do not say it. */
-function takenOut({ listingPrice, owner }, fees) {
-  if (!fees?.royalties) return [["Royalties", "Not known yet"]];
-  const seller = owner.accountId;
-  const [, { gets: left }, ...others] = shares(listingPrice, fees, { seller });
-  const due = others.filter(({ role }) => role !== "Marketplace");
+/** What the network takes from the sellers' payment. The bytes do not say it. */
+function takenOut(parts) {
+  if (!parts) return [["Royalties", "Not known yet"]];
+  const due = parts.filter(({ role }) => role === "Royalty" || role === "Fixed fee");
   if (!due.length) return [["Royalties", "None"]];
   const taken = ({ who, role, gets, units }) => [role, `${who}: ${units ?? `${tinybars(gets)} of that`}`];
-  return [...due.map(taken), ["Remains", `${seller}, the seller: ${tinybars(left)}`]];
+  const sellers = parts.filter(({ role }) => role === "Seller");
+  const seller = sellers.length === 1 ? "the seller" : "a seller";
+  return [...due.map(taken), ...sellers.map(({ who, gets }) => ["Remains", `${who}, ${seller}: ${tinybars(gets)}`])];
 }
 
-/** Show what is bought, who pays and gets what, and your balance. The button is active if that is enough. */
-async function showDeal(nft, fees) {
-  shown = nft;
-  const { name, isForSale, listingPrice, owner } = nft;
-  const isYours = owner.accountId === you();
-  button.disabled = !isForSale || isYours;
-  button.textContent = isYours ? "It is yours" : isForSale ? `Buy for ${hbar(listingPrice)}` : "Not for sale";
-  const price = isForSale && element("p", { class: "price" }, hbar(listingPrice), " ", dollars(listingPrice));
-  const by = element("p", { class: "hint" }, isForSale ? "Sold by " : "Owned by ", account(owner.accountId));
-  const said = element("div", {}, element("p", { class: "name" }, words(name)), price, by);
+/**
+ * Show what is bought, who pays and gets what, and your balance. The button is active if that is enough.
+ * @param {import("./deal.js").Page} page
+ */
+async function showDeal(page) {
+  shown = page.nfts();
+  const price = sum(shown);
+  const isYours = shown.some(({ owner }) => owner.accountId === you());
+  button.disabled = !price || isYours;
+  const number = shown.length > 1 ? `${shown.length} ` : "";
+  button.textContent = isYours ? "It is yours" : price ? `Buy ${number}for ${hbar(price)}` : "Not for sale";
   const balance = element("div", {}, element("dl", { class: "fields" }, fields([["You have", "…"], ["Afterwards", button.disabled ? null : "…"]])));
-  const parts = [picture(nft, { eager: true }), said, isForSale && parted(nft, fees), balance];
-  const piece = element("div", { class: "piece" }, parts);
+  const head = shown.length === 1 ? one(shown[0]) : [pictures(shown)];
+  const parts = price > 0 && parted(sharesOf(shown, page.fees, you()));
+  const piece = element("div", { class: shown.length === 1 ? "piece" : "piece many" }, head, parts, balance);
   dialog.querySelector("[data-deal]").replaceChildren(piece);
   const amount = await showBalance();
-  if (piece.isConnected) showRest(balance, amount, button.disabled ? 0 : listingPrice);
+  if (piece.isConnected) showRest(balance, amount, button.disabled ? 0 : price);
+}
+
+/** Its picture, and the words beside it. */
+function one(nft) {
+  const { name, isForSale, listingPrice, owner } = nft;
+  const price = isForSale && element("p", { class: "price" }, hbar(listingPrice), " ", dollars(listingPrice));
+  const by = element("p", { class: "hint" }, isForSale ? "Sold by " : "Owned by ", account(owner.accountId));
+  return [picture(nft, { eager: true }), element("div", {}, element("p", { class: "name" }, words(name)), price, by)];
 }
 
 function showRest(part, amount, price) {
@@ -163,8 +215,9 @@ function showRest(part, amount, price) {
   part.replaceChildren(element("dl", { class: "fields" }, rows));
   if (isEnough) return;
   button.disabled = true;
-  part.append(notice("wait", `You have too little to buy it: it costs ${hbar(price)}.`));
+  const it = shown.length === 1 ? "it: it costs" : "them: they cost";
+  part.append(notice("wait", `You have too little to buy ${it} ${hbar(price)}.`));
 }
 
-/** The price in the dialog, while it is open. */
-export const showPrice = (nft, fees) => dialog.open && showDeal(nft, fees);
+/** The prices in the dialog, while it is open. */
+export const showPrice = (page) => dialog.open && showDeal(page);

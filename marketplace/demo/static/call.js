@@ -103,6 +103,7 @@ function inWords(message) {
     .replace(/^\w+ must not be above maxPrice.*/, "The lowest price is above the highest")
     .replace(NAMED, (name) => NAMES[name])
     .replace(/(?<![\d.,"#])\d{5,}(?![\d.,]*\d|")/g, (digits) => Number(digits).toLocaleString("en"))
-    .replace(/[;:,.]? *\b(POST|GET) \/\S+.*/, "");
+    .replace(/\. The ledger would say \w+/, "")
+    .replace(/[;:,.]? *\b(POST|GET) \/\S+[^;]*/g, "");
   return plain.charAt(0).toUpperCase() + plain.slice(1);
 }

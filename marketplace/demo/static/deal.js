@@ -1,4 +1,4 @@
-// A transaction about the NFT that the page shows, in a dialog of its own: a purchase, or a withdrawal.
+// A transaction about the NFTs that the page shows, in a dialog of its own: a purchase, or a withdrawal.
 
 import { element } from "./element.js";
 import { Signing } from "./signing.js";
@@ -7,9 +7,9 @@ import { Trade } from "./trade.js";
 
 /**
  * @typedef {object} Page
- * @property {() => any} nft the record as it is shown
- * @property {() => any} fees its collection, with its royalties and fixed fees
- * @property {() => Promise<any>} refresh reads the record again, and returns it
+ * @property {() => any[]} nfts the records as they are shown: one, or several
+ * @property {(token: string) => any} fees their collection, with its royalties and fixed fees
+ * @property {() => Promise<any[]>} refresh reads the records again, and returns them
  */
 export class Deal extends Signing {
   /**

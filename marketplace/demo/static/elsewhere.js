@@ -6,19 +6,22 @@ import { notice } from "./element.js";
 import { exchange } from "./exchange.js";
 import { onSubmit } from "./form.js";
 
-/** Make the form work. nft() is the record as it is shown; refresh() reads it again, and returns it. */
-export function offerMove({ nft, refresh }) {
+/**
+ * Make the form work, for the one NFT of the page.
+ * @param {import("./deal.js").Page} page
+ */
+export function offerMove({ nfts, refresh }) {
   const box = document.getElementById("elsewhere");
   const outcome = box.querySelector("[data-outcome]");
   const calls = box.querySelector("[data-calls]");
   onSubmit(box.querySelector("form"), async ({ account }) => {
-    const { token: tokenId, serialNo, owner } = nft();
+    const [{ token: tokenId, serialNo, owner }] = nfts();
     const moved = await post(sandbox("/transfers"), { tokenId, serialNo, accountId: account });
     calls.replaceChildren(exchange(moved, { open: false }));
     if (!moved.ok) return outcome.replaceChildren(notice("bad", moved.message));
     const report = await post(api("/comingsoon"), { accountId: owner.accountId, tokenId, serialNo });
     calls.append(exchange(report, { open: false }));
-    const { isForSale } = await refresh();
+    const [{ isForSale }] = await refresh();
     const said = isForSale
       ? notice("wait", "It was moved. The service reads the ledger all the time, and sees it within seconds.")
       : notice("good", `It belongs to ${account} now, and its listing has left the order book.`);

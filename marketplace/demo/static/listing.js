@@ -1,14 +1,15 @@
 // The listing: in one click, or step by step. Each step shows its call, and opens the next one.
 
-import { api, galleryPage, nftPage } from "./addresses.js";
+import { accountPage, api, collectionPage, galleryPage, nftPage, withQuery } from "./addresses.js";
 import { hbar } from "./amount.js";
 import { get, post } from "./call.js";
 import { element, notice } from "./element.js";
 import { onSubmit } from "./form.js";
+import { named } from "./group.js";
 import { wholeNumber } from "./json.js";
 import "./owned.js";
 import { part, readPage } from "./parts.js";
-import { guides, piece, proceeds, readPiece } from "./piece.js";
+import { guides, pieces, proceeds, readPieces } from "./piece.js";
 import { Signing } from "./signing.js";
 import { fillSnippets } from "./snippets.js";
 import { Steps } from "./step.js";
@@ -20,15 +21,22 @@ const root = document.getElementById("listing");
 const form = root.querySelector("[data-trade] form");
 /** @type {Record<string, any>} */
 const { price, account: seller, token, serial } = form.elements;
-const keys = () => ({ accountId: seller.value.trim(), tokenId: token.value.trim(), serialNo: wholeNumber(serial.value) });
+/** One serial number or, with commas between them, several. */
+const serials = () => serial.value.split(",").map((one) => one.trim());
+function keys() {
+  const [serialNo, ...others] = serials().map(wholeNumber);
+  const serialNos = others.length ? { serialNos: [serialNo, ...others] } : { serialNo };
+  return { accountId: seller.value.trim(), tokenId: token.value.trim(), ...serialNos };
+}
 const title = document.querySelector("h1");
 let isPriced = new URLSearchParams(location.search).has("price"); // by the address, or by hand
 
-/** The listing of the NFT that the form names. */
+/** The listing of the NFTs that the form names, each for the same price. */
 class Listing extends Signing {
   path = "/list/{wallet}";
-  says = "It lets the marketplace spend this one NFT, and nothing else. Nothing is signed yet.";
-  record = null; // what was listed
+  says = "It lets the marketplace spend what is named here, and nothing else. Nothing is signed yet.";
+  /** @type {any[]} */
+  records = []; // what was listed
 
   constructor() {
     super(new Steps(root));
@@ -47,7 +55,7 @@ class Listing extends Signing {
     add.show(answer);
     if (!answer.ok) return add.fail(answer.message);
     prepare.open();
-    return add.succeed("It is stored: ", element("strong", {}, `${keys().tokenId} #${keys().serialNo}`), ".");
+    return add.succeed("It is stored: ", element("strong", {}, `${keys().tokenId} #${serials().join(", #")}`), ".");
   }
 
   async prepare() {
@@ -62,33 +70,35 @@ class Listing extends Signing {
 
   async showAppeared() {
     const { appear } = this.steps.named;
-    const { tokenId, serialNo } = this.body;
+    const { tokenId, serialNo, serialNos = [serialNo] } = this.body;
     appear.open();
     const [orderbook, answer, market] = await Promise.all([
-      get(`${api("/orderbook")}?limit=1`),
-      get(api("/nft/{tokenId}/{serialNo}", { tokenId, serialNo })),
+      get(`${api("/orderbook")}?limit=${serialNos.length}`),
+      get(withQuery(api("/nfts"), { id: serialNos.map((one) => `${tokenId}:${one}`) })),
       readPage(galleryPage()),
     ]);
     appear.show(orderbook);
     if (!answer.ok) return appear.fail(answer.message);
-    this.record = answer.data;
-    const card = market && part("cards", market).querySelector(`[data-key="${tokenId}/${serialNo}"]`);
-    document.getElementById("appeared").replaceChildren(...(card ? [document.adoptNode(card)] : []));
+    this.records = answer.data;
+    const cards = serialNos.map((one) => market && part("cards", market).querySelector(`[data-key="${tokenId}/${one}"]`));
+    document.getElementById("appeared").replaceChildren(...cards.filter(Boolean).map((card) => document.adoptNode(card)));
     const link = (words, address) => element("a", { href: address }, words);
-    const page = nftPage(tokenId, serialNo);
-    const ways = [link("all that is for sale", galleryPage()), link("its page", page), link("withdraw it", `${page}#withdrawing`)];
-    return appear.succeed("See it among ", ways[0], ", on ", ways[1], ", or ", ways[2], ".");
+    const all = link("all that is for sale", galleryPage());
+    if (serialNos.length > 1) return appear.succeed("See them among ", all, ", or among ", link("what you own", accountPage(this.body.accountId)), ".");
+    const page = nftPage(tokenId, serialNos[0]);
+    return appear.succeed("See it among ", all, ", on ", link("its page", page), ", or ", link("withdraw it", `${page}#withdrawing`), ".");
   }
 
   /** How it ended well. */
   ended() {
-    const { name, listingPrice, token: tokenId, serialNo } = this.record;
+    const [{ listingPrice, token: tokenId, serialNo }, ...others] = this.records;
+    const see = others.length ? withQuery(collectionPage(tokenId), { minPrice: listingPrice, maxPrice: listingPrice }) : nftPage(tokenId, serialNo);
     return {
-      nft: this.record,
-      title: `${name} is for sale`,
-      words: `It costs ${hbar(listingPrice)}. The network took about 0.5 HBAR for that.`,
+      nfts: this.records,
+      title: `${named(this.records)} ${others.length ? "are" : "is"} for sale`,
+      words: `${others.length ? "Each" : "It"} costs ${hbar(listingPrice)}. The network took about 0.5 HBAR for ${others.length ? "all of them" : "that"}.`,
       ways: [
-        element("a", { class: "button", href: nftPage(tokenId, serialNo) }, "See it"),
+        element("a", { class: "button", href: see }, others.length ? "See them" : "See it"),
         element("a", { class: "button quiet", href: galleryPage() }, "All that is for sale"),
       ],
     };
@@ -100,31 +110,33 @@ new Trade(root.querySelector("[data-trade]"), listing, () => listing.ended(), ()
 
 const button = form.querySelector("button");
 const shown = (name) => form.querySelector(`[data-${name}]`);
-let chosen = { nft: null, collection: null };
+let chosen = { nfts: [], collection: null };
 
-/** Show the NFT that the fields name, and suggest its price, or the lowest of its collection. */
-async function showPiece() {
-  const [tokenId, serialNo] = [token.value.trim(), serial.value.trim()];
-  const read = await readPiece(tokenId, serialNo);
-  if (form.hidden || tokenId !== token.value.trim() || serialNo !== serial.value.trim()) return;
+/** Show the NFTs that the fields name, and suggest the price that one has, or the lowest of its collection. */
+async function showPieces() {
+  const [tokenId, serialNos] = [token.value.trim(), serials()];
+  const read = await readPieces(tokenId, serialNos);
+  if (form.hidden || tokenId !== token.value.trim() || String(serialNos) !== String(serials())) return;
   chosen = read;
-  const { nft, collection } = read;
-  const owner = nft?.owner.accountId;
-  const isYours = !nft || owner === seller.value.trim();
-  const words = isYours && nft?.isForSale ? "Change the price" : "List an NFT";
-  title.textContent = words;
-  button.textContent = nft?.isForSale && isYours ? words : "List it";
-  button.disabled = !isYours;
-  const theirs = isYours ? "" : notYours(owner);
-  shown("piece").replaceChildren(piece(nft, tokenId, serialNo), theirs);
+  const { nfts, collection } = read;
+  const other = nfts.find(({ owner }) => owner.accountId !== seller.value.trim());
+  const isListed = nfts.length > 0 && nfts.every(({ isForSale }) => isForSale);
+  const number = serialNos.length > 1 ? `${serialNos.length} NFTs` : "";
+  title.textContent = !other && isListed ? (number ? `Change the price of ${number}` : "Change the price") : `List ${number || "an NFT"}`;
+  button.textContent = isListed && !other ? title.textContent : number ? title.textContent : "List it";
+  button.disabled = Boolean(other);
+  const theirs = other ? notYours(other.owner.accountId, number && other.name) : "";
+  shown("piece").replaceChildren(pieces(nfts, tokenId, serialNos), theirs);
   shown("guides").replaceChildren(...guides(collection, takePrice));
-  if (!isPriced) price.value = nft?.listingPrice || collection?.floorPrice || price.defaultValue;
+  if (!isPriced) price.value = nfts[0]?.listingPrice || collection?.floorPrice || price.defaultValue;
+  form.querySelector(".field span").textContent = number ? "Price of each in HBAR" : "Price in HBAR";
   showProceeds();
 }
 
-function notYours(owner) {
+/** Of several, the name of the one is said. */
+function notYours(owner, name) {
   const be = element("button", { class: "become", type: "button", "data-become": owner }, "Switch to its owner");
-  return notice("wait", `Only ${owner} can list it: it is not yours.`, be);
+  return notice("wait", `Only ${owner} can list ${name || "it"}: it is not yours.`, be);
 }
 
 function takePrice(amount) {
@@ -136,17 +148,17 @@ function takePrice(amount) {
 function showProceeds() {
   const amount = Number(wholeNumber(price.value));
   const isWhole = Number.isSafeInteger(amount);
-  shown("proceeds").replaceChildren(...(isWhole ? proceeds(amount, chosen.collection, seller.value.trim()) : []));
+  shown("proceeds").replaceChildren(...(isWhole ? proceeds(amount, chosen.collection, seller.value.trim(), serials().length) : []));
 }
 
 seller.value ||= you();
 onYou((account) => {
   seller.value = account;
-  showPiece();
+  showPieces();
 });
 price.addEventListener("input", () => {
   isPriced = true;
   showProceeds();
 });
-for (const field of [token, serial, seller]) field.addEventListener("change", showPiece);
-showPiece();
+for (const field of [token, serial, seller]) field.addEventListener("change", showPieces);
+showPieces();

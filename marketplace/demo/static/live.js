@@ -59,7 +59,7 @@ function change(card, words, isForSale) {
   price.textContent = words;
   price.classList.toggle("off", !isForSale);
   card.classList.toggle("gone", !isForSale);
-  card.querySelector(".buy")?.toggleAttribute("inert", !isForSale);
+  for (const way of card.querySelectorAll(".buy, .keep")) way.toggleAttribute("inert", !isForSale);
   card.classList.remove("changed");
   requestAnimationFrame(() => card.classList.add("changed"));
 }

@@ -1,5 +1,6 @@
-// What every page has: who you are, a search, folds that stay open, calls that are made again, and times that go on.
+// What every page has: who you are, the basket, a search, folds that stay open, calls that are made again, and times that go on.
 
+import "./basket.js";
 import { keepTimes } from "./date.js";
 import { element } from "./element.js";
 import { recall, remember } from "./memory.js";

@@ -23,20 +23,20 @@ async function readRecord() {
   ]);
   record = nft.data;
   collection ??= about?.data;
-  return nft.ok ? record : {};
+  return nft.ok ? record : { serialNo: null };
 }
 
-/** Show all that may have changed; returns the record. */
+/** Show all that may have changed; returns the record, as the only one. */
 async function refresh() {
-  const [page, nft] = await Promise.all([readPage(location.href), readRecord()]);
-  if (page) show(page);
-  if (place("buying").hasAttribute("open")) (await import("./buying.js")).showPrice(record, collection);
+  const [fresh, nft] = await Promise.all([readPage(location.href), readRecord()]);
+  if (fresh) show(fresh);
+  if (place("buying").hasAttribute("open")) (await import("./buying.js")).showPrice(page);
   if (cost?.open) showShares();
   if (fold.open) showLedger();
-  return nft;
+  return [nft];
 }
 
-const page = { nft: () => record, fees: () => collection, refresh };
+const page = { nfts: () => [record], fees: () => collection, refresh };
 const begin = {
   picture: async () => () => {},
   buying: async () => (await import("./buying.js")).offerPurchase(page),

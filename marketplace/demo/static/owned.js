@@ -15,8 +15,8 @@ async function show() {
   const answer = await get(withQuery(api("/user/{account}/nfts", { account }), { limit: AT_MOST }));
   if (account !== you()) return;
   const nfts = answer.ok ? answer.data.toSorted((one, other) => Number(one.isForSale) - Number(other.isForSale)) : [];
-  const all = answer.next ? [element("li", { class: "tile all" }, element("a", { class: "button quiet", href: accountPage(account) }, "All that you own"))] : [];
-  root.querySelector("ul").replaceChildren(...nfts.map((nft) => choice(nft, account)), ...all);
+  const all = element("li", { class: "tile all" }, element("a", { class: "button quiet", href: accountPage(account) }, "Choose several"));
+  root.querySelector("ul").replaceChildren(...nfts.map((nft) => choice(nft, account)), all);
   if (!nfts.length) root.querySelector("ul").replaceChildren(nothing());
 }
 

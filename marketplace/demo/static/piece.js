@@ -1,29 +1,32 @@
-// The NFT that a listing is about: its picture and name, whose it is, and what a price of it brings.
+// The NFTs that a listing is about: their pictures and names, whose they are, and what a price of them brings.
 
 import { api, withQuery } from "./addresses.js";
 import { hbar, tinybars } from "./amount.js";
 import { get } from "./call.js";
 import { dollars } from "./dollars.js";
 import { element, fields, words } from "./element.js";
+import { pictures } from "./group.js";
 import { picture } from "./picture.js";
 import { account, shares } from "./sale.js";
 import { isAccount } from "./you.js";
 
-/** { nft, collection }: the record, and its collection with its floor and royalties. Each is null if it is unknown. */
-export async function readPiece(token, serialNo) {
-  if (!isAccount(token) || !/^\d{1,18}$/.test(serialNo)) return { nft: null, collection: null };
-  const { data } = await get(withQuery(api("/nfts"), { id: `${token}:${serialNo}` }));
-  const nft = data?.[0] ?? null;
-  const about = nft && (await get(api("/collection/{token}", { token })));
-  return { nft, collection: about?.ok ? about.data : null };
+/** { nfts, collection }: the records, and their collection with its floor and royalties. What is unknown is left out. */
+export async function readPieces(token, serialNos) {
+  if (!isAccount(token) || !serialNos.every((serialNo) => /^\d{1,18}$/.test(serialNo))) return { nfts: [], collection: null };
+  const { data } = await get(withQuery(api("/nfts"), { id: serialNos.slice(0, 100).map((serialNo) => `${token}:${serialNo}`) }));
+  const nfts = (Array.isArray(data) ? data : []).filter(Boolean);
+  const about = nfts.length ? await get(api("/collection/{token}", { token })) : null;
+  return { nfts, collection: about?.ok ? about.data : null };
 }
 
 const hint = (...said) => element("p", { class: "hint" }, ...said);
 
-/** The NFT, or what is known of one that nobody has asked for. */
-export function piece(nft, token, serialNo) {
+/** What is listed: an NFT, several, or what is known of one that nobody has asked for. */
+export function pieces(nfts, token, serialNos) {
+  if (serialNos.length > 1 && nfts.length) return pictures(nfts);
+  const [nft] = nfts;
   if (!nft) {
-    const said = [element("p", { class: "name" }, `${token} #${serialNo}`), hint("A new one of the sandbox: it will be yours.")];
+    const said = [element("p", { class: "name" }, `${token} #${serialNos.join(", #")}`), hint("A new one of the sandbox: it will be yours.")];
     return element("div", { class: "piece" }, element("div", { class: "artwork" }, element("p", { class: "lost" }, "New")), element("div", {}, said));
   }
   const said = [
@@ -42,13 +45,15 @@ export function guides(collection, take) {
   return [guide("Floor", floorPrice), guide("Last sale", lastSale?.price)].filter(Boolean);
 }
 
-/** What the seller gets of a price, and who gets the rest. */
-export function proceeds(price, collection, seller) {
+/** What the seller gets of a price, and who gets the rest; number: of NFTs, each at that price. */
+export function proceeds(price, collection, seller, number = 1) {
   if (!(price > 0)) return [];
-  const network = hint("The network takes about 0.5 HBAR for a listing or a new price.");
+  const what = number === 1 ? "a listing or a new price" : `all ${number} together`;
+  const network = hint(`The network takes about 0.5 HBAR for ${what}.`);
   if (!collection?.royalties) return [hint("Its royalties are not known yet."), network];
   const [, { gets }, ...others] = shares(price, collection, { seller });
   const rows = others.filter(({ gets: share, units }) => share > 0n || units).map(({ role, gets: share, units }) => [role, units ?? tinybars(share)]);
-  const yours = element("span", {}, element("strong", {}, tinybars(gets)), " ", dollars(Number(gets) / 100_000_000));
-  return [element("dl", { class: "fields" }, fields([["You get", yours], ...rows])), network];
+  const yours = (amount) => element("span", {}, element("strong", {}, tinybars(amount)), " ", dollars(Number(amount) / 100_000_000));
+  const left = number === 1 ? [["You get", yours(gets)]] : [["You get in all", yours(gets * BigInt(number))], ["Of each", tinybars(gets)]];
+  return [element("dl", { class: "fields" }, fields([...left, ...rows])), network];
 }

@@ -20,8 +20,8 @@ const feeAmount = ({ amount, token }) => (token ? `${amount} of ${token}` : tiny
 /** "1 HBAR to 0.0.2002": one fixed fee, as the API returns it. The seller pays it. */
 export const fixedFeeWords = (fee) => `${feeAmount(fee)} to ${fee.accountId}`;
 
-/** [{ who, role, gets }] in tinybars, below 0 for what is paid. Rounded as the network and the marketplace do. */
-export function shares(price, { royalties, fixedFees }, { seller, buyer = null }) {
+/** [{ who, role, gets }] in tinybars, below 0 for what is paid. Rounded as the network and the marketplace do. number: of NFTs. */
+export function shares(price, { royalties, fixedFees }, { seller, buyer = null, number = 1 }) {
   const paid = inTinybars(price);
   const fee = (paid * BigInt(feeBasisPoints)) / 10_000n;
   // A royalty is a part of what the NFT's owner gets. Owners pay no fee to themselves.
@@ -34,8 +34,8 @@ export function shares(price, { royalties, fixedFees }, { seller, buyer = null }
     ...(fixedFees ?? []).map(({ accountId, amount, token }) => ({
       who: accountId,
       role: "Fixed fee",
-      gets: token ? 0n : BigInt(amount),
-      units: token && `${amount} of ${token}, from the seller`,
+      gets: token ? 0n : BigInt(amount) * BigInt(number),
+      units: token && `${BigInt(amount) * BigInt(number)} of ${token}, from the seller`,
     })),
   ].filter(({ who }) => who !== seller);
   const left = due.reduce((rest, { gets }) => rest - gets, paid - fee);
@@ -56,7 +56,7 @@ export function showSale(shown, fees, { price = null, seller = null } = {}) {
   shown.hidden = false;
   const { floorPrice } = fees;
   const title = !price && hint(floorPrice ? "At the floor price:" : "At a price of 100 HBAR:");
-  const table = saleTable(price ?? floorPrice ?? 100, fees, { seller });
+  const table = shareTable(shares(price ?? floorPrice ?? 100, fees, { seller }));
   shown.querySelector("div").replaceChildren(...[title, table, ...NETWORK_FEE.map(hint)].filter(Boolean));
 }
 
@@ -68,8 +68,8 @@ const NETWORK_FEE = [
 ];
 
 /** Who pays and who gets what, as a table. */
-export function saleTable(price, fees, parties) {
-  const rows = shares(price, fees, parties).map(({ who, role, gets, units }) =>
+export function shareTable(parts) {
+  const rows = parts.map(({ who, role, gets, units }) =>
     element(
       "tr",
       {},

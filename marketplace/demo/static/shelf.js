@@ -126,5 +126,8 @@ async function restore() {
 restore();
 const { cursor } = part("cards").dataset;
 if (cursor && cursor !== "None") followCards(cursor, couldShow, () => go(location.href, { isNew: false }));
+const again = () => go(location.pathname + location.search, { isNew: false });
+if (document.getElementById("choosing")) import("./choosing.js").then(({ offerChoice }) => offerChoice(again));
+document.getElementById("begin-sweep")?.addEventListener("click", async () => (await import("./sweep.js")).open());
 const cost = document.getElementById("cost");
 cost?.addEventListener("toggle", async () => (await import("./cost.js")).showCost(cost, collection), { once: true });

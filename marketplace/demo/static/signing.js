@@ -9,6 +9,9 @@ import { showTransaction } from "./transaction.js";
 
 const bold = (text) => element("strong", {}, text);
 
+/** @typedef {{ tokenId: string, serialNo: number | bigint, expectedPrice?: number }} Nft */
+/** @typedef {{ accountId: string, tokenId?: string, serialNo?: number | bigint, serialNos?: (number | bigint)[], nfts?: Nft[], listingPrice?: any, expectedPrice?: number }} Order of one NFT, of several of a token, or of several of any */
+
 /**
  * Each of prepare(), look(), sign(), submit() and report() takes a step, and returns whether it succeeded. The steps'
  * forms call them; so does trade.js. A subclass says what is signed, and extends the steps that do more in its case.
@@ -16,7 +19,7 @@ const bold = (text) => element("strong", {}, text);
 export class Signing {
   path = ""; // of the API, which prepares the transaction
   says = ""; // what the transaction does, in a sentence
-  /** @type {{ accountId: string, tokenId: string, serialNo: number | bigint } | null} */
+  /** @type {Order | null} */
   body = null; // of the call that has prepared it
   /** @type {import("./call.js").Answer | null} */
   prepared = null; // the answer of that call
@@ -37,7 +40,7 @@ export class Signing {
 
   /**
    * The body of the call that prepares the transaction.
-   * @returns {{ accountId: string, tokenId: string, serialNo: number | bigint }}
+   * @returns {Order}
    */
   order() {
     throw new Error("a subclass says what is asked for");
@@ -139,8 +142,10 @@ export class Signing {
   async report() {
     const { report } = this.steps.named;
     report.clear();
-    const { accountId, tokenId, serialNo } = this.body;
-    const answer = await post(api("/comingsoon"), { accountId, tokenId, serialNo, transactionId: this.transactionId });
+    const { accountId, tokenId, serialNo, serialNos } = this.body;
+    const nfts = this.body.nfts?.map((nft) => ({ tokenId: nft.tokenId, serialNo: nft.serialNo }));
+    const { transactionId } = this;
+    const answer = await post(api("/comingsoon"), { accountId, tokenId, serialNo, serialNos, nfts, transactionId });
     report.show(answer);
     if (!answer.ok) return report.fail(answer.message);
     if (answer.status === 202) return report.wait("The ledger does not show it yet: report again in a few seconds.");

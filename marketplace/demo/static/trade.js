@@ -2,6 +2,7 @@
 
 import { element, notice } from "./element.js";
 import { onSubmit } from "./form.js";
+import { pictures } from "./group.js";
 import { picture } from "./picture.js";
 import { showBalance } from "./you.js";
 
@@ -15,7 +16,7 @@ const STAGES = {
 const REPORTS_AT_MOST = 10;
 const PAUSE_MS = 1_000;
 
-/** @typedef {{ nft: any, title: string, words: string, thanks?: string | null, more?: Node | string, ways: Node[] }} Outcome */
+/** @typedef {{ nfts: any[], title: string, words: string, thanks?: string | null, more?: Node | string, ways: Node[] }} Outcome */
 
 export class Trade {
   /**
@@ -88,12 +89,12 @@ export class Trade {
    * The title says what was done; `more` stands beneath.
    * @param {Outcome} outcome
    */
-  succeed({ nft, title, words, thanks, more, ways }) {
+  succeed({ nfts, title, words, thanks, more, ways }) {
     this.asked = this.title.textContent;
     this.title.textContent = title;
     const said = element("div", {}, element("p", {}, words), thanks && element("p", { class: "thanks" }, thanks), element("p", { class: "row" }, ways));
     this.form.hidden = true;
-    this.outcome.replaceChildren(element("div", { class: "piece done" }, picture(nft, { eager: true }), said, more));
+    this.outcome.replaceChildren(element("div", { class: "piece done" }, nfts.length === 1 ? picture(nfts[0], { eager: true }) : pictures(nfts), said, more));
     this.title.focus();
   }
 

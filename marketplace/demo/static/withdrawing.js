@@ -1,8 +1,9 @@
-// Withdrawing an NFT: its owner deletes the allowance by which the marketplace could sell it.
+// Withdrawing: the owner of NFTs deletes the allowance by which the marketplace could sell them.
 
 import { listingPage, marketplace } from "./addresses.js";
 import { Deal } from "./deal.js";
 import { element } from "./element.js";
+import { named } from "./group.js";
 
 const dialog = /** @type {HTMLDialogElement} */ (document.getElementById("withdrawing"));
 
@@ -11,8 +12,12 @@ class Withdrawal extends Deal {
   says = "Once it is signed and submitted, the marketplace may no longer sell this one NFT.";
 
   order() {
-    const { token: tokenId, serialNo, owner } = this.page.nft();
-    return { accountId: owner.accountId, tokenId, serialNo };
+    this.withdrawn = this.page.nfts();
+    const [{ token: tokenId, owner }] = this.withdrawn;
+    const serialNos = this.withdrawn.map(({ serialNo }) => serialNo);
+    const isOne = serialNos.length === 1;
+    if (!isOne) this.says = "Once it is signed and submitted, the marketplace may no longer sell these NFTs.";
+    return { accountId: owner.accountId, tokenId, ...(isOne ? { serialNo: serialNos[0] } : { serialNos }) };
   }
 
   roles() {
@@ -21,13 +26,14 @@ class Withdrawal extends Deal {
 
   /** How it ended well. */
   ended() {
-    const nft = this.page.nft();
-    const again = listingPage({ account: nft.owner.accountId, token: nft.token, serial_no: nft.serialNo });
+    const [{ token, owner }, ...others] = this.withdrawn;
+    const serials = this.withdrawn.map(({ serialNo }) => serialNo).join(",");
+    const again = listingPage({ account: owner.accountId, token, serial_no: serials });
     return {
-      nft,
-      title: `${nft.name} is no longer for sale`,
-      words: "It stays yours. The network took about 0.5 HBAR for that.",
-      ways: [this.see(), element("a", { class: "button quiet", href: again }, "List it again")],
+      nfts: this.withdrawn.map((nft) => ({ ...nft, listingPrice: 0 })),
+      title: `${named(this.withdrawn)} ${others.length ? "are" : "is"} no longer for sale`,
+      words: `${others.length ? "They stay" : "It stays"} yours. The network took about 0.5 HBAR for that.`,
+      ways: [this.see(), element("a", { class: "button quiet", href: again }, others.length ? "List them again" : "List it again")],
     };
   }
 }

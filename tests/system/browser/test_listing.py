@@ -137,7 +137,7 @@ def test_the_keyboard_is_enough(start):
     ):
         page.tab_to(f"{name} .button")
         keyboard.press(key)
-        expect(step(page, following).locator("h2")).to_be_focused()
+        expect(step(page, following).locator("h2.title")).to_be_focused()
 
 
 def test_ones_own_wallet_signs(start):
@@ -190,7 +190,7 @@ def test_the_ledgers_refusal_is_shown(start):
 
 def test_a_listing_whose_record_does_not_come_is_said(start):
     page = start(refusals=[0])
-    page.route("**/v1/nft/**", lambda route: route.abort())
+    page.route("**/v1/nfts?*", lambda route: route.abort())
     page.get_by_label("Price in HBAR").fill("250")
     press(page, "List it")
     said = page.locator("[data-trade] .notice.bad")
