@@ -51,9 +51,9 @@ SUCCESSES = (200, 206)  # 206: all that the mirror node has, which began after t
 CONNECTIONS = 32  # kept open
 QUESTIONS_AT_ONCE = 20  # threads of one caller of ask()
 AHEAD_RECALLED = 10 * times.SECOND
-TRANSACTIONS_RECALLED = (
-    200  # the newest that were read: one that lists several NFTs is read once for all
-)
+# The newest transactions that were read are not asked for again: one that lists several NFTs is read once for
+# all. Not for longer, as an answer may have been wrong.
+TRANSACTIONS_RECALLED, RECALLED_SECONDS = 200, 10
 IMPOSSIBLE = re.compile(rb'"(?:Invalid (?:parameter: |entity ID )|Bad Request"|Failed to convert)')
 
 
@@ -78,7 +78,7 @@ class MirrorNode:
         self._base_url = f"{base_url}/api/v1"
         self._count = count
         self._ahead: tuple[int, int, int | None] = (0, 0, None)  # see recall_ahead()
-        self._transactions: dict[int, Transaction] = {}  # by consensus timestamp: they never change
+        self._transactions: dict[int, tuple[float, Transaction]] = {}  # by consensus timestamp
 
     def close(self) -> None:
         """Close the open connections. New ones are opened on demand."""
@@ -192,9 +192,10 @@ class MirrorNode:
     def find_transaction(self, consensus_at: int, deadline: Deadline) -> Transaction | None:
         """Find the transaction with a consensus timestamp, in nanoseconds, however old it is.
 
-        The newest that were read are not asked for again.
+        The newest that were just read are not asked for again.
         """
-        if known := self._transactions.get(consensus_at):
+        read_at, known = self._transactions.get(consensus_at, (0.0, None))
+        if known and time.monotonic() - read_at < RECALLED_SECONDS:
             return known
         path = f"/transactions?timestamp={times.to_consensus(consensus_at)}"
         rows = self._get(path, tuple[Transaction, ...], deadline, "transactions") or ()
@@ -202,7 +203,8 @@ class MirrorNode:
         return next((row for row in rows if row.consensus_at == consensus_at), None)
 
     def _recall(self, rows: Iterable[Transaction]) -> None:
-        self._transactions |= {row.consensus_at: row for row in rows}
+        now = time.monotonic()
+        self._transactions |= {row.consensus_at: (now, row) for row in rows}
         for consensus_at in [*self._transactions][:-TRANSACTIONS_RECALLED]:
             self._transactions.pop(consensus_at, None)  # another thread may be faster
 
