@@ -72,6 +72,7 @@ class Purchase extends Deal {
   async sayWhatChanged() {
     const { prepare } = this.steps.named;
     const now = await this.page.refresh();
+    showDeal(this.page);
     const isOne = this.bought.length === 1;
     const said = this.bought.map((before) => change(before, now.find((nft) => idOf(nft) === idOf(before)), isOne ? "It" : before.name));
     const sentences = said.filter(Boolean).join(" ");
@@ -92,7 +93,10 @@ class Purchase extends Deal {
     const before = await readBalances(ids);
     const isTaken = await super.submit();
     if (this.result === null) return isTaken; // the ledger did not get it
-    if (!isTaken) await this.page.refresh();
+    if (!isTaken) {
+      await this.page.refresh();
+      showDeal(this.page);
+    }
     const after = await readBalances(ids);
     this.left = after.tinybars[you()];
     const { settled } = this.steps.named;
@@ -219,5 +223,5 @@ function showRest(part, amount, price) {
   part.append(notice("wait", `You have too little to buy ${it} ${hbar(price)}.`));
 }
 
-/** The prices in the dialog, while it is open. */
-export const showPrice = (page) => dialog.open && showDeal(page);
+/** The prices in the dialog, while it is open. What is being bought stays as it was asked for. */
+export const showPrice = (page) => dialog.open && !button.form.ariaBusy && showDeal(page);
