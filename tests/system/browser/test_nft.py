@@ -30,6 +30,7 @@ def test_it_works(visit):
     expect(page.locator(".traits .share").first).to_have_text(re.compile(r"^[\d.]+ % have it$"))
     expect(page.locator("#fields")).to_be_hidden()
     page.get_by_text("Developer", exact=True).click()
+    expect(page.locator("#fields")).to_be_visible()
     fields = page.locator("#fields dt").all_inner_texts()
     assert fields[:4] == ["Token", "Serial number", "Name", "File type"]
     expect(page.locator(".history li")).to_have_count(2)
