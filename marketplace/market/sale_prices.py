@@ -13,7 +13,7 @@ from flask import current_app
 from marketplace.hedera.hbar import TINYBARS, format_amount
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
-from marketplace.ledger.mirror_schemas import NftEvent, Transaction
+from marketplace.ledger.mirror_schemas import LedgerNftTransfer, NftEvent, Transaction
 from marketplace.market.memos import read_basket_memo, read_listing_memo, read_purchase_memo
 from marketplace.services import mirror_node
 from marketplace.store import prepared_transactions
@@ -59,13 +59,12 @@ def _find_price_in_basket(
     price = read_basket_memo(transaction.memo, len(transaction.nft_transfers))
     if not _is_paid(transaction, price, buyer):
         return None
-    moved = [NftId(nft.token, nft.serial_no) for nft in transaction.nft_transfers]
     find = partial(_find_ended_listing, before=transaction.consensus_at, deadline=deadline)
-    listed = dict(
-        zip(moved, mirror_node().ask(*(partial(find, each) for each in moved)), strict=True)
-    )
-    if None not in listed.values() and sum(listed.values()) == price:
-        return listed.get(nft_id)
+    moved = transaction.nft_transfers
+    prices = mirror_node().ask(*(partial(find, nft) for nft in moved))
+    if None not in prices and sum(prices) == price:
+        by_id = {(nft.token, nft.serial_no): each for nft, each in zip(moved, prices, strict=True)}
+        return by_id.get(nft_id)
     current_app.logger.warning(
         "%s was a purchase of several NFTs for %s HBAR, but their listings do not say what each cost. They do"
         " not count as sales.",
@@ -75,18 +74,21 @@ def _find_price_in_basket(
     return None
 
 
-def _find_ended_listing(nft_id: NftId, before: int, deadline: Deadline) -> int | None:
-    """The price of the listing in force just before a moment; None if the ledger shows none.
+def _find_ended_listing(moved: LedgerNftTransfer, before: int, deadline: Deadline) -> int | None:
+    """The price at which its seller had listed an NFT just before a moment; None if the ledger shows none.
 
     Raises TransactionNotShown.
     """
+    nft_id = NftId(moved.token, moved.serial_no)
     history = mirror_node().find_history(*nft_id, deadline, before - 1)
     entries = [entry for entry in history.entries if entry.consensus_at < before]
     last = next((entry for entry in entries if not entry.is_harmless), None)
     approval = last and mirror_node().find_transaction(last.consensus_at, deadline)
     if (history.newest_at or 0) < before or (last and approval is None):
         raise TransactionNotShown
-    return read_listing_memo(approval.memo, *nft_id) if approval else None
+    if approval is None or not approval.is_original or approval.payer != moved.sender:
+        return None
+    return read_listing_memo(approval.memo, *nft_id)
 
 
 def read_price(transaction: Transaction, nft_id: NftId, buyer: str) -> int | None:
