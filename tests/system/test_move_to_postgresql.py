@@ -210,12 +210,11 @@ def test_what_is_on_postgresql_already(tmp_path, postgresql_url):
             "marketplace.db can not be read: Could not decode",
         ),
         (
-            "INSERT INTO prepared_transaction VALUES ('x', 'listing', '0.0.1', 1, 'x', 1, 'x', 'x', 'x',"
-            " 'x', '', '', NULL, NULL, NULL, NULL, NULL, NULL)",
+            "INSERT INTO prepared_nft VALUES ('x', '0.0.1', 1, 1, NULL)",
             "violates foreign key constraint",
         ),
     ],
-    ids=["its text", "a listing without its NFT"],
+    ids=["its text", "a listed NFT without its listing"],
 )
 def test_what_can_not_be_moved(source, tmp_path, postgresql_url, spoil, words):
     insert(source)
