@@ -89,8 +89,8 @@ class MirrorNode:
 
         Each limits its time by a deadline of its own. Raises the error of the first one that failed.
         """
-        if len(questions) == 1:
-            return [questions[0]()]
+        if len(questions) < 2:
+            return [question() for question in questions]
         most = min(len(questions), QUESTIONS_AT_ONCE)
         with ThreadPoolExecutor(most, thread_name_prefix="mirror") as pool:
             try:

@@ -34,24 +34,32 @@ def find_account_id(named: str, deadline: Deadline) -> str:
     return account.id
 
 
-def require_nft(token: str, serial_no: int) -> NftRow:
-    """Return the stored NFT. Raises NftNotStored."""
-    nft = nfts.get_nft(read(), token, serial_no)
-    if nft is None:
-        raise NftNotStored(token, serial_no)
-    return nft
+def require_nfts(nft_ids: Sequence[NftId]) -> dict[NftId, NftRow]:
+    """Return the stored NFTs. Raises NftNotStored, which names all that are not."""
+    stored = _list_stored(nft_ids)
+
+    def require(nft_id: NftId) -> None:
+        if nft_id not in stored:
+            raise NftNotStored(*nft_id)
+
+    for_each(nft_ids, require)
+    return stored
 
 
-def require_owned(account_id: str, token: str, serial_no: int, deadline: Deadline) -> NftRow:
-    """Return the stored NFT of an account. Ask the ledger once if another owner is stored.
+def require_owned(account_id: str, nft_ids: Sequence[NftId], deadline: Deadline) -> None:
+    """Raise an error unless NFTs belong to an account. Ask the ledger about those with another stored owner.
 
     Raises NftNotStored, NftGone, NotTheOwner, and the ledger's errors.
     """
-    nft = require_nft(token, serial_no)
-    if nft["owner"] != account_id:
-        nft = reconciler.refresh(token, serial_no, deadline).nft or nft
-    require_owner(nft, account_id)
-    return nft
+    stored = require_nfts(nft_ids)
+    others = [nft_id for nft_id in nft_ids if stored[nft_id]["owner"] != account_id]
+    for nft_id, reconciled in reconciler.refresh_all(others, deadline).items():
+        stored[nft_id] = reconciled.nft or stored[nft_id]
+    for_each(nft_ids, lambda nft_id: require_owner(stored[nft_id], account_id))
+
+
+def _list_stored(nft_ids: Sequence[NftId]) -> dict[NftId, NftRow]:
+    return {NftId(nft["token"], nft["serial_no"]): nft for nft in nfts.list_nfts(read(), nft_ids)}
 
 
 def require_owner(nft: NftRow, account_id: str) -> None:
@@ -72,10 +80,8 @@ def add(account_id: str, nft_ids: Sequence[NftId]) -> None:
     """
     deadline = Deadline(reconciler.LEDGER_SECONDS)
     account_id = find_account_id(account_id, deadline)
-    stored = {(nft["token"], nft["serial_no"]) for nft in nfts.list_nfts(read(), nft_ids)}
+    stored = _list_stored(nft_ids)
     new = [nft_id for nft_id in nft_ids if nft_id not in stored]
-    if not new:
-        return
     questions = [partial(_look, account_id, nft_id, deadline) for nft_id in new]
     found: dict[NftId, Judgement | None] = dict(
         zip(new, mirror_node().ask(*questions), strict=True)

@@ -14,10 +14,10 @@ from marketplace.errors import (
     OwnerIsMarketplace,
 )
 from marketplace.hedera import times
-from marketplace.hedera.ids import NftId, TransactionId
+from marketplace.hedera.ids import TransactionId
 from marketplace.ledger import Deadline
 from marketplace.market import prepare, reconciler
-from marketplace.market.add_nft import find_account_id, require_nft, require_owned, require_owner
+from marketplace.market.add_nft import find_account_id, require_nfts, require_owned, require_owner
 from marketplace.market.memos import (
     bulk_listing_memo,
     bulk_withdrawal_memo,
@@ -31,7 +31,7 @@ from marketplace.market.several import for_each
 from marketplace.services import mirror_node
 from marketplace.store import prepared_transactions
 from marketplace.store.database import write
-from marketplace.store.rows import Kind
+from marketplace.store.rows import Kind, NftRow
 
 # Of each NFT and account, the newest listings of an end user are kept, and as many withdrawals; and so many
 # of all end users of an access token, which may invent them.
@@ -58,7 +58,7 @@ def prepare_listing(
 
     deadline = Deadline(reconciler.LEDGER_SECONDS)
     request = request._replace(account_id=find_account_id(request.account_id, deadline))
-    for_each(request.nft_ids, lambda nft_id: require_owned(request.account_id, *nft_id, deadline))
+    require_owned(request.account_id, request.nft_ids, deadline)
     spender, name = current_app.config["ACCOUNT_ID"], current_app.config["NAME"]
     if request.account_id == spender:
         raise OwnerIsMarketplace(request.account_id)
@@ -82,16 +82,16 @@ def prepare_withdrawal(request: TransactionRequest) -> PreparedTransaction:
 
     deadline = Deadline(reconciler.LEDGER_SECONDS)
     request = request._replace(account_id=find_account_id(request.account_id, deadline))
-    nfts = for_each(request.nft_ids, lambda nft_id: require_nft(*nft_id))
+    nfts = require_nfts(request.nft_ids)
     try:
         reconciled = reconciler.refresh_all(request.nft_ids, deadline)
     except (LedgerUnreachable, LedgerAnswerInvalid):
-        if {nft["owner"] for nft in nfts} != {request.account_id}:
+        if {nft["owner"] for nft in nfts.values()} != {request.account_id}:
             raise
     else:
         for_each(
             request.nft_ids,
-            lambda nft_id: _require_listed(request.account_id, nft_id, reconciled[nft_id]),
+            lambda nft_id: _require_listed(request.account_id, nfts[nft_id], reconciled[nft_id]),
         )
     first, *others = request.nft_ids
     memo = withdrawal_memo(*first, current_app.config["NAME"])
@@ -100,8 +100,8 @@ def prepare_withdrawal(request: TransactionRequest) -> PreparedTransaction:
     return _prepare("withdrawal", request, build_withdrawal, memo)
 
 
-def _require_listed(account_id: str, nft_id: NftId, reconciled: Reconciliation) -> None:
-    nft = reconciled.nft or require_nft(*nft_id)
+def _require_listed(account_id: str, nft: NftRow, reconciled: Reconciliation) -> None:
+    nft, nft_id = reconciled.nft or nft, (nft["token"], nft["serial_no"])
     require_owner(nft, account_id)
     if nft["is_for_sale"]:
         return

@@ -38,7 +38,7 @@ from marketplace.market import (
     reconciler,
     transfer_limits,
 )
-from marketplace.market.add_nft import find_account_id, require_nft
+from marketplace.market.add_nft import find_account_id, require_nfts
 from marketplace.market.memos import basket_memo, purchase_memo
 from marketplace.market.nodes import next_node
 from marketplace.market.prepare import (
@@ -109,7 +109,7 @@ def _prepare(
     signer = _signer()
     deadline = Deadline(reconciler.LEDGER_SECONDS)
     request = request._replace(account_id=find_account_id(request.account_id, deadline))
-    for_each(request.nft_ids, lambda nft_id: require_nft(*nft_id))
+    require_nfts(request.nft_ids)
     if not _find_open(read(), request):  # refuse before the ledger is asked
         fee_budget.require_room(read(), request, purchase_fees.max_fee(len(request.nft_ids)))
     # Before the prices are read: so they were in force after the purchase became valid.

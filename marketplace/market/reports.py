@@ -15,7 +15,7 @@ from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.ledger import ALLOWED_LAG, Deadline
 from marketplace.ledger.mirror_schemas import Transaction
 from marketplace.market import reconciler
-from marketplace.market.add_nft import find_account_id, require_nft
+from marketplace.market.add_nft import find_account_id, require_nfts
 from marketplace.market.prepare import OPERATOR, Caller
 from marketplace.market.report_kinds import REPORTS, REPORTS_BY_NAME, ListingReport, Report
 from marketplace.market.several import for_each
@@ -48,7 +48,7 @@ def answer(
     """
     deadline = Deadline(reconciler.LEDGER_SECONDS)
     account_id = find_account_id(account_id, deadline)
-    for_each(nft_ids, lambda nft_id: require_nft(*nft_id))
+    stored = require_nfts(nft_ids)
     subjects = {nft_id: Subject(*nft_id, account_id) for nft_id in nft_ids}
 
     def find_row(nft_id: NftId) -> PreparedNftRow | None:
@@ -71,7 +71,7 @@ def answer(
             account_id,
             transaction_id,
             row,
-            reconciled[nft_id].nft or require_nft(*nft_id),
+            reconciled[nft_id].nft or stored[nft_id],
             reconciled[nft_id],
             overdue,
         )
