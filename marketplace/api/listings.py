@@ -144,12 +144,13 @@ def prepare_purchase(
     of the marketplace's budget for fees (429): sign and submit what you ask for.
     """
     request = TransactionRequest(account_id, count_named_nfts(**nfts), wallet, caller())
-    expected = [expected_price, *(nft.get("expected_price") for nft in nfts.get("nfts", ()))]
-    expected = expected[1:] if "nfts" in nfts else expected[:1]
-    prices = {
-        nft_id: price for nft_id, price in zip(request.nft_ids, expected, strict=True) if price
+    seen = nfts.get("nfts", [{"expected_price": expected_price}])
+    expected = {
+        nft_id: price
+        for nft_id, nft in zip(request.nft_ids, seen, strict=True)
+        if (price := nft.get("expected_price"))
     }
-    return _answer(purchases.prepare(request, prices))
+    return _answer(purchases.prepare(request, expected))
 
 
 def _answer(prepared: PreparedTransaction) -> Answer:
