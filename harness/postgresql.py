@@ -78,10 +78,10 @@ class Server:
         roles = ("--username=postgres", f"--pwfile={password}", "--auth=md5")
         self.run("initdb", *data, *roles)
 
-    def copy(self, primary):
-        """Make this a copy of another server that runs, for a standby."""
+    def copy(self, primary_port):
+        """Make this a copy of the server on a port, for a standby."""
         self._own_folder()
-        where = ("-h", "127.0.0.1", "-p", primary.port, "-U", "postgres")
+        where = ("-h", "127.0.0.1", "-p", primary_port, "-U", "postgres")
         how = ("--checkpoint=fast", "--no-sync")
         self.run("pg_basebackup", *where, *how, "-D", self.folder / "data")
 

@@ -11,6 +11,7 @@ import json
 import logging
 import multiprocessing
 import os
+import socket
 import sqlite3
 import statistics
 import subprocess
@@ -23,7 +24,7 @@ from pathlib import Path
 from typing import NamedTuple
 from unittest.mock import patch
 
-from harness import network
+from harness import mounts, network
 from harness.images import CORPUS
 from harness.serving import run_flask, serve, watcher
 from hiero_sandbox.application import create_sandbox
@@ -62,9 +63,13 @@ ATTACKS = {
     "the mirror node drips": {"mirror": network.drip_body},
     "the bucket is silent": {"media": network.silence},
     "a foreign lock": {"is_locked": True},
-    # Needs a mount namespace (unshare -m) whose /etc/resolv.conf names a silent server.
     "the name server is silent": {"address": "http://mirror.example"},
 }
+NAME_SERVER = "127.0.0.53"  # resolv.conf has no port: it is 53, which only root may use
+UNTRIED = (
+    "not tried: only root can put a silent name server into /etc/resolv.conf, in a mount namespace of its"
+    " own (unshare --mount). Any other name server answers at once, which proves nothing"
+)
 
 
 class Timings(NamedTuple):
@@ -146,11 +151,30 @@ def beside():
 
 
 @contextmanager
+def silent_name_server():
+    """Let all names be asked of a server that never answers: this process's, and those that it starts."""
+    with (
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server,
+        tempfile.NamedTemporaryFile("w", suffix=".conf") as file,
+    ):
+        server.bind((NAME_SERVER, 53))
+        file.write(f"nameserver {NAME_SERVER}\n")
+        file.flush()
+        subprocess.run(["mount", "--bind", file.name, "/etc/resolv.conf"], check=True)
+        try:
+            yield
+        finally:
+            subprocess.run(["umount", "/etc/resolv.conf"], check=True)
+
+
+@contextmanager
 def scene(gateway=None, mirror=None, address=None, media=None, is_locked=False, settings=None):
     """A service on a testnet of our own; yields it, and an access token."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         enter = stack.enter_context
+        if address is not None:
+            enter(silent_name_server())
         sandbox = create_sandbox(f"{folder}/ledger.db", every_id_exists=True)
         ledger = enter(network.serve(sandbox) if mirror is None else network.serve_raw(mirror))
         ipfs = f"{ledger}/ipfs" if gateway is None else f"{enter(GATEWAYS[gateway]())}/ipfs"
@@ -197,9 +221,15 @@ def main():
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--clients", type=int, default=CLIENTS)
     parser.add_argument("--limit", help="MARKETPLACE_WRITE_LIMIT, in place of the default")
-    parser.add_argument("attacks", nargs="*", default=[*ATTACKS], choices=[[], *ATTACKS])
+    parser.add_argument(
+        "--only", action="append", choices=ATTACKS, help="one attack; may be repeated"
+    )
     arguments = parser.parse_args()
-    for name in arguments.attacks or ATTACKS:
+    mounts.enter_namespace("stress.attack")  # for the name server
+    for name in arguments.only or ATTACKS:
+        if "address" in ATTACKS[name] and not mounts.are_own():
+            print(f"{name}: {UNTRIED}", flush=True)
+            continue
         settings = {"WRITE_LIMIT": arguments.limit} if arguments.limit else {}
         timings = attack(name, arguments.seconds, arguments.clients, **settings)
         print(f"{name}, {arguments.clients} clients")

@@ -1,5 +1,6 @@
 """What images that are made to harm their decoder cost: ``python -m stress.bombs``."""
 
+import argparse
 import threading
 import time
 from contextlib import closing
@@ -64,9 +65,14 @@ def _read(path: Path) -> str:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m stress.bombs")
+    parser.add_argument(
+        "--only", action="append", choices=CORPUS, help="one image; may be repeated"
+    )
+    options = parser.parse_args()
     print(f"{'image':45} {'bytes':>10} {'decoder':>8} {'s':>5}  outcome")
-    for name, make in CORPUS.items():
-        content = make()
+    for name in options.only or CORPUS:
+        content = CORPUS[name]()
         found = cost(content)
         size = f"{found.decoder / MEGABYTE:7.1f}"
         print(

@@ -177,13 +177,18 @@ def besiege(folder: Path, deployment: str, count: int, visitors: int, tries: int
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tries", type=int, default=20)
+    parser.add_argument(
+        "--only", action="append", choices=DEPLOYMENTS, help="one deployment; may be repeated"
+    )
     arguments = parser.parse_args()
     logging.disable(logging.WARNING)
     print("| Engine | Services | Callers | Visitors | They hold | Bought | Slowest |")
     print("|---|---|---|---|---|---|---|")
     cases = [("sqlite", 1), ("sqlite", 2), ("postgresql", 2)]
     assert {engine for engine, _ in cases} == {*ENGINES}
-    for (engine, count), deployment, visitors in itertools.product(cases, DEPLOYMENTS, (1, 3)):
+    for (engine, count), deployment, visitors in itertools.product(
+        cases, arguments.only or DEPLOYMENTS, (1, 3)
+    ):
         with running_on(engine), tempfile.TemporaryDirectory() as folder:
             got = besiege(Path(folder), deployment, count, visitors, arguments.tries)
         print(

@@ -18,7 +18,6 @@ class Cluster:
         password = secrets.token_hex(16)
         settings = {
             "synchronous_standby_names": "ANY 1 (a, b, c)",
-            "wal_sender_timeout": "2s",
             "wal_receiver_timeout": "2s",
             "wal_retrieve_retry_interval": "100ms",
             "wal_keep_size": "256MB",
@@ -54,7 +53,7 @@ class Cluster:
 
     def join(self, server):
         """Make a server, whatever it was before, a new standby of the primary."""
-        server.copy(self.primary)
+        server.copy(self.primary.port)
         server.follow(self.proxies[self.primary].port)
         server.start()
 

@@ -4,6 +4,7 @@ The base image is made by mmdebstrap from Debian's packages, unless BASE names a
 are downloaded here, by this machine's own settings, and the build takes them from a folder.
 """
 
+import argparse
 import json
 import os
 import shutil
@@ -75,6 +76,7 @@ class Podman:
 
 
 def main():
+    argparse.ArgumentParser(description=__doc__.split("\n", 1)[0]).parse_args()
     if os.getuid():
         sys.exit("Building and running a container needs root here: sudo make container")
     for name in ("podman", "mmdebstrap"):

@@ -330,12 +330,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--seconds", type=float, default=10, help="before and after each fault")
     parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument(
+        "--only", action="append", choices=FAULTS, help="one fault; may be repeated"
+    )
     options = parser.parse_args()
     is_sound = True
     with tempfile.TemporaryDirectory() as folder, stage(Path(folder)) as this:
         print(" " * 22 + " ".join(f"{name:>12}" for name in Outcome._fields))
-        for name, fault in list(FAULTS.items()) * options.rounds:
-            outcome = this.suffer(fault, options.seconds)
+        for name in (options.only or [*FAULTS]) * options.rounds:
+            outcome = this.suffer(FAULTS[name], options.seconds)
             print(f"{name.replace('_', ' '):22}{outcome}", flush=True)
             for complaint in outcome.stale[:5] + outcome.wrong[:5]:
                 print(f"  {complaint}")

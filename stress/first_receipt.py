@@ -1,11 +1,12 @@
 """How soon hiero-sandbox has a receipt, and in how much memory: each time a new process, with a new ledger.
 
-    python -m stress.first_receipt [STARTS]
+    python -m stress.first_receipt --starts 10
 
 The time is from the command, in an empty environment, to the receipt of a transfer over gRPC. The memory is
 what the process has resident then (VmRSS), and what of that is its own (RssAnon): the rest are files.
 """
 
+import argparse
 import statistics
 import subprocess
 import sys
@@ -29,7 +30,9 @@ STARTS = 10
 
 
 def main() -> None:
-    starts = [start() for _ in range(int(sys.argv[1]) if sys.argv[1:] else STARTS)]
+    parser = argparse.ArgumentParser(prog="python -m stress.first_receipt")
+    parser.add_argument("--starts", type=int, default=STARTS)
+    starts = [start() for _ in range(parser.parse_args().starts)]
     names = ("First receipt, s", "Resident, MiB", "Of its own, MiB")
     for name, values in zip(names, zip(*starts, strict=True), strict=True):
         print(f"{name:16}  median {statistics.median(values):.2f}, at most {max(values):.2f}")

@@ -20,7 +20,7 @@ from collections import Counter, defaultdict
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from harness import keeper
+from harness import keeper, mounts
 from harness.network import reserved_port
 from stress.soak.books import Books
 from stress.soak.crowd import Crowd
@@ -33,7 +33,6 @@ from stress.soak.stage import Samples, Stage
 DISK = "400m"
 GROWTH_SECONDS = 300  # a shorter run is not checked for growth
 WARM_SECONDS = 3
-OWN_NAMESPACE = "SOAK_MOUNTS"
 
 
 def soak(seconds: float, *, postgresql: bool, seed: int, pause: float = 10) -> Books:
@@ -46,7 +45,7 @@ def soak(seconds: float, *, postgresql: bool, seed: int, pause: float = 10) -> B
         enter(keeper.held(folder))  # however this process ends, no other is left in it
         own = folder / "service"
         own.mkdir()
-        if OWN_NAMESPACE in os.environ:
+        if mounts.are_own():
             subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK}", "soak", own], check=True)
             stack.callback(subprocess.run, ["umount", "--lazy", own])
         db = enter(database(own, postgresql=postgresql))
@@ -157,10 +156,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**9))
     parser.add_argument("--pause", type=float, default=10, help="seconds between two faults, about")
     options = parser.parse_args()
-    if OWN_NAMESPACE not in os.environ and os.getuid() == 0 and _may_mount():
-        # A disk of its own, which can be filled, and which no other process sees.
-        command = ["unshare", "--mount", sys.executable, "-m", "stress.soak", *sys.argv[1:]]
-        os.execvpe(command[0], command, os.environ | {OWN_NAMESPACE: "1"})
+    mounts.enter_namespace("stress.soak")  # for a disk of its own, which can be filled
     print(f"Seed {options.seed}", flush=True)
     books = soak(
         options.seconds,
@@ -169,13 +165,6 @@ def main() -> int:
         pause=options.pause,
     )
     return 1 if books.findings else 0
-
-
-def _may_mount() -> bool:
-    with tempfile.TemporaryDirectory() as folder:
-        mount = f"mount -t tmpfs none {folder}"
-        done = subprocess.run(["unshare", "--mount", "sh", "-c", mount], capture_output=True)
-        return done.returncode == 0
 
 
 if __name__ == "__main__":

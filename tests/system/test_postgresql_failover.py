@@ -1,9 +1,12 @@
 """Servers of PostgreSQL fail under two services: nothing acknowledged is lost, nothing stale is answered."""
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from harness.network import reserved_port
+from harness.postgresql import Proxy
 from stress.failover import FAULTS, TOKEN, stage
 
 
@@ -37,3 +40,27 @@ def test_nobody_is_refused_after_a_failover_that_nobody_saw(this, fault):
         with FAULTS[fault](this.servers):
             this.servers.wait(1)
             assert set(clients.map(write_and_read, range(24))) == {1}
+
+
+class StallingProxy(Proxy):
+    """Passes nothing on for three seconds once it has passed four megabytes, as a busy machine may do."""
+
+    left = 4_000_000
+
+    def alter(self, received, is_answer):
+        before, self.left = self.left, self.left - len(received)
+        if before > 0 >= self.left:
+            self.freeze()
+            threading.Timer(3, self.thaw).start()
+        return received
+
+
+def test_a_standby_is_copied_although_the_machine_stalls(this):
+    """The primary ended the copy after two seconds without an answer, and the whole run with it."""
+    primary, standby = this.servers.primary, this.servers.standbys[0]
+    standby.kill()
+    with reserved_port() as port, StallingProxy(port, primary.port) as stalling:
+        standby.copy(port)
+        assert stalling.left < 0
+    this.servers.join(standby)
+    this.servers.wait()

@@ -1,0 +1,54 @@
+"""The programs of stress/, started as commands: each understands its options, and can be run to its end."""
+
+import re
+import shutil
+import sys
+
+import pytest
+
+from harness.serving import ROOT, environment, run_program
+
+PROGRAMS = [
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__main__")
+    for path in sorted((ROOT / "stress").rglob("*.py"))
+    if '__name__ == "__main__"' in path.read_text()
+]
+# The shortest run of each program. Those that need other programs or a network of their own have none.
+SHORT_RUNS = {
+    "stress.bombs": ["--only", "png_16_bits_with_alpha"],
+    "stress.buying": ["--tries", "2", "--only", "one token, addresses"],
+    "stress.failover": ["--seconds", "0.5", "--only", "lose_a_standby"],
+    "stress.first_receipt": ["--starts", "1"],
+    "stress.lives": ["--seed", "1", "--stories", "1"],
+}
+ATTACK = ["--seconds", "4", "--clients", "5"]
+needs_wrk = pytest.mark.skipif(not shutil.which("wrk"), reason="wrk is not installed: make load")
+
+
+def start(module, *options):
+    command = [sys.executable, "-m", module, *options]
+    return run_program(*command, cwd=ROOT, env=environment(), timeout=300, check=True).stdout
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_it_understands_its_options(program):
+    assert f"-m {program}" in start(program, "--help") or "usage: " in start(program, "--help")
+
+
+@pytest.mark.parametrize("program", SHORT_RUNS)
+def test_it_runs_to_its_end(program):
+    assert start(program, *SHORT_RUNS[program])
+
+
+@needs_wrk
+def test_an_attack_is_made():
+    """argparse refused the default of its own list of attacks."""
+    told = start("stress.attack", *ATTACK, "--only", "a foreign lock")
+    assert re.match(r"a foreign lock, 5 clients\n  order book +p50 .*\(200: \d+\)\n", told)
+
+
+@needs_wrk
+def test_an_attack_by_a_name_server_is_made_or_said_to_be_impossible():
+    told = start("stress.attack", *ATTACK, "--seconds", "9", "--only", "the name server is silent")
+    is_made = re.search(r"^  order book +p50 .*\(200: \d+\)\n  status .*\n  add .*503", told, re.M)
+    assert is_made or told.startswith("the name server is silent: not tried: only root can ")
