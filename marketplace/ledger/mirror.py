@@ -14,7 +14,7 @@ from contextvars import copy_context
 from fractions import Fraction
 from itertools import islice
 from math import ceil
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from requests.adapters import BaseAdapter, HTTPAdapter
 
@@ -58,7 +58,12 @@ IMPOSSIBLE = re.compile(rb'"(?:Invalid (?:parameter: |entity ID )|Bad Request"|F
 
 
 T = TypeVar("T")
-Count = Callable[..., None]  # Counts.count
+
+
+class Count(Protocol):
+    """Adds to a metric, as Counts.count does."""
+
+    def __call__(self, name: str, number: float = 1, **labels: str) -> None: ...
 
 
 class MirrorNode:

@@ -19,7 +19,7 @@ def make_resolver(settings: Mapping[str, Any], make_adapters: MakeAdapters) -> R
     return Resolver(Fetcher(adapters), ledger.from_config(settings, adapters, _ignore), gateways)
 
 
-def _ignore(*count: Any) -> None:
+def _ignore(name: str, number: float = 1, **labels: str) -> None:
     """Leave the mirror node's metrics uncounted: only a service has any."""
 
 
