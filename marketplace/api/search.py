@@ -12,14 +12,14 @@ from marketplace.api.response_cache import request_cache
 from marketplace.api.response_schemas import FoundCollectionSchema, FoundSchema
 from marketplace.hedera import times
 from marketplace.hedera.ids import MAX_INT64, is_entity_id
-from marketplace.market.search_words import find_words, strip_checksums
+from marketplace.market.search_words import find_words, read_query
 from marketplace.store import collection_search, nfts
 from marketplace.store.collection_search import BY_SALES, BY_VOLUME, MAX_WORDS
 from marketplace.store.database import read
 from marketplace.store.rows import FoundCollectionRow, NftRow
 
 AT_MOST = 10  # results of each kind
-NUMBERED = re.compile(r"(.*?)[\s#:/@]+([0-9]{1,19})\s*")  # words, and a serial number
+NUMBERED = re.compile(r"(.*?)[\s#:/@]+(\d{1,19})\s*")  # words, and a serial number
 
 blp = Blueprint("Search", __name__, description="Find collections, NFTs and accounts")
 
@@ -40,7 +40,7 @@ def list_collections(
     All collections with a stored NFT. If more follow, the Link header leads to the next page. A collection
     that moves in the order while you read the pages may be on two pages, or on none.
     """
-    words = find_words(strip_checksums(q), limit=MAX_WORDS)
+    words = find_words(read_query(q), limit=MAX_WORDS)
     if q.strip() and not words:  # it has no letters, so nothing has its words
         return paging.page([], limit, sort)
     rows = _find_collections(words, limit + 1, sort, page and (page.key, page.token))
@@ -57,7 +57,7 @@ def search_marketplace(q: str) -> dict[str, Any]:
     Collections by words or an id; an NFT by its collection and serial number, such as "tides 7", "Tides #7"
     or "0.0.5001@7"; an account by its id. At most 10 of each kind, collections with the highest volume first.
     """
-    q = strip_checksums(q)
+    q = read_query(q)
     words = find_words(q, limit=MAX_WORDS)
     found = _find_collections(words, AT_MOST, BY_VOLUME) if words else []
     return {

@@ -43,6 +43,6 @@ def find_parts(*texts: str | None) -> list[str]:
     return [*dict.fromkeys(words + ends)][:MAX_PARTS]
 
 
-def strip_checksums(text: str) -> str:
-    """Take the checksums off the ids in a text: 0.0.2002 of 0.0.2002-vfmkw."""
-    return CHECKSUM.sub(r"\1", text)
+def read_query(text: str) -> str:
+    """A query, in characters of the usual width, and without the checksums of ids: 0.0.2002-vfmkw."""
+    return CHECKSUM.sub(r"\1", unicodedata.normalize("NFKC", text))

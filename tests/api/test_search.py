@@ -244,6 +244,20 @@ def test_a_name_without_blanks_is_found_by_any_part(app, client, name, parts):
         assert find(client, q=q) == []
 
 
+@both_engines
+@pytest.mark.parametrize(
+    "q", ["tides ７", "ｔｉｄｅｓ　＃７", "０.０.５００１＠７", "tides ٧", "tides 7"]
+)
+def test_digits_are_found_in_any_script(client, lister, q):
+    lister(("0.0.5001", 7))
+    assert [each["serialNo"] for each in search(client, q)["nfts"]] == [7]
+    assert (
+        search(client, ALICE.replace("0", "０"))["accounts"]
+        == search(client, ALICE)["accounts"]
+        != []
+    )
+
+
 def test_an_id_may_have_its_checksum(client, lister):
     lister(("0.0.5001", 7))
     assert find(client, q="0.0.5001-vfmkw") == ["0.0.5001"]
