@@ -14,6 +14,7 @@ from marketplace.api import (
     concurrency_limit,
     cors,
     events,
+    host_header,
     listings,
     media,
     metrics,
@@ -123,6 +124,7 @@ def create_app(
         app.wsgi_app = ProxyFix(  # type: ignore[method-assign]
             app.wsgi_app, x_for=proxies, x_proto=proxies, x_host=proxies, x_prefix=proxies
         )
+    app.wsgi_app = host_header.HostRequired(app.wsgi_app)  # type: ignore[method-assign]
     request_metrics.init_app(app)
     return app
 

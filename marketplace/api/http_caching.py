@@ -17,9 +17,9 @@ from marketplace.wsgi_environ import ROUTE
 
 MIN_GZIP_BYTES = 1000
 GZIP_LEVEL = 5
-# Only the client caches a response, and asks each time whether it is still valid. The ETags of plain and gzip
-# differ, so a plain response needs no Vary.
+# Only the client caches a response, and asks each time whether it is still valid.
 CACHING = ("Cache-Control", "private, no-cache")
+VARY = ("Vary", "Accept-Encoding")
 
 
 class EncodedBody(NamedTuple):
@@ -45,7 +45,7 @@ class WholeResponse:
         own = [(name, value) for name, value in headers if name != "Content-Length"]
         tag = hashlib.sha256(body)  # half the time of other hashes, if the processor supports it
         tag.update(dict(own).get("Link", "").encode())  # a page is new if its Link is
-        self._plain = _encoded(tag.hexdigest()[:32], own, body)
+        self._plain = _encoded(tag.hexdigest()[:32], [*own, VARY], body)
         self._gzipped: EncodedBody | None = None
 
     @property
@@ -71,7 +71,6 @@ class WholeResponse:
             return plain
         if self._gzipped is None:
             body = gzip.compress(plain.body, GZIP_LEVEL, mtime=0)
-            encoding = ("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding")
-            headers = [*plain.headers[:-2], *encoding]
+            headers = [*plain.headers[:-2], ("Content-Encoding", "gzip")]
             self._gzipped = _encoded(f"{plain.tag}-gzip", headers, body)
         return self._gzipped
