@@ -121,8 +121,10 @@ ADVICE = {
     "NOT_READY": Advice(AGAIN, "Nothing: it is for a load balancer"),
     "NOT_THE_OWNER": Advice(NO, "This NFT belongs to another account"),
     "OWNER_IS_MARKETPLACE": Advice(NO, "The marketplace's own account can't list"),
+    "PRECONDITION_FAILED": Advice(NO, PROGRAM),
     "PRICE_CHANGED": Advice("with the new `expectedPrice`", "The price has changed: ask the buyer"),
     "PURCHASE_IMPOSSIBLE": Advice(NO, "The network would refuse it; the message says why"),
+    "REQUESTED_RANGE_NOT_SATISFIABLE": Advice(NO, PROGRAM),
     "REQUEST_ENTITY_TOO_LARGE": Advice(NO, PROGRAM),
     "REQUEST_NOT_JSON": Advice(NO, PROGRAM),
     "SANDBOX_UNUSABLE": Advice(AGAIN, "The sandbox is out of order"),
@@ -146,6 +148,8 @@ ELSEWHERE = {
     "METHOD_NOT_ALLOWED": (405, "any address"),
     "INTERNAL_SERVER_ERROR": (500, "any address"),
     "MEDIA_UNREACHABLE": (503, "`/media`"),
+    "PRECONDITION_FAILED": (412, "`/media`"),
+    "REQUESTED_RANGE_NOT_SATISFIABLE": (416, "`/media`"),
 }
 
 

@@ -27,6 +27,75 @@ def test_an_image_is_immutable_and_has_an_etag(client, nft):
     assert again.data == b""
 
 
+@pytest.fixture
+def image(client, nft):
+    """The path of a stored image."""
+    url = client.get(f"/v1/nft/{TOKEN}/7").json["imageUrl"]
+    return url.removeprefix("http://127.0.0.1:8000")
+
+
+@pytest.fixture(params=["stored", "placeholder"])
+def path(request, image):
+    return image if request.param == "stored" else "/media/placeholder.webp"
+
+
+def test_a_range_is_sent(client, path):
+    whole = client.get(path)
+    assert whole.headers["Accept-Ranges"] == "bytes"
+    for wanted, first, last in (
+        ("0-9", 0, 9),
+        ("5-", 5, None),
+        ("-7", -7, None),
+        ("9-99999999", 9, None),
+    ):
+        r = client.get(path, headers={"Range": f"bytes={wanted}"})
+        assert r.status_code == 206
+        assert r.data == whole.data[first : last and last + 1]
+        assert r.headers["Content-Range"].endswith(f"/{len(whole.data)}")
+    r = client.get(path, headers={"Range": "bytes=99999999-"})
+    assert_error(r, 416)
+    assert r.headers["Content-Range"] == f"bytes */{len(whole.data)}"
+
+
+@pytest.mark.parametrize(
+    "wanted", ["items=0-5", "bytes=0-1,4-5", "bytes=5-2", "bytes", "=", "seconds=1-2,3-4"]
+)
+def test_a_range_of_another_unit_and_several_are_ignored(client, path, wanted):
+    """RFC 9110, 14.2."""
+    r = client.get(path, headers={"Range": wanted})
+    assert (r.status_code, r.data) == (200, client.get(path).data)
+    assert "Content-Range" not in r.headers
+
+
+@pytest.mark.parametrize("wanted", ["bytes=0-9", "bytes=99999999-", "items=0-5"])
+def test_head_has_no_ranges(client, path, wanted):
+    r = client.head(path, headers={"Range": wanted})
+    assert r.status_code == 200
+    assert r.headers["Content-Length"] == str(len(client.get(path).data))
+    assert "Content-Range" not in r.headers
+
+
+def test_conditions_come_before_the_range(client, path):
+    """RFC 9110, 13.2.2."""
+    etag, wanted = client.get(path).headers["ETag"], {"Range": "bytes=0-9"}
+    for conditions, status in (
+        ({"If-Match": etag}, 206),
+        ({"If-Match": "*"}, 206),
+        ({"If-Match": '"other"'}, 412),
+        ({"If-None-Match": etag}, 304),
+        ({"If-None-Match": f"W/{etag}"}, 304),
+        ({"If-None-Match": '"other"'}, 206),
+        ({"If-Match": '"other"', "If-None-Match": etag}, 412),
+        ({"If-Range": etag}, 206),
+        ({"If-Range": '"other"'}, 200),
+    ):
+        r = client.get(path, headers=conditions | wanted)
+        assert r.status_code == status, conditions
+        if status == 412:
+            assert_error(r, 412, "If-Match")
+            assert r.headers["Content-Length"] == str(len(r.data))
+
+
 @pytest.mark.parametrize(
     "key", ["x", "../marketplace.db", "..%2fmarketplace.db", "a" * 64 + ".svg", "A" * 64 + ".webp"]
 )
