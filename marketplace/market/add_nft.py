@@ -75,8 +75,8 @@ def add(account_id: str, nft_ids: Sequence[NftId]) -> None:
     """Store NFTs as the ledger shows them, unless they are stored already.
 
     The watcher adds their metadata and images later.
-    Raises AccountNotOnLedger, NftNotOnLedger, NftGone, DatabaseBusy, and the ledger's errors. Nothing is
-    stored if the ledger lacks one of them.
+    Raises AccountNotOnLedger, NftNotOnLedger, NftGone, DatabaseBusy, and the ledger's errors. Then
+    none of them is stored.
     """
     deadline = Deadline(reconciler.LEDGER_SECONDS)
     account_id = find_account_id(account_id, deadline)
@@ -95,8 +95,7 @@ def add(account_id: str, nft_ids: Sequence[NftId]) -> None:
             raise NftGone(*nft_id)
         return judgement
 
-    for judgement in for_each(new, require_on_ledger):
-        reconciler.reconcile(judgement.facts.nft, deadline, first=judgement)
+    reconciler.add(for_each(new, require_on_ledger), deadline)
 
 
 def _look(account_id: str, nft_id: NftId, deadline: Deadline) -> Judgement | None:

@@ -55,17 +55,16 @@ def enqueue_all(db: Connection, rechecks: Iterable[Recheck], now: int) -> None:
         enqueue(db, recheck, now)
 
 
-def look_again_at_listings(db: Connection, account_id: str, facts_at: int, now: int) -> None:
+def recheck_seller(account_id: str, facts_at: int, now: int) -> Recheck:
     """Check an account's listings again when all replicas show what they show one by one now.
 
     For the account of a new listing: transactions that end it may have been passed already as not ours, since
     the facts by which it was found.
     """
     first_changed_at = find_first_hidden(facts_at, now)
-    recheck = Recheck(
+    return Recheck(
         "account", account_id, 0, now, now + ALLOWED_LAG, first_changed_at, delay=ALLOWED_LAG
     )
-    enqueue(db, recheck, now)
 
 
 def find_first_hidden(facts_at: int, now: int) -> int:

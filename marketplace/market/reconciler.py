@@ -5,7 +5,7 @@ carries the ledger's own date of its facts. Older facts never replace newer ones
 come. Nothing is written while facts contradict each other.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -66,6 +66,32 @@ class Judgement(NamedTuple):
     facts: Facts
 
 
+class Change(NamedTuple):
+    """What is written about one NFT."""
+
+    judgement: Judgement
+    state: Columns  # empty if nothing is decided
+    past: Past = Past()
+
+    @property
+    def nft(self) -> Nft:
+        return self.judgement.facts.nft
+
+    @property
+    def before(self) -> NftRow | None:
+        return self.judgement.before
+
+    def find_events(self, before: NftRow) -> list[Event]:
+        """The events between the stored NFT, or the record just inserted, and the new state."""
+        events = []
+        if self.before is None:
+            events.append(Event(EventKind.ADDED, to_account=before["owner"]))
+        if self.state:
+            facts = self.judgement.facts
+            events += nft_events.find_events(facts, before, self.state, self.past)
+        return events
+
+
 def refresh(
     token: str, serial_no: int, deadline: Deadline, *, force: bool = False
 ) -> Reconciliation:
@@ -80,19 +106,25 @@ def refresh(
 def refresh_all(
     nft_ids: Sequence[NftId], deadline: Deadline, *, force: bool = False
 ) -> dict[NftId, Reconciliation]:
-    """Read stored NFTs from the ledger, all at once, and reconcile each. Raises the ledger's errors.
+    """Read stored NFTs from the ledger, all at once, and store what follows, in one transaction.
 
-    ``force``: see reconcile().
+    ``force``: see reconcile(). Raises the ledger's errors.
     """
-    stored = {NftId(row["token"], row["serial_no"]): row for row in nfts.list_nfts(read(), nft_ids)}
+    if not nft_ids:
+        return {}
+    stored = _list_stored(nft_ids)
     looks = [partial(_look, nft_id, stored.get(nft_id), force, deadline) for nft_id in nft_ids]
-    judgements = dict(zip(nft_ids, mirror_node().ask(*looks), strict=True))
-    return {
-        nft_id: _vanished(stored.get(nft_id))
-        if judgement is None
-        else reconcile(judgement.facts.nft, deadline, force=force, first=judgement)
-        for nft_id, judgement in judgements.items()
+    found = dict(zip(nft_ids, mirror_node().ask(*looks), strict=True))
+    judgements = {nft_id: judgement for nft_id, judgement in found.items() if judgement}
+    vanished = {
+        nft_id: _vanished(stored.get(nft_id)) for nft_id in nft_ids if nft_id not in judgements
     }
+    return _reconcile_all(judgements, deadline, force=force) | vanished
+
+
+def _list_stored(nft_ids: Iterable[NftId]) -> dict[NftId, NftRow]:
+    rows = nfts.list_nfts(read(), [*nft_ids])
+    return {NftId(row["token"], row["serial_no"]): row for row in rows}
 
 
 def _look(
@@ -145,31 +177,75 @@ def reconcile(
     read already, unless the stored NFT has changed since. Raises the ledger's and the database's errors;
     then nothing is written.
     """
-    judgement = first
+    if first is None:
+        before = nfts.get_nft(read(), *on_ledger.id)
+        first = judge(on_ledger, before, deadline, force=force)
+    return _reconcile_all({on_ledger.id: first}, deadline, force=force)[on_ledger.id]
+
+
+def _reconcile_all(
+    judgements: Mapping[NftId, Judgement], deadline: Deadline, *, force: bool
+) -> dict[NftId, Reconciliation]:
+    """Store what follows from judgements, in one transaction.
+
+    An NFT that another process wrote meanwhile is judged again, and written by another transaction.
+    """
+    open_, done = dict(judgements), dict[NftId, Reconciliation]()
     for _ in range(TRIES):
-        before = nfts.get_nft(read(), on_ledger.token, on_ledger.serial_no)
-        if judgement is None or judgement.before != before:
-            judgement = judge(on_ledger, before, deadline, force=force)
-        _, verdict, facts = judgement
-        if before is None and listing_rule.is_gone(on_ledger):
-            return Reconciliation(None, None, verdict)
-        state = _state(on_ledger, before, verdict)
-        if before and {**before} | state == {**before}:
-            return Reconciliation(before, before, verdict)
-        if before is None:
-            nft = _insert(facts, state, deadline)
-        else:
-            past = read_past(facts, before, state, deadline)
-            if past is None:
-                return Reconciliation(before, before, Undecided(BEHIND))
-            if on_ledger.owner is None and past.last_owner:
-                state["owner"] = past.last_owner
-            events = nft_events.find_events(facts, before, state, past)
-            nft = _update(on_ledger, before, state, events)
-        if nft:
-            return Reconciliation(before, nft, verdict)
-    nft = nfts.get_nft(read(), on_ledger.token, on_ledger.serial_no)
-    return Reconciliation(before, nft, Undecided("other processes wrote it at the same time"))
+        stored, changes = _list_stored(open_), []
+        for nft_id, judgement in open_.items():
+            before = stored.get(nft_id)
+            if judgement.before != before:
+                open_[nft_id] = judge(judgement.facts.nft, before, deadline, force=force)
+            planned = _plan(open_[nft_id], deadline)
+            if isinstance(planned, Reconciliation):
+                done[nft_id] = planned
+            else:
+                changes.append(planned)
+        written = _write(changes, deadline)
+        for change in changes:
+            if nft := written.get(change.nft.id):
+                verdict = change.judgement.verdict
+                done[change.nft.id] = Reconciliation(change.before, nft, verdict)
+        open_ = {nft_id: each for nft_id, each in open_.items() if nft_id not in done}
+        if not open_:
+            return done
+    raced = Undecided("other processes wrote it at the same time")
+    stored = _list_stored(open_)
+    return done | {
+        nft_id: Reconciliation(stored.get(nft_id), stored.get(nft_id), raced) for nft_id in open_
+    }
+
+
+def add(judgements: Iterable[Judgement], deadline: Deadline) -> None:
+    """Store NFTs that were not stored when they were judged, all or none, in one transaction.
+
+    One that another process has stored meanwhile is left alone. Raises the ledger's and the database's
+    errors; then nothing is written.
+    """
+    _write([_plan_new(judgement) for judgement in judgements], deadline)
+
+
+def _plan(judgement: Judgement, deadline: Deadline) -> Reconciliation | Change:
+    """Find what to write about an NFT; or the result, if there is nothing to write. Asks the ledger."""
+    before, verdict, facts = judgement
+    on_ledger = facts.nft
+    if before is None:
+        is_gone = listing_rule.is_gone(on_ledger)
+        return Reconciliation(None, None, verdict) if is_gone else _plan_new(judgement)
+    state = _state(on_ledger, before, verdict)
+    if {**before} | state == {**before}:
+        return Reconciliation(before, before, verdict)
+    past = read_past(facts, before, state, deadline)
+    if past is None:
+        return Reconciliation(before, before, Undecided(BEHIND))
+    if on_ledger.owner is None and past.last_owner:
+        state["owner"] = past.last_owner
+    return Change(judgement, state, past)
+
+
+def _plan_new(judgement: Judgement) -> Change:
+    return Change(judgement, _state(judgement.facts.nft, None, judgement.verdict))
 
 
 def judge(
@@ -240,61 +316,93 @@ def new_record(on_ledger: Nft, token_name: str | None) -> Columns:
     }
 
 
-def _insert(facts: Facts, state: Columns, deadline: Deadline) -> NftRow | None:
-    """Store a new NFT with its events, in one transaction. Returns None if another process was first."""
-    on_ledger = facts.nft
-    name, collection = collection_facts.look_up(on_ledger.token, deadline)
-    # Until it is decided. Older facts are refused from now on.
-    record = new_record(on_ledger, name) | {"ledger_at": _undecided(on_ledger)}
+def _write(changes: Sequence[Change], deadline: Deadline) -> dict[NftId, NftRow]:
+    """Write changes of NFTs with their events, in one transaction.
+
+    Returns the rows that were written: without those of NFTs that other processes wrote meanwhile. Looks up
+    the collections of new NFTs first.
+    """
+    if not changes:
+        return {}
+    by_id = {change.nft.id: change for change in sorted(changes, key=lambda change: change.nft.id)}
+    tokens = sorted({nft_id.token for nft_id, change in by_id.items() if change.before is None})
+    collections = {token: collection_facts.look_up(token, deadline) for token in tokens}
     with write() as db:
-        nft = nfts.insert_nft(db, record)
-        if nft is None:
-            return None
-        collection_facts.store(db, on_ledger.token, collection)
-        _recheck_soon(db, on_ledger)
-        events = [Event(EventKind.ADDED, to_account=nft["owner"])]
-        if state:
-            events += nft_events.find_events(facts, nft, state, Past())
-            nft = _mark(db, on_ledger, nft, state)
-        nft_events.store(db, {on_ledger.id: events})
-        return nft
+        return _store(db, by_id, collections)
 
 
-def _update(on_ledger: Nft, before: NftRow, state: Columns, events: list[Event]) -> NftRow | None:
-    """Write an NFT's new state with its events, in one transaction. Returns None if it changed meanwhile."""
-    with write() as db:
-        nft = _mark(db, on_ledger, before, state)
-        if nft:
-            nft_events.store(db, {on_ledger.id: events})
-        return nft
+def _store(
+    db: Connection,
+    changes: Mapping[NftId, Change],
+    collections: Mapping[str, tuple[str | None, Columns | None]],
+) -> dict[NftId, NftRow]:
+    """Write changes in the order of the NFTs' ids.
+
+    NFTs come before collections, and collections before the queue, so that no two transactions wait for each
+    other.
+    """
+    known = {nft_id: row for nft_id, change in changes.items() if (row := change.before)}
+    new = {
+        nft_id: _insert(db, changes[nft_id].nft, collections[nft_id.token][0])
+        for nft_id in changes
+        if nft_id not in known
+    }
+    added = {nft_id: row for nft_id, row in new.items() if row}
+    marked = {nft_id: _mark(db, changes[nft_id], row) for nft_id, row in known.items()}
+    for token in dict.fromkeys(nft_id.token for nft_id in added):
+        collection_facts.store(db, token, collections[token][1])
+    marked |= {nft_id: _mark(db, changes[nft_id], row) for nft_id, row in added.items()}
+    before, after = known | added, {nft_id: row for nft_id, row in marked.items() if row}
+    for nft_id in sorted(after):
+        _note_in_collection(db, before[nft_id], after[nft_id])
+    rechecks = [_recheck_soon(changes[nft_id].nft) for nft_id in added]
+    rechecks += [
+        recheck_queue.recheck_seller(row["owner"], changes[nft_id].nft.modified_at, times.now())
+        for nft_id, row in after.items()
+        if _is_new_listing(before[nft_id], row)
+    ]
+    recheck_queue.enqueue_all(db, rechecks, times.now())
+    nft_events.store(db, {nft_id: changes[nft_id].find_events(before[nft_id]) for nft_id in after})
+    return after
 
 
-def _mark(db: Connection, on_ledger: Nft, before: NftRow, state: Columns) -> NftRow | None:
-    key, seen_at = on_ledger.id, max(state["ledger_at"], times.to_iso(on_ledger.modified_at))
+def _insert(db: Connection, on_ledger: Nft, token_name: str | None) -> NftRow | None:
+    """Insert a new NFT, which is not decided yet. Returns None if another process was first."""
+    # Older facts are refused from now on.
+    record = new_record(on_ledger, token_name) | {"ledger_at": _undecided(on_ledger)}
+    return nfts.insert_nft(db, record)
+
+
+def _mark(db: Connection, change: Change, before: NftRow) -> NftRow | None:
+    """Write an NFT's new state. Returns None if it changed meanwhile."""
+    key, state = change.nft.id, change.state
+    if not state:
+        return before
+    seen_at = max(state["ledger_at"], times.to_iso(change.nft.modified_at))
     columns = key._asdict() | {"last_listed_at": None, "seen_at": seen_at} | state
     nft = nfts.mark_reconciled(db, columns, before)
-    if nft is None:
-        return None
-    if nft["metadata"] != state["metadata"]:
+    if nft and nft["metadata"] != state["metadata"]:
         nft = nfts.mark_pointer(db, *key, state["metadata"], times.to_iso(times.now()))
-    if nft and nft["ledger_at"] == GONE:
-        traits.replace_traits(db, nft, nft)
-    if nft and nft["listing_price"] != before["listing_price"]:
-        change = nft["is_for_sale"] - before["is_for_sale"]
-        collection_facts.note_listed(db, on_ledger.token, change)
-    if (
-        nft
-        and nft["is_for_sale"]
-        and not (before["is_for_sale"] and before["owner"] == nft["owner"])
-    ):
-        recheck_queue.look_again_at_listings(db, nft["owner"], on_ledger.modified_at, times.now())
     return nft
 
 
-def _recheck_soon(db: Connection, on_ledger: Nft) -> None:
+def _note_in_collection(db: Connection, before: NftRow, nft: NftRow) -> None:
+    """Write what follows for the NFT's collection."""
+    if nft["ledger_at"] == GONE:
+        traits.replace_traits(db, nft, nft)
+    if nft["listing_price"] != before["listing_price"]:
+        change = nft["is_for_sale"] - before["is_for_sale"]
+        collection_facts.note_listed(db, nft["token"], change)
+
+
+def _is_new_listing(before: NftRow, nft: NftRow) -> bool:
+    was_listed = before["is_for_sale"] and before["owner"] == nft["owner"]
+    return bool(nft["is_for_sale"] and not was_listed)
+
+
+def _recheck_soon(on_ledger: Nft) -> Recheck:
     """Check a new NFT again: the watcher may already have passed transactions that came after these facts."""
     now, facts_at = times.now(), on_ledger.modified_at
     first = recheck_queue.find_first_hidden(facts_at, now)
     ok_at = now + ALLOWED_LAG
-    recheck = Recheck("nft", *on_ledger.id, facts_at, ok_at, first, delay=ALLOWED_LAG)
-    recheck_queue.enqueue(db, recheck, now)
+    return Recheck("nft", *on_ledger.id, facts_at, ok_at, first, delay=ALLOWED_LAG)
