@@ -279,15 +279,17 @@ class MirrorNode:
     def find_topic_memo(self, topic: str, deadline: Deadline) -> str | None:
         return self._get(f"/topics/{topic}", str, deadline, "memo")
 
-    def find_message(self, consensus_timestamp: str, deadline: Deadline) -> bytes | None:
+    def find_message(self, consensus_timestamp: str, deadline: Deadline) -> Message | None:
         return self._get(f"/topics/messages/{consensus_timestamp}", Message, deadline)
 
     def list_messages(
-        self, topic: str, deadline: Deadline, *, newest_first: bool = False
-    ) -> Iterator[bytes]:
-        """Yield all messages of a topic, the oldest first unless asked otherwise."""
+        self, topic: str, deadline: Deadline, *, newest_first: bool = False, since: int = 0
+    ) -> Iterator[Message]:
+        """Yield the rows of a topic since a consensus time, the oldest first unless asked otherwise."""
         order = "desc" if newest_first else "asc"
         path = f"/topics/{topic}/messages?limit={PAGE}&order={order}"
+        if since:
+            path += f"&timestamp=gte:{times.to_consensus(since)}"
         return self._pages(path, "messages", Message, deadline)
 
     def _pages(

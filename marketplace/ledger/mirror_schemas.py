@@ -285,8 +285,29 @@ class History(NamedTuple):
     entries: tuple[NftEvent, ...] = ()  # the newest ones, the newest first
 
 
-# The only value that is read from a topic's message, a node and a block.
-Message = Annotated[bytes, "message"]
+class Part(NamedTuple):
+    """Which part of a message a row of its topic has. SDKs split a message of more than 1,024 bytes."""
+
+    payer: Annotated[EntityId, "initial_transaction_id.account_id"]
+    valid_start: Annotated[Consensus, "initial_transaction_id.transaction_valid_start"]
+    number: Annotated[Positive, "number"]
+    total: Annotated[Positive, "total"]
+
+    @property
+    def message(self) -> tuple[str, int]:
+        """What the parts of a message have in common: the id of the transaction that began it."""
+        return self.payer, self.valid_start
+
+
+class Message(NamedTuple):
+    """A row of a topic: a message, or a part of one."""
+
+    content: Annotated[bytes, "message"]
+    topic: Annotated[EntityId | None, "topic_id"] = None
+    part: Annotated[Part | None, "chunk_info", LENIENT] = None  # None: it was not split
+
+
+# The only value that is read from a node and a block.
 NodeAccount = Annotated[EntityId, "node_account_id"]
 BlockEnd = Annotated[Consensus, "timestamp.to"]
 

@@ -13,8 +13,9 @@ from werkzeug.wrappers import Response
 
 from marketplace.ledger import Deadline
 from marketplace.ledger.http_client import FetchError
+from marketplace.ledger.mirror_schemas import Message, Part
 from marketplace.services import mirror_node
-from marketplace.watcher.strangers.inscriptions import join
+from marketplace.watcher.strangers.inscriptions import join, join_parts
 from marketplace.watcher.strangers.resolver import Resolver
 from marketplace.watcher.strangers.uri import Gateways
 
@@ -44,6 +45,27 @@ def test_messages_of_others_on_the_topic_are_passed_over():
     memo, messages = inscribed()
     noise = [b"", b"hello", b"[1]", b'{"o": "0", "c": "x"}', b'{"o": 0, "c": "late"}', b"null"]
     assert join(memo, messages + noise, 10_000) == CONTENT
+
+
+def row(content, number, total, valid_start=1, payer="0.0.5"):
+    return Message(content, "0.0.7", Part(payer, valid_start, number, total))
+
+
+def test_parts_are_joined_by_their_first_transaction_in_any_order():
+    rows = [
+        row(b"c", 3, 3),
+        row(b"x", 1, 2, valid_start=2),
+        Message(b"whole"),
+        row(b"y", 2, 2, payer="0.0.6"),
+        row(b"alone", 1, 1),
+        row(b"a", 1, 3),
+        row(b"late", 1, 3),
+        row(b"none", 4, 3),
+        row(b"b", 2, 3),
+        row(b"z", 2, 2, valid_start=2),
+        row(b"never", 1, 9, valid_start=3),
+    ]
+    assert [*join_parts(rows)] == [b"whole", b"alone", b"abc", b"xz"]
 
 
 @pytest.mark.parametrize(

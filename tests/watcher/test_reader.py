@@ -77,6 +77,17 @@ def test_the_network_s_own_topics_are_read(enrich, write, form):
     assert found.image == optimise(PICTURE)
 
 
+@pytest.mark.parametrize(
+    "form", ["hcs-1", "bare topic", "hcs-6", "message", "last part", "registered"]
+)
+@pytest.mark.parametrize("split_at", [1024, 100])
+def test_messages_that_an_sdk_split_are_joined(enrich, write, form, split_at):
+    found = enrich(write(split_at=split_at)[form])
+    assert (found.outcome, found.reason) == (Outcome.COMPLETE, None)
+    assert found.description.name == "Inscribed"
+    assert found.image == optimise(PICTURE)
+
+
 def test_a_topic_that_does_not_exist_leaves_the_document(enrich):
     found = enrich('{"name": "A", "image": "hcs://1/0.0.999"}')
     assert found[:2] == (Outcome.UNUSABLE, "its topic does not exist")

@@ -7,13 +7,14 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import brotli
 import zstandard
 
 from marketplace.hedera.ids import is_entity_id
 from marketplace.ledger.http_client import FetchError, Unfetchable
+from marketplace.ledger.mirror_schemas import Message
 
 REGISTRY = "hcs-6"
 MEMO = re.compile(r"([0-9a-f]{64}):(zstd|brotli):base64")
@@ -22,6 +23,20 @@ MEMO = re.compile(r"([0-9a-f]{64}):(zstd|brotli):base64")
 def is_registry(memo: str) -> bool:
     """Tell whether the topic with this memo is a registry."""
     return memo.lower().startswith(f"{REGISTRY}:")
+
+
+def join_parts(rows: Iterable[Message]) -> Iterator[bytes]:
+    """Yield the messages in the rows of a topic. One that was split is joined, once it is complete."""
+    unfinished: dict[tuple[str, int], dict[int, bytes]] = {}
+    for content, _, part in rows:
+        if part is None or part.total == 1:
+            yield content
+        elif part.number <= part.total:
+            parts = unfinished.setdefault(part.message, {})
+            parts.setdefault(part.number, content)
+            if len(parts) == part.total:
+                yield b"".join(parts[number] for number in sorted(parts))
+                del unfinished[part.message]
 
 
 def find_registered(message: bytes) -> str | None:

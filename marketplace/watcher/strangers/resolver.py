@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from email.message import Message
+from email.message import Message as Headers
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
@@ -10,6 +10,7 @@ from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.ledger.deadline import Deadline
 from marketplace.ledger.http_client import FetchError, Unfetchable
 from marketplace.ledger.mirror import MirrorNode
+from marketplace.ledger.mirror_schemas import Message
 from marketplace.watcher.enrichment_result import Description
 from marketplace.watcher.strangers import inscriptions
 from marketplace.watcher.strangers.content import (
@@ -25,7 +26,8 @@ from marketplace.watcher.strangers.uri import Gateways, Inline, Inscription, Top
 
 NEXT_GATEWAY_SECONDS = 1.5  # without an answer, before the next gateway is asked, too
 MAX_CONTENT_TYPE = 1000  # characters, as a longer one takes long to parse
-MAX_VERSIONS = 100  # the newest messages of an HCS-6 topic, of which one must name a file
+MAX_VERSIONS = 100  # the newest rows of an HCS-6 topic, of which one must name a file
+MAX_ROWS = 1000  # of a topic, among which are the parts of a single message
 
 T = TypeVar("T")
 # Makes something of the content that a host answered. Raises FetchError if that can not be it.
@@ -124,28 +126,42 @@ class Resolver:
             memo = self._mirror_node.find_topic_memo(topic, deadline)
         if memo is None:
             raise Unfetchable("its topic does not exist")
-        messages = self._mirror_node.list_messages(topic, deadline)
-        return inscriptions.join(memo, messages, MAX_IMAGE_BYTES)
+        rows = self._mirror_node.list_messages(topic, deadline)
+        return inscriptions.join(memo, inscriptions.join_parts(rows), MAX_IMAGE_BYTES)
 
     def _find_version(self, registry: str, deadline: Deadline) -> str:
         """The topic of the newest file that an HCS-6 topic names."""
         newest = self._mirror_node.list_messages(registry, deadline, newest_first=True)
-        topics = map(inscriptions.find_registered, islice(newest, MAX_VERSIONS))
+        messages = inscriptions.join_parts(islice(newest, MAX_VERSIONS))
+        topics = map(inscriptions.find_registered, messages)
         topic = next(filter(None, topics), None)
         if topic is None:
             raise FetchError("its topic names no file")
         return topic
 
     def _fetch_message(self, timestamp: str, deadline: Deadline) -> bytes:
-        message = self._mirror_node.find_message(timestamp, deadline)
-        if message is None:
+        row = self._mirror_node.find_message(timestamp, deadline)
+        if row is None:
             raise Unfetchable("its message does not exist")
+        message = self._join_parts(row, deadline)
         topic = inscriptions.find_registered(message)
         return self._fetch_inscription(topic, deadline) if topic else message
 
+    def _join_parts(self, row: Message, deadline: Deadline) -> bytes:
+        """The whole message of which a row may be any part."""
+        if row.part is None or row.topic is None or row.part.total == 1:
+            return row.content
+        since = row.part.valid_start  # no part is older
+        rows = islice(self._mirror_node.list_messages(row.topic, deadline, since=since), MAX_ROWS)
+        parts = (other for other in rows if other.part and other.part.message == row.part.message)
+        message = next(inscriptions.join_parts(parts), None)
+        if message is None:
+            raise FetchError("its message is not complete")
+        return message
+
 
 def _find_charset(headers: Mapping[str, str]) -> str | None:
-    message = Message()
+    message = Headers()
     message["Content-Type"] = headers.get("Content-Type", "")[:MAX_CONTENT_TYPE]
     return message.get_content_charset()
 
