@@ -23,6 +23,9 @@ export function items() {
 /** Take NFTs out of it: ["0.0.5001:7"]. */
 export const takeOut = (ids) => keep(items().filter((item) => !ids.includes(idOf(item))));
 
+/** Take over the prices that were seen of what is in it. */
+export const see = (seen) => keep(items().map((item) => seen.find((one) => idOf(one) === idOf(item)) ?? item));
+
 function keep(wanted) {
   remember("basket", wanted.join(" "));
   show();

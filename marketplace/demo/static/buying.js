@@ -17,7 +17,7 @@ const dialog = /** @type {HTMLDialogElement} */ (document.getElementById("buying
 const button = dialog.querySelector("[data-trade] .button");
 
 /** @type {any[]} */
-let shown = []; // the NFTs that the dialog shows
+let shown = []; // the NFTs that the dialog shows, each for the price that it shows: what is sent
 
 /** A purchase of those NFTs. */
 class Purchase extends Deal {
@@ -70,16 +70,12 @@ class Purchase extends Deal {
   }
 
   async sayWhatChanged() {
+    const said = changes(this.page, await this.page.refresh());
+    if (!said.length) return;
+    button.disabled = true;
     const { prepare } = this.steps.named;
-    const now = await this.page.refresh();
-    showDeal(this.page);
-    const isOne = this.bought.length === 1;
-    const said = this.bought.map((before) => change(before, now.find((nft) => idOf(nft) === idOf(before)), isOne ? "It" : before.name));
-    const sentences = said.filter(Boolean).join(" ");
-    if (!sentences) return;
-    const isLeft = this.page.nfts().some(({ isForSale }) => isForSale);
-    if (isLeft) prepare.wait(sentences, " Press again to buy ", isOne ? "it" : "the rest", isOne ? " for that." : ".");
-    else prepare.fail(sentences);
+    if (this.page.nfts().some(({ isForSale }) => isForSale)) prepare.wait(...said);
+    else prepare.fail(...said);
   }
 
   /** Read the balances of all who take part before it, and after it. */
@@ -93,10 +89,7 @@ class Purchase extends Deal {
     const before = await readBalances(ids);
     const isTaken = await super.submit();
     if (this.result === null) return isTaken; // the ledger did not get it
-    if (!isTaken) {
-      await this.page.refresh();
-      showDeal(this.page);
-    }
+    if (!isTaken) await this.page.refresh();
     const after = await readBalances(ids);
     this.left = after.tinybars[you()];
     const { settled } = this.steps.named;
@@ -139,23 +132,46 @@ class Purchase extends Deal {
  */
 export function offerPurchase(page) {
   const purchase = new Purchase(dialog, page);
+  dialog.addEventListener("click", ({ target }) => {
+    if (!(/** @type {HTMLElement} */ (target).closest("[data-accept]"))) return;
+    purchase.begin();
+    page.accept?.();
+    showDeal(page, page.nfts());
+    /** @type {HTMLElement} */ (dialog.querySelector("h2")).focus();
+  });
   return () => {
     purchase.begin();
-    showDeal(page);
+    showDeal(page, page.offered?.() ?? page.nfts());
+    showPrice(page);
   };
 }
 
 const share = async ({ target }) => (await import("./copying.js")).copy(target);
 
-/** What has ended or changed an offer, in a sentence; nothing if it is as it was. */
-function change(before, now, it) {
-  if (!now?.isForSale) {
-    const isSellers = now?.owner?.accountId === before.owner.accountId;
-    const why = isSellers ? `${before.owner.accountId} does not sell it now` : `it belongs to ${now?.owner?.accountId}`;
-    return `${it} is not for sale any more: ${why}.`;
-  }
+/**
+ * What has changed since the dialog opened, and a button that takes it over: no price changes under the buyer's finger.
+ * @param {import("./deal.js").Page} page
+ * @param {any[]} now the records as they are
+ */
+function changes(page, now) {
+  const isOne = shown.length === 1;
+  const found = shown.map((before) => change(before, now.find((nft) => idOf(nft) === idOf(before)), isOne ? "" : before.name));
+  const said = found.filter(Boolean).map((sentence) => element("span", { class: "change" }, sentence));
+  const left = page.nfts().filter(({ isForSale }) => isForSale);
+  if (!said.length || !left.length) return said;
+  const isPriced = found.some((sentence) => sentence.includes(PRICE_CHANGED));
+  const label = !isPriced ? `Go on with the other ${left.length}` : isOne ? "Accept new price" : "Accept new prices";
+  return [...said, element("button", { class: "button quiet", type: "button", "data-accept": true }, label)];
+}
+
+const PRICE_CHANGED = "Price changed: ";
+
+/** What has ended or changed an offer, in a sentence; "" if it is as it was. */
+function change(before, now, name) {
+  const of = name && `${name}: `;
+  if (!now?.isForSale) return `${of}Someone else bought it, or it was withdrawn. You weren't charged.`;
   if (now.listingPrice === before.listingPrice) return "";
-  return `${it} costs ${hbar(now.listingPrice)} now, and no longer ${hbar(before.listingPrice)}.`;
+  return `${of}${PRICE_CHANGED}${hbar(before.listingPrice).replace(" HBAR", "")} → ${hbar(now.listingPrice)}`;
 }
 
 /** What whoever made it got of the price: "16 HBAR of it went to the artist of Tides". */
@@ -183,12 +199,9 @@ function takenOut(parts) {
   return [...due.map(taken), ...sellers.map(({ who, gets }) => ["Remains", `${who}, ${seller}: ${tinybars(gets)}`])];
 }
 
-/**
- * Show what is bought, who pays and gets what, and your balance. The button is active if that is enough.
- * @param {import("./deal.js").Page} page
- */
-async function showDeal(page) {
-  shown = page.nfts();
+/** Show what is bought, who pays and gets what, and your balance. The button is active if that is enough. */
+async function showDeal(page, nfts) {
+  shown = nfts;
   const price = sum(shown);
   const isYours = shown.some(({ owner }) => owner.accountId === you());
   button.disabled = !price || isYours;
@@ -217,11 +230,22 @@ function showRest(part, amount, price) {
   const then = price && amount !== null && isEnough ? tinybars(left) : null;
   const rows = fields([["You have", amount === null ? "Not known" : tinybars(amount)], ["Afterwards", then]]);
   part.replaceChildren(element("dl", { class: "fields" }, rows));
-  if (isEnough) return;
+  if (isEnough || !price) return;
   button.disabled = true;
   const it = shown.length === 1 ? "it: it costs" : "them: they cost";
   part.append(notice("wait", `You have too little to buy ${it} ${hbar(price)}.`));
 }
 
-/** The prices in the dialog, while it is open. What is being bought stays as it was asked for. */
-export const showPrice = (page) => dialog.open && !button.form.ariaBusy && showDeal(page);
+/** Say what has changed while the dialog is open. What is being bought stays as it was asked for. */
+export function showPrice(page, now = page.nfts()) {
+  if (!shown.length || button.form.hidden || button.form.ariaBusy) return;
+  const said = changes(page, now);
+  const outcome = dialog.querySelector("[data-trade] [data-outcome]");
+  if (said.length) {
+    button.disabled = true;
+    outcome.replaceChildren(notice(page.nfts().some(({ isForSale }) => isForSale) ? "wait" : "bad", ...said));
+  } else if (outcome.querySelector(".change")) {
+    outcome.replaceChildren();
+    showDeal(page, shown);
+  }
+}

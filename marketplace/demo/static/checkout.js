@@ -2,7 +2,7 @@
 
 import { api, basketPage, withQuery } from "./addresses.js";
 import { hbar } from "./amount.js";
-import { items, takeOut } from "./basket.js";
+import { itemOf, items, see, takeOut } from "./basket.js";
 import { get } from "./call.js";
 import { followAddress } from "./dialog.js";
 import { dollars } from "./dollars.js";
@@ -35,13 +35,27 @@ async function refresh() {
   if (fresh) show(fresh);
   showSum();
   await readNfts();
-  (await import("./buying.js")).showPrice(page);
+  (await import("./buying.js")).showPrice(page, nfts);
   return nfts;
+}
+
+/** The price that the address names: what was seen before this page. */
+function seenPrice(nft) {
+  const asked = new URLSearchParams(location.search).getAll("nft").map((text) => text.trim());
+  const seen = asked.find((text) => text.startsWith(`${idOf(nft)}:`));
+  return seen ? Number(seen.slice(idOf(nft).length + 1)) : nft.listingPrice;
 }
 
 /** What you can buy of it. */
 const page = {
   nfts: () => nfts.filter(({ isForSale, owner }) => isForSale && owner.accountId !== you()),
+  offered: () => page.nfts().map((nft) => ({ ...nft, listingPrice: seenPrice(nft) })),
+  accept() {
+    const left = nfts.filter(({ isForSale }) => isForSale).map(itemOf);
+    see(left);
+    history.replaceState(history.state, "", basketPage(left) + location.hash);
+    refresh();
+  },
   fees: (token) => collections.get(token),
   refresh,
 };

@@ -9,6 +9,8 @@ import { Trade } from "./trade.js";
  * @typedef {object} Page
  * @property {() => any[]} nfts the records as they are shown: one, or several
  * @property {(token: string) => any} fees their collection, with its royalties and fixed fees
+ * @property {() => any[]} [offered] the same, each for the price that was seen of it before
+ * @property {() => void} [accept] takes the present prices over
  * @property {() => Promise<any[]>} refresh reads the records again, and returns them
  */
 export class Deal extends Signing {
