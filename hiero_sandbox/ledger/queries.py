@@ -122,6 +122,16 @@ def is_deleted(db: Connection, token: str) -> bool:
     return get(db, "deleted_token", token=token) is not None
 
 
+def get_deleted_at(db: Connection, token: str) -> int:
+    # 0: it was not deleted.
+    return get_highest(db, "deleted_at", "deleted_token", token=token)
+
+
+def list_deletions(db: Connection, token: str) -> list[Row]:
+    # The record of the transaction that deleted a token, or none.
+    return select(db, "transaction_record", consensus_at=get_deleted_at(db, token))
+
+
 # Associations of accounts with tokens
 
 

@@ -39,8 +39,22 @@ def show_nft(token: str, serial_no: int) -> Document:
 def list_nft_transactions(token: str, serial_no: int) -> Document:
     rows = queries.select(read(), "nft_transaction", token=token, serial_no=serial_no)
     documents = [json.loads(row["document"]) for row in rows]
+    documents += map(_document_of_deletion, queries.list_deletions(read(), token))
     columns = {"timestamp": "consensus_timestamp"}
     return pages.page("transactions", documents, dict, columns)
+
+
+def _document_of_deletion(row: Row) -> Document:
+    """A token's deletion, in the history of each NFT, burned or not. It changes no NFT's own row."""
+    return {
+        "consensus_timestamp": times.to_consensus(row["consensus_at"]),
+        "is_approval": False,
+        "nonce": 0,
+        "receiver_account_id": None,
+        "sender_account_id": None,
+        "transaction_id": row["transaction_id"],
+        "type": "TOKENDELETION",
+    }
 
 
 @blp.get("/accounts/<account_id>/nfts")

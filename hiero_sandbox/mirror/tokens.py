@@ -80,6 +80,7 @@ def show_token(token: str) -> Document:
     parameters.keep_last(past.NAME)
     past.look_back()
     found = tokens.find(read(), token)
+    modified_at = max(found.modified_at, queries.get_deleted_at(read(), token))
     definition, paused = found.definition, "PAUSED" if found.is_paused else "UNPAUSED"
     renewal = definition.autoRenewPeriod.seconds
     other_fees = {"royalty_fees": _fees(definition, "royalty_fee", _royalty)}
@@ -106,7 +107,7 @@ def show_token(token: str) -> Document:
         "initial_supply": str(definition.initialSupply),
         "max_supply": str(definition.maxSupply),
         "memo": definition.memo,
-        "modified_timestamp": times.to_consensus(found.modified_at),
+        "modified_timestamp": times.to_consensus(modified_at),
         "pause_status": paused if found.key("pause") else "NOT_APPLICABLE",
         "supply_type": "FINITE" if definition.maxSupply else "INFINITE",
         "total_supply": str(tokens.supply(read(), found)),

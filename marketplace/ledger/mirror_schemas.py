@@ -147,6 +147,7 @@ class LedgerToken(NamedTuple):
     # When its custom fees were last changed.
     fees_since: Annotated[Consensus | None, "custom_fees.created_timestamp", LENIENT] = None
     is_deleted: Annotated[bool, "deleted"] = False
+    modified_at: Annotated[Consensus | None, "modified_timestamp", LENIENT] = None
     is_paused: Annotated[bool, _is("PAUSED"), "pause_status"] = False
     asks_for_kyc: Annotated[bool, bool, "kyc_key"] = False
     freezes_newcomers: Annotated[bool, "freeze_default"] = False  # until its issuer unfreezes them

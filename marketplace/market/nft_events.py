@@ -34,9 +34,8 @@ def find_events(facts: Facts, before: NftRow, state: Mapping[str, Any], past: Pa
     if events:
         price_before = None
     if on_ledger.is_deleted:
-        # A token's deletion leaves no entry in the histories of its NFTs.
         events.append(
-            Event(EventKind.BURNED, new_owner, None, None, price_before, *_name(past.burn))
+            Event(EventKind.BURNED, new_owner, None, None, price_before, *_name(past.end))
         )
     elif price_before and not is_listed:
         is_decided = state["ledger_at"] >= before["ledger_at"]

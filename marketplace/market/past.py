@@ -17,7 +17,7 @@ from marketplace.store.rows import NftRow
 
 MAX_SALES = 20  # of one NFT, the newest: only their prices are looked up
 MAX_NEW_TREASURIES = 20  # the newest: only their accounts are looked up
-BURNS = ("TOKENBURN", "TOKENWIPE")
+ENDS = ("TOKENBURN", "TOKENWIPE", "TOKENDELETION")
 WITHDRAWAL = "CRYPTODELETEALLOWANCE"
 
 
@@ -29,14 +29,15 @@ class Past(NamedTuple):
     paid: Mapping[int, int] = {}
 
     @property
-    def burn(self) -> NftEvent | None:
-        return next((entry for entry in self.entries if entry.name in BURNS), None)
+    def end(self) -> NftEvent | None:
+        """What ended the NFT: it was burned or wiped, or its token was deleted."""
+        return next((entry for entry in self.entries if entry.name in ENDS), None)
 
     @property
     def last_owner(self) -> str | None:
         """The owner before the NFT was burned. None if these entries do not say."""
         receivers = [entry.receiver for entry in self.entries if entry.is_move]
-        return (self.burn and self.burn.sender) or (receivers[-1] if receivers else None)
+        return (self.end and self.end.sender) or (receivers[-1] if receivers else None)
 
     @property
     def end_of_listing(self) -> NftEvent | None:
@@ -72,8 +73,7 @@ def read_past(
         return Past()
     try:
         history = history or _find_history(nft, before, deadline)
-        is_late = (history.newest_at or 0) < nft.modified_at
-        if is_late and _may_follow(nft.modified_at, deadline):
+        if _is_late(nft, history, deadline):
             return None
         entries = _name_treasuries(nft.token, _entries_between(before, nft, history), deadline)
         return Past(entries, _find_prices(nft.id, entries, deadline))
@@ -89,13 +89,31 @@ def _find_history(nft: Nft, before: NftRow, deadline: Deadline) -> History:
     return mirror_node().find_history(*nft.id, deadline, find_stored_at(before))
 
 
+def _is_late(nft: Nft, history: History, deadline: Deadline) -> bool:
+    """Tell whether a history lacks the NFT's newest change, but may still show it."""
+    if (history.newest_at or 0) < nft.modified_at:
+        return _may_follow(nft.modified_at, deadline)
+    if not nft.is_deleted or any(entry.name in ENDS for entry in history.entries):
+        return False
+    # The deletion of a token changes the token's date, not those of its NFTs.
+    token = mirror_node().find_token(nft.token, deadline)
+    if token is None or not token.is_deleted:  # by an older replica
+        return True
+    return _may_follow(token.modified_at or 0, deadline)
+
+
 def _entries_between(before: NftRow, nft: Nft, history: History) -> tuple[NftEvent, ...]:
     """The entries after the stored state, up to the entry of the NFT's own row, the oldest first.
 
-    A history may be newer than the row: later entries become events together with a newer row.
+    A history may be newer than the row: later entries become events together with a newer row. No row follows
+    that of a burned NFT or of a deleted token.
     """
     stored_at = find_stored_at(before)
-    until_row = [entry for entry in history.entries if entry.consensus_at <= nft.modified_at]
+    until_row = [
+        entry
+        for entry in history.entries
+        if nft.is_deleted or entry.consensus_at <= nft.modified_at
+    ]
 
     def is_after(entry: NftEvent) -> bool:
         # If the NFT was stored without a date, it belonged to the stored owner by then.

@@ -368,7 +368,7 @@ class Acts:
         if done := self.submit(body, ledger_queries.TREASURY):
             for nft, life in self.lives.items():
                 if nft[0] == token and not life.is_deleted:
-                    life.delete(done.moment)
+                    life.delete(*done)
 
     def wipe(self, step: Step) -> None:
         nft = step.choose(NFTS)

@@ -36,7 +36,7 @@ class Entry(NamedTuple):
     moment: int
     kind: str  # approval, withdrawal, update, move, burn, deletion
     state: State
-    transaction_id: str | None = None  # None for the deletion of a token
+    transaction_id: str | None = None  # None for the mint
     price: int | None = None  # what the buyer of a sale through the marketplace paid
     price_without_row: int | None = None  # the same, if the service does not have its row any more
     sender: str | None = None
@@ -100,9 +100,9 @@ class Life:
     def burn(self, moment: int, transaction_id: str) -> None:
         self.past.append(Entry(moment, "burn", State(self.owner, None, True), transaction_id))
 
-    def delete(self, moment: int) -> None:
+    def delete(self, moment: int, transaction_id: str) -> None:
         state = State(self.owner, None, True)
-        self.past.append(Entry(moment, "deletion", state, is_of_token=True))
+        self.past.append(Entry(moment, "deletion", state, transaction_id, is_of_token=True))
 
     def since(self, moment: int) -> list[Entry]:
         """The entries whose states were in force at a moment, or later."""
@@ -228,10 +228,7 @@ class Told:
             raise Mismatch(f"{dict(event)}: it was not burned")
         ends = [entry for entry in self.life.past if entry.kind in ("burn", "deletion")]
         told = (event["from_account"], event["transaction_id"], event["consensus_at"])
-        expected = [
-            (end.state.owner, end.transaction_id, end.date if end.kind == "burn" else None)
-            for end in ends
-        ]
+        expected = [(end.state.owner, end.transaction_id, end.date) for end in ends]
         if self.is_strict and told not in expected:
             raise Mismatch(f"{dict(event)}: it was ended by {ends}")
         self.require_all_told()

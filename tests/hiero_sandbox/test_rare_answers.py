@@ -7,6 +7,7 @@ import pytest
 from harness import wallets
 from harness.cast import ALICE, BOB, CHARLIE, MARKET, TOKEN
 from marketplace.hedera import times
+from marketplace.hedera.ids import TransactionId
 from marketplace.market.memos import listing_memo
 from tests.hiero_sandbox.bodies import HBAR, NFT, approval, sign
 
@@ -63,6 +64,28 @@ def test_a_deleted_token_takes_its_nfts_with_it_and_moves_no_date(
     assert ledger.delete_token(TOKEN).result == "TOKEN_WAS_DELETED"
     assert ledger.hand_over(NFT, BOB).result == "TOKEN_WAS_DELETED"
     assert submit(approval(ALICE), ALICE).result == "TOKEN_WAS_DELETED"
+
+
+def test_the_history_of_each_nft_ends_with_the_deletion_of_its_token(ledger, get, history, minted):
+    ledger.mint((TOKEN, 8), ALICE, times.now())
+    with ledger.sandbox.app_context():
+        assert wallets.wipe_nft((TOKEN, 8), ALICE, times.now()).result == "SUCCESS"
+    deletion = ledger.delete_token(TOKEN)
+    newest = [get(f"/tokens/{TOKEN}/nfts/{n}/transactions")["transactions"][0] for n in (7, 8)]
+    consensus_at = get(f"/tokens/{TOKEN}")["modified_timestamp"]
+    assert newest == 2 * [
+        {
+            "consensus_timestamp": consensus_at,
+            "is_approval": False,
+            "nonce": 0,
+            "receiver_account_id": None,
+            "sender_account_id": None,
+            "transaction_id": TransactionId.parse(deletion.transaction_id).dashed,
+            "type": "TOKENDELETION",
+        }
+    ]
+    [deleted] = get(f"/transactions?timestamp={consensus_at}")["transactions"]
+    assert deleted["name"] == "TOKENDELETION"
 
 
 def test_nobody_gets_what_is_of_a_deleted_token(ledger, get):

@@ -95,6 +95,56 @@ def test_a_sale_before_a_burn_is_told_though_the_history_is_late(
     assert told() == [("SOLD", ALICE, BOB, 250, 250), ("BURNED", BOB, None, None, None)]
 
 
+def delete_token(ledger, get):
+    """Delete the NFT's token. Returns the transaction, and its date."""
+    deletion = ledger.delete_token()
+    token = get(f"/sandbox/api/v1/tokens/{TOKEN}").json
+    return deletion.transaction_id, times.to_iso(times.from_consensus(token["modified_timestamp"]))
+
+
+def test_what_deleted_the_token_is_told_with_its_date(app, client, listed, ledger, watcher, told):
+    ended = delete_token(ledger, client.get)
+    watcher.follow()
+    assert told() == [("BURNED", ALICE, None, None, 250)]
+    assert (newest(app)["transaction_id"], newest(app)["consensus_at"]) == ended
+
+
+def test_a_gift_before_the_deletion_of_the_token_is_told(
+    app, client, listed, ledger, watcher, told
+):
+    ledger.hand_over(listed, BOB)
+    ended = delete_token(ledger, client.get)
+    watcher.follow()
+    assert told() == [("TRANSFERRED", ALICE, BOB, None, 250), ("BURNED", BOB, None, None, None)]
+    assert (newest(app)["transaction_id"], newest(app)["consensus_at"]) == ended
+
+
+@pytest.mark.parametrize("late", ["/nfts/7/transactions", f"/nfts/7/transactions|/{TOKEN}$"])
+def test_the_deletion_of_a_token_is_told_though_the_history_is_late(
+    app, client, listed, ledger, watcher, mirror, told, late
+):
+    replica = mirror.replica()
+    ended = delete_token(ledger, client.get)
+    mirror.answer(late, replica)
+    watcher.follow()
+    assert told() == []
+    mirror.heal()
+    watcher.recheck(60)
+    assert told() == [("BURNED", ALICE, None, None, 250)]
+    assert (newest(app)["transaction_id"], newest(app)["consensus_at"]) == ended
+
+
+def test_a_history_that_never_shows_the_deletion_of_a_token_holds_up_nothing_for_long(
+    app, listed, ledger, watcher, mirror, told, monkeypatch
+):
+    ledger.delete_token()
+    mirror.alter("/nfts/7/transactions", lambda document: document["transactions"].pop(0))
+    monkeypatch.setattr(past, "ALLOWED_LAG", -times.MINUTE)  # it was long ago
+    watcher.follow()
+    assert told() == [("BURNED", ALICE, None, None, 250)]
+    assert newest(app)["transaction_id"] is None
+
+
 # The end of a listing
 
 
