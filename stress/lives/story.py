@@ -1,6 +1,7 @@
 """One story: it is played, and what the service shows and tells is compared with the model."""
 
 import json
+import threading
 from datetime import datetime
 from itertools import product
 
@@ -84,6 +85,13 @@ def stored_state(row) -> State:
     return State(row["owner"], listing, row["ledger_at"] == GONE)
 
 
+def end_checks() -> None:
+    """Wait for the checks of a watcher that died: it takes them with it, before time goes on."""
+    for thread in threading.enumerate():
+        if thread.name.startswith("recheck"):
+            thread.join()
+
+
 class Story(Orders):
     def __init__(self, world: World, seed: str, steps: list[Step]) -> None:
         super().__init__(world, seed)
@@ -108,6 +116,7 @@ class Story(Orders):
             try:
                 getattr(self, step.name)(step)
             except Killed:
+                end_checks()
                 self.follower = Follower()
             self.compare_now(step)
         self.weather.clear()
