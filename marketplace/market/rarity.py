@@ -83,7 +83,8 @@ def _rank_version(database: str, token: str, traits_version: int) -> Ranking:
     if len(rows) > MAX_ROWS:
         return NOTHING_RANKED
     unranked = traits.list_unranked(read(), token)
-    return rank(rows, {row["serial_no"]: json.loads(row["unranked"]) for row in unranked})
+    types = {row["serial_no"]: json.loads(row["unranked"]) for row in unranked}
+    return rank(rows, {number: [*map(traits.normalise, named)] for number, named in types.items()})
 
 
 @cached(LRUCache(VALUES_KEPT, lambda rows: 1 + len(rows)), condition=threading.Condition())

@@ -17,7 +17,7 @@ from marketplace.store.schema import Schema
 SCHEMA = Schema(
     Path(__file__).parent,
     tables={"nft", "access_token"},
-    fills={10: traits.insert_all_traits},
+    fills={10: traits.insert_all_traits, 24: traits.normalise_all_traits},
 )
 # Listings were approved for one account of one network. With another one, a sync would delist all of them.
 OWNERS = ("network", "account_id")

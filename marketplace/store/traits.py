@@ -4,6 +4,7 @@ An NFT has a row for each trait of read_traits(), and no rows if it is burned.
 """
 
 import json
+import unicodedata
 from collections.abc import Iterable
 from itertools import islice
 from typing import Any
@@ -24,14 +25,20 @@ Trait = tuple[str, str]  # its type and its value
 
 def read_traits(attributes: str | None) -> list[Trait]:
     """Read the traits from the stored JSON of an NFT's attributes, within the bounds above."""
-    pairs = [(each["trait_type"], each["value"]) for each in json.loads(attributes or "[]")]
+    stored = json.loads(attributes or "[]")
+    pairs = [(normalise(each["trait_type"]), normalise(each["value"])) for each in stored]
     short = [pair for pair in pairs if len(pair[0]) <= MAX_TYPE and len(pair[1]) <= MAX_VALUE]
     return [*dict.fromkeys(short)][:MAX_TRAITS]
 
 
+def normalise(text: str) -> str:
+    """The one form (NFC) of texts that Unicode calls equal, such as the two that "é" has."""
+    return unicodedata.normalize("NFC", text)
+
+
 def split_trait(text: str) -> list[Trait]:
     """The traits that "type:value" may mean: each of the first colons may end the type."""
-    parts = text.split(":")
+    parts = normalise(text).split(":")
     ways = [(":".join(parts[:end]), ":".join(parts[end:])) for end in range(1, len(parts))]
     sound = (way for way in ways if 0 < len(way[0]) <= MAX_TYPE and 0 < len(way[1]) <= MAX_VALUE)
     return [*islice(sound, MAX_COLONS)]
@@ -90,6 +97,25 @@ def insert_all_traits(db: Any) -> None:
         ]
         # All at once: a server that is asked for each row takes ten times as long.
         db.cursor().executemany(INSERT_TRAIT, traits)
+
+
+def normalise_all_traits(db: Any) -> None:
+    """Normalise the rows of all NFTs, in the upgrade of a database whose rows are as metadata was written."""
+    sql = """
+        SELECT token, type, value, serial_no FROM nft_trait
+        WHERE (token, type, value, serial_no) > (:token, :type, :value, :serial_no)
+        ORDER BY token, type, value, serial_no
+        LIMIT :limit + 0
+    """
+    after: dict[str, object] = {"token": "", "type": "", "value": "", "serial_no": 0}
+    while rows := [*map(dict, db.execute(sql, {**after, "limit": AT_ONCE}).fetchall())]:
+        after = rows[-1]
+        for row in rows:
+            kind, value = normalise(row["type"]), normalise(row["value"])
+            if (kind, value) != (row["type"], row["value"]):
+                delete_trait(db, row["token"], row["type"], row["value"], row["serial_no"])
+                keys = {**row, "kind": kind, "value": value}
+                db.execute(f"{INSERT_TRAIT} ON CONFLICT DO NOTHING", keys)
 
 
 def list_trait_values(db: Connection, token: str) -> list[TraitValueRow]:

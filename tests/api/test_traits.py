@@ -349,3 +349,39 @@ def test_an_upgrade_writes_the_traits_of_many_at_once(app):
     with app.app_context():
         rows = read().execute("SELECT type, COUNT(*) AS n FROM nft_trait GROUP BY type").fetchall()
     assert sorted((row["type"], row["n"]) for row in rows) == [(kind, 1199) for kind in "abc"]
+
+
+COMPOSED, DECOMPOSED = ("Größe", "Grün"), ("Gro\u0308ße", "Gru\u0308n")  # equal, as Unicode says
+
+
+@both_engines
+def test_two_forms_of_the_same_letters_are_one_trait(app, client):
+    add(client, 1, 2, 3)
+    enrich(app, 1, [COMPOSED])
+    enrich(app, 2, [DECOMPOSED], unranked=[DECOMPOSED[0]])
+    enrich(app, 3, [COMPOSED, DECOMPOSED])
+    [shown] = client.get(f"/v1/collection/{TOKEN}/traits").json
+    assert (shown["trait_type"], shown["values"][0]["value"]) == COMPOSED
+    assert [value["count"] for value in shown["values"]] == [3]
+    [trait] = client.get(f"/v1/nft/{TOKEN}/3/traits").json["traits"]
+    assert (trait["trait_type"], trait["value"], trait["count"]) == (*COMPOSED, 3)
+    for serial_no in (1, 2, 3):
+        reconcile(app, serial_no, price=5)
+    for pair in (COMPOSED, DECOMPOSED):
+        query = {"tokenId": TOKEN, "trait": ":".join(pair)}
+        assert len(client.get("/v1/orderbook", query_string=query).json) == 3
+    enrich(app, 3, [DECOMPOSED])
+    enrich(app, 3, [])
+    assert rows(app) == {(*COMPOSED, 1), (*COMPOSED, 2)}
+
+
+@both_engines
+def test_an_upgrade_makes_one_trait_of_both_forms(app):
+    with app.app_context(), write() as db:
+        for serial_no in range(1, 1201):
+            traits.insert_traits(db, TOKEN, serial_no, [DECOMPOSED, ("Plain", "x")])
+        traits.insert_traits(db, TOKEN, 7, [COMPOSED])
+        traits.normalise_all_traits(db)
+    every = range(1, 1201)
+    expected = {(*pair, each) for pair in (COMPOSED, ("Plain", "x")) for each in every}
+    assert rows(app) == expected
