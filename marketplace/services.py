@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING
 from flask import Flask, Request, current_app
 
 if TYPE_CHECKING:
-    from marshmallow import Schema
     from requests.adapters import BaseAdapter
 
     from marketplace.api.concurrency_limit import ConcurrencyLimit
     from marketplace.api.rate_limit import RateLimits
-    from marketplace.api.row_json import Encode
     from marketplace.counts import Counts
     from marketplace.ledger.mirror import MirrorNode
     from marketplace.market.signer import Signer
@@ -41,7 +39,6 @@ class Services:
     counts: Counts
     token_usage: TokenUsage
     sandbox: Sandbox | None
-    encoders: dict[tuple[type[Schema], int], Encode] = field(default_factory=dict)
     # Replaces the watcher's processes for metadata and images, if set.
     enrich: Enrich | None = None
     # By message: when it was logged, on the monotonic clock, and how many were left out since.

@@ -1,31 +1,47 @@
-"""The Flask application class."""
+"""The Flask application class, and its JSON."""
 
 import logging
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any, cast
 
-from flask import Flask
+from flask import Flask, Response
 from flask.json.provider import DefaultJSONProvider
 
 from marketplace.api.log import make_logger
+from marketplace.api.response_cache import finish
 
 MAX_BODY_BYTES = 64 * 1024
 
 
+class JSONProvider(DefaultJSONProvider):
+    """Flask's own, which keeps the order of keys, and ends no answer with a line end."""
+
+    sort_keys = False
+
+    def response(self, *args: Any, **kwargs: Any) -> Response:
+        response = cast(Response, super().response(*args, **kwargs))
+        response.set_data(response.get_data().rstrip(b"\n"))
+        return response
+
+
 class Application(Flask):
-    """An application whose views are synchronous. It keeps double slashes in URLs and the order of keys."""
+    """An application whose views are synchronous. It keeps double slashes in URLs."""
+
+    json_provider_class = JSONProvider
 
     def __init__(self, name: str, **config: Any) -> None:
         super().__init__(name, static_folder=None)
         self.config.update(config, MAX_CONTENT_LENGTH=MAX_BODY_BYTES)
         self.url_map.merge_slashes = False
-        cast(DefaultJSONProvider, self.json).sort_keys = False
 
     @cached_property
     def logger(self) -> logging.Logger:
         """The log, made when it is first used: until then the host may configure logging."""
         return make_logger(self)
+
+    def process_response(self, response: Response) -> Response:
+        return finish(super().process_response(response))
 
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
         return func  # no view is a coroutine: Flask's check costs a twelfth of a request

@@ -18,19 +18,13 @@ from marketplace.api.error_reasons import (
     UNAUTHENTICATED,
 )
 from marketplace.api.rate_limit import RATE, find_address
-from marketplace.api.response_cache import (
-    REQUEST_CACHE,
-    CachedResponse,
-    RequestCache,
-    request_cache,
-)
+from marketplace.api.response_cache import REQUEST_CACHE, RequestCache
 from marketplace.errors import EndUserInvalid, NotAuthenticated, ScopeMissing
 from marketplace.hedera import times
 from marketplace.market.prepare import Caller
-from marketplace.services import services
+from marketplace.services import database, services
 from marketplace.store import access_tokens
 from marketplace.store.access_tokens import ON_BEHALF, hash_token
-from marketplace.store.database import read
 from marketplace.store.rows import AccessTokenRow
 from marketplace.wsgi_environ import END_USER, TOKEN_NAME
 
@@ -65,7 +59,7 @@ def _find_valid_token(header: str) -> AccessTokenRow:
     if not match:
         raise NotAuthenticated("The Authorization header is not of the form: Bearer <token>")
     token_hash = hash_token(match[1])
-    row = access_tokens.get_access_token(read(), token_hash)
+    row = access_tokens.get_access_token(database().connection, token_hash)
     if row is None or not hmac.compare_digest(row["hash"], token_hash):
         source = "ask the operator for one"
         if services().sandbox:
@@ -126,8 +120,6 @@ def require_scope(scope: str) -> Decorator:
             except (NotAuthenticated, Unauthorized):
                 own.rate_limits.count_failed()
                 raise
-            if scope == "read" and (cached := request_cache().response):
-                return CachedResponse(cached)
             if scope != "write":
                 return view(*args, **kwargs)
             environ[END_USER] = _fit(allowed) if isinstance(allowed, str) else None

@@ -26,8 +26,6 @@ from marketplace.api.error_reasons import (
     make_example,
 )
 from marketplace.api.error_responses import REFUSALS, document_refusals
-from marketplace.api.response_cache import RowsResponse
-from marketplace.api.row_json import encode_rows
 from marketplace.errors import MarketplaceError
 
 NEARLY = 0.8  # how similar an unknown name must be to a known one: sorted and sort
@@ -274,24 +272,6 @@ class Blueprint(flask_smorest.Blueprint):
                 requestBody={"required": True, "content": {"application/json": content}}
             )
         return self._takes(document, load_with_body, OF_BODIES)
-
-    def rows(self, schema: Schema, *, documented_as: Any = None, **documentation: Any) -> Decorator:
-        """Encode the view's rows by the schema: one row, a list or its JSON, or an iterator of lists.
-
-        The view returns rows, or rows and a dict of headers. ``documented_as``: in place of the schema.
-        """
-        document = _document_only(self.response(200, documented_as or schema, **documentation))
-
-        def decorator(view: View) -> View:
-            @wraps(view)
-            def encoded(*args: Any, **kwargs: Any) -> RowsResponse:
-                returned = view(*args, **kwargs)
-                rows, headers = returned if isinstance(returned, tuple) else (returned, {})
-                return RowsResponse(encode_rows(type(schema), rows), headers)
-
-            return document(encoded)
-
-        return decorator
 
     @staticmethod
     def refuses(*refused: MarketplaceError | ErrorExample) -> Decorator:

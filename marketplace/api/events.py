@@ -30,7 +30,9 @@ blp = Blueprint("Events", __name__, description="Events of NFTs, in the order of
 @blp.get("/events")
 @require_scope("read")
 @blp.query(EventsQuerySchema)
-@blp.rows(EventSchema(many=True), description="A page of events", headers=paging.FEED_LINK_HEADER)
+@blp.response(
+    200, EventSchema(many=True), description="A page of events", headers=paging.FEED_LINK_HEADER
+)
 @blp.refuses(GONE)
 def list_events(after: Cursor | None, limit: int, order: str, **selected: Any) -> EventsPage:
     """List what happened
@@ -47,7 +49,9 @@ def list_events(after: Cursor | None, limit: int, order: str, **selected: Any) -
 @require_scope("read")
 @blp.path(NftPathSchema)
 @blp.query(NftEventsQuerySchema)
-@blp.rows(EventSchema(many=True), description="A page of events", headers=paging.FEED_LINK_HEADER)
+@blp.response(
+    200, EventSchema(many=True), description="A page of events", headers=paging.FEED_LINK_HEADER
+)
 @blp.refuses(NftNotStored("0.0.5001", 999))
 @blp.refuses(GONE)
 def list_nft_events(token: str, serial_no: int, **asked: Any) -> EventsPage:

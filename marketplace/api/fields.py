@@ -10,6 +10,7 @@ from marshmallow import EXCLUDE, Schema, ValidationError, fields, missing
 
 from marketplace.api.paging import Position, read_position
 from marketplace.errors import REASONS, WalletUnknown, shown
+from marketplace.hedera import times
 from marketplace.hedera.ids import (
     CURSOR,
     ENTITY_ID,
@@ -23,6 +24,7 @@ from marketplace.hedera.ids import (
     is_entity_id,
     is_evm_address,
 )
+from marketplace.services import services
 
 DIGITS = re.compile("0|[1-9][0-9]{0,18}")
 HTTP_REASONS = (
@@ -42,6 +44,18 @@ class CamelCaseSchema(Schema):
 
     class Meta:
         unknown = EXCLUDE
+
+    def dump(self, obj: Any, *, many: bool | None = None) -> Any:
+        """Do what marshmallow's own does for a dict or a row that has all fields, in a third of the time.
+
+        Of a list, None stays None.
+        """
+        if self.many if many is None else many:
+            return [None if each is None else self.dump(each, many=False) for each in obj]
+        return {
+            field.data_key: field._serialize(obj[name], name, obj)
+            for name, field in self.dump_fields.items()
+        }
 
     def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
         if field_obj.data_key is None:
@@ -295,6 +309,26 @@ def reasons() -> list[str]:
     return sorted(REASONS | {"FIELD_INVALID", *HTTP_REASONS})
 
 
+class Wrapped(fields.Nested):
+    """An object with one member, of which a row has the value alone: an owner's id as {"accountId": id}.
+
+    The reverse of marshmallow's Pluck.
+    """
+
+    def _serialize(  # type: ignore[override]  # Nested names it otherwise
+        self, value: Any, attr: str | None, obj: Any, **kwargs: Any
+    ) -> Any:
+        [name] = self.schema.fields
+        return None if value is None else self.schema.dump({name: value})
+
+
+class Flag(fields.Boolean):
+    """A boolean, which SQLite stores as 0 or 1."""
+
+    def _serialize(self, value: Any, attr: Any, obj: Any, **kwargs: Any) -> bool:
+        return bool(value)
+
+
 class Base64(fields.String):
     """Bytes, written as base64."""
 
@@ -312,10 +346,20 @@ class Milliseconds(fields.String):
 class ConsensusTimestamp(fields.String):
     """A date of the database as mirror nodes write it: 1763640000.123456789."""
 
+    def _serialize(self, value: Any, attr: Any, obj: Any, **kwargs: Any) -> str | None:
+        return None if value is None else times.iso_to_consensus(value)
+
 
 class MediaUrl(fields.String):
-    """The URL of an image in our media store, or of a placeholder if there is none."""
+    """The URL of an image in our media store; of a placeholder if there is none and null is not allowed."""
+
+    def _serialize(self, value: Any, attr: Any, obj: Any, **kwargs: Any) -> str | None:
+        return None if value is None and self.allow_none else services().media.url(value)
 
 
 class OriginalImageUrl(fields.String):
     """The URL of the original image. Of the sandbox's images only the path is stored."""
+
+    def _serialize(self, value: Any, attr: Any, obj: Any, **kwargs: Any) -> str | None:
+        is_path = value is not None and value.startswith("/")
+        return f"{current_app.config['PUBLIC_URL']}{value}" if is_path else value

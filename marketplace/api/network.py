@@ -16,7 +16,7 @@ blp = Blueprint("Network", __name__, description="The network, and its exchange 
 
 @blp.get("/network")
 @require_scope("read")
-@blp.rows(NetworkSchema(), description="The network")
+@blp.response(200, NetworkSchema, description="The network")
 def show_network() -> dict[str, Any]:
     """Show the network and its exchange rate
 

@@ -22,7 +22,7 @@ blp = Blueprint("Collections", __name__, description="Collections of which an NF
 @blp.get("/collection/<tokenId>")
 @require_scope("read")
 @blp.path(CollectionPathSchema)
-@blp.rows(CollectionRecordSchema(), description="The collection")
+@blp.response(200, CollectionRecordSchema, description="The collection")
 @blp.refuses(CollectionNotStored("0.0.5999"))
 def get_collection(token: str) -> dict[str, Any]:
     """Get a collection
@@ -46,8 +46,11 @@ def get_collection(token: str) -> dict[str, Any]:
 @require_scope("read")
 @blp.path(CollectionPathSchema)
 @blp.query(OwnersQuerySchema)
-@blp.rows(
-    CollectionOwnerSchema(many=True), description="A page of accounts", headers=paging.LINK_HEADER
+@blp.response(
+    200,
+    CollectionOwnerSchema(many=True),
+    description="A page of accounts",
+    headers=paging.LINK_HEADER,
 )
 @blp.refuses(CollectionNotStored("0.0.5999"))
 def list_collection_owners(token: str, limit: int, page: Position | None) -> Page[OwnerRow]:

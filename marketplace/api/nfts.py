@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+from flask import Response, current_app, stream_with_context
+
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.error_reasons import OF_LEDGER
@@ -37,7 +39,7 @@ blp = Blueprint("NFT", __name__, description="NFT records")
 @blp.get("/nft/<tokenId>/<serialNo>")
 @require_scope("read")
 @blp.path(NftPathSchema)
-@blp.rows(NftSchema(), description="The NFT record")
+@blp.response(200, NftSchema, description="The NFT record")
 @blp.refuses(NftNotStored("0.0.5001", 999))
 def get_nft(token: str, serial_no: int) -> NftRow:
     """Get one NFT
@@ -54,9 +56,8 @@ def get_nft(token: str, serial_no: int) -> NftRow:
 @blp.get("/nfts")
 @require_scope("read")
 @blp.query(NftsQuerySchema)
-@blp.rows(
-    NftSchema(many=True), documented_as=NFTS_OR_NULL, description="The NFTs, in the order asked"
-)
+@blp.doc(responses={200: {"content": {"application/json": {"schema": NFTS_OR_NULL}}}})
+@blp.response(200, NftSchema(many=True), description="The NFTs, in the order asked")
 def list_nfts(ids: tuple[NftId, ...]) -> list[NftRow | None]:
     """List NFTs by id
 
@@ -69,18 +70,21 @@ def list_nfts(ids: tuple[NftId, ...]) -> list[NftRow | None]:
 @blp.get("/nftslisted/<tokenId>")
 @require_scope("read")
 @blp.path(CollectionPathSchema)
-@blp.rows(
-    NftSchema(many=True), description="The listed NFTs, by serial number", headers=CURSOR_HEADER
+@blp.response(
+    200,
+    NftSchema(many=True),
+    description="The listed NFTs, by serial number",
+    headers=CURSOR_HEADER,
 )
 @with_events_cursor
-def list_collection(token: str) -> list[NftRow] | Iterator[list[NftRow]]:
+def list_collection(token: str) -> list[NftRow] | Response:
     """List a collection's NFTs for sale
 
     All of them, by serial number; an empty array if none is listed.
     """
     db = read()
     rows = orderbook.list_listed_in_collection_after(db, token, 0, ROWS_AT_ONCE)
-    return rows if len(rows) < ROWS_AT_ONCE else _read_on(db, token, rows)
+    return rows if len(rows) < ROWS_AT_ONCE else _stream(_read_on(db, token, rows))
 
 
 def _read_on(db: Connection, token: str, rows: list[NftRow]) -> Iterator[list[NftRow]]:
@@ -88,6 +92,21 @@ def _read_on(db: Connection, token: str, rows: list[NftRow]) -> Iterator[list[Nf
         yield rows
         last = rows[-1]["serial_no"]
         rows = orderbook.list_listed_in_collection_after(db, token, last, ROWS_AT_ONCE)
+
+
+def _stream(parts: Iterator[list[NftRow]]) -> Response:
+    """Answer an array that is sent as it is read."""
+    schema = NftSchema(many=True)
+
+    def write() -> Iterator[str]:
+        separator = "["
+        for rows in parts:
+            array = current_app.json.dumps(schema.dump(rows), separators=(",", ":"))
+            yield separator + array[1:-1]
+            separator = ","
+        yield "]"
+
+    return Response(stream_with_context(write()), mimetype="application/json")
 
 
 @blp.post("/add")

@@ -17,7 +17,9 @@ blp = Blueprint("Order book", __name__, description="All that is for sale")
 @blp.get("/orderbook")
 @require_scope("read")
 @blp.query(OrderbookQuerySchema)
-@blp.rows(NftSchema(many=True), description="A page of listed NFTs", headers=paging.PAGE_HEADERS)
+@blp.response(
+    200, NftSchema(many=True), description="A page of listed NFTs", headers=paging.PAGE_HEADERS
+)
 @paging.with_events_cursor
 def list_orderbook(limit: int, offset: int, page: Position | None, **selected: Any) -> NftPage:
     """List the NFTs for sale

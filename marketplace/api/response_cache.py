@@ -1,24 +1,24 @@
 """Caches responses to GET under /v1, and access tokens: store/versioned_cache.py says how long.
 
-If the access token and the response are cached, the middleware answers. Otherwise Flask does, with all hooks
-of a host: require_scope() authenticates the caller, and only then sends a cached response.
+A GET is answered in one of two ways. If its access token and its response are cached, and still true, the
+middleware sends finished bytes. Otherwise Flask answers, as any request, with all hooks of a host.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-from flask import Flask, Response, request
+from flask import Flask, Response, g, request
 
-from marketplace.api.http_caching import CACHING, WholeResponse
+from marketplace.api import http_caching
+from marketplace.api.http_caching import FinishedResponse
 from marketplace.counts import key_of
 from marketplace.hedera import times
-from marketplace.services import services
+from marketplace.services import database, services
 from marketplace.store import access_tokens
-from marketplace.store.database import read
 from marketplace.store.rows import AccessTokenRow
 from marketplace.store.versioned_cache import CachedQuery, VersionedCache
 from marketplace.wsgi_environ import CACHE_OUTCOME, ROUTE, TOKEN_NAME
@@ -30,27 +30,37 @@ HIT, MISS = (key_of("response_cache_requests", outcome=outcome) for outcome in (
 REQUEST_CACHE = "marketplace.cache"
 
 Row = TypeVar("Row")
+Cached = tuple[FinishedResponse, str]  # with its route
 
 
 class RequestCache:
     """The cache as one request uses it, with the data version of the request's beginning."""
 
-    __slots__ = ("_cache", "_data_version", "_key", "queries", "response", "until")
+    __slots__ = ("_cache", "_data_version", "_key", "queries", "until")
 
     def __init__(
         self, cache: VersionedCache, data_version: object, key: tuple[str, ...] | None
     ) -> None:
+        """Without ``key``, no response is found or stored."""
         self._cache, self._data_version, self._key = cache, data_version, key
-        self.response: WholeResponse | None = cache.find(key, data_version)
-        self.queries: list[CachedQuery] = []  # the response is made from their rows
+        self.queries: list[CachedQuery] = []  # by cached_query()
         self.until: int | None = None  # Unix time in nanoseconds: when it must leave the cache
 
-    def store(self, response: WholeResponse) -> None:
-        """Store the response to this request, which is made from ``queries``, until ``until``."""
-        if self._key:
-            self._cache.store(
-                self._key, response, self._data_version, self.queries, self.until, response.size
-            )
+    def find(self) -> Cached | None:
+        """Find the response to this request."""
+        cached: Cached | None = self._cache.find(self._key, self._data_version)
+        return cached
+
+    def store(self, response: Response) -> None:
+        """Store the response to this request, unless it is meant for one caller."""
+        if self._key is None or "Set-Cookie" in response.headers:
+            return
+        finished = FinishedResponse.of(response, request.environ)
+        queries = [] if "reads_freely" in g else self.queries
+        cached = finished, request.environ[ROUTE]
+        self._cache.store(
+            self._key, cached, self._data_version, queries, self.until, len(finished.body)
+        )
 
     def find_token(self, authorization: str) -> AccessTokenRow | None:
         """Find the valid access token of an Authorization header, which may read."""
@@ -72,15 +82,28 @@ def request_cache() -> RequestCache:
 def cached_query(query: Callable[..., Row], *arguments: object) -> Row:
     """Run a query, and record its row: the response stays cached while the query finds the same row.
 
-    A view must read everything in its response with this function, or nothing.
+    If a request also reads with read(), its response stays cached until the next commit, as without this.
     """
-    row = query(read(), *arguments)
+    row = query(database().connection, *arguments)
     request_cache().queries.append(CachedQuery(query, arguments, row))
     return row
 
 
+def finish(response: Response) -> Response:
+    """Complete a response to GET under /v1, after all hooks, and cache it."""
+    cache: RequestCache | None = request.environ.get(REQUEST_CACHE)
+    if cache is None:
+        return response
+    response.headers["Cache-Control"] = http_caching.CACHING
+    if response.status_code == 200 and not response.is_streamed:
+        http_caching.encode(response, request.environ)
+        cache.store(response)
+        http_caching.make_conditional(response, request.environ)
+    return response
+
+
 class ResponseCache:
-    """The middleware. ``asks_host``: a host decides who may read, and is asked each time."""
+    """The middleware. ``asks_host``: a host decides who may read, so Flask answers each request."""
 
     def __init__(self, application: WSGIApplication, app: Flask, asks_host: bool) -> None:
         own, config = services(app), app.config
@@ -94,20 +117,17 @@ class ResponseCache:
         method = environ["REQUEST_METHOD"] = environ["REQUEST_METHOD"].upper()  # as werkzeug does
         if method not in ("GET", "HEAD") or not path.startswith(self._prefix):
             return self._application(environ, start_response)
-
-        def start(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
-            return start_response(status, [*headers, CACHING], exc_info)
-
-        key = self._make_key(path, environ)
+        key = None if self._asks_host else self._make_key(path, environ)
         cache = RequestCache(self._cache, self._database.data_version(), key)
         environ[REQUEST_CACHE], environ[CACHE_OUTCOME] = cache, MISS
-        if cache.response and not self._asks_host:
-            token = cache.find_token(environ.get("HTTP_AUTHORIZATION", ""))
-            if token:
-                environ[TOKEN_NAME] = token["name"]
-                self._token_usage.note(token["hash"], time.time())
-                return _send_cached(cache.response, environ, start)
-        return self._application(environ, start)
+        cached = cache.find()
+        token = cached and cache.find_token(environ.get("HTTP_AUTHORIZATION", ""))
+        if not cached or not token:
+            return self._application(environ, start_response)
+        finished, environ[ROUTE] = cached
+        environ[TOKEN_NAME], environ[CACHE_OUTCOME] = token["name"], HIT
+        self._token_usage.note(token["hash"], time.time())
+        return finished.send(environ, start_response)
 
     def _make_key(self, path: str, environ: WSGIEnvironment) -> tuple[str, ...] | None:
         """All of a request that its response may depend on. None: it is not cached.
@@ -120,42 +140,8 @@ class ResponseCache:
         origin = get("HTTP_ORIGIN", "")
         if origin and origin not in self._origins:
             origin = "*" if "*" in self._origins else ""
-        return path, get("QUERY_STRING", ""), get("SCRIPT_NAME", ""), origin
-
-
-def _send_cached(
-    response: WholeResponse, environ: WSGIEnvironment, start_response: StartResponse
-) -> Iterable[bytes]:
-    environ[CACHE_OUTCOME] = HIT
-    return response.send(environ, start_response)
-
-
-class RowsResponse(Response):
-    """A response of rows. If it is whole, it is cached when it is sent, with the headers that hooks added."""
-
-    def __init__(self, json: str | Iterator[str], headers: Mapping[str, str]) -> None:
-        super().__init__(json, headers=headers, content_type="application/json")
-
-    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        if self.is_streamed or self.status_code != 200:
-            return super().__call__(environ, start_response)
-        headers = self.headers.to_wsgi_list()
-        response = WholeResponse(headers, self.get_data(), environ[ROUTE])
-        if all(name != "Set-Cookie" for name, _ in headers):  # it is meant for one caller
-            environ[REQUEST_CACHE].store(response)
-        self.close()
-        return response.send(environ, start_response)
-
-
-class CachedResponse(Response):
-    """A cached response. Hooks may not add to it what it has already."""
-
-    def __init__(self, cached: WholeResponse) -> None:
-        super().__init__()
-        self._cached = cached
-
-    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        return _send_cached(self._cached, environ, start_response)
+        encoding = "gzip" if http_caching.accepts_gzip(environ) else ""
+        return path, get("QUERY_STRING", ""), get("SCRIPT_NAME", ""), origin, encoding
 
 
 def init_app(app: Flask, *, asks_host: bool) -> None:

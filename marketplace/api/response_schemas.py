@@ -12,9 +12,11 @@ from marketplace.api.fields import (
     Base64,
     CamelCaseSchema,
     ConsensusTimestamp,
+    Flag,
     MediaUrl,
     Milliseconds,
     OriginalImageUrl,
+    Wrapped,
     reasons,
 )
 from marketplace.hedera.ids import EventKind
@@ -67,6 +69,11 @@ def nested(schema: type[Schema], description: str, **options: Any) -> fields.Nes
     return fields.Nested(schema, required=True, metadata={"description": description}, **options)
 
 
+def account(schema: type[Schema], description: str, **options: Any) -> Wrapped:
+    """An account that every response has: an object, of which a row has the id."""
+    return Wrapped(schema, required=True, metadata={"description": description}, **options)
+
+
 def each(schema: type[Schema], description: str, **options: Any) -> fields.List[Any]:
     """A list of objects that every response has."""
     metadata = {"description": description}
@@ -91,7 +98,7 @@ def serial_no_field() -> fields.Integer:
 
 
 class OwnerSchema(CamelCaseSchema):
-    owner = text("Account id of the owner", "0.0.1001", key="accountId")
+    account_id = text("Account id of the owner", "0.0.1001")
 
 
 class NftSchema(CamelCaseSchema):
@@ -101,7 +108,7 @@ class NftSchema(CamelCaseSchema):
     serial_no = serial_no_field()
     name = text("Name of the NFT", "Tides #7")
     file_type = text("MIME type of the image", "image/png")
-    is_for_sale = show(fields.Boolean, "True when the NFT is listed for sale", True)
+    is_for_sale = show(Flag, "True when the NFT is listed for sale", True)
     attributes = text(
         "JSON text of an array of objects with the strings trait_type and value; null when the NFT"
         " has no attributes",
@@ -122,7 +129,7 @@ class NftSchema(CamelCaseSchema):
         key="lastListedDate",
         nullable=True,
     )
-    owner = nested(OwnerSchema, "The account that owns the NFT")
+    owner = account(OwnerSchema, "The account that owns the NFT")
 
 
 class AccountSchema(CamelCaseSchema):
@@ -130,7 +137,7 @@ class AccountSchema(CamelCaseSchema):
 
 
 def account_or_null(description: str, key: str | None = None) -> fields.Nested:
-    return nested(AccountSchema, description, data_key=key, allow_none=True)
+    return account(AccountSchema, description, data_key=key, allow_none=True)
 
 
 class LastSaleSchema(CamelCaseSchema):

@@ -27,7 +27,8 @@ blp = Blueprint("Search", __name__, description="Find collections, NFTs and acco
 @blp.get("/collections")
 @require_scope("read")
 @blp.query(CollectionsQuerySchema)
-@blp.rows(
+@blp.response(
+    200,
     FoundCollectionSchema(many=True),
     description="A page of collections",
     headers=paging.LINK_HEADER,
@@ -50,7 +51,7 @@ def list_collections(
 @blp.get("/search")
 @require_scope("read")
 @blp.query(SearchQuerySchema)
-@blp.rows(FoundSchema(), description="What was found")
+@blp.response(200, FoundSchema, description="What was found")
 def search_marketplace(q: str) -> dict[str, Any]:
     """Search
 

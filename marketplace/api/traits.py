@@ -19,7 +19,7 @@ blp = Blueprint("Traits", __name__, description="What NFTs have in common, and w
 @blp.get("/collection/<tokenId>/traits")
 @require_scope("read")
 @blp.path(CollectionPathSchema)
-@blp.rows(TraitSchema(many=True), description="The traits, by name")
+@blp.response(200, TraitSchema(many=True), description="The traits, by name")
 @blp.refuses(CollectionNotStored("0.0.5999"))
 def list_collection_traits(token: str) -> list[dict[str, Any]]:
     """List a collection's traits
@@ -37,7 +37,7 @@ def list_collection_traits(token: str) -> list[dict[str, Any]]:
 @blp.get("/nft/<tokenId>/<serialNo>/traits")
 @require_scope("read")
 @blp.path(NftPathSchema)
-@blp.rows(NftTraitsSchema(), description="The NFT's traits")
+@blp.response(200, NftTraitsSchema, description="The NFT's traits")
 @blp.refuses(NftNotStored("0.0.5001", 999))
 def show_nft_traits(token: str, serial_no: int) -> dict[str, Any]:
     """Show an NFT's traits and its rank

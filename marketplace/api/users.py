@@ -17,7 +17,7 @@ blp = Blueprint("Users", __name__, description="The NFTs that an account holds o
 @require_scope("read")
 @blp.path(AccountPathSchema)
 @blp.query(UserQuerySchema)
-@blp.rows(NftSchema(many=True), description="The listed NFTs", headers=paging.PAGE_HEADERS)
+@blp.response(200, NftSchema(many=True), description="The listed NFTs", headers=paging.PAGE_HEADERS)
 @paging.with_events_cursor
 def list_user_listings(account_id: str, limit: int, offset: int, page: Position | None) -> NftPage:
     """List an account's NFTs for sale
@@ -33,7 +33,9 @@ def list_user_listings(account_id: str, limit: int, offset: int, page: Position 
 @require_scope("read")
 @blp.path(AccountPathSchema)
 @blp.query(UserNftsQuerySchema)
-@blp.rows(NftSchema(many=True), description="The account's NFTs", headers=paging.PAGE_HEADERS)
+@blp.response(
+    200, NftSchema(many=True), description="The account's NFTs", headers=paging.PAGE_HEADERS
+)
 @paging.with_events_cursor
 def list_user_nfts(account_id: str, limit: int, page: Position | None) -> NftPage:
     """List an account's NFTs

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from flask import Config, current_app
+from flask import Config, current_app, g
 
 from marketplace import services
 from marketplace.errors import StartRefused
@@ -71,7 +71,11 @@ def open_database(
 
 
 def read() -> Connection:
-    """Return the connection for reads. Each statement sees all earlier commits."""
+    """Return the connection for reads. Each statement sees all earlier commits.
+
+    Note that the request reads: its response is true only until the next commit.
+    """
+    g.reads_freely = True
     return services.database().connection
 
 

@@ -1,6 +1,5 @@
 """Delivers events to webhooks: in order, and at least once. No webhook waits for another."""
 
-import json
 import random
 import time
 from typing import Any
@@ -8,7 +7,6 @@ from typing import Any
 from flask import Flask
 
 from marketplace.api.response_schemas import EventSchema
-from marketplace.api.row_json import find_encoder
 from marketplace.counts import count
 from marketplace.hedera import times
 from marketplace.market.throttled_log import warn_once_a_minute
@@ -88,13 +86,12 @@ class Deliveries:
             with write() as db:
                 webhooks.mark_webhook(db, webhook, to)
         elif page:
-            encode = find_encoder(EventSchema)
             try:
                 secret = find_secret(webhook)
             except KeyUnusable as error:
                 warn_once_a_minute("Webhook %s is stopped: %s", webhook["id"], error.message)
                 return
-            following = [json.loads(encode(event)) for event in page]
+            following = EventSchema(many=True).dump(page)
             self._deliveries.begin(webhook["id"], self._deliver, webhook, secret, following)
 
     def _deliver(
