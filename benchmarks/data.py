@@ -1,10 +1,12 @@
 """The tables that are measured: built once, kept until their code changes, copied for each run."""
 
 import hashlib
+import itertools
 import shutil
 from contextlib import closing
 from pathlib import Path
 
+import sqlite_utils
 from sqlite_utils.utils import sqlite3
 
 from benchmarks import records
@@ -37,10 +39,9 @@ def build(path: Path, nfts: int) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("PRAGMA synchronous = OFF")  # after a crash it is built again
         db.execute("PRAGMA cache_size = -500000")
-        db.execute("BEGIN")
-        marks = ", ".join("?" * len(records.COLUMNS.split(",")))
-        statement = f"INSERT INTO nft ({records.COLUMNS}) VALUES ({marks})"
-        db.executemany(statement, records.make(nfts))
-        db.execute("COMMIT")
+        columns = records.COLUMNS.split(", ")
+        market = sqlite_utils.Database(db)
+        with market.atomic():
+            market["nft"].insert_all(itertools.chain([columns], map(list, records.make(nfts))))
         db.execute("PRAGMA journal_mode = DELETE")  # one file, without a -wal beside it
     Path(f"{path}.lock").unlink(missing_ok=True)

@@ -13,8 +13,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from sqlite_utils.utils import sqlite3
+
 from marketplace.errors import StartRefused
-from marketplace.sqlite_library import sqlite3
 
 # Raised if the file can not be used, or stays locked.
 ERRORS = (OSError, sqlite3.Error)

@@ -14,7 +14,7 @@ from contextvars import copy_context
 from fractions import Fraction
 from itertools import islice
 from math import ceil
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from requests.adapters import BaseAdapter, HTTPAdapter
 
@@ -25,7 +25,6 @@ from marketplace.hedera.ids import TransactionId
 from marketplace.ledger import json_reader, mirror_schemas, transaction_feed
 from marketplace.ledger.deadline import UNHURRIED_SECONDS, Deadline, TimeIsUp
 from marketplace.ledger.http_client import Fetched, FetchError, Session, Unfetchable, fetch
-from marketplace.ledger.mirror_rate_limit import MirrorRateLimit
 from marketplace.ledger.mirror_schemas import (
     BlockEnd,
     History,
@@ -39,6 +38,9 @@ from marketplace.ledger.mirror_schemas import (
     Relationship,
     Transaction,
 )
+
+if TYPE_CHECKING:  # see from_config()
+    from marketplace.ledger.mirror_rate_limit import MirrorRateLimit
 
 MAX_ANSWER_BYTES = 5 * 1024 * 1024
 ATTEMPTS = 3
@@ -72,7 +74,7 @@ class MirrorNode:
     def __init__(
         self,
         adapters: Mapping[str, BaseAdapter],
-        rate_limit: MirrorRateLimit,
+        rate_limit: "MirrorRateLimit",
         base_url: str,
         count: Count,
     ) -> None:

@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from sqlite_utils.utils import sqlite3
+
 from marketplace.errors import DatabaseBusy, DatabaseUnusable, MarketplaceError, StartRefused
-from marketplace.sqlite_library import sqlite3
 
 BUSY_TIMEOUT_SECONDS = 5
 # SQLite's messages for a full or failing disk, missing permissions, and an overwritten file.

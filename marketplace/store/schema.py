@@ -7,7 +7,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from marketplace.sqlite_library import sqlite3
+from sqlite_utils.utils import sqlite3
 
 PROPERTY = "schema_version"
 VERSION = re.compile(rb"[1-9][0-9]{0,5}")
@@ -61,11 +61,12 @@ class Schema:
         """All tables of this version. Each comes after the tables that it refers to."""
         return re.findall(r"^CREATE TABLE (\w+)", self.sql, re.MULTILINE)
 
-    def steps_from(self, version: int) -> list[Step]:
+    @property
+    def steps(self) -> list[Step]:
+        """All upgrades, the oldest first."""
         return [
             Step(number, [*_statements(path.read_text())], self._fills.get(number))
             for number, path in sorted(self._upgrades.items())
-            if number > version
         ]
 
 

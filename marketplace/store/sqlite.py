@@ -12,13 +12,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from sqlite_utils.utils import sqlite3
+
 from marketplace.errors import DatabaseBusy, DatabaseUnusable, StartRefused
-from marketplace.sqlite_library import sqlite3
-from marketplace.store import database_errors, events, sqlite_files
+from marketplace.store import database_errors, events, migrations, sqlite_files
 from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable, explained
 from marketplace.store.engine import EngineBase, close_at_fork, ignore
 from marketplace.store.rows import Connection as AnyConnection
-from marketplace.store.schema import Schema
+from marketplace.store.schema import Schema, Step
 from marketplace.store.sqlite_files import (
     find_lack_of_room,
     open_file,
@@ -115,6 +116,7 @@ class SQLiteDatabase(EngineBase):
         with closing(self._open("rwc")) as connection:
             connection.executescript(f"BEGIN IMMEDIATE; {self.schema.sql}")
             self.mark(connection, self.schema.version)
+            migrations.record(connection, self.schema, self.schema.version)
             connection.execute("COMMIT")
 
     @contextmanager
@@ -348,15 +350,18 @@ class SQLiteDatabase(EngineBase):
         self, connection: sqlite3.Connection, path: Path, report: Callable[[str], None]
     ) -> None:
         """Upgrade this database or a copy. Raises OSError if the disk is full."""
-        for step in self.schema.steps_from(self.find_version(connection, str(path))):
-            try:
-                with transaction(connection):
-                    step.take(connection, report)
-                    self.mark(connection, step.version)
-            except sqlite3.OperationalError as error:
-                if database_errors.explain(error) is None:
-                    raise
-                raise OSError(f"the database can not be written: {error}") from error
+
+        def take(db: sqlite3.Connection, step: Step) -> None:
+            step.take(db, report)
+            self.mark(db, step.version)
+
+        try:
+            version = self.find_version(connection, str(path))
+            migrations.apply(connection, self.schema, version, take)
+        except sqlite3.OperationalError as error:
+            if database_errors.explain(error) is None:
+                raise
+            raise OSError(f"the database can not be written: {error}") from error
 
     def replace(self, source: Path) -> Path:
         """Take over the content of another file, in one transaction. Returns a backup of the old content.

@@ -11,7 +11,9 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 
-from marketplace.sqlite_library import sqlite3
+from sqlite_utils import Database
+from sqlite_utils.utils import sqlite3
+
 from marketplace.store import database_errors
 
 # What SQLite needs at least to open a database: its -shm.
@@ -25,6 +27,11 @@ class Contents(NamedTuple):
 
     name: str
     connection: sqlite3.Connection
+
+    def rows(self, table: str, columns: list[str]) -> Iterator[dict[str, Any]]:
+        """All rows of a table, with these columns in this order."""
+        db = Database(self.connection, execute_plugins=False, recursive_triggers=False)
+        return iter(db[table].rows_where(select=", ".join(columns)))
 
 
 def open_file(

@@ -1,7 +1,9 @@
 """A database outlives versions: an older one comes through with every row, and nothing is half done."""
 
+import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -9,10 +11,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+import sqlite_utils
 from sqlite_utils.utils import sqlite3
 
 from harness.apps import settings
 from harness.engines import execute, move_database
+from harness.forks import fork
+from harness.network import PATIENCE_SECONDS
 from harness.serving import ROOT, run_flask
 from hiero_sandbox import database as ledger_database
 from marketplace import create_app
@@ -22,10 +27,12 @@ from marketplace.services import services
 from marketplace.store import sqlite as engine
 from marketplace.store.database import SCHEMA
 from marketplace.store.database_errors import DatabaseUnreadable
+from marketplace.store.schema import Schema
 from marketplace.store.sqlite import SQLiteDatabase
 from marketplace.watcher.sweep import sync
 from tests.answers import assert_error
 
+SCHEMA_FOLDER = ROOT / "marketplace/store"
 OLD = ROOT / "tests/store/databases/0.3.0"
 KEPT = ("nft", "prepared_transaction", "access_token")
 LISTED = {("0.0.5001", 1), ("0.0.5001", 2), ("0.0.7001", 1), ("0.0.7001", 3)}
@@ -41,8 +48,7 @@ def connect(path):
 
 
 def rows(path, table):
-    with connect(path) as db:
-        return [dict(row) for row in db.execute(f"SELECT * FROM {table} ORDER BY 1, 2")]
+    return [*sqlite_utils.Database(path)[table].rows_where(order_by="1, 2")]
 
 
 def version(path):
@@ -186,6 +192,21 @@ def test_it_works(outdated):
     assert "writer" in flask(outdated, "token", "list")
 
 
+def applied(path):
+    """The upgrades that sqlite-utils has recorded."""
+    recorded = sqlite_utils.Database(path)["_sqlite_migrations"].rows_where(order_by="id")
+    return [row["name"] for row in recorded if row["migration_set"] == "marketplace"]
+
+
+def test_sqlite_utils_records_what_was_applied(outdated, tmp_path):
+    numbers = [str(number) for number in range(OF_0_3_0 + 1, SCHEMA.version + 1)]
+    flask(outdated, "upgrade")
+    assert applied(outdated) == numbers
+    (tmp_path / "new").mkdir()
+    flask(tmp_path / "new/marketplace.db", "token", "list")
+    assert applied(tmp_path / "new/marketplace.db") == numbers
+
+
 @pytest.mark.parametrize("command", [("token", "list"), ("token", "create", "x"), ("sync",)])
 def test_no_other_command_works_on_an_older_one(outdated, command):
     assert flask(outdated, *command, succeeds=False) == (
@@ -276,6 +297,68 @@ def set_version(path, release):
         execute(path, "DELETE FROM property WHERE name = 'schema_version'")
     else:
         execute(path, SET_PROPERTY, b"4", "schema_version")
+
+
+# The versions to come
+
+
+@pytest.fixture
+def newer(tmp_path):
+    """A schema that has one more version than the present one, by some statements."""
+
+    def make(*steps):
+        folder = tmp_path / "newer"
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(SCHEMA_FOLDER / "upgrades", folder / "upgrades")
+        shutil.copy(SCHEMA_FOLDER / "schema.sql", folder)
+        for number, step in enumerate(steps, SCHEMA.version + 1):
+            (folder / f"upgrades/{number}.sql").write_text(step)
+        return Schema(folder, tables=SCHEMA.tables)
+
+    return make
+
+
+RENAME = "-- Rename all\nUPDATE access_token SET name = name || '!';"
+SALE = "-- Keep sales\nCREATE TABLE sale (id INTEGER) STRICT;\n-- Fill them\nINSERT INTO sale VALUES (1);"
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A database of this version, with an access token."""
+    run_flask(tmp_path, "token", "create", "mine")
+    return tmp_path / "marketplace.db"
+
+
+def test_a_database_without_the_record_takes_only_the_steps_that_it_lacks(path, newer):
+    """Earlier releases stored the version, and no record."""
+    execute(path, "DROP TABLE _sqlite_migrations")
+    database = SQLiteDatabase(path, newer(RENAME))
+    told = []
+    database.upgrade(told.append)
+    assert told[1:] == ["Rename all"]
+    assert applied(path)[-1] == str(database.version) == str(SCHEMA.version + 1)
+    assert len(applied(path)) == database.version - OF_0_3_0
+    assert execute(path, "SELECT name FROM access_token") == [("mine!",)]
+
+
+def test_a_kill_in_the_middle_of_a_step_undoes_it(path, newer):
+    later = newer(RENAME, SALE)
+
+    def upgrade():
+        SQLiteDatabase(path, later).upgrade(
+            lambda what: os.kill(os.getpid(), signal.SIGKILL) if what == "Fill them" else None
+        )
+
+    process = fork(upgrade)
+    process.join(PATIENCE_SECONDS)
+    assert process.exitcode == -signal.SIGKILL
+    database = SQLiteDatabase(path, later)
+    assert applied(path)[-1] == str(database.version) == str(SCHEMA.version + 1)
+    told = []
+    database.upgrade(told.append)
+    assert told[1:] == ["Keep sales", "Fill them"]
+    assert execute(path, "SELECT * FROM sale") == [(1,)]
+    assert execute(path, "SELECT name FROM access_token") == [("mine!",)]
 
 
 # Other files

@@ -2,7 +2,6 @@
 
 import multiprocessing
 import os
-import shutil
 import signal
 import socket
 import threading
@@ -29,7 +28,10 @@ from marketplace.store.postgresql import PostgreSQLDatabase, servers
 from marketplace.store.postgresql.servers import AGAIN_SECONDS, Servers
 from marketplace.store.schema import Schema
 from tests.answers import assert_error
+from tests.store.test_upgrades import newer
 from tests.store.tokens import insert_token, names
+
+__all__ = ["newer"]
 
 OWNERS = {"network": "sandbox", "account_id": "0.0.9001"}
 THREADS = 6
@@ -335,22 +337,6 @@ def test_it_serves(server, url, tmp_path):
 
 
 # Upgrades
-
-
-@pytest.fixture
-def newer(tmp_path):
-    """A schema that has one more version than the present one, by some statements."""
-
-    def make(*steps):
-        folder = tmp_path / "newer"
-        shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(SCHEMA_FOLDER / "upgrades", folder / "upgrades")
-        shutil.copy(SCHEMA_FOLDER / "schema.sql", folder)
-        for number, step in enumerate(steps, SCHEMA.version + 1):
-            (folder / f"upgrades/{number}.sql").write_text(step)
-        return Schema(folder, tables=SCHEMA.tables)
-
-    return make
 
 
 STEP = """-- Keep who bought what

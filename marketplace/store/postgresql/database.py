@@ -247,7 +247,8 @@ class PostgreSQLDatabase(EngineBase):
             _set_no_timeout(session)
             session.execute(f"SET lock_timeout = '{LOCK_SECONDS}s'")
             self._require_alone(session)
-            for step in self.schema.steps_from(self.find_version(session, self.name)):
+            version = self.find_version(session, self.name)
+            for step in (step for step in self.schema.steps if step.version > version):
                 with session.transaction():
                     step.take(session, report, translate_ddl)
                     self.mark(session, step.version)

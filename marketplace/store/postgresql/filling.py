@@ -52,8 +52,8 @@ def _copy(session: Session, table: str, source: Contents) -> None:
     columns = [row["attname"] for row in session.execute(sql, {"table": table})]
     sql = f"COPY {table} ({', '.join(columns)}) FROM STDIN (FREEZE)"
     with session.cursor() as cursor, cursor.copy(sql) as copy:
-        for row in source.connection.execute(f"SELECT {', '.join(columns)} FROM {table}"):
-            copy.write_row(_without_nuls(row))
+        for row in source.rows(table, columns):
+            copy.write_row(_without_nuls(row.values()))
 
 
 def _without_nuls(row: Iterable[object]) -> tuple[object, ...]:
