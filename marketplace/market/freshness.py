@@ -2,6 +2,7 @@
 
 from marketplace.hedera import times
 from marketplace.ledger import ALLOWED_LAG
+from marketplace.market import listing_rule
 from marketplace.store import following, properties
 from marketplace.store.database import read
 
@@ -48,6 +49,17 @@ def find_block_age() -> int | None:
 def find_last_sweep() -> str:
     """The start of the last sweep that ended; empty if none has ended since following began."""
     return _past(properties.find_job_finished(read(), "sync"))
+
+
+def is_judged(name: str = properties.RULE) -> bool:
+    """Tell whether every stored NFT was judged by the present rule: a sweep has ended that began with it."""
+    stored = properties.get_property(read(), name)
+    return stored is not None and bytes(stored["value"]) == write_rule()
+
+
+def write_rule() -> bytes:
+    """The version of the present rule, as it is stored."""
+    return str(listing_rule.VERSION).encode()
 
 
 def is_watched() -> bool:

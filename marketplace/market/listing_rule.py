@@ -9,6 +9,9 @@ from typing import NamedTuple
 from marketplace.ledger.mirror_schemas import History, Nft, Transaction
 from marketplace.market.memos import read_listing_memo
 
+# Count it up if the rule decides otherwise about the same facts. A sweep then judges again what is stored as
+# not for sale, though the marketplace may spend it.
+VERSION = 2
 APPROVAL = "CRYPTOAPPROVEALLOWANCE"
 GONE = "it was burned, or its token was deleted"
 

@@ -45,7 +45,8 @@ def check(row: RecheckRow) -> Checked:
     if row["kind"] == "account":
         checked = _check_account(row["id"], times.to_nanoseconds(row["changed_at"]) or times.now())
     else:
-        checked = _check_token(row["id"])
+        judges_again = bool(row["is_swept"]) and not freshness.is_judged()
+        checked = _check_token(row["id"], judges_again=judges_again)
         if row["is_swept"]:
             count("sweep_found", sum(map(_was_missed, checked.differing)))
     return checked._replace(differing=[_date(recheck, row) for recheck in checked.differing])
@@ -131,12 +132,15 @@ def _note_moments(listed: Iterable[Listed], moments: list[int]) -> Iterator[List
         yield nft
 
 
-def _check_token(token: str) -> Checked:
-    """Compare the stored NFTs of a token with the ledger, in as few requests as possible."""
+def _check_token(token: str, *, judges_again: bool) -> Checked:
+    """Compare the stored NFTs of a token with the ledger, in as few requests as possible.
+
+    ``judges_again``: whether an earlier rule may have found some of them not for sale.
+    """
     stored = nfts.list_stored_of_token(read(), token)
     is_sparse = 0 < len(stored) <= (stored[-1] - stored[0]) // PAGE + 1
     listed = _find_each(token, stored) if is_sparse else mirror_node().list_nfts(token)
-    return _compare(Done.TOKENS, listed, set())
+    return _compare(Done.TOKENS, listed, set(), judges_again=judges_again)
 
 
 def _find_each(token: str, serial_nos: Iterable[int]) -> Iterator[Listed]:
@@ -150,17 +154,26 @@ def _find_each(token: str, serial_nos: Iterable[int]) -> Iterator[Listed]:
             yield error
 
 
-def _compare(done: Done, on_ledger: Iterable[Listed], unseen: set[tuple[str, int]]) -> Checked:
+def _compare(
+    done: Done,
+    on_ledger: Iterable[Listed],
+    unseen: set[tuple[str, int]],
+    *,
+    judges_again: bool = False,
+) -> Checked:
     """Compare NFTs with the stored ones, and remove them from ``unseen``."""
-    differing = []
+    differing, market = [], current_app.config["ACCOUNT_ID"]
     for nft in on_ledger:
         if isinstance(nft, LedgerAnswerInvalid):
             current_app.logger.warning("An NFT was not checked: %s", nft)
             done = Done.UNREADABLE
             continue
         unseen.discard((nft.token, nft.serial_no))
-        if reconciler.may_differ(nft, nfts.get_nft(read(), nft.token, nft.serial_no)):
+        stored = nfts.get_nft(read(), nft.token, nft.serial_no)
+        if reconciler.may_differ(nft, stored):
             differing.append(Recheck("nft", nft.token, nft.serial_no, nft.modified_at))
+        elif judges_again and stored and nft.spender == market and not stored["is_for_sale"]:
+            differing.append(Recheck("nft", nft.token, nft.serial_no, 0))  # the ledger is the same
     return Checked(done, 0, differing)
 
 

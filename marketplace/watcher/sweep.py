@@ -1,6 +1,7 @@
 """Compares everything with the ledger, to find changes that following missed: at once, or over a day.
 
-A sweep queues a recheck of each seller and each token. It has ended when none of them is left.
+A sweep queues a recheck of each seller and each token. It has ended when none of them is left. After a change
+of the rule, it also queues NFTs that are stored as not for sale, though the marketplace may spend them.
 """
 
 import random
@@ -33,11 +34,17 @@ def sync() -> Counter[Done]:
 def sweep_step() -> float:
     """Begin a sweep if one is due, or end it if it is done. Returns how many seconds to pause."""
     state, last_sweep = following.get_follow(read()), freshness.find_last_sweep()
-    if state and state["sweep_began_at"]:
-        end_sweep(state["sweep_began_at"])
-    elif state and last_sweep < times.to_iso(times.now() - times.DAY):
+    began_at = state and state["sweep_began_at"]
+    if began_at and freshness.is_judged(properties.SWEEP_RULE):
+        end_sweep(began_at)
+    elif state and _is_due(last_sweep):
         begin_sweep(SLOWLY if last_sweep else 0)
     return PAUSE_SECONDS
+
+
+def _is_due(last_sweep: str) -> bool:
+    """Tell whether the last sweep is a day old, or the rule of a listing has changed since."""
+    return not freshness.is_judged() or last_sweep < times.to_iso(times.now() - times.DAY)
 
 
 def begin_sweep(duration: int) -> str:
@@ -54,6 +61,7 @@ def begin_sweep(duration: int) -> str:
             delayed = [each._replace(delay=random.randint(0, duration)) for each in batch]
             enqueue_all(db, delayed, now)
     with write() as db:
+        properties.mark_property(db, properties.SWEEP_RULE, freshness.write_rule())
         following.mark_follow(db, "sweep_began_at", times.to_iso(now))
     return times.to_iso(now)
 
@@ -63,4 +71,5 @@ def end_sweep(began_at: str) -> None:
     if following.get_recheck_swept(read()) is None:
         with write() as db:
             properties.mark_job_finished(db, "sync", began_at)
+            properties.mark_property(db, properties.RULE, freshness.write_rule())
             following.mark_follow(db, "sweep_began_at", None)

@@ -108,7 +108,8 @@ class Story(Orders):
 
     def play(self) -> None:
         """Play all steps, let the sky clear, and compare. Raises Mismatch."""
-        self.world.begin(self.owners, self.weather.skew, self.is_followed)
+        is_judged = len(self.steps) % 2 == 0
+        self.world.begin(self.owners, self.weather.skew, self.is_followed, is_judged)
         World.weather = self.weather
         for position, step in enumerate(self.steps):
             self.weather.step = position

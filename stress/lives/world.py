@@ -20,6 +20,7 @@ from hiero_sandbox.ledger import unsigned
 from marketplace import create_app
 from marketplace.hedera import times
 from marketplace.ledger import mirror
+from marketplace.market import freshness
 from marketplace.services import services
 from marketplace.store import access_tokens, following, properties
 from marketplace.store.database import write
@@ -144,8 +145,13 @@ class World:
             MIRROR_NODE_RATE=10_000,
         )
 
-    def begin(self, owners: dict[tuple[str, int], str], skew: int, is_followed: bool) -> None:
-        """Begin anew. If the ledger ``is_followed``, a watcher has followed it to this moment."""
+    def begin(
+        self, owners: dict[tuple[str, int], str], skew: int, is_followed: bool, is_judged: bool
+    ) -> None:
+        """Begin anew. If the ledger ``is_followed``, a watcher has followed it to this moment.
+
+        Unless it ``is_judged``, the next sweep has to judge by the present rule what is not for sale.
+        """
         World.weather = clear_sky()
         World.weather.skew = skew
         for app in (self.app, self.rebuilt):
@@ -156,6 +162,9 @@ class World:
                     moment = times.to_iso(self.ledger_now())
                     following.mark_followed_from(db, moment, moment)
                     properties.mark_job_finished(db, "sync", moment)
+                db.execute("DELETE FROM property WHERE name IN ('listing_rule', 'sweep_rule')")
+                if is_judged:
+                    properties.mark_property(db, properties.RULE, freshness.write_rule())
         with self.ledger.app_context(), ledger_database.write() as db:
             for table in LEDGER_TABLES:
                 db.execute(f"DELETE FROM {table}")

@@ -19,10 +19,16 @@ from harness.engines import execute, move_database
 from harness.forks import fork
 from harness.network import PATIENCE_SECONDS
 from harness.serving import ROOT, run_flask
+from harness.wallets import allow, new_body, seal
 from hiero_sandbox import database as ledger_database
+from hiero_sandbox import wallet
+from hiero_sandbox.application import create_sandbox
+from hiero_sandbox.ledger import consensus, queries
 from marketplace import create_app
 from marketplace.cli import startup
 from marketplace.errors import StartRefused
+from marketplace.hedera import times
+from marketplace.market.memos import bulk_listing_memo
 from marketplace.services import services
 from marketplace.store import sqlite as engine
 from marketplace.store.database import SCHEMA
@@ -114,6 +120,34 @@ def test_the_sandboxs_come_through_with_every_row(old, tmp_path):
     assert listed == LISTED
     keys = {"accountId": "0.0.1001", "tokenId": "0.0.5001", "serialNo": 5}
     assert client.post("/v1/list/extwallet", json=keys | {"listingPrice": 9}).status_code == 200
+
+
+@pytest.fixture
+def listed_together(old, tmp_path):
+    """Two NFTs that one approval lists: 0.3.0 saw it, and found them not for sale."""
+    body = new_body("0.0.1001", bulk_listing_memo("0.0.5001", 70, "Foo"))
+    allow(body.cryptoApproveAllowance, ("0.0.5001", 3), "0.0.1001", "0.0.9001", 5)
+    sandbox = create_sandbox(tmp_path / "sandbox.db", every_id_exists=True)
+    with sandbox.app_context():
+        receipt = consensus.submit(wallet.sign("0.0.1001", seal(body)), times.now())
+        assert receipt.result == "SUCCESS"
+        listed_at = times.to_iso(queries.get_last_consensus(ledger_database.read()))
+    sandbox.extensions[ledger_database.KEY].close()
+    seen = "UPDATE nft SET ledger_at = ? WHERE token = '0.0.5001' AND serial_no IN (3, 5)"
+    execute(old[0], seen, listed_at)
+
+
+def test_what_0_3_0_found_not_for_sale_is_judged_again(listed_together, tmp_path):
+    app = create_app(**settings(tmp_path))
+    with app.app_context():
+        sync()
+    listed = {
+        (nft["token"], nft["serial_no"]): nft["listing_price"]
+        for nft in rows(tmp_path / "marketplace.db", "nft")
+        if nft["is_for_sale"]
+    }
+    assert listed.keys() - LISTED == {("0.0.5001", 3), ("0.0.5001", 5)}
+    assert listed["0.0.5001", 3] == listed["0.0.5001", 5] == 70
 
 
 def test_an_upgraded_database_is_as_a_new_one(old, tmp_path):

@@ -336,6 +336,62 @@ def test_a_sweep_ends_when_it_has_compared_all_and_awaits_no_transaction(
         assert freshness.find_last_sync() < times.to_iso(now)
 
 
+@pytest.fixture
+def judged_earlier(app, watcher, ledger, nft):
+    """An NFT for sale, stored as an earlier rule would have judged it. Returns what stores it again."""
+    approve(ledger, nft, price=250)
+    watcher.follow()
+    with app.app_context():
+        began_at = begin_sweep(0)
+        watcher.recheck()
+        end_sweep(began_at)
+    assert is_judged(app)
+
+    def store():
+        write_sql(app, "UPDATE nft SET is_for_sale = 0, listing_price = 0")
+        write_sql(app, "UPDATE collection SET listed = 0")
+
+    store()
+    return store
+
+
+def is_judged(app):
+    with app.app_context():
+        return freshness.is_judged()
+
+
+def test_a_sweep_after_a_change_of_the_rule_judges_again_what_is_not_for_sale(
+    app, client, watcher, judged_earlier
+):
+    write_sql(app, "UPDATE property SET value = :value WHERE name = 'listing_rule'", value=b"1")
+    last_sync = client.get("/status").json["lastSync"]
+    with app.app_context():
+        sweep_step()
+        assert watcher.recheck() == {}  # it takes its time
+        assert watcher.recheck(SLOWLY // times.SECOND) == {Done.LISTED: 1}
+        assert client.get("/status").json["lastSync"] >= last_sync
+        assert not freshness.is_judged()
+        sweep_step()
+        assert freshness.is_judged()
+    assert shown(client)["listingPrice"] == 250
+
+    judged_earlier()  # and with the rule as it was
+    with app.app_context():
+        end_sweep(begin_sweep(0))
+        assert watcher.recheck(SLOWLY // times.SECOND) == {}
+
+
+def test_a_sweep_that_an_earlier_rule_began_begins_again(app, client, watcher, judged_earlier):
+    with app.app_context():
+        began_at = begin_sweep(SLOWLY)
+        write_sql(app, "UPDATE property SET value = :value WHERE name LIKE '%_rule'", value=b"1")
+        sweep_step()
+        assert following.get_follow(read())["sweep_began_at"] > began_at
+        assert watcher.recheck(SLOWLY // times.SECOND) == {Done.LISTED: 1}
+        sweep_step()
+        assert freshness.is_judged()
+
+
 def test_a_daily_sweep_takes_a_day_and_outlives_the_watcher(app, watcher, ledger, nft):
     approve(ledger, nft)
     with app.app_context():
