@@ -345,6 +345,15 @@ class TooManyPurchases(LimitExceeded):
     )
 
 
+class LedgerBusy(LimitExceeded):
+    """The turns at the mirror node that the request needs are more than its caller may hold now."""
+
+    sentence = "Too many questions to {} are waiting, or too many of yours: try again in {} s"
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__("the ledger's mirror node", retry_after)
+
+
 class CursorGone(MarketplaceError):
     """The service does not have all events that follow the cursor."""
 

@@ -26,14 +26,20 @@ TIMEOUT_SECONDS = 1
 # SQL for the Unix time, with milliseconds.
 NOW = "(julianday('now') - 2440587.5) * 86400"
 
-# ends_at and next_at are in Unix time. A metric has as many numbers as its length, one row for each place.
-_OPEN = """
+# begins_at and ends_at are in Unix time. Turns at the mirror node that are over are deleted. A metric has as
+# many numbers as its length, one row for each place.
+_OPEN = f"""
     PRAGMA journal_mode = MEMORY;
     PRAGMA synchronous = OFF;
     BEGIN IMMEDIATE;
     CREATE TABLE IF NOT EXISTS rate_limit (key TEXT PRIMARY KEY, ends_at REAL, count INTEGER);
     CREATE INDEX IF NOT EXISTS rate_limit_by_end ON rate_limit (ends_at);
-    CREATE TABLE IF NOT EXISTS mirror_turn (id INTEGER PRIMARY KEY, next_at REAL);
+    CREATE TABLE IF NOT EXISTS mirror_queue (
+        id INTEGER PRIMARY KEY, caller TEXT, begins_at REAL, ends_at REAL
+    );
+    CREATE TRIGGER IF NOT EXISTS mirror_queue_over AFTER INSERT ON mirror_queue BEGIN
+        DELETE FROM mirror_queue WHERE ends_at < {NOW};
+    END;
     CREATE TABLE IF NOT EXISTS metric (
         key TEXT, length INTEGER, place INTEGER, number REAL, PRIMARY KEY (key, length, place)
     );

@@ -52,6 +52,7 @@ OF_DATABASE = (
 OF_WRITES = (errors.EndUserInvalid("On-Behalf-Of", "Bob Miller"), errors.TooBusy(), *OF_DATABASE)
 OF_LEDGER = (
     errors.LedgerUnreachable("timed out"),
+    errors.LedgerBusy(2),
     errors.LedgerAnswerInvalid("/tokens/0.0.5001: not JSON"),
     errors.SandboxUnusable("In the sandbox: The database can not be used: its file has vanished"),
     errors.AccountNotOnLedger("0x00000000000000000000000000000000000003e9"),
@@ -104,6 +105,7 @@ ADVICE = {
     "INTERNAL_SERVER_ERROR": Advice(NO, "A fault of the service, which its operator finds logged"),
     "LEDGER_ANSWER_INVALID": Advice("later", "The network's data makes no sense at the moment"),
     "LEDGER_BEHIND": Advice(AGAIN, "The network's data is late: try again in a moment"),
+    "LEDGER_BUSY": Advice(AGAIN, "Too many requests: wait a moment"),
     "LEDGER_UNDECIDED": Advice(AGAIN, LATER),
     "LEDGER_UNREACHABLE": Advice(AGAIN, "The network does not answer: try again in a moment"),
     "LIMIT_EXCEEDED": Advice(AGAIN, "Too many requests: wait a moment"),

@@ -5,7 +5,7 @@ from typing import Any
 
 from flask import Response, current_app, stream_with_context
 
-from marketplace.api.authentication import require_scope
+from marketplace.api.authentication import caller, require_scope
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.error_reasons import OF_LEDGER
 from marketplace.api.named_nfts import count_named_nfts
@@ -122,7 +122,7 @@ def add_nft(account_id: str, **named: Any) -> dict[str, str]:
     one on the ledger, not the accountId of the body. Call this before preparing a listing. With serialNos in
     place of serialNo, it adds up to 20 NFTs, all or none.
     """
-    add(account_id, count_named_nfts(**named))
+    add(account_id, count_named_nfts(**named), caller())
     return {"result": "OK"}
 
 

@@ -9,16 +9,18 @@ import random
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from contextvars import copy_context
 from fractions import Fraction
 from itertools import islice
 from math import ceil
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from requests.adapters import BaseAdapter, HTTPAdapter
 
-from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, shown
+from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, MarketplaceError, shown
 from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS
 from marketplace.hedera.ids import TransactionId
@@ -40,7 +42,7 @@ from marketplace.ledger.mirror_schemas import (
 )
 
 if TYPE_CHECKING:  # see from_config()
-    from marketplace.ledger.mirror_rate_limit import MirrorRateLimit
+    from marketplace.ledger.mirror_rate_limit import MirrorRateLimit, Turns
 
 MAX_ANSWER_BYTES = 5 * 1024 * 1024
 ATTEMPTS = 3
@@ -85,11 +87,20 @@ class MirrorNode:
         self._base_url = f"{base_url}/api/v1"
         self._count = count
         self._ahead: tuple[int, int, int | None] = (0, 0, None)  # see recall_ahead()
-        self._transactions: dict[int, tuple[float, Transaction]] = {}  # by consensus timestamp
+        # By consensus timestamp: what was read, and what is being asked.
+        self._transactions: dict[int, tuple[float, Transaction]] = {}
+        self._asked: dict[int, Future[Transaction | None]] = {}
+        self._lock = Lock()
 
     def close(self) -> None:
         """Close the open connections. New ones are opened on demand."""
         self._session.close()
+
+    def take_turns(
+        self, caller: str, count: int, seconds: float
+    ) -> "AbstractContextManager[Turns]":
+        """Take the turns of a request that may ask for so many seconds: see MirrorRateLimit.taken()."""
+        return self._rate_limit.taken(caller, count, seconds)
 
     def ask(self, *questions: Callable[[], Any]) -> list[Any]:
         """Call several functions at once, and return their results in the same order.
@@ -199,11 +210,37 @@ class MirrorNode:
     def find_transaction(self, consensus_at: int, deadline: Deadline) -> Transaction | None:
         """Find the transaction with a consensus timestamp, in nanoseconds, however old it is.
 
-        The newest that were just read are not asked for again.
+        The newest that were just read are not asked for again. Who asks at the same time gets one answer.
         """
-        read_at, known = self._transactions.get(consensus_at, (0.0, None))
-        if known and time.monotonic() - read_at < RECALLED_SECONDS:
-            return known
+        with self._lock:
+            read_at, known = self._transactions.get(consensus_at, (0.0, None))
+            if known and time.monotonic() - read_at < RECALLED_SECONDS:
+                return known
+            asked = self._asked.get(consensus_at)
+            if asked is None:
+                answer = self._asked[consensus_at] = Future()
+        if asked is None:
+            return self._answer(consensus_at, answer, deadline)
+        try:
+            return asked.result(deadline.left)
+        except TimeoutError:
+            raise LedgerUnreachable("it took too long") from None
+        except MarketplaceError:  # the other one may have had less time, or no turn left
+            return self._read_transaction(consensus_at, deadline)
+
+    def _answer(
+        self, consensus_at: int, answer: Future[Transaction | None], deadline: Deadline
+    ) -> Transaction | None:
+        """Read a transaction, for all who wait for it."""
+        try:
+            answer.set_result(self._read_transaction(consensus_at, deadline))
+        except BaseException as error:
+            answer.set_exception(error)
+        finally:
+            del self._asked[consensus_at]
+        return answer.result()
+
+    def _read_transaction(self, consensus_at: int, deadline: Deadline) -> Transaction | None:
         path = f"/transactions?timestamp={times.to_consensus(consensus_at)}"
         rows = self._get(path, tuple[Transaction, ...], deadline, "transactions") or ()
         self._recall(rows)
@@ -211,9 +248,10 @@ class MirrorNode:
 
     def _recall(self, rows: Iterable[Transaction]) -> None:
         now = time.monotonic()
-        self._transactions |= {row.consensus_at: (now, row) for row in rows}
-        for consensus_at in [*self._transactions][:-TRANSACTIONS_RECALLED]:
-            self._transactions.pop(consensus_at, None)  # another thread may be faster
+        with self._lock:
+            self._transactions |= {row.consensus_at: (now, row) for row in rows}
+            for consensus_at in [*self._transactions][:-TRANSACTIONS_RECALLED]:
+                del self._transactions[consensus_at]
 
     def list_transactions_after(
         self,

@@ -1,6 +1,6 @@
 """Adds NFTs, and finds the account and the stored NFT that a request names."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from marketplace.errors import (
@@ -12,7 +12,8 @@ from marketplace.errors import (
 )
 from marketplace.hedera.ids import NftId, is_evm_address
 from marketplace.ledger import Deadline
-from marketplace.market import listing_rule, reconciler
+from marketplace.market import listing_rule, mirror_turns, reconciler
+from marketplace.market.prepare import OPERATOR, Caller
 from marketplace.market.reconciler import Judgement
 from marketplace.market.several import for_each
 from marketplace.services import mirror_node
@@ -46,12 +47,13 @@ def require_nfts(nft_ids: Sequence[NftId]) -> dict[NftId, NftRow]:
     return stored
 
 
-def require_owned(account_id: str, nft_ids: Sequence[NftId], deadline: Deadline) -> None:
-    """Raise an error unless NFTs belong to an account. Ask the ledger about those with another stored owner.
+def require_owned(account_id: str, stored: Mapping[NftId, NftRow], deadline: Deadline) -> None:
+    """Raise an error unless stored NFTs belong to an account. Ask the ledger about those of other owners.
 
-    Raises NftNotStored, NftGone, NotTheOwner, and the ledger's errors.
+    Raises NftGone, NotTheOwner, and the ledger's errors.
     """
-    stored = require_nfts(nft_ids)
+    stored = {**stored}
+    nft_ids = [*stored]
     others = [nft_id for nft_id in nft_ids if stored[nft_id]["owner"] != account_id]
     for nft_id, reconciled in reconciler.refresh_all(others, deadline).items():
         stored[nft_id] = reconciled.nft or stored[nft_id]
@@ -71,17 +73,20 @@ def require_owner(nft: NftRow, account_id: str) -> None:
         raise NotTheOwner(account_id, *nft_id, nft["owner"])
 
 
-def add(account_id: str, nft_ids: Sequence[NftId]) -> None:
+def add(account_id: str, nft_ids: Sequence[NftId], caller: Caller = OPERATOR) -> None:
     """Store NFTs as the ledger shows them, unless they are stored already.
 
     The watcher adds their metadata and images later.
-    Raises AccountNotOnLedger, NftNotOnLedger, NftGone, DatabaseBusy, and the ledger's errors. Then
-    none of them is stored.
+    Raises AccountNotOnLedger, NftNotOnLedger, NftGone, DatabaseBusy, LedgerBusy, and the ledger's errors.
+    Then none of them is stored.
     """
-    deadline = Deadline(reconciler.LEDGER_SECONDS)
-    account_id = find_account_id(account_id, deadline)
     stored = _list_stored(nft_ids)
     new = [nft_id for nft_id in nft_ids if nft_id not in stored]
+    with mirror_turns.take(caller, mirror_turns.count_adding(account_id, new)) as deadline:
+        _add_new(find_account_id(account_id, deadline), new, deadline)
+
+
+def _add_new(account_id: str, new: Sequence[NftId], deadline: Deadline) -> None:
     questions = [partial(_look, account_id, nft_id, deadline) for nft_id in new]
     found: dict[NftId, Judgement | None] = dict(
         zip(new, mirror_node().ask(*questions), strict=True)

@@ -1,6 +1,6 @@
 """Listing NFTs, and withdrawing them: the transactions that their owner signs and pays for."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from flask import current_app
@@ -14,9 +14,9 @@ from marketplace.errors import (
     OwnerIsMarketplace,
 )
 from marketplace.hedera import times
-from marketplace.hedera.ids import TransactionId
+from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.ledger import Deadline
-from marketplace.market import prepare, reconciler
+from marketplace.market import mirror_turns, prepare, reconciler
 from marketplace.market.add_nft import find_account_id, require_nfts, require_owned, require_owner
 from marketplace.market.memos import (
     bulk_listing_memo,
@@ -51,14 +51,16 @@ def prepare_listing(
 
     If the ledger does not answer, the stored owner gets the transaction anyway. ``now``: the moment at which
     it is prepared, if not the present.
-    Raises AccountNotOnLedger, NftNotStored, NftGone, NotTheOwner, OwnerIsMarketplace, LedgerBehind, and the
-    ledger's errors if it must be asked.
+    Raises AccountNotOnLedger, NftNotStored, NftGone, NotTheOwner, OwnerIsMarketplace, LedgerBehind, and
+    LedgerBusy or the ledger's errors if it must be asked.
     """
     from marketplace.hedera.transactions import build_listing
 
-    deadline = Deadline(reconciler.LEDGER_SECONDS)
-    request = request._replace(account_id=find_account_id(request.account_id, deadline))
-    require_owned(request.account_id, request.nft_ids, deadline)
+    stored = require_nfts(request.nft_ids)
+    questions = mirror_turns.count_listing(request.account_id, stored.values())
+    with mirror_turns.take(request.caller, questions) as deadline:
+        request = request._replace(account_id=find_account_id(request.account_id, deadline))
+        require_owned(request.account_id, stored, deadline)
     spender, name = current_app.config["ACCOUNT_ID"], current_app.config["NAME"]
     if request.account_id == spender:
         raise OwnerIsMarketplace(request.account_id)
@@ -76,28 +78,30 @@ def prepare_withdrawal(request: TransactionRequest) -> PreparedTransaction:
     The NFTs are reconciled first. If the ledger does not answer, the stored owner gets the transaction
     anyway: only the owner can sign it.
     Raises AccountNotOnLedger, NftNotStored, NftGone, NotTheOwner, NotListed, LedgerUndecided, LedgerBehind,
-    and the ledger's errors.
+    LedgerBusy, and the ledger's errors.
     """
     from marketplace.hedera.transactions import build_withdrawal
 
-    deadline = Deadline(reconciler.LEDGER_SECONDS)
-    request = request._replace(account_id=find_account_id(request.account_id, deadline))
     nfts = require_nfts(request.nft_ids)
-    try:
-        reconciled = reconciler.refresh_all(request.nft_ids, deadline)
-    except (LedgerUnreachable, LedgerAnswerInvalid):
-        if {nft["owner"] for nft in nfts.values()} != {request.account_id}:
-            raise
-    else:
-        for_each(
-            request.nft_ids,
-            lambda nft_id: _require_listed(request.account_id, nfts[nft_id], reconciled[nft_id]),
-        )
+    questions = mirror_turns.count_withdrawal(request.account_id, nfts)
+    with mirror_turns.take(request.caller, questions) as deadline:
+        request = request._replace(account_id=find_account_id(request.account_id, deadline))
+        _require_all_listed(request.account_id, nfts, deadline)
     first, *others = request.nft_ids
     memo = withdrawal_memo(*first, current_app.config["NAME"])
     if others:
         memo = bulk_withdrawal_memo(first.token, current_app.config["NAME"])
     return _prepare("withdrawal", request, build_withdrawal, memo)
+
+
+def _require_all_listed(account_id: str, nfts: Mapping[NftId, NftRow], deadline: Deadline) -> None:
+    try:
+        reconciled = reconciler.refresh_all([*nfts], deadline)
+    except (LedgerUnreachable, LedgerAnswerInvalid):
+        if {nft["owner"] for nft in nfts.values()} != {account_id}:
+            raise
+    else:
+        for_each(nfts, lambda nft_id: _require_listed(account_id, nfts[nft_id], reconciled[nft_id]))
 
 
 def _require_listed(account_id: str, nft: NftRow, reconciled: Reconciliation) -> None:

@@ -33,6 +33,7 @@ from marketplace.market import (
     buyer_checks,
     custom_fees,
     fee_budget,
+    mirror_turns,
     purchase_fees,
     recheck_queue,
     reconciler,
@@ -84,8 +85,8 @@ def prepare(
 
     Raises BuyingOff, AccountNotOnLedger; NftNotStored, NotListed, BuyerIsOwner, BuyerIsMarketplace,
     PriceChanged, CollectionsMixed, PurchaseImpossible, AssociationNotPaid, BasketTooExpensive; LedgerBehind,
-    LedgerUndecided and the ledger's errors; TooManyPurchases, FeesSpent, OperatorNeeded; SignerFailed. Then
-    nothing is reserved.
+    LedgerUndecided and the ledger's errors; LedgerBusy, TooManyPurchases, FeesSpent, OperatorNeeded;
+    SignerFailed. Then nothing is reserved.
     """
     try:
         prepared = _prepare(request, expected_prices)
@@ -106,16 +107,16 @@ def prepare(
 def _prepare(
     request: TransactionRequest, expected_prices: Mapping[NftId, int]
 ) -> PreparedTransaction:
-    signer = _signer()
-    deadline = Deadline(reconciler.LEDGER_SECONDS)
-    request = request._replace(account_id=find_account_id(request.account_id, deadline))
-    require_nfts(request.nft_ids)
-    if not _find_open(read(), request):  # refuse before the ledger is asked
-        fee_budget.require_room(read(), request, purchase_fees.max_fee(len(request.nft_ids)))
-    # Before the prices are read: so they were in force after the purchase became valid.
-    present = _find_present(deadline)
-    nfts = _find_offers(request, expected_prices, deadline)
-    cost = _look_up(request, nfts, deadline)
+    signer, stored = _signer(), require_nfts(request.nft_ids)
+    questions = mirror_turns.count_purchase(request.account_id, stored.values())
+    with mirror_turns.take(request.caller, questions) as deadline:
+        request = request._replace(account_id=find_account_id(request.account_id, deadline))
+        if not _find_open(read(), request):  # refuse before the ledger is asked
+            fee_budget.require_room(read(), request, purchase_fees.max_fee(len(request.nft_ids)))
+        # Before the prices are read: so they were in force after the purchase became valid.
+        present = _find_present(deadline)
+        nfts = _find_offers(request, expected_prices, deadline)
+        cost = _look_up(request, nfts, deadline)
     row = _reserve(request, nfts, cost, present)
     if not row["signed"]:
         row = _sign(signer, request, row, nfts, cost.balance)

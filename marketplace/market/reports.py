@@ -5,7 +5,7 @@ Anybody may prepare a transaction for any account, so other callers' transaction
 prepared none.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.ledger import ALLOWED_LAG, Deadline
 from marketplace.ledger.mirror_schemas import Transaction
-from marketplace.market import reconciler
+from marketplace.market import mirror_turns, reconciler
 from marketplace.market.add_nft import find_account_id, require_nfts
 from marketplace.market.prepare import OPERATOR, Caller
 from marketplace.market.report_kinds import REPORTS, REPORTS_BY_NAME, ListingReport, Report
@@ -22,7 +22,7 @@ from marketplace.market.several import for_each
 from marketplace.services import mirror_node
 from marketplace.store import prepared_transactions
 from marketplace.store.database import read
-from marketplace.store.rows import PreparedNftRow
+from marketplace.store.rows import NftRow, PreparedNftRow
 
 FindSigned = Callable[[str], Transaction | None]  # by its transaction id
 
@@ -44,11 +44,24 @@ def answer(
     """Tell whether a signed transaction had its effect on all NFTs; False while it may still come.
 
     Raises AccountNotOnLedger, NftNotStored, NotPrepared, TransactionRefused with the ledger's result code,
-    TransactionExpired, TransactionAltered, ListingEnded, WithdrawalEnded, and the ledger's own errors.
+    TransactionExpired, TransactionAltered, ListingEnded, WithdrawalEnded, LedgerBusy, and the ledger's own
+    errors.
     """
-    deadline = Deadline(reconciler.LEDGER_SECONDS)
-    account_id = find_account_id(account_id, deadline)
     stored = require_nfts(nft_ids)
+    questions = mirror_turns.count_report(account_id, stored.values())
+    with mirror_turns.take(caller, questions) as deadline:
+        account_id = find_account_id(account_id, deadline)
+        return _answer(account_id, stored, transaction_id, caller, deadline)
+
+
+def _answer(
+    account_id: str,
+    stored: Mapping[NftId, NftRow],
+    transaction_id: str | None,
+    caller: Caller,
+    deadline: Deadline,
+) -> bool:
+    nft_ids = [*stored]
     subjects = {nft_id: Subject(*nft_id, account_id) for nft_id in nft_ids}
 
     def find_row(nft_id: NftId) -> PreparedNftRow | None:

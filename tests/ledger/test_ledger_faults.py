@@ -19,7 +19,7 @@ from harness.apps import authorized_client, on_testnet
 from harness.cast import ALICE, KEYS, TOKEN
 from harness.network import answering, serve, serve_raw
 from hiero_sandbox.application import create_sandbox
-from marketplace.errors import LedgerAnswerInvalid
+from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.ledger import mirror
 from marketplace.ledger.deadline import Deadline, TimeIsUp
 from marketplace.ledger.mirror_rate_limit import MirrorRateLimit
@@ -206,7 +206,7 @@ def test_whoever_was_stopped_with_the_pace_keeps_nobody_waiting_for_long(tmp_pat
     pace.acquire(Deadline(5))
     with closing(sqlite3.connect(tmp_path / "machine.db")) as other:
         other.execute("BEGIN EXCLUSIVE")
-        with pytest.raises(TimeIsUp):
+        with pytest.raises(LedgerUnreachable):
             pace.acquire(Deadline(0.05))
     pace.acquire(Deadline(5))
 
@@ -217,7 +217,7 @@ def test_a_clock_that_was_set_back_delays_no_request(tmp_path, seconds):
     pace = MirrorRateLimit(tmp_path, 40)
     pace.acquire(Deadline(5))
     with closing(sqlite3.connect(tmp_path / "machine.db", isolation_level=None)) as other:
-        other.execute("UPDATE mirror_turn SET next_at = next_at + ?", (seconds,))
+        other.execute("UPDATE mirror_queue SET ends_at = ends_at + ?", (seconds,))
     started = time.monotonic()
     pace.acquire(Deadline(5))
     pace.acquire(Deadline(5))
@@ -229,7 +229,9 @@ def test_a_file_that_can_not_be_used_is_a_503(connect, tmp_path):
         client = connect(url)
         (tmp_path / "machine.db").unlink()
         (tmp_path / "machine.db").mkdir()
-        assert_error(add(client), 503, "it took too long")
+        assert_error(
+            add(client), 503, "it was not asked, as machine.db of this service can not be used"
+        )
 
 
 def test_an_unanswered_question_about_the_owner_changes_nothing(connect, tmp_path):

@@ -1,10 +1,16 @@
 """Several NFTs bought by one transfer: all or none, each for its own price."""
 
+import time
+
 import pytest
 
-from harness.apps import write_sql
+from harness.apps import authorized_client, settings, write_sql
 from harness.cast import ALICE, BOB, CHARLIE, TOKEN
+from harness.mirror import Mirror
+from marketplace import create_app
 from marketplace.hedera import times
+from marketplace.market.mirror_turns import count_purchase
+from marketplace.services import services
 from tests.answers import assert_error, handed_out, opened
 from tests.deeds import list_nft
 from tests.engines import both_engines
@@ -216,3 +222,31 @@ def test_a_listing_of_several_is_bought_in_one_go(market):
     assert market.submit(r).result == "SUCCESS"
     assert report(market, nfts).json == {"result": "OK"}
     assert market.client.get("/v1/orderbook").json == []
+
+
+def test_it_is_refused_at_once_while_its_turns_at_the_mirror_node_are_taken(make_market):
+    """It used up turns for four seconds, and failed: as did the single purchases beside it."""
+    listed = list_all(make_market(), ALICE, TOKEN, {1: 5, 2: 7})
+    market = make_market(MIRROR_NODE_RATE="10")
+    mirror = Mirror(market.app)
+    with services(market.app).mirror_node.take_turns("another", 18, 4):
+        began = time.monotonic()
+        r = buy(market, listed)
+        assert time.monotonic() - began < 1
+    assert_error(r, 429, "Too many questions to the ledger's mirror node are waiting")
+    assert r.json["reason"] == "LEDGER_BUSY"
+    assert 1 <= int(r.headers["Retry-After"]) <= 2
+    assert mirror.asked == []
+    assert market.fees() == (0, 0)
+
+
+def test_it_takes_turns_for_all_its_questions(tmp_path, market, basket):
+    stored = [
+        {"owner": nft["owner"]["accountId"], "token": nft["token"], "last_listed_at": number}
+        for number, nft in enumerate(market.client.get("/v1/orderbook").json)
+    ]
+    app = create_app(**settings(tmp_path))  # which has not read their transactions yet
+    mirror = Mirror(app)
+    assert buy(market, basket, client=authorized_client(app, "write")).status_code == 200
+    of_signer = 1  # whose key it has, before it signs for the first time
+    assert len(mirror.asked) - of_signer == count_purchase(BOB, stored)
