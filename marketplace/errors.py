@@ -1,12 +1,33 @@
-"""The errors that a client receives, with their status. docs/api.md lists them for clients.
+"""The errors that a client receives: all that clients and documents know of an error is on its class.
 
 Raise each with the facts that its sentence needs. The sentence names the thing, and says what to do.
+docs/api.md and the OpenAPI document have the table that is made of the classes.
 """
 
 import json
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from http import HTTPStatus
+
+# Which calls may answer an error, where several do; as the table says it.
+ANYWHERE = "any address"
+MEDIA = "`/media`"
+STATUS = "`/status`"
+SCOPED = "every call under `/v1`, `/metrics`"
+PARAMETERS = "every call with parameters or a body"
+QUERIES = "every call with a query"
+POSTS = "every POST"
+BODIES = "every call with a body"
+
+# Whether the same request may succeed later, and what to tell a user.
+NO, AFTER_A_WHILE, PREPARE = "no", "after `Retry-After`", "no: prepare anew"
+PROGRAM = "A fault of the program"
+LATER = "Try again in a moment"
+CLOSED = "Nothing can be bought here at the moment"
+ASSOCIATE = "Associate the collection in your wallet first"
+
+ID = "0.0.1001@1763640000.123456789"
 
 
 def shown(value: object) -> str:
@@ -51,15 +72,27 @@ class StartRefused(Exception):
 
 
 class MarketplaceError(Exception):
-    """An error that a client receives. Raise it with the facts that its sentence needs."""
+    """An error that a client receives. Raise it with the facts that its sentence needs.
+
+    A class that has its own ``tell`` is one that clients receive; the others are only what those share.
+    """
 
     status = HTTPStatus.INTERNAL_SERVER_ERROR
     sentence = "{}"
+    again = NO  # whether the same request may succeed later
+    tell = ""  # what to tell a user
+    # Which calls may answer it. Without any, the views that refuse() it do.
+    calls: tuple[str, ...] = ()
+    example: tuple[object, ...] = ()  # with which the documents show it
 
     @classmethod
     def word(cls) -> str:
         """The stable word by which clients recognise it: NFT_NOT_STORED."""
         return upper_words(cls.__name__)
+
+    @classmethod
+    def make_example(cls) -> "MarketplaceError":
+        return cls(*cls.example)
 
     def __init__(
         self,
@@ -77,6 +110,7 @@ class Unavailable(MarketplaceError):
     """The client can try again after some seconds. The log may have a reason that the client must not see."""
 
     status = HTTPStatus.SERVICE_UNAVAILABLE
+    again = AFTER_A_WHILE
     retry_after = 5
     log_sentence = ""  # takes the same facts
 
@@ -88,19 +122,130 @@ class Unavailable(MarketplaceError):
         return self.reason
 
 
+class BadRequest(MarketplaceError):
+    status = HTTPStatus.BAD_REQUEST
+    tell = PROGRAM
+    calls = (QUERIES,)
+    example = ("The query is not UTF-8",)
+
+
+class BadHost(MarketplaceError):
+    status = HTTPStatus.BAD_REQUEST
+    sentence = "The header Host {}"
+    tell = PROGRAM
+    calls = (ANYWHERE,)
+    example = ("is missing",)
+
+
+class Unauthorized(MarketplaceError):
+    """The host's own authenticate() refuses the caller."""
+
+    status = HTTPStatus.UNAUTHORIZED
+    again = "with another login"
+    tell = "Log in again"
+    calls = (SCOPED,)
+    example = ("You are not allowed to call this",)
+
+
+class Forbidden(MarketplaceError):
+    """The host's own authenticate() refuses the caller."""
+
+    status = HTTPStatus.FORBIDDEN
+    tell = "You may not do this"
+    calls = (SCOPED,)
+    example = ("You are not allowed to call this",)
+
+
+class NotFound(MarketplaceError):
+    status = HTTPStatus.NOT_FOUND
+    sentence = "There is nothing at {}: the API reference lists every address"
+    tell = PROGRAM
+    calls = ("any other address",)
+    example = ('"/v2"',)
+
+
+class MethodNotAllowed(MarketplaceError):
+    status = HTTPStatus.METHOD_NOT_ALLOWED
+    sentence = "{} is not allowed here, only {}"
+    tell = PROGRAM
+    calls = (ANYWHERE,)
+    example = ("PUT", "GET, HEAD, OPTIONS")
+
+
+class PreconditionFailed(MarketplaceError):
+    status = HTTPStatus.PRECONDITION_FAILED
+    sentence = "The image is not the one that If-Match names"
+    tell = PROGRAM
+    calls = (MEDIA,)
+
+
+class RequestedRangeNotSatisfiable(MarketplaceError):
+    status = HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
+    sentence = "There are no bytes in the range that Range names"
+    tell = PROGRAM
+    calls = (MEDIA,)
+
+
+class RequestEntityTooLarge(MarketplaceError):
+    status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    sentence = "The body is larger than {} bytes"
+    tell = PROGRAM
+    calls = (BODIES,)
+    example = (65536,)
+
+
+class FieldInvalid(MarketplaceError):
+    """Its fact is marshmallow's messages, by location and field."""
+
+    status = HTTPStatus.UNPROCESSABLE_ENTITY
+    tell = "`errors` says which of the user's entries is wrong"
+    calls = (PARAMETERS,)
+    example = (
+        {
+            "json": {
+                "serialNo": ["must be a whole number from 1 to 9223372036854775807, not 0"],
+            }
+        },
+    )
+
+    def __init__(self, invalid: Mapping[str, Mapping[str, list[str]]]) -> None:
+        """Join the messages into one sentence: serialNo is required."""
+        sentences = (
+            f"{'body' if field == '_schema' else field} {messages[0]}"
+            for fields in invalid.values()
+            for field, messages in fields.items()
+        )
+        super().__init__("; ".join(sentences), errors=invalid)
+
+
+class InternalServerError(MarketplaceError):
+    sentence = "An unexpected error happened, and was logged. No request should cause this"
+    tell = "A fault of the service, which its operator finds logged"
+    calls = (ANYWHERE,)
+
+
 class RequestNotJson(MarketplaceError):
     status = HTTPStatus.BAD_REQUEST
     sentence = "The body is not JSON: {}"
+    tell = PROGRAM
+    calls = (BODIES,)
+    example = ("Expecting value: line 1 column 1 (char 0)",)
 
 
 class BodyMalformed(MarketplaceError):
     status = HTTPStatus.BAD_REQUEST
     sentence = "The body can not be read: its chunked encoding is damaged"
+    tell = PROGRAM
+    calls = (BODIES,)
+    example = ()
 
 
 class ContentTypeNotJson(MarketplaceError):
     status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
     sentence = "Content-Type must be application/json; it is {}"
+    tell = PROGRAM
+    calls = (BODIES,)
+    example = ("text/plain",)
 
     def __init__(self, content_type: str | None) -> None:
         super().__init__(shown(content_type) if content_type else "missing")
@@ -110,6 +255,10 @@ class NotAuthenticated(MarketplaceError):
     """The challenge for a bearer token: RFC 6750, section 3."""
 
     status = HTTPStatus.UNAUTHORIZED
+    again = "with another token"
+    tell = "Log in again"
+    calls = (SCOPED,)
+    example = ("The header Authorization: Bearer <token> is missing",)
 
     def __init__(self, message: str, error: str | None = None) -> None:
         challenge = "Bearer" if error is None else f'Bearer error="{error}"'
@@ -118,6 +267,10 @@ class NotAuthenticated(MarketplaceError):
 
 class ScopeMissing(MarketplaceError):
     status = HTTPStatus.FORBIDDEN
+    again = "with another token"
+    tell = "You may not do this"
+    calls = (SCOPED,)
+    example = ("write",)
 
     def __init__(self, scope: str, consequence: str = "") -> None:
         super().__init__(
@@ -128,6 +281,9 @@ class ScopeMissing(MarketplaceError):
 
 class EndUserInvalid(MarketplaceError):
     status = HTTPStatus.UNPROCESSABLE_ENTITY
+    tell = PROGRAM
+    calls = (POSTS,)
+    example = ("On-Behalf-Of", "Bob Miller")
 
     def __init__(self, header: str, name: str) -> None:
         must = f"must be 1 to 64 visible ASCII characters, not {shown(name)}"
@@ -137,47 +293,68 @@ class EndUserInvalid(MarketplaceError):
 class LimitExceeded(MarketplaceError):
     status = HTTPStatus.TOO_MANY_REQUESTS
     sentence = "{}: try again in {} s"
+    again = AFTER_A_WHILE
+    tell = "Too many requests: wait a moment"
+    calls: tuple[str, ...] = (SCOPED,)
+    example: tuple[object, ...] = ("This access token may write 600 times a minute", 12)
 
     def __init__(self, limit: str, retry_after: int) -> None:
         super().__init__(limit, retry_after, headers={"Retry-After": str(retry_after)})
 
 
-class NotFound(MarketplaceError):
+class Missing(MarketplaceError):
     status = HTTPStatus.NOT_FOUND
 
 
-class NftNotStored(NotFound):
+class NftNotStored(Missing):
     sentence = "{} #{} is not stored: POST /v1/add it first"
+    again = "once added"
+    tell = "This NFT is not known here"
+    example = ("0.0.5001", 999)
 
 
-class CollectionNotStored(NotFound):
+class CollectionNotStored(Missing):
     sentence = "No NFT of {} is stored: POST /v1/add one first"
+    again = "once added"
+    tell = "This collection is not known here"
+    example = ("0.0.5999",)
 
 
-class NftNotOnLedger(NotFound):
+class NftNotOnLedger(Missing):
     sentence = "{} #{} is not an NFT on the ledger"
+    tell = "The network has no such NFT"
+    example = ("0.0.5001", 999)
 
 
-class AccountNotOnLedger(NotFound):
+class AccountNotOnLedger(Missing):
     sentence = "No account on the ledger has the EVM address {}"
+    tell = "The network has no account with this address"
+    calls = (BODIES,)
+    example = ("0x00000000000000000000000000000000000003e9",)
 
 
-class NftGone(NotFound):
+class NftGone(Missing):
     sentence = "{} #{} was burned on the ledger, or its token was deleted"
+    tell = "The NFT does not exist any more"
+    example = ("0.0.5001", 999)
 
 
-class WalletUnknown(NotFound):
+class WalletUnknown(Missing):
     sentence = "{} is not a wallet of this service. Its wallets are: {}"
+    tell = PROGRAM
+    example = ("fastwallet", ("extwallet",))
 
     def __init__(self, wallet: str, wallets: tuple[str, ...]) -> None:
         super().__init__(shown(wallet), ", ".join(wallets))
 
 
-class NotPrepared(NotFound):
+class NotPrepared(Missing):
     sentence = (
         "{} here for {} and {} #{}: POST /v1/list/<wallet>, /v1/delist/<wallet> and /v1/buy/<wallet> prepare"
         " a transaction"
     )
+    tell = "Start again: nothing was prepared"
+    example = ("0.0.1001", "0.0.5001", 7, None)
 
     def __init__(self, account_id: str, token: str, serial_no: int, transaction_id: str | None):
         what = f"{transaction_id} was not prepared" if transaction_id else "Nothing was prepared"
@@ -190,6 +367,8 @@ class Conflict(MarketplaceError):
 
 class NotTheOwner(Conflict):
     sentence = "{1} #{2} belongs to {3}, not to {0}"
+    tell = "This NFT belongs to another account"
+    example = ("0.0.1001", "0.0.5001", 7, "0.0.1002")
 
 
 class OwnerIsMarketplace(Conflict):
@@ -197,22 +376,34 @@ class OwnerIsMarketplace(Conflict):
         "{} is the marketplace's own account; the ledger lets no account approve itself"
         " (SPENDER_ACCOUNT_SAME_AS_OWNER)"
     )
+    tell = "The marketplace's own account can't list"
+    example = ("0.0.9001",)
 
 
 class NotListed(Conflict):
     sentence = "{} #{} is not for sale here: GET /v1/orderbook shows what is"
+    again = "once listed"
+    tell = "This NFT is not for sale any more"
+    example = ("0.0.5001", 7)
 
 
 class BuyerIsOwner(Conflict):
     sentence = "{1} #{2} belongs to {0} already; POST /v1/delist/<wallet> withdraws its listing"
+    tell = "This NFT is yours already"
+    example = ("0.0.1002", "0.0.5001", 7)
 
 
 class BuyerIsMarketplace(Conflict):
     sentence = "{} is the marketplace's own account, which can not buy: name another account"
+    tell = "Choose another account: the marketplace's own can't buy"
+    example = ("0.0.9001",)
 
 
 class PriceChanged(Conflict):
     sentence = "{0} #{1} costs {3} HBAR now, not {2}: send expectedPrice {3} to buy it for that"
+    again = "with the new `expectedPrice`"
+    tell = "The price has changed: ask the buyer"
+    example = ("0.0.5001", 7, 250, 300)
 
     def __init__(self, token: str, serial_no: int, expected: int, price: int) -> None:
         errors = {"json": {"expectedPrice": [f"is now {price}"]}}
@@ -226,6 +417,9 @@ class CollectionsMixed(Conflict):
         "{0} sells NFTs of several collections here, and the ledger would take the royalties of each of all"
         " that {0} receives. Leave out {1}, and buy them by themselves"
     )
+    again = "without the NFTs it names"
+    tell = "Buy these by themselves"
+    example = ("0.0.1001", "0.0.7001 #2")
 
 
 class BasketTooExpensive(Conflict):
@@ -235,12 +429,17 @@ class BasketTooExpensive(Conflict):
         "{} NFTs at once can cost the marketplace {:f} HBAR of fees, and it spends {:f} HBAR in an hour: buy"
         " fewer at once"
     )
+    again = "with fewer NFTs"
+    tell = "Buy fewer at once"
+    example = (10, Decimal("5.25"), Decimal(3))
 
 
 class PurchaseImpossible(Conflict):
     """The ledger would refuse the purchase, with this result code. The marketplace has paid no fee."""
 
     sentence = "{}. The ledger would say {}"
+    tell = "The network would refuse it; the message says why"
+    example: tuple[object, ...] = ("0.0.5001 is paused by its issuer", "TOKEN_IS_PAUSED")
 
     def __init__(self, reason: str, result: str) -> None:
         super().__init__(reason, result, errors={"ledger": {"result": [result]}})
@@ -248,6 +447,10 @@ class PurchaseImpossible(Conflict):
 
 class BuyerBalanceTooLow(PurchaseImpossible):
     """The buyer has less HBAR than the price."""
+
+    again = "once paid in"
+    tell = "You have too little HBAR for this price"
+    example = ("0.0.1002", Decimal(12), 250)
 
     def __init__(self, buyer: str, balance: object, price: int) -> None:
         reason = f"{buyer} has {balance:,f} HBAR, and the price is {price:,} HBAR"
@@ -257,6 +460,13 @@ class BuyerBalanceTooLow(PurchaseImpossible):
 class BuyerNotAssociated(PurchaseImpossible):
     """The buyer must associate the token first."""
 
+    again = "once associated"
+    tell = ASSOCIATE
+    example = (
+        "0.0.1002 is not associated with 0.0.5001: associate it first",
+        "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT",
+    )
+
 
 class AssociationNotPaid(Conflict):
     """The marketplace pays for no more associations of this caller's buyers within the hour."""
@@ -265,6 +475,9 @@ class AssociationNotPaid(Conflict):
         "{0} is not associated with {1}, and the marketplace pays for few associations in an hour: associate"
         " it first, and ask again"
     )
+    again = "once associated"
+    tell = ASSOCIATE
+    example = ("0.0.1002", "0.0.5001")
 
     def __init__(self, account_id: str, token: str) -> None:
         errors = {"ledger": {"result": ["TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"]}}
@@ -278,6 +491,8 @@ class NothingLeftForSeller(Conflict):
         "The custom fees of {} are {:,f} HBAR, and the seller receives {:,f} HBAR: nothing would be left. The"
         " owner can list the NFT at a higher price"
     )
+    tell = "The owner must list the NFT at a higher price"
+    example = ("0.0.5001", Decimal(260), Decimal(245))
 
 
 class FeesChanged(Conflict):
@@ -287,18 +502,25 @@ class FeesChanged(Conflict):
         "The custom fees of {} changed after this NFT was listed. Its owner can list it again, to agree"
         " to them"
     )
+    tell = "The fees have changed: the owner must list the NFT again"
+    example = ("0.0.5001",)
 
 
 class FeesInTokens(Conflict):
     """The seller would pay a custom fee that is not in HBAR."""
 
     sentence = "A custom fee of {} is paid in a token: its NFTs can't be bought here"
+    tell = "This collection's NFTs can't be bought here"
+    example = ("0.0.5001",)
 
 
 class TransactionRefused(Conflict):
     """The ledger refused the signed transaction. Its result code says why."""
 
     sentence = "The {1} {0} had no effect: {2}. Prepare a new {1}"
+    again = PREPARE
+    tell = "The network refused it; the message says why"
+    example: tuple[object, ...] = (ID, "purchase", "SPENDER_DOES_NOT_HAVE_ALLOWANCE")
 
     def __init__(self, transaction_id: str, kind: str, result: str) -> None:
         errors = {"ledger": {"result": [result]}}
@@ -310,6 +532,9 @@ class TransactionRefused(Conflict):
 
 class TransactionExpired(TransactionRefused):
     """The signed transaction came too late: the ledger has no record of it, and never will."""
+
+    tell = "It was signed too late: do it again"
+    example = (ID, "listing")
 
     def __init__(self, transaction_id: str, kind: str) -> None:
         super().__init__(transaction_id, kind, "TRANSACTION_EXPIRED")
@@ -323,14 +548,21 @@ class TransactionAltered(Conflict):
         "{0} is a {2} on the ledger, but not the transaction prepared here: its kind or its memo differs."
         " Prepare a new {1}"
     )
+    again = PREPARE
+    tell = "The wallet changed the transaction"
+    example = (ID, "listing", "CRYPTOTRANSFER")
 
 
 class ListingEnded(Conflict):
     sentence = "{} #{} is no longer listed: {}"
+    tell = "This listing has ended; the message says why"
+    example = ("0.0.5001", 7, "it belongs to 0.0.1002 now")
 
 
 class WithdrawalEnded(Conflict):
     sentence = "{} #{} was withdrawn, and then listed again at {}"
+    tell = "The NFT was listed again since"
+    example = ("0.0.5001", 7, "2026-11-20T12:34:56.789012345Z")
 
 
 class TooManyPurchases(LimitExceeded):
@@ -343,12 +575,18 @@ class TooManyPurchases(LimitExceeded):
         "Too many purchases that {} asked for are open, or have cost a fee within the hour. Sign and submit"
         " them, or wait: try again in {} s"
     )
+    tell = "Finish your other purchases, or wait a minute"
+    calls = ()
+    example = ("you", 90)
 
 
 class LedgerBusy(LimitExceeded):
     """The turns at the mirror node that the request needs are more than its caller may hold now."""
 
     sentence = "Too many questions to {} are waiting, or too many of yours: try again in {} s"
+    tell = "Too many requests: wait a moment"
+    calls = (BODIES,)
+    example = (2,)
 
     def __init__(self, retry_after: int) -> None:
         super().__init__("the ledger's mirror node", retry_after)
@@ -362,6 +600,13 @@ class CursorGone(MarketplaceError):
         "{} {}. Read the lists again, and continue from their X-Events-Cursor; the oldest stored event"
         " follows {}"
     )
+    again = "no: read the lists again"
+    tell = "Nothing"
+    example = (
+        "3f2a9c1e-42",
+        "is too old: events that follow it were deleted",
+        "3f2a9c1e-900",
+    )
 
     def __init__(self, cursor: str, reason: str, beginning: str) -> None:
         super().__init__(cursor, reason, beginning, errors={"query": {"after": [reason]}})
@@ -370,6 +615,8 @@ class CursorGone(MarketplaceError):
 class BuyingOff(MarketplaceError):
     status = HTTPStatus.NOT_IMPLEMENTED
     sentence = "Nothing can be bought from this service: {}"
+    tell = "Nothing can be bought here"
+    example = (False,)
 
     def __init__(self, has_signer: bool) -> None:
         reason = "its operator turned that off: MARKETPLACE_SALE_FEE_BUDGET is 0"
@@ -385,10 +632,14 @@ class SignerFailed(Unavailable):
     sentence = "The marketplace's signer did not sign. Nothing was done; try again"
     log_sentence = "{}"
     retry_after = 10
+    tell = LATER
+    example = ("no answer",)
 
 
 class FeesSpent(Unavailable):
     sentence = "The hourly fee budget for purchases is used up: try again in {} s"
+    tell = "Too many purchases are in progress: try again in a minute"
+    example = (90,)
 
     def __init__(self, retry_after: int) -> None:
         super().__init__(retry_after, retry_after=retry_after)
@@ -407,6 +658,8 @@ class BudgetTooSmall(OperatorNeeded):
         " MARKETPLACE_SALE_FEE_BUDGET"
     )
     retry_after = 3600
+    tell = CLOSED
+    example = (Decimal(13), Decimal(10))
 
 
 class BalanceTooLow(OperatorNeeded):
@@ -415,6 +668,8 @@ class BalanceTooLow(OperatorNeeded):
     sentence = "The marketplace can't pay fees at the moment: nothing can be bought"
     log_sentence = "The marketplace's account has {:f} HBAR, too little for a fee. Top it up"
     retry_after = 300
+    tell = CLOSED
+    example = (Decimal(0),)
 
 
 class ClockBehind(OperatorNeeded):
@@ -426,15 +681,24 @@ class ClockBehind(OperatorNeeded):
         " Set the clock"
     )
     retry_after = 60
+    tell = CLOSED
+    example = (20,)
 
 
 class LedgerAnswerInvalid(MarketplaceError):
     status = HTTPStatus.BAD_GATEWAY
     sentence = "The ledger's mirror node gave an invalid answer: {}"
+    again = "later"
+    tell = "The network's data makes no sense at the moment"
+    calls = (BODIES,)
+    example = ("/tokens/0.0.5001: not JSON",)
 
 
 class LedgerUnreachable(Unavailable):
     sentence = "The ledger's mirror node did not answer: {}. Try again: nothing is done twice"
+    tell = "The network does not answer: try again in a moment"
+    calls = (BODIES,)
+    example = ("timed out",)
 
 
 class LedgerUndecided(Unavailable):
@@ -442,6 +706,8 @@ class LedgerUndecided(Unavailable):
         "The ledger's mirror node contradicts itself about {} #{} ({}). Nothing was done; try again"
     )
     retry_after = 3
+    tell = LATER
+    example = ("0.0.5001", 7, "it has just changed")
 
 
 class LedgerBehind(Unavailable):
@@ -450,21 +716,26 @@ class LedgerBehind(Unavailable):
         " try again"
     )
     retry_after = 10
+    tell = "The network's data is late: try again in a moment"
+    example = (130,)
 
 
 class TooBusy(Unavailable):
     sentence = "Too many requests are in progress. Nothing was done; try again"
     retry_after = 2
-
-
-class MediaFull(MarketplaceError):
-    """Recorded as the reason why an NFT has no image. No response contains it."""
-
-    sentence = "the disk of MARKETPLACE_MEDIA_URL is nearly full"
+    tell = LATER
+    calls = (
+        POSTS,
+        MEDIA,
+    )
+    example = ()
 
 
 class MediaUnreachable(Unavailable):
     sentence = "The store of images did not answer; try again"
+    tell = "Nothing: show no image"
+    calls = (MEDIA,)
+    example = ()
 
 
 class DatabaseBusy(Unavailable):
@@ -473,11 +744,23 @@ class DatabaseBusy(Unavailable):
         " again"
     )
     retry_after = 1
+    tell = LATER
+    calls = (
+        SCOPED,
+        STATUS,
+    )
+    example = ()
 
 
 class DatabaseUnusable(Unavailable):
     sentence = "The database can not be used: {}. Nothing was changed; the operator must fix it"
     retry_after = 60
+    tell = "The market is out of order"
+    calls = (
+        SCOPED,
+        STATUS,
+    )
+    example = ("database or disk is full",)
 
 
 class DatabaseUnreachable(Unavailable):
@@ -486,6 +769,12 @@ class DatabaseUnreachable(Unavailable):
     sentence = "The database can not be reached at the moment. Try again: nothing is done twice"
     log_sentence = "{}"
     retry_after = 2
+    tell = LATER
+    calls = (
+        SCOPED,
+        STATUS,
+    )
+    example = ("the primary does not answer",)
 
     def __str__(self) -> str:
         return f"The database can not be reached: {self.reason}"
@@ -496,17 +785,24 @@ class NotReady(Unavailable):
 
     sentence = "Not ready: {}"
     retry_after = 30
+    tell = "Nothing: it is for a load balancer"
+    example = ("the ledger was never followed",)
 
 
 class SandboxUnusable(Unavailable):
     """The sandbox's own database is gone, or its disk is full."""
 
+    tell = "The sandbox is out of order"
+    calls = (BODIES,)
+    example = ("In the sandbox: The database can not be used: its file has vanished",)
 
-# Classes that are never raised themselves, or never sent to a client.
-_NEVER_SENT = {MarketplaceError, Unavailable, Conflict, OperatorNeeded, MediaFull}
-# The words of all errors that a client may receive.
-REASONS = frozenset(
-    kind.word()
-    for kind in tuple(globals().values())
-    if isinstance(kind, type) and issubclass(kind, MarketplaceError) and kind not in _NEVER_SENT
-)
+
+def find_kinds(base: type[MarketplaceError] = MarketplaceError) -> list[type[MarketplaceError]]:
+    """Find the errors that a client may receive."""
+    below = [kind for each in base.__subclasses__() for kind in find_kinds(each)]
+    return [base, *below] if base.tell and "tell" in vars(base) else below
+
+
+def answered_by(*calls: str) -> list[type[MarketplaceError]]:
+    """The errors that these calls may answer, such as POSTS."""
+    return [kind for kind in find_kinds() if {*kind.calls} & {*calls}]

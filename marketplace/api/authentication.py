@@ -10,16 +10,16 @@ from flask import Request, request
 from werkzeug.exceptions import Unauthorized
 
 from marketplace.api.blueprint import Blueprint, Decorator, View
-from marketplace.api.error_reasons import (
-    FORBIDDEN,
-    LIMITED,
-    OF_DATABASE,
-    OF_WRITES,
-    UNAUTHENTICATED,
-)
 from marketplace.api.rate_limit import RATE, find_address
 from marketplace.api.response_cache import REQUEST_CACHE, RequestCache
-from marketplace.errors import EndUserInvalid, NotAuthenticated, ScopeMissing
+from marketplace.errors import (
+    POSTS,
+    SCOPED,
+    EndUserInvalid,
+    NotAuthenticated,
+    ScopeMissing,
+    answered_by,
+)
 from marketplace.hedera import times
 from marketplace.market.prepare import Caller
 from marketplace.services import database, services
@@ -101,13 +101,8 @@ def require_scope(scope: str) -> Decorator:
         security=[{"bearerToken": []}],
         responses={304: "NotModified"} if scope == "read" else {},
     )
-    refuses = Blueprint.refuses(
-        *UNAUTHENTICATED,
-        ScopeMissing(scope),
-        FORBIDDEN,
-        LIMITED,
-        *(OF_WRITES if scope == "write" else OF_DATABASE),
-    )
+    calls = (SCOPED, POSTS) if scope == "write" else (SCOPED,)
+    refuses = Blueprint.refuses(*answered_by(*calls))
 
     def decorator(view: View) -> View:
         @wraps(view)

@@ -1,7 +1,7 @@
 """flask-smorest's blueprint, made strict: JSON bodies, validated paths, one error shape."""
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import update_wrapper, wraps
 from typing import Any, NoReturn
@@ -18,15 +18,8 @@ from werkzeug.exceptions import (
 )
 
 from marketplace import errors
-from marketplace.api.error_reasons import (
-    FIELD_INVALID,
-    OF_BODIES,
-    QUERY_NOT_UTF8,
-    ErrorExample,
-    make_example,
-)
 from marketplace.api.error_responses import REFUSALS, document_refusals
-from marketplace.errors import MarketplaceError
+from marketplace.errors import BODIES, PARAMETERS, QUERIES, MarketplaceError, answered_by
 
 NEARLY = 0.8  # how similar an unknown name must be to a known one: sorted and sort
 MOST_COMPARED = 20  # names: a body may have thousands
@@ -198,7 +191,7 @@ class Blueprint(flask_smorest.Blueprint):
         self,
         document: Decorator,
         load: Callable[[dict[str, Any]], dict[str, Any]],
-        refused: Collection[MarketplaceError | ErrorExample],
+        refused: Iterable[type[MarketplaceError]],
     ) -> Decorator:
         """Document the parameters or the body, and call the view with the loaded values and the path's."""
         refuse = self.refuses(*refused)
@@ -220,7 +213,7 @@ class Blueprint(flask_smorest.Blueprint):
         """Validate the path's parameters, and pass them to the view by their inside names."""
         schema = schema_class()
         document = self.arguments(schema, location="path")
-        return self._takes(document, _compile_load(schema, "path"), [FIELD_INVALID])
+        return self._takes(document, _compile_load(schema, "path"), answered_by(PARAMETERS))
 
     def query(self, schema_class: type[Schema]) -> Decorator:
         """Validate the query's parameters, and pass them to the view by their inside names.
@@ -240,7 +233,7 @@ class Blueprint(flask_smorest.Blueprint):
             return path | loaded
 
         document = self.arguments(schema, location="query")
-        decorate = self._takes(document, load_with_query, [FIELD_INVALID, QUERY_NOT_UTF8])
+        decorate = self._takes(document, load_with_query, answered_by(PARAMETERS, QUERIES))
 
         def decorator(view: View) -> View:
             decorated = decorate(view)
@@ -271,19 +264,16 @@ class Blueprint(flask_smorest.Blueprint):
             document = self.doc(
                 requestBody={"required": True, "content": {"application/json": content}}
             )
-        return self._takes(document, load_with_body, OF_BODIES)
+        return self._takes(document, load_with_body, answered_by(PARAMETERS, BODIES))
 
     @staticmethod
-    def refuses(*refused: MarketplaceError | ErrorExample) -> Decorator:
-        """Document errors of the view, by an example of each. The OpenAPI document groups them by status."""
-        examples = [
-            each if isinstance(each, ErrorExample) else make_example(each) for each in refused
-        ]
+    def refuses(*kinds: type[MarketplaceError]) -> Decorator:
+        """Document errors of the view. The OpenAPI document groups them by status."""
 
         def decorator(view: View) -> View:
             documented = getattr(view, "_apidoc", {})
             known = documented.get(REFUSALS, [])
-            view._apidoc = documented | {REFUSALS: [*known, *examples]}  # type: ignore[attr-defined]
+            view._apidoc = documented | {REFUSALS: [*known, *kinds]}  # type: ignore[attr-defined]
             return view
 
         return decorator

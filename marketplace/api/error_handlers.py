@@ -4,9 +4,11 @@ from http import HTTPStatus
 from typing import Any
 
 from flask import Flask, current_app, request
-from werkzeug.exceptions import BadHost, HTTPException, MethodNotAllowed
+from werkzeug import exceptions
+from werkzeug.exceptions import HTTPException
 from werkzeug.http import HTTP_STATUS_CODES
 
+from marketplace import errors
 from marketplace.errors import (
     DatabaseUnreachable,
     DatabaseUnusable,
@@ -17,12 +19,15 @@ from marketplace.errors import (
 )
 from marketplace.store.database_errors import DatabaseError, explain
 
-FIELD_INVALID = "FIELD_INVALID"
 Answer = tuple[dict[str, Any], int, dict[str, str]]
 
 
-def body(status: int, message: str, reason: str, errors: Any = None) -> dict[str, Any]:
+def body(error: MarketplaceError) -> dict[str, Any]:
     """Build the body of every error: {"code", "status", "message", "reason", "errors"?}."""
+    return _build(error.status, error.message, error.word(), error.errors)
+
+
+def _build(status: int, message: str, reason: str, errors: Any = None) -> dict[str, Any]:
     name = HTTP_STATUS_CODES[status]
     payload = {"code": int(status), "status": name, "message": message, "reason": reason}
     return payload if errors is None else payload | {"errors": errors}
@@ -31,41 +36,47 @@ def body(status: int, message: str, reason: str, errors: Any = None) -> dict[str
 def answer_marketplace_error(error: MarketplaceError) -> Answer:
     if isinstance(error, DatabaseUnusable | DatabaseUnreachable):  # the operator must fix it
         current_app.logger.error("%s", error)
-    answer = body(error.status, error.message, error.word(), error.errors)
-    return answer, error.status, error.headers
+    return body(error), error.status, error.headers
 
 
 def answer_http_error(error: HTTPException) -> Answer:
-    """Answer an error of werkzeug or flask-smorest with our message and its headers."""
-    invalid = getattr(error, "data", {}).get("messages")
+    """Answer an error of werkzeug or flask-smorest as ours of the same name, with its headers."""
     headers = {name: value for name, value in error.get_headers() if name != "Content-Type"}
-    message = _describe_invalid(invalid) if invalid else _describe(error)
+    if ours := _translate(error):
+        return body(ours), ours.status, headers
     status = error.code or HTTPStatus.INTERNAL_SERVER_ERROR
-    reason = FIELD_INVALID if invalid else upper_words(type(error).__name__)
-    return body(status, message, reason, invalid), status, headers
+    reason = upper_words(type(error).__name__)
+    return _build(status, _describe(error), reason), status, headers
 
 
-def _describe_invalid(invalid: dict[str, dict[str, list[str]]]) -> str:
-    """Join marshmallow's messages by location and field into one sentence: "serialNo is required"."""
-    return "; ".join(
-        f"{'body' if field == '_schema' else field} {reasons[0]}"
-        for messages in invalid.values()
-        for field, reasons in messages.items()
-    )
+def _translate(error: HTTPException) -> MarketplaceError | None:
+    """Our error for one that is raised before or beside our code. None: a host's own, of another kind."""
+    if invalid := getattr(error, "data", {}).get("messages"):
+        return errors.FieldInvalid(invalid)
+    match error:
+        case exceptions.BadHost():
+            return errors.BadHost(f"is not a host: {shown(request.environ.get('HTTP_HOST'))}")
+        case exceptions.BadRequest():
+            return errors.BadRequest(_describe(error))
+        case exceptions.Unauthorized():
+            return errors.Unauthorized(_describe(error))
+        case exceptions.Forbidden():
+            return errors.Forbidden(_describe(error))
+        case exceptions.NotFound():
+            return errors.NotFound(shown(request.path))
+        case exceptions.MethodNotAllowed():
+            allowed = ", ".join(sorted(error.valid_methods or ()))
+            return errors.MethodNotAllowed(request.method, allowed)
+        case exceptions.RequestEntityTooLarge():
+            return errors.RequestEntityTooLarge(request.max_content_length)
+        case exceptions.RequestedRangeNotSatisfiable():
+            return errors.RequestedRangeNotSatisfiable()
+        case exceptions.InternalServerError():
+            return errors.InternalServerError()
+    return None
 
 
 def _describe(error: HTTPException) -> str:
-    if isinstance(error, BadHost):
-        return f"The header Host is not a host: {shown(request.environ.get('HTTP_HOST'))}"
-    if error.code == HTTPStatus.NOT_FOUND:
-        return f"There is nothing at {shown(request.path)}: the API reference lists every address"
-    if isinstance(error, MethodNotAllowed):
-        allowed = ", ".join(sorted(error.valid_methods or ()))
-        return f"{request.method} is not allowed here, only {allowed}"
-    if error.code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
-        return f"The body is larger than {request.max_content_length} bytes"
-    if error.code == HTTPStatus.INTERNAL_SERVER_ERROR:
-        return "An unexpected error happened, and was logged. No request should cause this"
     return error.description or error.name
 
 

@@ -1,15 +1,16 @@
-"""The errors of an operation in the OpenAPI document: a response for each status, with its reasons."""
+"""The errors of an operation in the OpenAPI document, a response for each status; and the table of all."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from apispec import APISpec
 
 from marketplace.api import error_handlers
-from marketplace.api.error_reasons import ErrorExample
 from marketplace.api.paging import documented
-from marketplace.errors import camel_case
+from marketplace.errors import MarketplaceError, camel_case, find_kinds
 
-REFUSALS = "refusals"  # the key of a view's documentation that has its ErrorExamples
+REFUSALS = "refusals"  # the key of a view's documentation that has the classes of its errors
+Kinds = dict[str, type[MarketplaceError]]  # by their words
 # What several operations share is named by hand, so that generated clients keep their names. An error that
 # comes alone is named after its reason, and what only one operation answers after that operation.
 NAMES = {
@@ -32,32 +33,30 @@ def document_refusals(
     doc: dict[str, Any], doc_info: dict[str, Any], *, spec: APISpec, **_: Any
 ) -> dict[str, Any]:
     """Add the errors of an operation to its documentation. flask-smorest calls this for each."""
-    by_status: dict[int, dict[str, ErrorExample]] = {}
-    for example in doc_info.get(REFUSALS, ()):
-        by_status.setdefault(int(example.status), {}).setdefault(example.reason, example)
+    by_status: dict[int, Kinds] = {}
+    for kind in doc_info.get(REFUSALS, ()):
+        by_status.setdefault(int(kind.status), {})[kind.word()] = kind
     responses = doc.setdefault("responses", {})
-    for status, examples in sorted(by_status.items()):
+    for status, kinds in sorted(by_status.items()):
         own = f"{camel_case(doc_info['manual_doc']['operationId'])}{status}"
-        responses[status] = _define(spec, own, status, examples)
+        responses[status] = _define(spec, own, status, kinds)
     return doc
 
 
-def _define(spec: APISpec, own: str, status: int, examples: dict[str, ErrorExample]) -> str:
+def _define(spec: APISpec, own: str, status: int, kinds: Kinds) -> str:
     """Define a response and its schema, unless another operation has it already. Returns its name."""
-    name = NAMES.get(frozenset(examples), own)
-    if len(examples) == 1:
-        name = camel_case(next(iter(examples)))
+    name = NAMES.get(frozenset(kinds), own)
+    if len(kinds) == 1:
+        name = camel_case(next(iter(kinds)))
     if name in spec.components.responses:
         return name
     schema = f"{name}Error"
-    reason = {"type": "string", "enum": [*examples]}
+    examples = {reason: kind.make_example() for reason, kind in kinds.items()}
+    reason = {"type": "string", "enum": [*kinds]}
     narrowed = {"type": "object", "properties": {"reason": reason}, "required": ["reason"]}
     spec.components.schema(schema, {"allOf": [API_ERROR, narrowed]})
-    bodies = {
-        reason: {"value": error_handlers.body(status, each.message, reason, each.errors)}
-        for reason, each in examples.items()
-    }
-    described = [f"`{reason}`: {each.message}" for reason, each in examples.items()]
+    bodies = {reason: {"value": error_handlers.body(error)} for reason, error in examples.items()}
+    described = [f"`{reason}`: {error.message}" for reason, error in examples.items()]
     response = {
         "description": "\n\n".join(described),
         "headers": HEADERS.get(status, {}),
@@ -65,3 +64,21 @@ def _define(spec: APISpec, own: str, status: int, examples: dict[str, ErrorExamp
     }
     spec.components.response(name, response)
     return name
+
+
+def make_table(operations: Mapping[str, set[str]]) -> str:
+    """Write the table of reasons. ``operations``: the reasons of each, such as GET /v1/orderbook."""
+    rows = ["| Reason | Status | Calls | Again? | What to tell a user |", "|---|---|---|---|---|"]
+    for kind in sorted(find_kinds(), key=lambda kind: kind.word()):
+        reason = kind.word()
+        refusing = {_shorten(each) for each, reasons in operations.items() if reason in reasons}
+        calls = ", ".join(kind.calls or [f"`{each}`" for each in sorted(refusing)])
+        rows.append(f"| `{reason}` | {kind.status} | {calls} | {kind.again} | {kind.tell} |")
+    return "\n".join(rows)
+
+
+def _shorten(operation: str) -> str:
+    """Name an operation without /v1 and its parameters: nft/traits."""
+    _, path = operation.split(" ")
+    path = path.partition("/v1/")[2] or path
+    return "/".join(part for part in path.split("/") if not part.startswith("{"))

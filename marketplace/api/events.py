@@ -22,7 +22,6 @@ from marketplace.store.events import EventFilter
 from marketplace.store.rows import EventRow
 
 EventsPage = tuple[list[EventRow], Headers]
-GONE = CursorGone("3f2a9c1e-42", "is too old: events that follow it were deleted", "3f2a9c1e-900")
 
 blp = Blueprint("Events", __name__, description="Events of NFTs, in the order of their ids")
 
@@ -33,7 +32,7 @@ blp = Blueprint("Events", __name__, description="Events of NFTs, in the order of
 @blp.response(
     200, EventSchema(many=True), description="A page of events", headers=paging.FEED_LINK_HEADER
 )
-@blp.refuses(GONE)
+@blp.refuses(CursorGone)
 def list_events(after: Cursor | None, limit: int, order: str, **selected: Any) -> EventsPage:
     """List what happened
 
@@ -52,8 +51,8 @@ def list_events(after: Cursor | None, limit: int, order: str, **selected: Any) -
 @blp.response(
     200, EventSchema(many=True), description="A page of events", headers=paging.FEED_LINK_HEADER
 )
-@blp.refuses(NftNotStored("0.0.5001", 999))
-@blp.refuses(GONE)
+@blp.refuses(NftNotStored)
+@blp.refuses(CursorGone)
 def list_nft_events(token: str, serial_no: int, **asked: Any) -> EventsPage:
     """List what happened to one NFT
 

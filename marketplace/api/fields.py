@@ -9,7 +9,7 @@ from flask import current_app
 from marshmallow import EXCLUDE, Schema, ValidationError, fields, missing
 
 from marketplace.api.paging import Position, read_position
-from marketplace.errors import REASONS, WalletUnknown, shown
+from marketplace.errors import WalletUnknown, find_kinds, shown
 from marketplace.hedera import times
 from marketplace.hedera.ids import (
     CURSOR,
@@ -27,11 +27,6 @@ from marketplace.hedera.ids import (
 from marketplace.services import services
 
 DIGITS = re.compile("0|[1-9][0-9]{0,18}")
-HTTP_REASONS = (
-    "BAD_REQUEST", "BAD_HOST", "UNAUTHORIZED", "FORBIDDEN", "NOT_FOUND", "METHOD_NOT_ALLOWED",
-    "PRECONDITION_FAILED", "REQUEST_ENTITY_TOO_LARGE", "REQUESTED_RANGE_NOT_SATISFIABLE",
-    "INTERNAL_SERVER_ERROR",
-)  # fmt: skip
 MAX_TRAIT_NAME, MAX_TRAIT_VALUE = 100, 200
 MAX_QUERY = 100
 
@@ -305,8 +300,8 @@ class TraitText(Strict, fields.String):
 
 
 def reasons() -> list[str]:
-    """The reasons of all errors: ours, and HTTP's own, which are raised before our code runs."""
-    return sorted(REASONS | {"FIELD_INVALID", *HTTP_REASONS})
+    """The reasons of all errors."""
+    return sorted(kind.word() for kind in find_kinds())
 
 
 class Wrapped(fields.Nested):

@@ -10,6 +10,7 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 from werkzeug import Response
 
 from marketplace.api import error_handlers
+from marketplace.errors import BadHost
 
 
 class HostRequired:
@@ -20,6 +21,6 @@ class HostRequired:
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         if environ.get("SERVER_PROTOCOL") == "HTTP/1.1" and "HTTP_HOST" not in environ:
-            content = json.dumps(error_handlers.body(400, "The header Host is missing", "BAD_HOST"))
+            content = json.dumps(error_handlers.body(BadHost("is missing")))
             return Response(content, 400, mimetype="application/json")(environ, start_response)
         return self._application(environ, start_response)

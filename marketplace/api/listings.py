@@ -1,12 +1,10 @@
 """Listing, withdrawing and buying an NFT: prepare a transaction, and report that it was signed."""
 
-from decimal import Decimal
 from typing import Any
 
 from marketplace import errors
 from marketplace.api.authentication import caller, require_scope
 from marketplace.api.blueprint import Blueprint
-from marketplace.api.error_reasons import OF_LEDGER
 from marketplace.api.named_nfts import count_named_nfts
 from marketplace.api.paging import documented
 from marketplace.api.request_schemas import (
@@ -22,7 +20,6 @@ from marketplace.api.request_schemas import (
     WalletPathSchema,
 )
 from marketplace.api.response_schemas import PreparedTransactionSchema, ResultSchema
-from marketplace.errors import NotListed, OwnerIsMarketplace
 from marketplace.market import listings, purchases, reports
 from marketplace.market.prepare import PreparedTransaction, TransactionRequest
 
@@ -30,57 +27,8 @@ Answer = dict[str, Any]
 
 RETRY_AFTER_SECONDS = 3  # about the delay of mirror nodes
 
-ID = "0.0.1001@1763640000.123456789"
-NOT_STORED = errors.NftNotStored("0.0.5001", 999)
-UNDECIDED = errors.LedgerUndecided("0.0.5001", 7, "it has just changed")
-OF_WALLETS = (
-    NOT_STORED,
-    errors.WalletUnknown("fastwallet", ("extwallet",)),
-    errors.LedgerBehind(130),
-    *OF_LEDGER,
-)
-OF_LISTINGS = (
-    *OF_WALLETS,
-    errors.NftGone("0.0.5001", 999),
-    errors.NotTheOwner("0.0.1001", "0.0.5001", 7, "0.0.1002"),
-)
-OF_PURCHASES = (
-    *OF_WALLETS,
-    UNDECIDED,
-    errors.PriceChanged("0.0.5001", 7, 250, 300),
-    NotListed("0.0.5001", 7),
-    errors.BuyerIsOwner("0.0.1002", "0.0.5001", 7),
-    errors.BuyerIsMarketplace("0.0.9001"),
-    errors.BuyerBalanceTooLow("0.0.1002", Decimal(12), 250),
-    errors.BuyerNotAssociated(
-        "0.0.1002 is not associated with 0.0.5001: associate it first",
-        "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT",
-    ),
-    errors.AssociationNotPaid("0.0.1002", "0.0.5001"),
-    errors.CollectionsMixed("0.0.1001", "0.0.7001 #2"),
-    errors.PurchaseImpossible("0.0.5001 is paused by its issuer", "TOKEN_IS_PAUSED"),
-    errors.NothingLeftForSeller("0.0.5001", Decimal(260), Decimal(245)),
-    errors.FeesChanged("0.0.5001"),
-    errors.FeesInTokens("0.0.5001"),
-    errors.TooManyPurchases("you", 90),
-    errors.BuyingOff(has_signer=False),
-    errors.ClockBehind(20),
-    errors.BasketTooExpensive(10, Decimal("5.25"), Decimal(3)),
-    errors.FeesSpent(90),
-    errors.BudgetTooSmall(Decimal(13), Decimal(10)),
-    errors.BalanceTooLow(Decimal(0)),
-    errors.SignerFailed("no answer"),
-)
-OF_REPORTS = (
-    NOT_STORED,
-    *OF_LEDGER,
-    errors.NotPrepared("0.0.1001", "0.0.5001", 7, None),
-    errors.TransactionExpired(ID, "listing"),
-    errors.TransactionRefused(ID, "purchase", "SPENDER_DOES_NOT_HAVE_ALLOWANCE"),
-    errors.TransactionAltered(ID, "listing", "CRYPTOTRANSFER"),
-    errors.ListingEnded("0.0.5001", 7, "it belongs to 0.0.1002 now"),
-    errors.WithdrawalEnded("0.0.5001", 7, "2026-11-20T12:34:56.789012345Z"),
-)
+OF_A_WALLET = (errors.NftNotStored, errors.WalletUnknown, errors.LedgerBehind)
+OF_THE_OWNER = (*OF_A_WALLET, errors.NftGone, errors.NotTheOwner)
 
 blp = Blueprint("Listings", __name__, description="Listing, withdrawing and buying an NFT")
 
@@ -90,7 +38,7 @@ blp = Blueprint("Listings", __name__, description="Listing, withdrawing and buyi
 @blp.path(WalletPathSchema)
 @blp.body(PrepareListingSchema, PrepareListingsSchema)
 @blp.response(200, PreparedTransactionSchema, description="The transaction to sign")
-@blp.refuses(*OF_LISTINGS, OwnerIsMarketplace("0.0.9001"))
+@blp.refuses(*OF_THE_OWNER, errors.OwnerIsMarketplace)
 def prepare_listing(account_id: str, wallet: str, listing_price: int, **nfts: Any) -> Answer:
     """Prepare a listing transaction
 
@@ -109,7 +57,7 @@ def prepare_listing(account_id: str, wallet: str, listing_price: int, **nfts: An
 @blp.path(WalletPathSchema)
 @blp.body(PrepareWithdrawalSchema, PrepareWithdrawalsSchema)
 @blp.response(200, PreparedTransactionSchema, description="The transaction to sign")
-@blp.refuses(*OF_LISTINGS, NotListed("0.0.5001", 7), UNDECIDED)
+@blp.refuses(*OF_THE_OWNER, errors.NotListed, errors.LedgerUndecided)
 def prepare_withdrawal(account_id: str, wallet: str, **nfts: Any) -> Answer:
     """Prepare a transaction that withdraws a listing
 
@@ -128,7 +76,30 @@ def prepare_withdrawal(account_id: str, wallet: str, **nfts: Any) -> Answer:
 @blp.path(WalletPathSchema)
 @blp.body(PreparePurchaseSchema, PrepareBasketSchema)
 @blp.response(200, PreparedTransactionSchema, description="The transaction to sign")
-@blp.refuses(*OF_PURCHASES)
+@blp.refuses(
+    *OF_A_WALLET,
+    errors.LedgerUndecided,
+    errors.PriceChanged,
+    errors.NotListed,
+    errors.BuyerIsOwner,
+    errors.BuyerIsMarketplace,
+    errors.BuyerBalanceTooLow,
+    errors.BuyerNotAssociated,
+    errors.AssociationNotPaid,
+    errors.CollectionsMixed,
+    errors.PurchaseImpossible,
+    errors.NothingLeftForSeller,
+    errors.FeesChanged,
+    errors.FeesInTokens,
+    errors.TooManyPurchases,
+    errors.BuyingOff,
+    errors.ClockBehind,
+    errors.BasketTooExpensive,
+    errors.FeesSpent,
+    errors.BudgetTooSmall,
+    errors.BalanceTooLow,
+    errors.SignerFailed,
+)
 def prepare_purchase(
     account_id: str, wallet: str, expected_price: int | None = None, **nfts: Any
 ) -> Answer:
@@ -170,7 +141,15 @@ def _answer(prepared: PreparedTransaction) -> Answer:
     description="The ledger does not show it yet: report again",
     success=True,
 )
-@blp.refuses(*OF_REPORTS)
+@blp.refuses(
+    errors.NftNotStored,
+    errors.NotPrepared,
+    errors.TransactionExpired,
+    errors.TransactionRefused,
+    errors.TransactionAltered,
+    errors.ListingEnded,
+    errors.WithdrawalEnded,
+)
 def report_transaction(
     account_id: str, transaction_id: str | None = None, **nfts: Any
 ) -> Answer | tuple[Answer, int, dict[str, str]]:

@@ -7,6 +7,7 @@ from io import BytesIO
 
 from flask import Blueprint, Response, abort, request, send_file
 
+from marketplace.errors import PreconditionFailed
 from marketplace.services import services
 from marketplace.store.media import MAX_AGE_SECONDS, PLACEHOLDER, TYPES
 
@@ -50,7 +51,7 @@ def _make_conditional(response: Response) -> Response:
         environ = {name: value for name, value in environ.items() if name != "HTTP_IF_MATCH"}
     response.make_conditional(environ)
     if response.status_code == 412:
-        abort(412, "The image is not the one that If-Match names")
+        raise PreconditionFailed
     response.accept_ranges = "bytes"
     is_one = wanted is not None and wanted.units == "bytes" and len(wanted.ranges) == 1
     if request.method == "GET" and response.status_code == 200 and is_one:

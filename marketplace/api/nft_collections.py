@@ -23,7 +23,7 @@ blp = Blueprint("Collections", __name__, description="Collections of which an NF
 @require_scope("read")
 @blp.path(CollectionPathSchema)
 @blp.response(200, CollectionRecordSchema, description="The collection")
-@blp.refuses(CollectionNotStored("0.0.5999"))
+@blp.refuses(CollectionNotStored)
 def get_collection(token: str) -> dict[str, Any]:
     """Get a collection
 
@@ -52,7 +52,7 @@ def get_collection(token: str) -> dict[str, Any]:
     description="A page of accounts",
     headers=paging.LINK_HEADER,
 )
-@blp.refuses(CollectionNotStored("0.0.5999"))
+@blp.refuses(CollectionNotStored)
 def list_collection_owners(token: str, limit: int, page: Position | None) -> Page[OwnerRow]:
     """List a collection's owners
 

@@ -7,7 +7,6 @@ from flask import Response, current_app, stream_with_context
 
 from marketplace.api.authentication import caller, require_scope
 from marketplace.api.blueprint import Blueprint
-from marketplace.api.error_reasons import OF_LEDGER
 from marketplace.api.named_nfts import count_named_nfts
 from marketplace.api.paging import CURSOR_HEADER, documented, with_events_cursor
 from marketplace.api.request_schemas import (
@@ -40,7 +39,7 @@ blp = Blueprint("NFT", __name__, description="NFT records")
 @require_scope("read")
 @blp.path(NftPathSchema)
 @blp.response(200, NftSchema, description="The NFT record")
-@blp.refuses(NftNotStored("0.0.5001", 999))
+@blp.refuses(NftNotStored)
 def get_nft(token: str, serial_no: int) -> NftRow:
     """Get one NFT
 
@@ -113,7 +112,7 @@ def _stream(parts: Iterator[list[NftRow]]) -> Response:
 @require_scope("write")
 @blp.body(AddNftSchema, AddNftsSchema)
 @blp.response(200, ResultSchema, description="The NFT is stored")
-@blp.refuses(NftNotOnLedger("0.0.5001", 999), NftGone("0.0.5001", 999), *OF_LEDGER)
+@blp.refuses(NftNotOnLedger, NftGone)
 def add_nft(account_id: str, **named: Any) -> dict[str, str]:
     """Add an NFT
 
@@ -135,7 +134,7 @@ def add_nft(account_id: str, **named: Any) -> dict[str, str]:
     headers=documented("Retry-After", "Seconds until it can be read once more", "integer"),
     description="It is read within seconds, or was in the last ten minutes",
 )
-@blp.refuses(NftNotStored("0.0.5001", 999), NftGone("0.0.5001", 999))
+@blp.refuses(NftNotStored, NftGone)
 def refresh_nft(token: str, serial_no: int) -> tuple[dict[str, str], int, dict[str, str]]:
     """Have an NFT's metadata read again
 

@@ -10,7 +10,7 @@ from apispec.ext.marshmallow import MarshmallowPlugin, resolver
 from flask import Flask, Response, current_app, request
 
 from marketplace.api import error_handlers
-from marketplace.api.error_reasons import make_table
+from marketplace.api.error_responses import make_table
 from marketplace.api.fields import WalletName
 from marketplace.api.llms_txt import make_llms_txt
 from marketplace.api.request_schemas import RequestSchema
@@ -37,25 +37,20 @@ REASONS = """
 NOT_MODIFIED = "If-None-Match has the ETag of this response: nothing has changed"
 
 
-def _list_reasons(document: dict[str, Any]) -> dict[str, dict[str, int]]:
-    """The reasons of each operation's errors, with their status."""
-    defined = document["components"]["responses"]
+def _list_reasons(document: dict[str, Any]) -> dict[str, set[str]]:
+    """The reasons of each operation's errors."""
     of_response = {
-        name: {
-            reason: example["value"]["code"]
+        f"#/components/responses/{name}": {
+            reason
             for media_type in response.get("content", {}).values()
-            for reason, example in media_type["examples"].items()
+            for reason in media_type["examples"]
         }
-        for name, response in defined.items()
+        for name, response in document["components"]["responses"].items()
     }
     return {
-        f"{method.upper()} {path}": {
-            reason: status
-            for response in operation["responses"].values()
-            for reason, status in of_response.get(
-                response.get("$ref", "").rpartition("/")[2], {}
-            ).items()
-        }
+        f"{method.upper()} {path}": set().union(
+            *(of_response.get(each.get("$ref"), ()) for each in operation["responses"].values())
+        )
         for path, item in document["paths"].items()
         for method, operation in item.items()
     }

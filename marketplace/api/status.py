@@ -8,10 +8,9 @@ from typing import Any
 from flask import current_app
 
 from marketplace.api.blueprint import Blueprint
-from marketplace.api.error_reasons import OF_DATABASE
 from marketplace.api.request_schemas import StatusQuery
 from marketplace.api.response_schemas import ServiceStatusSchema
-from marketplace.errors import NotReady
+from marketplace.errors import STATUS, NotReady, answered_by
 from marketplace.hedera import times
 from marketplace.market import freshness, nodes
 from marketplace.version import __version__
@@ -24,7 +23,7 @@ blp = Blueprint("Status", __name__, description="For the operator; needs no toke
 @blp.get("/status")
 @blp.query(StatusQuery)
 @blp.response(200, ServiceStatusSchema, description="The service is up")
-@blp.refuses(NotReady("the ledger was never followed"), *OF_DATABASE)
+@blp.refuses(NotReady, *answered_by(STATUS))
 def show_status(alive: str | None, ready: str | None, max_age: int) -> dict[str, Any]:
     """Show whether the service is up
 

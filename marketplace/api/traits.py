@@ -20,7 +20,7 @@ blp = Blueprint("Traits", __name__, description="What NFTs have in common, and w
 @require_scope("read")
 @blp.path(CollectionPathSchema)
 @blp.response(200, TraitSchema(many=True), description="The traits, by name")
-@blp.refuses(CollectionNotStored("0.0.5999"))
+@blp.refuses(CollectionNotStored)
 def list_collection_traits(token: str) -> list[dict[str, Any]]:
     """List a collection's traits
 
@@ -38,7 +38,7 @@ def list_collection_traits(token: str) -> list[dict[str, Any]]:
 @require_scope("read")
 @blp.path(NftPathSchema)
 @blp.response(200, NftTraitsSchema, description="The NFT's traits")
-@blp.refuses(NftNotStored("0.0.5001", 999))
+@blp.refuses(NftNotStored)
 def show_nft_traits(token: str, serial_no: int) -> dict[str, Any]:
     """Show an NFT's traits and its rank
 

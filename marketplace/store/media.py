@@ -11,7 +11,7 @@ from flask import Config, current_app
 from obstore.exceptions import GenericError
 from obstore.store import LocalStore, S3Store
 
-from marketplace.errors import MediaFull, MediaUnreachable
+from marketplace.errors import MediaUnreachable
 from marketplace.settings import SettingError
 
 # Versions before 0.3.0 stored GIF and PNG.
@@ -22,6 +22,13 @@ MIN_FREE_BYTES = 200_000_000
 PLACEHOLDER = Path(__file__).with_name("placeholder.webp")
 TIMEOUT = timedelta(seconds=10)
 CONNECT_TIMEOUT = timedelta(seconds=3)
+
+
+class MediaFull(Exception):
+    """Recorded as the reason why an NFT has no image."""
+
+    def __init__(self) -> None:
+        super().__init__("the disk of MARKETPLACE_MEDIA_URL is nearly full")
 
 
 class MediaStore:

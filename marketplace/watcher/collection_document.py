@@ -3,9 +3,10 @@
 import json
 from typing import Any
 
-from marketplace.errors import MediaFull, MediaUnreachable
+from marketplace.errors import MediaUnreachable
 from marketplace.hedera import times
 from marketplace.services import services
+from marketplace.store.media import MediaFull
 from marketplace.store.rows import CollectionRow
 from marketplace.watcher.enrichment_result import LONG, Enrich, EnrichmentResult
 from marketplace.watcher.pauses import MAX_ATTEMPTS, find_pause, may_change

@@ -9,7 +9,7 @@ from typing import Any
 from flask import Flask, current_app
 
 from marketplace.counts import count
-from marketplace.errors import MarketplaceError, MediaFull, MediaUnreachable
+from marketplace.errors import MarketplaceError, MediaUnreachable
 from marketplace.hedera import times
 from marketplace.hedera.ids import EventKind, NftId
 from marketplace.ledger.clean_text import clean_text
@@ -20,6 +20,7 @@ from marketplace.services import services
 from marketplace.store import nft_collections, nfts, traits
 from marketplace.store.database import read, write
 from marketplace.store.database_errors import explained
+from marketplace.store.media import MediaFull
 from marketplace.store.rows import CollectionRow, NftRow
 from marketplace.watcher import collection_document
 from marketplace.watcher.collection_document import Columns
@@ -189,7 +190,7 @@ def enrich(nft: NftRow, enrich: Enrich, limits: Limits) -> Record:
         try:
             key = services().media.put(result.image.content, "webp", result.image.small)
         except (MediaUnreachable, MediaFull) as error:
-            reason, outcome = error.message, Outcome.BUSY
+            reason, outcome = str(error), Outcome.BUSY
             warn_once_a_minute("An image can not be stored: %s", error.__cause__ or reason)
     if reason and reason.startswith(REFUSED):
         warn_once_a_minute(

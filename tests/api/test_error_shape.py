@@ -8,8 +8,9 @@ import pytest
 from harness.cast import KEYS, TOKEN
 from harness.engines import move_database
 from harness.serving import run_python
-from marketplace.api.error_reasons import ADVICE
-from marketplace.errors import REASONS, MarketplaceError
+from marketplace import errors
+from marketplace.api import openapi
+from marketplace.errors import MarketplaceError, find_kinds
 from marketplace.services import services
 from marketplace.store import database_errors
 from marketplace.store.database import write
@@ -33,7 +34,7 @@ def test_an_unexpected_error_tells_nothing_and_is_logged_once(app, client, caplo
 def test_the_reasons_are_those_that_are_documented(app):
     schemas = app.test_client().get("/openapi.json").json["components"]["schemas"]
     enum = schemas["ApiError"]["properties"]["reason"]["enum"]
-    assert [*ADVICE] == enum
+    assert sorted(kind.word() for kind in find_kinds()) == enum
 
 
 def test_the_table_of_reasons_in_the_documents_is_that_of_the_operations(app):
@@ -42,7 +43,27 @@ def test_the_table_of_reasons_in_the_documents_is_that_of_the_operations(app):
     table = [line for line in description.splitlines() if line.startswith("|")]
     text = Path("docs/api.md").read_text().partition("## Errors")[2].partition("\n## ")[0]
     assert [line for line in text.splitlines() if line.startswith("|")] == table
-    assert len(table) == 2 + len(ADVICE)
+    assert len(table) == 2 + len([*find_kinds()])
+
+
+def test_calls_that_share_errors_are_those_that_the_table_says(app):
+    document = app.test_client().get("/openapi.json").json
+    for operation, reasons in openapi._list_reasons(document).items():
+        method, path = operation.split()
+        described = document["paths"][path][method.lower()]
+        parameters = {each["in"] for each in described.get("parameters", ())} & {"path", "query"}
+        has_body = "requestBody" in described
+        is_of = {
+            errors.SCOPED: path.startswith("/v1/") or path == "/metrics",
+            errors.STATUS: path == "/status",
+            errors.PARAMETERS: bool(parameters) or has_body,
+            errors.QUERIES: "query" in parameters,
+            errors.POSTS: method == "POST",
+            errors.BODIES: has_body,
+        }
+        shared = [kind for kind in find_kinds() if {*kind.calls} & is_of.keys()]
+        expected = {kind.word() for kind in shared if any(is_of.get(each) for each in kind.calls)}
+        assert reasons & {kind.word() for kind in shared} == expected, operation
 
 
 def test_the_document_lists_the_reasons_of_each_status(app):
@@ -72,7 +93,6 @@ def test_the_reasons_are_those_of_all_errors_that_there_are(app):
         kinds += kind.__subclasses__()
         modules.add(kind.__module__)
     assert modules == {"marketplace.errors"}
-    assert "SANDBOX_UNUSABLE" in REASONS
 
 
 def test_errors_need_neither_click_nor_flask():
