@@ -423,11 +423,11 @@ class CollectionsMixed(Conflict):
 
 
 class BasketTooExpensive(Conflict):
-    """The fees of a basket are more than the hourly budget, both in HBAR. Fewer NFTs may do."""
+    """The fees of a basket are more than one caller may ever hold, both in HBAR. Fewer NFTs may do."""
 
     sentence = (
-        "{} NFTs at once can cost the marketplace {:f} HBAR of fees, and it spends {:f} HBAR in an hour: buy"
-        " fewer at once"
+        "{} NFTs at once can cost the marketplace {:f} HBAR of fees, and it spends at most {:f} HBAR for a"
+        " caller: buy fewer at once"
     )
     again = "with fewer NFTs"
     tell = "Buy fewer at once"

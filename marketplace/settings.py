@@ -167,6 +167,9 @@ SETTINGS = {
     "SALE_FEE_BASIS_POINTS": Setting(_integer(0, 5000), "0"),
     # In the sandbox a developer may buy all day, and HBAR are worth nothing.
     "SALE_FEE_BUDGET": Setting(_hbar, "20", "2000"),
+    # In percent, of what others leave.
+    "SALE_FEE_TOKEN_SHARE": Setting(_integer(1, 100), "50"),
+    "SALE_FEE_USER_SHARE": Setting(_integer(1, 100), "25"),
     "MIRROR_NODE_URL": Setting(
         lambda value: _url(value).removesuffix("/api/v1"),
         "https://{NETWORK}.mirrornode.hedera.com",

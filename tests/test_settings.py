@@ -47,6 +47,8 @@ NONSENSE = {
     "MAX_TRANSACTION_FEE": ["0", "five", "0.000000001"],
     "SALE_FEE_BUDGET": ["-1", "10001"],
     "SALE_FEE_BASIS_POINTS": ["5001", "2.5"],
+    "SALE_FEE_TOKEN_SHARE": ["0", "101", "50%"],
+    "SALE_FEE_USER_SHARE": ["0", "101", "1/4"],
     "PUBLIC_URL": ["nft.example.com"],
     "API_PREFIX": ["marketplace", "/market/", "/market/../x"],
     "CORS_ORIGINS": [

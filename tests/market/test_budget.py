@@ -58,12 +58,79 @@ def token(market, *scopes):
 
 @both_engines
 def test_a_caller_holds_at_most_half_of_what_the_others_leave(make_market):
-    """Of twenty: an end user alone half of his token's half; six tokens with one end user each never all."""
+    """Of twenty: an end user alone a quarter of its token's half."""
     market = make_market(SALE_FEE_BUDGET="20")
     serial_nos = [market.list_one()]
     taken = [Shopper(market, token(market)).take_all(serial_nos) for _ in range(6)]
-    assert taken == [5, 3, 3, 2, 1, 1]
-    assert market.fees() == (0, 15 * MOST)
+    assert taken == [2, 2, 2, 1, 1, 1]
+    assert market.fees() == (0, 9 * MOST)
+
+
+@both_engines
+def test_a_token_that_is_the_whole_shop_may_spend_all(make_market):
+    market = make_market(SALE_FEE_BUDGET="20", SALE_FEE_TOKEN_SHARE="100")
+    serial_nos, shop = [market.list_one()], token(market)
+    taken = [Shopper(market, shop, f"192.0.2.{n}").take_all(serial_nos) for n in range(20)]
+    assert taken[:4] == [5, 3, 3, 2]
+    assert sum(taken) == 20
+    assert market.fees() == (0, 20 * MOST)
+
+
+def test_a_server_that_names_no_shoppers_may_spend_all(make_market):
+    more = {"SALE_FEE_TOKEN_SHARE": "100", "SALE_FEE_USER_SHARE": "100"}
+    market = make_market(SALE_FEE_BUDGET="20", **more)
+    assert Shopper(market, token(market)).take_all([market.list_one()]) == 20
+
+
+@both_engines
+def test_visitors_who_come_one_after_the_other_leave_room_for_honest_buyers(make_market):
+    """Three held 8 of their token's 10 HBAR; two paid associations later, nobody else bought for an hour."""
+    market = make_market(SALE_FEE_BUDGET="20")
+    market.follow()
+    serial_nos, shop = [market.list_one()], token(market)
+    for number in range(5):
+        Shopper(market, shop, f"192.0.2.{number}").take_all(serial_nos)
+    assert market.fees() == (0, 7 * MOST)
+    for number in range(18):
+        shopper = Shopper(market, shop, f"198.51.100.{number % 2}")
+        r = sell(market, shopper, f"0.0.{3000 + number % 2}")
+        assert r.status_code == 200, r.text
+    charged, reserved = market.fees()
+    assert reserved == 7 * MOST
+    assert 1.1 * HBAR < charged < 1.5 * HBAR
+
+
+def test_an_end_user_with_nothing_open_buys_within_its_tokens_share_alone(make_market):
+    """The promise of one purchase holds while the token's share has room, not beyond."""
+    market = make_market(SALE_FEE_BUDGET="20")
+    serial_nos, shop = [market.list_one()], token(market)
+    for number in range(8):
+        Shopper(market, shop, f"192.0.2.{number}").take_all(serial_nos)
+    assert market.fees() == (0, 10 * MOST)
+    r = Shopper(market, shop, "198.51.100.1").ask(serial_nos[0])
+    assert_error(r, 429, "that this access token asked for")
+    assert Shopper(market, token(market)).ask(serial_nos[0]).status_code == 200
+
+
+def test_baskets_leave_half_of_the_room(make_market):
+    """One basket of ten collections reserved the better half of a shop's share."""
+    market = make_market(SALE_FEE_BUDGET="20")
+    nfts = [(f"0.0.{7001 + n}", 1) for n in range(9)]
+    for number, (collection, serial_no) in enumerate(nfts):
+        keys = {"tokenId": collection, "serialNo": serial_no, "accountId": f"0.0.{2001 + number}"}
+        list_nft(market.client, **keys)
+    shop = token(market)
+
+    def ask(number, count):
+        shopper = Shopper(market, shop, f"192.0.2.{number}")
+        named = [{"tokenId": nft[0], "serialNo": nft[1]} for nft in nfts[:count]]
+        body = {"accountId": f"0.0.{3000 + number}", "nfts": named}
+        return shopper.client.post("/v1/buy/extwallet", json=body)
+
+    assert_error(ask(0, 9), 409, "9 NFTs at once can cost", "at most 5 HBAR for a caller")
+    assert ask(1, 7).status_code == 200  # 4.3 HBAR
+    assert_error(ask(2, 7), 429, "that you asked for")
+    assert Shopper(market, shop, "192.0.2.3").ask(1).status_code == 200
 
 
 def test_end_users_who_are_free_to_invent_take_no_more_than_their_token_may(make_market):
@@ -188,7 +255,7 @@ def test_failed_purchases_hold_the_budget_for_an_hour(make_market):
 def test_a_trusted_caller_names_end_users(make_market):
     market = make_market(SALE_FEE_BUDGET="20")
     serial_nos, one = [market.list_one()], token(market, "on-behalf")
-    assert Shopper(market, one, end_user="visitor").take_all(serial_nos) == 5
+    assert Shopper(market, one, end_user="visitor").take_all(serial_nos) == 2
     assert Shopper(market, one, end_user="shopper-7").ask(serial_nos[0]).status_code == 200
     assert {row["end_user"] for row in market.rows()} == {"visitor", "shopper-7"}
 
