@@ -222,6 +222,8 @@ class Transaction(NamedTuple):
     # Lists of transactions leave these out. A look-up by id has them.
     assessed_fees: Annotated[tuple[AssessedFee, ...] | None, "assessed_custom_fees", LENIENT] = ()
     entity_id: Annotated[EntityId | None, "entity_id"] = None  # the token that it changes, if any
+    # Of a batch's part, or of what a contract call has executed.
+    parent_at: Annotated[Consensus | None, "parent_consensus_timestamp", LENIENT] = None
 
     def moves(self, nft_id: NftId, receiver: str) -> bool:
         """Tell whether it transferred an NFT to an account."""

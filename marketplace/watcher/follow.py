@@ -177,7 +177,7 @@ def _find_ours(db: Connection, row: Transaction, queued: list[Recheck]) -> Itera
     What is not stored, or not listed, is left out. Should it come by facts from before the transaction, it is
     checked once more: see reconciler.py. ``queued``: what earlier transactions of the page may have changed.
     """
-    for recheck in find_rechecks(row):
+    for recheck in [*find_rechecks(row), *_find_called(row)]:
         if recheck.kind == "token":
             is_ours = nfts.is_any_stored_of_token(db, recheck.id)
         elif recheck.kind == "account":
@@ -194,6 +194,18 @@ def _find_ours(db: Connection, row: Transaction, queued: list[Recheck]) -> Itera
                 recheck, is_ours = _at_owner(recheck, nft), bool(nft["is_for_sale"])
         if is_ours:
             yield recheck
+
+
+def _find_called(row: Transaction) -> Iterator[Recheck]:
+    """Yield the token of which a contract call approved or withdrew something, if it called the token.
+
+    The approval names neither the NFT nor, if a relay paid for the call, its owner. The call names the token.
+    """
+    if row.name in APPROVALS and row.result == "SUCCESS" and row.nonce and row.parent_at:
+        call = mirror_node().find_transaction(row.parent_at, Deadline(UNHURRIED_SECONDS))
+        if call and call.entity_id:
+            moment = row.consensus_at
+            yield Recheck("token", call.entity_id, 0, moment, moment + ALLOWED_LAG)
 
 
 def _is_of_another(

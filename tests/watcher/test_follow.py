@@ -12,7 +12,7 @@ from marketplace.hedera import times
 from marketplace.ledger import ALLOWED_LAG
 from marketplace.market import freshness
 from marketplace.market.memos import bulk_listing_memo, listing_memo
-from marketplace.market.recheck_queue import Recheck, enqueue, enqueue_all
+from marketplace.market.recheck_queue import TOKEN_PAUSE, Recheck, enqueue, enqueue_all
 from marketplace.services import services
 from marketplace.store import following, nfts
 from marketplace.store.database import read, write
@@ -99,6 +99,53 @@ def test_it_finds_a_listing_in_a_batch(client, watcher, nft, ledger):
     assert ledger.submit(bodies.sign(batch, CHARLIE, test_batches.BATCHER)).result == "SUCCESS"
     assert watcher.follow() == {Done.LISTED: 1}
     assert shown(client)["listingPrice"] == 5
+
+
+@pytest.fixture
+def approve_for_another(ledger):
+    """A stranger pays for an approval of another market; the owner only signs it. Its memo names nothing."""
+
+    def approve_for_another(nft, owner=ALICE, payer=CHARLIE):
+        body = wallets.new_body(payer, "")
+        wallets.allow(body.cryptoApproveAllowance, nft, owner, "0.0.6666")
+        signed = ledger.sign_bytes(ledger.sign_bytes(wallets.seal(body), payer), owner)
+        assert ledger.submit(signed).result == "SUCCESS"
+
+    return approve_for_another
+
+
+def test_it_finds_what_a_call_of_the_token_through_a_relay_has_approved(
+    app, client, watcher, nft, ledger, mirror, approve_for_another
+):
+    approve(ledger, nft)
+    assert ledger.update_metadata(nft, "ipfs://other/7.json").result == "SUCCESS"
+    assert watcher.follow() == {Done.LISTED: 1}
+    # The row at the cursor has the token for its entity, as that of a call has.
+    called_at = times.to_consensus(times.to_nanoseconds(cursor(app)))
+    approve_for_another(nft)
+
+    def name_the_call(document):
+        for row in document["transactions"]:
+            if row["transaction_id"].startswith(CHARLIE):
+                row.update(nonce=1, parent_consensus_timestamp=called_at)
+
+    mirror.alter("v1/transactions$", name_the_call)
+    watcher.read()
+    assert watcher.recheck(TOKEN_PAUSE // times.SECOND) == {Done.TAKEN_OFF: 1}
+    assert shown(client)["isForSale"] is False
+
+
+def test_a_sweep_takes_off_what_no_row_names_and_sellers_come_first(
+    client, app, watcher, nft, ledger, approve_for_another
+):
+    approve(ledger, nft)
+    watcher.follow()
+    approve_for_another(nft)
+    assert watcher.follow() == {}
+    with app.app_context():
+        begin_sweep(SLOWLY)
+    assert watcher.recheck(SLOWLY // 10 // times.SECOND) == {Done.TAKEN_OFF: 1}
+    assert shown(client)["isForSale"] is False
 
 
 def cursor(app):
