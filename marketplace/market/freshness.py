@@ -10,14 +10,15 @@ from marketplace.store.database import read
 SILENT = times.MINUTE
 # A date that is further in the future was written with a wrong clock. It counts as never.
 AHEAD = times.MINUTE
-# A recheck that was in vain so often, for an hour by now, no longer holds back the date of the last sync.
-IN_VAIN = 12
 
 
 def find_last_sync() -> str | None:
-    """The date up to which stored NFTs show the ledger. None before the first sweep has ended."""
+    """The date up to which stored NFTs show the ledger. None before the first sweep has ended.
+
+    What could not be checked yet holds it back, however often that was tried.
+    """
     followed, db = find_followed(), read()
-    first = following.get_first_change(db, IN_VAIN)
+    first = following.get_first_change(db)
     if followed is None or first is None:
         return followed
     return min(followed, times.to_iso(times.to_nanoseconds(first) - 1))

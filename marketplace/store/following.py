@@ -97,12 +97,10 @@ def get_recheck_swept(db: Connection) -> RecheckRow | None:
     return db.execute(sql).fetchone()
 
 
-def get_first_change(db: Connection, attempts: int) -> str | None:
-    # Of what is to be checked, and was not in vain for so many attempts. A sweep knows of no change.
-    sql = """
-        SELECT MIN(first_changed_at) AS first_at FROM recheck WHERE attempts < :attempts
-    """
-    first_at: str | None = only(db, sql, {"attempts": attempts})["first_at"]
+def get_first_change(db: Connection) -> str | None:
+    # Of what is to be checked. A sweep knows of no change.
+    sql = "SELECT MIN(first_changed_at) AS first_at FROM recheck"
+    first_at: str | None = only(db, sql, {})["first_at"]
     return first_at
 
 

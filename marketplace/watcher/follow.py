@@ -57,7 +57,7 @@ class Follower:
         """
         try:
             is_full = self._step()
-        except LedgerUnreachable:
+        except (LedgerUnreachable, LedgerAnswerInvalid):
             self._has_failed = True
             raise
         if self._has_failed:

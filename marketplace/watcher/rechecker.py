@@ -23,6 +23,7 @@ AT_ONCE = {"nft": 8, "account": 4, "token": 4}
 PAUSE_SECONDS = 0.25  # between two queries for due rechecks, if nothing changes
 LONGEST_PAUSE = 3600 * times.SECOND
 CLOCK_SECONDS = 10  # between two questions for the ledger's time
+PROBE_PAUSE = 5 * times.SECOND  # between two tries of one of the checks that the ledger failed
 
 RecheckKey = tuple[str, str, int]
 
@@ -36,6 +37,9 @@ class Rechecker:
         self.changed = self._checks.changed
         # How far our clock is ahead of what the mirror node shows.
         self._ahead, self._asked_at = 0, float("-inf")
+        # Checks that failed because of the ledger's answer, or because none came; and when one was tried.
+        self._failed: dict[RecheckKey, None] = {}
+        self._probed_at = 0
 
     def step(self, now: int | None = None) -> Counter[Done]:
         """Count the checks that have ended, and begin due ones in the free places. Raises their errors."""
@@ -47,7 +51,19 @@ class Rechecker:
             free = [row for row in due if _key(row) not in self._checks]
             for row in free[: places - busy]:
                 self._checks.begin(_key(row), self._check, row, now)
+        if self._failed and not 0 <= (now or times.now()) - self._probed_at < PROBE_PAUSE:
+            self._probe(now)
         return counts
+
+    def _probe(self, now: int | None) -> None:
+        """Try one of the failed checks, although it is not due. If the ledger answers, all are due."""
+        self._probed_at = now or times.now()
+        key = next(iter(self._failed))
+        row = following.get_recheck(read(), *key)
+        if row is None:
+            del self._failed[key]
+        elif key not in self._checks:
+            self._checks.begin(key, self._check, row, now)
 
     def wait(self) -> None:
         self._checks.wait(PAUSE_SECONDS)
@@ -72,7 +88,13 @@ class Rechecker:
                 name = f"{row['id']} #{row['serial_no']}" if row["serial_no"] else row["id"]
                 self._app.logger.warning("%s was not checked: %s", name, error)
                 checked = Checked(Done.NOT_CHECKED)
+                self._failed.pop(_key(row), None)
+                self._failed[_key(row)] = None  # now the last one that is tried
             _store(row, checked, now, ledger_now)
+            if checked.done is not Done.NOT_CHECKED and _key(row) in self._failed:
+                self._failed.clear()
+                with write() as db:
+                    following.mark_rechecks_due(db, times.to_iso(times.now()))
             return checked.done
 
     def _find_ahead(self) -> int:

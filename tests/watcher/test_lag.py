@@ -6,13 +6,14 @@ In each test the first answers come from a replica that stays as it was.
 import threading
 
 import pytest
+from werkzeug.wrappers import Response
 
 from harness import wallets
 from harness.cast import ALICE, BOB, CHARLIE, TOKEN
-from marketplace.errors import LedgerUnreachable
+from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.hedera import times
 from marketplace.ledger import ALLOWED_LAG
-from marketplace.market import purchase_fees
+from marketplace.market import freshness, purchase_fees
 from marketplace.market.memos import bulk_listing_memo, listing_memo, withdrawal_memo
 from marketplace.store import following
 from marketplace.store.database import read, write
@@ -419,20 +420,58 @@ def test_with_a_clock_that_is_ahead_the_first_stale_list_is_not_final(
 # After an outage
 
 
-def test_after_an_outage_nothing_waits_for_its_pause(app, watcher, listed, ledger, mirror):
+# Of a mirror node, and of a proxy before it.
+OUTAGES = {
+    "503": Response(b"", 503),
+    "403": Response(b"<html>Forbidden", 403),
+    "another server's 404": Response(b"<html>Not found", 404),
+    "HTML": Response(b"<html>Please log in"),
+}
+
+
+@pytest.mark.parametrize("outage", OUTAGES)
+def test_after_an_outage_nothing_waits_for_its_pause(app, watcher, listed, ledger, mirror, outage):
     watcher.follow()
     ledger.hand_over(listed, BOB)
     watcher.read()
-    mirror.fail("/")
-    for seconds in (0, 2, 4, 8, 16, 32, 64, 128):
-        assert watcher.recheck(seconds)[Done.NOT_CHECKED]
-    with pytest.raises(LedgerUnreachable):
+    mirror.answer("/", OUTAGES[outage])
+    for attempt in range(9):
+        assert not watcher.recheck(2**attempt).keys() - {Done.NOT_CHECKED}
+    with pytest.raises((LedgerUnreachable, LedgerAnswerInvalid)):
         watcher.read()
     with app.app_context():
         queued = following.get_recheck(read(), "nft", *NFT)
     assert queued["due_at"] > times.to_iso(times.now() + 100 * times.SECOND)
     mirror.heal()
     assert watcher.follow() == {Done.TAKEN_OFF: 1}
+
+
+@pytest.mark.parametrize("outage", OUTAGES)
+def test_after_an_outage_that_the_feed_did_not_have_nothing_waits(
+    app, watcher, lister, ledger, mirror, outage
+):
+    """A withdrawn NFT left the order book minutes after the recovery, and lastSync had passed it."""
+    nfts = [(TOKEN, serial_no) for serial_no in range(1, 6)]
+    for nft in nfts:
+        lister(nft)
+    watcher.follow()
+    watcher.recheck(seconds=SHOWN_SECONDS)
+    with app.app_context():
+        sync()
+    for nft in nfts:
+        ledger.hand_over(nft, BOB)
+    changed_by = times.to_iso(times.now())
+    mirror.answer("/tokens/", OUTAGES[outage])
+    for attempt in range(14):
+        watcher.read()
+        assert not watcher.recheck(seconds=2**attempt).keys() - {Done.NOT_CHECKED}
+    with app.app_context():
+        assert freshness.find_last_sync() < changed_by
+    mirror.heal()
+    assert watcher.recheck(seconds=10) == {Done.TAKEN_OFF: 5}
+    watcher.read()
+    with app.app_context():
+        assert following.count_rechecks(read()) == 0
 
 
 def test_what_an_import_read_from_a_replica_that_lags_is_compared_again(
