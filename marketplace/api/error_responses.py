@@ -9,7 +9,7 @@ from marketplace.api import error_handlers
 from marketplace.api.paging import documented
 from marketplace.errors import MarketplaceError, camel_case, find_kinds
 
-REFUSALS = "refusals"  # the key of a view's documentation that has the classes of its errors
+REFUSALS = "x-refusals"  # the key of a view's documentation that has the classes of its errors
 Kinds = dict[str, type[MarketplaceError]]  # by their words
 # What several operations share is named by hand, so that generated clients keep their names. An error that
 # comes alone is named after its reason, and what only one operation answers after that operation.
@@ -29,18 +29,14 @@ LIMITS = documented("RateLimit", "What is left of each limit") | documented(
 HEADERS = {401: CHALLENGE, 403: CHALLENGE, 429: RETRY_AFTER | LIMITS, 503: RETRY_AFTER}
 
 
-def document_refusals(
-    doc: dict[str, Any], doc_info: dict[str, Any], *, spec: APISpec, **_: Any
-) -> dict[str, Any]:
-    """Add the errors of an operation to its documentation. flask-smorest calls this for each."""
+def document_refusals(spec: APISpec, operation: dict[str, Any]) -> None:
+    """Replace the refusals of an operation by a response for each status."""
     by_status: dict[int, Kinds] = {}
-    for kind in doc_info.get(REFUSALS, ()):
-        by_status.setdefault(int(kind.status), {})[kind.word()] = kind
-    responses = doc.setdefault("responses", {})
+    for reason, kind in operation.pop(REFUSALS, {}).items():
+        by_status.setdefault(int(kind.status), {})[reason] = kind
     for status, kinds in sorted(by_status.items()):
-        own = f"{camel_case(doc_info['manual_doc']['operationId'])}{status}"
-        responses[status] = _define(spec, own, status, kinds)
-    return doc
+        own = f"{camel_case(operation['operationId'])}{status}"
+        operation["responses"][status] = _define(spec, own, status, kinds)
 
 
 def _define(spec: APISpec, own: str, status: int, kinds: Kinds) -> str:

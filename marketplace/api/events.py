@@ -28,7 +28,7 @@ blp = Blueprint("Events", __name__, description="Events of NFTs, in the order of
 
 @blp.get("/events")
 @require_scope("read")
-@blp.query(EventsQuerySchema)
+@blp.arguments(EventsQuerySchema, location="query")
 @blp.response(
     200, EventSchema(many=True), description="A page of events", headers=paging.FEED_LINK_HEADER
 )
@@ -46,8 +46,8 @@ def list_events(after: Cursor | None, limit: int, order: str, **selected: Any) -
 
 @blp.get("/nft/<tokenId>/<serialNo>/events")
 @require_scope("read")
-@blp.path(NftPathSchema)
-@blp.query(NftEventsQuerySchema)
+@blp.arguments(NftPathSchema, location="path")
+@blp.arguments(NftEventsQuerySchema, location="query")
 @blp.response(
     200, EventSchema(many=True), description="A page of events", headers=paging.FEED_LINK_HEADER
 )

@@ -5,21 +5,17 @@ from typing import Any
 from marketplace import errors
 from marketplace.api.authentication import caller, require_scope
 from marketplace.api.blueprint import Blueprint
-from marketplace.api.named_nfts import count_named_nfts
 from marketplace.api.paging import documented
+from marketplace.api.rate_limit import count_each
 from marketplace.api.request_schemas import (
-    PrepareBasketSchema,
     PrepareListingSchema,
-    PrepareListingsSchema,
     PreparePurchaseSchema,
     PrepareWithdrawalSchema,
-    PrepareWithdrawalsSchema,
-    ReportBasketSchema,
-    ReportNftsSchema,
     ReportTransactionSchema,
     WalletPathSchema,
 )
 from marketplace.api.response_schemas import PreparedTransactionSchema, ResultSchema
+from marketplace.hedera.ids import NftId
 from marketplace.market import listings, purchases, reports
 from marketplace.market.prepare import PreparedTransaction, TransactionRequest
 
@@ -35,11 +31,13 @@ blp = Blueprint("Listings", __name__, description="Listing, withdrawing and buyi
 
 @blp.post("/list/<wallet>")
 @require_scope("write")
-@blp.path(WalletPathSchema)
-@blp.body(PrepareListingSchema, PrepareListingsSchema)
+@blp.arguments(WalletPathSchema, location="path")
+@blp.arguments(PrepareListingSchema)
 @blp.response(200, PreparedTransactionSchema, description="The transaction to sign")
 @blp.refuses(*OF_THE_OWNER, errors.OwnerIsMarketplace)
-def prepare_listing(account_id: str, wallet: str, listing_price: int, **nfts: Any) -> Answer:
+def prepare_listing(
+    account_id: str, wallet: str, nft_ids: list[NftId], listing_price: int
+) -> Answer:
     """Prepare a listing transaction
 
     It is an NFT allowance of exactly this serial from its owner to the marketplace's account, unsigned and
@@ -48,17 +46,18 @@ def prepare_listing(account_id: str, wallet: str, listing_price: int, **nfts: An
     TransactionList, which Transaction.fromBytes() of the SDKs reads after decoding. It is valid for three
     minutes. You may prepare another one at any time, also with another price.
     """
-    request = TransactionRequest(account_id, count_named_nfts(**nfts), wallet, caller())
+    count_each(nft_ids)
+    request = TransactionRequest(account_id, nft_ids, wallet, caller())
     return _answer(listings.prepare_listing(request, listing_price))
 
 
 @blp.post("/delist/<wallet>")
 @require_scope("write")
-@blp.path(WalletPathSchema)
-@blp.body(PrepareWithdrawalSchema, PrepareWithdrawalsSchema)
+@blp.arguments(WalletPathSchema, location="path")
+@blp.arguments(PrepareWithdrawalSchema)
 @blp.response(200, PreparedTransactionSchema, description="The transaction to sign")
 @blp.refuses(*OF_THE_OWNER, errors.NotListed, errors.LedgerUndecided)
-def prepare_withdrawal(account_id: str, wallet: str, **nfts: Any) -> Answer:
+def prepare_withdrawal(account_id: str, wallet: str, nft_ids: list[NftId]) -> Answer:
     """Prepare a transaction that withdraws a listing
 
     It deletes the allowance of exactly this serial, or of each of serialNos, unsigned and paid by the owner;
@@ -67,14 +66,15 @@ def prepare_withdrawal(account_id: str, wallet: str, **nfts: Any) -> Answer:
     NFTs of the token, a purchase signed within the last minute may still succeed. If the ledger can not be
     reached, the stored owner still gets the transaction.
     """
-    request = TransactionRequest(account_id, count_named_nfts(**nfts), wallet, caller())
+    count_each(nft_ids)
+    request = TransactionRequest(account_id, nft_ids, wallet, caller())
     return _answer(listings.prepare_withdrawal(request))
 
 
 @blp.post("/buy/<wallet>")
 @require_scope("write")
-@blp.path(WalletPathSchema)
-@blp.body(PreparePurchaseSchema, PrepareBasketSchema)
+@blp.arguments(WalletPathSchema, location="path")
+@blp.arguments(PreparePurchaseSchema)
 @blp.response(200, PreparedTransactionSchema, description="The transaction to sign")
 @blp.refuses(
     *OF_A_WALLET,
@@ -101,7 +101,7 @@ def prepare_withdrawal(account_id: str, wallet: str, **nfts: Any) -> Answer:
     errors.SignerFailed,
 )
 def prepare_purchase(
-    account_id: str, wallet: str, expected_price: int | None = None, **nfts: Any
+    account_id: str, wallet: str, nft_ids: list[NftId], expected_prices: dict[NftId, int]
 ) -> Answer:
     """Prepare a purchase
 
@@ -114,14 +114,9 @@ def prepare_purchase(
     The same request again returns the same transaction, until its last 15 seconds. Each caller has a share
     of the marketplace's budget for fees (429): sign and submit what you ask for.
     """
-    request = TransactionRequest(account_id, count_named_nfts(**nfts), wallet, caller())
-    seen = nfts.get("nfts", [{"expected_price": expected_price}])
-    expected = {
-        nft_id: price
-        for nft_id, nft in zip(request.nft_ids, seen, strict=True)
-        if (price := nft.get("expected_price"))
-    }
-    return _answer(purchases.prepare(request, expected))
+    count_each(nft_ids)
+    request = TransactionRequest(account_id, nft_ids, wallet, caller())
+    return _answer(purchases.prepare(request, expected_prices))
 
 
 def _answer(prepared: PreparedTransaction) -> Answer:
@@ -131,7 +126,7 @@ def _answer(prepared: PreparedTransaction) -> Answer:
 
 @blp.post("/comingsoon")
 @require_scope("write")
-@blp.body(ReportTransactionSchema, ReportNftsSchema, ReportBasketSchema)
+@blp.arguments(ReportTransactionSchema)
 @blp.response(200, ResultSchema, description="The ledger shows it: the order book has followed")
 @blp.alt_response(
     202,
@@ -151,7 +146,7 @@ def _answer(prepared: PreparedTransaction) -> Answer:
     errors.WithdrawalEnded,
 )
 def report_transaction(
-    account_id: str, transaction_id: str | None = None, **nfts: Any
+    account_id: str, nft_ids: list[NftId], transaction_id: str | None = None
 ) -> Answer | tuple[Answer, int, dict[str, str]]:
     """Report that a listing, a withdrawal or a purchase was signed
 
@@ -163,6 +158,7 @@ def report_transaction(
     account and the NFT. For a listing, 200 then says that the NFT is listed; send transactionId to report a
     new price. With serialNos or nfts, it is about several NFTs: 200 once all are as signed.
     """
-    if reports.answer(account_id, count_named_nfts(**nfts), transaction_id, caller()):
+    count_each(nft_ids)
+    if reports.answer(account_id, nft_ids, transaction_id, caller()):
         return {"result": "OK"}
     return {"result": "PENDING"}, 202, {"Retry-After": str(RETRY_AFTER_SECONDS)}

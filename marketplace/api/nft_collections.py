@@ -21,7 +21,7 @@ blp = Blueprint("Collections", __name__, description="Collections of which an NF
 
 @blp.get("/collection/<tokenId>")
 @require_scope("read")
-@blp.path(CollectionPathSchema)
+@blp.arguments(CollectionPathSchema, location="path")
 @blp.response(200, CollectionRecordSchema, description="The collection")
 @blp.refuses(CollectionNotStored)
 def get_collection(token: str) -> dict[str, Any]:
@@ -44,8 +44,8 @@ def get_collection(token: str) -> dict[str, Any]:
 
 @blp.get("/collection/<tokenId>/owners")
 @require_scope("read")
-@blp.path(CollectionPathSchema)
-@blp.query(OwnersQuerySchema)
+@blp.arguments(CollectionPathSchema, location="path")
+@blp.arguments(OwnersQuerySchema, location="query")
 @blp.response(
     200,
     CollectionOwnerSchema(many=True),

@@ -1,17 +1,15 @@
 """NFT records: read one or several, list a collection's, add one."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from flask import Response, current_app, stream_with_context
 
 from marketplace.api.authentication import caller, require_scope
 from marketplace.api.blueprint import Blueprint
-from marketplace.api.named_nfts import count_named_nfts
 from marketplace.api.paging import CURSOR_HEADER, documented, with_events_cursor
+from marketplace.api.rate_limit import count_each
 from marketplace.api.request_schemas import (
     AddNftSchema,
-    AddNftsSchema,
     CollectionPathSchema,
     NftPathSchema,
     NftsQuerySchema,
@@ -37,7 +35,7 @@ blp = Blueprint("NFT", __name__, description="NFT records")
 
 @blp.get("/nft/<tokenId>/<serialNo>")
 @require_scope("read")
-@blp.path(NftPathSchema)
+@blp.arguments(NftPathSchema, location="path")
 @blp.response(200, NftSchema, description="The NFT record")
 @blp.refuses(NftNotStored)
 def get_nft(token: str, serial_no: int) -> NftRow:
@@ -54,7 +52,7 @@ def get_nft(token: str, serial_no: int) -> NftRow:
 
 @blp.get("/nfts")
 @require_scope("read")
-@blp.query(NftsQuerySchema)
+@blp.arguments(NftsQuerySchema, location="query")
 @blp.doc(responses={200: {"content": {"application/json": {"schema": NFTS_OR_NULL}}}})
 @blp.response(200, NftSchema(many=True), description="The NFTs, in the order asked")
 def list_nfts(ids: tuple[NftId, ...]) -> list[NftRow | None]:
@@ -68,7 +66,7 @@ def list_nfts(ids: tuple[NftId, ...]) -> list[NftRow | None]:
 
 @blp.get("/nftslisted/<tokenId>")
 @require_scope("read")
-@blp.path(CollectionPathSchema)
+@blp.arguments(CollectionPathSchema, location="path")
 @blp.response(
     200,
     NftSchema(many=True),
@@ -110,10 +108,10 @@ def _stream(parts: Iterator[list[NftRow]]) -> Response:
 
 @blp.post("/add")
 @require_scope("write")
-@blp.body(AddNftSchema, AddNftsSchema)
+@blp.arguments(AddNftSchema)
 @blp.response(200, ResultSchema, description="The NFT is stored")
 @blp.refuses(NftNotOnLedger, NftGone)
-def add_nft(account_id: str, **named: Any) -> dict[str, str]:
+def add_nft(account_id: str, nft_ids: list[NftId]) -> dict[str, str]:
     """Add an NFT
 
     Reads an NFT from the ledger and stores it, if it is not stored yet. Its metadata and image follow within
@@ -121,13 +119,14 @@ def add_nft(account_id: str, **named: Any) -> dict[str, str]:
     one on the ledger, not the accountId of the body. Call this before preparing a listing. With serialNos in
     place of serialNo, it adds up to 20 NFTs, all or none.
     """
-    add(account_id, count_named_nfts(**named), caller())
+    count_each(nft_ids)
+    add(account_id, nft_ids, caller())
     return {"result": "OK"}
 
 
 @blp.post("/nft/<tokenId>/<serialNo>/refresh")
 @require_scope("write")
-@blp.path(NftPathSchema)
+@blp.arguments(NftPathSchema, location="path")
 @blp.response(
     200,
     ResultSchema,

@@ -5,15 +5,17 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import flask_smorest
+from apispec import APISpec, BasePlugin
 from apispec.core import Components
 from apispec.ext.marshmallow import MarshmallowPlugin, resolver
 from flask import Flask, Response, current_app, request
+from werkzeug.routing import Rule
 
 from marketplace.api import error_handlers
-from marketplace.api.error_responses import make_table
+from marketplace.api.error_responses import document_refusals, make_table
 from marketplace.api.fields import WalletName
 from marketplace.api.llms_txt import make_llms_txt
-from marketplace.api.request_schemas import RequestSchema
+from marketplace.api.request_schemas import NftsSchema, RequestSchema
 from marketplace.api.response_schemas import ApiErrorSchema, WebhookMessageSchema
 from marketplace.api.webhooks import EVENT
 from marketplace.version import __version__
@@ -62,6 +64,56 @@ def _name_schema(schema: Any) -> str:
     return f"{resolver(schema)}{'Request' if issubclass(kind, RequestSchema) else ''}"
 
 
+class Operations(BasePlugin):
+    """Completes each operation: its id, the forms of its body with an example, and its errors."""
+
+    def __init__(self, schemas: MarshmallowPlugin) -> None:
+        self._schemas = schemas
+
+    def init_spec(self, spec: APISpec) -> None:
+        self._spec = spec
+
+    def path_helper(
+        self,
+        path: str | None = None,
+        operations: dict[str, Any] | None = None,
+        parameters: list[dict[str, Any]] | None = None,
+        **of_smorest: Any,
+    ) -> None:
+        """apispec calls this for each path, before it replaces schemas by references."""
+        rule: Rule = of_smorest["rule"]
+        for operation in (operations or {}).values():
+            # Generated clients call it by the view's name.
+            operation["operationId"] = rule.endpoint.rpartition(".")[2]
+            if "requestBody" in operation:
+                content = operation["requestBody"]["content"]["application/json"]
+                content |= self._describe_forms(content["schema"]())
+            document_refusals(self._spec, operation)
+
+    def _describe_forms(self, schema: NftsSchema) -> dict[str, Any]:
+        """Define a schema for each form of a body. The example has the required fields of the first."""
+        convert = self._schemas.converter
+        assert convert is not None  # noqa: S101
+        of_forms = set().union(*(form.fields for form in schema.forms))
+        forms: list[dict[str, str]] = []
+        examples: list[dict[str, Any]] = []
+        for form in schema.forms:
+            kept = [name for name in schema.fields if name in form.fields or name not in of_forms]
+            fields = type(schema)(only=kept).fields
+            needed = {form.chosen_by, *form.required}
+            required = {
+                str(field.data_key): field.metadata["example"]
+                for name, field in fields.items()
+                if field.required or name in needed
+            }
+            described = convert.fields2jsonschema(fields)  # type: ignore[no-untyped-call]
+            name = f"{form.name}Request"
+            self._spec.components.schema(name, described | {"required": sorted(required)})
+            forms.append({"$ref": f"#/components/schemas/{name}"})
+            examples.append(required)
+        return {"schema": {"oneOf": forms}, "example": examples[0]}
+
+
 class Api(flask_smorest.Api):
     ERROR_SCHEMA = ApiErrorSchema
     DEFAULT_ERROR_RESPONSE_NAME = None  # each operation names its own, which a test checks
@@ -70,16 +122,11 @@ class Api(flask_smorest.Api):
 class Document:
     """The blueprints of an application, its document at ``{prefix}/openapi.json``, and its errors.
 
-    ``mount`` is the path at which the main application mounts this one: the sandbox is at ``/sandbox``,
-    needs no token, and has no webhooks.
     The document is built on its first request: few processes ever get one, and all would start later.
     """
 
-    def __init__(
-        self, app: Flask, title: str, description: str, *, prefix: str = "", mount: str = ""
-    ) -> None:
-        self.app, self.title, self.description = app, title, description
-        self.prefix, self.mount = prefix, mount
+    def __init__(self, app: Flask, title: str, description: str, *, prefix: str) -> None:
+        self.app, self.title, self.description, self.prefix = app, title, description, prefix
         self.public_url = app.config["PUBLIC_URL"]
         self.blueprints: list[tuple[flask_smorest.Blueprint, dict[str, Any]]] = []
         error_handlers.init_app(app)
@@ -97,9 +144,9 @@ class Document:
         If PUBLIC_URL lacks this prefix, it is added. The request's own Host is not used: a client can
         send any.
         """
-        root = request.script_root.removesuffix(self.mount)
+        root = request.script_root
         is_named = urlsplit(self.public_url).path.endswith(root)
-        url = self.public_url + ("" if is_named else root) + self.mount
+        url = self.public_url + ("" if is_named else root)
         return self.content | {"servers": [{"url": url}]}
 
     def show_llms_txt(self) -> Response:
@@ -117,7 +164,8 @@ class Document:
         contact = {"name": self.title, "url": self.public_url}
         info = {"description": self.description, "contact": contact, "license": LICENSE}
         # Each operation that needs a token says so itself.
-        options = {"marshmallow_plugin": plugin, "info": info, "security": []}
+        plugins = {"marshmallow_plugin": plugin, "extra_plugins": [Operations(plugin)]}
+        options = plugins | {"info": info, "security": []}
         api = Api(bare, spec_kwargs=options)
         assert plugin.converter is not None  # noqa: S101
         plugin.converter.add_attribute_function(_name_wallets)  # type: ignore[no-untyped-call]
@@ -131,12 +179,11 @@ class Document:
         # We do not use flask-smorest's paging.
         document["components"]["schemas"].pop("PaginationMetadata", None)
         document["info"]["description"] += REASONS.format(make_table(_list_reasons(document)))
-        return document if self.mount else document | {"webhooks": {"event": {"post": EVENT}}}
+        return document | {"webhooks": {"event": {"post": EVENT}}}
 
     def _add_components(self, components: Components) -> None:
-        if not self.mount:
-            components.security_scheme("bearerToken", BEARER_TOKEN)
-            components.schema("WebhookMessage", schema=WebhookMessageSchema)
+        components.security_scheme("bearerToken", BEARER_TOKEN)
+        components.schema("WebhookMessage", schema=WebhookMessageSchema)
         components.response("NotModified", {"description": NOT_MODIFIED}, lazy=True)
 
 

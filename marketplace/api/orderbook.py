@@ -16,7 +16,7 @@ blp = Blueprint("Order book", __name__, description="All that is for sale")
 
 @blp.get("/orderbook")
 @require_scope("read")
-@blp.query(OrderbookQuerySchema)
+@blp.arguments(OrderbookQuerySchema, location="query")
 @blp.response(
     200, NftSchema(many=True), description="A page of listed NFTs", headers=paging.PAGE_HEADERS
 )

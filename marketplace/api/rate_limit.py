@@ -7,6 +7,7 @@ The response headers tell how much of it is left: draft-ietf-httpapi-ratelimit-h
 
 import re
 import time
+from collections.abc import Sequence
 from functools import lru_cache, partial
 from ipaddress import ip_address, ip_network
 from math import ceil
@@ -16,7 +17,9 @@ from flask import Config, Response, after_this_request, current_app, g, request
 
 from marketplace.counts import count
 from marketplace.errors import LimitExceeded
+from marketplace.hedera.ids import NftId
 from marketplace.machine_file import ERRORS, MachineFile
+from marketplace.services import services
 from marketplace.store.rate_limit_store import count_in_window
 from marketplace.wsgi_environ import END_USER, TOKEN_NAME
 
@@ -124,6 +127,12 @@ def _add_headers(told: dict[str, tuple[str, str]], response: Response) -> Respon
         response.headers.add("RateLimit-Policy", policy)
         response.headers.add("RateLimit", left)
     return response
+
+
+def count_each(nft_ids: Sequence[NftId]) -> None:
+    """Count all NFTs of a request but one, which was counted with the request. Raises LimitExceeded."""
+    if more := len(nft_ids) - 1:
+        services().rate_limits.count_write(more)
 
 
 def find_address() -> str:

@@ -4,10 +4,10 @@ Inside names are those of the database's columns, in the contract's order. The n
 camelCase, or data_key.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
 
-from marshmallow import ValidationError, fields, validates_schema
+from marshmallow import ValidationError, fields, post_load, validates_schema
 from marshmallow.validate import Length
 
 from marketplace.api.fields import (
@@ -30,7 +30,7 @@ from marketplace.api.fields import (
     Words,
 )
 from marketplace.api.paging import BY_ID, BY_NAME, BY_NFTS, NEWEST, ORDERS
-from marketplace.hedera.ids import MAX_HBAR, EventKind
+from marketplace.hedera.ids import MAX_HBAR, EventKind, NftId
 
 NFTS_AT_ONCE = 100
 TRAITS_AT_ONCE = 20
@@ -40,8 +40,8 @@ COLLECTION_SORTS = ("volume24h", "-volume", "listed", BY_NAME, "newest")
 OLDEST_FIRST, NEWEST_FIRST = "asc", "desc"
 
 
-def token_field(example: str = "0.0.5001") -> EntityId:
-    return EntityId("Token id of the collection", example, data_key="tokenId", required=True)
+def token_field(*, required: bool = True) -> EntityId:
+    return EntityId("Token id of the collection", "0.0.5001", data_key="tokenId", required=required)
 
 
 def selecting_field(description: str, example: str, data_key: str | None = None) -> EntityId:
@@ -49,9 +49,10 @@ def selecting_field(description: str, example: str, data_key: str | None = None)
     return EntityId(description, example, data_key=data_key, load_default=None)
 
 
-def serial_no_field(kind: type[WholeNumber] = WholeNumber, example: int = 7) -> WholeNumber:
-    description = "Serial number of the NFT within the token"
-    return kind(description, example, required=True)
+def serial_no_field(
+    kind: type[WholeNumber] = WholeNumber, example: int = 7, *, required: bool = True
+) -> WholeNumber:
+    return kind("Serial number of the NFT within the token", example, required=required)
 
 
 def account_id_field(description: str, example: str = "0.0.1001") -> EntityId:
@@ -65,6 +66,8 @@ def account_name_field(description: str, example: str = "0.0.1001") -> AccountNa
 
 class RequestSchema(CamelCaseSchema):
     error_messages = {"type": "must be a JSON object"}
+    # Unknown names that clients are likely to send, each with the one to use.
+    instead: ClassVar[Mapping[str, str]] = {}
 
 
 class NftPathSchema(RequestSchema):
@@ -220,54 +223,81 @@ class EventsQuerySchema(NftEventsQuerySchema):
             raise ValidationError("needs tokenId beside it", "serialNo")
 
 
+class Form(NamedTuple):
+    """A form in which a body can name NFTs."""
+
+    name: str  # in the OpenAPI document
+    chosen_by: str  # the field that only this form has
+    required: tuple[str, ...] = ()  # other fields that not every form has
+    optional: tuple[str, ...] = ()
+
+    @property
+    def fields(self) -> set[str]:
+        return {self.chosen_by, *self.required, *self.optional}
+
+
+class NftsSchema(RequestSchema):
+    """A body that names NFTs in one of several forms. It is loaded with ``nft_ids`` in their place."""
+
+    forms: ClassVar[Sequence[Form]]
+
+    @validates_schema(pass_original=True, skip_on_field_errors=False)
+    def require_one_form(self, loaded: Any, original: Any, **kwargs: Any) -> None:
+        """Raise ValidationError for a mixture of two forms, and for a form that lacks a field."""
+        if not isinstance(original, Mapping):
+            return
+        keys = {name: field.data_key for name, field in self.fields.items()}
+        given = {name for name, key in keys.items() if key in original}
+        chosen = next((form for form in self.forms if form.chosen_by in given), self.forms[0])
+        others = set().union(*(form.fields for form in self.forms)) - chosen.fields
+        if mixed := sorted(given & others):
+            beside = f"must not be given beside {keys[chosen.chosen_by]}"
+            raise ValidationError({keys[name]: [beside] for name in mixed})
+        missing = {keys[name]: ["is required"] for name in chosen.required if name not in given}
+        if chosen.chosen_by not in given:
+            several = " or ".join(str(keys[form.chosen_by]) for form in self.forms[1:])
+            missing[keys[chosen.chosen_by]] = [f"is required, or {several} for several NFTs"]
+        if missing:
+            raise ValidationError(missing)
+
+    @post_load
+    def name_nfts(self, loaded: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        token, serial_no = loaded.pop("token", ""), loaded.pop("serial_no", 0)
+        serial_nos, nfts = loaded.pop("serial_nos", (serial_no,)), loaded.pop("nfts", ())
+        listed = [NftId(nft["token"], nft["serial_no"]) for nft in nfts]
+        return loaded | {"nft_ids": listed or [NftId(token, number) for number in serial_nos]}
+
+
 def serial_nos_field(example: Sequence[int] = (7, 8)) -> SerialNumbers:
     description = f"Serial numbers of NFTs within the token, {SERIALS_AT_ONCE} at most"
-    return SerialNumbers(description, example, most=SERIALS_AT_ONCE, required=True)
+    return SerialNumbers(description, example, most=SERIALS_AT_ONCE)
 
 
-def transaction_id_field(of: str) -> TransactionIdField:
-    return TransactionIdField(
-        f"The transaction that was signed; without it, the newest one prepared for {of}",
-        "0.0.1001@1763640000.123456789",
-        allow_none=True,
-    )
-
-
-class AddNftSchema(RequestSchema):
-    account_id = account_name_field("Account that wants to list the NFT")
-    token = token_field()
-    serial_no = serial_no_field()
-
-
-class AddNftsSchema(RequestSchema):
+class AddNftSchema(NftsSchema):
+    forms = (Form("AddNft", "serial_no"), Form("AddNfts", "serial_nos"))
     account_id = account_name_field("Account that wants to list the NFTs")
     token = token_field()
+    serial_no = serial_no_field(required=False)
     serial_nos = serial_nos_field()
 
 
-def listing_price_field(description: str) -> WholeNumber:
-    return WholeNumber(description, 250, high=MAX_HBAR, required=True)
-
-
 class PrepareListingSchema(AddNftSchema):
-    account_id = account_name_field("Account that lists the NFT, and signs")
-    listing_price = listing_price_field("Price in HBAR")
-
-
-class PrepareListingsSchema(AddNftsSchema):
+    forms = (Form("PrepareListing", "serial_no"), Form("PrepareListings", "serial_nos"))
     account_id = account_name_field("Account that lists the NFTs, and signs")
-    listing_price = listing_price_field("Price of each NFT in HBAR")
+    listing_price = WholeNumber("Price of each NFT in HBAR", 250, high=MAX_HBAR, required=True)
 
 
 class PrepareWithdrawalSchema(AddNftSchema):
-    account_id = account_name_field("Account that has listed the NFT, and signs")
-    # Not the NFT in the example of a report: a report without id is about the newest transaction.
-    serial_no = serial_no_field(example=19)
-
-
-class PrepareWithdrawalsSchema(AddNftsSchema):
+    forms = (Form("PrepareWithdrawal", "serial_no"), Form("PrepareWithdrawals", "serial_nos"))
     account_id = account_name_field("Account that has listed the NFTs, and signs")
+    # Not the NFT in the example of a report: a report without id is about the newest transaction.
+    serial_no = serial_no_field(example=19, required=False)
     serial_nos = serial_nos_field(example=(19, 20))
+
+
+class NftToReportSchema(RequestSchema):
+    token = token_field()
+    serial_no = serial_no_field()
 
 
 def expected_price_field() -> WholeNumber:
@@ -278,52 +308,55 @@ def expected_price_field() -> WholeNumber:
     )
 
 
-class PreparePurchaseSchema(AddNftSchema):
-    account_id = account_name_field("Account that buys the NFT, and signs", "0.0.1002")
-    expected_price = expected_price_field()
-
-
-class NftToReportSchema(RequestSchema):
-    token = token_field()
-    serial_no = serial_no_field()
-
-
 class NftToBuySchema(NftToReportSchema):
     expected_price = expected_price_field()
 
 
-class PrepareBasketSchema(RequestSchema):
+class PreparePurchaseSchema(NftsSchema):
+    """It is loaded with ``expected_prices``, too: those that the buyer saw."""
+
+    forms = (
+        Form("PreparePurchase", "serial_no", required=("token",), optional=("expected_price",)),
+        Form("PrepareBasket", "nfts"),
+    )
+    instead = {"serialNos": "nfts"}
     account_id = account_name_field("Account that buys the NFTs, and signs", "0.0.1002")
+    token = token_field(required=False)
+    serial_no = serial_no_field(required=False)
+    expected_price = expected_price_field()
     nfts = NftObjects(
         NftToBuySchema,
         f"The NFTs, {BASKET} at most; of one seller only NFTs of one token",
         most=BASKET,
-        required=True,
     )
 
-
-OF_REPORTER = "Account that signed the transaction: the owner, or the buyer"
-
-
-class ReportTransactionSchema(AddNftSchema):
-    account_id = account_name_field(OF_REPORTER)
-    transaction_id = transaction_id_field("this account and NFT")
-
-
-class ReportNftsSchema(AddNftsSchema):
-    account_id = account_name_field(OF_REPORTER)
-    transaction_id = transaction_id_field("this account and each NFT")
+    @post_load
+    def name_nfts(self, loaded: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        prices = [nft.get("expected_price") for nft in loaded.get("nfts", [loaded])]
+        loaded.pop("expected_price", None)
+        loaded = super().name_nfts(loaded)
+        pairs = zip(loaded["nft_ids"], prices, strict=True)
+        return loaded | {"expected_prices": {nft_id: price for nft_id, price in pairs if price}}
 
 
-class ReportBasketSchema(RequestSchema):
-    account_id = account_name_field(OF_REPORTER)
+class ReportTransactionSchema(NftsSchema):
+    forms = (
+        Form("ReportTransaction", "serial_no", required=("token",)),
+        Form("ReportNfts", "serial_nos", required=("token",)),
+        Form("ReportBasket", "nfts"),
+    )
+    account_id = account_name_field("Account that signed the transaction: the owner, or the buyer")
+    token = token_field(required=False)
+    serial_no = serial_no_field(required=False)
+    serial_nos = serial_nos_field()
     nfts = NftObjects(
-        NftToReportSchema,
-        f"The NFTs that were bought, {BASKET} at most",
-        most=BASKET,
-        required=True,
+        NftToReportSchema, f"The NFTs that were bought, {BASKET} at most", most=BASKET
     )
-    transaction_id = transaction_id_field("this account and each NFT")
+    transaction_id = TransactionIdField(
+        "The transaction that was signed; without it, the newest one prepared for this account and each NFT",
+        "0.0.1001@1763640000.123456789",
+        allow_none=True,
+    )
 
 
 def presence_field(description: str) -> fields.String:

@@ -26,7 +26,7 @@ blp = Blueprint("Search", __name__, description="Find collections, NFTs and acco
 
 @blp.get("/collections")
 @require_scope("read")
-@blp.query(CollectionsQuerySchema)
+@blp.arguments(CollectionsQuerySchema, location="query")
 @blp.response(
     200,
     FoundCollectionSchema(many=True),
@@ -50,7 +50,7 @@ def list_collections(
 
 @blp.get("/search")
 @require_scope("read")
-@blp.query(SearchQuerySchema)
+@blp.arguments(SearchQuerySchema, location="query")
 @blp.response(200, FoundSchema, description="What was found")
 def search_marketplace(q: str) -> dict[str, Any]:
     """Search

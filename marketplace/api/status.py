@@ -21,7 +21,7 @@ blp = Blueprint("Status", __name__, description="For the operator; needs no toke
 
 
 @blp.get("/status")
-@blp.query(StatusQuery)
+@blp.arguments(StatusQuery, location="query")
 @blp.response(200, ServiceStatusSchema, description="The service is up")
 @blp.refuses(NotReady, *answered_by(STATUS))
 def show_status(alive: str | None, ready: str | None, max_age: int) -> dict[str, Any]:

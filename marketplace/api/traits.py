@@ -18,7 +18,7 @@ blp = Blueprint("Traits", __name__, description="What NFTs have in common, and w
 
 @blp.get("/collection/<tokenId>/traits")
 @require_scope("read")
-@blp.path(CollectionPathSchema)
+@blp.arguments(CollectionPathSchema, location="path")
 @blp.response(200, TraitSchema(many=True), description="The traits, by name")
 @blp.refuses(CollectionNotStored)
 def list_collection_traits(token: str) -> list[dict[str, Any]]:
@@ -36,7 +36,7 @@ def list_collection_traits(token: str) -> list[dict[str, Any]]:
 
 @blp.get("/nft/<tokenId>/<serialNo>/traits")
 @require_scope("read")
-@blp.path(NftPathSchema)
+@blp.arguments(NftPathSchema, location="path")
 @blp.response(200, NftTraitsSchema, description="The NFT's traits")
 @blp.refuses(NftNotStored)
 def show_nft_traits(token: str, serial_no: int) -> dict[str, Any]:

@@ -15,8 +15,8 @@ blp = Blueprint("Users", __name__, description="The NFTs that an account holds o
 
 @blp.get("/user/<accountId>/listed")
 @require_scope("read")
-@blp.path(AccountPathSchema)
-@blp.query(UserQuerySchema)
+@blp.arguments(AccountPathSchema, location="path")
+@blp.arguments(UserQuerySchema, location="query")
 @blp.response(200, NftSchema(many=True), description="The listed NFTs", headers=paging.PAGE_HEADERS)
 @paging.with_events_cursor
 def list_user_listings(account_id: str, limit: int, offset: int, page: Position | None) -> NftPage:
@@ -31,8 +31,8 @@ def list_user_listings(account_id: str, limit: int, offset: int, page: Position 
 
 @blp.get("/user/<accountId>/nfts")
 @require_scope("read")
-@blp.path(AccountPathSchema)
-@blp.query(UserNftsQuerySchema)
+@blp.arguments(AccountPathSchema, location="path")
+@blp.arguments(UserNftsQuerySchema, location="query")
 @blp.response(
     200, NftSchema(many=True), description="The account's NFTs", headers=paging.PAGE_HEADERS
 )

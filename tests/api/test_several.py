@@ -211,11 +211,37 @@ def test_impossible_nfts_are_refused(idle_client, path, nfts, words):
         ("comingsoon", BASKET | {"serialNo": 7}, "nfts"),
         ("comingsoon", BASKET | {"serialNos": [7]}, "nfts"),
         ("comingsoon", SEVERAL | {"serialNo": 7}, "serialNos"),
+        ("buy/extwallet", BASKET | {"expectedPrice": 30}, "expectedPrice"),
+        ("buy/extwallet", BASKET | {"tokenId": TOKEN}, "tokenId"),
     ],
 )
 def test_two_forms_in_one_body_are_refused(idle_client, path, body, wrong):
     r = idle_client.post(f"/v1/{path}", json=body)
     assert [*assert_error(r, 422, "must not be given beside")["errors"]["json"]] == [wrong]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "words"),
+    [
+        ("buy/extwallet", SEVERAL, "serialNos is no field here: use nfts"),
+        (
+            "buy/extwallet",
+            BASKET | {"nfts": [7]},
+            'not an NFT such as {"tokenId": "0.0.5001", "serialNo": 7, "expectedPrice": 60}',
+        ),
+        (
+            "comingsoon",
+            BASKET | {"nfts": 7},
+            'different NFTs such as {"tokenId": "0.0.5001", "serialNo": 7}, not 7',
+        ),
+        ("add", KEYS | {"serialNo": ...}, "serialNo is required, or serialNos for several NFTs"),
+        ("buy/extwallet", KEYS | {"serialNo": ...}, "serialNo is required, or nfts for several"),
+        ("comingsoon", {}, "tokenId is required; serialNo is required, or serialNos or nfts for"),
+    ],
+)
+def test_a_refusal_says_how_several_are_named(idle_client, path, body, words):
+    body = {name: value for name, value in body.items() if value is not ...}
+    assert_error(idle_client.post(f"/v1/{path}", json=body), 422, words)
 
 
 def test_the_document_has_the_forms_as_alternatives(idle_client):

@@ -1,0 +1,98 @@
+"""webargs' parser for Flask, made strict: JSON of RFC 8259 alone, and no name that is nearly a known one."""
+
+import json
+from collections.abc import Collection, Iterator, Mapping
+from difflib import get_close_matches
+from typing import Any, NoReturn
+
+from flask import Request, g
+from marshmallow import Schema, ValidationError
+from webargs.flaskparser import FlaskParser
+from werkzeug.exceptions import BadRequest, HTTPException, RequestEntityTooLarge
+
+from marketplace import errors
+
+NEARLY = 0.8  # how similar an unknown name must be to a known one: sorted and sort
+MOST_COMPARED = 20  # names: a body may have thousands
+
+
+class RequestParser(FlaskParser):
+    """The parser of all our blueprints."""
+
+    def use_args(self, argmap: Any, *args: Any, **kwargs: Any) -> Any:
+        """Do what webargs does, but make the schema once, not for each request."""
+        return super().use_args(argmap() if isinstance(argmap, type) else argmap, *args, **kwargs)
+
+    def load_json(self, req: Request, schema: Schema) -> Any:
+        """Parse a JSON body: declared as JSON, strictly RFC 8259. No body causes a 500."""
+        if not req.is_json:
+            raise errors.ContentTypeNotJson(req.content_type)
+        try:
+            content = _read_whole(req)
+            return json.loads(content, parse_constant=_refuse_constant, parse_int=_read_integer)
+        except RecursionError:
+            raise errors.RequestNotJson("it is nested too deeply") from None
+        except ValueError as error:
+            raise errors.RequestNotJson(str(error)) from None
+
+    def load_querystring(self, req: Request, schema: Schema) -> Any:
+        """The query's parameters. The known ones are also in ``g.query``, for the link to the next page."""
+        try:
+            given = super().load_querystring(req, schema)
+        except UnicodeDecodeError:
+            raise BadRequest("The query is not UTF-8") from None
+        known = _names_of(schema)
+        g.query = {name: given[name] for name in given if name in known}
+        return given
+
+    def pre_load(self, location_data: Any, *, schema: Schema, req: Request, location: str) -> Any:
+        """Refuse an unknown name that is similar to a known one which is missing. Checks 20 unknown names.
+
+        With Prefer: handling=strict, refuse every unknown name; with handling=lenient, none.
+        """
+        prefer = req.headers.get("Prefer", "")
+        if isinstance(location_data, Mapping) and "handling=lenient" not in prefer:
+            kind = "parameter" if location == "query" else "field"
+            for name, hint in _find_unknown(location_data.keys(), schema):
+                if hint or "handling=strict" in prefer:
+                    raise ValidationError({name: [f"is no {kind} here{hint}"]})
+        return location_data
+
+
+def _names_of(schema: Schema) -> set[str]:
+    return {field.data_key or name for name, field in schema.fields.items()}
+
+
+def _find_unknown(given: Collection[str], schema: Schema) -> Iterator[tuple[str, str]]:
+    """Yield the first unknown names, each with a hint if a similar known one is missing, or ""."""
+    known, instead = _names_of(schema), getattr(schema, "instead", {})
+    others = [name for name in given if name not in known][:MOST_COMPARED]
+    plain = {name.lower(): name for name in known if name not in given} if others else {}
+    for name in others:
+        near = get_close_matches(name.lower().replace("_", ""), plain, 1, NEARLY)
+        if name in instead:
+            yield name, f": use {instead[name]}"
+        else:
+            yield name, f": did you mean {plain[near[0]]}?" if near else ""
+
+
+def _read_whole(req: Request) -> bytes:
+    """Read the body. Werkzeug cuts a chunked one, without a length, at the maximum: it is too large."""
+    try:
+        content = req.get_data()
+    except HTTPException:
+        raise
+    except Exception as error:  # each server raises errors of its own
+        raise errors.BodyMalformed from error
+    if req.content_length is None and len(content) >= (req.max_content_length or 0):
+        raise RequestEntityTooLarge
+    return content
+
+
+def _read_integer(digits: str) -> int | str:
+    """Parse an integer. One with 100 digits or more stays text, which every field refuses."""
+    return int(digits) if len(digits) < 100 else digits
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")
