@@ -1,18 +1,22 @@
 """Decides whether a purchase may be signed: the hourly budget and the caller's share must have room for it.
 
-A reservation is the highest cost of an open purchase. A caller *holds* his reservations, and the fees charged
-for his purchases of the last hour, failed or not.
+A reservation is the highest cost of an open purchase. A caller *holds* its reservations, and the fees charged
+for its purchases of the last hour, failed or not. What is reserved and not used comes back.
 
-The rule: a caller may hold at most half of the budget that all others leave. It applies to an access token
-among all tokens, and to an end user among the users of his token. Each caller may hold one reservation while
-the budget has room for it. If n callers take all they may, 1/2^n of the budget is left.
+The rule: an access token may hold at most half of what the other tokens leave of the budget, and an end user
+at most a quarter of what the other end users leave of that. Settings change both parts.
+
+While others only reserve, they stop nobody: a caller without an open purchase may have one while there is
+room, as long as its charges are within the share that the charges of others leave. A basket must leave half
+of the room.
 
 A buyer's association costs 25 times as much as a sale. The marketplace pays for it while the fees charged to
-the caller are below half of his share. So associations alone use up nobody's share.
+the caller are below half of its share. So associations alone use up nobody's share.
 """
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from flask import current_app
 
@@ -26,12 +30,13 @@ from marketplace.errors import (
 from marketplace.hedera import times
 from marketplace.hedera.hbar import to_hbar
 from marketplace.market.prepare import TransactionRequest
-from marketplace.market.purchase_fees import an_hour_before
+from marketplace.market.purchase_fees import an_hour_before, max_fee
 from marketplace.store import prepared_transactions
 from marketplace.store.rows import Connection, HeldRow
 
 # By then the fee of each purchase that is open now is known or released, unless the network is idle.
 AGAIN_SECONDS = 90
+BASKET = 1 / 2  # of the room, at most, for a basket of a caller that has nothing else open
 
 
 def require_room(
@@ -43,20 +48,17 @@ def require_room(
     """
     caller, nfts = request.caller, len(request.nft_ids)
     budget, since = current_app.config["SALE_FEE_BUDGET"], an_hour_before(times.now())
-    if fee > budget and nfts > 1:
-        raise BasketTooExpensive(nfts, to_hbar(fee), to_hbar(budget))
+    if nfts > 1 and fee > (most := _find_most_of_a_basket(budget)):
+        raise BasketTooExpensive(nfts, to_hbar(fee), to_hbar(most))
     if fee > budget:
         raise BudgetTooSmall(to_hbar(fee), to_hbar(budget))
     held = prepared_transactions.get_held(db, since, caller.token, caller.end_user)
     free = min(budget - held["total"], balance - held["reserved"])
     if fee > free:
         raise FeesSpent(AGAIN_SECONDS)
-    of_token, of_user = held["of_token"], held["of_user"]
-    if not _is_within_share(of_token, free, fee):
-        raise TooManyPurchases("this access token", AGAIN_SECONDS)
-    # The token may hold half of free + of_token; the rest of that share is left for the user.
-    if not _is_within_share(of_user, (free - of_token) / 2, fee):
-        raise TooManyPurchases("you", AGAIN_SECONDS)
+    for who, share in _find_shares(held, free, fee).items():
+        if not share.has_room(fee, nfts):
+            raise TooManyPurchases(who, AGAIN_SECONDS)
     return held
 
 
@@ -65,19 +67,68 @@ def require_association_paid(
 ) -> None:
     """Raise AssociationNotPaid unless the marketplace pays for the buyer's association with tokens.
 
-    ``held``: what require_room() returned.
+    ``held``: what require_room() returned. The first association is paid in any case.
     """
-    budget = current_app.config["SALE_FEE_BUDGET"]
-    left_by_others = budget - held["total"] + held["of_token"]
-    token, user = held["charged_to_token"], held["charged_to_user"]
-    # Half of what the token may hold, and half of that for the end user. The first one is paid in any case.
-    if not all(
-        charged < fee or charged + fee <= left_by_others / part
-        for charged, part in ((token, 4), (user, 8))
-    ):
-        raise AssociationNotPaid(request.account_id, ", ".join(tokens))
+    free = current_app.config["SALE_FEE_BUDGET"] - held["total"]
+    for share in _find_shares(held, free, fee).values():
+        if share.charged >= fee and share.charged + fee > share.most_charged / 2:
+            raise AssociationNotPaid(request.account_id, ", ".join(tokens))
 
 
-def _is_within_share(held: int, left: float, fee: int) -> bool:
-    """Whether a caller then holds no more than is left. Everybody may hold one purchase."""
-    return held < fee or held + fee <= left - fee
+class Share(NamedTuple):
+    """What a caller holds of a budget, and may hold, in tinybars."""
+
+    percent: int  # of what the others leave
+    held: int
+    charged: int
+    room: float  # what nobody holds
+    uncharged: float  # the same, when all that is reserved has come back
+
+    @property
+    def most(self) -> float:
+        """The most that it may hold."""
+        return (self.room + self.held) * self.percent / 100
+
+    @property
+    def most_charged(self) -> float:
+        """The same, when all that is reserved has come back."""
+        return (self.uncharged + self.charged) * self.percent / 100
+
+    def has_room(self, fee: int, nfts: int) -> bool:
+        """Tell whether a purchase of so many NFTs fits in."""
+        if self.held + fee <= self.most:
+            return True
+        has_none_open = self.held == self.charged
+        has_cost_little = self.charged <= max_fee(1) or self.charged + fee <= self.most_charged
+        room = self.room if nfts == 1 else self.room * BASKET
+        return has_none_open and has_cost_little and fee <= room
+
+
+def _find_shares(held: HeldRow, free: float, fee: int) -> dict[str, Share]:
+    """The shares of an access token and of its end user, by the names of the two in errors.
+
+    If the token has room for the fee only because it has none open, that room is the end user's, too.
+    """
+    settings = current_app.config
+    token = Share(
+        settings["SALE_FEE_TOKEN_SHARE"],
+        held["of_token"],
+        held["charged_to_token"],
+        free,
+        free + held["reserved"],
+    )
+    user = Share(
+        settings["SALE_FEE_USER_SHARE"],
+        held["of_user"],
+        held["charged_to_user"],
+        max(token.most - token.held, fee),
+        max(token.most_charged - token.charged, 0),
+    )
+    return {"this access token": token, "you": user}
+
+
+def _find_most_of_a_basket(budget: int) -> int:
+    """The most that a basket may reserve while nothing else is reserved or charged."""
+    settings = current_app.config
+    user = max(settings["SALE_FEE_USER_SHARE"] / 100, BASKET)
+    return int(budget * settings["SALE_FEE_TOKEN_SHARE"] / 100 * user)
