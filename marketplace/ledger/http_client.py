@@ -1,8 +1,11 @@
 """Fetches over HTTP, within a size and a deadline."""
 
 import io
+import time
 from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
 from http.cookiejar import DefaultCookiePolicy
+from math import ceil
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -66,6 +69,17 @@ def fetch(session: Session, url: str, max_bytes: int, deadline: Deadline) -> Fet
         raise FetchError("it took too long") from None
     except (requests.RequestException, HTTPError, OSError, ValueError) as error:
         raise FetchError(f"{type(error).__name__} from {find_host(url)}") from error
+
+
+def read_retry_after(headers: Mapping[str, str]) -> int:
+    """The seconds that Retry-After asks for, as a number or as a date; 0 without one."""
+    value = headers.get("Retry-After", "").strip()
+    if value.isascii() and value.isdigit():
+        return int(value[:9])
+    try:
+        return max(0, ceil(parsedate_to_datetime(value).timestamp() - time.time()))
+    except (ValueError, OverflowError):
+        return 0
 
 
 def find_host(url: str) -> str:

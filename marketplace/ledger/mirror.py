@@ -26,7 +26,14 @@ from marketplace.hedera.hbar import TINYBARS
 from marketplace.hedera.ids import TransactionId
 from marketplace.ledger import json_reader, mirror_schemas, transaction_feed
 from marketplace.ledger.deadline import UNHURRIED_SECONDS, Deadline, TimeIsUp
-from marketplace.ledger.http_client import Fetched, FetchError, Session, Unfetchable, fetch
+from marketplace.ledger.http_client import (
+    Fetched,
+    FetchError,
+    Session,
+    Unfetchable,
+    fetch,
+    read_retry_after,
+)
 from marketplace.ledger.mirror_schemas import (
     BlockEnd,
     History,
@@ -47,6 +54,7 @@ if TYPE_CHECKING:  # see from_config()
 MAX_ANSWER_BYTES = 5 * 1024 * 1024
 ATTEMPTS = 3
 FIRST_PAUSE_SECONDS = 0.2
+LONGEST_ASKED_SECONDS = 3600  # by Retry-After
 TRANSIENT = (429, 500, 502, 503, 504)
 PAGE = 100  # the mirror node's own maximum
 MAX_PAGES = 100_000  # of one list: ten million NFTs
@@ -390,7 +398,8 @@ class MirrorNode:
                 self._count("mirror_node_requests", outcome=_outcome(answer.status))
                 if answer.status not in TRANSIENT:
                     return answer
-                reason, asked = f"status {answer.status}", _retry_after(answer)
+                reason = f"status {answer.status}"
+                asked = min(read_retry_after(answer.headers), LONGEST_ASKED_SECONDS)
             except Unfetchable:
                 raise
             except FetchError as error:
@@ -433,9 +442,3 @@ def _name(item: Any) -> str:
 def _outcome(status: int) -> str:
     """Name a status for the metrics: 429 by itself, others by their class, such as 5xx."""
     return "429" if status == 429 else f"{status // 100}xx"
-
-
-def _retry_after(answer: Fetched) -> int:
-    """The seconds in Retry-After; 0 if it is missing, or a date."""
-    value = answer.headers.get("Retry-After", "")
-    return int(value) if value.isascii() and value.isdigit() and len(value) < 6 else 0

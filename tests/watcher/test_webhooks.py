@@ -8,6 +8,8 @@ import resource
 import signal
 import time
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from functools import partial
 from itertools import pairwise
 
@@ -26,6 +28,7 @@ from marketplace.store import events, webhooks
 from marketplace.store.database import read, write
 from marketplace.watcher.webhooks import deliveries, messages, signing
 from marketplace.watcher.webhooks.deliveries import Deliveries
+from marketplace.watcher.webhooks.messages import Refusal
 from tests.deeds import tell
 from tests.engines import both_engines
 
@@ -37,6 +40,7 @@ class Receiver:
 
     def __init__(self):
         self.statuses, self.received, self.headers = [], [], {}
+        self.retry_after = None
         self.secret = self.id = None
 
     def __call__(self, environ, start_response):
@@ -50,7 +54,8 @@ class Receiver:
         self.received.append((headers["webhook-id"], json.loads(body)))
         self.headers, self.body = headers, body
         status = self.statuses.pop(0) if self.statuses else "204 No Content"
-        start_response(status, [("Location", f"{self.url}/elsewhere")])
+        later = [("Retry-After", self.retry_after)] if self.retry_after else []
+        start_response(status, [("Location", f"{self.url}/elsewhere"), *later])
         return []
 
     @property
@@ -291,9 +296,51 @@ def test_failures_are_tried_again_ever_later_for_three_days(
 @both_engines
 def test_jitter_only_shortens_a_pause():
     since = times.now()
-    due = {deliveries.find_next_try("it answered 500", since, since) for _ in range(20)}
+    due = {deliveries.find_next_try(Refusal("it answered 500"), since, since) for _ in range(20)}
     assert len(due) > 1
     assert all(2 <= times.from_iso(each) - since / times.SECOND <= 5 for each in due)
+
+
+def in_seconds(seconds):
+    return format_datetime(datetime.now(UTC) + timedelta(seconds=seconds), usegmt=True)
+
+
+@pytest.mark.parametrize(
+    ("retry_after", "seconds"),
+    [
+        ("600", 600),
+        (in_seconds(600), 600),
+        ("0", 5),
+        ("1", 5),
+        (in_seconds(-600), 5),
+        ("999999999999", 6 * 3600),
+        ("soon", 5),
+        ("Fri, 99 Nov 2026 20:00:00 GMT", 5),
+        ("-5", 5),
+    ],
+)
+def test_the_receiver_says_when_to_try_again(
+    app, receiver, send, happen, deliver, retry_after, seconds, monkeypatch
+):
+    monkeypatch.setattr(random, "uniform", lambda low, high: high)
+    receiver.statuses, receiver.retry_after = ["503 Busy"], retry_after
+    send(7)
+    due = times.to_nanoseconds(webhook(app)["due_at"]) - times.now()
+    assert due / times.SECOND == pytest.approx(seconds, abs=90 if seconds == 600 else 2)
+    deliver(due - 2 * times.SECOND)
+    assert len(receiver.received) == 1
+    deliver(due + times.SECOND)
+    assert receiver.serial_numbers == [7, 7]
+
+
+def test_a_receiver_that_was_down_for_hours_may_ask_to_be_tried_soon():
+    since = times.now()
+    now = since + 5 * HOUR
+    due = deliveries.find_next_try(Refusal("it answered 503", 60), since, now)
+    assert due == times.to_iso(now + 60 * times.SECOND)
+    late = since + deliveries.GIVEN_UP_AFTER - times.SECOND
+    due = deliveries.find_next_try(Refusal("it answered 503", 60), since, late)
+    assert due == times.to_iso(late + times.SECOND)
 
 
 @both_engines

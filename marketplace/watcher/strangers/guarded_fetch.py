@@ -78,8 +78,8 @@ class Fetcher:
 
     def post(
         self, address: Address, body: bytes, headers: Mapping[str, str], seconds: float
-    ) -> int:
-        """Post a body, and return the answer's status. Follows no redirect, and reads no body.
+    ) -> tuple[int, Mapping[str, str]]:
+        """Post a body, and return the answer's status and headers. Follows no redirect, and reads no body.
 
         Raises FetchError, OSError or ValueError, such as HeadersTooLarge. A server that sends its headers
         byte by byte can exceed the seconds.
@@ -88,7 +88,7 @@ class Fetcher:
         with session.post(
             url, body, headers=headers, timeout=seconds, stream=True, allow_redirects=False
         ) as response:
-            return response.status_code
+            return response.status_code, response.headers
 
     def _find_session(self, address: Address) -> Session:
         """The session for an address. Raises FetchError."""

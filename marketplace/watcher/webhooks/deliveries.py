@@ -16,6 +16,7 @@ from marketplace.store.database import read, write
 from marketplace.store.rows import WebhookRow
 from marketplace.watcher.strangers.guarded_fetch import Fetcher
 from marketplace.watcher.webhooks import messages
+from marketplace.watcher.webhooks.messages import Refusal
 from marketplace.watcher.webhooks.signing import KeyUnusable, find_secret
 from marketplace.watcher.work import Tasks
 
@@ -36,7 +37,9 @@ class Deliveries:
     def __init__(self, app: Flask) -> None:
         self._app, self._fetcher = app, Fetcher({})
         # By the webhook's id. Each returns the webhook as it was, the last delivered event, and a failure.
-        self._deliveries: Tasks[str, tuple[WebhookRow, int, str | None]] = Tasks(AT_ONCE, "webhook")
+        self._deliveries: Tasks[str, tuple[WebhookRow, int, Refusal | None]] = Tasks(
+            AT_ONCE, "webhook"
+        )
 
     def run(self) -> float:
         """Begin the deliveries that are due. Returns how many seconds to pause."""
@@ -54,12 +57,13 @@ class Deliveries:
                 self._begin(webhook)
         return bool(self._deliveries)
 
-    def _store(self, webhook: WebhookRow, to: int, failure: str | None, now: int) -> None:
-        failed_since = due_at = None
-        if failure:
+    def _store(self, webhook: WebhookRow, to: int, refusal: Refusal | None, now: int) -> None:
+        failed_since = due_at = failure = None
+        if refusal:
+            failure = refusal.reason
             is_same = to == webhook["delivered_to"]
             failed_since = (is_same and webhook["failed_since"]) or times.to_iso(now)
-            due_at = find_next_try(failure, times.to_nanoseconds(failed_since), now)
+            due_at = find_next_try(refusal, times.to_nanoseconds(failed_since), now)
             self._app.logger.warning(
                 "Webhook %s accepted events up to %s, but not the next: %s. %s",
                 *(webhook["id"], to, failure),
@@ -96,7 +100,7 @@ class Deliveries:
 
     def _deliver(
         self, webhook: WebhookRow, secret: bytes, following: list[dict[str, Any]]
-    ) -> tuple[WebhookRow, int, str | None]:
+    ) -> tuple[WebhookRow, int, Refusal | None]:
         """Deliver events in order, until one fails or it is time to store the progress."""
         until, to = time.monotonic() + STORING_SECONDS, webhook["delivered_to"]
         with self._app.app_context():
@@ -104,18 +108,20 @@ class Deliveries:
                 if time.monotonic() > until:
                     break
                 body = messages.write(f"nft.{event['kind'].lower()}", event["date"], event)
-                if failure := messages.post(self._fetcher, webhook, secret, event["id"], body):
-                    return webhook, to, failure
+                if refusal := messages.post(self._fetcher, webhook, secret, event["id"], body):
+                    return webhook, to, refusal
                 to = int(event["id"].rpartition("-")[2])
                 count("webhook_deliveries", outcome="delivered")
         return webhook, to, None
 
 
-def find_next_try(failure: str, failed_since: int, now: int) -> str | None:
+def find_next_try(refusal: Refusal, failed_since: int, now: int) -> str | None:
     """When to try again; None if the webhook is given up."""
     end = failed_since + GIVEN_UP_AFTER
-    if failure == messages.GONE or now >= end:
+    if refusal.reason == messages.GONE or now >= end:
         return None
+    if asked := refusal.retry_after * times.SECOND:
+        return times.to_iso(min(now + max(FIRST_PAUSE, min(asked, LONGEST_PAUSE)), end))
     # The pause is as long as the failure so far; with jitter, so that not all webhooks come back at once.
     pause = max(FIRST_PAUSE, min(now - failed_since, LONGEST_PAUSE)) * random.uniform(0.5, 1)
     return times.to_iso(min(now + int(pause), end))

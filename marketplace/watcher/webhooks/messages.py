@@ -1,13 +1,13 @@
 """Writes and posts messages to webhooks."""
 
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
 import requests
 
 from marketplace.hedera import times
 from marketplace.ledger.bounded_headers import MAX_HEADER_BYTES, HeadersTooLarge
-from marketplace.ledger.http_client import FetchError
+from marketplace.ledger.http_client import FetchError, read_retry_after
 from marketplace.store.rows import WebhookRow
 from marketplace.watcher.strangers.guarded_fetch import Address, Fetcher
 from marketplace.watcher.webhooks.signing import sign
@@ -23,6 +23,16 @@ FAILURES = {
 }
 
 
+class Refusal(NamedTuple):
+    """Why a message was not accepted, and for how many seconds the receiver wants to be left alone."""
+
+    reason: str
+    retry_after: int = 0
+
+    def __str__(self) -> str:
+        return self.reason
+
+
 def write(kind: str, date: str, data: dict[str, Any]) -> bytes:
     message = {"type": kind, "timestamp": date, "data": data}
     return json.dumps(message, separators=(",", ":")).encode()
@@ -30,8 +40,8 @@ def write(kind: str, date: str, data: dict[str, Any]) -> bytes:
 
 def post(
     fetcher: Fetcher, webhook: WebhookRow, secret: bytes, message_id: str, body: bytes
-) -> str | None:
-    """Post a message. Returns the reason if it was not accepted, otherwise None."""
+) -> Refusal | None:
+    """Post a message. Returns None if it was accepted."""
     timestamp = times.now() // times.SECOND
     headers = {
         "Content-Type": "application/json",
@@ -41,10 +51,12 @@ def post(
     }
     address = Address(webhook["url"], is_ours=bool(webhook["is_private"]))
     try:
-        status = fetcher.post(address, body, headers, SECONDS)
+        status, answered = fetcher.post(address, body, headers, SECONDS)
     except FetchError as error:
-        return str(error)
+        return Refusal(str(error))
     except (OSError, ValueError) as error:
         matches = (words for kind, words in FAILURES.items() if isinstance(error, kind))
-        return next(matches, type(error).__name__)
-    return None if 200 <= status < 300 else f"it answered {status}"
+        return Refusal(next(matches, type(error).__name__))
+    if 200 <= status < 300:
+        return None
+    return Refusal(f"it answered {status}", read_retry_after(answered))
