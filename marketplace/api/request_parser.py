@@ -3,6 +3,7 @@
 import json
 from collections.abc import Collection, Iterator, Mapping
 from difflib import get_close_matches
+from functools import cache
 from typing import Any, NoReturn
 
 from flask import Request, g
@@ -59,6 +60,7 @@ class RequestParser(FlaskParser):
         return location_data
 
 
+@cache
 def _names_of(schema: Schema) -> set[str]:
     return {field.data_key or name for name, field in schema.fields.items()}
 

@@ -55,7 +55,7 @@ class RequestCache:
         """Store the response to this request, unless it is meant for one caller."""
         if self._key is None or "Set-Cookie" in response.headers:
             return
-        finished = FinishedResponse.of(response, request.environ)
+        finished = FinishedResponse.of(response)
         queries = [] if "reads_freely" in g else self.queries
         cached = finished, request.environ[ROUTE]
         self._cache.store(
