@@ -8,7 +8,7 @@ from typing import Any
 from flask import Flask, Request
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from marketplace import cli, counts, ledger, settings
+from marketplace import cli, ledger, settings
 from marketplace.api import (
     authentication,
     concurrency_limit,
@@ -37,6 +37,7 @@ from marketplace.api.rate_limit import RateLimits
 from marketplace.cli.command import refusing_commands
 from marketplace.errors import StartRefused
 from marketplace.market import signer
+from marketplace.metrics import count
 from marketplace.services import KEY, Services
 from marketplace.store import database as db
 from marketplace.store import media as media_store
@@ -85,17 +86,15 @@ def create_app(
 
         own = mount.init_app(app, database, sign)
         writes_at_once = concurrency_limit.WRITES_AT_ONCE_IN_SANDBOX
-    numbers = counts.Counts(config["DATA_DIR"])
     app.extensions[KEY] = Services(
         database=database,
         media=media_store.from_config(config),
-        mirror_node=ledger.from_config(config, own.adapters if own else {}, numbers.count),
+        mirror_node=ledger.from_config(config, own.adapters if own else {}, count),
         signer=signer.from_config(config, sign, own.sign if own else None),
         authenticate=authenticate,
         rate_limits=RateLimits(config),
         writes=ConcurrencyLimit(writes_at_once, refused="writes_refused"),
         image_reads=ConcurrencyLimit(concurrency_limit.IMAGES_AT_ONCE),
-        counts=numbers,
         token_usage=TokenUsage(database),
         sandbox=own,
     )

@@ -2,8 +2,8 @@
 
 The mirror node allows the machine a rate, whichever process asks. A client is told what is left of its limit,
 whichever process answers; a share for each would refuse it too early, or change that number with each answer.
-And whoever reads the metrics reaches one process only. All this is small and may be lost: no write waits for
-the disk, so a crash may damage the file. It is then made again.
+All this is small and may be lost: no write waits for the disk, so a crash may damage the file. It is then
+made again.
 """
 
 import logging
@@ -26,8 +26,7 @@ TIMEOUT_SECONDS = 1
 # SQL for the Unix time, with milliseconds.
 NOW = "(julianday('now') - 2440587.5) * 86400"
 
-# begins_at and ends_at are in Unix time. Turns at the mirror node that are over are deleted. A metric has as
-# many numbers as its length, one row for each place.
+# begins_at and ends_at are in Unix time. Turns at the mirror node that are over are deleted.
 _OPEN = f"""
     PRAGMA journal_mode = MEMORY;
     PRAGMA synchronous = OFF;
@@ -40,9 +39,6 @@ _OPEN = f"""
     CREATE TRIGGER IF NOT EXISTS mirror_queue_over AFTER INSERT ON mirror_queue BEGIN
         DELETE FROM mirror_queue WHERE ends_at < {NOW};
     END;
-    CREATE TABLE IF NOT EXISTS metric (
-        key TEXT, length INTEGER, place INTEGER, number REAL, PRIMARY KEY (key, length, place)
-    );
     COMMIT;
 """
 

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from marketplace.api.concurrency_limit import ConcurrencyLimit
     from marketplace.api.rate_limit import RateLimits
-    from marketplace.counts import Counts
     from marketplace.ledger.mirror import MirrorNode
     from marketplace.market.signer import Signer
     from marketplace.store.engine import Engine
@@ -36,7 +35,6 @@ class Services:
     rate_limits: RateLimits
     writes: ConcurrencyLimit
     image_reads: ConcurrencyLimit
-    counts: Counts
     token_usage: TokenUsage
     sandbox: Sandbox | None
     # Replaces the watcher's processes for metadata and images, if set.

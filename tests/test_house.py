@@ -22,7 +22,7 @@ WORDS = {
     "hedera",
     "wsgi_environ",
     "machine_file",
-    "counts",
+    "metrics",
     "settings",
     "services",
 }
@@ -33,7 +33,7 @@ ALLOWED = {
     "hedera": set(),
     "wsgi_environ": set(),
     "machine_file": {"errors"},
-    "counts": {"machine_file", "services"},
+    "metrics": set(),
     "settings": {"errors", "hedera"},
     "store": WORDS,
     "ledger": WORDS,

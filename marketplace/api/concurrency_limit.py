@@ -8,8 +8,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from marketplace.counts import count
 from marketplace.errors import TooBusy
+from marketplace.metrics import count
 
 # How long a request waits for a free place: writes come in bursts, and browsers ask for all images of a
 # page at once. If one waits in vain, the next ones do not wait, until one finds a free place.

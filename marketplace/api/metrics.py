@@ -1,26 +1,18 @@
 """GET /metrics for Prometheus: the counters of this machine, and figures from the database."""
 
 from collections.abc import Iterator
-from itertools import accumulate
 
 from flask import Response, current_app
-from prometheus_client.core import (
-    CounterMetricFamily,
-    GaugeMetricFamily,
-    HistogramMetricFamily,
-    InfoMetricFamily,
-    Metric,
-)
+from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from prometheus_client.registry import Collector
 
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
-from marketplace.counts import Numbers
-from marketplace.counts.table import BUCKETS, METRICS
 from marketplace.hedera import times
 from marketplace.market import freshness
 from marketplace.market.purchase_fees import find_fees, find_noted_balance
+from marketplace.metrics import PREFIX, collect
 from marketplace.services import services
 from marketplace.store import following, nfts, webhooks
 from marketplace.store.database import read
@@ -29,8 +21,6 @@ from marketplace.store.prepared_transactions import PREPARATIONS, UNSETTLED, cou
 from marketplace.store.rows import Connection
 from marketplace.version import __version__
 
-PREFIX = "marketplace_"
-FAMILIES = {"counter": CounterMetricFamily, "histogram": HistogramMetricFamily}
 HELP = {
     "listings": "NFTs in the order book",
     "nfts_incomplete": "NFTs whose metadata or image is still missing",
@@ -108,26 +98,9 @@ class _Found(Collector):
     """All metrics, as prometheus_client collects them."""
 
     def collect(self) -> Iterator[Metric]:
-        facts = _find_facts()
-        info = {"version": __version__, "network": current_app.config["NETWORK"]}
+        facts, config = _find_facts(), current_app.config
+        info = {"version": __version__, "network": config["NETWORK"]}
         yield InfoMetricFamily("marketplace", "What is served", value=info)
         for name, value in facts.items():
             yield GaugeMetricFamily(PREFIX + name, HELP[name], value=value)
-        yield from _families(services().counts.read())
-
-
-def _families(numbers: Numbers) -> Iterator[Metric]:
-    """Yield each counter and histogram. One without labels is shown as 0 before its first count."""
-    for name, metric in METRICS.items():
-        family = FAMILIES[metric.kind](PREFIX + name, metric.help, labels=metric.labels)
-        by_labels = {key[1:]: values for key, values in sorted(numbers.items()) if key[0] == name}
-        if not metric.labels:
-            by_labels = by_labels or {(): [0.0]}
-        for labels, values in by_labels.items():
-            if metric.kind == "histogram":
-                bounds = [*map(str, BUCKETS), "+Inf"]
-                buckets = [*zip(bounds, accumulate(values[:-1]), strict=True)]
-                family.add_metric(labels, buckets, sum_value=values[-1])
-            else:
-                family.add_metric(labels, values[0])
-        yield family
+        yield from collect(config["DATA_DIR"])

@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 from flask import Config, Response, after_this_request, current_app, g, request
 
-from marketplace.counts import count
 from marketplace.errors import LimitExceeded
 from marketplace.hedera.ids import NftId
 from marketplace.machine_file import ERRORS, MachineFile
+from marketplace.metrics import count
 from marketplace.services import services
 from marketplace.store.rate_limit_store import count_in_window
 from marketplace.wsgi_environ import END_USER, TOKEN_NAME

@@ -17,8 +17,8 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from flask import Flask, has_request_context, request
 
-from marketplace.services import services
-from marketplace.wsgi_environ import CACHE_OUTCOME, REQUEST_ID, ROUTE
+from marketplace.metrics import observe
+from marketplace.wsgi_environ import REQUEST_ID, ROUTE
 
 METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 HEADER = "X-Request-ID"
@@ -31,7 +31,6 @@ class RequestMetrics:
 
     def __init__(self, application: WSGIApplication, app: Flask) -> None:
         self._application = application
-        self._observe = services(app).counts.observe
         self._trusts_proxies = app.config["TRUSTED_PROXIES"] > 0
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
@@ -55,8 +54,7 @@ class RequestMetrics:
         finally:
             method, route = environ["REQUEST_METHOD"], environ.get(ROUTE, "none")
             counted_as = method if method in METHODS else "other"
-            key = ("request_duration_seconds", counted_as, route, status)
-            self._observe(key, perf_counter() - began, environ.get(CACHE_OUTCOME))
+            observe(counted_as, route, status, perf_counter() - began)
 
 
 def _new_id() -> str:

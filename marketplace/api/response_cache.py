@@ -15,16 +15,15 @@ from flask import Flask, Response, g, request
 
 from marketplace.api import http_caching
 from marketplace.api.http_caching import FinishedResponse
-from marketplace.counts import key_of
 from marketplace.hedera import times
+from marketplace.metrics import count
 from marketplace.services import database, services
 from marketplace.store import access_tokens
 from marketplace.store.rows import AccessTokenRow
 from marketplace.store.versioned_cache import CachedQuery, VersionedCache
-from marketplace.wsgi_environ import CACHE_OUTCOME, ROUTE, TOKEN_NAME
+from marketplace.wsgi_environ import ROUTE, TOKEN_NAME
 
 MAX_BYTES = 64 * 1024 * 1024
-HIT, MISS = (key_of("response_cache_requests", outcome=outcome) for outcome in ("hit", "miss"))
 
 # Key of the WSGI environment: the RequestCache.
 REQUEST_CACHE = "marketplace.cache"
@@ -119,13 +118,15 @@ class ResponseCache:
             return self._application(environ, start_response)
         key = None if self._asks_host else self._make_key(path, environ)
         cache = RequestCache(self._cache, self._database.data_version(), key)
-        environ[REQUEST_CACHE], environ[CACHE_OUTCOME] = cache, MISS
+        environ[REQUEST_CACHE] = cache
         cached = cache.find()
         token = cached and cache.find_token(environ.get("HTTP_AUTHORIZATION", ""))
         if not cached or not token:
+            count("response_cache_requests", outcome="miss")
             return self._application(environ, start_response)
         finished, environ[ROUTE] = cached
-        environ[TOKEN_NAME], environ[CACHE_OUTCOME] = token["name"], HIT
+        environ[TOKEN_NAME] = token["name"]
+        count("response_cache_requests", outcome="hit")
         self._token_usage.note(token["hash"], time.time())
         return finished.send(environ, start_response)
 

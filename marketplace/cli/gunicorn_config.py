@@ -15,6 +15,7 @@ from typing import Any
 
 from flask import Flask
 
+from marketplace import metrics
 from marketplace.cli import process, startup
 from marketplace.cli.command import echo_log
 from marketplace.errors import StartRefused
@@ -84,6 +85,7 @@ def prepare(server: Any, watches: bool) -> None:
     """
     app = server.app.wsgi()
     addresses = [listener.sock.getsockname() for listener in server.LISTENERS]
+    metrics.forget(app.config["DATA_DIR"], metrics.SERVER)
     for listener in server.LISTENERS:
         drop_silent_clients(listener)
     logging.getLogger("gunicorn.error").addFilter(shorten_traceback)
@@ -104,6 +106,14 @@ def require_account(app: Flask) -> None:
             signer.require_account(app)
     except StartRefused as error:
         sys.exit(f"Error: {error}")
+
+
+def post_fork(server: Any, worker: Any) -> None:
+    metrics.share(server.app.wsgi().config["DATA_DIR"], metrics.SERVER)
+
+
+def child_exit(server: Any, worker: Any) -> None:
+    metrics.end(server.app.wsgi().config["DATA_DIR"], metrics.SERVER, worker.pid)
 
 
 def post_worker_init(worker: Any) -> None:

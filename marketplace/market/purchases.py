@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from flask import current_app
 
-from marketplace.counts import count
 from marketplace.errors import (
     BalanceTooLow,
     BuyerIsMarketplace,
@@ -54,6 +53,7 @@ from marketplace.market.reconciler import Reconciliation
 from marketplace.market.several import for_each
 from marketplace.market.signer import Signer
 from marketplace.market.throttled_log import warn_once_a_minute
+from marketplace.metrics import count
 from marketplace.services import mirror_node, services
 from marketplace.store import following, nfts, prepared_transactions
 from marketplace.store.database import read, write

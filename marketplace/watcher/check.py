@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 from flask import current_app
 
-from marketplace.counts import count
 from marketplace.errors import LedgerAnswerInvalid
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
@@ -16,6 +15,7 @@ from marketplace.market.listing_rule import Undecided
 from marketplace.market.past import find_stored_at
 from marketplace.market.recheck_queue import Recheck, is_new_enough
 from marketplace.market.reconciler import Reconciliation
+from marketplace.metrics import count
 from marketplace.services import mirror_node
 from marketplace.store import following, nfts
 from marketplace.store.database import read

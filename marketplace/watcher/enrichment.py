@@ -8,7 +8,6 @@ from typing import Any
 
 from flask import Flask, current_app
 
-from marketplace.counts import count
 from marketplace.errors import MarketplaceError, MediaUnreachable
 from marketplace.hedera import times
 from marketplace.hedera.ids import EventKind, NftId
@@ -16,6 +15,7 @@ from marketplace.ledger.clean_text import clean_text
 from marketplace.market import nft_events
 from marketplace.market.nft_events import Event
 from marketplace.market.throttled_log import warn_once_a_minute
+from marketplace.metrics import count
 from marketplace.services import services
 from marketplace.store import nft_collections, nfts, traits
 from marketplace.store.database import read, write

@@ -10,6 +10,7 @@ from contextlib import closing, suppress
 import click
 from flask import Flask, current_app
 
+from marketplace import metrics
 from marketplace.cli.command import Command, echo, echo_log
 from marketplace.cli.systemd import notify, notify_alive
 from marketplace.errors import MarketplaceError
@@ -190,6 +191,9 @@ def watch_command() -> None:
 
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, end)
+    folder = current_app.config["DATA_DIR"]
+    metrics.forget(folder, metrics.WATCHER)
+    metrics.share(folder, metrics.WATCHER)
     watch(stop)
     echo_log("Stopped")
 

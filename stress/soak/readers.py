@@ -10,7 +10,10 @@ LINK = re.compile(r'<([^>]+)>; rel="next"')
 
 
 class Reader(Client):
-    _counted = 0.0  # requests, by the last answer of /metrics
+    _counted = (
+        0,
+        0.0,
+    )  # which start of the service, and its requests, by the last answer of /metrics
 
     def read(self) -> None:
         nft = self.books.take()
@@ -98,14 +101,15 @@ class Reader(Client):
             self._compare_fees(text)
 
     def _compare_counts(self, text: str) -> None:
-        """The service's count of requests never falls."""
+        """The service's count of requests never falls, unless the service was started again."""
         counts = re.findall(
             r"^marketplace_request_duration_seconds_count\{.*\} ([0-9.e+]+)$", text, re.MULTILINE
         )
         counted = sum(map(float, counts))
-        if counted < self._counted:
-            self.books.find(f"A counter fell, from {self._counted} to {counted}")
-        self._counted = counted
+        start = self.books.counts["services started"], counted
+        if start[0] == self._counted[0] and counted < self._counted[1]:
+            self.books.find(f"A counter fell, from {self._counted[1]} to {counted}")
+        self._counted = start
 
     def _compare_fees(self, text: str) -> None:
         """What purchases cost, or may cost, is within the budget, if the database can be asked."""

@@ -87,6 +87,7 @@ class Stage:
             "gunicorn", "-c", CONFIGURATION, "--bind", bind, "--workers", str(WORKERS)
         )
         until(self.service.answers, "the service did not start")
+        self.books.counts["services started"] += 1
 
     def start_watcher(self) -> None:
         self.watcher = self._popen("flask", "--app", "wsgi", "watch")

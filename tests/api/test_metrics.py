@@ -1,33 +1,33 @@
 """What Prometheus reads: counts of all processes, for who may see them, whatever has become of the rest."""
 
-import json
 import os
 import re
+import resource
 import signal
 import time
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
-from sqlite_utils.utils import sqlite3
 
 from harness.apps import authorized_client, settings
 from harness.cast import KEYS, TOKEN
 from harness.engines import move_database
 from harness.network import PATIENCE_SECONDS
 from harness.postgresql import DATABASE, new_server
-from marketplace import counts, create_app
-from marketplace.api import metrics
-from marketplace.counts import Counts
-from marketplace.counts.table import METRICS
+from marketplace import create_app, metrics
+from marketplace.api.metrics import HELP
 from marketplace.services import services
 from tests.answers import assert_error
 from tests.engines import both_engines
 
 REQUESTS = "marketplace_request_duration_seconds_count"
 SEEN = REQUESTS, "GET", "/reference", "200"
-COUNTED = "request_duration_seconds", "GET", "/reference", "200"
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch):
+    """Applications of one process count together: begin at 0."""
+    monkeypatch.setattr(metrics, "_metrics", metrics.Metrics())
 
 
 @pytest.fixture
@@ -128,10 +128,9 @@ def test_a_host_decides_who_may_see_it(tmp_path):
 def test_every_metric_is_documented():
     with open("docs/monitoring.md") as file:
         text = file.read()
-    for name, metric in METRICS.items():
-        shown = f"`{name}{'_total' if metric.kind == 'counter' else ''}`"
-        assert shown in text, shown
-    for name in (*metrics.HELP, "info"):
+    for name in ("request_duration_seconds", *(f"{name}_total" for name, *_ in metrics.COUNTERS)):
+        assert f"`{name}`" in text, name
+    for name in (*HELP, "info"):
         assert f"`{name}`" in text, name
 
 
@@ -160,75 +159,94 @@ def test_it_is_unavailable_while_the_server_says_nothing(tmp_path):
         services(app).database.close()
 
 
-def test_counts_of_another_process_are_shown(app, scraper):
-    with app.app_context():
-        counts.count("images", outcome="made")  # the parent's: a child does not count it again
-        pid = os.fork()
-        if not pid:
-            try:
-                counts.count("images", outcome="made")
-                time.sleep(2 * counts.WRITTEN_AFTER_SECONDS)
-            finally:
-                os.kill(os.getpid(), signal.SIGKILL)
-        os.waitpid(pid, 0)
-    assert scrape(scraper)["marketplace_images_total", "made"] == 2
+def in_a_process(act):
+    """Run it in a process of its own, which is killed at the end; returns its id."""
+    pid = os.fork()
+    if not pid:
+        try:
+            act()
+        finally:
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(pid, 0)
+    return pid
 
 
-def test_counts_that_can_not_be_written_are_written_later(tmp_path, caplog):
-    app = create_app(**settings(tmp_path))
-    file = tmp_path / "machine.db"
-    file.unlink()
-    file.mkdir()
-    scraper = authorized_client(app, "metrics")
+def test_counts_of_another_process_are_shown(scraper, tmp_path):
+    def count_in(program):
+        metrics.share(tmp_path, program)
+        metrics.count("images", outcome="made")
+        metrics.count("writes_refused", 3)
+        metrics.observe("GET", "/reference", "200", 0.5)
+
+    metrics.count("images", outcome="made")  # this process's: a child does not count it again
+    _, server = (
+        in_a_process(lambda program=program: count_in(program))
+        for program in (metrics.WATCHER, metrics.SERVER)
+    )
+    metrics.end(tmp_path, metrics.SERVER, server)
+    assert sum(path.stat().st_size for path in tmp_path.glob("metrics/server/*")) < 10_000
     for _ in range(2):
-        app.test_client().get("/reference")
-        assert SEEN in scrape(scraper)
-    assert scrape(scraper)[SEEN] == 2
-    [record] = [record for record in caplog.records if "machine.db" in record.getMessage()]
-    assert "each process counts for itself" in record.getMessage()
-    file.rmdir()
-    assert scrape(scraper)[SEEN] == 2
-    assert sum(Counts(tmp_path).read()[COUNTED][:-1]) == 2
+        found = scrape(scraper)
+        assert found["marketplace_images_total", "made"] == 3
+        assert found["marketplace_writes_refused_total",] == 6
+        assert found[SEEN] == 2
+    metrics.forget(tmp_path, metrics.WATCHER)
+    assert scrape(scraper)["marketplace_images_total", "made"] == 2
+    assert not [name for name, *_ in found if name.endswith("_created")]
 
 
-def test_processes_add_up_what_they_count(tmp_path):
-    def keep_counting(table):
-        for _ in range(100):
-            table.add(("writes_refused",))
-            table.write()
+def test_a_start_removes_no_counts_of_who_still_works(scraper, tmp_path):
+    """The watcher that waits for another one starts beside it."""
+    server, client = os.pipe(), os.pipe()
+    pid = os.fork()
+    if not pid:
+        metrics.share(tmp_path, metrics.WATCHER)
+        metrics.count("images", outcome="made")
+        os.write(server[1], b".")
+        os.read(client[0], 1)
+        os._exit(0)
+    os.read(server[0], 1)
+    metrics.forget(tmp_path, metrics.WATCHER)
+    assert scrape(scraper)["marketplace_images_total", "made"] == 1
+    os.write(client[1], b".")
+    os.waitpid(pid, 0)
+    metrics.forget(tmp_path, metrics.WATCHER)
+    assert ("marketplace_images_total", "made") not in scrape(scraper)
 
-    tables = [Counts(tmp_path) for _ in range(4)]
-    with ThreadPoolExecutor(4) as pool:
-        [*pool.map(keep_counting, tables)]
-    assert Counts(tmp_path).read() == {("writes_refused",): [400]}
+
+def test_who_has_no_room_counts_in_memory(app, tmp_path):
+    """The system would kill a process that writes to a file without room."""
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    server = os.pipe()
+
+    def count_without_room():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limit[1]))
+        metrics.share(tmp_path, metrics.SERVER)
+        metrics.count("images", outcome="made")
+        found = scrape(authorized_client(app, "metrics"))
+        os.write(server[1], str(found["marketplace_images_total", "made"]).encode())
+
+    in_a_process(count_without_room)
+    assert os.read(server[0], 10) == b"1.0"
+    assert [*tmp_path.glob("metrics/server/*")] == []
 
 
-def test_a_damaged_file_harms_nobody(client, scraper, tmp_path):
-    (tmp_path / "machine.db").write_bytes(os.urandom(1000))
-    client.get("/reference")
-    assert scrape(scraper)[SEEN] == 1
+def test_a_file_has_room_for_all_labels(tmp_path):
+    """Beyond the size that it was made with, a full disk would kill the process."""
+    app = create_app(**settings(tmp_path))
+    rules = {
+        rule.rule for each in (app, services(app).sandbox.app) for rule in each.url_map.iter_rules()
+    }
 
+    def answer_all():
+        metrics.share(tmp_path, metrics.SERVER)
+        for rule in rules:
+            for status in ("200", "404", "422", "503"):
+                metrics.observe("POST", f"/sandbox{rule}", status, 0.1)
 
-@pytest.mark.parametrize(
-    ("key", "length"),
-    [
-        (["unknown"], 1),
-        (["writes_refused", "label"], 1),
-        (["images"], 1),
-        (["writes_refused"], 2),
-        ([*COUNTED], 14),
-    ],
-)
-def test_counts_of_another_version_are_left_out(tmp_path, key, length):
-    table = Counts(tmp_path)
-    table.observe(COUNTED, 0.5)
-    table.add(("writes_refused",), 3)
-    before = table.read()
-    with closing(sqlite3.connect(tmp_path / "machine.db", isolation_level=None)) as other:
-        other.execute("INSERT INTO metric VALUES (?, ?, 0, 1)", (json.dumps(key), length))
-    assert table.read() == before
-    table.add(("writes_refused",))
-    assert table.read()["writes_refused",] == [4]
+    pid = in_a_process(answer_all)
+    path = tmp_path / f"metrics/server/histogram_{pid}.db"
+    assert path.stat().st_size == metrics.SIZES["histogram"]
 
 
 def test_every_error_has_the_id_of_its_request(client, caplog):

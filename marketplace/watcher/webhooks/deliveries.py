@@ -7,9 +7,9 @@ from typing import Any
 from flask import Flask
 
 from marketplace.api.response_schemas import EventSchema
-from marketplace.counts import count
 from marketplace.hedera import times
 from marketplace.market.throttled_log import warn_once_a_minute
+from marketplace.metrics import count
 from marketplace.services import database
 from marketplace.store import events, webhooks
 from marketplace.store.database import read, write

@@ -1,0 +1,180 @@
+"""Every counter and histogram, which prometheus_client counts: ``count("images", outcome="made")``.
+
+A process counts in its memory, unless it called share(): then it counts in files of its own, and /metrics of
+any process adds up those of all. Applications of one process count together.
+"""
+
+import logging
+import os
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, values
+from prometheus_client.metrics_core import Metric
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+
+PREFIX = "marketplace_"
+# Seconds: the upper bounds of a histogram's buckets.
+BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+# Name, help text and labels.
+COUNTERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("writes_refused", "POST requests refused: too many were in progress", ()),
+    ("requests_limited", "Requests answered 429, by the limit that was reached", ("by",)),
+    (
+        "response_cache_requests",
+        "Reads: answered from the response cache (hit), or not (miss)",
+        ("outcome",),
+    ),
+    (
+        "mirror_node_requests",
+        "Requests to the mirror node: 2xx, 4xx, 429, 5xx, or silent (no answer)",
+        ("outcome",),
+    ),
+    ("mirror_node_invalid_answers", "Invalid answers of the mirror node", ()),
+    ("mirror_node_retries", "Requests to the mirror node that were tried again", ()),
+    ("mirror_node_wait_seconds", "Time waited because of MIRROR_NODE_RATE", ()),
+    ("sweep_found", "Changed NFTs that a sweep found and following did not", ()),
+    ("purchases", "Purchase requests: signed, or the name of the error", ("outcome",)),
+    ("images", "Attempts to read an NFT's metadata and image, by result", ("outcome",)),
+    (
+        "webhook_deliveries",
+        "Messages to webhooks: delivered, or failed and tried again",
+        ("outcome",),
+    ),
+)
+
+SERVER, WATCHER = "server", "watcher"  # the programs that share, with a folder for each
+# Bytes of a process's files: enough for 500 routes with their statuses. Without room of its own, a file would
+# have the system kill its process (SIGBUS) when the disk is full.
+SIZES = {"histogram": 2 * 1024 * 1024, "counter": 128 * 1024}
+UNUSED = 8  # bytes of a file without a metric
+
+
+class Metrics:
+    """The metrics of this process."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._requests = Histogram(
+            f"{PREFIX}request_duration_seconds",
+            "Requests, and the time until their responses began",
+            ("method", "route", "status"),
+            buckets=BUCKETS,
+            registry=self.registry,
+        )
+        self._counters = {
+            name: Counter(f"{PREFIX}{name}", help, labels, registry=self.registry)
+            for name, help, labels in COUNTERS
+        }
+        # To find the child of some labels takes labels() longer than to count.
+        self.find_counter = cache(self._find_counter)
+        self.find_request = cache(self._requests.labels)
+
+    def _find_counter(self, name: str, *labels: str) -> Counter:
+        counter = self._counters[name]
+        return counter.labels(*labels) if labels else counter
+
+
+_metrics = Metrics()
+_is_shared = False
+
+
+def count(name: str, number: float = 1, **labels: str) -> None:
+    """Add to a counter. No counter has more than one label."""
+    _metrics.find_counter(name, *labels.values()).inc(number)
+
+
+def observe(method: str, route: str, status: str, seconds: float) -> None:
+    """Count a request, and the time until its response began."""
+    _metrics.find_request(method, route, status).observe(seconds)
+
+
+def share(data_dir: str, program: str) -> None:
+    """Count in files of this process from now on, which begin at 0; in memory if there is no room."""
+    global _metrics, _is_shared
+    folder = _folder(data_dir, program)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for kind, size in SIZES.items():
+            _make_file(folder / f"{kind}_{os.getpid()}.db", size)
+    except OSError as error:
+        logging.getLogger("marketplace").warning(
+            "/metrics of the other processes lacks what this one counts: %s", error
+        )
+        values.ValueClass, _is_shared = values.MutexValue, False
+    else:
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
+        values.ValueClass = values.MultiProcessValue()  # type: ignore[no-untyped-call]
+        _is_shared = True
+    _metrics = Metrics()
+
+
+def _make_file(path: Path, size: int) -> None:
+    """Make a file of zeros. Under its name it is seen only whole: /metrics of others may read it at once."""
+    partial = path.with_suffix(".new")
+    try:
+        with partial.open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, size)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def forget(data_dir: str, program: str) -> None:
+    """Remove what ended processes of a program counted: it starts, and counts begin at 0."""
+    for file in _folder(data_dir, program).glob("*.db"):
+        if not _is_alive(int(file.stem.rpartition("_")[2])):
+            file.unlink(missing_ok=True)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except OSError as error:
+        return not isinstance(error, ProcessLookupError)  # another user's is alive
+    return True
+
+
+def end(data_dir: str, program: str, pid: int) -> None:
+    """Keep what a process counted that has ended, without the room that it no longer needs."""
+    folder = _folder(data_dir, program)
+    mark_process_dead(pid, str(folder))  # type: ignore[no-untyped-call]
+    for kind in SIZES:
+        path = folder / f"{kind}_{pid}.db"
+        with suppress(OSError), path.open("rb+") as file:
+            used = int.from_bytes(file.read(4), sys.byteorder)
+            file.truncate(max(used, UNUSED))
+
+
+def collect(data_dir: str) -> Iterator[Metric]:
+    """Add up what this process and all that share() counted."""
+    families = [] if _is_shared else [*_metrics.registry.collect()]
+    sums: dict[tuple[str, str, str], dict[tuple[str, tuple[tuple[str, str], ...]], float]] = {}
+    for family in (*families, *_read_files(data_dir)):
+        name, kind = family.name, family.type
+        samples = sums.setdefault((name, family.documentation, kind), defaultdict(float))
+        for sample in family.samples:
+            if not sample.name.endswith("_created"):
+                samples[sample.name, tuple(sorted(sample.labels.items()))] += sample.value
+    for (name, documentation, kind), samples in sorted(sums.items()):
+        family = Metric(name, documentation, kind)
+        for (sample_name, labels), value in samples.items():
+            family.add_sample(sample_name, dict(labels), value)
+        yield family
+
+
+def _read_files(data_dir: str) -> Iterable[Metric]:
+    files = [str(path) for path in Path(data_dir, "metrics").glob("*/*.db")]
+    try:
+        found: Iterable[Metric] = MultiProcessCollector.merge(files)  # type: ignore[no-untyped-call]
+    except FileNotFoundError:  # the server or the watcher has just started, and removed some
+        return _read_files(data_dir)
+    return found
+
+
+def _folder(data_dir: str, program: str) -> Path:
+    return Path(data_dir, "metrics", program)
