@@ -6,7 +6,7 @@ Addresses that the operator chose (the gateways) may be private, and may be behi
 from collections.abc import Mapping
 from ipaddress import ip_address, ip_network
 from typing import Any, NamedTuple
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import quote, urljoin, urlsplit
 
 from requests.adapters import BaseAdapter, HTTPAdapter
 from requests_hardened.ip_filter import InvalidIPAddress
@@ -17,6 +17,9 @@ from marketplace.ledger.http_client import Fetched, FetchError, Session, Unfetch
 
 MAX_REDIRECTS = 3
 REDIRECTS = (301, 302, 303, 307, 308)
+URL_CHARACTERS = (
+    "%/:=&?~#+!$,;'@()*[]"  # besides letters, digits and -._, those that stay as they are
+)
 
 
 class Address(NamedTuple):
@@ -73,7 +76,7 @@ class Fetcher:
             answer = fetch(self._find_session(address), address.url, max_bytes, deadline)
             if answer.status not in REDIRECTS or "Location" not in answer.headers:
                 return answer
-            address = _follow(address, answer.headers["Location"])
+            address = follow(address, answer.headers["Location"])
         raise Unfetchable("it redirects too often")
 
     def post(
@@ -97,9 +100,15 @@ class Fetcher:
         return self._ours if address.is_ours else self._strangers
 
 
-def _follow(address: Address, location: str) -> Address:
+def follow(address: Address, location: str) -> Address:
+    """The target of a redirect. Its bytes beyond ASCII, which were read as Latin-1, are sent as they came."""
     try:
-        return Address(urljoin(address.url, location), is_ours=False)
+        sent = location.encode("latin-1")
+        try:
+            target = sent.decode()
+        except UnicodeDecodeError:  # requests would make UTF-8 of them
+            target = quote(sent, safe=URL_CHARACTERS)
+        return Address(urljoin(address.url, target), is_ours=False)
     except ValueError:
         raise Unfetchable("it redirects to an invalid address") from None
 

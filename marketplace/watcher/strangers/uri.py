@@ -9,7 +9,7 @@ from typing import NamedTuple
 from urllib.parse import quote, unquote, unquote_to_bytes
 
 from marketplace.hedera.ids import ENTITY_ID, MAX_INT64
-from marketplace.watcher.strangers.guarded_fetch import Address
+from marketplace.watcher.strangers.guarded_fetch import URL_CHARACTERS, Address
 
 # CIDs: version 0, or version 1 in base32, base36, base16, base58 or base64url. Capitals make
 # no difference in the first three.
@@ -92,7 +92,7 @@ class Gateways(NamedTuple):
         if TIMESTAMP.fullmatch(uri) and int(uri.replace(".", "")) <= MAX_INT64:
             return TopicMessage(uri)
         if re.match(r"https?://[^/\s]", uri, re.IGNORECASE):
-            url = quote(uri, safe="%/:=&?~#+!$,;'@()*[]", errors="ignore")
+            url = quote(uri, safe=URL_CHARACTERS, errors="ignore")
             return Web((Address(url, is_ours=False),))
         return None
 
