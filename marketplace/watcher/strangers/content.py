@@ -1,7 +1,9 @@
 """Recognises an answer by its bytes, whatever its headers say, and reads JSON."""
 
 import json
+import math
 import re
+import sys
 from typing import Any, NamedTuple
 
 from marketplace.ledger.http_client import FetchError, Unfetchable
@@ -50,14 +52,36 @@ def read_object(content: Content) -> dict[str, Any]:
         raise Unfetchable(f"it is larger than {MAX_DOCUMENT_BYTES} bytes")
     _require_no_page(content.body)
     try:
-        # NaN is not JSON. Some minters' texts have line breaks.
-        text = _decode(content)
-        document = json.loads(text, parse_constant=lambda name: None, strict=False)
+        document = parse_json(_decode(content))
     except (ValueError, RecursionError):
         raise Unfetchable("the metadata is not JSON") from None
     if not isinstance(document, dict):
         raise Unfetchable("the metadata is not a JSON object")
     return document
+
+
+def parse_json(text: str) -> Any:
+    """Parse a stranger's JSON. A number that Python cannot hold becomes its text.
+
+    Raises ValueError or RecursionError.
+    """
+    # NaN is not JSON. Some minters' texts have line breaks.
+    return json.loads(
+        text,
+        parse_int=_parse_integer,
+        parse_float=_parse_fraction,
+        parse_constant=lambda name: None,
+        strict=False,
+    )
+
+
+def _parse_integer(digits: str) -> int | str:
+    return int(digits) if len(digits) <= sys.int_info.default_max_str_digits else digits
+
+
+def _parse_fraction(text: str) -> float | str:
+    number = float(text)
+    return number if math.isfinite(number) else text
 
 
 def _require_no_page(body: bytes) -> None:

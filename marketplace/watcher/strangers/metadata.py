@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from marketplace.ledger.clean_text import clean_text
 from marketplace.watcher.enrichment_result import Description
+from marketplace.watcher.strangers.content import parse_json
 from marketplace.watcher.strangers.uri import is_address
 
 MAX_ATTRIBUTES = 200
@@ -135,7 +136,7 @@ def _parsed(value: object) -> object:
     """A list or an object that is written as JSON text; other values as they are."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         try:
-            return json.loads(value, parse_constant=lambda name: None, strict=False)
+            return parse_json(value)
         except (ValueError, RecursionError):
             return None
     return value
