@@ -55,7 +55,7 @@ def enriching(app):
 
     def find(pointer, limits):
         fetched, content = enrich.fetch(resolver, pointer, limits.fetching)
-        return fetched.with_image_of(decoder.decode(content)) if content else fetched
+        return fetched.with_image_of(decoder.make_small(content)) if content else fetched
 
     return find
 

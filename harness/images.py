@@ -232,7 +232,7 @@ CORPUS |= {
     "webp_profile_and_exif": lambda: encoded(
         small("RGBA"), "WEBP", icc_profile=bytes(9 * MEGABYTE), exif=EXIF + bytes(9 * MEGABYTE)
     ),
-    "webp_just_allowed": lambda: encoded(small("RGBA", (2_790, 2_790)), "WEBP", lossless=True),
+    "webp_just_allowed": lambda: encoded(small("RGBA", (3_060, 3_060)), "WEBP", lossless=True),
     "tiff_strip_that_inflates": lambda: deflated_tiff(400 * MEGABYTE, 64),
     "tiff_strip_of_many_rows": lambda: deflated_tiff(MEGABYTE, 2**31 - 1, 9_990),
     # The decoder turns the whole image upright when it reads it.

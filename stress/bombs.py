@@ -39,8 +39,10 @@ def _enrich(processes: EnrichmentProcesses, limits: Limits) -> tuple[EnrichmentR
     def look() -> None:
         nonlocal peak
         while not is_done.wait(0.001):
-            for decoder in [*processes._decoders.running]:
-                peak = max(peak, _memory(decoder.pid))
+            for reader in [*processes._readers]:
+                pid = reader.process.pid
+                for decoder in _read(Path(f"/proc/{pid}/task/{pid}/children")).split():
+                    peak = max(peak, _memory(decoder))
 
     looker = threading.Thread(target=look)
     looker.start()
@@ -51,7 +53,7 @@ def _enrich(processes: EnrichmentProcesses, limits: Limits) -> tuple[EnrichmentR
         looker.join()
 
 
-def _memory(pid: int) -> int:
+def _memory(pid: str) -> int:
     """The memory of a process in bytes, without the files that it maps."""
     lines = _read(Path(f"/proc/{pid}/status")).splitlines()
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon")), 0)

@@ -1,98 +1,178 @@
-"""The processes that meet strangers, for the watcher's threads.
+"""The processes that meet strangers: readers, each of which reads one NFT at a time."""
 
-First tries share a reader. A later one has a reader of its own, which no other NFT can break.
-"""
-
+import os
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import Pipe
 from typing import Any
 
-from marketplace.watcher.decoder_process import Decoders
 from marketplace.watcher.enrichment_result import (
-    QUICK,
+    ENDED_BY_OTHERS,
+    MAX_MESSAGE_BYTES,
     EnrichmentResult,
     Limits,
     MakeAdapters,
     Outcome,
+    read_message,
 )
-from marketplace.watcher.reader_process import Reader
 
+READER = "marketplace.watcher.strangers.reader"  # not imported: it takes 20 MB
+SPARE_SECONDS = 10  # to start, and beyond the limits. Then a reader is killed
+BUSY_SECONDS = 0.5  # to wait for a reader in use: to start another one takes as long
 IDLE_SECONDS = 30  # then an idle reader is ended
 NEEDED = ("ARWEAVE_GATEWAYS", "DATA_DIR", "IPFS_GATEWAYS", "MIRROR_NODE_RATE", "MIRROR_NODE_URL")
+# The only variables of a reader's environment: proxies, certificates, and where our code is.
+PASSED_ON = {"http_proxy", "https_proxy", "no_proxy", "all_proxy", "ssl_cert_file", "ssl_cert_dir"}
+PASSED_ON |= {"requests_ca_bundle", "curl_ca_bundle", "res_options", "ld_library_path"}
+# Freed memory goes back to the system at once.
+ALLOCATOR = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": "65536"}
+
+
+class Reader:
+    """A process that reads one NFT after the other, without our environment: that may hold passwords."""
+
+    def __init__(self, *arguments: Any) -> None:
+        """Start it. The kernel kills it when this thread ends. Raises OSError."""
+        kept = {name: value for name, value in os.environ.items() if name.lower() in PASSED_ON}
+        kept["PYTHONPATH"] = os.pathsep.join(path or os.getcwd() for path in sys.path)
+        self._connection, theirs = Pipe()
+        with theirs:
+            self.process = subprocess.Popen(  # noqa: S603
+                [sys.executable, "-m", READER],
+                stdin=theirs.fileno(),
+                env=kept | ALLOCATOR,
+                start_new_session=True,
+            )
+        self._connection.send(arguments)
+        self.idle_since = 0.0
+
+    def read(self, pointer: str, limits: Limits) -> EnrichmentResult:
+        """Read the metadata of an NFT. If the outcome is COMPLETE so far, decode() can follow."""
+        return self._ask((pointer, limits), limits.fetching)
+
+    def decode(self, limits: Limits) -> EnrichmentResult:
+        """Have the image that was read made small."""
+        return self._ask(None, limits.decoder_timeout)
+
+    def _ask(self, question: object, seconds: float) -> EnrichmentResult:
+        """Ask, and kill the process if it does not answer in time, or says what makes no sense."""
+        timeout = seconds + SPARE_SECONDS
+        until = time.monotonic() + timeout
+        timer = threading.Timer(timeout, self.process.kill)
+        timer.start()
+        try:
+            self._connection.send(question)
+            return read_message(self._connection.recv_bytes(MAX_MESSAGE_BYTES))
+        except (EOFError, ConnectionError):
+            self.process.kill()
+            code = self.process.wait()
+        except (OSError, ValueError, TypeError):
+            self.process.kill()
+            self.process.wait()
+            return EnrichmentResult(Outcome.UNREACHABLE, "it breaks the process that reads it")
+        finally:
+            timer.cancel()
+        if time.monotonic() >= until:
+            return EnrichmentResult(Outcome.SLOW, "it took too long")
+        if code in ENDED_BY_OTHERS or code >= 0:  # 1: it could not start, and printed why
+            return EnrichmentResult(Outcome.BUSY, "the process that reads it was ended")
+        return EnrichmentResult(Outcome.UNREACHABLE, "it breaks the process that reads it")
+
+    def is_usable(self) -> bool:
+        return self.process.poll() is None
+
+    def end(self) -> None:
+        """Kill it, and forget it."""
+        self.process.kill()
+        self.process.wait()
+        self._connection.close()
 
 
 class EnrichmentProcesses:
-    """Readers, and decoders of the images that they fetch."""
+    """The readers. One is started where all others are in use; which one reads an NFT makes no difference."""
 
     def __init__(self, settings: Mapping[str, Any], make_adapters: MakeAdapters) -> None:
         self._arguments = {name: settings[name] for name in NEEDED}, make_adapters
         # The kernel kills a reader when the thread ends that started it, so one thread starts them all.
         self._starter = ThreadPoolExecutor(1, "reader")
-        self._lock = threading.Lock()
         self._readers: set[Reader] = set()
-        self._shared: Reader | None = None
+        self._idle: list[Reader] = []
+        self._changed = threading.Condition()
         self._timer: threading.Timer | None = None
-        self._decoders = Decoders()
+        self._is_closed = False
+        # An image keeps a processor busy, and more images would only take memory.
+        self._processors = threading.Semaphore(os.cpu_count() or 1)
 
     def enrich(self, pointer: str, limits: Limits) -> EnrichmentResult:
         """Find the metadata and the image of an NFT."""
         try:
-            reader = self._take(is_shared=limits == QUICK)
+            reader = self._take()
         except (OSError, RuntimeError) as error:  # RuntimeError: after close()
             return EnrichmentResult(
                 Outcome.BUSY, f"nothing can be read now: {type(error).__name__}"
             )
         try:
-            result, image = reader.read(pointer, limits.fetching)
+            result = reader.read(pointer, limits)
+            if result.outcome is not Outcome.COMPLETE:
+                return result
+            with self._processors:
+                return result.with_image_of(reader.decode(limits))
         finally:
             self._put_back(reader)
-        if image is None:
-            return result
-        with image:
-            return result.with_image_of(self._decoders.decode(image, limits))
 
-    def _take(self, *, is_shared: bool) -> Reader:
-        """Take the shared reader, or start one."""
-        with self._lock:
-            reader = self._shared if is_shared else None
-            if reader is None or not reader.is_usable():
-                reader = self._starter.submit(Reader, *self._arguments).result()
-                self._readers.add(reader)
-            if is_shared:
-                self._shared = reader
-            reader.users += 1
+    def _take(self) -> Reader:
+        """Take an idle reader, or start one."""
+        with self._changed:
+            if self._readers:
+                self._changed.wait_for(lambda: self._idle, BUSY_SECONDS)
+            while self._idle:
+                reader = self._idle.pop()
+                if reader.is_usable():
+                    return reader
+                self._end(reader)
+            reader = self._starter.submit(Reader, *self._arguments).result()
+            self._readers.add(reader)
             return reader
 
     def _put_back(self, reader: Reader) -> None:
-        with self._lock:
-            reader.users -= 1
-            if reader.users:
-                return
-            if reader is not self._shared or not reader.is_usable():
+        with self._changed:
+            if self._is_closed or not reader.is_usable():
                 self._end(reader)
-            elif not self._timer:
+                return
+            reader.idle_since = time.monotonic()
+            self._idle.append(reader)
+            self._changed.notify()
+            self._end_idle()
+
+    def _end_idle(self) -> None:
+        """End the readers that were idle for long, now and later."""
+        with self._changed:
+            idle, now = [*self._idle], time.monotonic()
+            self._idle = [each for each in idle if now < each.idle_since + IDLE_SECONDS]
+            for reader in {*idle}.difference(self._idle):
+                self._end(reader)
+            if self._timer:
+                self._timer.cancel()
+            if self._idle:
                 self._timer = threading.Timer(IDLE_SECONDS, self._end_idle)
                 self._timer.daemon = True
                 self._timer.start()
 
-    def _end_idle(self) -> None:
-        with self._lock:
-            self._timer = None
-            if self._shared and not self._shared.users:
-                self._end(self._shared)
-
     def _end(self, reader: Reader) -> None:
         reader.end()
         self._readers.discard(reader)
-        if reader is self._shared:
-            self._shared = None
 
     def close(self) -> None:
-        """Kill all processes. What they read is not lost: it is due again."""
-        with self._lock:
+        """Kill all readers. What they read is not lost: it is due again."""
+        with self._changed:
+            self._is_closed = True
             self._starter.shutdown()
             for reader in self._readers:
                 reader.process.kill()
-        self._decoders.close()
-        self._end_idle()
+            for reader in self._idle:
+                self._end(reader)
+            self._idle.clear()

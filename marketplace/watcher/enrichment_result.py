@@ -6,6 +6,7 @@ library.
 
 import enum
 import json
+import signal
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 MAX_KEPT_BYTES = 2_000_000  # of an image after it was made small
 # A document has 1 MiB at most. It may be one data: URI, which is in a message twice, with its escapes.
 MAX_MESSAGE_BYTES = MAX_KEPT_BYTES + 8 * 1024 * 1024
+
+# How a process ends by a signal that no stranger causes: the system is out of memory, or is stopping us.
+ENDED_BY_OTHERS = (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGHUP)
 
 MakeAdapters = Callable[[], Mapping[str, "BaseAdapter"]]
 

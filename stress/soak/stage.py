@@ -122,10 +122,8 @@ class Stage:
             return "master"
         if self.watcher and process.pid == self.watcher.pid:
             return "watcher"
-        if "strangers.decoder" in process.command:
-            return "decoder"
-        if "strangers.reader" in process.command:
-            return "reader"  # it asks strangers' hosts
+        if "strangers.reader" in process.command:  # it asks strangers' hosts
+            return "reader" if self.watcher and process.parent == self.watcher.pid else "decoder"
         return "worker" if process.parent == self.master.pid else "other"
 
     def zombies(self) -> list[Process]:

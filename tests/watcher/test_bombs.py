@@ -14,11 +14,12 @@ REFUSED = [
 
 
 def assert_bounded(found):
-    assert found.decoder < 200 * MEGABYTE
+    assert found.decoder < 225 * MEGABYTE  # with the reader of which it is a fork
     assert found.outcome.startswith(
         (
             "made ",
             "it takes ",
+            "it took too long",  # on a busy machine, before its processor time is used up
             "the image can't ",
             "it is not an image",
             "its shades",

@@ -9,14 +9,22 @@ import subprocess
 import sys
 import threading
 import time
+from urllib.parse import urljoin
 
 import pytest
+import requests
 
-from harness.network import PATIENCE_SECONDS, answering, drip_body, drip_headers, serve_raw
+from harness.network import (
+    PATIENCE_SECONDS,
+    answering,
+    drip_body,
+    drip_headers,
+    serve_raw,
+)
 from harness.serving import ROOT
 from marketplace.ledger.deadline import Deadline
 from marketplace.ledger.http_client import FetchError
-from marketplace.watcher.strangers.guarded_fetch import Address, Fetcher, is_public
+from marketplace.watcher.strangers.guarded_fetch import Address, Fetcher, follow, is_public
 from marketplace.watcher.strangers.resolver import Resolver
 from marketplace.watcher.strangers.uri import Gateways
 
@@ -110,11 +118,35 @@ def test_no_host_outlasts_the_deadline(fetcher, answer):
         assert time.monotonic() - started < 5
 
 
-def test_a_silent_gateway_is_not_waited_for_before_the_next_is_asked(fetcher, monkeypatch):
-    monkeypatch.setattr(sys.modules[Resolver.__module__], "NEXT_GATEWAY_SECONDS", 0.05)
-    with serve_raw(drip_headers) as silent, serve_raw(answering(WHOLE)) as other:
+def test_a_silent_gateway_has_its_share_of_the_time_and_then_is_asked_last(fetcher, monkeypatch):
+    monkeypatch.setattr(sys.modules[Resolver.__module__], "FIRST_GATEWAY_SECONDS", 0.05)
+    asked = []
+
+    def drip(connection):
+        asked.append("silent")
+        drip_headers(connection)
+
+    with serve_raw(drip) as silent, serve_raw(answering(WHOLE), host="127.0.0.2") as other:
         resolver = Resolver(fetcher, None, Gateways((f"{silent}/", f"{other}/"), ()))
-        assert resolver.read_image(f"ipfs://{CID}/7.png", Deadline(PATIENCE_SECONDS)) == WHOLE
+        assert resolver.read_image(f"ipfs://{CID}/7.png", Deadline(0.4)) == WHOLE
+        assert resolver.read_image(f"ipfs://{CID}/8.png", Deadline(PATIENCE_SECONDS)) == WHOLE
+    assert asked == ["silent"]
+
+
+@pytest.mark.parametrize(
+    ("location", "sent"),
+    [
+        ("/Größe 7.png".encode(), "/Gr%C3%B6%C3%9Fe%207.png"),
+        ("/Größe.png".encode("latin-1"), "/Gr%F6%DFe.png"),
+        (b"/Gr%C3%B6%C3%9Fe.png?a=%20", "/Gr%C3%B6%C3%9Fe.png?a=%20"),
+        ("//größe.example/7".encode(), "//xn--gre-6ka8i.example/7"),
+    ],
+)
+def test_a_redirect_is_followed_as_its_bytes_say(location, sent):
+    """Bytes of UTF-8 were encoded twice."""
+    target = follow(Address("http://host.example/", is_ours=False), location.decode("latin-1"))
+    url = requests.Request("GET", target.url).prepare().url
+    assert url == urljoin("http://host.example/", sent)
 
 
 def test_but_a_redirect_from_them_is_a_strangers(fetcher):
@@ -164,6 +196,7 @@ def test_public_addresses_in_a_namespace_of_their_own():
         "a redirect to a mapped private address": "InvalidIPAddress",
         "a redirect to another port": "port 80 or 443",
         "a redirect to a file": "port 80 or 443",
+        "a redirect with letters": "letters",
         "a redirect loop": "redirects too often",
         "a gzip bomb": "larger than 100000 bytes",
         "a brotli bomb": "larger than 100000 bytes",

@@ -1,5 +1,7 @@
 """What hosts answer to a pointer or an image's address: what can't be it, strange encodings, images."""
 
+import json
+
 import pytest
 from werkzeug.wrappers import Request, Response
 
@@ -100,6 +102,29 @@ def test_a_final_failure_of_all_is_final(hosts):
     hosts.answers[0]["7.json"] = hosts.answers[1]["7.json"] = b"no metadata"
     with pytest.raises(Unfetchable, match="not JSON"):
         read(hosts)
+
+
+def test_what_a_document_lacks_says_more_than_another_gateway_s_404(hosts):
+    hosts.answers[1]["7.json"] = b"no metadata"
+    found, _ = fetch(hosts, f"ipfs://{CID}/7.json", 20)
+    assert found[:2] == (Outcome.UNREACHABLE, "the metadata is not JSON")
+
+
+DIGITS = "1" * 5000
+
+
+def test_numbers_that_python_can_not_hold_are_no_fault_of_the_document(hosts):
+    hosts.answers[0]["7.json"] = (
+        f'{{"name": "Large", "edition": {DIGITS}, "attributes":'
+        f' [{{"trait_type": "Many", "value": -{DIGITS}}}, {{"trait_type": "More", "value": 1e999}}]}}'
+    ).encode()
+    found = read(hosts)
+    assert found.name == "Large"
+    values = [each["value"] for each in json.loads(found.attributes)]
+    assert values == [f"-{DIGITS}"[:1000], "1e999"]
+    as_text = json.dumps({"attributes": f'[{{"trait_type": "Many", "value": {DIGITS}}}]'})
+    hosts.answers[0]["8.json"] = as_text.encode()
+    assert json.loads(read(hosts, "8.json").attributes)[0]["value"] == DIGITS[:1000]
 
 
 def test_a_file_whose_name_has_a_question_mark_is_found_by_either_name(hosts):

@@ -8,7 +8,8 @@ from contextlib import suppress
 
 PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS = 1, 38  # of linux/prctl.h
 NOBODY = 65534
-MAX_MORE_BYTES = 200_000_000  # in addition to the memory that a process has at its start
+MAX_READER_BYTES = 400_000_000  # addresses: also of libraries, most of which are never in memory
+MAX_MORE_BYTES = 200_000_000  # for a decoder, in addition to what the reader has
 
 
 def end_with_parent() -> None:
@@ -23,22 +24,19 @@ def limit() -> None:
     """
     _prctl(PR_SET_NO_NEW_PRIVS, 1)
     _set_limit(resource.RLIMIT_CORE, 0)
+    _set_limit(resource.RLIMIT_AS, MAX_READER_BYTES)
     os.nice(5)
     with open("/proc/self/oom_score_adj", "w") as file:
         file.write("1000")
 
 
-def limit_memory() -> None:
-    """Let this process take MAX_MORE_BYTES more."""
-    _set_limit(resource.RLIMIT_AS, _count_bytes() + MAX_MORE_BYTES)
-
-
-def confine(seconds: int, max_answer_bytes: int, parent: int) -> None:
-    """Leave this process its standard input and output, and so many seconds of processor time.
+def confine(seconds: int, answer: int, parent: int, own_bytes: int = 0) -> None:
+    """Leave this process one descriptor, for its answer, and so many seconds of processor time.
 
     It may have no more descriptors: so it can open no file and no socket, on any kernel. It can start no
-    process. Root could raise these limits again, so root becomes nobody. In a user namespace that has no
-    other user, root stays, and can not raise them. Later imports fail.
+    process. Its own bytes count in the memory that it may take. Root could raise these limits again, so root
+    becomes nobody. In a user namespace that has no other user, root stays, and can not raise them. Later
+    imports fail.
     """
     if os.geteuid() == 0:
         with suppress(OSError):
@@ -48,11 +46,12 @@ def confine(seconds: int, max_answer_bytes: int, parent: int) -> None:
     end_with_parent()
     if os.getppid() != parent:  # it has ended already
         os._exit(1)
-    limit_memory()
-    os.closerange(2, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+    _set_limit(resource.RLIMIT_AS, _count_bytes() + MAX_MORE_BYTES - own_bytes)
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    os.closerange(0, answer)
+    os.closerange(answer + 1, most)
     _set_limit(resource.RLIMIT_NOFILE, 0)
     _set_limit(resource.RLIMIT_NPROC, 0)
-    _set_limit(resource.RLIMIT_FSIZE, max_answer_bytes)
     # At the first limit comes SIGXCPU, which tells us why it ended; at the second one, SIGKILL.
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     _require_final_limits()

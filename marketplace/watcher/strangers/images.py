@@ -5,6 +5,7 @@ A stranger's bytes may keep a decoder busy, or crash it: decoder.py runs it in a
 
 import copy
 import io
+import warnings
 from contextlib import suppress
 from functools import lru_cache
 from math import isqrt
@@ -22,15 +23,12 @@ from PIL import (
 )
 
 from marketplace.watcher.enrichment_result import MAX_KEPT_BYTES, Optimised
-from marketplace.watcher.strangers import still_webp
 
 # 5,000 x 5,000 pixels of 4 bytes. The process may use twice as much, which includes the file's bytes.
 MAX_DECODED_BYTES = 100_000_000
-# By the image's header, before it is decoded. Pillow refuses images with more than twice as many pixels.
-MAX_PIXELS = 90_000_000  # a JPEG is decoded at a fraction of its size
-MAX_ANIMATED_WEBP_PIXELS = (
-    3_900_000  # it takes 16 bytes for each: two canvases, a frame, and an image
-)
+# By the image's header, before it is decoded.
+MAX_PIXELS = 180_000_000  # a JPEG is decoded at a fraction of its size
+MAX_WEBP_PIXELS = 9_400_000  # it takes 16 bytes for each: two canvases, a frame, and an image
 STRIP_PIXELS = 500_000  # converted at once: a copy of them is small, compared with the image
 MAX_FRAMES = 150
 MAX_ANIMATED_PIXELS = 60_000_000  # of all frames: some seconds of work
@@ -52,6 +50,8 @@ PROFILED_MODES = {"RGB ": ("RGB", "RGBA", "RGBX", "P", "PA"), "CMYK": ("CMYK",),
 
 
 Image.preinit()
+# Above the limit Pillow warns, and fails only above twice as many pixels.
+warnings.simplefilter("error", Image.DecompressionBombWarning)
 
 
 class ImageUnusable(ValueError):
@@ -61,15 +61,13 @@ class ImageUnusable(ValueError):
 def optimise(content: bytes) -> Optimised:
     """Make a small WebP of an image, or of a long animation's first frame. Raises ImageUnusable."""
     is_webp = content.startswith(b"RIFF")
-    Image.MAX_IMAGE_PIXELS = MAX_ANIMATED_WEBP_PIXELS if is_webp else MAX_PIXELS
+    Image.MAX_IMAGE_PIXELS = MAX_WEBP_PIXELS if is_webp else MAX_PIXELS
     try:
-        if still_webp.is_still(content):
-            return _optimise(still_webp.decode(content, MAX_DECODED_BYTES))
         with Image.open(io.BytesIO(content), formats=FORMATS) as original:
             return _optimise(original)
     except UnidentifiedImageError as error:
         raise ImageUnusable("it is not an image that can be shown") from error
-    except (MemoryError, Image.DecompressionBombError):
+    except (MemoryError, Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise ImageUnusable("it takes too much memory to decode") from None
     except ImageUnusable:
         raise

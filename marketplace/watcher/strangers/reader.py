@@ -1,76 +1,52 @@
-"""Reads the metadata and fetches the images of several NFTs at once, in a process that the watcher starts.
+"""Reads the metadata and the image of one NFT after the other, in a process that the watcher starts.
 
     python -m marketplace.watcher.strangers.reader
 
-Its standard input is a socket. The settings come first; then, for each NFT, a pipe of its own. That brings
-the pointer and the seconds, and takes the answer, a message of enrichment_result.py. A file with the image
-follows if the outcome is COMPLETE.
+Its standard input is a socket. The settings come first; then, for each NFT, its pointer and its limits. The
+answer is a message of enrichment_result.py. If its outcome is COMPLETE, the watcher asks for the image, made
+small, as soon as a processor is free: that is a second message. The process has no threads, as it forks.
 """
 
 import logging
-import os
 import resource
-import threading
 import traceback
 from contextlib import suppress
 from multiprocessing.connection import Connection
-from multiprocessing.reduction import recv_handle, send_handle
-from typing import BinaryIO
 
 from marketplace.watcher.enrichment_result import EnrichmentResult, Outcome, write_message
-from marketplace.watcher.strangers import confine
+from marketplace.watcher.strangers import confine, decoder
 from marketplace.watcher.strangers.enrich import fetch, make_resolver
 from marketplace.watcher.strangers.resolver import Resolver
 
 MAX_DESCRIPTORS = 256
-THREAD_BYTES = 1024 * 1024  # of a thread's stack, as the address space is limited
 
 
 def serve(watcher: Connection) -> None:
     """Answer until the watcher ends."""
-    with suppress(EOFError, ConnectionError):
-        resolver = make_resolver(*watcher.recv())
-        while True:
-            pipe = Connection(recv_handle(watcher))
-            threading.Thread(target=answer, args=(resolver, pipe), daemon=True).start()
+    resolver = make_resolver(*watcher.recv())
+    while True:
+        pointer, limits = watcher.recv()
+        result, image = read(resolver, pointer, limits.fetching)
+        watcher.send_bytes(write_message(result))
+        if result.outcome is Outcome.COMPLETE:
+            watcher.recv()
+            watcher.send_bytes(decoder.decode(image, limits))
 
 
-def answer(resolver: Resolver, pipe: Connection) -> None:
-    with pipe, suppress(EOFError, ConnectionError):
-        result, image = read(resolver, *pipe.recv())
-        pipe.send_bytes(write_message(result))
-        if image:
-            with image:
-                send_handle(pipe, image.fileno(), None)
-
-
-def read(
-    resolver: Resolver, pointer: str, seconds: float
-) -> tuple[EnrichmentResult, BinaryIO | None]:
-    """Read the metadata of an NFT by its pointer. If the outcome is COMPLETE so far, a file has its image."""
+def read(resolver: Resolver, pointer: str, seconds: float) -> tuple[EnrichmentResult, bytes]:
+    """Read the metadata of an NFT by its pointer, and its image if the outcome is COMPLETE."""
     try:
-        result, content = fetch(resolver, pointer, seconds)
-        return result, _store(content) if result.outcome is Outcome.COMPLETE else None
+        return fetch(resolver, pointer, seconds)
     except Exception:
         traceback.print_exc()
-        return EnrichmentResult(Outcome.UNREACHABLE, "it breaks the process that reads it"), None
-
-
-def _store(content: bytes) -> BinaryIO:
-    """Write an image into a file in memory."""
-    image = open(os.memfd_create("image"), "w+b", buffering=0)  # noqa: SIM115
-    image.write(content)
-    image.seek(0)
-    return image
+        return EnrichmentResult(Outcome.UNREACHABLE, "it breaks the process that reads it"), b""
 
 
 if __name__ == "__main__":
     confine.end_with_parent()
     confine.limit()
-    confine.limit_memory()
     # It would log a line for each refused address, without a time. The watcher logs them, once a minute.
     logging.getLogger("requests_hardened.ip_filter").disabled = True
     resource.setrlimit(resource.RLIMIT_NOFILE, (MAX_DESCRIPTORS, MAX_DESCRIPTORS))
-    threading.stack_size(THREAD_BYTES)
-    serve(Connection(0))
-    os._exit(0)  # do not wait for silent hosts
+    with suppress(EOFError, ConnectionError):
+        serve(Connection(0))

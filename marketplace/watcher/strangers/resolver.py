@@ -1,14 +1,14 @@
 """Reads the content of a metadata pointer or an image's URI, in any of its forms."""
 
+import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from email.message import Message as Headers
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
-from marketplace.ledger.deadline import Deadline
-from marketplace.ledger.http_client import FetchError, Unfetchable
+from marketplace.ledger.deadline import Deadline, TimeIsUp
+from marketplace.ledger.http_client import FetchError, Unfetchable, find_host
 from marketplace.ledger.mirror import MirrorNode
 from marketplace.ledger.mirror_schemas import Message
 from marketplace.watcher.enrichment_result import Description
@@ -21,10 +21,13 @@ from marketplace.watcher.strangers.content import (
     read_object,
 )
 from marketplace.watcher.strangers.guarded_fetch import Address, Fetcher
+from marketplace.watcher.strangers.interruption import interrupt_at
 from marketplace.watcher.strangers.metadata import describe
 from marketplace.watcher.strangers.uri import Gateways, Inline, Inscription, TopicMessage, Web
 
-NEXT_GATEWAY_SECONDS = 1.5  # without an answer, before the next gateway is asked, too
+FIRST_GATEWAY_SECONDS = 1.5  # for one gateway at least, before the next one is asked
+SILENT_SECONDS = 60  # for which a gateway is asked last
+NOT_THERE = (404, 410)
 MAX_CONTENT_TYPE = 1000  # characters, as a longer one takes long to parse
 MAX_VERSIONS = 100  # the newest rows of an HCS-6 topic, of which one must name a file
 MAX_ROWS = 1000  # of a topic, among which are the parts of a single message
@@ -32,6 +35,10 @@ MAX_ROWS = 1000  # of a topic, among which are the parts of a single message
 T = TypeVar("T")
 # Makes something of the content that a host answered. Raises FetchError if that can not be it.
 Read = Callable[[Content], T]
+
+
+class NotThere(FetchError):
+    """A host answered that it has nothing at an address."""
 
 
 class Metadata(NamedTuple):
@@ -48,6 +55,7 @@ class Resolver:
         self._fetcher = fetcher
         self._mirror_node = mirror_node
         self._gateways = gateways
+        self._silent_until: dict[str, float] = {}  # by a gateway's host
 
     def read_metadata(self, pointer: str, deadline: Deadline) -> Metadata:
         """Read the metadata that a pointer holds or leads to. Raises FetchError with the reason."""
@@ -88,33 +96,36 @@ class Resolver:
         return None
 
     def _fetch_first(self, addresses: tuple[Address, ...], deadline: Deadline, read: Read[T]) -> T:
-        """Return the first content that can be it.
+        """Return the first content that can be it. Raises FetchError with the most telling reason.
 
-        If an address fails, or does not answer soon, the next one is asked, too. If all fail, raises
-        a failure that may be temporary rather than a final one.
+        That is final if all failures are. Gateways share the time; one that was silent is asked last.
         """
-        pool = ThreadPoolExecutor(len(addresses), thread_name_prefix="fetch")
-        unasked = list(addresses)
-        pending: set[Future[T]] = set()
-        failures: list[BaseException] = []
-        try:
-            while unasked or (pending and deadline.left):
-                if unasked:
-                    address = unasked.pop(0)
-                    pending.add(pool.submit(self._fetch_one, address, deadline, read))
-                timeout = NEXT_GATEWAY_SECONDS if unasked else deadline.left
-                done, pending = wait(pending, min(timeout, deadline.left), FIRST_COMPLETED)
-                for future in done:
-                    if not (failure := future.exception()):
-                        return future.result()
-                    failures.append(failure)
-        finally:
-            pool.shutdown(wait=False)  # the others end at their deadline, or with the process
-        failures.sort(key=lambda failure: isinstance(failure, Unfetchable))
-        raise failures[0] if failures else FetchError("it took too long")
+        failures: list[FetchError] = []
+        in_order = sorted(addresses, key=self._was_silent)
+        for left, address in zip(range(len(addresses), 0, -1), in_order, strict=True):
+            own = Deadline(min(deadline.left, max(deadline.left / left, FIRST_GATEWAY_SECONDS)))
+            try:
+                with interrupt_at(own):
+                    return self._fetch_one(address, own, read)
+            except TimeIsUp:
+                failures.append(FetchError("it took too long"))
+            except FetchError as error:
+                failures.append(error)
+            if not own.left:
+                self._silent_until[find_host(address.url)] = time.monotonic() + SILENT_SECONDS
+            if not deadline.left:
+                break
+        is_final = all(isinstance(failure, Unfetchable) for failure in failures)
+        reason = str(min(failures, key=_weigh))
+        raise Unfetchable(reason) if is_final else FetchError(reason)
+
+    def _was_silent(self, address: Address) -> bool:
+        return self._silent_until.get(find_host(address.url), 0) > time.monotonic()
 
     def _fetch_one(self, address: Address, deadline: Deadline, read: Read[T]) -> T:
         answer = self._fetcher.get(address, max_bytes=MAX_IMAGE_BYTES, deadline=deadline)
+        if answer.status in NOT_THERE:
+            raise NotThere(f"status {answer.status}")
         if answer.status != 200:
             raise FetchError(f"status {answer.status}")
         return read(Content(answer.content, _find_charset(answer.headers)))
@@ -158,6 +169,11 @@ class Resolver:
         if message is None:
             raise FetchError("its message is not complete")
         return message
+
+
+def _weigh(failure: FetchError) -> int:
+    """How little a failure says: one that may be temporary counts before a final one, and before a 404."""
+    return 2 if isinstance(failure, NotThere) else int(isinstance(failure, Unfetchable))
 
 
 def _find_charset(headers: Mapping[str, str]) -> str | None:
