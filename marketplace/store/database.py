@@ -8,7 +8,7 @@ from flask import Config, current_app, g
 
 from marketplace import services
 from marketplace.errors import StartRefused
-from marketplace.store import sqlite, traits
+from marketplace.store import sqlite, traits, webhooks
 from marketplace.store.database_errors import DatabaseUnreadable, NoFile
 from marketplace.store.engine import Engine
 from marketplace.store.rows import Connection
@@ -17,7 +17,11 @@ from marketplace.store.schema import Schema
 SCHEMA = Schema(
     Path(__file__).parent,
     tables={"nft", "access_token"},
-    fills={10: traits.insert_all_traits, 24: traits.normalise_all_traits},
+    fills={
+        10: traits.insert_all_traits,
+        24: traits.normalise_all_traits,
+        25: webhooks.store_secrets,
+    },
 )
 # Listings were approved for one account of one network. With another one, a sync would delist all of them.
 OWNERS = ("network", "account_id")

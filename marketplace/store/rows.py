@@ -216,7 +216,7 @@ class WebhookRow(TypedDict):
     url: str
     kinds: str
     is_private: int
-    salt: str
+    secret: str
     delivered_to: int
     failure: str | None
     failed_since: str | None

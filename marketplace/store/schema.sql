@@ -188,14 +188,13 @@ CREATE INDEX event_sold ON event (token, sold_at, price) WHERE sold_at IS NOT NU
 -- Serves collection_search.list_found_collections, by what was sold; and collection_search.get_first_sale_since.
 CREATE INDEX event_sold_at ON event (sold_at, token, price) WHERE sold_at IS NOT NULL;
 
--- One URL to which events are delivered, and how far they were. Its secret is not stored: it is made from the salt and
--- the key in the file webhook.key.
+-- One URL to which events are delivered, and how far they were.
 CREATE TABLE webhook (
     id TEXT PRIMARY KEY, -- the beginning of the SHA-256 of its secret, hexadecimal
     url TEXT NOT NULL,
     kinds TEXT NOT NULL, -- of the events to deliver, separated by spaces; empty: all
     is_private INTEGER NOT NULL CHECK (is_private IN (0, 1)), -- whether url may be in a private network
-    salt TEXT NOT NULL, -- random, hexadecimal
+    secret TEXT NOT NULL, -- signs messages: whsec_ and base64
     delivered_to INTEGER NOT NULL, -- all events up to this id are delivered
     failure TEXT, -- of the last attempt; null if that succeeded, or there was none
     failed_since TEXT, -- when the first failure since the last success was

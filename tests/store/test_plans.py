@@ -64,7 +64,7 @@ EVENT = {
     "price": 5, "previous_price": 5, "transaction_id": "x", "consensus_at": DATE, "seen_at": DATE,
 }  # fmt: skip
 WEBHOOK = {
-    "id": "x", "url": "x", "kinds": "SOLD", "is_private": 0, "salt": "x",
+    "id": "x", "url": "x", "kinds": "SOLD", "is_private": 0, "secret": "x",
     "delivered_to": 500, "failure": None, "failed_since": None, "due_at": None,
 }  # fmt: skip
 RECHECK = {
@@ -106,7 +106,7 @@ STATEMENTS = {
 # Of several statements, or below with arguments of their own.
 for name in (
     "list_selected", "_list_conditions", "_select_traits", "_group_by_type", "_find_trait",
-    "insert_all_traits", "normalise_all_traits", "replace_traits", "insert_traits",
+    "insert_all_traits", "normalise_all_traits", "store_secrets", "replace_traits", "insert_traits",
     "get_next_event", "list_page", "list_found_collections", "is_any_expired",
     "delete_expired", "count_open",
 ):  # fmt: skip

@@ -1,11 +1,11 @@
 """Events reach each webhook in order, at least once, signed, and at its own pace."""
 
 import base64
+import hashlib
+import hmac
 import json
 import random
 import re
-import resource
-import signal
 import time
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -19,13 +19,15 @@ from openapi_schema_validator import OAS31Validator
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from harness.apps import authorized_client, write_sql
-from harness.forks import fork, join
 from harness.network import serve, serve_raw, silence
 from harness.postgresql import until
 from harness.serving import run_flask
+from marketplace.errors import StartRefused
 from marketplace.hedera import times
+from marketplace.services import services
 from marketplace.store import events, webhooks
-from marketplace.store.database import read, write
+from marketplace.store.database import SCHEMA, read, write
+from marketplace.store.postgresql.database import translate_ddl
 from marketplace.watcher.webhooks import deliveries, messages, signing
 from marketplace.watcher.webhooks.deliveries import Deliveries
 from marketplace.watcher.webhooks.messages import Refusal
@@ -438,7 +440,6 @@ def test_another_address_is_not_added(app, tmp_path, url):
     refused = run_flask(tmp_path, "webhook", "add", url)
     assert refused.exit_code == 1
     assert "is not an https address" in refused.output
-    assert not (tmp_path / "webhook.key").exists()
     assert "There is no webhook yet" in listed(tmp_path)
 
 
@@ -463,75 +464,59 @@ def test_a_database_that_lost_events_goes_on_from_its_newest(app, receiver, send
     assert f"Webhook {receiver.id} goes on after event 1 instead of 3" in caplog.text
 
 
-@both_engines
-@pytest.mark.parametrize("content", [None, "", "0" * 64])
-def test_without_its_key_nothing_is_sent(app, receiver, send, deliver, tmp_path, caplog, content):
-    path = tmp_path / "webhook.key"
-    key = path.read_text()
-    path.unlink()
-    if content is not None:
-        path.touch(0o600)
-        path.write_text(content)
-    send(7)
-    assert receiver.received == []
-    assert f"Webhook {receiver.id} is stopped" in caplog.text
-    assert f"stopped: {path}" in listed(tmp_path)
-    assert run_flask(tmp_path, "webhook", "test", receiver.id).exit_code == 1
-    path.unlink(missing_ok=True)
-    path.touch(0o600)
-    path.write_text(key)
-    deliver()
-    assert receiver.serial_numbers == [7]
-
-
-def test_a_key_is_never_made_again_where_there_are_webhooks(receiver, tmp_path):
-    (tmp_path / "webhook.key").unlink()
-    refused = run_flask(tmp_path, "webhook", "add", "https://shop.example/")
-    assert refused.exit_code == 1
-    assert "webhook.key can not be read" in refused.output
-    assert not (tmp_path / "webhook.key").exists()
-
-
-def test_an_empty_key_is_made_again_where_there_is_no_webhook(app, tmp_path):
-    """A full disk or a kill had left it: then no webhook could be added, until somebody removed the file."""
-    path = tmp_path / "webhook.key"
-    path.touch(0o644)
-    add(tmp_path, "https://shop.example/")
-    assert re.fullmatch("[0-9a-f]{64}", path.read_text())
-    assert path.stat().st_mode & 0o777 == 0o600
-    assert [each.name for each in tmp_path.iterdir() if "webhook" in each.name] == ["webhook.key"]
-
-
-def test_a_key_that_can_not_be_written_leaves_no_file(app, tmp_path):
-    def limit():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (10, resource.RLIM_INFINITY))
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-
-    def make():
-        limit()
-        with app.app_context(), pytest.raises(OSError, match=r"too large|No space"):
-            signing.make_key()
-
-    join(fork(make))
-    assert [each for each in tmp_path.iterdir() if "webhook" in each.name] == []
-
-
-def test_nobody_else_may_read_the_key(receiver, tmp_path):
-    path = tmp_path / "webhook.key"
-    assert path.stat().st_mode & 0o777 == 0o600
-    path.chmod(0o640)
-    assert "others may read it: chmod 600" in listed(tmp_path)
-
-
-def test_a_copy_of_the_database_holds_no_secret(app, receiver, tmp_path):
-    copy = tmp_path / "copy.db"
-    assert run_flask(tmp_path, "backup", str(copy)).exit_code == 0
-    stored = copy.read_bytes()
-    key = (tmp_path / "webhook.key").read_text()
-    secret = receiver.secret.removeprefix("whsec_")
-    for hidden in (key.encode(), bytes.fromhex(key), secret.encode(), base64.b64decode(secret)):
-        assert hidden not in stored
+def test_a_secret_is_shown_once(receiver, tmp_path):
+    assert len(base64.b64decode(receiver.secret.removeprefix("whsec_"))) == 32
     assert receiver.secret not in listed(tmp_path)
+    assert add(tmp_path, "https://shop.example/")[1] != receiver.secret
+
+
+# As earlier versions stored it: with a salt, which a key in a file made into the secret.
+EARLIER = """
+    CREATE TABLE webhook (
+        id TEXT PRIMARY KEY, url TEXT NOT NULL, kinds TEXT NOT NULL, is_private INTEGER NOT NULL,
+        salt TEXT NOT NULL, delivered_to INTEGER NOT NULL, failure TEXT, failed_since TEXT, due_at TEXT
+    )
+"""
+KEY, SALT = b"0123456789abcdef" * 4, "f00d"
+SECRET = hmac.digest(KEY, SALT.encode(), "sha256")
+
+
+def upgrade(app):
+    """Upgrade a database that has a webhook of an earlier version."""
+    [step] = [step for step in SCHEMA.steps if step.fill is webhooks.store_secrets]
+    translate = str if services(app).database.name.endswith(".db") else translate_ddl
+    id = hashlib.sha256(SECRET).hexdigest()[:8]
+    with app.app_context(), write() as db:
+        db.execute("DROP TABLE webhook")
+        db.execute(translate(EARLIER))
+        insert = "INSERT INTO webhook VALUES (:id, 'https://shop.example/', 'SOLD', 0, :salt, 5)"
+        columns = "(id, url, kinds, is_private, salt, delivered_to)"
+        db.execute(insert.replace("VALUES", f"{columns} VALUES"), {"id": id, "salt": SALT})
+        step.take(db, str, translate)
+
+
+@both_engines
+def test_a_webhook_of_an_earlier_version_keeps_its_secret(app, tmp_path):
+    (tmp_path / "webhook.key").write_bytes(KEY + b"\n")
+    upgrade(app)
+    stored = webhook(app)
+    assert base64.b64decode(stored["secret"].removeprefix("whsec_")) == SECRET
+    assert stored["id"] == signing.find_id(stored["secret"])
+    assert (stored["url"], stored["kinds"], stored["delivered_to"]) == (
+        "https://shop.example/",
+        "SOLD",
+        5,
+    )
+
+
+@both_engines
+@pytest.mark.parametrize("content", [None, b"", b"0" * 64])
+def test_without_the_key_of_an_earlier_version_nothing_is_upgraded(app, tmp_path, content):
+    if content is not None:
+        (tmp_path / "webhook.key").write_bytes(content)
+    with pytest.raises(StartRefused, match=r"webhook\.key is not the file that made the secrets"):
+        upgrade(app)
+    assert "There is no webhook yet" in listed(tmp_path)
 
 
 @both_engines

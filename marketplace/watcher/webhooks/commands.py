@@ -32,17 +32,14 @@ def add_command(url: str, kinds: tuple[str, ...], allow_private: bool) -> None:
             f"{shown(url)} is not an https address (https://shop.example/hooks). For http in your own"
             " network: --allow-private"
         )
-    if not webhooks.list_webhooks(read()):
-        signing.make_key()
-    salt = secrets.token_hex(16)
-    secret = signing.make_secret(salt)
+    secret = signing.make_secret()
     id, kind_names = signing.find_id(secret), " ".join(dict.fromkeys(kinds))
     webhook = {"id": id, "url": url, "kinds": kind_names, "is_private": int(allow_private)}
     with write() as db:
-        webhooks.insert_webhook(db, webhook | {"salt": salt})
+        webhooks.insert_webhook(db, webhook | {"secret": secret})
     echo(f"Added webhook {id}. To try it: {command(f'webhook test {id}')}", err=True)
-    echo(f"Its secret is made with {signing.find_key_path()}: back that up. This is it:", err=True)
-    echo(signing.format_secret(secret))
+    echo("Its secret, which is not shown again:", err=True)
+    echo(secret)
 
 
 @cli.command("list")
@@ -56,10 +53,6 @@ def list_command() -> None:
 
 
 def _describe_state(webhook: WebhookRow) -> str:
-    try:
-        signing.find_secret(webhook)
-    except signing.KeyUnusable as error:
-        return f"stopped: {error.message}"
     failure = f"{webhook['failure']}, since {times.to_second(webhook['failed_since'] or '')}"
     if webhooks.is_given_up(webhook):
         resume = command(f"webhook resume {webhook['id']}")
@@ -78,9 +71,9 @@ def test_command(id: str) -> None:
     from marketplace.watcher.webhooks import messages
 
     webhook = _find(id)
-    secret, message_id = signing.find_secret(webhook), f"test-{secrets.token_hex(8)}"
+    message_id = f"test-{secrets.token_hex(8)}"
     body = messages.write("webhook.test", f"{times.to_iso(times.now())[:23]}Z", {})
-    if failure := messages.post(Fetcher({}), webhook, secret, message_id, body):
+    if failure := messages.post(Fetcher({}), webhook, message_id, body):
         raise click.ClickException(f"{webhook['url']} did not accept the message: {failure}")
     echo(f"{webhook['url']} accepted the message")
 

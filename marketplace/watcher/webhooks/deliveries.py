@@ -8,7 +8,6 @@ from flask import Flask
 
 from marketplace.api.response_schemas import EventSchema
 from marketplace.hedera import times
-from marketplace.market.throttled_log import warn_once_a_minute
 from marketplace.metrics import count
 from marketplace.services import database
 from marketplace.store import events, webhooks
@@ -17,7 +16,6 @@ from marketplace.store.rows import WebhookRow
 from marketplace.watcher.strangers.guarded_fetch import Fetcher
 from marketplace.watcher.webhooks import messages
 from marketplace.watcher.webhooks.messages import Refusal
-from marketplace.watcher.webhooks.signing import KeyUnusable, find_secret
 from marketplace.watcher.work import Tasks
 
 PAUSE_SECONDS = 0.25  # between two checks for new events
@@ -90,16 +88,11 @@ class Deliveries:
             with write() as db:
                 webhooks.mark_webhook(db, webhook, to)
         elif page:
-            try:
-                secret = find_secret(webhook)
-            except KeyUnusable as error:
-                warn_once_a_minute("Webhook %s is stopped: %s", webhook["id"], error.message)
-                return
             following = EventSchema(many=True).dump(page)
-            self._deliveries.begin(webhook["id"], self._deliver, webhook, secret, following)
+            self._deliveries.begin(webhook["id"], self._deliver, webhook, following)
 
     def _deliver(
-        self, webhook: WebhookRow, secret: bytes, following: list[dict[str, Any]]
+        self, webhook: WebhookRow, following: list[dict[str, Any]]
     ) -> tuple[WebhookRow, int, Refusal | None]:
         """Deliver events in order, until one fails or it is time to store the progress."""
         until, to = time.monotonic() + STORING_SECONDS, webhook["delivered_to"]
@@ -108,7 +101,7 @@ class Deliveries:
                 if time.monotonic() > until:
                     break
                 body = messages.write(f"nft.{event['kind'].lower()}", event["date"], event)
-                if refusal := messages.post(self._fetcher, webhook, secret, event["id"], body):
+                if refusal := messages.post(self._fetcher, webhook, event["id"], body):
                     return webhook, to, refusal
                 to = int(event["id"].rpartition("-")[2])
                 count("webhook_deliveries", outcome="delivered")

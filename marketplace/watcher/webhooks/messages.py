@@ -38,16 +38,14 @@ def write(kind: str, date: str, data: dict[str, Any]) -> bytes:
     return json.dumps(message, separators=(",", ":")).encode()
 
 
-def post(
-    fetcher: Fetcher, webhook: WebhookRow, secret: bytes, message_id: str, body: bytes
-) -> Refusal | None:
+def post(fetcher: Fetcher, webhook: WebhookRow, message_id: str, body: bytes) -> Refusal | None:
     """Post a message. Returns None if it was accepted."""
     timestamp = times.now() // times.SECOND
     headers = {
         "Content-Type": "application/json",
         "webhook-id": message_id,
         "webhook-timestamp": str(timestamp),
-        "webhook-signature": sign(secret, message_id, timestamp, body),
+        "webhook-signature": sign(webhook["secret"], message_id, timestamp, body),
     }
     address = Address(webhook["url"], is_ours=bool(webhook["is_private"]))
     try:
