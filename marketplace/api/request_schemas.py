@@ -275,6 +275,7 @@ def serial_nos_field(example: Sequence[int] = (7, 8)) -> SerialNumbers:
 
 class AddNftSchema(NftsSchema):
     forms = (Form("AddNft", "serial_no"), Form("AddNfts", "serial_nos"))
+    instead = {"nfts": "serialNos"}
     account_id = account_name_field("Account that wants to list the NFTs")
     token = token_field()
     serial_no = serial_no_field(required=False)

@@ -39,7 +39,12 @@ KEPT_FOR_EACH_NFT = 5
 KEPT_FOR_EACH_TOKEN = 50
 VALID_SECONDS = 180  # the ledger's maximum
 CLOCK_SECONDS = 2  # for the question how far the mirror node is
+# Before the mirror node's present, which is recalled for some seconds: nodes' clocks differ, too.
+START_BEFORE_PRESENT = 2 * times.SECOND
 # Our clock is not trusted if it is further behind, and the mirror node if it seems to be further behind.
+START_BEFORE_PRESENT = (
+    2 * times.SECOND
+)  # which is recalled for some seconds, and nodes' clocks differ
 CLOCK_BEHIND = 15 * times.SECOND
 LEDGER_BEHIND = 120 * times.SECOND
 
@@ -115,20 +120,20 @@ def _require_listed(account_id: str, nft: NftRow, reconciled: Reconciliation) ->
 
 
 def _find_start() -> int:
-    """The start of a validity that begins now: not later than the mirror node's last block.
+    """The start of a validity that begins now: a little earlier than the mirror node's last block.
 
     If our clock is ahead, the network would refuse a start by it (INVALID_TRANSACTION_START). If the ledger
     does not answer, our clock must do. Raises LedgerBehind.
     """
     now = times.now()
-    start = now - prepare.START_BEFORE_NOW
     ahead = mirror_node().recall_ahead(Deadline(CLOCK_SECONDS))
     if ahead is None:
-        return start
+        return now - prepare.START_BEFORE_NOW
     if ahead > LEDGER_BEHIND:
         raise LedgerBehind(ahead // times.SECOND)
     present = now - ahead
-    return min(present, max(start, present - CLOCK_BEHIND))
+    start = min(now - prepare.START_BEFORE_NOW, present - START_BEFORE_PRESENT)
+    return max(start, present - CLOCK_BEHIND)
 
 
 def _prepare(

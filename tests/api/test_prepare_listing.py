@@ -53,9 +53,12 @@ def no_recall(monkeypatch):
 @pytest.mark.parametrize("path", ["list", "delist"])
 @pytest.mark.parametrize("ahead", [0, 3, 10, 100])
 def test_a_service_whose_clock_is_ahead_prepares_what_is_valid(client, lister, mirror, path, ahead):
-    """Ten seconds ahead, each listing was INVALID_TRANSACTION_START."""
+    """Ten seconds ahead, each listing was INVALID_TRANSACTION_START.
+
+    With a start at the end of the last block one of three still was: clocks of nodes differ.
+    """
     lister((TOKEN, 7))
-    assert -10 < starts_after(mirror, client, -ahead, path) <= 0
+    assert -10 < starts_after(mirror, client, -ahead, path) <= -2
 
 
 @pytest.mark.usefixtures("no_recall")

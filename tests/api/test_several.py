@@ -244,6 +244,15 @@ def test_a_refusal_says_how_several_are_named(idle_client, path, body, words):
     assert_error(idle_client.post(f"/v1/{path}", json=body), 422, words)
 
 
+@pytest.mark.parametrize("path", ["add", "list/extwallet", "delist/extwallet"])
+@pytest.mark.parametrize("beside", [{"serialNo": 7}, {"serialNos": [7]}, {}])
+def test_a_list_of_nfts_of_several_tokens_is_for_baskets(idle_client, path, beside):
+    """It was ignored: the NFT beside it was added, and those in it were not."""
+    body = {"accountId": ALICE, "tokenId": TOKEN, "listingPrice": 5, "nfts": BASKET["nfts"]}
+    r = idle_client.post(f"/v1/{path}", json=body | beside)
+    assert "nfts" in assert_error(r, 422, "nfts is no field here: use serialNos")["errors"]["json"]
+
+
 def test_the_document_has_the_forms_as_alternatives(idle_client):
     paths = idle_client.get("/openapi.json").json["paths"]
     for path, names in (
