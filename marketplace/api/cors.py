@@ -25,32 +25,14 @@ def init_app(app: Flask) -> None:
     paths = re.compile(rf"{prefix}/v1(/|\Z)|{prefix}/openapi\.json\Z|/status\Z")
     # Compiled, because flask-cors guesses which texts are patterns, and takes an IPv6 address for one.
     named = [re.compile(rf"{re.escape(origin)}\Z") for origin in origins]
-    _open(app, paths, "*" if origins == ("*",) else named)
-
-
-def open_to_all(app: Flask) -> None:
-    """Allow any page to call every path of an application.
-
-    All responses have the header: a browser that caches an image of an ``<img>``, which sends no origin,
-    gives the same response to a script afterwards.
-    """
-    _open(app, re.compile(""), "*", always_send=True)
-
-
-def _open(
-    app: Flask,
-    paths: re.Pattern[str],
-    origins: str | list[re.Pattern[str]],
-    always_send: bool = False,
-) -> None:
     CORS(
         app,
         resources=[paths],
-        origins=origins,
+        origins="*" if origins == ("*",) else named,
         expose_headers=EXPOSED_HEADERS,
         max_age=PREFLIGHT_SECONDS,
         send_wildcard=True,
-        always_send=always_send,
+        always_send=False,
         supports_credentials=False,
         # Chrome sends a preflight before a page of the internet may call a service in the user's own network.
         allow_private_network=True,

@@ -1,7 +1,5 @@
 """The feed of events, of all NFTs or of one."""
 
-from typing import Any
-
 from marketplace.api import paging
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
@@ -33,7 +31,15 @@ blp = Blueprint("Events", __name__, description="Events of NFTs, in the order of
     200, EventSchema(many=True), description="A page of events", headers=paging.FEED_LINK_HEADER
 )
 @blp.refuses(CursorGone)
-def list_events(after: Cursor | None, limit: int, order: str, **selected: Any) -> EventsPage:
+def list_events(
+    after: Cursor | None,
+    limit: int,
+    order: str,
+    kinds: tuple[str, ...],
+    token: str | None,
+    serial_no: int | None,
+    account_id: str | None,
+) -> EventsPage:
     """List what happened
 
     In the order in which the events became visible here: oldest first after a cursor, or the newest ones
@@ -41,7 +47,7 @@ def list_events(after: Cursor | None, limit: int, order: str, **selected: Any) -
     a list up to date, apply each event from the list's own cursor (X-Events-Cursor) on.
     order=desc reads backwards; its Link ends with the oldest stored event.
     """
-    return _read_page(EventFilter(**selected), after, limit, order)
+    return _read_page(EventFilter(token, serial_no, account_id, kinds), after, limit, order)
 
 
 @blp.get("/nft/<tokenId>/<serialNo>/events")
@@ -53,12 +59,14 @@ def list_events(after: Cursor | None, limit: int, order: str, **selected: Any) -
 )
 @blp.refuses(NftNotStored)
 @blp.refuses(CursorGone)
-def list_nft_events(token: str, serial_no: int, **asked: Any) -> EventsPage:
+def list_nft_events(
+    token: str, serial_no: int, after: Cursor | None, limit: int, order: str
+) -> EventsPage:
     """List what happened to one NFT
 
     Works as GET /v1/events. The consensus timestamps of one NFT grow.
     """
-    page = _read_page(EventFilter(token, serial_no), **asked)
+    page = _read_page(EventFilter(token, serial_no), after, limit, order)
     if not page[0] and nfts.get_nft(read(), token, serial_no) is None:
         raise NftNotStored(token, serial_no)
     return page

@@ -59,7 +59,7 @@ def list_collection_owners(token: str, limit: int, page: Position | None) -> Pag
     The accounts that own stored NFTs of it that are not burned: those with the most NFTs first, ties by
     account. If more follow, the Link header leads to the next page.
     """
-    after = page and (int(page.key), page.token)
+    after = page and (int(page.key), page.entity_id)
     rows = nft_collections.list_owners(read(), token, after, limit + 1)
     if not rows and not nfts.is_any_stored_of_token(read(), token):
         raise CollectionNotStored(token)

@@ -1,7 +1,5 @@
 """The order book: all listed NFTs or a selection, newest first or by price."""
 
-from typing import Any
-
 from marketplace.api import paging
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
@@ -21,13 +19,22 @@ blp = Blueprint("Order book", __name__, description="All that is for sale")
     200, NftSchema(many=True), description="A page of listed NFTs", headers=paging.PAGE_HEADERS
 )
 @paging.with_events_cursor
-def list_orderbook(limit: int, offset: int, page: Position | None, **selected: Any) -> NftPage:
+def list_orderbook(
+    limit: int,
+    offset: int,
+    page: Position | None,
+    sort: str,
+    token: str | None,
+    min_price: int,
+    max_price: int,
+    traits: tuple[str, ...],
+) -> NftPage:
     """List the NFTs for sale
 
     Newest listing first, listings without a known date last, ties by token and serial number. The parameters
     sort by price, or select a collection, traits or a price range. If more follow, the Link header leads to
     the next page.
     """
-    selection = Selection(**selected)
+    selection = Selection(sort, token, None, min_price, max_price, traits)
     rows = list_selected(read(), selection, limit + 1, offset, page and page[1:])
-    return paging.page(rows, limit, selection.sort)
+    return paging.page(rows, limit, sort)

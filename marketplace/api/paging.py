@@ -48,7 +48,7 @@ FEED_LINK_HEADER = documented(
 NEWEST, ORDERS = orderbook.NEWEST, tuple(orderbook.KEYS)
 BY_ID = "id"
 BY_NAME = "name"
-BY_NFTS = "nfts"  # of the owners of a collection: a position has the account in place of a token
+BY_NFTS = "nfts"  # of the owners of a collection
 # The column by which NFTs are sorted. For collections it is always "key".
 KEYS = orderbook.KEYS | {BY_ID: "serial_no"}
 Headers = dict[str, str]
@@ -63,14 +63,14 @@ class Position(NamedTuple):
 
     sort: str
     key: str | int  # the entry's value in the column of this order
-    token: str
+    entity_id: str  # the token of an NFT or a collection; the account of an owner
     serial_no: int = 0  # of an NFT
 
     @classmethod
     def of(cls, row: Any, sort: str = NEWEST) -> "Position":
         if sort in KEYS:
             return cls(sort, row[KEYS[sort]], row["token"], row["serial_no"])
-        return cls(sort, row["key"], row["token"])
+        return cls(sort, row["key"], row["account_id" if sort == BY_NFTS else "token"])
 
     def is_possible(self) -> bool:
         """Whether a database accepts these values. Raises ValueError for half of a surrogate pair."""
@@ -79,12 +79,12 @@ class Position(NamedTuple):
         else:
             is_key = type(self.key) is int and abs(self.key) <= MAX_INT64
         is_serial_no = type(self.serial_no) is int and 0 <= self.serial_no <= MAX_INT64
-        return is_key and is_serial_no and is_entity_id(self.token)
+        return is_key and is_serial_no and is_entity_id(self.entity_id)
 
     def is_within(self, sort: str, token: str | None, low: int, high: int) -> bool:
         """Whether a page in this order, of this collection and within these prices, can end at it."""
         has_price = isinstance(self.key, str) or low <= self.key <= high
-        return self.sort == sort and has_price and token in (None, self.token)
+        return self.sort == sort and has_price and token in (None, self.entity_id)
 
 
 def write_position(position: Position) -> str:

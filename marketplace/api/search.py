@@ -44,7 +44,7 @@ def list_collections(
     words = find_words(read_query(q), limit=MAX_WORDS)
     if q.strip() and not words:  # it has no letters, so nothing has its words
         return paging.page([], limit, sort)
-    rows = _find_collections(words, limit + 1, sort, page and (page.key, page.token))
+    rows = _find_collections(words, limit + 1, sort, page and (page.key, page.entity_id))
     return paging.page(rows, limit, sort)
 
 

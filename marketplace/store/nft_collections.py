@@ -33,7 +33,7 @@ def list_owners(
     # The accounts with the most NFTs first. A page begins after a key and an account, which is where lists of
     # collections have a token.
     sql = """
-        SELECT -COUNT(*) AS key, owner AS token, owner AS account_id, COUNT(*) AS nfts FROM nft
+        SELECT -COUNT(*) AS key, owner AS account_id, COUNT(*) AS nfts FROM nft
         WHERE token = :token AND ledger_at < '9999'
         GROUP BY owner
         HAVING -COUNT(*) > :key OR (-COUNT(*) = :key AND owner > :account_id)

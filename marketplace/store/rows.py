@@ -113,7 +113,6 @@ class CollectionOnSaleRow(CollectionFactsRow):
 
 class OwnerRow(TypedDict):
     key: int  # its place in the order
-    token: str  # the account, too
     account_id: str
     nfts: int
 
