@@ -201,6 +201,7 @@ class AssessedFee(NamedTuple):
     amount: Annotated[int, "amount"]  # tinybars, or smallest units of the token
     collector: Annotated[EntityId, "collector_account_id"]
     token: Annotated[EntityId | None, "token_id"] = None  # None: HBAR
+    payers: Annotated[tuple[EntityId, ...], "effective_payer_account_ids"] = ()
 
 
 class Transaction(NamedTuple):
@@ -233,13 +234,18 @@ class Transaction(NamedTuple):
     def find_paid(self, account_id: str) -> int:
         """The tinybars that an account paid to others, whatever it received as a reward or a token's fee."""
         received = [row.amount for row in self.rewards or () if row.account == account_id]
-        received += [
-            fee.amount
-            for fee in self.assessed_fees or ()
-            if (fee.collector, fee.token) == (account_id, None)
-        ]
+        received += [fee.amount for fee in self._fees_in_hbar if fee.collector == account_id]
         net = sum(row.amount for row in self.hbar_transfers if row.account == account_id)
         return sum(received) - net
+
+    def find_earned(self, account_id: str) -> int:
+        """The tinybars that others paid to an account, before it paid tokens' fees of them."""
+        fees = [fee.amount for fee in self._fees_in_hbar if fee.payers == (account_id,)]
+        return sum(fees) - self.find_paid(account_id)
+
+    @property
+    def _fees_in_hbar(self) -> list[AssessedFee]:
+        return [fee for fee in self.assessed_fees or () if fee.token is None]
 
     @property
     def is_original(self) -> bool:

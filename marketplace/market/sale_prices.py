@@ -6,6 +6,9 @@ mirror node shows them net of staking rewards, and of royalties that the buyer c
 memo: the account's owner may use it for other transactions, too.
 """
 
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
 from functools import partial
 
 from flask import current_app
@@ -54,7 +57,8 @@ def _find_price_in_basket(
 ) -> int | None:
     """The price of one NFT of several: that of the listing which the purchase ended.
 
-    The memo has only the sum. Unless the listings that ended have this sum, too, no price is made up.
+    The memo has only the sum. No price is made up, unless the listings that ended have this sum, too, and
+    each seller was paid what its listings say: sellers may have changed their prices meanwhile.
     """
     price = read_basket_memo(transaction.memo, len(transaction.nft_transfers))
     if not _is_paid(transaction, price, buyer):
@@ -62,7 +66,7 @@ def _find_price_in_basket(
     find = partial(_find_ended_listing, before=transaction.consensus_at, deadline=deadline)
     moved = transaction.nft_transfers
     prices = mirror_node().ask(*(partial(find, nft) for nft in moved))
-    if None not in prices and sum(prices) == price:
+    if None not in prices and sum(prices) == price and _are_paid(transaction, prices):
         by_id = {(nft.token, nft.serial_no): each for nft, each in zip(moved, prices, strict=True)}
         return by_id.get(nft_id)
     current_app.logger.warning(
@@ -72,6 +76,20 @@ def _find_price_in_basket(
         price,
     )
     return None
+
+
+def _are_paid(transaction: Transaction, prices: Sequence[int]) -> bool:
+    """Whether each seller in a basket earned the same part of its prices: all but the marketplace's part."""
+    of_seller = Counter[str]()
+    for nft, price in zip(transaction.nft_transfers, prices, strict=True):
+        of_seller[nft.sender or ""] += price
+    earned = {seller: transaction.find_earned(seller) for seller in of_seller}
+    part = Fraction(sum(earned.values()), of_seller.total())
+    # The marketplace's part of each NFT is rounded to a tinybar.
+    rounding = len(prices)
+    return all(
+        abs(earned[seller] - part * price) <= rounding for seller, price in of_seller.items()
+    )
 
 
 def _find_ended_listing(moved: LedgerNftTransfer, before: int, deadline: Deadline) -> int | None:

@@ -126,6 +126,32 @@ def test_without_its_row_no_price_is_made_up(market, basket):
 
 
 @both_engines
+def test_without_its_row_no_seller_is_said_to_have_got_what_another_one_got(market):
+    """Two sellers swapped their prices after the purchase was signed: the sum was the same."""
+    nfts = list_all(market, ALICE, TOKEN, {1: 100}) | list_all(market, CHARLIE, OTHER, {1: 200})
+    r = buy(market, nfts)
+    list_nft(market.client, 200, tokenId=TOKEN, serialNo=1)
+    list_nft(market.client, 100, tokenId=OTHER, serialNo=1, accountId=CHARLIE)
+    assert market.submit(r).result == "SUCCESS"
+    write_sql(market.app, "DELETE FROM prepared_transaction")
+    market.sync()
+    assert events(market) == {}
+    assert events(market, "TRANSFERRED").keys() == {*nfts}
+
+
+@both_engines
+@pytest.mark.parametrize("seller", [CHARLIE, "0.0.2001"])
+def test_without_its_row_fees_that_sellers_pay_hide_no_price(make_market, seller):
+    """A royalty, the marketplace's part, and a seller who collects the royalty of its own collection."""
+    market, royal = make_market(SALE_FEE_BASIS_POINTS="333"), "0.0.5001"
+    nfts = list_all(market, ALICE, TOKEN, {1: 7, 2: 11}) | list_all(market, seller, royal, {1: 101})
+    assert market.submit(buy(market, nfts)).result == "SUCCESS"
+    write_sql(market.app, "DELETE FROM prepared_transaction")
+    market.sync()
+    assert {nft: event["price"] for nft, event in events(market).items()} == nfts
+
+
+@both_engines
 @pytest.mark.parametrize("end", ["withdrawn", "sold", "in another basket"])
 def test_all_or_none(market, basket, end):
     r = buy(market, basket)
