@@ -10,6 +10,7 @@ from marketplace.market.listing_rule import Facts
 from marketplace.market.past import WITHDRAWAL, Past
 from marketplace.services import database
 from marketplace.store import nft_collections
+from marketplace.store.events import insert_event
 from marketplace.store.rows import Connection, NftRow
 
 SHOWN = ("name", "file_type", "attributes", "image", "original_image_url")
@@ -100,4 +101,6 @@ def insert(db: Connection, rows: list[dict[str, Any]]) -> None:
     for row in rows:
         if row["kind"] == EventKind.SOLD:
             nft_collections.add_sale(db, row["token"], row["price"], row["consensus_at"])
-    database().insert_events(rows)
+    database().lock_events(db)
+    for row in rows:
+        insert_event(db, row)

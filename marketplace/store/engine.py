@@ -2,7 +2,7 @@
 
 import os
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
@@ -58,8 +58,8 @@ class Engine(Protocol):
     def data_version(self) -> object | None:
         """A value that changes with each commit of any process. None if it can not be read now."""
 
-    def insert_events(self, rows: Iterable[Mapping[str, object]]) -> None:
-        """Insert events in the calling thread's transaction, so that none appears after a higher id."""
+    def lock_events(self, db: Connection) -> None:
+        """Keep other transactions from writing events until this one is visible: none gets a lower id."""
 
     def size(self) -> int:
         """The size of the database in bytes."""

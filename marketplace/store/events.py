@@ -1,6 +1,7 @@
 """The statements about events, which have the order in which they became visible here."""
 
 import secrets
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from marketplace.hedera.ids import MAX_INT64
@@ -18,18 +19,6 @@ from marketplace.store.rows import (
 # The property with a random word, which changes if the database goes back in time.
 EPOCH = "events_epoch"
 
-# Run it only in Engine.insert_events(): after its transaction, no lower id can become visible.
-INSERT = """
-    INSERT INTO event (
-        id, kind, token, serial_no, from_account, to_account, price, previous_price, transaction_id,
-        consensus_at, seen_at
-    )
-    VALUES (
-        (SELECT COALESCE(MAX(id), 0) + 1 FROM event), :kind, :token, :serial_no, :from_account, :to_account,
-        :price, :previous_price, :transaction_id, :consensus_at, :seen_at
-    )
-"""
-
 # The columns of a FeedRow. ``epoch``: Engine.epoch.
 FEED = """
     {epoch} AS epoch,
@@ -45,6 +34,21 @@ class EventFilter(NamedTuple):
     serial_no: int | None = None  # only with a token
     account_id: str | None = None  # the owner before, or after
     kinds: tuple[str, ...] = ()  # any of these; empty: all kinds
+
+
+def insert_event(db: Connection, event: Mapping[str, object]) -> None:
+    # Only after Engine.lock_events().
+    sql = """
+        INSERT INTO event (
+            id, kind, token, serial_no, from_account, to_account, price, previous_price, transaction_id,
+            consensus_at, seen_at
+        )
+        VALUES (
+            (SELECT COALESCE(MAX(id), 0) + 1 FROM event), :kind, :token, :serial_no, :from_account,
+            :to_account, :price, :previous_price, :transaction_id, :consensus_at, :seen_at
+        )
+    """
+    db.execute(sql, event)
 
 
 def get_next_event(db: Connection, selection: EventFilter, after: int) -> StoredEventRow | None:

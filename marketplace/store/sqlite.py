@@ -4,7 +4,7 @@ import fcntl
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from mmap import mmap
@@ -389,11 +389,8 @@ class SQLiteDatabase(EngineBase):
         self.read_version()
         return backup
 
-    def insert_events(self, rows: Iterable[Mapping[str, object]]) -> None:
-        """Insert events in the calling thread's transaction. No other transaction can write meanwhile."""
-        db = self.connection
-        for row in rows:
-            db.execute(events.INSERT, row)
+    def lock_events(self, db: AnyConnection) -> None:
+        """Do nothing: no other transaction can write meanwhile."""
 
     def after_fork(self) -> None:
         """Make a new lock in the child: a thread of the parent may hold the old one."""

@@ -24,7 +24,7 @@ from marketplace.market import freshness
 from marketplace.services import services
 from marketplace.store import access_tokens, following, properties
 from marketplace.store.database import write
-from marketplace.store.postgresql.servers import Cursor
+from marketplace.store.postgresql import Cursor
 
 MARKET = "0.0.9001"
 COLLECTOR = "0.0.2001"  # gets 5 % of each sale of 0.0.5001

@@ -72,6 +72,7 @@ RECHECK = {
     "bulk_listed_at": None, "stale_ok_at": None, "due_at": DATE, "due_again_at": DATE, "is_swept": 0,
 }  # fmt: skip
 ARGUMENTS = {
+    "event": EVENT,
     "is_first": True, "is_compared": True, "recheck": RECHECK, "due_at": DATE, "kind": "nft",
     "id": "0.0.7001", "moment": DATE,
     "heartbeat_at": DATE, "stored": NFT | STATE | {"listed_order": DATE}, "cursor_at": DATE, "fresh_at": DATE,

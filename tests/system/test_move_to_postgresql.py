@@ -13,8 +13,8 @@ from harness.postgresql import Proxy, new_database, standing_before, until
 from harness.serving import begin_flask, run_flask
 from marketplace import create_app
 from marketplace.services import services
+from marketplace.store import filling
 from marketplace.store.database import SCHEMA
-from marketplace.store.postgresql import filling
 from tests.store.test_upgrades import TESTNET, put
 
 LARGE = 30_000

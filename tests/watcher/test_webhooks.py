@@ -27,7 +27,7 @@ from marketplace.hedera import times
 from marketplace.services import services
 from marketplace.store import events, webhooks
 from marketplace.store.database import SCHEMA, read, write
-from marketplace.store.postgresql.database import translate_ddl
+from marketplace.store.postgresql import translate_ddl
 from marketplace.watcher.webhooks import deliveries, messages, signing
 from marketplace.watcher.webhooks.deliveries import Deliveries
 from marketplace.watcher.webhooks.messages import Refusal

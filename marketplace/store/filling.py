@@ -1,15 +1,18 @@
 """Copies all rows of another database into a PostgreSQL database, and counts them."""
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from marketplace.store.database_errors import DatabaseUnreadable
-from marketplace.store.postgresql.servers import Session
 from marketplace.store.rows import Connection, count
 from marketplace.store.sqlite_files import Contents
 
+if TYPE_CHECKING:
+    from marketplace.store.postgresql import Session
+
 
 def fill(
-    session: Session,
+    session: "Session",
     name: str,
     tables: list[str],
     source: Contents,
@@ -32,7 +35,7 @@ def fill(
     session.execute(f"ANALYZE {', '.join(tables)}")
 
 
-def _require_empty(session: Session, name: str, tables: list[str]) -> None:
+def _require_empty(session: "Session", name: str, tables: list[str]) -> None:
     for table in tables:
         # A start of the service writes only properties.
         if table != "property" and session.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone():
@@ -41,7 +44,7 @@ def _require_empty(session: Session, name: str, tables: list[str]) -> None:
             )
 
 
-def _copy(session: Session, table: str, source: Contents) -> None:
+def _copy(session: "Session", table: str, source: Contents) -> None:
     # All columns except those that PostgreSQL generates.
     sql = """
         SELECT attname FROM pg_attribute
@@ -61,7 +64,7 @@ def _without_nuls(row: Iterable[object]) -> tuple[object, ...]:
     return tuple(value.replace("\0", "") if isinstance(value, str) else value for value in row)
 
 
-def _require_all(session: Session, name: str, table: str, source: Contents) -> None:
+def _require_all(session: "Session", name: str, table: str, source: Contents) -> None:
     """Raise DatabaseUnreadable if rows are missing."""
     expected, taken = _count(source.connection, table), _count(session, table)
     if taken != expected:

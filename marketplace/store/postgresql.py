@@ -1,26 +1,59 @@
-"""The engine for PostgreSQL: makes, reads, writes, upgrades and fills one database."""
+"""The engine for PostgreSQL: one database, on several servers, one of which is the primary.
 
+libpq finds the primary among the servers of the address. All statements go to it, because a standby may show
+old data. A commit is never cancelled: one that waits for its standbys may still take effect.
+"""
+
+import itertools
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from functools import cache
+from typing import Any
 
 import psycopg
 from psycopg import errors
+from psycopg.abc import RV, PQGen
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.pq import TransactionStatus
+from psycopg.rows import DictRow, dict_row
+from psycopg.types.numeric import Int8Dumper
 
-from marketplace.errors import DatabaseUnreachable, MarketplaceError
-from marketplace.store import events, properties
+from marketplace.errors import DatabaseBusy, DatabaseUnreachable, DatabaseUnusable, MarketplaceError
+from marketplace.store import filling, properties
 from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable
 from marketplace.store.engine import EngineBase, close_at_fork, ignore
-from marketplace.store.postgresql import filling
-from marketplace.store.postgresql.connection import LOST, Connection
-from marketplace.store.postgresql.servers import LOCK_SECONDS, Servers, Session, words
+from marketplace.store.rows import NOTHING, only
 from marketplace.store.rows import Connection as AnyConnection
-from marketplace.store.rows import only
 from marketplace.store.schema import Schema
 from marketplace.store.sqlite_files import Contents
 
 OLDEST_SERVER = 15
+ANSWER_SECONDS = 3  # for each answer; later the server counts as lost
+CONNECT_SECONDS = 2  # to connect to each server
+LEADER_SECONDS = 20  # after which the server ends the session of a silent leader
+LOCK_TIMEOUT = "2s"  # for another transaction's lock
+# Of the client: TCP notices a server whose machine has gone.
+CLIENT: dict[str, Any] = {
+    "application_name": "nft-marketplace-service",
+    "client_encoding": "UTF8",
+    "target_session_attrs": "read-write",
+    "connect_timeout": CONNECT_SECONDS,
+    "keepalives_idle": 2,
+    "keepalives_interval": 1,
+    "keepalives_count": 3,
+    "tcp_user_timeout": ANSWER_SECONDS * 1000,
+}
+# Of the server: if a client's machine has gone, its locks end after half a minute, not after hours.
+SESSION = {
+    "lock_timeout": LOCK_TIMEOUT,
+    "statement_timeout": "2.5s",  # the server ends a statement itself, except COMMIT
+    "idle_in_transaction_session_timeout": "10s",
+    "tcp_keepalives_idle": 15,
+    "tcp_keepalives_interval": 5,
+    "tcp_keepalives_count": 3,
+}
 # SQLite's types and keywords in schema.sql and the upgrades, and PostgreSQL's.
 DDL = {
     r"\bINTEGER\b": "BIGINT",
@@ -28,6 +61,9 @@ DDL = {
     r"\) STRICT(, WITHOUT ROWID)?": ")",
     r"\) VIRTUAL\b": ") STORED",
 }
+# At most one @, before the first slash. If a password has an unescaped @ or /, libpq takes the rest of it for
+# a host, a port or a name, and repeats it in messages.
+ADDRESS = re.compile(r"postgresql://([^@/]*@)?[^@?]*([?].*)?")
 CREATE = "CREATE DATABASE ... TEMPLATE template0 LOCALE 'C' ENCODING 'UTF8'"
 POOLER = "a pooler (such as pgbouncer) is in front of it: connect to PostgreSQL itself"
 # A server's reasons to refuse a connection, and what to do.
@@ -38,6 +74,24 @@ WAYS_OUT = {
     "password|authentication|role": "Check the user and the password in the address, or in ~/.pgpass",
     "": "One of its servers must run as the primary: check the address and the servers",
 }
+# Errors that end a session, and the error of a server that is no longer the primary.
+LOST = (
+    errors.AdminShutdown,
+    errors.CrashShutdown,
+    errors.CannotConnectNow,
+    errors.IdleSessionTimeout,
+    errors.IdleInTransactionSessionTimeout,
+    errors.ReadOnlySqlTransaction,
+)
+BUSY = (
+    errors.LockNotAvailable,
+    errors.QueryCanceled,
+    errors.DeadlockDetected,
+    errors.SerializationFailure,
+)
+# Classes of SQLSTATE: insufficient resources, errors of the server's system, and privileges, tables or a
+# schema that an operator has removed.
+UNUSABLE = ("53", "58", "42501", "42P01", "3F000")
 
 # The keys of our advisory locks: a number from "nftm" on, and a hash of the schema.
 TURN = f"{0x6E66746D}, hashtext(current_schema())"  # held to make or upgrade the tables
@@ -45,6 +99,8 @@ LEAD = f"{0x6E66746E}, hashtext(current_schema() || :name)"  # held by the leade
 # Shared by all that read and write; held alone by an upgrade.
 USE = f"{0x6E66746F}, hashtext(current_schema())"
 EMIT = f"{0x6E667470}, hashtext(current_schema())"  # held to write events, until they are visible
+# A thread's session only reads until a transaction begins to write: so a statement outside may be repeated.
+BEGIN_SESSION = f"SET default_transaction_read_only = on; SELECT pg_advisory_lock_shared({USE})"
 
 # The server, its timeline, and the table. They change after a failover, or if tables were restored. The
 # property events_home holds those for which the word events_epoch was made.
@@ -55,7 +111,143 @@ HOME = """
     ), 'UTF8')
 """
 
-LEADER_SECONDS = 20  # after which the server ends the session of a silent leader
+
+class Cursor(psycopg.Cursor[DictRow]):
+    """Runs statements with named parameters in SQLite's form: ``:name``.
+
+    If ``params`` is None, the query may be several statements, and is not prepared.
+    """
+
+    def execute(
+        self, query: Any, params: Any = None, *, prepare: bool | None = None, binary: Any = None
+    ) -> "Cursor":
+        if params is None:
+            prepare = False
+        else:
+            query = translate(query)
+        return super().execute(query, params, prepare=prepare, binary=binary)
+
+    def executemany(self, query: Any, params_seq: Any, *, returning: bool = False) -> None:
+        super().executemany(translate(query), params_seq, returning=returning)
+
+
+@cache
+def translate(sql: str) -> str:
+    """Rewrite a statement's ``:name`` parameters in psycopg's form."""
+    return re.sub(r"(?<!:):([a-z_][a-z0-9_]*)\b", r"%(\1)s", sql.replace("%", "%%"))
+
+
+def translate_ddl(sql: str) -> str:
+    for pattern, replacement in DDL.items():
+        sql = re.sub(pattern, replacement, sql)
+    return sql
+
+
+class Session(psycopg.Connection[DictRow]):
+    """One connection to the primary."""
+
+    numbers = itertools.count()
+    answer_seconds: float | None = ANSWER_SECONDS  # None: no limit
+    number: int  # no other session of this process, or of its parent, has it
+
+    def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
+        """Wait for an answer, but not for ever.
+
+        TCP sees that a machine has gone, but not that a server stands still, and libpq has no such limit.
+        """
+        return super().wait(gen, interval, self.answer_seconds if timeout is None else timeout)
+
+    def __del__(self, *_: Any) -> None:
+        """Do not warn: its thread has ended, or it was a parent's. libpq closes it in its own process."""
+
+
+class Connection:
+    """A thread's connection to the primary: opened on demand, closed after an error, and opened again.
+
+    Outside of a transaction a statement can only read, so it is repeated once on a new session. Inside a
+    transaction nothing is repeated: its fate is unknown. The rows of a statement must be read before the next
+    statement.
+    """
+
+    def __init__(self, connect: Callable[[], Session]) -> None:
+        self._connect = connect
+        self._session: Session | None = None
+        self._cursor: Cursor  # kept: a new one for each would take a third of a statement
+        self._is_writing = False
+
+    def close(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            session.close()
+
+    def execute(self, sql: str, parameters: Mapping[str, object] = NOTHING, /) -> Cursor:
+        """Run one statement. Raises DatabaseUnreachable, DatabaseBusy or DatabaseUnusable."""
+        is_new = self._session is None
+        try:
+            return self._run(sql, parameters)
+        except DatabaseUnreachable:
+            if self._is_writing or is_new:
+                raise
+        return self._run(sql, parameters)
+
+    def _run(self, sql: str, parameters: Mapping[str, object] | None) -> Cursor:
+        session = self._session or self._open()
+        try:
+            return self._cursor.execute(sql, parameters)
+        except psycopg.Error as error:
+            raise self._explain(error, session) from error
+        except BaseException:
+            self.close()  # the answer of an interrupted statement is still unread
+            raise
+
+    def _open(self) -> Session:
+        if self._is_writing:
+            raise DatabaseUnreachable("the connection was lost in the transaction")
+        session = self._session = self._connect()
+        self._cursor = Cursor(session)
+        return session
+
+    def _explain(self, error: psycopg.Error, session: Session) -> Exception:
+        """Close a lost session. Return the error for the client, or the error itself if it is a bug."""
+        is_silent = session.info.transaction_status is TransactionStatus.ACTIVE
+        if is_silent or session.broken or isinstance(error, LOST):
+            self.close()
+            return DatabaseUnreachable(words(error))
+        if isinstance(error, BUSY):
+            return DatabaseBusy()
+        if (error.sqlstate or "").startswith(UNUSABLE):
+            return DatabaseUnusable(words(error))
+        return error
+
+    @contextmanager
+    def transaction(self) -> Iterator["Connection"]:
+        """A write transaction: committed at the end, or rolled back."""
+        self.execute("BEGIN READ WRITE")
+        self._is_writing = True
+        try:
+            yield self
+            self._run("SET LOCAL statement_timeout = 0; COMMIT", None)
+        except BaseException:
+            self._roll_back()
+            raise
+        finally:
+            self._is_writing = False
+
+    def _roll_back(self) -> None:
+        if self._session is not None:
+            try:
+                self._session.execute("ROLLBACK")
+            except psycopg.Error:
+                self.close()  # the server rolls back by itself
+
+    def data_version(self) -> tuple[int, str]:
+        """The number of the session, and the server's snapshot. Raises DatabaseUnreachable.
+
+        After a crash, a server counts transactions again from the last one that it knows to be done. But it
+        also ends all sessions, which changes the number.
+        """
+        [row] = self.execute("SELECT pg_current_snapshot() AS snapshot").fetchall()
+        return self._session.number if self._session else -1, row["snapshot"]
 
 
 class PostgreSQLDatabase(EngineBase):
@@ -86,13 +278,11 @@ class PostgreSQLDatabase(EngineBase):
         DatabaseUnreadable for a server or a database that can not be used, or of another network or account.
         """
         self._called = called
-        self._servers = Servers(url, called)
-        super().__init__(self._servers.name, schema, owners)
+        self._address = read_address(url, called)
+        super().__init__(re.sub("//[^@/]*@", "//", url).partition("?")[0], schema, owners)
         self._local = threading.local()
-        self._asking = threading.Lock()
-        self._questions = 0
+        self.after_fork()
         self._data_version: tuple[int, str] | None = None
-        self._observer = Connection(self._connect, self._servers)
         with self.startup_lock() as session:
             if not self.list_tables(session):
                 self._make(session)
@@ -105,7 +295,7 @@ class PostgreSQLDatabase(EngineBase):
         with self._open() as session:
             _set_no_timeout(session)
             session.execute(f"SELECT pg_advisory_lock({TURN})")
-            session.execute(f"SET lock_timeout = '{LOCK_SECONDS}s'")
+            session.execute(f"SET lock_timeout = '{LOCK_TIMEOUT}'")
             yield session
 
     @contextmanager
@@ -115,7 +305,7 @@ class PostgreSQLDatabase(EngineBase):
         Raises DatabaseUnreadable for errors of the server, and for an unfit server or database.
         """
         try:
-            session = self._servers.connect()
+            session = self._find_primary()
         except DatabaseUnreachable as error:
             reason = error.reason.rstrip(".?")
             way = next(way for words, way in WAYS_OUT.items() if re.search(words, reason))
@@ -178,11 +368,27 @@ class PostgreSQLDatabase(EngineBase):
         with self._open() as session:
             self.version = self.find_version(session, self.name)
 
+    def _find_primary(self) -> Session:
+        """Connect to the primary. Raises DatabaseUnreachable."""
+        try:
+            session = Session.connect(
+                **self._address,
+                autocommit=True,
+                cursor_factory=Cursor,
+                row_factory=dict_row,
+                prepare_threshold=0,
+            )
+        except psycopg.Error as error:
+            raise DatabaseUnreachable(words(error)) from error
+        session.adapters.register_dumper(int, Int8Dumper)  # one type: one plan
+        session.number = next(Session.numbers)
+        return session
+
     def _connect(self) -> Session:
         """Connect for a thread, and check the version and the owners again."""
-        session = self._servers.connect()
+        session = self._find_primary()
         try:
-            session.execute(f"SELECT pg_advisory_lock_shared({USE})")
+            session.execute(BEGIN_SESSION)
             self.version = self.find_version(session, self.name)
             self.require_current()
         except psycopg.Error as error:
@@ -198,7 +404,7 @@ class PostgreSQLDatabase(EngineBase):
         """The calling thread's own connection. Outside of write() it can only read."""
         connection = getattr(self._local, "connection", None)
         if connection is None:
-            connection = self._local.connection = Connection(self._connect, self._servers)
+            connection = self._local.connection = Connection(self._connect)
         return connection
 
     def write(self) -> AbstractContextManager[Connection]:
@@ -207,6 +413,10 @@ class PostgreSQLDatabase(EngineBase):
         Raises DatabaseBusy or DatabaseUnusable, or DatabaseUnreachable: then it may be either.
         """
         return self.connection.transaction()
+
+    def lock_events(self, db: AnyConnection) -> None:
+        """Keep other transactions from writing events until this one is visible."""
+        db.execute(f"SELECT pg_advisory_xact_lock({EMIT})")
 
     def data_version(self) -> tuple[int, str] | None:
         """A value that changes with each commit of any machine. None if the database can not be reached.
@@ -234,8 +444,13 @@ class PostgreSQLDatabase(EngineBase):
         with self._asking:
             self._observer.close()
 
+    def after_fork(self) -> None:
+        """Make a new lock and observer: in a child, a thread of the parent may hold the old ones."""
+        self._asking, self._questions = threading.Lock(), 0
+        self._observer = Connection(self._connect)
+
     def leadership(self, name: str) -> "Leadership":
-        return Leadership(self._servers, name)
+        return Leadership(self._find_primary, name)
 
     def upgrade(self, report: Callable[[str], None] = ignore) -> None:
         """Upgrade to this version, each step in one transaction. Calls ``report`` with what is next.
@@ -245,7 +460,7 @@ class PostgreSQLDatabase(EngineBase):
         self.close()
         with self._open() as session:
             _set_no_timeout(session)
-            session.execute(f"SET lock_timeout = '{LOCK_SECONDS}s'")
+            session.execute(f"SET lock_timeout = '{LOCK_TIMEOUT}'")
             self._require_alone(session)
             version = self.find_version(session, self.name)
             for step in (step for step in self.schema.steps if step.version > version):
@@ -269,8 +484,7 @@ class PostgreSQLDatabase(EngineBase):
                 with session.transaction():
                     # Turn off the timeout of the server's settings: the copy may take any time.
                     session.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
-                    tables = self.schema.in_order
-                    filling.fill(session, self.name, tables, source, report)
+                    filling.fill(session, self.name, self.schema.in_order, source, report)
                     self.mark(session, self.schema.version)
                     properties.mark_property(session, "events_home", _find_home(session))
                     report("Commit")
@@ -285,23 +499,6 @@ class PostgreSQLDatabase(EngineBase):
         if not only(session, sql)["is_alone"]:
             raise DatabaseInUse(f"{self.name} is in use: a service or another command has it open")
 
-    def insert_events(self, rows: Iterable[Mapping[str, object]]) -> None:
-        """Insert events, at the end of the calling thread's transaction.
-
-        No other transaction takes an event's id until this transaction is visible.
-        """
-        # The lock is released once the transaction is visible. Only writers of events take it.
-        self.connection.execute_at_commit(f"SELECT pg_advisory_xact_lock({EMIT})", {})
-        for row in rows:
-            self.connection.execute_at_commit(events.INSERT, row)
-
-    def after_fork(self) -> None:
-        """Make a new lock and observer in the child: a thread of the parent may hold the old ones."""
-        self._asking = threading.Lock()
-        # Another thread of the parent may have opened the observer again just before the fork.
-        self._observer = Connection(self._connect, self._servers, self._observer.opened + 1)
-        self._servers.after_fork()
-
 
 class Leadership(Connection):
     """A connection with a role that one machine holds at a time.
@@ -309,8 +506,8 @@ class Leadership(Connection):
     A silent holder loses the role within half a minute.
     """
 
-    def __init__(self, servers: Servers, name: str) -> None:
-        super().__init__(servers.connect, servers)
+    def __init__(self, connect: Callable[[], Session], name: str) -> None:
+        super().__init__(connect)
         self._name = name
 
     def take(self) -> bool:
@@ -322,8 +519,23 @@ class Leadership(Connection):
         return bool(only(self, sql, {"name": f".{self._name}"})["is_ours"])
 
 
-def _find_home(db: AnyConnection) -> bytes:
-    return bytes(only(db, f"SELECT {HOME} AS home")["home"])
+def read_address(url: str, called: str) -> dict[str, Any]:
+    """The parameters of a connection. Raises DatabaseUnreadable, which names the address by ``called``."""
+    try:
+        given: dict[str, Any] = conninfo_to_dict(url)
+    except (psycopg.ProgrammingError, UnicodeError):
+        given = {}
+    ports = str(given.get("port", "")).split(",")
+    are_ports = all(re.fullmatch("[0-9]{0,5}", port) for port in ports)
+    if not given or not ADDRESS.fullmatch(url) or not are_ports:
+        # The message quotes neither the library nor the address: they may have the password.
+        raise DatabaseUnreadable(
+            f"{called} is not the address of a PostgreSQL database"
+            " (postgresql://user:password@host-a,host-b/market): in a user and a password,"
+            " % @ : / are written as %25 %40 %3A %2F"
+        )
+    settings = " ".join(f"-c {name}={value}" for name, value in SESSION.items())
+    return given | {"options": f"{given.get('options', '')} {settings}".strip()} | CLIENT
 
 
 def _set_no_timeout(session: Session) -> None:
@@ -336,7 +548,10 @@ def _set_no_timeout(session: Session) -> None:
         session.execute("SET client_connection_check_interval = '1s'")
 
 
-def translate_ddl(sql: str) -> str:
-    for pattern, replacement in DDL.items():
-        sql = re.sub(pattern, replacement, sql)
-    return sql
+def _find_home(db: AnyConnection) -> bytes:
+    return bytes(only(db, f"SELECT {HOME} AS home")["home"])
+
+
+def words(error: psycopg.Error) -> str:
+    """The server's own message, in one line."""
+    return " ".join((error.diag.message_primary or str(error)).split())
