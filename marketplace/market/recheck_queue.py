@@ -31,7 +31,8 @@ class Recheck(NamedTuple):
 def enqueue(db: Connection, recheck: Recheck, now: int) -> None:
     """Queue a recheck. If it is queued already, it is done at the earlier of both times."""
     due_at = now + recheck.delay
-    due_again_at = due_at + TOKEN_PAUSE if recheck.kind == "token" else due_at
+    is_paused = recheck.kind == "token" and not recheck.is_swept
+    due_again_at = due_at + TOKEN_PAUSE if is_paused else due_at
     first_changed_at = recheck.first_changed_at or recheck.changed_at
     row = recheck._asdict() | {
         "changed_at": times.to_iso(recheck.changed_at),

@@ -17,7 +17,7 @@ from marketplace.services import services
 from marketplace.store import following, nfts
 from marketplace.store.database import read, write
 from marketplace.watcher import follow as following_module
-from marketplace.watcher.sweep import SLOWLY, begin_sweep, end_sweep, sweep_step
+from marketplace.watcher.sweep import SLOWLY, begin_sweep, end_sweep, sweep_step, sync
 from marketplace.watcher.work import Done
 from tests.deeds import shown
 from tests.engines import both_engines
@@ -437,6 +437,14 @@ def test_a_sweep_that_an_earlier_rule_began_begins_again(app, client, watcher, j
         assert watcher.recheck(SLOWLY // times.SECOND) == {Done.LISTED: 1}
         sweep_step()
         assert freshness.is_judged()
+
+
+def test_a_sync_during_a_slow_sweep_compares_everything(app, nft):
+    with app.app_context():
+        began_at = begin_sweep(SLOWLY)
+        sync()
+        assert following.get_recheck_swept(read()) is None
+        assert freshness.find_last_sweep() >= began_at
 
 
 def test_a_daily_sweep_takes_a_day_and_outlives_the_watcher(app, watcher, ledger, nft):
