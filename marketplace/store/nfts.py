@@ -4,6 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from marketplace.store.rows import Connection, NftRow, count
 
+# The lanes of what is incomplete: first tries, second ones, and others. What is read again goes to the last
+# one: it delays nothing that is new. What is still to have its first or second try keeps its place.
+LANES = (0, 1, 2)
+_LANE = "CASE WHEN attempts < 2 THEN attempts ELSE 2 END"
+_LANE_OF_ASKED = "CASE WHEN attempts < 2 AND retry_at IS NOT NULL THEN attempts ELSE 2 END"
 NFTS_AT_ONCE = 100  # the most ids of list_nfts()
 _PAIRS = [f"(:token_{n}, CAST(:serial_no_{n} AS BIGINT))" for n in range(NFTS_AT_ONCE)]
 # Statements by the number of ids that they take. With IN, SQLite 3.40 would read all NFTs.
@@ -101,7 +106,7 @@ def mark_pointer(
 
 
 def mark_enriched(db: Connection, nft: Mapping[str, object], stored: NftRow) -> NftRow | None:
-    # An attempt that began before another one ended, or before the pointer changed, must not overwrite it.
+    # An attempt must not overwrite another one that ended since it began, a new pointer, or a refresh.
     sql = """
         UPDATE nft
         SET name = :name,
@@ -119,6 +124,7 @@ def mark_enriched(db: Connection, nft: Mapping[str, object], stored: NftRow) -> 
           AND missing IS NOT NULL AND attempts = :attempts_before
           AND COALESCE(metadata, '') = COALESCE(:metadata_before, '')
           AND COALESCE(attributes, '') = COALESCE(:attributes_before, '')
+          AND COALESCE(asked_at, '') = COALESCE(:asked_at_before, '')
         RETURNING *
     """
     return db.execute(sql, {**nft, **_before(stored)}).fetchone()
@@ -128,9 +134,9 @@ def mark_asked_again(
     db: Connection, token: str, serial_no: int, now: str, before: str
 ) -> NftRow | None:
     # Only if nobody has asked since then. What is stored stays until the metadata was read.
-    sql = """
+    sql = f"""
         UPDATE nft
-        SET missing = 'it is read again', attempts = 0, retry_at = :now, asked_at = :now
+        SET missing = 'it is read again', attempts = {_LANE_OF_ASKED}, retry_at = :now, asked_at = :now
         WHERE token = :token AND serial_no = :serial_no
           AND (asked_at IS NULL OR asked_at <= :before OR asked_at > :now)
         RETURNING *
@@ -140,9 +146,9 @@ def mark_asked_again(
 
 
 def mark_collection_asked_again(db: Connection, token: str, now: str) -> int:
-    sql = """
+    sql = f"""
         UPDATE nft
-        SET missing = 'it is read again', attempts = 0, retry_at = :now
+        SET missing = 'it is read again', attempts = {_LANE_OF_ASKED}, retry_at = :now
         WHERE token = :token AND ledger_at < '9999'
     """
     return db.execute(sql, {"token": token, "now": now}).rowcount
@@ -159,10 +165,10 @@ def list_to_reread(db: Connection, now: str, limit: int) -> list[tuple[str, int]
 
 
 def mark_to_reread(db: Connection, token: str, serial_no: int, now: str, last_attempt: int) -> None:
-    # New NFTs, which have no attempts, come first. Metadata that was given up gets one more attempt.
+    # In the last lane. Metadata that was given up gets one more attempt.
     sql = """
         UPDATE nft
-        SET attempts = CASE WHEN missing IS NULL THEN 1 ELSE :last_attempt END,
+        SET attempts = CASE WHEN missing IS NULL THEN 2 ELSE :last_attempt END,
             missing = COALESCE(missing, 'it is read again'),
             retry_at = :now,
             reread_at = NULL
@@ -191,18 +197,15 @@ def list_collections_incomplete(db: Connection, now: str) -> list[str]:
     return [row["token"] for row in db.execute(sql, {"now": now})]
 
 
-def list_incomplete(
-    db: Connection, token: str, now: str, is_first: bool, limit: int
-) -> list[NftRow]:
-    # Of one collection: only NFTs that were never tried, or only the others.
-    sql = """
+def list_incomplete(db: Connection, token: str, now: str, lane: int, limit: int) -> list[NftRow]:
+    # Of one collection, and one of LANES.
+    sql = f"""
         SELECT * FROM nft
-        WHERE token = :token AND retry_at <= :now
-          AND (attempts = 0) = :is_first
+        WHERE token = :token AND retry_at <= :now AND {_LANE} = :lane
         ORDER BY retry_at
         LIMIT :limit + 0
     """
-    parameters = {"token": token, "now": now, "is_first": is_first, "limit": limit}
+    parameters = {"token": token, "now": now, "lane": lane, "limit": limit}
     return db.execute(sql, parameters).fetchall()
 
 

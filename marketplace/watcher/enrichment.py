@@ -38,11 +38,11 @@ from marketplace.watcher.work import Done, Tasks
 
 PAUSE_SECONDS = 0.25  # between two queries for what is due
 COMPLETING_SECONDS = 20  # of one sync
-FIRST_AT_ONCE, LATER_AT_ONCE = 8, 4  # later tries have more time
+FIRST_AT_ONCE, LATER_AT_ONCE = 8, 3  # in each lane; tries after the first one have more time
 LONGEST_PAUSE = 32 * times.DAY
 REFUSED = "InvalidIPAddress"  # the beginning of the reason if an address is not public
 
-Try = tuple[NftId, bool]  # of a try: its NFT, and whether it is the first one
+Try = tuple[NftId, int]  # its NFT, and its lane
 Record = dict[str, Any]  # the columns of an NFT
 
 
@@ -59,14 +59,14 @@ def make_enricher(app: Flask) -> "Enricher":
 
 
 class Enricher:
-    """Completes the NFTs that are due. First tries have places of their own: they wait for no later tries."""
+    """Completes the NFTs that are due. Each lane of nfts.LANES has places of its own."""
 
     def __init__(self, app: Flask, enrich: Enrich, end: Callable[[], None] = lambda: None) -> None:
         """``end`` ends the processes of ``enrich``."""
         self._app, self._enrich, self._end = app, enrich, end
         # Each returns the NFT as it was stored, and its new columns.
         self._tries: Tasks[Try, tuple[NftRow, Record]] = Tasks(
-            FIRST_AT_ONCE + LATER_AT_ONCE, "enrich"
+            sum(map(_count_places, nfts.LANES)), "enrich"
         )
         self._descriptions: Tasks[str, Columns] = Tasks(1, "describe")  # of collections
         self._unwritable: set[NftId] = set()
@@ -92,8 +92,8 @@ class Enricher:
             counts = Counter(self._store(*ended) for ended in self._tries.take_ended())
             self._store_descriptions()
             if begins:
-                self._begin_due(FIRST_AT_ONCE, is_first=True)
-                self._begin_due(LATER_AT_ONCE, is_first=False)
+                for lane in nfts.LANES:
+                    self._begin_due(lane)
                 self._begin_description()
             return counts
 
@@ -117,15 +117,16 @@ class Enricher:
             if nft and nft_events.is_redrawn(before, nft):
                 nft_events.store(db, {_id(nft): [Event(EventKind.METADATA_CHANGED)]})
 
-    def _begin_due(self, places: int, *, is_first: bool) -> None:
-        """Begin tries in the free places, first for the collections with the fewest tries in progress.
+    def _begin_due(self, lane: int) -> None:
+        """Begin tries in a lane's free places, first for the collections with the fewest tries in progress.
 
         One collection may have at most half of the places.
         """
-        running = Counter(id.token for id, first in self._tries if first == is_first)
+        places = _count_places(lane)
+        running = Counter(id.token for id, other in self._tries if other == lane)
         if running.total() == places:
             return
-        now, limits = times.to_iso(times.now()), QUICK if is_first else LONG
+        now, limits = times.to_iso(times.now()), LONG if lane else QUICK
         tokens, most = nfts.list_collections_incomplete(read(), now), places // 2
         random.shuffle(tokens)
         # An NFT whose pointer has changed may still have a later try of the old pointer in progress.
@@ -134,10 +135,10 @@ class Enricher:
             if running.total() == places:
                 return
             at_most = most + len(self._unwritable)
-            due = nfts.list_incomplete(read(), token, now, is_first, at_most)
+            due = nfts.list_incomplete(read(), token, now, lane, at_most)
             free = [nft for nft in due if _id(nft) not in taken]
             for nft in free[: min(most - running[token], places - running.total())]:
-                self._tries.begin((_id(nft), is_first), self._complete, nft, limits)
+                self._tries.begin((_id(nft), lane), self._complete, nft, limits)
                 running[token] += 1
 
     def _complete(self, nft: NftRow, limits: Limits) -> tuple[NftRow, Record]:
@@ -173,6 +174,10 @@ class Enricher:
         self._descriptions.close()
         self._tries.close()
         self._end()
+
+
+def _count_places(lane: int) -> int:
+    return LATER_AT_ONCE if lane else FIRST_AT_ONCE
 
 
 def _id(nft: NftRow) -> NftId:

@@ -73,9 +73,10 @@ RECHECK = {
 }  # fmt: skip
 ARGUMENTS = {
     "event": EVENT,
-    "is_first": True, "is_compared": True, "recheck": RECHECK, "due_at": DATE, "kind": "nft",
+    "lane": 2, "is_compared": True, "recheck": RECHECK, "due_at": DATE, "kind": "nft",
     "id": "0.0.7001", "moment": DATE,
-    "heartbeat_at": DATE, "stored": NFT | STATE | {"listed_order": DATE}, "cursor_at": DATE, "fresh_at": DATE,
+    "heartbeat_at": DATE, "stored": NFT | STATE | {"listed_order": DATE, "asked_at": None},
+    "cursor_at": DATE, "fresh_at": DATE,
     "facts_at": DATE,
     "metadata": "x", "column": "heartbeat_at", "collection": COLLECTION, "attempts": 1, "retry_at": DATE,
     "soon": DATE, "beyond": DATE, "until": DATE, "nft": NFT, "state": STATE, "prepared": PREPARED,

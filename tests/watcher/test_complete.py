@@ -15,8 +15,9 @@ from hiero_sandbox.application import create_sandbox
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.market import add_nft, throttled_log
+from marketplace.market.read_again import read_again, read_collection_again
 from marketplace.store import media, nfts
-from marketplace.store.database import read
+from marketplace.store.database import read, write
 from marketplace.watcher import chores
 from marketplace.watcher import enrichment as module
 from marketplace.watcher.enrichment import Enricher
@@ -398,6 +399,60 @@ def test_slow_tries_leave_places_for_others(app, hosts):
             assert gate.begun == module.LATER_AT_ONCE
         finally:
             gate.gate.set()
+
+
+@pytest.mark.parametrize("way", ["refresh", "flask refresh", "daily"])
+def test_what_is_read_again_leaves_places_for_what_is_new(app, hosts, way):
+    """Hundreds of refreshes of silent hosts shared the lane of first tries."""
+    keys = [(f"0.0.{number}", 1) for number in range(660, 680)]
+    for key in keys:
+        add(app, *key)
+    hosts.complete()
+    gate = Gate(app, hosts, keys)
+    write_sql(app, "UPDATE nft SET reread_at = '2'")
+    with app.app_context():
+        for key in keys:
+            if way == "daily":
+                with write() as db:
+                    nfts.mark_to_reread(db, *key, times.to_iso(times.now()), 19)
+            else:
+                read_again(*key) if way == "refresh" else read_collection_again(key[0])
+    with closing(Enricher(app, hosts)) as enricher:
+        try:
+            step_until(enricher, lambda: gate.begun == module.LATER_AT_ONCE)
+            assert_completed_meanwhile(app, enricher)
+            write_sql(
+                app,
+                "UPDATE nft SET attempts = 1, missing = 'x', retry_at = '2' WHERE serial_no = 7",
+            )
+            step_until(enricher, lambda: not stored(app)["missing"])  # a second try, too
+            assert gate.begun == module.LATER_AT_ONCE
+        finally:
+            gate.gate.set()
+
+
+def test_a_refresh_does_not_put_back_what_is_new(app, hosts, pointer):
+    with app.app_context():
+        read_again(TOKEN, 7)
+    assert stored(app)["attempts"] == 0
+    assert hosts.complete() == {Done.COMPLETED: 1}
+    assert hosts.asked == [(pointer, True)]
+
+
+def test_what_was_under_way_before_a_refresh_does_not_count_as_it(app, hosts, pointer):
+    write_sql(app, "UPDATE nft SET attempts = 5")
+
+    def be_asked_meanwhile(is_quick):
+        if len(hosts.asked) == 1:
+            with app.app_context():
+                read_again(TOKEN, 7)
+        return EnrichmentResult(
+            Outcome.COMPLETE, None, NEW if len(hosts.asked) > 1 else OLD, "x", WEBP
+        )
+
+    hosts.answers[pointer] = be_asked_meanwhile
+    hosts.complete()
+    assert stored(app)["name"] == "New" and len(hosts.asked) == 2
 
 
 def test_refused_addresses_are_logged_once_a_minute_with_a_count(
