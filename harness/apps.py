@@ -10,7 +10,7 @@ from marketplace import create_app
 from marketplace.services import services
 from marketplace.store import access_tokens
 from marketplace.store.database import write
-from marketplace.watcher.enrichment import Enricher
+from marketplace.watcher.enrichment import ENRICH, Enricher
 from marketplace.watcher.strangers import decoder, enrich
 
 
@@ -22,7 +22,7 @@ def copy_app(folder):
     """Make the service on a copy of databases that were made once."""
     copy_databases(folder, _make_databases)
     app = create_app(**settings(folder))
-    services(app).enrich = enriching(app)
+    app.extensions[ENRICH] = enriching(app)
     return app
 
 

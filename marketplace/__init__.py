@@ -12,9 +12,10 @@ __all__ = ["__version__", "create_app"]
 def __getattr__(name: str) -> Any:
     """Import on first use: the sandbox, and processes that fetch strangers' files, load none of it."""
     if name == "create_app":
+        from marketplace.cli.command import refusing_commands
         from marketplace.factory import create_app
 
-        return create_app
+        return refusing_commands()(create_app)
     if name == "__version__":
         from marketplace.version import __version__
 

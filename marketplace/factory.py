@@ -1,11 +1,12 @@
 """The service's table of contents: create_app() puts its parts together."""
 
-import inspect
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import Any
+from wsgiref.types import WSGIApplication
 
-from flask import Flask, Request
+from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from marketplace import cli, ledger, settings
@@ -14,7 +15,6 @@ from marketplace.api import (
     concurrency_limit,
     cors,
     events,
-    host_header,
     listings,
     media,
     metrics,
@@ -22,27 +22,30 @@ from marketplace.api import (
     nft_collections,
     nfts,
     orderbook,
+    rate_limit,
     reference,
     request_metrics,
-    response_cache,
     search,
     status,
     traits,
     users,
 )
 from marketplace.api.application import Application
-from marketplace.api.concurrency_limit import ConcurrencyLimit
+from marketplace.api.authentication import Authenticate
+from marketplace.api.host_header import HostRequired
 from marketplace.api.openapi import Document
-from marketplace.api.rate_limit import RateLimits
-from marketplace.cli.command import refusing_commands
-from marketplace.errors import StartRefused
+from marketplace.api.request_metrics import RequestMetrics
+from marketplace.api.response_cache import ResponseCache
 from marketplace.market import signer
+from marketplace.market.signer import Sign
 from marketplace.metrics import count
-from marketplace.services import KEY, Services
+from marketplace.services import KEY, Services, services
 from marketplace.store import database as db
 from marketplace.store import media as media_store
-from marketplace.store.token_usage import TokenUsage
+from marketplace.store import token_usage
 from marketplace.watcher import collection_import, loop, refresh
+
+Middleware = Callable[[WSGIApplication], WSGIApplication]
 
 DESCRIPTION = """\
 Hedera NFTs, an order book, and the transactions that list, withdraw and buy one. To list an NFT:
@@ -53,11 +56,10 @@ Every call under `/v1` needs an access token with a scope: `read` for GET, `writ
 """
 
 
-@refusing_commands()
 def create_app(
     *,
-    authenticate: Callable[[Request, str], bool | str] = authentication.authenticate,
-    sign: Callable[[bytes], tuple[bytes, bytes]] | None = None,
+    authenticate: Authenticate = authentication.authenticate,
+    sign: Sign | None = None,
     **overrides: Any,
 ) -> Flask:
     """Make the service: a WSGI application that shares nothing with other applications of the process.
@@ -71,39 +73,41 @@ def create_app(
     of another service, network or account, or of a newer version. A database of an older version is
     opened, but every request is answered 503 until it is upgraded.
     """
-    _require_signature(authenticate)
-    loaded = settings.load(overrides, os.environ)
-    app = Application("marketplace", **loaded)
+    app = Application("marketplace", **settings.load(overrides, os.environ))
     request_metrics.name_routes(app)
-    cli.init_app(app)
-    config, is_sandbox = app.config, app.config["NETWORK"] == "sandbox"
+    app.extensions[KEY] = _make_services(app, sign)
+    authentication.init_app(app, authenticate)
+    for module in (rate_limit, concurrency_limit, token_usage):
+        module.init_app(app)
+    for commands in (cli, loop, collection_import, refresh):
+        commands.init_app(app)
+    _register_blueprints(app)
+    cors.init_app(app)
+    asks_host = authenticate is not authentication.authenticate
+    for wrap in reversed(_list_middleware(app, asks_host)):
+        app.wsgi_app = wrap(app.wsgi_app)  # type: ignore[method-assign, assignment]  # as Flask documents
+    return app
 
-    database = db.from_config(config)
-    own, writes_at_once = None, concurrency_limit.WRITES_AT_ONCE
-    if is_sandbox:
-        from marketplace import demo  # a production service loads none of it
-        from marketplace.sandbox import mount
 
-        own = mount.init_app(app, database, sign)
-        writes_at_once = concurrency_limit.WRITES_AT_ONCE_IN_SANDBOX
-    app.extensions[KEY] = Services(
+def _make_services(app: Flask, sign: Sign | None) -> Services:
+    config, database, sandbox = app.config, db.from_config(app.config), None
+    if config["NETWORK"] == "sandbox":
+        from marketplace.sandbox import mount  # a production service loads none of it
+
+        sandbox = mount.init_app(app, database, sign)
+    mirror_node = ledger.from_config(config, sandbox.adapters if sandbox else {}, count)
+    return Services(
         database=database,
         media=media_store.from_config(config),
-        mirror_node=ledger.from_config(config, own.adapters if own else {}, count),
-        signer=signer.from_config(config, sign, own.sign if own else None),
-        authenticate=authenticate,
-        rate_limits=RateLimits(config),
-        writes=ConcurrencyLimit(writes_at_once, refused="writes_refused"),
-        image_reads=ConcurrencyLimit(concurrency_limit.IMAGES_AT_ONCE),
-        token_usage=TokenUsage(database),
-        sandbox=own,
+        mirror_node=mirror_node,
+        signer=signer.from_config(config, mirror_node, sign, sandbox.sign if sandbox else None),
+        sandbox=sandbox,
     )
-    loop.init_app(app)
-    collection_import.init_app(app)
-    refresh.init_app(app)
 
-    prefix = config["API_PREFIX"]
-    document = Document(app, config["NAME"], DESCRIPTION, prefix=prefix)
+
+def _register_blueprints(app: Flask) -> None:
+    prefix, is_sandbox = app.config["API_PREFIX"], app.config["NETWORK"] == "sandbox"
+    document = Document(app, app.config["NAME"], DESCRIPTION, prefix=prefix)
     versioned = (nfts, nft_collections, traits, search, network, users, orderbook, events, listings)
     for module in versioned:
         document.register_blueprint(module.blp, url_prefix=f"{prefix}/v1")
@@ -111,30 +115,25 @@ def create_app(
         document.register_blueprint(module.blp)
     app.register_blueprint(media.blp)
     if is_sandbox:
+        from marketplace import demo
+
         demo.init_app(app)
     reference.init_app(app, is_home=not is_sandbox)
-    cors.init_app(app)
-    response_cache.init_app(app, asks_host=authenticate is not authentication.authenticate)
-    if is_sandbox:
-        app.wsgi_app = mount.HostGuard(  # type: ignore[method-assign]
-            app.wsgi_app, config["PUBLIC_URL"]
-        )
-    if proxies := config["TRUSTED_PROXIES"]:
-        app.wsgi_app = ProxyFix(  # type: ignore[method-assign]
-            app.wsgi_app, x_for=proxies, x_proto=proxies, x_host=proxies, x_prefix=proxies
-        )
-    app.wsgi_app = host_header.HostRequired(app.wsgi_app)  # type: ignore[method-assign]
-    request_metrics.init_app(app)
-    return app
 
 
-def _require_signature(authenticate: Callable[[Request, str], bool | str]) -> None:
-    """Raise StartRefused unless a host's authenticate() takes a request and a scope."""
-    try:
-        inspect.signature(authenticate).bind(None, "read")
-    except ValueError:  # it is written in C, and tells nothing
-        return
-    except TypeError as error:
-        raise StartRefused(
-            f"authenticate is called as authenticate(request, scope): {error}"
-        ) from None
+def _list_middleware(app: Flask, asks_host: bool) -> list[Middleware]:
+    """List what a request passes before it comes to Flask, in this order."""
+    sandbox, proxies = services(app).sandbox, app.config["TRUSTED_PROXIES"]
+    middleware: list[Middleware] = [
+        partial(RequestMetrics, trusts_proxies=proxies > 0),
+        HostRequired,
+    ]
+    if proxies:
+        trusted = dict.fromkeys(("x_for", "x_proto", "x_host", "x_prefix"), proxies)
+        middleware.append(partial(ProxyFix, **trusted))
+    if sandbox:
+        middleware.append(sandbox.guard)
+    middleware.append(partial(ResponseCache, app=app, asks_host=asks_host))
+    if sandbox:
+        middleware.append(sandbox.serve)
+    return middleware

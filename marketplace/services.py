@@ -3,44 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from wsgiref.types import WSGIApplication
 
-from flask import Flask, Request, current_app
+from flask import Flask, current_app
 
 if TYPE_CHECKING:
     from requests.adapters import BaseAdapter
 
-    from marketplace.api.concurrency_limit import ConcurrencyLimit
-    from marketplace.api.rate_limit import RateLimits
     from marketplace.ledger.mirror import MirrorNode
     from marketplace.market.signer import Signer
     from marketplace.store.engine import Engine
     from marketplace.store.media import MediaStore
-    from marketplace.store.token_usage import TokenUsage
-    from marketplace.watcher.enrichment_result import Enrich
 
 KEY = "marketplace"
 
 
 @dataclass(kw_only=True)
 class Services:
-    """The services of the marketplace's application."""
+    """The services of the marketplace's application. What only one module needs, that module keeps."""
 
     database: Engine
     media: MediaStore
     mirror_node: MirrorNode
     signer: Signer | None  # None: nothing can be bought
-    authenticate: Callable[[Request, str], bool | str]
-    rate_limits: RateLimits
-    writes: ConcurrencyLimit
-    image_reads: ConcurrencyLimit
-    token_usage: TokenUsage
     sandbox: Sandbox | None
-    # Replaces the watcher's processes for metadata and images, if set.
-    enrich: Enrich | None = None
-    # By message: when it was logged, on the monotonic clock, and how many were left out since.
-    warned: dict[str, tuple[float, int]] = field(default_factory=dict)
 
 
 @dataclass(kw_only=True)
@@ -48,6 +36,8 @@ class Sandbox:
     """The sandbox, and what it gives the marketplace's application."""
 
     app: Flask
+    guard: Callable[[WSGIApplication], WSGIApplication]  # refuses foreign hosts
+    serve: Callable[[WSGIApplication], WSGIApplication]  # serves it before the marketplace
     adapters: Mapping[str, BaseAdapter]  # carry requests to its URL within this process
     gateway_adapters: Callable[[], Mapping[str, BaseAdapter]]  # the same for its IPFS gateway
     sign: Callable[[bytes], tuple[bytes, bytes]]  # the demo wallet, for the marketplace's account

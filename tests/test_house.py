@@ -83,7 +83,7 @@ def our_imports(path):
             yield rest.partition(".")[0]
 
 
-# This module imports types of all rooms, but loads none of them.
+# This module imports types of several rooms, but loads none of them.
 TYPES_ONLY = "services"
 
 
@@ -124,18 +124,14 @@ def name_of(path):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def is_for_the_checker(node):
-    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-
-
 def needs_of(node, names):
-    """The modules that code imports, inside functions, too, but not for the checker alone."""
+    """The modules that code imports, also inside functions, and for the checker alone."""
     if isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names)
     elif isinstance(node, ast.ImportFrom):
         taken = (f"{node.module}.{alias.name}" for alias in node.names)
         yield from (name if name in names else node.module for name in taken)
-    elif not is_for_the_checker(node):
+    else:
         for child in ast.iter_child_nodes(node):
             yield from needs_of(child, names)
 
@@ -192,6 +188,17 @@ def test_only_the_engine_and_the_machines_file_import_the_sqlite_library():
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_module_says_what_it_is_for(path):
     assert ast.get_docstring(ast.parse(path.read_text())), "no module docstring"
+
+
+def test_the_application_of_the_clone_takes_overrides(tmp_path):
+    options = {"DATABASE_URL": f"sqlite:///{tmp_path}/own.db", "DATA_DIR": str(tmp_path)}
+    program = "import json, sys; from app import create_app; create_app(**json.loads(sys.argv[1]))"
+    run_python(program, json.dumps(options))
+    assert (tmp_path / "own.db").exists()
+
+
+def test_create_app_needs_no_click():
+    assert not any("click" in name for name in imports(ROOT / "marketplace/factory.py"))
 
 
 def test_every_route_is_in_a_document(tmp_path):

@@ -70,7 +70,7 @@ def test_an_application_that_is_dropped_is_collected(tmp_path, network):
     app = create_app(**settings(tmp_path, network))
     assert app.test_client().get("/status").status_code == 200
     own = services(app)
-    parts = [weakref.ref(part) for part in (app, own, own.counts, own.database, own.mirror_node)]
+    parts = [weakref.ref(part) for part in (app, own, own.database, own.mirror_node)]
     del app, own
 
     def is_collected():

@@ -1,16 +1,19 @@
 """Authentication: access tokens as bearer tokens (RFC 6750), or a host's own authenticate()."""
 
 import hmac
+import inspect
 import re
 import time
+from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from flask import Request, request
+from flask import Flask, Request, current_app, request
 from werkzeug.exceptions import Unauthorized
 
 from marketplace.api.blueprint import Blueprint, Decorator, View
-from marketplace.api.rate_limit import RATE, find_address
+from marketplace.api.concurrency_limit import one_write
+from marketplace.api.rate_limit import RATE, find_address, rate_limits
 from marketplace.api.response_cache import REQUEST_CACHE, RequestCache
 from marketplace.errors import (
     POSTS,
@@ -18,6 +21,7 @@ from marketplace.errors import (
     EndUserInvalid,
     NotAuthenticated,
     ScopeMissing,
+    StartRefused,
     answered_by,
 )
 from marketplace.hedera import times
@@ -26,8 +30,12 @@ from marketplace.services import database, services
 from marketplace.store import access_tokens
 from marketplace.store.access_tokens import ON_BEHALF, hash_token
 from marketplace.store.rows import AccessTokenRow
+from marketplace.store.token_usage import usage
 from marketplace.wsgi_environ import END_USER, TOKEN_NAME
 
+Authenticate = Callable[[Request, str], bool | str]
+
+KEY = "marketplace.authenticate"  # in the application's extensions
 # The end user for whom a trusted caller acts. SWORD 2.0 has this header for mediated deposits.
 ON_BEHALF_OF = "On-Behalf-Of"
 _match_end_user = re.compile(r"[!-~]{1,64}").fullmatch
@@ -45,7 +53,7 @@ def authenticate(request: Request, scope: str) -> bool | str:
     cached = cache and cache.find_token(header)
     row = cached or _find_valid_token(header)
     request.environ[TOKEN_NAME], request.environ[RATE] = row["name"], row["rate"]
-    services().token_usage.note(row["hash"], time.time())
+    usage().note(row["hash"], time.time())
     scopes = row["scopes"].split()
     if scope not in scopes:
         raise ScopeMissing(scope)
@@ -107,21 +115,39 @@ def require_scope(scope: str) -> Decorator:
     def decorator(view: View) -> View:
         @wraps(view)
         def guarded(*args: Any, **kwargs: Any) -> Any:
-            own, environ = services(), request.environ
+            environ = request.environ
             try:
-                allowed = own.authenticate(request, scope)
+                allowed = current_app.extensions[KEY](request, scope)
                 if not allowed:
                     raise NotAuthenticated("You are not allowed to call this", "invalid_token")
             except (NotAuthenticated, Unauthorized):
-                own.rate_limits.count_failed()
+                rate_limits().count_failed()
                 raise
             if scope != "write":
                 return view(*args, **kwargs)
             environ[END_USER] = _fit(allowed) if isinstance(allowed, str) else None
-            own.rate_limits.count_write()
-            with own.writes.one():
+            rate_limits().count_write()
+            with one_write():
                 return view(*args, **kwargs)
 
         return refuses(document(guarded))
 
     return decorator
+
+
+def init_app(app: Flask, authenticate: Authenticate) -> None:
+    """Have this function decide who may call. Raises StartRefused if it can not be called as it must."""
+    _require_signature(authenticate)
+    app.extensions[KEY] = authenticate
+
+
+def _require_signature(authenticate: Authenticate) -> None:
+    """Raise StartRefused unless a host's authenticate() takes a request and a scope."""
+    try:
+        inspect.signature(authenticate).bind(None, "read")
+    except ValueError:  # it is written in C, and tells nothing
+        return
+    except TypeError as error:
+        raise StartRefused(
+            f"authenticate is called as authenticate(request, scope): {error}"
+        ) from None

@@ -6,7 +6,9 @@ after a short wait at most, and the client tries again.
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+
+from flask import Flask, current_app
 
 from marketplace.errors import TooBusy
 from marketplace.metrics import count
@@ -18,6 +20,8 @@ PAUSE_SECONDS = 0.25
 WRITES_AT_ONCE = 5
 WRITES_AT_ONCE_IN_SANDBOX = 1000
 IMAGES_AT_ONCE = 2  # reads of a bucket, which may not answer
+
+WRITES, IMAGES = "marketplace.writes", "marketplace.images"  # in the application's extensions
 
 
 class ConcurrencyLimit:
@@ -41,3 +45,25 @@ class ConcurrencyLimit:
             yield
         finally:
             self._room.release()
+
+
+def one_write() -> AbstractContextManager[None]:
+    """Hold one of the current application's places for writes. Raises TooBusy."""
+    return _one(WRITES)
+
+
+def one_image() -> AbstractContextManager[None]:
+    """Hold one of its places for reads of a bucket. Raises TooBusy."""
+    return _one(IMAGES)
+
+
+def _one(key: str) -> AbstractContextManager[None]:
+    limit: ConcurrencyLimit = current_app.extensions[key]
+    return limit.one()
+
+
+def init_app(app: Flask) -> None:
+    is_sandbox = app.config["NETWORK"] == "sandbox"
+    writes = WRITES_AT_ONCE_IN_SANDBOX if is_sandbox else WRITES_AT_ONCE
+    app.extensions[WRITES] = ConcurrencyLimit(writes, refused="writes_refused")
+    app.extensions[IMAGES] = ConcurrencyLimit(IMAGES_AT_ONCE)

@@ -7,6 +7,7 @@ from io import BytesIO
 
 from flask import Blueprint, Response, abort, request, send_file
 
+from marketplace.api.concurrency_limit import one_image
 from marketplace.errors import PreconditionFailed
 from marketplace.services import services
 from marketplace.store.media import MAX_AGE_SECONDS, PLACEHOLDER, TYPES
@@ -61,7 +62,7 @@ def _make_conditional(response: Response) -> Response:
 
 def _read(key: str) -> bytes:
     media = services().media
-    with services().image_reads.one() if media.is_remote else nullcontext():
+    with one_image() if media.is_remote else nullcontext():
         content = media.get(key)
     if content is None:
         abort(404)

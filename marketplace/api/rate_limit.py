@@ -13,13 +13,12 @@ from ipaddress import ip_address, ip_network
 from math import ceil
 from typing import NamedTuple
 
-from flask import Config, Response, after_this_request, current_app, g, request
+from flask import Config, Flask, Response, after_this_request, current_app, g, request
 
 from marketplace.errors import LimitExceeded
 from marketplace.hedera.ids import NftId
 from marketplace.machine_file import ERRORS, MachineFile
 from marketplace.metrics import count
-from marketplace.services import services
 from marketplace.store.rate_limit_store import count_in_window
 from marketplace.wsgi_environ import END_USER, TOKEN_NAME
 
@@ -28,6 +27,7 @@ FAILED_LIMIT = "30/m"
 SECONDS = {"s": 1, "m": 60, "h": 3600}
 WORDS = {"s": "a second", "m": "a minute", "h": "an hour"}
 
+KEY = "marketplace.rate_limits"  # in the application's extensions
 # Key of the WSGI environment: the access token's own rate, or None.
 RATE = "marketplace.rate"
 
@@ -97,6 +97,17 @@ class RateLimits:
         raise LimitExceeded(sentence, seconds)
 
 
+def rate_limits() -> RateLimits:
+    """The rate limits of the current application."""
+    own: RateLimits = current_app.extensions[KEY]
+    return own
+
+
+def init_app(app: Flask) -> None:
+    """Raises StartRefused if the file of the limits can not be used."""
+    app.extensions[KEY] = RateLimits(app.config)
+
+
 class Limit(NamedTuple):
     """So many requests in a window of so many seconds; in words: 600 times a minute."""
 
@@ -132,7 +143,7 @@ def _add_headers(told: dict[str, tuple[str, str]], response: Response) -> Respon
 def count_each(nft_ids: Sequence[NftId]) -> None:
     """Count all NFTs of a request but one, which was counted with the request. Raises LimitExceeded."""
     if more := len(nft_ids) - 1:
-        services().rate_limits.count_write(more)
+        rate_limits().count_write(more)
 
 
 def find_address() -> str:

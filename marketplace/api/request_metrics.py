@@ -29,9 +29,8 @@ _match_id = re.compile("[A-Za-z0-9._-]{1,64}").fullmatch
 class RequestMetrics:
     """The middleware. It counts all unknown methods as "other", and all paths without a route as "none"."""
 
-    def __init__(self, application: WSGIApplication, app: Flask) -> None:
-        self._application = application
-        self._trusts_proxies = app.config["TRUSTED_PROXIES"] > 0
+    def __init__(self, application: WSGIApplication, *, trusts_proxies: bool) -> None:
+        self._application, self._trusts_proxies = application, trusts_proxies
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         began = perf_counter()
@@ -87,7 +86,3 @@ def name_request(record: logging.LogRecord) -> bool:
     if has_request_context() and isinstance(record.msg, str):
         record.msg = f"{record.msg} (request {identify(request.environ)})"
     return True
-
-
-def init_app(app: Flask) -> None:
-    app.wsgi_app = RequestMetrics(app.wsgi_app, app)  # type: ignore[method-assign]

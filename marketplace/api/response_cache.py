@@ -20,6 +20,7 @@ from marketplace.metrics import count
 from marketplace.services import database, services
 from marketplace.store import access_tokens
 from marketplace.store.rows import AccessTokenRow
+from marketplace.store.token_usage import usage
 from marketplace.store.versioned_cache import CachedQuery, VersionedCache
 from marketplace.wsgi_environ import ROUTE, TOKEN_NAME
 
@@ -108,7 +109,7 @@ class ResponseCache:
         own, config = services(app), app.config
         self._application, self._asks_host = application, asks_host
         self._prefix, self._origins = f"{config['API_PREFIX']}/v1/", config["CORS_ORIGINS"]
-        self._database, self._token_usage = own.database, own.token_usage
+        self._database, self._token_usage = own.database, usage(app)
         self._cache = VersionedCache(own.database, MAX_BYTES)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
@@ -143,9 +144,3 @@ class ResponseCache:
             origin = "*" if "*" in self._origins else ""
         encoding = "gzip" if http_caching.accepts_gzip(environ) else ""
         return path, get("QUERY_STRING", ""), get("SCRIPT_NAME", ""), origin, encoding
-
-
-def init_app(app: Flask, *, asks_host: bool) -> None:
-    app.wsgi_app = ResponseCache(  # type: ignore[method-assign]
-        app.wsgi_app, app, asks_host
-    )

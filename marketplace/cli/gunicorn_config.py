@@ -19,7 +19,6 @@ from marketplace import metrics
 from marketplace.cli import process, startup
 from marketplace.cli.command import echo_log
 from marketplace.errors import StartRefused
-from marketplace.market import signer
 
 process.prepare()
 
@@ -103,7 +102,7 @@ def require_account(app: Flask) -> None:
     try:
         startup.require_ready(app)
         if app.config["NETWORK"] != "sandbox":
-            signer.require_account(app)
+            startup.require_account(app)
     except StartRefused as error:
         sys.exit(f"Error: {error}")
 

@@ -48,6 +48,13 @@ def require_ready(app: Flask) -> None:
         own.signer.load()
 
 
+def require_account(app: Flask) -> None:
+    """Check the signer's key at the start, if purchases are signed. Raises StartRefused."""
+    if (signer := services(app).signer) and app.config["SALE_FEE_BUDGET"]:
+        with app.app_context():
+            signer.require_account()
+
+
 def describe(app: Flask, addresses: Sequence[Address], watches: bool = False) -> str:
     """Return the lines to print.
 

@@ -9,7 +9,7 @@ from functools import cache, partial
 from threading import Semaphore, Thread
 from typing import Any
 
-from flask import Config, Flask, current_app
+from flask import Config, current_app
 
 from marketplace.errors import (
     LedgerAnswerInvalid,
@@ -25,7 +25,7 @@ from marketplace.hedera.signatures import (
     verifies,
 )
 from marketplace.ledger import Deadline
-from marketplace.services import mirror_node, services
+from marketplace.ledger.mirror import MirrorNode
 
 # Signs the bytes of a TransactionBody: returns the raw public key, 32 bytes of ED25519 or 33 of compressed
 # ECDSA secp256k1, and the signature, 64 bytes; ECDSA signs their Keccak-256.
@@ -37,12 +37,12 @@ SIGNATURES_AT_ONCE = 8  # threads; a call that never ends occupies one
 KEY_SECONDS = 3  # for the mirror node to show the account's key
 
 
-def find_key(account_id: str) -> bytes | None:
+def find_key(mirror_node: MirrorNode, account_id: str) -> bytes | None:
     """Read the public key that must sign for an account; None if the sandbox has no key for it yet.
 
     Raises SignerFailed if one signature is not enough for the account's key, and the ledger's errors.
     """
-    account = mirror_node().find_account(account_id, Deadline(KEY_SECONDS))
+    account = mirror_node.find_account(account_id, Deadline(KEY_SECONDS))
     if account is None or account.is_deleted:
         raise SignerFailed(f"{account_id} is not an account on the ledger")
     if account.key is None and current_app.config["NETWORK"] == "sandbox":
@@ -62,9 +62,9 @@ def find_key(account_id: str) -> bytes | None:
 class Signer:
     """Calls a signer in threads of its own, so that no request waits longer than SIGNER_SECONDS."""
 
-    def __init__(self, account_id: str, load: Callable[[], Sign]) -> None:
+    def __init__(self, account_id: str, load: Callable[[], Sign], mirror_node: MirrorNode) -> None:
         """``load`` returns the callable that signs, or raises StartRefused. It is called once."""
-        self._account_id = account_id
+        self._account_id, self._mirror_node = account_id, mirror_node
         self.load = cache(load)
         self._free = Semaphore(SIGNATURES_AT_ONCE)
         self._key: bytes | None = None  # the account's, as the ledger showed it last
@@ -90,7 +90,7 @@ class Signer:
         """
         sign = self.load()
         try:
-            expected = find_key(self._account_id)
+            expected = find_key(self._mirror_node, self._account_id)
         except SignerFailed as error:
             raise StartRefused(f"Nobody could buy: {error}") from None
         except (LedgerUnreachable, LedgerAnswerInvalid) as error:
@@ -100,7 +100,7 @@ class Signer:
             )
             return
         finally:
-            mirror_node().close()
+            self._mirror_node.close()
         if expected not in (None, getattr(sign, "public_key", expected)):
             raise StartRefused(
                 "MARKETPLACE_ACCOUNT_KEY_FILE holds another key than that of"
@@ -133,7 +133,7 @@ class Signer:
         """Raise SignerFailed unless a key is the account's on the ledger."""
         if public_key == self._key:
             return
-        expected = self._key = find_key(self._account_id)
+        expected = self._key = find_key(self._mirror_node, self._account_id)
         if expected not in (None, public_key):
             raise SignerFailed(
                 f"it signs with the key {public_key.hex()}, but the account's is {expected.hex()}"
@@ -162,11 +162,13 @@ def _read_key(path: str) -> Sign:
     return key_file.read_key(path)
 
 
-def from_config(config: Config, sign: Sign | None, demo: Sign | None) -> Signer | None:
+def from_config(
+    config: Config, mirror_node: MirrorNode, sign: Sign | None, demo: Sign | None
+) -> Signer | None:
     """Make the signer from the key in a file, a host's callable, or the sandbox's demo wallet.
 
     Without any of them, returns None: nothing can be bought. The file is read when the key is first needed;
-    require_account() asks the ledger.
+    Signer.require_account() asks the ledger.
     """
     path, account_id = config["ACCOUNT_KEY_FILE"], config["ACCOUNT_ID"]
     if path and sign is not None:
@@ -174,13 +176,6 @@ def from_config(config: Config, sign: Sign | None, demo: Sign | None) -> Signer 
             "MARKETPLACE_ACCOUNT_KEY_FILE and create_app(sign=...) are both set: use one of them"
         )
     if path:
-        return Signer(account_id, partial(_read_key, path))
+        return Signer(account_id, partial(_read_key, path), mirror_node)
     chosen = sign or demo
-    return Signer(account_id, lambda: chosen) if chosen else None
-
-
-def require_account(app: Flask) -> None:
-    """Check the signer's key at the start, if purchases are signed. Raises StartRefused."""
-    if (signer := services(app).signer) and app.config["SALE_FEE_BUDGET"]:
-        with app.app_context():
-            signer.require_account()
+    return Signer(account_id, lambda: chosen, mirror_node) if chosen else None

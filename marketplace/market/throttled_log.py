@@ -4,9 +4,10 @@ import time
 
 from flask import current_app
 
-from marketplace.services import services
-
 PAUSE_SECONDS = 60
+# In the application's extensions, by message: when it was logged, on the monotonic clock, and how many were
+# left out since.
+WARNED = "marketplace.warned"
 
 
 def warn_once_a_minute(message: str, *values: object) -> None:
@@ -14,7 +15,7 @@ def warn_once_a_minute(message: str, *values: object) -> None:
 
     The next one says how many were left out.
     """
-    warned, now = services().warned, time.monotonic()
+    warned, now = current_app.extensions.setdefault(WARNED, {}), time.monotonic()
     warned_at, left_out = warned.get(message, (-PAUSE_SECONDS, 0))
     if now - warned_at < PAUSE_SECONDS:
         warned[message] = warned_at, left_out + 1

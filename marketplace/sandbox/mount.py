@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from wsgiref.types import WSGIApplication
 
 from flask import Flask, request
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
@@ -21,13 +22,11 @@ from marketplace.services import Sandbox
 from marketplace.store.engine import Engine
 from marketplace.wsgi_environ import ROUTE
 
-__all__ = ["HostGuard", "init_app"]
-
 
 def init_app(
     app: Flask, database: Engine, sign: Callable[[bytes], tuple[bytes, bytes]] | None = None
 ) -> Sandbox:
-    """Mount the sandbox, and upgrade the marketplace's database.
+    """Make the sandbox, and upgrade the marketplace's database.
 
     ``sign`` signs for the marketplace in place of the demo wallet.
     """
@@ -45,13 +44,16 @@ def init_app(
         sandbox.config["DEMO_WALLET_SIGNS_FOR"] = app.config["ACCOUNT_ID"]
     # The marketplace's own API may be there: /api/v1, or below it.
     is_own = f"{app.config['API_PREFIX']}/v1/".startswith(MIRROR_PATH)
-    mounted = DispatcherMiddleware(app.wsgi_app, {PATH: sandbox})
-    app.wsgi_app = serve_at_root(  # type: ignore[method-assign, assignment]  # as Flask documents
-        sandbox, mounted, with_mirror=not is_own
-    )
+
+    def serve(application: WSGIApplication) -> WSGIApplication:
+        mounted = DispatcherMiddleware(application, {PATH: sandbox})
+        return serve_at_root(sandbox, mounted, with_mirror=not is_own)
+
     app.cli.add_command(commands.cli)
     return Sandbox(
         app=sandbox,
+        guard=partial(HostGuard, public_url=app.config["PUBLIC_URL"]),
+        serve=serve,
         adapters={f"{prefix}/": transport.WSGIAdapter(sandbox, prefix)},
         gateway_adapters=partial(transport.make_gateway_adapters, prefix),
         sign=wallet.signer(app.config["ACCOUNT_ID"]),

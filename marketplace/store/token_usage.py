@@ -7,10 +7,14 @@ import os
 import threading
 from collections import deque
 
+from flask import Flask, current_app
+
 from marketplace.hedera import times
+from marketplace.services import services
 from marketplace.store import access_tokens
 from marketplace.store.engine import Engine
 
+KEY = "marketplace.token_usage"  # in the application's extensions
 HOUR = 3600
 PAUSE_SECONDS = 60  # from a use until it is written
 
@@ -65,3 +69,13 @@ class TokenUsage:
         self._database.close()  # this thread's connection
         if not is_written:
             self._start_timer()
+
+
+def usage(app: Flask | None = None) -> TokenUsage:
+    """The TokenUsage of an application, by default of the current one."""
+    own: TokenUsage = (app or current_app).extensions[KEY]
+    return own
+
+
+def init_app(app: Flask) -> None:
+    app.extensions[KEY] = TokenUsage(services(app).database)

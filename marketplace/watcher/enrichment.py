@@ -40,6 +40,8 @@ PAUSE_SECONDS = 0.25  # between two queries for what is due
 COMPLETING_SECONDS = 20  # of one sync
 FIRST_AT_ONCE, LATER_AT_ONCE = 8, 3  # in each lane; tries after the first one have more time
 LONGEST_PAUSE = 32 * times.DAY
+# In the application's extensions, for tests: what takes the place of the processes for metadata and images.
+ENRICH = "marketplace.enrich"
 REFUSED = "InvalidIPAddress"  # the beginning of the reason if an address is not public
 
 Try = tuple[NftId, int]  # its NFT, and its lane
@@ -48,7 +50,7 @@ Record = dict[str, Any]  # the columns of an NFT
 
 def make_enricher(app: Flask) -> "Enricher":
     """Make an enricher with processes of its own. Only they load the code that reads strangers' images."""
-    if enrich := services(app).enrich:
+    if enrich := app.extensions.get(ENRICH):
         return Enricher(app, enrich)
     from marketplace.watcher.enrichment_processes import EnrichmentProcesses
 

@@ -19,9 +19,9 @@ from hiero_sandbox import catalogue
 from marketplace import create_app
 from marketplace.demo import SNIPPETS
 from marketplace.sandbox import access, seed
-from marketplace.services import services
 from marketplace.store import access_tokens
 from marketplace.store.database import read
+from marketplace.watcher.enrichment import ENRICH
 
 PAGES = [
     "/",
@@ -217,7 +217,7 @@ def test_a_second_run_lists_nothing_again(tmp_path, monkeypatch):
     monkeypatch.setattr(seed, "NFTS_PER_COLLECTION", 6)
     monkeypatch.setattr(catalogue, "SAMPLE", catalogue.SAMPLE[:2])
     app = create_app(MIRROR_NODE_RATE=10_000, **settings(tmp_path))
-    services(app).enrich = enriching(app)
+    app.extensions[ENRICH] = enriching(app)
     command = ["sandbox", "seed"]
     assert app.test_cli_runner().invoke(args=command).exit_code == 0
     client = authorized_client(app, "read")

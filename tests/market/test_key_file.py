@@ -25,7 +25,6 @@ from marketplace.cli import startup
 from marketplace.errors import StartRefused
 from marketplace.hedera.signatures import verifies
 from marketplace.ledger.mirror import MirrorNode
-from marketplace.market import signer
 from marketplace.market.key_file import FileKey, read_key
 from marketplace.services import services
 from marketplace.settings import load
@@ -247,7 +246,7 @@ def test_a_start_with_another_key_is_refused(tmp_path, put, name):
     learn(create_app(**settings(tmp_path)), Ed25519PrivateKey.generate())
     app = start(tmp_path, path)
     with pytest.raises(StartRefused, match=r"holds another key than that of 0\.0\.9001 on the led"):
-        signer.require_account(app)
+        startup.require_account(app)
 
 
 @pytest.mark.parametrize(
@@ -265,7 +264,7 @@ def test_a_start_with_an_unfit_account_is_refused(tmp_path, put, change, words):
         for how in ({"ACCOUNT_KEY_FILE": put(TAKEN["ED25519, PEM"][1])}, {"sign": print}):
             app = on_testnet(tmp_path, url, ACCOUNT_ID="0.0.4321", **how)
             with pytest.raises(StartRefused, match=words):
-                signer.require_account(app)
+                startup.require_account(app)
 
 
 def test_making_the_application_asks_nobody(tmp_path, put, monkeypatch):
@@ -276,7 +275,7 @@ def test_making_the_application_asks_nobody(tmp_path, put, monkeypatch):
 def test_a_start_without_the_mirror_node_warns(tmp_path, put, caplog):
     path = put(TAKEN["ED25519, PEM"][1])
     app = on_testnet(tmp_path, ACCOUNT_KEY_FILE=path)
-    signer.require_account(app)
+    startup.require_account(app)
     assert "key was not compared with the account's" in caplog.text
     assert services(app).signer
 

@@ -14,6 +14,7 @@ from hiero_sandbox import wallet
 from marketplace.hedera.signatures import SECP256K1_ORDER, verifies
 from marketplace.market import signer as signing
 from marketplace.market.signer import Signer
+from marketplace.services import services
 from tests.answers import assert_error
 
 DEMO = wallet.private_key(MARKET)
@@ -132,7 +133,7 @@ import threading
 from marketplace.market import signer
 signer.SIGNER_SECONDS = 0.1
 try:
-    signer.Signer("0.0.9001", lambda: lambda body: threading.Event().wait()).sign(b"")
+    signer.Signer("0.0.9001", lambda: lambda body: threading.Event().wait(), None).sign(b"")
 except RuntimeError:  # it can not be logged: there is no application
     print("gave up", flush=True)
 """
@@ -167,7 +168,7 @@ def test_where_all_signers_hang_no_other_thread_is_begun(app, monkeypatch):
         over.wait(60)
         return signing_with(DEMO)(body)
 
-    signer = Signer(MARKET, lambda: hang)
+    signer = Signer(MARKET, lambda: hang, services(app).mirror_node)
     with app.app_context():
         for _ in range(signing.SIGNATURES_AT_ONCE):
             with pytest.raises(signing.SignerFailed):
@@ -191,7 +192,7 @@ def test_an_ecdsa_signature_has_the_lower_s(app, mirror):
 
     key = {"_type": "ECDSA_SECP256K1", "key": ECDSA.public_key().to_bytes_raw().hex()}
     mirror.alter(f"/accounts/{MARKET}", lambda document: document.update(key=key))
-    signer = Signer(MARKET, lambda: sign)
+    signer = Signer(MARKET, lambda: sign, services(app).mirror_node)
     with app.app_context():
         public_key, signature = signer.sign(b"body")
     assert int.from_bytes(signature[32:]) <= SECP256K1_ORDER // 2

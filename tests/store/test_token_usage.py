@@ -49,14 +49,14 @@ def test_no_request_writes(app):
         assert client.post("/v1/add", json={}).status_code == 422
     assert services(app).database.data_version() == version
     assert last_used(app) is None
-    assert services(app).token_usage.write()
+    assert token_usage.usage(app).write()
     assert last_used(app) is not None
 
 
 @both_engines
 def test_a_cached_answer_is_a_use_of_a_token(app):
     client = authorized_client(app, "read")
-    noted = services(app).token_usage
+    noted = token_usage.usage(app)
     client.get("/v1/orderbook")
     assert noted.write()
     with app.app_context(), services(app).database.write() as db:
@@ -72,14 +72,14 @@ def test_a_cached_answer_is_a_use_of_a_token(app):
 def test_a_failed_request_is_no_use_of_a_token(app):
     authorized_client(app, "read")
     app.test_client().get("/v1/orderbook", headers={"Authorization": "Bearer wrong"})
-    assert services(app).token_usage.write()
+    assert token_usage.usage(app).write()
     assert last_used(app) is None
 
 
 @both_engines
 def test_an_earlier_use_replaces_no_later_one(app):
     authorized_client(app, "read").get("/v1/orderbook")
-    services(app).token_usage.write()
+    token_usage.usage(app).write()
     used_at = last_used(app)
     with app.app_context(), services(app).database.write() as db:
         [row] = access_tokens.list_access_tokens(read())
@@ -97,7 +97,7 @@ def test_a_locked_database_loses_nothing(app):
     blocker = database._connect()
     blocker.execute("BEGIN IMMEDIATE")
     database.connection.execute("PRAGMA busy_timeout = 50")
-    assert not services(app).token_usage.write()
+    assert not token_usage.usage(app).write()
     blocker.close()
-    assert services(app).token_usage.write()
+    assert token_usage.usage(app).write()
     assert last_used(app) is not None
