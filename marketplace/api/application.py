@@ -1,7 +1,6 @@
 """The Flask application class, and its JSON."""
 
 import logging
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any, cast
 
@@ -42,6 +41,3 @@ class Application(Flask):
 
     def process_response(self, response: Response) -> Response:
         return finish(super().process_response(response))
-
-    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
-        return func  # no view is a coroutine: Flask's check costs a twelfth of a request
