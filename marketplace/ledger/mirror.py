@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import copy_context
 from fractions import Fraction
 from itertools import islice
@@ -24,7 +24,8 @@ from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, Marketpla
 from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS
 from marketplace.hedera.ids import TransactionId
-from marketplace.ledger import json_reader, mirror_schemas, transaction_feed
+from marketplace.ledger import answer_schemas, mirror_schemas, transaction_feed
+from marketplace.ledger.answer_schemas import AnswerSchema, read_list
 from marketplace.ledger.deadline import UNHURRIED_SECONDS, Deadline, TimeIsUp
 from marketplace.ledger.http_client import (
     Fetched,
@@ -35,15 +36,12 @@ from marketplace.ledger.http_client import (
     read_retry_after,
 )
 from marketplace.ledger.mirror_schemas import (
-    BlockEnd,
     History,
     LedgerAccount,
     LedgerToken,
-    Links,
     Message,
     Nft,
     NftEvent,
-    NodeAccount,
     Relationship,
     Transaction,
 )
@@ -68,6 +66,15 @@ AHEAD_RECALLED = 10 * times.SECOND
 TRANSACTIONS_RECALLED, RECALLED_SECONDS = 200, 10
 IMPOSSIBLE = re.compile(rb'"(?:Invalid (?:parameter: |entity ID )|Bad Request"|Failed to convert)')
 
+
+NFTS = answer_schemas.NftSchema()
+ACCOUNTS = answer_schemas.AccountSchema()
+RELATIONSHIPS = answer_schemas.RelationshipSchema()
+TRANSACTIONS = answer_schemas.TransactionSchema()
+EVENTS = answer_schemas.NftEventSchema()
+MESSAGES = answer_schemas.MessageSchema()
+NODES = answer_schemas.NodeSchema()
+LINKS = answer_schemas.LinksSchema()
 
 T = TypeVar("T")
 
@@ -128,7 +135,7 @@ class MirrorNode:
     def find_nft(self, token: str, serial_no: int, deadline: Deadline) -> Nft | None:
         """Find an NFT, burned or not; None if the ledger has none with that id."""
         path = f"/tokens/{token}/nfts/{serial_no}"
-        nft = self._get(path, Nft, deadline)
+        nft = self._get(path, NFTS, deadline)
         if nft and nft.id != (token, serial_no):
             raise self._invalid(path, f"it describes another NFT, {nft.id}")
         return nft
@@ -138,7 +145,7 @@ class MirrorNode:
     ) -> Nft | None:
         """Find an NFT if the account owns it; otherwise None."""
         path = f"/accounts/{account_id}/nfts?token.id={token}&serialnumber=eq:{serial_no}"
-        nfts = self._get(path, tuple[Nft, ...], deadline, "nfts") or ()
+        nfts = self._get_rows(path, NFTS, deadline, "nfts") or ()
         return next((nft for nft in nfts if nft.id == (token, serial_no)), None)
 
     def list_nfts(self, token: str) -> Iterator[Nft | LedgerAnswerInvalid]:
@@ -155,9 +162,9 @@ class MirrorNode:
         )
 
     def _list_nfts(self, path: str) -> Iterator[Nft | LedgerAnswerInvalid]:
-        for item in self._pages(path, "nfts", Any):
+        for item in self._pages(path, "nfts", None):
             try:
-                yield json_reader.read(Nft, item)
+                yield NFTS.read(item)
             except ValueError as error:
                 yield self._invalid(path, f"{_name(item)} {error}"[:200])
 
@@ -167,7 +174,7 @@ class MirrorNode:
         Reads at least one page, and at most MAX_HISTORY entries.
         """
         path = f"/tokens/{token}/nfts/{serial_no}/transactions?limit={PAGE}&order=desc"
-        entries = self._pages(path, "transactions", NftEvent, deadline)
+        entries = self._pages(path, "transactions", EVENTS, deadline)
         read: list[NftEvent] = []
         last_event: NftEvent | None = None
         while page := [*islice(entries, PAGE)]:
@@ -183,18 +190,18 @@ class MirrorNode:
         return History(moments[0] if moments else None, last_event, is_cut, tuple(read))
 
     def find_token(self, token: str, deadline: Deadline) -> LedgerToken | None:
-        return self._get(f"/tokens/{token}", LedgerToken, deadline)
+        return self._get(f"/tokens/{token}", answer_schemas.TokenSchema(), deadline)
 
     def find_account(self, account_id: str, deadline: Deadline) -> LedgerAccount | None:
         """Find an account by its id or its EVM address."""
-        return self._get(f"/accounts/{account_id}?transactions=false", LedgerAccount, deadline)
+        return self._get(f"/accounts/{account_id}?transactions=false", ACCOUNTS, deadline)
 
     def find_relationship(
         self, account_id: str, token: str, deadline: Deadline
     ) -> Relationship | None:
         """Find an account's relationship with a token; None if it is not associated."""
         path = f"/accounts/{account_id}/tokens?token.id={token}"
-        relationships = self._get(path, tuple[Relationship, ...], deadline, "tokens")
+        relationships = self._get_rows(path, RELATIONSHIPS, deadline, "tokens")
         relationship = relationships[0] if relationships else None
         if relationship and relationship.token != token:
             raise self._invalid(path, f"it describes {relationship.token}, not {token}")
@@ -203,7 +210,7 @@ class MirrorNode:
     def list_relationships(self, account_id: str, deadline: Deadline) -> Iterator[Relationship]:
         """List an account's relationships with tokens."""
         path = f"/accounts/{account_id}/tokens?limit={PAGE}&order=asc"
-        return self._pages(path, "tokens", Relationship, deadline)
+        return self._pages(path, "tokens", RELATIONSHIPS, deadline)
 
     def list_transactions(
         self, transaction_id: TransactionId, deadline: Deadline
@@ -213,7 +220,7 @@ class MirrorNode:
         Refused repetitions, children of a contract call and scheduled executions share the id.
         """
         path = f"/transactions/{transaction_id.dashed}"
-        return [*(self._get(path, tuple[Transaction, ...], deadline, "transactions") or ())]
+        return self._get_rows(path, TRANSACTIONS, deadline, "transactions") or []
 
     def find_transaction(self, consensus_at: int, deadline: Deadline) -> Transaction | None:
         """Find the transaction with a consensus timestamp, in nanoseconds, however old it is.
@@ -250,7 +257,7 @@ class MirrorNode:
 
     def _read_transaction(self, consensus_at: int, deadline: Deadline) -> Transaction | None:
         path = f"/transactions?timestamp={times.to_consensus(consensus_at)}"
-        rows = self._get(path, tuple[Transaction, ...], deadline, "transactions") or ()
+        rows = self._get_rows(path, TRANSACTIONS, deadline, "transactions") or []
         self._recall(rows)
         return next((row for row in rows if row.consensus_at == consensus_at), None)
 
@@ -272,11 +279,11 @@ class MirrorNode:
         types = "&".join(f"transactiontype={name}" for name in types)
         after = f"timestamp=gt:{times.to_consensus(moment)}"
         path = f"/transactions?{types}&{after}&order=asc&limit={PAGE}"
-        rows = self._get(path, tuple[Any, ...], deadline, "transactions")
-        if rows is None:
+        document = self._get_object(path, deadline)
+        if document is None:
             raise self._invalid(path, "it has no such list")
         try:
-            page = transaction_feed.read_page(rows, moment, payer, PAGE)
+            page = transaction_feed.read_page(document, moment, payer, PAGE)
         except ValueError as error:
             raise self._invalid(path, str(error)[:200]) from error
         self._recall(page.rows)
@@ -285,7 +292,7 @@ class MirrorNode:
     def find_present(self, deadline: Deadline) -> int:
         """Find the end of the mirror node's last block, in nanoseconds: what it shows is up to date then."""
         path = "/blocks?limit=1&order=desc"
-        blocks = self._get(path, tuple[BlockEnd, ...], deadline, "blocks")
+        blocks = self._get_rows(path, answer_schemas.BlockSchema(), deadline, "blocks")
         if not blocks:
             raise self._invalid(path, "it has no blocks")
         return blocks[0]
@@ -313,7 +320,7 @@ class MirrorNode:
 
     def find_exchange_rates(self, deadline: Deadline) -> mirror_schemas.ExchangeRates:
         path = "/network/exchangerate"
-        answer = self._get(path, mirror_schemas.ExchangeRates, deadline)
+        answer = self._get(path, answer_schemas.ExchangeRatesSchema(), deadline)
         if not answer:
             raise self._invalid(
                 path, "the mirror node has none. Buying needs its module rest-java, too"
@@ -322,13 +329,13 @@ class MirrorNode:
 
     def list_nodes(self, deadline: Deadline) -> Iterator[str]:
         """List the accounts of the network's consensus nodes."""
-        return self._pages("/network/nodes?limit=25&order=asc", "nodes", NodeAccount, deadline)
+        return self._pages("/network/nodes?limit=25&order=asc", "nodes", NODES, deadline)
 
     def find_topic_memo(self, topic: str, deadline: Deadline) -> str | None:
-        return self._get(f"/topics/{topic}", str, deadline, "memo")
+        return self._get(f"/topics/{topic}", answer_schemas.TopicSchema(), deadline)
 
     def find_message(self, consensus_timestamp: str, deadline: Deadline) -> Message | None:
-        return self._get(f"/topics/messages/{consensus_timestamp}", Message, deadline)
+        return self._get(f"/topics/messages/{consensus_timestamp}", MESSAGES, deadline)
 
     def list_messages(
         self, topic: str, deadline: Deadline, *, newest_first: bool = False, since: int = 0
@@ -338,12 +345,16 @@ class MirrorNode:
         path = f"/topics/{topic}/messages?limit={PAGE}&order={order}"
         if since:
             path += f"&timestamp=gte:{times.to_consensus(since)}"
-        return self._pages(path, "messages", Message, deadline)
+        return self._pages(path, "messages", MESSAGES, deadline)
 
     def _pages(
-        self, path: str, key: str, item: Any, deadline: Deadline | None = None
+        self,
+        path: str,
+        key: str,
+        schema: AnswerSchema[Any] | None,
+        deadline: Deadline | None = None,
     ) -> Iterator[Any]:
-        """Yield the items of all pages. Of links.next only the query is used.
+        """Yield the items of all pages; without a schema, as they are. Of links.next only the query is used.
 
         Raises LedgerAnswerInvalid for a repeated one, and beyond MAX_PAGES.
         """
@@ -357,17 +368,32 @@ class MirrorNode:
             document = self._get_object(f"{path}?{query}", page_deadline)
             if document is None:
                 return
-            yield from self._load(tuple[item, ...], document, path, key)
-            following = self._load(Links, document, path).following
+            with self._reading(path):
+                items = schema.read_rows(document, key) if schema else read_list(document, key)
+                following = LINKS.read(document)
+            yield from items
             if following is None:
                 return
             query = following.partition("?")[2]
         raise self._invalid(path, "its pages lead in a circle")
 
-    def _get(self, path: str, hint: type[T], deadline: Deadline, key: str = "") -> T | None:
-        """Return an answer, or the value of one of its keys; None if the mirror node has no such object."""
+    def _get(self, path: str, schema: AnswerSchema[T], deadline: Deadline) -> T | None:
+        """Return an answer; None if the mirror node has no such object."""
         document = self._get_object(path, deadline)
-        return None if document is None else self._load(hint, document, path, key)
+        if document is None:
+            return None
+        with self._reading(path):
+            return schema.read(document)
+
+    def _get_rows(
+        self, path: str, schema: AnswerSchema[T], deadline: Deadline, key: str
+    ) -> list[T] | None:
+        """Return the list of an answer; None if the mirror node has no such list."""
+        document = self._get_object(path, deadline)
+        if document is None:
+            return None
+        with self._reading(path):
+            return schema.read_rows(document, key)
 
     def _get_object(self, path: str, deadline: Deadline) -> dict[str, Any] | None:
         try:
@@ -412,9 +438,11 @@ class MirrorNode:
             time.sleep(pause)
         raise LedgerUnreachable(reason, retry_after=max(asked, 5))
 
-    def _load(self, hint: type[T], document: Any, path: str, key: str = "") -> T:
+    @contextmanager
+    def _reading(self, path: str) -> Iterator[None]:
+        """Turn a ValueError into LedgerAnswerInvalid."""
         try:
-            return json_reader.read(hint, document, key)
+            yield
         except ValueError as error:
             raise self._invalid(path, str(error)[:200]) from error
 

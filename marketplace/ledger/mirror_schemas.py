@@ -1,78 +1,24 @@
-"""The objects of a mirror node's answers. Each field names its key, as json_reader explains.
+"""The objects of a mirror node's answers. answer_schemas.py reads them from JSON.
 
-Source of the keys: the mirror node's OpenAPI document, /api/v1.
+Moments of consensus are in nanoseconds.
 """
 
 import re
-import string
-from collections.abc import Callable
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from marketplace.hedera import times
-from marketplace.hedera.ids import NftId, TransactionId, is_entity_id
-from marketplace.ledger.json_reader import LENIENT, Read, read_base64, read_text, whole_number
-
-# 100,000 HBAR, in tinybars: no transaction costs so much, and the sum of a page's fees stays within 63 bits.
-MAX_FEE = 10**13
-
-
-def _text(is_one: Callable[[str], object], kind: str) -> Read:
-    def read(value: Any) -> str:
-        if not is_one(read_text(value)):
-            raise ValueError(f"is not {kind}")
-        return str(value)
-
-    return read
-
-
-def _parsed_by(parse: Callable[[str], object]) -> Read:
-    """The reader of a text that a function parses. The function raises ValueError to refuse it."""
-    return lambda value: parse(read_text(value))
-
-
-def _read_amount(value: Any) -> int:
-    """Read an amount of tokens: mirror nodes write some as numbers, and others as strings of digits."""
-    is_written = isinstance(value, str) and re.fullmatch("[0-9]{1,19}", value)
-    amount: int = whole_number(0)(int(value) if is_written else value)
-    return amount
-
-
-def _read_pointer(value: Any) -> str:
-    """Read the metadata of an NFT: usually text in base64, otherwise the text itself.
-
-    Some minters pad it to a fixed length with NULs or spaces.
-    """
-    try:
-        decoded = read_base64(value).decode()
-    except ValueError:  # not base64, or the bytes are not text
-        decoded = read_text(value).encode(errors="ignore").decode()
-    return decoded.strip(f"\0{string.whitespace}")
-
-
-def _is(expected: str) -> Read:
-    return lambda value: read_text(value) == expected
-
-
-# The name of a transaction type or of a result.
-Code = Annotated[str, _text(re.compile("[A-Z0-9_]{1,80}").fullmatch, "a code")]
-EntityId = Annotated[str, _text(is_entity_id, "an entity id")]
-Id = Annotated[TransactionId, _parsed_by(TransactionId.require)]
-Consensus = Annotated[int, _parsed_by(times.from_consensus)]  # nanoseconds
-Natural = Annotated[int, whole_number(0)]
-Positive = Annotated[int, whole_number(1)]
-Amount = Annotated[int, _read_amount]
+from marketplace.hedera.ids import NftId, TransactionId
 
 
 class Nft(NamedTuple):
     """One NFT as the ledger has it: its owner, its spender, and its metadata pointer."""
 
-    token: Annotated[EntityId, "token_id"]
-    serial_no: Annotated[Positive, "serial_number"]
-    owner: Annotated[EntityId | None, "account_id"]
-    modified_at: Annotated[Consensus, "modified_timestamp"]
-    is_deleted: Annotated[bool, "deleted"] = False
-    spender: Annotated[EntityId | None, "spender"] = None  # old mirror nodes leave it out
-    pointer: Annotated[str, _read_pointer, "metadata"] = ""
+    token: str
+    serial_no: int
+    owner: str | None
+    modified_at: int
+    is_deleted: bool = False
+    spender: str | None = None  # old mirror nodes leave it out
+    pointer: str = ""
 
     @property
     def id(self) -> NftId:
@@ -82,77 +28,77 @@ class Nft(NamedTuple):
 class LedgerKey(NamedTuple):
     """An account's key: ED25519, ECDSA_SECP256K1, or ProtobufEncoded for a list of keys."""
 
-    type: Annotated[str, "_type"]
-    content: Annotated[bytes, _parsed_by(bytes.fromhex), "key"]
+    type: str
+    content: bytes
 
 
 class LedgerAccount(NamedTuple):
     """An account as the ledger has it."""
 
-    id: Annotated[EntityId, "account"]
-    is_deleted: Annotated[bool, "deleted"] = False
-    key: Annotated[LedgerKey | None, "key"] = None
-    balance: Annotated[Natural | None, "balance.balance"] = None  # tinybars
-    max_automatic_associations: Annotated[int, "max_automatic_token_associations"] = 0  # -1: any
-    must_sign_to_receive: Annotated[bool, "receiver_sig_required"] = False
+    id: str
+    is_deleted: bool = False
+    key: LedgerKey | None = None
+    balance: int | None = None  # tinybars
+    max_automatic_associations: int = 0  # -1: any
+    must_sign_to_receive: bool = False
 
 
 class Relationship(NamedTuple):
     """An account's relationship with a token that it is associated with."""
 
-    token: Annotated[EntityId, "token_id"]
-    is_automatic: Annotated[bool, "automatic_association"] = False
-    is_frozen: Annotated[bool, _is("FROZEN"), "freeze_status"] = False
-    lacks_kyc: Annotated[bool, _is("REVOKED"), "kyc_status"] = False
-    balance: Annotated[Natural, "balance"] = 0  # smallest units, or NFTs
+    token: str
+    is_automatic: bool = False
+    is_frozen: bool = False
+    lacks_kyc: bool = False
+    balance: int = 0  # smallest units, or NFTs
 
 
 class FallbackFee(NamedTuple):
     """The fee that the receiver of an NFT pays if he gives nothing of value for it."""
 
-    amount: Annotated[Amount, "amount"]  # tinybars, or smallest units of the token
-    token: Annotated[EntityId | None, "denominating_token_id"]  # None: HBAR
+    amount: int  # tinybars, or smallest units of the token
+    token: str | None  # None: HBAR
 
 
 class RoyaltyFee(NamedTuple):
     """The part of an NFT's price that its creator is paid at each sale."""
 
-    collector: Annotated[EntityId, "collector_account_id"]
-    numerator: Annotated[Natural, "amount.numerator"]
-    denominator: Annotated[Positive, "amount.denominator"]
-    fallback: Annotated[FallbackFee | None, "fallback_fee"] = None
+    collector: str
+    numerator: int
+    denominator: int
+    fallback: FallbackFee | None = None
     # Whether all collectors of the token's fees are exempt from this one.
-    exempts_collectors: Annotated[bool, "all_collectors_are_exempt"] = False
+    exempts_collectors: bool = False
 
 
 class FixedFee(NamedTuple):
     """An amount that the sender of an NFT, such as its seller, pays for each transfer."""
 
-    collector: Annotated[EntityId, "collector_account_id"]
-    amount: Annotated[Amount, "amount"]  # tinybars, or smallest units of the token
-    token: Annotated[EntityId | None, "denominating_token_id"]  # None: HBAR
-    exempts_collectors: Annotated[bool, "all_collectors_are_exempt"] = False
+    collector: str
+    amount: int  # tinybars, or smallest units of the token
+    token: str | None  # None: HBAR
+    exempts_collectors: bool = False
 
 
 class LedgerToken(NamedTuple):
-    """A token as the ledger has it. Lenient fields are None if the ledger's value makes no sense."""
+    """A token as the ledger has it. A field is None if the ledger's value makes no sense."""
 
-    name: Annotated[str, "name"]
-    type: Annotated[str, "type"] = ""
-    total_supply: Annotated[Amount | None, "total_supply", LENIENT] = None
-    symbol: Annotated[Any, "symbol"] = None
-    treasury: Annotated[EntityId | None, "treasury_account_id", LENIENT] = None
-    royalties: Annotated[tuple[RoyaltyFee, ...] | None, "custom_fees.royalty_fees", LENIENT] = ()
-    fixed_fees: Annotated[tuple[FixedFee, ...] | None, "custom_fees.fixed_fees", LENIENT] = ()
+    name: str
+    type: str = ""
+    total_supply: int | None = None
+    symbol: Any = None
+    treasury: str | None = None
+    royalties: tuple[RoyaltyFee, ...] | None = ()
+    fixed_fees: tuple[FixedFee, ...] | None = ()
     # When its custom fees were last changed.
-    fees_since: Annotated[Consensus | None, "custom_fees.created_timestamp", LENIENT] = None
-    is_deleted: Annotated[bool, "deleted"] = False
-    modified_at: Annotated[Consensus | None, "modified_timestamp", LENIENT] = None
-    is_paused: Annotated[bool, _is("PAUSED"), "pause_status"] = False
-    asks_for_kyc: Annotated[bool, bool, "kyc_key"] = False
-    freezes_newcomers: Annotated[bool, "freeze_default"] = False  # until its issuer unfreezes them
-    metadata: Annotated[str | None, _read_pointer, "metadata", LENIENT] = None  # HIP-765
-    memo: Annotated[str | None, "memo", LENIENT] = None
+    fees_since: int | None = None
+    is_deleted: bool = False
+    modified_at: int | None = None
+    is_paused: bool = False
+    asks_for_kyc: bool = False
+    freezes_newcomers: bool = False  # until its issuer unfreezes them
+    metadata: str | None = None  # HIP-765
+    memo: str | None = None
 
     @property
     def pointer(self) -> str | None:
@@ -168,63 +114,63 @@ class LedgerToken(NamedTuple):
 class ExchangeRate(NamedTuple):
     """So many HBAR are worth so many US cents."""
 
-    cents: Annotated[Positive, "cent_equivalent"]
-    hbar: Annotated[Positive, "hbar_equivalent"]
+    cents: int
+    hbar: int
 
 
 class ExchangeRates(NamedTuple):
     """The exchange rates of this hour and of the next."""
 
-    current: Annotated[ExchangeRate, "current_rate"]
-    following: Annotated[ExchangeRate, "next_rate"]
+    current: ExchangeRate
+    following: ExchangeRate
 
 
 class LedgerNftTransfer(NamedTuple):
     """The transfer of one NFT in a transaction."""
 
-    token: Annotated[EntityId, "token_id"]
-    serial_no: Annotated[int, "serial_number"]
-    sender: Annotated[EntityId | None, "sender_account_id"] = None  # None if it was minted
-    receiver: Annotated[EntityId | None, "receiver_account_id"] = None  # None if it was burned
+    token: str
+    serial_no: int
+    sender: str | None = None  # None if it was minted
+    receiver: str | None = None  # None if it was burned
 
 
 class HbarTransfer(NamedTuple):
     """The tinybars that an account received in a transaction; negative if it paid them."""
 
-    account: Annotated[EntityId, "account"]
-    amount: Annotated[int, "amount"]
+    account: str
+    amount: int
 
 
 class AssessedFee(NamedTuple):
     """A token's fee that a transaction was charged for."""
 
-    amount: Annotated[int, "amount"]  # tinybars, or smallest units of the token
-    collector: Annotated[EntityId, "collector_account_id"]
-    token: Annotated[EntityId | None, "token_id"] = None  # None: HBAR
-    payers: Annotated[tuple[EntityId, ...], "effective_payer_account_ids"] = ()
+    amount: int  # tinybars, or smallest units of the token
+    collector: str
+    token: str | None = None  # None: HBAR
+    payers: tuple[str, ...] = ()
 
 
 class Transaction(NamedTuple):
     """One row under a transaction id: several may share it."""
 
-    name: Annotated[Code, "name"]
-    transaction_id: Annotated[Id, "transaction_id"]
-    result: Annotated[Code, "result"]
-    consensus_at: Annotated[Consensus, "consensus_timestamp"]
-    memo: Annotated[bytes, "memo_base64"] = b""
-    nonce: Annotated[int, "nonce"] = 0
-    scheduled: Annotated[bool, "scheduled"] = False
+    name: str
+    transaction_id: TransactionId
+    result: str
+    consensus_at: int
+    memo: bytes = b""
+    nonce: int = 0
+    scheduled: bool = False
     # Charged to its payer.
-    fee_tinybars: Annotated[int, whole_number(0, MAX_FEE), "charged_tx_fee"] = 0
-    nft_transfers: Annotated[tuple[LedgerNftTransfer, ...], "nft_transfers"] = ()
+    fee_tinybars: int = 0
+    nft_transfers: tuple[LedgerNftTransfer, ...] = ()
     # Net of all that moved: also of the rewards and the fees that the next two list.
-    hbar_transfers: Annotated[tuple[HbarTransfer, ...], "transfers"] = ()
-    rewards: Annotated[tuple[HbarTransfer, ...] | None, "staking_reward_transfers", LENIENT] = ()
+    hbar_transfers: tuple[HbarTransfer, ...] = ()
+    rewards: tuple[HbarTransfer, ...] | None = ()
     # Lists of transactions leave these out. A look-up by id has them.
-    assessed_fees: Annotated[tuple[AssessedFee, ...] | None, "assessed_custom_fees", LENIENT] = ()
-    entity_id: Annotated[EntityId | None, "entity_id"] = None  # the token that it changes, if any
+    assessed_fees: tuple[AssessedFee, ...] | None = ()
+    entity_id: str | None = None  # the token that it changes, if any
     # Of a batch's part, or of what a contract call has executed.
-    parent_at: Annotated[Consensus | None, "parent_consensus_timestamp", LENIENT] = None
+    parent_at: int | None = None
 
     def moves(self, nft_id: NftId, receiver: str) -> bool:
         """Tell whether it transferred an NFT to an account."""
@@ -263,12 +209,12 @@ class Transaction(NamedTuple):
 class NftEvent(NamedTuple):
     """One entry of an NFT's history: of a transaction that succeeded."""
 
-    name: Annotated[Code, "type"]
-    transaction_id: Annotated[Id, "transaction_id"]
-    consensus_at: Annotated[Consensus, "consensus_timestamp"]
-    sender: Annotated[EntityId | None, "sender_account_id"] = None
-    receiver: Annotated[EntityId | None, "receiver_account_id"] = None
-    is_approval: Annotated[bool, "is_approval"] = False  # a spender moved it, not its owner
+    name: str
+    transaction_id: TransactionId
+    consensus_at: int
+    sender: str | None = None
+    receiver: str | None = None
+    is_approval: bool = False  # a spender moved it, not its owner
 
     @property
     def is_move(self) -> bool:
@@ -297,10 +243,10 @@ class History(NamedTuple):
 class Part(NamedTuple):
     """Which part of a message a row of its topic has. SDKs split a message of more than 1,024 bytes."""
 
-    payer: Annotated[EntityId, "initial_transaction_id.account_id"]
-    valid_start: Annotated[Consensus, "initial_transaction_id.transaction_valid_start"]
-    number: Annotated[Positive, "number"]
-    total: Annotated[Positive, "total"]
+    payer: str
+    valid_start: int
+    number: int
+    total: int
 
     @property
     def message(self) -> tuple[str, int]:
@@ -311,17 +257,6 @@ class Part(NamedTuple):
 class Message(NamedTuple):
     """A row of a topic: a message, or a part of one."""
 
-    content: Annotated[bytes, "message"]
-    topic: Annotated[EntityId | None, "topic_id"] = None
-    part: Annotated[Part | None, "chunk_info", LENIENT] = None  # None: it was not split
-
-
-# The only value that is read from a node and a block.
-NodeAccount = Annotated[EntityId, "node_account_id"]
-BlockEnd = Annotated[Consensus, "timestamp.to"]
-
-
-class Links(NamedTuple):
-    """The links of a page."""
-
-    following: Annotated[str | None, "links.next"]
+    content: bytes
+    topic: str | None = None
+    part: Part | None = None  # None: it was not split

@@ -1,12 +1,15 @@
 """Reads a page of the ledger's transactions: its rows about NFTs, and the date of its last row."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from marshmallow import ValidationError
+
 from marketplace.errors import shown
-from marketplace.ledger import json_reader
-from marketplace.ledger.mirror_schemas import Consensus, Transaction
+from marketplace.hedera.ids import TransactionId
+from marketplace.ledger.answer_schemas import MomentSchema, TransactionSchema, read_list
+from marketplace.ledger.mirror_schemas import LedgerNftTransfer, Transaction
 
 # The types of transactions that change an NFT, its approvals, or its token.
 TYPES = (
@@ -16,29 +19,41 @@ TYPES = (
 )  # fmt: skip
 
 
+MOMENT, TRANSACTION = MomentSchema(), TransactionSchema()
+
+
 class Page(NamedTuple):
     """A page of the mirror node's transactions after a moment."""
 
     rows: list[Transaction]
     last_at: int  # consensus timestamp of the last row; the moment itself if there is no row
     is_full: bool  # the next page may have rows already
+    # What is readable of rows that make no sense: they tell what may have changed, and nothing else.
+    odd: tuple[Transaction, ...] = ()
 
 
-def read_page(documents: Sequence[dict[str, Any]], after: int, payer: str, length: int) -> Page:
+def read_page(document: Mapping[str, Any], after: int, payer: str, length: int) -> Page:
     """Read a page of at most ``length`` rows. Leave out transfers of HBAR alone, unless ``payer`` paid.
 
-    Also leaves out rows that make no sense. Raises ValueError if a consensus timestamp makes no sense, or if
-    the rows are out of order.
+    Raises ValueError if a consensus timestamp makes no sense, or if the rows are out of order.
     """
-    rows, last_at = [], after
-    for document in documents:
-        consensus_at = json_reader.read(Consensus, document, "consensus_timestamp")
+    rows, odd, last_at = [], [], after
+    documents = read_list(document, "transactions")
+    for row in documents:
+        consensus_at = MOMENT.read(row)
         if consensus_at <= last_at:
             raise ValueError("its rows are out of order")
         last_at = consensus_at
-        if not _is_plain(document, payer) and (row := _read_row(document)):
-            rows.append(row)
-    return Page(rows, last_at, len(documents) >= length)
+        if _is_plain(row, payer):
+            continue
+        try:
+            rows.append(TRANSACTION.read(row))
+        except ValueError as error:
+            moment = shown(row["consensus_timestamp"])
+            log = logging.getLogger("marketplace")
+            log.warning("The transaction of %s makes no sense: %s", moment, error)
+            odd.append(_read_odd(row))
+    return Page(rows, last_at, len(documents) >= length, tuple(odd))
 
 
 def _is_plain(document: dict[str, Any], payer: str) -> bool:
@@ -47,11 +62,28 @@ def _is_plain(document: dict[str, Any], payer: str) -> bool:
     return is_transfer and not str(document.get("transaction_id")).startswith(f"{payer}-")
 
 
-def _read_row(document: dict[str, Any]) -> Transaction | None:
+def _read_odd(document: dict[str, Any]) -> Transaction:
+    """Read the fields that make sense. Without a result, it may have succeeded."""
     try:
-        return json_reader.read(Transaction, document)
+        return TRANSACTION.read(document)
     except ValueError as error:
-        moment = shown(document["consensus_timestamp"])
-        log = logging.getLogger("marketplace")
-        log.warning("The transaction of %s makes no sense: %s", moment, error)
-        return None
+        cause = error.__cause__
+        valid: Any = cause.valid_data if isinstance(cause, ValidationError) else {}
+    guessed = {
+        "name": "TOKENUPDATE" if valid.get("entity_id") else "CRYPTOAPPROVEALLOWANCE",
+        "result": "SUCCESS",
+        "transaction_id": TransactionId("0.0.0", 0, 0),
+    }
+    moved = [_read_odd_transfer(nft) for nft in valid.get("nft_transfers", ())]
+    found = {name: valid[name] for name in PLAIN if name in valid}
+    return Transaction(**guessed | found, nft_transfers=tuple(filter(None, moved)))
+
+
+PLAIN = ("name", "result", "transaction_id", "consensus_at", "memo", "entity_id")
+
+
+def _read_odd_transfer(nft: LedgerNftTransfer | dict[str, Any]) -> LedgerNftTransfer | None:
+    """The transfer of an NFT; None if it does not name the NFT."""
+    if isinstance(nft, dict):
+        return LedgerNftTransfer(**nft) if {"token", "serial_no"} <= nft.keys() else None
+    return nft

@@ -98,7 +98,7 @@ class Follower:
         _settle(page.rows, seen_to)
         db = read()
         rechecks: list[Recheck] = []
-        for row in page.rows:
+        for row in (*page.rows, *page.odd):
             rechecks += _find_ours(db, row, rechecks)
         if not rechecks and time.monotonic() < self._written_at + WRITING_SECONDS:
             return
@@ -235,7 +235,7 @@ def backfill(stop: threading.Event) -> float:
     unknown: list[Recheck] = []
     while page.is_full and not unknown and time.monotonic() < until and not stop.is_set():
         page = ask_page(page.last_at, APPROVALS[:1])
-        unknown = [each for row in page.rows for each in _find_unknown(row)]
+        unknown = [each for row in (*page.rows, *page.odd) for each in _find_unknown(row)]
     is_over = not page.is_full or page.last_at >= began_at
     with write() as db:
         enqueue_all(db, unknown, times.now())

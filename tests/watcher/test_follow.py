@@ -287,7 +287,47 @@ def test_a_row_that_makes_no_sense_stops_nothing(app, watcher, nft, ledger, mirr
 
     mirror.alter("/v1/transactions$", break_first)
     assert watcher.follow() == {Done.LISTED: 1}
-    assert "makes no sense: transaction_id is not a text" in caplog.text
+    assert "makes no sense: transaction_id: Not a valid string." in caplog.text
+
+
+ODD = {
+    "a memo that is no base64": {"memo_base64": "%%%"},
+    "an account that is null": {"transfers": [{"account": None, "amount": 5}]},
+    "no id": {"transaction_id": None},
+    "no name": {"name": 7},
+    "a fee that is a text": {"charged_tx_fee": "much"},
+    "a result that is none": {"result": "?"},
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_what_an_odd_row_may_concern_is_checked(watcher, listed, ledger, mirror, odd, caplog):
+    watcher.follow()
+    ledger.hand_over(listed, CHARLIE)
+
+    def make_odd(page):
+        for row in page["transactions"]:
+            row.update(ODD[odd])
+
+    mirror.alter("/v1/transactions$", make_odd)
+    watcher.read()
+    mirror.heal()
+    assert watcher.recheck() == {Done.TAKEN_OFF: 1}
+    assert "makes no sense: " in caplog.text
+
+
+def test_an_odd_approval_has_its_payers_listings_checked(watcher, listed, ledger, mirror):
+    watcher.follow()
+    ledger.withdraw(listed, ALICE)
+
+    def make_odd(page):
+        for row in page["transactions"]:
+            row["memo_base64"] = "%%%"
+
+    mirror.alter("/v1/transactions$", make_odd)
+    watcher.read()
+    mirror.heal()
+    assert watcher.recheck(seconds=1)[Done.TAKEN_OFF] == 1
 
 
 @pytest.mark.parametrize(
