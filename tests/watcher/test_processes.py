@@ -34,7 +34,7 @@ from marketplace.watcher.enrichment_result import (
 from marketplace.watcher.strangers import confine, decoder
 from marketplace.watcher.strangers.images import optimise
 from tests.watcher.test_fetch_guard import UNSHARE, needs_namespaces
-from tests.watcher.test_images import frames, gradient
+from tests.watcher.test_images import DISPLAY_P3, frames, gradient
 
 POINTER = "ipfs://QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG/7.json"
 
@@ -62,7 +62,8 @@ def document(content):
 @pytest.mark.parametrize(
     ("format", "options"),
     [(format, {}) for format in ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")]
-    + [(format, {"save_all": True, "append_images": frames(3)}) for format in ("GIF", "MPO")],
+    + [(format, {"save_all": True, "append_images": frames(3)}) for format in ("GIF", "MPO", "PNG")]
+    + [(format, {"icc_profile": DISPLAY_P3}) for format in ("PNG", "JPEG", "WEBP")],
 )
 def test_the_confined_process_has_all_that_it_needs(processes, format, options):
     """What Pillow would import later, it can not."""

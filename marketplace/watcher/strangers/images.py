@@ -7,15 +7,14 @@ import copy
 import io
 import warnings
 from contextlib import suppress
-from functools import lru_cache
 from math import isqrt
+from typing import Any
 
 from PIL import (
     GifImagePlugin,
     Image,
     ImageCms,
     ImageOps,
-    ImageSequence,
     MpoImagePlugin,
     TiffImagePlugin,
     UnidentifiedImageError,
@@ -23,6 +22,8 @@ from PIL import (
 )
 
 from marketplace.watcher.enrichment_result import MAX_KEPT_BYTES, Optimised
+from marketplace.watcher.strangers.accessories import Bare, leave_out
+from marketplace.watcher.strangers.colours import make_transform
 
 # 5,000 x 5,000 pixels of 4 bytes. The process may use twice as much, which includes the file's bytes.
 MAX_DECODED_BYTES = 100_000_000
@@ -34,19 +35,17 @@ MAX_FRAMES = 150
 MAX_ANIMATED_PIXELS = 60_000_000  # of all frames: some seconds of work
 MAX_SMALL_PIXELS = 20_000_000  # of all frames after they are made small
 LONGEST_SIDE = 640
+SMALL_PIXELS = 128 * 128  # of an image that is kept without loss
 SMALL_SIDE = 320  # for cards on a phone, and for what stands beside a name
 QUALITY = 80
 # The formats that Pillow may try. SVG, which it can't read, is never served from our origin.
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")
 # Imported now: Pillow imports them when an image needs them, and then the confined process can't.
 IMPORTED = (copy, GifImagePlugin, ImageCms, MpoImagePlugin, TiffImagePlugin, WebPImagePlugin)
-ANIMATED_FORMATS = ("GIF", "WEBP", "PNG")
+MAY_BE_ANIMATED = (b"GIF8", b"RIFF", b"\x89PNG")
 WIDE_MODES = ("I", "F")  # greys of more than 8 bits, which Pillow's convert() would clip to white
 ORIENTATION = 0x0112  # in EXIF
 FOREVER, MAX_PLAYS = 0, 65_535  # how often a WebP is played
-SRGB = ImageCms.createProfile("sRGB")
-# The modes of images by the colours of their profile.
-PROFILED_MODES = {"RGB ": ("RGB", "RGBA", "RGBX", "P", "PA"), "CMYK": ("CMYK",), "GRAY": ("L",)}
 
 
 Image.preinit()
@@ -63,7 +62,11 @@ def optimise(content: bytes) -> Optimised:
     is_webp = content.startswith(b"RIFF")
     Image.MAX_IMAGE_PIXELS = MAX_WEBP_PIXELS if is_webp else MAX_PIXELS
     try:
-        with Image.open(io.BytesIO(content), formats=FORMATS) as original:
+        # Several copies of frames are in memory at once. If they fail, the first picture is shown.
+        with suppress(Exception):
+            if animation := _animate_if_short(content):
+                return animation
+        with _open(leave_out(content, with_frames=False)) as original:
             return _optimise(original)
     except UnidentifiedImageError as error:
         raise ImageUnusable("it is not an image that can be shown") from error
@@ -75,59 +78,84 @@ def optimise(content: bytes) -> Optimised:
         raise ImageUnusable(f"the image can't be read: {type(error).__name__}") from error
 
 
-def _optimise(original: Image.Image) -> Optimised:
-    # A camera's JPEG may hold a second picture, a preview.
-    file_type = "image/jpeg" if original.format == "MPO" else Image.MIME[original.format or ""]
-    if original.mode.startswith(WIDE_MODES):
+def _open(bare: Bare) -> Image.Image:
+    image = Image.open(io.BytesIO(bare.content), formats=FORMATS)
+    if image.format == "PNG":
+        image.info["icc_profile"] = bare.profile
+    image.info["canvas"] = bare.canvas or image.size
+    return image
+
+
+def _require_decodable(image: Image.Image) -> None:
+    if image.mode.startswith(WIDE_MODES):
         raise ImageUnusable("its shades of grey have more than 8 bits")
-    # A JPEG is decoded at a fraction of its size.
-    original.draft("RGB", (LONGEST_SIDE, LONGEST_SIDE))
     # Pillow stores three channels in four bytes.
-    pixel_bytes = 1 if original.mode in ("1", "L", "P") else 4
-    if original.width * original.height * pixel_bytes > MAX_DECODED_BYTES:
+    pixel_bytes = 1 if image.mode in ("1", "L", "P") else 4
+    if image.width * image.height * pixel_bytes > MAX_DECODED_BYTES:
         raise MemoryError
-    if _is_short_animation(original):
-        # Several copies of its frames are in memory at once, to be combined.
-        with suppress(MemoryError):
-            animation = _animate(original)
-            if len(animation) <= MAX_KEPT_BYTES:
-                return Optimised(animation, file_type)
-        original.seek(0)
+
+
+def _find_type(original: Image.Image) -> str:
+    # A camera's JPEG may hold a second picture, a preview.
+    return "image/jpeg" if original.format == "MPO" else Image.MIME[original.format or ""]
+
+
+def _optimise(original: Image.Image) -> Optimised:
+    file_type = _find_type(original)
+    # A JPEG is decoded at a fraction of its size.
+    if original.draft("RGB", (LONGEST_SIDE, LONGEST_SIDE)):
+        original.info["canvas"] = original.size
+    _require_decodable(original)
     image = _upright(_shrink(original, LONGEST_SIDE), original)
     small = None
     if max(image.size) > SMALL_SIDE:
-        small = _encode(image.resize(_fit(image.size, SMALL_SIDE), Image.Resampling.LANCZOS))
-    return Optimised(_encode(image), file_type, small)
+        small = _encode([image.resize(_fit(image.size, SMALL_SIDE), Image.Resampling.LANCZOS)])
+    return Optimised(_encode([image]), file_type, small)
 
 
-def _encode(image: Image.Image) -> bytes:
+def _encode(frames: list[Image.Image], **options: Any) -> bytes:
+    """Encode an image, or an animation: without loss if it is small, or if that takes fewer bytes."""
+    first = frames[0]
+    lossy = _save(first, quality=QUALITY)
+    lossless = _save(first, lossless=True)
+    is_lossless = first.width * first.height <= SMALL_PIXELS or len(lossless) < len(lossy)
+    if len(frames) == 1:
+        return lossless if is_lossless else lossy
+    options |= {"save_all": True, "append_images": frames[1:]}
+    return _save(first, **options, **({"lossless": True} if is_lossless else {"quality": QUALITY}))
+
+
+def _save(image: Image.Image, **options: Any) -> bytes:
     encoded = io.BytesIO()
-    image.save(encoded, "WEBP", quality=QUALITY)
+    image.save(encoded, "WEBP", **options)
     return encoded.getvalue()
 
 
-def _count_frames(image: Image.Image) -> int:
-    return getattr(image, "n_frames", 1)
+def _animate_if_short(content: bytes) -> Optimised | None:
+    """Make a small animation; None of what is none, or is too long."""
+    if not content.startswith(MAY_BE_ANIMATED):
+        return None
+    with _open(leave_out(content, with_frames=True)) as original:
+        # The static image of a PNG may be none of its frames.
+        first = 1 if original.info.get("default_image") else 0
+        count = getattr(original, "n_frames", 1) - first
+        pixels = count * original.width * original.height
+        if count + first == 1 or count > MAX_FRAMES or pixels > MAX_ANIMATED_PIXELS:
+            return None
+        _require_decodable(original)
+        animation = _animate(original, range(first, first + count))
+    return Optimised(animation, _find_type(original)) if len(animation) <= MAX_KEPT_BYTES else None
 
 
-def _is_short_animation(original: Image.Image) -> bool:
-    frames = _count_frames(original)
-    is_short = 1 < frames <= MAX_FRAMES
-    pixels = frames * original.width * original.height
-    return original.format in ANIMATED_FORMATS and is_short and pixels <= MAX_ANIMATED_PIXELS
-
-
-def _animate(original: Image.Image) -> bytes:
-    """Make a small animation. The more frames it has, the smaller it gets: all are in memory at once."""
+def _animate(original: Image.Image, numbers: range) -> bytes:
+    """Encode frames. The more there are, the smaller they get: all are in memory at once."""
     frames, durations = [], []
-    longest = min(LONGEST_SIDE, isqrt(MAX_SMALL_PIXELS // _count_frames(original)))
-    for frame in ImageSequence.Iterator(original):
-        frames.append(_shrink(frame, longest))
-        durations.append(int(frame.info.get("duration") or 100))
-    encoded = io.BytesIO()
-    options = {"append_images": frames[1:], "duration": durations, "loop": _count_plays(original)}
-    frames[0].save(encoded, "WEBP", quality=QUALITY, save_all=True, **options)
-    return encoded.getvalue()
+    longest = min(LONGEST_SIDE, isqrt(MAX_SMALL_PIXELS // len(numbers)))
+    for number in numbers:
+        original.seek(number)
+        frames.append(_shrink(original, longest))
+        durations.append(int(original.info.get("duration") or 100))
+    return _encode(frames, duration=durations, loop=_count_plays(original))
 
 
 def _count_plays(animation: Image.Image) -> int:
@@ -142,7 +170,7 @@ def _count_plays(animation: Image.Image) -> int:
 
 def _shrink(image: Image.Image, longest: int) -> Image.Image:
     """Make an image small, and its colours sRGB."""
-    transform = _make_transform(image.info.get("icc_profile"), image.mode)
+    transform = make_transform(image.info.get("icc_profile"), image.mode)
     small = _make_small(image, longest, transform.input_mode if transform else "RGB")
     if transform is None:
         return small
@@ -152,19 +180,6 @@ def _shrink(image: Image.Image, longest: int) -> Image.Image:
     return converted
 
 
-@lru_cache(1)  # for the frames of an animation
-def _make_transform(content: bytes | None, mode: str) -> ImageCms.ImageCmsTransform | None:
-    """What converts the colours of an image to sRGB; None if it has no profile, or one of other colours."""
-    if not content:
-        return None
-    try:
-        profile = ImageCms.ImageCmsProfile(io.BytesIO(content))
-        modes = PROFILED_MODES[profile.profile.xcolor_space]
-        return ImageCms.buildTransform(profile, SRGB, modes[0], "RGB") if mode in modes else None
-    except (ImageCms.PyCMSError, OSError, KeyError, TypeError, ValueError):
-        return None
-
-
 def _make_small(image: Image.Image, longest: int, mode: str) -> Image.Image:
     """Make an image small as resize(..., reducing_gap=2.0) does, but strip by strip.
 
@@ -172,7 +187,8 @@ def _make_small(image: Image.Image, longest: int, mode: str) -> Image.Image:
     the mode.
     """
     image.load()
-    (width, height), small = image.size, _fit(image.size, longest)
+    width, height = canvas = image.info["canvas"]
+    small = _fit(canvas, longest)
     across = max(1, int(width / small[0] / 2))
     down = max(1, int(height / small[1] / 2))
     is_transparent = image.has_transparency_data
@@ -197,8 +213,11 @@ def _fit(size: tuple[int, int], longest: int) -> tuple[int, int]:
 
 
 def _upright(small: Image.Image, original: Image.Image) -> Image.Image:
-    orientation = original.getexif().get(ORIENTATION)
-    if orientation is None:
+    try:
+        orientation = original.getexif().get(ORIENTATION)
+    except Exception:  # Pillow's readers fail in more ways than they document
+        orientation = None
+    if orientation not in range(2, 9):
         return small
     small.getexif()[ORIENTATION] = orientation
     return ImageOps.exif_transpose(small)
