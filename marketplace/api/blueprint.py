@@ -5,6 +5,7 @@ from functools import wraps
 from typing import Any
 
 import flask_smorest
+from flask_smorest.utils import resolve_schema_instance
 from marshmallow import Schema
 
 from marketplace.api.error_responses import REFUSALS
@@ -22,7 +23,7 @@ class Blueprint(flask_smorest.Blueprint):
     ARGUMENTS_PARSER = RequestParser()
 
     def arguments(
-        self, schema: type[Schema], *, location: str = "json", **options: Any
+        self, schema: type[Schema] | Schema, *, location: str = "json", **options: Any
     ) -> Decorator:
         """Load parameters or a body, and pass each value by the name of its field: as_kwargs of webargs.
 
@@ -30,7 +31,7 @@ class Blueprint(flask_smorest.Blueprint):
         """
         load: Decorator = super().arguments(schema, location=location, as_kwargs=True, **options)
         refuse = self.refuses(*answered_by(*OF_LOCATIONS[location]))
-        fields = schema().fields
+        fields = resolve_schema_instance(schema).fields
         texts = {field.data_key for field in fields.values()} - fields.keys()
 
         def decorator(view: View) -> View:

@@ -9,6 +9,7 @@ from apispec import APISpec, BasePlugin
 from apispec.core import Components
 from apispec.ext.marshmallow import MarshmallowPlugin, resolver
 from flask import Flask, Response, current_app, request
+from flask_smorest.utils import resolve_schema_instance
 from werkzeug.routing import Rule
 
 from marketplace.api import error_handlers
@@ -87,7 +88,7 @@ class Operations(BasePlugin):
             operation["operationId"] = rule.endpoint.rpartition(".")[2]
             if "requestBody" in operation:
                 content = operation["requestBody"]["content"]["application/json"]
-                content |= self._describe_forms(content["schema"]())
+                content |= self._describe_forms(resolve_schema_instance(content["schema"]))
             document_refusals(self._spec, operation)
 
     def _describe_forms(self, schema: NftsSchema) -> dict[str, Any]:
