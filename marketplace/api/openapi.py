@@ -88,7 +88,9 @@ class Operations(BasePlugin):
             operation["operationId"] = rule.endpoint.rpartition(".")[2]
             if "requestBody" in operation:
                 content = operation["requestBody"]["content"]["application/json"]
-                content |= self._describe_forms(resolve_schema_instance(content["schema"]))
+                schema = resolve_schema_instance(content["schema"])
+                if isinstance(schema, NftsSchema):
+                    content |= self._describe_forms(schema)
             document_refusals(self._spec, operation)
 
     def _describe_forms(self, schema: NftsSchema) -> dict[str, Any]:
