@@ -33,7 +33,7 @@ from marketplace.api import (
 from marketplace.api.application import Application
 from marketplace.api.authentication import Authenticate
 from marketplace.api.host_header import HostRequired
-from marketplace.api.openapi import Document
+from marketplace.api.openapi import Api
 from marketplace.api.request_metrics import RequestMetrics
 from marketplace.api.response_cache import ResponseCache
 from marketplace.market import signer
@@ -107,12 +107,12 @@ def _make_services(app: Flask, sign: Sign | None) -> Services:
 
 def _register_blueprints(app: Flask) -> None:
     prefix, is_sandbox = app.config["API_PREFIX"], app.config["NETWORK"] == "sandbox"
-    document = Document(app, app.config["NAME"], DESCRIPTION, prefix=prefix)
+    api = Api(app, app.config["NAME"], DESCRIPTION, prefix=prefix)
     versioned = (nfts, nft_collections, traits, search, network, users, orderbook, events, listings)
     for module in versioned:
-        document.register_blueprint(module.blp, url_prefix=f"{prefix}/v1")
+        api.register_blueprint(module.blp, url_prefix=f"{prefix}/v1")
     for module in (status, metrics):
-        document.register_blueprint(module.blp)
+        api.register_blueprint(module.blp)
     app.register_blueprint(media.blp)
     if is_sandbox:
         from marketplace import demo

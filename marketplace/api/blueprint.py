@@ -1,7 +1,7 @@
 """flask-smorest's blueprint, with our parser of requests, and with the errors that each view documents."""
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 import flask_smorest
@@ -42,6 +42,10 @@ class Blueprint(flask_smorest.Blueprint):
             return load(refuse(without_texts if location == "path" else view))
 
         return decorator
+
+    def register_views_in_doc(self, api: Any, *of_application: Any, **options: Any) -> None:
+        """Leave it to the Api when the views are documented."""
+        api.later.append(partial(super().register_views_in_doc, api, *of_application, **options))
 
     @staticmethod
     def refuses(*kinds: type[MarketplaceError]) -> Decorator:

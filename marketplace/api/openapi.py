@@ -1,12 +1,12 @@
 """The OpenAPI document: what all operations share, and where they are served."""
 
-from functools import cached_property
+import threading
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
 import flask_smorest
 from apispec import APISpec, BasePlugin
-from apispec.core import Components
 from apispec.ext.marshmallow import MarshmallowPlugin, resolver
 from flask import Flask, Response, current_app, request
 from flask_smorest.utils import resolve_schema_instance
@@ -118,28 +118,38 @@ class Operations(BasePlugin):
 
 
 class Api(flask_smorest.Api):
+    """flask-smorest's Api, with its document at ``{prefix}/openapi.json``, and with our errors.
+
+    The operations are documented on the first request for the document: few processes ever get one, and all
+    would start later.
+    """
+
     ERROR_SCHEMA = ApiErrorSchema
     DEFAULT_ERROR_RESPONSE_NAME = None  # each operation names its own, which a test checks
 
-
-class Document:
-    """The blueprints of an application, its document at ``{prefix}/openapi.json``, and its errors.
-
-    The document is built on its first request: few processes ever get one, and all would start later.
-    """
-
     def __init__(self, app: Flask, title: str, description: str, *, prefix: str) -> None:
-        self.app, self.title, self.description, self.prefix = app, title, description, prefix
-        self.public_url = app.config["PUBLIC_URL"]
-        self.blueprints: list[tuple[flask_smorest.Blueprint, dict[str, Any]]] = []
+        self.public_url, self.prefix = app.config["PUBLIC_URL"], prefix
+        self.later: list[Callable[[], None]] = []  # document the operations
+        self._making = threading.Lock()
+        self._made: dict[str, Any] = {}
+        schemas = MarshmallowPlugin(schema_name_resolver=_name_schema)
+        contact = {"name": title, "url": self.public_url}
+        options = {
+            "title": title,
+            "version": __version__,
+            "openapi_version": OPENAPI_VERSION,
+            "info": {"description": description, "contact": contact, "license": LICENSE},
+            "marshmallow_plugin": schemas,
+            "extra_plugins": [Operations(schemas)],
+            "security": [],  # each operation that needs a token says so itself
+        }
+        super().__init__(app, spec_kwargs=options)
+        app.cli.commands.pop("openapi")  # it would print a document without operations
+        assert schemas.converter is not None  # noqa: S101
+        schemas.converter.add_attribute_function(_name_wallets)  # type: ignore[no-untyped-call]
         error_handlers.init_app(app)
         app.add_url_rule(f"{prefix}/openapi.json", "openapi_json", self.show)
         app.add_url_rule(f"{prefix}/llms.txt", "llms_txt", self.show_llms_txt)
-
-    def register_blueprint(self, blp: flask_smorest.Blueprint, **options: Any) -> None:
-        """Register a blueprint with the application, and add its operations to the document."""
-        self.app.register_blueprint(blp, **options)
-        self.blueprints.append((blp, options))
 
     def show(self) -> dict[str, Any]:
         """The OpenAPI document. Its server is PUBLIC_URL, which should end with the service's WSGI prefix.
@@ -150,32 +160,26 @@ class Document:
         root = request.script_root
         is_named = urlsplit(self.public_url).path.endswith(root)
         url = self.public_url + ("" if is_named else root)
-        return self.content | {"servers": [{"url": url}]}
+        return self._document() | {"servers": [{"url": url}]}
 
     def show_llms_txt(self) -> Response:
         """A short form of the document, for language models."""
         return Response(make_llms_txt(self.show(), self.prefix), mimetype="text/plain")
 
-    @cached_property
-    def content(self) -> dict[str, Any]:
-        """The document without its servers. flask-smorest gets an application only for its routes."""
-        bare = Flask(__name__, static_folder=None)
-        bare.config.update(
-            API_TITLE=self.title, API_VERSION=__version__, OPENAPI_VERSION=OPENAPI_VERSION
-        )
-        plugin = MarshmallowPlugin(schema_name_resolver=_name_schema)
-        contact = {"name": self.title, "url": self.public_url}
-        info = {"description": self.description, "contact": contact, "license": LICENSE}
-        # Each operation that needs a token says so itself.
-        plugins = {"marshmallow_plugin": plugin, "extra_plugins": [Operations(plugin)]}
-        options = plugins | {"info": info, "security": []}
-        api = Api(bare, spec_kwargs=options)
-        assert plugin.converter is not None  # noqa: S101
-        plugin.converter.add_attribute_function(_name_wallets)  # type: ignore[no-untyped-call]
-        self._add_components(api.spec.components)
-        for blp, blueprint_options in self.blueprints:
-            api.register_blueprint(blp, **blueprint_options)
-        document: dict[str, Any] = api.spec.to_dict()
+    def _document(self) -> dict[str, Any]:
+        """The document without its servers."""
+        with self._making:
+            self._made = self._made or self._make()
+            return self._made
+
+    def _make(self) -> dict[str, Any]:
+        components = self.spec.components
+        components.security_scheme("bearerToken", BEARER_TOKEN)
+        components.schema("WebhookMessage", schema=WebhookMessageSchema)
+        components.response("NotModified", {"description": NOT_MODIFIED}, lazy=True)
+        for document_operations in self.later:
+            document_operations()
+        document: dict[str, Any] = self.spec.to_dict()
         for path in document["paths"].values():
             # Drop Flask's own parameters: each operation describes them better.
             path.pop("parameters", None)
@@ -183,11 +187,6 @@ class Document:
         document["components"]["schemas"].pop("PaginationMetadata", None)
         document["info"]["description"] += REASONS.format(make_table(_list_reasons(document)))
         return document | {"webhooks": {"event": {"post": EVENT}}}
-
-    def _add_components(self, components: Components) -> None:
-        components.security_scheme("bearerToken", BEARER_TOKEN)
-        components.schema("WebhookMessage", schema=WebhookMessageSchema)
-        components.response("NotModified", {"description": NOT_MODIFIED}, lazy=True)
 
 
 def _name_wallets(converter: Any, field: Any, **_: Any) -> dict[str, Any]:
