@@ -4,6 +4,9 @@ import re
 import time
 from datetime import UTC, datetime
 from functools import lru_cache
+from typing import TypeVar
+
+Pause = TypeVar("Pause", int, float)
 
 SECOND = 1_000_000_000
 MINUTE = 60 * SECOND
@@ -74,3 +77,9 @@ def to_consensus(nanoseconds: int) -> str:
 def iso_to_consensus(iso: str) -> str:
     """Rewrite the text of to_iso() as mirror nodes do, in a third of the time of parsing it."""
     return f"{_read_second(iso[:19])}{iso[19:29]}"
+
+
+def growing_pause(attempts: int, first: Pause, longest: Pause) -> Pause:
+    """How long to wait after so many failed attempts: twice as long after each, up to the longest."""
+    grown: Pause = first * 2 ** min(attempts, 40)
+    return min(grown, longest)

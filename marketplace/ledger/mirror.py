@@ -16,7 +16,7 @@ from fractions import Fraction
 from itertools import islice
 from math import ceil
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast
 
 from requests.adapters import BaseAdapter, HTTPAdapter
 
@@ -85,6 +85,20 @@ class Count(Protocol):
     def __call__(self, name: str, number: float = 1, **labels: str) -> None: ...
 
 
+class Present(NamedTuple):
+    """The end of the mirror node's last block: what it shows is up to date then. All in nanoseconds."""
+
+    ended_at: int
+    ahead: int  # of our clock, when it was read
+    read_at: int  # on the monotonic clock
+
+    def is_recent(self) -> bool:
+        """Whether it was read within the last ten seconds, and our clock was not set since."""
+        passed = time.monotonic_ns() - self.read_at
+        by_clock = times.now() - self.ended_at - self.ahead
+        return passed < AHEAD_RECALLED and abs(by_clock - passed) < times.SECOND
+
+
 class MirrorNode:
     """Reads the ledger."""
 
@@ -101,7 +115,8 @@ class MirrorNode:
         self._rate_limit = rate_limit
         self._base_url = f"{base_url}/api/v1"
         self._count = count
-        self._ahead: tuple[int, int, int | None] = (0, 0, None)  # see recall_ahead()
+        self._present: Present | None = None  # as it was read last
+        self._silent_until = 0
         # By consensus timestamp: what was read, and what is being asked.
         self._transactions: dict[int, tuple[float, Transaction]] = {}
         self._asked: dict[int, Future[Transaction | None]] = {}
@@ -295,23 +310,25 @@ class MirrorNode:
         blocks = self._get_rows(path, answer_schemas.BlockSchema(), deadline, "blocks")
         if not blocks:
             raise self._invalid(path, "it has no blocks")
+        self._present = Present(blocks[0], times.now() - blocks[0], time.monotonic_ns())
         return blocks[0]
 
-    def recall_ahead(self, deadline: Deadline) -> int | None:
-        """By how many nanoseconds our clock is ahead of the last block, read within the last ten seconds.
+    def recall_present(self, deadline: Deadline) -> Present:
+        """The end of the last block, as whoever read it within the last ten seconds."""
+        if self._present is None or not self._present.is_recent():
+            self.find_present(deadline)
+        return cast(Present, self._present)
 
-        None if the mirror node did not answer. It is asked at once after our clock was set.
-        """
+    def recall_ahead(self, deadline: Deadline) -> int | None:
+        """By how many nanoseconds our clock is ahead of the last block. None if no answer came lately."""
         now = time.monotonic_ns()
-        until, clock, ahead = self._ahead
-        if now > until or abs(times.now() - now - clock) > times.SECOND:
-            try:
-                ahead = times.now() - self.find_present(deadline)
-            except (LedgerUnreachable, LedgerAnswerInvalid):
-                ahead = None
-            now = time.monotonic_ns()
-            self._ahead = (now + AHEAD_RECALLED, times.now() - now, ahead)
-        return ahead
+        if now < self._silent_until:
+            return None
+        try:
+            return self.recall_present(deadline).ahead
+        except (LedgerUnreachable, LedgerAnswerInvalid):
+            self._silent_until = now + AHEAD_RECALLED
+            return None
 
     def find_price(self, cents: int, deadline: Deadline) -> int:
         """Convert US cents to tinybars, by the current or the next exchange rate: the one that costs more."""
@@ -416,7 +433,7 @@ class MirrorNode:
 
     def _get_with_retries(self, url: str, deadline: Deadline) -> Fetched:
         """Try a few times while there is time. The pauses grow, and are at least as long as Retry-After."""
-        pause = FIRST_PAUSE_SECONDS * random.uniform(0.5, 1.5)
+        first = FIRST_PAUSE_SECONDS * random.uniform(0.5, 1.5)
         for attempt in range(1, ATTEMPTS + 1):
             self._count("mirror_node_wait_seconds", self._rate_limit.acquire(deadline))
             try:
@@ -431,7 +448,7 @@ class MirrorNode:
             except FetchError as error:
                 self._count("mirror_node_requests", outcome="silent")
                 reason, asked = str(error), 0
-            pause = max(2 * pause, asked)
+            pause = max(times.growing_pause(attempt, first, LONGEST_ASKED_SECONDS), asked)
             if attempt == ATTEMPTS or pause > deadline.remaining():
                 break
             self._count("mirror_node_retries")

@@ -133,7 +133,8 @@ def refresh(token: str) -> bool:
     """
     stored = nft_collections.get_collection(read(), token)
     attempts = stored["attempts"] + 1 if stored else 1
-    until = times.to_iso(times.now() + min(2 ** min(attempts, 20) * times.MINUTE, times.DAY))
+    pause = times.growing_pause(attempts, times.MINUTE, times.DAY)
+    until = times.to_iso(times.now() + pause)
     with write() as db:
         nft_collections.mark_collection_asked(db, token, until)
     try:

@@ -26,7 +26,6 @@ from marketplace.store.rows import Connection, FollowRow, NftRow
 
 APPROVALS = ("CRYPTOAPPROVEALLOWANCE", "CRYPTODELETEALLOWANCE")
 OF_TOKENS = ("TOKENDELETION", "TOKENFEESCHEDULEUPDATE", "TOKENUPDATE", "TOKENUPDATENFTS")
-PRESENT_SECONDS = 10  # between two reads of the mirror node's last block
 # Between two writes of the cursor if nothing is queued: each write empties the response cache.
 WRITING_SECONDS = 10
 # After an empty page the cursor stays so far behind: more than the allowed lag, as it costs nothing.
@@ -46,7 +45,7 @@ class Follower:
         # How far it has read, which may be beyond the stored cursor; and the stored cursor.
         self._cursor = self._stored = 0
         self._written_at = float("-inf")
-        self._present, self._asked_at = 0, float("-inf")
+        self._present = 0  # the end of the mirror node's last block; 0: not asked yet
         self._has_failed = True  # as far as this process knows
 
     def step(self) -> bool:
@@ -88,10 +87,12 @@ class Follower:
         return page.is_full
 
     def _find_present(self) -> int:
-        """The end of the mirror node's last block, at most PRESENT_SECONDS old. Pages are at least as new."""
-        if time.monotonic() > self._asked_at + PRESENT_SECONDS:
-            self._present = mirror_node().find_present(Deadline(UNHURRIED_SECONDS))
-            self._asked_at = time.monotonic()
+        """The end of the mirror node's last block, some seconds old at most. Pages are at least as new."""
+        mirror, deadline = mirror_node(), Deadline(UNHURRIED_SECONDS)
+        if self._present:
+            self._present = mirror.recall_present(deadline).ended_at
+        else:
+            self._present = mirror.find_present(deadline)
         return self._present
 
     def _write(self, page: Page, cursor: int, seen_to: int) -> None:

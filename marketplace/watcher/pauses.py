@@ -16,4 +16,4 @@ def may_change(pointer: str | None) -> bool:
 
 def find_pause(attempts: int) -> int:
     """The pause after so many failed attempts, in nanoseconds: it grows to a day."""
-    return min(times.MINUTE << attempts, times.DAY)
+    return times.growing_pause(attempts, times.MINUTE, times.DAY)

@@ -1,6 +1,5 @@
 """Works through the recheck queue: many checks at once, so that none delays the others for long."""
 
-import time
 from collections import Counter
 from contextlib import closing
 
@@ -21,8 +20,6 @@ from marketplace.watcher.work import Done, Tasks
 # Checks at once, by kind: lists take long, and must not delay NFTs.
 AT_ONCE = {"nft": 8, "account": 4, "token": 4}
 PAUSE_SECONDS = 0.25  # between two queries for due rechecks, if nothing changes
-LONGEST_PAUSE = 3600 * times.SECOND
-CLOCK_SECONDS = 10  # between two questions for the ledger's time
 PROBE_PAUSE = 5 * times.SECOND  # between two tries of one of the checks that the ledger failed
 
 RecheckKey = tuple[str, str, int]
@@ -35,8 +32,6 @@ class Rechecker:
         self._app = app
         self._checks: Tasks[RecheckKey, Done] = Tasks(sum(AT_ONCE.values()), "recheck")
         self.changed = self._checks.changed
-        # How far our clock is ahead of what the mirror node shows.
-        self._ahead, self._asked_at = 0, float("-inf")
         # Checks that failed because of the ledger's answer, or because none came; and when one was tried.
         self._failed: dict[RecheckKey, None] = {}
         self._probed_at = 0
@@ -58,10 +53,12 @@ class Rechecker:
     def _probe(self, now: int | None) -> None:
         """Try one of the failed checks, although it is not due. If the ledger answers, all are due."""
         self._probed_at = now or times.now()
-        key = next(iter(self._failed))
+        key = next(iter(self._failed), None)
+        if key is None:  # another thread was faster
+            return
         row = following.get_recheck(read(), *key)
         if row is None:
-            del self._failed[key]
+            self._failed.pop(key, None)
         elif key not in self._checks:
             self._checks.begin(key, self._check, row, now)
 
@@ -82,7 +79,9 @@ class Rechecker:
             ledger_now = now = moment or times.now()
             try:
                 if row["stale_ok_at"] and row["stale_ok_at"] <= times.to_iso(now):
-                    ledger_now -= self._find_ahead()  # asked first: the facts are as new
+                    # By the ledger's time: our clock may be wrong. Asked first: the facts are as new.
+                    deadline = Deadline(UNHURRIED_SECONDS)
+                    ledger_now -= mirror_node().recall_present(deadline).ahead
                 checked = check(row)
             except (LedgerUnreachable, LedgerAnswerInvalid) as error:
                 name = f"{row['id']} #{row['serial_no']}" if row["serial_no"] else row["id"]
@@ -96,13 +95,6 @@ class Rechecker:
                 with write() as db:
                     following.mark_rechecks_due(db, times.to_iso(times.now()))
             return checked.done
-
-    def _find_ahead(self) -> int:
-        """How far our clock is ahead of the ledger's, as the mirror node shows it: our clock may be wrong."""
-        if time.monotonic() > self._asked_at + CLOCK_SECONDS:
-            present = mirror_node().find_present(Deadline(UNHURRIED_SECONDS))
-            self._ahead, self._asked_at = times.now() - present, time.monotonic()
-        return self._ahead
 
     def close(self) -> None:
         self._checks.close()
@@ -129,7 +121,7 @@ def _store(row: RecheckRow, checked: Checked, now: int, ledger_now: int) -> None
 
 def _find_pause(row: RecheckRow, checked: Checked, ledger_now: int) -> int:
     """How long to wait: ever longer. A list is read again at the latest when all replicas must show it."""
-    pause = min(times.SECOND << min(row["attempts"], 20), LONGEST_PAUSE)
+    pause = times.growing_pause(row["attempts"], times.SECOND, times.HOUR)
     if checked.done.is_final and row["kind"] != "nft" and row["stale_ok_at"]:
         until = max(times.SECOND, times.to_nanoseconds(row["stale_ok_at"]) - ledger_now)
         return min(pause, until) if checked.is_short else until
