@@ -1,18 +1,17 @@
 """Copies all rows of another database into a PostgreSQL database, and counts them."""
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+
+from psycopg import Connection as Session
+from psycopg.rows import DictRow
 
 from marketplace.store.database_errors import DatabaseUnreadable
 from marketplace.store.rows import Connection, count
 from marketplace.store.sqlite_files import Contents
 
-if TYPE_CHECKING:
-    from marketplace.store.postgresql import Session
-
 
 def fill(
-    session: "Session",
+    session: Session[DictRow],
     name: str,
     tables: list[str],
     source: Contents,
@@ -35,7 +34,7 @@ def fill(
     session.execute(f"ANALYZE {', '.join(tables)}")
 
 
-def _require_empty(session: "Session", name: str, tables: list[str]) -> None:
+def _require_empty(session: Session[DictRow], name: str, tables: list[str]) -> None:
     for table in tables:
         # A start of the service writes only properties.
         if table != "property" and session.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone():
@@ -44,7 +43,7 @@ def _require_empty(session: "Session", name: str, tables: list[str]) -> None:
             )
 
 
-def _copy(session: "Session", table: str, source: Contents) -> None:
+def _copy(session: Session[DictRow], table: str, source: Contents) -> None:
     # All columns except those that PostgreSQL generates.
     sql = """
         SELECT attname FROM pg_attribute
@@ -64,7 +63,7 @@ def _without_nuls(row: Iterable[object]) -> tuple[object, ...]:
     return tuple(value.replace("\0", "") if isinstance(value, str) else value for value in row)
 
 
-def _require_all(session: "Session", name: str, table: str, source: Contents) -> None:
+def _require_all(session: Session[DictRow], name: str, table: str, source: Contents) -> None:
     """Raise DatabaseUnreadable if rows are missing."""
     expected, taken = _count(source.connection, table), _count(session, table)
     if taken != expected:

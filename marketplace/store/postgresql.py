@@ -15,13 +15,12 @@ from typing import Any
 import psycopg
 from psycopg import errors
 from psycopg.abc import RV, PQGen
-from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
 from psycopg.rows import DictRow, dict_row
 from psycopg.types.numeric import Int8Dumper
 
 from marketplace.errors import DatabaseBusy, DatabaseUnreachable, DatabaseUnusable, MarketplaceError
-from marketplace.store import filling, properties
+from marketplace.store import filling, postgresql_checks, properties
 from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable
 from marketplace.store.engine import EngineBase, close_at_fork, ignore
 from marketplace.store.rows import NOTHING, only
@@ -29,7 +28,6 @@ from marketplace.store.rows import Connection as AnyConnection
 from marketplace.store.schema import Schema
 from marketplace.store.sqlite_files import Contents
 
-OLDEST_SERVER = 15
 ANSWER_SECONDS = 3  # for each answer; later the server counts as lost
 CONNECT_SECONDS = 2  # to connect to each server
 LEADER_SECONDS = 20  # after which the server ends the session of a silent leader
@@ -60,19 +58,6 @@ DDL = {
     r"\bBLOB\b": "BYTEA",
     r"\) STRICT(, WITHOUT ROWID)?": ")",
     r"\) VIRTUAL\b": ") STORED",
-}
-# At most one @, before the first slash. If a password has an unescaped @ or /, libpq takes the rest of it for
-# a host, a port or a name, and repeats it in messages.
-ADDRESS = re.compile(r"postgresql://([^@/]*@)?[^@?]*([?].*)?")
-CREATE = "CREATE DATABASE ... TEMPLATE template0 LOCALE 'C' ENCODING 'UTF8'"
-POOLER = "a pooler (such as pgbouncer) is in front of it: connect to PostgreSQL itself"
-# A server's reasons to refuse a connection, and what to do.
-WAYS_OUT = {
-    'database ".*" does not exist': f"Create it: {CREATE}",
-    "startup parameter": f"Perhaps {POOLER}",
-    "SSL|pg_hba|certificate": "Check sslmode in the address, and the server's ssl and pg_hba.conf",
-    "password|authentication|role": "Check the user and the password in the address, or in ~/.pgpass",
-    "": "One of its servers must run as the primary: check the address and the servers",
 }
 # Errors that end a session, and the error of a server that is no longer the primary.
 LOST = (
@@ -278,7 +263,10 @@ class PostgreSQLDatabase(EngineBase):
         DatabaseUnreadable for a server or a database that can not be used, or of another network or account.
         """
         self._called = called
-        self._address = read_address(url, called)
+        given = postgresql_checks.read_address(url, called)
+        settings = " ".join(f"-c {name}={value}" for name, value in SESSION.items())
+        options = f"{given.get('options', '')} {settings}".strip()
+        self._address = given | {"options": options} | CLIENT
         super().__init__(re.sub("//[^@/]*@", "//", url).partition("?")[0], schema, owners)
         self._local = threading.local()
         self.after_fork()
@@ -307,13 +295,12 @@ class PostgreSQLDatabase(EngineBase):
         try:
             session = self._find_primary()
         except DatabaseUnreachable as error:
-            reason = error.reason.rstrip(".?")
-            way = next(way for words, way in WAYS_OUT.items() if re.search(words, reason))
-            raise self._unfit(f"{reason}. {way}") from error
+            raise self._unfit(postgresql_checks.advise(error.reason)) from error
         with closing(session):
             try:
                 # Before any lock: a pooler would keep the lock for the next client.
-                self._require_fit(session)
+                if reason := postgresql_checks.find_fault(session):
+                    raise self._unfit(reason)
                 yield session
             except errors.InsufficientPrivilege as error:
                 raise self._unfit(
@@ -325,30 +312,6 @@ class PostgreSQLDatabase(EngineBase):
 
     def _unfit(self, reason: str) -> DatabaseUnreadable:
         return DatabaseUnreadable(f"{self._called}: {self.name} can't be used: {reason}")
-
-    def _require_fit(self, session: Session) -> None:
-        version = session.info.server_version
-        if version < OLDEST_SERVER * 10_000:
-            raise self._unfit(
-                f"its server is PostgreSQL {version // 10_000}, and {OLDEST_SERVER} or newer is needed"
-            )
-        sql = """
-            SELECT pg_backend_pid() AS pid, pg_encoding_to_char(encoding) AS encoding,
-                   CASE datlocprovider WHEN 'i' THEN 'of ICU' WHEN 'b' THEN 'C' ELSE datcollate END
-                   AS collation, -- b is PostgreSQL's own provider, which sorts by code points, too
-                   current_schema() AS schema
-            FROM pg_database WHERE datname = current_database()
-        """
-        row = only(session, sql)
-        if row["pid"] != session.info.backend_pid:
-            raise self._unfit(POOLER)
-        if row["collation"] not in ("C", "POSIX") or row["encoding"] != "UTF8":
-            raise self._unfit(
-                f"its collation is {row['collation']} and its encoding {row['encoding']}, but C and"
-                f" UTF8 are needed: {CREATE}"
-            )
-        if row["schema"] is None:
-            raise self._unfit("none of the schemas in its search_path exists: create one")
 
     def list_tables(self, db: AnyConnection) -> set[str]:
         sql = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
@@ -517,25 +480,6 @@ class Leadership(Connection):
                 pg_try_advisory_lock({LEAD}) AS is_ours
         """
         return bool(only(self, sql, {"name": f".{self._name}"})["is_ours"])
-
-
-def read_address(url: str, called: str) -> dict[str, Any]:
-    """The parameters of a connection. Raises DatabaseUnreadable, which names the address by ``called``."""
-    try:
-        given: dict[str, Any] = conninfo_to_dict(url)
-    except (psycopg.ProgrammingError, UnicodeError):
-        given = {}
-    ports = str(given.get("port", "")).split(",")
-    are_ports = all(re.fullmatch("[0-9]{0,5}", port) for port in ports)
-    if not given or not ADDRESS.fullmatch(url) or not are_ports:
-        # The message quotes neither the library nor the address: they may have the password.
-        raise DatabaseUnreadable(
-            f"{called} is not the address of a PostgreSQL database"
-            " (postgresql://user:password@host-a,host-b/market): in a user and a password,"
-            " % @ : / are written as %25 %40 %3A %2F"
-        )
-    settings = " ".join(f"-c {name}={value}" for name, value in SESSION.items())
-    return given | {"options": f"{given.get('options', '')} {settings}".strip()} | CLIENT
 
 
 def _set_no_timeout(session: Session) -> None:
