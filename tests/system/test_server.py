@@ -6,7 +6,8 @@ import re
 import signal
 import socket
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
+from http.client import HTTPConnection
 from urllib.error import HTTPError
 
 import pytest
@@ -118,20 +119,20 @@ def test_a_request_that_runs_is_finished_before_it_stops(tmp_path):
 
 def test_a_request_of_a_kept_connection_is_answered_after_a_stall(tmp_path):
     """The worker is stopped for longer than the connection may be idle; the request comes meanwhile."""
-    request = b"GET /status HTTP/1.1\r\nHost: x\r\n\r\n"
     with serve(tmp_path, "--workers", "1", "--keep-alive", "1") as service:
         [worker] = service.workers()
         for _ in range(4):
-            with socket.create_connection(("127.0.0.1", service.port), timeout=SOON) as client:
-                client.sendall(request)
-                assert client.recv(20).startswith(b"HTTP/1.1 200 OK")
-                client.recv(65536)
-                time.sleep(0.1)  # until the connection is kept
+            with closing(HTTPConnection("127.0.0.1", service.port, timeout=SOON)) as client:
+                client.request("GET", "/status")
+                client.getresponse().read()
+                kept = client.sock
+                time.sleep(0.1)  # until the worker keeps it
                 os.kill(worker, signal.SIGSTOP)
                 time.sleep(1.2)
-                client.sendall(request)
+                client.request("GET", "/status")
                 os.kill(worker, signal.SIGCONT)
-                assert client.recv(20).startswith(b"HTTP/1.1 200 OK")
+                assert client.getresponse().status == 200
+                assert client.sock is kept
 
 
 def test_ctrl_c_is_the_first_processes(tmp_path):
