@@ -4,7 +4,7 @@ from marketplace.errors import CursorGone
 from marketplace.hedera.ids import Cursor
 from marketplace.services import database
 from marketplace.store import events
-from marketplace.store.events import EventFilter
+from marketplace.store.events import EventFilter, Place
 from marketplace.store.rows import Connection, EventRow, FeedRow
 
 
@@ -25,8 +25,8 @@ def read_page(
 
     Returns them and the cursor of the next page, or None if no older events are kept. Raises CursorGone.
     """
-    after = cursor.id if cursor else None
-    feed, rows = events.list_page(db, database().epoch, selection, after, limit, newest_first)
+    place = Place(cursor.id if cursor else None, limit, newest_first)
+    feed, rows = events.list_page(db, database().epoch, selection, place)
     if cursor:
         _require_kept(cursor, feed)
     if len(rows) == limit:

@@ -36,6 +36,16 @@ class EventFilter(NamedTuple):
     kinds: tuple[str, ...] = ()  # any of these; empty: all kinds
 
 
+class Place(NamedTuple):
+    """Where a page of events is in the feed."""
+
+    after: (
+        int | None
+    )  # an id: events after it, or before it if newest_first; None: the newest events
+    limit: int
+    newest_first: bool = False
+
+
 def insert_event(db: Connection, event: Mapping[str, object]) -> None:
     # Only after Engine.lock_events().
     sql = """
@@ -57,18 +67,12 @@ def get_next_event(db: Connection, selection: EventFilter, after: int) -> Stored
 
 
 def list_page(
-    db: Connection,
-    epoch: str,
-    selection: EventFilter,
-    after: int | None,
-    limit: int,
-    newest_first: bool,
+    db: Connection, epoch: str, selection: EventFilter, place: Place
 ) -> tuple[FeedRow, list[EventRow]]:
-    # The events after an id, or before it if ``newest_first``, and the feed at that moment. Without an id:
-    # the newest events.
-    is_backwards = newest_first or after is None
-    after = MAX_INT64 if after is None else after
-    part, parameters = _select("*", selection, after, limit, is_backwards)
+    # The events of this place, and the feed at that moment.
+    is_backwards = place.newest_first or place.after is None
+    after = MAX_INT64 if place.after is None else place.after
+    part, parameters = _select("*", selection, after, place.limit, is_backwards)
     sql = f"""
         WITH page AS ({part})
         SELECT
@@ -76,7 +80,7 @@ def list_page(
             page.token, page.serial_no, page.from_account, page.to_account, page.price, page.previous_price,
             page.transaction_id, page.consensus_at, COALESCE(page.consensus_at, page.seen_at) AS date
         FROM (SELECT {FEED.format(epoch=epoch)}) AS feed LEFT JOIN page ON TRUE
-        ORDER BY page.id {"DESC" if newest_first else "ASC"}
+        ORDER BY page.id {"DESC" if place.newest_first else "ASC"}
     """
     rows = db.execute(sql, parameters).fetchall()
     return rows[0], rows if rows[0]["id"] is not None else []

@@ -139,7 +139,7 @@ SELECTIONS = (
 )
 for selection, after, newest_first in itertools.product(SELECTIONS, (None, 10_000), (False, True)):
     STATEMENTS[f"list_page {selection} {after} {newest_first}"] = partial(
-        events.list_page, selection=selection, after=after, newest_first=newest_first
+        events.list_page, selection=selection, place=events.Place(after, 20, newest_first)
     )
 for selection in (events.EventFilter(), events.EventFilter(kinds=("SOLD",))):
     STATEMENTS[f"get_next_event {selection}"] = partial(

@@ -12,6 +12,7 @@ from marketplace.metrics import count
 from marketplace.services import database
 from marketplace.store import events, webhooks
 from marketplace.store.database import read, write
+from marketplace.store.events import Place
 from marketplace.store.rows import WebhookRow
 from marketplace.watcher.strangers.guarded_fetch import Fetcher
 from marketplace.watcher.webhooks import messages
@@ -75,9 +76,7 @@ class Deliveries:
         """Begin to deliver the next events. If there are none, store the progress from time to time."""
         epoch, selection = database().epoch, webhooks.select(webhook)
         after = webhook["delivered_to"]
-        feed, page = events.list_page(
-            read(), epoch, selection, after, EVENTS_AT_ONCE, newest_first=False
-        )
+        feed, page = events.list_page(read(), epoch, selection, Place(after, EVENTS_AT_ONCE))
         to = min(max(after, feed["oldest"] - 1), feed["newest"])
         if to != after:
             warning = "Webhook %s goes on after event %s instead of %s: others are not stored"
