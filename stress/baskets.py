@@ -124,11 +124,12 @@ def crowd(shop: Shop, baskets: int, seconds: float) -> tuple[Answered, Answered]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=15, help="for each row")
+    parser.add_argument("--at-once", type=int, action="append", help="baskets; once for each row")
     arguments = parser.parse_args()
     logging.disable(logging.WARNING)
     print("| Baskets at once | 200 | 429 | 503 | Slowest | Singles 200 | 429 | 503 | Slowest |")
     print("|---|---|---|---|---|---|---|---|---|")
-    for baskets in (1, 2, 3, 4, 8):
+    for baskets in arguments.at_once or (1, 2, 3, 4, 8):
         with tempfile.TemporaryDirectory() as folder:
             of_baskets, of_singles = crowd(Shop(Path(folder)), baskets, arguments.seconds)
         print(f"| {baskets} | {of_baskets} | {of_singles} |", flush=True)

@@ -15,6 +15,7 @@ PROGRAMS = [
 ]
 # The shortest run of each program. Those that need other programs or a network of their own have none.
 SHORT_RUNS = {
+    "stress.baskets": ["--seconds", "1", "--at-once", "2"],
     "stress.bombs": ["--only", "png_16_bits_with_alpha"],
     "stress.buying": ["--tries", "2", "--only", "one token, addresses"],
     "stress.failover": ["--seconds", "0.5", "--only", "lose_a_standby"],
