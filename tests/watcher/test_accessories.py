@@ -7,9 +7,11 @@ import zlib
 import pytest
 from PIL import Image, ImageChops
 
-from harness.images import chunk, encoded
+from harness.images import chunk, encoded, tiff
 from marketplace.watcher.strangers.images import ImageUnusable, optimise
 from tests.watcher.test_images import DISPLAY_P3, GREY_OF_GAMMA_1, animated, frames, opened
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # Pillow's, of what is damaged
 
 RED = (200, 30, 30)
 PNG = encoded(Image.new("RGB", (24, 24), RED), "PNG")
@@ -228,3 +230,55 @@ def test_animated_pixel_art_keeps_its_colours_exactly():
 def test_a_photo_stays_lossy():
     photo = Image.effect_noise((600, 400), 60).convert("RGB")
     assert optimise(encoded(photo, "PNG")).content[12:16] == b"VP8 "
+
+
+JPEG = encoded(Image.new("RGB", (24, 24), RED), "JPEG", quality=95)
+
+
+@pytest.mark.parametrize("marker", [*range(0xE0, 0xF0), 0xFE])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"JFIF\0", b"Exif\0\0II*\0", b"MPF\0MM", b"ICC_PROFILE\0\1", b"Photoshop 3.0\0"],
+)
+def test_what_programs_note_in_a_jpeg_does_not_count(marker, content):
+    data = content + random.Random(marker).randbytes(29)
+    for length in (len(data) + 2, 2, 10, len(data)):
+        segment = bytes([0xFF, marker]) + struct.pack(">H", length) + data
+        assert_shown(JPEG[:2] + segment + JPEG[2:], within=6)
+
+
+def test_extensions_of_a_gif_do_not_count():
+    content = encoded(Image.new("P", (24, 24)), "GIF")
+    at, rng = 13 + 3 * 2 ** ((content[10] & 7) + 1), random.Random(3)
+    for label in (0x01, 0x61, 0xF9, 0xFE, 0xFF):
+        for size in (0, 1, 4, 11, 255):
+            block = bytes([size]) + rng.randbytes(size) if size else b""
+            extension = b"!" + bytes([label]) + block + b"\0"
+            assert opened(optimise(content[:at] + extension + content[at:])).size == (24, 24)
+
+
+def test_what_stands_beside_a_webp_does_not_count():
+    image, exif = Image.new("RGB", (24, 24), RED), b"Exif\0\0II*\0\x08\0\0\0\0\0"
+    plain = encoded(image, "WEBP", lossless=True)
+    full = encoded(image, "WEBP", lossless=True, exif=exif, xmp=b"x" * 11, icc_profile=DISPLAY_P3)
+    picture = full.index(b"VP8L")
+    after = full.index(b"EXIF")
+    assert_shown(plain + b"JUNK\x40\0\0\0rest")
+    for cut in (0, 3, 8, 12):
+        assert_shown(full[: after + cut], within=50)  # its profile is another one
+    for number in (0, 1, 9, 1_000, 2**31 - 1, 2**32 - 1):
+        length = struct.pack("<I", number)
+        assert_shown(full[:4] + length + full[8:], within=50)
+        assert_shown(full[: after + 4] + length + full[after + 8 :], within=50)
+        at = full.index(b"ICCP") + 4
+        assert_shown(full[:at] + length + full[at + 4 :], within=50)
+        with pytest.raises(ImageUnusable):
+            optimise(full[: picture + 8] + length)
+
+
+@pytest.mark.parametrize("tag", [270, 274, 282, 283, 296, 305, 306, 34665, 34675])
+def test_tags_of_a_tiff_that_are_not_the_picture_do_not_count(tag):
+    for kind, count, value in [(0, 1, 1), (2, 2**31, 9), (5, 1, 2**31), (12, 3, 4), (99, 0, 0)]:
+        values = {256: 24, 257: 24, 258: 8, 262: 1, 273: 8, 277: 1, 278: 24, 279: 576}
+        content = tiff(bytes([200]) * 576, values, others=[(tag, kind, count, value)])
+        assert_shown(content, (200, 200, 200))
