@@ -5,11 +5,12 @@ It loads hiero-sdk-python, which takes 70 MB: import this module only when a tra
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 import hiero_sdk_python.hapi.services.basic_types_pb2 as hapi
 import hiero_sdk_python.hapi.services.crypto_approve_allowance_pb2 as approvals
 import hiero_sdk_python.hapi.services.crypto_delete_allowance_pb2 as removals
+from google.protobuf.message import Message
 from hiero_sdk_python.hapi.services.crypto_transfer_pb2 import CryptoTransferTransactionBody
 from hiero_sdk_python.hapi.services.duration_pb2 import Duration
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
@@ -21,10 +22,22 @@ from marketplace.hedera.hbar import TINYBARS, find_credit
 from marketplace.hedera.ids import TransactionId, numbers
 
 
-def build_listing(*, token: str, serial_nos: Sequence[int], spender: str, **envelope: Any) -> bytes:
+class Envelope(TypedDict):
+    """What every transaction has."""
+
+    transaction_id: TransactionId
+    memo: str
+    max_fee_tinybars: int
+    valid_seconds: int
+    node_account_id: str
+
+
+def build_listing(
+    *, token: str, serial_nos: Sequence[int], spender: str, **envelope: Unpack[Envelope]
+) -> bytes:
     """Build the unsigned listing: an allowance of exactly these serials, from their owner to the spender.
 
-    The transaction id's account is owner and payer, and must sign. ``envelope``: see _body().
+    The transaction id's account is owner and payer, and must sign.
     Returns the bytes of a HAPI TransactionList with one transaction: what an SDK's Transaction.fromBytes()
     reads.
     """
@@ -37,10 +50,12 @@ def build_listing(*, token: str, serial_nos: Sequence[int], spender: str, **enve
         # approve-for-all that the owner gave earlier.
     )
     data = approvals.CryptoApproveAllowanceTransactionBody(nftAllowances=[allowance])
-    return _write_unsigned(_body(cryptoApproveAllowance=data, **envelope))
+    return _write_unsigned(_body(envelope, cryptoApproveAllowance=data))
 
 
-def build_withdrawal(*, token: str, serial_nos: Sequence[int], **envelope: Any) -> bytes:
+def build_withdrawal(
+    *, token: str, serial_nos: Sequence[int], **envelope: Unpack[Envelope]
+) -> bytes:
     """Build the unsigned withdrawal: it deletes the allowances of exactly these serials.
 
     The transaction id's account is owner and payer, and must sign. Returns what build_listing() does.
@@ -51,7 +66,7 @@ def build_withdrawal(*, token: str, serial_nos: Sequence[int], **envelope: Any) 
         serial_numbers=serial_nos,
     )
     data = removals.CryptoDeleteAllowanceTransactionBody(nftAllowances=[removed])
-    return _write_unsigned(_body(cryptoDeleteAllowance=data, **envelope))
+    return _write_unsigned(_body(envelope, cryptoDeleteAllowance=data))
 
 
 class SoldNft(NamedTuple):
@@ -64,7 +79,7 @@ class SoldNft(NamedTuple):
 
 
 def build_purchase(
-    *, nfts: Sequence[SoldNft], buyer: str, fee_basis_points: int, **envelope: Any
+    *, nfts: Sequence[SoldNft], buyer: str, fee_basis_points: int, **envelope: Unpack[Envelope]
 ) -> bytes:
     """Build the body of a purchase: all NFTs and all prices change hands together, or none does.
 
@@ -105,7 +120,7 @@ def build_purchase(
     data = CryptoTransferTransactionBody(
         transfers=hapi.TransferList(accountAmounts=amounts), tokenTransfers=moved
     )
-    return _body(cryptoTransfer=data, **envelope)
+    return _body(envelope, cryptoTransfer=data)
 
 
 def _in_order(nft: SoldNft) -> tuple[Any, ...]:
@@ -121,27 +136,20 @@ def write_signed(body_bytes: bytes, public_key: bytes, signature: bytes) -> byte
     return write_list(SignedTransaction(bodyBytes=body_bytes, sigMap=signatures))
 
 
-def _body(
-    *,
-    transaction_id: TransactionId,
-    memo: str,
-    max_fee_tinybars: int,
-    valid_seconds: int,
-    node_account_id: str,
-    **data: Any,
-) -> bytes:
+def _body(envelope: Envelope, **data: Message) -> bytes:
     """Write the body of a transaction for one node. ``data``: the transaction's own part of the body.
 
     With several nodes, a hardware wallet would ask its user for each, and the marketplace might pay twice.
     """
+    transaction_id = envelope["transaction_id"]
     start = messages.timestamp(transaction_id.valid_start)
     payer = messages.account(transaction_id.account_id)
     body = TransactionBody(
         transactionID=hapi.TransactionID(accountID=payer, transactionValidStart=start),
-        nodeAccountID=messages.account(node_account_id),
-        transactionFee=max_fee_tinybars,
-        transactionValidDuration=Duration(seconds=valid_seconds),
-        memo=memo,
+        nodeAccountID=messages.account(envelope["node_account_id"]),
+        transactionFee=envelope["max_fee_tinybars"],
+        transactionValidDuration=Duration(seconds=envelope["valid_seconds"]),
+        memo=envelope["memo"],
         **data,
     )
     return encode(body)
