@@ -19,6 +19,7 @@ SHARED = sorted(path for folder in ("harness", "stress") for path in (ROOT / fol
 WORDS = {
     "version",
     "errors",
+    "events",
     "hedera",
     "wsgi_environ",
     "machine_file",
@@ -30,6 +31,7 @@ WORDS = {
 ALLOWED = {
     "version": set(),
     "errors": set(),
+    "events": {"hedera"},
     "hedera": set(),
     "wsgi_environ": set(),
     "machine_file": {"errors"},

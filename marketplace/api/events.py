@@ -12,7 +12,7 @@ from marketplace.api.request_schemas import (
 )
 from marketplace.api.response_schemas import EventSchema
 from marketplace.errors import CursorGone, NftNotStored
-from marketplace.hedera.ids import Cursor
+from marketplace.events import Cursor
 from marketplace.market import feed
 from marketplace.store import nfts
 from marketplace.store.database import read

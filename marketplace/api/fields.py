@@ -11,15 +11,14 @@ from marshmallow import EXCLUDE, Schema, ValidationError, fields, missing
 
 from marketplace.api.paging import Position, read_position
 from marketplace.errors import WalletUnknown, find_kinds, shown
+from marketplace.events import CURSOR, Cursor
 from marketplace.hedera import times
 from marketplace.hedera.ids import (
-    CURSOR,
     ENTITY_ID,
     EVM_ADDRESS,
     MAX_INT64,
     NFT_ID,
     TRANSACTION_ID,
-    Cursor,
     NftId,
     TransactionId,
     is_entity_id,

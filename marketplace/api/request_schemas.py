@@ -30,7 +30,8 @@ from marketplace.api.fields import (
     Words,
 )
 from marketplace.api.paging import BY_ID, BY_NAME, BY_NFTS, NEWEST, ORDERS
-from marketplace.hedera.ids import MAX_HBAR, EventKind, NftId
+from marketplace.events import EventKind
+from marketplace.hedera.ids import MAX_HBAR, NftId
 
 NFTS_AT_ONCE = 100
 TRAITS_AT_ONCE = 20

@@ -19,7 +19,7 @@ from marketplace.api.fields import (
     Wrapped,
     reasons,
 )
-from marketplace.hedera.ids import EventKind
+from marketplace.events import EventKind
 from marketplace.settings import NETWORKS
 from marketplace.version import __version__
 

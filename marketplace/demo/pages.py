@@ -6,13 +6,12 @@ from typing import Any
 
 from flask import current_app, request
 
-from marketplace.demo import calls
+from marketplace.demo import calls, figures
 from marketplace.demo.calls import Answer
 from marketplace.demo.past import chart_nft, read_earned, read_past
 from marketplace.demo.words import traits
 from marketplace.hedera.ids import MAX_INT64, is_entity_id
 from marketplace.market.rarity import rank_collection
-from marketplace.store import figures
 from marketplace.store.database import read
 
 Values = dict[str, Any]

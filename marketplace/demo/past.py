@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from marketplace.demo import figures
 from marketplace.demo.chart import Chart, Row
 from marketplace.hedera.hbar import find_credit
-from marketplace.store import figures
 from marketplace.store.database import read
 from marketplace.store.rows import ListingChangeRow
 

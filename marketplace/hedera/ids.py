@@ -5,7 +5,6 @@ every id from outside is checked here first. Sources: HIP-15 (entity ids), HAPI 
 """
 
 import re
-from enum import StrEnum
 from typing import NamedTuple
 
 MAX_INT64 = 2**63 - 1
@@ -14,25 +13,11 @@ MAX_SECONDS = MAX_INT64 // 10**9 - 2100
 MAX_HBAR = 50_000_000_000  # the whole supply
 
 
-class EventKind(StrEnum):
-    """The kinds of events of an NFT."""
-
-    ADDED = "ADDED"
-    LISTED = "LISTED"
-    PRICE_CHANGED = "PRICE_CHANGED"
-    WITHDRAWN = "WITHDRAWN"
-    SOLD = "SOLD"
-    TRANSFERRED = "TRANSFERRED"
-    BURNED = "BURNED"
-    METADATA_CHANGED = "METADATA_CHANGED"
-
-
 # The OpenAPI document shows these patterns unchanged, so they have no anchors: match with fullmatch.
 _NUMBER = "(?:0|[1-9][0-9]{0,18})"
 EVM_ADDRESS = "0x[0-9a-fA-F]{40}"
 ENTITY_ID = rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}"
 TRANSACTION_ID = rf"({ENTITY_ID})(?:@([0-9]{{1,18}})\.|-([0-9]{{1,18}})-)([0-9]{{1,9}})"
-CURSOR = rf"([0-9a-f]{{8}})-({_NUMBER})"
 NFT_ID = rf"({ENTITY_ID}):({_NUMBER})"
 _match_entity_id = re.compile(ENTITY_ID).fullmatch
 
@@ -113,20 +98,3 @@ class TransactionId(NamedTuple):
     def dashed(self) -> str:
         """The form of mirror nodes: 0.0.x-s-n."""
         return f"{self.account_id}-{self.seconds}-{self.nanos:09}"
-
-
-class Cursor(NamedTuple):
-    """A position in the feed of events: its reader has seen all events up to it."""
-
-    epoch: str  # of the database: it changes when the database goes back in time
-    id: int
-
-    @classmethod
-    def parse(cls, value: str) -> "Cursor | None":
-        """Parse the text that str() returns. Returns None for anything else."""
-        match = re.fullmatch(CURSOR, value)
-        cursor = match and cls(match[1], int(match[2]))
-        return cursor if cursor and cursor.id <= MAX_INT64 else None
-
-    def __str__(self) -> str:
-        return f"{self.epoch}-{self.id}"

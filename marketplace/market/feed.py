@@ -1,7 +1,7 @@
 """The feed of events: its epoch, its cursors, and its pages."""
 
 from marketplace.errors import CursorGone
-from marketplace.hedera.ids import Cursor
+from marketplace.events import Cursor
 from marketplace.services import database
 from marketplace.store import events
 from marketplace.store.events import EventFilter, Place

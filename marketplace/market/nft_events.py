@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from marketplace.events import EventKind
 from marketplace.hedera import times
-from marketplace.hedera.ids import EventKind
 from marketplace.ledger.mirror_schemas import Nft, NftEvent
 from marketplace.market.listing_rule import Facts
 from marketplace.market.past import WITHDRAWAL, Past

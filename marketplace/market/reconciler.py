@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 from flask import current_app
 
+from marketplace.events import EventKind
 from marketplace.hedera import times
-from marketplace.hedera.ids import EventKind, NftId
+from marketplace.hedera.ids import NftId
 from marketplace.ledger import ALLOWED_LAG, Deadline
 from marketplace.ledger.clean_text import clean_text
 from marketplace.ledger.mirror_schemas import Nft

@@ -12,8 +12,9 @@ from flask import Flask, current_app
 
 from marketplace.cli.command import Command, echo
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, printable
+from marketplace.events import EventKind
 from marketplace.hedera import times
-from marketplace.hedera.ids import EventKind, is_entity_id
+from marketplace.hedera.ids import is_entity_id
 from marketplace.ledger import ALLOWED_LAG, UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.mirror_schemas import Nft
 from marketplace.market import collection_facts, listing_rule, nft_events, reconciler

@@ -9,8 +9,9 @@ from typing import Any
 from flask import Flask, current_app
 
 from marketplace.errors import MarketplaceError, MediaUnreachable
+from marketplace.events import EventKind
 from marketplace.hedera import times
-from marketplace.hedera.ids import EventKind, NftId
+from marketplace.hedera.ids import NftId
 from marketplace.ledger.clean_text import clean_text
 from marketplace.market import nft_events
 from marketplace.market.nft_events import Event

@@ -6,8 +6,8 @@ from functools import partial
 import pytest
 
 from harness.cast import ALICE, BOB, CHARLIE, TOKEN
+from marketplace.events import Cursor, EventKind
 from marketplace.hedera import times
-from marketplace.hedera.ids import Cursor, EventKind
 from marketplace.services import services
 from marketplace.store import events, following, properties
 from marketplace.store.database import read, write

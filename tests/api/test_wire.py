@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from marketplace.api.response_schemas import EventSchema, NftSchema
-from marketplace.hedera.ids import EventKind
+from marketplace.events import EventKind
 from marketplace.services import services
 
 text = st.text(st.characters(codec="utf-8", exclude_characters="\0"))

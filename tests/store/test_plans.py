@@ -12,13 +12,13 @@ from sqlite_utils.utils import sqlite3
 
 from harness.apps import settings
 from marketplace import create_app
+from marketplace.demo import figures
 from marketplace.market.nft_events import insert
 from marketplace.services import database
 from marketplace.store import (
     access_tokens,
     collection_search,
     events,
-    figures,
     following,
     nft_collections,
     nfts,

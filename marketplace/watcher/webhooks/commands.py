@@ -7,8 +7,8 @@ import click
 
 from marketplace.cli.command import Group, command, echo
 from marketplace.errors import shown
+from marketplace.events import EventKind
 from marketplace.hedera import times
-from marketplace.hedera.ids import EventKind
 from marketplace.store import webhooks
 from marketplace.store.database import read, write
 from marketplace.store.rows import WebhookRow
