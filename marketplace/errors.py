@@ -522,9 +522,16 @@ class TransactionRefused(Conflict):
     tell = "The network refused it; the message says why"
     example: tuple[object, ...] = (ID, "purchase", "SPENDER_DOES_NOT_HAVE_ALLOWANCE")
 
-    def __init__(self, transaction_id: str, kind: str, result: str) -> None:
+    def __init__(
+        self, transaction_id: str, kind: str, result: str, sold: tuple[str, int] | None = None
+    ) -> None:
+        """``sold``: the NFT of a purchase that somebody else owns by now."""
         errors = {"ledger": {"result": [result]}}
         super().__init__(transaction_id, kind, self.explain(result), errors=errors)
+        if sold:
+            token, serial_no = sold
+            lost = f"{token} #{serial_no} was sold to somebody else; you paid nothing"
+            self.message = f"{lost} ({self.explain(result)})"
 
     def explain(self, result: str) -> str:
         return f"the ledger says {result}"

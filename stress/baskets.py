@@ -70,7 +70,7 @@ class Shop:
         assert self._post(app, "seller", "add", keys).status_code == 200
         prepared = self._post(app, "seller", "list/extwallet", keys | {"listingPrice": 5})
         self._ledger.sign_and_submit(prepared.json["byteArray"], seller)
-        assert self._post(app, "seller", "comingsoon", keys).json == {"result": "OK"}
+        assert self._post(app, "seller", "comingsoon", keys).json["result"] == "OK"
 
     def _name(self, number: int) -> dict:
         return {"tokenId": f"0.0.{32001 + number}", "serialNo": 1}

@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 from hiero_sandbox.ledger import envelopes
 from marketplace import create_app
 from marketplace.errors import ANYWHERE, MEDIA, find_kinds
+from marketplace.hedera import times
 
 KINDS = {kind.word(): kind for kind in find_kinds()}
 
@@ -19,13 +20,24 @@ def opened(response):
 
 
 def handed_out(response, account_id):
-    """The transaction of an answer that has nothing else but whose signature it needs."""
+    """The transaction of an answer that has nothing else but what a wallet needs to know of it."""
     assert response.status_code == 200, response.text
+    transaction = opened(response)
+    start = transaction.body.transactionID.transactionValidStart
+    seconds = start.seconds + transaction.body.transactionValidDuration.seconds
+    expires_at = times.to_iso(seconds * times.SECOND + start.nanos)
+    payer = transaction.body.transactionID.accountID.accountNum
     assert response.json == {
         "byteArray": response.json["byteArray"],
-        "metadata": {"accountToSign": account_id, "returnTransaction": False},
+        "metadata": {
+            "accountToSign": account_id,
+            "returnTransaction": False,
+            "transactionId": f"0.0.{payer}@{start.seconds}.{start.nanos:09d}",
+            "expiresAt": f"{expires_at[:23]}Z",
+            "network": "sandbox",
+        },
     }
-    return opened(response)
+    return transaction
 
 
 @cache

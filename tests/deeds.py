@@ -38,7 +38,7 @@ def list_nft(client, listing_price=5, **keys):
     assert client.post("/v1/add", json=keys).status_code == 200
     prepared = client.post("/v1/list/extwallet", json=keys | {"listingPrice": listing_price})
     transaction_id = ledger.sign_and_submit(prepared.json["byteArray"], keys["accountId"])
-    assert client.post("/v1/comingsoon", json=keys).json == {"result": "OK"}
+    assert client.post("/v1/comingsoon", json=keys).json["result"] == "OK"
     return transaction_id
 
 

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from flask import current_app
+
 from marketplace import errors
 from marketplace.api.authentication import caller, require_scope
 from marketplace.api.blueprint import Blueprint
@@ -14,7 +16,7 @@ from marketplace.api.request_schemas import (
     ReportTransactionSchema,
     WalletPathSchema,
 )
-from marketplace.api.response_schemas import PreparedTransactionSchema, ResultSchema
+from marketplace.api.response_schemas import PreparedTransactionSchema, ReportResultSchema
 from marketplace.hedera.ids import NftId
 from marketplace.market import listings, purchases, reports
 from marketplace.market.prepare import PreparedTransaction, TransactionRequest
@@ -120,18 +122,26 @@ def prepare_purchase(
 
 
 def _answer(prepared: PreparedTransaction) -> Answer:
-    metadata = {"account_id": prepared.account_id, "return_transaction": False}
+    metadata = {
+        "account_id": prepared.account_id,
+        "return_transaction": False,
+        "transaction_id": prepared.transaction_id,
+        "expires_at": prepared.expires_at,
+        "network": current_app.config["NETWORK"],
+    }
     return {"transaction": prepared.transaction, "metadata": metadata}
 
 
 @blp.post("/comingsoon")
 @require_scope("write")
 @blp.arguments(ReportTransactionSchema)
-@blp.response(200, ResultSchema, description="The ledger shows it: the order book has followed")
+@blp.response(
+    200, ReportResultSchema, description="The ledger shows it: the order book has followed"
+)
 @blp.alt_response(
     202,
-    schema=ResultSchema,
-    example={"result": "PENDING"},
+    schema=ReportResultSchema,
+    example={"result": "PENDING", "expiresAt": "2026-11-20T12:37:54.789Z"},
     headers=documented("Retry-After", "Seconds", "integer"),
     description="The ledger does not show it yet: report again",
     success=True,
@@ -157,8 +167,14 @@ def report_transaction(
     Without transactionId, the report is about the newest transaction that this caller prepared for the
     account and the NFT. For a listing, 200 then says that the NFT is listed; send transactionId to report a
     new price. With serialNos or nfts, it is about several NFTs: 200 once all are as signed.
+    OK of a listing has the listingPrice in force. PENDING has expiresAt: a transaction that was not submitted
+    by then never will be, and neither will one that the wallet refused to sign.
     """
     count_each(nft_ids)
-    if reports.answer(account_id, nft_ids, transaction_id, caller()):
-        return {"result": "OK"}
-    return {"result": "PENDING"}, 202, {"Retry-After": str(RETRY_AFTER_SECONDS)}
+    answer = reports.answer(account_id, nft_ids, transaction_id, caller())
+    if answer.is_pending:
+        body = {"result": "PENDING", "expires_at": answer.expires_at}
+        return body, 202, {"Retry-After": str(RETRY_AFTER_SECONDS)}
+    if answer.listing_price:
+        return {"result": "OK", "listing_price": answer.listing_price}
+    return {"result": "OK"}

@@ -332,9 +332,33 @@ class WebhookMessageSchema(CamelCaseSchema):
 
 
 class ResultSchema(CamelCaseSchema):
-    """The result of adding an NFT, or of reporting a transaction. Contract, section 2.3."""
+    """The result of adding an NFT. Contract, section 2.3."""
 
-    result = text("OK on success", "OK", enum=["OK", "PENDING"])
+    result = text("OK on success", "OK", enum=["OK"])
+
+
+class ReportResultSchema(CamelCaseSchema):
+    """The result of reporting a transaction. An answer has the fields that it is about."""
+
+    dump = Schema.dump
+
+    result = text("OK once the ledger shows it", "OK", enum=["OK", "PENDING"])
+    listing_price = fields.Integer(
+        metadata={
+            "description": "Of a listing that is OK: the price of each NFT in HBAR, as the ledger has it now",
+            "example": 250,
+            "format": "int64",
+        }
+    )
+    expires_at = Milliseconds(
+        allow_none=True,
+        metadata={
+            "description": "Of one that is PENDING: until when it can be submitted (UTC). A transaction that"
+            " the wallet refused never comes",
+            "example": DATE_EXAMPLE,
+            "format": "date-time",
+        },
+    )
 
 
 class SigningMetadataSchema(CamelCaseSchema):
@@ -346,6 +370,9 @@ class SigningMetadataSchema(CamelCaseSchema):
         "Whether the wallet must return the transaction; false: the wallet submits it itself",
         False,
     )
+    transaction_id = text("The transaction's id", "0.0.1001@1763640000.123456789")
+    expires_at = moment("Until when it can be submitted (UTC)")
+    network = text("Hedera network on which it is valid", "sandbox", enum=[*NETWORKS])
 
 
 class PreparedTransactionSchema(CamelCaseSchema):

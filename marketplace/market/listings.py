@@ -166,4 +166,6 @@ def _prepare(
         valid_seconds=VALID_SECONDS,
         node_account_id=next_node(),
     )
-    return PreparedTransaction(request.account_id, transaction)
+    return PreparedTransaction(
+        request.account_id, transaction, row["transaction_id"], row["expires_at"]
+    )

@@ -52,8 +52,10 @@ class PreparedNft(NamedTuple):
 class PreparedTransaction(NamedTuple):
     """A transaction for a wallet to sign."""
 
-    account_id: str
+    account_id: str  # must sign it
     transaction: bytes
+    transaction_id: str
+    expires_at: str  # a date of the database
 
 
 def insert(

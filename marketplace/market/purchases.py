@@ -120,7 +120,8 @@ def _prepare(
     row = _reserve(request, nfts, cost, present)
     if not row["signed"]:
         row = _sign(signer, request, row, nfts, cost.balance)
-    return PreparedTransaction(request.account_id, bytes(row["signed"] or b""))
+    signed = bytes(row["signed"] or b"")
+    return PreparedTransaction(request.account_id, signed, row["transaction_id"], row["expires_at"])
 
 
 def _signer() -> Signer:

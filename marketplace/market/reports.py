@@ -1,4 +1,4 @@
-"""Answers a report of a signed transaction: reconciles its NFTs, then compares each with the transaction.
+"""Answers a report of a signed transaction: reconciles its NFTs, then judges each by the rule of a report.
 
 A report names a transaction, or means the newest one that its caller prepared for the account and each NFT.
 Anybody may prepare a transaction for any account, so other callers' transactions count only if the caller
@@ -6,25 +6,37 @@ prepared none.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, partial
 from typing import NamedTuple
 
-from marketplace.errors import NotPrepared
+from flask import current_app
+
+from marketplace.errors import MarketplaceError, NotPrepared, Unavailable
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.ledger import ALLOWED_LAG, Deadline
 from marketplace.ledger.mirror_schemas import Transaction
-from marketplace.market import mirror_turns, reconciler
+from marketplace.market import mirror_turns, purchase_fees, reconciler
 from marketplace.market.add_nft import find_account_id, require_nfts
 from marketplace.market.prepare import OPERATOR, Caller
-from marketplace.market.report_kinds import REPORTS, REPORTS_BY_NAME, ListingReport, Report
+from marketplace.market.report_rule import (
+    LONGEST_VALIDITY,
+    NAMES,
+    Shown,
+    Verdict,
+    Wanted,
+    is_as_wanted,
+    judge,
+)
 from marketplace.market.several import for_each
 from marketplace.services import mirror_node
 from marketplace.store import prepared_transactions
 from marketplace.store.database import read
-from marketplace.store.rows import NftRow, PreparedNftRow
+from marketplace.store.rows import Kind, NftRow, PreparedNftRow
 
-FindSigned = Callable[[str], Transaction | None]  # by its transaction id
+FindRows = Callable[[str], list[Transaction]]  # of a transaction id
+KINDS: dict[str, Kind] = {name: kind for kind, name in NAMES.items()}
 
 
 class Subject(NamedTuple):
@@ -35,13 +47,32 @@ class Subject(NamedTuple):
     account_id: str
 
 
+class Answer(NamedTuple):
+    """Whether a transaction had its effect on all its NFTs, or may still have it."""
+
+    is_pending: bool
+    listing_price: int | None = None  # HBAR, of all NFTs if they are listed now
+    expires_at: str | None = (
+        None  # while it is pending: a transaction that was not submitted by then never is
+    )
+
+
+class Judged(NamedTuple):
+    """The same about one NFT."""
+
+    kind: Kind
+    verdict: Verdict
+    nft: NftRow
+    expires_at: str | None
+
+
 def answer(
     account_id: str,
     nft_ids: Sequence[NftId],
     transaction_id: str | None = None,
     caller: Caller = OPERATOR,
-) -> bool:
-    """Tell whether a signed transaction had its effect on all NFTs; False while it may still come.
+) -> Answer:
+    """Tell whether a signed transaction had its effect on all NFTs.
 
     Raises AccountNotOnLedger, NftNotStored, NotPrepared, TransactionRefused with the ledger's result code,
     TransactionExpired, TransactionAltered, ListingEnded, WithdrawalEnded, LedgerBusy, and the ledger's own
@@ -51,16 +82,21 @@ def answer(
     questions = mirror_turns.count_report(account_id, stored.values())
     with mirror_turns.take(caller, questions) as deadline:
         account_id = find_account_id(account_id, deadline)
-        return _answer(account_id, stored, transaction_id, caller, deadline)
+        judged = _judge_all(account_id, stored, transaction_id, caller, deadline)
+    pending = [each for each in judged if each.verdict is Verdict.PENDING]
+    if pending:
+        return Answer(True, expires_at=max(each.expires_at or "" for each in pending) or None)
+    prices = {each.nft["listing_price"] if each.kind == "listing" else None for each in judged}
+    return Answer(False, prices.pop() if len(prices) == 1 else None)
 
 
-def _answer(
+def _judge_all(
     account_id: str,
     stored: Mapping[NftId, NftRow],
     transaction_id: str | None,
     caller: Caller,
     deadline: Deadline,
-) -> bool:
+) -> list[Judged]:
     nft_ids = [*stored]
     subjects = {nft_id: Subject(*nft_id, account_id) for nft_id in nft_ids}
 
@@ -74,45 +110,70 @@ def _answer(
 
     rows = dict(zip(nft_ids, for_each(nft_ids, find_row), strict=True))
     # Read first: a transaction that expired before this moment and is not shown afterwards never will be.
-    overdue = _find_overdue(rows.values(), deadline)
+    now = _find_overdue(rows.values(), deadline)
     reconciled = reconciler.refresh_all(nft_ids, deadline)
-    find_signed = cache(partial(_find_signed, deadline=deadline))
+    find_rows = cache(partial(_find_rows, deadline=deadline))
+    market = current_app.config["ACCOUNT_ID"]
 
-    def answer_one(nft_id: NftId) -> bool:
-        row = rows[nft_id]
-        report = REPORTS[row["kind"] if row else "listing"](
-            account_id,
-            transaction_id,
-            row,
-            reconciled[nft_id].nft or stored[nft_id],
-            reconciled[nft_id],
-            overdue,
-        )
-        if transaction_id and row is None:
-            return _answer_unprepared(report, transaction_id, subjects[nft_id], find_signed)
-        if transaction_id is None and _is_listed_by_the_newest(report, subjects[nft_id]):
-            return True
-        return _answer_prepared(report, find_signed)
+    def judge_one(nft_id: NftId) -> Judged:
+        wanted = Wanted(account_id, market, transaction_id, rows[nft_id])
+        nft = Shown(reconciled[nft_id].nft or stored[nft_id], reconciled[nft_id])
+        return _judge_one(wanted, nft, now, find_rows)
 
-    return all(for_each(nft_ids, answer_one))
+    return for_each(nft_ids, judge_one)
 
 
-def _is_listed_by_the_newest(report: Report, subject: Subject) -> bool:
+def _judge_one(wanted: Wanted, nft: Shown, now: int, find_rows: FindRows) -> Judged:
+    """Find the transaction that a report means, and judge the report. Raises the error that follows."""
+    kind, row, signed = wanted.row["kind"] if wanted.row else "listing", wanted.row, None
+    is_named = wanted.transaction_id is not None
+    newest = None if is_named and row else _find_newest_of_all(nft.nft_id, wanted.account_id)
+    if wanted.transaction_id and row is None:
+        # The wallet may have replaced the prepared id by its own.
+        signed = _pick(find_rows(wanted.transaction_id))
+        kind = KINDS.get(signed.name, "listing") if signed else kind
+        wanted = wanted._replace(may_be_prepared=newest is not None)
+    elif not is_named and _is_in_force(newest, wanted, nft):
+        kind = "listing"
+        wanted = wanted._replace(row=newest)
+    elif row and not is_as_wanted(kind, wanted, nft):
+        found = find_rows(row["transaction_id"])
+        signed = _pick(found)
+        if kind == "purchase":
+            _settle(row["transaction_id"], found)
+    verdict = judge(kind, wanted, nft, signed, now)
+    if isinstance(verdict, MarketplaceError):
+        raise verdict
+    return Judged(kind, verdict, nft.row, _find_expiry(wanted))
+
+
+def _is_in_force(newest: PreparedNftRow | None, wanted: Wanted, nft: Shown) -> bool:
     """Tell whether the newest of all callers' transactions is a listing in force.
 
     Only the account itself can have signed it, though it may have used another access token or address.
     """
-    newest = prepared_transactions.get_newest_prepared(read(), *subject)
     if newest is None or newest["kind"] != "listing":
         return False
-    return ListingReport(
-        report.account_id,
-        newest["transaction_id"],
-        newest,
-        report.nft,
-        report.reconciled,
-        report.overdue,
-    ).is_fulfilled()
+    named = wanted._replace(transaction_id=newest["transaction_id"], row=newest)
+    return is_as_wanted("listing", named, nft)
+
+
+def _find_expiry(wanted: Wanted) -> str | None:
+    """Until when a transaction can be submitted. A wallet's own may be valid for as long as any."""
+    if wanted.row:
+        return wanted.row["expires_at"]
+    if wanted.transaction_id is None:
+        return None
+    valid_start = TransactionId.require(wanted.transaction_id).valid_start
+    return times.to_iso(valid_start + LONGEST_VALIDITY)
+
+
+def _settle(transaction_id: str, rows: list[Transaction]) -> None:
+    """Replace a purchase's reservation by what it was charged. If that fails, the watcher does it."""
+    with suppress(Unavailable):
+        purchase_fees.note_charged(
+            transaction_id, [row for row in rows if row.name == NAMES["purchase"]]
+        )
 
 
 def _find_named(subject: Subject, transaction_id: str) -> PreparedNftRow | None:
@@ -136,6 +197,10 @@ def _find_newest(subject: Subject, caller: Caller) -> PreparedNftRow | None:
     return own or prepared_transactions.get_newest_prepared(read(), *subject)
 
 
+def _find_newest_of_all(nft_id: NftId, account_id: str) -> PreparedNftRow | None:
+    return prepared_transactions.get_newest_prepared(read(), *nft_id, account_id)
+
+
 def _find_overdue(rows: Iterable[PreparedNftRow | None], deadline: Deadline) -> int:
     """The moment before which expired transactions are on the mirror node, or never will be."""
     overdue = times.now() - ALLOWED_LAG
@@ -144,43 +209,11 @@ def _find_overdue(rows: Iterable[PreparedNftRow | None], deadline: Deadline) -> 
     return min(overdue, mirror_node().find_present(deadline) - ALLOWED_LAG)
 
 
-def _answer_unprepared(
-    report: Report, transaction_id: str, subject: Subject, find_signed: FindSigned
-) -> bool:
-    """Answer for an id that was not prepared: the wallet may have replaced the prepared id by its own."""
-    signed = find_signed(transaction_id)
-    if signed:
-        make = REPORTS_BY_NAME.get(signed.name, ListingReport)
-        return make(
-            report.account_id,
-            transaction_id,
-            None,
-            report.nft,
-            report.reconciled,
-            report.overdue,
-        ).judge(signed)
-    if not report.is_wallet_id() or not prepared_transactions.get_newest_prepared(read(), *subject):
-        raise report.not_prepared()
-    return False
+def _find_rows(transaction_id: str, deadline: Deadline) -> list[Transaction]:
+    return mirror_node().list_transactions(TransactionId.require(transaction_id), deadline)
 
 
-def _answer_prepared(report: Report, find_signed: FindSigned) -> bool:
-    """Answer by the NFT's current state, or else by the transaction itself."""
-    if report.is_fulfilled():
-        return True
-    if report.row is None:
-        raise report.not_prepared()
-    signed = find_signed(report.row["transaction_id"])
-    if signed:
-        return report.judge(signed)
-    report.require_possible()
-    if report.row["expires_at"] > times.to_iso(report.overdue):
-        return False  # it may still be submitted, or be shown by the mirror node
-    raise report.expired()
-
-
-def _find_signed(transaction_id: str, deadline: Deadline) -> Transaction | None:
-    """Find the transaction that was signed under an id: the successful one, if there is one."""
-    rows = mirror_node().list_transactions(TransactionId.require(transaction_id), deadline)
+def _pick(rows: Iterable[Transaction]) -> Transaction | None:
+    """The transaction that was signed: the successful one, if there is one."""
     originals = [row for row in rows if row.is_original]
     return max(originals, key=lambda row: row.result == "SUCCESS", default=None)

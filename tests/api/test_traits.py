@@ -273,7 +273,7 @@ def test_a_listing_a_new_price_and_a_withdrawal_are_in_the_counts(client, nft, l
         assert offers() == {(1, price)}
     prepared = client.post("/v1/delist/extwallet", json=KEYS)
     ledger.sign_and_submit(prepared.json["byteArray"])
-    assert client.post("/v1/comingsoon", json=KEYS).json == {"result": "OK"}
+    assert client.post("/v1/comingsoon", json=KEYS).json["result"] == "OK"
     assert offers() == {(0, None)}
 
 

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from harness.apps import authorized_client
-from harness.cast import BOB, CHARLIE, MARKET
+from harness.cast import BOB, CHARLIE, MARKET, TOKEN
 from harness.mirror import Mirror
 from marketplace.hedera import times
 from marketplace.market.purchases import HANDED_OUT_SECONDS, VALID_SECONDS
@@ -87,6 +87,19 @@ def test_a_purchase_is_handed_out_again_though_the_share_is_full(make_market):
     first = market.buy(serial_no).json
     assert market.buy(serial_no, CHARLIE).status_code == 503
     assert market.buy(serial_no).json == first
+
+
+def test_a_report_settles_what_the_purchase_reserved(market):
+    """The watcher does so seconds later: until then the buyer's next purchase was one too many."""
+    serial_no = market.list_one()
+    market.submit(market.buy(serial_no))
+    keys = {"accountId": BOB, "tokenId": TOKEN, "serialNo": serial_no}
+    assert market.client.post("/v1/comingsoon", json=keys).json == {"result": "OK"}
+    charged, reserved = market.fees()
+    assert reserved == 0
+    assert 0 < charged < MOST
+    market.sync()
+    assert market.fees() == (charged, 0)
 
 
 def test_nodes_take_turns(market):

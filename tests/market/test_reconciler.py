@@ -72,7 +72,7 @@ def test_what_the_mirror_node_caught_up_with_meanwhile_is_not_called_expired(
 
     receipt = ledger.submit(ledger.sign_bytes(content), then)
     mirror.answer("/", until_asked)
-    assert report(client, receipt.transaction_id).json == {"result": "OK"}
+    assert report(client, receipt.transaction_id).json["result"] == "OK"
 
 
 def make_old(app, hours=5):
@@ -145,7 +145,7 @@ def test_a_stranger_can_not_forge_a_price(app, client, nft, ledger, lister, forg
 def test_a_look_at_a_listing_asks_three_questions(app, client, nft, ledger, mirror):
     ledger.sign_and_submit(prepare(client).json["byteArray"])
     mirror.asked.clear()
-    assert report(client).json == {"result": "OK"}
+    assert report(client).json["result"] == "OK"
     assert mirror.asked == [
         f"/tokens/{TOKEN}/nfts/7",
         f"/tokens/{TOKEN}/nfts/7/transactions",
@@ -168,9 +168,9 @@ def submit_anew(ledger, byte_array, account_id=ALICE):
 @pytest.mark.parametrize("is_named", [True, False])
 def test_a_listing_under_an_id_of_the_wallets_own_is_reported(client, nft, ledger, is_named):
     transaction_id = submit_anew(ledger, prepare(client).json["byteArray"])
-    assert report(client, transaction_id if is_named else None).json == {"result": "OK"}
+    assert report(client, transaction_id if is_named else None).json["result"] == "OK"
     assert price(client) == 250
-    assert report(client, transaction_id).json == {"result": "OK"}
+    assert report(client, transaction_id).json["result"] == "OK"
 
 
 def test_an_id_of_the_wallets_own_is_awaited(client, nft, ledger, mirror):
@@ -187,8 +187,8 @@ def test_other_peoples_preparations_hide_nothing(client, nft, ledger):
     transaction_id = ledger.sign_and_submit(prepare(client, 250).json["byteArray"])
     for other in range(60):
         prepare(client, 1000 + other)
-    assert report(client).json == {"result": "OK"}
-    assert report(client, transaction_id).json == {"result": "OK"}
+    assert report(client).json["result"] == "OK"
+    assert report(client, transaction_id).json["result"] == "OK"
     assert price(client) == 250
 
 
@@ -385,10 +385,10 @@ def test_replicas_that_disagree_leave_a_report_pending(app, client, ledger, mirr
     content, then = prepare_long_ago(app)
     transaction_id = ledger.submit(ledger.sign_bytes(content), then).transaction_id
     if is_listed:
-        assert report(client, transaction_id).json == {"result": "OK"}
+        assert report(client, transaction_id).json["result"] == "OK"
         mirror.alter("/tokens/", lambda document: document.update(spender=None))
     else:
         mirror.alter("/nfts/7/transactions", lambda document: document["transactions"].pop(0))
     assert report(client, transaction_id).status_code == 202
     mirror.heal()
-    assert report(client, transaction_id).json == {"result": "OK"}
+    assert report(client, transaction_id).json["result"] == "OK"

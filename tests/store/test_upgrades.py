@@ -178,7 +178,7 @@ def test_sales_and_withdrawals_of_0_3_0_stay(old, tmp_path):
         ("0.0.1002", "0.0.7001", 2),
     ):
         body = {"accountId": account_id, "tokenId": token_id, "serialNo": serial_no}
-        assert client.post("/v1/comingsoon", json=body).json == {"result": "OK"}
+        assert client.post("/v1/comingsoon", json=body).json["result"] == "OK"
     settled = {(row["is_settled"], row["is_sold"]) for row in rows(path, "prepared_transaction")}
     assert settled == {(None, None), (1, 1), (0, None)}
     assert client.get("/v1/events").json == []

@@ -28,7 +28,7 @@ def withdraw(client, ledger, account_id=ALICE):
     asked = client.post("/v1/delist/extwallet", json=KEYS | {"accountId": account_id})
     transaction_id = ledger.sign_and_submit(asked.json["byteArray"], account_id)
     report = KEYS | {"accountId": account_id, "transactionId": transaction_id}
-    assert client.post("/v1/comingsoon", json=report).json == {"result": "OK"}
+    assert client.post("/v1/comingsoon", json=report).json["result"] == "OK"
     return transaction_id
 
 

@@ -22,4 +22,4 @@ class Trader:
         order = {"accountId": keys["accountId"], "transaction": prepared["byteArray"]}
         receipt = self.call("/sandbox/transactions", self.call("/sandbox/sign", order))
         assert receipt["result"] == "SUCCESS"
-        assert self.call("/v1/comingsoon", keys) == {"result": "OK"}
+        assert self.call("/v1/comingsoon", keys)["result"] == "OK"

@@ -1,0 +1,216 @@
+"""The rule of a report: whether a signed transaction had its effect on an NFT, or may still have it.
+
+Pure, as the rule of a listing: no I/O, no clock. The first line that fits decides:
+
+| The report                                         | listing        | withdrawal       | purchase       |
+|----------------------------------------------------|----------------|------------------|----------------|
+| The NFT is as wanted, whatever made it so          | OK             | OK               | -              |
+| No transaction; none was prepared, nor by a wallet | NotPrepared    | NotPrepared      | NotPrepared    |
+| No transaction; without id; another one owns it    | ListingEnded   | ListingEnded     | -              |
+| No transaction; it may still come                  | PENDING        | PENDING          | PENDING        |
+| No transaction; it never will                      | Expired        | Expired          | Expired        |
+| Neither prepared nor ours                          | NotPrepared    | NotPrepared      | NotPrepared    |
+| The ledger refused it                              | Refused        | Refused          | Refused        |
+| It is another one, under our id                    | Altered        | Altered          | Altered        |
+| The NFT shows its effect                           | OK             | OK               | OK             |
+| The NFT shows a later change                       | ListingEnded   | WithdrawalEnded  | -              |
+| The NFT may show its effect later                  | PENDING        | PENDING          | PENDING        |
+| It had another effect                              | Altered        | Altered          | -              |
+"""
+
+from enum import Enum, auto
+from typing import NamedTuple
+
+from marketplace.errors import (
+    ListingEnded,
+    MarketplaceError,
+    NotPrepared,
+    TransactionAltered,
+    TransactionExpired,
+    TransactionRefused,
+    WithdrawalEnded,
+)
+from marketplace.hedera import times
+from marketplace.hedera.ids import NftId, TransactionId
+from marketplace.ledger.mirror_schemas import Transaction
+from marketplace.market import listing_rule, reconciler
+from marketplace.market.memos import is_withdrawal_memo, read_listing_memo
+from marketplace.market.reconciler import Reconciliation
+from marketplace.store.rows import Kind, NftRow, PreparedNftRow
+
+LONGEST_VALIDITY = 180 * times.SECOND  # of any transaction, on the network
+# Their names on the ledger.
+NAMES: dict[Kind, str] = {
+    "listing": listing_rule.APPROVAL,
+    "withdrawal": "CRYPTODELETEALLOWANCE",
+    "purchase": "CRYPTOTRANSFER",
+}
+
+
+class Verdict(Enum):
+    OK = auto()
+    PENDING = auto()  # the transaction, or its effect, may still come
+
+
+class Wanted(NamedTuple):
+    """What a report says was signed."""
+
+    account_id: str  # the owner, or the buyer
+    market: str  # the marketplace's account
+    transaction_id: str | None = None  # as the report names it
+    row: PreparedNftRow | None = None  # None if nothing was prepared under this id
+    may_be_prepared: bool = (
+        False  # without a row: whether a wallet may have replaced a prepared id by this
+    )
+
+
+class Shown(NamedTuple):
+    """The NFT, as it was reconciled for the report."""
+
+    row: NftRow
+    reconciled: Reconciliation
+
+    @property
+    def nft_id(self) -> NftId:
+        return NftId(self.row["token"], self.row["serial_no"])
+
+    @property
+    def listed_at(self) -> str:
+        return self.row["last_listed_at"] or ""
+
+    @property
+    def is_decided(self) -> bool:
+        return self.reconciled.is_decided and not reconciler.is_undecided(self.row)
+
+    def is_listed_by(self, account_id: str) -> bool:
+        return bool(self.row["is_for_sale"]) and self.row["owner"] == account_id
+
+    def is_as_new_as(self, signed: Transaction) -> bool:
+        signed_at = times.just_before(times.to_iso(signed.consensus_at))
+        return signed_at <= self.row["ledger_at"] and not reconciler.is_undecided(self.row)
+
+
+def judge(
+    kind: Kind, wanted: Wanted, nft: Shown, signed: Transaction | None, now: int
+) -> Verdict | MarketplaceError:
+    """Judge a report by the table above.
+
+    ``signed``: what reached consensus under the id; None if it is not there, or if the NFT is as wanted.
+    ``now``: the moment before which expired transactions are on the mirror node, or never will be.
+    """
+    if is_as_wanted(kind, wanted, nft):
+        return Verdict.OK
+    if signed is None:
+        return _judge_unsigned(kind, wanted, nft, now)
+    is_ours = _is_ours(kind, wanted, nft.nft_id, signed)
+    if wanted.row is None and not is_ours:
+        return _not_prepared(wanted, nft)
+    if signed.result != "SUCCESS":
+        return _refused(kind, wanted, nft, signed.result)
+    if not is_ours or signed.name != NAMES[kind]:
+        return TransactionAltered(str(signed.transaction_id), kind, signed.name)
+    is_recent = signed.consensus_at > now - LONGEST_VALIDITY
+    may_follow = is_recent or not nft.is_decided
+    if _shows_effect(kind, wanted, nft, signed) or (kind == "purchase" and not may_follow):
+        return Verdict.OK
+    if ended := _find_end(kind, wanted, nft, signed):
+        return ended
+    if may_follow:
+        return Verdict.PENDING
+    return TransactionAltered(str(signed.transaction_id), kind, signed.name)
+
+
+def is_as_wanted(kind: Kind, wanted: Wanted, nft: Shown) -> bool:
+    """Tell whether an NFT is as a report wants it, no matter which transaction did that.
+
+    A listing without an id: it is for sale. With one: for sale as prepared, even if the wallet changed the
+    id. A withdrawal: the account still owns it, and does not sell it. A purchase: only its transaction can
+    prove that the NFT was bought, and not a gift.
+    """
+    row, is_listed = wanted.row, nft.is_listed_by(wanted.account_id)
+    if kind == "purchase" or (wanted.transaction_id and row is None):
+        return False
+    if kind == "withdrawal":
+        is_owner = nft.row["owner"] == wanted.account_id
+        return nft.reconciled.is_decided and is_owner and not is_listed
+    if wanted.transaction_id is None or row is None:
+        return is_listed
+    is_that_price = row["price"] == nft.row["listing_price"]
+    return is_listed and is_that_price and row["prepared_at"] <= nft.listed_at
+
+
+def _judge_unsigned(kind: Kind, wanted: Wanted, nft: Shown, now: int) -> Verdict | MarketplaceError:
+    row = wanted.row
+    if row is None:
+        may_come = wanted.may_be_prepared and _is_recent_id(wanted, now)
+        return Verdict.PENDING if may_come else _not_prepared(wanted, nft)
+    is_anothers = nft.reconciled.is_decided and nft.row["owner"] != wanted.account_id
+    if kind != "purchase" and wanted.transaction_id is None and is_anothers:
+        return _listing_ended(wanted, nft)
+    if row["expires_at"] > times.to_iso(now):
+        return Verdict.PENDING  # it may still be submitted, or be shown by the mirror node
+    return TransactionExpired(row["transaction_id"], kind)
+
+
+def _is_recent_id(wanted: Wanted, now: int) -> bool:
+    """Tell whether the wallet may have just given a prepared transaction this id in place of ours."""
+    transaction_id = TransactionId.require(wanted.transaction_id or "")
+    is_recent = abs(transaction_id.valid_start - now) < LONGEST_VALIDITY
+    return transaction_id.account_id == wanted.account_id and is_recent
+
+
+def _is_ours(kind: Kind, wanted: Wanted, nft_id: NftId, signed: Transaction) -> bool:
+    """Tell whether a transaction lists, withdraws or sells the NFT, for the account."""
+    if kind == "purchase":
+        return signed.payer == wanted.market and signed.moves(nft_id, wanted.account_id)
+    if kind == "withdrawal":
+        is_about_it = is_withdrawal_memo(signed.memo, *nft_id)
+    else:
+        is_about_it = read_listing_memo(signed.memo, *nft_id) is not None
+    return is_about_it and signed.payer == wanted.account_id
+
+
+def _shows_effect(kind: Kind, wanted: Wanted, nft: Shown, signed: Transaction) -> bool:
+    if kind == "purchase":
+        return nft.is_as_new_as(signed)  # the buyer received it, even if he has sold it since
+    is_listed = nft.is_listed_by(wanted.account_id)
+    if kind == "withdrawal":
+        return nft.reconciled.is_decided and not is_listed
+    # By this transaction, or by a later one.
+    return is_listed and times.to_iso(signed.consensus_at) <= nft.listed_at
+
+
+def _find_end(
+    kind: Kind, wanted: Wanted, nft: Shown, signed: Transaction
+) -> MarketplaceError | None:
+    """The error that says why the transaction's effect is over; None if it may still come."""
+    is_listed = nft.is_listed_by(wanted.account_id)
+    if kind == "withdrawal" and is_listed and times.to_iso(signed.consensus_at) < nft.listed_at:
+        return WithdrawalEnded(*nft.nft_id, nft.listed_at)
+    is_newer = nft.reconciled.is_decided and nft.is_as_new_as(signed)
+    if kind == "listing" and is_newer and not is_listed:
+        return _listing_ended(wanted, nft)
+    return None
+
+
+def _listing_ended(wanted: Wanted, nft: Shown) -> ListingEnded:
+    if nft.row["ledger_at"] == reconciler.GONE:
+        reason = listing_rule.GONE
+    elif nft.row["owner"] != wanted.account_id:
+        reason = f"it belongs to {nft.row['owner']} now"
+    else:
+        reason = nft.reconciled.reason
+    return ListingEnded(*nft.nft_id, reason)
+
+
+def _refused(kind: Kind, wanted: Wanted, nft: Shown, result: str) -> TransactionRefused:
+    row, owner = wanted.row, nft.row["owner"]
+    transaction_id = str(row["transaction_id"] if row else wanted.transaction_id)
+    seller = row["seller"] if row else None
+    if kind == "purchase" and seller and owner not in (seller, wanted.account_id):
+        return TransactionRefused(transaction_id, kind, result, sold=nft.nft_id)
+    return TransactionRefused(transaction_id, kind, result)
+
+
+def _not_prepared(wanted: Wanted, nft: Shown) -> NotPrepared:
+    return NotPrepared(wanted.account_id, *nft.nft_id, wanted.transaction_id)
