@@ -18,24 +18,26 @@ UNLIMITED = -1
 COUNTED_ASSOCIATIONS = 500  # of one account, at most: five pages
 
 
-Question = tuple[str, ...]  # a method of MirrorNode, and its arguments
+Question = tuple[str, ...]  # what it is about, and the ids
 
 
 def list_questions(
     buyer: str, nfts: Sequence[NftRow], deadline: Deadline
 ) -> dict[Question, Callable[[], object]]:
     """List the questions for MirrorNode.ask(), whose results are Answers."""
-    names: set[Question] = {("find_account", buyer)}
-    for nft in nfts:
-        seller, token = nft["owner"], nft["token"]
-        names |= {
-            ("find_token", token),
-            ("find_account", seller),
-            ("find_relationship", seller, token),
-            ("find_relationship", buyer, token),
-        }
     mirror = mirror_node()
-    return {(name, *ids): partial(getattr(mirror, name), *ids, deadline) for name, *ids in names}
+    tokens = {nft["token"] for nft in nfts}
+    accounts = {buyer, *(nft["owner"] for nft in nfts)}
+    holdings = {(nft["owner"], nft["token"]) for nft in nfts} | {(buyer, token) for token in tokens}
+    asked: dict[Question, Callable[[], object]] = {}
+    for token in tokens:
+        asked["token", token] = partial(mirror.find_token, token, deadline)
+    for account in accounts:
+        asked["account", account] = partial(mirror.find_account, account, deadline)
+    for account, token in holdings:
+        find = partial(mirror.find_relationship, account, token, deadline)
+        asked["relationship", account, token] = find
+    return asked
 
 
 class Answers:
@@ -48,23 +50,23 @@ class Answers:
 
     def token(self, token: str) -> LedgerToken:
         """Raises PurchaseImpossible if it was deleted."""
-        answer: LedgerToken | None = self._found["find_token", token]
+        answer: LedgerToken | None = self._found["token", token]
         if answer is None or answer.is_deleted:
             raise PurchaseImpossible(f"{token} was deleted", "TOKEN_WAS_DELETED")
         return answer
 
     def account(self, account_id: str) -> LedgerAccount | None:
-        answer: LedgerAccount | None = self._found["find_account", account_id]
+        answer: LedgerAccount | None = self._found["account", account_id]
         return answer
 
     def relationship(self, account_id: str, token: str) -> Relationship | None:
-        answer: Relationship | None = self._found["find_relationship", account_id, token]
+        answer: Relationship | None = self._found["relationship", account_id, token]
         return answer
 
     @cached_property
     def unassociated(self) -> list[str]:
         """The tokens with which the purchase associates the buyer."""
-        tokens = [ids[0] for name, *ids in self._found if name == "find_token"]
+        tokens = [ids[0] for about, *ids in self._found if about == "token"]
         return sorted(token for token in tokens if self.relationship(self.buyer, token) is None)
 
     @cached_property

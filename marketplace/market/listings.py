@@ -25,7 +25,7 @@ from marketplace.market.memos import (
     withdrawal_memo,
 )
 from marketplace.market.nodes import next_node
-from marketplace.market.prepare import PreparedNft, PreparedTransaction, TransactionRequest
+from marketplace.market.prepare import Draft, PreparedNft, PreparedTransaction, TransactionRequest
 from marketplace.market.reconciler import Reconciliation
 from marketplace.market.several import for_each
 from marketplace.services import mirror_node
@@ -149,11 +149,9 @@ def _prepare(
     valid_start = now - prepare.START_BEFORE_NOW if now else _find_start()
     now = now or times.now()
     nfts = [PreparedNft(*nft_id, price) for nft_id in request.nft_ids]
-    columns = {"memo": memo, "prepared_at": times.to_iso(now)}
+    draft = Draft(kind, request.account_id, memo, now, valid_start, VALID_SECONDS)
     with write() as db:
-        row = prepare.insert(
-            db, kind, request, nfts, request.account_id, valid_start, VALID_SECONDS, **columns
-        )
+        row = prepare.insert(db, request, nfts, draft)
         prepared_transactions.delete_prepared_beyond(
             db, row, of_user=KEPT_FOR_EACH_NFT, of_token=KEPT_FOR_EACH_TOKEN
         )

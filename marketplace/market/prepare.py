@@ -58,26 +58,41 @@ class PreparedTransaction(NamedTuple):
     expires_at: str  # a date of the database
 
 
+class Draft(NamedTuple):
+    """A transaction that has no id yet."""
+
+    kind: Kind
+    payer: str
+    memo: str
+    prepared_at: int  # nanoseconds, as all moments
+    valid_start: int
+    valid_seconds: int
+    fee_tinybars: int | None = None  # reserved, for a purchase
+
+    def columns(self, valid_start: int) -> dict[str, Any]:
+        """The columns of a prepared transaction with the id of a start."""
+        expires_at = valid_start + self.valid_seconds * times.SECOND
+        return {
+            "transaction_id": str(TransactionId(self.payer, *divmod(valid_start, times.SECOND))),
+            "kind": self.kind,
+            "memo": self.memo,
+            "prepared_at": times.to_iso(self.prepared_at),
+            "expires_at": times.to_iso(expires_at),
+            "fee_tinybars": self.fee_tinybars,
+            "is_settled": None if self.fee_tinybars is None else 0,
+        }
+
+
 def insert(
-    db: Connection,
-    kind: Kind,
-    request: TransactionRequest,
-    prepared_nfts: Sequence[PreparedNft],
-    payer: str,
-    valid_start: int,
-    seconds: int,
-    **columns: Any,
+    db: Connection, request: TransactionRequest, nfts: Sequence[PreparedNft], draft: Draft
 ) -> PreparedTransactionRow:
     """Store a prepared transaction under its payer's first free id. Each try is a nanosecond later."""
-    row = request.columns() | dict.fromkeys(("fee_tinybars", "is_settled"))
-    row |= {"kind": kind} | columns
+    valid_start = draft.valid_start
     while True:
-        transaction_id = TransactionId(payer, *divmod(valid_start, times.SECOND))
-        expires_at = times.to_iso(valid_start + seconds * times.SECOND)
-        row |= {"transaction_id": str(transaction_id), "expires_at": expires_at}
+        row = request.columns() | draft.columns(valid_start)
         if inserted := prepared_transactions.insert_prepared_transaction(db, row):
             break
         valid_start += 1
-    for nft in prepared_nfts:
-        prepared_transactions.insert_prepared_nft(db, str(transaction_id), nft._asdict())
+    for nft in nfts:
+        prepared_transactions.insert_prepared_nft(db, inserted["transaction_id"], nft._asdict())
     return inserted

@@ -43,6 +43,7 @@ from marketplace.market.memos import basket_memo, purchase_memo
 from marketplace.market.nodes import next_node
 from marketplace.market.prepare import (
     START_BEFORE_NOW,
+    Draft,
     PreparedNft,
     PreparedTransaction,
     TransactionRequest,
@@ -237,16 +238,11 @@ def _reserve(
     request: TransactionRequest, nfts: Sequence[NftRow], cost: Cost, present: int
 ) -> PreparedTransactionRow:
     """Return the open purchase of the same request, or insert one. The new row reserves the fee."""
-    now, settings = times.now(), current_app.config
-    columns = {
-        "memo": _write_memo(nfts),
-        "fee_tinybars": cost.fee,
-        "is_settled": 0,
-        "prepared_at": times.to_iso(now),
-    }
-    payer = settings["ACCOUNT_ID"]
+    now, payer = times.now(), current_app.config["ACCOUNT_ID"]
     # Not later than the mirror node's last block, and early enough for a node whose clock is a little behind.
-    valid_start = min(present, now - START_BEFORE_NOW)
+    start = min(present, now - START_BEFORE_NOW)
+    memo = _write_memo(nfts)
+    draft = Draft("purchase", payer, memo, now, start, VALID_SECONDS, cost.fee)
     with write() as db:
         prepared_transactions.lock_purchases(db, cost.balance)
         for nft in nfts:
@@ -256,9 +252,7 @@ def _reserve(
         held = fee_budget.require_room(db, request, cost.fee, cost.balance)
         if cost.associated:
             fee_budget.require_association_paid(request, cost.associated, cost.fee, held)
-        return insert(
-            db, "purchase", request, _sold(nfts), payer, valid_start, VALID_SECONDS, **columns
-        )
+        return insert(db, request, _sold(nfts), draft)
 
 
 def _write_memo(nfts: Sequence[NftRow]) -> str:
