@@ -165,5 +165,5 @@ def _prepare(
         node_account_id=next_node(),
     )
     return PreparedTransaction(
-        request.account_id, transaction, row["transaction_id"], row["expires_at"]
+        request.account_id, transaction, row["transaction_id"], VALID_SECONDS
     )

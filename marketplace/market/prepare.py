@@ -55,7 +55,13 @@ class PreparedTransaction(NamedTuple):
     account_id: str  # must sign it
     transaction: bytes
     transaction_id: str
-    expires_at: str  # a date of the database
+    valid_seconds: int
+
+    @property
+    def expires_at(self) -> str:
+        """Until when it can be submitted: a date as in the database."""
+        valid_start = TransactionId.require(self.transaction_id).valid_start
+        return times.to_iso(valid_start + self.valid_seconds * times.SECOND)
 
 
 class Draft(NamedTuple):

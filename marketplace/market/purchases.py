@@ -122,7 +122,7 @@ def _prepare(
     if not row["signed"]:
         row = _sign(signer, request, row, nfts, cost.balance)
     signed = bytes(row["signed"] or b"")
-    return PreparedTransaction(request.account_id, signed, row["transaction_id"], row["expires_at"])
+    return PreparedTransaction(request.account_id, signed, row["transaction_id"], VALID_SECONDS)
 
 
 def _signer() -> Signer:
