@@ -36,6 +36,7 @@ MAX_ANIMATED_PIXELS = 60_000_000  # of all frames: some seconds of work
 MAX_SMALL_PIXELS = 20_000_000  # of all frames after they are made small
 LONGEST_SIDE = 640
 SMALL_PIXELS = 128 * 128  # of an image that is kept without loss
+MAX_LOSSLESS_COLOURS = 16_384
 SMALL_SIDE = 320  # for cards on a phone, and for what stands beside a name
 QUALITY = 80
 # The formats that Pillow may try. SVG, which it can't read, is never served from our origin.
@@ -117,8 +118,11 @@ def _encode(frames: list[Image.Image], **options: Any) -> bytes:
     """Encode an image, or an animation: without loss if it is small, or if that takes fewer bytes."""
     first = frames[0]
     lossy = _save(first, quality=QUALITY)
-    lossless = _save(first, lossless=True)
-    is_lossless = first.width * first.height <= SMALL_PIXELS or len(lossless) < len(lossy)
+    is_small = first.width * first.height <= SMALL_PIXELS
+    # A photo has more colours, and to try it would take as long again.
+    may_be_lossless = is_small or first.getcolors(MAX_LOSSLESS_COLOURS) is not None
+    lossless = _save(first, lossless=True) if may_be_lossless else lossy
+    is_lossless = is_small or len(lossless) < len(lossy)
     if len(frames) == 1:
         return lossless if is_lossless else lossy
     options |= {"save_all": True, "append_images": frames[1:]}
