@@ -10,12 +10,13 @@ import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from time import time
 from typing import Any
 from urllib.parse import urlsplit
 
 from flask import Blueprint, Flask, Response, current_app, render_template, request, url_for
 
-from marketplace.demo import calls, pages, words
+from marketplace.demo import calls, pages, trades, words
 from marketplace.hedera.ids import is_entity_id
 from marketplace.sandbox import access, addresses
 from marketplace.sandbox.addresses import PATH
@@ -46,6 +47,16 @@ TEMPLATES: dict[str, Callable[..., pages.Values]] = {
     "/demo/basket": pages.show_basket,
 }
 
+# What the dialogs of trades show, read by scripts.
+FRAGMENTS: tuple[Callable[..., pages.Values], ...] = (
+    trades.show_buying,
+    trades.show_bought,
+    trades.show_withdrawing,
+    trades.show_withdrawn,
+    trades.show_listed,
+    trades.show_sweep,
+)
+
 # The API reference links to these endpoints, by these names.
 PAGES = (
     ("demo.show_gallery", "For sale"),
@@ -69,14 +80,20 @@ blp = Blueprint(
 )
 
 
-def show(name: str, read: Callable[..., pages.Values], **ids: str) -> str:
+def show(template: str, read: Callable[..., pages.Values], **ids: str) -> tuple[str, int]:
+    """A page, with the status of the answer that it is about."""
     values = read(**ids)
-    return render_template(f"demo/{name}.html", **values)
+    answers = [values[name] for name in ("record", "book", "answer") if name in values]
+    status = next((one.status for one in answers if not one.is_ok), 200)
+    return render_template(f"demo/{template}.html", **values), status
 
 
 for path, read in TEMPLATES.items():
     name = read.__name__.removeprefix("show_")
     blp.add_url_rule(path, read.__name__, partial(show, name, read))
+for read in FRAGMENTS:
+    name = read.__name__.removeprefix("show_")
+    blp.add_url_rule(f"/demo/trade/{name}", read.__name__, partial(show, f"trade/{name}", read))
 
 
 @blp.get("/demo/style.css")
@@ -90,12 +107,16 @@ def show_style() -> Any:
 
 @blp.get("/demo/list")
 def show_listing() -> str:
-    suggested = {"token": TOKEN, "serial_no": random.choice(SERIAL_NOS), "price": PRICE}
+    suggested = {
+        "account": YOU,
+        "token": TOKEN,
+        "serial_no": str(random.choice(SERIAL_NOS)),
+        "price": PRICE,
+    }
     folder = Path(__file__).parent / "snippets"
     snippets = [(title, (folder / name).read_text()) for name, title in SNIPPETS]
-    return render_template(
-        "demo/listing.html", values=suggested | request.args.to_dict(), snippets=snippets
-    )
+    values = trades.show_listing(suggested)
+    return render_template("demo/listing.html", snippets=snippets, **values)
 
 
 def artwork(token: str, serial_no: str) -> str:
@@ -112,7 +133,7 @@ def give_words() -> dict[str, Any]:
         "calls_made": calls.made,
         "basket_without": words.basket_without,
         "chips_of": words.chips,
-        "shelf_count": words.shelf_count,
+        "listed_count": words.listed_count,
         **words.ORDERS,
     }
 
@@ -123,13 +144,12 @@ def give_addresses() -> dict[str, Any]:
     root = request.script_root
     return {
         "accounts": ACCOUNTS,
+        "now_ms": lambda: round(1000 * time()),
         "artwork": artwork,
         "pages": PAGES,
         "addresses": {
             "token": access.kept_token(),
             "wallet": current_app.config["WALLETS"][0],
-            "account": current_app.config["ACCOUNT_ID"],
-            "fee": current_app.config["SALE_FEE_BASIS_POINTS"],
             "you": YOU,
             "api": f"{root}{current_app.config['API_PREFIX']}/v1",
             "sandbox": root + PATH,
@@ -141,6 +161,7 @@ def give_addresses() -> dict[str, Any]:
             "activity": url_for("demo.show_activity"),
             "listing": url_for("demo.show_listing"),
             "basket": url_for("demo.show_basket"),
+            "trade": url_for("demo.show_buying").replace("buying", "NAME"),
         },
     }
 
@@ -151,7 +172,8 @@ def show_not_found(response: Response) -> Response:
     path = request.path.removeprefix(current_app.config["API_PREFIX"])
     is_page = not path.startswith(("/v1/", "/media/", "/demo/static/"))
     wanted = request.accept_mimetypes.best_match(("application/json", "text/html"))
-    if response.status_code != 404 or not is_page or wanted != "text/html":
+    is_shown = response.mimetype == "text/html"
+    if response.status_code != 404 or not is_page or is_shown or wanted != "text/html":
         return response
     response.set_data(render_template("demo/404.html"))
     response.mimetype = "text/html"

@@ -7,8 +7,10 @@ from typing import Any
 from flask import current_app, request
 
 from marketplace.demo import calls, figures
+from marketplace.demo.basket import read_items
 from marketplace.demo.calls import Answer
 from marketplace.demo.past import chart_nft, read_earned, read_past
+from marketplace.demo.shares import Share, Terms
 from marketplace.demo.words import traits
 from marketplace.hedera.ids import MAX_INT64, is_entity_id
 from marketplace.market.rarity import rank_collection
@@ -28,10 +30,6 @@ TRENDING = 6
 SHOWN = 40
 HOLDINGS = 20  # collections of an account, to choose from
 BASKET = 10  # NFTs, as the API takes them
-# An NFT of a basket, with the price that was seen of it: "0.0.5001:7:60".
-_ITEM = re.compile(
-    r"(?P<id>(?P<token>[0-9.]{1,60}):(?P<serial_no>[0-9]{1,19}))(:(?P<price>[0-9]{1,11}))?"
-)
 
 
 def asked(*names: str) -> Values:
@@ -134,7 +132,19 @@ def read_head(token: str) -> Values:
         "image": find_image(token),
         "earned": read_earned(collection, fee) if collection["sales"] else None,
         "story": collection["description"] or read_story(token),
+        "shares": divide(collection),
     }
+
+
+def divide(collection: Values, nft: Values | None = None) -> list[Share] | None:
+    """The shares of an NFT's price, the floor price or 100 HBAR; None if royalties are not known."""
+    if collection.get("royalties") is None:
+        return None
+    settings = current_app.config
+    terms = Terms(settings["ACCOUNT_ID"], settings["SALE_FEE_BASIS_POINTS"])
+    price = nft["listingPrice"] if nft and nft["isForSale"] else None
+    seller = nft["owner"]["accountId"] if nft else None
+    return terms.divide(price or collection["floorPrice"] or 100, collection, seller)
 
 
 def offered(known: list[Values], chosen: list[str]) -> list[Values]:
@@ -238,6 +248,7 @@ def show_nft(token: str, serial_no: str) -> Values:
         "cursor": events.next,
         "others": others[:10],
         "ranks": find_ranks(token, others),
+        "shares": divide(values["collection"], record.data),
         **neighbours(token, record.data["serialNo"]),
     }
 
@@ -282,13 +293,10 @@ def show_activity() -> Values:
 def show_basket() -> Values:
     """The NFTs that the address names, each with what has changed since its price was seen."""
     texts = request.args.getlist("nft")
-    found = [item for item in map(read_item, texts) if item]
-    items = [*{item["id"]: item for item in found}.values()][:BASKET]
-    stored = {key_of(nft): nft for nft in read_nfts([item["id"] for item in items])}
+    items = read_items(BASKET)
+    stored = {f"{nft['token']}:{nft['serialNo']}": nft for nft in read_nfts([*items])}
     lines: list[Values] = [
-        {"nft": stored[key], "seen": item["price"] and int(item["price"])}
-        for item in items
-        if (key := (item["token"], int(item["serial_no"]))) in stored
+        {"nft": stored[name], "seen": item.price} for name, item in items.items() if name in stored
     ]
     sold = [line["nft"] for line in lines if line["nft"]["isForSale"]]
     tokens = sorted({line["nft"]["token"] for line in lines})
@@ -302,12 +310,6 @@ def show_basket() -> Values:
         "rate": rate(),
         "cursor": calls.get("/events", limit=1).next,
     }
-
-
-def read_item(text: str) -> re.Match[str] | None:
-    item = _ITEM.fullmatch(text)
-    is_known = item and is_entity_id(item["token"]) and 0 < int(item["serial_no"]) <= MAX_INT64
-    return item if is_known else None
 
 
 def key_of(nft: Values) -> tuple[str, int]:

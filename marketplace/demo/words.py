@@ -45,6 +45,12 @@ def plural(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def join_words(names: list[str]) -> str:
+    """["a", "b", "c"] as "a, b, and c"."""
+    *first, last = names or [""]
+    return f"{', '.join(first)}{',' if len(first) > 1 else ''} and {last}" if first else last
+
+
 def percent(share: float) -> str:
     return f"{100 * share:.1f}".removesuffix(".0") + " %"
 
@@ -147,7 +153,7 @@ def is_web_address(text: str) -> bool:
     return text.startswith(("http://", "https://"))
 
 
-def shelf_count(book: Answer, total: int | None) -> str:
+def listed_count(book: Answer, total: int | None) -> str:
     """How many are for sale, as far as it is known: "61 for sale"."""
     if not book.is_ok:
         return ""
@@ -205,7 +211,7 @@ ORDERS = {
     "kinds": [("", "All"), ("sales", "Sales"), ("listings", "Listings"), ("moves", "Moves")],
 }
 FILTERS: list[Callable[..., Any]] = [
-    hbar, tinybars, dollars, plural, percent, change, royalty_share, time, in_words,
+    hbar, tinybars, dollars, plural, join_words, percent, change, royalty_share, time, in_words,
     errors, traits, trait_term, trait_words, mirror_id, small,
     sources,
 ]  # fmt: skip

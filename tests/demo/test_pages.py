@@ -78,7 +78,7 @@ def test_an_accounts_nfts_are_valued_and_chosen(app, listed):
         f"offset={10**30}",
     ):
         assert cards(client.get(f"/demo/account/{owner}?{query}")) == [], query
-    assert "It owns nothing" in client.get("/demo/account/0.0.99").text
+    assert "No NFTs" in client.get("/demo/account/0.0.99").text
 
 
 def lines(page):
@@ -89,16 +89,19 @@ def lines(page):
 def test_a_basket_says_what_has_changed(app, listed):
     client = app.test_client()
     price = int(re.search(r'data-price="([0-9]+)"', client.get("/").text)[1])
-    for seen, words in ((price, None), (price + 1, f"no longer {price + 1:,} HBAR")):
+    for seen, words in (
+        (price, None),
+        (price + 1, f"Price changed: {price + 1:,} → {price:,} HBAR"),
+    ):
         page = client.get(f"/demo/basket?nft={TOKEN}:7:{seen}").text
         assert lines(page) == [f"{TOKEN}:7"]
         assert f"Buy 1 for {price:,} HBAR" in page
-        assert ("It costs" in page) == (words is not None)
+        assert ("Price changed" in page) == (words is not None)
         assert words is None or words in page
     write_sql(app, "UPDATE nft SET is_for_sale = 0, listing_price = 0")
     page = client.get(f"/demo/basket?nft={TOKEN}:7:{price}").text
-    assert "It is not for sale any more" in page
-    assert "Nothing of it is for sale." in page
+    assert "No longer for sale" in page
+    assert "None of these is for sale." in page
 
 
 def test_a_basket_has_what_can_be_read_of_its_address_once(app, listed):
@@ -107,7 +110,7 @@ def test_a_basket_has_what_can_be_read_of_its_address_once(app, listed):
     given = [f"{TOKEN}:7:1", f"{TOKEN}:7", *unknown]
     page = client.get("/demo/basket", query_string={"nft": given}).text
     assert lines(page) == [f"{TOKEN}:7"]
-    assert "NFTs of the address are not known here" in page
+    assert "NFTs in this link are unknown" in page
     left = re.search(r'href="([^"]*)" data-leave', page)[1]
     assert TOKEN + ":7" not in left.replace("%3A", ":")
     assert "Your basket is empty" in client.get("/demo/basket").text
@@ -122,7 +125,7 @@ def test_a_basket_has_ten(app, listed):
     query = {"nft": [f"{TOKEN}:{serial_no}:1" for serial_no in range(7, 20)]}
     page = app.test_client().get("/demo/basket", query_string=query).text
     assert len(lines(page)) == 10
-    assert "3 NFTs of the address" in page
+    assert "3 NFTs in this link" in page
 
 
 def test_an_account_that_owns_much_is_read_page_by_page(app, listed, monkeypatch):
@@ -143,7 +146,7 @@ def test_an_account_that_owns_much_is_read_page_by_page(app, listed, monkeypatch
 
 def test_the_pages_are_compressed_for_whoever_accepts_it(app):
     client = app.test_client()
-    for path in ("/", "/demo/style.css", "/demo/static/parts.js"):
+    for path in ("/", "/demo/style.css", "/demo/static/fragments.js"):
         with (
             client.get(path, headers={"Accept-Encoding": "identity"}) as plain,
             client.get(path, headers={"Accept-Encoding": "gzip"}) as packed,

@@ -1,7 +1,7 @@
 // The activity of the market, of a collection, or of an account: new events appear by themselves, older ones on demand.
 
 import { Feed } from "./feed.js";
-import { extendOnDemand, keyOf, part, readPage, show } from "./parts.js";
+import { extendOnDemand, keyOf, part, readPage, show } from "./fragments.js";
 
 const { cursor } = document.getElementById("events").dataset;
 const status = document.querySelector("#events [role=status]");
@@ -9,8 +9,8 @@ const live = document.getElementById("live");
 
 /** Put the new rows before those that are shown. */
 async function showNew() {
-  const page = await readPage(location.href);
-  if (!page) return;
+  const page = await readPage(location.href).catch(() => null);
+  if (!page) return; // the next event tries again
   const list = part("cards");
   const shown = new Set([...list.children].map(keyOf));
   const rows = [...part("cards", page).children].filter((row) => !shown.has(keyOf(row)));
@@ -21,7 +21,7 @@ async function showNew() {
 }
 
 async function begin() {
-  const page = await readPage(location.href);
+  const page = await readPage(location.href).catch(() => null);
   if (page) show(page);
   follow(page?.getElementById("events").dataset.cursor ?? cursor);
 }

@@ -4,9 +4,6 @@ const meta = (name) => /** @type {HTMLMetaElement} */ (document.querySelector(`m
 
 export const accessToken = meta("token");
 export const wallet = meta("wallet");
-export const marketplace = meta("account");
-export const feeBasisPoints = Number(meta("fee"));
-export const pageSize = 1000;
 export const suggestedAccount = meta("you");
 
 /** Fills {names} in a path of the public API: api("/nft/{token}/{serial}", { token, serial }). */
@@ -25,10 +22,11 @@ export const collectionsPage = () => meta("collections");
 
 export const galleryPage = (filter = {}) => withQuery(meta("gallery"), filter);
 
-export const activityPage = (filter = {}) => withQuery(meta("activity"), filter);
-
 /** @param {string[]} items as basket.js names them */
 export const basketPage = (items) => withQuery(meta("basket"), { nft: items });
+
+/** A fragment of a trade's dialog: tradePage("buying", { nft: [...], account }) */
+export const tradePage = (name, values) => withQuery(meta("trade").replace("NAME", name), values);
 
 export const listingPage = (values = {}) => withQuery(meta("listing"), values);
 

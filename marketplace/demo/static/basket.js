@@ -1,18 +1,15 @@
 // The basket: NFTs to buy together, each with the price that was seen of it. The browser keeps it; nobody trusts it.
 
 import { basketPage } from "./addresses.js";
-import { element } from "./element.js";
 import { recall, remember } from "./memory.js";
+import { toast } from "./toast.js";
 
 const AT_MOST = 10; // as the API takes them
-const SAID_MS = 4_000;
 const link = /** @type {HTMLAnchorElement} */ (document.getElementById("basket"));
-const status = document.body.appendChild(element("p", { class: "toast", role: "status" }));
 
-/** An NFT as the basket's address names it: "0.0.5001:7:60". */
-export const itemOf = ({ token, serialNo, listingPrice }) => `${token}:${serialNo}:${listingPrice}`;
+// An item is an NFT as an address names it, with the price that was seen: "0.0.5001:7:60".
 const isItem = (text) => /^\d+\.\d+\.\d+:\d{1,19}:\d{1,11}$/.test(text);
-const idOf = (item) => item.slice(0, item.lastIndexOf(":"));
+export const idOf = (item) => item.split(":", 2).join(":");
 
 /** What is in it, each once. */
 export function items() {
@@ -39,15 +36,8 @@ function press({ keep: id, price }) {
   const before = items();
   if (before.some((item) => idOf(item) === id)) takeOut([id]);
   else if (before.length < AT_MOST) keep([...before, `${id}:${price}`]);
-  else return say(`A basket has room for ${AT_MOST}: buy these first, or take one out.`);
-  say(`${items().length} in the basket`);
-}
-
-let timer;
-function say(sentence) {
-  status.textContent = sentence;
-  clearTimeout(timer);
-  timer = setTimeout(() => (status.textContent = ""), SAID_MS);
+  else return toast(`A basket holds ${AT_MOST} NFTs. Buy these first, or remove one.`);
+  toast(`${items().length} in the basket`);
 }
 
 function show() {

@@ -48,7 +48,7 @@ export async function call(method, url, body) {
       message: response.ok ? "" : sentence(data, response),
     };
   } catch {
-    const message = "The service did not answer. Is it still running?";
+    const message = "Can't reach the market. Check your connection and try again.";
     return { ...made, ok: false, status: 0, reason: "No answer", text: "", data: null, next: null, message };
   }
 }

@@ -1,16 +1,16 @@
 // Several of what you own, to be listed or withdrawn with one signature: of one collection, and not too many.
 
-import { api, listingPage, withQuery } from "./addresses.js";
-import { get } from "./call.js";
+import { listingPage, tradePage } from "./addresses.js";
 import { followAddress } from "./dialog.js";
-import { onYou, you } from "./you.js";
+import { Trade } from "./trading/trade.js";
+import { withdraw } from "./trading/transaction.js";
+import { onVisitor, visitor } from "./visitor.js";
 
 const AT_MOST = 20; // as the API takes them
 const root = document.getElementById("choosing");
 const place = (name) => /** @type {HTMLAnchorElement} */ (root.querySelector(name));
 const boxes = () => /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll("[data-choose]"));
 const chosen = new Map(); // by the key of the card
-let nfts = []; // to withdraw
 
 function show() {
   const [first] = chosen.values();
@@ -26,11 +26,11 @@ function show() {
   if (!first) return;
   const all = [...chosen.values()];
   const listed = all.filter(({ isForSale }) => isForSale);
-  place("[role=status]").textContent = `${all.length} of ${first.collection} chosen. One collection at a time, up to ${AT_MOST}.`;
-  place("[data-list]").textContent = listed.length === all.length ? `Change the price of ${all.length}` : `List ${all.length}`;
-  place("[data-list]").href = listingPage({ account: you(), token: first.token, serial_no: all.map(({ serialNo }) => serialNo).join(",") });
+  place("[role=status]").textContent = `${all.length} of ${first.collection} selected (up to ${AT_MOST} of one collection)`;
+  place("[data-list]").textContent = listed.length === all.length ? `Change the price of ${all.length}` : `List ${all.length} for sale`;
+  place("[data-list]").href = listingPage({ account: visitor(), token: first.token, serial_no: all.map(({ serialNo }) => serialNo).join(",") });
   place("[data-withdraw]").hidden = !listed.length;
-  place("[data-withdraw]").textContent = listed.length === all.length ? `Withdraw ${all.length}` : `Withdraw the ${listed.length} that ${listed.length === 1 ? "is" : "are"} for sale`;
+  place("[data-withdraw]").textContent = listed.length === all.length ? `Cancel ${all.length} ${all.length === 1 ? "listing" : "listings"}` : `Cancel the ${listed.length === 1 ? "listing" : "listings"} of ${listed.length}`;
 }
 
 function read({ dataset }) {
@@ -53,28 +53,20 @@ document.addEventListener("change", ({ target }) => {
 });
 document.addEventListener("parts", show);
 place("[data-clear]").addEventListener("click", clear);
-onYou(clear);
+onVisitor(clear);
 
 /** @param {() => Promise<void>} refresh reads the list again */
 export function offerChoice(refresh) {
-  const page = {
-    nfts: () => nfts,
-    fees: () => null,
-    refresh: async () => {
+  const listed = () => [...chosen.values()].filter(({ isForSale }) => isForSale);
+  const withdrawal = new Trade(document.getElementById("withdrawing"), {
+    address: () => tradePage("withdrawing", { nft: listed().map(({ token, serialNo }) => `${token}:${serialNo}`), account: visitor() }),
+    act: withdraw,
+    kind: "delist",
+    done: () => {
       clear();
-      await refresh();
-      return nfts;
+      return refresh();
     },
-  };
-  /** @type {(() => void) | null} */
-  let begin = null;
-  followAddress(async () => {
-    const id = [...chosen.values()].filter(({ isForSale }) => isForSale).map(({ token, serialNo }) => `${token}:${serialNo}`);
-    const answer = id.length ? await get(withQuery(api("/nfts"), { id })) : null;
-    nfts = answer?.ok ? answer.data.filter(Boolean) : [];
-    begin ??= (await import("./withdrawing.js")).offerWithdrawal(page);
-    if (nfts.length) begin();
-    return nfts.length > 0;
   });
+  followAddress(() => withdrawal.begin());
   show();
 }

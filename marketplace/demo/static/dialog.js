@@ -5,22 +5,25 @@ const dialogs = [...document.querySelectorAll("dialog")];
 let opener = null; // has the focus again when the dialog is closed
 
 /**
- * Follow the address: begin(id) prepares the dialog that it names, and returns whether it may open.
- * @param {(id: string) => Promise<boolean>} begin
+ * Follow the address. A dialog opens at once; begin(id) then fills it.
+ * @param {(id: string) => unknown} begin
  */
 export function followAddress(begin) {
-  const follow = async () => {
+  const follow = () => {
     for (const dialog of dialogs) {
-      const isNamed = () => location.hash === `#${dialog.id}`;
-      if (!isNamed()) dialog.close();
+      const isNamed = location.hash === `#${dialog.id}`;
+      if (!isNamed) dialog.close();
       else if (!dialog.open) {
         opener = /** @type {HTMLElement} */ (document.activeElement);
-        if ((await begin(dialog.id)) && isNamed() && !dialog.open) dialog.showModal();
+        dialog.showModal();
+        // A page that has just come focuses what its address names: the dialog, not its title.
+        if (document.readyState !== "complete") addEventListener("load", () => setTimeout(() => focusTitle(dialog)), { once: true });
+        begin(dialog.id);
       }
     }
   };
   addEventListener("hashchange", follow);
-  return follow();
+  follow();
 }
 
 for (const dialog of dialogs) {
@@ -29,6 +32,8 @@ for (const dialog of dialogs) {
     returnFocus();
   });
 }
+
+const focusTitle = (dialog) => dialog.open && dialog.querySelector("[autofocus]").focus();
 
 /** To what has opened the dialog or, if that is gone, to what can be done next. */
 function returnFocus() {

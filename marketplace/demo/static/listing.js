@@ -1,164 +1,101 @@
-// The listing: in one click, or step by step. Each step shows its call, and opens the next one.
+// The form of a listing: the server writes what a price brings, while it is typed; one click lists, step by step or at once.
 
-import { accountPage, api, collectionPage, galleryPage, nftPage, withQuery } from "./addresses.js";
-import { hbar } from "./amount.js";
-import { get, post } from "./call.js";
-import { element, notice } from "./element.js";
-import { onSubmit } from "./form.js";
-import { named } from "./group.js";
+import { listingPage, tradePage } from "./addresses.js";
+import { readPage, show } from "./fragments.js";
 import { wholeNumber } from "./json.js";
-import "./owned.js";
-import { part, readPage } from "./parts.js";
-import { guides, pieces, proceeds, readPieces } from "./piece.js";
-import { Signing } from "./signing.js";
-import { fillSnippets } from "./snippets.js";
-import { Steps } from "./step.js";
-import { Trade } from "./trade.js";
-import { onYou, you } from "./you.js";
+import { Trade } from "./trading/trade.js";
+import { list } from "./trading/transaction.js";
+import { onVisitor, visitor } from "./visitor.js";
 
+const PAUSE_MS = 250; // between two keys of one price
+const PARTS = ["title", "owned", "nfts", "guides", "proceeds", "wrong", "submit"];
 const root = document.getElementById("listing");
 /** @type {HTMLFormElement} */
 const form = root.querySelector("[data-trade] form");
 /** @type {Record<string, any>} */
 const { price, account: seller, token, serial } = form.elements;
+let isPriced = new URLSearchParams(location.search).has("price"); // by the address, or by hand
+let timer;
+let question; // the newest one, whose answer is shown
+
 /** One serial number or, with commas between them, several. */
 const serials = () => serial.value.split(",").map((one) => one.trim());
-function keys() {
-  const [serialNo, ...others] = serials().map(wholeNumber);
-  const serialNos = others.length ? { serialNos: [serialNo, ...others] } : { serialNo };
-  return { accountId: seller.value.trim(), tokenId: token.value.trim(), ...serialNos };
+const ownPrice = (one) => /** @type {HTMLInputElement | null} */ (form.querySelector(`[data-serial="${CSS.escape(one)}"]`))?.value.trim();
+
+/** Their own prices, if one has its own. */
+function ownPrices() {
+  const own = serials().map((one) => ownPrice(one) ?? "");
+  return own.some(Boolean) ? own.map((one) => one.replace(/,/g, "")).join(",") : "";
 }
-const title = document.querySelector("h1");
-let isPriced = new URLSearchParams(location.search).has("price"); // by the address, or by hand
 
-/** The listing of the NFTs that the form names, each for the same price. */
-class Listing extends Signing {
-  path = "/list/{wallet}";
-  says = "It lets the marketplace spend what is named here, and nothing else. Nothing is signed yet.";
-  /** @type {any[]} */
-  records = []; // what was listed
+/** An order for each price: NFTs of one price are listed together, with one signature. */
+function orders() {
+  const groups = Map.groupBy(serials(), (one) => ownPrice(one) || price.value);
+  return [...groups].map(([amount, group]) => {
+    const [serialNo, ...others] = group.map(wholeNumber);
+    const numbers = others.length ? { serialNos: [serialNo, ...others] } : { serialNo };
+    return { accountId: seller.value.trim(), tokenId: token.value.trim(), ...numbers, listingPrice: wholeNumber(amount) };
+  });
+}
 
-  constructor() {
-    super(new Steps(root));
-    onSubmit(this.steps.named.add.form, () => this.add());
-  }
-
+class Listing extends Trade {
+  /** As it stands in the form. */
   order() {
-    return { ...keys(), listingPrice: wholeNumber(price.value) };
+    return orders()[0];
   }
 
-  /** The step before the others. */
-  async add() {
-    const { add, prepare } = this.steps.named;
-    this.steps.restart(add);
-    const answer = await post(api("/add"), keys());
-    add.show(answer);
-    if (!answer.ok) return add.fail(answer.message);
-    prepare.open();
-    return add.succeed("It is stored: ", element("strong", {}, `${keys().tokenId} #${serials().join(", #")}`), ".");
+  ending() {
+    return tradePage("listed", { account: seller.value.trim(), nft: serials().map((one) => `${token.value.trim()}:${one}`) });
   }
 
-  async prepare() {
-    const isPrepared = await super.prepare();
-    if (isPrepared) fillSnippets(this.prepared.data);
-    return isPrepared;
-  }
-
-  async report() {
-    return (await super.report()) && this.showAppeared();
-  }
-
-  async showAppeared() {
-    const { appear } = this.steps.named;
-    const { tokenId, serialNo, serialNos = [serialNo] } = this.body;
-    appear.open();
-    const [orderbook, answer, market] = await Promise.all([
-      get(`${api("/orderbook")}?limit=${serialNos.length}`),
-      get(withQuery(api("/nfts"), { id: serialNos.map((one) => `${tokenId}:${one}`) })),
-      readPage(galleryPage()),
-    ]);
-    appear.show(orderbook);
-    if (!answer.ok) return appear.fail(answer.message);
-    this.records = answer.data;
-    const cards = serialNos.map((one) => market && part("cards", market).querySelector(`[data-key="${tokenId}/${one}"]`));
-    document.getElementById("appeared").replaceChildren(...cards.filter(Boolean).map((card) => document.adoptNode(card)));
-    const link = (words, address) => element("a", { href: address }, words);
-    const all = link("all that is for sale", galleryPage());
-    if (serialNos.length > 1) return appear.succeed("See them among ", all, ", or among ", link("what you own", accountPage(this.body.accountId)), ".");
-    const page = nftPage(tokenId, serialNos[0]);
-    return appear.succeed("See it among ", all, ", on ", link("its page", page), ", or ", link("withdraw it", `${page}#withdrawing`), ".");
-  }
-
-  /** How it ended well. */
-  ended() {
-    const [{ listingPrice, token: tokenId, serialNo }, ...others] = this.records;
-    const see = others.length ? withQuery(collectionPage(tokenId), { minPrice: listingPrice, maxPrice: listingPrice }) : nftPage(tokenId, serialNo);
-    return {
-      nfts: this.records,
-      title: `${named(this.records)} ${others.length ? "are" : "is"} for sale`,
-      words: `${others.length ? "Each" : "It"} costs ${hbar(listingPrice)}. The network took about 0.5 HBAR for ${others.length ? "all of them" : "that"}.`,
-      ways: [
-        element("a", { class: "button", href: see }, others.length ? "See them" : "See it"),
-        element("a", { class: "button quiet", href: galleryPage() }, "All that is for sale"),
-      ],
-    };
+  /** What the form names may have changed: its parts are read again, and the fields stay. */
+  async read() {
+    const asked = (question = Symbol());
+    const values = { account: seller.value.trim(), token: token.value.trim(), serial_no: serial.value.trim(), price: isPriced ? price.value : "", prices: ownPrices(), owned: document.getElementById("owned") ? "yes" : "" };
+    const page = await readPage(listingPage(values)).catch(() => null);
+    if (!page || asked !== question || form.hidden) return;
+    const own = [...form.querySelectorAll("[data-serial]")].map((field) => /** @type {HTMLInputElement} */ (field));
+    const kept = new Map(own.map((field) => [field.dataset.serial, field.value]));
+    show(page, PARTS);
+    for (const [name, value] of kept) {
+      const field = /** @type {HTMLInputElement | null} */ (form.querySelector(`[data-serial="${CSS.escape(name)}"]`));
+      if (field) field.value = value;
+    }
+    this.title = document.querySelector("h1");
+    this.asked = this.title.textContent;
+    if (!isPriced) price.value = /** @type {any} */ (page.getElementById("price")).value;
   }
 }
 
-const listing = new Listing();
-new Trade(root.querySelector("[data-trade]"), listing, () => listing.ended(), () => listing.add());
+const listing = new Listing(root, {
+  address: () => "",
+  act: async (_, say, observe) => {
+    for (const order of orders()) await list(order, say, observe);
+  },
+  kind: "list",
+});
 
-const button = form.querySelector("button");
-const shown = (name) => form.querySelector(`[data-${name}]`);
-let chosen = { nfts: [], collection: null };
-
-/** Show the NFTs that the fields name, and suggest the price that one has, or the lowest of its collection. */
-async function showPieces() {
-  const [tokenId, serialNos] = [token.value.trim(), serials()];
-  const read = await readPieces(tokenId, serialNos);
-  if (form.hidden || tokenId !== token.value.trim() || String(serialNos) !== String(serials())) return;
-  chosen = read;
-  const { nfts, collection } = read;
-  const other = nfts.find(({ owner }) => owner.accountId !== seller.value.trim());
-  const isListed = nfts.length > 0 && nfts.every(({ isForSale }) => isForSale);
-  const number = serialNos.length > 1 ? `${serialNos.length} NFTs` : "";
-  title.textContent = !other && isListed ? (number ? `Change the price of ${number}` : "Change the price") : `List ${number || "an NFT"}`;
-  button.textContent = isListed && !other ? title.textContent : number ? title.textContent : "List it";
-  button.disabled = Boolean(other);
-  const theirs = other ? notYours(other.owner.accountId, number && other.name) : "";
-  shown("piece").replaceChildren(pieces(nfts, tokenId, serialNos), theirs);
-  shown("guides").replaceChildren(...guides(collection, takePrice));
-  if (!isPriced) price.value = nfts[0]?.listingPrice || collection?.floorPrice || price.defaultValue;
-  form.querySelector(".field span").textContent = number ? "Price of each in HBAR" : "Price in HBAR";
-  showProceeds();
-}
-
-/** Of several, the name of the one is said. */
-function notYours(owner, name) {
-  const be = element("button", { class: "become", type: "button", "data-become": owner }, "Switch to its owner");
-  return notice("wait", `Only ${owner} can list ${name || "it"}: it is not yours.`, be);
-}
-
-function takePrice(amount) {
-  price.value = amount;
+function type() {
   isPriced = true;
-  showProceeds();
+  clearTimeout(timer);
+  timer = setTimeout(() => listing.load(), PAUSE_MS);
 }
 
-function showProceeds() {
-  const amount = Number(wholeNumber(price.value));
-  const isWhole = Number.isSafeInteger(amount);
-  shown("proceeds").replaceChildren(...(isWhole ? proceeds(amount, chosen.collection, seller.value.trim(), serials().length) : []));
-}
-
-seller.value ||= you();
-onYou((account) => {
+root.addEventListener("click", ({ target }) => {
+  const guide = /** @type {HTMLElement} */ (target).closest("[data-price]");
+  if (!(guide instanceof HTMLElement)) return;
+  price.value = guide.dataset.price;
+  type();
+});
+form.addEventListener("input", ({ target }) => {
+  if (target === price || /** @type {HTMLElement} */ (target).dataset.serial) type();
+});
+onVisitor((account) => {
   seller.value = account;
-  showPieces();
+  listing.load();
 });
-price.addEventListener("input", () => {
-  isPriced = true;
-  showProceeds();
-});
-for (const field of [token, serial, seller]) field.addEventListener("change", showPieces);
-showPieces();
+for (const field of [token, serial, seller]) field.addEventListener("change", () => listing.load());
+if (!new URLSearchParams(location.search).has("account")) {
+  seller.value = visitor();
+  listing.load();
+}

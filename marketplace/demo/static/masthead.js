@@ -1,10 +1,10 @@
-// What every page has: who you are, the basket, a search, folds that stay open, calls that are made again, and times that go on.
+// What every page has: the visitor's account, the basket, a search, folds that stay open, calls that are made again, and times that go on.
 
 import "./basket.js";
-import { keepTimes } from "./date.js";
+import { keepTimes } from "./times.js";
 import { element } from "./element.js";
 import { recall, remember } from "./memory.js";
-import { showYours } from "./you.js";
+import { showOwn } from "./visitor.js";
 
 for (const fold of /** @type {NodeListOf<HTMLDetailsElement>} */ (document.querySelectorAll("details[data-fold]"))) {
   const key = `fold-${fold.dataset.fold}`;
@@ -13,7 +13,7 @@ for (const fold of /** @type {NodeListOf<HTMLDetailsElement>} */ (document.query
 }
 
 for (const shown of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-call]"))) {
-  shown.addEventListener("toggle", async () => (await import("./exchange.js")).fill(shown), { once: true });
+  shown.addEventListener("toggle", async () => (await import("./developer/exchange.js")).fill(shown), { once: true });
 }
 
 // The search is loaded when it is used for the first time.
@@ -39,4 +39,5 @@ addEventListener("error", ({ target }) => replaceLost(target), { capture: true }
 for (const image of document.images) if (image.complete && !image.naturalWidth && image.loading === "eager") replaceLost(image);
 
 keepTimes();
-showYours();
+showOwn();
+if (!["[]", null].includes(recall("pending"))) import("./trading/pending.js").then(({ resume }) => resume());

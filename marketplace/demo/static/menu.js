@@ -1,9 +1,9 @@
-// The menu of accounts: each with its balance, yours marked.
+// The menu of accounts: each with its balance, the visitor's marked.
 
 import { tinybars } from "./amount.js";
 import { notice } from "./element.js";
 import { onSubmit } from "./form.js";
-import { become, isAccount, readBalance, you } from "./you.js";
+import { isAccount, readBalance, switchTo, visitor } from "./visitor.js";
 
 const menu = document.getElementById("accounts");
 const form = menu.querySelector("form");
@@ -11,7 +11,7 @@ const outcome = menu.querySelector("[data-outcome]");
 
 async function showMenu() {
   const buttons = /** @type {HTMLButtonElement[]} */ ([...menu.querySelectorAll("button[value]")]);
-  for (const button of buttons) button.setAttribute("aria-pressed", String(button.value === you()));
+  for (const button of buttons) button.setAttribute("aria-pressed", String(button.value === visitor()));
   await Promise.all(
     buttons.map(async (button) => {
       const amount = await readBalance(button.value);
@@ -22,7 +22,7 @@ async function showMenu() {
 
 function choose(id) {
   menu.hidePopover();
-  return become(id);
+  return switchTo(id);
 }
 
 menu.addEventListener("beforetoggle", (event) => /** @type {ToggleEvent} */ (event).newState === "open" && showMenu());
@@ -31,7 +31,7 @@ menu.addEventListener("click", ({ target }) => {
   if (button instanceof HTMLButtonElement) choose(button.value);
 });
 onSubmit(form, async ({ account: id }) => {
-  outcome.replaceChildren(isAccount(id) ? "" : notice("bad", "Write an account like 0.0.1234."));
+  outcome.replaceChildren(isAccount(id) ? "" : notice("bad", "Enter an account ID, such as 0.0.1234."));
   if (!isAccount(id)) return;
   form.reset();
   choose(id);

@@ -1,75 +1,70 @@
 // An NFT's page: what can be done with it, its picture in full screen, and what happens to it while it is shown.
 
-import { api } from "./addresses.js";
+import { api, tradePage } from "./addresses.js";
 import { get } from "./call.js";
 import { followAddress } from "./dialog.js";
-import { notice } from "./element.js";
+import { element, notice } from "./element.js";
 import { Feed } from "./feed.js";
-import { readPage, show } from "./parts.js";
-import { onYou } from "./you.js";
+import { readPage, show } from "./fragments.js";
+import { Purchase } from "./trading/purchase.js";
+import { Trade } from "./trading/trade.js";
+import { withdraw } from "./trading/transaction.js";
+import { onVisitor, visitor } from "./visitor.js";
 
 const place = (id) => document.getElementById(id);
 const { token, serial, events } = place("nft").dataset;
-const cost = /** @type {HTMLDetailsElement | null} */ (place("cost"));
 const fold = /** @type {HTMLDetailsElement} */ (document.querySelector(".developer"));
-let record = null;
-let collection = null;
 
-/** Read the record again, and its collection once: the dialogs need both. */
-async function readRecord() {
-  const [nft, about] = await Promise.all([
-    get(api("/nft/{token}/{serial}", { token, serial })),
-    collection ? null : get(api("/collection/{token}", { token })),
-  ]);
-  record = nft.data;
-  collection ??= about?.data;
-  return nft.ok ? record : { serialNo: null };
-}
-
-/** Show all that may have changed; returns the record, as the only one. */
+/** Show all that may have changed. */
 async function refresh() {
-  const [fresh, nft] = await Promise.all([readPage(location.href), readRecord()]);
-  if (fresh) show(fresh);
-  if (place("buying").hasAttribute("open")) (await import("./buying.js")).showPrice(page);
-  if (cost?.open) showShares();
+  try {
+    show(await readPage(location.href));
+  } catch {
+    return; // the next event tries again
+  }
+  if (place("buying").hasAttribute("open")) purchase.load();
   if (fold.open) showLedger();
-  return [nft];
 }
 
-const page = { nfts: () => [record], fees: () => collection, refresh };
-const begin = {
-  picture: async () => () => {},
-  buying: async () => (await import("./buying.js")).offerPurchase(page),
-  withdrawing: async () => (await import("./withdrawing.js")).offerWithdrawal(page),
-};
-const begun = {};
-
-/** Prepare the dialog, and load its script for the first time. */
-async function prepare(id) {
-  if (id !== "picture") await readRecord();
-  if (id !== "picture" && !record?.owner) return false;
-  begun[id] ??= await begin[id]();
-  begun[id]();
-  return true;
+/** With the price that the page shows. */
+function item() {
+  const { price = "" } = /** @type {HTMLElement} */ (document.querySelector("#state [data-keep]"))?.dataset ?? {};
+  return price ? `${token}:${serial}:${price}` : `${token}:${serial}`;
 }
 
-const showShares = async () => (await import("./cost.js")).showCost(cost, token, await readRecord());
-const showLedger = async () => (await import("./ledger.js")).showLedger(place("ledger"), token, serial);
+const purchase = new Purchase(place("buying"), { items: () => [item()], done: refresh });
+const withdrawal = new Trade(place("withdrawing"), {
+  address: () => tradePage("withdrawing", { nft: [item()], account: visitor() }),
+  act: withdraw,
+  kind: "delist",
+  done: refresh,
+});
+
+function begin(id) {
+  if (id === "buying") purchase.begin();
+  if (id === "withdrawing") withdrawal.begin();
+}
+
+const showLedger = async () => (await import("./developer/ledger.js")).showLedger(place("ledger"), token, serial);
 
 /** What is behind the fold for developers. */
 async function showFold() {
-  showLedger();
-  if (!place("elsewhere")) return;
-  await readRecord();
-  (await import("./elsewhere.js")).offerMove(page);
+  try {
+    showLedger();
+    if (!place("elsewhere")) return;
+    const { offerMove } = await import("./developer/move.js");
+    offerMove({ nft: async () => (await get(api("/nft/{token}/{serial}", { token, serial }))).data, refresh });
+  } catch {
+    fold.append(notice("bad", "This can't be loaded. Reload the page to try again."));
+  }
 }
 
 if (fold.open) showFold();
 else fold.addEventListener("toggle", showFold, { once: true });
-cost?.addEventListener("toggle", showShares, { once: true });
-onYou((account) => {
+onVisitor((account) => {
   const isOwners = place("state").querySelector(`[data-for="${CSS.escape(account)}"]`);
-  if (isOwners) place("state").append(notice("good", `You are ${account} now.`));
+  place("state").querySelector(".notice.good")?.remove();
+  if (isOwners) place("state").append(element("p", { class: "notice good" }, `You are ${account} now.`));
 });
 place("ids")?.addEventListener("click", async ({ target }) => (await import("./copying.js")).copy(target));
 addEventListener("keydown", ({ key, target, ctrlKey, metaKey, altKey }) => {
@@ -77,4 +72,4 @@ addEventListener("keydown", ({ key, target, ctrlKey, metaKey, altKey }) => {
   if (key === "f" && place("picture") && !isTyping && !ctrlKey && !metaKey && !altKey) location.hash = "#picture";
 });
 if (events) new Feed(events, refresh, () => location.reload());
-followAddress(prepare);
+followAddress(begin);

@@ -4,7 +4,6 @@ import { accountPage, api, collectionPage, nftPage, withQuery } from "./addresse
 import { hbar } from "./amount.js";
 import { get } from "./call.js";
 import { element } from "./element.js";
-import { thumbnail } from "./picture.js";
 
 const PAUSE_MS = 120; // between two keys of one word
 const input = /** @type {HTMLInputElement} */ (document.getElementById("search"));
@@ -34,6 +33,10 @@ function found({ collections, nfts, accounts }) {
     ...accounts.map((one) => option(accountPage(one.accountId), {}, one.accountId, `${one.listed} for sale`)),
   ];
 }
+
+/** The same image in 320 pixels, if there is one. @param {{ imageUrl?: string }} nft */
+const thumbnail = ({ imageUrl }) =>
+  element("img", { src: imageUrl.replace(/-640\.webp$/, "-320.webp"), alt: "", width: 320, height: 320, loading: "lazy", decoding: "async" });
 
 /** @param {{ imageUrl?: string }} nft */
 function option(href, nft, name, words) {

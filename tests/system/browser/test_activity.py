@@ -103,16 +103,16 @@ def test_a_collection_and_an_account_lead_there(visit, sold):
     assert (shown["Sales"], shown["Volume"]) == ("1", "1,200 HBAR")
     assert shown["Last 24 hours"] == "1,200 HBAR, 1 sale"
     assert shown["Last sale"].startswith("1,200 HBAR, ")
-    page.get_by_role("link", name="What happened").click()
+    page.get_by_role("link", name="Activity", exact=True).last.click()
     page.wait_for_url(f"**/demo/activity?collection={sold[0]}")
     page.get_by_role("link", name="Sales").click()
     expect(rows(page)).to_have_count(1)
     page.get_by_role("link", name=BUYER).click()
     page.wait_for_url(f"**/demo/account/{BUYER}")
-    page.get_by_role("link", name="What happened").click()
+    page.get_by_role("link", name="Activity", exact=True).last.click()
     page.wait_for_url(f"**/demo/activity?account={BUYER}")
     expect(rows(page).first).to_be_visible()
-    page.get_by_role("link", name="What it owns").click()
+    page.get_by_role("link", name="NFTs", exact=True).click()
     page.wait_for_url(f"**/demo/account/{BUYER}")
 
 

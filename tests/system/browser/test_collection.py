@@ -31,7 +31,7 @@ def test_it_works(visit, trader):
     serial_no = cards(page).first.get_attribute("data-key").partition("/")[2]
     rank = trader.call(f"/v1/nft/0.0.5002/{serial_no}/traits")["rank"]
     expect(cards(page).first.locator(".by")).to_contain_text(f"Rank {rank}")
-    page.get_by_text("Who pays and who gets what").click()
+    page.get_by_text("Fees and royalties").click()
     expect(page.locator("#cost")).to_contain_text("At the floor price:")
     expect(page.locator("#cost tr").first).to_contain_text(f"pays {floor}")
     page.look("collection")

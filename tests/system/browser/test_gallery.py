@@ -141,7 +141,7 @@ def test_it_handles_an_account(visit, trader):
     }
     value = sum(floors[nft["token"]] for nft in owned)
     expect(page.locator("#figures")).to_contain_text(f"{value:,} HBAR")
-    page.get_by_role("button", name="Switch to it").click()
+    page.get_by_role("button", name="Switch account").click()
     expect(page.get_by_text("This is you.")).to_be_visible()
     expect(page.get_by_role("link", name=re.compile("^Buy "))).to_have_count(0)
     expect(page.get_by_role("link", name=re.compile("^List ")).first).to_be_attached()
@@ -161,7 +161,7 @@ def test_it_handles_an_account(visit, trader):
 def test_nonsense_can_not_be_you(visit):
     page = visit("/demo/account/foo", refusals=[400, 422])
     expect(page.get_by_role("alert")).to_contain_text("must be three integers")
-    expect(page.get_by_role("button", name="Switch to it")).to_have_count(0)
+    expect(page.get_by_role("button", name="Switch account")).to_have_count(0)
 
 
 @in_both
@@ -178,7 +178,7 @@ def test_a_price_leaves_the_name_its_number(visit, trader):
 @on_two_screens
 def test_it_handles_nothing_for_sale(visit):
     page = visit("/?collection=0.0.99")
-    expect(page.get_by_text("Nothing like that is listed right now.")).to_be_visible()
+    expect(page.get_by_text("No listings match these filters")).to_be_visible()
     page.look("gallery-empty")
 
 
@@ -226,9 +226,9 @@ def test_small_pictures_are_remembered(visit):
 
 def test_what_is_nowhere_is_said_to_people(visit):
     page = visit("/demo/nowhere", refusals=[404])
-    expect(page.get_by_role("heading", level=1)).to_have_text("Nothing here")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Page not found")
     page.look("nowhere")
-    page.get_by_role("link", name="See what is for sale").click()
+    page.get_by_role("link", name="Browse NFTs for sale").click()
     expect(cards(page)).to_have_count(20)
 
 
@@ -236,7 +236,7 @@ def test_a_service_that_is_gone_is_said(visit):
     page = visit("/", refusals=[0])
     page.route("**/?sort=price", lambda route: route.abort())
     page.get_by_role("combobox", name="Order").select_option("Cheapest")
-    expect(page.get_by_role("alert")).to_contain_text("The service did not answer")
+    expect(page.get_by_role("alert")).to_contain_text("Can't reach the market")
     page.unroute("**/?sort=price")
     page.get_by_role("button", name="Try again").click()
     page.wait_for_url("**/?sort=price")

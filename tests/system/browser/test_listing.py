@@ -36,7 +36,7 @@ def prepare(page, price="250"):
 def finish(page):
     press(page, "Submit to the ledger")
     expect_done(page, "submit", "SUCCESS")
-    press(page, "Report that it was signed")
+    press(page, "Report the transaction")
     expect_done(page, "report", "The ledger shows it")
     expect(step(page, "appear").locator(".card")).to_be_visible()
 
@@ -69,8 +69,8 @@ def test_what_is_not_yours_is_said_before_the_click(visit, trader):
     owner = nft["owner"]["accountId"]
     page = visit("/demo/list?token=0.0.5003&serial_no=1", remembered={"account": "0.0.2002"})
     expect(page.get_by_text(f"Only {owner} can list it")).to_be_visible()
-    expect(page.get_by_role("button", name="List it", exact=True)).to_be_disabled()
-    page.get_by_role("button", name="Switch to its owner").click()
+    expect(page.get_by_role("button", name="List for sale", exact=True)).to_be_disabled()
+    page.get_by_role("button", name="Switch account").click()
     change = page.get_by_role("button", name="Change the price")
     expect(change).to_be_enabled()
 
@@ -116,8 +116,8 @@ def test_it_works_from_the_gallery_to_the_order_book(visit):
     expect(gallery.locator("#gallery h2").first).to_have_text(name)
 
     gallery.close()
-    step(page, "appear").get_by_role("link", name="withdraw it").click()
-    expect(page.get_by_role("heading", name="Withdraw it")).to_be_focused()
+    step(page, "appear").get_by_role("link", name="cancel the listing").click()
+    expect(page.get_by_role("heading", name="Cancel listing")).to_be_focused()
 
 
 def test_the_keyboard_is_enough(start):
@@ -143,7 +143,7 @@ def test_the_keyboard_is_enough(start):
 def test_ones_own_wallet_signs(start):
     page = start(account="0.0.3003", refusals=[422])
     prepare(page)
-    page.get_by_text("With my own wallet").click()
+    page.get_by_text("With your own wallet").click()
     use_bytes(page, "nonsense")
     refused = "transaction must be base64 of a transaction's bytes"
     expect(step(page, "sign")).to_contain_text(refused)
@@ -172,7 +172,7 @@ def signed(page, unsigned, key):
     printed = []
     code = code.replace("PrivateKey.generate_ed25519()", "key_of_ours")
     exec(code, {"key_of_ours": key, "print": printed.append})
-    page.get_by_text("With my own wallet").click()
+    page.get_by_text("With your own wallet").click()
     return printed[0]
 
 
@@ -183,18 +183,18 @@ def test_the_ledgers_refusal_is_shown(start):
     use_bytes(page, signed(page, unsigned, PrivateKey.generate_ed25519()))
     press(page, "Submit to the ledger")
     expect(step(page, "submit").locator(".notice.bad")).to_contain_text("INVALID_SIGNATURE")
-    press(page, "Report that it was signed")
+    press(page, "Report the transaction")
     expect(step(page, "report")).to_contain_text("The ledger does not show it yet")
     page.look("listing-refused")
 
 
-def test_a_listing_whose_record_does_not_come_is_said(start):
+def test_a_service_that_is_gone_is_said(start):
     page = start(refusals=[0])
-    page.route("**/v1/nfts?*", lambda route: route.abort())
+    page.route("**/v1/list/*", lambda route: route.abort())
     page.get_by_label("Price in HBAR").fill("250")
-    press(page, "List it")
+    press(page, "List for sale")
     said = page.locator("[data-trade] .notice.bad")
-    expect(said).to_contain_text("The service did not answer")
+    expect(said).to_contain_text("Can't reach the market")
 
 
 @on_two_screens
@@ -254,6 +254,6 @@ def test_an_expired_transaction_is_said_and_asked_for_again(start):
     first = page.locator("[data-transaction] code").inner_text()
     page.clock.fast_forward("03:01")
     expect(page.locator(".left")).to_have_text("expired: prepare it again")
-    press(page, "Ask for a new one")
+    press(page, "Prepare a new one")
     expect(page.locator("[data-transaction] code")).not_to_have_text(first)
-    expect(page.get_by_role("button", name="Ask for a new one")).to_have_count(0)
+    expect(page.get_by_role("button", name="Prepare a new one")).to_have_count(0)

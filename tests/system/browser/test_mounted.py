@@ -40,8 +40,8 @@ def host(browsers, tmp_path):
 
 def test_it_works_under_a_prefix(host, visit):
     page = visit("/market/demo/list", at=host.url)
-    page.get_by_role("button", name="List it", exact=True).click()
-    link = page.get_by_role("link", name="See it")
+    page.get_by_role("button", name="List for sale", exact=True).click()
+    link = page.get_by_role("link", name="View")
     expect(link).to_have_attribute("href", re.compile(r"^/market/demo/nft/0\.0\.7007/\d+$"))
     link.click()
     expect(page.locator("#history .what").first).to_be_visible()

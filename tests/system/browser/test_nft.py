@@ -68,7 +68,7 @@ def test_it_handles_an_nft_that_is_not_stored(visit):
     expect(page.locator("#state")).to_contain_text("Nothing is known of it here yet.")
     expect(page.get_by_role("heading", name="History")).to_be_hidden()
     page.look("nft-not-stored")
-    page.get_by_role("link", name="List it", exact=True).click()
+    page.get_by_role("link", name="List for sale", exact=True).click()
     expect(page.get_by_label("Token")).to_have_value("0.0.7777")
 
 

@@ -32,10 +32,12 @@ def offer(visit, trader):
 def test_it_works(offer):
     page = offer()
     token, serial_no = page.nft
-    page.get_by_role("link", name="Withdraw it").click()
+    page.get_by_role("link", name="Cancel listing").click()
     steps = page.locator("#withdrawing")
     press(steps, "Prepare the transaction")
-    words = "Once it is signed and submitted, the marketplace may no longer sell this one NFT."
+    words = (
+        "Once it is signed and submitted, the marketplace may no longer sell what is named here."
+    )
     expect_done(steps, "look", words)
     ticket = steps.locator(".ticket")
     expect(ticket).to_contain_text("Allowance taken back (AccountAllowanceDelete)")
@@ -43,7 +45,7 @@ def test_it_works(offer):
     press(steps, "Sign with the demo wallet")
     press(steps, "Submit to the ledger")
     expect_done(steps, "submit", "SUCCESS")
-    press(steps, "Report that it was signed")
+    press(steps, "Report the transaction")
     expect_done(steps, "report", "The ledger shows it.")
     expect(page.locator("#state")).to_contain_text("Not for sale")
     expect(page.locator("#state")).to_contain_text(f"Owned by {SELLER}")
@@ -53,7 +55,7 @@ def test_it_works(offer):
 
 def test_what_is_no_longer_listed_is_said(offer, trader):
     page = offer(refusals=[409])
-    page.get_by_role("link", name="Withdraw it").click()
+    page.get_by_role("link", name="Cancel listing").click()
     trader.withdraw(page.nft, SELLER)
     press(page.locator("#withdrawing"), "Prepare the transaction")
     said = step(page.locator("#withdrawing"), "prepare").locator(".notice.bad")
@@ -64,37 +66,37 @@ def test_what_is_no_longer_listed_is_said(offer, trader):
 def test_one_click_is_enough(offer):
     page = offer(size=PHONE)
     steps = page.locator("#withdrawing")
-    page.get_by_role("link", name="Withdraw it").click()
-    expect(steps.locator("[data-trade]")).to_contain_text("The network takes about 0.5 HBAR")
-    press(steps, "Withdraw it")
+    page.get_by_role("link", name="Cancel listing").click()
+    expect(steps.locator("[data-trade]")).to_contain_text("Network fee: about 0.5 HBAR")
+    press(steps, "Cancel listing")
     said = steps.get_by_role("heading", name="is no longer for sale")
     expect(said).to_have_text(f"Tides #{page.nft[1]} is no longer for sale")
-    steps.get_by_role("link", name="List it again").click()
+    steps.get_by_role("link", name="List again").click()
     expect(page.locator("[data-piece] .name")).to_have_text(f"Tides #{page.nft[1]}")
     floor = page.get_by_label("Price in HBAR").input_value()
     expect(page.get_by_role("button", name="Floor")).to_contain_text(f"{floor} HBAR")
     page.get_by_label("Price in HBAR").fill("1,250")
-    expect(page.locator("[data-trade]")).to_contain_text("The network takes about 0.5 HBAR")
-    press(page, "List it")
+    expect(page.locator("[data-trade]")).to_contain_text("Network fee: about 0.5 HBAR")
+    press(page, "List for sale")
     expect(page.get_by_role("heading", name=f"Tides #{page.nft[1]} is for sale")).to_be_visible()
-    expect(page.locator("[data-trade]")).to_contain_text("It costs 1,250 HBAR")
+    expect(page.locator("[data-trade]")).to_contain_text("Price: 1,250 HBAR")
     page.look("listing-one-click")
-    page.get_by_role("link", name="See it").click()
-    page.get_by_role("link", name="Change the price").click()
+    page.get_by_role("link", name="View").click()
+    page.get_by_role("link", name="Change price").click()
     expect(page.get_by_role("heading", name="Change the price")).to_be_visible()
     expect(page.get_by_label("Price in HBAR")).to_have_value("1250")
     expect(page.locator("#owned")).to_have_count(0)
     page.look("listing-change")
     page.get_by_label("Price in HBAR").fill("70")
     press(page, "Change the price")
-    expect(page.locator("[data-trade]")).to_contain_text("It costs 70 HBAR.")
+    expect(page.locator("[data-trade]")).to_contain_text("Price: 70 HBAR.")
 
 
 def test_what_you_own_is_there_to_choose(offer):
     page = offer(size=PHONE)
     nft = page.nft
     page.get_by_role("button", name=f"You are {SELLER}").click()  # and the balance beside it
-    page.get_by_role("link", name="What you own").click()
+    page.get_by_role("link", name="Your NFTs").click()
     expect(page.get_by_role("heading", level=1)).to_have_text(SELLER)
     page.goto(f"{page.site}/demo/list?token={nft[0]}")
     expect(page.locator("#owned img").first).to_be_visible()
@@ -114,8 +116,8 @@ def test_what_you_own_is_there_to_choose(offer):
 def test_a_sale_elsewhere_ends_the_listing(offer):
     page = offer(refusals=[409])
     page.get_by_text("Sold elsewhere?").click()
-    page.get_by_label("Account that gets it").fill("0.0.1003")
-    press(page, "Move it")
+    page.get_by_label("New owner").fill("0.0.1003")
+    press(page, "Transfer")
     words = "It belongs to 0.0.1003 now, and its listing has left the order book."
     expect(page.locator("#elsewhere .outcome")).to_have_text(words)
     expect(page.locator("#state")).to_contain_text("Not for sale")

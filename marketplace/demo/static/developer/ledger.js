@@ -1,9 +1,9 @@
 // The history of an NFT on the ledger, as the mirror node shows it: minted, listed, moved.
 
-import { accountPage, sandbox } from "./addresses.js";
-import { get } from "./call.js";
-import { fromConsensus, time } from "./date.js";
-import { element, notice } from "./element.js";
+import { accountPage, sandbox } from "../addresses.js";
+import { get } from "../call.js";
+import { fromConsensus, time } from "./dates.js";
+import { element, notice } from "../element.js";
 
 /** Read it into an element, and return the call that was made for it. */
 export async function showLedger(shown, token, serial) {

@@ -1,4 +1,4 @@
-// Who you are: an account of the sandbox, chosen in the masthead and remembered, with its balance.
+// The visitor's account: one of the sandbox's, chosen in the masthead and remembered, with its balance.
 
 import { accountPage, sandbox, suggestedAccount, withQuery } from "./addresses.js";
 import { tinybars } from "./amount.js";
@@ -9,23 +9,23 @@ const menu = document.getElementById("accounts");
 const masthead = document.getElementById("you");
 let account = recall("account") ?? suggestedAccount;
 
-export const you = () => account;
+export const visitor = () => account;
 
-/** Call act(account) whenever you become somebody else. */
-export const onYou = (act) => document.addEventListener("you", () => act(account));
+/** Call act(account) whenever the visitor switches to another account. */
+export const onVisitor = (act) => document.addEventListener("visitor", () => act(account));
 
 export const isAccount = (id) => /^\d+\.\d+\.\d+$/.test(id);
 
-export function become(id) {
+export function switchTo(id) {
   account = id;
   remember("account", id);
-  showYours();
-  document.dispatchEvent(new Event("you"));
+  showOwn();
+  document.dispatchEvent(new Event("visitor"));
   return showBalance();
 }
 
-/** Show what is for you alone, and hide what is for all others. */
-export function showYours() {
+/** Show what is for the visitor alone, and hide what is for all others. */
+export function showOwn() {
   for (const shown of all("[data-for]")) shown.hidden = shown.dataset.for !== account;
   for (const shown of all("[data-not-for]")) shown.hidden = shown.dataset.notFor === account;
 }
@@ -38,7 +38,7 @@ export async function readBalance(id) {
   return data?.balance?.balance ?? null;
 }
 
-/** Read your balance again, and return it. */
+/** Read the balance again, and return it. */
 export async function showBalance() {
   const asked = account;
   masthead.querySelector("[data-account]").textContent = asked;
@@ -48,10 +48,10 @@ export async function showBalance() {
   return amount;
 }
 
-document.addEventListener("parts", showYours);
+document.addEventListener("parts", showOwn);
 document.addEventListener("click", ({ target }) => {
   const button = /** @type {HTMLElement} */ (/** @type {HTMLElement} */ (target).closest("[data-become]"));
-  if (button) become(button.dataset.become);
+  if (button) switchTo(button.dataset.become);
 });
 // The menu is loaded when it is opened for the first time.
 menu.addEventListener("beforetoggle", () => import("./menu.js"), { once: true });

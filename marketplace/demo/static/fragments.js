@@ -1,25 +1,38 @@
-// Parts of a page: the server writes them, and here they are read again, replaced, and added to.
+// Parts of pages: the server writes them, and here they are read again, replaced, and added to.
 
 import { element, notice } from "./element.js";
 
+const UNREACHABLE = "Can't reach the market. Check your connection and try again.";
+const SLOW_MS = 20_000;
+const SENTENCES = {
+  401: "The page is too old. Reload it, and try again.",
+  429: "The market is busy. Try again in a few seconds.",
+};
+
 /**
- * Read one of the demo's pages; its scripts do not run. Null if the service did not answer.
+ * Read one of the demo's pages; its scripts do not run. Throws an error with a sentence for people.
  * @param {string} href
- * @returns {Promise<Document | null>}
+ * @returns {Promise<Document>}
  */
 export function readPage(href) {
-  return new Promise((done) => {
+  return new Promise((done, fail) => {
     const request = new XMLHttpRequest();
     request.open("GET", href);
     request.setRequestHeader("Accept", "text/html");
     request.responseType = "document";
-    request.onload = () => done(request.responseXML);
-    request.onerror = () => done(null);
+    request.timeout = SLOW_MS;
+    request.onload = () => {
+      // What was refused may be a page, too, which says why.
+      if (request.responseXML?.querySelector("[data-part]")) done(request.responseXML);
+      else fail(new Error(SENTENCES[request.status] ?? `Something went wrong (${request.status}). Try again.`));
+    };
+    request.onerror = () => fail(new Error(UNREACHABLE));
+    request.ontimeout = () => fail(new Error("The market takes too long. Try again."));
     request.send();
   });
 }
 
-/** @param {string} name @returns {HTMLElement | null} */
+/** @param {string} name @param {ParentNode} page @returns {HTMLElement | null} */
 export const part = (name, page = document) => page.querySelector(`[data-part="${name}"]`);
 
 /** Replace these parts by those of another page, or all. Whoever changes them listens to "parts". */
@@ -27,16 +40,23 @@ export function show(page, names = null) {
   for (const old of document.querySelectorAll("[data-part]")) {
     const { part: name } = /** @type {HTMLElement} */ (old).dataset;
     const fresh = part(name, page);
-    if (fresh && (!names || names.includes(name))) old.replaceWith(document.adoptNode(fresh));
+    if (fresh && (!names || names.includes(name)) && !old.isEqualNode(fresh)) old.replaceWith(document.adoptNode(fresh));
   }
   document.dispatchEvent(new Event("parts"));
 }
 
-/** Say that the service did not answer, where the list is. */
-export function showGone(again) {
+/** Say above the list why it is not shown: what is dimmed there is not what was asked for. */
+export function showFailure(error, again) {
   const button = element("button", { class: "button quiet", type: "button", onclick: again }, "Try again");
-  const said = notice("bad", "The service did not answer. Is it still running?");
-  part("empty").replaceChildren(element("div", { class: "empty", role: "alert" }, said, button));
+  const failure = element("div", { class: "failure", role: "alert" }, notice("bad", error.message), button);
+  document.querySelector(".failure")?.remove();
+  part("cards").before(failure);
+  part("cards").classList.add("dimmed");
+}
+
+export function clearFailure() {
+  document.querySelector(".failure")?.remove();
+  part("cards").classList.remove("dimmed");
 }
 
 /**
@@ -64,10 +84,17 @@ export function extend() {
 
 async function read() {
   const link = part("more").querySelector("a");
-  link?.setAttribute("aria-busy", "true");
-  const page = link && (await readPage(link.href));
-  if (link && !page) showGone(() => location.reload());
-  if (!page) return [null, null];
+  if (!link) return [null, null];
+  link.setAttribute("aria-busy", "true");
+  let page;
+  try {
+    page = await readPage(link.href);
+  } catch (error) {
+    link.removeAttribute("aria-busy");
+    part("empty").replaceChildren(element("div", { class: "empty", role: "alert" }, notice("bad", error.message)));
+    return [null, null];
+  }
+  part("empty").replaceChildren();
   const list = part("cards");
   const keys = new Set([...list.children].map(keyOf));
   const rows = [...part("cards", page).children].filter((row) => !keys.has(keyOf(row)));

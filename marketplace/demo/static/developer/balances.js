@@ -1,10 +1,9 @@
 // Balances of accounts on the ledger, before a transaction and after it.
 
-import { sandbox } from "./addresses.js";
-import { bareTinybars } from "./amount.js";
-import { get } from "./call.js";
-import { element } from "./element.js";
-import { account } from "./sale.js";
+import { accountPage, sandbox } from "../addresses.js";
+import { bareTinybars } from "../amount.js";
+import { get } from "../call.js";
+import { element } from "../element.js";
 
 /** Ask the ledger for balances of accounts; returns { calls, tinybars: { id: amount, or null if unknown } }. */
 export async function readBalances(ids) {
@@ -20,7 +19,7 @@ export function balanceTable(before, after, roles) {
     element(
       "tr",
       {},
-      element("th", { scope: "row" }, roles[id], " ", element("span", { class: "who" }, account(id))),
+      element("th", { scope: "row" }, roles[id], " ", element("span", { class: "who" }, element("a", { href: accountPage(id) }, id))),
       element("td", {}, shown(before[id])),
       element("td", {}, shown(after[id])),
       element("td", { class: kind(before[id], after[id]) }, difference(before[id], after[id])),

@@ -1,9 +1,9 @@
 // One exchange with the API, shown: the request as curl, the answer as it came.
 
-import { get } from "./call.js";
+import { get } from "../call.js";
 import { codeBlock } from "./code.js";
-import { element } from "./element.js";
-import { parse, stringify } from "./json.js";
+import { element } from "../element.js";
+import { parse, stringify } from "../json.js";
 
 /** The element that shows a call of call.js. By default it is closed on a narrow screen. */
 export function exchange(made, { open = matchMedia("(min-width: 48rem)").matches } = {}) {

@@ -1,9 +1,9 @@
 // The inside of a transaction, as a wallet would show it.
 
-import { tinybars } from "./amount.js";
+import { tinybars } from "../amount.js";
 import { codeBlock } from "./code.js";
-import { countDown, time } from "./date.js";
-import { element, fields } from "./element.js";
+import { countDown, time } from "./dates.js";
+import { element, fields } from "../element.js";
 
 const TYPES = {
   CRYPTOAPPROVEALLOWANCE: "NFT allowance (AccountAllowanceApprove)",

@@ -1,6 +1,6 @@
 // Code and ids, to read and to copy.
 
-import { element } from "./element.js";
+import { element } from "../element.js";
 
 const SAID_MS = 2_000;
 
@@ -14,13 +14,6 @@ export function codeBlock(text, what) {
 /** Add the button to a block of code that is on the page. */
 export function addCopy(block, what) {
   block.prepend(...copyButton("Copy", what, () => block.querySelector("code")));
-}
-
-/** An id as a button that copies it. */
-export function copyable(id, text = id) {
-  const [button, said] = copyButton(id, id, () => element("code", {}, text));
-  button.className = "copyable";
-  return element("span", {}, button, said);
 }
 
 /** The button, and its message for screen readers. */

@@ -1,15 +1,17 @@
-// A shelf of cards: choices apply at once and without a new page, more follow on demand, and what happens shows.
+// A list of cards: choices apply at once and without a new page, more follow on demand, and what happens shows.
 
 import { followCards } from "./live.js";
 import { recall, remember } from "./memory.js";
-import { extend, extendOnDemand, part, readPage, show, showGone } from "./parts.js";
-import { keepPlace, keptPlace, returnTo, watchPlace } from "./place.js";
+import { clearFailure, extend, extendOnDemand, part, readPage, show, showFailure } from "./fragments.js";
+import { keepPlace, keptPlace, returnTo, watchPlace } from "./scroll.js";
+import { toast } from "./toast.js";
 
 const form = /** @type {HTMLFormElement} */ (document.getElementById("filter"));
 const dense = document.getElementById("dense");
 const collection = document.getElementById("collection")?.dataset.token;
 const account = document.getElementById("account")?.dataset.account;
 let pages = 1;
+let question; // the newest one, whose answer is shown
 
 /** The address that the form asks for: empty fields stay out, and 1,000 is 1000. */
 function chosen() {
@@ -20,12 +22,20 @@ function chosen() {
 
 const plain = (name, value) => (/Price$/.test(name) && /^\d{1,3}([, ]\d{3})+$/.test(value) ? value.replace(/[, ]/g, "") : value);
 
-/** Show the page at this address in place of this one. */
+/** Show the page at this address in place of this one. An older answer never takes the place of a newer one. */
 async function go(href, { isNew = true } = {}) {
+  const asked = (question = Symbol());
   part("cards").setAttribute("aria-busy", "true");
-  const page = await readPage(href);
+  let page;
+  try {
+    page = await readPage(href);
+  } catch (error) {
+    if (asked === question) showFailure(error, () => go(href, { isNew }));
+  }
+  if (asked !== question) return;
   part("cards").removeAttribute("aria-busy");
-  if (!page) return showGone(() => go(href, { isNew }));
+  if (!page) return;
+  clearFailure();
   if (isNew) history.pushState({}, "", href);
   show(page);
   fill(page);
@@ -127,7 +137,6 @@ restore();
 const { cursor } = part("cards").dataset;
 if (cursor && cursor !== "None") followCards(cursor, couldShow, () => go(location.href, { isNew: false }));
 const again = () => go(location.pathname + location.search, { isNew: false });
-if (document.getElementById("choosing")) import("./choosing.js").then(({ offerChoice }) => offerChoice(again));
-document.getElementById("begin-sweep")?.addEventListener("click", async () => (await import("./sweep.js")).open());
-const cost = document.getElementById("cost");
-cost?.addEventListener("toggle", async () => (await import("./cost.js")).showCost(cost, collection), { once: true });
+const failed = () => toast("This can't be loaded. Reload the page to try again.");
+if (document.getElementById("choosing")) import("./choosing.js").then(({ offerChoice }) => offerChoice(again), failed);
+document.getElementById("begin-sweep")?.addEventListener("click", () => import("./sweep.js").then(({ open }) => open(), failed));

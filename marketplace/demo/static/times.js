@@ -1,0 +1,25 @@
+// Dates in words, "3 days ago", which the server has written: they go on.
+
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+/** @type {[Intl.RelativeTimeFormatUnit, number][]} */
+const UNITS = [
+  ["day", 86_400],
+  ["hour", 3_600],
+  ["minute", 60],
+];
+const REFRESH_MS = 20_000;
+// The visitor's clock may be wrong: the server's is what counts.
+const skew = Date.now() - Number(document.documentElement.dataset.now);
+
+function ago(iso) {
+  const seconds = (Date.parse(iso) - (Date.now() - skew)) / 1000;
+  const [unit, size] = UNITS.find(([, length]) => Math.abs(seconds) >= length) ?? [];
+  return unit ? relative.format(Math.round(seconds / size), unit) : "just now";
+}
+
+export function keepTimes() {
+  setInterval(() => {
+    const shown = /** @type {NodeListOf<HTMLTimeElement>} */ (document.querySelectorAll("time[title]"));
+    for (const one of shown) one.textContent = ago(one.dateTime);
+  }, REFRESH_MS);
+}

@@ -1,0 +1,122 @@
+// A transaction, from its order to the ledger and back: each step returns, or throws a Refusal.
+
+import { api, sandbox, wallet } from "../addresses.js";
+import { post } from "../call.js";
+import { forget, keep } from "./pending.js";
+
+const REPORTS_AT_MOST = 10;
+const PAUSE_MS = 1_000;
+
+/** @typedef {{ accountId: string, tokenId?: string, serialNo?: any, serialNos?: any[], nfts?: any[], listingPrice?: any, expectedPrice?: number }} Order of one NFT, of several of a token, or of several of any */
+/** @typedef {(step: string, answer?: import("../call.js").Answer) => unknown} Observer of the steps, each with the answer to its call */
+
+/** Why a step was not taken, in a sentence. */
+export class Refusal extends Error {}
+
+export class Transaction {
+  /**
+   * @param {"buy" | "list" | "delist"} kind
+   * @param {Order} order the body of the call that prepares it
+   * @param {Observer} observe
+   */
+  constructor(kind, order, observe = () => {}) {
+    this.kind = kind;
+    this.order = order;
+    this.observe = observe;
+    this.bytes = this.signed = this.signer = this.transactionId = undefined;
+  }
+
+  async prepare() {
+    const { data } = await this.#ask("prepare", api(`/${this.kind}/{wallet}`, { wallet }), this.order);
+    this.bytes = data.byteArray;
+    this.signer = data.metadata.accountToSign;
+  }
+
+  /** With the demo wallet. */
+  async sign() {
+    const { data } = await this.#ask("sign", sandbox("/sign"), { accountId: this.signer, transaction: this.bytes });
+    this.take(data.transaction);
+  }
+
+  /** Take bytes that were signed elsewhere. */
+  take(signed) {
+    this.signed = signed;
+    this.transactionId = undefined;
+  }
+
+  async submit() {
+    await this.observe("submitting");
+    keep(this);
+    const { data } = await this.#ask("submit", sandbox("/transactions"), { transaction: this.signed });
+    this.transactionId = data.transactionId;
+    if (data.result === "SUCCESS") return;
+    forget(this);
+    throw new Refusal(`The ledger refused it: ${data.result}. ${data.message ?? ""}`.trim());
+  }
+
+  /** Returns whether the marketplace has seen it on the ledger. */
+  async report() {
+    const { accountId, tokenId, serialNo, serialNos, nfts } = this.order;
+    const named = nfts?.map((nft) => ({ tokenId: nft.tokenId, serialNo: nft.serialNo }));
+    const body = { accountId, tokenId, serialNo, serialNos, nfts: named, transactionId: this.transactionId };
+    const isSeen = (await this.#ask("report", api("/comingsoon"), body)).status === 200;
+    if (isSeen) forget(this);
+    return isSeen;
+  }
+
+  async #ask(step, url, body) {
+    const answer = await post(url, body);
+    await this.observe(step, answer);
+    if (answer.ok) return answer;
+    // Without an answer, it may have reached the ledger.
+    if (step === "submit" && answer.status) forget(this);
+    throw new Refusal(answer.message, { cause: answer });
+  }
+}
+
+/**
+ * Take all steps. The mirror node may be some seconds behind.
+ * @param {Transaction} transaction
+ * @param {(words: string) => void} say
+ */
+async function complete(transaction, say) {
+  say("Preparing the transaction…");
+  await transaction.prepare();
+  say("Signing with the demo wallet…");
+  await transaction.sign();
+  say("Submitting to the ledger…");
+  await transaction.submit();
+  say("Confirming…");
+  await confirm(transaction);
+  return transaction;
+}
+
+/** Report it until the marketplace has seen it. */
+export async function confirm(transaction) {
+  for (let i = 0; i < REPORTS_AT_MOST; i += 1) {
+    if (await transaction.report()) return;
+    await new Promise((go) => setTimeout(go, PAUSE_MS));
+  }
+  throw new Refusal("The ledger does not show it yet. It's confirmed here as soon as it does.");
+}
+
+/** @param {Order} order @param {(words: string) => void} say @param {Observer} [observe] */
+export const buy = (order, say, observe) => complete(new Transaction("buy", order, observe), say);
+
+/** @param {Order} order @param {(words: string) => void} say @param {Observer} [observe] */
+export const withdraw = (order, say, observe) => complete(new Transaction("delist", order, observe), say);
+
+/** @param {Order} order @param {(words: string) => void} say @param {Observer} [observe] */
+export async function list(order, say, observe) {
+  say("Adding it to the market…");
+  await add(order, observe);
+  return complete(new Transaction("list", order, observe), say);
+}
+
+/** Have the marketplace read the NFTs of an order from the ledger. @param {Order} order @param {Observer} [observe] */
+export async function add(order, observe = () => {}) {
+  const { accountId, tokenId, serialNo, serialNos } = order;
+  const answer = await post(api("/add"), { accountId, tokenId, serialNo, serialNos });
+  observe("add", answer);
+  if (!answer.ok) throw new Refusal(answer.message, { cause: answer });
+}
