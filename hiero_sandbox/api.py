@@ -10,6 +10,7 @@ from hiero_sandbox.fields import TRANSACTION, read_account, read_body, whole_num
 from hiero_sandbox.ledger import consensus, unsigned
 from hiero_sandbox.ledger.accounts import FIRST_BALANCE
 from hiero_sandbox.ledger.consensus import Receipt
+from hiero_sandbox.results import explain
 
 blp = Blueprint("api", __name__)
 
@@ -33,4 +34,6 @@ def add_reward() -> dict[str, int]:
 
 
 def show_result(receipt: Receipt) -> dict[str, str]:
-    return {"transactionId": receipt.transaction_id, "result": receipt.result}
+    shown = {"transactionId": receipt.transaction_id, "result": receipt.result}
+    message = explain(receipt.result)
+    return shown | {"message": message} if message else shown

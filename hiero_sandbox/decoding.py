@@ -56,6 +56,39 @@ def decode(content: bytes) -> dict[str, Any]:
     }
 
 
+def parties(content: bytes) -> set[str] | None:
+    """The accounts of an approval or a transfer, some of which must sign; None if the bytes don't say it.
+
+    Other transactions are signed by keys of tokens and topics, too, and an alias may be any account.
+    """
+    signed = open_transaction(read_list(content)[0])
+    body, payer = signed.body, signed.id.account_id
+    kind = body.WhichOneof("data")
+    if kind == "cryptoApproveAllowance":
+        allowances = [
+            *body.cryptoApproveAllowance.nftAllowances,
+            *body.cryptoApproveAllowance.tokenAllowances,
+            *body.cryptoApproveAllowance.cryptoAllowances,
+        ]
+        ids = [each.owner for each in allowances if each.HasField("owner")]
+        delegated = body.cryptoApproveAllowance.nftAllowances
+        ids += [one.delegating_spender for one in delegated if one.HasField("delegating_spender")]
+    elif kind == "cryptoDeleteAllowance":
+        allowances = [*body.cryptoDeleteAllowance.nftAllowances]
+        ids = [each.owner for each in allowances if each.HasField("owner")]
+    elif kind == "cryptoTransfer":
+        tokens = body.cryptoTransfer.tokenTransfers
+        ids = [each.accountID for each in body.cryptoTransfer.transfers.accountAmounts]
+        ids += [each.accountID for transfers in tokens for each in transfers.transfers]
+        ids += [each.senderAccountID for transfers in tokens for each in transfers.nftTransfers]
+        ids += [each.receiverAccountID for transfers in tokens for each in transfers.nftTransfers]
+    else:
+        return None
+    if any(each.HasField("alias") for each in ids):
+        return None
+    return {payer, *map(write_id, ids)}
+
+
 def _approval(allowance: Message, payer: str) -> dict[str, Any]:
     # If it is missing, an approval for all does not change. False revokes it.
     for_all = allowance.approved_for_all if allowance.HasField("approved_for_all") else None

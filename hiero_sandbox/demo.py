@@ -12,9 +12,10 @@ from urllib.parse import urlsplit
 
 from flask import Blueprint, Response, current_app, request
 
-from hiero_sandbox import __version__, wallet
+from hiero_sandbox import __version__, decoding, wallet
 from hiero_sandbox.api import show_result
 from hiero_sandbox.conditions import now
+from hiero_sandbox.errors import FieldsInvalid
 from hiero_sandbox.fields import ACCOUNT_ID, SERIAL_NO, TOKEN_ID, TRANSACTION, read_body
 from hiero_sandbox.ledger import unsigned
 
@@ -26,6 +27,12 @@ blp = Blueprint("demo", __name__)
 @blp.post("/sign")
 def sign_transaction() -> dict[str, str]:
     account_id, transaction = read_body(accountId=ACCOUNT_ID, transaction=TRANSACTION)
+    parties = decoding.parties(transaction)
+    if parties is not None and account_id not in parties:
+        named = " or ".join(sorted(parties))
+        raise FieldsInvalid(
+            {"accountId": f"must be {named}: {account_id} has nothing to sign here"}
+        )
     return {"transaction": base64.b64encode(wallet.sign(account_id, transaction)).decode()}
 
 

@@ -130,6 +130,17 @@ def test_the_desk_signs_submits_and_moves(app, client, nft, get):
     ]
 
 
+def test_a_wrong_account_can_not_sign_and_takes_no_key(app, client, nft):
+    anyone = app.test_client()
+    listing = client.post("/v1/list/extwallet", json=KEYS | {"listingPrice": 5})
+    order = {"accountId": "0.0.42013", "transaction": listing.json["byteArray"]}
+    r = anyone.post("/sandbox/sign", json=order)
+    assert_error(r, 422, f"accountId must be {ALICE}: 0.0.42013 has nothing to sign here")
+    r = anyone.post("/sandbox/transactions", json={"transaction": listing.json["byteArray"]})
+    assert r.json["result"] == "INVALID_SIGNATURE"
+    assert "A signature is missing" in r.json["message"]
+
+
 @pytest.mark.parametrize(
     "value", ["", "!!", "AAAA", "CgA=", base64.b64encode(b"x" * 99).decode(), 5]
 )
