@@ -9,6 +9,7 @@ from harness.apps import write_sql
 from harness.cast import TOKEN
 from marketplace.demo import pages, past
 from marketplace.demo.past import chart_nft, find_past
+from marketplace.demo.shares import Terms
 from marketplace.demo.words import change, dollars, in_words, royalty_share, tinybars
 from marketplace.market import nft_events
 from marketplace.store.database import read, write
@@ -102,6 +103,54 @@ def test_a_basket_says_what_has_changed(app, listed):
     page = client.get(f"/demo/basket?nft={TOKEN}:7:{price}").text
     assert "No longer for sale" in page
     assert "None of these is for sale." in page
+
+
+@both_engines
+def test_the_dialog_keeps_the_price_that_was_seen(app, listed):
+    client = app.test_client()
+    price = int(re.search(r'data-price="([0-9]+)"', client.get("/").text)[1])
+    seen = {"nft": f"{TOKEN}:7:{price + 1}", "account": "0.0.2007"}
+    said = client.get("/demo/trade/buying", query_string=seen).text
+    assert f"&#34;expectedPrice&#34;: {price + 1}" in said
+    assert f"Price changed: {price + 1:,} → {price:,} HBAR" in said
+    assert re.search(r'<button class="button" disabled>\s*Buy for', said)
+    assert f'data-items="{TOKEN}:7:{price}"' in said
+    accepted = client.get("/demo/trade/buying", query_string=seen | {"nft": f"{TOKEN}:7:{price}"})
+    assert "Price changed" not in accepted.text
+    assert f"Buy for {price:,} HBAR" in accepted.text
+
+
+def test_a_page_about_what_is_not_there_says_so_by_its_status(app):
+    client = app.test_client()
+    statuses = {
+        "/demo/nft/0.0.99/1": 404,
+        "/demo/nft/x/1": 422,
+        "/demo/collection/0.0.99": 404,
+        "/?minPrice=1.5": 422,
+        "/demo/account/me": 422,
+        "/demo/activity?account=me": 422,
+    }
+    for path, status in statuses.items():
+        r = client.get(path, headers={"Accept": "text/html"})
+        assert (r.status_code, r.mimetype) == (status, "text/html"), path
+        assert "<h1" in r.text
+
+
+def test_shares_are_rounded_as_the_network_rounds():
+    collection = {
+        "royalties": [{"accountId": "0.0.9", "numerator": "1", "denominator": "3"}],
+        "fixedFees": [{"accountId": "0.0.8", "amount": "5", "token": None}],
+    }
+    shares = Terms("0.0.9001", fee=100).divide(1, collection, seller="0.0.1", buyer="0.0.2")
+    amounts = {share.role: share.tinybars for share in shares}
+    assert amounts == {
+        "Buyer": -100_000_000,
+        "Seller": 99_000_000 - 33_000_000 - 5,
+        "Royalty": 33_000_000,
+        "Fixed fee": 5,
+        "Marketplace": 1_000_000,
+    }
+    assert sum(amounts.values()) == 0
 
 
 def test_a_basket_has_what_can_be_read_of_its_address_once(app, listed):

@@ -6,7 +6,6 @@ import { idOf, items, see, takeOut } from "./basket.js";
 import { followAddress } from "./dialog.js";
 import { Feed } from "./feed.js";
 import { part, readPage, show } from "./fragments.js";
-import { Purchase } from "./trading/purchase.js";
 import { onVisitor, visitor } from "./visitor.js";
 
 const { cursor } = document.getElementById("several").dataset;
@@ -28,7 +27,9 @@ function offered() {
 /** Your own are left out. */
 const bought = () => lines().filter(({ dataset }) => dataset.price !== "0" && dataset.owner !== visitor());
 
-const purchase = new Purchase(document.getElementById("buying"), {
+/** @type {import("./trading/purchase.js").Purchase | undefined} */
+let purchase;
+const page = {
   items: offered,
   accept(accepted) {
     see(accepted);
@@ -36,7 +37,7 @@ const purchase = new Purchase(document.getElementById("buying"), {
     refresh();
   },
   done: refresh,
-});
+};
 
 /** Show all that may have changed. */
 async function refresh() {
@@ -46,7 +47,7 @@ async function refresh() {
     return; // the next event tries again
   }
   showSum();
-  if (purchase.dialog.open) purchase.load();
+  if (purchase?.dialog.open) purchase.load();
 }
 
 function showSum() {
@@ -76,7 +77,11 @@ document.addEventListener("click", (event) => {
   leave(link);
 });
 
-followAddress(() => purchase.begin());
+followAddress(async () => {
+  const { Purchase } = await import("./trading/purchase.js");
+  purchase ??= new Purchase(document.getElementById("buying"), page);
+  purchase.begin();
+});
 onVisitor(showSum);
 showSum();
 if (cursor && cursor !== "None") {

@@ -1,9 +1,7 @@
 // Several of what you own, to be listed or withdrawn with one signature: of one collection, and not too many.
 
-import { listingPage, tradePage } from "./addresses.js";
+import { listingPage } from "./addresses.js";
 import { followAddress } from "./dialog.js";
-import { Trade } from "./trading/trade.js";
-import { withdraw } from "./trading/transaction.js";
 import { onVisitor, visitor } from "./visitor.js";
 
 const AT_MOST = 20; // as the API takes them
@@ -58,15 +56,19 @@ onVisitor(clear);
 /** @param {() => Promise<void>} refresh reads the list again */
 export function offerChoice(refresh) {
   const listed = () => [...chosen.values()].filter(({ isForSale }) => isForSale);
-  const withdrawal = new Trade(document.getElementById("withdrawing"), {
-    address: () => tradePage("withdrawing", { nft: listed().map(({ token, serialNo }) => `${token}:${serialNo}`), account: visitor() }),
-    act: withdraw,
-    kind: "delist",
+  const page = {
+    items: () => listed().map(({ token, serialNo }) => `${token}:${serialNo}`),
     done: () => {
       clear();
       return refresh();
     },
+  };
+  /** @type {import("./trading/withdrawal.js").Withdrawal | undefined} */
+  let withdrawal;
+  followAddress(async () => {
+    const { Withdrawal } = await import("./trading/withdrawal.js");
+    withdrawal ??= new Withdrawal(document.getElementById("withdrawing"), page);
+    withdrawal.begin();
   });
-  followAddress(() => withdrawal.begin());
   show();
 }

@@ -1,5 +1,7 @@
 // Dialogs that the page's address opens: #buying opens the one with that id, and Back closes it.
 
+import { element, notice } from "./element.js";
+
 const dialogs = [...document.querySelectorAll("dialog")];
 /** @type {HTMLElement | null} */
 let opener = null; // has the focus again when the dialog is closed
@@ -18,10 +20,20 @@ export function followAddress(begin) {
         dialog.showModal();
         // A page that has just come focuses what its address names: the dialog, not its title.
         if (document.readyState !== "complete") addEventListener("load", () => setTimeout(() => focusTitle(dialog)), { once: true });
-        begin(dialog.id);
+        fill(dialog);
       }
     }
   };
+  /** A script that does not come is said, too. */
+  async function fill(dialog) {
+    const outcome = dialog.querySelector("[data-outcome]");
+    try {
+      await begin(dialog.id);
+    } catch {
+      const again = element("button", { class: "button quiet", type: "button", onclick: () => location.reload() }, "Reload the page");
+      outcome?.replaceChildren(notice("bad", "Can't reach the market. Check your connection and try again."), again);
+    }
+  }
   addEventListener("hashchange", follow);
   follow();
 }

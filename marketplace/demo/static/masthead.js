@@ -1,10 +1,11 @@
 // What every page has: the visitor's account, the basket, a search, folds that stay open, calls that are made again, and times that go on.
 
 import "./basket.js";
-import { keepTimes } from "./times.js";
 import { element } from "./element.js";
 import { recall, remember } from "./memory.js";
 import { showOwn } from "./visitor.js";
+
+const TIMES_MS = 20_000; // until a date's words may change
 
 for (const fold of /** @type {NodeListOf<HTMLDetailsElement>} */ (document.querySelectorAll("details[data-fold]"))) {
   const key = `fold-${fold.dataset.fold}`;
@@ -38,6 +39,6 @@ function replaceLost(image) {
 addEventListener("error", ({ target }) => replaceLost(target), { capture: true });
 for (const image of document.images) if (image.complete && !image.naturalWidth && image.loading === "eager") replaceLost(image);
 
-keepTimes();
+setTimeout(() => import("./times.js").then(({ keepTimes }) => keepTimes()), TIMES_MS);
 showOwn();
 if (!["[]", null].includes(recall("pending"))) import("./trading/pending.js").then(({ resume }) => resume());

@@ -1,15 +1,12 @@
 // An NFT's page: what can be done with it, its picture in full screen, and what happens to it while it is shown.
 
-import { api, tradePage } from "./addresses.js";
+import { api } from "./addresses.js";
 import { get } from "./call.js";
 import { followAddress } from "./dialog.js";
 import { element, notice } from "./element.js";
 import { Feed } from "./feed.js";
 import { readPage, show } from "./fragments.js";
-import { Purchase } from "./trading/purchase.js";
-import { Trade } from "./trading/trade.js";
-import { withdraw } from "./trading/transaction.js";
-import { onVisitor, visitor } from "./visitor.js";
+import { onVisitor } from "./visitor.js";
 
 const place = (id) => document.getElementById(id);
 const { token, serial, events } = place("nft").dataset;
@@ -22,7 +19,7 @@ async function refresh() {
   } catch {
     return; // the next event tries again
   }
-  if (place("buying").hasAttribute("open")) purchase.load();
+  if (place("buying").hasAttribute("open")) trades.buying?.load();
   if (fold.open) showLedger();
 }
 
@@ -32,17 +29,19 @@ function item() {
   return price ? `${token}:${serial}:${price}` : `${token}:${serial}`;
 }
 
-const purchase = new Purchase(place("buying"), { items: () => [item()], done: refresh });
-const withdrawal = new Trade(place("withdrawing"), {
-  address: () => tradePage("withdrawing", { nft: [item()], account: visitor() }),
-  act: withdraw,
-  kind: "delist",
-  done: refresh,
-});
+/** @type {Record<string, import("./trading/trade.js").Trade>} */
+const trades = {};
+const page = { items: () => [item()], done: refresh };
+const makers = {
+  buying: async () => new (await import("./trading/purchase.js")).Purchase(place("buying"), page),
+  withdrawing: async () => new (await import("./trading/withdrawal.js")).Withdrawal(place("withdrawing"), page),
+};
 
-function begin(id) {
-  if (id === "buying") purchase.begin();
-  if (id === "withdrawing") withdrawal.begin();
+/** Load the scripts of a trade when its dialog opens for the first time. */
+async function begin(id) {
+  if (!(id in makers)) return;
+  trades[id] ??= await makers[id]();
+  trades[id].begin();
 }
 
 const showLedger = async () => (await import("./developer/ledger.js")).showLedger(place("ledger"), token, serial);

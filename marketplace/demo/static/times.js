@@ -9,7 +9,7 @@ const UNITS = [
 ];
 const REFRESH_MS = 20_000;
 // The visitor's clock may be wrong: the server's is what counts.
-const skew = Date.now() - Number(document.documentElement.dataset.now);
+const skew = performance.timeOrigin - Number(document.documentElement.dataset.now);
 
 function ago(iso) {
   const seconds = (Date.parse(iso) - (Date.now() - skew)) / 1000;
@@ -18,8 +18,9 @@ function ago(iso) {
 }
 
 export function keepTimes() {
-  setInterval(() => {
+  const show = () => {
     const shown = /** @type {NodeListOf<HTMLTimeElement>} */ (document.querySelectorAll("time[title]"));
     for (const one of shown) one.textContent = ago(one.dateTime);
-  }, REFRESH_MS);
+  };
+  setInterval(show, REFRESH_MS);
 }

@@ -52,11 +52,11 @@ def test_it_works(visit, trader, sold):
 def test_new_events_appear_by_themselves_until_that_is_switched_off(visit, trader):
     account = "0.0.2023"
     page = visit(f"/demo/activity?account={account}")
-    expect(page.get_by_role("heading", name="Nothing has happened yet")).to_be_visible()
+    expect(page.get_by_role("heading", name="No activity yet")).to_be_visible()
     page.look("activity-empty")
     trader.list(("0.0.7852", 1), account, 10)
     expect(rows(page)).to_have_count(1)
-    expect(page.get_by_role("heading", name="Nothing has happened yet")).to_have_count(0)
+    expect(page.get_by_role("heading", name="No activity yet")).to_have_count(0)
     expect(page.locator("#events [role=status]")).to_have_text("1 new event")
 
     live = page.get_by_role("switch", name="Live")

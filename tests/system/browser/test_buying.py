@@ -247,6 +247,35 @@ def test_what_the_ledger_refuses_is_said_and_asked_for_again(offer, trader):
     expect(step(steps(page), "prepare").locator(".notice.bad")).to_contain_text("not for sale")
 
 
+def test_a_dialog_that_can_not_be_filled_says_so_and_tries_again(offer):
+    page = offer(every_step=False)
+    page.keyboard.press("Escape")
+    page.route("**/demo/trade/**", lambda route: route.abort())
+    page._refusals = [0]
+    page.get_by_role("link", name="Buy now", exact=True).click()
+    expect(steps(page)).to_be_visible()
+    expect(steps(page).locator(".notice.bad")).to_contain_text("Can't reach the market")
+    page.unroute("**/demo/trade/**")
+    press(steps(page), "Try again")
+    expect(steps(page).get_by_role("button", name="Buy for 200 HBAR")).to_be_enabled()
+    expect(steps(page).locator(".notice.bad")).to_have_count(0)
+    page.keyboard.press("Escape")
+    expect(page.tab).to_have_url(re.compile("^[^#]*$"))
+
+
+def test_a_purchase_that_is_left_is_found_again(offer, trader):
+    page = offer(every_step=False)
+    page.route("**/v1/comingsoon", lambda route: None)
+    press(steps(page), "Buy for 200 HBAR")
+    expect(steps(page).locator("[data-progress]")).to_contain_text("Confirming…")
+    page.keyboard.press("Escape")
+    expect(page.locator(".toast")).to_contain_text("It goes on")
+    page.unroute("**/v1/comingsoon")
+    page.reload()
+    expect(page.locator(".toast")).to_have_text("Your purchase is confirmed.")
+    assert trader.call(f"/v1/nft/{page.nft[0]}/{page.nft[1]}")["owner"]["accountId"] == BUYER
+
+
 @in_both
 def test_back_and_escape_close_the_dialog(offer):
     page = offer(every_step=False)

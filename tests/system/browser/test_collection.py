@@ -108,5 +108,5 @@ def test_an_nfts_page_leads_to_it(visit):
 def test_it_handles_one_of_which_nothing_is_stored(visit):
     page = visit("/demo/collection/0.0.7654", refusals=[404])
     expect(page.locator(".collection .notice")).to_contain_text("0.0.7654")
-    expect(page.get_by_text("Nothing of it is for sale")).to_be_visible()
+    expect(page.get_by_text("Nothing for sale right now")).to_be_visible()
     page.look("collection-not-stored")

@@ -103,7 +103,7 @@ def test_order_and_prices_are_in_the_address(visit):
 def test_what_is_chosen_before_the_scripts_have_come_counts(visit):
     page = visit("/demo/collections")
     held = []
-    page.route("**/shelf.js", lambda route: held.append(route))
+    page.route("**/list.js", lambda route: held.append(route))
     page.goto(page.site + "/", wait_until="commit")
     page.get_by_role("combobox", name="Order").select_option("Cheapest")
     until(lambda: page.wait_for_timeout(100) or held, "the script")
@@ -184,7 +184,7 @@ def test_it_handles_nothing_for_sale(visit):
 
 @everywhere
 def test_what_is_wrong_stands_at_its_field(visit, screen):
-    page = visit("/?minPrice=1.5")
+    page = visit("/?minPrice=1.5", refusals=[422])
     expect(page.get_by_role("alert")).to_contain_text("The lowest price must be a whole number")
     if screen[0] == PHONE:
         page.get_by_role("button", name="Filter").click()
@@ -202,7 +202,7 @@ def test_what_is_wrong_stands_at_its_field(visit, screen):
 
 
 def test_numbers_are_read_as_people_write_them(visit):
-    page = visit("/")
+    page = visit("/", refusals=[422])
     page.get_by_label("From, in HBAR").fill("1,000")
     page.get_by_label("To, in HBAR").fill("900")
     page.keyboard.press("Enter")
@@ -242,6 +242,19 @@ def test_a_service_that_is_gone_is_said(visit):
     page.wait_for_url("**/?sort=price")
     expect(cards(page)).to_have_count(20)
     expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_an_older_answer_never_takes_the_place_of_a_newer_one(visit):
+    page = visit("/")
+    held = []
+    page.route("**/?sort=price", lambda route: held.append(route))
+    page.get_by_role("combobox", name="Order").select_option("Cheapest")
+    page.get_by_role("combobox", name="Order").select_option("Most expensive")
+    page.wait_for_url("**/?sort=-price")
+    held[0].continue_()
+    page.wait_for_load_state("networkidle")
+    assert page.url.endswith("?sort=-price")
+    assert prices(page) == sorted(prices(page), reverse=True)
 
 
 @everywhere

@@ -64,8 +64,8 @@ def test_code_is_copied(visit):
 
 @on_two_screens
 def test_it_handles_an_nft_that_is_not_stored(visit):
-    page = visit("/demo/nft/0.0.7777/1")
-    expect(page.locator("#state")).to_contain_text("Nothing is known of it here yet.")
+    page = visit("/demo/nft/0.0.7777/1", refusals=[404])
+    expect(page.locator("#state")).to_contain_text("Not in this market yet.")
     expect(page.get_by_role("heading", name="History")).to_be_hidden()
     page.look("nft-not-stored")
     page.get_by_role("link", name="List for sale", exact=True).click()
@@ -73,7 +73,7 @@ def test_it_handles_an_nft_that_is_not_stored(visit):
 
 
 def test_one_that_is_not_stored_is_called_by_its_collection(visit):
-    page = visit("/demo/nft/0.0.5003/999")
+    page = visit("/demo/nft/0.0.5003/999", refusals=[404])
     expect(page.get_by_role("heading", level=1)).to_have_text("Dunes #999")
     expect(page.tab).to_have_title("Dunes #999 · NFT Marketplace")
 

@@ -72,6 +72,24 @@ def test_three_are_listed_with_one_signature(visit, trader, several):
     assert [nft["listingPrice"] for nft in listed] == [40, 40, 40]
 
 
+def test_each_of_several_has_a_price_of_its_own(visit, trader, several):
+    nfts = several(3, price=30)
+    seller = f"0.0.{3000 + next(SERIALS)}"
+    for nft in nfts:
+        trader.buy(nft, seller)
+    serials = ",".join(str(serial_no) for _, serial_no in nfts)
+    query = f"token={nfts[0][0]}&serial_no={serials}&account={seller}"
+    page = visit(f"/demo/list?{query}", remembered={"account": seller})
+    page.get_by_label("Price of each in HBAR").fill("40")
+    for (_, serial_no), price in zip(nfts[1:], ("50", "60"), strict=True):
+        page.locator(f"[data-serial='{serial_no}']").fill(price)
+    expect(page.locator("#proceeds")).to_contain_text("150 HBAR")
+    press(page, "List 3 NFTs for sale")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("are for sale")
+    listed = [trader.call(f"/v1/nft/{token}/{serial_no}") for token, serial_no in nfts]
+    assert [nft["listingPrice"] for nft in listed] == [40, 50, 60]
+
+
 @in_both
 @on_screens((PHONE, "light"), (DESKTOP, "dark"))
 def test_several_are_withdrawn_with_one_signature(visit, trader, several):

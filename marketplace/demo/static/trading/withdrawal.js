@@ -1,0 +1,21 @@
+// A withdrawal: the owner of NFTs cancels their listings, with one signature.
+
+import { tradePage } from "../addresses.js";
+import { visitor } from "../visitor.js";
+import { Trade } from "./trade.js";
+import { withdraw } from "./transaction.js";
+
+export class Withdrawal extends Trade {
+  /**
+   * @param {HTMLElement} root
+   * @param {{ items: () => string[], done: () => unknown }} page
+   */
+  constructor(root, { items, done }) {
+    super(root, {
+      address: () => tradePage("withdrawing", { nft: items(), account: visitor() }),
+      act: withdraw,
+      kind: "delist",
+      done,
+    });
+  }
+}
