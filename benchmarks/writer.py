@@ -27,7 +27,7 @@ class Writer:
         """List a listed NFT again, as the newest one, which changes the order book."""
         key, price = records.key(self._dice.choice(self.listed)), self._dice.randrange(1, 50_000)
         now = times.to_iso(times.now())
-        news = {"listing_price": price, "last_listed_at": now, "ledger_at": now, "seen_at": now}
+        news = {"listing_price": price, "last_listed_at": now, "ledger_at": now}
         with self.app.app_context():
             stored = nfts.get_nft(read(), *key)
             assert stored and stored["is_for_sale"], f"{key} is not listed"

@@ -68,7 +68,7 @@ def list_holdings(db: Connection, owner: str) -> list[HoldingRow]:
             (SELECT MIN(listing_price) FROM nft WHERE is_for_sale = 1 AND token = found.token) AS floor_price
         FROM (
             SELECT token, COUNT(*) AS owned, SUM(is_for_sale) AS listed FROM nft
-            WHERE owner = :owner AND ledger_at < '9999'
+            WHERE owner = :owner AND ledger_state <> 'gone'
             GROUP BY token
         ) AS found
         LEFT JOIN collection ON collection.token = found.token
@@ -90,7 +90,7 @@ def list_ids_of_owner(
     sql = f"""
         WITH found AS MATERIALIZED (
             SELECT token, serial_no, is_for_sale, listing_price FROM nft
-            WHERE owner = :owner AND ledger_at < '9999' {chosen}
+            WHERE owner = :owner AND ledger_state <> 'gone' {chosen}
         )
         SELECT token, serial_no FROM found
         WHERE is_for_sale >= :only_listed

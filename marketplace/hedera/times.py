@@ -40,11 +40,6 @@ def to_second(iso: str) -> str:
     return f"{iso[:19]}Z"
 
 
-def just_before(iso: str) -> str:
-    """A text that sorts just before this text of to_iso(), and after every earlier time."""
-    return iso.removesuffix("Z")
-
-
 def from_iso(text: str) -> float:
     """Parse the text of to_iso() into seconds since 1970, to the microsecond."""
     return datetime.fromisoformat(f"{text[:26]}+00:00").timestamp()

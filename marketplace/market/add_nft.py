@@ -16,6 +16,7 @@ from marketplace.market import listing_rule, mirror_turns, reconciler
 from marketplace.market.prepare import OPERATOR, Caller
 from marketplace.market.reconciler import Judgement
 from marketplace.market.several import for_each
+from marketplace.market.stored_state import is_gone
 from marketplace.services import mirror_node
 from marketplace.store import nfts
 from marketplace.store.database import read
@@ -67,7 +68,7 @@ def _list_stored(nft_ids: Sequence[NftId]) -> dict[NftId, NftRow]:
 def require_owner(nft: NftRow, account_id: str) -> None:
     """Raise NftGone or NotTheOwner unless the account is the stored owner of the NFT."""
     nft_id = nft["token"], nft["serial_no"]
-    if nft["ledger_at"] == reconciler.GONE:
+    if is_gone(nft):
         raise NftGone(*nft_id)
     if nft["owner"] != account_id:
         raise NotTheOwner(account_id, *nft_id, nft["owner"])

@@ -39,7 +39,7 @@ def find_events(facts: Facts, before: NftRow, state: Mapping[str, Any], past: Pa
             Event(EventKind.BURNED, new_owner, None, None, price_before, *_name(past.end))
         )
     elif price_before and not is_listed:
-        is_decided = state["ledger_at"] >= before["ledger_at"]
+        is_decided = state["ledger_state"] != "undecided"
         ended_at = times.to_iso(on_ledger.modified_at) if is_decided else None
         by = _name(past.end_of_listing, ended_at)
         events.append(Event(EventKind.WITHDRAWN, owner, None, None, price_before, *by))

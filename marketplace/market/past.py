@@ -5,13 +5,13 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
-from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import ALLOWED_LAG, Deadline
 from marketplace.ledger.mirror_schemas import History, Nft, NftEvent
 from marketplace.market import sale_prices
 from marketplace.market.listing_rule import Facts
 from marketplace.market.sale_prices import TransactionNotShown
+from marketplace.market.stored_state import find_stored_at, is_newer
 from marketplace.services import mirror_node
 from marketplace.store.rows import NftRow
 
@@ -46,16 +46,6 @@ class Past(NamedTuple):
         return next(
             (entry for entry in ends if entry.name == WITHDRAWAL), ends[0] if ends else None
         )
-
-
-def find_stored_at(before: NftRow) -> int:
-    """The date of the stored state: of its facts on the ledger, in nanoseconds."""
-    return times.to_nanoseconds(before["ledger_at"])
-
-
-def is_newer(nft: Nft, before: NftRow) -> bool:
-    """Tell whether the ledger's row of an NFT is newer than the stored state."""
-    return times.just_before(times.to_iso(nft.modified_at)) > before["ledger_at"]
 
 
 def read_past(

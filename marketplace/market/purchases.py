@@ -277,7 +277,8 @@ def _require_newest(db: Connection, nft: NftRow, present: int) -> None:
     ):
         raise LedgerUndecided(*nft_id, "it does not show a later transaction yet")
     stored = nfts.get_nft(db, *nft_id)
-    if stored is None or stored["ledger_at"] != nft["ledger_at"]:
+    state = nft["ledger_at"], nft["ledger_state"]
+    if stored is None or (stored["ledger_at"], stored["ledger_state"]) != state:
         raise LedgerUndecided(*nft_id, "it has just changed")
 
 

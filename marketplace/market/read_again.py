@@ -2,9 +2,9 @@
 
 from marketplace.errors import NftGone, NftNotStored
 from marketplace.hedera import times
+from marketplace.market.stored_state import is_gone
 from marketplace.store import nfts
 from marketplace.store.database import read, write
-from marketplace.store.traits import BURNED
 
 PAUSE_SECONDS = 600  # between two requests for one NFT, of anybody
 
@@ -17,7 +17,7 @@ def read_again(token: str, serial_no: int) -> int:
     nft = nfts.get_nft(read(), token, serial_no)
     if nft is None:
         raise NftNotStored(token, serial_no)
-    if nft["ledger_at"] >= BURNED:
+    if is_gone(nft):
         raise NftGone(token, serial_no)
     now = times.now()
     before = now - PAUSE_SECONDS * times.SECOND

@@ -20,8 +20,16 @@ from marketplace.ledger.mirror_schemas import Nft
 from marketplace.market import collection_facts, listing_rule, nft_events, recheck_queue
 from marketplace.market.listing_rule import Facts, ForSale, NotForSale, Undecided, Verdict
 from marketplace.market.nft_events import Event
-from marketplace.market.past import Past, find_stored_at, is_newer, read_past
+from marketplace.market.past import Past, read_past
 from marketplace.market.recheck_queue import Recheck
+from marketplace.market.stored_state import (
+    find_stored_at,
+    is_decided_by,
+    is_gone,
+    is_newer,
+    is_older,
+    is_undecided,
+)
 from marketplace.services import mirror_node
 from marketplace.store import nfts, traits
 from marketplace.store.database import read, write
@@ -34,12 +42,6 @@ UNKNOWN_FILE_TYPE = "application/octet-stream"
 MAX_POINTER = 10_000  # letters kept
 
 Columns = dict[str, Any]
-
-# In place of the date in nft.ledger_at (schema.sql): burned, or its token was deleted. That is final.
-GONE = "9999-12-31T23:59:59.999999999Z"
-UNDECIDED = (
-    "?"  # at the end of nft.ledger_at, in place of the Z: facts of this date contradict each other
-)
 
 
 class Reconciliation(NamedTuple):
@@ -146,23 +148,16 @@ def may_differ(on_ledger: Nft, stored: NftRow | None) -> bool:
     may_spend = on_ledger.spender == current_app.config["ACCOUNT_ID"]
     if stored is None:
         return may_spend and not listing_rule.is_gone(on_ledger)
+    if is_gone(stored):
+        return False
     if on_ledger.is_deleted:
-        return stored["ledger_at"] != GONE
+        return True
     if _pointer(on_ledger) != stored["metadata"] or is_undecided(stored):
         return True
     if may_spend:
-        return times.to_iso(on_ledger.modified_at) > stored["ledger_at"]
+        return not (is_older(on_ledger, stored) or is_decided_by(on_ledger, stored))
     is_other = bool(stored["is_for_sale"]) or on_ledger.owner != stored["owner"]
     return is_other or is_newer(on_ledger, stored)
-
-
-def is_undecided(nft: NftRow) -> bool:
-    """Tell whether nothing could be decided by the newest facts about a stored NFT."""
-    return nft["ledger_at"].endswith(UNDECIDED)
-
-
-def _undecided(on_ledger: Nft) -> str:
-    return times.just_before(times.to_iso(on_ledger.modified_at)) + UNDECIDED
 
 
 def _pointer(on_ledger: Nft) -> str | None:
@@ -254,10 +249,9 @@ def judge(
 ) -> Judgement:
     """Read the facts about an NFT from the ledger, and apply the rule. It does not use the database."""
     facts, market = Facts(on_ledger), current_app.config["ACCOUNT_ID"]
-    ledger_at = times.to_iso(on_ledger.modified_at)
-    if before and before["ledger_at"] == GONE:
+    if before and is_gone(before):
         return Judgement(before, None, facts)
-    if before and before["ledger_at"] > ledger_at and not on_ledger.is_deleted:
+    if before and is_older(on_ledger, before) and not on_ledger.is_deleted:
         older = Undecided("the mirror node shows an older state of it")
         return Judgement(before, older, facts)
     if _is_row_enough(on_ledger):
@@ -281,20 +275,21 @@ def _state(on_ledger: Nft, before: NftRow | None, verdict: Verdict | None) -> Co
     """The columns of an NFT that a verdict sets; none if it decides nothing."""
     ledger_at = times.to_iso(on_ledger.modified_at)
     owner = on_ledger.owner or (before and before["owner"])
-    seen = {"owner": owner, "metadata": _pointer(on_ledger)}
+    seen = {"owner": owner, "metadata": _pointer(on_ledger), "ledger_at": ledger_at}
     match verdict:
         case ForSale(price, listed_at):
             listing = {"listing_price": price, "last_listed_at": times.to_iso(listed_at)}
-            return listing | seen | {"is_for_sale": 1, "ledger_at": ledger_at}
+            return listing | seen | {"is_for_sale": 1, "ledger_state": "decided"}
         case NotForSale():
-            if on_ledger.is_deleted:
-                ledger_at = GONE
-            elif before and before["is_for_sale"] and before["ledger_at"] == ledger_at:
+            if on_ledger.is_deleted:  # its row may be older than the stored state
+                gone_at = max(ledger_at, before["ledger_at"]) if before else ledger_at
+                state: Columns = {"ledger_state": "gone", "ledger_at": gone_at}
+            elif before and before["is_for_sale"] and is_decided_by(on_ledger, before):
                 # It was for sale by facts of the same date: one of the two answers is wrong.
-                ledger_at = _undecided(on_ledger)
-            elif _is_row_enough(on_ledger):
-                ledger_at = times.just_before(ledger_at)
-            return seen | {"is_for_sale": 0, "listing_price": 0, "ledger_at": ledger_at}
+                state = {"ledger_state": "undecided"}
+            else:
+                state = {"ledger_state": "row_only" if _is_row_enough(on_ledger) else "decided"}
+            return seen | {"is_for_sale": 0, "listing_price": 0} | state
     return {}
 
 
@@ -304,7 +299,8 @@ def new_record(on_ledger: Nft, token_name: str | None) -> Columns:
         "token": on_ledger.token,
         "serial_no": on_ledger.serial_no,
         "owner": on_ledger.owner,
-        "ledger_at": times.just_before(times.to_iso(on_ledger.modified_at)),
+        "ledger_at": times.to_iso(on_ledger.modified_at),
+        "ledger_state": "row_only",
         "metadata": _pointer(on_ledger),
         "name": f"{clean_text(token_name) or on_ledger.token} #{on_ledger.serial_no}",
         "file_type": UNKNOWN_FILE_TYPE,
@@ -370,7 +366,7 @@ def _store(
 def _insert(db: Connection, on_ledger: Nft, token_name: str | None) -> NftRow | None:
     """Insert a new NFT, which is not decided yet. Returns None if another process was first."""
     # Older facts are refused from now on.
-    record = new_record(on_ledger, token_name) | {"ledger_at": _undecided(on_ledger)}
+    record = new_record(on_ledger, token_name) | {"ledger_state": "undecided"}
     return nfts.insert_nft(db, record)
 
 
@@ -379,8 +375,7 @@ def _mark(db: Connection, change: Change, before: NftRow) -> NftRow | None:
     key, state = change.nft.id, change.state
     if not state:
         return before
-    seen_at = max(state["ledger_at"], times.to_iso(change.nft.modified_at))
-    columns = key._asdict() | {"last_listed_at": None, "seen_at": seen_at} | state
+    columns = key._asdict() | {"last_listed_at": None} | state
     nft = nfts.mark_reconciled(db, columns, before)
     if nft and nft["metadata"] != state["metadata"]:
         nft = nfts.mark_pointer(db, *key, state["metadata"], times.to_iso(times.now()))
@@ -389,7 +384,7 @@ def _mark(db: Connection, change: Change, before: NftRow) -> NftRow | None:
 
 def _note_in_collection(db: Connection, before: NftRow, nft: NftRow) -> None:
     """Write what follows for the NFT's collection."""
-    if nft["ledger_at"] == GONE:
+    if is_gone(nft):
         traits.replace_traits(db, nft, nft)
     if nft["listing_price"] != before["listing_price"]:
         change = nft["is_for_sale"] - before["is_for_sale"]

@@ -33,7 +33,7 @@ from marketplace.errors import (
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.ledger.mirror_schemas import Transaction
-from marketplace.market import listing_rule, reconciler
+from marketplace.market import listing_rule, stored_state
 from marketplace.market.memos import is_withdrawal_memo, read_listing_memo
 from marketplace.market.reconciler import Reconciliation
 from marketplace.store.rows import Kind, NftRow, PreparedNftRow
@@ -80,14 +80,13 @@ class Shown(NamedTuple):
 
     @property
     def is_decided(self) -> bool:
-        return self.reconciled.is_decided and not reconciler.is_undecided(self.row)
+        return self.reconciled.is_decided and not stored_state.is_undecided(self.row)
 
     def is_listed_by(self, account_id: str) -> bool:
         return bool(self.row["is_for_sale"]) and self.row["owner"] == account_id
 
     def is_as_new_as(self, signed: Transaction) -> bool:
-        signed_at = times.just_before(times.to_iso(signed.consensus_at))
-        return signed_at <= self.row["ledger_at"] and not reconciler.is_undecided(self.row)
+        return stored_state.shows(self.row, signed.consensus_at)
 
 
 def judge(
@@ -194,7 +193,7 @@ def _find_end(
 
 
 def _listing_ended(wanted: Wanted, nft: Shown) -> ListingEnded:
-    if nft.row["ledger_at"] == reconciler.GONE:
+    if stored_state.is_gone(nft.row):
         reason = listing_rule.GONE
     elif nft.row["owner"] != wanted.account_id:
         reason = f"it belongs to {nft.row['owner']} now"

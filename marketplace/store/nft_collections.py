@@ -18,7 +18,7 @@ def get_collection_on_sale(db: Connection, token: str) -> CollectionOnSaleRow | 
             COALESCE(listed, 0) AS listed, description, banner, logo, links,
             (SELECT MIN(listing_price) FROM nft WHERE is_for_sale = 1 AND token = :token) AS floor_price,
             (SELECT COUNT(*) FROM (
-                SELECT 1 FROM nft WHERE token = :token AND ledger_at < '9999' GROUP BY owner
+                SELECT 1 FROM nft WHERE token = :token AND ledger_state <> 'gone' GROUP BY owner
             ) AS found) AS owners
         FROM (SELECT CAST(:token AS TEXT) AS token) AS asked
         LEFT JOIN collection ON collection.token = asked.token
@@ -34,7 +34,7 @@ def list_owners(
     # collections have a token.
     sql = """
         SELECT -COUNT(*) AS key, owner AS account_id, COUNT(*) AS nfts FROM nft
-        WHERE token = :token AND ledger_at < '9999'
+        WHERE token = :token AND ledger_state <> 'gone'
         GROUP BY owner
         HAVING -COUNT(*) > :key OR (-COUNT(*) = :key AND owner > :account_id)
         ORDER BY -COUNT(*), owner

@@ -40,12 +40,12 @@ def list_nfts(db: Connection, ids: Sequence[tuple[str, int]]) -> list[NftRow]:
 def list_nfts_of_owner(
     db: Connection, owner: str, token: str, serial_no: int, limit: int
 ) -> list[NftRow]:
-    # Begins after a token and serial number. Burned NFTs, whose ledger_at is in the year 9999, have no owner.
+    # Begins after a token and serial number. What is gone has no owner.
     # With "owner = :owner", PostgreSQL would look for a large owner's NFTs in the order of all NFTs' ids.
     sql = """
         SELECT * FROM nft
         WHERE (owner, token, serial_no) > (:owner, :token, :serial_no) AND owner <= :owner
-          AND ledger_at < '9999'
+          AND ledger_state <> 'gone'
         ORDER BY owner, token, serial_no
         LIMIT :limit + 0
     """
@@ -58,11 +58,11 @@ def insert_nft(db: Connection, nft: Mapping[str, object]) -> NftRow | None:
     sql = """
         INSERT INTO nft (
             token, serial_no, name, file_type, attributes, image, original_image_url,
-            owner, ledger_at, metadata, missing, attempts, retry_at
+            owner, ledger_at, ledger_state, metadata, missing, attempts, retry_at
         )
         VALUES (
             :token, :serial_no, :name, :file_type, :attributes, :image, :original_image_url,
-            :owner, :ledger_at, :metadata, :missing, :attempts, :retry_at
+            :owner, :ledger_at, :ledger_state, :metadata, :missing, :attempts, :retry_at
         )
         ON CONFLICT (token, serial_no) DO NOTHING
         RETURNING *
@@ -78,9 +78,10 @@ def mark_reconciled(db: Connection, state: Mapping[str, object], stored: NftRow)
             listing_price = :listing_price,
             owner = :owner,
             last_listed_at = COALESCE(:last_listed_at, last_listed_at),
-            ledger_at = :ledger_at
-        WHERE token = :token AND serial_no = :serial_no AND ledger_at <= :seen_at
-          AND ledger_at = :ledger_at_before AND owner = :owner_before
+            ledger_at = :ledger_at,
+            ledger_state = :ledger_state
+        WHERE token = :token AND serial_no = :serial_no AND ledger_at <= :ledger_at
+          AND ledger_at = :ledger_at_before AND ledger_state = :ledger_state_before AND owner = :owner_before
           AND listing_price = :listing_price_before AND listed_order = :listed_order_before
         RETURNING *
     """
@@ -149,7 +150,7 @@ def mark_collection_asked_again(db: Connection, token: str, now: str) -> int:
     sql = f"""
         UPDATE nft
         SET missing = 'it is read again', attempts = {_LANE_OF_ASKED}, retry_at = :now
-        WHERE token = :token AND ledger_at < '9999'
+        WHERE token = :token AND ledger_state <> 'gone'
     """
     return db.execute(sql, {"token": token, "now": now}).rowcount
 
@@ -233,7 +234,7 @@ def list_known_of_seller(db: Connection, owner: str) -> list[tuple[str, int]]:
     sql = """
         SELECT token, serial_no FROM nft WHERE owner = :owner AND is_for_sale = 1
         UNION ALL
-        SELECT token, serial_no FROM nft WHERE owner = :owner AND SUBSTR(ledger_at, 30) = '?'
+        SELECT token, serial_no FROM nft WHERE owner = :owner AND ledger_state = 'undecided'
     """
     return [(row["token"], row["serial_no"]) for row in db.execute(sql, {"owner": owner})]
 

@@ -81,7 +81,7 @@ def list_sellers(db: Connection) -> list[str]:
     sql = """
         SELECT owner FROM nft WHERE is_for_sale = 1
         UNION
-        SELECT owner FROM nft WHERE SUBSTR(ledger_at, 30) = '?'
+        SELECT owner FROM nft WHERE ledger_state = 'undecided'
         UNION
         SELECT account_id FROM prepared_transaction WHERE is_settled IS NULL
     """

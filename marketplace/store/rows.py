@@ -48,6 +48,11 @@ def merge(parts: Sequence[str], order: str) -> str:
     return f"{union} ORDER BY {order} LIMIT :limit + 0"
 
 
+LedgerState = Literal[
+    "decided", "row_only", "undecided", "gone"
+]  # of an NFT: schema.sql explains it
+
+
 class NftRow(TypedDict):
     token: str
     serial_no: int
@@ -61,6 +66,7 @@ class NftRow(TypedDict):
     listing_price: int
     last_listed_at: str | None
     ledger_at: str
+    ledger_state: LedgerState
     metadata: str | None
     missing: str | None
     attempts: int

@@ -15,10 +15,7 @@ CREATE TABLE nft (
     is_for_sale INTEGER NOT NULL DEFAULT 0 CHECK (is_for_sale IN (0, 1)),
     listing_price INTEGER NOT NULL DEFAULT 0 CHECK (listing_price BETWEEN 0 AND 50000000000),
     last_listed_at TEXT, -- consensus timestamp of the listing, null when not known
-    -- The consensus time of the state in this row: an older state never wins. Without its Z if not all facts of that
-    -- time were seen, so that it sorts just before; with ? in place of the Z if they decided nothing; in the year 9999
-    -- if the NFT was burned or its token deleted, which no state follows.
-    ledger_at TEXT NOT NULL,
+    ledger_at TEXT NOT NULL, -- the consensus time of the state in this row: an older state never wins
     metadata TEXT, -- the ledger's metadata pointer, decoded; kept even when it leads nowhere
     missing TEXT, -- why metadata or image could not be fetched, null when both are stored
     attempts INTEGER NOT NULL DEFAULT 0, -- failed attempts to fetch them
@@ -28,6 +25,10 @@ CREATE TABLE nft (
     asked_at TEXT, -- when somebody last asked to have its metadata read again
     read_at TEXT, -- when its metadata was last read, or failed to be
     reread_at TEXT, -- when to read complete metadata again, or metadata that was given up; null: when somebody asks
+    -- What is known of the NFT at ledger_at. row_only: its row on the ledger was enough; its history and its last
+    -- transaction were not read. undecided: they contradicted each other. gone: it was burned, or its token was deleted,
+    -- which no state follows.
+    ledger_state TEXT NOT NULL DEFAULT 'decided' CHECK (ledger_state IN ('decided', 'row_only', 'undecided', 'gone')),
     PRIMARY KEY (token, serial_no),
     CHECK (is_for_sale = 0 OR listing_price > 0),
     CHECK (is_for_sale = 1 OR listing_price = 0)
@@ -65,13 +66,13 @@ CREATE INDEX nft_listed_in_collection
     ON nft (token, serial_no, listing_price) WHERE is_for_sale = 1;
 
 -- Serves prepared_transactions.list_sellers and nfts.list_known_of_seller.
-CREATE INDEX nft_undecided ON nft (owner) WHERE SUBSTR(ledger_at, 30) = '?';
+CREATE INDEX nft_undecided ON nft (owner) WHERE ledger_state = 'undecided';
 
 -- Serves nfts.list_nfts_of_owner.
-CREATE INDEX nft_by_owner ON nft (owner, token, serial_no) WHERE ledger_at < '9999';
+CREATE INDEX nft_by_owner ON nft (owner, token, serial_no) WHERE ledger_state <> 'gone';
 
 -- Serves nft_collections.get_collection_on_sale and list_owners.
-CREATE INDEX nft_in_collection_by_owner ON nft (token, owner) WHERE ledger_at < '9999';
+CREATE INDEX nft_in_collection_by_owner ON nft (token, owner) WHERE ledger_state <> 'gone';
 
 -- Serves nfts.list_collections_incomplete and list_incomplete.
 CREATE INDEX nft_incomplete ON nft (token, retry_at) WHERE retry_at IS NOT NULL;

@@ -15,7 +15,6 @@ from marketplace.store.rows import Connection, NftRow, TraitRow, TraitValueRow, 
 MAX_TRAITS = 30  # of an NFT
 MAX_TYPE, MAX_VALUE = 100, 200  # characters
 MAX_VALUES = 1000  # of a collection, in a list
-BURNED = "9999"  # the year of ledger_at
 AT_ONCE = 1000  # NFTs, in an upgrade
 
 MAX_COLONS = 5  # of a trait that is asked for: its type and its value may hold colons
@@ -47,7 +46,7 @@ def split_trait(text: str) -> list[Trait]:
 def replace_traits(db: Connection, before: NftRow, nft: NftRow) -> None:
     """Update an NFT's rows after a change of its attributes, or its burning, in the same transaction."""
     old, new = set(read_traits(before["attributes"])), set(read_traits(nft["attributes"]))
-    if nft["ledger_at"] >= BURNED:
+    if nft["ledger_state"] == "gone":
         new = set()
     if old == new and before["unranked"] == nft["unranked"]:
         return
@@ -80,9 +79,10 @@ def delete_trait(db: Connection, token: str, kind: str, trait_value: str, serial
 
 def insert_all_traits(db: Any) -> None:
     """Write the rows of all NFTs, in the upgrade of a database that has none."""
+    # In such a database, the ledger_at of burned NFTs is in the year 9999.
     sql = """
-        SELECT token, serial_no, attributes, ledger_at FROM nft
-        WHERE (token, serial_no) > (:token, :serial_no)
+        SELECT token, serial_no, attributes FROM nft
+        WHERE (token, serial_no) > (:token, :serial_no) AND ledger_at < '9999'
         ORDER BY token, serial_no
         LIMIT :limit + 0
     """
@@ -92,7 +92,6 @@ def insert_all_traits(db: Any) -> None:
         traits = [
             {"token": row["token"], "kind": kind, "value": value, "serial_no": row["serial_no"]}
             for row in rows
-            if row["ledger_at"] < BURNED
             for kind, value in read_traits(row["attributes"])
         ]
         # All at once: a server that is asked for each row takes ten times as long.

@@ -12,9 +12,9 @@ from marketplace.ledger import ALLOWED_LAG, Deadline
 from marketplace.ledger.mirror_schemas import Nft
 from marketplace.market import freshness, reconciler
 from marketplace.market.listing_rule import Undecided
-from marketplace.market.past import find_stored_at
 from marketplace.market.recheck_queue import Recheck, is_new_enough
 from marketplace.market.reconciler import Reconciliation
+from marketplace.market.stored_state import find_stored_at
 from marketplace.metrics import count
 from marketplace.services import mirror_node
 from marketplace.store import following, nfts

@@ -12,7 +12,6 @@ MOST_LAG = 60 * times.SECOND  # of a replica of the mirror node
 ALLOWED_LAG = 90 * times.SECOND  # docs/watcher.md
 MARGIN = 5 * times.SECOND  # for what a story takes by itself
 ROW_KEPT = 3 * times.HOUR  # how long the service keeps the row of a purchase
-GONE = "9999-12-31T23:59:59.999999999Z"
 
 
 Nft = tuple[str, int]

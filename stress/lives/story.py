@@ -17,7 +17,7 @@ from marketplace.watcher.follow import Follower
 from marketplace.watcher.work import Done, summary
 from stress.audit import find_sales
 from stress.lives.acts import rebuild
-from stress.lives.model import GONE, MARGIN, Mismatch, State, Told
+from stress.lives.model import MARGIN, Mismatch, State, Told
 from stress.lives.orders import Handed, Orders
 from stress.lives.steps import Step, kind_of
 from stress.lives.world import ACCOUNTS, CLOCK, MARKET, NFTS, TOKENS, Killed, World
@@ -82,7 +82,7 @@ class Reader:
 
 def stored_state(row) -> State:
     listing = (row["listing_price"], row["last_listed_at"]) if row["is_for_sale"] else None
-    return State(row["owner"], listing, row["ledger_at"] == GONE)
+    return State(row["owner"], listing, row["ledger_state"] == "gone")
 
 
 def end_checks() -> None:

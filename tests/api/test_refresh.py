@@ -58,7 +58,7 @@ def test_it_rejects(app, client, nft, ledger):
     assert_error(client.post(f"/v1/nft/{TOKEN}/8/refresh"), 404, "is not stored")
     assert_error(client.post(f"/v1/nft/{TOKEN}/0/refresh"), 422)
     assert_error(authorized_client(app, "read").post(PATH), 403, "write")
-    write_sql(app, "UPDATE nft SET ledger_at = '9999-01-01T00:00:00.000000000Z'")
+    write_sql(app, "UPDATE nft SET ledger_state = 'gone'")
     assert_error(client.post(PATH), 404, "was burned")
 
 

@@ -11,7 +11,6 @@ import pytest
 from harness.cast import ALICE, KEYS, TOKEN
 from marketplace.hedera import times
 from marketplace.market import collection_facts
-from marketplace.market.reconciler import GONE
 from marketplace.services import services
 from marketplace.store import nfts, traits
 from marketplace.store.database import read, write
@@ -25,10 +24,10 @@ LONG = [{"trait_type": "T" * 101, "value": "x"}, {"trait_type": "x", "value": "v
 NFT = {
     "serial_no": 1, "name": "x", "file_type": "x", "image": None, "original_image_url": None, "owner": ALICE,
     "attributes": '[{"trait_type": "Sky", "value": "Dusk"}]', "ledger_at": "2026-01-01T00:00:00.000000000Z",
+    "ledger_state": "decided",
     "metadata": None, "missing": None, "attempts": 1, "retry_at": None,
 }  # fmt: skip
 COLLECTION = "INSERT INTO collection (token, retry_at) VALUES (:token, '9999')"
-PAST = "2026-01-01T00:00:00.000000000Z"
 
 
 def add(client, *serials):
@@ -54,8 +53,8 @@ def reconcile(app, serial_no, price=0, is_burned=False):
         stored = nfts.get_nft(db, TOKEN, serial_no)
         state = {
             "token": TOKEN, "serial_no": serial_no, "is_for_sale": int(price > 0), "listing_price": price,
-            "owner": ALICE, "last_listed_at": listed_at if price else None, "seen_at": GONE,
-            "ledger_at": GONE if is_burned else PAST,
+            "owner": ALICE, "last_listed_at": listed_at if price else None,
+            "ledger_at": listed_at, "ledger_state": "gone" if is_burned else "decided",
         }  # fmt: skip
         nft = nfts.mark_reconciled(db, state, stored)
         collection_facts.note_listed(db, TOKEN, nft["is_for_sale"] - stored["is_for_sale"])

@@ -47,7 +47,8 @@ def nft(owner=ALICE, price=0, seen_at=BEFORE):
     verdict = ForSale(price, seen_at) if price else NotForSale("its owner withdrew the approval")
     moment = times.to_iso(seen_at)
     row = {"token": TOKEN, "serial_no": 7, "owner": owner, "is_for_sale": bool(price)}
-    row |= {"listing_price": price, "last_listed_at": price and moment, "ledger_at": moment}
+    row |= {"listing_price": price, "last_listed_at": price and moment}
+    row |= {"ledger_at": moment, "ledger_state": "decided"}
     return Shown(row, Reconciliation(row, row, verdict))
 
 

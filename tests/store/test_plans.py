@@ -36,12 +36,12 @@ DATE = "2026-11-20T12:00:00.000000000Z"
 NFT = {
     "token": "0.0.7001", "serial_no": 1, "name": "x", "file_type": "x", "attributes": None, "image": None,
     "original_image_url": None, "owner": "0.0.1001", "ledger_at": DATE, "metadata": None,
-    "missing": None, "attempts": 1, "retry_at": None, "unranked": None,
+    "ledger_state": "decided", "missing": None, "attempts": 1, "retry_at": None, "unranked": None,
     "read_at": None, "reread_at": None,
 }  # fmt: skip
 STATE = {
     "is_for_sale": 1, "listing_price": 5, "owner": "0.0.1001", "last_listed_at": DATE,
-    "ledger_at": DATE, "seen_at": DATE, "token": "0.0.7001", "serial_no": 1,
+    "ledger_at": DATE, "ledger_state": "decided", "token": "0.0.7001", "serial_no": 1,
 }  # fmt: skip
 PREPARED = {
     "transaction_id": "x", "account_id": "0.0.1001",

@@ -28,7 +28,7 @@ def db(app, nft):
 def mark(db, nft, is_for_sale, owner, price, ledger_at, listed_at=None):
     state = {
         "token": nft[0], "serial_no": nft[1], "is_for_sale": is_for_sale, "listing_price": price,
-        "owner": owner, "last_listed_at": listed_at, "ledger_at": ledger_at, "seen_at": ledger_at,
+        "owner": owner, "last_listed_at": listed_at, "ledger_at": ledger_at, "ledger_state": "decided",
     }  # fmt: skip
     return nfts.mark_reconciled(db, state, nfts.get_nft(db, *nft))
 

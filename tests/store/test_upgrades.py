@@ -7,14 +7,14 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 import sqlite_utils
 from sqlite_utils.utils import sqlite3
 
-from harness.apps import settings
+from harness.apps import settings, write_sql
 from harness.engines import execute, move_database
 from harness.forks import fork
 from harness.network import PATIENCE_SECONDS
@@ -31,12 +31,15 @@ from marketplace.hedera import times
 from marketplace.market.memos import bulk_listing_memo
 from marketplace.services import services
 from marketplace.store import sqlite as engine
-from marketplace.store.database import SCHEMA
+from marketplace.store.database import SCHEMA, read
 from marketplace.store.database_errors import DatabaseUnreadable
+from marketplace.store.postgresql import translate_ddl
 from marketplace.store.schema import Schema
 from marketplace.store.sqlite import SQLiteDatabase
 from marketplace.watcher.sweep import sync
 from tests.answers import assert_error
+from tests.deeds import tell
+from tests.engines import both_engines
 
 SCHEMA_FOLDER = ROOT / "marketplace/store"
 OLD = ROOT / "tests/store/databases/0.3.0"
@@ -104,6 +107,8 @@ def test_the_sandboxs_come_through_with_every_row(old, tmp_path):
         for was, now in zip(earlier, rows(path, table), strict=True):
             for column in was.keys() & now.keys() - {"ledger_at", "original_image_url"}:
                 assert now[column] == was[column], (table, column)
+            if table == "nft":
+                assert (now["ledger_at"], now["ledger_state"]) == state_of(was["ledger_at"])
     client = app.test_client()
     client.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {token}"
     orderbook = client.get("/v1/orderbook").json
@@ -120,6 +125,61 @@ def test_the_sandboxs_come_through_with_every_row(old, tmp_path):
     assert listed == LISTED
     keys = {"accountId": "0.0.1001", "tokenId": "0.0.5001", "serialNo": 5}
     assert client.post("/v1/list/extwallet", json=keys | {"listingPrice": 9}).status_code == 200
+
+
+def state_of(ledger_at):
+    """The date and the state of an NFT by the date that 0.3.0 stored."""
+    state = "decided" if ledger_at.endswith("Z") else "row_only"
+    return ledger_at.removesuffix("Z") + "Z", state
+
+
+@contextmanager
+def upgrading(app):
+    """A transaction of an upgrade, and what translates its statements."""
+    with services(app).database.startup_lock() as session:
+        db = session or services(app).database.connection
+        db.execute("BEGIN READ WRITE" if session else "BEGIN")
+        yield db, translate_ddl if session else str
+        db.execute("COMMIT")
+
+
+OF_BEFORE_STATES = """
+    DROP INDEX nft_undecided;
+    DROP INDEX nft_by_owner;
+    DROP INDEX nft_in_collection_by_owner;
+    ALTER TABLE nft DROP COLUMN ledger_state;
+    CREATE INDEX nft_undecided ON nft (owner) WHERE SUBSTR(ledger_at, 30) = '?';
+    CREATE INDEX nft_by_owner ON nft (owner, token, serial_no) WHERE ledger_at < '9999';
+    CREATE INDEX nft_in_collection_by_owner ON nft (token, owner) WHERE ledger_at < '9999';
+"""
+
+
+@both_engines
+def test_the_states_that_dates_stood_for_are_states(app, client):
+    """As in a database of the version before: with a Z, without, with ?, or in the year 9999."""
+    date, burned_at = "2026-11-20T12:00:00.123456789", "2026-11-21T12:00:00.000000000Z"
+    earlier = (f"{date}Z", date, f"{date}?", "9999-12-31T23:59:59.999999999Z")
+    for serial_no in range(1, 6):
+        body = {"accountId": "0.0.1001", "tokenId": "0.0.7001", "serialNo": serial_no}
+        assert client.post("/v1/add", json=body).status_code == 200
+    write_sql(app, "DELETE FROM event")
+    tell(app, {"kind": "BURNED", "serial_no": 5, "consensus_at": burned_at})
+    [step] = [step for step in SCHEMA.steps if step.version == 26]
+    with upgrading(app) as (db, translate):
+        for statement in OF_BEFORE_STATES.split(";")[:-1]:
+            db.execute(statement)
+        for serial_no, ledger_at in enumerate([*earlier, earlier[-1]], 1):
+            db.execute(f"UPDATE nft SET ledger_at = '{ledger_at}' WHERE serial_no = {serial_no}")
+        step.take(db, str, translate)
+    with app.app_context():
+        stored = read().execute("SELECT * FROM nft ORDER BY serial_no").fetchall()
+    assert [(row["ledger_at"], row["ledger_state"]) for row in stored] == [
+        (f"{date}Z", "decided"),
+        (f"{date}Z", "row_only"),
+        (f"{date}Z", "undecided"),
+        ("1970-01-01T00:00:00.000000000Z", "gone"),
+        (burned_at, "gone"),
+    ]
 
 
 @pytest.fixture
