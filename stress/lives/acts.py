@@ -43,8 +43,8 @@ from marketplace.watcher.follow import Follower, backfill
 from marketplace.watcher.rechecker import Rechecker, drain_queue
 from marketplace.watcher.sweep import sweep_step, sync
 from stress.lives.model import Life
-from stress.lives.steps import Step
-from stress.lives.world import ACCOUNTS, CLOCK, MARKET, NFTS, TOKENS, Weather, World
+from stress.lives.steps import MOST_LISTED, MOST_MOVED, Step, cast_of
+from stress.lives.world import CLOCK, MARKET, TOKENS, Weather, World
 
 OTHER_MARKET, STRANGER = "0.0.6666", "0.0.1003"
 TREASURIES = (ledger_queries.TREASURY, "0.0.1005", "0.0.1006")
@@ -77,7 +77,8 @@ class Acts:
     def __init__(self, world: World, seed: str) -> None:
         self.world, self.weather = world, Weather(seed)
         self.dice = random.Random(f"play {seed}")
-        self.owners = {nft: self.dice.choice(ACCOUNTS[:2]) for nft in NFTS}
+        self.nfts, self.accounts, sellers = cast_of(seed)
+        self.owners = {nft: self.dice.choice(sellers) for nft in self.nfts}
         self.lives = {nft: Life(owner, MINTED_AT) for nft, owner in self.owners.items()}
         self.treasuries = dict.fromkeys(TOKENS, ledger_queries.TREASURY)
         self.follower = Follower()
@@ -112,7 +113,7 @@ class Acts:
             self.lives[nft].approve(*done, price)
 
     def list_by_other_means(self, step: Step) -> None:
-        nft = step.choose(NFTS)
+        nft = step.choose(self.nfts)
         owner = self.lives[nft].owner
         body = approval(owner, nft, MARKET, listing_memo(*nft, step.price, "Foo"))
         self.list_(nft, step.price, self.submit(body, owner))
@@ -122,12 +123,12 @@ class Acts:
 
         Its memo lists those of one token. Another market may be approved to sell one of them.
         """
-        nft = step.choose(NFTS)
+        nft = step.choose(self.nfts)
         owner = self.lives[nft].owner
         of_owner = [each for each, life in self.lives.items() if life.owner == owner]
         if step.number // 19 % 4:
             of_owner = [each for each in of_owner if each[0] == nft[0]]
-        some = step.choose_some(of_owner)
+        some = step.choose_some(of_owner, MOST_LISTED)
         named = step.choose((*TOKENS, nft[0], nft[0]))
         spenders = dict.fromkeys(some, MARKET)
         if step.number // 11 % 4 == 0:
@@ -155,7 +156,7 @@ class Acts:
         """A listing that ends in the next block."""
         self.list_by_other_means(step)
         CLOCK.set_forward(2 * times.SECOND)
-        nft = step.choose(NFTS)
+        nft = step.choose(self.nfts)
         owner = self.lives[nft].owner
         body = withdrawal(owner, nft)
         if step.number // 3 % 2:
@@ -174,7 +175,7 @@ class Acts:
         nft = self.choose_listed(step)
         owner = self.lives[nft].owner
         body = withdrawal(owner, nft)
-        other = NFTS[step.number // 3 % len(NFTS)]
+        other = self.nfts[step.number // 3 % len(self.nfts)]
         body.memo = ("", withdrawal_memo(*nft, "Foo"), withdrawal_memo(*other, "Foo"))[
             step.number // 11 % 3
         ]
@@ -184,7 +185,8 @@ class Acts:
         """Some NFTs of an owner in one transaction, whose memo names one of them, their token, or none."""
         nft = self.choose_listed(step)
         owner = self.lives[nft].owner
-        some = step.choose_some([each for each, life in self.lives.items() if life.owner == owner])
+        of_owner = [each for each, life in self.lives.items() if life.owner == owner]
+        some = step.choose_some(of_owner, MOST_LISTED)
         form = step.number // 5 % 5
         memo = (
             withdrawal_memo(*nft, "Foo"),
@@ -208,18 +210,18 @@ class Acts:
 
     def choose_listed(self, step: Step):
         """A listed NFT, if there is one: little can happen to another."""
-        return step.choose(self.listed() or NFTS)
+        return step.choose(self.listed() or self.nfts)
 
     def earn(self, step: Step) -> None:
         """An account earns a staking reward, which its next transaction pays."""
-        account_id = step.choose((*ACCOUNTS, *ACCOUNTS, MARKET))
+        account_id = step.choose((*self.accounts, *self.accounts, MARKET))
         with self.world.ledger.app_context():
             unsigned.add_reward(account_id, REWARDS[step.number // 7 % 3], self.world.ledger_now())
         self.world.note()
 
     def forge(self, step: Step) -> None:
         """A stranger pays for an approval, so that its memo is his. The owner only signs the approval."""
-        nft = step.choose(NFTS)
+        nft = step.choose(self.nfts)
         owner = self.lives[nft].owner
         body = new_body(STRANGER, listing_memo(*nft, 1, "Foo"))
         allow(body.cryptoApproveAllowance, nft, owner, MARKET)
@@ -227,7 +229,7 @@ class Acts:
 
     def schedule(self, step: Step) -> None:
         """A stranger's schedule executes an approval: two rows under one id, the first memo is his."""
-        nft = step.choose(NFTS)
+        nft = step.choose(self.nfts)
         owner = self.lives[nft].owner
         body = new_body((STRANGER, owner)[step.number % 2], listing_memo(*nft, 1, "Foo"))
         scheduled = body.scheduleCreate.scheduledTransactionBody
@@ -242,17 +244,17 @@ class Acts:
 
     def sell(self, step: Step) -> None:
         """Another account gets the NFT, by a gift or a sale elsewhere."""
-        self.hand_over(step.choose(NFTS), ACCOUNTS[step.number // 3 % len(ACCOUNTS)])
+        self.hand_over(step.choose(self.nfts), self.accounts[step.number // 3 % len(self.accounts)])
 
     def round_trip(self, step: Step) -> None:
         """Another account gets the NFT, and its owner gets it back."""
-        nft = step.choose(NFTS)
+        nft = step.choose(self.nfts)
         owner = self.lives[nft].owner
-        self.hand_over(nft, next(one for one in ACCOUNTS if one != owner))
+        self.hand_over(nft, next(one for one in self.accounts if one != owner))
         self.hand_over(nft, owner)
 
     def hand_back(self, step: Step) -> None:
-        nft = step.choose(NFTS)
+        nft = step.choose(self.nfts)
         self.hand_over(nft, self.treasuries[nft[0]])
         if step.number % 3 == 0:
             self.burn_at_treasury(nft)
@@ -269,9 +271,12 @@ class Acts:
 
     def give_several(self, step: Step) -> None:
         """One transfer gives some of an owner's NFTs to another account."""
-        owner = self.lives[step.choose(NFTS)].owner
-        receiver = next(one for one in step.choose_some(ACCOUNTS) + list(ACCOUNTS) if one != owner)
-        some = step.choose_some([each for each, life in self.lives.items() if life.owner == owner])
+        owner = self.lives[step.choose(self.nfts)].owner
+        receiver = next(
+            one for one in step.choose_some(self.accounts) + list(self.accounts) if one != owner
+        )
+        of_owner = [each for each, life in self.lives.items() if life.owner == owner]
+        some = step.choose_some(of_owner, MOST_MOVED)
         self.move_several(some, receiver, new_body(owner, ""), owner)
 
     def buy_several(self, step: Step) -> None:
@@ -279,11 +284,11 @@ class Acts:
 
         The service has prepared no such purchase. Its memo has the sum of the prices, another one, or none.
         """
-        buyer = step.choose(ACCOUNTS)
+        buyer = step.choose(self.accounts)
         listed = [nft for nft in self.listed() if self.lives[nft].owner != buyer]
         if len(listed) < 2:
             return
-        some, amounts = step.choose_some(listed), Counter()
+        some, amounts = step.choose_some(listed, MOST_MOVED), Counter()
         prices = {nft: self.lives[nft].listing[0] for nft in some}
         for nft, price in prices.items():
             amounts[self.lives[nft].owner] += price * TINYBARS
@@ -303,7 +308,7 @@ class Acts:
         self.move_several(some, buyer, body, MARKET, buyer, prices=prices if is_named else None)
 
     def listed(self) -> list[tuple[str, int]]:
-        return [nft for nft in NFTS if self.lives[nft].listing]
+        return [nft for nft in self.nfts if self.lives[nft].listing]
 
     def move_several(
         self, some, receiver: str, body: TransactionBody, *signers: str, prices=None
@@ -328,10 +333,10 @@ class Acts:
 
     def sell_often(self, step: Step) -> None:
         """Another market sells the NFT several times: moves by approval, which we did not pay for."""
-        nft = step.choose(NFTS)
+        nft = step.choose(self.nfts)
         for number in range(6):
             owner = self.lives[nft].owner
-            buyer = next(one for one in ACCOUNTS[number % 2 :] + ACCOUNTS if one != owner)
+            buyer = next(one for one in self.accounts[number % 2 :] + self.accounts if one != owner)
             body = approval(owner, nft, OTHER_MARKET)
             self.list_(nft, None, self.submit(body, owner))
             sale = new_body(OTHER_MARKET, "")
@@ -344,12 +349,12 @@ class Acts:
                 self.lives[nft].move(*done, buyer)
 
     def update(self, step: Step) -> None:
-        self.update_metadata(step.choose(NFTS))
+        self.update_metadata(step.choose(self.nfts))
 
     def update_often(self, step: Step) -> None:
         """The issuer updates an NFT's metadata more often than a page of its history shows."""
         for _ in range(OFTEN):
-            self.update_metadata(step.choose(NFTS), is_noted=False)
+            self.update_metadata(step.choose(self.nfts), is_noted=False)
         self.world.note()
 
     def update_metadata(self, nft, *, is_noted: bool = True) -> None:
@@ -362,7 +367,7 @@ class Acts:
             self.lives[nft].update(*done)
 
     def delete(self, step: Step) -> None:
-        token = step.choose(NFTS)[0]
+        token = step.choose(self.nfts)[0]
         body = new_body(ledger_queries.TREASURY, "")
         body.tokenDeletion.token.CopyFrom(token_id((token, 0)))
         if done := self.submit(body, ledger_queries.TREASURY):
@@ -371,7 +376,7 @@ class Acts:
                     life.delete(*done)
 
     def wipe(self, step: Step) -> None:
-        nft = step.choose(NFTS)
+        nft = step.choose(self.nfts)
         body = new_body(ledger_queries.TREASURY, "")
         body.tokenWipe.token.CopyFrom(token_id(nft))
         body.tokenWipe.account.CopyFrom(account(self.lives[nft].owner))
@@ -395,10 +400,10 @@ class Acts:
 
     def new_treasury(self, step: Step) -> None:
         """Another account becomes the treasury of a token, and gets all that the old one had."""
-        token = step.choose(NFTS)[0]
+        token = step.choose(self.nfts)[0]
         before = self.treasuries[token]
         after = TREASURIES[(TREASURIES.index(before) + 1) % len(TREASURIES)]
-        for nft in NFTS:
+        for nft in self.nfts:
             if nft[0] == token and step.number % 2:
                 self.hand_over(nft, before)
         body = new_body(ledger_queries.TREASURY, "")
@@ -438,7 +443,7 @@ class Acts:
 
     def rebuild(self, step: Step) -> None:
         with self.world.app.app_context(), suppress(MarketplaceError):
-            rebuild(step.choose(NFTS)[0])
+            rebuild(step.choose(self.nfts)[0])
 
     def wait(self, step: Step) -> None:
         CLOCK.set_forward(step.choose(WAITS) * times.SECOND)

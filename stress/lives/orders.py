@@ -20,8 +20,8 @@ from marketplace.store import following, nfts
 from marketplace.store.database import read, write
 from stress.lives.acts import Acts, Done
 from stress.lives.model import MARGIN, Entry, Mismatch, find_ended_prices
-from stress.lives.steps import Step
-from stress.lives.world import ACCOUNTS, MARKET, NFTS
+from stress.lives.steps import MOST_LISTED, MOST_MOVED, Step
+from stress.lives.world import MARKET
 
 Nft = tuple[str, int]
 # docs/buying.md: a tenth of MAX_TRANSACTION_FEE, and a tenth more for each further NFT
@@ -83,22 +83,22 @@ class Orders(Acts):
                 if missing := [nft for nft in some if nfts.get_nft(read(), *nft) is None]:
                     raise Mismatch(f"{missing} are not stored: {answer.text}")
 
-    def choose_of_token(self, step: Step, among: Sequence[Nft] = NFTS) -> list[Nft]:
+    def choose_of_token(self, step: Step, among: Sequence[Nft] = ()) -> list[Nft]:
         """Some NFTs of a token, whoever owns them."""
-        token = step.choose(among or NFTS)[0]
-        return step.choose_some([nft for nft in among or NFTS if nft[0] == token])
+        token = step.choose(among or self.nfts)[0]
+        return step.choose_some([nft for nft in among or self.nfts if nft[0] == token], MOST_LISTED)
 
     # Listings
 
     def add(self, step: Step) -> None:
-        self.post("add", [step.choose(NFTS)], ACCOUNTS[step.number % 2])
+        self.post("add", [step.choose(self.nfts)], self.accounts[step.number % 2])
 
     def add_several(self, step: Step) -> None:
         some = self.choose_of_token(step)
-        self.require_stored(some, self.post("add", some, ACCOUNTS[step.number % 2]))
+        self.require_stored(some, self.post("add", some, self.accounts[step.number % 2]))
 
     def prepare(self, step: Step) -> None:
-        nft, account_id = step.choose(NFTS), self.lives[step.choose(NFTS)].owner
+        nft, account_id = step.choose(self.nfts), self.lives[step.choose(self.nfts)].owner
         answer = self.post("list/extwallet", [nft], account_id, listingPrice=step.price)
         self.keep(self.handed, account_id, answer, {nft: step.price})
 
@@ -118,7 +118,7 @@ class Orders(Acts):
             )
 
     def prepare_long_ago(self, step: Step) -> None:
-        nft, then = step.choose(NFTS), times.now() - 600 * times.SECOND
+        nft, then = step.choose(self.nfts), times.now() - 600 * times.SECOND
         with self.world.app.app_context():
             if nfts.get_nft(read(), *nft):
                 with suppress(MarketplaceError):
@@ -132,7 +132,7 @@ class Orders(Acts):
         self.keep(self.withdrawals, account_id, answer, {nft: None})
 
     def prepare_withdrawals(self, step: Step) -> None:
-        some = self.choose_of_token(step, self.listed() if step.number % 5 else NFTS)
+        some = self.choose_of_token(step, self.listed() if step.number % 5 else self.nfts)
         account_id = self.lives[some[0]].owner
         answer = self.post("delist/extwallet", some, account_id)
         self.require_stored(some, answer)
@@ -205,20 +205,20 @@ class Orders(Acts):
     # Purchases
 
     def prepare_purchase(self, step: Step) -> None:
-        nft = self.choose_listed(step) if step.number % 3 else step.choose(NFTS)
-        account_id = ACCOUNTS[step.number // 5 % len(ACCOUNTS)]
+        nft = self.choose_listed(step) if step.number % 3 else step.choose(self.nfts)
+        account_id = self.accounts[step.number // 5 % len(self.accounts)]
         if account_id == self.lives[nft].owner and step.number % 6:
-            account_id = next(one for one in ACCOUNTS if one != account_id)
+            account_id = next(one for one in self.accounts if one != account_id)
         self.buy([nft], account_id)
 
     def prepare_basket(self, step: Step) -> None:
-        """One to all NFTs, mostly listed ones of others; now and then at a price that the buyer saw."""
-        buyer = ACCOUNTS[step.number // 5 % len(ACCOUNTS)]
+        """One to ten NFTs, mostly listed ones of others; now and then at a price that the buyer saw."""
+        buyer = self.accounts[step.number // 5 % len(self.accounts)]
         listed = [nft for nft in self.listed() if self.lives[nft].owner != buyer]
         if step.number // 13 % 5:  # of each seller one token
             tokens = {self.lives[nft].owner: nft[0] for nft in listed}
             listed = [nft for nft in listed if tokens[self.lives[nft].owner] == nft[0]]
-        some = step.choose_some(listed if listed and step.number % 7 else NFTS)
+        some = step.choose_some(listed if listed and step.number % 7 else self.nfts, MOST_MOVED)
         seen = {nft: self.lives[nft].listing[0] for nft in some if self.lives[nft].listing}
         if step.number // 3 % 3:
             seen = {}
@@ -381,7 +381,7 @@ class Orders(Acts):
             self.post("comingsoon", step.choose_some(handed.nfts), handed.account_id, **fields)
 
     def report(self, step: Step) -> None:
-        some, account_id = [step.choose(NFTS)], ACCOUNTS[step.number % 2]
+        some, account_id = [step.choose(self.nfts)], self.accounts[step.number % 2]
         fields = {}
         if self.handed and step.number % 3:
             handed = step.choose(self.handed)

@@ -3,7 +3,9 @@
 import random
 from typing import NamedTuple
 
-from stress.lives.world import NFTS
+from stress.lives.world import ACCOUNTS, NFTS, WIDE_ACCOUNTS, WIDE_NFTS
+
+MOST_LISTED, MOST_MOVED = 20, 10  # by one transaction
 
 # How often each step is drawn.
 STEPS = {
@@ -53,6 +55,14 @@ STOPS = {
     "wait": 4, "outage": 2, "prepare_purchase": 2, "sign_purchase": 2, "update_often": 0.1,
     "list_several": 4, "list_several_and_end": 2, "prepare_basket": 2, "buy_several": 1,
 }  # fmt: skip
+# In a wide story: many NFTs of five sellers are listed and bought, up to twenty and ten at once.
+WIDE = {
+    "prepare_basket": 6, "sign_purchase": 6, "buy_basket": 8, "buy_several": 3, "list_several": 12,
+    "list_by_other_means": 4, "prepare_several": 3, "sign": 3, "prepare_withdrawals": 2, "sign_withdrawal": 2,
+    "withdraw_several": 1, "give_several": 2, "sell": 2, "add_several": 1, "follow": 4, "wait": 3,
+    "report_trade": 2, "report": 1, "forget": 0.5, "sync": 0.2, "forge": 0.3, "rebuild": 0.2,
+    "list_several_and_end": 2, "sign_purchase_again": 1, "stop_for_long": 0.1,
+}  # fmt: skip
 KINDS = {
     "life": (STEPS, 3),
     "trade": (TRADES, 3),
@@ -60,6 +70,7 @@ KINDS = {
     "ending": (ENDINGS, 3),
     "newcomer": (NEWCOMERS, 1),
     "stop": (STOPS, 1),
+    "wide": (WIDE, 1),
 }
 
 
@@ -75,10 +86,10 @@ class Step(NamedTuple):
     def choose(self, items):
         return items[self.number % len(items)]
 
-    def choose_some(self, items):
+    def choose_some(self, items, most: int = MOST_LISTED):
         """Some of the items, at least one, in any order."""
         dice = random.Random(self.number)
-        return dice.sample(items, dice.randint(1, len(items)))
+        return dice.sample(items, dice.randint(1, min(len(items), most)))
 
     @property
     def price(self) -> int:
@@ -90,6 +101,13 @@ def kind_of(seed: str) -> str:
     return random.Random(f"kind {seed}").choices(list(KINDS), weights)[0]
 
 
+def cast_of(seed: str):
+    """The NFTs of a story, all accounts in it, and those that own NFTs at first."""
+    if kind_of(seed) == "wide":
+        return WIDE_NFTS, WIDE_ACCOUNTS, WIDE_ACCOUNTS[:5]
+    return NFTS, ACCOUNTS, ACCOUNTS[:2]
+
+
 def draw(seed: str) -> list[Step]:
     """Draw a story. The first steps make sure that something can happen."""
     dice, kind = random.Random(f"story {seed}"), kind_of(seed)
@@ -98,6 +116,9 @@ def draw(seed: str) -> list[Step]:
     if kind == "life":
         names = ["add", "prepare"] * (dice.random() < 0.9) + names
         start = []
+    elif kind == "wide":
+        start = [Step("add_several", dice.randrange(10**6)) for _ in range(6)]
+        start += [Step("list_several", dice.randrange(10**6)) for _ in range(12)]
     else:
         added = [
             position for position in range(len(NFTS)) if kind == "basket" or dice.random() < 0.8

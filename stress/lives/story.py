@@ -20,7 +20,7 @@ from stress.lives.acts import rebuild
 from stress.lives.model import MARGIN, Mismatch, State, Told
 from stress.lives.orders import Handed, Orders
 from stress.lives.steps import Step, kind_of
-from stress.lives.world import ACCOUNTS, CLOCK, MARKET, NFTS, TOKENS, Killed, World
+from stress.lives.world import CLOCK, MARKET, TOKENS, Killed, World
 
 COUNTED = ("sales", "volume", "listed", "last_sale_price", "last_sale_at")  # of a collection
 # When a watcher looks after the faults have ended, in seconds. Then all must be right.
@@ -68,7 +68,7 @@ class Reader:
     def compare(self) -> None:
         """Compare events with what is stored. Repeat it if a background check has written meanwhile."""
         self.read()
-        seen, rows = self.seen, {nft: nfts.get_nft(read(), *nft) for nft in NFTS}
+        seen, rows = self.seen, {nft: nfts.get_nft(read(), *nft) for nft in self.story.nfts}
         self.read()
         if self.seen != seen:
             return self.compare()
@@ -197,7 +197,7 @@ class Story(Orders):
             with self.world.rebuilt.app_context():
                 for token in TOKENS:
                     rebuild(token)
-            self.compare_index(self.world.rebuilt, ACCOUNTS)
+            self.compare_index(self.world.rebuilt, self.accounts)
 
     def compare_reported(self) -> None:
         self.follow(None)
@@ -263,7 +263,7 @@ class Story(Orders):
         ]
         with self.world.app.app_context():
             collection = kept.get_collection(read(), token)
-        rows = [row for nft in NFTS if nft[0] == token and (row := self.stored(nft))]
+        rows = [row for nft in self.nfts if nft[0] == token and (row := self.stored(nft))]
         last_at = max((date for date, _ in sales), default=None)
         # Of NFTs that were sold at once, any may be the last.
         last_prices = {price for date, price in sales if date == last_at} or {None}
@@ -303,7 +303,7 @@ class Story(Orders):
     def compare_reports_without_id(self) -> None:
         """A report without an id is OK only if the newest prepared transaction has taken effect."""
         for nft, life in self.lives.items():
-            for account_id in ACCOUNTS:
+            for account_id in self.accounts:
                 newest = self.newest_prepared(nft, account_id)
                 stands = life.listing is not None and life.owner == account_id
                 status = self.post("comingsoon", [nft], account_id).status_code

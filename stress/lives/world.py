@@ -30,6 +30,13 @@ MARKET = "0.0.9001"
 COLLECTOR = "0.0.2001"  # gets 5 % of each sale of 0.0.5001
 ACCOUNTS = ("0.0.1001", "0.0.1002", COLLECTOR)
 NFTS = (("0.0.7001", 7), ("0.0.7001", 8), ("0.0.5001", 7), ("0.0.7001", 9))
+# In a wide story, twenty NFTs of a token can be listed at once, and a basket can have ten of five sellers.
+WIDE_ACCOUNTS = (*ACCOUNTS, "0.0.1004", "0.0.1007", "0.0.1008")
+WIDE_NFTS = (
+    *NFTS,
+    *[("0.0.7001", serial_no) for serial_no in range(10, 27)],
+    *[("0.0.5001", serial_no) for serial_no in range(8, 11)],
+)
 TOKENS = tuple(sorted({token for token, _ in NFTS}))
 LEDGER_TABLES = (
     "account", "association", "nft", "approval_for_all", "deleted_token", "token",
