@@ -3,6 +3,7 @@
 It knows the rule of a listing and docs/api.md, and nothing of the service.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -50,14 +51,15 @@ class Entry(NamedTuple):
         return self.kind != "update"
 
 
-def find_ended_prices(
-    listed: Mapping[Nft, tuple[int, str] | None], total: int
-) -> dict[Nft, int | None]:
-    """The prices of NFTs by the listings that their purchase ended, if these have the sum that was paid."""
-    prices = {nft: listing and listing[0] for nft, listing in listed.items()}
-    if None in prices.values() or sum(prices.values()) != total:
+def find_ended_prices(ended: Mapping[Nft, State], paid: Mapping[Nft, int]) -> dict[Nft, int | None]:
+    """The prices of NFTs by the listings that their purchase ended, if each seller was paid its sum."""
+    prices = {nft: state.listing and state.listing[0] for nft, state in ended.items()}
+    if None in prices.values():
         return dict.fromkeys(prices)
-    return prices
+    owed = Counter[str]()
+    for nft, state in ended.items():
+        owed[state.owner] += prices[nft] - paid[nft]
+    return dict.fromkeys(prices) if any(owed.values()) else prices
 
 
 class Life:

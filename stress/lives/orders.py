@@ -342,8 +342,8 @@ class Orders(Acts):
             return
         without_row = handed.prices
         if len(handed.prices) > 1:
-            listed = {nft: self.lives[nft].listing for nft in handed.prices}
-            without_row = find_ended_prices(listed, sum(handed.prices.values()))
+            ended = {nft: self.lives[nft].state for nft in handed.prices}
+            without_row = find_ended_prices(ended, handed.prices)
         prices = without_row if handed in self.forgotten else handed.prices
         for nft in handed.prices:
             self.lives[nft].move(
