@@ -2,7 +2,7 @@
 
 import logging
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 from flask import Flask, Response
 from flask.json.provider import DefaultJSONProvider
@@ -14,14 +14,9 @@ MAX_BODY_BYTES = 64 * 1024
 
 
 class JSONProvider(DefaultJSONProvider):
-    """Flask's own, which keeps the order of keys, and ends no answer with a line end."""
+    """Flask's own, which keeps the order of keys."""
 
     sort_keys = False
-
-    def response(self, *args: Any, **kwargs: Any) -> Response:
-        response = cast(Response, super().response(*args, **kwargs))
-        response.set_data(response.get_data().rstrip(b"\n"))
-        return response
 
 
 class Application(Flask):

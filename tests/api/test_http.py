@@ -106,7 +106,7 @@ def test_it_is_not_compressed_when_not_asked_for(client, listed, accepted):
 def test_short_answers_are_not_compressed(client):
     r = client.get("/v1/nftslisted/0.0.1", headers={"Accept-Encoding": "gzip"})
     assert "Content-Encoding" not in r.headers
-    assert r.data == b"[]"
+    assert r.data == b"[]\n"
 
 
 def test_errors_have_no_etag(client):
