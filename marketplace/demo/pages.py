@@ -243,7 +243,7 @@ def show_nft(token: str, serial_no: str) -> Values:
     return values | {
         "rarity": calls.get(f"/nft/{token}/{serial_no}/traits"),
         "attributes": traits(record.data["stringifiedAttributes"]),
-        "events": list(reversed(events.rows)),
+        "events": merge_updates(events.rows[::-1]),
         "chart": chart_nft(events.rows),
         "cursor": events.next,
         "others": others[:10],
@@ -251,6 +251,15 @@ def show_nft(token: str, serial_no: str) -> Values:
         "shares": divide(values["collection"], record.data),
         **neighbours(token, record.data["serialNo"]),
     }
+
+
+def merge_updates(events: list[Values]) -> list[Values]:
+    """Of changed metadata that follow one another, newest first, only the newest."""
+    return [
+        event
+        for event, newer in zip(events, [None, *events], strict=False)
+        if not (newer and event["kind"] == newer["kind"] == "METADATA_CHANGED")
+    ]
 
 
 def neighbours(token: str, serial_no: int) -> Values:

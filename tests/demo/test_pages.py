@@ -317,6 +317,12 @@ def event(kind, day, price=None):
     return {"kind": kind, "date": f"2025-01-0{day}T00:00:00Z", "price": price}
 
 
+def test_updates_of_metadata_that_follow_one_another_are_one():
+    kinds = ["METADATA_CHANGED", "METADATA_CHANGED", "SOLD", "METADATA_CHANGED", "ADDED"]
+    merged = pages.merge_updates([{"kind": kind, "id": i} for i, kind in enumerate(kinds)])
+    assert [event["id"] for event in merged] == [0, 2, 3, 4]
+
+
 def test_prices_over_time_are_a_line_with_gaps():
     events = [event("LISTED", 1, 100), event("PRICE_CHANGED", 2, 80), event("SOLD", 3, 80)]
     chart = chart_nft(events)
