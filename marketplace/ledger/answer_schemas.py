@@ -20,6 +20,8 @@ from marketplace.ledger import mirror_schemas
 # 100,000 HBAR, in tinybars: no transaction costs so much, and the sum of a page's fees stays within 63 bits.
 MAX_FEE = 10**13
 
+UNREADABLE = object()  # in place of a value that is not within an object: no field reads it
+
 T = TypeVar("T")
 
 
@@ -177,7 +179,12 @@ class AnswerSchema(Schema, Generic[T]):
         found = {}
         for name, field in self.load_fields.items():
             key = field.data_key or name
-            value = _find(document, key) if "." in key else document.get(key, missing)
+            try:
+                value = _find(document, key) if "." in key else document.get(key, missing)
+            except ValidationError:
+                if not isinstance(field, Lenient):
+                    raise
+                value = UNREADABLE
             if value is not missing and (value is not None or field.load_default is missing):
                 found[key] = value
         return found

@@ -87,6 +87,8 @@ class Rechecker:
                 name = f"{row['id']} #{row['serial_no']}" if row["serial_no"] else row["id"]
                 self._app.logger.warning("%s was not checked: %s", name, error)
                 checked = Checked(Done.NOT_CHECKED)
+                if not self._failed:
+                    self._probed_at = now
                 self._failed.pop(_key(row), None)
                 self._failed[_key(row)] = None  # now the last one that is tried
             _store(row, checked, now, ledger_now)
