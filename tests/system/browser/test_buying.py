@@ -271,7 +271,7 @@ def test_a_purchase_that_is_left_is_found_again(offer, trader):
     page.keyboard.press("Escape")
     expect(page.locator(".toast")).to_contain_text("It goes on")
     page.unroute("**/v1/comingsoon")
-    page.reload()
+    page.reload(wait_until="commit")  # it is said for some seconds
     expect(page.locator(".toast")).to_have_text("Your purchase is confirmed.")
     assert trader.call(f"/v1/nft/{page.nft[0]}/{page.nft[1]}")["owner"]["accountId"] == BUYER
 
