@@ -13,7 +13,7 @@ from harness.cast import ALICE, BOB, TOKEN
 from harness.engines import databases, running_on
 from harness.ledger import Ledger
 from harness.mirror import Mirror
-from marketplace import create_app
+from marketplace import create_app, metrics
 from marketplace.hedera.ids import NftId
 from marketplace.market import add_nft
 from tests.deeds import list_nft
@@ -60,6 +60,12 @@ def own_databases(engine):
     """Drop the databases that a test has made, after it."""
     with databases():
         yield
+
+
+@pytest.fixture(autouse=True)
+def counts_begin_at_0(monkeypatch):
+    """Applications of one process count together: without this, a test would see what others counted."""
+    monkeypatch.setattr(metrics, "_metrics", metrics.Metrics())
 
 
 @pytest.fixture

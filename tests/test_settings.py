@@ -88,7 +88,7 @@ OWN_ADDRESSES = (
     "/",
     "/status",
     "/media/placeholder.webp",
-    "/demo/nft/0.0.5/1",
+    "/demo/activity",
     "/demo/list",
     "/demo/static/base.css",
     "/sandbox/openapi.json",

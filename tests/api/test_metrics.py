@@ -24,12 +24,6 @@ REQUESTS = "marketplace_request_duration_seconds_count"
 SEEN = REQUESTS, "GET", "/reference", "200"
 
 
-@pytest.fixture(autouse=True)
-def fresh(monkeypatch):
-    """Applications of one process count together: begin at 0."""
-    monkeypatch.setattr(metrics, "_metrics", metrics.Metrics())
-
-
 @pytest.fixture
 def scraper(app):
     return authorized_client(app, "metrics")
