@@ -89,6 +89,15 @@ class Mirror:
         timestamp = {"to": times.to_consensus(moment)}
         self.alter("/blocks", lambda document: document["blocks"][0]["timestamp"].update(timestamp))
 
+    def answer_later_pages(self, path, replica):
+        """Let a replica answer for all pages but the first one."""
+
+        def answer_one(answer, environ, start_response):
+            is_first = "timestamp=lt" not in environ["QUERY_STRING"]
+            return (answer if is_first else replica)(environ, start_response)
+
+        self._add(path, answer_one)
+
     def replica(self):
         """A mirror node whose ledger stays as it is now."""
         database = self._sandbox.extensions[KEY]

@@ -202,7 +202,9 @@ class MirrorNode:
         if moments != sorted(moments, reverse=True):
             raise self._invalid(path, "its history is out of order")
         is_cut = last_event is None and next(entries, None) is not None
-        return History(moments[0] if moments else None, last_event, is_cut, tuple(read))
+        page_ends_at = moments[PAGE - 1] if len(moments) > PAGE else 0
+        newest_at = moments[0] if moments else None
+        return History(newest_at, last_event, is_cut, tuple(read), page_ends_at)
 
     def find_token(self, token: str, deadline: Deadline) -> LedgerToken | None:
         return self._get(f"/tokens/{token}", answer_schemas.TokenSchema(), deadline)

@@ -238,6 +238,9 @@ class History(NamedTuple):
     last_event: NftEvent | None
     is_cut: bool = False  # whether it is too long to find its last event
     entries: tuple[NftEvent, ...] = ()  # the newest ones, the newest first
+    # When the oldest entry of the first page happened, if there are more pages; otherwise 0. If replicas may
+    # still lack that, a later page may lack what happened just before.
+    page_ends_at: int = 0
 
 
 class Part(NamedTuple):

@@ -70,7 +70,7 @@ def read_past(
     except TransactionNotShown:
         return None
     except (LedgerUnreachable, LedgerAnswerInvalid):
-        if is_other or not is_taken_off or _may_follow(nft.modified_at, deadline):
+        if is_other or not is_taken_off or may_follow(nft.modified_at, deadline):
             raise
         return Past()
 
@@ -80,16 +80,19 @@ def _find_history(nft: Nft, before: NftRow, deadline: Deadline) -> History:
 
 
 def _is_late(nft: Nft, history: History, deadline: Deadline) -> bool:
-    """Tell whether a history lacks the NFT's newest change, but may still show it."""
+    """Tell whether a history lacks the NFT's newest change, or one between pages, but may still show it."""
+    is_paged = history.page_ends_at and not history.is_cut
+    if is_paged and may_follow(history.page_ends_at, deadline):
+        return True
     if (history.newest_at or 0) < nft.modified_at:
-        return _may_follow(nft.modified_at, deadline)
+        return may_follow(nft.modified_at, deadline)
     if not nft.is_deleted or any(entry.name in ENDS for entry in history.entries):
         return False
     # The deletion of a token changes the token's date, not those of its NFTs.
     token = mirror_node().find_token(nft.token, deadline)
     if token is None or not token.is_deleted:  # by an older replica
         return True
-    return _may_follow(token.modified_at or 0, deadline)
+    return may_follow(token.modified_at or 0, deadline)
 
 
 def _entries_between(before: NftRow, nft: Nft, history: History) -> tuple[NftEvent, ...]:
@@ -127,7 +130,7 @@ def _name_treasuries(
     ]
     for n in nameless[-MAX_NEW_TREASURIES:]:
         transaction = mirror_node().find_transaction(entries[n].consensus_at, deadline)
-        if transaction is None and _may_follow(entries[n].consensus_at, deadline):
+        if transaction is None and may_follow(entries[n].consensus_at, deadline):
             raise TransactionNotShown
         for moved in transaction.nft_transfers if transaction else ():
             if (moved.token, moved.serial_no) == (token, -1):
@@ -144,7 +147,7 @@ def _find_prices(
         try:
             price = sale_prices.find_price(nft_id, sale, deadline)
         except TransactionNotShown:
-            if _may_follow(sale.consensus_at, deadline):
+            if may_follow(sale.consensus_at, deadline):
                 raise
             continue
         if price is not None:
@@ -152,6 +155,6 @@ def _find_prices(
     return prices
 
 
-def _may_follow(moment: int, deadline: Deadline) -> bool:
+def may_follow(moment: int, deadline: Deadline) -> bool:
     """Tell whether the mirror node may still show what it lacks of a moment: its replicas may lag so far."""
     return moment > mirror_node().find_present(deadline) - ALLOWED_LAG

@@ -20,7 +20,7 @@ from marketplace.ledger.mirror_schemas import Nft
 from marketplace.market import collection_facts, listing_rule, nft_events, recheck_queue
 from marketplace.market.listing_rule import Facts, ForSale, NotForSale, Undecided, Verdict
 from marketplace.market.nft_events import Event
-from marketplace.market.past import Past, read_past
+from marketplace.market.past import Past, may_follow, read_past
 from marketplace.market.recheck_queue import Recheck
 from marketplace.market.stored_state import (
     find_stored_at,
@@ -37,6 +37,7 @@ from marketplace.store.rows import Connection, NftRow
 
 TRIES = 3  # while others write the same NFT
 BEHIND = "the mirror node does not show its whole history yet"
+BETWEEN_PAGES = "its history has several pages, and a replica may lack what is between them"
 LEDGER_SECONDS = 4  # that a request may spend on the mirror node in all
 UNKNOWN_FILE_TYPE = "application/octet-stream"
 MAX_POINTER = 10_000  # letters kept
@@ -260,8 +261,11 @@ def judge(
         return Judgement(before, None, facts)
     since = find_stored_at(before) if before else times.now()
     history = mirror_node().find_history(*on_ledger.id, deadline, since)
-    facts = Facts(on_ledger, history)
-    if last := history.last_event:
+    facts, last = Facts(on_ledger, history), history.last_event
+    is_of_later_page = last is not None and last.consensus_at < history.page_ends_at
+    if is_of_later_page and may_follow(history.page_ends_at, deadline):
+        return Judgement(before, Undecided(BETWEEN_PAGES), facts)
+    if last:
         transaction = mirror_node().find_transaction(last.consensus_at, deadline)
         facts = Facts(on_ledger, history, transaction)
     return Judgement(before, listing_rule.decide(facts, market), facts)

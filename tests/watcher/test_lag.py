@@ -106,6 +106,24 @@ def test_no_purchase_is_signed_at_a_price_that_a_later_transaction_changed(
     assert buy(expectedPrice=1000).status_code == 200
 
 
+def test_no_purchase_is_signed_at_a_price_that_changed_between_two_pages_of_a_history(
+    client, watcher, listed, ledger, mirror, buy
+):
+    replica = mirror.replica()
+    approve(ledger, listed, price=1000)
+    for number in range(100):
+        ledger.update_metadata(listed, f"ipfs://other/{number}.json")
+    mirror.answer_later_pages("/nfts/7/transactions", replica)
+    watcher.follow()
+    refused = buy()
+    assert_error(refused, 503)
+    assert refused.json["reason"] == "LEDGER_UNDECIDED"
+    mirror.heal()
+    mirror.set_present(times.now() + 2 * times.MINUTE)
+    assert watcher.recheck(60) == {Done.LISTED: 1}
+    assert shown(client)["listingPrice"] == 1000
+
+
 def test_no_purchase_is_signed_at_a_price_that_a_listing_of_several_changed(
     watcher, listed, ledger, mirror, buy
 ):

@@ -218,10 +218,18 @@ def test_a_listing_ends_without_its_history_when_no_replica_lags_any_more(
 # Long histories
 
 
-def test_a_sale_is_told_though_a_hundred_updates_followed(listed, ledger, buy, watcher, told):
+def test_a_sale_is_told_though_a_hundred_updates_followed(
+    listed, ledger, buy, watcher, mirror, told
+):
+    replica = mirror.replica()
     ledger.sign_and_submit(buy().json["byteArray"], BOB)
     update_metadata(ledger, listed, 101)
+    mirror.answer_later_pages("/nfts/7/transactions", replica)
     watcher.follow()
+    assert told() == []
+    mirror.heal()
+    mirror.set_present(times.now() + 2 * times.MINUTE)
+    watcher.recheck(60)
     assert told() == [("SOLD", ALICE, BOB, 250, 250)]
 
 
