@@ -192,6 +192,14 @@ def test_every_module_says_what_it_is_for(path):
     assert ast.get_docstring(ast.parse(path.read_text())), "no module docstring"
 
 
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_module_assigns_a_constant_twice(path):
+    body = ast.parse(path.read_text()).body
+    targets = [target for node in body if isinstance(node, ast.Assign) for target in node.targets]
+    names = [target.id for target in targets if isinstance(target, ast.Name)]
+    assert len(names) == len({*names}), names
+
+
 def test_the_application_of_the_clone_takes_overrides(tmp_path):
     options = {"DATABASE_URL": f"sqlite:///{tmp_path}/own.db", "DATA_DIR": str(tmp_path)}
     program = "import json, sys; from app import create_app; create_app(**json.loads(sys.argv[1]))"

@@ -42,9 +42,6 @@ CLOCK_SECONDS = 2  # for the question how far the mirror node is
 # Before the mirror node's present, which is recalled for some seconds: nodes' clocks differ, too.
 START_BEFORE_PRESENT = 2 * times.SECOND
 # Our clock is not trusted if it is further behind, and the mirror node if it seems to be further behind.
-START_BEFORE_PRESENT = (
-    2 * times.SECOND
-)  # which is recalled for some seconds, and nodes' clocks differ
 CLOCK_BEHIND = 15 * times.SECOND
 LEDGER_BEHIND = 120 * times.SECOND
 
