@@ -12,6 +12,7 @@ from typing import TypeVar
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from flask import Flask, Response, g, request
+from werkzeug.http import parse_set_header
 
 from marketplace.api import http_caching
 from marketplace.api.http_caching import FinishedResponse
@@ -28,6 +29,8 @@ MAX_BYTES = 64 * 1024 * 1024
 
 # Key of the WSGI environment: the RequestCache.
 REQUEST_CACHE = "marketplace.cache"
+
+VARY = {"origin", "accept-encoding"}  # the headers of a request that are in the key
 
 Row = TypeVar("Row")
 Cached = tuple[FinishedResponse, str]  # with its route
@@ -52,12 +55,16 @@ class RequestCache:
         return cached
 
     def store(self, response: Response) -> None:
-        """Store the response to this request, unless it is meant for one caller."""
-        if self._key is None or "Set-Cookie" in response.headers:
+        """Store the response to this request, unless it is meant for one caller.
+
+        What was made without the database is a host's own, and no commit would end it: it is not stored.
+        """
+        is_of_rows = "reads_freely" in g or self.queries
+        if self._key is None or not is_of_rows or not _is_for_everyone(response):
             return
         finished = FinishedResponse.of(response)
         queries = [] if "reads_freely" in g else self.queries
-        cached = finished, request.environ[ROUTE]
+        cached = finished, request.environ.get(ROUTE, "none")
         self._cache.store(
             self._key, cached, self._data_version, queries, self.until, len(finished.body)
         )
@@ -95,11 +102,18 @@ def finish(response: Response) -> Response:
     if cache is None:
         return response
     response.headers["Cache-Control"] = http_caching.CACHING
-    if response.status_code == 200 and not response.is_streamed:
+    is_whole = not response.is_streamed and not response.content_encoding  # by a host's hook
+    if response.status_code == 200 and is_whole:
         http_caching.encode(response, request.environ)
         cache.store(response)
         http_caching.make_conditional(response, request.environ)
     return response
+
+
+def _is_for_everyone(response: Response) -> bool:
+    """Whether it depends on nothing of a request but what is in the key. A host's hooks may add more."""
+    varies = parse_set_header(",".join(response.headers.getlist("Vary"))).as_set()
+    return "Set-Cookie" not in response.headers and varies <= VARY
 
 
 class ResponseCache:

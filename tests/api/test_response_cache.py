@@ -397,6 +397,38 @@ def test_an_answer_with_a_cookie_is_not_cached(app, client, nft):
     assert given == ["host=a", "host=b", "host=c"]
 
 
+def test_an_answer_that_varies_with_another_header_is_not_cached(app, client, nft):
+    app.after_request(lambda r: r.vary.add("X-Host") or r)
+    app.after_request(lambda r: r.headers.add("X-Seen", request.headers["X-Host"]) or r)
+    seen = [client.get("/v1/orderbook", headers={"X-Host": name}) for name in "ab"]
+    assert [r.headers["X-Seen"] for r in seen] == ["a", "b"]
+
+
+def test_what_a_hook_compressed_stays_as_it_is_and_is_not_cached(app, client, nft):
+    def compress(response):
+        if "br" in request.headers.get("Accept-Encoding", ""):
+            response.set_data(b"squeezed" * 200)
+            response.content_encoding = "br"
+        return response
+
+    app.after_request(compress)
+    r = client.get("/v1/orderbook", headers={"Accept-Encoding": "br, gzip"})
+    assert (r.content_encoding, r.data) == ("br", b"squeezed" * 200)
+    assert client.get("/v1/orderbook", headers={"Accept-Encoding": "gzip"}).json == []
+
+
+def test_what_a_host_answers_without_the_database_is_not_cached(app, client, nft):
+    """By a view, by a hook before any, and in place of a 404: no commit would end it."""
+    numbers = itertools.count()
+    app.add_url_rule("/v1/number", view_func=lambda: str(next(numbers)))
+    app.register_error_handler(404, lambda error: (str(next(numbers)), 200))
+    app.before_request(lambda: str(next(numbers)) if "closed" in request.args else None)
+    client.get(NFT_URL)  # the token is cached
+    paths = ("/v1/number", "/v1/nowhere", "/v1/nowhere?closed", "/v1/orderbook?closed")
+    said = [client.get(path).text for path in paths for _ in range(2)]
+    assert said == [*"01234567"]
+
+
 @both_engines
 def test_rows_count_towards_the_bound(app, client, nft):
     """What the answer does not show of its row is remembered, too."""
