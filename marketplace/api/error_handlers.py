@@ -42,9 +42,9 @@ def answer_marketplace_error(error: MarketplaceError) -> Answer:
 def answer_http_error(error: HTTPException) -> Answer:
     """Answer an error of werkzeug or flask-smorest as ours of the same name, with its headers."""
     headers = {name: value for name, value in error.get_headers() if name != "Content-Type"}
-    if ours := _translate(error):
+    ours, status = _translate(error), error.code or HTTPStatus.INTERNAL_SERVER_ERROR
+    if ours and ours.status == status:  # a host's class may have a status of its own
         return body(ours), ours.status, headers
-    status = error.code or HTTPStatus.INTERNAL_SERVER_ERROR
     reason = upper_words(type(error).__name__)
     return _build(status, _describe(error), reason), status, headers
 

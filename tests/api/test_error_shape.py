@@ -4,6 +4,7 @@ import logging
 from pathlib import Path
 
 import pytest
+from werkzeug.exceptions import Forbidden
 
 from harness.cast import KEYS, TOKEN
 from harness.engines import move_database
@@ -29,6 +30,20 @@ def test_an_unexpected_error_tells_nothing_and_is_logged_once(app, client, caplo
     assert "hunter2" not in str(body)
     logged = f"Exception on /broken [GET] (request {r.headers['X-Request-ID']})"
     assert [record.message for record in caplog.records] == [logged]
+
+
+def test_an_error_class_of_a_host_keeps_its_status(app, client):
+    class PaymentRequired(Forbidden):
+        code = 402
+        description = "Your plan has ended"
+
+    @app.get("/paid")
+    def paid():
+        raise PaymentRequired
+
+    r = client.get("/paid")
+    assert (r.status_code, r.json["reason"]) == (402, "PAYMENT_REQUIRED")
+    assert r.json["message"] == PaymentRequired.description
 
 
 def test_the_reasons_are_those_that_are_documented(app):
