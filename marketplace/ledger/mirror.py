@@ -80,7 +80,7 @@ T = TypeVar("T")
 
 
 class Count(Protocol):
-    """Adds to a metric, as Counts.count does."""
+    """Adds to a metric, as count() of marketplace.metrics does."""
 
     def __call__(self, name: str, number: float = 1, **labels: str) -> None: ...
 
