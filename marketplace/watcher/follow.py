@@ -105,10 +105,10 @@ class Follower:
             return
         with write() as db:
             now = times.to_iso(times.now())
+            # Collections come before the queue, as in reconciler.py: no two transactions wait for each other.
+            for token in sorted({recheck.id for recheck in rechecks if recheck.kind == "token"}):
+                nft_collections.mark_collection_due(db, token, now, now)  # it may have changed, too
             enqueue_all(db, rechecks, times.now())
-            for recheck in rechecks:
-                if recheck.kind == "token":  # its collection may have changed, too
-                    nft_collections.mark_collection_due(db, recheck.id, now, now)
             following.mark_followed_to(db, times.to_iso(cursor), times.to_iso(seen_to), now)
             newest = times.to_iso(self._present).encode()
             properties.mark_property(db, properties.NEWEST_BLOCK, newest)

@@ -1,5 +1,6 @@
 """What a watcher finds by following the ledger, though nobody reports anything and nothing is swept."""
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -7,12 +8,19 @@ import pytest
 from harness import wallets
 from harness.apps import write_sql
 from harness.cast import ALICE, BOB, CHARLIE, TOKEN
+from harness.network import PATIENCE_SECONDS
 from marketplace.errors import LedgerAnswerInvalid
 from marketplace.hedera import times
 from marketplace.ledger import ALLOWED_LAG
-from marketplace.market import freshness
+from marketplace.market import collection_facts, freshness
 from marketplace.market.memos import bulk_listing_memo, listing_memo
-from marketplace.market.recheck_queue import TOKEN_PAUSE, Recheck, enqueue, enqueue_all
+from marketplace.market.recheck_queue import (
+    TOKEN_PAUSE,
+    Recheck,
+    enqueue,
+    enqueue_all,
+    recheck_seller,
+)
 from marketplace.services import services
 from marketplace.store import following, nfts
 from marketplace.store.database import read, write
@@ -521,3 +529,28 @@ def test_lists_that_name_the_same_nfts_in_another_order_are_queued_at_once(app):
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(queue_often, (queued, queued[::-1])))
     assert len(rechecks(app)) == len(queued)
+
+
+def wait_until_locked_out(db, engine):
+    """Wait until another session waits for this transaction. On SQLite it waits before it has any lock."""
+    sql = "SELECT 1 FROM pg_locks WHERE NOT granted AND transactionid = pg_current_xact_id()::xid"
+    until = time.monotonic() + PATIENCE_SECONDS
+    while engine == "postgresql" and not db.execute(sql).fetchall():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+def test_following_and_a_new_listing_do_not_wait_for_each_other(
+    app, engine, watcher, listed, ledger
+):
+    """Both write a collection, and the queue. Who came second was refused."""
+    approve_several(ledger, (7,), bulk_listing_memo(TOKEN, 1000, "Foo"))
+    ledger.update_metadata(listed, "ipfs://other/7.json")
+    with ThreadPoolExecutor(1) as pool, app.app_context():
+        with write() as db:  # as a request that stores a listing
+            collection_facts.note_listed(db, TOKEN, 0)
+            followed = pool.submit(watcher.read)
+            wait_until_locked_out(db, engine)
+            enqueue(db, recheck_seller(ALICE, times.now(), times.now()), times.now())
+        followed.result(PATIENCE_SECONDS)
+    assert {("account", ALICE, 0), ("token", TOKEN, 0)} < {*rechecks(app)}
