@@ -53,7 +53,7 @@ class Rechecker:
     def _probe(self, now: int | None) -> None:
         """Try one of the failed checks, although it is not due. If the ledger answers, all are due."""
         self._probed_at = now or times.now()
-        key = next(iter(self._failed), None)
+        key = next(iter([*self._failed]), None)  # of a copy: other threads change it meanwhile
         if key is None:  # another thread was faster
             return
         row = following.get_recheck(read(), *key)
