@@ -24,14 +24,12 @@ def fill(
     is missing after the copy.
     """
     _require_empty(session, name, tables)
-    # After a TRUNCATE in this transaction, COPY can freeze rows, so that index-only scans work at once.
+    # After a TRUNCATE in this transaction, COPY can freeze rows: VACUUM has little to do then.
     session.execute(f"TRUNCATE {', '.join(tables)}")
     for table in tables:
         report(f"Copy {table}: {_count(source.connection, table):,}")
         _copy(session, table, source)
         _require_all(session, name, table, source)
-    report("Gather statistics")
-    session.execute(f"ANALYZE {', '.join(tables)}")
 
 
 def _require_empty(session: Session[DictRow], name: str, tables: list[str]) -> None:

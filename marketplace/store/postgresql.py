@@ -451,6 +451,9 @@ class PostgreSQLDatabase(EngineBase):
                     self.mark(session, self.schema.version)
                     properties.mark_property(session, "events_home", _find_home(session))
                     report("Commit")
+                report("Gather statistics")
+                # COPY leaves some pages unmarked: without this, index-only scans would visit their rows.
+                session.execute(f"VACUUM (ANALYZE) {', '.join(self.schema.in_order)}")
             except psycopg.Error as error:
                 if session.broken or isinstance(error, LOST):
                     raise DatabaseUnreachable(words(error)) from error
