@@ -61,8 +61,8 @@ class Books:
         self.findings: list[str] = []
         self.counts = Counter()
         self.added: dict[tuple[str, int], Nft] = {}
-        # The purchases that were handed out: the NFT of each transaction id.
-        self.purchases: dict[str, tuple[str, int]] = {}
+        # The purchases that were handed out: NFT and buyer of each transaction id.
+        self.purchases: dict[str, tuple[tuple[str, int], str]] = {}
         self._dice = random.Random(f"nfts {seed}")
         self._free: list[Nft] = []
         self._serial_numbers = itertools.count(1)

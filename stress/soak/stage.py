@@ -57,6 +57,7 @@ class Stage:
             "ACCOUNT_KEY_FILE": self._write_key(),
             "SALE_FEE_BASIS_POINTS": SHARE,
             "SALE_FEE_BUDGET": FEE_BUDGET,
+            "SALE_FEE_USER_SHARE": 100,  # all buyers of a token have this machine's address
         }
         self.service = Service(folder, port, environment(**settings))
         self.master = self.watcher = None
