@@ -126,8 +126,9 @@ def _make_file(path: Path, size: int) -> None:
 
 def forget(data_dir: str, program: str) -> None:
     """Remove what ended processes of a program counted: it starts, and counts begin at 0."""
-    for file in _folder(data_dir, program).glob("*.db"):
-        if not _is_alive(int(file.stem.rpartition("_")[2])):
+    for file in _folder(data_dir, program).glob("*_*.db"):
+        pid = file.stem.rpartition("_")[2]
+        if pid.isdecimal() and not _is_alive(int(pid)):
             file.unlink(missing_ok=True)
 
 
