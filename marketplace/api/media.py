@@ -22,7 +22,8 @@ def show_media(key: str) -> Response:
     """Serve an optimised image"""
     if key == PLACEHOLDER.name:
         content = PLACEHOLDER.read_bytes()
-        response = _send(content, "image/webp", hashlib.sha256(content).hexdigest())
+        etag = hashlib.sha256(content).hexdigest()
+        response = _send(content, "image/webp", etag, PLACEHOLDER.name)
     elif KEY.fullmatch(key):
         etag, _, extension = key.partition(".")
         is_known = request.if_none_match.contains_weak(etag)
@@ -36,9 +37,15 @@ def show_media(key: str) -> Response:
     return _make_conditional(response)
 
 
-def _send(content: bytes, mimetype: str, etag: str) -> Response:
-    image = BytesIO(content)
-    return send_file(image, mimetype, etag=etag, max_age=MAX_AGE_SECONDS, conditional=False)
+def _send(content: bytes, mimetype: str, etag: str, name: str | None = None) -> Response:
+    return send_file(
+        BytesIO(content),
+        mimetype,
+        download_name=name,
+        etag=etag,
+        max_age=MAX_AGE_SECONDS,
+        conditional=False,
+    )
 
 
 def _make_conditional(response: Response) -> Response:

@@ -74,7 +74,7 @@ with AuthenticatedClient(url, token) as market, Client(f"{url}/sandbox") as sand
         )
         assert isinstance(receipt, TransactionReceipt)
         report.transaction_id = receipt.transaction_id
-        assert report_transaction.sync(client=market, body=report) == Result("OK")
+        assert report_transaction.sync(client=market, body=report).result == "OK"
 
     report = ReportTransactionRequest(**nft)
     listing = PrepareListingRequest(listing_price=250, **nft)
