@@ -249,8 +249,12 @@ class Samples(threading.Thread):
 
     def growth(self) -> list[str]:
         """What has grown. It means something only after some minutes, when everything is warm."""
+        medians = {key: (before, after) for key, before, after in self.medians()}
         found = []
-        for (role, unit), before, after in self.medians():
+        for (role, unit), (before, after) in medians.items():
+            if unit in ("bytes", "threads", "descriptors"):  # a role may have more processes by now
+                processes = medians[role, "processes"]
+                before, after = before / max(1, processes[0]), after / max(1, processes[1])
             least = GROWTH_BYTES if unit == "bytes" else GROWTH_COUNT
             if (
                 unit in ("bytes", "threads", "descriptors")
