@@ -9,3 +9,11 @@ globals().update({name: value for name, value in _service.items() if not name.st
 def when_ready(server):
     for listener in server.LISTENERS:
         _service["drop_silent_clients"](listener)
+
+
+def post_fork(server, worker):
+    pass  # nor does it count
+
+
+def child_exit(server, worker):
+    pass
