@@ -5,6 +5,7 @@ Pure, as the rule of a listing: no I/O, no clock. The first line that fits decid
 | The report                                         | listing        | withdrawal       | purchase       |
 |----------------------------------------------------|----------------|------------------|----------------|
 | The NFT is as wanted, whatever made it so          | OK             | OK               | -              |
+| Without id; none was prepared; it is undecided     | PENDING        | -                | -              |
 | No transaction; none was prepared, nor by a wallet | NotPrepared    | NotPrepared      | NotPrepared    |
 | No transaction; without id; another one owns it    | ListingEnded   | ListingEnded     | -              |
 | No transaction; it may still come                  | PENDING        | PENDING          | PENDING        |
@@ -140,6 +141,9 @@ def is_as_wanted(kind: Kind, wanted: Wanted, nft: Shown) -> bool:
 
 def _judge_unsigned(kind: Kind, wanted: Wanted, nft: Shown, now: int) -> Verdict | MarketplaceError:
     row = wanted.row
+    if row is None and wanted.transaction_id is None:
+        # A listing that another program prepared may be on the ledger.
+        return _not_prepared(wanted, nft) if nft.is_decided else Verdict.PENDING
     if row is None:
         may_come = wanted.may_be_prepared and _is_recent_id(wanted, now)
         return Verdict.PENDING if may_come else _not_prepared(wanted, nft)

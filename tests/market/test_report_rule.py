@@ -9,7 +9,7 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId
 from marketplace.ledger.mirror_schemas import LedgerNftTransfer, Transaction
 from marketplace.market import report_rule
-from marketplace.market.listing_rule import ForSale, NotForSale
+from marketplace.market.listing_rule import ForSale, NotForSale, Undecided
 from marketplace.market.memos import listing_memo, withdrawal_memo
 from marketplace.market.reconciler import Reconciliation
 from marketplace.market.report_rule import NAMES, Shown, Verdict, Wanted, judge
@@ -52,6 +52,11 @@ def nft(owner=ALICE, price=0, seen_at=BEFORE):
     return Shown(row, Reconciliation(row, row, verdict))
 
 
+def undecided():
+    shown = nft()
+    return shown._replace(reconciled=shown.reconciled._replace(verdict=Undecided("it lags")))
+
+
 def signed(kind, at=SIGNED_AT, **fields):
     moved = [LedgerNftTransfer(TOKEN, 7, ALICE, BOB)] if kind == "purchase" else []
     values = {"name": NAMES[kind], "transaction_id": id_of(kind), "result": "SUCCESS"}
@@ -80,6 +85,11 @@ LINES = {
     "The NFT is as wanted, whatever made it so": lambda kind: (
         wanted(kind, prepared(kind)),
         nft(price=250 if kind == "listing" else 0, seen_at=AFTER),
+        None,
+    ),
+    "Without id; none was prepared; it is undecided": lambda kind: (
+        wanted(kind, is_named=False),
+        undecided(),
         None,
     ),
     "No transaction; none was prepared, nor by a wallet": lambda kind: (
