@@ -215,6 +215,21 @@ def test_a_wrong_field_is_the_sentence_of_the_api(start):
     page.look("listing-refused-price")
 
 
+def test_a_step_is_locked_until_its_script_has_come(start):
+    page = start()
+    button = page.get_by_role("button", name="Add", exact=True)
+    shown = []
+
+    def answer(route):
+        shown.append(button.is_visible())
+        route.continue_()
+
+    page.route("**/developer/steps.js", answer)
+    page.reload()
+    expect(button).to_be_enabled()
+    assert shown == [False]
+
+
 def test_starting_over_takes_back_what_followed(start):
     page = start()
     prepare(page)

@@ -85,7 +85,7 @@ export class Steps {
     onSubmit(pasted, ({ signed }) => this.paste(signed.replace(/\s/g, "")));
     onSubmit(submit.form, () => this.take("submit", () => this.transaction.submit()));
     onSubmit(report.form, () => this.take("report", () => this.transaction.report()));
-    if (this.all[0].root.classList.contains("locked")) this.all[0].open({ focus: false });
+    this.all[0].open({ focus: false });
     for (const [step, answer] of trade.log) this.observe(step, answer);
   }
 
