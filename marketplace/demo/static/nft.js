@@ -12,10 +12,16 @@ const place = (id) => document.getElementById(id);
 const { token, serial, events } = place("nft").dataset;
 const fold = /** @type {HTMLDetailsElement} */ (document.querySelector(".developer"));
 
+/** Which account somebody has just switched to, in words. */
+const switchNotice = () => place("state").querySelector(".notice.good");
+
 /** Show all that may have changed. */
 async function refresh() {
   try {
-    show(await readPage(location.href));
+    const page = await readPage(location.href);
+    const kept = switchNotice();
+    show(page);
+    if (kept) place("state").append(kept);
   } catch {
     return; // the next event tries again
   }
@@ -62,7 +68,7 @@ if (fold.open) showFold();
 else fold.addEventListener("toggle", showFold, { once: true });
 onVisitor((account) => {
   const isOwners = place("state").querySelector(`[data-for="${CSS.escape(account)}"]`);
-  place("state").querySelector(".notice.good")?.remove();
+  switchNotice()?.remove();
   if (isOwners) place("state").append(element("p", { class: "notice good" }, `You are ${account} now.`));
 });
 place("ids")?.addEventListener("click", async ({ target }) => (await import("./copying.js")).copy(target));

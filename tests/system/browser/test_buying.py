@@ -276,6 +276,17 @@ def test_a_purchase_that_is_left_is_found_again(offer, trader):
     assert trader.call(f"/v1/nft/{page.nft[0]}/{page.nft[1]}")["owner"]["accountId"] == BUYER
 
 
+def test_the_notice_of_a_switch_outlasts_what_happens(offer, trader):
+    page = offer(every_step=False)
+    page.keyboard.press("Escape")
+    press(page, "Switch account")
+    notice = page.locator("#state .notice")
+    expect(notice).to_have_text(f"You are {SELLER} now.")
+    trader.list(page.nft, SELLER, 300)
+    expect(page.locator("#state .price")).to_contain_text("300 HBAR")
+    expect(notice).to_have_text(f"You are {SELLER} now.")
+
+
 @in_both
 def test_back_and_escape_close_the_dialog(offer):
     page = offer(every_step=False)
