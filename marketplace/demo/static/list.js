@@ -25,6 +25,7 @@ const plain = (name, value) => (/Price$/.test(name) && /^\d{1,3}([, ]\d{3})+$/.t
 /** Show the page at this address in place of this one. An older answer never takes the place of a newer one. */
 async function go(href, { isNew = true } = {}) {
   const asked = (question = Symbol());
+  const values = new Map(fieldsOf(form).map((field) => [field, valueOf(field)]));
   part("cards").setAttribute("aria-busy", "true");
   let page;
   try {
@@ -38,17 +39,21 @@ async function go(href, { isNew = true } = {}) {
   clearFailure();
   if (isNew) history.pushState({}, "", href);
   show(page);
-  fill(page);
+  fill(page, values);
   showDensity();
   pages = 1;
 }
 
-/** Give the fields of the form the values of another page: the form keeps its place, its folds and its focus. */
-function fill(page) {
+/**
+ * Give the fields of the form the values of another page: the form keeps its place, its folds and its focus.
+ * A field that has changed since it had one of these values keeps what was typed: it is not asked for yet.
+ */
+function fill(page, values) {
   const fresh = fieldsOf(page.getElementById("filter"));
   for (const field of fieldsOf(form)) {
     const other = fresh.find((one) => one.name === field.name && (!isChoice(one) || one.value === field.value));
     if (!other) continue;
+    if (valueOf(field) !== values.get(field)) continue;
     if (isChoice(field)) field.checked = other.checked;
     else field.value = other.value;
     const said = field.getAttribute("aria-describedby");
@@ -66,6 +71,7 @@ const isTouched = (field) =>
   field instanceof HTMLSelectElement
     ? [...field.options].some((one) => one.selected !== one.defaultSelected)
     : field.checked !== field.defaultChecked || field.value !== field.defaultValue;
+const valueOf = (field) => (isChoice(field) ? field.checked : field.value);
 const isChoice = ({ type }) => type === "checkbox" || type === "radio";
 
 function showDensity() {

@@ -212,6 +212,23 @@ def test_numbers_are_read_as_people_write_them(visit):
     expect(page.get_by_label("From, in HBAR")).to_have_accessible_description(sentence)
 
 
+def test_what_is_typed_before_the_answer_stays(visit):
+    page = visit("/")
+    highest = page.get_by_label("To, in HBAR")
+
+    def answer(route):
+        highest.fill("9000")
+        route.continue_()
+
+    page.route("**/?minPrice=1000", answer)
+    page.get_by_label("From, in HBAR").fill("1000")
+    page.keyboard.press("Tab")
+    page.wait_for_url("**/?minPrice=1000")
+    expect(highest).to_have_value("9000")
+    highest.press("Enter")
+    page.wait_for_url("**/?minPrice=1000&maxPrice=9000")
+
+
 @in_both
 @on_two_screens
 def test_small_pictures_are_remembered(visit):
