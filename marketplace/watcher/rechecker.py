@@ -87,12 +87,14 @@ class Rechecker:
                 name = f"{row['id']} #{row['serial_no']}" if row["serial_no"] else row["id"]
                 self._app.logger.warning("%s was not checked: %s", name, error)
                 checked = Checked(Done.NOT_CHECKED)
+            _store(row, checked, now, ledger_now)
+            if checked.done is Done.NOT_CHECKED:
+                # After its pause is stored: an answer to another check ends that pause, or this one is tried.
                 if not self._failed:
                     self._probed_at = now
                 self._failed.pop(_key(row), None)
                 self._failed[_key(row)] = None  # now the last one that is tried
-            _store(row, checked, now, ledger_now)
-            if checked.done is not Done.NOT_CHECKED and _key(row) in self._failed:
+            elif _key(row) in self._failed:
                 self._failed.clear()
                 with write() as db:
                     following.mark_rechecks_due(db, times.to_iso(times.now()))
