@@ -5,6 +5,7 @@ import pytest
 from harness.apps import settings
 from harness.serving import ROOT
 from marketplace import create_app
+from marketplace.demo import ASSETS
 from marketplace.errors import StartRefused
 from marketplace.services import services
 from marketplace.settings import SETTINGS, SettingError, format_setting, load
@@ -90,14 +91,14 @@ OWN_ADDRESSES = (
     "/media/placeholder.webp",
     "/demo/activity",
     "/demo/list",
-    "/demo/static/base.css",
+    f"/demo/assets/{ASSETS.digest}/base.css",
     "/sandbox/openapi.json",
 )
 
 
 @pytest.mark.parametrize(
     "prefix",
-    ["", "/sandboxes", "/demo", "/demo/static", "/demo/nft", "/media", "/status", "/static", "/v1"],
+    ["", "/sandboxes", "/demo", "/demo/assets", "/demo/nft", "/media", "/status", "/static", "/v1"],
 )
 def test_no_other_prefix_hides_an_address(tmp_path, prefix):
     client = create_app(API_PREFIX=prefix, **settings(tmp_path)).test_client()

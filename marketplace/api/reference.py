@@ -6,13 +6,16 @@ All requests of Scalar to its makers' servers are turned off, and the policy for
 
 from importlib.metadata import version
 from importlib.resources import files
+from pathlib import Path
 
-from flask import Blueprint, Flask, Response, abort, redirect, render_template, send_file, url_for
+from flask import Blueprint, Flask, redirect, render_template, url_for
+
+from marketplace.assets import Assets
 
 PACKAGE = "flask-openapi-scalar"
-SCRIPT = str(files("flask_openapi_scalar") / "templates/scalar/js/scalar.standalone.js")
-SCRIPT_NAME = f"scalar-{version(PACKAGE)}.js"  # new for each version: cached for ever
-MAX_AGE_SECONDS = 365 * 86_400
+SCRIPT = Path(str(files("flask_openapi_scalar") / "templates/scalar/js/scalar.standalone.js"))
+SCRIPT_NAME = f"scalar-{version(PACKAGE)}.js"
+ASSETS = Assets(Path(__file__).parent / "static", {SCRIPT_NAME: [SCRIPT]})
 # Scalar adds style attributes and style elements of its components, which no nonce can cover. Its scripts
 # need no eval, because reference.js turns that off in its parser.
 POLICY = (
@@ -26,31 +29,14 @@ HEADERS = {
     "Cache-Control": "private, no-cache",  # in the sandbox the page has a token
 }
 
-
-# Its static files are below its own path, beside the demo's /demo/static.
-blp = Blueprint(
-    "reference",
-    __name__,
-    template_folder="templates",
-    static_folder="static",
-    static_url_path="/reference/static",
-)
+blp = Blueprint("reference", __name__, template_folder="templates")
+ASSETS.serve_from(blp, "/reference/assets")
 
 
 @blp.get("/reference")
 def show_reference() -> tuple[str, dict[str, str]]:
     """Show the API reference"""
     return render_template("reference.html", script=SCRIPT_NAME), HEADERS
-
-
-@blp.get("/reference/assets/<name>")
-def show_reference_asset(name: str) -> Response:
-    """Serve the script of the API reference"""
-    if name != SCRIPT_NAME:
-        abort(404)
-    response = send_file(SCRIPT, max_age=MAX_AGE_SECONDS, etag=name)
-    response.cache_control.immutable = True
-    return response
 
 
 def init_app(app: Flask, *, is_home: bool) -> None:

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from flask import Blueprint, Flask, Response, current_app, render_template, request, url_for
 
+from marketplace.assets import Assets
 from marketplace.demo import calls, pages, trades, words
 from marketplace.hedera.ids import is_entity_id
 from marketplace.sandbox import access, addresses
@@ -68,16 +69,10 @@ PAGES = (
 STATIC = Path(__file__).parent / "static"
 # The parts of the one stylesheet, in their order.
 STYLE = ("base", "controls", "code", "shelf", "collection", "nft", "steps", "events", "several")
-# Text that is worth to be compressed.
-TEXT = {"text/html", "text/css", "text/javascript"}
+ASSETS = Assets(STATIC, {"style.css": [STATIC / f"{name}.css" for name in STYLE]})
 
-blp = Blueprint(
-    "demo",
-    __name__,
-    template_folder="templates",
-    static_folder="static",
-    static_url_path="/demo/static",
-)
+blp = Blueprint("demo", __name__, template_folder="templates")
+ASSETS.serve_from(blp, "/demo/assets")
 
 
 def show(template: str, read: Callable[..., pages.Values], **ids: str) -> tuple[str, int]:
@@ -94,15 +89,6 @@ for path, read in TEMPLATES.items():
 for read in FRAGMENTS:
     name = read.__name__.removeprefix("show_")
     blp.add_url_rule(f"/demo/trade/{name}", read.__name__, partial(show, f"trade/{name}", read))
-
-
-@blp.get("/demo/style.css")
-def show_style() -> Any:
-    text = "\n".join((STATIC / f"{name}.css").read_text() for name in STYLE)
-    response = Response(text, mimetype="text/css")
-    response.headers["Cache-Control"] = "no-cache"
-    response.add_etag()
-    return response.make_conditional(request)
 
 
 @blp.get("/demo/list")
@@ -144,6 +130,7 @@ def give_addresses() -> dict[str, Any]:
     root = request.script_root
     return {
         "accounts": ACCOUNTS,
+        "imports_of": ASSETS.find_imports,
         "now_ms": lambda: round(1000 * time()),
         "artwork": artwork,
         "pages": PAGES,
@@ -170,7 +157,7 @@ def give_addresses() -> dict[str, Any]:
 def show_not_found(response: Response) -> Response:
     """Answer a browser with a page if there is none at the address; programs get the API's error."""
     path = request.path.removeprefix(current_app.config["API_PREFIX"])
-    is_page = not path.startswith(("/v1/", "/media/", "/demo/static/"))
+    is_page = not path.startswith(("/v1/", "/media/", "/demo/assets/"))
     wanted = request.accept_mimetypes.best_match(("application/json", "text/html"))
     is_shown = response.mimetype == "text/html"
     if response.status_code != 404 or not is_page or is_shown or wanted != "text/html":
@@ -200,15 +187,12 @@ def set_policy(response: Response) -> Response:
 
 @blp.after_request
 def compress(response: Response) -> Response:
-    """Compress text, for who accepts it."""
-    is_text = response.mimetype in TEXT and response.status_code == 200
+    """Compress a page if the browser accepts that."""
+    is_page = response.mimetype == "text/html" and response.status_code == 200
     response.vary.add("Accept-Encoding")
-    if is_text and request.accept_encodings["gzip"]:
-        response.direct_passthrough = False
+    if is_page and request.accept_encodings["gzip"]:
         response.set_data(gzip.compress(response.get_data(), 6, mtime=0))
         response.content_encoding = "gzip"
-        if etag := response.get_etag()[0]:
-            response.set_etag(etag, weak=True)
     return response
 
 

@@ -1,12 +1,13 @@
 """The API reference: a page that needs no internet, holds a token in the sandbox only, and may do little."""
 
+import gzip
 import re
 
 from harness.apps import settings
 from marketplace import create_app
-from marketplace.api.reference import SCRIPT_NAME
+from marketplace.api.reference import ASSETS, SCRIPT_NAME
 
-SCRIPT = f"/reference/assets/{SCRIPT_NAME}"
+SCRIPT = f"/reference/assets/{ASSETS.digest}/{SCRIPT_NAME}"
 
 
 def test_the_page_needs_no_internet(app):
@@ -75,9 +76,16 @@ def test_the_script_is_kept_for_good(app):
     }
     assert answer.content_type == "text/javascript; charset=utf-8"
     assert len(answer.data) > 1_000_000
-    answer.close()
+    packed = client.get(SCRIPT, headers={"Accept-Encoding": "gzip"})
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert gzip.decompress(packed.data) == answer.data
+    assert len(packed.data) < len(answer.data) / 3
     with client.get(SCRIPT, headers={"If-None-Match": answer.headers["ETag"]}) as again:
         assert (again.status_code, again.data) == (304, b"")
-    assert client.get("/reference/assets/scalar-0.0.0.js").status_code == 404
+    for other in (
+        f"/reference/assets/{ASSETS.digest}/scalar-0.0.0.js",
+        f"/reference/assets/{SCRIPT_NAME}",
+    ):
+        assert client.get(other).status_code == 404
     with client.head(SCRIPT) as head:
         assert head.data == b""

@@ -17,7 +17,7 @@ from harness.ledger import Ledger
 from harness.serving import ROOT
 from hiero_sandbox import catalogue
 from marketplace import create_app
-from marketplace.demo import SNIPPETS
+from marketplace.demo import ASSETS, SNIPPETS
 from marketplace.sandbox import access, seed
 from marketplace.store import access_tokens
 from marketplace.store.database import read
@@ -95,7 +95,7 @@ def test_people_get_a_page_where_there_is_none_and_programs_json(app):
         assert (r.status_code, r.mimetype) == (404, "text/html")
         assert "Content-Security-Policy" in r.headers
         assert client.get(address).json["code"] == 404
-    for address in ("/v1/nowhere", "/media/nowhere.webp", "/demo/static/nowhere.js"):
+    for address in ("/v1/nowhere", "/media/nowhere.webp", "/demo/assets/nowhere.js"):
         assert client.get(address, headers={"Accept": CHROMIUM}).mimetype == "application/json"
 
 
@@ -179,7 +179,7 @@ def test_it_exists_in_the_sandbox_only(tmp_path):
     app = create_app(**settings(tmp_path), **TESTNET)
     client = app.test_client()
     assert client.get("/").location == "/reference"
-    for page in [*PAGES[1:], "/demo/static/base.css"]:
+    for page in [*PAGES[1:], f"/demo/assets/{ASSETS.digest}/base.css"]:
         assert client.get(page).status_code == 404
 
 

@@ -2,12 +2,13 @@
 
 import re
 from datetime import UTC, datetime
+from urllib.parse import urljoin
 
 import pytest
 
 from harness.apps import write_sql
 from harness.cast import TOKEN
-from marketplace.demo import pages, past
+from marketplace.demo import ASSETS, pages, past
 from marketplace.demo.past import chart_nft, find_past
 from marketplace.demo.shares import Terms
 from marketplace.demo.words import change, dollars, in_words, royalty_share, tinybars
@@ -195,7 +196,8 @@ def test_an_account_that_owns_much_is_read_page_by_page(app, listed, monkeypatch
 
 def test_the_pages_are_compressed_for_whoever_accepts_it(app):
     client = app.test_client()
-    for path in ("/", "/demo/style.css", "/demo/static/fragments.js"):
+    assets = f"/demo/assets/{ASSETS.digest}"
+    for path in ("/", f"{assets}/style.css", f"{assets}/fragments.js"):
         with (
             client.get(path, headers={"Accept-Encoding": "identity"}) as plain,
             client.get(path, headers={"Accept-Encoding": "gzip"}) as packed,
@@ -203,8 +205,26 @@ def test_the_pages_are_compressed_for_whoever_accepts_it(app):
             assert "Content-Encoding" not in plain.headers
             assert packed.headers["Content-Encoding"] == "gzip"
             assert len(packed.data) < len(plain.data) / 2
-    with client.get(path, headers={"If-None-Match": packed.headers["ETag"]}) as again:
+    known = {"If-None-Match": packed.headers["ETag"], "Accept-Encoding": "gzip"}
+    with client.get(path, headers=known) as again:
         assert again.status_code == 304
+
+
+def test_a_page_asks_at_once_for_all_scripts_that_it_imports(app):
+    client = app.test_client()
+    page = client.get("/demo/basket").text
+    named = re.findall(
+        r'<(?:script type="module" src|link rel="modulepreload" href)="([^"]+)"', page
+    )
+    assert len(named) == len({*named})
+    imported = set()
+    for address in named:
+        with client.get(address) as script:
+            assert "immutable" in script.headers["Cache-Control"]
+            for target in re.findall(r'^import [^;]*"([^"]+)";', script.text, re.MULTILINE):
+                imported.add(urljoin(address, target))
+    assert imported <= {*named}
+    assert len(imported) > 10
 
 
 def change_of(kind, day, price=None, serial_no=1, before=None, steady=None):

@@ -15,7 +15,7 @@ import pytest
 from harness.network import PATIENCE_SECONDS, read_all
 from harness.serving import CONFIGURATION, HUNDRED_NFTS, serve
 from marketplace import create_app
-from marketplace.api.reference import SCRIPT_NAME
+from marketplace.api.reference import ASSETS, SCRIPT_NAME
 from marketplace.cli import startup
 from marketplace.settings import load
 from tests.engines import both_engines
@@ -93,7 +93,9 @@ def test_half_a_body_is_dropped(impatient, known):
 @pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_UNIX])
 def test_who_does_not_read_is_dropped(impatient, family):
     # Ten times 5 MB is more than the kernel keeps for a client.
-    request = f"GET /reference/assets/{SCRIPT_NAME} HTTP/1.1\r\nHost: x\r\n\r\n" * 10
+    request = (
+        f"GET /reference/assets/{ASSETS.digest}/{SCRIPT_NAME} HTTP/1.1\r\nHost: x\r\n\r\n" * 10
+    )
     fall_silent(impatient, request, family=family, dropped=False, SO_RCVBUF=4096)
 
 
