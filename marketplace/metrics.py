@@ -4,18 +4,20 @@ A process counts in its memory, unless it called share(): then it counts in file
 any process adds up those of all. Applications of one process count together.
 """
 
+import fcntl
 import logging
 import os
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, values
 from prometheus_client.metrics_core import Metric
-from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+from prometheus_client.mmap_dict import MmapedDict
+from prometheus_client.multiprocess import MultiProcessCollector
 
 PREFIX = "marketplace_"
 # Seconds: the upper bounds of a histogram's buckets.
@@ -52,6 +54,7 @@ SERVER, WATCHER = "server", "watcher"  # the programs that share, with a folder 
 # have the system kill its process (SIGBUS) when the disk is full.
 SIZES = {"histogram": 2 * 1024 * 1024, "counter": 128 * 1024}
 UNUSED = 8  # bytes of a file without a metric
+ENDED = "ended"  # in place of a process's id: what ended processes counted
 
 
 class Metrics:
@@ -81,6 +84,7 @@ class Metrics:
 
 _metrics = Metrics()
 _is_shared = False
+_reported: set[str] = set()  # damaged files that the log has named
 
 
 def count(name: str, number: float = 1, **labels: str) -> None:
@@ -126,9 +130,9 @@ def _make_file(path: Path, size: int) -> None:
 
 def forget(data_dir: str, program: str) -> None:
     """Remove what ended processes of a program counted: it starts, and counts begin at 0."""
-    for file in _folder(data_dir, program).glob("*_*.db"):
+    for file in _folder(data_dir, program).glob("*_*.*"):  # a kill leaves a .new
         pid = file.stem.rpartition("_")[2]
-        if pid.isdecimal() and not _is_alive(int(pid)):
+        if pid == ENDED or (pid.isdecimal() and not _is_alive(int(pid))):
             file.unlink(missing_ok=True)
 
 
@@ -141,14 +145,54 @@ def _is_alive(pid: int) -> bool:
 
 
 def end(data_dir: str, program: str, pid: int) -> None:
-    """Keep what a process counted that has ended, without the room that it no longer needs."""
+    """Keep what a process counted that has ended: in one file for all of them, however many there were.
+
+    Without room for that, or while /metrics is read, its own files stay, without the room that they no longer
+    need.
+    """
     folder = _folder(data_dir, program)
-    mark_process_dead(pid, str(folder))  # type: ignore[no-untyped-call]
     for kind in SIZES:
         path = folder / f"{kind}_{pid}.db"
-        with suppress(OSError), path.open("rb+") as file:
-            used = int.from_bytes(file.read(4), sys.byteorder)
-            file.truncate(max(used, UNUSED))
+        with suppress(OSError):
+            with path.open("rb+") as file:
+                used = int.from_bytes(file.read(4), sys.byteorder)
+                file.truncate(max(used, UNUSED))
+            with _locked(folder, fcntl.LOCK_EX | fcntl.LOCK_NB):
+                _add_up(folder / f"{kind}_{ENDED}.db", path)
+
+
+def _add_up(total: Path, part: Path) -> None:
+    """Add the values of a file to those of another, and remove it."""
+    files = [path for path in (total, part) if path.exists()]
+    if any(map(_is_damaged, files)):
+        return
+    values: dict[str, float] = defaultdict(float)
+    for path in files:
+        rows = MmapedDict.read_all_values_from_file(path)  # type: ignore[no-untyped-call]
+        for key, value, *_ in rows:
+            values[key] += value
+    both = total.with_suffix(".both")
+    try:
+        _make_file(both, sum(path.stat().st_size for path in files))
+        written = MmapedDict(both)  # type: ignore[no-untyped-call]
+        for key, value in values.items():
+            written.write_value(key, value, 0)  # type: ignore[no-untyped-call]
+        written.close()  # type: ignore[no-untyped-call]
+        both.replace(total)
+    finally:
+        both.unlink(missing_ok=True)
+    part.unlink()
+
+
+@contextmanager
+def _locked(folder: Path, how: int) -> Iterator[None]:
+    """Hold the lock of a folder, so that nobody adds up files while others are reading them."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, how)
+        yield
+    finally:
+        os.close(handle)
 
 
 def collect(data_dir: str) -> Iterator[Metric]:
@@ -168,13 +212,39 @@ def collect(data_dir: str) -> Iterator[Metric]:
         yield family
 
 
-def _read_files(data_dir: str) -> Iterable[Metric]:
-    files = [str(path) for path in Path(data_dir, "metrics").glob("*/*.db")]
+def _read_files(data_dir: str) -> list[Metric]:
+    with ExitStack() as locks:
+        for program in (SERVER, WATCHER):
+            with suppress(FileNotFoundError):
+                locks.enter_context(_locked(_folder(data_dir, program), fcntl.LOCK_SH))
+        files = [str(path) for path in Path(data_dir, "metrics").glob("*/*.db")]
+        try:
+            return _merge(files)
+        except FileNotFoundError:  # the server or the watcher has just started, and removed some
+            pass
+        except Exception:  # whatever a damaged file makes the library raise
+            damaged = {*filter(_is_damaged, files)}
+            for path in damaged - _reported:
+                logging.getLogger("marketplace").warning(
+                    "/metrics leaves out %s, which is damaged. The next start removes it", path
+                )
+            _reported.update(damaged)
+            return _merge([path for path in files if path not in damaged])
+    return _read_files(data_dir)
+
+
+def _merge(files: list[str]) -> list[Metric]:
+    return [*MultiProcessCollector.merge(files)]  # type: ignore[no-untyped-call]
+
+
+def _is_damaged(path: str | Path) -> bool:
     try:
-        found: Iterable[Metric] = MultiProcessCollector.merge(files)  # type: ignore[no-untyped-call]
-    except FileNotFoundError:  # the server or the watcher has just started, and removed some
-        return _read_files(data_dir)
-    return found
+        _merge([str(path)])
+    except FileNotFoundError:
+        return False
+    except Exception:
+        return True
+    return False
 
 
 def _folder(data_dir: str, program: str) -> Path:

@@ -189,6 +189,62 @@ def test_counts_of_another_process_are_shown(scraper, tmp_path):
     assert not [name for name, *_ in found if name.endswith("_created")]
 
 
+def test_restarts_leave_one_file_of_each_kind(scraper, tmp_path):
+    """A worker that crashed every second left two files each time, which each scrape read."""
+
+    def count_once():
+        metrics.share(tmp_path, metrics.SERVER)
+        metrics.count("images", outcome="made")
+        metrics.observe("GET", "/reference", "200", 0.5)
+
+    for _ in range(5):
+        metrics.end(tmp_path, metrics.SERVER, in_a_process(count_once))
+    found = scrape(scraper)
+    assert (found["marketplace_images_total", "made"], found[SEEN]) == (5, 5)
+    assert found["marketplace_request_duration_seconds_sum", "GET", "/reference", "200"] == 2.5
+    names = {path.name for path in tmp_path.glob("metrics/server/*")}
+    assert names == {"counter_ended.db", "histogram_ended.db"}
+    metrics.forget(tmp_path, metrics.SERVER)
+    assert [*tmp_path.glob("metrics/server/*")] == []
+
+
+def test_a_kill_while_a_file_is_made_leaves_nothing(tmp_path):
+    folder = tmp_path / "metrics/server"
+    folder.mkdir(parents=True)
+    pid = in_a_process(lambda: None)
+    (folder / f"histogram_{pid}.new").write_bytes(b"half")
+    metrics.forget(tmp_path, metrics.SERVER)
+    assert [*folder.iterdir()] == []
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: b"",
+        lambda content: content[:100],
+        lambda content: content[:8] + os.urandom(len(content) - 8),
+        lambda content: content[:12] + b"x" + content[13:],
+    ],
+    ids=["empty", "cut", "random", "no JSON"],
+)
+def test_a_damaged_file_is_left_out(scraper, tmp_path, caplog, damage):
+    """It made /metrics a 500 until the next start."""
+
+    def count_once():
+        metrics.share(tmp_path, metrics.SERVER)
+        metrics.count("images", outcome="made")
+
+    broken, ended, _ = (in_a_process(count_once) for _ in range(3))
+    path = tmp_path / f"metrics/server/counter_{broken}.db"
+    path.write_bytes(damage(path.read_bytes()))
+    for _ in range(2):
+        assert scrape(scraper)["marketplace_images_total", "made"] == 2
+    assert [f"{path}, which is damaged" in record.message for record in caplog.records] == [True]
+    metrics.end(tmp_path, metrics.SERVER, broken)
+    metrics.end(tmp_path, metrics.SERVER, ended)
+    assert scrape(scraper)["marketplace_images_total", "made"] == 2
+
+
 def test_a_start_removes_no_counts_of_who_still_works(scraper, tmp_path):
     """The watcher that waits for another one starts beside it."""
     server, client = os.pipe(), os.pipe()
