@@ -28,7 +28,7 @@ def body(error: MarketplaceError) -> dict[str, Any]:
 
 
 def _build(status: int, message: str, reason: str, errors: Any = None) -> dict[str, Any]:
-    name = HTTP_STATUS_CODES[status]
+    name = HTTP_STATUS_CODES.get(status, "Unknown Error")  # as werkzeug says for a host's own code
     payload = {"code": int(status), "status": name, "message": message, "reason": reason}
     return payload if errors is None else payload | {"errors": errors}
 

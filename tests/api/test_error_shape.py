@@ -4,7 +4,7 @@ import logging
 from pathlib import Path
 
 import pytest
-from werkzeug.exceptions import Forbidden
+from werkzeug.exceptions import Forbidden, HTTPException
 
 from harness.cast import KEYS, TOKEN
 from harness.engines import move_database
@@ -44,6 +44,27 @@ def test_an_error_class_of_a_host_keeps_its_status(app, client):
     r = client.get("/paid")
     assert (r.status_code, r.json["reason"]) == (402, "PAYMENT_REQUIRED")
     assert r.json["message"] == PaymentRequired.description
+
+
+def test_a_status_that_has_no_name_is_answered_in_the_one_shape(app, client):
+    """A host's code outside of the registry was a KeyError, and the answer a 500."""
+
+    class ClientClosed(HTTPException):
+        code = 499
+        description = "You left"
+
+    @app.get("/left")
+    def left():
+        raise ClientClosed
+
+    r = client.get("/left")
+    expected = {
+        "code": 499,
+        "status": "Unknown Error",
+        "message": "You left",
+        "reason": "CLIENT_CLOSED",
+    }
+    assert (r.status_code, r.json) == (499, expected)
 
 
 def test_the_reasons_are_those_that_are_documented(app):
