@@ -11,7 +11,7 @@ PROCESSES ?= $(shell n=$$(nproc); echo $$((n < 8 ? n : 8)))
 # Compiled files are kept: without them, each process compiles the tests for five seconds.
 PYTEST = env -u MARKETPLACE_PUBLIC_URL -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest --dist worksteal
 # All tests. With "tests tests/system", pytest would leave out tests/system, because it is inside tests.
-ALL_TESTS = --override-ini "norecursedirs=.* node_modules" tests
+ALL_TESTS = --override-ini "norecursedirs=.* node_modules" tests sandbox/tests
 UV := $(shell command -v uv)
 export BENCH_POSTGRESQL ?= $(POSTGRESQL)
 export MARKETPLACE_PUBLIC_URL ?= http://127.0.0.1:$(PORT)
@@ -152,9 +152,10 @@ openapi:
 postman: .venv/installed-dev openapi
 	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m tests.system.postman
 
-# dist/nft_marketplace_service-*.whl, to install elsewhere.
+# dist/nft_marketplace_service-*.whl and dist/hiero_sandbox-*.whl, to install elsewhere.
 wheel: .venv/installed-dev
 	@$(BIN)/python -m build --no-isolation
+	@$(BIN)/python -m build --no-isolation --outdir dist sandbox
 
 lint: .venv/installed-dev
 	@$(BIN)/ruff check
@@ -173,7 +174,7 @@ format: .venv/installed-dev
 	$(BIN)/ruff format
 
 clean:
-	rm -rf .venv instance dist build *.egg-info benchmarks/.venv benchmarks/.data
+	rm -rf .venv instance dist build *.egg-info sandbox/build sandbox/*.egg-info benchmarks/.venv benchmarks/.data
 
 .venv/bin/python:
 	@command -v $(PYTHON) > /dev/null || \
@@ -184,10 +185,10 @@ clean:
 	@$(call venv,$(PYTHON),.venv)
 
 # Compile now: a process that compiles modules at its start keeps 2 MB of memory for that.
-.venv/installed: requirements.txt constraints.txt | .venv/bin/python
+.venv/installed: requirements.txt sandbox/pyproject.toml constraints.txt | .venv/bin/python
 	@echo "Installing what the service runs on ..."
-	@$(call install,.venv,-r requirements.txt)
-	@$(BIN)/python -m compileall -q *.py hiero_sandbox marketplace
+	@$(call install,.venv,-r requirements.txt -e ./sandbox)
+	@$(BIN)/python -m compileall -q *.py sandbox/hiero_sandbox marketplace
 	@touch $@
 
 .venv/installed-dev: tests/requirements.txt .venv/installed
@@ -195,10 +196,10 @@ clean:
 	@$(call install,.venv,-r tests/requirements.txt)
 	@touch $@
 
-benchmarks/.venv/installed: requirements.txt benchmarks/requirements.txt constraints.txt | .venv/bin/python
+benchmarks/.venv/installed: requirements.txt sandbox/pyproject.toml benchmarks/requirements.txt constraints.txt | .venv/bin/python
 	@echo "Installing what the service is compared with ..."
 	@$(call venv,.venv/bin/python,benchmarks/.venv)
-	@$(call install,benchmarks/.venv,-r requirements.txt -r benchmarks/requirements.txt)
+	@$(call install,benchmarks/.venv,-r requirements.txt -e ./sandbox -r benchmarks/requirements.txt)
 	@touch $@
 
 tests/lint/node_modules/.installed: tests/lint/package-lock.json

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parent.parent
 BASE = os.environ.get("BASE")
 IMAGE, OURS = "localhost/nft-marketplace", "localhost/nft-marketplace-base"
 SANDBOX = "localhost/hiero-sandbox"
-FILES = {IMAGE: "Containerfile", SANDBOX: "hiero_sandbox/Containerfile"}
+FILES = {IMAGE: "Containerfile", SANDBOX: "sandbox/Containerfile"}
 SECONDS = 120  # for a start
 # As few privileges as in compose.yml. It has no network: requests to it are made inside the container.
 CONFINED = (

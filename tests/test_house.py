@@ -13,7 +13,7 @@ from harness.serving import ROOT, run_program, run_python
 from marketplace import create_app
 from marketplace.services import services
 
-PACKAGES = (ROOT / "marketplace", ROOT / "hiero_sandbox")
+PACKAGES = (ROOT / "marketplace", ROOT / "sandbox/hiero_sandbox")
 MODULES = sorted(path for package in PACKAGES for path in package.rglob("*.py"))
 SHARED = sorted(path for folder in ("harness", "stress") for path in (ROOT / folder).rglob("*.py"))
 WORDS = {
@@ -94,7 +94,7 @@ TYPES_ONLY = "services"
 def room_of(path):
     """The room or the word that a module is in: a folder or a file of marketplace/, or the sandbox."""
     parts = path.relative_to(ROOT).with_suffix("").parts
-    return parts[0] if parts[0] == "hiero_sandbox" else parts[1]
+    return parts[1]
 
 
 @pytest.mark.parametrize("room", ALLOWED)
@@ -111,6 +111,7 @@ PROGRAMS = {
     "stress": {"harness"},
     "benchmarks": {"harness"},
     "tests": {"harness", "stress"},
+    "sandbox/tests": {"harness", "stress", "tests"},
 }
 
 
@@ -124,7 +125,8 @@ def test_harness_stress_and_benchmarks_import_no_tests(program):
 
 
 def name_of(path):
-    parts = path.relative_to(ROOT).with_suffix("").parts
+    home = ROOT / "sandbox" if "hiero_sandbox" in path.parts else ROOT
+    parts = path.relative_to(home).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 

@@ -12,7 +12,7 @@ from werkzeug.test import Client
 
 from harness.serving import BIN, ROOT, Service, environment, reserved_port
 
-PLACES = ("*.md", "docs/*.md", "hiero_sandbox/*.md", "deploy/*.md", "examples/*/*.md")
+PLACES = ("*.md", "docs/*.md", "sandbox/*.md", "deploy/*.md", "examples/*/*.md")
 DOCUMENTS = sorted(str(path.relative_to(ROOT)) for place in PLACES for path in ROOT.glob(place))
 LANGUAGES = {"console", "sh", "python", "ts", "js", "json", "text", "nginx", "yaml"}
 # The sh blocks that are not run here: the document, how they begin, and why.
@@ -36,7 +36,7 @@ NOT_RUN = {
     ("docs/postgresql.md", "psql"): "needs a server of PostgreSQL",
     ("docs/postgresql.md", "pg_basebackup"): "needs a server of PostgreSQL",
     ("docs/postgresql.md", "cd /var/lib/postgresql"): "needs an archive of PostgreSQL",
-    ("hiero_sandbox/README.md", "pip install"): "needs a wheel: see tests/system/test_package.py",
+    ("sandbox/README.md", "pip install"): "needs a wheel: see tests/system/test_package.py",
     ("docs/install.md", "pip install granian"): "downloads; make bench serves so",
     ("docs/install.md", "pip install waitress"): "downloads",
     ("docs/install.md", "pip install uwsgi"): "downloads and compiles",
@@ -174,7 +174,7 @@ def test_the_commands_go_to_the_readers_port():
         assert block.document == "deploy/README.md" or SHOWN_URL not in shown, shown
 
 
-# Without the program for a sandbox on the standard ports: tests/hiero_sandbox/test_testing.py runs it.
+# Without the program for a sandbox on the standard ports: sandbox/tests/test_testing.py runs it.
 ALONE = [block for block in blocks("python") if "127.0.0.1:50211" not in block.text]
 
 
@@ -266,5 +266,5 @@ def test_every_path_that_maintainers_are_told_exists():
     for name in names:
         if name.startswith("/") or f"/{name.strip('/')}/" in made:
             continue  # an address; a folder that tests make
-        places = (ROOT, ROOT / "marketplace", ROOT / "hiero_sandbox")
+        places = (ROOT, ROOT / "marketplace", ROOT / "sandbox")
         assert any((place / name).exists() for place in places), name

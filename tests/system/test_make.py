@@ -213,7 +213,7 @@ def test_a_second_one_leaves_the_first_alone(folder):
 
 def fail_to_install(folder, *settings, **environ):
     """What make run says in a folder that has nothing but the Makefile and what it installs; without uv."""
-    for name in ("Makefile", "requirements.txt", "constraints.txt"):
+    for name in ("Makefile", "requirements.txt", "sandbox", "constraints.txt"):
         (folder / name).symlink_to(ROOT / name)
     environ = environment() | {"PATH": "/usr/bin:/bin"} | environ
     options = {"cwd": folder, "env": environ, "timeout": PATIENCE_SECONDS}

@@ -15,8 +15,8 @@ from harness.network import PATIENCE_SECONDS, is_free, read_all, reserved_port
 from harness.serving import run_flask
 from harness.wallets import account
 from hiero_sandbox.hapi.services import MAX_REQUEST_BYTES
-from tests.hiero_sandbox import hapi
-from tests.hiero_sandbox.hapi import ACCOUNT, APPROVE, COST
+from sandbox.tests import hapi
+from sandbox.tests.hapi import ACCOUNT, APPROVE, COST
 
 # As SDKs ping a node: the cost of an account's info.
 PING = hapi.query("cryptoGetInfo", header=COST, accountID=account("0.0.2"))

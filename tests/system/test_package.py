@@ -13,6 +13,7 @@ from urllib.error import HTTPError
 
 import pytest
 
+import hiero_sandbox
 from harness import serving
 from harness.network import PATIENCE_SECONDS
 from harness.postgresql import until
@@ -23,7 +24,6 @@ from tests.system.test_node import ping
 
 EMBEDDING = ROOT / "docs/embedding.md"
 NEWER = ("3.12", "3.13", "3.14", "3.15")
-PACKAGES = ("hiero_sandbox", "marketplace")
 KEYS = {"accountId": "0.0.1001", "tokenId": "0.0.7001", "serialNo": 7}
 
 
@@ -45,18 +45,25 @@ print("1 listed")
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """The folder with the sdist, and the wheel that is made from it."""
+    """The folder with the sdists of both distributions, and the wheels that are made from them."""
     folder = tmp_path_factory.mktemp("dist")
     source = tmp_path_factory.mktemp("source") / "clone"
     shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(*LOCAL), symlinks=True)
-    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, source]
-    run_program(*command, check=True)
+    for project in (source, source / "sandbox"):
+        command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, project]
+        run_program(*command, check=True)
     return folder
 
 
 @pytest.fixture(scope="module")
 def wheel(built):
-    [path] = built.glob("*.whl")
+    [path] = built.glob("nft_marketplace_service-*.whl")
+    return path
+
+
+@pytest.fixture(scope="module")
+def sandbox_wheel(built):
+    [path] = built.glob("hiero_sandbox-*.whl")
     return path
 
 
@@ -79,9 +86,9 @@ def find_python(version):
 
 
 @pytest.fixture(scope="module")
-def programs(wheel, tmp_path_factory):
-    """The programs of a new environment that holds the wheel."""
-    return make_environment(tmp_path_factory.mktemp("env"), sys.executable, wheel)
+def programs(wheel, sandbox_wheel, tmp_path_factory):
+    """The programs of a new environment that holds the wheels."""
+    return make_environment(tmp_path_factory.mktemp("env"), sys.executable, wheel, sandbox_wheel)
 
 
 def environment(programs, **settings):
@@ -103,21 +110,26 @@ def served(programs, folder, *arguments):
     assert "Traceback" not in service.output
 
 
-def test_everything_is_inside(built, wheel):
-    [sdist] = built.glob("*.tar.gz")
-    assert wheel.name == f"nft_marketplace_service-{__version__}-py3-none-any.whl"
+@pytest.mark.parametrize(
+    ("name", "package", "beside"),
+    [
+        (f"nft_marketplace_service-{__version__}", ROOT / "marketplace", {"requirements.txt"}),
+        (f"hiero_sandbox-{hiero_sandbox.__version__}", ROOT / "sandbox/hiero_sandbox", set()),
+    ],
+)
+def test_everything_is_inside(built, name, package, beside):
     ours = {
-        path.relative_to(ROOT).as_posix()
-        for package in PACKAGES
-        for path in (ROOT / package).rglob("*")
+        path.relative_to(package.parent).as_posix()
+        for path in package.rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
-    } - {"hiero_sandbox/Containerfile", "hiero_sandbox/action.yml"}  # for clones
-    assert ours <= set(zipfile.ZipFile(wheel).namelist())
-    with tarfile.open(sdist) as archive:
+    }
+    inside = set(zipfile.ZipFile(built / f"{name}-py3-none-any.whl").namelist())
+    assert ours <= inside
+    with tarfile.open(built / f"{name}.tar.gz") as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    assert ours | {"requirements.txt", "README.md", "LICENSE"} <= names
-    top_level = {name.partition("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
-    assert top_level == {*PACKAGES, f"nft_marketplace_service-{__version__}.dist-info"}
+    assert ours | {"README.md", "LICENSE"} | beside <= names
+    top_level = {name.partition("/")[0] for name in inside}
+    assert top_level == {package.name, f"{name}.dist-info"}
 
 
 def test_its_metadata_says_what_it_needs(wheel):
@@ -268,11 +280,11 @@ def make_token(programs, folder, *scopes, **settings):
 
 
 @pytest.mark.parametrize("version", NEWER)
-def test_it_works_on_newer_pythons(wheel, tmp_path, version):
+def test_it_works_on_newer_pythons(wheel, sandbox_wheel, tmp_path, version):
     python = find_python(version)
     if python is None:
         pytest.skip("needs a newer Python: those from 3.12 on are tried where they are found")
-    programs = make_environment(tmp_path / "env", python, wheel)
+    programs = make_environment(tmp_path / "env", python, wheel, sandbox_wheel)
     command = [programs / "python", "-W", "error", "-c", LIST_ONE]
     ended = run_program(*command, cwd=tmp_path, env=environment(programs))
     assert ended.stdout == "1 listed\n", ended.stderr

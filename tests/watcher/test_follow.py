@@ -27,9 +27,9 @@ from marketplace.store.database import read, write
 from marketplace.watcher import follow as following_module
 from marketplace.watcher.sweep import SLOWLY, begin_sweep, end_sweep, sweep_step, sync
 from marketplace.watcher.work import Done
+from sandbox.tests import bodies, test_batches
 from tests.deeds import shown
 from tests.engines import both_engines
-from tests.hiero_sandbox import bodies, test_batches
 
 pytestmark = both_engines
 

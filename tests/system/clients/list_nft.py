@@ -37,7 +37,6 @@ from market.models import (
     Result,
     ServiceStatus,
 )
-from sandbox import Client
 from sandbox.api.sandbox import sign_transaction, submit_transaction
 from sandbox.models import (
     SignedTransaction,
@@ -45,6 +44,8 @@ from sandbox.models import (
     SubmitTransactionRequest,
     TransactionReceipt,
 )
+
+from sandbox import Client
 
 url, token = sys.argv[1:]
 ACCOUNT_ID, TOKEN_ID, SERIAL_NO = "0.0.2002", "0.0.7007", 7

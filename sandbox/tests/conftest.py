@@ -1,0 +1,154 @@
+"""A ledger to try things on: bodies in, receipts out, and what the mirror node shows then."""
+
+# ruff: noqa: F811
+import pytest
+
+from harness.cast import ALICE
+from harness.wallets import id_of, seal
+from hiero_sandbox.application import create_sandbox
+from hiero_sandbox.conditions import now
+from hiero_sandbox.ledger import consensus
+from hiero_sandbox.ledger.genesis import known_accounts
+from marketplace.hedera import times
+from marketplace.hedera.ids import TransactionId
+from sandbox.tests import bodies, hapi
+from tests.conftest import (  # noqa: F401
+    app,
+    client,
+    complete,
+    counts_begin_at_0,
+    engine,
+    idle_client,
+    ledger,
+    mirror,
+    own_databases,
+)
+
+
+@pytest.fixture
+def minted(client, ledger):
+    """Alice has the NFT that the tests move."""
+    ledger.mint(bodies.NFT, ALICE, times.now())
+    return bodies.NFT
+
+
+@pytest.fixture
+def get(client):
+    """The mirror node's answer to a path."""
+    return lambda path: client.get(f"/sandbox/api/v1{path}").json
+
+
+@pytest.fixture
+def follow(get):
+    """All rows of a list, page by page."""
+
+    def follow(path, name):
+        rows = []
+        while path:
+            page = get(path)
+            rows += page[name]
+            path = page["links"]["next"] and page["links"]["next"].removeprefix("/api/v1")
+        return rows
+
+    return follow
+
+
+@pytest.fixture
+def balance(get):
+    """An account's tinybars."""
+    return lambda account_id: get(f"/accounts/{account_id}")["balance"]["balance"]
+
+
+@pytest.fixture
+def call(app):
+    """The bytes of HAPI's answer to the bytes of a request, by its path."""
+    return hapi.answering(app)
+
+
+@pytest.fixture
+def ask(call):
+    """The answer to one of HAPI's queries, and its code."""
+
+    def ask(name, path=hapi.ACCOUNT, now=None, **options):
+        return hapi.answer(call(path, hapi.query(name, **options), now=now), name)
+
+    return ask
+
+
+@pytest.fixture
+def submit(ledger):
+    """Give a body a new id, sign it with the demo wallet's keys, or with other keys, and submit it."""
+
+    def submit_body(body, *signers):
+        start = body.transactionID.transactionValidStart
+        start.seconds, start.nanos = divmod(times.now() - times.SECOND, times.SECOND)
+        return ledger.submit(bodies.sign(body, *signers))
+
+    return submit_body
+
+
+@pytest.fixture
+def row(get):
+    """The newest row that the mirror node has of a receipt's transaction."""
+
+    def newest(receipt):
+        dashed = TransactionId.require(receipt.transaction_id).dashed
+        rows = get(f"/transactions/{dashed}")["transactions"]  # a batch has more, of other ids
+        return [each for each in rows if each["transaction_id"] == dashed][-1]
+
+    return newest
+
+
+@pytest.fixture
+def rows(get):
+    """All rows that the mirror node has under a body's id."""
+    return lambda body: get(f"/transactions/{id_of(seal(body)).dashed}")["transactions"]
+
+
+@pytest.fixture
+def done(submit, row):
+    """Submit what succeeds; returns its row."""
+
+    def submit_well(body, *signers):
+        receipt = submit(body, *signers)
+        assert receipt.result == "SUCCESS"
+        return row(receipt)
+
+    return submit_well
+
+
+@pytest.fixture
+def created(done):
+    """Submit what creates an account or a token; returns its id."""
+    return lambda *submitted: done(*submitted)["entity_id"]
+
+
+@pytest.fixture
+def alone():
+    """The sandbox as a program of its own, with known accounts in a ledger in memory."""
+    return Alone()
+
+
+class Alone:
+    def __init__(self):
+        self.app = create_sandbox()
+        self.client = self.app.test_client()
+
+    def submit(self, body, *known):
+        """Give a body a new id, sign it with the keys of known accounts, or other keys, and submit it."""
+        start = body.transactionID.transactionValidStart
+        start.seconds, start.nanos = divmod(times.now() - times.SECOND, times.SECOND)
+        keys = {each.account_id: each.private_key for each in known_accounts()}
+        content = bodies.sign(body, *(keys.get(each, each) for each in known))
+        with self.app.app_context():
+            return consensus.submit(content, now()).result
+
+    def get(self, path):
+        return self.client.get(f"/api/v1{path}")
+
+    def balance(self, account_id):
+        return self.get(f"/accounts/{account_id}").json["balance"]["balance"]
+
+    def created(self):
+        """The id of the newest account or token that a transaction has created."""
+        return self.get("/transactions").json["transactions"][0]["entity_id"]

@@ -1,0 +1,142 @@
+"""hiero-sandbox: the sandbox alone, without the marketplace."""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import closing, contextmanager
+from urllib.request import Request, urlopen
+
+import grpc
+import pytest
+from hiero_sdk_python.hapi.services.response_pb2 import Response
+
+from harness.serving import ROOT, reserved_port
+from hiero_sandbox.hapi.address import HOST
+from sandbox.tests import hapi
+
+GIFT = {"accountId": "0.0.1002", "amount": 7}
+COMMAND = [sys.executable, "-m", "hiero_sandbox"]
+
+
+@contextmanager
+def running(*arguments):
+    """The command on free ports, until it is not needed; yields it with its ports."""
+    with reserved_port() as rest, reserved_port() as node, reserved_port() as mirror:
+        ports = {"rest": rest, "node": node, "mirror": mirror}
+        options = [word for name, port in ports.items() for word in (f"--{name}-port", str(port))]
+        process = subprocess.Popen(
+            [*COMMAND, *options, *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True
+        )
+        try:
+            hello = process.stdout.readline()
+            assert (
+                f"http://{HOST}:{rest}, node {HOST}:{node}, mirror node's gRPC {HOST}:{mirror},"
+                in hello
+            )
+            yield process, ports
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+
+
+def ask(ports, path, body=None):
+    content = body and json.dumps(body).encode()
+    request = Request(
+        f"http://{HOST}:{ports['rest']}{path}", content, {"Content-Type": "application/json"}
+    )
+    with urlopen(request, timeout=60) as answer:
+        return json.load(answer)
+
+
+def test_it_serves_rest_and_grpc(tmp_path):
+    with running() as (process, ports):
+        assert ask(ports, "/api/v1/accounts/0.0.1002")["balance"]["balance"] == 10**12
+        [node] = ask(ports, "/api/v1/network/nodes")["nodes"]
+        assert node["service_endpoints"][0]["port"] == ports["node"]
+        assert ask(ports, "/faucet", GIFT)["result"] == "SUCCESS"
+        with grpc.insecure_channel(f"{HOST}:{ports['node']}") as channel:
+            query = hapi.query("cryptoGetInfo", hapi.COST, accountID={"accountNum": 1002})
+            content = channel.unary_unary(hapi.ACCOUNT)(query, timeout=60)
+        assert Response.FromString(content).cryptoGetInfo.header.cost == 100_000
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        process.wait(30)
+        assert process.returncode == 0
+        assert time.monotonic() - began < 10
+
+
+def test_a_file_is_kept_and_memory_is_not(tmp_path):
+    for arguments, expected in (("--data", str(tmp_path / "ledger.db")), 10**12 + 7), ((), 10**12):
+        with running(*arguments) as (_, ports):
+            ask(ports, "/faucet", GIFT)
+        with running(*arguments) as (_, ports):
+            assert ask(ports, "/api/v1/accounts/0.0.1002")["balance"]["balance"] == expected
+
+
+@contextmanager
+def taken_port():
+    with closing(socket.create_server((HOST, 0))) as taken:
+        yield taken.getsockname()[1]
+
+
+def options(kind, *ports):
+    """Options for ports of one kind; any ports for the other kinds."""
+    given = {"rest": (0,), "node": (0,), "mirror": (0,)} | {kind: ports}
+    return [
+        word for name in given for port in given[name] for word in (f"--{name}-port", str(port))
+    ]
+
+
+@pytest.mark.parametrize("kind", ["rest", "node", "mirror"])
+def test_a_port_that_is_taken_stops_the_start(kind):
+    with taken_port() as port:
+        ended = subprocess.run(
+            [*COMMAND, *options(kind, 0, port)],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+    assert ended.returncode == 1
+    what = f"Error: Port {port} can't be used: Address already in use"
+    assert ended.stderr == f"{what}. --skip-taken leaves it out\n"
+
+
+@pytest.mark.parametrize("kind", ["rest", "node", "mirror"])
+def test_skip_taken_leaves_it_out(kind):
+    with taken_port() as port:
+        arguments = [*COMMAND, "--skip-taken", *options(kind, port, 0)]
+        process = subprocess.Popen(arguments, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        try:
+            hello = process.stdout.readline()
+        finally:
+            process.kill()
+            process.communicate()
+    assert "mirror node's gRPC" in hello
+    assert str(port) not in hello
+
+
+def test_skip_taken_needs_one_port_of_each_kind():
+    with taken_port() as port:
+        arguments = [*COMMAND, "--skip-taken", *options("node", port)]
+        ended = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert ended.stderr == f"Error: Port {port} can't be used: Address already in use\n"
+
+
+def test_a_file_of_something_else_is_refused(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("no ledger" * 100)
+    ended = subprocess.run(
+        [*COMMAND, "--data", path, *options("rest", 0)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert ended.returncode == 1
+    assert ended.stderr.startswith(f"Error: {path} can't be the sandbox's ledger: ")
+    assert path.read_text() == "no ledger" * 100

@@ -1,0 +1,265 @@
+"""The sandbox keeps HBAR: what everything costs, who pays it, and who can't."""
+
+import pytest
+
+from harness import wallets
+from harness.cast import ALICE, BOB, CHARLIE, TOKEN
+from hiero_sandbox import wallet
+from sandbox.tests.bodies import (
+    FIRST,
+    HBAR,
+    NFT,
+    amounts,
+    approval,
+    association,
+    make,
+    minting,
+    move,
+    transfer,
+)
+
+FEES = "0.0.802"
+TREASURY = "0.0.1000"
+ROYAL = ("0.0.5001", 1)  # an NFT of a collection with custom fees
+
+
+def test_every_account_begins_with_10_000(get):
+    shown = get("/accounts/0.0.4444")["balance"]
+    assert (shown["balance"], shown["tokens"]) == (FIRST, [])
+    [row] = get("/balances?account.id=0.0.4444")["balances"]
+    assert row == {"account": "0.0.4444", "balance": FIRST, "tokens": []}
+
+
+def test_the_payer_pays_the_fee(done, balance, minted):
+    shown = done(approval(ALICE), ALICE)
+    assert balance(ALICE) == FIRST - HBAR // 2
+    assert balance(FEES) == FIRST + HBAR // 2
+    assert (shown["charged_tx_fee"], shown["max_fee"]) == (HBAR // 2, "500000000")
+    assert shown["transfers"] == [
+        {"account": FEES, "amount": HBAR // 2, "is_approval": False},
+        {"account": ALICE, "amount": -HBAR // 2, "is_approval": False},
+    ]
+
+
+def schedule(payer):
+    body = wallets.new_body(payer, "")
+    inner = body.scheduleCreate.scheduledTransactionBody
+    wallets.allow(inner.cryptoApproveAllowance, NFT, ALICE, "0.0.9001")
+    return body
+
+
+def withdrawal(payer):
+    deleted = {"token_id": wallets.token_id(NFT), "serial_numbers": NFT[1:]}
+    return make(payer, "cryptoDeleteAllowance", nftAllowances=[deleted])
+
+
+# In micro-dollars, by https://docs.hedera.com/networks/fees: at ten cents an HBAR, 1,000 tinybars each.
+PRICES = {
+    "an approval": (lambda: approval(ALICE), [ALICE], 50_000),
+    "a withdrawal": (lambda: withdrawal(ALICE), [ALICE], 50_000),
+    "HBAR": (lambda: transfer(ALICE, {ALICE: -5, BOB: 5}), [ALICE], 100),
+    "HBAR of three": (lambda: transfer(ALICE, {ALICE: -5, BOB: 3, CHARLIE: 2}), [ALICE], 200),
+    "HBAR, two signatures": (lambda: transfer(ALICE, {BOB: -5, ALICE: 5}), [ALICE, BOB], 200),
+    # Bob is associated by the transfer: its payer pays for that, too.
+    "an NFT": (lambda: transfer(ALICE, nfts=[(NFT, ALICE, BOB)]), [ALICE], 1_000 + 50_000),
+    "an NFT with royalties": (
+        lambda: transfer(ALICE, nfts=[(ROYAL, ALICE, BOB)]),
+        [ALICE],
+        2_000 + 50_000,
+    ),
+    "an association": (lambda: association(BOB, TOKEN), [BOB], 50_000),
+    "two associations": (lambda: association(BOB, TOKEN, "0.0.7002"), [BOB], 100_000),
+    "an NFT minted": (lambda: minting(TREASURY, TOKEN, b"a"), [TREASURY], 20_000),
+    "two NFTs minted": (lambda: minting(TREASURY, TOKEN, b"a", b"b"), [TREASURY], 40_000),
+    # The approval that it executes is paid by itself.
+    "a schedule": (lambda: schedule(ALICE), [ALICE], 10_000, 50_000),
+}
+
+
+@pytest.mark.parametrize("case", PRICES)
+def test_it_costs_what_the_network_charges(done, rows, balance, ledger, minted, case):
+    ledger.mint(ROYAL, ALICE, wallets.MINTED_AT)
+    make_body, signers, *prices = PRICES[case]
+    body, payer = make_body(), signers[0]
+    done(body, *signers)
+    charged = [shown["charged_tx_fee"] for shown in rows(body)]
+    assert charged == [price * 1000 for price in prices]
+    given = sum(
+        amount.amount
+        for amount in body.cryptoTransfer.transfers.accountAmounts
+        if wallets.account(payer) == amount.accountID
+    )
+    assert balance(payer) == FIRST - sum(charged) + given
+
+
+@pytest.mark.parametrize(("less", "result"), [(0, "SUCCESS"), (1, "INSUFFICIENT_TX_FEE")])
+def test_a_fee_that_covers_the_price_is_enough(submit, balance, minted, less, result):
+    body = approval(ALICE)
+    body.transactionFee = HBAR // 2 - less
+    assert submit(body, ALICE).result == result
+    assert balance(ALICE) == FIRST - (HBAR // 2 if result == "SUCCESS" else 0)
+
+
+def test_a_negative_fee_is_refused(submit, minted):
+    body = approval(ALICE)
+    body.transactionFee = 2**64 - 1  # -1, as SDKs send it
+    assert submit(body, ALICE).result == "INSUFFICIENT_TX_FEE"
+
+
+FAILURES = [
+    ("INVALID_SIGNATURE", lambda: transfer(ALICE, {BOB: -1, ALICE: 1})),
+    ("INVALID_SIGNATURE", lambda: approval(ALICE, owner=BOB)),
+    ("INSUFFICIENT_ACCOUNT_BALANCE", lambda: transfer(ALICE, {BOB: -FIRST - 1, ALICE: FIRST + 1})),
+    ("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT", lambda: transfer(ALICE, nfts=[(NFT, BOB, CHARLIE)])),
+    ("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT", lambda: approval(ALICE, owner=BOB)),
+    ("SENDER_DOES_NOT_OWN_NFT_SERIAL_NO", lambda: transfer(ALICE, nfts=[((TOKEN, 8), ALICE, BOB)])),
+    ("SENDER_DOES_NOT_OWN_NFT_SERIAL_NO", lambda: approval(ALICE, (TOKEN, 8))),
+    ("SPENDER_DOES_NOT_HAVE_ALLOWANCE", lambda: transfer(ALICE, nfts=[(NFT, BOB, CHARLIE, True)])),
+    ("SPENDER_ACCOUNT_SAME_AS_OWNER", lambda: approval(ALICE, spender=ALICE)),
+    ("INVALID_TOKEN_NFT_SERIAL_NUMBER", lambda: approval(ALICE, (TOKEN, 0))),
+    ("MAX_ALLOWANCES_EXCEEDED", lambda: approval(ALICE, *((TOKEN, n) for n in range(1, 22)))),
+    ("ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON", lambda: fungible(ALICE)),
+    (
+        "TRANSFER_TO_FEE_COLLECTION_ACCOUNT_NOT_ALLOWED",
+        lambda: transfer(ALICE, {ALICE: -1, FEES: 1}),
+    ),
+    (
+        "TRANSFER_LIST_SIZE_LIMIT_EXCEEDED",
+        lambda: transfer(ALICE, {ALICE: -10} | {f"0.0.{n}": 1 for n in range(3000, 3010)}),
+    ),
+]
+
+
+def fungible(payer):
+    moved = {"token": wallets.token_id(NFT), "transfers": amounts((ALICE, -1), (BOB, 1))}
+    return make(payer, "cryptoTransfer", tokenTransfers=[moved])
+
+
+@pytest.mark.parametrize(("result", "body"), FAILURES)
+def test_what_fails_at_consensus_costs_the_fee_and_nothing_else(
+    submit, row, balance, get, minted, result, body
+):
+    signers = [ALICE] if result == "INVALID_SIGNATURE" else [ALICE, BOB]
+    receipt = submit(body(), *signers)
+    assert (receipt.result, receipt.reached_consensus) == (result, True)
+    shown = row(receipt)
+    assert shown["result"] == result
+    assert shown["charged_tx_fee"] > 0
+    assert balance(ALICE) == FIRST - shown["charged_tx_fee"]
+    assert balance(BOB) == FIRST
+    assert {change["account"] for change in shown["transfers"]} == {ALICE, FEES}
+    assert shown["nft_transfers"] == []
+    nft = get(f"/tokens/{TOKEN}/nfts/7")
+    assert (nft["account_id"], nft["spender"]) == (ALICE, None)
+
+
+EDGE = 2**63 - 1
+
+
+def repeated(*changes):
+    return make(ALICE, "cryptoTransfer", transfers={"accountAmounts": amounts(*changes)})
+
+
+def moved_twice():
+    body = transfer(ALICE, nfts=[(NFT, ALICE, BOB)])
+    move(body, NFT, ALICE, CHARLIE)
+    return body
+
+
+def empty_list():
+    return make(ALICE, "cryptoTransfer", tokenTransfers=[{"token": wallets.token_id(NFT)}])
+
+
+def lasting(seconds):
+    body = approval(ALICE)
+    body.transactionValidDuration.seconds = seconds
+    return body
+
+
+REFUSALS = [
+    ("MEMO_TOO_LONG", lambda: approval(ALICE, memo="é" * 51)),
+    ("INVALID_ZERO_BYTE_IN_STRING", lambda: approval(ALICE, memo="a\0b")),
+    ("INVALID_TRANSACTION_DURATION", lambda: lasting(181)),
+    ("INVALID_TRANSACTION_DURATION", lambda: lasting(5)),
+    ("EMPTY_ALLOWANCES", lambda: make(ALICE, "cryptoApproveAllowance")),
+    ("EMPTY_ALLOWANCES", lambda: make(ALICE, "cryptoDeleteAllowance")),
+    ("INVALID_ACCOUNT_AMOUNTS", lambda: transfer(ALICE, {ALICE: -5, BOB: 4})),
+    ("INVALID_ACCOUNT_AMOUNTS", lambda: transfer(ALICE, {ALICE: EDGE, BOB: EDGE})),
+    # In 64 bits, these would add up to nothing.
+    ("INVALID_ACCOUNT_AMOUNTS", lambda: transfer(ALICE, {ALICE: EDGE, BOB: EDGE, CHARLIE: 2})),
+    ("ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS", lambda: repeated((ALICE, -5), (BOB, 2), (BOB, 3))),
+    ("INVALID_ACCOUNT_ID", lambda: repeated(("0.0.0", -5), (BOB, 5))),
+    ("INVALID_TOKEN_NFT_SERIAL_NUMBER", lambda: transfer(ALICE, nfts=[((TOKEN, 0), ALICE, BOB)])),
+    ("ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS", lambda: transfer(ALICE, nfts=[(NFT, ALICE, ALICE)])),
+    ("INVALID_TRANSFER_ACCOUNT_ID", lambda: transfer(ALICE, nfts=[(NFT, ALICE, "0.0.0")])),
+    ("INVALID_ACCOUNT_AMOUNTS", moved_twice),
+    ("EMPTY_TOKEN_TRANSFER_ACCOUNT_AMOUNTS", empty_list),
+    ("INSUFFICIENT_PAYER_BALANCE", lambda: transfer(ALICE, {ALICE: -FIRST, BOB: FIRST})),
+    ("INSUFFICIENT_PAYER_BALANCE", lambda: transfer(ALICE, {ALICE: -EDGE, BOB: EDGE})),
+    (
+        "INSUFFICIENT_PAYER_BALANCE",
+        lambda: transfer(ALICE, {ALICE: -EDGE - 1, BOB: EDGE, CHARLIE: 1}),
+    ),
+    ("TOKEN_ID_REPEATED_IN_TOKEN_LIST", lambda: association(ALICE, TOKEN, TOKEN)),
+    ("INSUFFICIENT_TX_FEE", lambda: association(ALICE, *(f"0.0.{n}" for n in range(11, 31)))),
+]
+
+
+@pytest.mark.parametrize(("result", "body"), REFUSALS)
+def test_what_a_node_refuses_costs_nothing(submit, balance, get, minted, result, body):
+    body = body()
+    receipt = submit(body, ALICE, BOB)
+    assert (receipt.result, receipt.reached_consensus) == (result, False)
+    assert {balance(account_id) for account_id in (ALICE, BOB, FEES)} == {FIRST}
+    assert "_status" in get(f"/transactions/{wallets.id_of(wallets.seal(body)).dashed}")
+
+
+def purchase(buyer, price=250 * HBAR):
+    return transfer("0.0.9001", {buyer: -price, ALICE: price}, [(NFT, ALICE, buyer, True)])
+
+
+def test_who_signs_a_purchase_first_does_not_become_its_payer(submit, get, minted):
+    submit(approval(ALICE), ALICE)
+    assert submit(purchase(BOB), BOB, "0.0.9001").result == "SUCCESS"
+    for account_id in (BOB, "0.0.9001"):
+        own = wallet.private_key(account_id).public_key().to_bytes_raw().hex()
+        assert get(f"/accounts/{account_id}")["key"]["key"] == own
+
+
+def test_a_purchase_is_shown_whole(submit, done, minted):
+    submit(approval(ALICE), ALICE)
+    shown = done(purchase(BOB), "0.0.9001", BOB)
+    # Two signatures, and the association of Bob.
+    fee = HBAR // 100 + HBAR // 1000 + HBAR // 2
+    assert shown["charged_tx_fee"] == fee
+    assert [(change["account"], change["amount"]) for change in shown["transfers"]] == [
+        (FEES, fee),
+        (ALICE, 250 * HBAR),
+        (BOB, -250 * HBAR),
+        ("0.0.9001", -fee),
+    ]
+    assert shown["nft_transfers"] == [
+        {
+            "is_approval": True,
+            "receiver_account_id": BOB,
+            "sender_account_id": ALICE,
+            "serial_number": 7,
+            "token_id": TOKEN,
+        }
+    ]
+
+
+def test_nobody_gets_more_than_64_bits_hold(submit, balance, ledger):
+    submit(transfer(ALICE, {ALICE: -1, BOB: 1}), ALICE)
+    ledger.change_account(BOB, balance=EDGE - 5)
+    results = [submit(transfer(ALICE, {ALICE: -n, BOB: n}), ALICE).result for n in (6, 5, 1)]
+    assert results == ["INVALID_ACCOUNT_AMOUNTS", "SUCCESS", "INVALID_ACCOUNT_AMOUNTS"]
+    assert (balance(ALICE), balance(BOB)) == (FIRST - 6 - 4 * HBAR // 1000, EDGE)
+
+
+def test_balances_are_paged(submit, follow):
+    for number in range(5):
+        submit(transfer(ALICE, {ALICE: -1, f"0.0.{3000 + number}": 1}), ALICE)
+    rows = follow("/balances?limit=2&account.id=gte:0.0.1001", "balances")
+    shown = [row["account"] for row in rows]
+    assert shown == ["0.0.3004", "0.0.3003", "0.0.3002", "0.0.3001", "0.0.3000", ALICE]

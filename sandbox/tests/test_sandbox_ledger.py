@@ -1,0 +1,184 @@
+"""The sandbox's consensus nodes check what real ones check, with HAPI's own result codes."""
+
+import base64
+import sqlite3
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+
+import pytest
+from hiero_sdk_python.account.account_allowance_approve_transaction import (
+    AccountAllowanceApproveTransaction,
+)
+from hiero_sdk_python.account.account_id import AccountId
+from hiero_sdk_python.crypto.private_key import PrivateKey
+from hiero_sdk_python.tokens.nft_id import NftId
+from hiero_sdk_python.tokens.token_id import TokenId
+from hiero_sdk_python.transaction.transaction_id import TransactionId
+
+from harness.cast import ALICE, BOB, CHARLIE, KEYS, MARKET, TOKEN
+from harness.wallets import id_of, seal
+from hiero_sandbox import wallet
+from hiero_sandbox.database import KEY
+from marketplace.hedera import times
+from sandbox.tests.bodies import approval, make, sign
+from tests.answers import assert_error
+
+
+def account(account_id):
+    return AccountId.from_string(account_id)
+
+
+def of_sdk(transaction, nodes=("0.0.3",)):
+    """The bytes of a transaction of the Python SDK that Alice pays for and signs."""
+    transaction.set_transaction_id(TransactionId.generate(account(ALICE)))
+    transaction.set_node_account_ids([account(node) for node in nodes])
+    return transaction.freeze().sign(wallet.private_key(ALICE)).to_bytes()
+
+
+def approval_of_sdk(serial_no=None):
+    """Of one serial number, or of all."""
+    transaction, token = AccountAllowanceApproveTransaction(), TokenId.from_string(TOKEN)
+    parties = (account(ALICE), account(MARKET))
+    if serial_no is None:
+        return transaction.approve_token_nft_allowance_all_serials(token, *parties)
+    return transaction.approve_token_nft_allowance(NftId(token, serial_no), *parties)
+
+
+def test_a_deleted_approval_clears_the_spender(ledger, nft, get):
+    ledger.approve(nft, ALICE, MARKET)
+    ledger.withdraw(nft, ALICE)
+    assert get(f"/tokens/{TOKEN}/nfts/7")["spender"] is None
+
+
+def test_a_transaction_for_several_nodes_is_one(ledger, nft):
+    content = of_sdk(approval_of_sdk(7), nodes=("0.0.3", "0.0.4", "0.0.5"))
+    assert ledger.submit(content).result == "SUCCESS"
+
+
+def test_an_ecdsa_key_signs(submit, nft, get):
+    key = PrivateKey.generate_ecdsa()
+    assert submit(approval(ALICE), key).result == "SUCCESS"
+    assert get(f"/accounts/{ALICE}")["key"] == {
+        "_type": "ECDSA_SECP256K1",
+        "key": key.public_key().to_bytes_raw().hex(),
+    }
+    assert submit(approval(ALICE), PrivateKey.generate_ecdsa()).result == "INVALID_SIGNATURE"
+
+
+def test_the_first_key_that_signs_becomes_the_accounts_key(submit, nft):
+    assert submit(approval(ALICE), ALICE).result == "SUCCESS"
+    assert submit(approval(ALICE), CHARLIE).result == "INVALID_SIGNATURE"
+    assert submit(approval(ALICE), CHARLIE, ALICE).result == "SUCCESS"
+
+
+def test_a_signature_of_other_bytes_is_refused(ledger, nft):
+    other = sign(approval(ALICE), ALICE).replace(b"\x22\x01\x07", b"\x22\x01\x08")
+    assert ledger.submit(other).result == "INVALID_SIGNATURE"
+
+
+@pytest.mark.parametrize(
+    ("seconds_ago", "result"),
+    [(-60, "INVALID_TRANSACTION_START"), (119, "SUCCESS"), (121, "TRANSACTION_EXPIRED")],
+)
+def test_its_validity_is_checked(ledger, nft, seconds_ago, result):
+    body = approval(ALICE)
+    body.transactionID.transactionValidStart.seconds = times.now() // times.SECOND - seconds_ago
+    assert ledger.submit(sign(body, ALICE)).result == result
+
+
+def test_other_kinds_are_not_supported(submit, caplog):
+    assert submit(make(ALICE, "fileCreate"), ALICE).result == "NOT_SUPPORTED"
+    assert "FILECREATE: docs/sandbox.md lists what it executes" in caplog.text
+
+
+def test_a_listing_leaves_an_approve_for_all_in_place(client, nft, ledger, get):
+    assert ledger.submit(of_sdk(approval_of_sdk())).result == "SUCCESS"
+    approvals = f"/accounts/{ALICE}/allowances/nfts"
+    assert len(get(approvals)["allowances"]) == 1
+
+    listing = client.post("/v1/list/extwallet", json=KEYS | {"listingPrice": 5})
+    ledger.sign_and_submit(listing.json["byteArray"])
+    assert len(get(approvals)["allowances"]) == 1
+    # The Python SDK's own helper revokes it: the trap that our transaction avoids.
+    assert ledger.submit(of_sdk(approval_of_sdk(7))).result == "SUCCESS"
+    assert get(approvals)["allowances"] == []
+
+
+def test_the_desk_signs_submits_and_moves(app, client, nft, get):
+    anyone = app.test_client()
+    listing = client.post("/v1/list/extwallet", json=KEYS | {"listingPrice": 5})
+    byte_array = listing.json["byteArray"]
+
+    r = anyone.post("/sandbox/sign", json={"accountId": ALICE, "transaction": byte_array})
+    assert r.status_code == 200
+    signed_once = r.json["transaction"]
+    again = anyone.post("/sandbox/sign", json={"accountId": ALICE, "transaction": signed_once})
+    assert again.json["transaction"] == signed_once
+
+    r = anyone.post("/sandbox/transactions", json={"transaction": signed_once})
+    assert r.json["result"] == "SUCCESS"
+    assert r.json["transactionId"].startswith(f"{ALICE}@")
+
+    r = anyone.post("/sandbox/transfers", json={"tokenId": TOKEN, "serialNo": 7, "accountId": BOB})
+    assert r.json["result"] == "SUCCESS"
+    history = get(f"/tokens/{TOKEN}/nfts/7/transactions")["transactions"]
+    assert [row["type"] for row in history] == [
+        "CRYPTOTRANSFER",
+        "CRYPTOAPPROVEALLOWANCE",
+        "TOKENMINT",
+    ]
+
+
+def test_a_wrong_account_can_not_sign_and_takes_no_key(app, client, nft):
+    anyone = app.test_client()
+    listing = client.post("/v1/list/extwallet", json=KEYS | {"listingPrice": 5})
+    order = {"accountId": "0.0.42013", "transaction": listing.json["byteArray"]}
+    r = anyone.post("/sandbox/sign", json=order)
+    assert_error(r, 422, f"accountId must be {ALICE}: 0.0.42013 has nothing to sign here")
+    r = anyone.post("/sandbox/transactions", json={"transaction": listing.json["byteArray"]})
+    assert r.json["result"] == "INVALID_SIGNATURE"
+    assert "A signature is missing" in r.json["message"]
+
+
+@pytest.mark.parametrize(
+    "value", ["", "!!", "AAAA", "CgA=", base64.b64encode(b"x" * 99).decode(), 5]
+)
+def test_the_desk_refuses_what_is_no_transaction(app, value):
+    for url in ("/sandbox/transactions", "/sandbox/sign"):
+        r = app.test_client().post(url, json={"accountId": ALICE, "transaction": value})
+        assert_error(r, 422, "transaction must be base64 of a transaction's bytes")
+
+
+@contextmanager
+def locked(ledger):
+    """Keep the ledger locked meanwhile, as another process does that writes."""
+    path = ledger.sandbox.extensions[KEY].path
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+        other.execute("COMMIT")
+
+
+def test_who_waited_for_the_ledger_is_handled_when_his_turn_comes(nft, ledger, get):
+    """Nothing is of a moment that the mirror node has already told to be over."""
+    with ThreadPoolExecutor() as pool:
+        with locked(ledger):
+            submitted = pool.submit(ledger.submit, sign(approval(ALICE), ALICE))
+            time.sleep(0.5)
+            present = get("/blocks")["blocks"][0]["timestamp"]["to"]
+        assert submitted.result().result == "SUCCESS"
+    row = get(f"/tokens/{TOKEN}/nfts/7")
+    assert row["modified_timestamp"] > present
+
+
+def test_what_expires_while_it_waits_is_not_handled(nft, ledger, get):
+    body = approval(ALICE)
+    expires_at = id_of(seal(body)).valid_start + 120 * times.SECOND
+    with ThreadPoolExecutor() as pool:
+        with locked(ledger):
+            now = expires_at - times.SECOND // 10
+            submitted = pool.submit(ledger.submit, sign(body, ALICE), now)
+            time.sleep(0.5)
+        assert submitted.result().result == "TRANSACTION_EXPIRED"
+    assert get(f"/tokens/{TOKEN}/nfts/7")["spender"] is None

@@ -1,0 +1,275 @@
+"""Schedules, HIP-423: executed when all have signed who must, or when they expire."""
+
+import base64
+
+import pytest
+from hiero_sdk_python import PrivateKey
+from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
+from hiero_sdk_python.hapi.services.schedulable_transaction_body_pb2 import (
+    SchedulableTransactionBody,
+)
+
+from harness.cast import ALICE, BOB, CHARLIE
+from harness.wallets import account
+from hiero_sandbox import wallet
+from hiero_sandbox.ledger import keys
+from marketplace.hedera import times
+from marketplace.hedera.messages import schedule
+from sandbox.tests import hapi
+from sandbox.tests.bodies import HBAR, make, minting, transfer
+from sandbox.tests.test_account_deletion import deletion
+from sandbox.tests.test_accounts import creation, public
+from sandbox.tests.test_batches import BATCHER, batch, inner
+from sandbox.tests.test_tokens import ISSUER, TREASURY
+from sandbox.tests.test_tokens import creation as token_creation
+
+RECORDS = "/proto.CryptoService/getTxRecordByTxID"
+DAY = 24 * 3600
+SIGNERS = [
+    PrivateKey.generate_ed25519(),
+    PrivateKey.generate_ecdsa(),
+    PrivateKey.generate_ed25519(),
+]
+PUBLIC = [public(key) for key in SIGNERS]
+ADMIN = PrivateKey.generate_ed25519()
+
+
+def now():
+    return times.now() // times.SECOND
+
+
+def creation_of(scheduled, payer=CHARLIE, **fields):
+    """A ScheduleCreate of the transaction in a body."""
+    kind = scheduled.WhichOneof("data")
+    content = {"memo": scheduled.memo, kind: getattr(scheduled, kind)}
+    if "expires" in fields:
+        fields["expiration_time"] = {"seconds": fields.pop("expires")}
+    return make(payer, "scheduleCreate", scheduledTransactionBody=content, **fields)
+
+
+def payment(amount=HBAR, payer=ALICE, receiver=BOB):
+    return transfer(payer, {payer: -amount, receiver: amount})
+
+
+def about(kind, schedule_id, payer=CHARLIE):
+    return make(payer, kind, scheduleID=schedule(schedule_id))
+
+
+@pytest.fixture
+def signing(submit):
+    """Sign a schedule; returns the result."""
+    return lambda schedule_id, *signers: (
+        submit(about("scheduleSign", schedule_id), CHARLIE, *signers).result
+    )
+
+
+@pytest.fixture
+def executed(get):
+    return lambda schedule_id: get(f"/schedules/{schedule_id}")["executed_timestamp"]
+
+
+@pytest.fixture
+def rows_of(get):
+    return lambda row: get(f"/transactions/{row['transaction_id']}")["transactions"]
+
+
+@pytest.fixture
+def joint(created):
+    """An account of which two of three keys must sign."""
+    key = Key(thresholdKey={"threshold": 2, "keys": {"keys": PUBLIC}})
+    return created(creation(key=key, initialBalance=9 * HBAR), ALICE)
+
+
+def test_it_waits_until_all_have_signed(done, signing, executed, joint, balance, rows_of, get):
+    row = done(creation_of(payment(4 * HBAR, joint), memo="rent"), CHARLIE)
+    assert (row["name"], row["charged_tx_fee"]) == ("SCHEDULECREATE", HBAR // 10)
+    made = row["entity_id"]
+    assert signing(made, SIGNERS[0]) == "SUCCESS"
+    assert (executed(made), balance(joint)) == (None, 9 * HBAR)
+    assert signing(made, SIGNERS[0]) == "NO_NEW_VALID_SIGNATURES"
+    assert signing(made, PrivateKey.generate_ed25519()) == "NO_NEW_VALID_SIGNATURES"
+    assert signing(made, SIGNERS[1]) == "SUCCESS"
+    assert balance(joint) == 5 * HBAR
+    _, child = rows_of(row)
+    assert (child["name"], child["scheduled"], child["result"]) == (
+        "CRYPTOTRANSFER", True, "SUCCESS",
+    )  # fmt: skip
+    assert child["charged_tx_fee"] == HBAR // 1000
+    assert executed(made) == child["consensus_timestamp"]
+    assert signing(made, SIGNERS[2]) == "SCHEDULE_ALREADY_EXECUTED"
+    shown = get(f"/schedules/{made}")
+    assert (shown["creator_account_id"], shown["payer_account_id"]) == (CHARLIE, CHARLIE)
+    prefixes = [base64.b64decode(each["public_key_prefix"]) for each in shown["signatures"]]
+    assert {keys.public_key(key) for key in PUBLIC[:2]} < set(prefixes)
+
+
+def test_the_key_that_counts_is_the_one_at_the_end(done, submit, signing, executed, joint):
+    made = done(creation_of(payment(HBAR, joint)), CHARLIE)["entity_id"]
+    assert signing(made, SIGNERS[0]) == "SUCCESS"
+    change = make(ALICE, "cryptoUpdateAccount", accountIDToUpdate=account(joint), key=PUBLIC[2])
+    assert submit(change, ALICE, *SIGNERS).result == "SUCCESS"
+    assert executed(made) is None
+    assert signing(made, SIGNERS[2]) == "SUCCESS"
+    assert executed(made)
+
+
+def test_the_payer_that_it_names_signs_and_pays(done, signing, executed, balance, created):
+    payer = created(creation(key=PUBLIC[0], initialBalance=HBAR), ALICE)
+    body = creation_of(payment(HBAR, CHARLIE), payerAccountID=account(payer))
+    made = done(body, CHARLIE)["entity_id"]
+    assert executed(made) is None
+    assert signing(made, SIGNERS[0]) == "SUCCESS"
+    assert executed(made)
+    assert balance(payer) == HBAR - HBAR // 1000
+
+
+@pytest.mark.parametrize(
+    ("has", "result"),
+    [(5 * HBAR, "INSUFFICIENT_ACCOUNT_BALANCE"), (0, "INSUFFICIENT_PAYER_BALANCE")],
+)
+def test_it_fails_by_itself(done, created, balance, rows_of, has, result):
+    payer = created(creation(key=PUBLIC[0], initialBalance=has), ALICE)
+    body = creation_of(payment(10 * HBAR, payer), payerAccountID=account(payer))
+    made, child = rows_of(done(body, CHARLIE, SIGNERS[0]))
+    assert (made["result"], child["result"]) == ("SUCCESS", result)
+    assert balance(payer) == has - child["charged_tx_fee"]
+
+
+def test_a_deleted_payer_pays_nothing(done, submit, created, signing, rows_of):
+    payer = created(creation(key=PUBLIC[0], initialBalance=HBAR), ALICE)
+    row = done(creation_of(payment(), payerAccountID=account(payer)), CHARLIE, SIGNERS[0])
+    assert submit(deletion(payer), ALICE, SIGNERS[0]).result == "SUCCESS"
+    assert signing(row["entity_id"], ALICE) == "SUCCESS"
+    assert rows_of(row)[1]["result"] == "PAYER_ACCOUNT_DELETED"
+
+
+def test_it_waits_for_its_time(done, signing, executed, balance, get, monkeypatch):
+    expires = now() + 62 * DAY
+    body = creation_of(payment(), expires=expires, wait_for_expiry=True)
+    late = creation_of(payment(2 * HBAR), expires=expires)
+    made, unsigned = (done(each, CHARLIE)["entity_id"] for each in (body, late))
+    assert signing(made, ALICE) == "SUCCESS"
+    assert executed(made) is None
+    assert get(f"/schedules/{made}")["expiration_time"] == f"{expires}.000000000"
+    before = balance(BOB)
+    for moment, expected in enumerate([None, f"{expires}.000000000"], start=-1):
+        monkeypatch.setattr(times, "now", lambda moment=moment: expires * times.SECOND + moment)
+        assert executed(made) == expected
+    assert balance(BOB) == before + HBAR
+    assert executed(unsigned) is None
+    for moment, schedule_id in enumerate((made, unsigned)):
+        monkeypatch.setattr(times, "now", lambda moment=moment: expires * times.SECOND + moment)
+        assert signing(schedule_id, ALICE) == "INVALID_SCHEDULE_ID"
+
+
+def test_one_whose_account_is_gone_ends_without_a_record(done, submit, created, get, monkeypatch):
+    sender = created(creation(key=PUBLIC[0], initialBalance=HBAR), ALICE)
+    body = creation_of(payment(1, sender), expires=now() + DAY, wait_for_expiry=True)
+    row = done(body, CHARLIE, SIGNERS[0])
+    later = times.now() + 2 * DAY * times.SECOND
+    assert submit(deletion(sender), ALICE, SIGNERS[0]).result == "SUCCESS"
+    monkeypatch.setattr(times, "now", lambda: later)
+    _, child = get(f"/transactions/{row['transaction_id']}")["transactions"]
+    assert child["result"] == "ACCOUNT_DELETED"
+
+
+def test_hapi_shows_it(done, ask, joint):
+    body = creation_of(payment(1, joint), memo="rent", adminKey=public(ADMIN))
+    made = done(body, CHARLIE, ADMIN, SIGNERS[0])["entity_id"]
+    pay = hapi.payment(BOB)
+    info = ask("scheduleGetInfo", payment=pay, scheduleID=schedule(made))[0].scheduleInfo
+    assert (info.memo, info.wait_for_expiry) == ("rent", False)
+    assert (info.creatorAccountID, info.payerAccountID) == (account(CHARLIE), account(CHARLIE))
+    assert info.adminKey == public(ADMIN)
+    signers = [keys.of_bytes(wallet.public_key(CHARLIE)), PUBLIC[0]]
+    assert sorted(info.signers.keys, key=str) == sorted(signers, key=str)
+    scheduled = SchedulableTransactionBody(cryptoTransfer=payment(1, joint).cryptoTransfer)
+    assert info.scheduledTransactionBody == scheduled
+    assert info.scheduledTransactionID.scheduled
+    assert not info.HasField("execution_time") and not info.HasField("deletion_time")
+
+
+def test_receipts_and_records_have_its_id(done, ask, signing):
+    body = creation_of(payment())
+    made = done(body, CHARLIE)["entity_id"]
+    told, _ = ask("transactionGetReceipt", hapi.RECEIPTS, transactionID=body.transactionID)
+    assert told.receipt.scheduleID == schedule(made)
+    scheduled = told.receipt.scheduledTransactionID
+    assert scheduled.scheduled
+    assert ask("transactionGetReceipt", hapi.RECEIPTS, transactionID=scheduled)[1] != "OK"
+    assert signing(made, ALICE) == "SUCCESS"
+    assert ask("transactionGetReceipt", hapi.RECEIPTS, transactionID=scheduled)[1] == "OK"
+    paid = {"payment": hapi.payment(BOB), "transactionID": scheduled}
+    record = ask("transactionGetRecord", RECORDS, **paid)[0].transactionRecord
+    assert (record.scheduleRef, record.transactionID) == (schedule(made), scheduled)
+
+
+def test_there_is_one_of_each(done, submit, ask):
+    body = creation_of(payment())
+    made = done(body, CHARLIE)["entity_id"]
+    scheduled = body.transactionID
+    assert submit(body, CHARLIE).result == "IDENTICAL_SCHEDULE_ALREADY_CREATED"
+    told, _ = ask("transactionGetReceipt", hapi.RECEIPTS, transactionID=body.transactionID)
+    assert told.receipt.scheduleID == schedule(made)
+    assert told.receipt.scheduledTransactionID.transactionValidStart != scheduled
+    assert submit(creation_of(payment(), memo="another"), CHARLIE).result == "SUCCESS"
+
+
+def test_its_admin_deletes_it(done, submit, get, signing, joint):
+    body = creation_of(payment(1, joint), adminKey=public(ADMIN))
+    made = done(body, CHARLIE, ADMIN)["entity_id"]
+    delete = about("scheduleDelete", made)
+    assert submit(delete, CHARLIE).result == "INVALID_SIGNATURE"
+    assert submit(delete, CHARLIE, ADMIN).result == "SUCCESS"
+    assert get(f"/schedules/{made}")["deleted"] is True
+    assert submit(delete, CHARLIE, ADMIN).result == "SCHEDULE_ALREADY_DELETED"
+    assert signing(made, ALICE) == "SCHEDULE_ALREADY_DELETED"
+    immutable = done(creation_of(payment(2)), CHARLIE)["entity_id"]
+    assert submit(about("scheduleDelete", immutable), CHARLIE).result == "SCHEDULE_IS_IMMUTABLE"
+
+
+@pytest.mark.parametrize("kind", ["scheduleSign", "scheduleDelete"])
+def test_one_that_is_none(submit, kind):
+    assert submit(about(kind, "0.0.77"), CHARLIE).result == "INVALID_SCHEDULE_ID"
+    assert submit(make(CHARLIE, kind), CHARLIE).result == "INVALID_SCHEDULE_ID"
+
+
+@pytest.mark.parametrize(
+    ("scheduled", "fields", "result"),
+    [
+        (payment(), {"expires": 5}, "SCHEDULE_EXPIRATION_TIME_MUST_BE_HIGHER_THAN_CONSENSUS_TIME"),
+        (payment(), {"expires": 2**63 - 1}, "SCHEDULE_EXPIRATION_TIME_TOO_FAR_IN_FUTURE"),
+        (payment(), {"wait_for_expiry": True}, "MISSING_EXPIRY_TIME"),
+        (payment(), {"memo": "x" * 101}, "MEMO_TOO_LONG"),
+        (payment(), {"memo": "\0"}, "INVALID_ZERO_BYTE_IN_STRING"),
+        (payment(), {"payerAccountID": account("0.0.0")}, "ACCOUNT_ID_DOES_NOT_EXIST"),
+        (payment(), {"adminKey": Key(ed25519=b"x")}, "INVALID_ADMIN_KEY"),
+        (payment(), {"adminKey": public(ADMIN)}, "INVALID_SIGNATURE"),
+        (transfer(ALICE, {ALICE: -1}), {}, "INVALID_ACCOUNT_AMOUNTS"),
+        (deletion(ALICE), {}, "SCHEDULED_TRANSACTION_NOT_IN_WHITELIST"),
+        (make(ALICE, "freeze"), {}, "NOT_SUPPORTED"),
+        (minting(ALICE, "0.0.0"), {}, "INVALID_TOKEN_ID"),
+    ],
+)
+def test_what_is_refused(submit, scheduled, fields, result):
+    assert submit(creation_of(scheduled, **fields), CHARLIE).result == result
+
+
+def test_a_schedule_of_nothing(submit):
+    assert submit(make(CHARLIE, "scheduleCreate"), CHARLIE).result == "INVALID_TRANSACTION"
+
+
+def test_a_token_is_created_and_minted(done, rows_of, get):
+    row = done(creation_of(token_creation(tokenType=0)), CHARLIE, TREASURY, ISSUER)
+    coin = rows_of(row)[1]["entity_id"]
+    body = minting(TREASURY, coin)
+    body.tokenMint.amount = 5
+    done(creation_of(body), CHARLIE, ISSUER)
+    assert get(f"/tokens/{coin}")["total_supply"] == "5"
+
+
+def test_it_is_not_signed_in_a_batch(done, executed, submit):
+    made = done(creation_of(payment()), CHARLIE)["entity_id"]
+    signing = inner(about("scheduleSign", made), CHARLIE, ALICE)
+    assert submit(batch(signing), CHARLIE, BATCHER).result == "BATCH_TRANSACTION_IN_BLACKLIST"
+    assert not executed(made)

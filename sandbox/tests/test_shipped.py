@@ -1,0 +1,61 @@
+"""The files by which a workflow and a container start the sandbox, as far as this machine can run them."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from harness.serving import ROOT
+from hiero_sandbox import __main__ as command
+
+FOLDER = ROOT / "sandbox"
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Run the action's last step with options, in bash; the package is that of the clone."""
+    program = tmp_path / "hiero-sandbox/bin/hiero-sandbox"
+    program.parent.mkdir(parents=True)
+    program.write_text(
+        f'#!/bin/sh\necho $$ > {tmp_path}/pid\nexec {sys.executable} -m hiero_sandbox "$@"\n'
+    )
+    program.chmod(0o755)
+    *_, step = yaml.safe_load((FOLDER / "action.yml").read_text())["runs"]["steps"]
+
+    def start(options):
+        environ = os.environ | {"RUNNER_TEMP": str(tmp_path), "OPTIONS": options}
+        shell = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
+        return subprocess.run(
+            shell, cwd=ROOT, env=environ, stdout=subprocess.PIPE, text=True, timeout=60
+        )
+
+    yield start
+    subprocess.run(["kill", (tmp_path / "pid").read_text().strip()], stderr=subprocess.DEVNULL)
+
+
+def test_the_action_serves_when_its_step_ends(start):
+    ended = start("--rest-port 0 --node-port 0 --mirror-port 0")
+    assert ended.returncode == 0, ended.stdout
+    assert "Operator 0.0.2" in ended.stdout
+
+
+def test_the_action_fails_with_the_commands_error(start):
+    ended = start("--no-such-option")
+    assert ended.returncode == 1
+    assert "No such option" in ended.stdout
+
+
+def test_the_image_exposes_the_commands_ports():
+    content = (FOLDER / "Containerfile").read_text()
+    [exposed] = re.findall(r"^EXPOSE (.*)$", content, re.MULTILINE)
+    ports = [
+        port
+        for option in command.main.params
+        if option.name.endswith("_ports")
+        for port in option.default
+    ]
+    assert [int(port) for port in exposed.split()] == ports
+    assert all(f"-p {port}:{port}" in content for port in ports)

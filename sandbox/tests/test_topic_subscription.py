@@ -1,0 +1,175 @@
+"""The mirror node's gRPC sends the messages of a topic as they come."""
+
+import base64
+import json
+import signal
+from contextlib import contextmanager
+from threading import Thread
+from urllib.request import urlopen
+
+import grpc
+import pytest
+from hiero_sdk_python.hapi.mirror.consensus_service_pb2 import (
+    ConsensusTopicQuery,
+    ConsensusTopicResponse,
+)
+
+from hiero_sandbox.hapi.address import HOST
+from hiero_sandbox.ledger.genesis import known_accounts
+from marketplace.hedera import messages, times
+from sandbox.tests.bodies import sign
+from sandbox.tests.test_command import ask, running
+from sandbox.tests.test_topics import message, new_topic
+
+OPERATOR = known_accounts()[0]
+SUBSCRIBE = "/com.hedera.mirror.api.proto.ConsensusService/subscribeTopic"
+
+
+class Topic:
+    def __init__(self, ports):
+        self.ports = ports
+        self.id = None
+        self.send(new_topic("0.0.2"))
+        [row] = ask(ports, "/api/v1/transactions?transactiontype=CONSENSUSCREATETOPIC")[
+            "transactions"
+        ]
+        self.id = row["entity_id"]
+
+    def send(self, body):
+        start = body.transactionID.transactionValidStart
+        start.seconds, start.nanos = divmod(times.now() - times.SECOND, times.SECOND)
+        content = base64.b64encode(sign(body, OPERATOR.private_key)).decode()
+        assert ask(self.ports, "/transactions", {"transaction": content})["result"] == "SUCCESS"
+
+    def say(self, content):
+        self.send(message(self.id, content, payer="0.0.2"))
+
+    @contextmanager
+    def listen(self, topic=None, **asked):
+        """What a subscription sends."""
+        query = ConsensusTopicQuery(topicID=messages.topic(topic or self.id), **asked)
+        with listening(self.ports, query) as stream:
+            yield stream
+
+
+@contextmanager
+def listening(ports, query):
+    with grpc.insecure_channel(f"{HOST}:{ports['mirror']}") as channel:
+        yield channel.unary_stream(
+            SUBSCRIBE, response_deserializer=ConsensusTopicResponse.FromString
+        )(query.SerializeToString(), timeout=60)
+
+
+@pytest.fixture(scope="module")
+def topic():
+    with running() as (_, ports):
+        yield Topic(ports)
+
+
+def test_old_and_new_messages_come_in_order(topic):
+    topic.say(b"one")
+    with topic.listen(consensusStartTime={"seconds": 0}, limit=3) as stream:
+        first = next(stream)
+        topic.say(b"two")
+        topic.say(b"three")
+        further = [*stream]
+    told = [first, *further]
+    assert [each.message for each in told] == [b"one", b"two", b"three"]
+    assert [each.sequenceNumber for each in told] == [1, 2, 3]
+    url = f"http://{HOST}:{topic.ports['rest']}/api/v1/topics/{topic.id}/messages"
+    with urlopen(url, timeout=60) as answer:
+        shown = json.load(answer)["messages"]
+    hashes = [base64.b64encode(each.runningHash).decode() for each in told]
+    assert hashes == [row["running_hash"] for row in shown]
+    assert {each.runningHashVersion for each in told} == {3}
+    assert not first.HasField("chunkInfo")
+
+
+def test_it_begins_now_and_ends_when_it_is_to(topic):
+    before = ask(topic.ports, "/snapshot", {})
+    topic.say(b"old")
+    ask(topic.ports, "/clock", {"seconds": 60})
+    with topic.listen(limit=1) as stream:
+        told = []
+        listener = Thread(target=lambda: told.extend(stream))
+        listener.start()
+        while listener.is_alive():
+            topic.say(b"new")
+    assert [each.message for each in told] == [b"new"]
+    ask(topic.ports, "/restore", before)
+    end = times.now() // times.SECOND + 2
+    began = messages.timestamp(times.now())
+    with topic.listen(consensusStartTime=began, consensusEndTime={"seconds": end}) as stream:
+        assert [*stream] == []
+    assert times.now() >= end * times.SECOND
+
+
+def test_more_than_a_page(topic):
+    for _ in range(101):
+        topic.say(b"x")
+    now = messages.timestamp(times.now())
+    asked = {"consensusStartTime": {"seconds": 0}, "consensusEndTime": now}
+    with topic.listen(**asked) as stream:
+        numbers = [each.sequenceNumber for each in stream]
+    assert numbers == [*range(1, len(numbers) + 1)]
+    assert len(numbers) > 100
+
+
+def test_a_mirror_node_that_lags_sends_them_later(topic):
+    before = ask(topic.ports, "/snapshot", {})
+    ask(topic.ports, "/lag", {"seconds": 1000})
+    try:
+        began = messages.timestamp(times.now())
+        with topic.listen(consensusStartTime=began, limit=1) as stream:
+            topic.say(b"late")
+            ask(topic.ports, "/clock", {"seconds": 1000})
+            assert next(stream).message == b"late"
+    finally:
+        ask(topic.ports, "/restore", before)
+
+
+@pytest.mark.parametrize(
+    ("asked", "status"),
+    [
+        ({}, grpc.StatusCode.INVALID_ARGUMENT),
+        ({"topicID": messages.topic("0.0.77")}, grpc.StatusCode.NOT_FOUND),
+        ({"topicID": messages.topic("0.0.0")}, grpc.StatusCode.INVALID_ARGUMENT),
+        (
+            {"topicID": messages.topic("0.0.77"), "limit": 2**64 - 1},
+            grpc.StatusCode.INVALID_ARGUMENT,
+        ),
+        ({"consensusStartTime": {"seconds": 2**40}}, grpc.StatusCode.INVALID_ARGUMENT),
+        ({"consensusEndTime": {"seconds": 1}}, grpc.StatusCode.INVALID_ARGUMENT),
+    ],
+)
+def test_what_cannot_be_subscribed_to(topic, asked, status):
+    if asked and "topicID" not in asked:
+        asked = asked | {"topicID": messages.topic(topic.id)}
+    with (
+        listening(topic.ports, ConsensusTopicQuery(**asked)) as stream,
+        pytest.raises(grpc.RpcError) as told,
+    ):
+        next(stream)
+    assert told.value.code() == status
+
+
+def test_bytes_that_are_no_query(topic):
+    with grpc.insecure_channel(f"{HOST}:{topic.ports['mirror']}") as channel:
+        stream = channel.unary_stream(SUBSCRIBE)(b"\xff", timeout=60)
+        with pytest.raises(grpc.RpcError) as told:
+            next(stream)
+    assert told.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+
+
+def test_it_ends_with_the_sandbox():
+    with running() as (process, ports):
+        topic = Topic(ports)
+        with topic.listen(consensusStartTime={"seconds": 0}) as stream:
+            topic.say(b"last")
+            assert next(stream).message == b"last"
+            process.send_signal(signal.SIGINT)
+            with pytest.raises(grpc.RpcError) as told:
+                next(stream)
+            assert told.value.code() == grpc.StatusCode.UNAVAILABLE
+            assert told.value.details() == "The sandbox stops"
+            assert process.wait(30) == 0
