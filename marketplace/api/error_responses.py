@@ -1,7 +1,7 @@
-"""The errors of an operation in the OpenAPI document, a response for each status; and the table of all."""
+"""The errors of an operation in the OpenAPI document, a response for each status; and a list of all."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from apispec import APISpec
 
@@ -62,15 +62,25 @@ def _define(spec: APISpec, own: str, status: int, kinds: Kinds) -> str:
     return name
 
 
-def make_table(operations: Mapping[str, set[str]]) -> str:
-    """Write the table of reasons. ``operations``: the reasons of each, such as GET /v1/orderbook."""
-    rows = ["| Reason | Status | Calls | Again? | What to tell a user |", "|---|---|---|---|---|"]
+class Reason(NamedTuple):
+    """What clients can know of an error, in Markdown."""
+
+    reason: str
+    status: int
+    calls: str  # which may answer it
+    again: str  # whether, and when, the same request makes sense
+    tell: str  # a user
+
+
+def list_reasons(operations: Mapping[str, set[str]]) -> list[Reason]:
+    """List all reasons by name. ``operations``: the reasons of each, such as GET /v1/orderbook."""
+    listed = []
     for kind in sorted(find_kinds(), key=lambda kind: kind.word()):
         reason = kind.word()
         refusing = {_shorten(each) for each, reasons in operations.items() if reason in reasons}
         calls = ", ".join(kind.calls or [f"`{each}`" for each in sorted(refusing)])
-        rows.append(f"| `{reason}` | {kind.status} | {calls} | {kind.again} | {kind.tell} |")
-    return "\n".join(rows)
+        listed.append(Reason(f"`{reason}`", int(kind.status), calls, kind.again, kind.tell))
+    return listed
 
 
 def _shorten(operation: str) -> str:

@@ -8,12 +8,12 @@ from urllib.parse import urlsplit
 import flask_smorest
 from apispec import APISpec, BasePlugin
 from apispec.ext.marshmallow import MarshmallowPlugin, resolver
-from flask import Flask, Response, current_app, request
+from flask import Flask, Response, current_app, jsonify, request
 from flask_smorest.utils import resolve_schema_instance
 from werkzeug.routing import Rule
 
-from marketplace.api import error_handlers
-from marketplace.api.error_responses import document_refusals, make_table
+from marketplace.api import error_handlers, http_caching
+from marketplace.api.error_responses import document_refusals, list_reasons
 from marketplace.api.fields import WalletName
 from marketplace.api.llms_txt import make_llms_txt
 from marketplace.api.request_schemas import NftsSchema, RequestSchema
@@ -30,17 +30,17 @@ BEARER_TOKEN = {
     "description": "An access token, which the operator creates: `flask token create`. The sandbox's is in"
     " the file `sandbox-token`, and the API reference fills it in.",
 }
-REASONS = """
-## Errors
-
-`reason` of an error is for programs. A path is named without `/v1` and parameters.
+# The pages that show the document have tags in their order: the errors come after all operations.
+ERRORS_TAG = "Errors"
+REASONS = """Programs read an error's `reason`. This list names paths without `/v1` and parameters.
 
 {}
 """
+REASON = "- **{0.reason}**, {0.status}. {0.tell}.<br>Again? {0.again}. Calls: {0.calls}"
 NOT_MODIFIED = "If-None-Match has the ETag of this response: nothing has changed"
 
 
-def _list_reasons(document: dict[str, Any]) -> dict[str, set[str]]:
+def find_reasons(document: dict[str, Any]) -> dict[str, set[str]]:
     """The reasons of each operation's errors."""
     of_response = {
         f"#/components/responses/{name}": {
@@ -148,8 +148,15 @@ class Api(flask_smorest.Api):
         assert schemas.converter is not None  # noqa: S101
         schemas.converter.add_attribute_function(_name_wallets)  # type: ignore[no-untyped-call]
         error_handlers.init_app(app)
-        app.add_url_rule(f"{prefix}/openapi.json", "openapi_json", self.show)
+        app.add_url_rule(f"{prefix}/openapi.json", "openapi_json", self.send)
         app.add_url_rule(f"{prefix}/llms.txt", "llms_txt", self.show_llms_txt)
+
+    def send(self) -> Response:
+        """Answer the document, compressed if the client accepts that."""
+        response = jsonify(self.show())
+        http_caching.encode(response, request.environ)
+        http_caching.make_conditional(response, request.environ)
+        return response
 
     def show(self) -> dict[str, Any]:
         """The OpenAPI document. Its server is PUBLIC_URL, which should end with the service's WSGI prefix.
@@ -185,7 +192,9 @@ class Api(flask_smorest.Api):
             path.pop("parameters", None)
         # We do not use flask-smorest's paging.
         document["components"]["schemas"].pop("PaginationMetadata", None)
-        document["info"]["description"] += REASONS.format(make_table(_list_reasons(document)))
+        reasons = [REASON.format(each) for each in list_reasons(find_reasons(document))]
+        errors = {"name": ERRORS_TAG, "description": REASONS.format("\n".join(reasons))}
+        document["tags"].append(errors)
         return document | {"webhooks": {"event": {"post": EVENT}}}
 
 

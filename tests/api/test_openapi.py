@@ -1,5 +1,6 @@
 """The document describes all of it: it validates, and the service never answers what it does not say."""
 
+import gzip
 import re
 
 import pytest
@@ -142,3 +143,13 @@ def check_operation(operation, mode, authorization):
         case.call_and_validate(headers=headers, checks=CHECKS)
 
     check()
+
+
+def test_the_document_is_compressed_and_conditional(app):
+    client = app.test_client()
+    plain = client.get("/openapi.json")
+    packed = client.get("/openapi.json", headers={"Accept-Encoding": "gzip"})
+    assert gzip.decompress(packed.data) == plain.data
+    assert len(packed.data) < len(plain.data) / 4
+    known = {"Accept-Encoding": "gzip", "If-None-Match": packed.headers["ETag"]}
+    assert client.get("/openapi.json", headers=known).status_code == 304
