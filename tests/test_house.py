@@ -67,9 +67,14 @@ WITHOUT = {
 
 
 @cache
+def parse(path):
+    return ast.parse(path.read_text())
+
+
+@cache
 def imports(path):
     names = []
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(parse(path)):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -97,12 +102,12 @@ def room_of(path):
     return parts[1]
 
 
-@pytest.mark.parametrize("room", ALLOWED)
-def test_imports_point_one_way(room):
+def test_imports_point_one_way(subtests):
     for path in MODULES:
-        if room_of(path) != room:
-            continue
-        assert set(our_imports(path)) <= ALLOWED[room] | {room}, path
+        room = room_of(path)
+        if room in ALLOWED:
+            with subtests.test(path.relative_to(ROOT).as_posix()):
+                assert set(our_imports(path)) <= ALLOWED[room] | {room}
 
 
 # What is for tests, load and measurements may import, besides itself and the packages.
@@ -145,10 +150,7 @@ def needs_of(node, names):
 @pytest.mark.parametrize("paths", [MODULES, SHARED], ids=["packages", "harness and stress"])
 def test_no_modules_import_each_other(paths):
     names = {name_of(path): path for path in paths}
-    graph = {
-        name: {*needs_of(ast.parse(path.read_text()), names)} - {name}
-        for name, path in names.items()
-    }
+    graph = {name: {*needs_of(parse(path), names)} - {name} for name, path in names.items()}
     while leaves := [name for name, needs in graph.items() if not needs & graph.keys()]:
         for name in leaves:
             del graph[name]
@@ -191,17 +193,20 @@ def test_only_the_engine_and_the_machines_file_import_the_sqlite_library():
     assert importers == {"sqlite_utils.utils.sqlite3": engine | {"machine_file.py"}}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_every_module_says_what_it_is_for(path):
-    assert ast.get_docstring(ast.parse(path.read_text())), "no module docstring"
+def test_every_module_says_what_it_is_for(subtests):
+    for path in MODULES:
+        with subtests.test(path.relative_to(ROOT).as_posix()):
+            assert ast.get_docstring(parse(path)), "no module docstring"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_module_assigns_a_constant_twice(path):
-    body = ast.parse(path.read_text()).body
-    targets = [target for node in body if isinstance(node, ast.Assign) for target in node.targets]
-    names = [target.id for target in targets if isinstance(target, ast.Name)]
-    assert len(names) == len({*names}), names
+def test_no_module_assigns_a_constant_twice(subtests):
+    for path in MODULES:
+        with subtests.test(path.relative_to(ROOT).as_posix()):
+            body = parse(path).body
+            assigned = [node for node in body if isinstance(node, ast.Assign)]
+            targets = [target for node in assigned for target in node.targets]
+            names = [target.id for target in targets if isinstance(target, ast.Name)]
+            assert len(names) == len({*names}), names
 
 
 def test_the_application_of_the_clone_takes_overrides(tmp_path):
