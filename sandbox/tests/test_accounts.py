@@ -235,7 +235,8 @@ def test_a_transfer_to_an_evm_address_creates_a_hollow_account(submit, rows, get
     submit(body, ALICE)
     child, parent = rows(body)
     assert (child["name"], child["nonce"]) == ("CRYPTOCREATEACCOUNT", 1)
-    assert child["parent_consensus_timestamp"] == parent["consensus_timestamp"]
+    assert child["consensus_timestamp"] < parent["consensus_timestamp"]
+    assert child["parent_consensus_timestamp"] is None  # it precedes its parent
     assert parent["charged_tx_fee"] == HBAR // 1000 + HBAR // 2
     account_id = child["entity_id"]
     assert balance(account_id) == 5 * HBAR

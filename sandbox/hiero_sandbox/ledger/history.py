@@ -30,6 +30,8 @@ def write(execution: Execution, outer: Execution | None = None) -> None:
     effects, body = execution.effects, execution.signed.body
     kind, has_batch_key = body.WhichOneof("data"), body.HasField("batch_key")
     parent = outer if has_batch_key or body.transactionID.nonce else None
+    if parent and execution.now < parent.now:
+        parent = None  # what it needed first, such as an account for an alias
     fee = execution.fee + effects.further_fee
     moved = Counter(effects.moved)
     moved.update({(execution.payer, None): -fee, (accounts.FEE_COLLECTOR, None): fee})
