@@ -57,6 +57,11 @@ def _ports(name: str, what: str, *default: int) -> Callable[..., Any]:
     show_default=True,
     help="Answer AccountBalanceQuery, or refuse it: the networks answer it no more.",
 )
+@click.option(
+    "--bind-timestamp-range",
+    is_flag=True,
+    help="Let a page of transactions cover 60 days at most, as mirror nodes with this setting do.",
+)
 @click.version_option(__version__)
 def main(
     data: Path | None,
@@ -66,6 +71,7 @@ def main(
     skip_taken: bool,
     host: str,
     balance_queries: bool,
+    bind_timestamp_range: bool,
 ) -> None:
     """Serve a small Hedera on this machine: accounts, HBAR, tokens and NFTs, for tests and demos.
 
@@ -85,7 +91,9 @@ def main(
             sandbox = create_sandbox(data, url)
         except LedgerRefused as error:
             raise click.ClickException(str(error)) from error
-        sandbox.config["BALANCE_QUERIES"] = balance_queries
+        sandbox.config.update(
+            BALANCE_QUERIES=balance_queries, BIND_TIMESTAMP_RANGE=bind_timestamp_range
+        )
 
         @contextmanager
         def announced(first: int, others: list[int]) -> Iterator[None]:

@@ -4,11 +4,12 @@ import logging
 import re
 from collections.abc import Iterable
 from functools import cached_property
+from http import HTTPStatus
 from pathlib import Path
 from typing import cast
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-from flask import Flask, request
+from flask import Flask, Response, request
 from flask.json.provider import DefaultJSONProvider
 from flask_cors import CORS
 from werkzeug.routing import PathConverter
@@ -57,12 +58,14 @@ def create_sandbox(
     It begins with known accounts. With every_id_exists, every id is an account, or a collection of NFTs, and
     a wallet signs for all of them.
     It reads these keys of its config: BALANCE_QUERIES, whether HAPI answers queries for balances;
-    DEMO_WALLET_SIGNS_FOR, an account that has the demo wallet's key from the beginning; NODE_FILE, a file
-    with the address of a node in another process. Raises LedgerRefused.
+    BIND_TIMESTAMP_RANGE, whether a page of transactions covers 60 days at most; DEMO_WALLET_SIGNS_FOR, an
+    account that has the demo wallet's key from the beginning; NODE_FILE, a file with the address of a node in
+    another process. Raises LedgerRefused.
     """
     app = Sandbox("hiero_sandbox", static_folder=None)
     app.config.update(PUBLIC_URL=public_url, MAX_CONTENT_LENGTH=MAX_BODY_BYTES)
     app.config.update(EVERY_ID_EXISTS=every_id_exists, BALANCE_QUERIES=True)
+    app.config.update(BIND_TIMESTAMP_RANGE=False)
     app.url_map.merge_slashes = False
     app.url_map.converters["rest"] = RestConverter
     cast(DefaultJSONProvider, app.json).sort_keys = False
@@ -76,7 +79,14 @@ def create_sandbox(
         with app.app_context(), database.write() as db:
             genesis.fill(db)
     _open_to_all(app)
+    app.after_request(name_status)
     return app
+
+
+def name_status(response: Response) -> Response:
+    """Write the status as the network's servers do: 404 Not Found. Werkzeug writes NOT FOUND."""
+    response.status = f"{response.status_code} {HTTPStatus(response.status_code).phrase}"
+    return response
 
 
 def _open_to_all(app: Flask) -> None:

@@ -131,3 +131,23 @@ def test_a_batch_is_shown_with_what_it_holds(done, get):
     assert alone == rows[1]
     by_hash = outer["transaction_hash"].replace("/", "_").replace("+", "-")
     assert get(f"/transactions/{by_hash}")["transactions"] == [outer]
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/contracts?contract.id=gte:0.0.1001&limit=5&order=asc", "contracts"),
+        ("/contracts/results?timestamp=gt:0&internal=true&from=0x00&block.number=3", "results"),
+    ],
+)
+def test_there_are_no_contracts(alone, refused, path, name):
+    assert alone.get(path).json == {name: [], "links": {"next": None}}
+    assert refused(f"{path}&colour=red") == [{"message": "Unknown query parameter: colour"}]
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [("/accounts/0.0.77777", "404 Not Found"), ("/tokens?limit=x", "400 Bad Request")],
+)
+def test_a_status_has_the_phrase_that_programs_compare(alone, path, status):
+    assert alone.get(path).status == status

@@ -23,6 +23,7 @@ from sandbox.tests.test_tokens import ISSUER, TREASURY
 RECORDED = json.loads(Path(__file__).with_name("mirror_shapes.json").read_text())
 SIMPLE = {"string": str, "integer": int, "number": float, "boolean": bool, "null": type(None)}
 ORDERS = ("asc", "desc")
+EMPTY = {"/contracts", "/contracts/results"}  # lists that have nothing to compare
 
 
 def differences(shape, value, where):
@@ -118,7 +119,7 @@ def test_every_path_has_the_recorded_shape(app, get, ids):
     rules = [re.sub("<(path|rest):", "<", rule) for rule in rules]
     ours = {rule.removeprefix("/api/v1") for rule in rules if rule.startswith("/api/v1/")}
     written = {path.replace("{", "<").replace("}", ">") for path in RECORDED["paths"]}
-    assert ours == written | {"/<unknown>"}
+    assert ours == written | EMPTY | {"/<unknown>"}
     found = []
     for path, shape in RECORDED["paths"].items():
         answer = get(path.format(**ids))

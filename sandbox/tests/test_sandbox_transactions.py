@@ -5,7 +5,7 @@ import base64
 import pytest
 
 from harness.cast import ALICE, BOB
-from hiero_sandbox.mirror.parameters import MAX_RANGE
+from hiero_sandbox.mirror.transactions import MAX_RANGE
 from marketplace.hedera import times
 from sandbox.tests.bodies import NFT
 
@@ -98,12 +98,35 @@ def test_a_page_that_is_not_full_is_the_last(get, began):
     assert links[0] and links[1:] == [None, None]
 
 
-def test_it_goes_back_sixty_days_at_most(get, listed):
-    now = times.from_consensus(listed()[0]["consensus_timestamp"])
-    for days_too_many, expected in ((0, 1), (1, 0)):
-        low = times.to_consensus(now - MAX_RANGE - days_too_many)
-        found = get(f"{PATH}?timestamp=gte:{low}&order=asc")["transactions"]
-        assert len(found) == expected
+def test_a_poller_that_begins_at_the_epoch_finds_all(get, began, listed):
+    assert get(f"{PATH}?timestamp=gt:0&order=asc&limit=100")["transactions"][-4:] == listed()
+    assert get(f"{PATH}?timestamp=gt:0&limit=4")["transactions"] == listed()[::-1]
+
+
+@pytest.fixture
+def narrow(ledger):
+    """The mirror node is one that narrows requests to 60 days."""
+    ledger.sandbox.config["BIND_TIMESTAMP_RANGE"] = True
+
+
+@pytest.mark.parametrize(("excess", "expected"), [(0, 1), (1, 0)])
+def test_ascending_it_may_be_narrowed_to_the_oldest_sixty_days(
+    get, listed, narrow, excess, expected
+):
+    oldest = times.from_consensus(listed()[0]["consensus_timestamp"])
+    low = oldest - MAX_RANGE + 1 - excess
+    page = get(f"{PATH}?timestamp=gte:{times.to_consensus(low)}&order=asc")
+    assert len(page["transactions"]) == expected
+    cut_at = times.to_consensus(low + MAX_RANGE - 1)
+    assert page["links"]["next"].endswith(f"&timestamp=gt:{cut_at}")
+
+
+def test_descending_it_may_be_narrowed_to_the_newest_sixty_days(get, listed, narrow):
+    page = get(f"{PATH}?timestamp=gt:0&limit=100")
+    assert page["transactions"][:4] == listed()[::-1]
+    assert "timestamp=gt:0&timestamp=lt:" in page["links"]["next"]
+    following = get(page["links"]["next"].removeprefix("/api/v1"))
+    assert following["transactions"] == []
 
 
 @pytest.mark.parametrize(

@@ -184,6 +184,11 @@ def get_last_consensus(db: Connection) -> int:
     return get_highest(db, "consensus_at", "transaction_record")
 
 
+def get_first_consensus(db: Connection) -> int:
+    # 0: there is no transaction.
+    return _number(db, "SELECT COALESCE(MIN(consensus_at), 0) FROM transaction_record")
+
+
 def list_transactions(db: Connection, transaction_id: str) -> list[Row]:
     # All rows under one id, in the order of consensus.
     rows = select(db, "transaction_record", transaction_id=transaction_id)

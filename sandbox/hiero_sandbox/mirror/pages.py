@@ -102,10 +102,19 @@ def require_one_range(name: str, message: str) -> None:
             raise parameters.Invalid(message.format(operator, name))
 
 
-def links(page: Sequence[Row], columns: Mapping[str, str], ascending: bool) -> Document:
-    """The link from a full page to the next one, which may be empty: the same request, after the last row."""
+def links(
+    page: Sequence[Row], columns: Mapping[str, str], ascending: bool, cut_at: int | None = None
+) -> Document:
+    """The link from a full page to the next one, which may be empty: the same request, after the last row.
+
+    A page that is not full leads on from ``cut_at``, a time in nanoseconds, if the request was narrowed.
+    """
     open_ended = [name for name in columns if not parameters.number_filter(name).named]
-    if len(page) < limit() or not open_ended:
+    if len(page) < limit() and cut_at:
+        page = [{column: times.to_consensus(cut_at) for column in columns.values()}]
+    elif len(page) < limit():
+        return {"next": None}
+    if not open_ended:
         return {"next": None}
     asked, onward = request.args.to_dict(flat=False), "gt" if ascending else "lt"
     for name in open_ended:

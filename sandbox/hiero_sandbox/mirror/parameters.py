@@ -9,7 +9,6 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 from werkzeug.datastructures import ImmutableMultiDict
 from werkzeug.exceptions import BadRequest
 
-from hiero_sandbox.conditions import mirror_now
 from hiero_sandbox.ledger import keys
 from hiero_sandbox.ledger.envelopes import TYPES
 from marketplace.hedera import times
@@ -17,8 +16,6 @@ from marketplace.hedera.ids import MAX_INT64, is_entity_id, numbers
 
 Document = dict[str, Any]
 Row = Mapping[Any, Any]
-
-MAX_RANGE = 60 * times.DAY
 
 
 class Invalid(BadRequest):
@@ -92,6 +89,7 @@ NUMBERS: dict[str, Callable[[str], int]] = {
     "account.balance": parse_number,
     "account.id": _parse_id,
     "block.number": parse_number,
+    "contract.id": _parse_id,
     "file.id": _parse_id,
     "node.id": parse_number,
     "receiver.id": _parse_id,
@@ -200,15 +198,6 @@ def read_bounds(name: str, argument: str) -> tuple[int, int]:
         return OPERATORS[operator or "eq"](NUMBERS[name](text))
     except (KeyError, ValueError):
         raise invalid(name) from None
-
-
-def recent_bounds() -> tuple[int, int]:
-    """The first and the last timestamp that are asked for, at most 60 days apart."""
-    low, high, _ = number_filter("timestamp")
-    if low:
-        return min(low, MAX_INT64), min(high, low + MAX_RANGE)
-    high = min(high, mirror_now())
-    return high - MAX_RANGE, high
 
 
 def last(name: str, default: str = "") -> str:

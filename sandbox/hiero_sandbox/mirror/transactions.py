@@ -5,18 +5,31 @@ import json
 import re
 from collections.abc import Iterator
 from itertools import islice
+from typing import NamedTuple
 
-from flask import Blueprint, request
+from flask import Blueprint, current_app, request
 from werkzeug.exceptions import BadRequest, NotFound, ServiceUnavailable
 
+from hiero_sandbox.conditions import mirror_now
 from hiero_sandbox.database import read
 from hiero_sandbox.ledger import queries
 from hiero_sandbox.mirror import pages, parameters
 from hiero_sandbox.mirror.parameters import Document, NumberFilter, Row
 from marketplace.hedera import times
-from marketplace.hedera.ids import TransactionId
+from marketplace.hedera.ids import MAX_INT64, TransactionId
+
+MAX_RANGE = 60 * times.DAY
 
 blp = Blueprint("transactions", __name__)
+
+
+class Window(NamedTuple):
+    """The time of which a page shows transactions, in nanoseconds."""
+
+    low: int
+    high: int
+    # Where a mirror node that narrows requests has cut it: the next page begins there.
+    cut_at: int | None = None
 
 
 @blp.get("/transactions")
@@ -31,11 +44,32 @@ def show_page(account_id: str | None = None) -> Document:
     asked, ascending = parameters.number_filter("account.id"), pages.is_ascending()
     if account_id:
         asked = asked._replace(named=frozenset({parameters.to_number(account_id)}))
-    documents = [*islice(_filtered(asked, ascending), pages.limit())]
+    window = _find_window(ascending)
+    documents = [*islice(_filtered(asked, window, ascending), pages.limit())]
     if _contradicts_itself():
         documents = []
-    links = pages.links(documents, {"timestamp": "consensus_timestamp"}, ascending)
+    links = pages.links(documents, {"timestamp": "consensus_timestamp"}, ascending, window.cut_at)
     return {"transactions": documents, "links": links}
+
+
+def _find_window(ascending: bool) -> Window:
+    """The time that a request names. With BIND_TIMESTAMP_RANGE, at most 60 days of it.
+
+    These are the first 60 days in ascending order, and the last ones in descending order.
+    Source: timestampRange.js of hiero-mirror-node.
+    """
+    low, high, named = parameters.number_filter("timestamp")
+    low = min(low, MAX_INT64)
+    if named or not current_app.config["BIND_TIMESTAMP_RANGE"]:
+        return Window(low, high)
+    low, high = low or queries.get_first_consensus(read()), min(high, mirror_now())
+    if high - low < MAX_RANGE:
+        return Window(low, high)
+    if ascending:
+        high = low + MAX_RANGE - 1
+        return Window(low, high, cut_at=high)
+    low = high - MAX_RANGE + 1
+    return Window(low, high, cut_at=low)
 
 
 def _contradicts_itself() -> bool:
@@ -44,11 +78,10 @@ def _contradicts_itself() -> bool:
     return len(moments) > 1 or len({each.lower() for each in request.args.getlist("type")}) > 1
 
 
-def _filtered(accounts: NumberFilter, ascending: bool) -> Iterator[Document]:
+def _filtered(accounts: NumberFilter, window: Window, ascending: bool) -> Iterator[Document]:
     types = {value.upper() for value in request.args.getlist("transactiontype")}
     result = parameters.last("result")
-    low, high = parameters.recent_bounds()
-    for row in queries.iterate_transactions(read(), low, high, ascending):
+    for row in queries.iterate_transactions(read(), window.low, window.high, ascending):
         document = json.loads(row["document"])
         document.pop("assessed_custom_fees", None)  # lists have none
         is_of_type = not types or document["name"] in types
