@@ -55,6 +55,8 @@ test-system: .venv/installed-dev
 test-postgresql: .venv/installed-dev
 	@$(PYTEST) -n $$(($(PROCESSES) + 1)) -k postgresql $(ALL_TESTS)
 
+# Hypothesis tries 60 examples of each property, in place of 20.
+test-all: PYTEST += --hypothesis-profile=thorough
 test-all: test test-stdlib test-system
 
 # The tests that failed last, one after the other. If one fails again, the cause is not a busy machine.

@@ -1,12 +1,6 @@
-"""The fixtures of all tests. Each test has a new database and a new sandbox of its own."""
+"""The fixtures of the service's tests. Each test has a new database and a new sandbox of its own."""
 
-import signal
-from collections import Counter
-
-import hypothesis
 import pytest
-import sqlite_utils
-from sqlite_utils.utils import sqlite3
 
 from harness.apps import authorized_client, completing, copy_app, settings
 from harness.cast import ALICE, BOB, TOKEN
@@ -17,34 +11,6 @@ from marketplace import create_app, metrics
 from marketplace.hedera.ids import NftId
 from marketplace.market import add_nft
 from tests.deeds import list_nft
-
-# The same cases each time. How long something takes says nothing on a busy machine: no test fails for it.
-hypothesis.settings.register_profile(
-    "patient",
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[*hypothesis.HealthCheck],
-)
-hypothesis.settings.load_profile("patient")
-
-# A shell ignores SIGINT for what runs in its background, and every process that a test starts would, too.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def pytest_report_header():
-    version = getattr(sqlite_utils, "__version__", "4")
-    return f"SQLite {sqlite3.sqlite_version}, sqlite-utils {version}"
-
-
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_terminal_summary(terminalreporter):
-    """Say after all else what was not tested, and what to run so that it is next time."""
-    yield
-    skipped = terminalreporter.stats.get("skipped", [])
-    reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in skipped)
-    for reason, count in reasons.most_common():
-        terminalreporter.line(f"{count} skipped: {reason}")
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -258,7 +258,6 @@ def play(model, step):
         model.move(payer, hbar, nfts, signers)
 
 
-@hypothesis.settings(max_examples=60)
 @hypothesis.given(st.lists(steps, min_size=1, max_size=12))
 def test_the_ledger_and_the_model_agree(ledger, story):
     with ledger.app_context():
@@ -403,7 +402,6 @@ def play_supplies(model, step):
     return model if result == "SUCCESS" else before
 
 
-@hypothesis.settings(max_examples=30)
 @hypothesis.given(st.lists(st.one_of(supply_steps, batches), min_size=3, max_size=15))
 def test_supplies_are_what_was_minted_and_did_not_end(ledger, story):
     with ledger.app_context():
@@ -465,7 +463,6 @@ def held(coin):
     )
 
 
-@hypothesis.settings(max_examples=60)
 @hypothesis.given(
     st.lists(fees_of_units, min_size=1, max_size=3), st.lists(payments, min_size=1, max_size=5)
 )

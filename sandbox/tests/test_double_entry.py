@@ -247,7 +247,6 @@ def apply(row, balances, owners):
         assert row["scheduled"] or parties <= {payer, FEES}
 
 
-@hypothesis.settings(max_examples=60)
 @hypothesis.given(st.lists(steps, min_size=1, max_size=15))
 def test_records_say_what_has_changed(world, story):
     assert snapshots.restore(world.beginning)

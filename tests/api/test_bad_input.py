@@ -4,7 +4,7 @@ import io
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.cast import KEYS, TOKEN
@@ -120,7 +120,6 @@ anything = st.recursive(
 )
 
 
-@settings(max_examples=60)
 @given(
     url=st.sampled_from([*BODIES, "/sandbox/transactions", "/sandbox/sign"]),
     body=anything
@@ -132,7 +131,6 @@ def test_random_json_bodies_are_refused(client, url, body):
     assert_error(r, r.status_code)
 
 
-@settings(max_examples=40)
 @given(content=st.binary(max_size=300))
 def test_random_bytes_are_refused(client, content):
     r = client.post("/v1/add", data=content, content_type="application/json")

@@ -6,7 +6,7 @@ import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.cast import ALICE, BOB
@@ -143,7 +143,6 @@ queries = st.fixed_dictionaries(
 
 
 def test_the_order_book_agrees_with_a_model(client, stored):
-    @settings(max_examples=40)
     @given(query=queries, limit=st.integers(1, 20), offset=st.integers(0, 160))
     def check(query, limit, offset):
         if query.get("minPrice", 0) > query.get("maxPrice", MAX_HBAR):

@@ -5,7 +5,6 @@ import json
 
 import pytest
 from hypothesis import example, given
-from hypothesis import settings as trying
 from hypothesis import strategies as st
 from werkzeug.test import EnvironBuilder, run_wsgi_app
 
@@ -66,7 +65,6 @@ def store(app, pointer, token_name):
         return nfts.get_nft(read(), TOKEN, 7)
 
 
-@trying(max_examples=60)
 @given(
     document=st.fixed_dictionaries(
         {},
@@ -84,7 +82,6 @@ def test_strange_text_in_metadata(app, document, token_name):
         assert "\0" not in (row[column] or "")
 
 
-@trying(max_examples=60)
 @given(pointer=st.binary(max_size=60).map(lambda raw: base64.b64encode(raw).decode()) | texts)
 def test_strange_text_in_a_metadata_pointer(app, pointer):
     assert store(app, pointer, "A name")["name"]
