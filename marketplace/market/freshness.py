@@ -3,6 +3,7 @@
 from marketplace.hedera import times
 from marketplace.ledger import ALLOWED_LAG
 from marketplace.market import listing_rule
+from marketplace.market.recheck_queue import NEVER_COMPARED
 from marketplace.store import following, properties
 from marketplace.store.database import read
 
@@ -21,7 +22,8 @@ def find_last_sync() -> str | None:
     first = following.get_first_change(db)
     if followed is None or first is None:
         return followed
-    return min(followed, times.to_iso(times.to_nanoseconds(first) - 1))
+    since = times.to_nanoseconds(first)
+    return min(followed, times.to_iso(since - 1)) if since != NEVER_COMPARED else None
 
 
 def find_followed() -> str | None:

@@ -34,7 +34,6 @@ from marketplace.market import (
     fee_budget,
     mirror_turns,
     purchase_fees,
-    recheck_queue,
     reconciler,
     transfer_limits,
 )
@@ -50,6 +49,7 @@ from marketplace.market.prepare import (
     insert,
 )
 from marketplace.market.purchase_fees import VALID_SECONDS
+from marketplace.market.recheck_queue import What, is_final
 from marketplace.market.reconciler import Reconciliation
 from marketplace.market.several import for_each
 from marketplace.market.signer import Signer
@@ -269,13 +269,10 @@ def _require_newest(db: Connection, nft: NftRow, present: int) -> None:
     several by the NFT's seller may be such a change: its memo does not say.
     """
     nft_id = NftId(nft["token"], nft["serial_no"])
-    queued = following.get_recheck(db, "nft", *nft_id)
-    of_seller = following.get_recheck(db, "account", nft["owner"], 0)
-    is_old = queued and not recheck_queue.is_new_enough(queued, nft["ledger_at"], present)
-    if is_old or (
-        of_seller and recheck_queue.may_have_new_price(of_seller, nft["ledger_at"], present)
-    ):
-        raise LedgerUndecided(*nft_id, "it does not show a later transaction yet")
+    for what in (What("nft", *nft_id), What("seller", nft["owner"])):
+        queued = following.get_recheck(db, *what)
+        if queued and not is_final(queued, nft["ledger_at"], present):
+            raise LedgerUndecided(*nft_id, "it does not show a later transaction yet")
     stored = nfts.get_nft(db, *nft_id)
     state = nft["ledger_at"], nft["ledger_state"]
     if stored is None or (stored["ledger_at"], stored["ledger_state"]) != state:

@@ -1,47 +1,55 @@
-"""The queue of NFTs, tokens and accounts that the watcher compares with the ledger again."""
+"""The queue of NFTs, tokens and accounts that the watcher compares with the ledger again.
+
+Its one rule of finality is is_final(): a purchase waits by it, too.
+"""
 
 from collections.abc import Iterable
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from marketplace.hedera import times
 from marketplace.ledger import ALLOWED_LAG
 from marketplace.store import following
-from marketplace.store.rows import Connection, RecheckRow
+from marketplace.store.rows import Connection, RecheckKind, RecheckRow
 
 # A token that is queued already waits longer: it may have 100,000 NFTs.
 TOKEN_PAUSE = 10 * times.SECOND
+NEVER_COMPARED = 0  # in place of a date since when something may differ
+
+
+class What(NamedTuple):
+    """An NFT; the stored NFTs of a token; or the listings of an account.
+
+    A seller is an account that has listed several NFTs: the memo does not say which have a new price.
+    """
+
+    kind: RecheckKind
+    id: str
+    serial_no: int = 0  # 0 for a token or an account
 
 
 class Recheck(NamedTuple):
-    """One entry: an NFT, the stored NFTs of a token, or the listings of an account."""
+    """One entry to be queued."""
 
-    kind: Literal["nft", "token", "account"]
-    id: str
-    serial_no: int  # 0 for a token or an account
-    changed_at: int  # consensus timestamp of the transaction that may have changed it
-    stale_ok_at: int | None = (
-        None  # from then on, by the ledger's clock, older facts do; None: never
-    )
-    first_changed_at: int = 0  # of the oldest such transaction, if that is another one
-    bulk_listed_at: int = 0  # of the newest one that may have given NFTs of an account a new price
+    what: What
+    changed_at: int  # consensus timestamp of the newest transaction that may have changed it
+    since: int  # of the oldest one that no final check has shown yet
     delay: int = 0  # nanoseconds
-    is_swept: bool = False  # whether a sweep waits for it
+
+    @classmethod
+    def of(cls, what: What, changed_at: int) -> "Recheck":
+        """An entry for one transaction."""
+        return cls(what, changed_at, changed_at)
 
 
 def enqueue(db: Connection, recheck: Recheck, now: int) -> None:
     """Queue a recheck. If it is queued already, it is done at the earlier of both times."""
     due_at = now + recheck.delay
-    is_paused = recheck.kind == "token" and not recheck.is_swept
-    due_again_at = due_at + TOKEN_PAUSE if is_paused else due_at
-    first_changed_at = recheck.first_changed_at or recheck.changed_at
-    row = recheck._asdict() | {
+    pause = TOKEN_PAUSE if recheck.what.kind == "token" else 0
+    row = recheck.what._asdict() | {
         "changed_at": times.to_iso(recheck.changed_at),
-        "first_changed_at": times.to_iso(first_changed_at) if first_changed_at else None,
-        "bulk_listed_at": times.to_iso(recheck.bulk_listed_at) if recheck.bulk_listed_at else None,
-        "stale_ok_at": None if recheck.stale_ok_at is None else times.to_iso(recheck.stale_ok_at),
+        "since": times.to_iso(recheck.since),
         "due_at": times.to_iso(due_at),
-        "is_swept": int(recheck.is_swept),
-        "due_again_at": times.to_iso(due_again_at),
+        "due_again_at": times.to_iso(due_at + pause),
     }
     following.insert_recheck(db, row)
 
@@ -49,41 +57,35 @@ def enqueue(db: Connection, recheck: Recheck, now: int) -> None:
 def enqueue_all(db: Connection, rechecks: Iterable[Recheck], now: int) -> None:
     """Queue rechecks in an order that is the same in every transaction: no two can wait for each other."""
 
-    def order(recheck: Recheck) -> tuple[bool, str, str, int]:
-        return recheck.kind != "nft", recheck.kind, recheck.id, recheck.serial_no
+    def order(recheck: Recheck) -> tuple[bool, What]:
+        return recheck.what.kind != "nft", recheck.what
 
     for recheck in sorted(rechecks, key=order):
         enqueue(db, recheck, now)
 
 
-def recheck_seller(account_id: str, facts_at: int, now: int) -> Recheck:
-    """Check an account's listings again when all replicas show what they show one by one now.
+def let_failed_be_due(db: Connection, now: int) -> None:
+    """Let entries that wait after an attempt be due: the ledger answers again."""
+    moment = times.to_iso(now)
+    for row in following.list_rechecks_failed(db, moment):
+        following.mark_recheck_due(db, row, moment, attempts=0)
 
-    For the account of a new listing: transactions that end it may have been passed already as not ours, since
-    the facts by which it was found.
+
+def recheck_later(what: What, facts_at: int, now: int) -> Recheck:
+    """Check a new NFT, a new seller or an import again when all replicas show what they show one by one now.
+
+    The watcher may already have passed transactions that came after these facts, as not ours.
     """
-    first_changed_at = find_first_hidden(facts_at, now)
-    return Recheck(
-        "account", account_id, 0, now, now + ALLOWED_LAG, first_changed_at, delay=ALLOWED_LAG
-    )
+    # A purchase waits for an NFT's newer change, and none is known.
+    changed_at = facts_at if what.kind == "nft" else now
+    return Recheck(what, changed_at, max(facts_at, now - ALLOWED_LAG), delay=ALLOWED_LAG)
 
 
-def find_first_hidden(facts_at: int, now: int) -> int:
-    """The earliest moment at which a change may be hidden by the replica that showed facts of a date."""
-    return max(facts_at, now - ALLOWED_LAG)
+def is_final(row: RecheckRow, facts_at: str, ledger_now: int) -> bool:
+    """Tell whether facts of a date are as new as the change, or were read when all replicas show it."""
+    return facts_at >= row["changed_at"] or find_time_left(row, ledger_now) <= 0
 
 
-def may_have_new_price(seller: RecheckRow, facts_at: str, ledger_now: int) -> bool:
-    """Tell whether an account may have given an NFT a new price since facts of a date.
-
-    ``seller``: the account's entry. Only a listing of several NFTs does so without an entry of the NFT.
-    """
-    shown_to = max(facts_at, times.to_iso(ledger_now - ALLOWED_LAG))
-    return (seller["bulk_listed_at"] or "") > shown_to
-
-
-def is_new_enough(row: RecheckRow, facts_at: str, ledger_now: int) -> bool:
-    """Tell whether facts of a date are as new as the change, or all replicas show it by now anyway."""
-    if facts_at >= row["changed_at"]:
-        return True
-    return row["stale_ok_at"] is not None and times.to_iso(ledger_now) >= row["stale_ok_at"]
+def find_time_left(row: RecheckRow, ledger_now: int) -> int:
+    """How long a replica may still lack the change, in nanoseconds, by the ledger's clock."""
+    return times.to_nanoseconds(row["changed_at"]) + ALLOWED_LAG - ledger_now

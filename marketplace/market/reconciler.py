@@ -14,14 +14,14 @@ from flask import current_app
 from marketplace.events import EventKind
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
-from marketplace.ledger import ALLOWED_LAG, Deadline
+from marketplace.ledger import Deadline
 from marketplace.ledger.clean_text import clean_text
 from marketplace.ledger.mirror_schemas import Nft
 from marketplace.market import collection_facts, listing_rule, nft_events, recheck_queue
 from marketplace.market.listing_rule import Facts, ForSale, NotForSale, Undecided, Verdict
 from marketplace.market.nft_events import Event
 from marketplace.market.past import Past, may_follow, read_past
-from marketplace.market.recheck_queue import Recheck
+from marketplace.market.recheck_queue import What, recheck_later
 from marketplace.market.stored_state import (
     find_stored_at,
     is_decided_by,
@@ -356,13 +356,14 @@ def _store(
     before, after = known | added, {nft_id: row for nft_id, row in marked.items() if row}
     for nft_id in sorted(after):
         _note_in_collection(db, before[nft_id], after[nft_id])
-    rechecks = [_recheck_soon(changes[nft_id].nft) for nft_id in added]
+    now = times.now()
+    rechecks = [recheck_later(What("nft", *id), changes[id].nft.modified_at, now) for id in added]
     rechecks += [
-        recheck_queue.recheck_seller(row["owner"], changes[nft_id].nft.modified_at, times.now())
-        for nft_id, row in after.items()
-        if _is_new_listing(before[nft_id], row)
+        recheck_later(What("account", row["owner"]), changes[id].nft.modified_at, now)
+        for id, row in after.items()
+        if _is_new_listing(before[id], row)
     ]
-    recheck_queue.enqueue_all(db, rechecks, times.now())
+    recheck_queue.enqueue_all(db, rechecks, now)
     nft_events.store(db, {nft_id: changes[nft_id].find_events(before[nft_id]) for nft_id in after})
     return after
 
@@ -398,11 +399,3 @@ def _note_in_collection(db: Connection, before: NftRow, nft: NftRow) -> None:
 def _is_new_listing(before: NftRow, nft: NftRow) -> bool:
     was_listed = before["is_for_sale"] and before["owner"] == nft["owner"]
     return bool(nft["is_for_sale"] and not was_listed)
-
-
-def _recheck_soon(on_ledger: Nft) -> Recheck:
-    """Check a new NFT again: the watcher may already have passed transactions that came after these facts."""
-    now, facts_at = times.now(), on_ledger.modified_at
-    first = recheck_queue.find_first_hidden(facts_at, now)
-    ok_at = now + ALLOWED_LAG
-    return Recheck("nft", *on_ledger.id, facts_at, ok_at, first, delay=ALLOWED_LAG)

@@ -275,19 +275,20 @@ class FollowRow(TypedDict):
     heartbeat_at: str
     backfilled_to: str | None
     sweep_began_at: str | None
+    swept_to: str | None
+
+
+RecheckKind = Literal["nft", "token", "account", "seller"]
 
 
 class RecheckRow(TypedDict):
-    kind: Literal["nft", "token", "account"]
+    kind: RecheckKind
     id: str
     serial_no: int
     changed_at: str
-    stale_ok_at: str | None
-    attempts: int
+    since: str
     due_at: str
-    is_swept: int
-    first_changed_at: str | None
-    bulk_listed_at: str | None
+    attempts: int
 
 
 class AccessTokenRow(TypedDict):

@@ -257,23 +257,20 @@ CREATE TABLE follow (
     fresh_at TEXT NOT NULL, -- the ledger's time up to which every transaction was seen
     heartbeat_at TEXT NOT NULL, -- when a watcher last wrote this row, by its own clock
     backfilled_to TEXT, -- approvals before began_at were read up to this time; null: all that concern us were read
-    sweep_began_at TEXT -- when the running sweep began; null if none is running
+    sweep_began_at TEXT, -- when the running sweep began; null if none is running
+    swept_to TEXT -- the last account or token that it compared; null: none yet
 ) STRICT;
 
 -- The queue of rechecks: a transaction may have changed this NFT, this token's NFTs, or this account's listings.
 CREATE TABLE recheck (
-    kind TEXT NOT NULL CHECK (kind IN ('nft', 'token', 'account')),
+    -- seller: an account that has listed several NFTs, so that its listings may have new prices
+    kind TEXT NOT NULL CHECK (kind IN ('nft', 'token', 'account', 'seller')),
     id TEXT NOT NULL, -- of a token, or of an account
     serial_no INTEGER NOT NULL CHECK ((kind = 'nft') = (serial_no > 0)), -- 0 for a token or an account
     changed_at TEXT NOT NULL, -- consensus timestamp of the newest such transaction
-    stale_ok_at TEXT, -- after this time of the ledger, older facts are accepted; null: never
-    attempts INTEGER NOT NULL DEFAULT 0,
+    since TEXT NOT NULL, -- of the oldest one since the last final check; 1970: it was never compared
     due_at TEXT NOT NULL,
-    is_swept INTEGER NOT NULL DEFAULT 0 CHECK (is_swept IN (0, 1)), -- whether a sweep waits for it
-    -- Consensus timestamp of the oldest such transaction since the last final check; null: none is known
-    first_changed_at TEXT,
-    -- Consensus timestamp of the account's newest listing of several NFTs that was not compared yet; or null
-    bulk_listed_at TEXT,
+    attempts INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (kind, id, serial_no)
 ) STRICT;
 

@@ -1,4 +1,4 @@
-"""Compares one entry of the recheck queue with the ledger, and decides whether the result is final."""
+"""Compares an NFT, an account's listings or a token's NFTs with the ledger: for the queue and for sweeps."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -8,16 +8,14 @@ from flask import current_app
 from marketplace.errors import LedgerAnswerInvalid
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
-from marketplace.ledger import ALLOWED_LAG, Deadline
+from marketplace.ledger import Deadline
 from marketplace.ledger.mirror_schemas import Nft
-from marketplace.market import freshness, reconciler
+from marketplace.market import reconciler
 from marketplace.market.listing_rule import Undecided
-from marketplace.market.recheck_queue import Recheck, is_new_enough
+from marketplace.market.recheck_queue import Recheck, What
 from marketplace.market.reconciler import Reconciliation
-from marketplace.market.stored_state import find_stored_at
-from marketplace.metrics import count
 from marketplace.services import mirror_node
-from marketplace.store import following, nfts
+from marketplace.store import nfts
 from marketplace.store.database import read
 from marketplace.store.rows import NftRow, RecheckRow
 from marketplace.watcher.work import Done
@@ -39,37 +37,22 @@ class Checked(NamedTuple):
 
 
 def check(row: RecheckRow) -> Checked:
-    """Reconcile an NFT, or compare a list. Raises the ledger's errors, and the database's."""
+    """Check an entry of the queue. Raises the ledger's errors, and the database's."""
     if row["kind"] == "nft":
         return _check_nft(NftId(row["id"], row["serial_no"]))
-    if row["kind"] == "account":
-        checked = _check_account(row["id"], times.to_nanoseconds(row["changed_at"]) or times.now())
-    else:
-        judges_again = bool(row["is_swept"]) and not freshness.is_judged()
-        checked = _check_token(row["id"], judges_again=judges_again)
-        if row["is_swept"]:
-            count("sweep_found", sum(map(_was_missed, checked.differing)))
-    return checked._replace(differing=[_date(recheck, row) for recheck in checked.differing])
+    changed_at, since = (times.to_nanoseconds(row[name]) for name in ("changed_at", "since"))
+    return compare(What(row["kind"], row["id"]), changed_at, since)
 
 
-def _date(recheck: Recheck, row: RecheckRow) -> Recheck:
-    """Note since when an NFT may differ, as an entry of its account or token knows it: see lastSync."""
-    if row["first_changed_at"]:
-        first_changed_at = times.to_nanoseconds(row["first_changed_at"])
-    elif freshness.find_last_sweep():
-        return recheck
-    else:  # it may have changed more than once before following began
-        stored = nfts.get_nft(read(), recheck.id, recheck.serial_no)
-        first_changed_at = find_stored_at(stored) if stored else recheck.changed_at
-    return recheck._replace(first_changed_at=min(first_changed_at, recheck.changed_at))
+def compare(what: What, changed_at: int, since: int, *, judges_again: bool = False) -> Checked:
+    """Compare the stored NFTs of an account or a token with the ledger, in as few requests as possible.
 
-
-def _was_missed(recheck: Recheck) -> bool:
-    """Tell whether following missed an NFT's change: it has passed the change, but did not queue the NFT."""
-    state, changed_at = following.get_follow(read()), times.to_iso(recheck.changed_at)
-    if state is None or not state["began_at"] < changed_at <= state["cursor_at"]:
-        return False
-    return following.get_recheck(read(), "nft", recheck.id, recheck.serial_no) is None
+    ``changed_at``: when a transaction may have changed them. ``since``: since when one of them may differ, if
+    not since its own date. ``judges_again``: whether an earlier rule may have found some not for sale.
+    """
+    if what.kind == "token":
+        return _compare_token(what.id, since, judges_again=judges_again)
+    return _compare_account(what.id, changed_at, since)
 
 
 def _check_nft(nft_id: NftId) -> Checked:
@@ -106,7 +89,7 @@ def _read_listing(nft: NftRow) -> tuple[int, str | None, str]:
     return nft["listing_price"], nft["last_listed_at"], nft["owner"]
 
 
-def _check_account(account_id: str, changed_at: int) -> Checked:
+def _compare_account(account_id: str, changed_at: int, since: int) -> Checked:
     """Compare the listings of an account with the ledger: usually one request.
 
     The answer to one request is of one replica, which has seen all that came before the newest NFT in it.
@@ -115,9 +98,11 @@ def _check_account(account_id: str, changed_at: int) -> Checked:
     unseen = set(nfts.list_known_of_seller(read(), account_id))
     moments: list[int] = []
     listed = _note_moments(mirror_node().list_nfts_spendable(account_id, market), moments)
-    checked = _compare(Done.SELLERS, listed, unseen)
-    ok_at = changed_at + ALLOWED_LAG
-    missing = [Recheck("nft", *nft_id, changed_at, ok_at) for nft_id in sorted(unseen)]
+    checked = _compare(Done.SELLERS, listed, unseen, since)
+    missing = [
+        Recheck(What("nft", *nft_id), changed_at, min(changed_at, since))
+        for nft_id in sorted(unseen)
+    ]
     is_short = len(moments) < PAGE
     facts_at = max(moments, default=0) if is_short else 0
     return checked._replace(
@@ -126,21 +111,17 @@ def _check_account(account_id: str, changed_at: int) -> Checked:
 
 
 def _note_moments(listed: Iterable[Listed], moments: list[int]) -> Iterator[Listed]:
-    """Yield NFTs, and note when each was modified: 0 for one that can not be read."""
+    """Yield NFTs, and note when each was modified: 0 for one that cannot be read."""
     for nft in listed:
         moments.append(nft.modified_at if isinstance(nft, Nft) else 0)
         yield nft
 
 
-def _check_token(token: str, *, judges_again: bool) -> Checked:
-    """Compare the stored NFTs of a token with the ledger, in as few requests as possible.
-
-    ``judges_again``: whether an earlier rule may have found some of them not for sale.
-    """
+def _compare_token(token: str, since: int, *, judges_again: bool) -> Checked:
     stored = nfts.list_stored_of_token(read(), token)
     is_sparse = 0 < len(stored) <= (stored[-1] - stored[0]) // PAGE + 1
     listed = _find_each(token, stored) if is_sparse else mirror_node().list_nfts(token)
-    return _compare(Done.TOKENS, listed, set(), judges_again=judges_again)
+    return _compare(Done.TOKENS, listed, set(), since, judges_again=judges_again)
 
 
 def _find_each(token: str, serial_nos: Iterable[int]) -> Iterator[Listed]:
@@ -158,6 +139,7 @@ def _compare(
     done: Done,
     on_ledger: Iterable[Listed],
     unseen: set[tuple[str, int]],
+    since: int,
     *,
     judges_again: bool = False,
 ) -> Checked:
@@ -170,14 +152,10 @@ def _compare(
             continue
         unseen.discard((nft.token, nft.serial_no))
         stored = nfts.get_nft(read(), nft.token, nft.serial_no)
+        what = What("nft", nft.token, nft.serial_no)
         if reconciler.may_differ(nft, stored):
-            differing.append(Recheck("nft", nft.token, nft.serial_no, nft.modified_at))
+            differing.append(Recheck(what, nft.modified_at, min(nft.modified_at, since)))
         elif judges_again and stored and nft.spender == market and not stored["is_for_sale"]:
-            differing.append(Recheck("nft", nft.token, nft.serial_no, 0))  # the ledger is the same
+            # The ledger is as it was when it was judged.
+            differing.append(Recheck(what, nft.modified_at, times.now()))
     return Checked(done, 0, differing)
-
-
-def is_enough(row: RecheckRow, checked: Checked, ledger_now: int) -> bool:
-    """Tell whether a check is final: it is decided, by facts that are new enough."""
-    facts_at = times.to_iso(checked.facts_at)
-    return checked.done.is_final and is_new_enough(row, facts_at, ledger_now)

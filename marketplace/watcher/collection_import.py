@@ -15,11 +15,11 @@ from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, printable
 from marketplace.events import EventKind
 from marketplace.hedera import times
 from marketplace.hedera.ids import is_entity_id
-from marketplace.ledger import ALLOWED_LAG, UNHURRIED_SECONDS, Deadline
+from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.mirror_schemas import Nft
 from marketplace.market import collection_facts, listing_rule, nft_events, reconciler
 from marketplace.market.nft_events import Event
-from marketplace.market.recheck_queue import Recheck, enqueue
+from marketplace.market.recheck_queue import Recheck, What, enqueue, enqueue_all, recheck_later
 from marketplace.services import mirror_node
 from marketplace.store import nfts
 from marketplace.store.database import read, write
@@ -59,11 +59,10 @@ def import_collection(collection: Collection, tally: Tally) -> Iterator[int]:
         records = [reconciler.new_record(nft, name) for nft in new if nft.spender != market]
         with write() as db:
             inserted = [nfts.insert_nft(db, record) for record in records]
-            for nft in differing:
-                recheck = Recheck("nft", token, nft.serial_no, nft.modified_at)
-                enqueue(db, recheck, times.now())
             if new or here_already:
                 collection_facts.store(db, token, collection)
+            rechecks = [Recheck.of(What("nft", *nft.id), nft.modified_at) for nft in differing]
+            enqueue_all(db, rechecks, times.now())
             added = {
                 (token, row["serial_no"]): [Event(EventKind.ADDED, to_account=row["owner"])]
                 for row in inserted
@@ -76,8 +75,9 @@ def import_collection(collection: Collection, tally: Tally) -> Iterator[int]:
             error.message for error in batch if isinstance(error, LedgerAnswerInvalid)
         ]
         yield len(batch)
-    with write() as db:  # following may have passed changes that a replica did not show yet
-        enqueue(db, Recheck("token", token, 0, 0, delay=ALLOWED_LAG), times.now())
+    with write() as db:
+        now = times.now()
+        enqueue(db, recheck_later(What("token", token), 0, now), now)
 
 
 @click.command("import", cls=Command)

@@ -6,7 +6,7 @@ The queued rechecks and the cursor are committed together, so that a kill repeat
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 
 from flask import current_app
 
@@ -18,11 +18,11 @@ from marketplace.ledger.mirror_schemas import Transaction
 from marketplace.ledger.transaction_feed import TYPES, Page
 from marketplace.market import purchase_fees
 from marketplace.market.memos import is_bulk_listing_memo, read_named_nft
-from marketplace.market.recheck_queue import Recheck, enqueue_all
+from marketplace.market.recheck_queue import Recheck, What, enqueue_all, let_failed_be_due
 from marketplace.services import mirror_node
 from marketplace.store import following, nft_collections, nfts, properties
 from marketplace.store.database import read, write
-from marketplace.store.rows import Connection, FollowRow, NftRow
+from marketplace.store.rows import Connection, FollowRow, RecheckKind
 
 APPROVALS = ("CRYPTOAPPROVEALLOWANCE", "CRYPTODELETEALLOWANCE")
 OF_TOKENS = ("TOKENDELETION", "TOKENFEESCHEDULEUPDATE", "TOKENUPDATE", "TOKENUPDATENFTS")
@@ -47,6 +47,7 @@ class Follower:
         self._written_at = float("-inf")
         self._present = 0  # the end of the mirror node's last block; 0: not asked yet
         self._has_failed = True  # as far as this process knows
+        self._unreadable: set[int] = set()  # consensus timestamps of contract calls
 
     def step(self) -> bool:
         """Read the next page, and queue rechecks. Returns whether the next page may have rows already.
@@ -61,7 +62,7 @@ class Follower:
             raise
         if self._has_failed:
             with write() as db:
-                following.mark_rechecks_due(db, times.to_iso(times.now()))
+                let_failed_be_due(db, times.now())
             self._has_failed = False
             self._queued.set()
         return is_full
@@ -97,24 +98,46 @@ class Follower:
 
     def _write(self, page: Page, cursor: int, seen_to: int) -> None:
         _settle(page.rows, seen_to)
-        db = read()
         rechecks: list[Recheck] = []
         for row in (*page.rows, *page.odd):
-            rechecks += _find_ours(db, row, rechecks)
+            named = {recheck.what for recheck in rechecks}
+            for recheck in (*find_rechecks(row), *self._find_called(row)):
+                rechecks += _select(read(), row, recheck, named)
         if not rechecks and time.monotonic() < self._written_at + WRITING_SECONDS:
             return
         with write() as db:
             now = times.to_iso(times.now())
             # Collections come before the queue, as in reconciler.py: no two transactions wait for each other.
-            for token in sorted({recheck.id for recheck in rechecks if recheck.kind == "token"}):
+            tokens = {recheck.what.id for recheck in rechecks if recheck.what.kind == "token"}
+            for token in sorted(tokens):
                 nft_collections.mark_collection_due(db, token, now, now)  # it may have changed, too
             enqueue_all(db, rechecks, times.now())
             following.mark_followed_to(db, times.to_iso(cursor), times.to_iso(seen_to), now)
             newest = times.to_iso(self._present).encode()
             properties.mark_property(db, properties.NEWEST_BLOCK, newest)
         self._stored, self._written_at = cursor, time.monotonic()
+        self._unreadable.clear()
         if rechecks:
             self._queued.set()
+
+    def _find_called(self, row: Transaction) -> Iterator[Recheck]:
+        """Yield the token of which a contract call approved or withdrew something, if it called the token.
+
+        The approval names neither the NFT nor, if a relay paid for the call, its owner. The call names the
+        token. One that cannot be read is asked for once more with its page, and then left to the sweep.
+        """
+        if not (row.name in APPROVALS and row.result == "SUCCESS" and row.nonce and row.parent_at):
+            return
+        try:
+            call = mirror_node().find_transaction(row.parent_at, Deadline(UNHURRIED_SECONDS))
+        except LedgerAnswerInvalid as error:
+            if row.parent_at not in self._unreadable:
+                self._unreadable.add(row.parent_at)
+                raise
+            current_app.logger.warning("A contract call was left out: %s", error)
+            return
+        if call and call.entity_id:
+            yield Recheck.of(What("token", call.entity_id), row.consensus_at)
 
 
 def ask_page(after: int, types: Iterable[str] = TYPES) -> Page:
@@ -155,72 +178,49 @@ def find_rechecks(row: Transaction) -> Iterator[Recheck]:
     """Yield what a transaction may have changed: nothing if it failed."""
     if row.result != "SUCCESS":
         return
-    moment, stale_ok_at = row.consensus_at, row.consensus_at + ALLOWED_LAG
+    moment = row.consensus_at
     for moved in row.nft_transfers:
         if moved.serial_no > 0:
-            yield Recheck("nft", moved.token, moved.serial_no, moment)
+            yield Recheck.of(What("nft", moved.token, moved.serial_no), moment)
         else:  # all NFTs of a treasury
-            yield Recheck("token", moved.token, 0, moment, stale_ok_at)
+            yield Recheck.of(What("token", moved.token), moment)
     if row.name in OF_TOKENS and row.entity_id:
-        yield Recheck("token", row.entity_id, 0, moment, stale_ok_at)
+        yield Recheck.of(What("token", row.entity_id), moment)
     if row.name in APPROVALS:
         if named := read_named_nft(row.memo):
-            # The memo may name an NFT that is not changed: then no facts as new as the transaction come.
-            yield Recheck("nft", *named, moment, stale_ok_at)
-        # It may change other NFTs, too.
-        bulk_listed_at = moment if is_bulk_listing_memo(row.memo) else 0
-        yield Recheck("account", row.payer, 0, moment, stale_ok_at, bulk_listed_at=bulk_listed_at)
+            yield Recheck.of(What("nft", *named), moment)
+        # It may change other NFTs, too, and give them a new price if its memo lists several.
+        kind: RecheckKind = "seller" if is_bulk_listing_memo(row.memo) else "account"
+        yield Recheck.of(What(kind, row.payer), moment)
 
 
-def _find_ours(db: Connection, row: Transaction, queued: list[Recheck]) -> Iterator[Recheck]:
-    """Yield what a transaction may have changed of stored NFTs, or of NFTs that may have been listed here.
+def _select(
+    db: Connection, row: Transaction, recheck: Recheck, named: Set[What]
+) -> Iterator[Recheck]:
+    """Yield what concerns us of what a transaction may have changed: stored NFTs, and those listed here.
 
     What is not stored, or not listed, is left out. Should it come by facts from before the transaction, it is
-    checked once more: see reconciler.py. ``queued``: what earlier transactions of the page may have changed.
+    checked once more: see recheck_later(). ``named``: by earlier transactions of the page.
     """
-    for recheck in [*find_rechecks(row), *_find_called(row)]:
-        if recheck.kind == "token":
-            is_ours = nfts.is_any_stored_of_token(db, recheck.id)
-        elif recheck.kind == "account":
-            listed = nfts.count_listed_of_owner(db, recheck.id, read_named_nft(row.memo))
-            # So a seller who signs one transaction after the other costs a request each second.
-            recheck = recheck._replace(delay=listed // PAGE * times.SECOND)
-            is_ours = listed > 0 or is_bulk_listing_memo(row.memo)
-        else:
-            nft = nfts.get_nft(db, recheck.id, recheck.serial_no)
-            is_named = recheck.stale_ok_at is not None  # by a memo
-            is_ours = nft is not None or is_named
-            if is_named and nft and _is_of_another(db, row, nft, recheck, queued):
-                # Nobody can list it for its owner: so no purchase of it has to wait until this is checked.
-                recheck, is_ours = _at_owner(recheck, nft), bool(nft["is_for_sale"])
-        if is_ours:
+    what = recheck.what
+    if what.kind == "token":
+        if nfts.is_any_stored_of_token(db, what.id):
             yield recheck
-
-
-def _find_called(row: Transaction) -> Iterator[Recheck]:
-    """Yield the token of which a contract call approved or withdrew something, if it called the token.
-
-    The approval names neither the NFT nor, if a relay paid for the call, its owner. The call names the token.
-    """
-    if row.name in APPROVALS and row.result == "SUCCESS" and row.nonce and row.parent_at:
-        call = mirror_node().find_transaction(row.parent_at, Deadline(UNHURRIED_SECONDS))
-        if call and call.entity_id:
-            moment = row.consensus_at
-            yield Recheck("token", call.entity_id, 0, moment, moment + ALLOWED_LAG)
-
-
-def _is_of_another(
-    db: Connection, row: Transaction, nft: NftRow, recheck: Recheck, queued: list[Recheck]
-) -> bool:
-    """Tell whether an NFT certainly belonged to another account than the payer of a transaction."""
-    what = recheck.kind, recheck.id, recheck.serial_no
-    may_have_moved = any((each.kind, each.id, each.serial_no) == what for each in queued)
-    may_have_moved = may_have_moved or following.get_recheck(db, *what) is not None
-    return nft["owner"] != row.payer and not may_have_moved
-
-
-def _at_owner(recheck: Recheck, nft: NftRow) -> Recheck:
-    return recheck._replace(kind="account", id=nft["owner"], serial_no=0)
+    elif what.kind == "nft":
+        stored = nfts.get_nft(db, what.id, what.serial_no)
+        is_queued = what in named or following.get_recheck(db, *what) is not None
+        is_of_memo = row.name in APPROVALS
+        if is_of_memo and stored and stored["owner"] != row.payer and not is_queued:
+            # Only its owner can give it a price, so no purchase waits for it. It may have ended, though.
+            if stored["is_for_sale"]:
+                yield recheck._replace(what=What("account", stored["owner"]))
+        elif stored or is_of_memo or is_queued:
+            yield recheck
+    else:
+        listed = nfts.count_listed_of_owner(db, what.id, read_named_nft(row.memo))
+        if listed or what.kind == "seller":
+            # So a seller who signs one transaction after the other costs a request each second.
+            yield recheck._replace(delay=listed // PAGE * times.SECOND)
 
 
 def backfill(stop: threading.Event) -> float:
@@ -247,9 +247,7 @@ def backfill(stop: threading.Event) -> float:
 def _find_unknown(row: Transaction) -> Iterator[Recheck]:
     """Yield what a memo names, and is not stored: an NFT, or NFTs of the payer. A sweep checks the stored."""
     for recheck in find_rechecks(row):
-        if recheck.kind == "nft":
-            is_unknown = nfts.get_nft(read(), recheck.id, recheck.serial_no) is None
-        else:
-            is_unknown = recheck.kind == "account" and is_bulk_listing_memo(row.memo)
-        if is_unknown:
+        what = recheck.what
+        is_unknown = what.kind == "nft" and nfts.get_nft(read(), what.id, what.serial_no) is None
+        if is_unknown or what.kind == "seller":
             yield recheck

@@ -23,7 +23,7 @@ from marketplace.watcher import chores
 from marketplace.watcher.enrichment import COMPLETING_SECONDS, make_enricher
 from marketplace.watcher.follow import Follower, backfill
 from marketplace.watcher.rechecker import Rechecker
-from marketplace.watcher.sweep import sweep_step, sync
+from marketplace.watcher.sweep import Sweep, sync
 from marketplace.watcher.webhooks import commands as webhooks
 from marketplace.watcher.work import Done, is_complete, summary
 
@@ -54,10 +54,11 @@ class Watch:
         self.leads: bool | None = None  # None: not known yet
         self._rechecker = Rechecker(app)
         self._follower, self._enricher = Follower(self._rechecker.changed), make_enricher(app)
+        self._sweep = Sweep(app)
         self._done_at = dict.fromkeys(CHORES, float("-inf"))
         jobs = {
             "Rechecking": self._recheck,
-            "The sweep": sweep_step,
+            "The sweep": self._sweep.step,
             "Reading past approvals": lambda: backfill(stop),
             "A chore": self._do_chores,
             "Delivering events": Deliveries(app).run,
@@ -119,6 +120,7 @@ class Watch:
         for thread in self._threads:
             thread.join(max(0, until - time.monotonic()))
         self._rechecker.close()
+        self._sweep.close()
         self._enricher.close()
 
 

@@ -8,17 +8,22 @@ from flask import Flask
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.hedera import times
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
-from marketplace.market.recheck_queue import enqueue_all
+from marketplace.market.recheck_queue import (
+    enqueue_all,
+    find_time_left,
+    is_final,
+    let_failed_be_due,
+)
 from marketplace.services import application, mirror_node
 from marketplace.store import following
 from marketplace.store.database import read, write
 from marketplace.store.database_errors import explained
 from marketplace.store.rows import RecheckRow
-from marketplace.watcher.check import Checked, check, is_enough
+from marketplace.watcher.check import Checked, check
 from marketplace.watcher.work import Done, Tasks
 
 # Checks at once, by kind: lists take long, and must not delay NFTs.
-AT_ONCE = {"nft": 8, "account": 4, "token": 4}
+AT_ONCE = {"nft": 8, "account": 4, "seller": 4, "token": 4}
 PAUSE_SECONDS = 0.25  # between two queries for due rechecks, if nothing changes
 PROBE_PAUSE = 5 * times.SECOND  # between two tries of one of the checks that the ledger failed
 
@@ -78,7 +83,7 @@ class Rechecker:
         with self._app.app_context(), explained():
             ledger_now = now = moment or times.now()
             try:
-                if row["stale_ok_at"] and row["stale_ok_at"] <= times.to_iso(now):
+                if find_time_left(row, now) <= 0:
                     # By the ledger's time: our clock may be wrong. Asked first: the facts are as new.
                     deadline = Deadline(UNHURRIED_SECONDS)
                     ledger_now -= mirror_node().recall_present(deadline).ahead
@@ -97,7 +102,7 @@ class Rechecker:
             elif _key(row) in self._failed:
                 self._failed.clear()
                 with write() as db:
-                    following.mark_rechecks_due(db, times.to_iso(times.now()))
+                    let_failed_be_due(db, times.now())
             return checked.done
 
     def close(self) -> None:
@@ -112,22 +117,21 @@ def drain_queue() -> Counter[Done]:
 
 def _store(row: RecheckRow, checked: Checked, now: int, ledger_now: int) -> None:
     """Write the results of a check in one transaction: new rechecks, and when this one is due again."""
+    is_over = checked.done.is_final and is_final(row, times.to_iso(checked.facts_at), ledger_now)
     with write() as db:
         enqueue_all(db, checked.differing, now)
-        if is_enough(row, checked, ledger_now):
+        if is_over:
             following.delete_recheck(db, row)
         else:
-            pause = _find_pause(row, checked, ledger_now)
-            due_at, facts_at = times.to_iso(now + pause), times.to_iso(checked.facts_at)
-            is_compared = checked.done.is_final
-            following.mark_recheck_due(db, row, due_at, facts_at, is_compared=is_compared)
+            due_at = times.to_iso(now + _find_pause(row, checked, ledger_now))
+            following.mark_recheck_due(db, row, due_at, row["attempts"] + 1)
 
 
 def _find_pause(row: RecheckRow, checked: Checked, ledger_now: int) -> int:
     """How long to wait: ever longer. A list is read again at the latest when all replicas must show it."""
     pause = times.growing_pause(row["attempts"], times.SECOND, times.HOUR)
-    if checked.done.is_final and row["kind"] != "nft" and row["stale_ok_at"]:
-        until = max(times.SECOND, times.to_nanoseconds(row["stale_ok_at"]) - ledger_now)
+    if checked.done.is_final and row["kind"] != "nft":
+        until = max(times.SECOND, find_time_left(row, ledger_now))
         return min(pause, until) if checked.is_short else until
     return pause
 

@@ -1,83 +1,187 @@
 """Compares everything with the ledger, to find changes that following missed: at once, or over a day.
 
-A sweep queues a recheck of each seller and each token. It has ended when none of them is left. After a change
-of the rule, it also queues NFTs that are stored as not for sale, though the marketplace may spend them.
+A sweep goes through the sellers, and then through the tokens. Its place is stored, so that it outlives the
+watcher. What differs is queued. After a change of the rule, so are NFTs that are stored as not for sale,
+though the marketplace may spend them.
 """
 
-import random
+from bisect import bisect_right
 from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
+from flask import Flask, current_app
+
+from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.hedera import times
+from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.market import freshness
-from marketplace.market.recheck_queue import Recheck, enqueue_all
+from marketplace.market.recheck_queue import NEVER_COMPARED, Recheck, What, enqueue_all
+from marketplace.metrics import count
+from marketplace.services import application, mirror_node
 from marketplace.store import following, nft_collections, prepared_transactions, properties
 from marketplace.store.database import read, write
+from marketplace.store.database_errors import explained
+from marketplace.store.rows import Connection
+from marketplace.watcher.check import FOREVER, Checked, compare
 from marketplace.watcher.chores import delete_prepared, refresh_collections
 from marketplace.watcher.rechecker import drain_queue
 from marketplace.watcher.work import Done
 
 SLOWLY = 20 * times.HOUR  # the duration of a daily sweep
+OF_SELLERS = SLOWLY // 10  # sellers come first, in this time: what is for sale matters most
 PAUSE_SECONDS = 2
-QUEUED_AT_ONCE = 1000  # in one write
+AT_ONCE = 8
 
 
 def sync() -> Counter[Done]:
     """Reconcile everything with the ledger, once. Returns counts of the results."""
-    began_at = begin_sweep(0)
-    counts = drain_queue()
-    end_sweep(began_at)
+    with closing(Sweep(application())) as sweep:
+        counts = sweep.compare_all()
+    counts += drain_queue()
     delete_prepared()
     del counts[Done.TOKENS]
     return counts + refresh_collections()
 
 
-def sweep_step() -> float:
-    """Begin a sweep if one is due, or end it if it is done. Returns how many seconds to pause."""
-    state, last_sweep = following.get_follow(read()), freshness.find_last_sweep()
-    began_at = state and state["sweep_began_at"]
-    if began_at and freshness.is_judged(properties.SWEEP_RULE):
-        end_sweep(began_at)
-    elif state and _is_due(last_sweep):
-        begin_sweep(SLOWLY if last_sweep else 0)
-    return PAUSE_SECONDS
+class Sweep:
+    """One sweep after the other. Compares several accounts and tokens at once, each in a thread."""
 
+    def __init__(self, app: Flask) -> None:
+        self._app = app
+        self._threads = ThreadPoolExecutor(AT_ONCE, "sweep")
+        self._began_at = ""  # when the sweep began that these belong to
+        self._items: list[What] = []
+        self._is_whole = True  # whether all items so far were compared
 
-def _is_due(last_sweep: str) -> bool:
-    """Tell whether the last sweep is a day old, or the rule of a listing has changed since."""
-    return not freshness.is_judged() or last_sweep < times.to_iso(times.now() - times.DAY)
+    def step(self, now: int | None = None) -> float:
+        """Begin a sweep if one is due, or compare the next accounts and tokens that are due.
 
-
-def begin_sweep(duration: int) -> str:
-    """Queue each seller and each token, at random times within so many nanoseconds. Returns the start.
-
-    Sellers come first, in a tenth of the time: what is for sale matters most.
-    """
-    db, now = read(), times.now()
-    accounts = prepared_transactions.list_sellers(db)
-    tokens = nft_collections.list_collections(db)
-    # No transaction is known to have changed them: so changed_at is 0.
-    rechecks = [Recheck("account", id, 0, 0, is_swept=True) for id in accounts]
-    rechecks += [Recheck("token", id, 0, 0, is_swept=True) for id in tokens]
-    for start in range(0, len(rechecks), QUEUED_AT_ONCE):
+        Returns how many seconds to pause. Raises the ledger's errors, and the database's.
+        """
+        now = now or times.now()
+        state = following.get_follow(read())
+        if state is None:
+            return PAUSE_SECONDS
+        began_at = state["sweep_began_at"]
+        if not began_at or not freshness.is_judged(properties.SWEEP_RULE):
+            if _is_due():
+                self._begin(times.to_iso(now))
+                return 0
+            return PAUSE_SECONDS
+        if began_at != self._began_at:  # another watcher began it
+            self._take_up(began_at)
+        place = bisect_right(self._items, state["swept_to"] or "", key=_name)
+        due = self._items[place : self._count_due(now)][:AT_ONCE]
+        rechecks = self._compare(due)[1]
         with write() as db:
-            batch = rechecks[start : start + QUEUED_AT_ONCE]
-            enqueue_all(db, [_delay(each, duration) for each in batch], now)
-    with write() as db:
-        properties.mark_property(db, properties.SWEEP_RULE, freshness.write_rule())
-        following.mark_follow(db, "sweep_began_at", times.to_iso(now))
-    return times.to_iso(now)
+            enqueue_all(db, rechecks, times.now())
+            if due:
+                following.mark_follow(db, "swept_to", _name(due[-1]))
+            if place + len(due) == len(self._items):
+                self._end(db)
+                following.mark_sweep(db, None)
+        return 0 if due else PAUSE_SECONDS
 
-
-def _delay(recheck: Recheck, duration: int) -> Recheck:
-    of_sellers = duration // 10
-    begin, end = (0, of_sellers) if recheck.kind == "account" else (of_sellers, duration)
-    return recheck._replace(delay=random.randint(begin, end))
-
-
-def end_sweep(began_at: str) -> None:
-    """Note the end of a sweep, if none of its rechecks is left."""
-    if following.get_recheck_swept(read()) is None:
+    def compare_all(self) -> Counter[Done]:
+        """Compare everything at once, whatever another sweep has compared. Returns counts of the results."""
+        self._take_up(times.to_iso(times.now()))
+        counts = Counter[Done]()
+        for start in range(0, len(self._items), AT_ONCE):
+            try:
+                done, rechecks = self._compare(self._items[start : start + AT_ONCE])
+            except (LedgerUnreachable, LedgerAnswerInvalid) as error:
+                current_app.logger.warning("The sweep ended early: %s", error)
+                return counts + Counter({Done.NOT_CHECKED: len(self._items) - start})
+            counts += done
+            with write() as db:
+                enqueue_all(db, rechecks, times.now())
         with write() as db:
-            properties.mark_job_finished(db, "sync", began_at)
+            self._end(db)
+        return counts
+
+    def _begin(self, began_at: str) -> None:
+        with write() as db:
+            properties.mark_property(db, properties.SWEEP_RULE, freshness.write_rule())
+            following.mark_sweep(db, began_at)
+        self._take_up(began_at)
+
+    def _take_up(self, began_at: str) -> None:
+        db = read()
+        accounts, tokens = (
+            prepared_transactions.list_sellers(db),
+            nft_collections.list_collections(db),
+        )
+        items = [What("account", id) for id in accounts] + [What("token", id) for id in tokens]
+        self._began_at, self._items, self._is_whole = began_at, sorted(items, key=_name), True
+
+    def _count_due(self, now: int) -> int:
+        """How many of the items are due: all of the first sweep at once."""
+        if _is_first():
+            return len(self._items)
+        passed = now - times.to_nanoseconds(self._began_at)
+        sellers = sum(what.kind == "account" for what in self._items)
+        of_tokens = (len(self._items) - sellers) * (passed - OF_SELLERS) // (SLOWLY - OF_SELLERS)
+        return max(0, min(sellers, sellers * passed // OF_SELLERS)) + max(0, of_tokens)
+
+    def _compare(self, items: Sequence[What]) -> tuple[Counter[Done], list[Recheck]]:
+        """Compare items. Returns counts of the results, and what is to be queued: also what failed.
+
+        Raises the ledger's errors if the mirror node answers nothing else, either.
+        """
+        counts, rechecks = Counter[Done](), list[Recheck]()
+        since = NEVER_COMPARED if _is_first() else FOREVER
+        for what, checked in zip(items, self._threads.map(self._compare_one, items), strict=True):
+            if checked is None:
+                mirror_node().find_present(Deadline(UNHURRIED_SECONDS))
+                began_at, self._is_whole = times.to_nanoseconds(self._began_at), False
+                rechecks.append(Recheck(what, began_at, min(began_at, since)))
+                continue
+            counts[checked.done] += 1
+            rechecks += checked.differing
+            count("sweep_found", sum(map(_was_missed, checked.differing)))
+        return counts, rechecks
+
+    def _compare_one(self, what: What) -> Checked | None:
+        with self._app.app_context(), explained():
+            since = NEVER_COMPARED if _is_first() else FOREVER
+            try:
+                return compare(what, times.now(), since, judges_again=not freshness.is_judged())
+            except (LedgerUnreachable, LedgerAnswerInvalid) as error:
+                self._app.logger.warning("%s was not compared: %s", what.id, error)
+                return None
+
+    def _end(self, db: Connection) -> None:
+        """Note that everything was compared since this sweep began, but for what is queued."""
+        if self._began_at > freshness.find_last_sweep():
+            properties.mark_job_finished(db, "sync", self._began_at)
+        if self._is_whole:
             properties.mark_property(db, properties.RULE, freshness.write_rule())
-            following.mark_follow(db, "sweep_began_at", None)
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _name(what: What) -> str:
+    """The text by which an item is stored. Accounts come before tokens."""
+    return f"{what.kind} {what.id}"
+
+
+def _is_first() -> bool:
+    """Tell whether no sweep has ended since following began."""
+    return not freshness.find_last_sweep()
+
+
+def _is_due() -> bool:
+    """Tell whether the last sweep is a day old, or the rule of a listing has changed since."""
+    day_ago = times.to_iso(times.now() - times.DAY)
+    return not freshness.is_judged() or freshness.find_last_sweep() < day_ago
+
+
+def _was_missed(recheck: Recheck) -> bool:
+    """Tell whether following missed an NFT's change: it has passed the change, but did not queue the NFT."""
+    state, changed_at = following.get_follow(read()), times.to_iso(recheck.changed_at)
+    if state is None or not state["began_at"] < changed_at <= state["cursor_at"]:
+        return False
+    return following.get_recheck(read(), *recheck.what) is None

@@ -41,7 +41,7 @@ from marketplace.store.database import read
 from marketplace.watcher import collection_import
 from marketplace.watcher.follow import Follower, backfill
 from marketplace.watcher.rechecker import Rechecker, drain_queue
-from marketplace.watcher.sweep import sweep_step, sync
+from marketplace.watcher.sweep import Sweep, sync
 from stress.lives.model import Life
 from stress.lives.steps import MOST_LISTED, MOST_MOVED, Step, cast_of
 from stress.lives.world import CLOCK, MARKET, TOKENS, Weather, World
@@ -425,12 +425,12 @@ class Acts:
                     pass
             with suppress(MarketplaceError):
                 self.read_past_approvals()
-            sweep_step()
-            rechecker = Rechecker(self.world.app)
-            with closing(rechecker):
-                counts = rechecker.drain()
-            sweep_step()
-        return counts
+            sweep, rechecker = Sweep(self.world.app), Rechecker(self.world.app)
+            with closing(sweep), closing(rechecker):
+                with suppress(MarketplaceError):
+                    while sweep.step() == 0:
+                        pass
+                return rechecker.drain()
 
     def read_past_approvals(self) -> None:
         stop = Event()

@@ -272,11 +272,10 @@ class Orders(Acts):
         """The moment of the oldest state of an NFT that a purchase may be of."""
         with self.world.app.app_context():
             queued = following.get_recheck(read(), "nft", *nft)
-            of_seller = following.get_recheck(read(), "account", self.lives[nft].owner, 0)
-        dates = (queued and queued["changed_at"], of_seller and of_seller["bulk_listed_at"])
-        known = [times.to_nanoseconds(date) for date in dates if date]
+            of_seller = following.get_recheck(read(), "seller", self.lives[nft].owner, 0)
+        known = [times.to_nanoseconds(row["changed_at"]) for row in (queued, of_seller) if row]
         lag = max(self.weather.lags) * times.SECOND + MARGIN
-        return max(*known, self.world.ledger_now() - lag, 0)
+        return max([*known, self.world.ledger_now() - lag, 0])
 
     def read_prepared(self, transaction_id: str) -> tuple[Any, dict[Nft, int]]:
         """The row of a purchase, and the prices of its NFTs."""

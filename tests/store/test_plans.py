@@ -68,16 +68,15 @@ WEBHOOK = {
     "delivered_to": 500, "failure": None, "failed_since": None, "due_at": None,
 }  # fmt: skip
 RECHECK = {
-    "kind": "nft", "id": "0.0.7001", "serial_no": 1, "changed_at": DATE, "first_changed_at": DATE,
-    "bulk_listed_at": None, "stale_ok_at": None, "due_at": DATE, "due_again_at": DATE, "is_swept": 0,
+    "kind": "nft", "id": "0.0.7001", "serial_no": 1, "changed_at": DATE, "since": DATE,
+    "due_at": DATE, "due_again_at": DATE,
 }  # fmt: skip
 ARGUMENTS = {
     "event": EVENT,
-    "lane": 2, "is_compared": True, "recheck": RECHECK, "due_at": DATE, "kind": "nft",
+    "lane": 2, "began_at": DATE, "recheck": RECHECK, "due_at": DATE, "kind": "nft",
     "id": "0.0.7001", "moment": DATE,
     "heartbeat_at": DATE, "stored": NFT | STATE | {"listed_order": DATE, "asked_at": None},
     "cursor_at": DATE, "fresh_at": DATE,
-    "facts_at": DATE,
     "metadata": "x", "column": "heartbeat_at", "collection": COLLECTION, "attempts": 1, "retry_at": DATE,
     "soon": DATE, "beyond": DATE, "until": DATE, "nft": NFT, "state": STATE, "prepared": PREPARED,
     "access_token": TOKEN, "token": "0.0.7001", "serial_no": 1, "limit": 20, "owner": "0.0.1001", "now": DATE,
@@ -93,7 +92,7 @@ ARGUMENTS = {
 # What reads all there is of something, as its name says.
 WHOLE = {
     "list_access_tokens", "list_sellers", "list_collections",
-    "get_follow", "get_first_change", "count_rechecks", "list_webhooks",
+    "get_follow", "get_first_change", "count_rechecks", "list_rechecks_failed", "list_webhooks",
 }  # fmt: skip
 MODULES = (
     access_tokens, collection_search, events, figures, following, nft_collections, nfts, orderbook,

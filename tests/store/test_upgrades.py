@@ -30,6 +30,7 @@ from marketplace.errors import StartRefused
 from marketplace.hedera import times
 from marketplace.market.memos import bulk_listing_memo
 from marketplace.services import services
+from marketplace.store import following
 from marketplace.store import sqlite as engine
 from marketplace.store.database import SCHEMA, read
 from marketplace.store.database_errors import DatabaseUnreadable
@@ -179,6 +180,60 @@ def test_the_states_that_dates_stood_for_are_states(app, client):
         (f"{date}Z", "undecided"),
         ("1970-01-01T00:00:00.000000000Z", "gone"),
         (burned_at, "gone"),
+    ]
+
+
+OF_EARLIER_QUEUE = """
+    DROP TABLE recheck;
+    ALTER TABLE follow DROP COLUMN swept_to;
+    CREATE TABLE recheck (
+        kind TEXT NOT NULL CHECK (kind IN ('nft', 'token', 'account')),
+        id TEXT NOT NULL,
+        serial_no INTEGER NOT NULL CHECK ((kind = 'nft') = (serial_no > 0)),
+        changed_at TEXT NOT NULL,
+        stale_ok_at TEXT,
+        attempts INTEGER NOT NULL DEFAULT 0,
+        due_at TEXT NOT NULL,
+        is_swept INTEGER NOT NULL DEFAULT 0 CHECK (is_swept IN (0, 1)),
+        first_changed_at TEXT,
+        bulk_listed_at TEXT,
+        PRIMARY KEY (kind, id, serial_no)
+    ) STRICT;
+    CREATE INDEX recheck_due ON recheck (kind, due_at);
+"""
+
+
+@both_engines
+def test_what_was_queued_stays_queued_but_for_a_sweeps(app, client):
+    """As in a database of the version before, in the middle of a sweep."""
+    never, first, last, due = (times.to_iso(moment * times.SECOND) for moment in (0, 10, 20, 30))
+    earlier = (
+        # changed_at, stale_ok_at, attempts, due_at, is_swept, first_changed_at, bulk_listed_at
+        ("nft", "0.0.7001", 7, last, None, 3, due, 0, first, None),
+        ("nft", "0.0.7001", 8, never, None, 0, due, 0, None, None),  # to be judged again
+        ("account", "0.0.1001", 0, last, due, 1, due, 1, first, last),
+        ("account", "0.0.1002", 0, never, None, 0, due, 1, None, None),
+        ("token", "0.0.7001", 0, last, due, 0, due, 0, None, None),
+    )
+    [step] = [step for step in SCHEMA.steps if step.version == 27]
+    with upgrading(app) as (db, translate):
+        db.execute("DELETE FROM follow")
+        db.execute("INSERT INTO follow VALUES (1, '', '', '', '', NULL, '2026', NULL)")
+        for statement in OF_EARLIER_QUEUE.split(";")[:-1]:
+            db.execute(translate(statement))
+        for row in earlier:
+            values = ", ".join("NULL" if value is None else repr(value) for value in row)
+            db.execute(f"INSERT INTO recheck VALUES ({values})")
+        step.take(db, str, translate)
+    with app.app_context():
+        rows = read().execute("SELECT * FROM recheck ORDER BY kind, id, serial_no").fetchall()
+        assert following.get_follow(read())["sweep_began_at"] is None
+    assert [tuple({**row}.values()) for row in rows] == [
+        ("account", "0.0.1001", 0, last, first, due, 1),
+        ("nft", "0.0.7001", 7, last, first, due, 3),
+        ("nft", "0.0.7001", 8, never, due, due, 0),
+        ("seller", "0.0.1001", 0, last, last, due, 0),
+        ("token", "0.0.7001", 0, last, last, due, 0),
     ]
 
 

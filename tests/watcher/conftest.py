@@ -1,5 +1,7 @@
 """A watcher that is told each step: what it reads, and what it rechecks."""
 
+from contextlib import closing
+
 import pytest
 
 from harness.cast import TOKEN
@@ -7,6 +9,7 @@ from marketplace.hedera import times
 from marketplace.store.database import read
 from marketplace.watcher.follow import Follower
 from marketplace.watcher.rechecker import Rechecker
+from marketplace.watcher.sweep import Sweep
 from marketplace.watcher.work import Done
 
 
@@ -37,6 +40,12 @@ class Watcher:
     def follow(self):
         self.read()
         return self.recheck()
+
+    def sweep(self, seconds=0):
+        """Begin a sweep if one is due, and compare what is due of it so many seconds from now."""
+        with self.app.app_context(), closing(Sweep(self.app)) as sweep:
+            while sweep.step(times.now() + seconds * times.SECOND) == 0:
+                pass
 
 
 @pytest.fixture

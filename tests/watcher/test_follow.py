@@ -9,23 +9,23 @@ from harness import wallets
 from harness.apps import write_sql
 from harness.cast import ALICE, BOB, CHARLIE, TOKEN
 from harness.network import PATIENCE_SECONDS
-from marketplace.errors import LedgerAnswerInvalid
+from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.hedera import times
-from marketplace.ledger import ALLOWED_LAG
 from marketplace.market import collection_facts, freshness
 from marketplace.market.memos import bulk_listing_memo, listing_memo
 from marketplace.market.recheck_queue import (
     TOKEN_PAUSE,
     Recheck,
+    What,
     enqueue,
     enqueue_all,
-    recheck_seller,
+    recheck_later,
 )
 from marketplace.services import services
-from marketplace.store import following, nfts
+from marketplace.store import following, nfts, properties
 from marketplace.store.database import read, write
 from marketplace.watcher import follow as following_module
-from marketplace.watcher.sweep import SLOWLY, begin_sweep, end_sweep, sweep_step, sync
+from marketplace.watcher.sweep import OF_SELLERS, SLOWLY, sync
 from marketplace.watcher.work import Done
 from sandbox.tests import bodies, test_batches
 from tests.deeds import shown
@@ -144,15 +144,15 @@ def test_it_finds_what_a_call_of_the_token_through_a_relay_has_approved(
 
 
 def test_a_sweep_takes_off_what_no_row_names_and_sellers_come_first(
-    client, app, watcher, nft, ledger, approve_for_another
+    client, app, watcher, nft, ledger, approve_for_another, swept_yesterday
 ):
     approve(ledger, nft)
     watcher.follow()
     approve_for_another(nft)
     assert watcher.follow() == {}
-    with app.app_context():
-        begin_sweep(SLOWLY)
-    assert watcher.recheck(SLOWLY // 10 // times.SECOND) == {Done.TAKEN_OFF: 1}
+    watcher.sweep()
+    watcher.sweep(OF_SELLERS // times.SECOND)
+    assert watcher.recheck() == {Done.TAKEN_OFF: 1}
     assert shown(client)["isForSale"] is False
 
 
@@ -401,34 +401,19 @@ def test_a_watcher_that_is_hopelessly_behind_sweeps_and_follows_from_now_on(
     watcher.begin_anew()
     assert watcher.follow() == {}
     assert client.get("/status").json["lastSync"] is None
-    with app.app_context():
-        sweep_step()
-        assert watcher.recheck() == {Done.LISTED: 1}
-        sweep_step()
+    watcher.sweep()
+    assert watcher.recheck() == {Done.LISTED: 1}
     assert client.get("/status").json["lastSync"] > "2026"
 
 
-@pytest.mark.parametrize("is_queued_before", [True, False])
-def test_a_sweep_ends_when_it_has_compared_all_and_awaits_no_transaction(
-    app, watcher, nft, is_queued_before
-):
+def test_a_sweep_ends_when_it_has_compared_all_and_awaits_no_transaction(app, watcher, nft):
     now = times.now()
-
-    def queue():
-        with write() as db:
-            enqueue(db, Recheck("token", nft[0], 0, now, now + ALLOWED_LAG), now)
-
     with app.app_context():
-        if is_queued_before:
-            queue()
-        began_at = begin_sweep(0)
-        if not is_queued_before:
-            queue()
-        end_sweep(began_at)
+        with write() as db:
+            enqueue(db, Recheck.of(What("token", nft[0]), now), now)
         assert freshness.find_last_sweep() == ""
-        watcher.rechecker.drain()
-        end_sweep(began_at)
-        assert freshness.find_last_sweep() == began_at
+        watcher.sweep()
+        assert freshness.find_last_sweep() >= times.to_iso(now)
         assert rechecks(app) == [("nft", *nft), ("token", TOKEN, 0)]
         assert freshness.find_last_sync() < times.to_iso(now)
 
@@ -438,10 +423,7 @@ def judged_earlier(app, watcher, ledger, nft):
     """An NFT for sale, stored as an earlier rule would have judged it. Returns what stores it again."""
     approve(ledger, nft, price=250)
     watcher.follow()
-    with app.app_context():
-        began_at = begin_sweep(0)
-        watcher.recheck()
-        end_sweep(began_at)
+    watcher.sweep()
     assert is_judged(app)
 
     def store():
@@ -462,51 +444,102 @@ def test_a_sweep_after_a_change_of_the_rule_judges_again_what_is_not_for_sale(
 ):
     write_sql(app, "UPDATE property SET value = :value WHERE name = 'listing_rule'", value=b"1")
     last_sync = client.get("/status").json["lastSync"]
-    with app.app_context():
-        sweep_step()
-        assert watcher.recheck() == {}  # it takes its time
-        assert watcher.recheck(SLOWLY // times.SECOND) == {Done.LISTED: 1}
-        assert client.get("/status").json["lastSync"] >= last_sync
-        assert not freshness.is_judged()
-        sweep_step()
-        assert freshness.is_judged()
+    watcher.sweep()
+    watcher.sweep()
+    assert watcher.recheck() == {}  # it takes its time
+    watcher.sweep(SLOWLY // times.SECOND)
+    assert client.get("/status").json["lastSync"] >= last_sync
+    assert is_judged(app)
+    assert watcher.recheck() == {Done.LISTED: 1}
     assert shown(client)["listingPrice"] == 250
 
     judged_earlier()  # and with the rule as it was
     with app.app_context():
-        end_sweep(begin_sweep(0))
-        assert watcher.recheck(SLOWLY // times.SECOND) == {}
+        sync()
+    assert shown(client)["isForSale"] is False
 
 
 def test_a_sweep_that_an_earlier_rule_began_begins_again(app, client, watcher, judged_earlier):
-    with app.app_context():
-        began_at = begin_sweep(SLOWLY)
-        write_sql(app, "UPDATE property SET value = :value WHERE name LIKE '%_rule'", value=b"1")
-        sweep_step()
-        assert following.get_follow(read())["sweep_began_at"] > began_at
-        assert watcher.recheck(SLOWLY // times.SECOND) == {Done.LISTED: 1}
-        sweep_step()
-        assert freshness.is_judged()
+    outdate = "UPDATE property SET value = :value WHERE name LIKE '%_rule'"
+    write_sql(app, outdate, value=b"1")
+    watcher.sweep()
+    began_at = find_follow(app)["sweep_began_at"]
+    write_sql(app, outdate, value=b"1")
+    watcher.sweep()
+    assert find_follow(app)["sweep_began_at"] > began_at
+    watcher.sweep(SLOWLY // times.SECOND)
+    assert watcher.recheck() == {Done.LISTED: 1}
+    assert is_judged(app)
 
 
-def test_a_sync_during_a_slow_sweep_compares_everything(app, nft):
+def find_follow(app):
     with app.app_context():
-        began_at = begin_sweep(SLOWLY)
+        return following.get_follow(read())
+
+
+@pytest.fixture
+def swept_yesterday(app, watcher):
+    """A sweep is due that takes a day."""
+    with app.app_context(), write() as db:
+        properties.mark_job_finished(db, "sync", times.to_iso(times.now() - 2 * times.DAY))
+
+
+def test_a_sync_during_a_slow_sweep_compares_everything(app, nft, watcher, swept_yesterday):
+    watcher.sweep()
+    began_at = find_follow(app)["sweep_began_at"]
+    with app.app_context():
         sync()
-        assert following.get_recheck_swept(read()) is None
-        assert freshness.find_last_sweep() >= began_at
+        finished_at = freshness.find_last_sweep()
+        assert finished_at > began_at
+        watcher.sweep(SLOWLY // times.SECOND)
+        assert find_follow(app)["sweep_began_at"] is None
+        assert freshness.find_last_sweep() == finished_at
 
 
-def test_a_daily_sweep_takes_a_day_and_outlives_the_watcher(app, watcher, ledger, nft):
-    approve(ledger, nft)
+def test_a_daily_sweep_takes_a_day_and_outlives_the_watcher(
+    app, watcher, lister, mirror, swept_yesterday
+):
+    """Another watcher goes on after the last of the sellers and tokens that were compared."""
+    lister((TOKEN, 7))
+    lister(("0.0.5001", 7), account_id=BOB)
+    watcher.sweep()
+    compared = []
+    for tenths in (0.6, 0.6, 1, 6, 10):
+        mirror.asked.clear()
+        assert find_follow(app)["sweep_began_at"]
+        watcher.sweep(int(tenths * SLOWLY / 10 / times.SECOND) + 1)
+        compared.append(mirror.count("/nfts"))
+    assert compared == [1, 0, 1, 1, 1]
+    assert not find_follow(app)["sweep_began_at"]
+
+
+def test_what_a_sweep_cannot_compare_is_queued_and_holds_up_nothing_else(
+    app, client, watcher, lister, mirror
+):
+    lister((TOKEN, 7))
+    mirror.fail(f"/accounts/{ALICE}/nfts")
+    watcher.sweep()
     with app.app_context():
-        end_sweep(begin_sweep(SLOWLY))
-        assert freshness.find_last_sweep() == ""
-    watcher.begin_anew()
-    assert watcher.rechecker.drain(times.now() + SLOWLY)[Done.TOKENS] == 1
-    with app.app_context():
-        end_sweep("2026-01-01")
-        assert freshness.find_last_sweep() == "2026-01-01"
+        assert freshness.find_last_sweep()
+    assert freshness_of(client) is None  # it was never compared
+    mirror.heal()
+    watcher.recheck(seconds=200)
+    assert freshness_of(client) > "2026"
+
+
+def test_a_sweep_waits_while_the_mirror_node_answers_nothing(app, watcher, lister, mirror):
+    lister((TOKEN, 7))
+    mirror.fail("")
+    with pytest.raises(LedgerUnreachable):
+        watcher.sweep()
+    assert find_follow(app)["swept_to"] is None
+    mirror.heal()
+    watcher.sweep()
+    assert find_follow(app)["sweep_began_at"] is None
+
+
+def freshness_of(client):
+    return client.get("/status").json["lastSync"]
 
 
 def test_a_page_that_could_not_be_written_is_read_again(app, watcher, nft, ledger):
@@ -519,7 +552,7 @@ def test_a_page_that_could_not_be_written_is_read_again(app, watcher, nft, ledge
 
 
 def test_lists_that_name_the_same_nfts_in_another_order_are_queued_at_once(app):
-    queued = [Recheck("nft", TOKEN, serial_no, times.now()) for serial_no in range(1, 200)]
+    queued = [Recheck.of(What("nft", TOKEN, serial_no), times.now()) for serial_no in range(1, 200)]
 
     def queue_often(listed):
         with app.app_context():
@@ -553,6 +586,6 @@ def test_following_and_a_new_listing_do_not_wait_for_each_other(
             collection_facts.note_listed(db, TOKEN, 0)
             followed = pool.submit(watcher.read)
             wait_until_locked_out(db, engine)
-            enqueue(db, recheck_seller(ALICE, times.now(), times.now()), times.now())
+            enqueue(db, recheck_later(What("account", ALICE), 0, times.now()), times.now())
         followed.result(PATIENCE_SECONDS)
     assert {("account", ALICE, 0), ("token", TOKEN, 0)} < {*rechecks(app)}
