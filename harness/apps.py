@@ -2,6 +2,7 @@
 
 import uuid
 from contextlib import closing
+from functools import lru_cache
 
 from harness.cast import TESTNET
 from harness.engines import copy_databases, database_url
@@ -55,9 +56,13 @@ def enriching(app):
 
     def find(pointer, limits):
         fetched, content = enrich.fetch(resolver, pointer, limits.fetching)
-        return fetched.with_image_of(decoder.make_small(content)) if content else fetched
+        return fetched.with_image_of(_make_small(content)) if content else fetched
 
     return find
+
+
+# An artwork takes a quarter of a second, and most tests have the same one.
+_make_small = lru_cache(decoder.make_small)
 
 
 def completing(app):
