@@ -163,26 +163,35 @@ CREATE TABLE topic_message (
     PRIMARY KEY (topic, sequence_no)
 ) STRICT;
 
--- A transaction that reached consensus, as the mirror node shows it. Several may share an id: a duplicate that was
--- refused, or one that a transaction has executed by itself.
+-- A transaction that reached consensus. Several may share an id: a duplicate that was refused, or one that a
+-- transaction has executed by itself.
 CREATE TABLE transaction_record (
     consensus_at INTEGER PRIMARY KEY,
     transaction_id TEXT NOT NULL, -- 0.0.x-seconds-nanoseconds
-    document TEXT NOT NULL, -- JSON
-    record BLOB NOT NULL -- HAPI's TransactionRecord, as far as the document lacks it
+    hash BLOB NOT NULL,
+    body BLOB NOT NULL, -- HAPI's TransactionBody, with the accounts' ids in place of their aliases
+    record BLOB NOT NULL -- HAPI's TransactionRecord
 ) STRICT;
 
 -- Serves queries.list_transactions.
 CREATE INDEX transaction_record_by_id ON transaction_record (transaction_id);
 
 -- Serves queries.list_transactions_of_hash.
-CREATE INDEX transaction_record_by_hash ON transaction_record (document ->> 'transaction_hash');
+CREATE INDEX transaction_record_by_hash ON transaction_record (hash);
 
--- What happened to one NFT, as the mirror node shows it.
+-- A transaction that changed an NFT, or its approval.
 CREATE TABLE nft_transaction (
     token TEXT NOT NULL,
     serial_no INTEGER NOT NULL,
     consensus_at INTEGER NOT NULL,
-    document TEXT NOT NULL, -- JSON
     PRIMARY KEY (token, serial_no, consensus_at)
+) STRICT;
+
+-- An NFT that its first owner got without a transaction, where every id exists.
+CREATE TABLE gift (
+    token TEXT NOT NULL,
+    serial_no INTEGER NOT NULL,
+    consensus_at INTEGER NOT NULL,
+    owner TEXT NOT NULL,
+    PRIMARY KEY (token, serial_no)
 ) STRICT;

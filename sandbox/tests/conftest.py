@@ -21,6 +21,7 @@ from tests.conftest import (  # noqa: F401
     idle_client,
     ledger,
     mirror,
+    nft,
     own_databases,
 )
 

@@ -4,7 +4,6 @@ The model knows nothing of the sandbox. It is told what a transaction wants, and
 """
 
 import copy
-import json
 from collections import Counter
 from fractions import Fraction
 
@@ -17,7 +16,8 @@ from harness.wallets import account
 from hiero_sandbox import wallet
 from hiero_sandbox.application import create_sandbox
 from hiero_sandbox.database import read, write
-from hiero_sandbox.ledger import accounts, consensus, keys, nfts, queries, tokens, unsigned
+from hiero_sandbox.ledger import accounts, consensus, keys, nfts, queries, records, tokens, unsigned
+from hiero_sandbox.mirror import rows
 from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId
 from sandbox.tests import bodies
@@ -35,7 +35,7 @@ MARKET, FEES = "0.0.9001", "0.0.802"
 NFTS = (("0.0.5002", 1), ("0.0.5002", 2), ("0.0.7001", 1))
 ALL = (*PEOPLE, MARKET, FEES, "0.0.2003")
 TABLES = (
-    "account", "airdrop", "association", "created", "holding", "nft", "nft_transaction", "schedule",
+    "account", "airdrop", "association", "created", "gift", "holding", "nft", "nft_transaction", "schedule",
     "schedule_signature", "token", "transaction_record",
 )  # fmt: skip
 # In tinybars.
@@ -488,5 +488,5 @@ def told(receipt):
     """The units that the record of a transaction says were moved."""
     transaction_id = TransactionId.parse(receipt.transaction_id).dashed
     [row] = queries.select(read(), "transaction_record", transaction_id=transaction_id)
-    moved = json.loads(row["document"])["token_transfers"]
+    moved = rows.transaction(records.read(row))["token_transfers"]
     return {each["account"]: each["amount"] for each in moved}

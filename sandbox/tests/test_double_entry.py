@@ -3,7 +3,6 @@
 No model says what must come of a transaction: the records are held against the balances before and after.
 """
 
-import json
 from collections import Counter
 
 import hypothesis
@@ -15,8 +14,9 @@ from hiero_sandbox import snapshots
 from hiero_sandbox.application import create_sandbox
 from hiero_sandbox.conditions import conditions, now
 from hiero_sandbox.database import read
-from hiero_sandbox.ledger import consensus, queries
+from hiero_sandbox.ledger import consensus, queries, records
 from hiero_sandbox.ledger.genesis import known_accounts
+from hiero_sandbox.mirror.rows import transaction_alone
 from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS
 from marketplace.hedera.ids import MAX_HBAR
@@ -221,7 +221,7 @@ def state():
 def recorded_since(moment):
     high = queries.get_last_consensus(read())
     rows = queries.iterate_transactions(read(), moment + 1, high, is_ascending=True)
-    return [json.loads(row["document"]) for row in rows]
+    return [transaction_alone(records.read(row)) for row in rows]
 
 
 def apply(row, balances, owners):

@@ -40,7 +40,7 @@ WIDE_NFTS = (
 TOKENS = tuple(sorted({token for token, _ in NFTS}))
 LEDGER_TABLES = (
     "account", "association", "nft", "approval_for_all", "deleted_token", "token",
-    "transaction_record", "nft_transaction",
+    "transaction_record", "nft_transaction", "gift",
 )  # fmt: skip
 LAGS = ((0,), (0,), (0, 2), (0, 2, 10), (0, 60), (0, 0, 0, 60), (0, 20, 60), (0, 1, 5, 40))
 STORED_TABLES = (

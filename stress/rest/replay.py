@@ -47,6 +47,7 @@ NEVER_NULL = {
     "expiry_timestamp",
     "key",  # an account has its public key
     "max_automatic_token_associations",
+    "memo_base64",
     "modified_timestamp",
     "nonce",  # of a message's first chunk
     "receiver_sig_required",

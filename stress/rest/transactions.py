@@ -1,26 +1,36 @@
 """Transactions of a spec, as the sandbox stores them, and schedules."""
 
-import base64
-import json
+from operator import attrgetter
 from typing import Any
 
-from hiero_sdk_python.hapi.services.basic_types_pb2 import KeyList, SignaturePair
+from google.protobuf.message import Message
+from hiero_sdk_python.hapi.services.basic_types_pb2 import (
+    AccountAmount,
+    KeyList,
+    SignaturePair,
+    TokenTransferList,
+)
 from hiero_sdk_python.hapi.services.response_code_pb2 import ResponseCodeEnum
 from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
+from hiero_sdk_python.hapi.services.transaction_record_pb2 import TransactionRecord
 
 from hiero_sandbox.database import Connection
-from hiero_sandbox.ledger import keys, queries
-from hiero_sandbox.ledger.envelopes import TYPES
+from hiero_sandbox.ledger import queries
+from hiero_sandbox.ledger.envelopes import read_transaction_id
+from hiero_sandbox.ledger.records import NOBODY, Recorded
+from hiero_sandbox.mirror import rows
 from hiero_sandbox.mirror.parameters import to_number
 from marketplace.hedera import times
+from marketplace.hedera.ids import numbers
 from marketplace.hedera.messages import account as account_id_of
+from marketplace.hedera.messages import timestamp
+from marketplace.hedera.messages import token as token_id_of
 from stress.rest.values import Inexpressible, Row, read_bytes, read_key, since, to_entity, write
 
 NODE_FEE, NETWORK_FEE, SERVICE_FEE = 2, 1, 4  # of a transaction without transfers of its own
 HASH = bytes(range(1, 49))
 KINDS = {
-    field.number: TYPES[field.name]
-    for field in TransactionBody.DESCRIPTOR.oneofs_by_name["data"].fields
+    field.number: field.name for field in TransactionBody.DESCRIPTOR.oneofs_by_name["data"].fields
 }
 
 
@@ -67,67 +77,49 @@ def load_signature(db: Connection, row: Row) -> None:
 
 
 def load(db: Connection, setup: dict[str, Any]) -> None:
-    documents = [_document(row) for row in setup.get("transactions", ())]
-    documents += [_document(_transfer(row)) for row in setup.get("cryptotransfers", ())]
-    by_time = {document["consensus_timestamp"]: document for document in documents}
+    loaded = [_recorded(row) for row in setup.get("transactions", ())]
+    loaded += [_recorded(_transfer(row)) for row in setup.get("cryptotransfers", ())]
+    by_time = {_moment(each): each for each in loaded}
     for row in setup.get("stakingRewardTransfers", ()):
-        moment = times.to_consensus(int(row["consensus_timestamp"]))
+        moment = int(row["consensus_timestamp"])
         payer = {"payerAccountId": row.get("payer_account_id", 950)}
-        stub = _document(payer | {"consensus_timestamp": row["consensus_timestamp"]})
-        reward = {"account": to_entity(row.get("account_id", 1001)), "amount": row["amount"]}
-        by_time.setdefault(moment, stub)["staking_reward_transfers"].append(reward)
+        stub = _recorded(payer | {"consensus_timestamp": moment})
+        record = by_time.setdefault(moment, stub).record
+        record.paid_staking_rewards.add(**_amount(row.get("account_id", 1001), row["amount"]))
     for row in setup.get("assessedcustomfees", ()):
-        fee = {
-            "amount": int(row["amount"]),
-            "collector_account_id": to_entity(row["collector_account_id"]),
-            "effective_payer_account_ids": [
-                to_entity(each) for each in row.get("effective_payer_account_ids", ())
-            ],
-            "token_id": to_entity(row.get("token_id")),
-        }
-        document = by_time.get(times.to_consensus(int(row["consensus_timestamp"])), {})
-        document.setdefault("assessed_custom_fees", []).append(fee)
-    for document in by_time.values():
-        moment = times.from_consensus(document["consensus_timestamp"])
+        if recorded := by_time.get(int(row["consensus_timestamp"])):
+            unit = row.get("token_id")
+            recorded.record.assessed_custom_fees.add(
+                amount=int(row["amount"]),
+                fee_collector_account_id=_account(row["collector_account_id"]),
+                effective_payer_account_id=map(
+                    _account, row.get("effective_payer_account_ids", ())
+                ),
+                token_id=unit and token_id_of(to_entity(unit) or ""),
+            )
+    for moment, recorded in by_time.items():
         queries.put(
             db,
             "transaction_record",
             consensus_at=moment,
-            transaction_id=document["transaction_id"],
-            document=json.dumps(document),
-            record=b"",
+            transaction_id=read_transaction_id(recorded.record.transactionID).dashed,
+            hash=recorded.record.transactionHash,
+            body=recorded.body.SerializeToString(),
+            record=recorded.record.SerializeToString(),
         )
         for nft in setup.get("nfts", ()):
-            token, serial_no = to_entity(nft["token_id"]), nft["serial_number"]
-            is_deletion = document["name"] == "TOKENDELETION" and document["entity_id"] == token
+            changed = {"token": to_entity(nft["token_id"]), "serial_no": nft["serial_number"]}
+            shown = rows.transaction(recorded)
+            is_of_token = shown["entity_id"] == changed["token"]
+            is_deletion = shown["name"] == "TOKENDELETION" and is_of_token
+            # Those that changed it have the time of its version.
             if is_deletion or since(nft, int(nft.get("created_timestamp") or 0)) == moment:
-                _load_history(db, document, token, serial_no, moment)
+                queries.put(db, "nft_transaction", **changed, consensus_at=moment)
 
 
-def _load_history(
-    db: Connection, document: Row, token: str | None, serial_no: int, moment: int
-) -> None:
-    """Write what a transaction did to an NFT: those that changed it have the time of its version."""
-    unmoved = {"is_approval": False, "receiver_account_id": None, "sender_account_id": None}
-    moved = [
-        {name: nft[name] for name in unmoved}
-        for nft in document["nft_transfers"]
-        if (nft["token_id"], nft["serial_number"]) == (token, serial_no)
-    ]
-    entry = {
-        "consensus_timestamp": document["consensus_timestamp"],
-        "nonce": document["nonce"],
-        "transaction_id": document["transaction_id"],
-        "type": document["name"],
-    } | (moved[0] if moved else unmoved)
-    queries.put(
-        db,
-        "nft_transaction",
-        token=token,
-        serial_no=serial_no,
-        consensus_at=moment,
-        document=json.dumps(entry),
-    )
+def _moment(recorded: Recorded) -> int:
+    moment = recorded.record.consensusTimestamp
+    return int(moment.seconds * times.SECOND + moment.nanos)
 
 
 def _transfer(row: Row) -> Row:
@@ -142,68 +134,113 @@ def _transfer(row: Row) -> Row:
     return {"transfers": transfers, "payerAccountId": sender} | row
 
 
-def _document(row: Row) -> Row:
-    consensus_at = int(row["consensus_timestamp"])
-    started_at = int(row.get("valid_start_timestamp") or consensus_at - 1)
-    start = times.to_consensus(started_at)
-    payer, kind = to_entity(row.get("payerAccountId")), int(row.get("type", 14))
-    parent, batch_key = row.get("parent_consensus_timestamp"), read_key(row.get("batch_key"))
+def _recorded(row: Row) -> Recorded:
+    consensus_at, payer = int(row["consensus_timestamp"]), row.get("payerAccountId")
     content = row.get("transaction_hash")
-    return {
-        "batch_key": keys.shown(batch_key),
-        "bytes": None,
-        "charged_tx_fee": row.get("charged_tx_fee", NODE_FEE + NETWORK_FEE + SERVICE_FEE),
-        "consensus_timestamp": times.to_consensus(consensus_at),
-        "entity_id": to_entity(row.get("entity_id")),
-        "high_volume": bool(row.get("high_volume")),
-        "high_volume_pricing_multiplier": row.get("high_volume_pricing_multiplier", 1),
-        "max_custom_fees": [
-            {
-                "account_id": to_entity(limit["accountId"]["accountNum"]),
-                "amount": int(fee["amount"]),
-                "denominating_token_id": to_entity(
-                    (fee.get("denominatingTokenId") or {}).get("tokenNum")
-                ),
-            }
-            for limit in row.get("max_custom_fees") or ()
-            for fee in limit.get("fees", ())
-        ],
-        "max_fee": str(row.get("max_fee", 33)),
-        "memo_base64": None,
-        "name": KINDS.get(kind, "UNKNOWN"),
-        "nft_transfers": [
-            {
-                "is_approval": bool(moved.get("is_approval")),
-                "receiver_account_id": to_entity(moved.get("receiver_account_id")),
-                "sender_account_id": to_entity(moved.get("sender_account_id")),
-                "serial_number": moved["serial_number"],
-                "token_id": to_entity(moved["token_id"]),
-            }
-            for moved in row.get("nft_transfer") or ()
-        ],
-        "node": to_entity(row.get("nodeAccountId")),
-        "nonce": row.get("nonce", 0),
-        "parent_consensus_timestamp": times.to_consensus(int(parent)) if parent else None,
-        "result": _result(int(row.get("result", 22))),
-        "scheduled": bool(row.get("scheduled")),
-        "staking_reward_transfers": [],
-        "token_transfers": sorted(
-            (
-                {
-                    "account": to_entity(moved["account"]),
-                    "amount": moved["amount"],
-                    "is_approval": bool(moved.get("is_approval")),
-                    "token_id": to_entity(moved["token_id"]),
-                }
-                for moved in row.get("token_transfer_list") or ()
+    record = TransactionRecord(
+        receipt={"status": _result(int(row.get("result", 22)))},
+        transactionHash=read_bytes(content) if content else HASH,
+        consensusTimestamp=timestamp(consensus_at),
+        transactionID={
+            "accountID": _account(payer),
+            "transactionValidStart": timestamp(
+                int(row.get("valid_start_timestamp") or consensus_at - 1)
             ),
-            key=lambda moved: [to_number(str(moved[name])) for name in ("token_id", "account")],
-        ),
-        "transaction_hash": base64.b64encode(read_bytes(content) if content else HASH).decode(),
-        "transaction_id": f"{payer}-{start.replace('.', '-')}",
-        "transfers": _transfers(row, payer),
-        "valid_duration_seconds": str(row.get("valid_duration_seconds", 11)),
-        "valid_start_timestamp": start,
+            "nonce": row.get("nonce", 0),
+            "scheduled": bool(row.get("scheduled")),
+        },
+        transactionFee=row.get("charged_tx_fee", NODE_FEE + NETWORK_FEE + SERVICE_FEE),
+        transferList={"accountAmounts": _amounts(_transfers(row, payer))},
+        tokenTransferLists=_token_transfers(row),
+        high_volume_pricing_multiplier=row.get("high_volume_pricing_multiplier", 1),
+    )
+    if parent := row.get("parent_consensus_timestamp"):
+        record.parent_consensus_timestamp.CopyFrom(timestamp(int(parent)))
+    body = _body(row)
+    if entity := to_entity(row.get("entity_id")):
+        _name(body, record, entity)
+    return Recorded(body, record)
+
+
+def _body(row: Row) -> TransactionBody:
+    kind = KINDS.get(int(row.get("type", 14)))
+    if kind is None:
+        raise Inexpressible("type")
+    body = TransactionBody(
+        nodeAccountID=_account(row.get("nodeAccountId")),
+        transactionFee=int(row.get("max_fee", 33)),
+        transactionValidDuration={"seconds": int(row.get("valid_duration_seconds", 11))},
+        high_volume=bool(row.get("high_volume")),
+        **{kind: {}},
+    )
+    if key := read_key(row.get("batch_key")):
+        body.batch_key.CopyFrom(key)
+    for limit in row.get("max_custom_fees") or ():
+        made = body.max_custom_fees.add(account_id=_account(limit["accountId"]["accountNum"]))
+        for fee in limit.get("fees", ()):
+            unit = (fee.get("denominatingTokenId") or {}).get("tokenNum")
+            made.fees.add(
+                amount=int(fee["amount"]),
+                denominating_token_id=unit and token_id_of(to_entity(unit) or ""),
+            )
+    return body
+
+
+def _name(body: TransactionBody, record: TransactionRecord, entity: str) -> None:
+    """Let a transaction be about an entity, or let it have created it."""
+    content = getattr(body, str(body.WhichOneof("data")))
+    named = [name for name in rows.ENTITIES if name in content.DESCRIPTOR.fields_by_name]
+    _, _, number = numbers(entity)
+    if named:
+        _set(getattr(content, named[0]), number)
+    else:
+        kind = {"cryptoCreateAccount": "accountID", "tokenCreation": "tokenID"}
+        kind |= {"consensusCreateTopic": "topicID", "scheduleCreate": "scheduleID"}
+        if name := kind.get(str(body.WhichOneof("data"))):
+            _set(getattr(record.receipt, name), number)
+
+
+def _set(id: Message, number: int) -> None:
+    setattr(id, f"{id.DESCRIPTOR.name.removesuffix('ID').lower()}Num", number)
+
+
+def _account(value: Any) -> Message:
+    return account_id_of(to_entity(value) or NOBODY)
+
+
+def _amount(account_id: Any, amount: Any, is_approval: Any = False) -> dict[str, Any]:
+    approved = {"is_approval": bool(is_approval)}
+    return {"accountID": _account(account_id), "amount": int(amount)} | approved
+
+
+def _amounts(listed: list[Row]) -> list[AccountAmount]:
+    """Changes of balances, sorted by the numbers of their accounts."""
+    made = [
+        AccountAmount(**_amount(each["account"], each["amount"], each.get("is_approval")))
+        for each in listed
+    ]
+    return sorted(made, key=attrgetter("accountID.accountNum", "amount"))
+
+
+def _token_transfers(row: Row) -> list[TokenTransferList]:
+    units, nfts = row.get("token_transfer_list") or (), row.get("nft_transfer") or ()
+    ids = sorted({to_entity(moved["token_id"]) or "" for moved in units}, key=to_number)
+    return [
+        TokenTransferList(
+            token=token_id_of(each),
+            transfers=_amounts([moved for moved in units if to_entity(moved["token_id"]) == each]),
+            nftTransfers=[_nft(moved) for moved in nfts if to_entity(moved["token_id"]) == each],
+        )
+        for each in dict.fromkeys([*ids, *(to_entity(moved["token_id"]) or "" for moved in nfts)])
+    ]
+
+
+def _nft(moved: Row) -> dict[str, Any]:
+    return {
+        "senderAccountID": _account(moved.get("sender_account_id")),
+        "receiverAccountID": _account(moved.get("receiver_account_id")),
+        "serialNumber": moved["serial_number"],
+        "is_approval": bool(moved.get("is_approval")),
     }
 
 
@@ -214,20 +251,12 @@ def _result(code: int) -> str:
         raise Inexpressible("result") from error
 
 
-def _transfers(row: Row, payer: str | None) -> list[Row]:
-    listed = row.get("transfers") or []
+def _transfers(row: Row, payer: Any) -> list[Row]:
+    listed: list[Row] = row.get("transfers") or []
     if not listed and row.get("charged_tx_fee", 7) and payer:
         listed = [
             {"account": row.get("nodeAccountId") or 3, "amount": NODE_FEE},
             {"account": 98, "amount": NETWORK_FEE},
             {"account": payer, "amount": -NODE_FEE - NETWORK_FEE},
         ]
-    shown = [
-        {
-            "account": to_entity(each["account"]),
-            "amount": int(each["amount"]),
-            "is_approval": bool(each.get("is_approval")),
-        }
-        for each in listed
-    ]
-    return sorted(shown, key=lambda each: (int(str(each["account"]).split(".")[2]), each["amount"]))
+    return listed

@@ -22,6 +22,7 @@ import time
 import urllib.request
 import zlib
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 from PIL import Image
@@ -30,7 +31,9 @@ from harness import network, wallets
 from harness.postgresql import until
 from hiero_sandbox import catalogue, wallet
 from hiero_sandbox.application import create_sandbox
+from hiero_sandbox.ledger import queries, records
 from hiero_sandbox.ledger.accounts import FIRST_BALANCE
+from hiero_sandbox.ledger.envelopes import write_id
 from hiero_sandbox.ledger.queries import TREASURY
 from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId
@@ -233,14 +236,20 @@ class Ledger:
 
     def charged(self) -> dict[str, list[tuple[int, int]]]:
         """The times and amounts, in tinybars, that the marketplace was charged, by transaction id."""
-        found, sql = defaultdict(list), "SELECT consensus_at, document FROM transaction_record"
-        with contextlib.closing(sqlite3.connect(self.net.path)) as db:
-            for moment, text in db.execute(sql):
-                record = json.loads(text)
-                transaction_id = TransactionId.parse(record["transaction_id"])
+        found = defaultdict(list)
+        with self._open() as db:
+            for row in db.execute("SELECT * FROM transaction_record"):
+                transaction_id = TransactionId.parse(row["transaction_id"])
                 if transaction_id.account_id == MARKET:
-                    found[str(transaction_id)].append((moment, record["charged_tx_fee"]))
+                    fee = records.read(row).record.transactionFee
+                    found[str(transaction_id)].append((row["consensus_at"], fee))
         return found
+
+    @contextlib.contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        with contextlib.closing(sqlite3.connect(self.net.path)) as db:
+            db.row_factory = sqlite3.Row
+            yield db
 
     def sales(self, share: int) -> list[audit.Sale]:
         """Each NFT that the marketplace moved, and what is wrong with that."""
@@ -251,27 +260,22 @@ class Ledger:
 
     def listings(self) -> dict[tuple[str, int], tuple[str, int, str]]:
         """Owner, price and date of each NFT that is for sale, by the rule."""
-        with contextlib.closing(sqlite3.connect(self.net.path)) as db:
+        with self._open() as db:
             spendable = "SELECT token, serial_no, owner FROM nft WHERE spender = ?"
             rows = db.execute(spendable, (MARKET,)).fetchall()
             found = {(token, serial_no): owner for token, serial_no, owner in rows}
             return {nft: it for nft, owner in found.items() if (it := self._offer(db, nft, owner))}
 
     def _offer(self, db, nft: tuple[str, int], owner: str) -> tuple[str, int, str] | None:
-        sql = """
-            SELECT consensus_at, document FROM nft_transaction WHERE token = ? AND serial_no = ?
-            ORDER BY consensus_at DESC
-        """
-        events = [(at, json.loads(text)["type"]) for at, text in db.execute(sql, nft)]
-        at = next((at for at, name in events if name != "TOKENUPDATENFTS"), None)
-        if (at, "CRYPTOAPPROVEALLOWANCE") not in events:
-            return None
-        sql = "SELECT document FROM transaction_record WHERE consensus_at = ?"
-        signed = json.loads(db.execute(sql, (at,)).fetchone()[0])
-        memo = base64.b64decode(signed["memo_base64"]).decode()
         token, serial_no = nft
+        rows = queries.list_nft_transactions(db, token, serial_no)
+        events = {row["consensus_at"]: records.read(row) for row in rows}
+        at = max((at for at, it in events.items() if it.kind != "token_update_nfts"), default=None)
+        if at is None or events[at].kind != "cryptoApproveAllowance":
+            return None
+        memo, id = events[at].body.memo, events[at].record.transactionID
         price = re.match(
             rf"Listing NFT with {token} and Serial Number {serial_no} for (\d+) ", memo
         )
-        is_owners = signed["transaction_id"].split("-")[0] == owner
+        is_owners = write_id(id.accountID) == owner
         return (owner, int(price[1]), times.to_iso(at)) if price and is_owners else None

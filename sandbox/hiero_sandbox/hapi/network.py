@@ -5,18 +5,15 @@ from collections.abc import Callable
 import hiero_sdk_python.hapi.services.basic_types_pb2 as hapi
 from flask import current_app
 from google.protobuf.message import Message
-from hiero_sdk_python.hapi.services.exchange_rate_pb2 import ExchangeRateSet
 
 from hiero_sandbox import __version__
 from hiero_sandbox.hapi.address import find_port
 from hiero_sandbox.ledger import network_fees
 from hiero_sandbox.ledger.envelopes import Refused
-from marketplace.hedera import times
 from marketplace.hedera.messages import account
 
 NODE = "0.0.3"  # its own account; it also takes transactions for other nodes
 ADDRESS = (127, 0, 0, 1)
-RATE_SECONDS = 3600
 # Roughly the version of the SDK's descriptors, which do not state it.
 HAPI_VERSION = hapi.SemanticVersion(major=0, minor=70, patch=0)
 
@@ -58,20 +55,10 @@ def find_version(query: Message, response: Message, now: int) -> None:
     )
 
 
-def exchange_rate(moment: int) -> ExchangeRateSet:
-    """The exchange rate, which never changes."""
-    ends_at = (moment // times.SECOND // RATE_SECONDS + 1) * RATE_SECONDS
-    rate = {"hbarEquiv": 1, "centEquiv": network_fees.CENTS_PER_HBAR}
-    current, following = (
-        rate | {"expirationTime": {"seconds": end}} for end in (ends_at, ends_at + RATE_SECONDS)
-    )
-    return ExchangeRateSet(currentRate=current, nextRate=following)
-
-
 # The network's files that SDKs read: nodes, their addresses, and exchange rates. Release 0.79 drops the fee
 # schedule, 0.0.111: https://github.com/hiero-ledger/hiero-consensus-node/pull/26487
 FILES: dict[int, Callable[[int], Message]] = {
     101: _address_book,
     102: _address_book,
-    112: exchange_rate,
+    112: network_fees.exchange_rate,
 }

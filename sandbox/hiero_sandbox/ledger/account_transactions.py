@@ -72,7 +72,7 @@ def create(execution: Execution, content: Message) -> None:
         renewal_seconds=content.autoRenewPeriod.seconds,
         **_stake(execution.db, content),
     )
-    execution.effects.created = account_id
+    execution.effects.record.receipt.accountID.CopyFrom(messages.account(account_id))
     if content.initialBalance:
         amount = content.initialBalance
         execution.move({(execution.payer, None): -amount, (account_id, None): amount})
@@ -243,5 +243,5 @@ def _create_for(execution: Execution, alias: bytes) -> str:
     nonce = len(execution.effects.children) + 1
     creation = execution.child(execution.now - nonce, cryptoCreateAccount={})
     creation.signed.body.transactionID.nonce = nonce
-    creation.effects.created = account_id
+    creation.effects.record.receipt.accountID.CopyFrom(messages.account(account_id))
     return account_id

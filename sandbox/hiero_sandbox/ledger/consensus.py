@@ -5,7 +5,6 @@ an expired or repeated id, a payer who can't pay): they leave no record and cost
 A transaction that fails at consensus is recorded as failed, and its payer pays the fee.
 """
 
-import json
 import time
 from functools import partial
 from typing import NamedTuple
@@ -22,10 +21,10 @@ from hiero_sandbox.ledger import (
     associations,
     batches,
     envelopes,
-    history,
     keys,
     network_fees,
     queries,
+    records,
     schedule_transactions,
     supply,
     token_transactions,
@@ -131,9 +130,8 @@ def submit(content: bytes, now: int) -> Receipt:
             _require_payer(db, signed, now)
             recorded = queries.list_transactions(db, signed.id.dashed)
             # Only this node knows the duplicate before consensus. Another node would accept it.
-            nodes = [json.loads(row["document"])["node"] for row in recorded[:1]]
-            node = envelopes.write_id(signed.body.nodeAccountID)
-            refuse_if(node in nodes, "DUPLICATE_TRANSACTION")
+            nodes = [records.read(row).body.nodeAccountID for row in recorded[:1]]
+            refuse_if(signed.body.nodeAccountID in nodes, "DUPLICATE_TRANSACTION")
             _require_solvency(db, signed)
             return Receipt(str(signed.id), _reach_consensus(db, signed, now, bool(recorded)))
     except Refused as refusal:
@@ -213,7 +211,7 @@ def _reach_consensus(db: Connection, signed: Signed, now: int, is_duplicate: boo
     if execution.result != "SUCCESS":
         batches.revert(execution)
     execution.pay_rewards()
-    history.write(execution)
+    records.write(execution)
     return execution.result
 
 

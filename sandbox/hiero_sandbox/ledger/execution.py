@@ -59,9 +59,8 @@ class Effects:
     # For automatic associations and the creation of accounts, in tinybars.
     further_fee: int = 0
     rewards: dict[str, int] = field(default_factory=dict)  # of staking, paid in tinybars
-    # HAPI's record, and the receipt in it, as far as the mirror node's document lacks it.
+    # What only a transaction of this type has in its record, and in its receipt.
     record: TransactionRecord = field(default_factory=TransactionRecord)
-    created: str | None = None  # the id of what the transaction created
     # Transactions that it has executed by itself: a scheduled one, and creations of accounts for aliases.
     children: "list[Execution]" = field(default_factory=list)
 

@@ -8,14 +8,17 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
 from google.protobuf.message import Message
+from hiero_sdk_python.hapi.services.exchange_rate_pb2 import ExchangeRateSet
 
 from hiero_sandbox.database import read
 from hiero_sandbox.ledger import tokens, topics
 from hiero_sandbox.ledger.envelopes import Signed, write_id
+from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS
 
 CENTS_PER_HBAR = 10
 TINYBARS_PER_DOLLAR = 100 * TINYBARS // CENTS_PER_HBAR
+RATE_SECONDS = 3600
 
 # In USD, including the fees of node and network: 0.0001 together.
 BASE = {
@@ -77,6 +80,16 @@ AIRDROP = int(Decimal("0.05") * TINYBARS_PER_DOLLAR)
 # The fees of associations and accounts that a transfer makes by itself, in tinybars: HIP-904, HIP-542.
 ASSOCIATION = int(BASE["tokenAssociate"] * TINYBARS_PER_DOLLAR)
 ACCOUNT_CREATION = int(BASE["cryptoCreateAccount"] * TINYBARS_PER_DOLLAR)
+
+
+def exchange_rate(moment: int) -> ExchangeRateSet:
+    """The exchange rate at a time in nanoseconds. It never changes."""
+    ends_at = (moment // times.SECOND // RATE_SECONDS + 1) * RATE_SECONDS
+    rate = {"hbarEquiv": 1, "centEquiv": CENTS_PER_HBAR}
+    current, following = (
+        rate | {"expirationTime": {"seconds": end}} for end in (ends_at, ends_at + RATE_SECONDS)
+    )
+    return ExchangeRateSet(currentRate=current, nextRate=following)
 
 
 def price(signed: Signed) -> int:

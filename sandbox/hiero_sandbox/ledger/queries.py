@@ -5,7 +5,6 @@ from operator import itemgetter
 from typing import Any
 
 from hiero_sandbox.database import Connection
-from marketplace.hedera import times
 
 TREASURY = "0.0.1000"  # holds every NFT that nobody has asked for yet
 NOBODY = ""  # the owner of NFTs that were burned or wiped
@@ -127,11 +126,6 @@ def get_deleted_at(db: Connection, token: str) -> int:
     return get_highest(db, "deleted_at", "deleted_token", token=token)
 
 
-def list_deletions(db: Connection, token: str) -> list[Row]:
-    # The record of the transaction that deleted a token, or none.
-    return select(db, "transaction_record", consensus_at=get_deleted_at(db, token))
-
-
 # Associations of accounts with tokens
 
 
@@ -195,35 +189,22 @@ def list_transactions(db: Connection, transaction_id: str) -> list[Row]:
     return sorted(rows, key=itemgetter("consensus_at"))
 
 
-def list_transactions_of_hash(db: Connection, transaction_hash: str) -> list[Row]:
-    # All rows with one hash, in base64, in the order of consensus.
+def list_transactions_of_hash(db: Connection, transaction_hash: bytes) -> list[Row]:
+    # All rows with one hash, in the order of consensus.
+    rows = select(db, "transaction_record", hash=transaction_hash)
+    return sorted(rows, key=itemgetter("consensus_at"))
+
+
+def list_nft_transactions(db: Connection, token: str, serial_no: int) -> list[Row]:
+    # The records of the transactions that changed an NFT, or its approval; and that deleted its token.
     sql = """
         SELECT * FROM transaction_record
-        WHERE document ->> 'transaction_hash' = :transaction_hash
-        ORDER BY consensus_at
+        WHERE consensus_at IN (
+            SELECT consensus_at FROM nft_transaction WHERE token = :token AND serial_no = :serial_no
+            UNION SELECT deleted_at FROM deleted_token WHERE token = :token
+        )
     """
-    return _rows(db, sql, transaction_hash=transaction_hash)
-
-
-def list_inner_transactions(db: Connection, batch_at: int) -> list[Row]:
-    # Those of a batch, which reach consensus within a second after it, in the order of consensus.
-    sql = """
-        SELECT * FROM transaction_record
-        WHERE consensus_at BETWEEN :batch_at AND :batch_at + 1000000000
-          AND document ->> 'parent_consensus_timestamp' = :batch
-        ORDER BY consensus_at
-    """
-    return _rows(db, sql, batch_at=batch_at, batch=times.to_consensus(batch_at))
-
-
-def list_rewards(db: Connection, account_id: str) -> list[Row]:
-    # The staking rewards that transactions have paid to an account.
-    sql = """
-        SELECT consensus_at, reward.value ->> 'amount' AS amount
-        FROM transaction_record, json_each(document, '$.staking_reward_transfers') AS reward
-        WHERE reward.value ->> 'account' = :account_id
-    """
-    return _rows(db, sql, account_id=account_id)
+    return _rows(db, sql, token=token, serial_no=serial_no)
 
 
 def list_paid_transactions(db: Connection, payer: str, since: int) -> list[Row]:
@@ -238,7 +219,7 @@ def list_paid_transactions(db: Connection, payer: str, since: int) -> list[Row]:
 
 def iterate_transactions(db: Connection, low: int, high: int, is_ascending: bool) -> Iterator[Row]:
     sql = f"""
-        SELECT consensus_at, document FROM transaction_record
+        SELECT * FROM transaction_record
         WHERE consensus_at BETWEEN :low AND :high
         ORDER BY consensus_at {"ASC" if is_ascending else "DESC"}
     """

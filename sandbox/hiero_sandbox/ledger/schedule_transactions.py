@@ -14,7 +14,7 @@ from hiero_sdk_python.hapi.services.schedule_create_pb2 import ScheduleCreateTra
 from hiero_sdk_python.hapi.services.transaction_record_pb2 import TransactionRecord
 
 from hiero_sandbox.database import Connection
-from hiero_sandbox.ledger import accounts, history, keys, network_fees, queries, schedules
+from hiero_sandbox.ledger import accounts, keys, network_fees, queries, records, schedules
 from hiero_sandbox.ledger.account_transactions import require_memo
 from hiero_sandbox.ledger.envelopes import TYPES, Refused, refuse_if
 from hiero_sandbox.ledger.execution import Execution, Handler, entity
@@ -69,7 +69,6 @@ def create(execution: Execution, content: Message, handlers: Handlers, run: Run)
     required = _list_required(execution, made, handlers)
     _require_new(db, made, now)
     made = made._replace(schedule_id=queries.new_id(db))
-    execution.effects.created = made.schedule_id
     execution.effects.record.receipt.scheduleID.CopyFrom(schedule(made.schedule_id))
     _sign(execution, made, required, run)
 
@@ -235,7 +234,7 @@ def end_expired(db: Connection, now: int, handlers: Handlers, run: Run) -> None:
         waiting = Execution(db, ended.signed(), moment, fee=0)
         changes: dict[str, object] = {"state": "expired"}
         if ended.definition.wait_for_expiry and _is_complete(waiting, ended, handlers):
-            history.write(_execute(db, ended, moment, run))
+            records.write(_execute(db, ended, moment, run))
             changes = {"state": "executed", "resolved_at": moment}
         schedules.put(db, ended, **changes)
 

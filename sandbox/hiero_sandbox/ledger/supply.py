@@ -65,6 +65,7 @@ def _mint_nfts(execution: Execution, token: Token, metadata: Sequence[bytes]) ->
             token.token, serial_no, queries.NOBODY, created_at=execution.now, metadata=encoded
         )
         execution.move_nft(new, token.treasury)
+        execution.effects.record.receipt.serialNumbers.append(serial_no)
 
 
 def burn(execution: Execution, content: Message) -> None:

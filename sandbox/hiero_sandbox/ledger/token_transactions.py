@@ -86,7 +86,7 @@ def create(execution: Execution, content: Message) -> None:
     columns = {"is_automatic": 0, "created_at": now, "is_frozen": 0, "is_kyc_granted": 1}
     queries.put(db, "association", account_id=treasury, token=token.token, **columns)
     execution.effects.record_association(treasury, token.token)
-    execution.effects.created = token.token
+    execution.effects.record.receipt.tokenID.CopyFrom(messages.token(token.token))
     _associate_collectors(execution, token)
     custom_fees.require_valid(db, token)
     if content.initialSupply:

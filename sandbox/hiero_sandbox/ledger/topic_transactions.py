@@ -63,7 +63,6 @@ def create(execution: Execution, content: Message) -> None:
     expires_at = (now // times.SECOND + content.autoRenewPeriod.seconds) * times.SECOND
     made = Topic(queries.new_id(db), content, now, now, now, expires_at)
     topics.put(db, made)
-    execution.effects.created = made.topic
     execution.effects.record.receipt.topicID.CopyFrom(messages.topic(made.topic))
 
 

@@ -6,7 +6,7 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import TransactionID
 from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
 from hiero_sandbox.database import Connection, write
-from hiero_sandbox.ledger import accounts, genesis, history, nfts, queries, tokens
+from hiero_sandbox.ledger import accounts, genesis, nfts, queries, records, tokens
 from hiero_sandbox.ledger.consensus import Receipt
 from hiero_sandbox.ledger.envelopes import Refused, Signed
 from hiero_sandbox.ledger.execution import Execution
@@ -35,9 +35,9 @@ def mint(token: str, serial_no: int, owner: str, now: int) -> None:
             return
         set_clock(db, now)
         accounts.associate(db, owner, token, now)
-        minting = _unsigned(db, queries.TREASURY, now, "tokenMint")
-        minting.move_nft(Nft(token, serial_no, queries.NOBODY, created_at=now), owner)
-        history.write_nfts(minting)
+        nfts.put(db, Nft(token, serial_no, owner, created_at=now, modified_at=now))
+        columns = {"serial_no": serial_no, "consensus_at": now, "owner": owner}
+        queries.put(db, "gift", token=token, **columns)
 
 
 def add_reward(account_id: str, amount: int, now: int) -> int:
@@ -59,7 +59,7 @@ def give(account_id: str, amount: int, now: int) -> Receipt:
             set_clock(db, now)
             transfer = _unsigned(db, genesis.OPERATOR, now, "cryptoTransfer")
             transfer.move(changes)
-            history.write(transfer)
+            records.write(transfer)
     except Refused as refusal:
         return Receipt(str(transfer.id), str(refusal), reached_consensus=False)
     return Receipt(str(transfer.id), "SUCCESS")
@@ -81,5 +81,5 @@ def hand_over(token: str, serial_no: int, receiver: str, now: int) -> Receipt:
         except Refused as refusal:
             return Receipt(str(transfer.id), str(refusal), reached_consensus=False)
         transfer.move_nft(nft, receiver)
-        history.write(transfer)
+        records.write(transfer)
     return Receipt(str(transfer.id), "SUCCESS")

@@ -9,10 +9,12 @@ from werkzeug.datastructures import ImmutableMultiDict
 from werkzeug.exceptions import NotFound
 
 from hiero_sandbox.database import read
-from hiero_sandbox.ledger import accounts, keys, queries, tokens
+from hiero_sandbox.ledger import accounts, keys, queries, records, tokens
+from hiero_sandbox.ledger.envelopes import write_id
 from hiero_sandbox.mirror import pages, parameters, past, transactions
 from hiero_sandbox.mirror.parameters import Document, Row
 from marketplace.hedera import times
+from marketplace.hedera.ids import MAX_INT64
 
 # The columns that parameters filter.
 ADDRESS = re.compile("(0x)?[0-9a-fA-F]{40}|[A-Z2-7]{26,}")
@@ -210,12 +212,15 @@ def list_rewards(account_id: str) -> Document:
     """List the staking rewards that an account was paid."""
     parameters.refuse_ne("timestamp", "Not equals (ne) operator is not supported for {}")
     accounts.get(read(), account_id)
+    every = queries.iterate_transactions(read(), 0, MAX_INT64, is_ascending=True)
     rewards = [
         {
             "account_id": account_id,
-            "amount": row["amount"],
+            "amount": reward.amount,
             "timestamp": times.to_consensus(row["consensus_at"]),
         }
-        for row in queries.list_rewards(read(), account_id)
+        for row in every
+        for reward in records.read(row).record.paid_staking_rewards
+        if write_id(reward.accountID) == account_id
     ]
     return pages.page("rewards", rewards, dict, {"timestamp": "timestamp"})

@@ -11,7 +11,7 @@ from hiero_sandbox import catalogue
 from hiero_sandbox.conditions import mirror_now
 from hiero_sandbox.database import read
 from hiero_sandbox.hapi.address import HOST, find_port
-from hiero_sandbox.hapi.network import NODE, exchange_rate
+from hiero_sandbox.hapi.network import NODE
 from hiero_sandbox.ledger import accounts, network_fees, queries
 from hiero_sandbox.ledger.envelopes import Unreadable, open_transaction, read_list
 from hiero_sandbox.mirror import pages, parameters, past
@@ -95,7 +95,7 @@ def show_exchange_rate() -> Document:
     """Show the exchange rate, which never changes."""
     parameters.require_known("timestamp")
     now = mirror_now()
-    rates = exchange_rate(now)
+    rates = network_fees.exchange_rate(now)
     cents = HBAR_EQUIVALENT * network_fees.CENTS_PER_HBAR
     rate = {"cent_equivalent": cents, "expiration_time": 0, "hbar_equivalent": HBAR_EQUIVALENT}
     return {

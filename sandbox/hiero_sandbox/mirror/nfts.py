@@ -1,6 +1,5 @@
 """The mirror node's NFTs: lists, single NFTs, and their histories."""
 
-import json
 from collections.abc import Iterator
 
 from flask import Blueprint
@@ -8,11 +7,11 @@ from werkzeug.exceptions import NotFound
 
 from hiero_sandbox.conditions import mirror_now
 from hiero_sandbox.database import read
-from hiero_sandbox.ledger import nfts, queries
+from hiero_sandbox.ledger import nfts, queries, records
 from hiero_sandbox.ledger.nfts import Nft
 from hiero_sandbox.ledger.unsigned import mint
 from hiero_sandbox.ledger.world import every_id_exists
-from hiero_sandbox.mirror import pages, parameters
+from hiero_sandbox.mirror import pages, parameters, rows
 from hiero_sandbox.mirror.parameters import Document, Row
 from marketplace.hedera import times
 
@@ -21,9 +20,9 @@ blp = Blueprint("nfts", __name__)
 
 @blp.get("/tokens/<token>/nfts")
 def list_token_nfts(token: str) -> Document:
-    rows = queries.select(read(), "nft", token=token)
+    found = queries.select(read(), "nft", token=token)
     columns, filters = {"serialnumber": "serial_no"}, {"account.id": "owner"}
-    return pages.page("nfts", rows, _document_of, columns, filters=filters)
+    return pages.page("nfts", found, _document_of, columns, filters=filters)
 
 
 @blp.get("/tokens/<token>/nfts/<serial_no>")
@@ -37,24 +36,12 @@ def show_nft(token: str, serial_no: int) -> Document:
 
 @blp.get("/tokens/<token>/nfts/<serial_no>/transactions")
 def list_nft_transactions(token: str, serial_no: int) -> Document:
-    rows = queries.select(read(), "nft_transaction", token=token, serial_no=serial_no)
-    documents = [json.loads(row["document"]) for row in rows]
-    documents += map(_document_of_deletion, queries.list_deletions(read(), token))
+    """List the transactions that changed an NFT, and the deletion of its token."""
+    found = map(records.read, queries.list_nft_transactions(read(), token, serial_no))
+    documents = [rows.nft_transaction(each, token, serial_no) for each in found]
+    documents += map(rows.gift, queries.select(read(), "gift", token=token, serial_no=serial_no))
     columns = {"timestamp": "consensus_timestamp"}
     return pages.page("transactions", documents, dict, columns)
-
-
-def _document_of_deletion(row: Row) -> Document:
-    """A token's deletion, in the history of each NFT, burned or not. It changes no NFT's own row."""
-    return {
-        "consensus_timestamp": times.to_consensus(row["consensus_at"]),
-        "is_approval": False,
-        "nonce": 0,
-        "receiver_account_id": None,
-        "sender_account_id": None,
-        "transaction_id": row["transaction_id"],
-        "type": "TOKENDELETION",
-    }
 
 
 @blp.get("/accounts/<account_id>/nfts")
@@ -65,8 +52,8 @@ def list_account_nfts(account_id: str) -> Document:
     """
     pages.require_one_range("spender.id", "Multiple range params not allowed for {1}")
     columns = {"token.id": "token", "serialnumber": "serial_no"}
-    rows, filters = _nfts_of(account_id), {"spender.id": "spender"}
-    return pages.page("nfts", rows, _document_of, columns, filters=filters)
+    found, filters = _nfts_of(account_id), {"spender.id": "spender"}
+    return pages.page("nfts", found, _document_of, columns, filters=filters)
 
 
 def _nfts_of(account_id: str) -> Iterator[Row]:

@@ -1,9 +1,8 @@
 """The mirror node's transactions: all rows under one id or hash, or a list by type, result and timestamp."""
 
 import base64
-import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
@@ -12,8 +11,10 @@ from werkzeug.exceptions import BadRequest, NotFound, ServiceUnavailable
 
 from hiero_sandbox.conditions import mirror_now
 from hiero_sandbox.database import read
-from hiero_sandbox.ledger import queries
-from hiero_sandbox.mirror import pages, parameters
+from hiero_sandbox.ledger import queries, records
+from hiero_sandbox.ledger.envelopes import TYPES, write_id
+from hiero_sandbox.ledger.records import Recorded
+from hiero_sandbox.mirror import pages, parameters, rows
 from hiero_sandbox.mirror.parameters import Document, NumberFilter, Row
 from marketplace.hedera import times
 from marketplace.hedera.ids import MAX_INT64, TransactionId
@@ -82,33 +83,33 @@ def _filtered(accounts: NumberFilter, window: Window, ascending: bool) -> Iterat
     types = {value.upper() for value in request.args.getlist("transactiontype")}
     result = parameters.last("result")
     for row in queries.iterate_transactions(read(), window.low, window.high, ascending):
-        document = json.loads(row["document"])
-        document.pop("assessed_custom_fees", None)  # lists have none
-        is_of_type = not types or document["name"] in types
-        has_result = not result or (document["result"] == "SUCCESS") == (result == "success")
-        numbers = map(parameters.to_number, _parties(document))
-        if is_of_type and has_result and any(map(accounts.admits, numbers)):
-            yield document
+        recorded = records.read(row)
+        is_of_type = not types or TYPES[recorded.kind] in types
+        has_result = not result or (recorded.result == "SUCCESS") == (result == "success")
+        if is_of_type and has_result and any(map(accounts.admits, _parties(recorded))):
+            yield rows.transaction(recorded)
 
 
-def _parties(document: Document) -> set[str]:
+def _parties(recorded: Recorded) -> set[int]:
     """The payer of a transaction, and all accounts whose balances or NFTs it changed.
 
     With type=credit or debit: only the accounts whose balances it raised or lowered.
     """
-    direction = parameters.last("type")
-    others: set[str] = set()
-    if not direction:
-        roles = ("sender_account_id", "receiver_account_id")
-        moved = {nft[role] for nft in document["nft_transfers"] for role in roles}
-        others = moved - {None}
-        if not document["nonce"] or document["parent_consensus_timestamp"]:
-            others.add(document["transaction_id"].partition("-")[0])
-    return others | {
-        transfer["account"]
-        for transfer in document["transfers"] + document["token_transfers"]
-        if not direction or (transfer["amount"] > 0) == (direction == "credit")
-    }
+    direction, record = parameters.last("type"), recorded.record
+    units = record.tokenTransferLists
+    changes = [*record.transferList.accountAmounts]
+    changes += [change for each in units for change in each.transfers]
+    if direction:
+        is_credit = direction == "credit"
+        parties = [each.accountID for each in changes if (each.amount > 0) == is_credit]
+    else:
+        moved = [nft for each in units for nft in each.nftTransfers]
+        parties = [each.accountID for each in changes]
+        parties += [nft.senderAccountID for nft in moved]
+        parties += [nft.receiverAccountID for nft in moved]
+        if not record.transactionID.nonce or record.HasField("parent_consensus_timestamp"):
+            parties.append(record.transactionID.accountID)
+    return {number for each in parties if (number := parameters.to_number(write_id(each)))}
 
 
 @blp.get("/transactions/<rest:transaction_id>")
@@ -120,37 +121,43 @@ def show_transaction(transaction_id: str) -> Document:
     parameters.require_known(nonce="[0-9]{1,10}", scheduled=parameters.BOOLEAN)
     transaction_hash = _parse_hash(transaction_id)
     if transaction_hash:
-        rows = queries.list_transactions_of_hash(read(), transaction_hash)
+        found = queries.list_transactions_of_hash(read(), transaction_hash)
     elif "/" in transaction_id:
         raise NotFound("Not found")
     else:
-        rows = queries.list_transactions(read(), _parse_id(transaction_id).dashed)
-    documents = _read_asked(rows)
+        found = queries.list_transactions(read(), _parse_id(transaction_id).dashed)
+    documents = _read_asked(found)
     if not documents:
         raise NotFound("Not found")
     if not transaction_hash:
         for batch in [each for each in documents if each["name"] == "ATOMICBATCH"]:
-            moment = times.from_consensus(batch["consensus_timestamp"])
-            inner = _read_asked(queries.list_inner_transactions(read(), moment))
-            documents += [each for each in inner if each not in documents]
+            documents += [each for each in _read_inner(batch) if each not in documents]
     return {"transactions": documents}
 
 
-def _read_asked(rows: list[Row]) -> list[Document]:
+def _read_inner(batch: Document) -> list[Document]:
+    """The transactions of a batch, which reach consensus within a second after it."""
+    moment = times.from_consensus(batch["consensus_timestamp"])
+    after = queries.iterate_transactions(read(), moment, moment + times.SECOND, is_ascending=True)
+    parent = {"parent_consensus_timestamp": batch["consensus_timestamp"]}
+    return [each for each in _read_asked(after) if parent.items() <= each.items()]
+
+
+def _read_asked(found: Iterable[Row]) -> list[Document]:
     """The rows with the nonce and the flag that the request asks for."""
-    documents = [json.loads(row["document"]) for row in rows]
+    documents = [rows.transaction_alone(records.read(row)) for row in found]
     for name in request.args:
         asked = parameters.last(name)
         documents = [each for each in documents if str(each[name]).lower() == asked]
     return documents
 
 
-def _parse_hash(text: str) -> str | None:
-    """Read a hash of 48 bytes in base64, base64url or hexadecimal. Returns it in base64."""
+def _parse_hash(text: str) -> bytes | None:
+    """Read a hash of 48 bytes in base64, base64url or hexadecimal."""
     if re.fullmatch("[0-9A-Za-z+/_-]{64}", text):
-        return text.replace("-", "+").replace("_", "/")
+        return base64.urlsafe_b64decode(text.replace("+", "-").replace("/", "_"))
     if re.fullmatch("(0x)?[0-9A-Fa-f]{96}", text):
-        return base64.b64encode(bytes.fromhex(text[-96:])).decode()
+        return bytes.fromhex(text[-96:])
     return None
 
 
