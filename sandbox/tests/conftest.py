@@ -14,12 +14,15 @@ from marketplace.hedera.ids import TransactionId
 from sandbox.tests import bodies, hapi
 from tests.conftest import (  # noqa: F401
     app,
+    buy,
     client,
     complete,
     counts_begin_at_0,
     engine,
     idle_client,
     ledger,
+    listed,
+    lister,
     mirror,
     nft,
     own_databases,
