@@ -4,8 +4,8 @@ It uses what is on the ledger, and nothing of the service: what owners signed, w
 """
 
 import base64
-import json
 import re
+import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from itertools import groupby, product
@@ -13,6 +13,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from hiero_sandbox.database import read
+from hiero_sandbox.ledger import records
+from hiero_sandbox.mirror import rows
 from marketplace.hedera import times
 
 TINYBARS = 100_000_000
@@ -100,22 +102,13 @@ def find_sales(
     many nanoseconds a mirror node may have been behind, ``told`` the prices in HBAR of events by NFT and
     date: each must be one that the owner asked for, and those of one purchase what the buyer paid.
     """
+    sql = """
+        SELECT * FROM nft_transaction JOIN transaction_record USING (consensus_at)
+        ORDER BY token, serial_no, consensus_at
+    """
     with ledger.app_context():
-        rows = (
-            read()
-            .execute(
-                """
-            SELECT token, serial_no, nft_transaction.consensus_at,
-                   nft_transaction.document, transaction_record.document
-            FROM nft_transaction JOIN transaction_record USING (consensus_at)
-            ORDER BY token, serial_no, nft_transaction.consensus_at
-            """
-            )
-            .fetchall()
-        )
-    events = [
-        Event((row[0], row[1]), row[2], json.loads(row[3]), json.loads(row[4])) for row in rows
-    ]
+        found = read().execute(sql).fetchall()
+    events = [_read_event(row) for row in found]
     royalties = {token: _royalties(ledger, token) for token in {event.nft[0] for event in events}}
     moved = [
         move
@@ -129,6 +122,12 @@ def find_sales(
         for _, together in groupby(moved, key=lambda move: move.event.moment)
         for sale in _judge([*together], royalties, share)
     ]
+
+
+def _read_event(row: sqlite3.Row) -> Event:
+    nft, recorded = (row["token"], row["serial_no"]), records.read(row)
+    document, transaction = rows.nft_transaction(recorded, *nft), rows.transaction_alone(recorded)
+    return Event(nft, row["consensus_at"], document, transaction)
 
 
 def _require_told(move: Moved, told: Mapping[tuple[tuple[str, int], str], int]) -> Moved:
