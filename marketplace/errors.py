@@ -194,6 +194,34 @@ class RequestEntityTooLarge(MarketplaceError):
     example = (65536,)
 
 
+class RequestUriTooLong(MarketplaceError):
+    """The proxy's answer: deploy/nginx.conf."""
+
+    status = HTTPStatus.REQUEST_URI_TOO_LONG
+    sentence = "The URL is longer than {} bytes"
+    tell = PROGRAM
+    calls = (QUERIES,)
+    example = (4000,)
+
+
+class RequestHeadersTooLarge(MarketplaceError):
+    """The proxy's answer, too."""
+
+    status = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
+    sentence = "The headers are longer than {} bytes"
+    tell = PROGRAM
+    calls = (ANYWHERE,)
+    example = (8000,)
+
+
+class ServiceDown(Unavailable):
+    """The proxy's answer while it does not reach the service."""
+
+    sentence = "The service did not answer; try again"
+    tell = LATER
+    calls = (ANYWHERE,)
+
+
 class FieldInvalid(MarketplaceError):
     """Its fact is marshmallow's messages, by location and field."""
 

@@ -25,6 +25,7 @@ from harness.network import PATIENCE_SECONDS, is_free, read_all, reserved_port
 from harness.postgresql import until
 from harness.serving import HUNDRED_NFTS, ROOT, run_program, serve
 from marketplace import settings as config
+from marketplace.errors import find_kinds
 from tests.system import system_calls
 
 DEPLOY = ROOT / "deploy"
@@ -275,6 +276,7 @@ def test_who_asks_too_often_is_told_in_our_shape(site):
 
     sentence = "This address asks too often: try again in 1 s"
     body = {"code": 429, "status": "Too Many Requests", "message": sentence}
+    body["reason"] = "LIMIT_EXCEEDED"
     let_in, refused = (200, None, None), (429, "1", body)
     with ThreadPoolExecutor(8) as threads:
         for _ in range(20):  # until they came quickly enough
@@ -303,6 +305,20 @@ def test_an_ipv6_network_is_one_client():
     assert client("2001:db8::5") == client("2001:db8::a:b:c:d") == "2001:db8"
     assert client("192.0.2.1") == "192.0.2.1"
     assert client("::1") == "::1"
+
+
+def test_each_of_its_own_errors_has_a_documented_reason():
+    """A client that reads the reason alone found none in these."""
+    site = (DEPLOY / "nginx.conf").read_text()
+    bodies = [json.loads(body) for body in re.findall(r"return \d+ '(.*)';", site)]
+    listed = re.search(r"nginx's own errors\*\* .*: ([\d, and]+)\.", README)[1]
+    assert {body["code"] for body in bodies} == {*map(int, re.findall(r"\d+", listed))}
+    assert len(bodies) == 8
+    ours = {kind.word(): kind for kind in find_kinds()}
+    for body in bodies:
+        assert [*body] == ["code", "status", "message", "reason"]
+        # The sandbox answers a BadHost with 421, too.
+        assert body["code"] in (ours[body["reason"]].status, 421)
 
 
 def test_what_is_no_request_is_told_in_our_shape(site):
@@ -343,7 +359,7 @@ def test_a_service_that_is_down_is_told_in_our_shape(site):
     assert site.error("/v1/add", b"{}")[1]["code"] == 401
     site.service.stop()
     headers, body = site.error("/status")
-    assert (body["code"], headers["Retry-After"]) == (503, "5")
+    assert (body["reason"], body["code"], headers["Retry-After"]) == ("SERVICE_DOWN", 503, "5")
     assert headers["Access-Control-Allow-Origin"] == "*"
     assert headers["Access-Control-Expose-Headers"] == "Retry-After"
     logged = re.findall(r'^\[.+\] (\S+) "\S+ (\S+) HTTP', site.service.output, re.MULTILINE)
