@@ -25,17 +25,19 @@ from harness.cast import ALICE, BOB, CHARLIE, MARKET, TOKEN
 from harness.engines import move_database
 from harness.wallets import account
 from hiero_sandbox import database, wallet
+from hiero_sandbox.hapi.errors import Failed
 from marketplace import create_app
 from marketplace.hedera import times
 from marketplace.services import services
 from sandbox.tests import hapi
-from sandbox.tests.bodies import NFT, approval, minting, sign, transfer
+from sandbox.tests.bodies import NFT, approval, make, minting, sign, transfer
 from sandbox.tests.hapi import APPROVE, COST, PAID, RECEIPTS
 from sandbox.tests.test_accounts import to_alias
 
 RECORDS = "/proto.CryptoService/getTxRecordByTxID"
 TRANSFER = "/proto.CryptoService/cryptoTransfer"
 TREASURY = "0.0.1000"
+NODES = "/com.hedera.mirror.api.proto.NetworkService/getNodes"
 BALANCE = "/proto.CryptoService/cryptoGetBalance"
 
 
@@ -148,10 +150,17 @@ def test_a_receipt_of_another_nonce_or_schedule(nft, submit, ask):
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"\xff", b"garbage" * 20, b"\x2a\x03abc", b"\x2a\x02\x0a\x00"]
+    ("content", "code"),
+    [
+        (b"", "INVALID_TRANSACTION_BODY"),
+        (b"\xff", "INVALID_TRANSACTION"),
+        (b"garbage" * 20, "INVALID_TRANSACTION"),
+        (b"\x2a\x03abc", "INVALID_TRANSACTION"),
+        (b"\x2a\x02\x0a\x00", "INVALID_TRANSACTION_BODY"),
+    ],
 )
-def test_garbage_is_no_transaction(call, content):
-    assert hapi.precheck(call(APPROVE, content)) == "INVALID_TRANSACTION"
+def test_garbage_is_no_transaction(call, content, code):
+    assert hapi.precheck(call(APPROVE, content)) == code
 
 
 def test_a_locked_ledger_is_busy(app, nft, submit, monkeypatch):
@@ -364,8 +373,30 @@ def test_the_address_book(app, call, ask):
     assert code == "OK"
     [node] = NodeAddressBook.FromString(told.fileContents.contents).nodeAddress
     assert node.nodeAccountId.accountNum == 3
-    path = "/com.hedera.mirror.api.proto.NetworkService/getNodes"
-    assert NodeAddress.FromString(call(path, AddressBookQuery().SerializeToString())) == node
+    asked = AddressBookQuery(file_id={"fileNum": 102}).SerializeToString()
+    assert NodeAddress.FromString(call(NODES, asked)) == node
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({}, "must not be null"),
+        ({"file_id": {"fileNum": 112}}, "Not a valid address book file"),
+        ({"file_id": {"fileNum": 102}, "limit": -1}, "must be >= 0"),
+    ],
+)
+def test_another_file_is_no_address_book(call, asked, message):
+    with pytest.raises(Failed, match=message):
+        call(NODES, AddressBookQuery(**asked).SerializeToString())
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [("AddressBookService/createNode", "nodeCreate"), ("FreezeService/freeze", "freeze")],
+)
+def test_what_only_nodes_do_is_not_supported(call, path, kind):
+    content = sign(make(ALICE, kind), ALICE)
+    assert hapi.precheck(call(f"/proto.{path}", content)) == "NOT_SUPPORTED"
 
 
 def test_the_exchange_rates(ask):

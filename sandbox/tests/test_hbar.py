@@ -1,10 +1,19 @@
 """The sandbox keeps HBAR: what everything costs, who pays it, and who can't."""
 
 import pytest
+from hiero_sdk_python.crypto.private_key import PrivateKey
+from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 
 from harness import wallets
 from harness.cast import ALICE, BOB, CHARLIE, TOKEN
 from hiero_sandbox import wallet
+from hiero_sandbox.hapi.services import answer
+from hiero_sandbox.ledger import keys, network_fees
+from hiero_sandbox.ledger.envelopes import open_transaction, read_list
+from hiero_sandbox.ledger.genesis import OPERATOR, known_accounts
+from hiero_sandbox.ledger.network_fees import TINYBARS_PER_DOLLAR
+from marketplace.hedera import times
+from sandbox.tests import hapi
 from sandbox.tests.bodies import (
     FIRST,
     HBAR,
@@ -15,6 +24,7 @@ from sandbox.tests.bodies import (
     make,
     minting,
     move,
+    sign,
     transfer,
 )
 
@@ -263,3 +273,64 @@ def test_balances_are_paged(submit, follow):
     rows = follow("/balances?limit=2&account.id=gte:0.0.1001", "balances")
     shown = [row["account"] for row in rows]
     assert shown == ["0.0.3004", "0.0.3003", "0.0.3002", "0.0.3001", "0.0.3000", ALICE]
+
+
+def keys_of(count):
+    """A list of simple keys."""
+    return Key(keyList={"keys": [Key(ed25519=bytes([n]) * 32) for n in range(count)]})
+
+
+ONE = Key(ed25519=bytes(32))
+SIX = dict.fromkeys(
+    ("freezeKey", "wipeKey", "supplyKey", "kycKey", "pause_key", "fee_schedule_key"), ONE
+)
+# In micro-dollars, as the network's calculators count keys.
+KEYS = [
+    ("consensusCreateTopic", {}, 10_000),
+    ("consensusCreateTopic", {"adminKey": ONE, "submitKey": ONE}, 30_000),
+    ("consensusCreateTopic", {"fee_exempt_key_list": [ONE, ONE]}, 10_000),
+    ("consensusUpdateTopic", {"submitKey": keys_of(3)}, 220),
+    ("consensusUpdateTopic", {"adminKey": ONE, "submitKey": keys_of(3)}, 10_220),
+    ("cryptoCreateAccount", {"key": keys_of(3)}, 70_000),
+    ("cryptoUpdateAccount", {"key": keys_of(2)}, 10_220),
+    ("scheduleCreate", {"adminKey": keys_of(2)}, 20_000),
+    ("tokenCreation", SIX, 1_050_000),
+    ("tokenUpdate", SIX, 51_000),
+]
+
+
+@pytest.mark.parametrize(("kind", "fields", "price"), KEYS)
+def test_each_key_beyond_those_included_costs_a_cent(ledger, kind, fields, price):
+    with ledger.sandbox.app_context():
+        body = make(ALICE, kind, **fields)
+        signed = open_transaction(read_list(sign(body, ALICE))[0])
+        assert network_fees.price(signed) == price * TINYBARS_PER_DOLLAR // 10**6
+
+
+def test_the_treasury_pays_no_fees(alone):
+    """Nor for what a transfer creates by itself."""
+    key = PrivateKey.generate_ecdsa()
+    before = alone.balance(OPERATOR)
+    body = transfer(OPERATOR, {OPERATOR: -5})
+    to_alias = {"alias": keys.evm_address(key.public_key().to_bytes_raw())}
+    body.cryptoTransfer.transfers.accountAmounts.add(accountID=to_alias, amount=5)
+    body.transactionFee = 0
+    assert alone.submit(body, OPERATOR) == "SUCCESS"
+    assert alone.balance(OPERATOR) == before - 5
+    assert alone.balance(FEES) == 0
+
+
+def test_the_treasury_pays_for_no_query(alone):
+    before = alone.balance(OPERATOR)
+    with alone.app.app_context():
+        [operator] = [each for each in known_accounts() if each.account_id == OPERATOR]
+        body = transfer(OPERATOR, {OPERATOR: -100_000, "0.0.3": 100_000})
+        paid = hapi.query(
+            "cryptoGetInfo",
+            payment=sign(body, operator.private_key),
+            accountID=wallets.account("0.0.1002"),
+        )
+        [content] = answer(paid, times.now())
+    assert hapi.answer(content, "cryptoGetInfo")[1] == "OK"
+    assert alone.balance(OPERATOR) == before
+    assert alone.get("/transactions").json["transactions"] == []

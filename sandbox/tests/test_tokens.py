@@ -100,8 +100,8 @@ def test_it_works(create, get, mint, balance):
     assert shown["kyc_key"] is None
     assert shown["custom_fees"]["royalty_fees"][0]["amount"] == {"denominator": 10, "numerator": 1}
     assert shown["custom_fees"]["fixed_fees"][0]["amount"] == 5
-    # $2 with custom fees, and a second signature.
-    assert balance(TREASURY) == 10_000 * HBAR - 20 * HBAR - HBAR // 1000
+    # $2 with custom fees, seven keys, and a second signature.
+    assert balance(TREASURY) == 10_000 * HBAR - 20 * HBAR - 6 * HBAR // 10 - HBAR // 1000
     assert mint(token, 3) == "SUCCESS"
     assert mint(token) == "TOKEN_MAX_SUPPLY_REACHED"
     assert get(f"/tokens/{token}")["total_supply"] == "3"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import grpc
 import pytest
+from hiero_sdk_python.hapi.mirror.mirror_network_service_pb2 import AddressBookQuery
 
 from harness import serving
 from harness.network import PATIENCE_SECONDS, is_free, read_all, reserved_port
@@ -62,7 +63,8 @@ def channel(node):
 
 def test_it_streams_its_address_book(channel):
     method = channel.unary_stream("/com.hedera.mirror.api.proto.NetworkService/getNodes")
-    [node] = method(b"", timeout=PATIENCE_SECONDS)
+    query = AddressBookQuery(file_id={"fileNum": 102}).SerializeToString()
+    [node] = method(query, timeout=PATIENCE_SECONDS)
     assert bytes((127, 0, 0, 1)) in node
 
 

@@ -5,13 +5,17 @@ from collections.abc import Callable
 import hiero_sdk_python.hapi.services.basic_types_pb2 as hapi
 from flask import current_app
 from google.protobuf.message import Message
+from grpc import StatusCode
+from hiero_sdk_python.hapi.mirror.mirror_network_service_pb2 import AddressBookQuery
 
 from hiero_sandbox import __version__
 from hiero_sandbox.hapi.address import find_port
+from hiero_sandbox.hapi.errors import Failed
 from hiero_sandbox.ledger import network_fees
-from hiero_sandbox.ledger.envelopes import Refused
+from hiero_sandbox.ledger.envelopes import Refused, write_id
 from marketplace.hedera.messages import account
 
+ADDRESS_BOOKS = ("0.0.101", "0.0.102")
 NODE = "0.0.3"  # its own account; it also takes transactions for other nodes
 ADDRESS = (127, 0, 0, 1)
 # Roughly the version of the SDK's descriptors, which do not state it.
@@ -30,7 +34,15 @@ def _address() -> hapi.NodeAddress:
 
 
 def list_nodes(content: bytes, now: int) -> list[bytes]:
-    """The mirror node's address book, for SDKs that are given only a mirror node."""
+    """The mirror node's address book, for SDKs that are given only a mirror node. Raises Failed."""
+    query = AddressBookQuery.FromString(content)
+    file = query.file_id
+    if not query.HasField("file_id"):
+        raise Failed(StatusCode.INVALID_ARGUMENT, "getNodes.filter.fileId: must not be null")
+    if query.limit < 0:
+        raise Failed(StatusCode.INVALID_ARGUMENT, "getNodes.filter.limit: must be >= 0")
+    if write_id(file) not in ADDRESS_BOOKS:
+        raise Failed(StatusCode.INVALID_ARGUMENT, "Not a valid address book file")
     return [_address().SerializeToString()]
 
 

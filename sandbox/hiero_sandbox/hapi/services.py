@@ -79,8 +79,8 @@ def submit(content: bytes, now: int) -> list[bytes]:
 def _submit(content: bytes, now: int) -> str:
     try:
         receipt = consensus.submit(content, now)
-    except Unreadable:
-        return "INVALID_TRANSACTION"
+    except Unreadable as error:
+        return error.code
     return "OK" if receipt.reached_consensus else receipt.result
 
 
@@ -154,9 +154,12 @@ def _answer(name: str, query: Message, response: Message, now: int) -> str:
 def _charge(header: QueryHeader, fee: int, now: int) -> None:
     """Submit a query's payment: a transfer of at least its fee to the node."""
     try:
-        body = open_transaction(header.payment).body
-    except Unreadable:
-        raise Refused("INVALID_TRANSACTION_BODY") from None
+        signed = open_transaction(header.payment)
+    except Unreadable as error:
+        raise Refused(error.code) from None
+    if network_fees.is_superuser(signed):
+        return consensus.check(signed, now)  # superusers pay for no query
+    body = signed.body
     refuse_if(body.WhichOneof("data") != "cryptoTransfer", "INSUFFICIENT_TX_FEE")
     received = [
         amount.amount
@@ -171,7 +174,11 @@ def _charge(header: QueryHeader, fee: int, now: int) -> None:
 
 # All methods
 
-SERVICES = ("consensus", "crypto", "file", "network", "schedule", "smart_contract", "token", "util")
+# What no handler executes, such as a freeze of the network, is NOT_SUPPORTED.
+SERVICES = (
+    "address_book", "consensus", "crypto", "file", "freeze", "network", "schedule", "smart_contract",
+    "token", "util",
+)  # fmt: skip
 MODULES = [import_module(f"hiero_sdk_python.hapi.services.{name}_service_pb2") for name in SERVICES]
 MIRRORS = ("mirror_network", "consensus")
 MODULES += [import_module(f"hiero_sdk_python.hapi.mirror.{name}_service_pb2") for name in MIRRORS]

@@ -41,6 +41,8 @@ from marketplace.hedera.ids import MAX_INT64
 # Payers of the network's governance may send more: HIP-1300, GovernanceTransactionsConfig.
 MAX_BYTES, MAX_GOVERNANCE_BYTES = 6144, 133_120
 GOVERNANCE = {2, *range(42, 800)}  # the numbers of these payers
+# The networks' nodes have accounts among these. The sandbox is one node, and takes what was signed for any.
+NODES = {f"0.0.{number}" for number in range(3, 100)}
 # The most accounts that a transaction can create. Each reaches consensus a nanosecond before the next.
 MAX_CREATED = 30
 
@@ -120,22 +122,20 @@ def submit(content: bytes, now: int) -> Receipt:
     began = time.monotonic_ns()
     signed = envelopes.open_transaction(envelopes.read_list(content)[0])
     try:
-        entity(signed.body.nodeAccountID, "INVALID_NODE_ACCOUNT")
-        refuse_if(signed.body.HasField("batch_key"), "BATCH_KEY_SET_ON_NON_INNER_TRANSACTION")
-        _precheck(signed, now)
+        _require_first(signed)
         with write() as db:
             # Another transaction may have been recorded while this one waited for the lock.
             now += time.monotonic_ns() - began
-            _require_valid(signed, now)
-            _require_payer(db, signed, now)
-            recorded = queries.list_transactions(db, signed.id.dashed)
-            # Only this node knows the duplicate before consensus. Another node would accept it.
-            nodes = [records.read(row).body.nodeAccountID for row in recorded[:1]]
-            refuse_if(signed.body.nodeAccountID in nodes, "DUPLICATE_TRANSACTION")
-            _require_solvency(db, signed)
-            return Receipt(str(signed.id), _reach_consensus(db, signed, now, bool(recorded)))
+            is_duplicate = _require_acceptable(db, signed, now)
+            return Receipt(str(signed.id), _reach_consensus(db, signed, now, is_duplicate))
     except Refused as refusal:
         return Receipt(str(signed.id), str(refusal), reached_consensus=False)
+
+
+def check(signed: Signed, now: int) -> None:
+    """Check what a node checks before consensus, and do no more. Raises Refused."""
+    _require_first(signed)
+    _require_acceptable(read(), signed, now)
 
 
 def end_expired_schedules(now: int) -> None:
@@ -145,28 +145,65 @@ def end_expired_schedules(now: int) -> None:
             schedule_transactions.end_expired(db, now, HANDLERS, _execute)
 
 
-def _precheck(signed: Signed, now: int) -> None:
+# Checks before consensus, in the network's order: TransactionChecker, IngestChecker
+
+
+def _require_first(signed: Signed) -> None:
+    """Refuse what can be refused by looking at a transaction alone. One in a batch has another node."""
+    _require_readable(signed)
+    node = entity(signed.body.nodeAccountID, "INVALID_NODE_ACCOUNT")
+    refuse_if(node not in NODES, "INVALID_NODE_ACCOUNT")
+    refuse_if(signed.body.HasField("batch_key"), "BATCH_KEY_SET_ON_NON_INNER_TRANSACTION")
+
+
+def _require_readable(signed: Signed) -> None:
     body = signed.body
-    require_id(body)
     is_governance = body.transactionID.accountID.accountNum in GOVERNANCE
     limit = MAX_GOVERNANCE_BYTES if is_governance else MAX_BYTES
     refuse_if(signed.size > limit, "TRANSACTION_OVERSIZE")
-    keys.require_distinct(signed)
+    refuse_if(signed.has_unknown_fields, "TRANSACTION_HAS_UNKNOWN_FIELDS")
     kind = body.WhichOneof("data")
-    if kind not in HANDLERS:
-        current_app.logger.warning(
-            "The sandbox does not execute %s: docs/sandbox.md lists what it executes",
-            envelopes.TYPES.get(kind, "a transaction without a type"),
-        )
-        raise Refused("NOT_SUPPORTED")
+    refuse_if(kind is None, "INVALID_TRANSACTION_BODY")
+    keys.require_distinct(signed)
+    require_id(body)
     account_transactions.require_memo(body.memo)
     topic_messages.check_limits(body)
     refuse_if(body.transactionFee > MAX_INT64, "INSUFFICIENT_TX_FEE")  # it is negative in 64 bits
-    if not 15 <= body.transactionValidDuration.seconds <= 180:
-        raise Refused("INVALID_TRANSACTION_DURATION")
+    if kind not in HANDLERS:
+        current_app.logger.warning(
+            "The sandbox does not execute %s: docs/sandbox.md lists what it executes",
+            envelopes.TYPES[kind],
+        )
+        raise Refused("NOT_SUPPORTED")
+
+
+def _require_acceptable(db: Connection, signed: Signed, now: int) -> bool:
+    """Refuse a transaction that its node would refuse. Returns whether another node has had it."""
     _require_valid(signed, now)
+    recorded = queries.list_transactions(db, signed.id.dashed)
+    # Only this node knows the duplicate before consensus. Another node would accept it.
+    nodes = [records.read(row).body.nodeAccountID for row in recorded[:1]]
+    refuse_if(signed.body.nodeAccountID in nodes, "DUPLICATE_TRANSACTION")
+    _require_paid(db, signed, now)
+    return bool(recorded)
+
+
+def _require_paid(db: Connection, signed: Signed, now: int) -> None:
+    """Refuse a wrong content, and a payer who does not exist, has not signed, or does not pay enough."""
+    body, payer = signed.body, signed.id.account_id
+    kind = str(body.WhichOneof("data"))
     HANDLERS[kind].check(getattr(body, kind))
+    found = accounts.get(db, payer, missing="PAYER_ACCOUNT_NOT_FOUND")
+    refuse_if(found.is_deleted, "PAYER_ACCOUNT_DELETED")
+    accounts.require_signature(db, signed, payer, now)
+    if network_fees.is_superuser(signed):
+        return
     refuse_if(body.transactionFee < network_fees.price(signed), "INSUFFICIENT_TX_FEE")
+    # What the transaction itself takes from its payer
+    spent = max(0, -transfers.given_of(body.cryptoTransfer)[payer, None])
+    spent += body.cryptoCreateAccount.initialBalance
+    if accounts.balance(db, payer) < network_fees.price_at_consensus(signed) + spent:
+        raise Refused("INSUFFICIENT_PAYER_BALANCE")
 
 
 def _require_valid(signed: Signed, now: int) -> None:
@@ -174,27 +211,12 @@ def _require_valid(signed: Signed, now: int) -> None:
 
     Its SDK has this machine's time, however far the ledger's clock is moved.
     """
+    if not 15 <= signed.body.transactionValidDuration.seconds <= 180:
+        raise Refused("INVALID_TRANSACTION_DURATION")
     now -= conditions().clock_moved
     ends_at = signed.id.valid_start + signed.body.transactionValidDuration.seconds * times.SECOND
-    refuse_if(signed.id.valid_start > now, "INVALID_TRANSACTION_START")
     refuse_if(ends_at < now, "TRANSACTION_EXPIRED")
-
-
-def _require_payer(db: Connection, signed: Signed, now: int) -> None:
-    """Refuse a transaction whose payer does not exist, or has not signed."""
-    payer = signed.id.account_id
-    accounts.get(db, payer, missing="PAYER_ACCOUNT_NOT_FOUND")
-    accounts.require_signature(db, signed, payer, now)
-
-
-def _require_solvency(db: Connection, signed: Signed) -> None:
-    """Refuse a payer who cannot pay both the fee and the HBAR that the transaction itself takes from him."""
-    payer = signed.id.account_id
-    accounts.require_usable(db, payer, "PAYER_ACCOUNT_DELETED")
-    spent = max(0, -transfers.given_of(signed.body.cryptoTransfer)[payer, None])
-    spent += signed.body.cryptoCreateAccount.initialBalance
-    if accounts.balance(db, payer) < network_fees.price_at_consensus(signed) + spent:
-        raise Refused("INSUFFICIENT_PAYER_BALANCE")
+    refuse_if(signed.id.valid_start > now, "INVALID_TRANSACTION_START")
 
 
 def _reach_consensus(db: Connection, signed: Signed, now: int, is_duplicate: bool) -> str:
@@ -236,10 +258,10 @@ def _run_inner(execution: Execution) -> str:
     db, signed, fee = execution.db, execution.signed, execution.fee
     execution.fee = 0
     try:
-        _precheck(signed, execution.now)
-        _require_payer(db, signed, execution.now)
+        _require_readable(signed)
+        _require_valid(signed, execution.now)
         refuse_if(queries.list_transactions(db, signed.id.dashed), "DUPLICATE_TRANSACTION")
-        _require_solvency(db, signed)
+        _require_paid(db, signed, execution.now)
     except Refused as refusal:
         return str(refusal)
     if fee > signed.body.transactionFee:

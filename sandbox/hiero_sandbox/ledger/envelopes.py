@@ -34,7 +34,11 @@ def refuse_if(condition: object, code: str) -> None:
 
 
 class Unreadable(ValueError):
-    """The bytes are not those of a transaction."""
+    """The bytes are not those of a transaction. ``code`` is a node's."""
+
+    def __init__(self, message: str, code: str = "INVALID_TRANSACTION") -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class Signed(NamedTuple):
@@ -48,6 +52,7 @@ class Signed(NamedTuple):
     signatories: frozenset[bytes] = (
         frozenset()
     )  # public keys that have signed before: of a schedule
+    has_unknown_fields: bool = False
 
     @property
     def id(self) -> TransactionId:
@@ -63,27 +68,40 @@ def read_list(content: bytes) -> list[Transaction]:
     except DecodeError:
         raise Unreadable("is not the bytes of a Hedera transaction") from None
     if not all(transaction.signedTransactionBytes for transaction in transactions):
-        raise Unreadable("holds no signed transaction")
+        raise Unreadable("holds no signed transaction", "INVALID_TRANSACTION_BODY")
     return transactions
 
 
 def open_transaction(transaction: Transaction) -> Signed:
     """Take a transaction out of its envelopes. Raises Unreadable."""
     content = transaction.signedTransactionBytes
+    code = "INVALID_TRANSACTION"
     try:
         signed = SignedTransaction.FromString(content)
+        code = "INVALID_TRANSACTION_BODY"
         body = TransactionBody.FromString(signed.bodyBytes)
     except DecodeError:
-        raise Unreadable("holds no transaction body") from None
+        raise Unreadable("holds no transaction body", code) from None
     if not body.HasField("transactionID"):
-        raise Unreadable("has no transaction id")
+        raise Unreadable(
+            "has no transaction id", "INVALID_TRANSACTION_ID" if body.WhichOneof("data") else code
+        )
+    size = transaction.ByteSize()
     return Signed(
         body,
         signed.bodyBytes,
         list(signed.sigMap.sigPair),
-        transaction.ByteSize(),
+        size,
         hashlib.sha384(content).digest(),
+        has_unknown_fields=any([*map(_drop_unknown_fields, (transaction, signed, body))]),
     )
+
+
+def _drop_unknown_fields(message: Message) -> bool:
+    """Leave out what another version of HAPI may know. Returns whether there was anything."""
+    size = message.ByteSize()
+    message.DiscardUnknownFields()
+    return bool(message.ByteSize() != size)
 
 
 def read_transaction_id(proto: TransactionID) -> TransactionId:

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
 from google.protobuf.message import Message
+from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 from hiero_sdk_python.hapi.services.exchange_rate_pb2 import ExchangeRateSet
 
 from hiero_sandbox.database import read
-from hiero_sandbox.ledger import tokens, topics
+from hiero_sandbox.ledger import keys, tokens, topics
 from hiero_sandbox.ledger.envelopes import Signed, write_id
 from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS
@@ -51,6 +52,18 @@ LISTED = {
     "tokenMint": Decimal("0.02"),
     "token_update_nfts": Decimal("0.001"),
 }
+# For each key beyond those included.
+KEY = Decimal("0.01")
+INCLUDED_KEYS = {
+    "consensusCreateTopic": 0,
+    "consensusUpdateTopic": 1,
+    "cryptoCreateAccount": 1,
+    "cryptoUpdateAccount": 1,
+    "scheduleCreate": 1,
+    "tokenCreation": 1,
+    "tokenUpdate": 1,
+}
+UNNESTED = "consensusUpdateTopic"  # counts a list as one key
 # Charged once if a transfer moves tokens; the second one if any of them has custom fees.
 TOKEN_TRANSFER = Decimal("0.0009")
 CUSTOM_FEE_TRANSFER = Decimal("0.0019")
@@ -75,6 +88,8 @@ HIGH_VOLUME = (
     "tokenCreation",
     "tokenMint",
 )
+# The network's treasury and its administrator pay no fees: AuthorizerImpl of hiero-consensus-node.
+SUPERUSERS = ("0.0.2", "0.0.50")
 # Of each airdrop to somebody who is not associated yet, besides the association: HIP-904.
 AIRDROP = int(Decimal("0.05") * TINYBARS_PER_DOLLAR)
 # The fees of associations and accounts that a transfer makes by itself, in tinybars: HIP-904, HIP-542.
@@ -93,18 +108,32 @@ def exchange_rate(moment: int) -> ExchangeRateSet:
 
 
 def price(signed: Signed) -> int:
-    """The fee of a transaction, in tinybars."""
-    return _tinybars(_service(signed.body) + _signed(signed))
+    """The fee of a transaction, in tinybars. Superusers pay none."""
+    return 0 if is_superuser(signed) else _price(signed)
 
 
 def price_at_consensus(signed: Signed) -> int:
     """The fee of a transaction with its flag high_volume, which a node looks at only at consensus."""
-    return price(signed) * (high_volume_rate(signed.body) or NORMAL_RATE) // NORMAL_RATE
+    return 0 if is_superuser(signed) else estimate(signed)
 
 
 def price_unexecuted(signed: Signed) -> int:
     """The fee of one that is not executed: a duplicate, or one that offers too little."""
-    return _tinybars(NODE_AND_NETWORK + _signed(signed))
+    return 0 if is_superuser(signed) else _tinybars(NODE_AND_NETWORK + _signed(signed))
+
+
+def price_scheduled(scheduled: Message, payer: str) -> int:
+    """The fee of a scheduled transaction when it is executed, in tinybars."""
+    return 0 if payer in SUPERUSERS else _tinybars(_service(scheduled))
+
+
+def is_superuser(signed: Signed) -> bool:
+    return signed.id.account_id in SUPERUSERS
+
+
+def estimate(signed: Signed) -> int:
+    """The fee of a transaction, whoever pays for it."""
+    return _price(signed) * (high_volume_rate(signed.body) or NORMAL_RATE) // NORMAL_RATE
 
 
 def high_volume_rate(body: Message) -> int:
@@ -112,9 +141,8 @@ def high_volume_rate(body: Message) -> int:
     return HIGH_VOLUME_RATE if body.high_volume and body.WhichOneof("data") in HIGH_VOLUME else 0
 
 
-def price_scheduled(scheduled: Message) -> int:
-    """The fee of a scheduled transaction when it is executed, in tinybars."""
-    return _tinybars(_service(scheduled))
+def _price(signed: Signed) -> int:
+    return _tinybars(_service(signed.body) + _signed(signed))
 
 
 def _tinybars(usd: Decimal) -> int:
@@ -132,6 +160,8 @@ def _beyond(included: int, count: int) -> int:
 def _service(body: Message) -> Decimal:
     kind = body.WhichOneof("data")
     content, usd = getattr(body, kind), BASE.get(kind, OTHERS)
+    if kind in INCLUDED_KEYS:
+        usd += _beyond(INCLUDED_KEYS[kind], _count_keys(content, kind)) * KEY
     if kind == "cryptoTransfer":
         return usd + _of_transfer(content.transfers.accountAmounts, content.tokenTransfers)
     if kind == "tokenAirdrop":
@@ -147,6 +177,16 @@ def _service(body: Message) -> Decimal:
     if listed:
         usd += LISTING.get(kind, 0) + (listed - 1) * LISTED.get(kind, 0)
     return usd
+
+
+def _count_keys(content: Message, kind: str) -> int:
+    """The simple keys in a transaction's fields of a key. Lists of fields do not count."""
+    named = [
+        value
+        for field, value in content.ListFields()
+        if not field.is_repeated and field.message_type is Key.DESCRIPTOR
+    ]
+    return sum(1 if kind == UNNESTED else len([*keys.simple_keys(key)]) for key in named)
 
 
 def _of_transfer(amounts: Iterable[Message], moved: Sequence[Message]) -> Decimal:

@@ -211,7 +211,7 @@ def _sign(execution: Execution, made: Schedule, required: list[Key], run: Run) -
 
 def _execute(db: Connection, made: Schedule, now: int, run: Run) -> Execution:
     """Execute a scheduled transaction; its payer pays for it."""
-    price = network_fees.price_scheduled(made.definition.scheduledTransactionBody)
+    price = network_fees.price_scheduled(made.definition.scheduledTransactionBody, made.payer)
     execution = Execution(db, made.signed(), now, price, paid_by=made.payer)
     try:
         accounts.require_usable(db, made.payer, "PAYER_ACCOUNT_DELETED")
