@@ -8,14 +8,15 @@ from hiero_sandbox import database as ledger_database
 from hiero_sandbox import wallet
 from hiero_sandbox.ledger import accounts, consensus, unsigned
 from marketplace.hedera import times
-from marketplace.services import services
+from marketplace.services import KEY, services
 
 
 class Ledger:
     """What people do on the sandbox's ledger, behind the service's back."""
 
     def __init__(self, app):
-        self.sandbox = services(app).sandbox.app
+        """``app`` is a service with a sandbox, or a sandbox alone."""
+        self.sandbox = services(app).sandbox.app if KEY in app.extensions else app
 
     def sign(self, byte_array, account_id=ALICE):
         return self.sign_bytes(base64.b64decode(byte_array), account_id)

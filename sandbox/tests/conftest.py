@@ -1,10 +1,11 @@
 """A ledger to try things on: bodies in, receipts out, and what the mirror node shows then."""
 
-# ruff: noqa: F811
 import pytest
 
-from harness.cast import ALICE
+from harness.cast import ALICE, MARKET
+from harness.ledger import Ledger
 from harness.wallets import id_of, seal
+from hiero_sandbox import conditions, database, snapshots
 from hiero_sandbox.application import create_sandbox
 from hiero_sandbox.conditions import now
 from hiero_sandbox.ledger import consensus
@@ -12,25 +13,63 @@ from hiero_sandbox.ledger.genesis import known_accounts
 from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId
 from sandbox.tests import bodies, hapi
-from tests.conftest import (  # noqa: F401
-    app,
-    buy,
-    client,
-    complete,
-    counts_begin_at_0,
-    engine,
-    idle_client,
-    ledger,
-    listed,
-    lister,
-    mirror,
-    nft,
-    own_databases,
-)
+
+
+def make(path=None):
+    """A sandbox where every id exists, as beside a marketplace."""
+    app = create_sandbox(path, every_id_exists=True)
+    app.config.update(DEMO_WALLET_SIGNS_FOR=MARKET, BALANCE_QUERIES=False)
+    return app
+
+
+class Memory:
+    """The sandbox of all tests of a process, in memory. It begins each of them with the same ledger."""
+
+    def __init__(self):
+        self.app = make()
+        self.config = dict(self.app.config)
+        self.beginning = self.app.extensions[database.KEY].copy()
+
+    def begin(self):
+        self.app.config.clear()
+        self.app.config.update(self.config)
+        conditions.init_app(self.app)
+        snapshots.init_app(self.app)
+        self.app.extensions[database.KEY].replace(self.beginning)
+        return self.app
+
+
+@pytest.fixture(scope="session")
+def memory():
+    return Memory()
 
 
 @pytest.fixture
-def minted(client, ledger):
+def app(request, memory):
+    """A sandbox with an empty ledger, where every id exists. With the parameter "file", it is in a file."""
+    if getattr(request, "param", None) == "file":
+        return make(request.getfixturevalue("tmp_path") / "sandbox.db")
+    return memory.begin()
+
+
+@pytest.fixture
+def client(app):
+    return app.test_client()
+
+
+@pytest.fixture
+def ledger(app):
+    """What people do on that ledger."""
+    return Ledger(app)
+
+
+@pytest.fixture
+def nft(minted):
+    return minted
+
+
+@pytest.fixture
+def minted(ledger):
     """Alice has the NFT that the tests move."""
     ledger.mint(bodies.NFT, ALICE, times.now())
     return bodies.NFT
@@ -39,7 +78,7 @@ def minted(client, ledger):
 @pytest.fixture
 def get(client):
     """The mirror node's answer to a path."""
-    return lambda path: client.get(f"/sandbox/api/v1{path}").json
+    return lambda path: client.get(f"/api/v1{path}").json
 
 
 @pytest.fixture

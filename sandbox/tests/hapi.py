@@ -11,7 +11,6 @@ from hiero_sdk_python.hapi.services.transaction_response_pb2 import TransactionR
 from harness.wallets import account, token_id
 from hiero_sandbox.hapi.services import METHODS
 from marketplace.hedera import times
-from marketplace.services import services
 from sandbox.tests import bodies
 
 COST, PAID = ResponseType.COST_ANSWER, ResponseType.ANSWER_ONLY
@@ -22,10 +21,9 @@ ACCOUNT = "/proto.CryptoService/getAccountInfo"
 
 def answering(app):
     """Have a request answered, at a moment or now."""
-    sandbox = services(app).sandbox.app
 
     def call(path, content, now=None):
-        with sandbox.app_context():
+        with app.app_context():
             [told] = METHODS[path](content, now or times.now())
             return told
 

@@ -47,7 +47,7 @@ def test_it_may_pay_for_its_own_deletion(made, done, balance):
 
 
 def test_its_reward_goes_with_it(client, made, done, balance):
-    client.post("/sandbox/rewards", json={"accountId": made, "amount": 5})
+    client.post("/rewards", json={"accountId": made, "amount": 5})
     row = done(deletion(made), ALICE, KEY)
     assert row["staking_reward_transfers"] == [{"account": BOB, "amount": 5}]
     assert balance(BOB) == FIRST + 7 * HBAR + 5

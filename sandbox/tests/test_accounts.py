@@ -292,7 +292,7 @@ def test_an_nft_may_go_to_an_evm_address(submit, get, minted):
 
 @pytest.mark.parametrize("alias", ["0x" + "ab" * 20, "AB" * 20, "CIQAAAH4", "x" * 40])
 def test_an_unknown_alias_is_not_found(client, alias):
-    r = client.get(f"/sandbox/api/v1/accounts/{alias}")
+    r = client.get(f"/api/v1/accounts/{alias}")
     assert r.status_code in (400, 404)
     assert r.json["_status"]["messages"]
 
@@ -323,5 +323,5 @@ def test_a_wallet_finds_its_accounts_by_its_key(client, created, get, generate):
     shown = get(f"/accounts?account.publickey={key.public_key().to_bytes_raw().hex()}")
     assert [row["account"] for row in shown["accounts"]] == [account_id]
     assert shown["links"] == {"next": None}
-    path = "/sandbox/api/v1/accounts?account.publickey=x"
+    path = "/api/v1/accounts?account.publickey=x"
     assert client.get(path).status_code == 400

@@ -96,10 +96,10 @@ def test_a_number_of_them_can_be_the_limit(submit, ledger, limit, tokens):
 def test_a_sale_elsewhere_needs_it_too(client, ledger, minted, limit, get):
     limit(BOB, 0)
     body = {"tokenId": TOKEN, "serialNo": 7, "accountId": BOB}
-    r = client.post("/sandbox/transfers", json=body)
+    r = client.post("/transfers", json=body)
     assert r.json["result"] == "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"
     body["serialNo"] = 9
-    client.post("/sandbox/transfers", json=body)
+    client.post("/transfers", json=body)
     path = f"/accounts/{ALICE}/nfts?token.id={TOKEN}&serialnumber=9"
     assert get(path)["nfts"][0]["account_id"] == ALICE  # nobody has it yet
 

@@ -12,9 +12,9 @@ from harness.wallets import seal, withdrawal
 from hiero_sandbox import wallet
 from marketplace.hedera.ids import TransactionId
 from marketplace.hedera.transactions import build_listing
+from sandbox.tests.answers import assert_error
 from sandbox.tests.bodies import NFT, transfer
-from sandbox.tests.test_sandbox_ledger import approval_of_sdk, of_sdk
-from tests.answers import assert_error
+from sandbox.tests.sdk import approval_of_sdk, of_sdk
 
 START = TransactionId(ALICE, 1_763_640_000, 123_456_789)
 
@@ -23,7 +23,7 @@ START = TransactionId(ALICE, 1_763_640_000, 123_456_789)
 def decode(app):
     def decode(content):
         transaction = base64.b64encode(content).decode()
-        return app.test_client().post("/sandbox/decode", json={"transaction": transaction})
+        return app.test_client().post("/decode", json={"transaction": transaction})
 
     return decode
 
@@ -135,5 +135,5 @@ def test_it_rejects_a_list_whose_second_part_is_none(app, decode):
     content = wrapped(body.SerializeToString(), b"\xff")
     assert_error(decode(content), 422, "transaction must be base64 of a transaction's bytes")
     signing = {"accountId": ALICE, "transaction": base64.b64encode(content).decode()}
-    r = app.test_client().post("/sandbox/sign", json=signing)
+    r = app.test_client().post("/sign", json=signing)
     assert_error(r, 422, "transaction must be base64 of a transaction's bytes")

@@ -6,7 +6,6 @@ from hiero_sdk_python import PrivateKey
 from harness.cast import ALICE
 from marketplace.hedera import times
 from marketplace.hedera.messages import account, token
-from marketplace.services import services
 from sandbox.tests import hapi
 from sandbox.tests.test_accounts import creation, public, update
 from sandbox.tests.test_fungible_tokens import move
@@ -94,7 +93,7 @@ def test_an_account_shows_its_tokens(done, created, made, info_of):
 
 
 def test_a_balance_has_the_tokens(app, done, created, made, ask):
-    services(app).sandbox.app.config["BALANCE_QUERIES"] = True
+    app.config["BALANCE_QUERIES"] = True
     coin = created(token_creation(tokenType=0, initialSupply=50, decimals=3), TREASURY, ISSUER)
     done(move(TREASURY, coin, {TREASURY: -7, made: 7}), TREASURY)
     [held] = ask("cryptogetAccountBalance", BALANCE, accountID=account(made))[0].tokenBalances

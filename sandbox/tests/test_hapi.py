@@ -20,15 +20,12 @@ from hiero_sdk_python.hapi.services.query_pb2 import Query
 from hiero_sdk_python.hapi.services.response_code_pb2 import ResponseCodeEnum
 from hiero_sdk_python.hapi.services.transaction_response_pb2 import TransactionResponse
 
-from harness.apps import settings
 from harness.cast import ALICE, BOB, CHARLIE, MARKET, TOKEN
 from harness.engines import move_database
 from harness.wallets import account
 from hiero_sandbox import database, wallet
 from hiero_sandbox.hapi.errors import Failed
-from marketplace import create_app
 from marketplace.hedera import times
-from marketplace.services import services
 from sandbox.tests import hapi
 from sandbox.tests.bodies import NFT, approval, make, minting, sign, transfer
 from sandbox.tests.hapi import APPROVE, COST, PAID, RECEIPTS
@@ -163,9 +160,10 @@ def test_garbage_is_no_transaction(call, content, code):
     assert hapi.precheck(call(APPROVE, content)) == code
 
 
+@pytest.mark.parametrize("app", ["file"], indirect=True)
 def test_a_locked_ledger_is_busy(app, nft, submit, monkeypatch):
     monkeypatch.setattr(database, "BUSY_SECONDS", 0.05)
-    ledger = services(app).sandbox.app.extensions[database.KEY]
+    ledger = app.extensions[database.KEY]
     ledger.close()
     connection = sqlite3.connect(ledger.path, isolation_level=None)
     connection.execute("BEGIN IMMEDIATE")
@@ -176,7 +174,8 @@ def test_a_locked_ledger_is_busy(app, nft, submit, monkeypatch):
     assert submit(approval(ALICE), ALICE) == "OK"
 
 
-def test_a_ledger_that_is_gone_is_no_platform(app, tmp_path, submit, receipt_of, caplog):
+@pytest.mark.parametrize("app", ["file"], indirect=True)
+def test_a_ledger_that_is_gone_is_no_platform(tmp_path, submit, receipt_of, caplog):
     move_database(tmp_path / "sandbox.db", tmp_path / "elsewhere.db")
     body = approval(ALICE)
     assert submit(body, ALICE) == "PLATFORM_NOT_ACTIVE"
@@ -302,8 +301,8 @@ def test_a_balance_is_refused_and_the_log_says_whom_to_ask(ask, caplog):
     assert caplog.text.count("ask the mirror node for balances") == 2
 
 
-def test_a_balance_for_an_old_program(tmp_path):
-    call = hapi.answering(create_app(SANDBOX_BALANCE_QUERIES="1", **settings(tmp_path)))
+def test_a_balance_for_an_old_program(app, call):
+    app.config["BALANCE_QUERIES"] = True
     name, asked = "cryptogetAccountBalance", {"accountID": account(ALICE)}
     told, code = hapi.answer(call(BALANCE, hapi.query(name, **asked)), name)
     assert (code, told.balance, told.accountID) == ("OK", 10**12, account(ALICE))

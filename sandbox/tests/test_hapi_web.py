@@ -1,10 +1,9 @@
-"""gRPC-web on the service's own port: as the JavaScript SDK speaks it in a browser, and as nobody should."""
+"""gRPC-web on the port of REST: as the JavaScript SDK speaks it in a browser, and as nobody should."""
 
 import io
 
 import pytest
 
-from harness.apps import authorized_client, on_testnet
 from harness.cast import ALICE
 from hiero_sandbox.hapi.services import MAX_REQUEST_BYTES
 from sandbox.tests import hapi
@@ -69,13 +68,6 @@ def test_an_empty_post_tells_that_somebody_is_there(post):
     assert r.status_code == 200
     assert "grpc-status" in r.headers
     assert_readable(r)
-
-
-def test_what_is_no_grpc_web_goes_on(app, post):
-    client = app.test_client()
-    assert client.get("/").status_code == 200
-    assert client.post("/", data=b"").status_code == 405
-    assert client.options("/").status_code == 200
 
 
 @pytest.mark.parametrize("path", ["/", APPROVE, "/proto.Nobody/nothing"])
@@ -145,24 +137,3 @@ def test_governance_sends_larger_transactions(post, size, result):
     content = sign(approval("0.0.50", memo="x" * size), "0.0.50")
     r = post(APPROVE, framed(content))
     assert hapi.precheck(r.data[5 : 5 + int.from_bytes(r.data[1:5])]) == result
-
-
-def test_a_mounted_service_has_it_too(app, nft):
-    client = app.test_client()
-    client.environ_base["SCRIPT_NAME"] = "/market"
-    r = client.post("/", data=b"", headers={"Content-Type": CONTENT_TYPE})
-    assert "grpc-status" in r.headers
-
-
-def test_it_is_counted_under_its_path(app, client, post):
-    post(RECEIPTS, framed(b""))
-    post("/proto.NobodyService/nothing", framed(b""))
-    counted = authorized_client(app, "metrics").get("/metrics").text
-    assert f'route="/sandbox{RECEIPTS}"' in counted
-    assert "Nobody" not in counted
-
-
-def test_no_real_network_has_it(tmp_path):
-    client = on_testnet(tmp_path).test_client()
-    r = client.post(APPROVE, data=framed(b""), headers={"Content-Type": CONTENT_TYPE})
-    assert r.status_code == 404

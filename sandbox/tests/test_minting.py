@@ -3,9 +3,9 @@
 import base64
 
 import pytest
-from hiero_sdk_python.crypto.private_key import PrivateKey
 
 from harness.cast import ALICE, CHARLIE, TOKEN
+from hiero_sandbox import wallet
 from marketplace.hedera import times
 from sandbox.tests.bodies import HBAR, minting, transfer
 
@@ -13,10 +13,9 @@ TREASURY = "0.0.1000"
 
 
 @pytest.fixture
-def supply_key(app):
-    """The treasury's, as the sandbox prints it."""
-    printed = app.test_cli_runner().invoke(args=["sandbox", "key", TREASURY])
-    return PrivateKey.from_string_der(printed.output.strip())
+def supply_key():
+    """The treasury's, which is the demo wallet's."""
+    return wallet.private_key(TREASURY)
 
 
 def test_it_works(done, get, supply_key):
@@ -96,10 +95,3 @@ def test_serial_numbers_end(submit, ledger):
     ledger.mint((TOKEN, 2**63 - 1), ALICE, times.now())
     receipt = submit(minting(TREASURY, TOKEN, b"x"), TREASURY)
     assert receipt.result == "SERIAL_NUMBER_LIMIT_REACHED"
-
-
-@pytest.mark.parametrize("account_id", ["1000", "0.0", "x", "0.0.1\n"])
-def test_a_key_is_printed_of_an_account_only(app, account_id):
-    refused = app.test_cli_runner().invoke(args=["sandbox", "key", account_id])
-    assert refused.exit_code == 2
-    assert "is not an account id" in refused.output

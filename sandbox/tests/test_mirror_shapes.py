@@ -10,7 +10,6 @@ from hiero_sdk_python import PrivateKey
 from harness.cast import ALICE, BOB, CHARLIE
 from marketplace.hedera import times
 from marketplace.hedera.ids import MAX_INT64
-from marketplace.services import services
 from sandbox.tests import test_accounts as accounts
 from sandbox.tests import test_airdrops as airdrops
 from sandbox.tests import test_fungible_tokens as coins
@@ -93,9 +92,9 @@ def ids(app, client, ledger, done, created):
         chunk = {"initialTransactionID": body.transactionID, "total": 2, "number": 2}
         said = done(topics.message(topic, b"%d" % number, chunkInfo=chunk), ALICE)
     for amount in (5, 6):
-        client.post("/sandbox/rewards", json={"accountId": ALICE, "amount": amount})
+        client.post("/rewards", json={"accountId": ALICE, "amount": amount})
         done(transfer(BOB, {BOB: -1, ALICE: 1}), BOB)
-    services(app).sandbox.app.config["NODE_PORT"] = 50_211
+    app.config["NODE_PORT"] = 50_211
     yield {
         "account_id": ALICE,
         "block": 0,
@@ -115,7 +114,7 @@ def ids(app, client, ledger, done, created):
 
 
 def test_every_path_has_the_recorded_shape(app, get, ids):
-    rules = [rule.rule for rule in services(app).sandbox.app.url_map.iter_rules()]
+    rules = [rule.rule for rule in app.url_map.iter_rules()]
     rules = [re.sub("<(path|rest):", "<", rule) for rule in rules]
     ours = {rule.removeprefix("/api/v1") for rule in rules if rule.startswith("/api/v1/")}
     written = {path.replace("{", "<").replace("}", ">") for path in RECORDED["paths"]}
@@ -182,7 +181,7 @@ def test_parameters_choose(get, ids):
 
 def test_an_estimate_is_what_a_transaction_costs(client, submit, row):
     body = transfer(BOB, {BOB: -HBAR, ALICE: HBAR})
-    path = "/sandbox/api/v1/network/fees?mode=INTRINSIC"
+    path = "/api/v1/network/fees?mode=INTRINSIC"
     estimate = client.post(path, data=sign(body, BOB)).json
     assert estimate["total"] == 10 * row(submit(body, BOB))["charged_tx_fee"]  # ten cents an HBAR
     parts = (estimate["node"]["base"], estimate["network"]["subtotal"], estimate["service"]["base"])

@@ -88,7 +88,7 @@ def test_before_its_creation_there_was_nothing(alone):
 
 @pytest.mark.parametrize("operator", ["gt", "gte", "ne"])
 def test_of_a_token_only_the_last_moment_is_asked(client, coin, operator):
-    path = f"/sandbox/api/v1/tokens/{coin}?timestamp={operator}:1600000000"
+    path = f"/api/v1/tokens/{coin}?timestamp={operator}:1600000000"
     assert client.get(path).status_code == 400
 
 

@@ -14,7 +14,7 @@ def earn(client):
 
     def earn(account_id, amount):
         body = {"accountId": account_id, "amount": amount}
-        return client.post("/sandbox/rewards", json=body).json["pendingReward"]
+        return client.post("/rewards", json=body).json["pendingReward"]
 
     return earn
 

@@ -7,42 +7,15 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 
 import pytest
-from hiero_sdk_python.account.account_allowance_approve_transaction import (
-    AccountAllowanceApproveTransaction,
-)
-from hiero_sdk_python.account.account_id import AccountId
 from hiero_sdk_python.crypto.private_key import PrivateKey
-from hiero_sdk_python.tokens.nft_id import NftId
-from hiero_sdk_python.tokens.token_id import TokenId
-from hiero_sdk_python.transaction.transaction_id import TransactionId
 
-from harness.cast import ALICE, BOB, CHARLIE, KEYS, MARKET, TOKEN
+from harness.cast import ALICE, BOB, CHARLIE, MARKET, TOKEN
 from harness.wallets import id_of, seal
-from hiero_sandbox import wallet
 from hiero_sandbox.database import KEY
 from marketplace.hedera import times
-from sandbox.tests.bodies import approval, make, sign
-from tests.answers import assert_error
-
-
-def account(account_id):
-    return AccountId.from_string(account_id)
-
-
-def of_sdk(transaction, nodes=("0.0.3",)):
-    """The bytes of a transaction of the Python SDK that Alice pays for and signs."""
-    transaction.set_transaction_id(TransactionId.generate(account(ALICE)))
-    transaction.set_node_account_ids([account(node) for node in nodes])
-    return transaction.freeze().sign(wallet.private_key(ALICE)).to_bytes()
-
-
-def approval_of_sdk(serial_no=None):
-    """Of one serial number, or of all."""
-    transaction, token = AccountAllowanceApproveTransaction(), TokenId.from_string(TOKEN)
-    parties = (account(ALICE), account(MARKET))
-    if serial_no is None:
-        return transaction.approve_token_nft_allowance_all_serials(token, *parties)
-    return transaction.approve_token_nft_allowance(NftId(token, serial_no), *parties)
+from sandbox.tests.answers import assert_error
+from sandbox.tests.bodies import NFT, approval, make, sign
+from sandbox.tests.sdk import approval_of_sdk, of_sdk
 
 
 def test_a_deleted_approval_clears_the_spender(ledger, nft, get):
@@ -92,35 +65,32 @@ def test_other_kinds_are_not_supported(submit, caplog):
     assert "FILECREATE: docs/sandbox.md lists what it executes" in caplog.text
 
 
-def test_a_listing_leaves_an_approve_for_all_in_place(client, nft, ledger, get):
+def test_an_approval_leaves_an_approve_for_all_in_place(nft, ledger, get):
     assert ledger.submit(of_sdk(approval_of_sdk())).result == "SUCCESS"
     approvals = f"/accounts/{ALICE}/allowances/nfts"
     assert len(get(approvals)["allowances"]) == 1
 
-    listing = client.post("/v1/list/extwallet", json=KEYS | {"listingPrice": 5})
-    ledger.sign_and_submit(listing.json["byteArray"])
+    ledger.approve(NFT, ALICE, MARKET)
     assert len(get(approvals)["allowances"]) == 1
-    # The Python SDK's own helper revokes it: the trap that our transaction avoids.
+    # The Python SDK's own helper revokes it: the trap that the marketplace's listings avoid.
     assert ledger.submit(of_sdk(approval_of_sdk(7))).result == "SUCCESS"
     assert get(approvals)["allowances"] == []
 
 
-def test_the_desk_signs_submits_and_moves(app, client, nft, get):
-    anyone = app.test_client()
-    listing = client.post("/v1/list/extwallet", json=KEYS | {"listingPrice": 5})
-    byte_array = listing.json["byteArray"]
+def test_the_desk_signs_submits_and_moves(client, nft, get):
+    byte_array = base64.b64encode(seal(approval(ALICE))).decode()
 
-    r = anyone.post("/sandbox/sign", json={"accountId": ALICE, "transaction": byte_array})
+    r = client.post("/sign", json={"accountId": ALICE, "transaction": byte_array})
     assert r.status_code == 200
     signed_once = r.json["transaction"]
-    again = anyone.post("/sandbox/sign", json={"accountId": ALICE, "transaction": signed_once})
+    again = client.post("/sign", json={"accountId": ALICE, "transaction": signed_once})
     assert again.json["transaction"] == signed_once
 
-    r = anyone.post("/sandbox/transactions", json={"transaction": signed_once})
+    r = client.post("/transactions", json={"transaction": signed_once})
     assert r.json["result"] == "SUCCESS"
     assert r.json["transactionId"].startswith(f"{ALICE}@")
 
-    r = anyone.post("/sandbox/transfers", json={"tokenId": TOKEN, "serialNo": 7, "accountId": BOB})
+    r = client.post("/transfers", json={"tokenId": TOKEN, "serialNo": 7, "accountId": BOB})
     assert r.json["result"] == "SUCCESS"
     history = get(f"/tokens/{TOKEN}/nfts/7/transactions")["transactions"]
     assert [row["type"] for row in history] == [
@@ -130,13 +100,12 @@ def test_the_desk_signs_submits_and_moves(app, client, nft, get):
     ]
 
 
-def test_a_wrong_account_can_not_sign_and_takes_no_key(app, client, nft):
-    anyone = app.test_client()
-    listing = client.post("/v1/list/extwallet", json=KEYS | {"listingPrice": 5})
-    order = {"accountId": "0.0.42013", "transaction": listing.json["byteArray"]}
-    r = anyone.post("/sandbox/sign", json=order)
+def test_a_wrong_account_can_not_sign_and_takes_no_key(client, nft):
+    byte_array = base64.b64encode(seal(approval(ALICE))).decode()
+    order = {"accountId": "0.0.42013", "transaction": byte_array}
+    r = client.post("/sign", json=order)
     assert_error(r, 422, f"accountId must be {ALICE}: 0.0.42013 has nothing to sign here")
-    r = anyone.post("/sandbox/transactions", json={"transaction": listing.json["byteArray"]})
+    r = client.post("/transactions", json={"transaction": byte_array})
     assert r.json["result"] == "INVALID_SIGNATURE"
     assert "A signature is missing" in r.json["message"]
 
@@ -145,7 +114,7 @@ def test_a_wrong_account_can_not_sign_and_takes_no_key(app, client, nft):
     "value", ["", "!!", "AAAA", "CgA=", base64.b64encode(b"x" * 99).decode(), 5]
 )
 def test_the_desk_refuses_what_is_no_transaction(app, value):
-    for url in ("/sandbox/transactions", "/sandbox/sign"):
+    for url in ("/transactions", "/sign"):
         r = app.test_client().post(url, json={"accountId": ALICE, "transaction": value})
         assert_error(r, 422, "transaction must be base64 of a transaction's bytes")
 
@@ -160,6 +129,7 @@ def locked(ledger):
         other.execute("COMMIT")
 
 
+@pytest.mark.parametrize("app", ["file"], indirect=True)
 def test_who_waited_for_the_ledger_is_handled_when_his_turn_comes(nft, ledger, get):
     """Nothing is of a moment that the mirror node has already told to be over."""
     with ThreadPoolExecutor() as pool:
@@ -172,6 +142,7 @@ def test_who_waited_for_the_ledger_is_handled_when_his_turn_comes(nft, ledger, g
     assert row["modified_timestamp"] > present
 
 
+@pytest.mark.parametrize("app", ["file"], indirect=True)
 def test_what_expires_while_it_waits_is_not_handled(nft, ledger, get):
     body = approval(ALICE)
     expires_at = id_of(seal(body)).valid_start + 120 * times.SECOND

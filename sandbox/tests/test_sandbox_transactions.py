@@ -143,7 +143,7 @@ def test_descending_it_may_be_narrowed_to_the_newest_sixty_days(get, listed, nar
     ],
 )
 def test_it_refuses_what_the_real_one_refuses(client, query):
-    r = client.get(f"/sandbox/api/v1{PATH}?{query}")
+    r = client.get(f"/api/v1{PATH}?{query}")
     assert r.status_code == 400
     assert r.json["_status"]["messages"][0]["message"]
 

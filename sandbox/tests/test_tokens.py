@@ -115,10 +115,10 @@ def test_it_gets_no_id_with_which_an_account_is_associated(create, submit):
 
 
 def test_its_nfts_are_those_that_were_minted(client, cats, get):
-    assert client.get(f"/sandbox/api/v1/tokens/{cats}/nfts/6").status_code == 404
+    assert client.get(f"/api/v1/tokens/{cats}/nfts/6").status_code == 404
     assert get(f"/accounts/{BOB}/nfts?token.id={cats}&serialnumber=6")["nfts"] == []
     body = {"tokenId": cats, "serialNo": 6, "accountId": BOB}
-    assert client.post("/sandbox/transfers", json=body).json["result"] == "INVALID_NFT_ID"
+    assert client.post("/transfers", json=body).json["result"] == "INVALID_NFT_ID"
 
 
 @pytest.mark.parametrize(

@@ -137,7 +137,7 @@ def test_messages_are_found(topic, done, said, follow, client):
     assert said(made, "?sequencenumber=gt:2&sequencenumber=lte:4") == [b"2", b"3"]
     assert said(made, f"?timestamp=gte:{moments[3]}") == [b"3", b"4"]
     assert len(follow(f"/topics/{made}/messages?limit=2", "messages")) == 5
-    asked = f"/sandbox/api/v1/topics/{made}/messages"
+    asked = f"/api/v1/topics/{made}/messages"
     assert client.get(f"{asked}?encoding=UTF-8&limit=1").json["messages"][0]["message"] == "0"
     assert said("0.0.77") == []
     for path, status in {
@@ -145,16 +145,16 @@ def test_messages_are_found(topic, done, said, follow, client):
         f"{asked}?sequencenumber=0": 400,
         f"{asked}/0": 400,
         f"{asked}/6": 404,
-        "/sandbox/api/v1/topics/x/messages": 400,
-        "/sandbox/api/v1/topics/0.0.77": 404,
-        "/sandbox/api/v1/topics/messages/5.x": 400,
-        "/sandbox/api/v1/topics/messages/1.000000001": 404,
+        "/api/v1/topics/x/messages": 400,
+        "/api/v1/topics/0.0.77": 404,
+        "/api/v1/topics/messages/5.x": 400,
+        "/api/v1/topics/messages/1.000000001": 404,
     }.items():
         assert client.get(path).status_code == status, path
 
 
 def test_all_wrong_ids_in_a_path_are_named(client):
-    told = client.get("/sandbox/api/v1/topics/x/messages/y").json["_status"]["messages"]
+    told = client.get("/api/v1/topics/x/messages/y").json["_status"]["messages"]
     names = [each["message"].removeprefix("Invalid parameter: ") for each in told]
     assert names == ["topic.id", "sequencenumber"]
 
