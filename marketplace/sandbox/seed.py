@@ -1,33 +1,43 @@
-"""Fills the service and its ledger with a sample: four collections, a third of it listed."""
+"""Fills the service and its ledger with a sample: four collections, and a month of trade with them."""
 
-import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from flask import Flask
+from flask import Flask, current_app
 
 from hiero_sandbox import catalogue, wallet
 from hiero_sandbox.errors import LedgerBusy, LedgerUnusable, explained
 from hiero_sandbox.ledger import consensus, unsigned
 from marketplace.errors import DatabaseBusy, SandboxUnusable
 from marketplace.hedera import times
-from marketplace.hedera.ids import NftId
-from marketplace.market import add_nft, listings, reports
-from marketplace.market.prepare import TransactionRequest
+from marketplace.hedera.ids import NftId, TransactionId
+from marketplace.hedera.transactions import (
+    Envelope,
+    SoldNft,
+    build_listing,
+    build_purchase,
+    build_withdrawal,
+    write_signed,
+)
+from marketplace.ledger import Deadline
+from marketplace.market import add_nft, memos, reconciler
+from marketplace.market.listings import VALID_SECONDS
+from marketplace.market.nodes import next_node
+from marketplace.market.prepare import START_BEFORE_NOW
+from marketplace.sandbox import month
+from marketplace.sandbox.month import Deed
+from marketplace.services import services
 from marketplace.store import nfts
 from marketplace.store.database import read
 
-OWNERS = ("0.0.1001", "0.0.1002", "0.0.1004", "0.0.1005", "0.0.1006")
 NFTS_PER_COLLECTION = 30
-LISTED_EVERY = 3
-PRICES = (15, 25, 40, 60, 90, 120, 150, 200, 250, 320, 400, 550, 750, 1000, 1500, 2400)
-LISTING_DAYS = 30
+LEDGER_SECONDS = 10
 
 
 def fill(sandbox: Flask) -> None:
-    """Add the sample, and list a third of it. Existing NFTs stay as they are."""
+    """Add the sample, and let its month happen on the ledger. NFTs that anybody has used stay as they are."""
     sample = [
-        (collection.token, serial_no)
+        NftId(collection.token, serial_no)
         for collection in catalogue.SAMPLE
         for serial_no in range(1, NFTS_PER_COLLECTION + 1)
     ]
@@ -36,10 +46,15 @@ def fill(sandbox: Flask) -> None:
         # All of them are minted first, because adding the first one reads its collection.
         with _ledger_of(sandbox):
             for nft in missing:
-                unsigned.mint(*nft, _owner(*nft), catalogue.GENESIS)
+                unsigned.mint(*nft, month.first_owner(nft), catalogue.GENESIS)
         for nft in missing:
-            add_nft.add(_owner(*nft), [NftId(*nft)])
-    _list_some(sandbox, [nft for nft in sample[::LISTED_EVERY] if _is_new(*nft)])
+            add_nft.add(month.first_owner(nft), [nft])
+    new = {nft for nft in sample if _is_new(nft)}
+    now = times.now()
+    for position, deed in enumerate(month.draw(sample)):
+        if new.issuperset(deed.nfts):
+            # A payer's transactions that began at one moment would have the same id.
+            _do(sandbox, deed, now - int(deed.days_ago * times.DAY) + position)
 
 
 @contextmanager
@@ -54,29 +69,58 @@ def _ledger_of(sandbox: Flask) -> Iterator[None]:
         raise SandboxUnusable(f"In the sandbox: {error}", retry_after=error.retry_after) from error
 
 
-def _owner(token: str, serial_no: int) -> str:
-    return random.Random(f"owner of {token}/{serial_no}").choice(OWNERS)
+def _is_new(nft_id: NftId) -> bool:
+    """Whether nothing has happened to a sample NFT yet."""
+    nft = nfts.get_nft(read(), *nft_id)
+    return bool(nft and nft["owner"] == month.first_owner(nft_id) and not nft["last_listed_at"])
 
 
-def _is_new(token: str, serial_no: int) -> bool:
-    """Whether a sample NFT was never sold or listed."""
-    nft = nfts.get_nft(read(), token, serial_no)
-    return bool(nft and nft["owner"] == _owner(token, serial_no) and not nft["last_listed_at"])
-
-
-def _list_some(sandbox: Flask, unlisted: list[tuple[str, int]]) -> None:
-    """List NFTs at dates in the past, in the same steps as a seller and her wallet."""
-    random.Random("order of listing").shuffle(unlisted)
-    for position, (token, serial_no) in enumerate(unlisted):
-        owner = _owner(token, serial_no)
-        price = random.Random(f"price of {token}/{serial_no}").choice(PRICES)
-        days_ago = LISTING_DAYS * (len(unlisted) - position) / len(unlisted)
-        then = times.now() - int(days_ago * times.DAY)
-        prepared = listings.prepare_listing(
-            TransactionRequest(owner, [NftId(token, serial_no)], "extwallet"), price, then
-        )
-        signed = wallet.sign(owner, prepared.transaction)
+def _do(sandbox: Flask, deed: Deed, then: int) -> None:
+    """Submit what was signed at a moment in the past, and store what follows from it."""
+    if deed.kind == "give":
         with _ledger_of(sandbox):
-            receipt = consensus.submit(signed, then)
-        if receipt.result == "SUCCESS":
-            reports.answer(owner, [NftId(token, serial_no)], receipt.transaction_id)
+            unsigned.hand_over(*deed.nfts[0], deed.others[0], then)
+    else:
+        signed = _sign(deed, then)
+        with _ledger_of(sandbox):
+            consensus.submit(signed, then)
+    reconciler.refresh_all(deed.nfts, Deadline(LEDGER_SECONDS), force=True)
+
+
+def _sign(deed: Deed, then: int) -> bytes:
+    """Build a transaction as the service does, and sign it as its wallets do."""
+    market, name = current_app.config["ACCOUNT_ID"], current_app.config["NAME"]
+    payer = market if deed.kind == "buy" else deed.account
+    envelope = Envelope(
+        transaction_id=TransactionId(payer, *divmod(then - START_BEFORE_NOW, times.SECOND)),
+        memo=_write_memo(deed, name),
+        max_fee_tinybars=current_app.config["MAX_TRANSACTION_FEE"],
+        valid_seconds=VALID_SECONDS,
+        node_account_id=next_node(),
+    )
+    [*tokens], [*serial_nos] = zip(*deed.nfts, strict=True)
+    if deed.kind == "list":
+        built = build_listing(token=tokens[0], serial_nos=serial_nos, spender=market, **envelope)
+    elif deed.kind == "withdraw":
+        built = build_withdrawal(token=tokens[0], serial_nos=serial_nos, **envelope)
+    else:
+        sold = [*map(SoldNft, tokens, serial_nos, deed.others, deed.prices)]
+        basis_points = current_app.config["SALE_FEE_BASIS_POINTS"]
+        body = build_purchase(
+            nfts=sold, buyer=deed.account, fee_basis_points=basis_points, **envelope
+        )
+        signer = services().signer
+        assert signer is not None  # noqa: S101  # the sandbox's own
+        built = write_signed(body, *signer.sign(body))
+    return wallet.sign(deed.account, built)
+
+
+def _write_memo(deed: Deed, name: str) -> str:
+    first = deed.nfts[0]
+    if deed.kind == "list":
+        return memos.listing_memo(*first, deed.prices[0], name)
+    if deed.kind == "withdraw":
+        return memos.withdrawal_memo(*first, name)
+    if len(deed.nfts) > 1:
+        return memos.basket_memo(len(deed.nfts), sum(deed.prices), name)
+    return memos.purchase_memo(*first, deed.prices[0], name)

@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -18,11 +19,18 @@ from harness.serving import ROOT
 from hiero_sandbox import catalogue
 from marketplace import create_app
 from marketplace.demo import ASSETS, SNIPPETS
-from marketplace.sandbox import access, seed
+from marketplace.hedera.ids import NftId
+from marketplace.sandbox import access, month
+from marketplace.sandbox.seed import NFTS_PER_COLLECTION
 from marketplace.store import access_tokens
 from marketplace.store.database import read
 from marketplace.watcher.enrichment import ENRICH
 
+SAMPLE = [
+    NftId(collection.token, serial_no)
+    for collection in catalogue.SAMPLE
+    for serial_no in range(1, NFTS_PER_COLLECTION + 1)
+]
 PAGES = [
     "/",
     "/demo/collections",
@@ -214,21 +222,61 @@ def test_the_python_snippet_signs(client, listing):
     assert r.json["result"] == "SUCCESS"
 
 
-def test_a_second_run_lists_nothing_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(seed, "NFTS_PER_COLLECTION", 6)
-    monkeypatch.setattr(catalogue, "SAMPLE", catalogue.SAMPLE[:2])
+def test_a_second_run_lists_nothing_again(tmp_path):
     app = create_app(MIRROR_NODE_RATE=10_000, **settings(tmp_path))
     app.extensions[ENRICH] = enriching(app)
     command = ["sandbox", "seed"]
     assert app.test_cli_runner().invoke(args=command).exit_code == 0
     client = authorized_client(app, "read")
-    first = client.get("/v1/orderbook").json
-    assert [nft["imageUrl"].endswith("/placeholder.webp") for nft in first] == [True] * 4
+    first = client.get("/v1/orderbook?limit=5").json
     withdrawn, *others = [(nft["token"], nft["serialNo"]) for nft in first]
     Ledger(app).withdraw(withdrawn, first[0]["owner"]["accountId"])
     write_sql(app, "DELETE FROM prepared_transaction")  # as the watcher does, hours later
     app.test_cli_runner().invoke(args=["sync"])
 
     assert app.test_cli_runner().invoke(args=command).exit_code == 0
-    again = client.get("/v1/orderbook").json
+    again = client.get("/v1/orderbook?limit=4").json
     assert [(nft["token"], nft["serialNo"]) for nft in again] == others
+
+
+def test_the_sample_has_a_past_of_a_month(tmp_path):
+    app = create_app(MIRROR_NODE_RATE=10_000, **settings(tmp_path))
+    assert app.test_cli_runner().invoke(args=["sandbox", "seed"]).exit_code == 0
+    client = authorized_client(app, "read")
+    deeds = month.draw([*SAMPLE])
+    happened = Counter(deed.kind for deed in deeds for _ in deed.nfts)
+    with app.app_context():
+        kinds = Counter(row["kind"] for row in read().execute("SELECT kind FROM event"))
+    assert kinds["LISTED"] + kinds["PRICE_CHANGED"] == happened["list"]
+    assert kinds["SOLD"] == happened["buy"]
+    assert (kinds["WITHDRAWN"], kinds["TRANSFERRED"]) == (happened["withdraw"], happened["give"])
+    owned = client.get(f"/v1/user/{month.VISITOR}/nfts").json
+    assert (len(owned), sum(nft["isForSale"] for nft in owned)) == (5, 2)
+    collections = [
+        client.get(f"/v1/collection/{collection.token}").json for collection in catalogue.SAMPLE
+    ]
+    assert all(each["sales"] for each in collections)
+    assert any(each["volume24h"] for each in collections)
+
+
+def test_whoever_acts_in_the_sample_may():
+    """A model of the month: owners, and what is listed at which price."""
+    owners = {nft: month.first_owner(nft) for nft in SAMPLE}
+    prices, last = {}, month.DAYS
+    for deed in month.draw([*SAMPLE]):
+        assert last >= deed.days_ago > 0
+        last = deed.days_ago
+        for number, nft in enumerate(deed.nfts):
+            if deed.kind == "buy":
+                assert prices.pop(nft) == deed.prices[number]
+                assert owners[nft] == deed.others[number] != deed.account
+                owners[nft] = deed.account
+                continue
+            assert owners[nft] == deed.account
+            if deed.kind == "list":
+                prices[nft] = deed.prices[number]
+            elif deed.kind == "withdraw":
+                del prices[nft]
+            else:
+                owners[nft] = deed.others[number]
+    assert len(prices) == 42
