@@ -51,6 +51,17 @@ def join_words(names: list[str]) -> str:
     return f"{', '.join(first)}{',' if len(first) > 1 else ''} and {last}" if first else last
 
 
+KINDS = {"video": "Video", "audio": "Sound", "model": "3D model"}
+
+
+def lack_of_picture(nft: dict[str, Any]) -> str:
+    """What stands in place of a picture: what the file is, or that no picture has been read yet."""
+    if not (nft.get("imageUrl") or "").endswith("/placeholder.webp"):
+        return ""
+    kind = KINDS.get(nft["fileType"].partition("/")[0])
+    return kind or ("No picture" if nft["originalImageUrl"] else "The picture is on its way")
+
+
 def percent(share: float) -> str:
     return f"{100 * share:.1f}".removesuffix(".0") + " %"
 
@@ -213,7 +224,7 @@ ORDERS = {
 FILTERS: list[Callable[..., Any]] = [
     hbar, tinybars, dollars, plural, join_words, percent, change, royalty_share, time, in_words,
     errors, traits, trait_term, trait_words, mirror_id, small,
-    sources,
+    sources, lack_of_picture,
 ]  # fmt: skip
 
 

@@ -372,3 +372,24 @@ def test_words():
 )
 def test_what_the_api_says_is_said_in_words(message, words):
     assert in_words(message) == words
+
+
+def test_an_nft_without_a_picture_says_what_it_is(app, client, nft):
+    path = f"/demo/nft/{TOKEN}/7"
+    write_sql(app, "UPDATE nft SET image = NULL, original_image_url = NULL")
+    assert "The picture is on its way" in client.get(path).text
+    for file_type, said in (
+        ("video/mp4", "Video"),
+        ("audio/mpeg", "Sound"),
+        ("image/png", "No picture"),
+    ):
+        write_sql(
+            app,
+            f"UPDATE nft SET file_type = '{file_type}', original_image_url = 'https://x.example/f'",
+        )
+        page = client.get(path).text
+        assert f'<p class="lost">{said}</p>' in page
+        assert (
+            '<a href="https://x.example/f" rel="noopener noreferrer nofollow">Open its file</a>'
+            in page
+        )

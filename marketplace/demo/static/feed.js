@@ -1,9 +1,9 @@
-// The feed of events: its Link leads to the next ones, which are read every second or so while the page is visible.
+// The feed of events: its Link leads to the next ones, which are read every three seconds while the page is visible.
 
 import { api, withQuery } from "./addresses.js";
 import { get } from "./call.js";
 
-const PAUSE_MS = 1_200;
+const PAUSE_MS = 3_000;
 const PAUSE_AFTER_FAILURE_MS = 10_000;
 /** The service no longer has what came after that cursor. */
 const GONE = 410;

@@ -3,6 +3,7 @@
 import { hbar } from "./amount.js";
 import { element } from "./element.js";
 import { Feed } from "./feed.js";
+import { readPage } from "./fragments.js";
 
 const CHANGES = {
   LISTED: ({ price }) => hbar(price),
@@ -13,6 +14,7 @@ const CHANGES = {
   BURNED: () => "Burned",
 };
 const keyOf = ({ token, serialNo }) => `${token}/${serialNo}`;
+const cardOf = (key, page = document) => page.querySelector(`.card[data-key="${CSS.escape(key)}"]`);
 
 /**
  * Follow the events since the page was made. Only listings that it could show are counted as new.
@@ -30,7 +32,7 @@ export function followCards(cursor, isOfThisPage, refresh) {
     const words = CHANGES[event.kind]?.(event);
     if (!words) return;
     const key = keyOf(event);
-    const card = document.querySelector(`.card[data-key="${CSS.escape(key)}"]`);
+    const card = cardOf(key);
     if (card) change(card, words, "price" in event && CHANGES[event.kind].length > 0 && isPriced(event));
     else if (!isPriced(event)) arrived.delete(key);
     else if (isOfThisPage(event)) arrived.add(key);
@@ -44,11 +46,23 @@ export function followCards(cursor, isOfThisPage, refresh) {
     cursor,
     (events) => {
       events.forEach(follow);
+      const changed = events.filter(({ kind }) => kind === "METADATA_CHANGED").map(keyOf);
+      if (changed.some((key) => cardOf(key))) renew(changed);
       button.hidden = !arrived.size;
       button.textContent = `${arrived.size} new`;
     },
     () => location.reload(),
   );
+}
+
+/** Pictures and names that came later, read for all cards at once. If that fails, the next visit shows them. */
+async function renew(keys) {
+  const page = await readPage(location.href).catch(() => null);
+  for (const key of page ? keys : []) {
+    const [card, fresh] = [cardOf(key), cardOf(key, page)];
+    for (const shown of card && fresh ? [".artwork", ".words"] : [])
+      card.querySelector(shown).replaceWith(document.adoptNode(fresh.querySelector(shown)));
+  }
 }
 
 const isPriced = ({ kind }) => kind === "LISTED" || kind === "PRICE_CHANGED";
