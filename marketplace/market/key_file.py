@@ -5,6 +5,7 @@ No message shows the file's content.
 
 import os
 import re
+import shlex
 import stat
 
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -20,6 +21,12 @@ from marketplace.errors import StartRefused
 from marketplace.settings import KEY_ADVICE
 
 MAX_BYTES = 16 * 1024
+RAW_DIGITS = re.compile(rb"[0-9A-Fa-f]{64}")  # a key of either type, without DER
+# What DER has before the 32 bytes of a key.
+PREFIXES = {
+    "ED25519": "302e020100300506032b657004220420",
+    "ECDSA": "3030020100300706052b8104000a04220420",
+}
 FORMS = "a private key of ED25519 or ECDSA secp256k1, not encrypted, as PEM or as DER (bytes or hexadecimal)"
 
 
@@ -54,7 +61,7 @@ def read_key(path: str) -> FileKey:
             path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)
         ) as file:
             _require_safe(os.fstat(file.fileno()))
-            return FileKey(_parse(file.read(MAX_BYTES)))
+            return FileKey(_parse(file.read(MAX_BYTES), path))
     except OSError as error:
         raise StartRefused(
             f"MARKETPLACE_ACCOUNT_KEY_FILE names no file that can be read: {error.strerror}. {KEY_ADVICE}"
@@ -84,9 +91,11 @@ def _require_safe_owner(status: os.stat_result) -> None:
         )
 
 
-def _parse(content: bytes) -> PrivateKey:
+def _parse(content: bytes, path: str) -> PrivateKey:
     """Read the private key in a file's content. Raises Unusable."""
     digits = re.sub(rb"\s", b"", content).removeprefix(b"0x")
+    if RAW_DIGITS.fullmatch(digits):
+        raise Unusable(_explain_raw(path))
     if re.fullmatch(rb"(?:[0-9A-Fa-f]{2})+", digits):
         content = bytes.fromhex(digits.decode())
     try:
@@ -98,3 +107,15 @@ def _parse(content: bytes) -> PrivateKey:
         raise Unusable(
             f"does not hold {FORMS}. Hedera's portal shows an account's key as DER"
         ) from None
+
+
+def _explain_raw(path: str) -> str:
+    """Say how to turn a raw key into DER. It does not say its own type, and a wrong guess is another key."""
+    lines = (
+        f"{kind}: sed -i 's/^\\(0x\\)\\?/{prefix}/' {shlex.quote(path)}"
+        for kind, prefix in PREFIXES.items()
+    )
+    return (
+        f"holds the 64 digits of a raw key, which do not say its type. Hedera's portal shows the type beside"
+        f" the key. One of these lines converts the file. {'; or '.join(lines)}"
+    )

@@ -3,7 +3,9 @@
 import base64
 import json
 import os
+import re
 import shutil
+import subprocess
 import tempfile
 from contextlib import nullcontext
 from pathlib import Path
@@ -99,7 +101,6 @@ REFUSED = {
     "blank": b" \n\t",
     "garbage": SECRET + b"?",
     "too many digits": SECRET,
-    "raw, of either type": RAW.hex().encode(),
     "an odd number of digits": SECRET[:63],
     "cut": TAKEN["ED25519, PEM"][1][:60],
     "cut in the middle": TAKEN["ED25519, DER"][1][:40],
@@ -129,6 +130,17 @@ def test_it_rejects_what_is_no_key(put, name):
     assert "portal shows an account's key as DER" in sentence
     for part in (content.strip()[:12], content.hex()[:12].encode()):
         assert not part or part.decode(errors="replace") not in sentence.partition(" ")[2]
+
+
+@pytest.mark.parametrize("before", [b"", b"0x"])
+@pytest.mark.parametrize(("kind", "key"), [("ED25519", ED25519), ("ECDSA", ECDSA)])
+def test_the_refusal_of_a_raw_key_has_the_line_that_converts_it(put, kind, key, before):
+    digits = PrivateKey(key).to_bytes_raw().hex()
+    sentence = refusal(path := put(before + digits.encode() + b"\n"))
+    assert digits[:12] not in sentence
+    [line] = re.findall(rf"{kind}: (sed .*?/key)", sentence)
+    subprocess.run(line, shell=True, check=True)
+    assert read_key(path).public_key == raw(key)
 
 
 @pytest.mark.parametrize("name", ["nothing", "nothing/at/all", "n" * 300])
