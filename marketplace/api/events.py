@@ -39,15 +39,18 @@ def list_events(
     token: str | None,
     serial_no: int | None,
     account_id: str | None,
+    since: str | None,
+    until: str | None,
 ) -> EventsPage:
     """List what happened
 
-    In the order in which the events became visible here: oldest first after a cursor, or the newest ones
-    without a cursor. Follow the Link header, which an empty page has, too: it never skips an event. To keep
-    a list up to date, apply each event from the list's own cursor (X-Events-Cursor) on.
+    In the order in which the events became visible here: oldest first after a cursor or from a date, or the
+    newest ones without either. Follow the Link header, which an empty page has, too: it never skips an
+    event. To keep a list up to date, apply each event from the list's own cursor (X-Events-Cursor) on.
     order=desc reads backwards; its Link ends with the oldest stored event.
     """
-    return _read_page(EventFilter(token, serial_no, account_id, kinds), after, limit, order)
+    selection = EventFilter(token, serial_no, account_id, kinds, since, until)
+    return _read_page(selection, after, limit, order)
 
 
 @blp.get("/nft/<tokenId>/<serialNo>/events")

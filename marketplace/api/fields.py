@@ -259,6 +259,15 @@ class EventsCursor(Strict, fields.String):
         return Cursor.parse(value)
 
 
+class Moment(Strict, fields.String):
+    """A day, or a second of it, in UTC."""
+
+    expected = "a date or a time in UTC, such as 2026-11-20 or 2026-11-20T12:34:56Z"
+
+    def read(self, value: Any) -> str | None:
+        return times.read_moment(value)
+
+
 class PagePosition(Strict, fields.String):
     """The position where a page begins, from a Link header."""
 

@@ -18,6 +18,7 @@ from marketplace.api.fields import (
     Digits,
     EntityId,
     EventsCursor,
+    Moment,
     NftIdField,
     NftObjects,
     PagePosition,
@@ -216,12 +217,26 @@ class EventsQuerySchema(NftEventsQuerySchema):
     account_id = selecting_field(
         "Only events in which this account gave or received: as seller, buyer or owner", "0.0.1001"
     )
+    since = Moment(
+        "Only events whose date is this or later; without a cursor, the page begins with the oldest of them",
+        "2026-11-20",
+        data_key="from",
+        load_default=None,
+    )
+    until = Moment(
+        "Only events whose date is before this",
+        "2036-11-20T12:34:56Z",
+        data_key="to",
+        load_default=None,
+    )
 
     @validates_schema
     def require_agreement(self, query: dict[str, Any], **kwargs: Any) -> None:
-        """Raise ValidationError for a serial number without a token."""
+        """Raise ValidationError for a serial number without a token, or a time without length."""
         if query["serial_no"] is not None and query["token"] is None:
             raise ValidationError("needs tokenId beside it", "serialNo")
+        if query["since"] and query["until"] and query["since"] >= query["until"]:
+            raise ValidationError("must be later than from", "to")
 
 
 class Form(NamedTuple):

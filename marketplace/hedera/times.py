@@ -6,6 +6,9 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TypeVar
 
+_match_moment = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:T([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,9}))?Z)?"
+).fullmatch
 Pause = TypeVar("Pause", int, float)
 
 SECOND = 1_000_000_000
@@ -48,6 +51,23 @@ def from_iso(text: str) -> float:
 def to_nanoseconds(iso: str) -> int:
     """Parse the text of to_iso() into nanoseconds since 1970, exactly."""
     return _read_second(iso[:19]) * SECOND + int(iso[20:29])
+
+
+def read_moment(text: str) -> str | None:
+    """Read a day or a second, as clients and operators write it in UTC, into the form of to_iso().
+
+    2026-11-20 is its first moment. Returns None for anything else.
+    """
+    match = _match_moment(text)
+    if match is None:
+        return None
+    day, second, fraction = match.groups()
+    moment = f"{day}T{second or '00:00:00'}"
+    try:
+        datetime.fromisoformat(moment)
+    except ValueError:
+        return None
+    return f"{moment}.{(fraction or ''):0<9}Z"
 
 
 def from_consensus(timestamp: str) -> int:

@@ -34,14 +34,20 @@ class EventFilter(NamedTuple):
     serial_no: int | None = None  # only with a token
     account_id: str | None = None  # the owner before, or after
     kinds: tuple[str, ...] = ()  # any of these; empty: all kinds
+    since: str | None = None  # the earliest date
+    until: str | None = None  # the first date that is too late
+
+
+# The date of an event, as the index event_by_date has it.
+DATED = "COALESCE(consensus_at, seen_at)"
 
 
 class Place(NamedTuple):
     """Where a page of events is in the feed."""
 
-    after: (
-        int | None
-    )  # an id: events after it, or before it if newest_first; None: the newest events
+    # An id: events after it, or before it if newest_first; None: the newest events, or with ``since`` the
+    # oldest
+    after: int | None
     limit: int
     newest_first: bool = False
 
@@ -70,8 +76,9 @@ def list_page(
     db: Connection, epoch: str, selection: EventFilter, place: Place
 ) -> tuple[FeedRow, list[EventRow]]:
     # The events of this place, and the feed at that moment.
-    is_backwards = place.newest_first or place.after is None
-    after = MAX_INT64 if place.after is None else place.after
+    begins = 0 if selection.since and not place.newest_first else MAX_INT64
+    after = begins if place.after is None else place.after
+    is_backwards = place.newest_first or after == MAX_INT64
     part, parameters = _select("*", selection, after, place.limit, is_backwards)
     sql = f"""
         WITH page AS ({part})
@@ -110,14 +117,27 @@ def _select(
 def _conditions(selection: EventFilter, kinds: list[str]) -> list[str]:
     columns = [name for name in ("token", "serial_no") if getattr(selection, name) is not None]
     rest = [f"{name} = :{name}" for name in columns]
+    rest += _select_dates(selection)
     if kinds:
         rest.append(f"kind IN ({', '.join(kinds)})")
     if selection.account_id is not None:
         received = "to_account = :account_id AND COALESCE(from_account, '') <> :account_id"
         return [" AND ".join([side, *rest]) for side in ("from_account = :account_id", received)]
     if kinds and selection.token is None:
-        return [f"kind = {kind}" for kind in kinds]
+        dated = rest[:-1]
+        return [" AND ".join([f"kind = {kind}", *dated]) for kind in kinds]
     return [" AND ".join(rest or ["TRUE"])]
+
+
+def _select_dates(selection: EventFilter) -> list[str]:
+    # Ids nearly have the order of dates. So the lowest and the highest id between two dates, which an index
+    # has, bound what is read in the order of ids.
+    bounds = [f"{DATED} >= :since"] if selection.since else []
+    bounds += [f"{DATED} < :until"] if selection.until else []
+    if not bounds:
+        return []
+    within = f"FROM event WHERE {' AND '.join(bounds)}"
+    return [*bounds, f"id BETWEEN (SELECT MIN(id) {within}) AND (SELECT MAX(id) {within})"]
 
 
 def get_feed(db: Connection, epoch: str) -> FeedRow:

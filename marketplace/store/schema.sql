@@ -180,6 +180,9 @@ CREATE INDEX event_by_from_account ON event (from_account, id) WHERE from_accoun
 -- Serves events.list_page of an account.
 CREATE INDEX event_by_to_account ON event (to_account, id) WHERE to_account IS NOT NULL;
 
+-- Serves events.list_page between two dates.
+CREATE INDEX event_by_date ON event ((COALESCE(consensus_at, seen_at)), id);
+
 -- Serves events.list_page of some kinds.
 CREATE INDEX event_by_kind ON event (kind, id);
 

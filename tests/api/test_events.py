@@ -120,6 +120,7 @@ def is_asked_for(event, query):
         and event["serial_no"] == query.get("serialNo", event["serial_no"])
         and query.get("accountId", event["to_account"])
         in (event["from_account"], event["to_account"])
+        and query.get("from", "2026") <= event["consensus_at"] < query.get("to", "2027")
     )
 
 
@@ -133,8 +134,10 @@ def test_it_finds_what_a_model_finds(client, tell, epoch):
             "serial_no": dice.choice((7, 8)),
             "from_account": dice.choice((None, ALICE, BOB, CHARLIE)),
             "to_account": dice.choice((None, ALICE, BOB)),
+            # Nearly in the order of ids
+            "consensus_at": f"2026-11-20T12:{(n + dice.randrange(9)) // 2:02}:00.000000000Z",
         }
-        for _ in range(80)
+        for n in range(80)
     ]
     tell(*told)
     for _ in range(150):
@@ -147,11 +150,16 @@ def test_it_finds_what_a_model_finds(client, tell, epoch):
                 query["serialNo"] = dice.choice((7, 8))
         if dice.random() < 0.5:
             query["accountId"] = dice.choice((ALICE, BOB, CHARLIE, "0.0.1"))
+        if dice.random() < 0.3:
+            query["from"] = f"2026-11-20T12:{dice.randrange(30):02}:00Z"
+        if dice.random() < 0.3:
+            query["to"] = f"2026-11-20T12:{dice.randrange(30, 50):02}:00Z"
         after = dice.choice((0, dice.randrange(80)))
         expected = [n for n, event in enumerate(told, 1) if is_asked_for(event, query)]
-        newest = expected[-query["limit"] :]
+        limit = query["limit"]
+        first_page = expected[:limit] if "from" in query else expected[-limit:]
 
-        assert ids(get(client, **query)) == newest, query
+        assert ids(get(client, **query)) == first_page, query
         seen, r = [], get(client, **query, after=f"{epoch}-{after}")
         while rows := ids(r):
             seen += rows
@@ -160,6 +168,33 @@ def test_it_finds_what_a_model_finds(client, tell, epoch):
         assert next_url(r).endswith(f"after={epoch}-80")  # what was looked through is left out
         seen = [id for r in follow(client, "/v1/events", **query, order="desc") for id in ids(r)]
         assert seen == expected[::-1], query
+
+
+@both_engines
+def test_it_finds_the_events_of_a_time(client, tell):
+    days = ("2026-09-30T23:59:59.999999999Z", "2026-10-01T00:00:00.000000000Z")
+    tell(*({"consensus_at": day} for day in (*days, "2026-11-01T00:00:00.000000000Z")))
+    tell({"consensus_at": None, "seen_at": "2026-10-31T23:59:59.000000000Z"})
+
+    october = {"from": "2026-10-01", "to": "2026-11-01"}
+    pages = [ids(r) for r in follow(client, "/v1/events", **october, limit=1)]
+    assert pages == [[2], [4], []]  # each link keeps both dates
+    assert ids(get(client, **october, order="desc")) == [4, 2]
+    assert ids(get(client, to="2026-10-01T00:00:00.000000000Z")) == [1]
+    assert ids(get(client, **{"from": "2026-10-01T00:00:00.000000001Z"})) == [3, 4]
+    assert ids(get(client, **{"from": "2030-01-01"})) == []
+
+
+@pytest.mark.parametrize(
+    "moment", ["2026-13-01", "2026-10-01T24:00:00Z", "yesterday", "2026-10-01T12:00:00"]
+)
+def test_it_rejects_a_moment_that_is_none(client, moment):
+    assert_error(get(client, to=moment), 422, "to must be a date or a time in UTC")
+
+
+def test_it_rejects_a_time_that_ends_before_it_begins(client):
+    r = get(client, **{"from": "2026-10-02", "to": "2026-10-02"})
+    assert_error(r, 422, "to must be later than from")
 
 
 @both_engines
