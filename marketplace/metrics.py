@@ -42,6 +42,8 @@ COUNTERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("sweep_found", "Changed NFTs that a sweep found and following did not", ()),
     ("purchases", "Purchase requests: signed, or the name of the error", ("outcome",)),
     ("images", "Attempts to read an NFT's metadata and image, by result", ("outcome",)),
+    ("token_requests", "Requests with an access token, by its name", ("token",)),
+    ("token_writes", "POST requests with an access token, by its name", ("token",)),
     (
         "webhook_deliveries",
         "Messages to webhooks: delivered, or failed and tried again",
@@ -52,7 +54,8 @@ COUNTERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 SERVER, WATCHER = "server", "watcher"  # the programs that share, with a folder for each
 # Bytes of a process's files: enough for 500 routes with their statuses. Without room of its own, a file would
 # have the system kill its process (SIGBUS) when the disk is full.
-SIZES = {"histogram": 2 * 1024 * 1024, "counter": 128 * 1024}
+SIZES = {"histogram": 2 * 1024 * 1024, "counter": 256 * 1024}
+NAMES = 100  # of access tokens that a process counts by name; requests with further ones count as "other"
 UNUSED = 8  # bytes of a file without a metric
 ENDED = "ended"  # in place of a process's id: what ended processes counted
 
@@ -73,9 +76,18 @@ class Metrics:
             name: Counter(f"{PREFIX}{name}", help, labels, registry=self.registry)
             for name, help, labels in COUNTERS
         }
+        self._names: set[str] = set()
         # To find the child of some labels takes labels() longer than to count.
         self.find_counter = cache(self._find_counter)
         self.find_request = cache(self._requests.labels)
+
+    def find_label(self, name: str) -> str:
+        """The label of an access token: there is no end of names, but one of a process's file."""
+        if name not in self._names:
+            if len(self._names) >= NAMES:
+                return "other"
+            self._names.add(name)
+        return name
 
     def _find_counter(self, name: str, *labels: str) -> Counter:
         counter = self._counters[name]
@@ -90,6 +102,14 @@ _reported: set[str] = set()  # damaged files that the log has named
 def count(name: str, number: float = 1, **labels: str) -> None:
     """Add to a counter. No counter has more than one label."""
     _metrics.find_counter(name, *labels.values()).inc(number)
+
+
+def count_token(name: str, *, writes: bool) -> None:
+    """Count a request with an access token."""
+    label = _metrics.find_label(name)
+    count("token_requests", token=label)
+    if writes:
+        count("token_writes", token=label)
 
 
 def observe(method: str, route: str, status: str, seconds: float) -> None:

@@ -14,7 +14,7 @@ from marketplace.market import freshness
 from marketplace.market.purchase_fees import find_fees, find_noted_balance
 from marketplace.metrics import PREFIX, collect
 from marketplace.services import services
-from marketplace.store import following, nfts, webhooks
+from marketplace.store import access_tokens, following, nfts, webhooks
 from marketplace.store.database import read
 from marketplace.store.database_errors import explained
 from marketplace.store.prepared_transactions import PREPARATIONS, UNSETTLED, count_open
@@ -36,6 +36,7 @@ HELP = {
     "rechecks_waiting": "NFTs, accounts and tokens that wait for a recheck",
     "webhooks_given_up": "Webhooks whose delivery was given up",
     "webhook_delay_seconds": "Age of the oldest event that a webhook has not received yet",
+    "access_tokens_ending": "Access tokens that expire within 14 days and were not replaced",
     "mirror_node_rate": "Requests per second that this machine may send to the mirror node",
 }
 
@@ -57,6 +58,7 @@ def _find_facts() -> dict[str, float]:
             "sale_fees_charged_tinybars": charged,
             "sale_fees_reserved_tinybars": reserved,
             "database_bytes": services().database.size(),
+            "access_tokens_ending": len(access_tokens.find_ending(db)),
             "mirror_node_rate": config["MIRROR_NODE_RATE"],
             "sale_fee_budget_tinybars": config["SALE_FEE_BUDGET"],
         }

@@ -17,8 +17,8 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from flask import Flask, has_request_context, request
 
-from marketplace.metrics import observe
-from marketplace.wsgi_environ import REQUEST_ID, ROUTE
+from marketplace.metrics import count_token, observe
+from marketplace.wsgi_environ import REQUEST_ID, ROUTE, TOKEN_NAME
 
 METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 HEADER = "X-Request-ID"
@@ -54,6 +54,8 @@ class RequestMetrics:
             method, route = environ["REQUEST_METHOD"], environ.get(ROUTE, "none")
             counted_as = method if method in METHODS else "other"
             observe(counted_as, route, status, perf_counter() - began)
+            if name := environ.get(TOKEN_NAME):
+                count_token(name, writes=method == "POST")
 
 
 def _new_id() -> str:

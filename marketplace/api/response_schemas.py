@@ -408,6 +408,13 @@ class NetworkSchema(CamelCaseSchema):
     )
 
 
+class EndingTokenSchema(CamelCaseSchema):
+    """An access token that expires soon."""
+
+    name = text("Name of the token", "shop")
+    expires_at = moment("When it stops working")
+
+
 class ServiceStatusSchema(CamelCaseSchema):
     """The state of the service."""
 
@@ -441,6 +448,15 @@ class ServiceStatusSchema(CamelCaseSchema):
         fields.String(),
         required=True,
         metadata={"description": "Nodes of NODE_ACCOUNT_IDS that the network no longer has"},
+    )
+    tokens_ending = fields.List(
+        fields.Nested(EndingTokenSchema),
+        required=True,
+        allow_none=True,
+        metadata={
+            "description": "Access tokens that expire within 14 days and were not replaced; null: the request"
+            " has no token with the scope metrics"
+        },
     )
 
 

@@ -7,12 +7,15 @@ from typing import Any
 
 from flask import current_app
 
+from marketplace.api.authentication import is_allowed
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.request_schemas import StatusQuery
 from marketplace.api.response_schemas import ServiceStatusSchema
 from marketplace.errors import STATUS, NotReady, answered_by
 from marketplace.hedera import times
 from marketplace.market import freshness, nodes
+from marketplace.store import access_tokens
+from marketplace.store.database import read
 from marketplace.version import __version__
 
 MIN_FREE_BYTES = 16 * 1024 * 1024  # a database that grows takes some of it at once
@@ -28,7 +31,7 @@ def show_status(alive: str | None, ready: str | None, max_age: int) -> dict[str,
     """Show whether the service is up
 
     Its version and network, until when the ledger was followed, and whether a watcher is running. A 503 if
-    the database does not answer.
+    the database does not answer. A token with the scope `metrics` shows more, for the operator.
     """
     if alive is not None:
         return _describe("not asked", None, "not asked")
@@ -38,7 +41,12 @@ def show_status(alive: str | None, ready: str | None, max_age: int) -> dict[str,
         _require_room()
     watcher = "running" if freshness.is_watched() else "silent"
     gone, age = nodes.list_gone_nodes(), freshness.find_block_age()
-    return _describe("reachable", last_sync, watcher, gone, age)
+    described = _describe("reachable", last_sync, watcher, gone, age)
+    return (
+        described | {"tokens_ending": access_tokens.find_ending(read())}
+        if is_allowed("metrics")
+        else described
+    )
 
 
 def _describe(
@@ -58,6 +66,7 @@ def _describe(
         "newest_block_age": newest_block_age,
         "watcher": watcher,
         "nodes_gone": nodes_gone,
+        "tokens_ending": None,
     }
 
 

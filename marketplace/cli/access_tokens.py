@@ -1,4 +1,4 @@
-"""``flask token``: creates, lists and revokes access tokens."""
+"""``flask token``: creates, lists, rotates and revokes access tokens."""
 
 import re
 from typing import Any
@@ -15,7 +15,7 @@ from marketplace.store.database import read, write
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
-cli = Group("token", help="Create, list and revoke access tokens.")
+cli = Group("token", help="Create, list, rotate and revoke access tokens.")
 
 
 def duration(value: str) -> int | None:
@@ -26,6 +26,16 @@ def duration(value: str) -> int | None:
     if match is None:
         raise click.BadParameter(f"{value!r} is not like 12h, 90d or never")
     return int(match[1]) * UNITS[match[2]]
+
+
+def overlap(value: str) -> int:
+    """Parse a length of time that ends."""
+    seconds = duration(value)
+    if seconds is None:
+        raise click.BadParameter(
+            "the earlier token must end: give a length of time such as 12h or 1d"
+        )
+    return seconds
 
 
 def rate(value: str) -> str:
@@ -104,13 +114,40 @@ def _describe_use(row: Any) -> str:
 def _describe_end(row: Any) -> str:
     if row["revoked_at"]:
         return f"revoked {times.to_second(row['revoked_at'])}"
+    if row["replaced_at"]:
+        return f"replaced, works until {times.to_second(row['expires_at'])}"
     return f"expires {times.to_second(row['expires_at'])}" if row["expires_at"] else "never expires"
+
+
+@cli.command("rotate")
+@click.argument("name")
+@click.option(
+    "--overlap",
+    type=overlap,
+    default="1d",
+    show_default=True,
+    help="How long the earlier token still works: 30m, 12h, 1d.",
+)
+def rotate_command(name: str, overlap: int) -> None:
+    """Replace an access token by a new one, and print that, only this once.
+
+    The new token has the name, the scopes, the rate and the length of life of the earlier one, which works
+    until the overlap ends. Both count as one caller.
+    """
+    made = access_tokens.rotate(name, overlap) if name.isprintable() else None
+    if made is None:
+        raise click.ClickException(
+            f"There is no valid token named {name}, or it has replaced one that still works:"
+            f" {command('token list')}"
+        )
+    echo(f"The earlier token works until {times.to_second(made.earlier_ends_at)}", err=True)
+    click.echo(made.token)
 
 
 @cli.command("revoke")
 @click.argument("name")
 def revoke_command(name: str) -> None:
-    """Revoke an access token: it stops working at once."""
+    """Revoke an access token, and the one that it has replaced: they stop working at once."""
     row = None
     if name.isprintable():  # as all stored names are; no database takes bytes that are not text
         with write() as db:

@@ -3,6 +3,7 @@
 import hashlib
 import secrets
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from marketplace.hedera import times
 from marketplace.store.database import write
@@ -10,6 +11,7 @@ from marketplace.store.rows import AccessTokenRow, AccessTokenUsageRow, Connecti
 
 SCOPES = ("read", "write", "metrics")
 ON_BEHALF = "on-behalf"  # the scope of a token that may name end users
+ENDING = 14 * times.DAY  # before its end, the operator is warned of a token
 
 
 def create(
@@ -19,19 +21,57 @@ def create(
 
     ``rate`` limits its writes: 600/m, or off. If it is None, the setting WRITE_LIMIT applies.
     """
-    token = f"nftm_{secrets.token_urlsafe(32)}"
-    now = times.now()
-    access_token = {
+    token, row = _make(name, " ".join(sorted(set(scopes))), seconds, rate)
+    with write() as db:
+        inserted = insert_access_token(db, row)
+    return token if inserted else None
+
+
+def _make(
+    name: str, scopes: str, seconds: int | None, rate: str | None
+) -> tuple[str, dict[str, object]]:
+    """Make a token, and the row to store."""
+    token, now = f"nftm_{secrets.token_urlsafe(32)}", times.now()
+    expires_at = None if seconds is None else times.to_iso(now + seconds * times.SECOND)
+    row: dict[str, object] = {
         "hash": hash_token(token),
         "name": name,
-        "scopes": " ".join(sorted(set(scopes))),
+        "scopes": scopes,
         "created_at": times.to_iso(now),
-        "expires_at": None if seconds is None else times.to_iso(now + seconds * times.SECOND),
+        "expires_at": expires_at,
         "rate": rate,
     }
+    return token, row
+
+
+class Rotation(NamedTuple):
+    token: str  # the new one
+    earlier_ends_at: str
+
+
+def rotate(name: str, overlap: int) -> Rotation | None:
+    """Replace a token by a new one with its name, scopes, rate and length of life.
+
+    The earlier one works for ``overlap`` more seconds, if it does not expire before. Returns None if there is
+    no such token, or if it has replaced one that still works.
+    """
+    now = times.now()
+    until = times.to_iso(now + overlap * times.SECOND)
     with write() as db:
-        row = insert_access_token(db, access_token)
-    return token if row else None
+        earlier = mark_access_token_replaced(db, name, times.to_iso(now), until)
+        if earlier is None:
+            return None
+        token, row = _make(name, earlier["scopes"], _find_life(earlier), earlier["rate"])
+        insert_access_token(db, row)
+    return Rotation(token, min(until, earlier["expires_at"] or until))
+
+
+def _find_life(row: AccessTokenRow) -> int | None:
+    """For how many seconds a token was to work when it was made; None: for ever."""
+    if row["expires_at"] is None:
+        return None
+    life = times.to_nanoseconds(row["expires_at"]) - times.to_nanoseconds(row["created_at"])
+    return life // times.SECOND
 
 
 def hash_token(token: str) -> str:
@@ -45,7 +85,7 @@ def insert_access_token(
     sql = """
         INSERT INTO access_token (hash, name, scopes, created_at, expires_at, rate)
         VALUES (:hash, :name, :scopes, :created_at, :expires_at, :rate)
-        ON CONFLICT (name) WHERE revoked_at IS NULL DO NOTHING
+        ON CONFLICT (name) WHERE revoked_at IS NULL AND replaced_at IS NULL DO NOTHING
         RETURNING *
     """
     return db.execute(sql, access_token).fetchone()
@@ -63,6 +103,48 @@ def get_access_token(db: Connection, token_hash: str) -> AccessTokenRow | None:
 def list_access_tokens(db: Connection) -> list[AccessTokenUsageRow]:
     sql = "SELECT * FROM access_token ORDER BY created_at, name"
     return db.execute(sql).fetchall()
+
+
+def find_ending(db: Connection) -> list[AccessTokenUsageRow]:
+    """The tokens that expire soon and were not replaced, the first to expire first."""
+    now = times.now()
+    return list_ending_tokens(db, times.to_iso(now), times.to_iso(now + ENDING))
+
+
+def list_ending_tokens(db: Connection, now: str, until: str) -> list[AccessTokenUsageRow]:
+    # Those that expire between two moments, and that no other one has replaced.
+    sql = """
+        SELECT * FROM access_token
+        WHERE revoked_at IS NULL AND replaced_at IS NULL AND expires_at > :now AND expires_at <= :until
+        ORDER BY expires_at, name
+    """
+    return db.execute(sql, {"now": now, "until": until}).fetchall()
+
+
+def mark_access_token_replaced(
+    db: Connection, name: str, now: str, until: str
+) -> AccessTokenUsageRow | None:
+    # Returns the row as it was before. Nothing is replaced twice: at most two tokens of a name work.
+    sql = """
+        SELECT * FROM access_token
+        WHERE name = :name AND revoked_at IS NULL AND replaced_at IS NULL
+          AND NOT EXISTS (
+              SELECT 1 FROM access_token AS earlier
+              WHERE earlier.name = :name AND earlier.revoked_at IS NULL AND earlier.replaced_at IS NOT NULL
+                AND earlier.expires_at > :now
+          )
+    """
+    row: AccessTokenUsageRow | None = db.execute(sql, {"name": name, "now": now}).fetchone()
+    if row is None:
+        return None
+    sql = """
+        UPDATE access_token
+        SET replaced_at = :now, expires_at = CASE WHEN expires_at < :until THEN expires_at ELSE :until END
+        WHERE hash = :hash AND replaced_at IS NULL
+        RETURNING hash
+    """
+    marked = db.execute(sql, {"hash": row["hash"], "now": now, "until": until}).fetchone()
+    return row if marked else None
 
 
 def mark_access_token_used(db: Connection, token_hash: str, used_at: str) -> int:
@@ -83,4 +165,5 @@ def mark_access_token_revoked(
         WHERE name = :name AND revoked_at IS NULL
         RETURNING *
     """
-    return db.execute(sql, {"name": name, "revoked_at": revoked_at}).fetchone()
+    rows = db.execute(sql, {"name": name, "revoked_at": revoked_at}).fetchall()
+    return rows[0] if rows else None

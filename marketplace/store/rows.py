@@ -303,6 +303,7 @@ class AccessTokenRow(TypedDict):
 
 class AccessTokenUsageRow(AccessTokenRow):
     last_used_at: str | None
+    replaced_at: str | None
 
 
 class PropertyRow(TypedDict):

@@ -301,8 +301,12 @@ CREATE TABLE access_token (
     expires_at TEXT,
     revoked_at TEXT,
     rate TEXT, -- its limit of writes, for example 600/m; null: the setting WRITE_LIMIT
-    last_used_at TEXT -- rounded down to the hour; null: never
+    last_used_at TEXT, -- rounded down to the hour; null: never
+    replaced_at TEXT -- when another token with its name replaced it: it then works until expires_at; null: never
 ) STRICT;
 
--- At most one token that is not revoked has a name.
-CREATE UNIQUE INDEX access_token_name ON access_token (name) WHERE revoked_at IS NULL;
+-- Of the tokens with a name that are not revoked, at most one was not replaced.
+CREATE UNIQUE INDEX access_token_name ON access_token (name) WHERE revoked_at IS NULL AND replaced_at IS NULL;
+
+-- Serves access_tokens.mark_access_token_revoked and mark_access_token_replaced.
+CREATE INDEX access_token_by_name ON access_token (name) WHERE revoked_at IS NULL;

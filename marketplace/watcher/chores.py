@@ -12,7 +12,14 @@ from marketplace.hedera.ids import numbers
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.market import collection_facts, freshness
 from marketplace.services import mirror_node
-from marketplace.store import events, following, nfts, prepared_transactions, properties
+from marketplace.store import (
+    access_tokens,
+    events,
+    following,
+    nfts,
+    prepared_transactions,
+    properties,
+)
 from marketplace.store.database import read, write
 from marketplace.store.nft_collections import list_collections_due
 from marketplace.store.prepared_transactions import PREPARATIONS, PURCHASES
@@ -90,6 +97,16 @@ def delete_events() -> None:
     present = min(times.to_nanoseconds(state["fresh_at"]), times.now())
     before = times.to_iso(present - current_app.config["EVENTS_DAYS"] * times.DAY)
     _delete_all(lambda db, limit: events.delete_events(db, before, limit))
+
+
+def warn_of_ending_tokens() -> None:
+    """Log each access token that expires within two weeks and was not replaced."""
+    for row in access_tokens.find_ending(read()):
+        current_app.logger.warning(
+            "The access token %s expires at %s: replace it (flask token rotate)",
+            row["name"],
+            times.to_second(row["expires_at"] or ""),
+        )
 
 
 def _delete_all(delete: Callable[[Connection, int], int]) -> None:

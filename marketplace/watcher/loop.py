@@ -36,6 +36,7 @@ CHORES: dict[Callable[[], object], float] = {
     chores.read_metadata_again: 60,
     chores.store_network: 600,
     chores.delete_events: 3600,
+    chores.warn_of_ending_tokens: 86_400,
 }
 CHORES_SECONDS = 5  # between two checks which chores are due
 ENDING_SECONDS = 0.5  # for jobs in progress when the watcher ends

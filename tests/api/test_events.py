@@ -120,7 +120,7 @@ def is_asked_for(event, query):
         and event["serial_no"] == query.get("serialNo", event["serial_no"])
         and query.get("accountId", event["to_account"])
         in (event["from_account"], event["to_account"])
-        and query.get("from", "2026") <= event["consensus_at"] < query.get("to", "2027")
+        and query.get("from", "2026")[:19] <= event["consensus_at"] < query.get("to", "2027")[:19]
     )
 
 
@@ -177,8 +177,10 @@ def test_it_finds_the_events_of_a_time(client, tell):
     tell({"consensus_at": None, "seen_at": "2026-10-31T23:59:59.000000000Z"})
 
     october = {"from": "2026-10-01", "to": "2026-11-01"}
-    pages = [ids(r) for r in follow(client, "/v1/events", **october, limit=1)]
-    assert pages == [[2], [4], []]  # each link keeps both dates
+    r = get(client, **october, limit=1)
+    assert ids(r) == [2]
+    assert ids(r := client.get(next_url(r))) == [4]  # the link keeps both dates
+    assert ids(client.get(next_url(r))) == []
     assert ids(get(client, **october, order="desc")) == [4, 2]
     assert ids(get(client, to="2026-10-01T00:00:00.000000000Z")) == [1]
     assert ids(get(client, **{"from": "2026-10-01T00:00:00.000000001Z"})) == [3, 4]

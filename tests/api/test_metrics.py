@@ -67,6 +67,32 @@ def test_it_counts_requests_by_route_and_status(client, scraper, nft):
     assert found["marketplace_response_cache_requests_total", "hit"] == 2
 
 
+def test_it_counts_requests_by_token(app, scraper):
+    reader, writer = authorized_client(app, "read"), authorized_client(app, "write")
+    names = [line.partition("  [")[0] for line in list_tokens(app)]
+    for _ in range(2):
+        reader.get("/v1/orderbook")  # the second one from the cache
+    writer.post("/v1/add", data="{")
+    app.test_client().get("/v1/orderbook")
+    found = scrape(scraper)
+    requests, writes = "marketplace_token_requests_total", "marketplace_token_writes_total"
+    assert [found.get((requests, name)) for name in names[-2:]] == [2, 1]
+    assert [found.get((writes, name)) for name in names[-2:]] == [None, 1]
+
+
+def test_it_counts_no_more_names_than_there_is_room_for(scraper):
+    for number in range(metrics.NAMES + 7):
+        metrics.count_token(f"one of many {number}", writes=False)
+    found = scrape(scraper)
+    names = [name for name in found if name[0] == "marketplace_token_requests_total"]
+    assert len(names) <= metrics.NAMES + 1
+    assert found["marketplace_token_requests_total", "other"] >= 7
+
+
+def list_tokens(app):
+    return app.test_cli_runner().invoke(args=["token", "list"]).output.splitlines()
+
+
 def test_its_buckets_are_those_of_a_histogram(client, scraper):
     for _ in range(5):
         client.get("/v1/orderbook")

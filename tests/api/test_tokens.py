@@ -1,12 +1,16 @@
 """Who may call: every endpoint asks for a token, of the right scope, that lives."""
 
+import time
+
 import pytest
 
-from harness.apps import authorized_client, settings
+from harness.apps import authorized_client, settings, write_sql
 from harness.cast import KEYS
 from marketplace import create_app, errors
+from marketplace.hedera import times
 from marketplace.store import access_tokens
 from marketplace.store.database import read
+from marketplace.watcher import chores
 from tests.answers import assert_error
 from tests.api.documented import call, operations
 from tests.engines import both_engines
@@ -105,6 +109,85 @@ def test_commands_make_list_and_revoke(app):
     assert run(app, "create", "shop").exit_code == 0
 
 
+def rotate(app, *words):
+    result = run(app, "rotate", *words)
+    assert result.exit_code == 0, result.output
+    return result.stdout.strip()
+
+
+def works(app, token):
+    return read_orderbook(app.test_client(), Authorization=f"Bearer {token}").status_code == 200
+
+
+@both_engines
+def test_two_tokens_of_a_name_work_while_one_replaces_the_other(app):
+    earlier = run(
+        app, "create", "shop", "--scope", "read", "--rate", "9/m", "--expires-in", "30d"
+    ).output
+    result = run(app, "rotate", "shop", "--overlap", "1d")
+    token = result.stdout.strip()
+    assert works(app, earlier.strip()) and works(app, token)
+    assert result.stderr.startswith("The earlier token works until 20")
+
+    replaced, new = run(app, "list").output.splitlines()
+    assert "replaced, works until 20" in replaced
+    assert new.startswith("shop  [read]  rate 9/m  created ")
+    with app.app_context():
+        first, second = access_tokens.list_access_tokens(read())
+    days = [
+        (times.from_iso(row["expires_at"]) - times.from_iso(row["created_at"])) / 86_400
+        for row in (first, second)
+    ]
+    assert days == [pytest.approx(1, abs=0.01), pytest.approx(30, abs=0.01)]
+    assert run(app, "rotate", "shop").exit_code == 1  # a third one
+
+    run(app, "revoke", "shop")
+    assert not works(app, earlier.strip()) and not works(app, token)
+
+
+@both_engines
+def test_a_replaced_token_ends_with_the_overlap_or_before(app):
+    earlier = run(app, "create", "shop", "--expires-in", "never").output.strip()
+    token = rotate(app, "shop", "--overlap", "1s")
+    write_sql(app, "UPDATE access_token SET expires_at = replaced_at WHERE replaced_at IS NOT NULL")
+    assert not works(app, earlier)
+    assert works(app, rotate(app, "shop")) and works(app, token)
+
+    run(app, "create", "brief", "--expires-in", "1h")
+    assert "never expires" not in run(app, "list").output.splitlines()[-1]
+    rotate(app, "brief", "--overlap", "1w")
+    with app.app_context():
+        rows = [row for row in access_tokens.list_access_tokens(read()) if row["name"] == "brief"]
+    assert all(times.from_iso(row["expires_at"]) < time.time() + 3601 for row in rows)
+
+
+@both_engines
+def test_who_operates_it_is_warned_of_tokens_that_end(app, caplog):
+    for name, life in (("old", "15d"), ("soon", "13d"), ("sooner", "1d"), ("rotated", "2d")):
+        run(app, "create", name, "--expires-in", life, "--scope", "metrics")
+    rotate(app, "rotated")
+    run(app, "create", "forever", "--expires-in", "never")
+    nobody, reader = app.test_client(), authorized_client(app, "read")
+    scraper = authorized_client(app, "metrics")
+
+    def ending(client):
+        return client.get("/status").json["tokensEnding"]
+
+    write_sql(
+        app,
+        "UPDATE access_token SET expires_at = NULL WHERE name LIKE 'test%'",
+    )
+    assert ending(nobody) is None and ending(reader) is None
+    named = [each["name"] for each in ending(scraper)]
+    assert named == ["sooner", "rotated", "soon"]  # what replaced the rotated one lives as short
+    assert nobody.get("/status", headers={"Authorization": "Bearer x"}).status_code == 200
+    assert "marketplace_access_tokens_ending 3.0\n" in scraper.get("/metrics").text
+    with app.app_context():
+        chores.warn_of_ending_tokens()
+    warned = [line.split()[3] for line in caplog.messages if "flask token rotate" in line]
+    assert warned == named
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -118,6 +201,8 @@ def test_commands_make_list_and_revoke(app):
             ("create", "other", "--rate", "fast"),
             "'fast' is not a rate (10/s, 600/m, 5000/h) or off",
         ),
+        (("rotate", "nobody"), "There is no valid token named nobody"),
+        (("rotate", "shop", "--overlap", "never"), "the earlier token must end"),
         (("revoke", "nobody"), "There is no valid token named nobody"),
     ],
 )
