@@ -100,7 +100,7 @@ def _make_services(app: Flask, sign: Sign | None) -> Services:
         database=database,
         media=media_store.from_config(config),
         mirror_node=mirror_node,
-        signer=signer.from_config(config, mirror_node, sign, sandbox.sign if sandbox else None),
+        signer=signer.from_config(config, sign, sandbox.sign if sandbox else None),
         sandbox=sandbox,
     )
 

@@ -10,7 +10,7 @@ from prometheus_client.registry import Collector
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
 from marketplace.hedera import times
-from marketplace.market import freshness
+from marketplace.market import account_key, freshness
 from marketplace.market.purchase_fees import find_fees, find_noted_balance
 from marketplace.metrics import PREFIX, collect
 from marketplace.services import services
@@ -30,6 +30,7 @@ HELP = {
     "sale_fees_reserved_tinybars": "The most that the last hour's other purchases may cost",
     "sale_fee_budget_tinybars": "Fees that purchases may cost per hour",
     "balance_tinybars": "Balance of the marketplace's account at the last purchase request",
+    "signing_off": "1 if purchases cannot be signed: the signer's key is not the account's",
     "database_bytes": "Size of the database",
     "last_sync_age_seconds": "How far the stored NFTs are behind the ledger, at most",
     "watcher_up": "1 if a watcher worked in the last minute, on any machine",
@@ -57,6 +58,7 @@ def _find_facts() -> dict[str, float]:
             "purchases_open": count_open(db, UNSETTLED, times.to_iso(now)),
             "sale_fees_charged_tinybars": charged,
             "sale_fees_reserved_tinybars": reserved,
+            "signing_off": int(account_key.find_reason() is not None),
             "database_bytes": services().database.size(),
             "access_tokens_ending": len(access_tokens.find_ending(db)),
             "mirror_node_rate": config["MIRROR_NODE_RATE"],

@@ -458,6 +458,11 @@ class ServiceStatusSchema(CamelCaseSchema):
             " has no token with the scope metrics"
         },
     )
+    signing_off = text(
+        "Why purchases cannot be signed; null: they can, or the request has no token with the scope metrics",
+        "it signs with the key 3b6a..., but that of 0.0.9001 is 8f21...",
+        nullable=True,
+    )
 
 
 def wrong_fields(place: str) -> fields.Dict:

@@ -13,7 +13,7 @@ from marketplace.api.request_schemas import StatusQuery
 from marketplace.api.response_schemas import ServiceStatusSchema
 from marketplace.errors import STATUS, NotReady, answered_by
 from marketplace.hedera import times
-from marketplace.market import freshness, nodes
+from marketplace.market import account_key, freshness, nodes
 from marketplace.store import access_tokens
 from marketplace.store.database import read
 from marketplace.version import __version__
@@ -42,11 +42,14 @@ def show_status(alive: str | None, ready: str | None, max_age: int) -> dict[str,
     watcher = "running" if freshness.is_watched() else "silent"
     gone, age = nodes.list_gone_nodes(), freshness.find_block_age()
     described = _describe("reachable", last_sync, watcher, gone, age)
-    return (
-        described | {"tokens_ending": access_tokens.find_ending(read())}
-        if is_allowed("metrics")
-        else described
-    )
+    return described | _find_for_operator() if is_allowed("metrics") else described
+
+
+def _find_for_operator() -> dict[str, Any]:
+    return {
+        "tokens_ending": access_tokens.find_ending(read()),
+        "signing_off": account_key.find_reason(),
+    }
 
 
 def _describe(
@@ -67,6 +70,7 @@ def _describe(
         "watcher": watcher,
         "nodes_gone": nodes_gone,
         "tokens_ending": None,
+        "signing_off": None,
     }
 
 

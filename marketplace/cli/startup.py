@@ -12,7 +12,7 @@ from flask import Flask
 from marketplace.cli.command import command
 from marketplace.errors import StartRefused
 from marketplace.hedera import hbar
-from marketplace.market import freshness
+from marketplace.market import account_key, freshness
 from marketplace.services import services
 from marketplace.settings import SETTINGS
 from marketplace.store import orderbook
@@ -52,7 +52,7 @@ def require_account(app: Flask) -> None:
     """Check the signer's key at the start, if purchases are signed. Raises StartRefused."""
     if (signer := services(app).signer) and app.config["SALE_FEE_BUDGET"]:
         with app.app_context():
-            signer.require_account()
+            account_key.require_account(signer)
 
 
 def describe(app: Flask, addresses: Sequence[Address], watches: bool = False) -> str:

@@ -10,6 +10,7 @@ from marketplace.errors import MarketplaceError
 from marketplace.hedera.hbar import to_hbar
 from marketplace.hedera.times import to_iso, to_second
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
+from marketplace.market import account_key
 from marketplace.market.feed import find_feed
 from marketplace.market.nodes import list_gone_nodes, list_nodes
 from marketplace.services import mirror_node, services
@@ -33,6 +34,9 @@ def status_command() -> None:
             echo(f"  {node} is gone from the network: take it out of {PREFIX}NODE_ACCOUNT_IDS")
     for line in _describe_ledger():
         echo(line)
+    if not database.is_outdated and (state := account_key.find_state()):
+        fits = "is the account's" if state["reason"] is None else state["reason"]
+        echo(f"Signer's key   {fits}, since {to_second(state['since'])}")
     echo("Settings")
     for name in SETTINGS:
         value = database.name if name == "DATABASE_URL" else format_setting(name, config[name])

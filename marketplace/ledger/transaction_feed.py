@@ -11,11 +11,11 @@ from marketplace.hedera.ids import TransactionId
 from marketplace.ledger.answer_schemas import MomentSchema, TransactionSchema, read_list
 from marketplace.ledger.mirror_schemas import LedgerNftTransfer, Transaction
 
-# The types of transactions that change an NFT, its approvals, or its token.
+# The types of transactions that change an NFT, its approvals, its token, or an account's key.
 TYPES = (
     "CRYPTOAPPROVEALLOWANCE", "CRYPTODELETEALLOWANCE", "CRYPTOTRANSFER", "TOKENAIRDROP", "TOKENBURN",
-    "TOKENCLAIMAIRDROP", "TOKENDELETION", "TOKENFEESCHEDULEUPDATE", "TOKENREJECT", "TOKENUPDATE",
-    "TOKENUPDATENFTS", "TOKENWIPE",
+    "CRYPTOUPDATEACCOUNT", "TOKENCLAIMAIRDROP", "TOKENDELETION", "TOKENFEESCHEDULEUPDATE", "TOKENREJECT",
+    "TOKENUPDATE", "TOKENUPDATENFTS", "TOKENWIPE",
 )  # fmt: skip
 
 

@@ -5,6 +5,8 @@ possible cost, in the same database transaction that checks the budget. The watc
 by the fee on the ledger, or by zero if the purchase was never submitted.
 """
 
+from typing import NamedTuple, cast
+
 from flask import current_app
 
 from marketplace.errors import LedgerAnswerInvalid
@@ -42,10 +44,19 @@ def max_fee(nfts: int) -> int:
     return int(current_app.config["MAX_TRANSACTION_FEE"]) // 100 * (9 + nfts)
 
 
-def find_balance(deadline: Deadline) -> int:
-    """Read the balance of the marketplace's account, in tinybars."""
+class Payer(NamedTuple):
+    """The marketplace's account."""
+
+    account: LedgerAccount
+    balance: int  # tinybars
+
+
+def find_payer(deadline: Deadline) -> Payer:
+    """Read the marketplace's account."""
     account_id = current_app.config["ACCOUNT_ID"]
-    return require_balance(account_id, mirror_node().find_account(account_id, deadline))
+    account = mirror_node().find_account(account_id, deadline)
+    balance = require_balance(account_id, account)
+    return Payer(cast(LedgerAccount, account), balance)
 
 
 def require_balance(account_id: str, account: LedgerAccount | None) -> int:

@@ -29,6 +29,7 @@ from marketplace.hedera.hbar import to_hbar
 from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.ledger import Deadline
 from marketplace.market import (
+    account_key,
     buyer_checks,
     custom_fees,
     fee_budget,
@@ -48,7 +49,7 @@ from marketplace.market.prepare import (
     TransactionRequest,
     insert,
 )
-from marketplace.market.purchase_fees import VALID_SECONDS
+from marketplace.market.purchase_fees import VALID_SECONDS, Payer
 from marketplace.market.recheck_queue import What, is_final
 from marketplace.market.reconciler import Reconciliation
 from marketplace.market.several import for_each
@@ -67,10 +68,10 @@ NOTHING: Mapping[NftId, int] = {}
 
 
 class Cost(NamedTuple):
-    """The highest cost of a purchase, and the balance of the marketplace's account, in tinybars."""
+    """The highest cost of a purchase, and the account that pays it."""
 
-    fee: int
-    balance: int
+    fee: int  # tinybars
+    payer: Payer
     associated: Sequence[str]  # the tokens with which the purchase associates the buyer
 
 
@@ -120,7 +121,7 @@ def _prepare(
         cost = _look_up(request, nfts, deadline)
     row = _reserve(request, nfts, cost, present)
     if not row["signed"]:
-        row = _sign(signer, request, row, nfts, cost.balance)
+        row = _sign(signer, request, row, nfts, cost.payer)
     signed = bytes(row["signed"] or b"")
     return PreparedTransaction(request.account_id, signed, row["transaction_id"], VALID_SECONDS)
 
@@ -214,9 +215,9 @@ def _look_up(request: TransactionRequest, nfts: Sequence[NftRow], deadline: Dead
     sales = transfer_limits.group_sales(nfts)
     questions = buyer_checks.list_questions(request.account_id, nfts, deadline)
     tokens = len({nft["token"] for nft in nfts})
-    fee, balance, *found = mirror_node().ask(
+    fee, payer, *found = mirror_node().ask(
         partial(purchase_fees.find_max_cost, len(nfts), tokens, deadline),
-        partial(purchase_fees.find_balance, deadline),
+        partial(purchase_fees.find_payer, deadline),
         *questions.values(),
     )
     answers = buyer_checks.Answers(
@@ -228,10 +229,10 @@ def _look_up(request: TransactionRequest, nfts: Sequence[NftRow], deadline: Dead
     for sale in sales:
         custom_fees.require_payable(sale, answers.token(sale.token))
     transfer_limits.require_few_changes(request.account_id, sales, answers.token)
-    if balance < fee:
-        purchase_fees.note_balance(balance)
-        raise BalanceTooLow(to_hbar(balance))
-    return Cost(fee, balance, answers.unassociated)
+    if payer.balance < fee:
+        purchase_fees.note_balance(payer.balance)
+        raise BalanceTooLow(to_hbar(payer.balance))
+    return Cost(fee, payer, answers.unassociated)
 
 
 def _reserve(
@@ -244,12 +245,12 @@ def _reserve(
     memo = _write_memo(nfts)
     draft = Draft("purchase", payer, memo, now, start, VALID_SECONDS, cost.fee)
     with write() as db:
-        prepared_transactions.lock_purchases(db, cost.balance)
+        prepared_transactions.lock_purchases(db, cost.payer.balance)
         for nft in nfts:
             _require_newest(db, nft, present)
         if known := _find_open(db, request, nfts):
             return known
-        held = fee_budget.require_room(db, request, cost.fee, cost.balance)
+        held = fee_budget.require_room(db, request, cost.fee, cost.payer.balance)
         if cost.associated:
             fee_budget.require_association_paid(request, cost.associated, cost.fee, held)
         return insert(db, request, _sold(nfts), draft)
@@ -284,13 +285,13 @@ def _sign(
     request: TransactionRequest,
     row: PreparedTransactionRow,
     nfts: Sequence[NftRow],
-    balance: int,
+    payer: Payer,
 ) -> PreparedTransactionRow:
     """Return the signed row, or the row of an equal request that was faster. Raises SignerFailed."""
     try:
-        signed = _build_and_sign(signer, row, nfts)
+        signed = _build_and_sign(signer, row, nfts, payer)
         with write() as db:
-            prepared_transactions.lock_purchases(db, balance)
+            prepared_transactions.lock_purchases(db, payer.balance)
             if known := _find_open(db, request, nfts):
                 prepared_transactions.delete_purchase(db, row["transaction_id"])
                 return known
@@ -304,7 +305,9 @@ def _sign(
         raise
 
 
-def _build_and_sign(signer: Signer, row: PreparedTransactionRow, nfts: Sequence[NftRow]) -> bytes:
+def _build_and_sign(
+    signer: Signer, row: PreparedTransactionRow, nfts: Sequence[NftRow], payer: Payer
+) -> bytes:
     from marketplace.hedera.transactions import SoldNft, build_purchase, write_signed
 
     body = build_purchase(
@@ -320,7 +323,9 @@ def _build_and_sign(signer: Signer, row: PreparedTransactionRow, nfts: Sequence[
         max_fee_tinybars=purchase_fees.max_fee(len(nfts)),
         valid_seconds=VALID_SECONDS,
     )
-    signed = write_signed(body, *signer.sign(body))
+    public_key, signature = signer.sign(body)
+    account_key.compare(public_key, payer.account)
+    signed = write_signed(body, public_key, signature)
     current_app.logger.info(
         "Signed the purchase of %s by %s: %s, fees of at most %s tinybars (access token %s, end user %s)",
         ", ".join(

@@ -6,6 +6,7 @@ EXCHANGE_RATE = "exchange_rate"  # JSON of hbar, cents and the date
 NEWEST_BLOCK = "newest_block"  # the end of the newest block that a watcher has seen, as a date
 RULE = "listing_rule"  # the version of the rule by which every stored NFT was judged
 SWEEP_RULE = "sweep_rule"  # the version of the rule with which the running sweep began
+SIGNER_KEY = "signer_key"  # JSON of market/account_key.py
 NODES = "nodes"  # JSON of the accounts of the network's nodes, sorted by number
 
 

@@ -6,7 +6,7 @@ The queued rechecks and the cursor are committed together, so that a kill repeat
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 
 from flask import current_app
 
@@ -37,10 +37,18 @@ BACKFILL_SECONDS = 2  # between two checks whether past approvals are to be read
 AHEAD = times.HOUR  # rows beyond this in the future are refused
 
 
+def ignore(row: Transaction) -> None:
+    """Look at nothing."""
+
+
 class Follower:
     """Reads page after page. It keeps its own cursor between writes, so use one in a process."""
 
-    def __init__(self, queued: threading.Event | None = None) -> None:
+    def __init__(
+        self, queued: threading.Event | None = None, look_at: Callable[[Transaction], None] = ignore
+    ) -> None:
+        """``look_at`` is called with each row."""
+        self._look_at = look_at
         self._queued = queued or threading.Event()  # set when rechecks are queued
         # How far it has read, which may be beyond the stored cursor; and the stored cursor.
         self._cursor = self._stored = 0
@@ -98,6 +106,8 @@ class Follower:
 
     def _write(self, page: Page, cursor: int, seen_to: int) -> None:
         _settle(page.rows, seen_to)
+        for row in page.rows:
+            self._look_at(row)
         rechecks: list[Recheck] = []
         for row in (*page.rows, *page.odd):
             named = {recheck.what for recheck in rechecks}

@@ -22,6 +22,7 @@ from marketplace.store.database_errors import explained
 from marketplace.watcher import chores
 from marketplace.watcher.enrichment import COMPLETING_SECONDS, make_enricher
 from marketplace.watcher.follow import Follower, backfill
+from marketplace.watcher.key_watch import KeyWatch
 from marketplace.watcher.rechecker import Rechecker
 from marketplace.watcher.sweep import Sweep, sync
 from marketplace.watcher.webhooks import commands as webhooks
@@ -54,7 +55,9 @@ class Watch:
         self._app, self._stop = app, stop
         self.leads: bool | None = None  # None: not known yet
         self._rechecker = Rechecker(app)
-        self._follower, self._enricher = Follower(self._rechecker.changed), make_enricher(app)
+        self._key_watch = KeyWatch()
+        self._follower = Follower(self._rechecker.changed, self._key_watch.look_at)
+        self._enricher = make_enricher(app)
         self._sweep = Sweep(app)
         self._done_at = dict.fromkeys(CHORES, float("-inf"))
         jobs = {
@@ -63,6 +66,7 @@ class Watch:
             "Reading past approvals": lambda: backfill(stop),
             "A chore": self._do_chores,
             "Delivering events": Deliveries(app).run,
+            "Comparing the signer's key": self._compare_key,
             "Completing NFTs": self._enricher.run,
         }
         self._threads = [
@@ -112,6 +116,10 @@ class Watch:
             if time.monotonic() >= self._done_at[chore] + seconds:
                 self._done_at[chore] = time.monotonic()
                 chore()
+        return CHORES_SECONDS
+
+    def _compare_key(self) -> float:
+        self._key_watch.step()
         return CHORES_SECONDS
 
     def close(self) -> None:

@@ -14,7 +14,6 @@ from hiero_sandbox import wallet
 from marketplace.hedera.signatures import SECP256K1_ORDER, verifies
 from marketplace.market import signer as signing
 from marketplace.market.signer import Signer
-from marketplace.services import services
 from tests.answers import assert_error
 
 DEMO = wallet.private_key(MARKET)
@@ -133,7 +132,7 @@ import threading
 from marketplace.market import signer
 signer.SIGNER_SECONDS = 0.1
 try:
-    signer.Signer("0.0.9001", lambda: lambda body: threading.Event().wait(), None).sign(b"")
+    signer.Signer("0.0.9001", lambda: lambda body: threading.Event().wait()).sign(b"")
 except RuntimeError:  # it can not be logged: there is no application
     print("gave up", flush=True)
 """
@@ -168,7 +167,7 @@ def test_where_all_signers_hang_no_other_thread_is_begun(app, monkeypatch):
         over.wait(60)
         return signing_with(DEMO)(body)
 
-    signer = Signer(MARKET, lambda: hang, services(app).mirror_node)
+    signer = Signer(MARKET, lambda: hang)
     with app.app_context():
         for _ in range(signing.SIGNATURES_AT_ONCE):
             with pytest.raises(signing.SignerFailed):
@@ -182,7 +181,7 @@ def test_where_all_signers_hang_no_other_thread_is_begun(app, monkeypatch):
     assert len(calls) == signing.SIGNATURES_AT_ONCE + 1
 
 
-def test_an_ecdsa_signature_has_the_lower_s(app, mirror):
+def test_an_ecdsa_signature_has_the_lower_s(app):
     """Both are signatures of the same body; libraries for secp256k1 may take only one of them."""
 
     def sign(body):
@@ -190,9 +189,7 @@ def test_an_ecdsa_signature_has_the_lower_s(app, mirror):
         s = int.from_bytes(signature[32:])
         return public_key, signature[:32] + max(s, SECP256K1_ORDER - s).to_bytes(32)
 
-    key = {"_type": "ECDSA_SECP256K1", "key": ECDSA.public_key().to_bytes_raw().hex()}
-    mirror.alter(f"/accounts/{MARKET}", lambda document: document.update(key=key))
-    signer = Signer(MARKET, lambda: sign, services(app).mirror_node)
+    signer = Signer(MARKET, lambda: sign)
     with app.app_context():
         public_key, signature = signer.sign(b"body")
     assert int.from_bytes(signature[32:]) <= SECP256K1_ORDER // 2

@@ -1,0 +1,151 @@
+"""The key of the marketplace's account: which keys can sign for it, and whether the signer's is one of them.
+
+The processes that sign store the result, and so does the watcher, which may have no signer.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import TypedDict
+
+from flask import current_app
+from google.protobuf.message import DecodeError
+
+from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, SignerFailed, StartRefused
+from marketplace.hedera import times
+from marketplace.ledger import Deadline
+from marketplace.ledger.mirror_schemas import LedgerAccount
+from marketplace.market.signer import Signer
+from marketplace.services import mirror_node
+from marketplace.store import properties
+from marketplace.store.database import read, write
+
+SINGLE_KEYS = ("ED25519", "ECDSA_SECP256K1")
+KEY_SECONDS = 3  # for the mirror node to show the account's key
+
+
+def find_keys(account: LedgerAccount | None) -> Sequence[bytes]:
+    """The public keys of which each can sign for an account; none if the sandbox has no key for it yet.
+
+    There are several while the account's key is being changed: a threshold key of which one is enough. Raises
+    SignerFailed if one signature is not enough.
+    """
+    account_id = current_app.config["ACCOUNT_ID"]
+    if account is None or account.is_deleted:
+        raise SignerFailed(f"{account_id} is not an account on the ledger")
+    key = account.key
+    if key is None and current_app.config["NETWORK"] == "sandbox":
+        return ()
+    if key is None:
+        raise SignerFailed(
+            f"{account_id} is hollow: it has no key before it has signed a transaction"
+        )
+    keys = [key.content] if key.type in SINGLE_KEYS else _list_alternatives(key.content)
+    if not keys:
+        raise SignerFailed(
+            f"the key of {account_id} is a list of keys, or a contract ({key.type}): one signature is not"
+            " enough for it. Use a single key, or a threshold key of which one key is enough"
+        )
+    return keys
+
+
+def _list_alternatives(encoded: bytes) -> list[bytes]:
+    """The simple keys of a threshold key of which one is enough; none if it is any other key."""
+    from hiero_sdk_python.hapi.services.basic_types_pb2 import Key  # the SDK takes 70 MB
+
+    try:
+        threshold = Key.FromString(encoded).thresholdKey
+    except DecodeError:
+        return []
+    if threshold.threshold != 1:
+        return []
+    return [
+        key.ed25519 or key.ECDSA_secp256k1
+        for key in threshold.keys.keys
+        if key.ed25519 or key.ECDSA_secp256k1
+    ]
+
+
+def compare(public_key: bytes, account: LedgerAccount | None) -> None:
+    """Raise SignerFailed unless a key can sign for the account. Store the result, for the operator."""
+    try:
+        keys = find_keys(account)
+        if keys and public_key not in keys:
+            expected, account_id = (
+                " or ".join(key.hex() for key in keys),
+                current_app.config["ACCOUNT_ID"],
+            )
+            raise SignerFailed(
+                f"it signs with the key {public_key.hex()}, but that of {account_id} is {expected}"
+            )
+    except SignerFailed as error:
+        _note(public_key, error.reason)
+        raise
+    _note(public_key, None)
+
+
+def require_account(signer: Signer) -> None:
+    """Compare the signer's key with the account's on the ledger, at the start. Raises StartRefused.
+
+    If the ledger does not answer, it logs a warning, and the first purchase compares the keys. The key of a
+    host's callable is known only when it signs.
+    """
+    public_key: bytes | None = getattr(signer.load(), "public_key", None)
+    account_id = current_app.config["ACCOUNT_ID"]
+    try:
+        account = mirror_node().find_account(account_id, Deadline(KEY_SECONDS))
+        find_keys(account)
+    except SignerFailed as error:
+        raise StartRefused(f"Nobody could buy: {error}") from None
+    except (LedgerUnreachable, LedgerAnswerInvalid) as error:
+        current_app.logger.warning(
+            "The signer's key was not compared with the account's, and will be at the first purchase: %s",
+            error,
+        )
+        return
+    finally:
+        mirror_node().close()
+    if public_key is not None:
+        try:
+            compare(public_key, account)
+        except SignerFailed:
+            raise StartRefused(
+                f"MARKETPLACE_ACCOUNT_KEY_FILE holds another key than that of {account_id} on the ledger"
+            ) from None
+
+
+class KeyState(TypedDict):
+    public_key: str  # hexadecimal
+    reason: str | None  # why it cannot sign for the account; None: it can
+    since: str  # when that began
+
+
+def find_state() -> KeyState | None:
+    """The state that was noted last; None before the first signature."""
+    stored = properties.get_property(read(), properties.SIGNER_KEY)
+    if stored is None:
+        return None
+    state: KeyState = json.loads(bytes(stored["value"]))
+    return state
+
+
+def find_reason() -> str | None:
+    """Why no purchase can be signed; None if all is well."""
+    state = find_state()
+    return state["reason"] if state else None
+
+
+def _note(public_key: bytes, reason: str | None) -> None:
+    """Store whether a key can sign for the account, and log a change. Writes nothing if all is as before."""
+    before = find_state()
+    key, reason_before = public_key.hex(), before["reason"] if before else None
+    if before and (before["public_key"], reason_before) == (key, reason):
+        return
+    state = KeyState(public_key=key, reason=reason, since=times.to_iso(times.now()))
+    with write() as db:
+        properties.mark_property(db, properties.SIGNER_KEY, json.dumps(state).encode())
+    if reason != reason_before:
+        log = current_app.logger
+        if reason:
+            log.error("Buying is off, because purchases cannot be signed: %s", reason)
+        else:
+            log.warning("Purchases can be signed again")

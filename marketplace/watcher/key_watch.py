@@ -1,0 +1,50 @@
+"""Compares the key that signs purchases with the account's: hourly, and when the ledger shows a reason to."""
+
+import time
+from contextlib import suppress
+
+from flask import current_app
+
+from marketplace.errors import SignerFailed
+from marketplace.hedera import times
+from marketplace.ledger import ALLOWED_LAG, UNHURRIED_SECONDS, Deadline
+from marketplace.ledger.mirror_schemas import Transaction
+from marketplace.market import account_key
+from marketplace.services import mirror_node
+
+UPDATE = "CRYPTOUPDATEACCOUNT"
+REFUSED = ("INVALID_SIGNATURE", "INVALID_PAYER_SIGNATURE")
+HOUR = 3600
+
+
+class KeyWatch:
+    """When to compare next. A reason is looked into at once, and again when all replicas show it."""
+
+    def __init__(self) -> None:
+        self._due = [float("-inf")]  # on the monotonic clock
+
+    def look_at(self, row: Transaction) -> None:
+        """Note a transaction that may have changed the account's key, or that its key did not sign."""
+        account_id = current_app.config["ACCOUNT_ID"]
+        is_update = row.name == UPDATE and row.entity_id == account_id
+        if is_update or (row.result in REFUSED and row.payer == account_id):
+            now = time.monotonic()
+            self._due = [now, now + ALLOWED_LAG / times.SECOND, *self._due[-1:]]
+
+    def step(self) -> None:
+        """Compare if that is due. Raises the ledger's errors, and the database's."""
+        now = time.monotonic()
+        if now < min(self._due):
+            return
+        compare()
+        self._due = [moment for moment in self._due if moment > now] or [now + HOUR]
+
+
+def compare() -> None:
+    """Compare the key that signed last with the account's key. Raises the ledger's errors."""
+    state, account_id = account_key.find_state(), current_app.config["ACCOUNT_ID"]
+    if state is None:
+        return
+    account = mirror_node().find_account(account_id, Deadline(UNHURRIED_SECONDS))
+    with suppress(SignerFailed):  # it is stored
+        account_key.compare(bytes.fromhex(state["public_key"]), account)
