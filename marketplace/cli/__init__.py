@@ -2,7 +2,7 @@
 
 from flask import Flask
 
-from marketplace.cli import access_tokens, backup, move, status, upgrade
+from marketplace.cli import access_tokens, backup, export, move, status, upgrade
 
 
 def init_app(app: Flask) -> None:
@@ -13,5 +13,6 @@ def init_app(app: Flask) -> None:
         move.move_command,
         status.status_command,
         access_tokens.cli,
+        export.cli,
     ):
         app.cli.add_command(command)

@@ -258,6 +258,7 @@ class RelationshipSchema(AnswerSchema[mirror_schemas.Relationship]):
     is_frozen = _is("FROZEN", "freeze_status")
     lacks_kyc = _is("REVOKED", "kyc_status")
     balance = _whole(0, load_default=0)
+    created_at = Lenient(Text(times.from_consensus), data_key="created_timestamp")
 
 
 class FallbackFeeSchema(AnswerSchema[mirror_schemas.FallbackFee]):

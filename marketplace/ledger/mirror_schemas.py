@@ -51,6 +51,7 @@ class Relationship(NamedTuple):
     is_frozen: bool = False
     lacks_kyc: bool = False
     balance: int = 0  # smallest units, or NFTs
+    created_at: int | None = None
 
 
 class FallbackFee(NamedTuple):

@@ -2,10 +2,10 @@
 
 import os
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from marketplace.store import events, properties
 from marketplace.store.database_errors import DatabaseOutdated, DatabaseUnreadable
@@ -54,6 +54,9 @@ class Engine(Protocol):
 
     def write(self) -> AbstractContextManager[Connection]:
         """One write transaction: committed at the end, durably, or rolled back whole."""
+
+    def stream(self, sql: str, parameters: Mapping[str, object]) -> Iterator[dict[str, Any]]:
+        """Read any number of rows of one moment, one by one, over a connection of their own, for any time."""
 
     def data_version(self) -> object | None:
         """A value that changes with each commit of any process. None if it can not be read now."""

@@ -18,7 +18,7 @@ def apply(
     take: Callable[[sqlite3.Connection, Step], None],
 ) -> None:
     """Upgrade a database of this version. ``take`` runs each step, in a transaction with its record."""
-    db = _wrap(connection)
+    db = wrap(connection)
     migrations = Migrations(SET)
     for step in schema.steps:
         migrations(name=str(step.version))(lambda db, step=step: take(db.conn, step))
@@ -28,7 +28,7 @@ def apply(
 
 def record(connection: sqlite3.Connection, schema: Schema, version: int) -> None:
     """Record the steps up to a version: a new database has them, and so has one of an earlier release."""
-    db = _wrap(connection)
+    db = wrap(connection)
     Migrations(SET).ensure_migrations_table(db)
     now = str(datetime.now(UTC))
     steps = (step for step in schema.steps if step.version <= version)
@@ -36,5 +36,5 @@ def record(connection: sqlite3.Connection, schema: Schema, version: int) -> None
     db.table(Migrations.migrations_table).insert_all(rows, ignore=True)
 
 
-def _wrap(connection: sqlite3.Connection) -> Database:
+def wrap(connection: sqlite3.Connection) -> Database:
     return Database(connection, execute_plugins=False, recursive_triggers=False)

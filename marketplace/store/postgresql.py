@@ -381,6 +381,19 @@ class PostgreSQLDatabase(EngineBase):
         """Keep other transactions from writing events until this one is visible."""
         db.execute(f"SELECT pg_advisory_xact_lock({EMIT})")
 
+    def stream(self, sql: str, parameters: Mapping[str, object]) -> Iterator[dict[str, Any]]:
+        """Read any number of rows of one moment, one by one, by COPY over a session of their own."""
+        with self._open() as session, session.cursor() as cursor:
+            _set_no_timeout(session)
+            session.execute(BEGIN_SESSION)
+            cursor.execute(f"SELECT * FROM ({sql}) AS described LIMIT 0", parameters)
+            described = cursor.description or []
+            names = [column.name for column in described]
+            with cursor.copy(f"COPY ({translate(sql)}) TO STDOUT", parameters) as copy:
+                copy.set_types([column.type_code for column in described])
+                for row in copy.rows():
+                    yield dict(zip(names, row, strict=True))
+
     def data_version(self) -> tuple[int, str] | None:
         """A value that changes with each commit of any machine. None if the database can not be reached.
 

@@ -201,6 +201,27 @@ class ListingChangeRow(TypedDict):
     steady_price: int | None  # the same in each row
 
 
+class SoldRow(TypedDict):
+    """An event of a sale, which always has these."""
+
+    id: int
+    token: str
+    serial_no: int
+    from_account: str
+    to_account: str
+    price: int
+    transaction_id: str
+    consensus_at: str
+
+
+class RateRow(TypedDict):
+    """So many US cents for so many HBAR."""
+
+    read_at: str
+    cents: int
+    hbar: int
+
+
 class SalesBySellerRow(TypedDict):
     sales: int
     volume_of_others: int  # without what one account sold

@@ -192,6 +192,27 @@ CREATE INDEX event_sold ON event (token, sold_at, price) WHERE sold_at IS NOT NU
 -- Serves collection_search.list_found_collections, by what was sold; and collection_search.get_first_sale_since.
 CREATE INDEX event_sold_at ON event (sold_at, token, price) WHERE sold_at IS NOT NULL;
 
+-- What a sale cost, as its transaction on the ledger says; written soon after its event. All but the id is null if
+-- the ledger does not show the transaction. Of a transaction of several NFTs, the share of this one.
+CREATE TABLE sale (
+    event_id INTEGER PRIMARY KEY REFERENCES event (id) ON DELETE CASCADE,
+    way TEXT CHECK (way IN ('single', 'basket', 'offer')),
+    part_tinybars INTEGER, -- the marketplace's part of the price
+    royalties TEXT, -- JSON text of [{"collector", "tinybars"}, ...]
+    network_tinybars INTEGER, -- charged to the marketplace's account, without the next one
+    association_tinybars INTEGER, -- charged to it for the buyer's association with the token
+    -- The exchange rate that was read last before the sale, if one was: so many US cents for so many HBAR
+    rate_cents INTEGER,
+    rate_hbar INTEGER
+) STRICT;
+
+-- Each change of the exchange rate, as the watcher read it.
+CREATE TABLE exchange_rate (
+    read_at TEXT PRIMARY KEY,
+    cents INTEGER NOT NULL,
+    hbar INTEGER NOT NULL
+) STRICT;
+
 -- One URL to which events are delivered, and how far they were.
 CREATE TABLE webhook (
     id TEXT PRIMARY KEY, -- the beginning of the SHA-256 of its secret, hexadecimal

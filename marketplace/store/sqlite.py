@@ -275,6 +275,11 @@ class SQLiteDatabase(EngineBase):
         with explained(), self._write_lock(), transaction(connection):
             yield connection
 
+    def stream(self, sql: str, parameters: Mapping[str, object]) -> Iterator[dict[str, Any]]:
+        """Read any number of rows of one moment, one by one, over a connection of their own."""
+        with closing(self._connect()) as connection:
+            yield from migrations.wrap(connection).query(sql, {**parameters})
+
     def size(self) -> int:
         """The size of the file and its -wal, in bytes. Raises DatabaseUnusable."""
         self._require_same_file()

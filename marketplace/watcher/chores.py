@@ -19,6 +19,7 @@ from marketplace.store import (
     nfts,
     prepared_transactions,
     properties,
+    sales,
 )
 from marketplace.store.database import read, write
 from marketplace.store.nft_collections import list_collections_due
@@ -58,8 +59,12 @@ def store_network() -> None:
     """Store the exchange rate and the nodes' accounts. Raises the ledger's errors, and keeps the old ones."""
     deadline = Deadline(UNHURRIED_SECONDS)
     rate = mirror_node().find_exchange_rates(deadline).current
-    dated = {"hbar": rate.hbar, "cents": rate.cents, "date": times.to_iso(times.now())}
-    _store(properties.EXCHANGE_RATE, dated)
+    now = times.to_iso(times.now())
+    _store(properties.EXCHANGE_RATE, {"hbar": rate.hbar, "cents": rate.cents, "date": now})
+    last = sales.get_rate(read(), now)
+    if last is None or (last["cents"], last["hbar"]) != (rate.cents, rate.hbar):
+        with write() as db:
+            sales.insert_rate(db, now, rate.cents, rate.hbar)
     if nodes := sorted(mirror_node().list_nodes(deadline), key=numbers):
         _store(properties.NODES, nodes)
 

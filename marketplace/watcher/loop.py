@@ -24,6 +24,7 @@ from marketplace.watcher.enrichment import COMPLETING_SECONDS, make_enricher
 from marketplace.watcher.follow import Follower, backfill
 from marketplace.watcher.key_watch import KeyWatch
 from marketplace.watcher.rechecker import Rechecker
+from marketplace.watcher.sale_costs import store_sale_costs
 from marketplace.watcher.sweep import Sweep, sync
 from marketplace.watcher.webhooks import commands as webhooks
 from marketplace.watcher.work import Done, is_complete, summary
@@ -36,6 +37,7 @@ CHORES: dict[Callable[[], object], float] = {
     chores.delete_prepared: 60,
     chores.read_metadata_again: 60,
     chores.store_network: 600,
+    store_sale_costs: 10,
     chores.delete_events: 3600,
     chores.warn_of_ending_tokens: 86_400,
 }

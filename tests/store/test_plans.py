@@ -25,6 +25,7 @@ from marketplace.store import (
     orderbook,
     prepared_transactions,
     properties,
+    sales,
     traits,
     webhooks,
 )
@@ -63,6 +64,10 @@ EVENT = {
     "kind": "SOLD", "token": "0.0.7001", "serial_no": 1, "from_account": "0.0.1001", "to_account": "0.0.1002",
     "price": 5, "previous_price": 5, "transaction_id": "x", "consensus_at": DATE, "seen_at": DATE,
 }  # fmt: skip
+SALE = {
+    "event_id": 1, "way": "single", "part_tinybars": 5, "royalties": "[]", "network_tinybars": 5,
+    "association_tinybars": 5, "rate_cents": 5, "rate_hbar": 5,
+}  # fmt: skip
 WEBHOOK = {
     "id": "x", "url": "x", "kinds": "SOLD", "is_private": 0, "secret": "x",
     "delivered_to": 500, "failure": None, "failed_since": None, "due_at": None,
@@ -87,7 +92,7 @@ ARGUMENTS = {
     "last_attempt": 19,
     "finished_at": DATE, "value": b"x", "trait_value": "x", "since": DATE, "fee_tinybars": 5,
     "webhook": WEBHOOK, "webhook_id": "x", "balance": 5, "purchase": PREPARED, "is_sold": 1, "signed": b"x",
-    "charged_to": DATE,
+    "charged_to": DATE, "after": 500, "sale": SALE, "read_at": DATE, "cents": 5, "hbar": 5,
 }  # fmt: skip
 # What reads all there is of something, as its name says.
 WHOLE = {
@@ -96,7 +101,7 @@ WHOLE = {
 }  # fmt: skip
 MODULES = (
     access_tokens, collection_search, events, figures, following, nft_collections, nfts, orderbook,
-    prepared_transactions, properties, traits, webhooks,
+    prepared_transactions, properties, sales, traits, webhooks,
 )  # fmt: skip
 STATEMENTS = {
     name: statement

@@ -468,7 +468,7 @@ def newer(tmp_path):
 
 
 RENAME = "-- Rename all\nUPDATE access_token SET name = name || '!';"
-SALE = "-- Keep sales\nCREATE TABLE sale (id INTEGER) STRICT;\n-- Fill them\nINSERT INTO sale VALUES (1);"
+REBATE = "-- Keep all\nCREATE TABLE rebate (id INTEGER) STRICT;\n-- Fill them\nINSERT INTO rebate VALUES (1);"
 
 
 @pytest.fixture
@@ -491,7 +491,7 @@ def test_a_database_without_the_record_takes_only_the_steps_that_it_lacks(path, 
 
 
 def test_a_kill_in_the_middle_of_a_step_undoes_it(path, newer):
-    later = newer(RENAME, SALE)
+    later = newer(RENAME, REBATE)
 
     def upgrade():
         SQLiteDatabase(path, later).upgrade(
@@ -505,8 +505,8 @@ def test_a_kill_in_the_middle_of_a_step_undoes_it(path, newer):
     assert applied(path)[-1] == str(database.version) == str(SCHEMA.version + 1)
     told = []
     database.upgrade(told.append)
-    assert told[1:] == ["Keep sales", "Fill them"]
-    assert execute(path, "SELECT * FROM sale") == [(1,)]
+    assert told[1:] == ["Keep all", "Fill them"]
+    assert execute(path, "SELECT * FROM rebate") == [(1,)]
     assert execute(path, "SELECT name FROM access_token") == [("mine!",)]
 
 

@@ -1,0 +1,224 @@
+"""``flask export``: sales for the accountant, and listings, events and NFTs, as CSV or JSON."""
+
+import csv
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from decimal import Decimal
+from functools import partial
+from pathlib import Path
+from typing import Any, TextIO
+
+import click
+
+from marketplace.cli.command import Group, echo
+from marketplace.hedera import times
+from marketplace.hedera.hbar import to_hbar
+from marketplace.services import database
+from marketplace.store import exports
+
+Row = dict[str, Any]
+
+# A spreadsheet takes a cell that begins so for a formula, and strangers have written names.
+FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+AMOUNTS = ("part", "network_fee", "association_fee")  # columns of a sale, in HBAR
+
+cli = Group("export", help="Write sales, listings, events or NFTs as CSV or JSON.")
+
+
+def moment(value: str) -> str:
+    parsed = times.read_moment(value)
+    if parsed is None:
+        raise click.BadParameter(f"{value!r} is not like 2026-10-01 or 2026-10-01T12:34:56Z")
+    return parsed
+
+
+class Totals:
+    """The sums of exported sales."""
+
+    def __init__(self) -> None:
+        self.sales = self.pending = self.unrated = 0
+        self.price = self.royalties = self.cents = Decimal(0)
+        self.amounts = dict.fromkeys(AMOUNTS, Decimal(0))
+
+    def add(self, row: Row) -> None:
+        self.sales += 1
+        self.price += row["price"]
+        self.royalties += sum(Decimal(str(each["amount"])) for each in row["royalties"] or ())
+        for name in AMOUNTS:
+            self.amounts[name] += row[name] or 0
+        self.pending += row["way"] is None
+        self.unrated += row["hbar_us_cents"] is None
+        self.cents += row["price"] * (row["hbar_us_cents"] or 0)
+
+    def describe(self) -> Iterator[str]:
+        yield f"Sales              {self.sales:,}"
+        dollars = f"{self.cents / 100:,.2f} US dollars at the time of each sale"
+        yield f"Prices             {self.price:,f} HBAR, {dollars}"
+        yield f"Marketplace's part {self.amounts['part']:,f} HBAR"
+        yield f"Royalties          {self.royalties:,f} HBAR"
+        yield f"Network fees paid  {self.amounts['network_fee']:,f} HBAR"
+        yield f"Associations paid  {self.amounts['association_fee']:,f} HBAR"
+        if self.pending:
+            yield f"Not looked up yet, or not on the ledger: what {self.pending:,} of them cost"
+        if self.unrated:
+            yield f"No exchange rate is known for {self.unrated:,} of them"
+
+
+def describe_sale(row: Row) -> Row:
+    """A sale with amounts in HBAR, in the order of the columns."""
+    rate, tinybars = (
+        row["rate_cents"],
+        ("part_tinybars", "network_tinybars", "association_tinybars"),
+    )
+    part, network, association = (
+        None if row[name] is None else to_hbar(row[name]) for name in tinybars
+    )
+    royalties = json.loads(row["royalties"]) if row["royalties"] else None
+    return {
+        **{
+            name: row[name]
+            for name in ("consensus_at", "transaction_id", "token", "serial_no", "name")
+        },
+        **{name: row[name] for name in ("seller", "buyer", "price")},
+        "part": part,
+        "royalties": royalties
+        and [
+            {"account_id": each["collector"], "amount": to_hbar(each["tinybars"])}
+            for each in royalties
+        ],
+        "network_fee": network,
+        "association_fee": association,
+        "hbar_us_cents": None if rate is None else round(Decimal(rate) / row["rate_hbar"], 4),
+        "way": row["way"],
+    }
+
+
+def _options(kind: str) -> Callable[[Callable[..., None]], click.Command]:
+    """The command for a kind of rows, with its options."""
+
+    def make(function: Callable[..., None]) -> click.Command:
+        if kind in exports.DATED_KINDS:
+            dated: dict[str, Any] = {"type": moment, "metavar": "DATE"}
+            function = click.option("--to", "until", help="Before this date, in UTC.", **dated)(
+                function
+            )
+            function = click.option("--from", "since", help="From this date on, in UTC.", **dated)(
+                function
+            )
+        function = click.option(
+            "-o",
+            "--output",
+            "path",
+            type=click.Path(path_type=Path, dir_okay=False),
+            help="The file to write.",
+        )(function)
+        function = click.option(
+            "--csv/--json", "is_csv", default=True, help="The format. CSV is the default."
+        )(function)
+        return cli.command(kind)(function)
+
+    return make
+
+
+@_options("sales")
+def sales_command(is_csv: bool, path: Path | None, since: str | None, until: str | None) -> None:
+    """Write the sales of a time, with all that each one cost.
+
+    Prices, parts, royalties and fees are in HBAR; hbar_us_cents is what one HBAR cost then. The sums are
+    printed at the end, to standard error.
+    """
+    totals = Totals()
+
+    def describe(row: Row) -> Row:
+        described = describe_sale(row)
+        totals.add(described)
+        return described
+
+    _export("sales", is_csv, path, since, until, describe)
+    for line in totals.describe():
+        echo(line, err=True)
+
+
+@_options("listings")
+def listings_command(is_csv: bool, path: Path | None, since: str | None, until: str | None) -> None:
+    """Write the NFTs that are for sale. The dates select by when they were listed."""
+    _export("listings", is_csv, path, since, until)
+
+
+@_options("events")
+def events_command(is_csv: bool, path: Path | None, since: str | None, until: str | None) -> None:
+    """Write the events of a time."""
+    _export("events", is_csv, path, since, until)
+
+
+@_options("nfts")
+def nfts_command(is_csv: bool, path: Path | None) -> None:
+    """Write all stored NFTs."""
+    _export("nfts", is_csv, path, None, None)
+
+
+def _export(
+    kind: str,
+    is_csv: bool,
+    path: Path | None,
+    since: str | None,
+    until: str | None,
+    describe: Callable[[Row], Row] = dict,
+) -> None:
+    """Write all rows of a kind, one by one: it takes no more memory for a million."""
+    own, parameters = database(), {"since": since, "until": until}
+    is_shown = sys.stderr.isatty()
+    length = exports.count_rows(own.connection, kind, since, until) if is_shown else None
+    rows = own.stream(exports.select(kind, since, until), parameters)
+    bar = click.progressbar(rows, length, kind, hidden=not is_shown, file=sys.stderr)
+    with _open(path) as file, bar as shown:
+        (write_csv if is_csv else write_json)(file, map(describe, shown))
+
+
+@contextmanager
+def _open(path: Path | None) -> Iterator[TextIO]:
+    """Standard output, or a file that appears complete or not at all."""
+    if path is None:
+        yield sys.stdout
+        sys.stdout.flush()
+        return
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with open(handle, "w", encoding="utf-8", newline="") as file:
+            yield file
+            file.flush()
+            os.fsync(handle)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def write_csv(file: TextIO, rows: Iterable[Row]) -> None:
+    writer = csv.writer(file)
+    for number, row in enumerate(rows):
+        if number == 0:
+            writer.writerow(row)
+        writer.writerow([_write_cell(value) for value in row.values()])
+
+
+def _write_cell(value: object) -> object:
+    if isinstance(value, list):
+        return " ".join(f"{each['account_id']}:{each['amount']:f}" for each in value)
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULAS) else value
+
+
+def write_json(file: TextIO, rows: Iterable[Row]) -> None:
+    """Write one array, an object in each line."""
+    encode = partial(json.dumps, ensure_ascii=False, default=float)
+    separator = "["
+    for row in rows:
+        file.write(f"{separator}\n{encode(row)}")
+        separator = ","
+    file.write("[]\n" if separator == "[" else "\n]\n")

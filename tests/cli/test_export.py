@@ -1,0 +1,136 @@
+"""``flask export``: all that an accountant asks for, in a file that is whole."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from harness.apps import write_sql
+from harness.cast import ALICE, BOB, TOKEN
+from marketplace.store import sales
+from marketplace.store.database import write
+from tests import deeds
+from tests.engines import both_engines
+
+RATE = {"rate_cents": 60, "rate_hbar": 10}
+COSTS = {
+    "event_id": 1, "way": "single", "part_tinybars": 625_000_000,
+    "royalties": json.dumps([{"collector": "0.0.2101", "tinybars": 1_250_000_001}]),
+    "network_tinybars": 1_700_000, "association_tinybars": 0, **RATE,
+}  # fmt: skip
+COLUMNS = [
+    "consensus_at", "transaction_id", "token", "serial_no", "name", "seller", "buyer", "price", "part",
+    "royalties", "network_fee", "association_fee", "hbar_us_cents", "way",
+]  # fmt: skip
+
+
+def run(app, *words):
+    result = app.test_cli_runner().invoke(args=["export", *words])
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def read_csv(text):
+    return [*csv.DictReader(io.StringIO(text))]
+
+
+@pytest.fixture
+def sold(app, nft):
+    """Two sales: the costs of the second one are not known yet."""
+    deeds.tell(app, {}, {"consensus_at": "2026-12-01T00:00:00.000000000Z", "price": 7})
+    with app.app_context(), write() as db:
+        first = db.execute("SELECT MIN(id) AS id FROM event WHERE kind = 'SOLD'").fetchone()["id"]
+        sales.insert_sale(db, COSTS | {"event_id": first})
+    return app
+
+
+@both_engines
+def test_it_writes_sales_with_what_each_cost(sold):
+    result = run(sold, "sales")
+    first, second = read_csv(result.stdout)
+    name = first.pop("name")
+    assert name
+    assert first == {
+        "consensus_at": "2026-11-20T12:00:00.123456789Z",
+        "transaction_id": "0.0.9001@1763640000.000000001",
+        "token": TOKEN,
+        "serial_no": "7",
+        "seller": ALICE,
+        "buyer": BOB,
+        "price": "250",
+        "part": "6.25",
+        "royalties": "0.0.2101:12.50000001",
+        "network_fee": "0.017",
+        "association_fee": "0",
+        "hbar_us_cents": "6.0000",
+        "way": "single",
+    }
+    assert [*second] == COLUMNS
+    assert (second["price"], second["part"], second["hbar_us_cents"]) == ("7", "", "")
+    assert result.stderr.splitlines() == [
+        "Sales              2",
+        "Prices             257 HBAR, 15.00 US dollars at the time of each sale",
+        "Marketplace's part 6.25 HBAR",
+        "Royalties          12.50000001 HBAR",
+        "Network fees paid  0.017 HBAR",
+        "Associations paid  0 HBAR",
+        "Not looked up yet, or not on the ledger: what 1 of them cost",
+        "No exchange rate is known for 1 of them",
+    ]
+
+
+@both_engines
+def test_it_writes_json(sold):
+    first, second = json.loads(run(sold, "sales", "--json").stdout)
+    assert [*first] == COLUMNS
+    assert first["royalties"] == [{"account_id": "0.0.2101", "amount": 12.50000001}]
+    assert (first["price"], first["part"], first["hbar_us_cents"]) == (250, 6.25, 6)
+    assert second["royalties"] is None and second["part"] is None
+
+
+@both_engines
+def test_dates_select_a_month(sold):
+    november = ("--from", "2026-11-01", "--to", "2026-12-01")
+    assert [row["price"] for row in read_csv(run(sold, "sales", *november).stdout)] == ["250"]
+    assert [
+        row["price"] for row in read_csv(run(sold, "sales", "--from", "2026-12-01").stdout)
+    ] == ["7"]
+    assert json.loads(run(sold, "sales", "--from", "2030-01-01", "--json").stdout) == []
+    kinds = {row["kind"] for row in read_csv(run(sold, "events", *november).stdout)}
+    assert "SOLD" in kinds
+
+
+@both_engines
+def test_it_writes_listings_nfts_and_events(sold, lister):
+    lister((TOKEN, 8))
+    [listing] = read_csv(run(sold, "listings").stdout)
+    assert (listing["serial_no"], listing["owner"]) == ("8", ALICE)
+    assert {row["serial_no"] for row in read_csv(run(sold, "nfts").stdout)} == {"7", "8"}
+    rows = json.loads(run(sold, "events", "--json").stdout)
+    dates = [row["consensus_at"] or row["seen_at"] for row in rows]
+    assert dates == sorted(dates) and len(dates) >= 4
+
+
+@both_engines
+def test_a_name_is_no_formula(sold):
+    write_sql(sold, "UPDATE nft SET name = '=HYPERLINK(\"https://evil.example\")'")
+    assert read_csv(run(sold, "nfts").stdout)[0]["name"].startswith("'=HYPERLINK")
+    assert json.loads(run(sold, "nfts", "--json").stdout)[0]["name"].startswith("=HYPERLINK")
+
+
+def test_a_file_appears_whole(sold, tmp_path):
+    path = tmp_path / "sales.csv"
+    result = run(sold, "sales", "-o", str(path))
+    assert result.stdout == ""
+    assert len(read_csv(path.read_text())) == 2
+    path.write_text("earlier")
+    write_sql(sold, "UPDATE sale SET royalties = 'damaged'")
+    assert sold.test_cli_runner().invoke(args=["export", "sales", "-o", str(path)]).exit_code
+    assert path.read_text() == "earlier"
+    assert [each.name for each in tmp_path.iterdir() if "sales" in each.name] == ["sales.csv"]
+
+
+def test_it_refuses_what_is_no_date(app):
+    result = app.test_cli_runner().invoke(args=["export", "sales", "--from", "October"])
+    assert "'October' is not like 2026-10-01" in result.output
