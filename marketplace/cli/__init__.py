@@ -2,7 +2,7 @@
 
 from flask import Flask
 
-from marketplace.cli import access_tokens, backup, export, move, status, upgrade
+from marketplace.cli import access_tokens, backup, explain, export, move, status, upgrade
 
 
 def init_app(app: Flask) -> None:
@@ -12,6 +12,7 @@ def init_app(app: Flask) -> None:
         backup.restore_command,
         move.move_command,
         status.status_command,
+        explain.explain_command,
         access_tokens.cli,
         export.cli,
     ):

@@ -75,6 +75,29 @@ def get_newest_prepared(
     return db.execute(sql, parameters | {"caller": caller, "end_user": end_user}).fetchone()
 
 
+def list_prepared(db: Connection, token: str, serial_no: int, limit: int) -> list[PreparedNftRow]:
+    # Of an NFT, the newest first.
+    sql = f"""
+        SELECT * FROM {_WITH_NFT}
+        WHERE token = :token AND serial_no = :serial_no
+        ORDER BY prepared_at DESC
+        LIMIT :limit + 0
+    """
+    parameters = {"token": token, "serial_no": serial_no, "limit": limit}
+    return db.execute(sql, parameters).fetchall()
+
+
+def list_prepared_by(db: Connection, account_id: str, limit: int) -> list[PreparedNftRow]:
+    # Of an account, the newest first. It reads all: of the last hours.
+    sql = f"""
+        SELECT * FROM {_WITH_NFT}
+        WHERE account_id = :account_id
+        ORDER BY prepared_at DESC
+        LIMIT :limit + 0
+    """
+    return db.execute(sql, {"account_id": account_id, "limit": limit}).fetchall()
+
+
 def list_sellers(db: Connection) -> list[str]:
     # The accounts that have listed NFTs, that own an undecided NFT, or that may have listed or withdrawn one
     # without a report.

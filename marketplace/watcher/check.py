@@ -71,7 +71,10 @@ def _check_nft(nft_id: NftId) -> Checked:
     made = reconciler.reconcile(on_ledger, deadline, first=first)
     if not made.is_decided:
         current_app.logger.info("%s is not decided yet: %s", nft_id, made.reason)
-    return Checked(_describe(made), facts_at)
+    done = _describe(made)
+    if done is Done.TAKEN_OFF:
+        current_app.logger.info("%s was taken off the order book: %s", nft_id, made.reason)
+    return Checked(done, facts_at)
 
 
 def _describe(made: Reconciliation) -> Done:

@@ -96,7 +96,8 @@ ARGUMENTS = {
 }  # fmt: skip
 # What reads all there is of something, as its name says.
 WHOLE = {
-    "list_access_tokens", "list_ending_tokens", "find_ending", "list_sellers", "list_collections",
+    "list_access_tokens", "list_prepared_by", "list_ending_tokens", "find_ending", "list_sellers",
+    "list_collections",
     "get_follow", "get_first_change", "count_rechecks", "list_rechecks_failed", "list_webhooks",
 }  # fmt: skip
 MODULES = (
@@ -186,7 +187,7 @@ FIRST_COLUMNS = """
 OF_TWO_PAGES = (f"list_selected after Selection(sort='{DEAREST}'", "list_page")
 # What words or traits find is sorted, and so are sums and counts, and what was prepared for one NFT: dozens.
 FOUND = re.compile(
-    r"delete_prepared_beyond|get_newest_prepared|list_open_purchases|"
+    r"delete_prepared_beyond|get_newest_prepared|list_prepared|list_open_purchases|"
     r"list_found_nfts|list_found_collections (volume24h|.*x)|list_selected .*:common'\)|list_trait_values"
     r"|list_owners|list_ids_of_owner"
 )

@@ -1,0 +1,301 @@
+"""Explains why an NFT is for sale here or not, in lines for an operator: the ledger's facts beside ours.
+
+It reads, and changes nothing. listing_rule.py decides; this module only says by which of the rule's points.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from flask import current_app
+
+from marketplace.errors import shown
+from marketplace.hedera import times
+from marketplace.hedera.ids import NftId
+from marketplace.ledger import Deadline
+from marketplace.ledger.mirror_schemas import Nft
+from marketplace.market import freshness, listing_rule
+from marketplace.market.listing_rule import APPROVAL, Facts, ForSale, Undecided, Verdict
+from marketplace.market.memos import read_listing_memo
+from marketplace.market.recheck_queue import NEVER_COMPARED
+from marketplace.services import database, mirror_node
+from marketplace.store import events, following, nfts, prepared_transactions
+from marketplace.store.database import read
+from marketplace.store.events import EventFilter, Place
+from marketplace.store.rows import NftRow, PreparedNftRow, RecheckRow
+
+SECONDS = 30  # for the ledger's facts about one NFT
+EVENTS = 5  # of an NFT, the newest
+PREPARED = 5  # transactions, the newest
+NFTS = 20  # of an account, that are explained
+
+Line = tuple[str, str]  # what it is about, and what is so
+
+
+class Point(NamedTuple):
+    """One point of the rule of a listing, and what decides it."""
+
+    name: str
+    holds: bool | None  # None: it does not matter any more
+    because: str
+
+
+def explain_nft(nft_id: NftId) -> Iterator[Line]:
+    """Yield the facts about an NFT. Raises the ledger's errors."""
+    stored, facts = nfts.get_nft(read(), *nft_id), _read_facts(nft_id)
+    verdict = listing_rule.decide(facts, _market()) if facts else None
+    yield "Here", _describe_stored(stored)
+    yield "On the ledger", _describe_verdict(verdict)
+    if facts:
+        yield "Owner", facts.nft.owner or "none: it was burned"
+        yield "Spender", facts.nft.spender or "none"
+        for number, point in enumerate(find_points(facts), 1):
+            yield f"{number}. {point.name}", f"{_HOLDS[point.holds]}: {point.because}"
+    if verdict and is_different(stored, verdict):
+        yield (
+            "They differ",
+            "the watcher has not seen it yet, or the ledger's replicas disagree: flask sync",
+        )
+    yield from _describe_queue([("nft", *nft_id), ("token", nft_id.token, 0), *_of_owner(stored)])
+    if stored:
+        yield from _describe_metadata(stored)
+    yield from _describe_prepared(
+        prepared_transactions.list_prepared(read(), *nft_id, PREPARED), stored
+    )
+    yield from _describe_events(nft_id)
+    yield from _describe_looks(stored)
+
+
+def explain_account(account_id: str) -> Iterator[Line]:
+    """Yield what an account has listed, here and on the ledger. Raises the ledger's errors."""
+    listed = nfts.count_listed_of_owner(read(), account_id, None)
+    yield "Here", f"{listed:,} of its NFTs are for sale"
+    spendable = [*islice(mirror_node().list_nfts_spendable(account_id, _market()), NFTS + 1)]
+    count = f"{len(spendable)}" if len(spendable) <= NFTS else f"more than {NFTS}"
+    yield "On the ledger", f"the marketplace may spend {count} of its NFTs"
+    for nft in spendable[:NFTS]:
+        if not isinstance(nft, Nft):
+            yield "", str(nft)
+            continue
+        stored = nfts.get_nft(read(), *nft.id)
+        facts = _read_facts(nft.id)
+        verdict = listing_rule.decide(facts, _market()) if facts else None
+        differs = (
+            ""
+            if verdict is None or not is_different(stored, verdict)
+            else f"; here {_describe_stored(stored)}"
+        )
+        yield str(nft.id), f"{_describe_verdict(verdict)}{differs}"
+    yield from _describe_queue([("account", account_id, 0), ("seller", account_id, 0)])
+    prepared = prepared_transactions.list_prepared_by(read(), account_id, PREPARED)
+    yield from _describe_prepared(prepared, None)
+    yield from _describe_looks(None)
+
+
+def _market() -> str:
+    account_id: str = current_app.config["ACCOUNT_ID"]
+    return account_id
+
+
+def _read_facts(nft_id: NftId) -> Facts | None:
+    """The NFT's row, its history, and the transaction of its last event. None if there is no such NFT."""
+    deadline = Deadline(SECONDS)
+    nft = mirror_node().find_nft(*nft_id, deadline)
+    if nft is None:
+        return None
+    history = mirror_node().find_history(*nft_id, deadline, times.now())
+    last = history.last_event
+    transaction = mirror_node().find_transaction(last.consensus_at, deadline) if last else None
+    return Facts(nft, history, transaction)
+
+
+def find_points(facts: Facts) -> list[Point]:
+    """The rule's three points one by one, each with the transaction that decides it."""
+    market, (nft, history, signed) = _market(), facts
+    last = history.last_event if history else None
+    by = (
+        f"{last.transaction_id} ({last.name}, {_to_second(last.consensus_at)})"
+        if last
+        else "no transaction"
+    )
+    may_spend = not listing_rule.is_decided_by_row(nft, market)
+    if listing_rule.is_gone(nft):
+        first = Point("May be spent", False, f"{listing_rule.GONE}, by {by}")
+    elif may_spend:
+        first = Point(
+            "May be spent",
+            True,
+            f"its row of {_to_second(nft.modified_at)} names {market}, by {by}",
+        )
+    else:
+        others = f"{nft.spender} may" if nft.spender else "nobody may"
+        first = Point("May be spent", False, f"{others} spend it since {by}, not {market}")
+    is_approval = last is not None and last.name == APPROVAL
+    is_own = bool(
+        is_approval
+        and signed
+        and signed.name == APPROVAL
+        and signed.is_original
+        and signed.payer == nft.owner
+    )
+    payer = signed.payer if signed else "an unknown account"
+    if not is_approval:
+        second = Point("Approved by its owner", False, f"its last event is no approval, but {by}")
+    elif is_own:
+        second = Point("Approved by its owner", True, f"{by}, paid by {payer}")
+    elif signed and not signed.is_original:
+        second = Point(
+            "Approved by its owner", False, f"a schedule or a contract approved it: {by}"
+        )
+    else:
+        second = Point("Approved by its owner", False, f"{by} was paid by {payer}")
+    return [first, second, _find_memo_point(facts, may_spend and is_own)]
+
+
+def _find_memo_point(facts: Facts, is_approved: bool) -> Point:
+    nft, _, signed = facts
+    if signed is None or signed.name != APPROVAL:
+        return Point("Memo of a listing", None, "there is no approval")
+    memo = shown(signed.memo.decode(errors="replace"))
+    if read_listing_memo(signed.memo, nft.token, nft.serial_no):
+        return Point("Memo of a listing", True, f"{signed.transaction_id} says {memo}")
+    approved = "approved for this marketplace by" if is_approved else "the memo of"
+    return Point(
+        "Memo of a listing",
+        False,
+        f"{approved} {signed.transaction_id}, but its memo is not a listing's: {memo}",
+    )
+
+
+_HOLDS = {True: "yes", False: "no", None: "not asked"}
+
+
+def is_different(stored: NftRow | None, verdict: Verdict) -> bool:
+    """Tell whether what is stored is not what the rule says now."""
+    if isinstance(verdict, Undecided):
+        return False
+    price = verdict.listing_price if isinstance(verdict, ForSale) else 0
+    return price != (stored["listing_price"] if stored else 0)
+
+
+def _describe_stored(nft: NftRow | None) -> str:
+    if nft is None:
+        return "not stored: nobody has added it, and it was not listed"
+    if nft["is_for_sale"]:
+        since = (
+            times.to_second(nft["last_listed_at"]) if nft["last_listed_at"] else "an unknown date"
+        )
+        return f"for sale for {nft['listing_price']:,} HBAR by {nft['owner']}, since {since}"
+    state = "" if nft["ledger_state"] in ("decided", "row_only") else f" ({nft['ledger_state']})"
+    return f"not for sale, owned by {nft['owner']}{state}"
+
+
+def _describe_verdict(verdict: Verdict | None) -> str:
+    match verdict:
+        case None:
+            return "there is no such NFT"
+        case ForSale(price, listed_at):
+            return f"for sale for {price:,} HBAR since {_to_second(listed_at)}"
+        case Undecided(reason):
+            return f"undecided: {reason}"
+    return f"not for sale: {verdict.reason}"
+
+
+def _of_owner(nft: NftRow | None) -> list[tuple[str, str, int]]:
+    return [("account", nft["owner"], 0), ("seller", nft["owner"], 0)] if nft else []
+
+
+def _describe_queue(keys: Sequence[tuple[str, str, int]]) -> Iterator[Line]:
+    rows = [row for key in keys if (row := following.get_recheck(read(), *key))]
+    for row in rows:
+        yield f"Queued ({row['kind']})", _describe_recheck(row)
+    if not rows:
+        yield "Queued", "no"
+
+
+def _describe_recheck(row: RecheckRow) -> str:
+    tried = f", tried {row['attempts']} times" if row["attempts"] else ""
+    since = "it was never compared"
+    if times.to_nanoseconds(row["since"]) != NEVER_COMPARED:
+        since = f"it may differ since {times.to_second(row['since'])}"
+    return f"{row['id']}: {since}; due {times.to_second(row['due_at'])}{tried}"
+
+
+def _describe_metadata(nft: NftRow) -> Iterator[Line]:
+    if nft["missing"] is None:
+        yield "Metadata", f"complete, read {_to_date(nft['read_at'])}"
+        return
+    again = (
+        f"again {times.to_second(nft['retry_at'])}"
+        if nft["retry_at"]
+        else "not again: flask refresh"
+    )
+    tried = f"{nft['attempts']} failed attempts, {again}"
+    yield (
+        "Metadata",
+        f"incomplete: {shown(nft['missing'])} ({tried}); its pointer is {shown(nft['metadata'])}",
+    )
+
+
+def _describe_prepared(rows: Sequence[PreparedNftRow], nft: NftRow | None) -> Iterator[Line]:
+    for row in rows:
+        price = f" for {row['price']:,} HBAR" if row["price"] else ""
+        caller = f"access token {shown(row['caller'])}, end user {shown(row['end_user'])}"
+        until = f"valid until {times.to_second(row['expires_at'])}"
+        about = "" if nft else f" of {NftId(row['token'], row['serial_no'])}"
+        what = f"{row['kind']}{about}{price}, signed by {row['account_id']}"
+        yield (
+            f"Prepared {times.to_second(row['prepared_at'])}",
+            (f"{what}: {row['transaction_id']}, {until}{_describe_outcome(row)} ({caller})"),
+        )
+    if not rows:
+        yield "Prepared", "nothing within the last hours"
+
+
+def _describe_outcome(row: PreparedNftRow) -> str:
+    if row["is_settled"]:
+        return ", sold" if row["is_sold"] else ", not sold"
+    selection = EventFilter(row["token"], row["serial_no"])
+    _, newest = events.list_page(
+        read(), database().epoch, selection, Place(None, EVENTS, newest_first=True)
+    )
+    named = [event for event in newest if event["transaction_id"] == row["transaction_id"]]
+    return f", seen as {named[0]['kind']}" if named else ", not seen on the ledger under this id"
+
+
+def _describe_events(nft_id: NftId) -> Iterator[Line]:
+    place = Place(None, EVENTS, newest_first=True)
+    _, rows = events.list_page(read(), database().epoch, EventFilter(*nft_id), place)
+    for row in rows:
+        price = f" {row['price']:,} HBAR" if row["price"] else ""
+        by = f" by {row['transaction_id']}" if row["transaction_id"] else ""
+        yield f"Event {times.to_second(row['date'])}", f"{row['kind']}{price}{by}"
+
+
+def _describe_looks(nft: NftRow | None) -> Iterator[Line]:
+    if nft:
+        yield (
+            "Last look",
+            f"it is stored as the ledger had it at {times.to_second(nft['ledger_at'])}",
+        )
+    followed, swept = freshness.find_followed(), freshness.find_last_sweep()
+    yield (
+        "Followed",
+        f"up to {_to_date(followed)}"
+        + ("" if freshness.is_watched() else "; no watcher is running"),
+    )
+    yield (
+        "Next look",
+        (
+            "when the ledger shows a transaction of it, and with the daily sweep; the last one began"
+            f" {_to_date(swept)}"
+        ),
+    )
+
+
+def _to_second(moment: int) -> str:
+    return times.to_second(times.to_iso(moment))
+
+
+def _to_date(date: str | None) -> str:
+    return times.to_second(date) if date else "never"

@@ -1,0 +1,135 @@
+"""``flask explain``: each point of the rule with what decides it, in words an operator can pass on."""
+
+import re
+
+import pytest
+
+from harness.cast import ALICE, BOB, CHARLIE, KEYS, MARKET, TOKEN
+from harness.ledger import Ledger
+from marketplace.store import following
+from marketplace.store.database import write
+from marketplace.watcher.follow import Follower
+from marketplace.watcher.rechecker import drain_queue
+from tests.deeds import list_nft
+from tests.engines import both_engines
+
+NFT = f"{TOKEN}:7"
+ID = r"0\.0\.\d+@\d+\.\d{9}"
+
+
+def explain(app, name=NFT):
+    """What is said about each, by its name."""
+    result = app.test_cli_runner().invoke(args=["explain", name])
+    assert result.exit_code == 0, result.output
+    lines = [re.split("  +", line, maxsplit=1) for line in result.stdout.splitlines()]
+    return dict(reversed(lines))  # of several with a name, the first
+
+
+@pytest.fixture
+def ledger(app):
+    return Ledger(app)
+
+
+@both_engines
+def test_a_listing_holds_in_all_three_points(app, client):
+    transaction_id = list_nft(client, 250)
+    told = explain(app)
+    assert re.fullmatch(rf"for sale for 250 HBAR by {ALICE}, since 20\S+Z", told["Here"])
+    assert told["On the ledger"].startswith("for sale for 250 HBAR since ")
+    assert (told["Owner"], told["Spender"]) == (ALICE, MARKET)
+    for point in ("1. May be spent", "2. Approved by its owner", "3. Memo of a listing"):
+        assert told[point].startswith("yes: ")
+        assert str(transaction_id) in told[point]
+    assert "They differ" not in told
+    [prepared] = [what for about, what in told.items() if about.startswith("Prepared 20")]
+    assert f"listing for 250 HBAR, signed by {ALICE}: {transaction_id}" in prepared
+    assert "seen as LISTED" in prepared
+    assert any(about.startswith("Event 20") and "LISTED 250 HBAR" in told[about] for about in told)
+
+
+@both_engines
+def test_an_approval_with_a_memo_of_ones_own_is_named(app, client, ledger):
+    list_nft(client, 250)
+    ledger.approve((TOKEN, 7), ALICE, MARKET, "for my friends")
+    told = explain(app)
+    assert re.fullmatch(
+        rf"no: approved for this marketplace by {ID}, but its memo is not a listing's: \"for my friends\"",
+        told["3. Memo of a listing"],
+    )
+    assert told["2. Approved by its owner"].startswith("yes: ")
+    assert told["On the ledger"].startswith("not for sale: ")
+    assert told["They differ"].endswith("flask sync")
+
+
+@both_engines
+def test_a_sale_elsewhere_and_a_withdrawal_are_named(app, client, ledger):
+    list_nft(client, 250)
+    ledger.withdraw((TOKEN, 7), ALICE)
+    told = explain(app)
+    assert re.match(
+        rf"no: nobody may spend it since {ID} \(CRYPTODELETEALLOWANCE, ", told["1. May be spent"]
+    )
+    ledger.hand_over((TOKEN, 7), BOB)
+    told = explain(app)
+    assert told["Owner"] == BOB
+    assert re.match(
+        rf"no: its last event is no approval, but {ID} \(CRYPTOTRANSFER",
+        told["2. Approved by its owner"],
+    )
+    ledger.approve((TOKEN, 7), BOB, CHARLIE)
+    assert explain(app)["1. May be spent"].startswith(f"no: {CHARLIE} may spend it since")
+
+
+@both_engines
+def test_what_is_queued_and_what_is_missing_is_told(app, client):
+    client.post("/v1/add", json=KEYS)
+    told = explain(app)
+    assert told["Metadata"].startswith(
+        'incomplete: "it was not tried for yet" (0 failed attempts, again 20'
+    )
+    assert f"{TOKEN}" in told["Queued (nft)"] or "due 20" in told["Queued (nft)"]
+    assert told["Prepared"] == "nothing within the last hours"
+    with app.app_context(), write() as db:
+        row = following.get_recheck(db, "nft", TOKEN, 7)
+        following.delete_recheck(db, row)
+    assert explain(app)["Queued"] == "no"
+
+
+def test_one_that_nobody_has_added_is_not_stored(app):
+    told = explain(app, f"{TOKEN}:8")
+    assert told["Here"].startswith("not stored")
+
+
+@both_engines
+def test_an_account_is_explained_by_its_nfts(app, client, ledger):
+    list_nft(client, 250)
+    ledger.mint((TOKEN, 9), ALICE, 1)
+    ledger.approve((TOKEN, 9), ALICE, MARKET, "mine")
+    told = explain(app, ALICE)
+    assert told["Here"] == "1 of its NFTs are for sale"
+    assert told["On the ledger"] == "the marketplace may spend 2 of its NFTs"
+    assert told[f"{TOKEN} #7"].startswith("for sale for 250 HBAR")
+    assert told[f"{TOKEN} #9"].startswith(
+        "not for sale: a later CRYPTOAPPROVEALLOWANCE ended it: the memo of"
+    )
+    assert explain(app, CHARLIE)["On the ledger"] == "the marketplace may spend 0 of its NFTs"
+
+
+def test_it_refuses_what_is_neither(app):
+    result = app.test_cli_runner().invoke(args=["explain", "7"])
+    assert result.exit_code == 2
+    assert "Name an NFT (0.0.5001:7) or an account (0.0.1001)" in result.output
+
+
+@both_engines
+def test_the_log_names_what_was_taken_off(app, client, ledger, caplog):
+    with app.app_context():
+        follower = Follower()
+        follower.step()
+        list_nft(client, 250)
+        ledger.withdraw((TOKEN, 7), ALICE)
+        follower.step()
+        drain_queue()
+    assert (
+        f"{TOKEN} #7 was taken off the order book: its owner withdrew the approval" in caplog.text
+    )
