@@ -6,19 +6,13 @@ from hiero_sdk_python import PrivateKey
 from harness.cast import ALICE, BOB, CHARLIE
 from harness.wallets import account, token_id
 from sandbox.tests import hapi
+from sandbox.tests.account_deletion import deletion
+from sandbox.tests.accounts import address, creation, public, to_alias
 from sandbox.tests.bodies import FIRST, HBAR, NFT, approval, make, rejection, transfer
-from sandbox.tests.test_accounts import address, creation, public, to_alias
-from sandbox.tests.test_tokens import ISSUER, TREASURY, about, fixed
-from sandbox.tests.test_tokens import creation as token_creation
+from sandbox.tests.tokens import ISSUER, TREASURY, about, fixed
+from sandbox.tests.tokens import creation as token_creation
 
 KEY = PrivateKey.generate_ed25519()
-
-
-def deletion(deleted, heir=BOB, payer=ALICE):
-    fields = {"deleteAccountID": deleted, "transferAccountID": heir}
-    return make(
-        payer, "cryptoDelete", **{name: account(each) for name, each in fields.items() if each}
-    )
 
 
 @pytest.fixture

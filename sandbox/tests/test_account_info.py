@@ -8,8 +8,8 @@ from harness.cast import ALICE, BOB
 from harness.wallets import account, token_id
 from hiero_sandbox.ledger import keys
 from sandbox.tests import hapi
+from sandbox.tests.accounts import address, creation, public, to_alias, update
 from sandbox.tests.bodies import NFT, transfer
-from sandbox.tests.test_accounts import address, creation, public, to_alias, update
 
 ED25519 = keys.of_bytes(bytes(32))
 

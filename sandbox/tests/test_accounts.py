@@ -7,40 +7,14 @@ from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransa
 from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction
 
 from harness.cast import ALICE, BOB
-from harness.wallets import account
 from hiero_sandbox.hapi.services import METHODS
 from hiero_sandbox.ledger import keys
 from marketplace.hedera import times
 from sandbox.tests import hapi
+from sandbox.tests.accounts import address, creation, public, to_alias, update
 from sandbox.tests.bodies import HBAR, NFT, make, sign, transfer
 
-DAYS_90 = 7_776_000
 LIMIT = "max_automatic_token_associations"
-
-
-def public(key):
-    return keys.of_bytes(key.public_key().to_bytes_raw())
-
-
-def address(key):
-    return bytes.fromhex(key.public_key().to_evm_address().to_string())
-
-
-def creation(payer=ALICE, **fields):
-    return make(payer, "cryptoCreateAccount", autoRenewPeriod={"seconds": DAYS_90}, **fields)
-
-
-def update(account_id, **fields):
-    """By Alice."""
-    return make(ALICE, "cryptoUpdateAccount", accountIDToUpdate=account(account_id), **fields)
-
-
-def to_alias(alias, amount=5 * HBAR, payer=ALICE):
-    body = transfer(payer, {payer: -amount})
-    body.cryptoTransfer.transfers.accountAmounts.add(
-        accountID=AccountID(alias=alias), amount=amount
-    )
-    return body
 
 
 @pytest.mark.parametrize("generate", [PrivateKey.generate_ed25519, PrivateKey.generate_ecdsa])

@@ -5,41 +5,17 @@ from hiero_sdk_python import PrivateKey
 
 from harness.cast import ALICE, BOB
 from hiero_sandbox.ledger.airdrops import Airdrop
-from marketplace.hedera.messages import account, token
 from sandbox.tests import hapi
+from sandbox.tests.account_deletion import deletion
+from sandbox.tests.accounts import creation, public
+from sandbox.tests.airdrops import about_pending, drop
 from sandbox.tests.bodies import HBAR, association, make, minting
-from sandbox.tests.test_account_deletion import deletion
-from sandbox.tests.test_accounts import creation, public
-from sandbox.tests.test_tokens import ISSUER, TREASURY, fixed, royalty
-from sandbox.tests.test_tokens import creation as token_creation
+from sandbox.tests.tokens import ISSUER, TREASURY, fixed, royalty
+from sandbox.tests.tokens import creation as token_creation
 
 KEY = PrivateKey.generate_ed25519()
 RECORDS = "/proto.CryptoService/getTxRecordByTxID"
 FEE = HBAR // 100  # of a transfer of tokens
-
-
-def drop(sender, token_id, units=(), nfts=()):
-    """Units by receiver, and receivers by serial number."""
-    dropped = {"token": token(token_id)}
-    if units:
-        amounts = [(sender, -sum(units.values())), *units.items()]
-        dropped["transfers"] = [
-            {"accountID": account(each), "amount": amount} for each, amount in amounts
-        ]
-    dropped["nftTransfers"] = [
-        {
-            "senderAccountID": account(sender),
-            "receiverAccountID": account(receiver),
-            "serialNumber": serial_no,
-        }
-        for serial_no, receiver in dict(nfts).items()
-    ]
-    return make(sender, "tokenAirdrop", token_transfers=[dropped])
-
-
-def about_pending(kind, payer, *named):
-    """Each as (sender, receiver, token), or with a serial number."""
-    return make(payer, kind, pending_airdrops=[Airdrop(*each).message() for each in named])
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ import pytest
 from harness import wallets
 from harness.cast import ALICE, BOB, CHARLIE
 from harness.wallets import account
+from sandbox.tests.accounts import update
 from sandbox.tests.bodies import amounts, association, make, minting, transfer
-from sandbox.tests.test_accounts import update
-from sandbox.tests.test_tokens import (
+from sandbox.tests.tokens import (
     COLLECTOR,
     ISSUER,
     KEY,

@@ -5,7 +5,7 @@ import pytest
 from harness import wallets
 from harness.cast import ALICE, BOB, CHARLIE, TOKEN
 from sandbox.tests.bodies import FIRST, HBAR, NFT, association, transfer
-from sandbox.tests.test_tokens import ISSUER, KEY, TREASURY, about, creation
+from sandbox.tests.tokens import ISSUER, KEY, TREASURY, about, creation
 
 OTHERS = ("0.0.7002", "0.0.7003")
 PAYER = "0.0.9001"

@@ -1,55 +1,21 @@
 """hiero-sandbox: the sandbox alone, without the marketplace."""
 
-import json
 import signal
 import socket
 import subprocess
-import sys
 import time
 from contextlib import closing, contextmanager
-from urllib.request import Request, urlopen
 
 import grpc
 import pytest
 from hiero_sdk_python.hapi.services.response_pb2 import Response
 
-from harness.serving import ROOT, reserved_port
+from harness.serving import ROOT
 from hiero_sandbox.hapi.address import HOST
 from sandbox.tests import hapi
+from sandbox.tests.command import COMMAND, ask, options, running
 
 GIFT = {"accountId": "0.0.1002", "amount": 7}
-COMMAND = [sys.executable, "-m", "hiero_sandbox"]
-
-
-@contextmanager
-def running(*arguments):
-    """The command on free ports, until it is not needed; yields it with its ports."""
-    with reserved_port() as rest, reserved_port() as node, reserved_port() as mirror:
-        ports = {"rest": rest, "node": node, "mirror": mirror}
-        options = [word for name, port in ports.items() for word in (f"--{name}-port", str(port))]
-        process = subprocess.Popen(
-            [*COMMAND, *options, *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True
-        )
-        try:
-            hello = process.stdout.readline()
-            assert (
-                f"http://{HOST}:{rest}, node {HOST}:{node}, mirror node's gRPC {HOST}:{mirror},"
-                in hello
-            )
-            yield process, ports
-        finally:
-            process.kill()
-            process.wait()
-            process.stdout.close()
-
-
-def ask(ports, path, body=None):
-    content = body and json.dumps(body).encode()
-    request = Request(
-        f"http://{HOST}:{ports['rest']}{path}", content, {"Content-Type": "application/json"}
-    )
-    with urlopen(request, timeout=60) as answer:
-        return json.load(answer)
 
 
 def test_it_serves_rest_and_grpc(tmp_path):
@@ -81,14 +47,6 @@ def test_a_file_is_kept_and_memory_is_not(tmp_path):
 def taken_port():
     with closing(socket.create_server((HOST, 0))) as taken:
         yield taken.getsockname()[1]
-
-
-def options(kind, *ports):
-    """Options for ports of one kind; any ports for the other kinds."""
-    given = {"rest": (0,), "node": (0,), "mirror": (0,)} | {kind: ports}
-    return [
-        word for name in given for port in given[name] for word in (f"--{name}-port", str(port))
-    ]
 
 
 @pytest.mark.parametrize("kind", ["rest", "node", "mirror"])

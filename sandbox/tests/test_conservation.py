@@ -20,15 +20,13 @@ from hiero_sandbox.ledger import accounts, consensus, keys, nfts, queries, recor
 from hiero_sandbox.mirror import rows
 from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId
-from sandbox.tests import bodies
-from sandbox.tests import test_airdrops as airdrops
-from sandbox.tests import test_fractional_fees as fractional_fees
+from sandbox.tests import airdrops, bodies, fractional_fees
+from sandbox.tests.account_deletion import deletion
+from sandbox.tests.batches import BATCHER, batch, inner
 from sandbox.tests.bodies import FIRST, HBAR, approval, minting, rejection, transfer
-from sandbox.tests.test_account_deletion import deletion
-from sandbox.tests.test_batches import BATCHER, batch, inner
-from sandbox.tests.test_fungible_tokens import move as move_units
-from sandbox.tests.test_schedules import creation_of
-from sandbox.tests.test_tokens import ISSUER, TREASURY, about, creation
+from sandbox.tests.fungible_tokens import move as move_units
+from sandbox.tests.schedules import creation_of
+from sandbox.tests.tokens import ISSUER, TREASURY, about, creation
 
 PEOPLE = ("0.0.1001", "0.0.1002", "0.0.1003", "0.0.2002")  # the last one collects royalties
 MARKET, FEES = "0.0.9001", "0.0.802"
@@ -431,7 +429,7 @@ def test_supplies_are_what_was_minted_and_did_not_end(ledger, story):
             assert sum(balances) == FIRST * len(balances)
 
 
-collectors = st.sampled_from((fractional_fees.COLLECTOR, fractional_fees.OTHER, PEOPLE[0]))
+collectors = st.sampled_from((tokens.COLLECTOR, fractional_fees.OTHER, PEOPLE[0]))
 fees_of_units = st.one_of(
     st.builds(fractional_fees.in_own_units, st.integers(1, 20), collectors),
     st.builds(
@@ -445,7 +443,7 @@ fees_of_units = st.one_of(
     ),
 )
 people = st.sampled_from(PEOPLE)
-receivers = st.sampled_from((TREASURY, *PEOPLE, fractional_fees.COLLECTOR))
+receivers = st.sampled_from((TREASURY, *PEOPLE, tokens.COLLECTOR))
 payments = st.tuples(people, people, st.dictionaries(receivers, st.integers(1, 80), min_size=1))
 
 
@@ -469,7 +467,7 @@ def held(coin):
 def test_fees_of_units_move_them_and_make_none(ledger, fees, story):
     with ledger.app_context():
         begin(ledger)
-        others = (*PEOPLE, fractional_fees.COLLECTOR, fractional_fees.OTHER)
+        others = (*PEOPLE, tokens.COLLECTOR, fractional_fees.OTHER)
         coin = create(*others, tokenType=0, initialSupply=10_000, custom_fees=fees)
         shares = {TREASURY: -300 * len(PEOPLE)} | dict.fromkeys(PEOPLE, 300)
         for amounts in filter(None, (shares, *(shared(*payment) for payment in story))):

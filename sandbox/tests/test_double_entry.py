@@ -20,16 +20,11 @@ from hiero_sandbox.mirror.rows import transaction_alone
 from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS
 from marketplace.hedera.ids import MAX_HBAR
-from sandbox.tests import test_airdrops as airdrops
-from sandbox.tests import test_fractional_fees as fractional_fees
-from sandbox.tests import test_nested_fees as nested_fees
-from sandbox.tests import test_schedules as schedules
-from sandbox.tests import test_tokens as tokens
-from sandbox.tests import test_topics as topics
+from sandbox.tests import airdrops, fractional_fees, nested_fees, schedules, tokens, topics
+from sandbox.tests.account_deletion import deletion
 from sandbox.tests.bodies import HBAR, association, minting, move, rejection, sign, transfer
-from sandbox.tests.test_account_deletion import deletion
-from sandbox.tests.test_fungible_tokens import allow
-from sandbox.tests.test_fungible_tokens import move as move_units
+from sandbox.tests.fungible_tokens import allow
+from sandbox.tests.fungible_tokens import move as move_units
 
 KNOWN = {each.account_id: each.private_key for each in known_accounts()}
 FEES = "0.0.802"

@@ -7,10 +7,10 @@ from harness.cast import ALICE
 from marketplace.hedera import times
 from marketplace.hedera.messages import account, token
 from sandbox.tests import hapi
-from sandbox.tests.test_accounts import creation, public, update
-from sandbox.tests.test_fungible_tokens import move
-from sandbox.tests.test_tokens import ISSUER, TREASURY, about
-from sandbox.tests.test_tokens import creation as token_creation
+from sandbox.tests.accounts import creation, public, update
+from sandbox.tests.fungible_tokens import move
+from sandbox.tests.tokens import ISSUER, TREASURY, about
+from sandbox.tests.tokens import creation as token_creation
 
 BALANCE = "/proto.CryptoService/cryptoGetBalance"
 DAY = 24 * 3600

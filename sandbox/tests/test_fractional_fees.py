@@ -1,35 +1,17 @@
 """Fractional fees, and others in the units that are sent: HIP-18, HIP-573."""
 
 import pytest
-from hiero_sdk_python.hapi.services.basic_types_pb2 import TokenID
-from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee
 
 from harness.cast import ALICE, BOB, CHARLIE
-from harness.wallets import account, token_id
+from harness.wallets import token_id
+from sandbox.tests.accounts import update
+from sandbox.tests.airdrops import about_pending, drop
 from sandbox.tests.bodies import association, make, transfer
-from sandbox.tests.test_accounts import update
-from sandbox.tests.test_airdrops import about_pending, drop
-from sandbox.tests.test_fungible_tokens import allow, move
-from sandbox.tests.test_tokens import COLLECTOR, ISSUER, TREASURY, creation, fixed
+from sandbox.tests.fractional_fees import OTHER, fractional, in_own_units
+from sandbox.tests.fungible_tokens import allow, move
+from sandbox.tests.tokens import COLLECTOR, ISSUER, TREASURY, creation
 
-OTHER = "0.0.802001"  # another collector
 UNPAID = "INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE"
-
-
-def fractional(part=(1, 10), collector=COLLECTOR, *, all_are_exempt=False, **fields):
-    numerator, denominator = part
-    fields["fractional_amount"] = {"numerator": numerator, "denominator": denominator}
-    return CustomFee(
-        fee_collector_account_id=account(collector),
-        fractional_fee=fields,
-        all_collectors_are_exempt=all_are_exempt,
-    )
-
-
-def in_own_units(amount, collector=COLLECTOR):
-    fee = fixed(amount, collector)
-    fee.fixed_fee.denominating_token_id.CopyFrom(TokenID())
-    return fee
 
 
 def coin_with(*fees):

@@ -4,9 +4,10 @@ import pytest
 from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountAmount
 
 from harness.cast import ALICE, BOB, CHARLIE
-from harness.wallets import account, token_id
-from sandbox.tests.bodies import HBAR, association, make, minting, rejection, transfer
-from sandbox.tests.test_tokens import ISSUER, TREASURY, about, creation, fixed, royalty
+from harness.wallets import account
+from sandbox.tests.bodies import HBAR, association, minting, rejection, transfer
+from sandbox.tests.fungible_tokens import allow, move
+from sandbox.tests.tokens import ISSUER, TREASURY, about, creation, fixed, royalty
 
 
 @pytest.fixture
@@ -25,24 +26,6 @@ def units(get):
         return {row["token_id"]: row["balance"] for row in rows}.get(token)
 
     return units
-
-
-def move(payer, token, amounts, hbar=(), nfts=(), is_approval=False):
-    body = transfer(payer, hbar, nfts)
-    transfers = body.cryptoTransfer.tokenTransfers.add(token=token_id((token, 0)))
-    for account_id, amount in amounts.items():
-        transfers.transfers.add(
-            accountID=account(account_id), amount=amount, is_approval=is_approval and amount < 0
-        )
-    return body
-
-
-def allow(owner, spender, amount, token=None):
-    allowance = {"owner": account(owner), "spender": account(spender), "amount": amount}
-    if token:
-        allowance["tokenId"] = token_id((token, 0))
-    field = "tokenAllowances" if token else "cryptoAllowances"
-    return make(owner, "cryptoApproveAllowance", **{field: [allowance]})
 
 
 def test_it_works(done, coin, units, get):

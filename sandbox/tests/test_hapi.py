@@ -27,9 +27,9 @@ from hiero_sandbox import database, wallet
 from hiero_sandbox.hapi.errors import Failed
 from marketplace.hedera import times
 from sandbox.tests import hapi
+from sandbox.tests.accounts import to_alias
 from sandbox.tests.bodies import NFT, approval, make, minting, sign, transfer
 from sandbox.tests.hapi import APPROVE, COST, PAID, RECEIPTS
-from sandbox.tests.test_accounts import to_alias
 
 RECORDS = "/proto.CryptoService/getTxRecordByTxID"
 TRANSFER = "/proto.CryptoService/cryptoTransfer"

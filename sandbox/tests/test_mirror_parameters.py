@@ -4,8 +4,8 @@ import pytest
 
 from harness.cast import ALICE, BOB, CHARLIE
 from hiero_sandbox.ledger.genesis import known_accounts
+from sandbox.tests.batches import BATCHER, batch, inner, pay
 from sandbox.tests.bodies import NFT, transfer
-from sandbox.tests.test_batches import BATCHER, batch, inner, pay
 
 KNOWN = next(known for known in known_accounts() if known.has_alias)
 ADDRESS, KEY = sorted(KNOWN.aliases, key=len)

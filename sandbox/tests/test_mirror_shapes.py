@@ -10,14 +10,10 @@ from hiero_sdk_python import PrivateKey
 from harness.cast import ALICE, BOB, CHARLIE
 from marketplace.hedera import times
 from marketplace.hedera.ids import MAX_INT64
-from sandbox.tests import test_accounts as accounts
-from sandbox.tests import test_airdrops as airdrops
-from sandbox.tests import test_fungible_tokens as coins
-from sandbox.tests import test_schedules as schedules
-from sandbox.tests import test_tokens as tokens
-from sandbox.tests import test_topics as topics
+from sandbox.tests import accounts, airdrops, schedules, tokens, topics
+from sandbox.tests import fungible_tokens as coins
 from sandbox.tests.bodies import HBAR, approval, association, minting, sign, transfer
-from sandbox.tests.test_tokens import ISSUER, TREASURY
+from sandbox.tests.tokens import ISSUER, TREASURY
 
 RECORDED = json.loads(Path(__file__).with_name("mirror_shapes.json").read_text())
 SIMPLE = {"string": str, "integer": int, "number": float, "boolean": bool, "null": type(None)}

@@ -3,20 +3,14 @@
 import pytest
 
 from harness.cast import ALICE, BOB
-from harness.wallets import token_id
 from sandbox.tests.bodies import HBAR, association, transfer
-from sandbox.tests.test_fractional_fees import OTHER, fractional
-from sandbox.tests.test_fungible_tokens import move
-from sandbox.tests.test_tokens import COLLECTOR, ISSUER, TREASURY, creation, fixed
+from sandbox.tests.fractional_fees import OTHER, fractional
+from sandbox.tests.fungible_tokens import move
+from sandbox.tests.nested_fees import paid_in
+from sandbox.tests.tokens import COLLECTOR, ISSUER, TREASURY, creation, fixed
 
 DEEP = "CUSTOM_FEE_CHARGING_EXCEEDED_MAX_RECURSION_DEPTH"
 MANY = "CUSTOM_FEE_CHARGING_EXCEEDED_MAX_ACCOUNT_AMOUNTS"
-
-
-def paid_in(token, amount, collector=COLLECTOR):
-    fee = fixed(amount, collector)
-    fee.fixed_fee.denominating_token_id.CopyFrom(token_id((token, 0)))
-    return fee
 
 
 @pytest.fixture

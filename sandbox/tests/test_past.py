@@ -8,9 +8,9 @@ from harness import wallets
 from harness.cast import ALICE, BOB
 from hiero_sandbox.database import Database
 from hiero_sandbox.versions import set_clock
+from sandbox.tests.accounts import update
 from sandbox.tests.bodies import FIRST, HBAR, association, transfer
-from sandbox.tests.test_accounts import update
-from sandbox.tests.test_tokens import ISSUER, KEY, TREASURY, about, creation
+from sandbox.tests.tokens import ISSUER, KEY, TREASURY, about, creation
 
 PAYER, PAYEE = "0.0.1002", "0.0.1003"
 

@@ -4,7 +4,7 @@ import pytest
 
 from harness.cast import ALICE, BOB
 from sandbox.tests.bodies import HBAR, approval, minting, rejection, transfer
-from sandbox.tests.test_tokens import ISSUER, TREASURY, about, creation, royalty
+from sandbox.tests.tokens import ISSUER, TREASURY, about, creation, royalty
 
 
 @pytest.fixture

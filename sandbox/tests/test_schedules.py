@@ -16,12 +16,13 @@ from hiero_sandbox.ledger import keys
 from marketplace.hedera import times
 from marketplace.hedera.messages import schedule
 from sandbox.tests import hapi
+from sandbox.tests.account_deletion import deletion
+from sandbox.tests.accounts import creation, public
+from sandbox.tests.batches import BATCHER, batch, inner
 from sandbox.tests.bodies import HBAR, make, minting, transfer
-from sandbox.tests.test_account_deletion import deletion
-from sandbox.tests.test_accounts import creation, public
-from sandbox.tests.test_batches import BATCHER, batch, inner
-from sandbox.tests.test_tokens import ISSUER, TREASURY
-from sandbox.tests.test_tokens import creation as token_creation
+from sandbox.tests.schedules import about, creation_of, payment
+from sandbox.tests.tokens import ISSUER, TREASURY
+from sandbox.tests.tokens import creation as token_creation
 
 RECORDS = "/proto.CryptoService/getTxRecordByTxID"
 DAY = 24 * 3600
@@ -36,23 +37,6 @@ ADMIN = PrivateKey.generate_ed25519()
 
 def now():
     return times.now() // times.SECOND
-
-
-def creation_of(scheduled, payer=CHARLIE, **fields):
-    """A ScheduleCreate of the transaction in a body."""
-    kind = scheduled.WhichOneof("data")
-    content = {"memo": scheduled.memo, kind: getattr(scheduled, kind)}
-    if "expires" in fields:
-        fields["expiration_time"] = {"seconds": fields.pop("expires")}
-    return make(payer, "scheduleCreate", scheduledTransactionBody=content, **fields)
-
-
-def payment(amount=HBAR, payer=ALICE, receiver=BOB):
-    return transfer(payer, {payer: -amount, receiver: amount})
-
-
-def about(kind, schedule_id, payer=CHARLIE):
-    return make(payer, kind, scheduleID=schedule(schedule_id))
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import Key, TokenKeyValidati
 from harness.cast import ALICE, BOB
 from harness.wallets import account
 from hiero_sandbox.ledger import keys
+from sandbox.tests.accounts import public, update
 from sandbox.tests.bodies import association, minting, transfer
-from sandbox.tests.test_accounts import public, update
-from sandbox.tests.test_tokens import ISSUER, NAMES, TREASURY, about, creation
+from sandbox.tests.tokens import ISSUER, NAMES, TREASURY, about, creation
 
 ROLES = tuple(name for name in NAMES if name != "adminKey")
 ROLE, NEW, ADMIN = (PrivateKey.generate_ed25519() for _ in range(3))

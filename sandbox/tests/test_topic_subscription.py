@@ -18,8 +18,8 @@ from hiero_sandbox.hapi.address import HOST
 from hiero_sandbox.ledger.genesis import known_accounts
 from marketplace.hedera import messages, times
 from sandbox.tests.bodies import sign
-from sandbox.tests.test_command import ask, running
-from sandbox.tests.test_topics import message, new_topic
+from sandbox.tests.command import ask, running
+from sandbox.tests.topics import message, new_topic
 
 OPERATOR = known_accounts()[0]
 SUBSCRIBE = "/com.hedera.mirror.api.proto.ConsensusService/subscribeTopic"

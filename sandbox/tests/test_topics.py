@@ -4,7 +4,6 @@ import base64
 import hashlib
 
 import pytest
-from hiero_sdk_python import PrivateKey
 from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID, Key, KeyList
 
 from harness.cast import ALICE, BOB, CHARLIE
@@ -13,26 +12,24 @@ from hiero_sandbox.ledger import topics
 from hiero_sandbox.ledger.topic_messages import next_hash
 from marketplace.hedera import messages, times
 from sandbox.tests import hapi
+from sandbox.tests.account_deletion import deletion
 from sandbox.tests.bodies import HBAR, association, make, transfer
-from sandbox.tests.test_account_deletion import deletion
-from sandbox.tests.test_fungible_tokens import move
-from sandbox.tests.test_tokens import ISSUER, TREASURY, creation, fixed
+from sandbox.tests.fungible_tokens import move
+from sandbox.tests.tokens import ISSUER, TREASURY, creation, fixed
+from sandbox.tests.topics import (
+    ADMIN,
+    COLLECTOR,
+    DAYS,
+    NEW,
+    SUBMITTER,
+    fee,
+    key,
+    message,
+    new_topic,
+)
 
-ADMIN, SUBMITTER, NEW = (PrivateKey.generate_ed25519() for _ in range(3))
-COLLECTOR = "0.0.2001"
-DAYS = 24 * 3600
 UNPAID = "INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE"
 NO_KEY = Key(keyList=KeyList())
-
-
-def key(private):
-    return Key(ed25519=private.public_key().to_bytes_raw())
-
-
-def new_topic(payer=ALICE, **fields):
-    return make(
-        payer, "consensusCreateTopic", **{"autoRenewPeriod": {"seconds": 90 * DAYS}} | fields
-    )
 
 
 def change(topic, payer=ALICE, **fields):
@@ -41,16 +38,6 @@ def change(topic, payer=ALICE, **fields):
 
 def remove(topic, payer=ALICE):
     return make(payer, "consensusDeleteTopic", topicID=messages.topic(topic))
-
-
-def message(topic, content=b"hello", payer=ALICE, **fields):
-    fields |= {"topicID": messages.topic(topic), "message": content}
-    return make(payer, "consensusSubmitMessage", **fields)
-
-
-def fee(amount, unit=None, collector=COLLECTOR):
-    made = {"amount": amount} | ({"denominating_token_id": token_id((unit, 0))} if unit else {})
-    return {"fixed_fee": made, "fee_collector_account_id": account(collector)}
 
 
 @pytest.fixture

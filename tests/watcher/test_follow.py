@@ -27,7 +27,7 @@ from marketplace.store.database import read, write
 from marketplace.watcher import follow as following_module
 from marketplace.watcher.sweep import OF_SELLERS, SLOWLY, sync
 from marketplace.watcher.work import Done
-from sandbox.tests import bodies, test_batches
+from sandbox.tests import batches, bodies
 from tests.deeds import shown
 from tests.engines import both_engines
 
@@ -100,11 +100,9 @@ def test_a_memo_for_several_lists_only_what_is_approved_of_its_token(client, wat
 
 
 def test_it_finds_a_listing_in_a_batch(client, watcher, nft, ledger):
-    listing = test_batches.inner(
-        bodies.approval(ALICE, nft, memo=listing_memo(*nft, 5, "Foo")), ALICE
-    )
-    batch = test_batches.batch(listing)
-    assert ledger.submit(bodies.sign(batch, CHARLIE, test_batches.BATCHER)).result == "SUCCESS"
+    listing = batches.inner(bodies.approval(ALICE, nft, memo=listing_memo(*nft, 5, "Foo")), ALICE)
+    batch = batches.batch(listing)
+    assert ledger.submit(bodies.sign(batch, CHARLIE, batches.BATCHER)).result == "SUCCESS"
     assert watcher.follow() == {Done.LISTED: 1}
     assert shown(client)["listingPrice"] == 5
 

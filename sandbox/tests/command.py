@@ -1,0 +1,51 @@
+"""The command hiero-sandbox, started in a process of its own."""
+
+import json
+import subprocess
+import sys
+from contextlib import contextmanager
+from urllib.request import Request, urlopen
+
+from harness.serving import ROOT, reserved_port
+from hiero_sandbox.hapi.address import HOST
+
+COMMAND = [sys.executable, "-m", "hiero_sandbox"]
+
+
+@contextmanager
+def running(*arguments):
+    """The command on free ports, until it is not needed; yields it with its ports."""
+    with reserved_port() as rest, reserved_port() as node, reserved_port() as mirror:
+        ports = {"rest": rest, "node": node, "mirror": mirror}
+        options = [word for name, port in ports.items() for word in (f"--{name}-port", str(port))]
+        process = subprocess.Popen(
+            [*COMMAND, *options, *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True
+        )
+        try:
+            hello = process.stdout.readline()
+            assert (
+                f"http://{HOST}:{rest}, node {HOST}:{node}, mirror node's gRPC {HOST}:{mirror},"
+                in hello
+            )
+            yield process, ports
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+
+
+def ask(ports, path, body=None):
+    content = body and json.dumps(body).encode()
+    request = Request(
+        f"http://{HOST}:{ports['rest']}{path}", content, {"Content-Type": "application/json"}
+    )
+    with urlopen(request, timeout=60) as answer:
+        return json.load(answer)
+
+
+def options(kind, *ports):
+    """Options for ports of one kind; any ports for the other kinds."""
+    given = {"rest": (0,), "node": (0,), "mirror": (0,)} | {kind: ports}
+    return [
+        word for name in given for port in given[name] for word in (f"--{name}-port", str(port))
+    ]
