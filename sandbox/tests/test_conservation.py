@@ -26,7 +26,7 @@ from sandbox.tests.batches import BATCHER, batch, inner
 from sandbox.tests.bodies import FIRST, HBAR, approval, minting, rejection, transfer
 from sandbox.tests.fungible_tokens import move as move_units
 from sandbox.tests.schedules import creation_of
-from sandbox.tests.tokens import ISSUER, TREASURY, about, creation
+from sandbox.tests.tokens import COLLECTOR, ISSUER, TREASURY, about, creation
 
 PEOPLE = ("0.0.1001", "0.0.1002", "0.0.1003", "0.0.2002")  # the last one collects royalties
 MARKET, FEES = "0.0.9001", "0.0.802"
@@ -429,7 +429,7 @@ def test_supplies_are_what_was_minted_and_did_not_end(ledger, story):
             assert sum(balances) == FIRST * len(balances)
 
 
-collectors = st.sampled_from((tokens.COLLECTOR, fractional_fees.OTHER, PEOPLE[0]))
+collectors = st.sampled_from((COLLECTOR, fractional_fees.OTHER, PEOPLE[0]))
 fees_of_units = st.one_of(
     st.builds(fractional_fees.in_own_units, st.integers(1, 20), collectors),
     st.builds(
