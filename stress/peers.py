@@ -46,11 +46,11 @@ SUITE_SECONDS, FILE_SECONDS, EXAMPLE_SECONDS = 3600, 400, 150
 EXAMPLES_AT_ONCE = 4
 RPC_PORT = 8544
 SPECS = "mirror/rest/__tests__/specs"
-# Parts of Hedera that the sandbox does not claim: contracts, files, nodes; and what needs testnet, the
+# Parts of Hedera that the sandbox does not claim: contracts, nodes; and what needs testnet, the
 # internet or a browser.
 LEFT_OUT = (
-    *("contract", "ethereum", "file", "node", "prng", "freeze_transaction", "hook", "tls"),
-    *("fee_estimate", "registered", "address_book", "client_integration", "contents", "run_all"),
+    *("contract", "ethereum", "node", "freeze_transaction", "hook", "tls"),
+    *("fee_estimate", "registered", "address_book", "client_integration", "run_all"),
     *("testnet", "time_drift", "umd", "react_native"),
 )
 VITEST = """
@@ -70,7 +70,7 @@ JAVASCRIPT_IMPORT = re.compile(r"""(?:from|require\(|import)\s*["']([^"']+)["']"
 PYTHON_IMPORT = re.compile(r"^(?:from|import) (\w+)", re.MULTILINE)
 PACKAGES = ("@hiero-ledger/sdk", "hiero_sdk_python", "dotenv", "dotenv/config", "axios", "requests")
 NODE_MODULES = ("fs", "path", "crypto", "readline", "url", "util", "node:fs", "node:crypto")
-UNCLAIMED = ("ContractCreate", "ContractFunction", "EthereumTransaction", "FileCreate")
+UNCLAIMED = ("ContractCreate", "ContractFunction", "EthereumTransaction")
 LANGUAGES = {".js": "javascript", ".mjs": "javascript", ".cjs": "javascript", ".py": "python"}
 # What programs call the operator.
 OPERATOR_IDS = ("OPERATOR_ID", "OPERATOR_ACCOUNT_ID", "ACCOUNT_ID", "MY_ACCOUNT_ID")

@@ -163,6 +163,23 @@ CREATE TABLE topic_message (
     PRIMARY KEY (topic, sequence_no)
 ) STRICT;
 
+-- A file that a transaction has created. Its contents are the parts since a time.
+CREATE TABLE file (
+    file_id TEXT PRIMARY KEY,
+    keys BLOB NOT NULL, -- HAPI's KeyList
+    memo TEXT NOT NULL,
+    expires_at INTEGER NOT NULL,
+    contents_since INTEGER NOT NULL,
+    is_deleted INTEGER NOT NULL CHECK (is_deleted IN (0, 1))
+) STRICT;
+
+CREATE TABLE file_part (
+    file_id TEXT NOT NULL,
+    consensus_at INTEGER NOT NULL,
+    content BLOB NOT NULL,
+    PRIMARY KEY (file_id, consensus_at)
+) STRICT;
+
 -- A transaction that reached consensus. Several may share an id: a duplicate that was refused, or one that a
 -- transaction has executed by itself.
 CREATE TABLE transaction_record (

@@ -404,7 +404,7 @@ def test_the_exchange_rates(ask):
     assert (code, rate.hbarEquiv, rate.centEquiv) == ("OK", 1, 10)
 
 
-@pytest.mark.parametrize("number", [111, 1001])
+@pytest.mark.parametrize("number", [103, 1001])
 def test_a_file_that_is_none(ask, number):
     _, code = ask("fileGetContents", header=COST, fileID=FileID(fileNum=number))
     assert code == "INVALID_FILE_ID"

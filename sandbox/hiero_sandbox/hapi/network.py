@@ -1,7 +1,5 @@
 """HAPI's queries about the network: the address book, the version, the exchange rate."""
 
-from collections.abc import Callable
-
 import hiero_sdk_python.hapi.services.basic_types_pb2 as hapi
 from flask import current_app
 from google.protobuf.message import Message
@@ -11,8 +9,7 @@ from hiero_sdk_python.hapi.mirror.mirror_network_service_pb2 import AddressBookQ
 from hiero_sandbox import __version__
 from hiero_sandbox.hapi.address import find_port
 from hiero_sandbox.hapi.errors import Failed
-from hiero_sandbox.ledger import network_fees
-from hiero_sandbox.ledger.envelopes import Refused, write_id
+from hiero_sandbox.ledger.envelopes import write_id
 from marketplace.hedera.messages import account
 
 ADDRESS_BOOKS = ("0.0.101", "0.0.102")
@@ -46,15 +43,7 @@ def list_nodes(content: bytes, now: int) -> list[bytes]:
     return [_address().SerializeToString()]
 
 
-def find_file(query: Message, response: Message, now: int) -> None:
-    file = query.fileID
-    if (file.shardNum, file.realmNum) != (0, 0) or file.fileNum not in FILES:
-        raise Refused("INVALID_FILE_ID")
-    response.fileContents.fileID.CopyFrom(file)
-    response.fileContents.contents = FILES[file.fileNum](now).SerializeToString()
-
-
-def _address_book(moment: int) -> hapi.NodeAddressBook:
+def address_book(moment: int) -> hapi.NodeAddressBook:
     return hapi.NodeAddressBook(nodeAddress=[_address()])
 
 
@@ -65,12 +54,3 @@ def find_version(query: Message, response: Message, now: int) -> None:
     response.hederaServicesVersion.CopyFrom(
         hapi.SemanticVersion(major=major, minor=minor, patch=patch, pre="sandbox")
     )
-
-
-# The network's files that SDKs read: nodes, their addresses, and exchange rates. Release 0.79 drops the fee
-# schedule, 0.0.111: https://github.com/hiero-ledger/hiero-consensus-node/pull/26487
-FILES: dict[int, Callable[[int], Message]] = {
-    101: _address_book,
-    102: _address_book,
-    112: network_fees.exchange_rate,
-}

@@ -21,7 +21,7 @@ from hiero_sdk_python.hapi.services.transaction_response_pb2 import TransactionR
 
 from hiero_sandbox.conditions import NODE_BUSY, conditions
 from hiero_sandbox.errors import LedgerBusy, LedgerUnusable, explained
-from hiero_sandbox.hapi import entities, network, receipts, topics
+from hiero_sandbox.hapi import entities, files, network, receipts, topics
 from hiero_sandbox.ledger import consensus, network_fees
 from hiero_sandbox.ledger.envelopes import (
     Refused,
@@ -106,7 +106,8 @@ QUERIES = {
     "tokenGetInfo": Handler(FEE, entities.find_token),
     "tokenGetNftInfo": Handler(FEE, entities.find_nft),
     "consensusGetTopicInfo": Handler(FEE, topics.find_topic),
-    "fileGetContents": Handler(FEE, network.find_file),
+    "fileGetContents": Handler(FEE, files.find_contents),
+    "fileGetInfo": Handler(FEE, files.find_info),
     "scheduleGetInfo": Handler(FEE, entities.find_schedule),
     "networkGetVersionInfo": Handler(VERSION_FEE, network.find_version),
 }

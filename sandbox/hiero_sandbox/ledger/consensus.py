@@ -21,8 +21,10 @@ from hiero_sandbox.ledger import (
     associations,
     batches,
     envelopes,
+    files,
     keys,
     network_fees,
+    prng,
     queries,
     records,
     schedule_transactions,
@@ -72,6 +74,10 @@ HANDLERS: dict[str, Handler] = {
     "cryptoDeleteAllowance": Handler(allowances.delete, allowances.check_delete),
     "cryptoTransfer": Handler(transfers.transfer, transfers.check),
     "cryptoUpdateAccount": Handler(account_transactions.update, account_transactions.check_update),
+    "fileAppend": Handler(files.append, files.check_change),
+    "fileCreate": Handler(files.create, files.check_create),
+    "fileDelete": Handler(files.delete, files.check_delete),
+    "fileUpdate": Handler(files.update, files.check_change),
     "scheduleCreate": Handler(
         lambda execution, content: schedule_transactions.create(
             execution, content, HANDLERS, _execute
@@ -113,6 +119,7 @@ HANDLERS: dict[str, Handler] = {
     "token_pause": Handler(partial(token_transactions.set_paused, is_paused=True)),
     "token_unpause": Handler(partial(token_transactions.set_paused, is_paused=False)),
     "token_update_nfts": Handler(supply.update_nfts),
+    "util_prng": Handler(prng.draw, prng.check),
 }
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
 from google.protobuf.message import Message
-from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
+from hiero_sdk_python.hapi.services.basic_types_pb2 import Key, KeyList
 from hiero_sdk_python.hapi.services.exchange_rate_pb2 import ExchangeRateSet
 
 from hiero_sandbox.database import read
@@ -33,6 +33,10 @@ BASE = {
     "cryptoDeleteAllowance": Decimal("0.05"),
     "cryptoTransfer": Decimal("0.0001"),
     "cryptoUpdateAccount": Decimal("0.00022"),
+    "fileAppend": Decimal("0.05"),
+    "fileCreate": Decimal("0.05"),
+    "fileDelete": Decimal("0.007"),
+    "fileUpdate": Decimal("0.05"),
     "scheduleCreate": Decimal("0.01"),
     "tokenAirdrop": Decimal("0.0001"),
     "tokenAssociate": Decimal("0.05"),
@@ -59,6 +63,8 @@ INCLUDED_KEYS = {
     "consensusUpdateTopic": 1,
     "cryptoCreateAccount": 1,
     "cryptoUpdateAccount": 1,
+    "fileCreate": 1,
+    "fileUpdate": 1,
     "scheduleCreate": 1,
     "tokenCreation": 1,
     "tokenUpdate": 1,
@@ -71,6 +77,8 @@ CUSTOM_FEE_TRANSFER = Decimal("0.0019")
 TOPIC_WITH_FEES, MESSAGE_WITH_FEES = Decimal("1.99"), Decimal("0.04983")
 # For each byte of another message beyond these.
 MESSAGE_BYTE, MESSAGE_BYTES = Decimal("0.00000068"), 100
+# For each byte of a file beyond these, in one transaction.
+STATE_BYTE, STATE_BYTES = Decimal("0.0001"), 1000
 # For each account of a transfer beyond two, and each token and each signature beyond one.
 EXTRA = Decimal("0.0001")
 # For each byte beyond these.
@@ -81,6 +89,8 @@ HIGH_VOLUME = (
     "consensusCreateTopic",
     "cryptoApproveAllowance",
     "cryptoCreateAccount",
+    "fileAppend",
+    "fileCreate",
     "scheduleCreate",
     "tokenAirdrop",
     "tokenAssociate",
@@ -173,6 +183,8 @@ def _service(body: Message) -> Decimal:
         if topic and topic.definition.custom_fees:
             return usd + MESSAGE_WITH_FEES
         return usd + _beyond(MESSAGE_BYTES, len(content.message)) * MESSAGE_BYTE
+    if kind in ("fileAppend", "fileCreate", "fileUpdate"):
+        usd += _beyond(STATE_BYTES, len(content.contents)) * STATE_BYTE
     listed = sum(len(items) for field, items in content.ListFields() if field.is_repeated)
     if listed:
         usd += LISTING.get(kind, 0) + (listed - 1) * LISTED.get(kind, 0)
@@ -182,9 +194,9 @@ def _service(body: Message) -> Decimal:
 def _count_keys(content: Message, kind: str) -> int:
     """The simple keys in a transaction's fields of a key. Lists of fields do not count."""
     named = [
-        value
+        value if isinstance(value, Key) else Key(keyList=value)
         for field, value in content.ListFields()
-        if not field.is_repeated and field.message_type is Key.DESCRIPTOR
+        if not field.is_repeated and field.message_type in (Key.DESCRIPTOR, KeyList.DESCRIPTOR)
     ]
     return sum(1 if kind == UNNESTED else len([*keys.simple_keys(key)]) for key in named)
 

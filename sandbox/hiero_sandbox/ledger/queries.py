@@ -157,6 +157,18 @@ def get_due_schedule(db: Connection, now: int) -> Row | None:
     return next(iter(_rows(db, sql, now=now)), None)
 
 
+# Files
+
+
+def list_file_parts(db: Connection, file_id: str, since: int) -> list[bytes]:
+    # In the order in which they were added.
+    sql = """
+        SELECT content FROM file_part WHERE file_id = :file_id AND consensus_at >= :since
+        ORDER BY consensus_at
+    """
+    return [row["content"] for row in _rows(db, sql, file_id=file_id, since=since)]
+
+
 # Topics
 
 

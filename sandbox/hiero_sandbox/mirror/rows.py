@@ -18,9 +18,9 @@ Document = dict[str, Any]
 # whose id is in its receipt.
 ENTITIES = (
     "token", "token_id", "account", "accountIDToUpdate", "deleteAccountID", "owner", "scheduleID",
-    "topicID",
+    "topicID", "fileID",
 )  # fmt: skip
-CREATED = ("accountID", "tokenID", "topicID", "scheduleID")
+CREATED = ("accountID", "fileID", "tokenID", "topicID", "scheduleID")
 
 
 def transaction(recorded: Recorded) -> Document:

@@ -1,0 +1,29 @@
+"""Pseudorandom numbers. Their seed is a hash of what the ledger has recorded before. HIP-351.
+
+Source: UtilPrngHandler of https://github.com/hiero-ledger/hiero-consensus-node.
+"""
+
+import hashlib
+
+from google.protobuf.message import Message
+
+from hiero_sandbox.ledger import queries
+from hiero_sandbox.ledger.envelopes import refuse_if
+from hiero_sandbox.ledger.execution import Execution
+
+
+def check(content: Message) -> None:
+    """Check what a node checks before consensus."""
+    refuse_if(content.range < 0, "INVALID_PRNG_RANGE")
+
+
+def draw(execution: Execution, content: Message) -> None:
+    """Draw a number below a range, or 384 bits without one. The transaction's record has it."""
+    last = queries.get_last_consensus(execution.db)
+    row = queries.get(execution.db, "transaction_record", consensus_at=last)
+    seed = hashlib.sha384((row["hash"] if row else b"") + execution.now.to_bytes(8)).digest()
+    if content.range:
+        number = int.from_bytes(seed[:4], signed=True) % content.range
+        execution.effects.record.prng_number = number
+    else:
+        execution.effects.record.prng_bytes = seed
