@@ -443,7 +443,7 @@ fees_of_units = st.one_of(
     ),
 )
 people = st.sampled_from(PEOPLE)
-receivers = st.sampled_from((TREASURY, *PEOPLE, tokens.COLLECTOR))
+receivers = st.sampled_from((TREASURY, *PEOPLE, COLLECTOR))
 payments = st.tuples(people, people, st.dictionaries(receivers, st.integers(1, 80), min_size=1))
 
 
@@ -467,7 +467,7 @@ def held(coin):
 def test_fees_of_units_move_them_and_make_none(ledger, fees, story):
     with ledger.app_context():
         begin(ledger)
-        others = (*PEOPLE, tokens.COLLECTOR, fractional_fees.OTHER)
+        others = (*PEOPLE, COLLECTOR, fractional_fees.OTHER)
         coin = create(*others, tokenType=0, initialSupply=10_000, custom_fees=fees)
         shares = {TREASURY: -300 * len(PEOPLE)} | dict.fromkeys(PEOPLE, 300)
         for amounts in filter(None, (shares, *(shared(*payment) for payment in story))):
