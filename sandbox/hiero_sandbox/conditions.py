@@ -1,14 +1,20 @@
-"""The conditions that a test sets: a clock that is moved, a mirror node that lags, and the next fault."""
+"""The conditions that a test sets: a moved clock, a mirror node and receipts that lag, and the next fault."""
 
 import threading
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from flask import Flask, current_app
+from hiero_sdk_python.hapi.services.response_code_pb2 import ResponseCodeEnum
 
 from marketplace.hedera import times
 
 KEY = "hiero_sandbox.conditions"  # in app.extensions
-NODE_BUSY, MIRROR_429, MIRROR_503 = FAULTS = ("NODE_BUSY", "MIRROR_429", "MIRROR_503")
+NODE_BUSY, NODE_UNAVAILABLE, MIRROR_429, MIRROR_503 = FAULTS = (
+    "NODE_BUSY", "NODE_UNAVAILABLE", "MIRROR_429", "MIRROR_503",
+)  # fmt: skip
+# Codes with which a transaction may be made to fail at consensus.
+CODES = set(ResponseCodeEnum.keys()) - {"OK", "SUCCESS", "UNKNOWN"}
 
 
 @dataclass
@@ -18,6 +24,7 @@ class Conditions:
     clock_moved: int = 0  # forward
     lag: int = 0  # how old what the mirror node shows is
     lags_since: int = 0
+    receipt_delay: int = 0  # how long after consensus a receipt has its status
     fault: str | None = None
     requests_to_fail: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -33,10 +40,18 @@ class Conditions:
 
     def take(self, fault: str) -> bool:
         """Whether this request meets that fault. Counts it."""
+        return self._take({fault}) is not None
+
+    def take_code(self) -> str | None:
+        """The code with which this transaction fails, if a test has chosen one. Counts it."""
+        return self._take(CODES)
+
+    def _take(self, faults: Collection[str]) -> str | None:
         with self._lock:
-            is_met = self.fault == fault and self.requests_to_fail > 0
-            self.requests_to_fail -= is_met
-            return is_met
+            if self.fault not in faults or not self.requests_to_fail:
+                return None
+            self.requests_to_fail -= 1
+            return self.fault
 
 
 def init_app(app: Flask) -> None:

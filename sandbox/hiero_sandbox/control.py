@@ -3,18 +3,20 @@
 Where every id exists, these addresses do not.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from flask import Blueprint, Response, send_file
+from flask import Blueprint, Response, request, send_file
 
 from hiero_sandbox import snapshots
 from hiero_sandbox.api import show_result
-from hiero_sandbox.conditions import FAULTS, conditions, now
+from hiero_sandbox.conditions import CODES, FAULTS, conditions, now
 from hiero_sandbox.errors import FieldsInvalid
-from hiero_sandbox.fields import one_of, read_account, read_body, whole_number
+from hiero_sandbox.fields import Field, read_account, read_body, whole_number
 from hiero_sandbox.ledger import unsigned
 from hiero_sandbox.ledger.genesis import known_accounts
+from hiero_sandbox.mirror.parameters import parse_timestamp
 from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS
 from marketplace.hedera.ids import MAX_HBAR, MAX_INT64
@@ -22,6 +24,21 @@ from marketplace.hedera.ids import MAX_HBAR, MAX_INT64
 MAX_SECONDS = 10 * 366 * times.DAY // times.SECOND
 MAX_REQUESTS = 1_000_000
 MODULE = Path(__file__).with_name("testing.mjs")
+
+FAULT = Field(
+    f"{', '.join(FAULTS)}, or a result code",
+    lambda value: value if isinstance(value, str) and value in {*FAULTS, *CODES} else None,
+)
+
+
+def _read_moment(value: Any) -> int | None:
+    try:
+        return parse_timestamp(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+
+
+MOMENT = Field('a timestamp ("1795823136.5")', _read_moment)
 
 blp = Blueprint("control", __name__)
 
@@ -51,7 +68,7 @@ def give_hbar() -> dict[str, str]:
 
 @blp.post("/reset")
 def reset() -> dict[str, str]:
-    """Begin anew, with the known accounts alone."""
+    """Begin again, with the known accounts alone. Drops all snapshots."""
     snapshots.reset()
     return {}
 
@@ -64,22 +81,49 @@ def take_snapshot() -> dict[str, int]:
 
 @blp.post("/restore")
 def restore_snapshot() -> dict[str, str]:
-    """Put the ledger and the clock back, as often as you like. Ends lag and faults."""
-    [number] = read_body(snapshot=whole_number(MAX_INT64))
-    if not snapshots.restore(number):
-        raise FieldsInvalid({"snapshot": f"must be a snapshot that was taken, not {number}"})
+    """Put the ledger and the clock back, as often as you like. Ends lag, delay and faults."""
+    _with_snapshot(snapshots.restore)
     return {}
+
+
+@blp.post("/drop")
+def drop_snapshot() -> dict[str, str]:
+    """Give back a snapshot's memory."""
+    _with_snapshot(snapshots.drop)
+    return {}
+
+
+def _with_snapshot(change: Callable[[int], bool]) -> None:
+    [number] = read_body(snapshot=whole_number(MAX_INT64))
+    if not change(number):
+        raise FieldsInvalid({"snapshot": f"must be a snapshot that was taken, not {number}"})
+
+
+@blp.get("/clock")
+def show_clock() -> dict[str, str]:
+    """Show the ledger's time."""
+    return {"now": times.to_consensus(now())}
 
 
 @blp.post("/clock")
 def move_clock() -> dict[str, str]:
-    """Move the ledger's clock forward. Returns its time."""
-    [seconds] = read_body(seconds=whole_number(MAX_SECONDS))
-    moved = conditions().clock_moved + seconds * times.SECOND
+    """Move the ledger's clock forward, by some seconds or to a time. Returns its time."""
+    by = "now" if "now" in (request.get_json(silent=True) or ()) else "seconds"
+    if by == "now":
+        [moment] = read_body(now=MOMENT)
+        forward = moment - now()
+        if forward < 0:
+            raise FieldsInvalid(
+                {by: "must not be before the ledger's time: its clock moves forward"}
+            )
+    else:
+        [seconds] = read_body(seconds=whole_number(MAX_SECONDS))
+        forward = seconds * times.SECOND
+    moved = conditions().clock_moved + forward
     if moved > MAX_SECONDS * times.SECOND:
-        raise FieldsInvalid({"seconds": "moves the clock by more than ten years in all"})
+        raise FieldsInvalid({by: "moves the clock by more than ten years in all"})
     conditions().clock_moved = moved
-    return {"now": times.to_consensus(now())}
+    return show_clock()
 
 
 @blp.post("/lag")
@@ -90,10 +134,21 @@ def set_lag() -> dict[str, str]:
     return {}
 
 
+@blp.post("/delay")
+def set_delay() -> dict[str, str]:
+    """Let receipts be UNKNOWN for some seconds after consensus. The clock may be moved meanwhile."""
+    [seconds] = read_body(seconds=whole_number(MAX_SECONDS, low=0))
+    conditions().receipt_delay = seconds * times.SECOND
+    return {}
+
+
 @blp.post("/fault")
 def set_fault() -> dict[str, str]:
-    """Let the next requests fail: NODE_BUSY, or the mirror node's 429 or 503 with Retry-After."""
-    fault, requests = read_body(fault=one_of(FAULTS), requests=whole_number(MAX_REQUESTS, low=0))
+    """Let the next requests fail, or the next transactions with a result code.
+
+    NODE_BUSY is HAPI's BUSY, NODE_UNAVAILABLE is gRPC's status. MIRROR_429 and 503 have Retry-After.
+    """
+    fault, requests = read_body(fault=FAULT, requests=whole_number(MAX_REQUESTS, low=0))
     conditions().set_fault(fault, requests)
     return {}
 

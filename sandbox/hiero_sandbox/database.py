@@ -49,6 +49,8 @@ class Database:
             self._kept = self._connect()  # memory lasts as long as somebody has it open
             self._kept.executescript(SCHEMA.read_text())
             versions.create(self._kept)
+            # A file that is replaced by this one's content is of this version.
+            self._kept.execute(f"PRAGMA user_version = {VERSION}")
         _opened.add(self)
 
     def _prepare(self, path: Path) -> Path | None:

@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn
 
 from flask import request
@@ -48,11 +48,6 @@ def whole_number(high: int, low: int = 1) -> Field:
         return value if type(value) is int and low <= value <= high else None
 
     return Field(f"a whole number from {low} to {high}", read)
-
-
-def one_of(words: Collection[str]) -> Field:
-    """One of these words."""
-    return Field(", or ".join(words), lambda value: value if value in words else None)
 
 
 ACCOUNT_ID = Field("an account id (0.0.1234)", _read_id)

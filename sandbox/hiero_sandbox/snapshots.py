@@ -24,25 +24,44 @@ def init_app(app: Flask) -> None:
 
 def take() -> int:
     """Copy the ledger, and note the clock. Returns the snapshot's number."""
-    snapshots, number = current_app.extensions[KEY], next(_numbers)
+    snapshots, number = _taken(), next(_numbers)
     with _lock:
         snapshots[number] = database.database().copy(), conditions.conditions().clock_moved
         if len(snapshots) > MOST:
-            snapshots.popitem(last=False)
+            drop(next(iter(snapshots)))
     return number
 
 
 def restore(number: int) -> bool:
-    """Put ledger and clock back, and end lag and faults. False: there is no such snapshot."""
-    found = current_app.extensions[KEY].get(number)
-    if found:
-        _begin(*found)
+    """Put ledger and clock back, and end lag, delay and faults. False: there is no such snapshot."""
+    with _lock:
+        found = _taken().get(number)
+        if found:
+            _begin(*found)
+    return bool(found)
+
+
+def drop(number: int) -> bool:
+    """Give back a snapshot's memory. False: there is no such snapshot."""
+    with _lock:
+        found = _taken().pop(number, None)
+        if found:
+            found[0].close()
     return bool(found)
 
 
 def reset() -> None:
-    """Begin anew, with the known accounts, and this machine's time."""
-    _begin(_make_first(), clock_moved=0)
+    """Begin again, with the known accounts, this machine's time and no snapshots."""
+    with _lock:
+        for number in [*_taken()]:
+            drop(number)
+        _begin(_make_first(), clock_moved=0)
+
+
+def _taken() -> OrderedDict[int, tuple[Connection, int]]:
+    """The current application's snapshots by their numbers: a copy of the ledger, and the clock."""
+    found: OrderedDict[int, tuple[Connection, int]] = current_app.extensions[KEY]
+    return found
 
 
 @cache

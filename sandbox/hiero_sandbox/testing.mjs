@@ -12,7 +12,7 @@ export class Sandbox {
   /** Give an account HBAR of 0.0.2. */
   give = (accountId, amount) => this.#ask("/faucet", { accountId, amount });
 
-  /** Begin anew, with the known accounts alone. */
+  /** Begin again, with the known accounts alone. Drops all snapshots. */
   reset = () => this.#ask("/reset", {});
 
   /** Copy the ledger and its clock; returns the snapshot's number. */
@@ -21,13 +21,28 @@ export class Sandbox {
   /** Put the ledger and its clock back. Ends lag and faults. */
   restore = (snapshot) => this.#ask("/restore", { snapshot });
 
+  /** Give back a snapshot's memory. */
+  drop = (snapshot) => this.#ask("/drop", { snapshot });
+
+  /** The ledger's time as a timestamp: "1795823136.512345678". */
+  clock = async () => (await this.#ask("/clock")).now;
+
+  /** Move the ledger's clock forward to a timestamp. */
+  setClock = (now) => this.#ask("/clock", { now });
+
   /** Move the ledger's clock forward. */
   moveClock = (seconds) => this.#ask("/clock", { seconds });
 
   /** Let the mirror node show what was so many seconds ago; moving the clock counts. */
   setLag = (seconds) => this.#ask("/lag", { seconds });
 
-  /** Let the next requests fail: NODE_BUSY, MIRROR_429 or MIRROR_503. */
+  /** Let receipts be UNKNOWN for so many seconds; moving the clock counts. */
+  setDelay = (seconds) => this.#ask("/delay", { seconds });
+
+  /**
+   * Let the next requests fail: NODE_BUSY, NODE_UNAVAILABLE, MIRROR_429 or MIRROR_503.
+   * With a result code, such as TOKEN_IS_PAUSED, the next transactions fail at consensus.
+   */
   fail = (fault, requests = 1) => this.#ask("/fault", { fault, requests });
 
   async #ask(path, body) {

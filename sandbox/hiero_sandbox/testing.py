@@ -36,7 +36,7 @@ class Sandbox:
         self._ask("/faucet", accountId=account_id, amount=tinybars)
 
     def reset(self) -> None:
-        """Begin anew, with the known accounts alone."""
+        """Begin again, with the known accounts alone. Drops all snapshots."""
         self._ask("/reset", {})
 
     def snapshot(self) -> int:
@@ -47,6 +47,18 @@ class Sandbox:
         """Put the ledger and its clock back. Ends lag and faults."""
         self._ask("/restore", snapshot=snapshot)
 
+    def drop(self, snapshot: int) -> None:
+        """Give back a snapshot's memory."""
+        self._ask("/drop", snapshot=snapshot)
+
+    def clock(self) -> str:
+        """The ledger's time as a timestamp: "1795823136.512345678"."""
+        return str(self._ask("/clock")["now"])
+
+    def set_clock(self, now: str) -> None:
+        """Move the ledger's clock forward to a timestamp."""
+        self._ask("/clock", now=now)
+
     def move_clock(self, seconds: int) -> None:
         """Move the ledger's clock forward."""
         self._ask("/clock", seconds=seconds)
@@ -55,8 +67,15 @@ class Sandbox:
         """Let the mirror node show what was so many seconds ago; moving the clock counts."""
         self._ask("/lag", seconds=seconds)
 
+    def set_delay(self, seconds: int) -> None:
+        """Let receipts be UNKNOWN for so many seconds; moving the clock counts."""
+        self._ask("/delay", seconds=seconds)
+
     def fail(self, fault: str, requests: int = 1) -> None:
-        """Let the next requests fail: NODE_BUSY, MIRROR_429 or MIRROR_503."""
+        """Let the next requests fail: NODE_BUSY, NODE_UNAVAILABLE, MIRROR_429 or MIRROR_503.
+
+        With a result code, such as TOKEN_IS_PAUSED, the next transactions fail at consensus.
+        """
         self._ask("/fault", fault=fault, requests=requests)
 
     def _ask(self, path: str, body: dict[str, Any] | None = None, **fields: Any) -> Any:

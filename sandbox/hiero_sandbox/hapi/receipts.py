@@ -2,8 +2,10 @@
 
 from google.protobuf.message import Message
 from hiero_sdk_python.hapi.services.basic_types_pb2 import TransactionID
+from hiero_sdk_python.hapi.services.response_code_pb2 import ResponseCodeEnum
 from hiero_sdk_python.hapi.services.transaction_record_pb2 import TransactionRecord
 
+from hiero_sandbox.conditions import conditions
 from hiero_sandbox.database import read
 from hiero_sandbox.ledger import accounts, queries, records
 from hiero_sandbox.ledger.envelopes import read_transaction_id, refuse_if
@@ -16,6 +18,9 @@ KEPT_SECONDS = 180  # how long after consensus a node has receipts and records
 
 def find_receipt(query: Message, response: Message, now: int) -> None:
     (first, *repeated), children = _find(query.transactionID, now, "RECEIPT_NOT_FOUND")
+    if _is_delayed(first, now):
+        response.receipt.status = ResponseCodeEnum.UNKNOWN
+        return
     response.receipt.CopyFrom(first.receipt)
     if query.includeDuplicates:
         response.duplicateTransactionReceipts.extend(each.receipt for each in repeated)
@@ -25,6 +30,7 @@ def find_receipt(query: Message, response: Message, now: int) -> None:
 
 def find_record(query: Message, response: Message, now: int) -> None:
     (first, *repeated), children = _find(query.transactionID, now, "RECORD_NOT_FOUND")
+    refuse_if(_is_delayed(first, now), "RECORD_NOT_FOUND")
     response.transactionRecord.CopyFrom(first)
     if query.includeDuplicates:
         response.duplicateTransactionRecords.extend(repeated)
@@ -39,6 +45,13 @@ def find_account_records(query: Message, response: Message, now: int) -> None:
     response.accountID.CopyFrom(account(account_id))
     rows = queries.list_paid_transactions(read(), account_id, now - KEPT_SECONDS * times.SECOND)
     response.records.extend(records.read(row).record for row in rows)
+
+
+def _is_delayed(record: TransactionRecord, now: int) -> bool:
+    """Whether a test lets the node not know the result yet."""
+    delay, moment = conditions().receipt_delay, record.consensusTimestamp
+    reached_at = int(moment.seconds) * times.SECOND + int(moment.nanos)
+    return delay > 0 and now < reached_at + delay
 
 
 def _find(

@@ -14,14 +14,16 @@ from typing import NamedTuple
 
 from flask import current_app
 from google.protobuf.message import DecodeError, Message
+from grpc import StatusCode
 from hiero_sdk_python.hapi.services.query_header_pb2 import QueryHeader, ResponseType
 from hiero_sdk_python.hapi.services.query_pb2 import Query
 from hiero_sdk_python.hapi.services.response_pb2 import Response
 from hiero_sdk_python.hapi.services.transaction_response_pb2 import TransactionResponse
 
-from hiero_sandbox.conditions import NODE_BUSY, conditions
+from hiero_sandbox.conditions import NODE_BUSY, NODE_UNAVAILABLE, conditions
 from hiero_sandbox.errors import LedgerBusy, LedgerUnusable, explained
 from hiero_sandbox.hapi import entities, files, network, receipts, topics
+from hiero_sandbox.hapi.errors import Failed
 from hiero_sandbox.ledger import consensus, network_fees
 from hiero_sandbox.ledger.envelopes import (
     Refused,
@@ -42,8 +44,11 @@ VERSION_FEE = network_fees.TINYBARS_PER_DOLLAR // 1_000
 def _explain_faults(work: Callable[[], str]) -> str:
     """Do the work, and return its result code, or the code of the refusal or fault that stopped it.
 
-    An SDK repeats its request after BUSY, and asks another node after PLATFORM_NOT_ACTIVE.
+    An SDK repeats its request after BUSY, and asks another node after PLATFORM_NOT_ACTIVE, and after
+    gRPC's own UNAVAILABLE, which is raised as Failed.
     """
+    if conditions().take(NODE_UNAVAILABLE):
+        raise Failed(StatusCode.UNAVAILABLE, "A test has asked for this")
     if conditions().take(NODE_BUSY):
         return "BUSY"
     try:

@@ -236,7 +236,7 @@ def _reach_consensus(db: Connection, signed: Signed, now: int, is_duplicate: boo
     set_clock(db, consensus_at)
     execution = Execution(db, signed, consensus_at, price)
     execution.charge(price)
-    execution.result = refusal or _execute(execution)
+    execution.result = refusal or conditions().take_code() or _execute(execution)
     if execution.result != "SUCCESS":
         batches.revert(execution)
     execution.pay_rewards()
