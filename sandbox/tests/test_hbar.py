@@ -7,6 +7,7 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 from harness import wallets
 from harness.cast import ALICE, BOB, CHARLIE, TOKEN
 from hiero_sandbox import wallet
+from hiero_sandbox.database import read
 from hiero_sandbox.hapi.services import answer
 from hiero_sandbox.ledger import keys, network_fees
 from hiero_sandbox.ledger.envelopes import open_transaction, read_list
@@ -304,7 +305,7 @@ def test_each_key_beyond_those_included_costs_a_cent(ledger, kind, fields, price
     with ledger.sandbox.app_context():
         body = make(ALICE, kind, **fields)
         signed = open_transaction(read_list(sign(body, ALICE))[0])
-        assert network_fees.price(signed) == price * TINYBARS_PER_DOLLAR // 10**6
+        assert network_fees.price(read(), signed) == price * TINYBARS_PER_DOLLAR // 10**6
 
 
 def test_the_treasury_pays_no_fees(alone):

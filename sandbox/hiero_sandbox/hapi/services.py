@@ -21,6 +21,7 @@ from hiero_sdk_python.hapi.services.response_pb2 import Response
 from hiero_sdk_python.hapi.services.transaction_response_pb2 import TransactionResponse
 
 from hiero_sandbox.conditions import NODE_BUSY, NODE_UNAVAILABLE, conditions
+from hiero_sandbox.database import read
 from hiero_sandbox.errors import LedgerBusy, LedgerUnusable, explained
 from hiero_sandbox.hapi import entities, files, network, receipts, topics
 from hiero_sandbox.hapi.errors import Failed
@@ -77,7 +78,7 @@ def submit(content: bytes, now: int) -> list[bytes]:
     result = _explain_faults(lambda: _submit(content, now))
     response = TransactionResponse(nodeTransactionPrecheckCode=result)
     if result == "INSUFFICIENT_TX_FEE":
-        response.cost = network_fees.price(open_transaction(read_list(content)[0]))
+        response.cost = network_fees.price(read(), open_transaction(read_list(content)[0]))
     return [response.SerializeToString()]
 
 

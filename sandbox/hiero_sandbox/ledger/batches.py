@@ -3,8 +3,6 @@
 Source: AtomicBatchHandler of https://github.com/hiero-ledger/hiero-consensus-node.
 """
 
-from collections.abc import Callable
-
 from google.protobuf.message import Message
 from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction
 
@@ -40,8 +38,7 @@ def _open(content: Message) -> list[Signed]:
         raise Refused("INVALID_TRANSACTION") from None
 
 
-def execute(execution: Execution, content: Message, run: Callable[[Execution], str]) -> None:
-    """Execute a batch. ``run`` checks, charges and executes one transaction, and returns its code."""
+def execute(execution: Execution, content: Message) -> None:
     inner = _open(content)
     refuse_if(len(inner) > MAX_TRANSACTIONS, "BATCH_SIZE_LIMIT_EXCEEDED")
     for signed in inner:
@@ -49,9 +46,10 @@ def execute(execution: Execution, content: Message, run: Callable[[Execution], s
         execution.require_key(signed.body.batch_key)
     for number, signed in enumerate(inner, start=1):
         now = execution.now + number * NANOSECONDS
-        child = Execution(execution.db, signed, now, network_fees.price_at_consensus(signed))
+        price = network_fees.price_at_consensus(execution.db, signed)
+        child = Execution(execution.db, execution.node, signed, now, price)
         execution.inner.append(child)
-        child.result = run(child)
+        child.result = execution.node.run_inner(child)
         refuse_if(child.result != "SUCCESS", "INNER_TRANSACTION_FAILED")
 
 

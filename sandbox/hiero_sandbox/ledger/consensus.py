@@ -5,11 +5,10 @@ an expired or repeated id, a payer who can't pay): they leave no record and cost
 A transaction that fails at consensus is recorded as failed, and its payer pays the fee.
 """
 
+import logging
 import time
 from functools import partial
 from typing import NamedTuple
-
-from flask import current_app
 
 from hiero_sandbox.conditions import conditions
 from hiero_sandbox.database import Connection, read, write
@@ -35,7 +34,7 @@ from hiero_sandbox.ledger import (
     transfers,
 )
 from hiero_sandbox.ledger.envelopes import Refused, Signed, refuse_if
-from hiero_sandbox.ledger.execution import Effects, Execution, Handler, entity, require_id
+from hiero_sandbox.ledger.execution import Effects, Execution, Handler, Node, entity, require_id
 from hiero_sandbox.versions import set_clock
 from marketplace.hedera import times
 from marketplace.hedera.ids import MAX_INT64
@@ -47,6 +46,7 @@ GOVERNANCE = {2, *range(42, 800)}  # the numbers of these payers
 NODES = {f"0.0.{number}" for number in range(3, 100)}
 # The most accounts that a transaction can create. Each reaches consensus a nanosecond before the next.
 MAX_CREATED = 30
+_log = logging.getLogger("hiero_sandbox")
 
 
 class Receipt(NamedTuple):
@@ -61,9 +61,7 @@ class Receipt(NamedTuple):
 
 
 HANDLERS: dict[str, Handler] = {
-    "atomic_batch": Handler(
-        lambda execution, content: batches.execute(execution, content, _run_inner), batches.check
-    ),
+    "atomic_batch": Handler(batches.execute, batches.check),
     "consensusCreateTopic": Handler(topic_transactions.create, topic_transactions.check_create),
     "consensusDeleteTopic": Handler(topic_transactions.delete, topic_transactions.check_named),
     "consensusSubmitMessage": Handler(topic_messages.submit, topic_messages.check),
@@ -78,19 +76,9 @@ HANDLERS: dict[str, Handler] = {
     "fileCreate": Handler(files.create, files.check_create),
     "fileDelete": Handler(files.delete, files.check_delete),
     "fileUpdate": Handler(files.update, files.check_change),
-    "scheduleCreate": Handler(
-        lambda execution, content: schedule_transactions.create(
-            execution, content, HANDLERS, _execute
-        ),
-        schedule_transactions.check_create,
-    ),
+    "scheduleCreate": Handler(schedule_transactions.create, schedule_transactions.check_create),
     "scheduleDelete": Handler(schedule_transactions.delete, schedule_transactions.check_named),
-    "scheduleSign": Handler(
-        lambda execution, content: schedule_transactions.sign(
-            execution, content, HANDLERS, _execute
-        ),
-        schedule_transactions.check_named,
-    ),
+    "scheduleSign": Handler(schedule_transactions.sign, schedule_transactions.check_named),
     "tokenAirdrop": Handler(airdrops.airdrop, airdrops.check),
     "tokenAssociate": Handler(associations.associate, associations.check),
     "tokenBurn": Handler(supply.burn, partial(supply.check, code="INVALID_TOKEN_BURN_AMOUNT")),
@@ -149,7 +137,7 @@ def end_expired_schedules(now: int) -> None:
     """End the schedules that have expired by now, and execute those that have waited for it."""
     if queries.get_due_schedule(read(), now):
         with write() as db:
-            schedule_transactions.end_expired(db, now, HANDLERS, _execute)
+            schedule_transactions.end_expired(db, NODE, now)
 
 
 # Checks before consensus, in the network's order: TransactionChecker, IngestChecker
@@ -177,7 +165,7 @@ def _require_readable(signed: Signed) -> None:
     topic_messages.check_limits(body)
     refuse_if(body.transactionFee > MAX_INT64, "INSUFFICIENT_TX_FEE")  # it is negative in 64 bits
     if kind not in HANDLERS:
-        current_app.logger.warning(
+        _log.warning(
             "The sandbox does not execute %s: docs/sandbox.md lists what it executes",
             envelopes.TYPES[kind],
         )
@@ -205,11 +193,11 @@ def _require_paid(db: Connection, signed: Signed, now: int) -> None:
     accounts.require_signature(db, signed, payer, now)
     if network_fees.is_superuser(signed):
         return
-    refuse_if(body.transactionFee < network_fees.price(signed), "INSUFFICIENT_TX_FEE")
+    refuse_if(body.transactionFee < network_fees.price(db, signed), "INSUFFICIENT_TX_FEE")
     # What the transaction itself takes from its payer
     spent = max(0, -transfers.given_of(body.cryptoTransfer)[payer, None])
     spent += body.cryptoCreateAccount.initialBalance
-    if accounts.balance(db, payer) < network_fees.price_at_consensus(signed) + spent:
+    if accounts.balance(db, payer) < network_fees.price_at_consensus(db, signed) + spent:
         raise Refused("INSUFFICIENT_PAYER_BALANCE")
 
 
@@ -229,12 +217,12 @@ def _require_valid(signed: Signed, now: int) -> None:
 def _reach_consensus(db: Connection, signed: Signed, now: int, is_duplicate: bool) -> str:
     """Charge a transaction, execute it and record it; returns the result code."""
     consensus_at = max(now, queries.get_last_consensus(db) + 1 + MAX_CREATED)
-    refusal, price = "", network_fees.price_at_consensus(signed)
+    refusal, price = "", network_fees.price_at_consensus(db, signed)
     if is_duplicate or price > signed.body.transactionFee:
         refusal = "DUPLICATE_TRANSACTION" if is_duplicate else "INSUFFICIENT_TX_FEE"
         price = network_fees.price_unexecuted(signed)
     set_clock(db, consensus_at)
-    execution = Execution(db, signed, consensus_at, price)
+    execution = Execution(db, NODE, signed, consensus_at, price)
     execution.charge(price)
     execution.result = refusal or conditions().take_code() or _execute(execution)
     if execution.result != "SUCCESS":
@@ -276,3 +264,6 @@ def _run_inner(execution: Execution) -> str:
     execution.fee = fee
     execution.charge(fee)
     return _execute(execution)
+
+
+NODE = Node(HANDLERS, _execute, _run_inner)

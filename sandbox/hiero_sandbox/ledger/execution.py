@@ -75,6 +75,7 @@ class Execution:
     """One transaction while it is handled. ``now`` is its consensus timestamp, in nanoseconds."""
 
     db: Connection
+    node: "Node"
     signed: Signed
     now: int
     # Tinybars by the price list. A failed transaction costs them, too.
@@ -101,7 +102,7 @@ class Execution:
             transactionValidDuration=parent.transactionValidDuration,
             **fields,
         )
-        made = Execution(self.db, self.signed._replace(body=body, hash=b""), now, fee)
+        made = Execution(self.db, self.node, self.signed._replace(body=body, hash=b""), now, fee)
         self.effects.children.append(made)
         return made
 
@@ -194,6 +195,14 @@ class Handler(NamedTuple):
 
     execute: Callable[[Execution, Message], None]
     check: Callable[[Message], None] = lambda content: None
+
+
+class Node(NamedTuple):
+    """What a transaction needs that holds others: a batch, or one about a schedule."""
+
+    handlers: Mapping[str, Handler]  # by type of transaction
+    run: Callable[[Execution], str]  # executes a transaction, and returns its result code
+    run_inner: Callable[[Execution], str]  # checks and charges it, too: of a batch
 
 
 def require_id(body: Message) -> None:

@@ -11,7 +11,7 @@ from google.protobuf.message import Message
 from hiero_sdk_python.hapi.services.basic_types_pb2 import Key, KeyList
 from hiero_sdk_python.hapi.services.exchange_rate_pb2 import ExchangeRateSet
 
-from hiero_sandbox.database import read
+from hiero_sandbox.database import Connection
 from hiero_sandbox.ledger import keys, tokens, topics
 from hiero_sandbox.ledger.envelopes import Signed, write_id
 from marketplace.hedera import times
@@ -117,14 +117,14 @@ def exchange_rate(moment: int) -> ExchangeRateSet:
     return ExchangeRateSet(currentRate=current, nextRate=following)
 
 
-def price(signed: Signed) -> int:
+def price(db: Connection, signed: Signed) -> int:
     """The fee of a transaction, in tinybars. Superusers pay none."""
-    return 0 if is_superuser(signed) else _price(signed)
+    return 0 if is_superuser(signed) else _price(db, signed)
 
 
-def price_at_consensus(signed: Signed) -> int:
+def price_at_consensus(db: Connection, signed: Signed) -> int:
     """The fee of a transaction with its flag high_volume, which a node looks at only at consensus."""
-    return 0 if is_superuser(signed) else estimate(signed)
+    return 0 if is_superuser(signed) else estimate(db, signed)
 
 
 def price_unexecuted(signed: Signed) -> int:
@@ -132,18 +132,18 @@ def price_unexecuted(signed: Signed) -> int:
     return 0 if is_superuser(signed) else _tinybars(NODE_AND_NETWORK + _signed(signed))
 
 
-def price_scheduled(scheduled: Message, payer: str) -> int:
+def price_scheduled(db: Connection, scheduled: Message, payer: str) -> int:
     """The fee of a scheduled transaction when it is executed, in tinybars."""
-    return 0 if payer in SUPERUSERS else _tinybars(_service(scheduled))
+    return 0 if payer in SUPERUSERS else _tinybars(_service(db, scheduled))
 
 
 def is_superuser(signed: Signed) -> bool:
     return signed.id.account_id in SUPERUSERS
 
 
-def estimate(signed: Signed) -> int:
+def estimate(db: Connection, signed: Signed) -> int:
     """The fee of a transaction, whoever pays for it."""
-    return _price(signed) * (high_volume_rate(signed.body) or NORMAL_RATE) // NORMAL_RATE
+    return _price(db, signed) * (high_volume_rate(signed.body) or NORMAL_RATE) // NORMAL_RATE
 
 
 def high_volume_rate(body: Message) -> int:
@@ -151,8 +151,8 @@ def high_volume_rate(body: Message) -> int:
     return HIGH_VOLUME_RATE if body.high_volume and body.WhichOneof("data") in HIGH_VOLUME else 0
 
 
-def _price(signed: Signed) -> int:
-    return _tinybars(_service(signed.body) + _signed(signed))
+def _price(db: Connection, signed: Signed) -> int:
+    return _tinybars(_service(db, signed.body) + _signed(signed))
 
 
 def _tinybars(usd: Decimal) -> int:
@@ -167,19 +167,19 @@ def _beyond(included: int, count: int) -> int:
     return max(0, count - included)
 
 
-def _service(body: Message) -> Decimal:
+def _service(db: Connection, body: Message) -> Decimal:
     kind = body.WhichOneof("data")
     content, usd = getattr(body, kind), BASE.get(kind, OTHERS)
     if kind in INCLUDED_KEYS:
         usd += _beyond(INCLUDED_KEYS[kind], _count_keys(content, kind)) * KEY
     if kind == "cryptoTransfer":
-        return usd + _of_transfer(content.transfers.accountAmounts, content.tokenTransfers)
+        return usd + _of_transfer(db, content.transfers.accountAmounts, content.tokenTransfers)
     if kind == "tokenAirdrop":
-        return usd + _of_transfer([], content.token_transfers)
+        return usd + _of_transfer(db, [], content.token_transfers)
     if kind == "consensusCreateTopic":
         return usd + TOPIC_WITH_FEES * bool(content.custom_fees)
     if kind == "consensusSubmitMessage":
-        topic = topics.get(read(), write_id(content.topicID))
+        topic = topics.get(db, write_id(content.topicID))
         if topic and topic.definition.custom_fees:
             return usd + MESSAGE_WITH_FEES
         return usd + _beyond(MESSAGE_BYTES, len(content.message)) * MESSAGE_BYTE
@@ -201,18 +201,18 @@ def _count_keys(content: Message, kind: str) -> int:
     return sum(1 if kind == UNNESTED else len([*keys.simple_keys(key)]) for key in named)
 
 
-def _of_transfer(amounts: Iterable[Message], moved: Sequence[Message]) -> Decimal:
+def _of_transfer(db: Connection, amounts: Iterable[Message], moved: Sequence[Message]) -> Decimal:
     account_ids = {write_id(amount.accountID) for amount in amounts}
     for transfers in moved:
         for nft in transfers.nftTransfers:
             account_ids |= {write_id(nft.senderAccountID), write_id(nft.receiverAccountID)}
         account_ids |= {write_id(amount.accountID) for amount in transfers.transfers}
     usd = (_beyond(2, len(account_ids)) + _beyond(1, len(moved))) * EXTRA
-    if any(_has_custom_fees(write_id(transfers.token)) for transfers in moved):
+    if any(_has_custom_fees(db, write_id(transfers.token)) for transfers in moved):
         return usd + CUSTOM_FEE_TRANSFER
     return usd + TOKEN_TRANSFER if moved else usd
 
 
-def _has_custom_fees(token: str) -> bool:
-    found = tokens.get(read(), token)
+def _has_custom_fees(db: Connection, token: str) -> bool:
+    found = tokens.get(db, token)
     return bool(found and found.definition.custom_fees)

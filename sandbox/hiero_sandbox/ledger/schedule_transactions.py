@@ -4,10 +4,9 @@ Which keys a scheduled transaction requires is seen by executing it, and undoing
 Source: ScheduleCreateHandler and AbstractScheduleHandler of hiero-consensus-node.
 """
 
-from collections.abc import Callable, Mapping
+import logging
 from dataclasses import dataclass, field
 
-from flask import current_app
 from google.protobuf.message import Message
 from hiero_sdk_python.hapi.services.basic_types_pb2 import Key, KeyList
 from hiero_sdk_python.hapi.services.schedule_create_pb2 import ScheduleCreateTransactionBody
@@ -17,7 +16,7 @@ from hiero_sandbox.database import Connection
 from hiero_sandbox.ledger import accounts, keys, network_fees, queries, records, schedules
 from hiero_sandbox.ledger.account_transactions import require_memo
 from hiero_sandbox.ledger.envelopes import TYPES, Refused, refuse_if
-from hiero_sandbox.ledger.execution import Execution, Handler, entity
+from hiero_sandbox.ledger.execution import Execution, Node, entity
 from hiero_sandbox.ledger.schedules import Schedule
 from hiero_sandbox.versions import set_clock
 from marketplace.hedera import times
@@ -40,9 +39,7 @@ NANOSECONDS = (
 )
 NOBODYS = Key()  # the key of an account whose key is not known yet
 
-Handlers = Mapping[str, Handler]  # by type of transaction
-# Executes a transaction, and returns its result code.
-Run = Callable[[Execution], str]
+_log = logging.getLogger("hiero_sandbox")
 
 
 def check_create(content: Message) -> None:
@@ -55,31 +52,31 @@ def check_create(content: Message) -> None:
     require_memo(scheduled.memo)
 
 
-def create(execution: Execution, content: Message, handlers: Handlers, run: Run) -> None:
+def create(execution: Execution, content: Message) -> None:
     db, now = execution.db, execution.now
     if content.HasField("payerAccountID"):
         code = "ACCOUNT_ID_DOES_NOT_EXIST"
         refuse_if(not accounts.exists(db, entity(content.payerAccountID, code)), code)
-    _require_schedulable(content.scheduledTransactionBody, handlers)
+    _require_schedulable(content.scheduledTransactionBody, execution.node)
     if content.HasField("adminKey"):
         refuse_if(not keys.is_valid(content.adminKey), "INVALID_ADMIN_KEY")
         execution.require_key(content.adminKey)
     expires_at = _expiry(content, now)
     made = Schedule("", execution.signed.body, _identity(content), KeyList(), now, expires_at)
-    required = _list_required(execution, made, handlers)
+    required = _list_required(execution, made)
     _require_new(db, made, now)
     made = made._replace(schedule_id=queries.new_id(db))
     execution.effects.record.receipt.scheduleID.CopyFrom(schedule(made.schedule_id))
-    _sign(execution, made, required, run)
+    _sign(execution, made, required)
 
 
-def _require_schedulable(scheduled: Message, handlers: Handlers) -> None:
+def _require_schedulable(scheduled: Message, node: Node) -> None:
     kind = scheduled.WhichOneof("data")
     refuse_if(kind not in WHITELIST, "SCHEDULED_TRANSACTION_NOT_IN_WHITELIST")
-    if kind not in handlers:
-        current_app.logger.warning("The sandbox does not execute a scheduled %s", TYPES[kind])
+    if kind not in node.handlers:
+        _log.warning("The sandbox does not execute a scheduled %s", TYPES[kind])
         raise Refused("NOT_SUPPORTED")
-    handlers[kind].check(getattr(scheduled, kind))
+    node.handlers[kind].check(getattr(scheduled, kind))
 
 
 def _expiry(content: Message, now: int) -> int:
@@ -119,9 +116,9 @@ def check_named(content: Message) -> None:
     refuse_if(not content.HasField("scheduleID"), "INVALID_SCHEDULE_ID")
 
 
-def sign(execution: Execution, content: Message, handlers: Handlers, run: Run) -> None:
+def sign(execution: Execution, content: Message) -> None:
     signed = _get_open(execution, content)
-    _sign(execution, signed, _list_required(execution, signed, handlers), run)
+    _sign(execution, signed, _list_required(execution, signed))
 
 
 def delete(execution: Execution, content: Message) -> None:
@@ -162,14 +159,14 @@ class Rehearsal(Execution):
         self.required.append(key)
 
 
-def _list_required(execution: Execution, made: Schedule, handlers: Handlers) -> list[Key]:
+def _list_required(execution: Execution, made: Schedule) -> list[Key]:
     """The keys that a scheduled transaction requires, as far as it can be executed now."""
     db, signed = execution.db, execution.signed._replace(body=made.body())
-    rehearsal = Rehearsal(db, signed, execution.now, fee=0, paid_by=made.payer)
+    rehearsal = Rehearsal(db, execution.node, signed, execution.now, fee=0, paid_by=made.payer)
     db.execute("SAVEPOINT rehearsal")
     try:
         rehearsal.require_signature(made.payer)
-        handlers[made.kind].execute(rehearsal, getattr(signed.body, made.kind))
+        execution.node.handlers[made.kind].execute(rehearsal, getattr(signed.body, made.kind))
     except Refused as refusal:
         if str(refusal) in UNRESOLVABLE:
             raise Refused("UNRESOLVABLE_REQUIRED_SIGNERS") from None
@@ -183,7 +180,7 @@ def _list_required(execution: Execution, made: Schedule, handlers: Handlers) -> 
     return rehearsal.required
 
 
-def _sign(execution: Execution, made: Schedule, required: list[Key], run: Run) -> None:
+def _sign(execution: Execution, made: Schedule, required: list[Key]) -> None:
     """Store a schedule with the signatures of a transaction, and execute it if nobody else must sign."""
     db, signed = execution.db, execution.signed
     execution.effects.record.receipt.scheduledTransactionID.CopyFrom(made.transaction_id)
@@ -201,7 +198,7 @@ def _sign(execution: Execution, made: Schedule, required: list[Key], run: Run) -
         queries.put(db, "schedule_signature", **columns, pair=pair.SerializeToString())
     is_complete = all(keys.has_signed(key, made.signed()) for key in required)
     if is_complete and not made.definition.wait_for_expiry:
-        child = _execute(db, made, execution.now + NANOSECONDS, run)
+        child = _execute(db, execution.node, made, execution.now + NANOSECONDS)
         execution.effects.children.append(child)
         return schedules.put(db, made, state="executed", resolved_at=child.now)
     is_signing = execution.signed.body.HasField("scheduleSign")
@@ -209,39 +206,40 @@ def _sign(execution: Execution, made: Schedule, required: list[Key], run: Run) -
     schedules.put(db, made)
 
 
-def _execute(db: Connection, made: Schedule, now: int, run: Run) -> Execution:
+def _execute(db: Connection, node: Node, made: Schedule, now: int) -> Execution:
     """Execute a scheduled transaction; its payer pays for it."""
-    price = network_fees.price_scheduled(made.definition.scheduledTransactionBody, made.payer)
-    execution = Execution(db, made.signed(), now, price, paid_by=made.payer)
+    scheduled = made.definition.scheduledTransactionBody
+    price = network_fees.price_scheduled(db, scheduled, made.payer)
+    execution = Execution(db, node, made.signed(), now, price, paid_by=made.payer)
     try:
         accounts.require_usable(db, made.payer, "PAYER_ACCOUNT_DELETED")
         execution.charge(price)
     except Refused as refusal:
         execution.fee, execution.result = 0, str(refusal)
     else:
-        execution.result = run(execution)
+        execution.result = node.run(execution)
         execution.pay_rewards()
     execution.effects.record.scheduleRef.CopyFrom(schedule(made.schedule_id))
     return execution
 
 
-def end_expired(db: Connection, now: int, handlers: Handlers, run: Run) -> None:
+def end_expired(db: Connection, node: Node, now: int) -> None:
     """End the schedules that have expired. Execute those that have waited for it, and have all signatures."""
     while row := queries.get_due_schedule(db, now):
         ended = schedules.read(row)
         moment = max(ended.expires_at, queries.get_last_consensus(db) + 1 + NANOSECONDS)
         set_clock(db, moment)
-        waiting = Execution(db, ended.signed(), moment, fee=0)
+        waiting = Execution(db, node, ended.signed(), moment, fee=0)
         changes: dict[str, object] = {"state": "expired"}
-        if ended.definition.wait_for_expiry and _is_complete(waiting, ended, handlers):
-            records.write(_execute(db, ended, moment, run))
+        if ended.definition.wait_for_expiry and _is_complete(waiting, ended):
+            records.write(_execute(db, node, ended, moment))
             changes = {"state": "executed", "resolved_at": moment}
         schedules.put(db, ended, **changes)
 
 
-def _is_complete(waiting: Execution, ended: Schedule, handlers: Handlers) -> bool:
+def _is_complete(waiting: Execution, ended: Schedule) -> bool:
     try:
-        required = _list_required(waiting, ended, handlers)
+        required = _list_required(waiting, ended)
     except Refused:
         return False
     return all(keys.has_signed(key, waiting.signed) for key in required)

@@ -7,7 +7,7 @@ from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
 from hiero_sandbox.database import Connection, write
 from hiero_sandbox.ledger import accounts, genesis, nfts, queries, records, tokens
-from hiero_sandbox.ledger.consensus import Receipt
+from hiero_sandbox.ledger.consensus import NODE, Receipt
 from hiero_sandbox.ledger.envelopes import Refused, Signed
 from hiero_sandbox.ledger.execution import Execution
 from hiero_sandbox.ledger.nfts import Nft
@@ -24,7 +24,7 @@ def _unsigned(db: Connection, payer: str, now: int, kind: str) -> Execution:
         transactionValidDuration={"seconds": 120},
         **{kind: {}},
     )
-    return Execution(db, Signed(body, b"", pairs=[], size=0, hash=b""), now, fee=0)
+    return Execution(db, NODE, Signed(body, b"", pairs=[], size=0, hash=b""), now, fee=0)
 
 
 def mint(token: str, serial_no: int, owner: str, now: int) -> None:

@@ -126,7 +126,7 @@ def estimate_fee() -> Document:
         raise parameters.Invalid("Unable to parse transaction") from None
     if signed.body.WhichOneof("data") is None:
         raise parameters.Invalid("Unable to parse transaction")
-    total = network_fees.estimate(signed) * network_fees.CENTS_PER_HBAR
+    total = network_fees.estimate(read(), signed) * network_fees.CENTS_PER_HBAR
     base = int(network_fees.NODE_AND_NETWORK * 100 * hbar.TINYBARS)
     node = base // (1 + NETWORK_MULTIPLIER)
     return {
