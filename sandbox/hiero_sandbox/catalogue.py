@@ -6,9 +6,8 @@ import json
 from functools import lru_cache
 from typing import NamedTuple
 
-from marketplace.hedera import times
-from marketplace.hedera.hbar import TINYBARS
-from marketplace.hedera.ids import is_entity_id
+from hiero_sandbox import times
+from hiero_sandbox.ids import TINYBARS, is_entity_id
 
 CREATOR = "The sandbox"
 # 2025-01-01: the date of mint of every NFT that nobody has asked for yet.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from flask import Flask, current_app
 from hiero_sdk_python.hapi.services.response_code_pb2 import ResponseCodeEnum
 
-from marketplace.hedera import times
+from hiero_sandbox import times
 
 KEY = "hiero_sandbox.conditions"  # in app.extensions
 NODE_BUSY, NODE_UNAVAILABLE, MIRROR_429, MIRROR_503 = FAULTS = (

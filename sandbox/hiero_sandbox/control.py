@@ -9,17 +9,15 @@ from typing import Any
 
 from flask import Blueprint, Response, request, send_file
 
-from hiero_sandbox import snapshots
+from hiero_sandbox import snapshots, times
 from hiero_sandbox.api import show_result
 from hiero_sandbox.conditions import CODES, FAULTS, conditions, now
 from hiero_sandbox.errors import FieldsInvalid
 from hiero_sandbox.fields import Field, read_account, read_body, whole_number
+from hiero_sandbox.ids import MAX_HBAR, MAX_INT64, TINYBARS
 from hiero_sandbox.ledger import unsigned
 from hiero_sandbox.ledger.genesis import known_accounts
 from hiero_sandbox.mirror.parameters import parse_timestamp
-from marketplace.hedera import times
-from marketplace.hedera.hbar import TINYBARS
-from marketplace.hedera.ids import MAX_HBAR, MAX_INT64
 
 MAX_SECONDS = 10 * 366 * times.DAY // times.SECOND
 MAX_REQUESTS = 1_000_000

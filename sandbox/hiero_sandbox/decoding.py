@@ -1,11 +1,12 @@
 """Decodes transactions: an SDK's bytes in, plain values out. No key, no clock, no I/O."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 from google.protobuf.message import Message
 
+from hiero_sandbox import times
 from hiero_sandbox.ledger.envelopes import TYPES, open_transaction, read_list, write_id
-from marketplace.hedera import times
 
 LAST_SECOND = 10**11  # the year 5138; later ones are no date
 
@@ -108,4 +109,7 @@ def _allowance(allowance: Message, token: Message, payer: str) -> dict[str, Any]
 
 def _date(nanoseconds: int) -> str | None:
     in_range = 0 <= nanoseconds < LAST_SECOND * times.SECOND
-    return times.to_iso(nanoseconds) if in_range else None
+    if not in_range:
+        return None
+    seconds, nanos = divmod(nanoseconds, times.SECOND)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{nanos:09}Z"

@@ -15,9 +15,9 @@ from werkzeug.exceptions import (
 
 from hiero_sandbox.database import read
 from hiero_sandbox.errors import FieldsInvalid, shown
+from hiero_sandbox.ids import MAX_INT64, is_entity_id
 from hiero_sandbox.ledger import accounts
 from hiero_sandbox.ledger.envelopes import Refused, open_transaction, read_list
-from marketplace.hedera.ids import MAX_INT64, is_entity_id
 
 
 class Field(NamedTuple):

@@ -3,7 +3,7 @@
 from flask import Blueprint, Response, abort
 
 from hiero_sandbox import catalogue
-from marketplace.hedera.ids import MAX_INT64
+from hiero_sandbox.ids import MAX_INT64
 
 CACHED = {"Cache-Control": "max-age=86400, immutable"}
 

@@ -1,7 +1,7 @@
 """Airdrops, and what claims and cancels them."""
 
 from hiero_sandbox.ledger.airdrops import Airdrop
-from marketplace.hedera.messages import account, token
+from hiero_sandbox.messages import account, token
 from sandbox.tests.bodies import make
 
 

@@ -5,13 +5,12 @@ import pytest
 from harness.cast import ALICE, MARKET
 from harness.ledger import Ledger
 from harness.wallets import id_of, seal
-from hiero_sandbox import conditions, database, snapshots
+from hiero_sandbox import conditions, database, snapshots, times
 from hiero_sandbox.application import create_sandbox
 from hiero_sandbox.conditions import now
+from hiero_sandbox.ids import TransactionId
 from hiero_sandbox.ledger import consensus
 from hiero_sandbox.ledger.genesis import known_accounts
-from marketplace.hedera import times
-from marketplace.hedera.ids import TransactionId
 from sandbox.tests import bodies, hapi
 
 
@@ -135,7 +134,7 @@ def row(get):
     """The newest row that the mirror node has of a receipt's transaction."""
 
     def newest(receipt):
-        dashed = TransactionId.require(receipt.transaction_id).dashed
+        dashed = TransactionId.parse(receipt.transaction_id).dashed
         rows = get(f"/transactions/{dashed}")["transactions"]  # a batch has more, of other ids
         return [each for each in rows if each["transaction_id"] == dashed][-1]
 

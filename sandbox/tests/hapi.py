@@ -9,8 +9,8 @@ from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction
 from hiero_sdk_python.hapi.services.transaction_response_pb2 import TransactionResponse
 
 from harness.wallets import account, token_id
+from hiero_sandbox import times
 from hiero_sandbox.hapi.services import METHODS
-from marketplace.hedera import times
 from sandbox.tests import bodies
 
 COST, PAID = ResponseType.COST_ANSWER, ResponseType.ANSWER_ONLY

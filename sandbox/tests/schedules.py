@@ -1,7 +1,7 @@
 """Schedules, and what signs and deletes them."""
 
 from harness.cast import ALICE, BOB, CHARLIE
-from marketplace.hedera.messages import schedule
+from hiero_sandbox.messages import schedule
 from sandbox.tests.bodies import HBAR, make, transfer
 
 

@@ -7,9 +7,9 @@ from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransa
 from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction
 
 from harness.cast import ALICE, BOB
+from hiero_sandbox import times
 from hiero_sandbox.hapi.services import METHODS
 from hiero_sandbox.ledger import keys
-from marketplace.hedera import times
 from sandbox.tests import hapi
 from sandbox.tests.accounts import address, creation, public, to_alias, update
 from sandbox.tests.bodies import HBAR, NFT, make, sign, transfer

@@ -13,13 +13,12 @@ from hypothesis import strategies as st
 
 from harness import wallets
 from harness.wallets import account
-from hiero_sandbox import wallet
+from hiero_sandbox import times, wallet
 from hiero_sandbox.application import create_sandbox
 from hiero_sandbox.database import read, write
+from hiero_sandbox.ids import TransactionId
 from hiero_sandbox.ledger import accounts, consensus, keys, nfts, queries, records, tokens, unsigned
 from hiero_sandbox.mirror import rows
-from marketplace.hedera import times
-from marketplace.hedera.ids import TransactionId
 from sandbox.tests import airdrops, bodies, fractional_fees
 from sandbox.tests.account_deletion import deletion
 from sandbox.tests.batches import BATCHER, batch, inner

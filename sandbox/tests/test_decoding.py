@@ -10,7 +10,7 @@ from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, Transact
 from harness.cast import ALICE, BOB, TOKEN
 from harness.wallets import seal, withdrawal
 from hiero_sandbox import wallet
-from marketplace.hedera.ids import TransactionId
+from hiero_sandbox.ids import TransactionId
 from marketplace.hedera.transactions import build_listing
 from sandbox.tests.answers import assert_error
 from sandbox.tests.bodies import NFT, transfer

@@ -4,10 +4,10 @@ from pathlib import Path
 
 from hiero_sandbox.application import create_sandbox
 from hiero_sandbox.hapi.services import QUERIES
+from hiero_sandbox.ids import TINYBARS
 from hiero_sandbox.ledger.consensus import HANDLERS
 from hiero_sandbox.ledger.envelopes import TYPES
 from hiero_sandbox.ledger.network_fees import BASE, OTHERS
-from marketplace.hedera.hbar import TINYBARS
 
 
 def table(title, unit, rows):

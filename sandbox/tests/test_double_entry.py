@@ -10,16 +10,14 @@ import pytest
 from hypothesis import strategies as st
 
 from harness.wallets import account
-from hiero_sandbox import snapshots
+from hiero_sandbox import snapshots, times
 from hiero_sandbox.application import create_sandbox
 from hiero_sandbox.conditions import conditions, now
 from hiero_sandbox.database import read
+from hiero_sandbox.ids import MAX_HBAR, TINYBARS
 from hiero_sandbox.ledger import consensus, queries, records
 from hiero_sandbox.ledger.genesis import known_accounts
 from hiero_sandbox.mirror.rows import transaction_alone
-from marketplace.hedera import times
-from marketplace.hedera.hbar import TINYBARS
-from marketplace.hedera.ids import MAX_HBAR
 from sandbox.tests import airdrops, fractional_fees, nested_fees, schedules, tokens, topics
 from sandbox.tests.account_deletion import deletion
 from sandbox.tests.bodies import HBAR, association, minting, move, rejection, sign, transfer

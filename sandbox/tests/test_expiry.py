@@ -4,8 +4,8 @@ import pytest
 from hiero_sdk_python import PrivateKey
 
 from harness.cast import ALICE
-from marketplace.hedera import times
-from marketplace.hedera.messages import account, token
+from hiero_sandbox import times
+from hiero_sandbox.messages import account, token
 from sandbox.tests import hapi
 from sandbox.tests.accounts import creation, public, update
 from sandbox.tests.fungible_tokens import move

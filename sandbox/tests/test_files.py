@@ -12,7 +12,7 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import (
 from hiero_sdk_python.hapi.services.exchange_rate_pb2 import ExchangeRateSet
 
 from harness.cast import ALICE
-from marketplace.hedera import times
+from hiero_sandbox import times
 from sandbox.tests import bodies, hapi
 from sandbox.tests.bodies import HBAR
 

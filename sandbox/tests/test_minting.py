@@ -5,8 +5,7 @@ import base64
 import pytest
 
 from harness.cast import ALICE, CHARLIE, TOKEN
-from hiero_sandbox import wallet
-from marketplace.hedera import times
+from hiero_sandbox import times, wallet
 from sandbox.tests.bodies import HBAR, minting, transfer
 
 TREASURY = "0.0.1000"

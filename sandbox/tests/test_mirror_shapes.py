@@ -8,8 +8,8 @@ import pytest
 from hiero_sdk_python import PrivateKey
 
 from harness.cast import ALICE, BOB, CHARLIE
-from marketplace.hedera import times
-from marketplace.hedera.ids import MAX_INT64
+from hiero_sandbox import times
+from hiero_sandbox.ids import MAX_INT64
 from sandbox.tests import accounts, airdrops, schedules, tokens, topics
 from sandbox.tests import fungible_tokens as coins
 from sandbox.tests.bodies import HBAR, approval, association, minting, sign, transfer

@@ -6,9 +6,9 @@ from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransa
 from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction
 
 from harness.wallets import account
+from hiero_sandbox import times
 from hiero_sandbox.hapi.services import submit
 from hiero_sandbox.ledger.genesis import known_accounts
-from marketplace.hedera import times
 from sandbox.tests import hapi
 from sandbox.tests.bodies import sign, transfer
 

@@ -6,8 +6,8 @@ import pytest
 
 from harness import wallets
 from harness.cast import ALICE, BOB, CHARLIE, MARKET, TOKEN
-from marketplace.hedera import times
-from marketplace.hedera.ids import TransactionId
+from hiero_sandbox import times
+from hiero_sandbox.ids import TransactionId
 from marketplace.market.memos import listing_memo
 from sandbox.tests.bodies import HBAR, NFT, approval, sign
 

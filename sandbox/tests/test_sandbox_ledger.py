@@ -11,8 +11,8 @@ from hiero_sdk_python.crypto.private_key import PrivateKey
 
 from harness.cast import ALICE, BOB, CHARLIE, MARKET, TOKEN
 from harness.wallets import id_of, seal
+from hiero_sandbox import times
 from hiero_sandbox.database import KEY
-from marketplace.hedera import times
 from sandbox.tests.answers import assert_error
 from sandbox.tests.bodies import NFT, approval, make, sign
 from sandbox.tests.sdk import approval_of_sdk, of_sdk

@@ -8,7 +8,7 @@ import pytest
 from harness.cast import ALICE, BOB, TOKEN
 from harness.wallets import id_of, seal
 from hiero_sandbox import catalogue
-from marketplace.hedera.ids import MAX_INT64
+from hiero_sandbox.ids import MAX_INT64
 from sandbox.tests.bodies import approval, sign
 
 

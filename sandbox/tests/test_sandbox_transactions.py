@@ -5,8 +5,8 @@ import base64
 import pytest
 
 from harness.cast import ALICE, BOB
+from hiero_sandbox import times
 from hiero_sandbox.mirror.transactions import MAX_RANGE
-from marketplace.hedera import times
 from sandbox.tests.bodies import NFT
 
 PATH = "/transactions"

@@ -14,9 +14,9 @@ from hiero_sdk_python.hapi.mirror.consensus_service_pb2 import (
     ConsensusTopicResponse,
 )
 
+from hiero_sandbox import messages, times
 from hiero_sandbox.hapi.address import HOST
 from hiero_sandbox.ledger.genesis import known_accounts
-from marketplace.hedera import messages, times
 from sandbox.tests.bodies import sign
 from sandbox.tests.command import ask, running
 from sandbox.tests.topics import message, new_topic

@@ -8,9 +8,9 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID, Key, KeyLi
 
 from harness.cast import ALICE, BOB, CHARLIE
 from harness.wallets import account, token_id
+from hiero_sandbox import messages, times
 from hiero_sandbox.ledger import topics
 from hiero_sandbox.ledger.topic_messages import next_hash
-from marketplace.hedera import messages, times
 from sandbox.tests import hapi
 from sandbox.tests.account_deletion import deletion
 from sandbox.tests.bodies import HBAR, association, make, transfer

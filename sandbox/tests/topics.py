@@ -5,7 +5,7 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 
 from harness.cast import ALICE
 from harness.wallets import account, token_id
-from marketplace.hedera import messages
+from hiero_sandbox import messages
 from sandbox.tests.bodies import make
 
 ADMIN, SUBMITTER, NEW = (PrivateKey.generate_ed25519() for _ in range(3))

@@ -8,12 +8,12 @@ from google.protobuf.message import Message
 from hiero_sdk_python.hapi.services.basic_types_pb2 import Key, TokenRelationship
 from hiero_sdk_python.hapi.services.timestamp_pb2 import Timestamp
 
+from hiero_sandbox import times
 from hiero_sandbox.database import read
 from hiero_sandbox.ledger import accounts, keys, nfts, queries, schedules, tokens
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if
 from hiero_sandbox.ledger.execution import entity
-from marketplace.hedera import times
-from marketplace.hedera.messages import account, timestamp, token
+from hiero_sandbox.messages import account, timestamp, token
 
 MAX_RELATIONSHIPS = 1000
 NOBODYS_KEY = Key(keyList={})  # an account has it until its key is known

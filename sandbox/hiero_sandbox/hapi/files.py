@@ -3,12 +3,12 @@
 from google.protobuf.message import Message
 from hiero_sdk_python.hapi.services.basic_types_pb2 import FileID, KeyList
 
+from hiero_sandbox import times
 from hiero_sandbox.database import read
 from hiero_sandbox.hapi import fee_schedules, network
 from hiero_sandbox.ledger import files, genesis, keys, network_fees
 from hiero_sandbox.ledger.envelopes import write_id
-from marketplace.hedera import times
-from marketplace.hedera.messages import timestamp
+from hiero_sandbox.messages import timestamp
 
 LIFE_SECONDS = 8_000_001
 # The network's files that SDKs read: addresses, nodes, fees (the former schedule, too) and exchange rates.

@@ -10,7 +10,7 @@ from hiero_sandbox import __version__
 from hiero_sandbox.hapi.address import find_port
 from hiero_sandbox.hapi.errors import Failed
 from hiero_sandbox.ledger.envelopes import write_id
-from marketplace.hedera.messages import account
+from hiero_sandbox.messages import account
 
 ADDRESS_BOOKS = ("0.0.101", "0.0.102")
 NODE = "0.0.3"  # its own account; it also takes transactions for other nodes

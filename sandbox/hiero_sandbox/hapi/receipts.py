@@ -5,13 +5,13 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import TransactionID
 from hiero_sdk_python.hapi.services.response_code_pb2 import ResponseCodeEnum
 from hiero_sdk_python.hapi.services.transaction_record_pb2 import TransactionRecord
 
+from hiero_sandbox import times
 from hiero_sandbox.conditions import conditions
 from hiero_sandbox.database import read
 from hiero_sandbox.ledger import accounts, queries, records
 from hiero_sandbox.ledger.envelopes import read_transaction_id, refuse_if
 from hiero_sandbox.ledger.execution import entity
-from marketplace.hedera import times
-from marketplace.hedera.messages import account
+from hiero_sandbox.messages import account
 
 KEPT_SECONDS = 180  # how long after consensus a node has receipts and records
 

@@ -15,17 +15,17 @@ from hiero_sdk_python.hapi.services.consensus_submit_message_pb2 import (
     ConsensusSubmitMessageTransactionBody,
 )
 
+from hiero_sandbox import times
 from hiero_sandbox.conditions import mirror_now
 from hiero_sandbox.database import read
 from hiero_sandbox.hapi.errors import Failed
+from hiero_sandbox.ids import MAX_INT64
 from hiero_sandbox.ledger import queries, topics
 from hiero_sandbox.ledger.envelopes import Refused, write_id
 from hiero_sandbox.ledger.execution import entity
 from hiero_sandbox.ledger.topic_messages import HASH_VERSION
 from hiero_sandbox.ledger.topic_transactions import find
-from marketplace.hedera import times
-from marketplace.hedera.ids import MAX_INT64
-from marketplace.hedera.messages import timestamp
+from hiero_sandbox.messages import timestamp
 
 PAGE = 100
 # On the network, a message needs some seconds to reach consensus. Here it needs none, and an SDK that

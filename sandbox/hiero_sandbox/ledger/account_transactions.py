@@ -9,12 +9,12 @@ from typing import Any
 from google.protobuf.message import Message
 from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID
 
+from hiero_sandbox import messages, times
 from hiero_sandbox.database import Connection
+from hiero_sandbox.ids import MAX_INT64, numbers
 from hiero_sandbox.ledger import accounts, keys, network_fees, queries, tokens
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if, write_id
 from hiero_sandbox.ledger.execution import Execution, entity, require_short
-from marketplace.hedera import messages, times
-from marketplace.hedera.ids import MAX_INT64, numbers
 
 MAX_ASSOCIATIONS = 5000
 TOO_MANY = "INVALID_MAX_AUTO_ASSOCIATIONS"

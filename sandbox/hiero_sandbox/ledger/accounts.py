@@ -6,13 +6,11 @@ from typing import Any, NamedTuple
 from flask import current_app
 from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 
-from hiero_sandbox import catalogue, wallet
+from hiero_sandbox import catalogue, times, wallet
 from hiero_sandbox.database import Connection
+from hiero_sandbox.ids import MAX_INT64, TINYBARS, numbers
 from hiero_sandbox.ledger import keys, queries, tokens, world
 from hiero_sandbox.ledger.envelopes import Refused, Signed, refuse_if
-from marketplace.hedera import times
-from marketplace.hedera.hbar import TINYBARS
-from marketplace.hedera.ids import MAX_INT64, numbers
 
 FIRST_BALANCE = 10_000 * TINYBARS
 UNLIMITED = -1

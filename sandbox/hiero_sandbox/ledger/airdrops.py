@@ -11,7 +11,9 @@ from google.protobuf.message import Message
 from hiero_sdk_python.hapi.services.basic_types_pb2 import PendingAirdropId
 from hiero_sdk_python.hapi.services.crypto_transfer_pb2 import CryptoTransferTransactionBody
 
+from hiero_sandbox import messages
 from hiero_sandbox.database import Connection
+from hiero_sandbox.ids import numbers
 from hiero_sandbox.ledger import (
     accounts,
     custom_fees,
@@ -24,8 +26,6 @@ from hiero_sandbox.ledger import (
 from hiero_sandbox.ledger.account_transactions import resolve
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if, write_id
 from hiero_sandbox.ledger.execution import Changes, Execution, NftTransfer, entity
-from marketplace.hedera import messages
-from marketplace.hedera.ids import numbers
 
 MAX_CLAIMED = 10  # and cancelled, in one transaction
 LAST_SYSTEM_NUMBER = 1000  # accounts up to this number get no units

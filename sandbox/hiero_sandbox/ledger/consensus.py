@@ -10,8 +10,10 @@ import time
 from functools import partial
 from typing import NamedTuple
 
+from hiero_sandbox import times
 from hiero_sandbox.conditions import conditions
 from hiero_sandbox.database import Connection, read, write
+from hiero_sandbox.ids import MAX_INT64
 from hiero_sandbox.ledger import (
     account_transactions,
     accounts,
@@ -36,8 +38,6 @@ from hiero_sandbox.ledger import (
 from hiero_sandbox.ledger.envelopes import Refused, Signed, refuse_if
 from hiero_sandbox.ledger.execution import Effects, Execution, Handler, Node, entity, require_id
 from hiero_sandbox.versions import set_clock
-from marketplace.hedera import times
-from marketplace.hedera.ids import MAX_INT64
 
 # Payers of the network's governance may send more: HIP-1300, GovernanceTransactionsConfig.
 MAX_BYTES, MAX_GOVERNANCE_BYTES = 6144, 133_120

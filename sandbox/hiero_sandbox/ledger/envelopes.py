@@ -10,7 +10,7 @@ from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransa
 from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, TransactionBody
 from hiero_sdk_python.hapi.services.transaction_record_pb2 import TransactionRecord
 
-from marketplace.hedera.ids import TransactionId
+from hiero_sandbox.ids import TransactionId
 
 # The mirror nodes' names of the types of transactions, by their field of the body.
 TYPES = {

@@ -10,13 +10,13 @@ from google.protobuf.message import Message
 from hiero_sdk_python.hapi.services.basic_types_pb2 import FileID, Key, KeyList
 from hiero_sdk_python.hapi.services.file_update_pb2 import FileUpdateTransactionBody
 
+from hiero_sandbox import times
 from hiero_sandbox.database import Connection
+from hiero_sandbox.ids import numbers
 from hiero_sandbox.ledger import queries
 from hiero_sandbox.ledger.account_transactions import RENEWAL_SECONDS, read_expiry, require_memo
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if
 from hiero_sandbox.ledger.execution import Execution, entity
-from marketplace.hedera import times
-from marketplace.hedera.ids import numbers
 
 MAX_BYTES = 1024 * 1024
 LAST_SYSTEM_NUMBER = 1000  # files up to this number are the network's

@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from google.protobuf.message import DecodeError, Message
 from hiero_sdk_python.crypto.public_key import PublicKey
 from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 
 from hiero_sandbox.ledger.envelopes import Signed, refuse_if
-from marketplace.hedera import signatures
 
 # The mirror nodes' names of the simple keys, by their field of Key, and their sizes in bytes.
 TYPES = {"ed25519": ("ED25519", 32), "ECDSA_secp256k1": ("ECDSA_SECP256K1", 33)}
@@ -95,7 +96,16 @@ def public_key(key: Key) -> bytes:
 
 def verifies(public_key: bytes, pair: Message, content: bytes) -> bool:
     """Whether a signature pair holds a simple key's signature of the content."""
-    return signatures.verifies(public_key, getattr(pair, kind_of(public_key)), content)
+    kind = kind_of(public_key)
+    signature: bytes = getattr(pair, kind)
+    try:
+        if kind == "ed25519":
+            Ed25519PublicKey.from_public_bytes(public_key).verify(signature, content)
+        else:
+            PublicKey.from_bytes_ecdsa(public_key).verify(signature, content)  # of its Keccak-256
+    except (InvalidSignature, ValueError):
+        return False
+    return True
 
 
 def shown(key: Key | None) -> dict[str, str] | None:

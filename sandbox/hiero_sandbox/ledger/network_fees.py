@@ -11,11 +11,11 @@ from google.protobuf.message import Message
 from hiero_sdk_python.hapi.services.basic_types_pb2 import Key, KeyList
 from hiero_sdk_python.hapi.services.exchange_rate_pb2 import ExchangeRateSet
 
+from hiero_sandbox import times
 from hiero_sandbox.database import Connection
+from hiero_sandbox.ids import TINYBARS
 from hiero_sandbox.ledger import keys, tokens, topics
 from hiero_sandbox.ledger.envelopes import Signed, write_id
-from marketplace.hedera import times
-from marketplace.hedera.hbar import TINYBARS
 
 CENTS_PER_HBAR = 10
 TINYBARS_PER_DOLLAR = 100 * TINYBARS // CENTS_PER_HBAR

@@ -13,10 +13,10 @@ from hiero_sdk_python.hapi.services.response_code_pb2 import ResponseCodeEnum
 from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 from hiero_sdk_python.hapi.services.transaction_record_pb2 import TransactionRecord
 
+from hiero_sandbox.ids import numbers
 from hiero_sandbox.ledger import accounts, network_fees, queries
 from hiero_sandbox.ledger.execution import Changes, Execution, NftTransfer
-from marketplace.hedera.ids import numbers
-from marketplace.hedera.messages import account, timestamp, token
+from hiero_sandbox.messages import account, timestamp, token
 
 NOBODY = "0.0.0"  # gives NFTs that are minted, and gets those that end
 

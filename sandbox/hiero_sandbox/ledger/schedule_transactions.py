@@ -12,15 +12,15 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import Key, KeyList
 from hiero_sdk_python.hapi.services.schedule_create_pb2 import ScheduleCreateTransactionBody
 from hiero_sdk_python.hapi.services.transaction_record_pb2 import TransactionRecord
 
+from hiero_sandbox import times
 from hiero_sandbox.database import Connection
 from hiero_sandbox.ledger import accounts, keys, network_fees, queries, records, schedules
 from hiero_sandbox.ledger.account_transactions import require_memo
 from hiero_sandbox.ledger.envelopes import TYPES, Refused, refuse_if
 from hiero_sandbox.ledger.execution import Execution, Node, entity
 from hiero_sandbox.ledger.schedules import Schedule
+from hiero_sandbox.messages import schedule
 from hiero_sandbox.versions import set_clock
-from marketplace.hedera import times
-from marketplace.hedera.messages import schedule
 
 LIFE_SECONDS = 1800  # unless it names another expiry
 MAX_LIFE_SECONDS = 62 * 24 * 3600

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 
 from google.protobuf.message import Message
 
+from hiero_sandbox.ids import MAX_INT64
 from hiero_sandbox.ledger import accounts, nfts, queries, tokens
 from hiero_sandbox.ledger.envelopes import refuse_if, write_id
 from hiero_sandbox.ledger.execution import Execution, entity, require_short
 from hiero_sandbox.ledger.nfts import Nft
 from hiero_sandbox.ledger.token_transactions import issued, require_issuer
 from hiero_sandbox.ledger.tokens import Token
-from marketplace.hedera.ids import MAX_INT64
 
 MAX_NFTS = 10  # in one transaction
 Missing = tuple[str, str]  # the codes for a wrong amount of units, and for no NFTs

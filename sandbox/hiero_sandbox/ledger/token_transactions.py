@@ -14,6 +14,8 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import (
     TokenType,
 )
 
+from hiero_sandbox import messages, times
+from hiero_sandbox.ids import MAX_INT64
 from hiero_sandbox.ledger import accounts, custom_fees, keys, queries, tokens
 from hiero_sandbox.ledger.account_transactions import (
     read_expiry,
@@ -24,8 +26,6 @@ from hiero_sandbox.ledger.envelopes import Refused, refuse_if, write_id
 from hiero_sandbox.ledger.execution import Execution, entity, require_short
 from hiero_sandbox.ledger.nfts import Nft
 from hiero_sandbox.ledger.tokens import KEYS, Token
-from marketplace.hedera import messages, times
-from marketplace.hedera.ids import MAX_INT64
 
 UNPAID = "INSUFFICIENT_TOKEN_BALANCE"
 INVALID_KEYS = {"fee_schedule": "INVALID_CUSTOM_FEE_SCHEDULE_KEY"}

@@ -10,13 +10,12 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import Key, TokenSupplyType,
 from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee
 from hiero_sdk_python.hapi.services.token_create_pb2 import TokenCreateTransactionBody
 
-from hiero_sandbox import catalogue, wallet
+from hiero_sandbox import catalogue, times, wallet
 from hiero_sandbox.database import Connection
+from hiero_sandbox.ids import MAX_INT64
 from hiero_sandbox.ledger import keys, queries, world
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if, write_id
-from marketplace.hedera import times
-from marketplace.hedera.ids import MAX_INT64
-from marketplace.hedera.messages import account
+from hiero_sandbox.messages import account
 
 LIFE_SECONDS = 7_776_000  # ninety days, after which an account or a token is renewed
 # The field of each key, and the code that refuses a transaction if the token has no such key.

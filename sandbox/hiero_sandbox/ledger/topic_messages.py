@@ -9,6 +9,8 @@ from collections import Counter
 
 from google.protobuf.message import Message
 
+from hiero_sandbox import times
+from hiero_sandbox.ids import numbers
 from hiero_sandbox.ledger import keys, queries, tokens, topics
 from hiero_sandbox.ledger.custom_fees import unit_of
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if, write_id
@@ -16,8 +18,6 @@ from hiero_sandbox.ledger.execution import AssessedFee, Execution
 from hiero_sandbox.ledger.topic_transactions import check_named, find
 from hiero_sandbox.ledger.topics import Topic
 from hiero_sandbox.ledger.transfers import assess
-from marketplace.hedera import times
-from marketplace.hedera.ids import numbers
 
 MAX_BYTES = 1024
 HASH_VERSION = 3

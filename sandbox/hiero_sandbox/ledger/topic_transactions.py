@@ -10,6 +10,7 @@ from typing import Any
 from google.protobuf.message import Message
 from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID, Key
 
+from hiero_sandbox import messages, times
 from hiero_sandbox.database import Connection
 from hiero_sandbox.ledger import accounts, custom_fees, keys, queries, tokens, topics
 from hiero_sandbox.ledger.account_transactions import RENEWAL_SECONDS, read_expiry, require_memo
@@ -17,7 +18,6 @@ from hiero_sandbox.ledger.envelopes import Refused, refuse_if
 from hiero_sandbox.ledger.execution import Execution, entity
 from hiero_sandbox.ledger.token_transactions import NO_KEY
 from hiero_sandbox.ledger.topics import Topic
-from marketplace.hedera import messages, times
 
 MAX_EXEMPT_KEYS = 10
 NOBODY = AccountID(accountNum=0)  # in place of a renewing account that is taken away

@@ -6,14 +6,14 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import TransactionID
 from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
 from hiero_sandbox.database import Connection, write
+from hiero_sandbox.ids import MAX_INT64
 from hiero_sandbox.ledger import accounts, genesis, nfts, queries, records, tokens
 from hiero_sandbox.ledger.consensus import NODE, Receipt
 from hiero_sandbox.ledger.envelopes import Refused, Signed
 from hiero_sandbox.ledger.execution import Execution
 from hiero_sandbox.ledger.nfts import Nft
+from hiero_sandbox.messages import account, timestamp
 from hiero_sandbox.versions import set_clock
-from marketplace.hedera.ids import MAX_INT64
-from marketplace.hedera.messages import account, timestamp
 
 
 def _unsigned(db: Connection, payer: str, now: int, kind: str) -> Execution:

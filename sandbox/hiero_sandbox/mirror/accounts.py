@@ -8,13 +8,13 @@ from flask import Blueprint, request
 from werkzeug.datastructures import ImmutableMultiDict
 from werkzeug.exceptions import NotFound
 
+from hiero_sandbox import times
 from hiero_sandbox.database import read
+from hiero_sandbox.ids import MAX_INT64
 from hiero_sandbox.ledger import accounts, keys, queries, records, tokens
 from hiero_sandbox.ledger.envelopes import write_id
 from hiero_sandbox.mirror import pages, parameters, past, transactions
 from hiero_sandbox.mirror.parameters import Document, Row
-from marketplace.hedera import times
-from marketplace.hedera.ids import MAX_INT64
 
 # The columns that parameters filter.
 ADDRESS = re.compile("(0x)?[0-9a-fA-F]{40}|[A-Z2-7]{26,}")

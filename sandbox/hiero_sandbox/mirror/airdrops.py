@@ -2,11 +2,11 @@
 
 from flask import Blueprint
 
+from hiero_sandbox import times
 from hiero_sandbox.database import read
 from hiero_sandbox.ledger import queries
 from hiero_sandbox.mirror import pages
 from hiero_sandbox.mirror.parameters import Document, Row
-from marketplace.hedera import times
 
 blp = Blueprint("airdrops", __name__)
 

@@ -3,27 +3,27 @@
 import hashlib
 import re
 from datetime import UTC, datetime
+from decimal import Decimal
 
 from flask import Blueprint, Response, current_app, request
 from werkzeug.exceptions import NotFound
 
-from hiero_sandbox import catalogue
+from hiero_sandbox import catalogue, times
 from hiero_sandbox.conditions import mirror_now
 from hiero_sandbox.database import read
 from hiero_sandbox.hapi.address import HOST, find_port
 from hiero_sandbox.hapi.network import NODE
+from hiero_sandbox.ids import MAX_HBAR, MAX_INT64, TINYBARS
 from hiero_sandbox.ledger import accounts, network_fees, queries
 from hiero_sandbox.ledger.envelopes import Unreadable, open_transaction, read_list
 from hiero_sandbox.mirror import pages, parameters, past
 from hiero_sandbox.mirror.parameters import Document
-from marketplace.hedera import hbar, times
-from marketplace.hedera.ids import MAX_HBAR, MAX_INT64
 
 BLOCK = 2 * times.SECOND  # how long one lasts
 NUMBER_DIGITS = 16  # of a block's hash, that are its number
 # The network states its rate as a number of cents for this number of HBAR.
 HBAR_EQUIVALENT = 30_000
-SUPPLY = MAX_HBAR * hbar.TINYBARS
+SUPPLY = MAX_HBAR * TINYBARS
 GAS = 852 // network_fees.CENTS_PER_HBAR  # tinybars: the network's price is 852 tinycents
 # Tinycents that the network gets for each of the node's tinycents: HIP-1261.
 NETWORK_MULTIPLIER = 9
@@ -127,7 +127,7 @@ def estimate_fee() -> Document:
     if signed.body.WhichOneof("data") is None:
         raise parameters.Invalid("Unable to parse transaction")
     total = network_fees.estimate(read(), signed) * network_fees.CENTS_PER_HBAR
-    base = int(network_fees.NODE_AND_NETWORK * 100 * hbar.TINYBARS)
+    base = int(network_fees.NODE_AND_NETWORK * 100 * TINYBARS)
     node = base // (1 + NETWORK_MULTIPLIER)
     return {
         "high_volume_multiplier": max(1, network_fees.high_volume_rate(signed.body) // 1000),
@@ -206,6 +206,6 @@ def show_supply() -> Document | Response:
     released = sum(row["balance"] for row in queries.select(read(), "account"))
     if asked := parameters.last("q"):
         amount = SUPPLY if asked == "totalcoins" else released
-        return Response(f"{hbar.to_hbar(amount):.8f}", mimetype="text/plain")
+        return Response(f"{Decimal(amount) / TINYBARS:.8f}", mimetype="text/plain")
     moment = times.to_consensus(past.moment() or 0)
     return {"released_supply": str(released), "timestamp": moment, "total_supply": str(SUPPLY)}

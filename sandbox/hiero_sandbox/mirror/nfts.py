@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from flask import Blueprint
 from werkzeug.exceptions import NotFound
 
+from hiero_sandbox import times
 from hiero_sandbox.conditions import mirror_now
 from hiero_sandbox.database import read
 from hiero_sandbox.ledger import nfts, queries, records
@@ -13,7 +14,6 @@ from hiero_sandbox.ledger.unsigned import mint
 from hiero_sandbox.ledger.world import every_id_exists
 from hiero_sandbox.mirror import pages, parameters, rows
 from hiero_sandbox.mirror.parameters import Document, Row
-from marketplace.hedera import times
 
 blp = Blueprint("nfts", __name__)
 

@@ -5,9 +5,9 @@ from urllib.parse import urlencode
 
 from flask import request
 
+from hiero_sandbox import times
 from hiero_sandbox.mirror import parameters
 from hiero_sandbox.mirror.parameters import Document, Row
-from marketplace.hedera import times
 
 DEFAULT_LIMIT, MAX_LIMIT = 25, 100
 

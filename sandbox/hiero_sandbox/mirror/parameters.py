@@ -9,10 +9,10 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 from werkzeug.datastructures import ImmutableMultiDict
 from werkzeug.exceptions import BadRequest
 
+from hiero_sandbox import times
+from hiero_sandbox.ids import MAX_INT64, is_entity_id, numbers
 from hiero_sandbox.ledger import keys
 from hiero_sandbox.ledger.envelopes import TYPES
-from marketplace.hedera import times
-from marketplace.hedera.ids import MAX_INT64, is_entity_id, numbers
 
 Document = dict[str, Any]
 Row = Mapping[Any, Any]

@@ -6,11 +6,11 @@ from typing import Any
 from google.protobuf.message import Message
 from hiero_sdk_python.hapi.services.basic_types_pb2 import NftTransfer
 
+from hiero_sandbox import times
 from hiero_sandbox.ledger import keys, queries, records
 from hiero_sandbox.ledger.custom_fees import unit_of
 from hiero_sandbox.ledger.envelopes import TYPES, write_id
 from hiero_sandbox.ledger.records import Recorded
-from marketplace.hedera import times
 
 Document = dict[str, Any]
 

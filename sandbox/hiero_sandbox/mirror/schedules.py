@@ -6,12 +6,12 @@ from flask import Blueprint
 from hiero_sdk_python.hapi.services.basic_types_pb2 import SignaturePair
 from werkzeug.exceptions import NotFound
 
+from hiero_sandbox import times
 from hiero_sandbox.database import read
 from hiero_sandbox.ledger import keys, queries, schedules
 from hiero_sandbox.ledger.envelopes import write_id
 from hiero_sandbox.mirror import pages, parameters
 from hiero_sandbox.mirror.parameters import Document, Row
-from marketplace.hedera import times
 
 blp = Blueprint("schedules", __name__)
 

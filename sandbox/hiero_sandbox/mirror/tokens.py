@@ -7,13 +7,13 @@ from functools import partial
 from flask import Blueprint, request
 from google.protobuf.message import Message
 
+from hiero_sandbox import times
 from hiero_sandbox.database import read
 from hiero_sandbox.ledger import keys, queries, tokens
 from hiero_sandbox.ledger.custom_fees import unit_of
 from hiero_sandbox.ledger.envelopes import write_id
 from hiero_sandbox.mirror import pages, parameters, past
 from hiero_sandbox.mirror.parameters import Document
-from marketplace.hedera import times
 
 UP_TO = r"((eq|lte?):)?[0-9]{1,10}(\.[0-9]{1,9})?"  # a time of the past
 

@@ -9,6 +9,7 @@ from hiero_sdk_python.hapi.services.consensus_submit_message_pb2 import (
 )
 from werkzeug.exceptions import NotFound
 
+from hiero_sandbox import times
 from hiero_sandbox.database import read
 from hiero_sandbox.ledger import keys, queries, topics
 from hiero_sandbox.ledger.custom_fees import unit_of
@@ -16,7 +17,6 @@ from hiero_sandbox.ledger.envelopes import read_transaction_id, write_id
 from hiero_sandbox.ledger.topic_messages import HASH_VERSION
 from hiero_sandbox.mirror import pages, parameters
 from hiero_sandbox.mirror.parameters import Document, Row
-from marketplace.hedera import times
 
 blp = Blueprint("topics", __name__)
 

@@ -9,15 +9,15 @@ from typing import NamedTuple
 from flask import Blueprint, current_app, request
 from werkzeug.exceptions import BadRequest, NotFound, ServiceUnavailable
 
+from hiero_sandbox import times
 from hiero_sandbox.conditions import mirror_now
 from hiero_sandbox.database import read
+from hiero_sandbox.ids import MAX_INT64, TransactionId
 from hiero_sandbox.ledger import queries, records
 from hiero_sandbox.ledger.envelopes import TYPES, write_id
 from hiero_sandbox.ledger.records import Recorded
 from hiero_sandbox.mirror import pages, parameters, rows
 from hiero_sandbox.mirror.parameters import Document, NumberFilter, Row
-from marketplace.hedera import times
-from marketplace.hedera.ids import MAX_INT64, TransactionId
 
 MAX_RANGE = 60 * times.DAY
 
