@@ -4,10 +4,9 @@ import base64
 
 from harness import wallets
 from harness.cast import ALICE, BOB, TOKEN
+from hiero_sandbox import conditions, wallet
 from hiero_sandbox import database as ledger_database
-from hiero_sandbox import wallet
 from hiero_sandbox.ledger import accounts, consensus, unsigned
-from marketplace.hedera import times
 from marketplace.services import KEY, services
 
 
@@ -26,7 +25,7 @@ class Ledger:
 
     def submit(self, content, now=None):
         with self.sandbox.app_context():
-            return consensus.submit(content, now or times.now())
+            return consensus.submit(content, now or conditions.now())
 
     def sign_and_submit(self, byte_array, account_id=ALICE):
         receipt = self.submit(self.sign(byte_array, account_id))
@@ -70,16 +69,16 @@ class Ledger:
 
     def change_account(self, account_id, **fields):
         with self.sandbox.app_context(), ledger_database.write() as db:
-            accounts.change(db, account_id, times.now(), **fields)
+            accounts.change(db, account_id, conditions.now(), **fields)
 
     def hand_over(self, nft, account_id=BOB):
         with self.sandbox.app_context():
-            return unsigned.hand_over(*nft, account_id, times.now())
+            return unsigned.hand_over(*nft, account_id, conditions.now())
 
     def update_metadata(self, nft, metadata=None):
         with self.sandbox.app_context():
-            return wallets.update_metadata(*nft, times.now(), metadata)
+            return wallets.update_metadata(*nft, conditions.now(), metadata)
 
     def delete_token(self, token=TOKEN):
         with self.sandbox.app_context():
-            return wallets.delete_token(token, times.now())
+            return wallets.delete_token(token, conditions.now())

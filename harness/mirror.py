@@ -104,4 +104,6 @@ class Mirror:
         path = database.path.with_name(f"replica-{next(self._numbers)}.db")
         with closing(sqlite3.connect(path)) as copy:
             database.connection.backup(copy)
-        return create_sandbox(str(path), every_id_exists=True)
+        replica = create_sandbox(str(path), every_id_exists=True)
+        replica.config["CLOCK"] = self._sandbox.config["CLOCK"]
+        return replica

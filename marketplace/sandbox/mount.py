@@ -16,6 +16,7 @@ from hiero_sandbox.hosts import HostGuard
 from marketplace.api.request_metrics import name_routes
 from marketplace.cli.upgrade import upgrade_at_once
 from marketplace.errors import MarketplaceError, StartRefused
+from marketplace.hedera import times
 from marketplace.sandbox import access, addresses, commands, transport
 from marketplace.sandbox.addresses import PATH
 from marketplace.services import Sandbox
@@ -38,6 +39,7 @@ def init_app(
         raise StartRefused(str(error)) from error
     name_routes(sandbox, PATH)
     sandbox.before_request(_name_method)
+    sandbox.config["CLOCK"] = lambda: times.now()  # looked up at each call
     sandbox.config["NODE_FILE"] = addresses.node_file(folder)
     sandbox.config["BALANCE_QUERIES"] = app.config["SANDBOX_BALANCE_QUERIES"]
     if sign is None and not app.config["ACCOUNT_KEY_FILE"]:

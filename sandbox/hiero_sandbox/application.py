@@ -60,7 +60,7 @@ def create_sandbox(
     It reads these keys of its config: BALANCE_QUERIES, whether HAPI answers queries for balances;
     BIND_TIMESTAMP_RANGE, whether a page of transactions covers 60 days at most; DEMO_WALLET_SIGNS_FOR, an
     account that has the demo wallet's key from the beginning; NODE_FILE, a file with the address of a node in
-    another process. Raises LedgerRefused.
+    another process; CLOCK, a function that returns the time, in nanoseconds. Raises LedgerRefused.
     """
     app = Sandbox("hiero_sandbox", static_folder=None)
     app.config.update(PUBLIC_URL=public_url, MAX_CONTENT_LENGTH=MAX_BODY_BYTES)

@@ -1,7 +1,7 @@
 """The conditions that a test sets: a moved clock, a mirror node and receipts that lag, and the next fault."""
 
 import threading
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from flask import Flask, current_app
@@ -66,7 +66,8 @@ def conditions() -> Conditions:
 
 def now() -> int:
     """The ledger's time, in nanoseconds."""
-    return times.now() + conditions().clock_moved
+    clock: Callable[[], int] = current_app.config.get("CLOCK", times.now)
+    return clock() + conditions().clock_moved
 
 
 def mirror_now() -> int:
