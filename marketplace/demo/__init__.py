@@ -41,6 +41,7 @@ ANY_NFT = {"token": "TOKEN", "serial_no": "SERIAL"}
 TEMPLATES: dict[str, Callable[..., pages.Values]] = {
     "/": pages.show_gallery,
     "/demo/collections": pages.show_collections,
+    "/demo/search": pages.show_search,
     "/demo/collection/<token>": pages.show_collection,
     "/demo/account/<account>": pages.show_account,
     "/demo/nft/<token>/<serial_no>": pages.show_nft,
@@ -78,7 +79,7 @@ ASSETS.serve_from(blp, "/demo/assets")
 def show(template: str, read: Callable[..., pages.Values], **ids: str) -> tuple[str, int]:
     """A page, with the status of the answer that it is about."""
     values = read(**ids)
-    answers = [values[name] for name in ("record", "book", "answer") if name in values]
+    answers = [values[name] for name in ("record", "book", "answer", "found") if values.get(name)]
     status = next((one.status for one in answers if not one.is_ok), 200)
     return render_template(f"demo/{template}.html", **values), status
 

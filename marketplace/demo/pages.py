@@ -94,6 +94,11 @@ def show_collections() -> Values:
     return {"book": found, "wanted": wanted}
 
 
+def show_search() -> Values:
+    wanted = asked("q")
+    return {"wanted": wanted, "found": calls.get("/search", **wanted) if wanted else None}
+
+
 def show_collection(token: str) -> Values:
     head = read_head(token)
     wanted = asked("minPrice", "maxPrice", "sort")

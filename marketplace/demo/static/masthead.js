@@ -20,12 +20,8 @@ for (const shown of /** @type {NodeListOf<HTMLElement>} */ (document.querySelect
 // The search is loaded when it is used for the first time.
 const search = /** @type {HTMLInputElement} */ (document.getElementById("search"));
 search.addEventListener("focus", () => import("./search.js"), { once: true });
-search.form.addEventListener("submit", async (event) => {
-  event.preventDefault();
-  (await import("./search.js")).lead();
-});
 addEventListener("keydown", (event) => {
-  const isTyping = /** @type {HTMLElement} */ (event.target).closest("input, select, textarea, dialog, [popover]");
+  const isTyping = /** @type {HTMLElement} */ (event.target).closest("input, select, textarea, dialog, :popover-open");
   if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
   event.preventDefault();
   search.focus();

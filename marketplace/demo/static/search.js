@@ -104,10 +104,12 @@ input.addEventListener("focus", ask);
 input.addEventListener("blur", close);
 // The field keeps the focus while somebody presses on what was found.
 list.addEventListener("pointerdown", (event) => event.preventDefault());
-/** Enter leads to what was chosen, or to the first that is found. */
-export async function lead() {
-  if (!chosen()) await ask();
-  /** @type {HTMLElement} */ (chosen() ?? options()[0])?.click();
-}
+// Enter leads to what was chosen, or else to the page of all that is found.
+input.form.addEventListener("submit", (event) => {
+  const wanted = /** @type {HTMLElement | undefined} */ (chosen());
+  if (!wanted) return;
+  event.preventDefault();
+  wanted.click();
+});
 
 if (document.activeElement === input) ask();

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.system.browser.conftest import everywhere
+from tests.system.browser.conftest import PHONE, TABLET, everywhere, on_screens
 
 
 def search(page, words):
@@ -35,11 +35,28 @@ def test_a_collection_is_found_with_the_keyboard(visit):
         ("0.0.1001", "/demo/account/0.0.1001"),
     ],
 )
-def test_enter_leads_to_the_first_that_is_found(visit, words, address):
+def test_enter_leads_to_all_that_is_found(visit, words, address):
     page = visit("/demo/activity")
     search(page, words)
     page.keyboard.press("Enter")
+    page.wait_for_url("**/demo/search?q=*")
+    expect(page.get_by_role("heading", level=1)).to_have_text(f"Results for “{words}”")
+    page.locator(f'main a[href$="{address}"]').first.click()
     page.wait_for_url(f"**{address}")
+
+
+@on_screens((PHONE, "dark"), (TABLET, "light"))
+def test_the_pages_are_a_menu_where_there_is_no_room(visit, screen):
+    page = visit("/demo/search?q=0.0.1001")
+    row = page.locator("#you").bounding_box()
+    brand = page.locator(".brand").bounding_box()
+    assert abs(row["y"] + row["height"] / 2 - brand["y"] - brand["height"] / 2) < 4, "two rows"
+    link = page.get_by_role("link", name="Collections", exact=True)
+    expect(link).to_be_hidden()
+    page.get_by_role("button", name="Menu", exact=True).click()
+    page.look("menu", full=False)
+    link.click()
+    page.wait_for_url("**/demo/collections")
 
 
 @pytest.mark.parametrize("key", ["Tab", "Escape"])
@@ -67,7 +84,8 @@ def test_enter_leads_to_the_words_that_were_typed_last(visit):
     page.keyboard.press("ArrowDown")
     page.keyboard.type(" 7")
     page.keyboard.press("Enter")
-    page.wait_for_url("**/demo/nft/0.0.5004/7")
+    page.wait_for_url("**/demo/search?q=peaks+7")
+    expect(page.get_by_role("heading", name="Peaks #7")).to_be_visible()
 
 
 def test_nothing_found_is_said(visit):
