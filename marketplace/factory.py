@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from functools import partial
+from types import ModuleType
 from typing import Any
 from wsgiref.types import WSGIApplication
 
@@ -36,6 +37,7 @@ from marketplace.api.host_header import HostRequired
 from marketplace.api.openapi import Api
 from marketplace.api.request_metrics import RequestMetrics
 from marketplace.api.response_cache import ResponseCache
+from marketplace.errors import StartRefused
 from marketplace.market import signer
 from marketplace.market.signer import Sign
 from marketplace.metrics import count
@@ -53,6 +55,11 @@ Hedera NFTs, an order book, and the transactions that list, withdraw and buy one
 `POST /v1/comingsoon` reports it. `POST /v1/delist/extwallet` and `POST /v1/buy/extwallet` work the same way.
 
 Every call under `/v1` needs an access token with a scope: `read` for GET, `write` for POST.
+"""
+
+NO_SANDBOX = """\
+MARKETPLACE_NETWORK is sandbox, its default, but hiero-sandbox is not installed: pip install \
+'nft-marketplace-service[sandbox]', or in a clone pip install ./sandbox, or name a network such as testnet\
 """
 
 
@@ -90,10 +97,10 @@ def create_app(
 
 
 def _make_services(app: Flask, sign: Sign | None) -> Services:
-    config, database, sandbox = app.config, db.from_config(app.config), None
-    if config["NETWORK"] == "sandbox":
-        from marketplace.sandbox import mount  # a production service loads none of it
-
+    config, sandbox = app.config, None
+    mount = _import_mount() if config["NETWORK"] == "sandbox" else None
+    database = db.from_config(config)
+    if mount:
         sandbox = mount.init_app(app, database, sign)
     mirror_node = ledger.from_config(config, sandbox.adapters if sandbox else {}, count)
     return Services(
@@ -103,6 +110,17 @@ def _make_services(app: Flask, sign: Sign | None) -> Services:
         signer=signer.from_config(config, sign, sandbox.sign if sandbox else None),
         sandbox=sandbox,
     )
+
+
+def _import_mount() -> ModuleType:
+    """Import what mounts the sandbox: a production service loads none of it, nor needs it installed."""
+    try:
+        from marketplace.sandbox import mount
+    except ModuleNotFoundError as error:
+        if error.name != "hiero_sandbox":
+            raise
+        raise StartRefused(NO_SANDBOX) from error
+    return mount
 
 
 def _register_blueprints(app: Flask) -> None:

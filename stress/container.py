@@ -173,7 +173,14 @@ def build(folder, podman, base):
                 "--file",
                 ROOT / file,
             ),
-            *("--build-arg", f"BASE={base}", "--volume", f"{wheels}:/wheels:ro"),
+            *(
+                "--build-arg",
+                f"BASE={base}",
+                "--build-arg",
+                "EXTRAS=postgresql,sandbox",
+                "--volume",
+                f"{wheels}:/wheels:ro",
+            ),
             *("--volume", f"{folder}/pip.conf:/etc/pip.conf:ro", ROOT),
         )
         size, of_base = (

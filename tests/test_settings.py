@@ -1,7 +1,9 @@
 import re
+import sys
 
 import pytest
 
+import marketplace
 from harness.apps import settings
 from harness.serving import ROOT
 from marketplace import create_app
@@ -231,3 +233,12 @@ def test_every_setting_is_in_the_operators_table():
     page = (ROOT / "docs/settings.md").read_text()
     rows = re.findall(r"^\| `([A-Z_]+)` \|", page, re.MULTILINE)
     assert sorted(rows) == sorted([*SETTINGS, *GONE])
+
+
+def test_the_sandbox_is_not_installed(tmp_path, monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("marketplace.sandbox")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "hiero_sandbox", None)
+    monkeypatch.delattr(marketplace, "sandbox", raising=False)
+    with pytest.raises(StartRefused, match=r"pip install .*\[sandbox\]"):
+        create_app(**settings(tmp_path))

@@ -139,12 +139,40 @@ def test_its_metadata_says_what_it_needs(wheel):
     needed = re.findall(r"^([a-z0-9-]+)[<>=]", (ROOT / "requirements.txt").read_text(), re.M)
     pinned = re.findall(r"^([a-z0-9-]+)==", (ROOT / "constraints.txt").read_text(), re.M)
     assert set(needed) <= set(pinned)
-    assert f"\n## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text()
+    heading = "Unreleased" if "dev" in __version__ else __version__
+    assert f"\n## [{heading}]" in (ROOT / "CHANGELOG.md").read_text()
     own = re.sub(r"^.*; extra ==.*$", "", metadata, flags=re.M)
     assert set(re.findall(r"^Requires-Dist: ([a-z0-9-]+)", own, re.M)) == set(needed)
-    assert re.findall(r"^Provides-Extra: (.*)", metadata, re.M) == ["postgresql"]
-    [extra] = re.findall(r"^Requires-Dist: (.*); extra == .postgresql.$", metadata, re.M)
-    assert extra == "psycopg[binary]<4,>=3.3.1"
+    extras = re.findall(r"^Requires-Dist: (.*); extra == .([a-z]+).$", metadata, re.M)
+    assert extras == [
+        ("psycopg[binary]<4,>=3.3.1", "postgresql"),
+        ("hiero-sandbox<0.2,>=0.1", "sandbox"),
+    ]
+
+
+def test_a_production_service_has_no_trace_of_the_sandbox(wheel, tmp_path):
+    programs = make_environment(tmp_path / "env", sys.executable, wheel)
+    assert not [*programs.parent.rglob("hiero_sandbox*")]
+    command = [programs / "flask", "--app", "marketplace", "routes"]
+    real = environment(programs, NETWORK="testnet", ACCOUNT_ID="0.0.9001")
+    assert "/v1/orderbook" in run_program(*command, cwd=tmp_path, env=real, check=True).stdout
+    refused = run_program(*command, cwd=programs, env=environment(programs))
+    assert not (programs / "instance").exists()
+    assert "pip install 'nft-marketplace-service[sandbox]'" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_the_sandbox_works_alone(sandbox_wheel, tmp_path):
+    programs = make_environment(tmp_path / "env", sys.executable, sandbox_wheel)
+    assert not [*programs.parent.rglob("marketplace*")]
+    code = """
+from hiero_sandbox.testing import serving
+with serving() as sandbox:
+    sandbox.give("0.0.1002", 1)
+    print(len(sandbox.accounts()))
+"""
+    ended = run_program(programs / "python", "-c", code, cwd=tmp_path, env=environment(programs))
+    assert ended.stdout == "31\n", ended.stderr
 
 
 @pytest.fixture
