@@ -25,7 +25,9 @@ VARINT, LENGTH_DELIMITED = 0, 2
 
 def encode(message: Message) -> bytes:
     """Serialize as protobuf does, field by field in the order of their numbers, plus ZEROS_WRITTEN."""
-    written = {field.name: (field, value) for field, value in message.ListFields()}
+    written: dict[str, tuple[Any, Any]] = {
+        field.name: (field, value) for field, value in message.ListFields()
+    }
     for name in ZEROS_WRITTEN.get(message.DESCRIPTOR.name, ()):
         written.setdefault(name, (message.DESCRIPTOR.fields_by_name[name], 0))
     return b"".join(

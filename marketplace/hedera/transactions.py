@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, TypedDict, Unpack
 import hiero_sdk_python.hapi.services.basic_types_pb2 as hapi
 import hiero_sdk_python.hapi.services.crypto_approve_allowance_pb2 as approvals
 import hiero_sdk_python.hapi.services.crypto_delete_allowance_pb2 as removals
-from google.protobuf.message import Message
 from hiero_sdk_python.hapi.services.crypto_transfer_pb2 import CryptoTransferTransactionBody
 from hiero_sdk_python.hapi.services.duration_pb2 import Duration
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
@@ -136,7 +135,7 @@ def write_signed(body_bytes: bytes, public_key: bytes, signature: bytes) -> byte
     return write_list(SignedTransaction(bodyBytes=body_bytes, sigMap=signatures))
 
 
-def _body(envelope: Envelope, **data: Message) -> bytes:
+def _body(envelope: Envelope, **data: Any) -> bytes:
     """Write the body of a transaction for one node. ``data``: the transaction's own part of the body.
 
     With several nodes, a hardware wallet would ask its user for each, and the marketplace might pay twice.

@@ -3,11 +3,18 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from google.protobuf.message import Message
+from hiero_sdk_python.hapi.services.basic_types_pb2 import TokenID
+from hiero_sdk_python.hapi.services.crypto_approve_allowance_pb2 import (
+    CryptoAllowance,
+    NftAllowance,
+    TokenAllowance,
+)
+from hiero_sdk_python.hapi.services.crypto_delete_allowance_pb2 import NftRemoveAllowance
 
 from hiero_sandbox import times
 from hiero_sandbox.ledger.envelopes import TYPES, open_transaction, read_list, write_id
 
+Allowance = NftAllowance | TokenAllowance | CryptoAllowance | NftRemoveAllowance
 LAST_SECOND = 10**11  # the year 5138; later ones are no date
 
 
@@ -66,7 +73,7 @@ def parties(content: bytes) -> set[str] | None:
     body, payer = signed.body, signed.id.account_id
     kind = body.WhichOneof("data")
     if kind == "cryptoApproveAllowance":
-        allowances = [
+        allowances: list[Allowance] = [
             *body.cryptoApproveAllowance.nftAllowances,
             *body.cryptoApproveAllowance.tokenAllowances,
             *body.cryptoApproveAllowance.cryptoAllowances,
@@ -90,7 +97,7 @@ def parties(content: bytes) -> set[str] | None:
     return {payer, *map(write_id, ids)}
 
 
-def _approval(allowance: Message, payer: str) -> dict[str, Any]:
+def _approval(allowance: NftAllowance, payer: str) -> dict[str, Any]:
     # If it is missing, an approval for all does not change. False revokes it.
     for_all = allowance.approved_for_all if allowance.HasField("approved_for_all") else None
     return _allowance(allowance, allowance.tokenId, payer) | {
@@ -99,7 +106,9 @@ def _approval(allowance: Message, payer: str) -> dict[str, Any]:
     }
 
 
-def _allowance(allowance: Message, token: Message, payer: str) -> dict[str, Any]:
+def _allowance(
+    allowance: NftAllowance | NftRemoveAllowance, token: TokenID, payer: str
+) -> dict[str, Any]:
     return {
         "tokenId": write_id(token),
         "serialNumbers": list(allowance.serial_numbers),

@@ -4,9 +4,35 @@ import base64
 from operator import itemgetter
 
 from flask import current_app
-from google.protobuf.message import Message
-from hiero_sdk_python.hapi.services.basic_types_pb2 import Key, TokenRelationship
+from hiero_sdk_python.hapi.services.basic_types_pb2 import (
+    AccountID,
+    Key,
+    TokenFreezeStatus,
+    TokenKycStatus,
+    TokenPauseStatus,
+    TokenRelationship,
+)
+from hiero_sdk_python.hapi.services.crypto_get_account_balance_pb2 import (
+    CryptoGetAccountBalanceQuery,
+    CryptoGetAccountBalanceResponse,
+)
+from hiero_sdk_python.hapi.services.crypto_get_info_pb2 import (
+    CryptoGetInfoQuery,
+    CryptoGetInfoResponse,
+)
+from hiero_sdk_python.hapi.services.schedule_get_info_pb2 import (
+    ScheduleGetInfoQuery,
+    ScheduleGetInfoResponse,
+)
 from hiero_sdk_python.hapi.services.timestamp_pb2 import Timestamp
+from hiero_sdk_python.hapi.services.token_get_info_pb2 import (
+    TokenGetInfoQuery,
+    TokenGetInfoResponse,
+)
+from hiero_sdk_python.hapi.services.token_get_nft_info_pb2 import (
+    TokenGetNftInfoQuery,
+    TokenGetNftInfoResponse,
+)
 
 from hiero_sandbox import times
 from hiero_sandbox.database import read
@@ -19,7 +45,9 @@ MAX_RELATIONSHIPS = 1000
 NOBODYS_KEY = Key(keyList={})  # an account has it until its key is known
 
 
-def find_balance(query: Message, response: Message, now: int) -> None:
+def find_balance(
+    query: CryptoGetAccountBalanceQuery, response: CryptoGetAccountBalanceResponse, now: int
+) -> None:
     """Answer, or refuse as the networks do: since release 0.77 their throttles allow no such query.
 
     Their code is BUSY, after which SDKs try again for two minutes. NOT_SUPPORTED is final.
@@ -40,7 +68,7 @@ def find_balance(query: Message, response: Message, now: int) -> None:
         response.tokenBalances.add(**held)
 
 
-def find_account(query: Message, response: Message, now: int) -> None:
+def find_account(query: CryptoGetInfoQuery, response: CryptoGetInfoResponse, now: int) -> None:
     account_id = _require_account(query.accountID)
     info = response.accountInfo
     info.accountID.CopyFrom(account(account_id))
@@ -88,7 +116,7 @@ def _relationship(row: queries.Row) -> TokenRelationship:
     )
 
 
-def find_token(query: Message, response: Message, now: int) -> None:
+def find_token(query: TokenGetInfoQuery, response: TokenGetInfoResponse, now: int) -> None:
     found, info = tokens.find(read(), entity(query.token, "INVALID_TOKEN_ID")), response.tokenInfo
     definition = found.definition
     for field, value in definition.ListFields():
@@ -99,15 +127,19 @@ def find_token(query: Message, response: Message, now: int) -> None:
     info.totalSupply = tokens.supply(read(), found)
     info.deleted = queries.is_deleted(read(), found.token)
     if found.key("freeze"):
-        info.defaultFreezeStatus = "Frozen" if definition.freezeDefault else "Unfrozen"
+        is_frozen = definition.freezeDefault
+        info.defaultFreezeStatus = (
+            TokenFreezeStatus.Frozen if is_frozen else TokenFreezeStatus.Unfrozen
+        )
     if found.key("kyc"):
-        info.defaultKycStatus = "Revoked"
-    info.pause_status = "PauseNotApplicable"
+        info.defaultKycStatus = TokenKycStatus.Revoked
+    info.pause_status = TokenPauseStatus.PauseNotApplicable
     if found.key("pause"):
-        info.pause_status = "Paused" if found.is_paused else "Unpaused"
+        is_paused = found.is_paused
+        info.pause_status = TokenPauseStatus.Paused if is_paused else TokenPauseStatus.Unpaused
 
 
-def find_nft(query: Message, response: Message, now: int) -> None:
+def find_nft(query: TokenGetNftInfoQuery, response: TokenGetNftInfoResponse, now: int) -> None:
     token_id = entity(query.nftID.token_ID, "INVALID_TOKEN_ID")
     refuse_if(query.nftID.serial_number < 1, "INVALID_TOKEN_NFT_SERIAL_NUMBER")
     nft = nfts.require(nfts.find(read(), token_id, query.nftID.serial_number))
@@ -119,7 +151,7 @@ def find_nft(query: Message, response: Message, now: int) -> None:
         response.nft.spender_id.CopyFrom(account(nft.spender))
 
 
-def find_schedule(query: Message, response: Message, now: int) -> None:
+def find_schedule(query: ScheduleGetInfoQuery, response: ScheduleGetInfoResponse, now: int) -> None:
     found, info = schedules.get(read(), query.scheduleID, now), response.scheduleInfo
     definition = found.definition
     info.scheduleID.CopyFrom(query.scheduleID)
@@ -138,7 +170,7 @@ def find_schedule(query: Message, response: Message, now: int) -> None:
         moment.CopyFrom(timestamp(found.resolved_at))
 
 
-def _require_account(named: Message) -> str:
+def _require_account(named: AccountID) -> str:
     code = "INVALID_ACCOUNT_ID"
     found = accounts.find_by_alias(read(), named.alias) if named.alias else entity(named, code)
     if found is None:

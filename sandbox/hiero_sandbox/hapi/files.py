@@ -1,7 +1,11 @@
 """HAPI's queries about files: those of transactions, and the network's own."""
 
-from google.protobuf.message import Message
 from hiero_sdk_python.hapi.services.basic_types_pb2 import FileID, KeyList
+from hiero_sdk_python.hapi.services.file_get_contents_pb2 import (
+    FileGetContentsQuery,
+    FileGetContentsResponse,
+)
+from hiero_sdk_python.hapi.services.file_get_info_pb2 import FileGetInfoQuery, FileGetInfoResponse
 
 from hiero_sandbox import times
 from hiero_sandbox.database import read
@@ -22,7 +26,7 @@ NETWORKS = {
 }
 
 
-def find_contents(query: Message, response: Message, now: int) -> None:
+def find_contents(query: FileGetContentsQuery, response: FileGetContentsResponse, now: int) -> None:
     response.fileContents.contents = _read(query.fileID, now)
     response.fileContents.fileID.CopyFrom(query.fileID)
 
@@ -33,7 +37,7 @@ def _read(named: FileID, now: int) -> bytes:
     return files.contents(read(), files.find(read(), named))
 
 
-def find_info(query: Message, response: Message, now: int) -> None:
+def find_info(query: FileGetInfoQuery, response: FileGetInfoResponse, now: int) -> None:
     info = response.fileInfo
     info.size = len(_read(query.fileID, now))
     info.fileID.CopyFrom(query.fileID)

@@ -2,9 +2,12 @@
 
 import hiero_sdk_python.hapi.services.basic_types_pb2 as hapi
 from flask import current_app
-from google.protobuf.message import Message
 from grpc import StatusCode
 from hiero_sdk_python.hapi.mirror.mirror_network_service_pb2 import AddressBookQuery
+from hiero_sdk_python.hapi.services.network_get_version_info_pb2 import (
+    NetworkGetVersionInfoQuery,
+    NetworkGetVersionInfoResponse,
+)
 
 from hiero_sandbox import __version__
 from hiero_sandbox.hapi.address import find_port
@@ -47,7 +50,9 @@ def address_book(moment: int) -> hapi.NodeAddressBook:
     return hapi.NodeAddressBook(nodeAddress=[_address()])
 
 
-def find_version(query: Message, response: Message, now: int) -> None:
+def find_version(
+    query: NetworkGetVersionInfoQuery, response: NetworkGetVersionInfoResponse, now: int
+) -> None:
     """Answer with HAPI's version, and with this service's version as that of the node's software."""
     response.hapiProtoVersion.CopyFrom(HAPI_VERSION)
     major, minor, patch = (int(number) for number in __version__.split("."))

@@ -1,8 +1,19 @@
 """HAPI's queries for receipts and records: those that the ledger has stored."""
 
-from google.protobuf.message import Message
 from hiero_sdk_python.hapi.services.basic_types_pb2 import TransactionID
+from hiero_sdk_python.hapi.services.crypto_get_account_records_pb2 import (
+    CryptoGetAccountRecordsQuery,
+    CryptoGetAccountRecordsResponse,
+)
 from hiero_sdk_python.hapi.services.response_code_pb2 import ResponseCodeEnum
+from hiero_sdk_python.hapi.services.transaction_get_receipt_pb2 import (
+    TransactionGetReceiptQuery,
+    TransactionGetReceiptResponse,
+)
+from hiero_sdk_python.hapi.services.transaction_get_record_pb2 import (
+    TransactionGetRecordQuery,
+    TransactionGetRecordResponse,
+)
 from hiero_sdk_python.hapi.services.transaction_record_pb2 import TransactionRecord
 
 from hiero_sandbox import times
@@ -16,7 +27,9 @@ from hiero_sandbox.messages import account
 KEPT_SECONDS = 180  # how long after consensus a node has receipts and records
 
 
-def find_receipt(query: Message, response: Message, now: int) -> None:
+def find_receipt(
+    query: TransactionGetReceiptQuery, response: TransactionGetReceiptResponse, now: int
+) -> None:
     (first, *repeated), children = _find(query.transactionID, now, "RECEIPT_NOT_FOUND")
     if _is_delayed(first, now):
         response.receipt.status = ResponseCodeEnum.UNKNOWN
@@ -28,7 +41,9 @@ def find_receipt(query: Message, response: Message, now: int) -> None:
         response.child_transaction_receipts.extend(each.receipt for each in children)
 
 
-def find_record(query: Message, response: Message, now: int) -> None:
+def find_record(
+    query: TransactionGetRecordQuery, response: TransactionGetRecordResponse, now: int
+) -> None:
     (first, *repeated), children = _find(query.transactionID, now, "RECORD_NOT_FOUND")
     refuse_if(_is_delayed(first, now), "RECORD_NOT_FOUND")
     response.transactionRecord.CopyFrom(first)
@@ -38,7 +53,9 @@ def find_record(query: Message, response: Message, now: int) -> None:
         response.child_transaction_records.extend(children)
 
 
-def find_account_records(query: Message, response: Message, now: int) -> None:
+def find_account_records(
+    query: CryptoGetAccountRecordsQuery, response: CryptoGetAccountRecordsResponse, now: int
+) -> None:
     """The recent transactions that an account has paid for, in the order of consensus."""
     account_id = entity(query.accountID, "INVALID_ACCOUNT_ID")
     accounts.require_usable(read(), account_id)

@@ -10,10 +10,10 @@ QueryChecker.
 
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from flask import current_app
-from google.protobuf.message import DecodeError, Message
+from google.protobuf.message import DecodeError
 from grpc import StatusCode
 from hiero_sdk_python.hapi.services.query_header_pb2 import QueryHeader, ResponseType
 from hiero_sdk_python.hapi.services.query_pb2 import Query
@@ -100,7 +100,7 @@ class Handler(NamedTuple):
     """
 
     fee: int
-    find: Callable[[Message, Message, int], None]
+    find: Callable[[Any, Any, int], None]
 
 
 QUERIES = {
@@ -143,7 +143,7 @@ def answer(content: bytes, now: int) -> list[bytes]:
     return [whole.SerializeToString()]
 
 
-def _answer(name: str, query: Message, response: Message, now: int) -> str:
+def _answer(name: str, query: Any, response: Any, now: int) -> str:
     kind = query.header.responseType
     is_known = kind in (ResponseType.ANSWER_ONLY, ResponseType.COST_ANSWER)
     refuse_if(name not in QUERIES or not is_known, "NOT_SUPPORTED")

@@ -5,15 +5,19 @@ Source: ConsensusController and TopicMessageFilter of https://github.com/hiero-l
 
 from collections.abc import Iterator
 
-from google.protobuf.message import Message
 from grpc import StatusCode
 from hiero_sdk_python.hapi.mirror.consensus_service_pb2 import (
     ConsensusTopicQuery,
     ConsensusTopicResponse,
 )
+from hiero_sdk_python.hapi.services.consensus_get_topic_info_pb2 import (
+    ConsensusGetTopicInfoQuery,
+    ConsensusGetTopicInfoResponse,
+)
 from hiero_sdk_python.hapi.services.consensus_submit_message_pb2 import (
     ConsensusSubmitMessageTransactionBody,
 )
+from hiero_sdk_python.hapi.services.timestamp_pb2 import Timestamp
 
 from hiero_sandbox import times
 from hiero_sandbox.conditions import mirror_now
@@ -35,7 +39,9 @@ FAR = 9_223_372_035  # seconds; further times are the end of time
 INVALID = StatusCode.INVALID_ARGUMENT
 
 
-def find_topic(query: Message, response: Message, now: int) -> None:
+def find_topic(
+    query: ConsensusGetTopicInfoQuery, response: ConsensusGetTopicInfoResponse, now: int
+) -> None:
     found, info = find(read(), query.topicID), response.topicInfo
     response.topicID.CopyFrom(query.topicID)
     for field, value in found.definition.ListFields():  # with the same names and types
@@ -75,7 +81,7 @@ def _require_topic(asked: ConsensusTopicQuery) -> str:
     return topic
 
 
-def _moment(asked: Message) -> int:
+def _moment(asked: Timestamp) -> int:
     is_far = asked.seconds >= FAR
     return MAX_INT64 if is_far else max(0, asked.seconds * times.SECOND + asked.nanos)
 

@@ -6,8 +6,13 @@ https://github.com/hiero-ledger/hiero-consensus-node.
 
 from typing import Any
 
-from google.protobuf.message import Message
 from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID
+from hiero_sdk_python.hapi.services.crypto_create_pb2 import CryptoCreateTransactionBody
+from hiero_sdk_python.hapi.services.crypto_delete_pb2 import CryptoDeleteTransactionBody
+from hiero_sdk_python.hapi.services.crypto_update_pb2 import CryptoUpdateTransactionBody
+from hiero_sdk_python.hapi.services.timestamp_pb2 import Timestamp
+from hiero_sdk_python.hapi.services.token_create_pb2 import TokenCreateTransactionBody
+from hiero_sdk_python.hapi.services.token_update_pb2 import TokenUpdateTransactionBody
 
 from hiero_sandbox import messages, times
 from hiero_sandbox.database import Connection
@@ -16,6 +21,7 @@ from hiero_sandbox.ledger import accounts, keys, network_fees, queries, tokens
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if, write_id
 from hiero_sandbox.ledger.execution import Execution, entity, require_short
 
+Staking = CryptoCreateTransactionBody | CryptoUpdateTransactionBody
 MAX_ASSOCIATIONS = 5000
 TOO_MANY = "INVALID_MAX_AUTO_ASSOCIATIONS"
 MAX_LIFE_SECONDS = 8_000_001  # of an account, a token or a topic: how far its expiry may be ahead
@@ -25,7 +31,7 @@ NO_STAKE = {"staked_account": None, "staked_node": None}
 LAST_SYSTEM_NUMBER = 750  # accounts up to this number cannot be deleted
 
 
-def check_create(content: Message) -> None:
+def check_create(content: CryptoCreateTransactionBody) -> None:
     """Check what a node checks before consensus."""
     refuse_if(not content.HasField("autoRenewPeriod"), "INVALID_RENEWAL_PERIOD")
     refuse_if(content.autoRenewPeriod.seconds < 0, "INVALID_RENEWAL_PERIOD")
@@ -39,7 +45,7 @@ def check_create(content: Message) -> None:
     refuse_if(content.hook_creation_details, "NOT_SUPPORTED")
 
 
-def _require_key(content: Message) -> None:
+def _require_key(content: CryptoCreateTransactionBody) -> None:
     """Refuse a new account without a key, and one whose key is empty."""
     if not content.HasField("key"):
         raise Refused("INVALID_ALIAS_KEY" if content.alias else "KEY_REQUIRED")
@@ -48,7 +54,7 @@ def _require_key(content: Message) -> None:
         raise Refused("KEY_REQUIRED" if is_list else "BAD_ENCODING")
 
 
-def create(execution: Execution, content: Message) -> None:
+def create(execution: Execution, content: CryptoCreateTransactionBody) -> None:
     if content.alias:
         _require_alias_signature(execution, content)
     if content.receiverSigRequired:
@@ -78,7 +84,7 @@ def create(execution: Execution, content: Message) -> None:
         execution.move({(execution.payer, None): -amount, (account_id, None): amount})
 
 
-def _stake(db: Connection, content: Message) -> dict[str, Any]:
+def _stake(db: Connection, content: Staking) -> dict[str, Any]:
     """The columns of the account or the node that an account stakes to (StakingValidator)."""
     kind, code = content.WhichOneof("staked_id"), "INVALID_STAKING_ID"
     if kind == "staked_account_id":
@@ -91,7 +97,7 @@ def _stake(db: Connection, content: Message) -> dict[str, Any]:
     return {}
 
 
-def _require_alias_signature(execution: Execution, content: Message) -> None:
+def _require_alias_signature(execution: Execution, content: CryptoCreateTransactionBody) -> None:
     """Refuse an EVM address that is neither the payer's nor the new key's, and has not signed: HIP-583.
 
     A transaction can't give an account a key as its alias; a transfer to that key can.
@@ -111,14 +117,20 @@ def _require_key_of(execution: Execution, address: bytes) -> None:
     raise Refused("INVALID_SIGNATURE")
 
 
-def require_renewal(content: Message, code: str = "AUTORENEW_DURATION_NOT_IN_RANGE") -> None:
+def require_renewal(
+    content: CryptoCreateTransactionBody
+    | CryptoUpdateTransactionBody
+    | TokenCreateTransactionBody
+    | TokenUpdateTransactionBody,
+    code: str = "AUTORENEW_DURATION_NOT_IN_RANGE",
+) -> None:
     """Refuse, with the code, a period of renewal that is out of range."""
     period = content.autoRenewPeriod.seconds
     refuse_if(content.HasField("autoRenewPeriod") and period <= 0, "INVALID_RENEWAL_PERIOD")
     refuse_if(content.HasField("autoRenewPeriod") and period not in RENEWAL_SECONDS, code)
 
 
-def read_expiry(execution: Execution, expiry: Message, before: int = 0) -> int:
+def read_expiry(execution: Execution, expiry: Timestamp, before: int = 0) -> int:
     """A new expiry in nanoseconds, not earlier than the one before (ExpiryValidatorImpl)."""
     second = execution.now // times.SECOND
     is_possible = second < expiry.seconds <= second + MAX_LIFE_SECONDS
@@ -127,14 +139,14 @@ def read_expiry(execution: Execution, expiry: Message, before: int = 0) -> int:
     return int(expiry.seconds) * times.SECOND
 
 
-def check_update(content: Message) -> None:
+def check_update(content: CryptoUpdateTransactionBody) -> None:
     """Check what a node checks before consensus."""
     refuse_if(not content.HasField("accountIDToUpdate"), "ACCOUNT_ID_DOES_NOT_EXIST")
     entity(content.accountIDToUpdate, "INVALID_ACCOUNT_ID")
     refuse_if(content.hook_creation_details or content.hook_ids_to_delete, "NOT_SUPPORTED")
 
 
-def update(execution: Execution, content: Message) -> None:
+def update(execution: Execution, content: CryptoUpdateTransactionBody) -> None:
     account_id = write_id(content.accountIDToUpdate)
     execution.require_signature(account_id)
     accounts.require_usable(execution.db, account_id)
@@ -183,7 +195,7 @@ def require_memo(memo: str) -> None:
 # Deletion: CryptoDeleteHandler and TokenServiceApiImpl of hiero-consensus-node
 
 
-def check_delete(content: Message) -> None:
+def check_delete(content: CryptoDeleteTransactionBody) -> None:
     """Check what a node checks before consensus."""
     if not content.HasField("deleteAccountID") or not content.HasField("transferAccountID"):
         raise Refused("ACCOUNT_ID_DOES_NOT_EXIST")
@@ -191,7 +203,7 @@ def check_delete(content: Message) -> None:
         raise Refused("TRANSFER_ACCOUNT_SAME_AS_DELETE_ACCOUNT")
 
 
-def delete(execution: Execution, content: Message) -> None:
+def delete(execution: Execution, content: CryptoDeleteTransactionBody) -> None:
     """Delete an account that holds no tokens. Another account gets its HBAR, and its staking reward."""
     db, now = execution.db, execution.now
     deleted = entity(content.deleteAccountID, "INVALID_ACCOUNT_ID")
@@ -215,7 +227,7 @@ def delete(execution: Execution, content: Message) -> None:
 # Accounts by alias: HIP-32, HIP-583
 
 
-def resolve(execution: Execution, account: Message, *, may_create: bool) -> None:
+def resolve(execution: Execution, account: AccountID, *, may_create: bool) -> None:
     """Replace an alias in a transaction by its account's number. A missing account may be created."""
     if not account.alias:
         return

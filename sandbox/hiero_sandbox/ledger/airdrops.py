@@ -7,9 +7,13 @@ Source: TokenAirdropHandler, TokenClaimAirdropHandler and TokenCancelAirdropHand
 from collections import Counter
 from typing import NamedTuple
 
-from google.protobuf.message import Message
 from hiero_sdk_python.hapi.services.basic_types_pb2 import PendingAirdropId
 from hiero_sdk_python.hapi.services.crypto_transfer_pb2 import CryptoTransferTransactionBody
+from hiero_sdk_python.hapi.services.token_airdrop_pb2 import TokenAirdropTransactionBody
+from hiero_sdk_python.hapi.services.token_cancel_airdrop_pb2 import (
+    TokenCancelAirdropTransactionBody,
+)
+from hiero_sdk_python.hapi.services.token_claim_airdrop_pb2 import TokenClaimAirdropTransactionBody
 
 from hiero_sandbox import messages
 from hiero_sandbox.database import Connection
@@ -27,6 +31,7 @@ from hiero_sandbox.ledger.account_transactions import resolve
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if, write_id
 from hiero_sandbox.ledger.execution import Changes, Execution, NftTransfer, entity
 
+Pending = TokenClaimAirdropTransactionBody | TokenCancelAirdropTransactionBody
 MAX_CLAIMED = 10  # and cancelled, in one transaction
 LAST_SYSTEM_NUMBER = 1000  # accounts up to this number get no units
 UNKNOWN = "INVALID_PENDING_AIRDROP_ID"
@@ -42,22 +47,23 @@ class Airdrop(NamedTuple):
     serial_no: int = 0  # 0: units
 
     def message(self) -> PendingAirdropId:
-        parties = {"sender_id": self.sender, "receiver_id": self.receiver}
-        made = PendingAirdropId(**{name: messages.account(each) for name, each in parties.items()})
+        made = PendingAirdropId(
+            sender_id=messages.account(self.sender), receiver_id=messages.account(self.receiver)
+        )
         if self.serial_no:
-            nft = {"token_ID": messages.token(self.token), "serial_number": self.serial_no}
-            made.non_fungible_token.MergeFrom(type(made.non_fungible_token)(**nft))
+            made.non_fungible_token.token_ID.CopyFrom(messages.token(self.token))
+            made.non_fungible_token.serial_number = self.serial_no
         else:
             made.fungible_token_type.CopyFrom(messages.token(self.token))
         return made
 
 
-def as_transfer(content: Message) -> CryptoTransferTransactionBody:
+def as_transfer(content: TokenAirdropTransactionBody) -> CryptoTransferTransactionBody:
     """An airdrop as a transfer, which has the same checks, custom fees and price."""
     return CryptoTransferTransactionBody(tokenTransfers=content.token_transfers)
 
 
-def check(content: Message) -> None:
+def check(content: TokenAirdropTransactionBody) -> None:
     """Check what a node checks before consensus."""
     refuse_if(not content.token_transfers, "EMPTY_TOKEN_TRANSFER_BODY")
     for dropped in content.token_transfers:
@@ -65,12 +71,13 @@ def check(content: Message) -> None:
         debits = [amount for amount in dropped.transfers if amount.amount < 0]
         if len(senders) > 1 or (dropped.transfers and len(debits) != 1):
             raise Refused("AIRDROP_CONTAINS_MULTIPLE_SENDERS_FOR_A_TOKEN")
-        parts = [*dropped.transfers, *dropped.nftTransfers]
-        refuse_if(any(part.is_approval for part in parts), "NOT_SUPPORTED")
+        is_approval = any(amount.is_approval for amount in dropped.transfers)
+        refuse_if(is_approval, "NOT_SUPPORTED")
+        refuse_if(any(nft.is_approval for nft in dropped.nftTransfers), "NOT_SUPPORTED")
     transfers.check(as_transfer(content))
 
 
-def airdrop(execution: Execution, content: Message) -> None:
+def airdrop(execution: Execution, content: TokenAirdropTransactionBody) -> None:
     """Airdrop tokens. A receiver gets them if he is associated, or lets himself be associated."""
     db, dropped = execution.db, as_transfer(content)
     transfers.resolve_aliases(execution, dropped)
@@ -83,9 +90,9 @@ def airdrop(execution: Execution, content: Message) -> None:
     for each in fees:
         execution.move(each)
     now = _drop_units(execution, given, changes)
-    for each in dropped.tokenTransfers:  # of what is only pending, the network checks no decimals
-        if write_id(each.token) in now:
-            transfers.require_decimals(tokens.find(db, write_id(each.token)), each)
+    for units in dropped.tokenTransfers:  # of what is only pending, the network checks no decimals
+        if write_id(units.token) in now:
+            transfers.require_decimals(tokens.find(db, write_id(units.token)), units)
     for nft in moved:
         if _may_get(execution, nft.receiver, nft.token):
             execution.let_hold(nft.receiver, nft.token)
@@ -190,7 +197,9 @@ def _put(execution: Execution, airdrop: Airdrop, amount: int) -> None:
 # Claims and cancellations
 
 
-def check_pending(content: Message) -> None:
+def check_pending(
+    content: Pending,
+) -> None:
     """Check what a node checks before consensus."""
     named = content.pending_airdrops
     refuse_if(not named, "EMPTY_PENDING_AIRDROP_ID_LIST")
@@ -200,7 +209,7 @@ def check_pending(content: Message) -> None:
         refuse_if(not (each.HasField("sender_id") and each.HasField("receiver_id")), UNKNOWN)
 
 
-def _read(execution: Execution, named: Message, signer: str) -> Airdrop:
+def _read(execution: Execution, named: PendingAirdropId, signer: str) -> Airdrop:
     """The pending airdrop with an id. The signer is its sender or its receiver."""
     for party in (named.sender_id, named.receiver_id):
         resolve(execution, party, may_create=False)
@@ -216,7 +225,11 @@ def _read(execution: Execution, named: Message, signer: str) -> Airdrop:
     return Airdrop(sender, receiver, entity(nft.token_ID, "INVALID_NFT_ID"), nft.serial_number)
 
 
-def _take(execution: Execution, content: Message, signer: str) -> list[tuple[Airdrop, int]]:
+def _take(
+    execution: Execution,
+    content: Pending,
+    signer: str,
+) -> list[tuple[Airdrop, int]]:
     """End pending airdrops; returns them with their amounts."""
     db, taken = execution.db, []
     refuse_if(len(content.pending_airdrops) > MAX_CLAIMED, "PENDING_AIRDROP_ID_LIST_TOO_LONG")
@@ -232,7 +245,7 @@ def _take(execution: Execution, content: Message, signer: str) -> list[tuple[Air
     return taken
 
 
-def claim(execution: Execution, content: Message) -> None:
+def claim(execution: Execution, content: TokenClaimAirdropTransactionBody) -> None:
     """Move what was airdropped to its receiver, who signs. The sender has paid for the association."""
     db, claimed = execution.db, _take(execution, content, "receiver")
     for airdrop, amount in claimed:
@@ -250,6 +263,6 @@ def claim(execution: Execution, content: Message) -> None:
             execution.move({(sender, token): -amount, (receiver, token): amount})
 
 
-def cancel(execution: Execution, content: Message) -> None:
+def cancel(execution: Execution, content: TokenCancelAirdropTransactionBody) -> None:
     """End airdrops that nobody has claimed. Their sender signs."""
     _take(execution, content, "sender")

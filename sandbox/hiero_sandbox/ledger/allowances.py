@@ -4,7 +4,16 @@ The order of the checks and the result codes are the network's: ApproveAllowance
 https://github.com/hiero-ledger/hiero-consensus-node.
 """
 
-from google.protobuf.message import Message
+from hiero_sdk_python.hapi.services.crypto_approve_allowance_pb2 import (
+    CryptoAllowance,
+    CryptoApproveAllowanceTransactionBody,
+    NftAllowance,
+    TokenAllowance,
+)
+from hiero_sdk_python.hapi.services.crypto_delete_allowance_pb2 import (
+    CryptoDeleteAllowanceTransactionBody,
+    NftRemoveAllowance,
+)
 
 from hiero_sandbox.database import Connection
 from hiero_sandbox.ledger import accounts, nfts, queries, tokens
@@ -12,40 +21,47 @@ from hiero_sandbox.ledger.envelopes import Refused, number_of, refuse_if, write_
 from hiero_sandbox.ledger.execution import Execution, entity
 from hiero_sandbox.ledger.nfts import Nft
 
+Amount = CryptoAllowance | TokenAllowance
+Approval = CryptoAllowance | TokenAllowance | NftAllowance
+Approvals = CryptoApproveAllowanceTransactionBody | CryptoDeleteAllowanceTransactionBody
 MAX_APPROVALS = 20  # in one transaction
 MAX_ALLOWANCES = 100  # of one owner
 HBAR = ""  # in place of a token
 
 
-def check(content: Message) -> None:
+def check(content: CryptoApproveAllowanceTransactionBody) -> None:
     """Check what a node checks before consensus."""
     refuse_if(not content.ListFields(), "EMPTY_ALLOWANCES")
-    for approval in [*content.cryptoAllowances, *content.tokenAllowances, *content.nftAllowances]:
-        kind = approval.DESCRIPTOR.name
-        refuse_if(kind != "NftAllowance" and approval.amount < 0, "NEGATIVE_ALLOWANCE_AMOUNT")
+    for approval in _all(content):
+        if not isinstance(approval, NftAllowance):
+            refuse_if(approval.amount < 0, "NEGATIVE_ALLOWANCE_AMOUNT")
         entity(approval.spender, "INVALID_ALLOWANCE_SPENDER_ID")
-        if kind != "CryptoAllowance":
+        if not isinstance(approval, CryptoAllowance):
             entity(approval.tokenId, "INVALID_TOKEN_ID")
 
 
-def approve(execution: Execution, content: Message) -> None:
+def _all(content: CryptoApproveAllowanceTransactionBody) -> list[Approval]:
+    return [*content.cryptoAllowances, *content.tokenAllowances, *content.nftAllowances]
+
+
+def approve(execution: Execution, content: CryptoApproveAllowanceTransactionBody) -> None:
     """Approve, after all approvals of the transaction were checked."""
     check(content)
-    amounts = [*content.cryptoAllowances, *content.tokenAllowances]
-    for approval in [*amounts, *content.nftAllowances]:
+    amounts: list[Amount] = [*content.cryptoAllowances, *content.tokenAllowances]
+    for approval in _all(content):
         _require_signature(execution, approval)
     _require_few(content)
-    for approval in amounts:
-        _require_valid_amount(execution, approval)
-    for approval in content.nftAllowances:
-        _require_valid_nfts(execution, approval)
-    for approval in amounts:
-        _approve_amount(execution, approval)
-    for approval in content.nftAllowances:
-        _approve_nfts(execution, approval)
+    for amount in amounts:
+        _require_valid_amount(execution, amount)
+    for of_nfts in content.nftAllowances:
+        _require_valid_nfts(execution, of_nfts)
+    for amount in amounts:
+        _approve_amount(execution, amount)
+    for of_nfts in content.nftAllowances:
+        _approve_nfts(execution, of_nfts)
 
 
-def _require_signature(execution: Execution, approval: Message) -> None:
+def _require_signature(execution: Execution, approval: Approval) -> None:
     """Refuse an approval that its owner has not signed.
 
     For an owner, a delegating spender may sign approvals of single NFTs: one who may take all of that token.
@@ -54,20 +70,21 @@ def _require_signature(execution: Execution, approval: Message) -> None:
     accounts.require_usable(execution.db, owner, "INVALID_ALLOWANCE_OWNER_ID")
     if delegate := _delegate_of(approval):
         accounts.require_usable(execution.db, delegate, "INVALID_DELEGATING_SPENDER")
-        owner = owner if approval.approved_for_all.value else delegate
+        is_for_all = isinstance(approval, NftAllowance) and approval.approved_for_all.value
+        owner = owner if is_for_all else delegate
     if owner != execution.payer:
         execution.require_signature(owner)
 
 
-def _delegate_of(approval: Message) -> str | None:
+def _delegate_of(approval: Approval) -> str | None:
     """The delegating spender of an approval of NFTs. 0.0.0 is none."""
     delegate = getattr(approval, "delegating_spender", None)
     return write_id(delegate) if delegate and delegate.accountNum else None
 
 
-def _require_valid_amount(execution: Execution, approval: Message) -> None:
+def _require_valid_amount(execution: Execution, approval: Amount) -> None:
     db, owner, spender = execution.db, _owner_of(execution, approval), write_id(approval.spender)
-    if approval.DESCRIPTOR.name == "CryptoAllowance":
+    if isinstance(approval, CryptoAllowance):
         _require_spender(db, spender, is_needed=bool(approval.amount))
         refuse_if(spender == owner, "SPENDER_ACCOUNT_SAME_AS_OWNER")
         return
@@ -85,7 +102,7 @@ def _require_spender(db: Connection, spender: str, *, is_needed: bool) -> None:
         accounts.require_usable(db, spender, "INVALID_ALLOWANCE_SPENDER_ID")
 
 
-def _require_valid_nfts(execution: Execution, approval: Message) -> None:
+def _require_valid_nfts(execution: Execution, approval: NftAllowance) -> None:
     db, owner, spender = execution.db, _owner_of(execution, approval), write_id(approval.spender)
     token = tokens.get_existing(db, write_id(approval.tokenId))
     refuse_if(token.is_fungible, "FUNGIBLE_TOKEN_IN_NFT_ALLOWANCES")
@@ -109,15 +126,14 @@ def _find_nft(db: Connection, token: str, serial_no: int, code: str) -> Nft:
     return nft
 
 
-def _approve_amount(execution: Execution, approval: Message) -> None:
+def _approve_amount(execution: Execution, approval: Amount) -> None:
     """Let an account spend an amount of HBAR, or of a token's units; 0 revokes that."""
-    is_of_units = approval.DESCRIPTOR.name == "TokenAllowance"
     queries.put(
         execution.db,
         "allowance",
         owner=_owner_of(execution, approval),
         spender=write_id(approval.spender),
-        token=write_id(approval.tokenId) if is_of_units else HBAR,
+        token=write_id(approval.tokenId) if isinstance(approval, TokenAllowance) else HBAR,
         amount=approval.amount,
         granted=approval.amount,
         approved_at=execution.now,
@@ -126,7 +142,7 @@ def _approve_amount(execution: Execution, approval: Message) -> None:
         _require_room(execution.db, _owner_of(execution, approval))
 
 
-def _approve_nfts(execution: Execution, approval: Message) -> None:
+def _approve_nfts(execution: Execution, approval: NftAllowance) -> None:
     db, owner, spender = execution.db, _owner_of(execution, approval), write_id(approval.spender)
     token = write_id(approval.tokenId)
     if approval.HasField("approved_for_all") and not _delegate_of(approval):
@@ -157,7 +173,7 @@ def spend(db: Connection, owner: str, spender: str, token: str | None, amount: i
     queries.put(db, "allowance", **dict(row) | {"amount": row["amount"] - amount})
 
 
-def check_delete(content: Message) -> None:
+def check_delete(content: CryptoDeleteAllowanceTransactionBody) -> None:
     """Check what a node checks before consensus."""
     refuse_if(not content.nftAllowances, "EMPTY_ALLOWANCES")
     for approval in content.nftAllowances:
@@ -165,7 +181,7 @@ def check_delete(content: Message) -> None:
         refuse_if(not approval.serial_numbers, "EMPTY_ALLOWANCES")
 
 
-def delete(execution: Execution, content: Message) -> None:
+def delete(execution: Execution, content: CryptoDeleteAllowanceTransactionBody) -> None:
     """End approvals of single NFTs. Of a paused token, too: CryptoDeleteAllowanceHandler."""
     for approval in content.nftAllowances:
         owner, token = _owner_of(execution, approval), write_id(approval.token_id)
@@ -196,7 +212,9 @@ def _may_take_all(db: Connection, owner: str, spender: str, token: str) -> bool:
     return queries.get(db, "approval_for_all", **approved) is not None
 
 
-def _require_few(content: Message) -> None:
+def _require_few(
+    content: Approvals,
+) -> None:
     """Refuse too many approvals. An approval of NFTs counts once for each serial number."""
     approvals = [approval for _, listed in content.ListFields() for approval in listed]
     count = sum(max(1, len(getattr(each, "serial_numbers", ()))) for each in approvals)
@@ -210,7 +228,10 @@ def _require_room(db: Connection, owner: str) -> None:
     refuse_if(count > MAX_ALLOWANCES, "MAX_ALLOWANCES_EXCEEDED")
 
 
-def _owner_of(execution: Execution, approval: Message) -> str:
+def _owner_of(
+    execution: Execution,
+    approval: Approval | NftRemoveAllowance,
+) -> str:
     """The owner who approves: the payer, unless another is named."""
     if not approval.HasField("owner") or not number_of(approval.owner):
         return execution.payer

@@ -1,6 +1,15 @@
 """Transactions about an account and a token: association, dissociation, freeze, KYC."""
 
-from google.protobuf.message import Message
+from hiero_sdk_python.hapi.services.token_associate_pb2 import TokenAssociateTransactionBody
+from hiero_sdk_python.hapi.services.token_dissociate_pb2 import TokenDissociateTransactionBody
+from hiero_sdk_python.hapi.services.token_freeze_account_pb2 import (
+    TokenFreezeAccountTransactionBody,
+)
+from hiero_sdk_python.hapi.services.token_grant_kyc_pb2 import TokenGrantKycTransactionBody
+from hiero_sdk_python.hapi.services.token_revoke_kyc_pb2 import TokenRevokeKycTransactionBody
+from hiero_sdk_python.hapi.services.token_unfreeze_account_pb2 import (
+    TokenUnfreezeAccountTransactionBody,
+)
 
 from hiero_sandbox.database import Connection
 from hiero_sandbox.ledger import accounts, queries, tokens
@@ -8,21 +17,28 @@ from hiero_sandbox.ledger.envelopes import Refused, refuse_if, write_id
 from hiero_sandbox.ledger.execution import Execution, entity
 from hiero_sandbox.ledger.token_transactions import issued
 
+Restriction = (
+    TokenFreezeAccountTransactionBody
+    | TokenUnfreezeAccountTransactionBody
+    | TokenGrantKycTransactionBody
+    | TokenRevokeKycTransactionBody
+)
 
-def check(content: Message) -> None:
+
+def check(content: TokenAssociateTransactionBody | TokenDissociateTransactionBody) -> None:
     """Check what a node checks before consensus."""
     entity(content.account, "INVALID_ACCOUNT_ID")
     tokens = [entity(token, "INVALID_TOKEN_ID") for token in content.tokens]
     refuse_if(len(set(tokens)) < len(tokens), "TOKEN_ID_REPEATED_IN_TOKEN_LIST")
 
 
-def check_restriction(content: Message) -> None:
+def check_restriction(content: Restriction) -> None:
     """Check what a node checks before consensus."""
     entity(content.token, "INVALID_TOKEN_ID")
     entity(content.account, "INVALID_ACCOUNT_ID")
 
 
-def associate(execution: Execution, content: Message) -> None:
+def associate(execution: Execution, content: TokenAssociateTransactionBody) -> None:
     account_id = write_id(content.account)
     execution.require_signature(account_id)
     accounts.require_usable(execution.db, account_id)
@@ -33,7 +49,7 @@ def associate(execution: Execution, content: Message) -> None:
         accounts.associate(execution.db, account_id, token, execution.now)
 
 
-def dissociate(execution: Execution, content: Message) -> None:
+def dissociate(execution: Execution, content: TokenDissociateTransactionBody) -> None:
     """End an account's associations with tokens. The account signs, and must hold none of them."""
     db, account_id = execution.db, write_id(content.account)
     execution.require_signature(account_id)
@@ -58,7 +74,7 @@ def _require_nothing_left(db: Connection, account_id: str, token: str) -> None:
     refuse_if(queries.count(db, "nft", owner=account_id, token=token), "ACCOUNT_STILL_OWNS_NFTS")
 
 
-def restrict(execution: Execution, content: Message, *, key: str, **flag: int) -> None:
+def restrict(execution: Execution, content: Restriction, *, key: str, **flag: int) -> None:
     """Freeze an account for a token, grant its KYC, or undo that. A key of the token must sign.
 
     Of an account that is frozen, only that changes.

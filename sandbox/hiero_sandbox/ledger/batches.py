@@ -3,8 +3,7 @@
 Source: AtomicBatchHandler of https://github.com/hiero-ledger/hiero-consensus-node.
 """
 
-from google.protobuf.message import Message
-from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction
+from hiero_sdk_python.hapi.services.transaction_pb2 import AtomicBatchTransactionBody, Transaction
 
 from hiero_sandbox.ledger import accounts, envelopes, network_fees
 from hiero_sandbox.ledger.envelopes import Refused, Signed, refuse_if
@@ -16,7 +15,7 @@ NODE = "0.0.0"  # inner transactions name no node
 NANOSECONDS = 31  # from one to the next: each may create 30 accounts
 
 
-def check(content: Message) -> None:
+def check(content: AtomicBatchTransactionBody) -> None:
     """Check what a node checks before consensus."""
     inner = _open(content)
     refuse_if(not inner, "BATCH_LIST_EMPTY")
@@ -28,7 +27,7 @@ def check(content: Message) -> None:
         refuse_if(envelopes.write_id(signed.body.nodeAccountID) != NODE, "INVALID_NODE_ACCOUNT_ID")
 
 
-def _open(content: Message) -> list[Signed]:
+def _open(content: AtomicBatchTransactionBody) -> list[Signed]:
     try:
         return [
             envelopes.open_transaction(Transaction(signedTransactionBytes=signed))
@@ -38,7 +37,7 @@ def _open(content: Message) -> list[Signed]:
         raise Refused("INVALID_TRANSACTION") from None
 
 
-def execute(execution: Execution, content: Message) -> None:
+def execute(execution: Execution, content: AtomicBatchTransactionBody) -> None:
     inner = _open(content)
     refuse_if(len(inner) > MAX_TRANSACTIONS, "BATCH_SIZE_LIMIT_EXCEEDED")
     for signed in inner:

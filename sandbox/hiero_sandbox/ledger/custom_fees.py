@@ -3,7 +3,12 @@
 Source: CustomFeesValidator and CustomFeeExemptions of https://github.com/hiero-ledger/hiero-consensus-node.
 """
 
-from google.protobuf.message import Message
+from hiero_sdk_python.hapi.services.custom_fees_pb2 import (
+    CustomFee,
+    FixedFee,
+    FractionalFee,
+    RoyaltyFee,
+)
 
 from hiero_sandbox.database import Connection
 from hiero_sandbox.ledger import accounts, queries, tokens
@@ -30,13 +35,13 @@ def require_valid(db: Connection, token: Token) -> None:
             raise Refused("CUSTOM_FEE_NOT_FULLY_SPECIFIED")
 
 
-def collector_of(db: Connection, fee: Message) -> str:
+def collector_of(db: Connection, fee: CustomFee) -> str:
     collector = entity(fee.fee_collector_account_id, "INVALID_CUSTOM_FEE_COLLECTOR")
     accounts.require_usable(db, collector, "INVALID_CUSTOM_FEE_COLLECTOR")
     return collector
 
 
-def is_in_own_units(fee: Message) -> bool:
+def is_in_own_units(fee: CustomFee) -> bool:
     """Whether a new token's fee is paid in its own units: a fraction of them, or an amount of 0.0.0."""
     fixed = fee.fixed_fee
     is_of_none = (
@@ -45,7 +50,7 @@ def is_in_own_units(fee: Message) -> bool:
     return is_of_none or fee.HasField("fractional_fee")
 
 
-def require_valid_amount(db: Connection, fee: Message, collector: str) -> None:
+def require_valid_amount(db: Connection, fee: FixedFee, collector: str) -> None:
     """Refuse an amount that is not positive, and a unit that its collector can't have."""
     refuse_if(fee.amount <= 0, "CUSTOM_FEE_MUST_BE_POSITIVE")
     if fee.HasField("denominating_token_id"):
@@ -58,7 +63,9 @@ def require_valid_amount(db: Connection, fee: Message, collector: str) -> None:
             raise Refused("TOKEN_NOT_ASSOCIATED_TO_FEE_COLLECTOR")
 
 
-def _require_valid_royalty(db: Connection, royalty: Message, token: Token, collector: str) -> None:
+def _require_valid_royalty(
+    db: Connection, royalty: RoyaltyFee, token: Token, collector: str
+) -> None:
     part, fallback = royalty.exchange_value_fraction, royalty.fallback_fee
     refuse_if(token.is_fungible, "CUSTOM_ROYALTY_FEE_ONLY_ALLOWED_FOR_NON_FUNGIBLE_UNIQUE")
     refuse_if(part.denominator == 0, "FRACTION_DIVIDES_BY_ZERO")
@@ -74,7 +81,7 @@ def _require_valid_royalty(db: Connection, royalty: Message, token: Token, colle
 
 
 def _require_valid_fractional(
-    db: Connection, fractional: Message, token: Token, collector: str
+    db: Connection, fractional: FractionalFee, token: Token, collector: str
 ) -> None:
     part = fractional.fractional_amount
     least, most = fractional.minimum_amount, fractional.maximum_amount
@@ -88,14 +95,14 @@ def _require_valid_fractional(
     refuse_if(0 < most < least, "FRACTIONAL_FEE_MAX_AMOUNT_LESS_THAN_MIN_AMOUNT")
 
 
-def is_exempt(token: Token, fee: Message, account_id: str) -> bool:
+def is_exempt(token: Token, fee: CustomFee, account_id: str) -> bool:
     """Whether an account does not owe a fee of a token."""
     collectors = token.definition.custom_fees if fee.all_collectors_are_exempt else [fee]
     exempt = {write_id(each.fee_collector_account_id) for each in collectors}
     return account_id in exempt | {token.treasury}
 
 
-def unit_of(fee: Message) -> str | None:
+def unit_of(fee: FixedFee) -> str | None:
     """The token that a fixed fee is paid in; None: HBAR."""
     is_of_units = fee.HasField("denominating_token_id")
     return write_id(fee.denominating_token_id) if is_of_units else None

@@ -5,13 +5,22 @@ from typing import NamedTuple
 
 from google.protobuf.message import DecodeError, Message
 from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
-from hiero_sdk_python.hapi.services.basic_types_pb2 import TransactionID
+from hiero_sdk_python.hapi.services.basic_types_pb2 import (
+    AccountID,
+    FileID,
+    ScheduleID,
+    SignaturePair,
+    TokenID,
+    TopicID,
+    TransactionID,
+)
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
 from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, TransactionBody
 from hiero_sdk_python.hapi.services.transaction_record_pb2 import TransactionRecord
 
 from hiero_sandbox.ids import TransactionId
 
+Id = AccountID | FileID | ScheduleID | TokenID | TopicID
 # The mirror nodes' names of the types of transactions, by their field of the body.
 TYPES = {
     field.name: field.name.replace("_", "").upper()
@@ -46,7 +55,7 @@ class Signed(NamedTuple):
 
     body: TransactionBody
     body_bytes: bytes
-    pairs: list[Message]
+    pairs: list[SignaturePair]
     size: int
     hash: bytes
     signatories: frozenset[bytes] = (
@@ -109,12 +118,12 @@ def read_transaction_id(proto: TransactionID) -> TransactionId:
     return TransactionId(write_id(proto.accountID), start.seconds, start.nanos)
 
 
-def write_id(proto: Message) -> str:
+def write_id(proto: Id) -> str:
     """Write a protobuf id, such as a TokenID, as text; an alias in hexadecimal."""
     number = getattr(proto, "alias", b"").hex() or number_of(proto)
     return f"{proto.shardNum}.{proto.realmNum}.{number}"
 
 
-def number_of(proto: Message) -> int:
+def number_of(proto: Id) -> int:
     name = proto.DESCRIPTOR.name.removesuffix("ID").lower()
     return int(getattr(proto, f"{name}Num"))

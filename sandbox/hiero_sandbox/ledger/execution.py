@@ -5,8 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from google.protobuf.message import Message
-from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
+from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID, Key
 from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 from hiero_sdk_python.hapi.services.transaction_record_pb2 import TransactionRecord
 
@@ -14,7 +13,7 @@ from hiero_sandbox import messages, times
 from hiero_sandbox.database import Connection
 from hiero_sandbox.ids import MAX_INT64, TransactionId
 from hiero_sandbox.ledger import accounts, keys, network_fees, nfts, tokens
-from hiero_sandbox.ledger.envelopes import Refused, Signed, number_of, refuse_if, write_id
+from hiero_sandbox.ledger.envelopes import Id, Refused, Signed, number_of, refuse_if, write_id
 from hiero_sandbox.ledger.nfts import Nft
 
 # Amounts by account and token. For HBAR the token is None, and the amount is in tinybars.
@@ -193,8 +192,8 @@ class Execution:
 class Handler(NamedTuple):
     """Handles one type of transaction: ``check`` runs before consensus, ``execute`` at consensus."""
 
-    execute: Callable[[Execution, Message], None]
-    check: Callable[[Message], None] = lambda content: None
+    execute: Callable[[Execution, Any], None]
+    check: Callable[[Any], None] = lambda content: None
 
 
 class Node(NamedTuple):
@@ -205,7 +204,7 @@ class Node(NamedTuple):
     run_inner: Callable[[Execution], str]  # checks and charges it, too: of a batch
 
 
-def require_id(body: Message) -> None:
+def require_id(body: TransactionBody) -> None:
     """Refuse a transaction whose id is invalid: its account, its start, or a nonce or flag that is set."""
     entity(body.transactionID.accountID, "PAYER_ACCOUNT_NOT_FOUND")
     if body.transactionID.scheduled or body.transactionID.nonce:
@@ -215,7 +214,7 @@ def require_id(body: Message) -> None:
         raise Refused("INVALID_TRANSACTION_START")
 
 
-def entity(proto: Message, code: str) -> str:
+def entity(proto: Id, code: str) -> str:
     """Write a protobuf id as text. Refuses, with the code, an id that no entity can have."""
     number = number_of(proto)
     if min(proto.shardNum, proto.realmNum, number) < 0 or number > MAX_INT64 or number == 0:
@@ -223,7 +222,7 @@ def entity(proto: Message, code: str) -> str:
     return write_id(proto)
 
 
-def party(proto: Message, code: str) -> str:
+def party(proto: AccountID, code: str) -> str:
     """Write the id of an account that a transfer may name by its alias. Refuses as entity() does."""
     return write_id(proto) if proto.alias else entity(proto, code)
 

@@ -17,8 +17,9 @@ https://github.com/hiero-ledger/hiero-consensus-node.
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
-from google.protobuf.message import Message
+from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee, FixedFee, FractionalFee
 
 from hiero_sandbox.database import Connection
 from hiero_sandbox.ids import MAX_INT64
@@ -56,7 +57,7 @@ class Assessment:
             target[fee.collector, fee.token] += fee.amount
             self.fees.append(fee)
 
-    def charge_amount(self, token: Token, payer: str, collector: str, fee: Message) -> None:
+    def charge_amount(self, token: Token, payer: str, collector: str, fee: FixedFee) -> None:
         unit = unit_of(fee)
         balances = self.changes if unit == token.token else self.payments
         self.charge(AssessedFee(payer, collector, fee.amount, unit), balances, balances)
@@ -93,7 +94,7 @@ def _assess_level(db: Connection, moved: Iterable[NftTransfer], given: Changes) 
     return assessment
 
 
-def _owed(token: Token, payer: str, kind: str) -> Iterator[tuple[str, Message]]:
+def _owed(token: Token, payer: str, kind: str) -> Iterator[tuple[str, Any]]:
     """A token's fees of a kind that an account owes, each with its collector."""
     for fee in token.definition.custom_fees:
         if fee.HasField(kind) and not is_exempt(token, fee, payer):
@@ -136,7 +137,7 @@ def _charge_fractional(assessment: Assessment, token: Token, sender: str, given:
         assessment.charge(assessed, changes, changes, shares)
 
 
-def _credited(token: Token, fee: Message, changes: Changes) -> dict[str, int]:
+def _credited(token: Token, fee: CustomFee, changes: Changes) -> dict[str, int]:
     """What the accounts get of a token that owe a fee of it."""
     return {
         account_id: amount
@@ -145,7 +146,7 @@ def _credited(token: Token, fee: Message, changes: Changes) -> dict[str, int]:
     }
 
 
-def _part(fractional: Message, amount: int) -> int:
+def _part(fractional: FractionalFee, amount: int) -> int:
     """The fractional fee of an amount, within its least and most."""
     part = fractional.fractional_amount
     owed = amount * part.numerator // part.denominator

@@ -6,9 +6,12 @@ https://github.com/hiero-ledger/hiero-consensus-node. Nobody changes the network
 
 from typing import Any, NamedTuple
 
-from google.protobuf.message import Message
 from hiero_sdk_python.hapi.services.basic_types_pb2 import FileID, Key, KeyList
+from hiero_sdk_python.hapi.services.file_append_pb2 import FileAppendTransactionBody
+from hiero_sdk_python.hapi.services.file_create_pb2 import FileCreateTransactionBody
+from hiero_sdk_python.hapi.services.file_delete_pb2 import FileDeleteTransactionBody
 from hiero_sdk_python.hapi.services.file_update_pb2 import FileUpdateTransactionBody
+from hiero_sdk_python.hapi.services.timestamp_pb2 import Timestamp
 
 from hiero_sandbox import times
 from hiero_sandbox.database import Connection
@@ -18,6 +21,7 @@ from hiero_sandbox.ledger.account_transactions import RENEWAL_SECONDS, read_expi
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if
 from hiero_sandbox.ledger.execution import Execution, entity
 
+Named = FileAppendTransactionBody | FileUpdateTransactionBody | FileDeleteTransactionBody
 MAX_BYTES = 1024 * 1024
 LAST_SYSTEM_NUMBER = 1000  # files up to this number are the network's
 UNKNOWN, RENEWAL = "INVALID_FILE_ID", "AUTORENEW_DURATION_NOT_IN_RANGE"
@@ -34,7 +38,7 @@ class File(NamedTuple):
     is_deleted: int = 0
 
 
-def find(db: Connection, named: Message) -> File:
+def find(db: Connection, named: FileID) -> File:
     """Find a file, deleted or not. Refuses an id of none."""
     row = queries.get(db, "file", file_id=entity(named, UNKNOWN))
     if row is None:
@@ -57,12 +61,12 @@ def _add(execution: Execution, file: File, part: bytes) -> None:
     queries.put(execution.db, "file_part", file_id=file.file_id, **columns)
 
 
-def check_create(content: Message) -> None:
+def check_create(content: FileCreateTransactionBody) -> None:
     """Check what a node checks before consensus."""
     refuse_if(not content.HasField("expirationTime"), "INVALID_EXPIRATION_TIME")
 
 
-def create(execution: Execution, content: Message) -> None:
+def create(execution: Execution, content: FileCreateTransactionBody) -> None:
     _require_keys(execution, content.keys)
     try:
         expires_at = read_expiry(execution, content.expirationTime)
@@ -83,28 +87,30 @@ def _require_keys(execution: Execution, keys: KeyList) -> None:
         execution.require_key(key)
 
 
-def check_named(content: Message) -> None:
+def check_named(
+    content: Named,
+) -> None:
     """Check what a node checks before consensus."""
     refuse_if(not content.HasField("fileID"), UNKNOWN)
 
 
-def check_change(content: Message) -> None:
+def check_change(content: FileAppendTransactionBody | FileUpdateTransactionBody) -> None:
     """Check what a node checks before consensus: the network's files have other owners."""
     check_named(content)
     refuse_if(_is_networks(content.fileID), "AUTHORIZATION_FAILED")
 
 
-def check_delete(content: Message) -> None:
+def check_delete(content: FileDeleteTransactionBody) -> None:
     """Check what a node checks before consensus."""
     check_named(content)
     refuse_if(_is_networks(content.fileID), "ENTITY_NOT_ALLOWED_TO_DELETE")
 
 
-def _is_networks(named: Message) -> bool:
+def _is_networks(named: FileID) -> bool:
     return 0 < int(named.fileNum) <= LAST_SYSTEM_NUMBER
 
 
-def append(execution: Execution, content: Message) -> None:
+def append(execution: Execution, content: FileAppendTransactionBody) -> None:
     file = find(execution.db, content.fileID)
     _require_keys(execution, file.keys)
     refuse_if(not file.keys.keys, "UNAUTHORIZED")
@@ -112,7 +118,7 @@ def append(execution: Execution, content: Message) -> None:
     _add(execution, file, content.contents)
 
 
-def update(execution: Execution, content: Message) -> None:
+def update(execution: Execution, content: FileUpdateTransactionBody) -> None:
     """Change a file. Everybody may let it live longer."""
     file = find(execution.db, content.fileID)
     longer = FileUpdateTransactionBody(fileID=content.fileID)
@@ -139,13 +145,13 @@ def update(execution: Execution, content: Message) -> None:
     _put(execution.db, file, **changes)
 
 
-def _read_extension(execution: Execution, expiry: Message) -> int:
+def _read_extension(execution: Execution, expiry: Timestamp) -> int:
     """A later expiry, in nanoseconds. It is counted from the valid start (FileUpdateHandler)."""
     refuse_if(expiry.seconds - execution.id.seconds not in RENEWAL_SECONDS, RENEWAL)
     return int(expiry.seconds) * times.SECOND
 
 
-def delete(execution: Execution, content: Message) -> None:
+def delete(execution: Execution, content: FileDeleteTransactionBody) -> None:
     file = find(execution.db, content.fileID)
     refuse_if(not file.keys.keys, "UNAUTHORIZED")
     execution.require_key(Key(thresholdKey={"threshold": 1, "keys": file.keys}))

@@ -5,9 +5,9 @@ from itertools import pairwise
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from google.protobuf.message import DecodeError, Message
+from google.protobuf.message import DecodeError
 from hiero_sdk_python.crypto.public_key import PublicKey
-from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
+from hiero_sdk_python.hapi.services.basic_types_pb2 import Key, SignaturePair
 
 from hiero_sandbox.ledger.envelopes import Signed, refuse_if
 
@@ -23,7 +23,8 @@ def kind_of(public_key: bytes) -> str:
 
 
 def of_bytes(public_key: bytes) -> Key:
-    return Key(**{kind_of(public_key): public_key})
+    is_ed25519 = kind_of(public_key) == "ed25519"
+    return Key(ed25519=public_key) if is_ed25519 else Key(ECDSA_secp256k1=public_key)
 
 
 def is_valid(key: Key) -> bool:
@@ -94,7 +95,7 @@ def public_key(key: Key) -> bytes:
     return bytes(getattr(key, str(key.WhichOneof("key"))))
 
 
-def verifies(public_key: bytes, pair: Message, content: bytes) -> bool:
+def verifies(public_key: bytes, pair: SignaturePair, content: bytes) -> bool:
     """Whether a signature pair holds a simple key's signature of the content."""
     kind = kind_of(public_key)
     signature: bytes = getattr(pair, kind)

@@ -8,8 +8,17 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
 from google.protobuf.message import Message
-from hiero_sdk_python.hapi.services.basic_types_pb2 import Key, KeyList
+from hiero_sdk_python.hapi.services.basic_types_pb2 import (
+    AccountAmount,
+    Key,
+    KeyList,
+    TokenTransferList,
+)
 from hiero_sdk_python.hapi.services.exchange_rate_pb2 import ExchangeRateSet
+from hiero_sdk_python.hapi.services.schedulable_transaction_body_pb2 import (
+    SchedulableTransactionBody,
+)
+from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
 from hiero_sandbox import times
 from hiero_sandbox.database import Connection
@@ -132,7 +141,7 @@ def price_unexecuted(signed: Signed) -> int:
     return 0 if is_superuser(signed) else _tinybars(NODE_AND_NETWORK + _signed(signed))
 
 
-def price_scheduled(db: Connection, scheduled: Message, payer: str) -> int:
+def price_scheduled(db: Connection, scheduled: SchedulableTransactionBody, payer: str) -> int:
     """The fee of a scheduled transaction when it is executed, in tinybars."""
     return 0 if payer in SUPERUSERS else _tinybars(_service(db, scheduled))
 
@@ -146,7 +155,7 @@ def estimate(db: Connection, signed: Signed) -> int:
     return _price(db, signed) * (high_volume_rate(signed.body) or NORMAL_RATE) // NORMAL_RATE
 
 
-def high_volume_rate(body: Message) -> int:
+def high_volume_rate(body: TransactionBody) -> int:
     """By how many thousandths its flag high_volume multiplies a transaction's fee; 0 without it."""
     return HIGH_VOLUME_RATE if body.high_volume and body.WhichOneof("data") in HIGH_VOLUME else 0
 
@@ -167,7 +176,7 @@ def _beyond(included: int, count: int) -> int:
     return max(0, count - included)
 
 
-def _service(db: Connection, body: Message) -> Decimal:
+def _service(db: Connection, body: TransactionBody | SchedulableTransactionBody) -> Decimal:
     kind = body.WhichOneof("data")
     content, usd = getattr(body, kind), BASE.get(kind, OTHERS)
     if kind in INCLUDED_KEYS:
@@ -201,7 +210,9 @@ def _count_keys(content: Message, kind: str) -> int:
     return sum(1 if kind == UNNESTED else len([*keys.simple_keys(key)]) for key in named)
 
 
-def _of_transfer(db: Connection, amounts: Iterable[Message], moved: Sequence[Message]) -> Decimal:
+def _of_transfer(
+    db: Connection, amounts: Iterable[AccountAmount], moved: Sequence[TokenTransferList]
+) -> Decimal:
     account_ids = {write_id(amount.accountID) for amount in amounts}
     for transfers in moved:
         for nft in transfers.nftTransfers:

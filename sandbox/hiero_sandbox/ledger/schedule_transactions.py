@@ -7,9 +7,13 @@ Source: ScheduleCreateHandler and AbstractScheduleHandler of hiero-consensus-nod
 import logging
 from dataclasses import dataclass, field
 
-from google.protobuf.message import Message
 from hiero_sdk_python.hapi.services.basic_types_pb2 import Key, KeyList
+from hiero_sdk_python.hapi.services.schedulable_transaction_body_pb2 import (
+    SchedulableTransactionBody,
+)
 from hiero_sdk_python.hapi.services.schedule_create_pb2 import ScheduleCreateTransactionBody
+from hiero_sdk_python.hapi.services.schedule_delete_pb2 import ScheduleDeleteTransactionBody
+from hiero_sdk_python.hapi.services.schedule_sign_pb2 import ScheduleSignTransactionBody
 from hiero_sdk_python.hapi.services.transaction_record_pb2 import TransactionRecord
 
 from hiero_sandbox import times
@@ -22,6 +26,7 @@ from hiero_sandbox.ledger.schedules import Schedule
 from hiero_sandbox.messages import schedule
 from hiero_sandbox.versions import set_clock
 
+Named = ScheduleSignTransactionBody | ScheduleDeleteTransactionBody
 LIFE_SECONDS = 1800  # unless it names another expiry
 MAX_LIFE_SECONDS = 62 * 24 * 3600
 # What may be scheduled: SchedulingConfig.
@@ -42,7 +47,7 @@ NOBODYS = Key()  # the key of an account whose key is not known yet
 _log = logging.getLogger("hiero_sandbox")
 
 
-def check_create(content: Message) -> None:
+def check_create(content: ScheduleCreateTransactionBody) -> None:
     """Check what a node checks before consensus."""
     scheduled = content.scheduledTransactionBody
     refuse_if(not content.HasField("scheduledTransactionBody"), "INVALID_TRANSACTION")
@@ -52,7 +57,7 @@ def check_create(content: Message) -> None:
     require_memo(scheduled.memo)
 
 
-def create(execution: Execution, content: Message) -> None:
+def create(execution: Execution, content: ScheduleCreateTransactionBody) -> None:
     db, now = execution.db, execution.now
     if content.HasField("payerAccountID"):
         code = "ACCOUNT_ID_DOES_NOT_EXIST"
@@ -70,7 +75,7 @@ def create(execution: Execution, content: Message) -> None:
     _sign(execution, made, required)
 
 
-def _require_schedulable(scheduled: Message, node: Node) -> None:
+def _require_schedulable(scheduled: SchedulableTransactionBody, node: Node) -> None:
     kind = scheduled.WhichOneof("data")
     refuse_if(kind not in WHITELIST, "SCHEDULED_TRANSACTION_NOT_IN_WHITELIST")
     if kind not in node.handlers:
@@ -79,7 +84,7 @@ def _require_schedulable(scheduled: Message, node: Node) -> None:
     node.handlers[kind].check(getattr(scheduled, kind))
 
 
-def _expiry(content: Message, now: int) -> int:
+def _expiry(content: ScheduleCreateTransactionBody, now: int) -> int:
     """When a schedule expires, in nanoseconds."""
     second = now // times.SECOND
     expires = second + LIFE_SECONDS
@@ -91,7 +96,7 @@ def _expiry(content: Message, now: int) -> int:
     return expires * times.SECOND
 
 
-def _identity(content: Message) -> bytes:
+def _identity(content: ScheduleCreateTransactionBody) -> bytes:
     identity = ScheduleCreateTransactionBody.FromString(content.SerializeToString())
     identity.ClearField("payerAccountID")
     identity.expiration_time.nanos = 0
@@ -111,17 +116,17 @@ def _require_new(db: Connection, made: Schedule, now: int) -> None:
             raise Refused("IDENTICAL_SCHEDULE_ALREADY_CREATED", record)
 
 
-def check_named(content: Message) -> None:
+def check_named(content: Named) -> None:
     """Check what a node checks before consensus."""
     refuse_if(not content.HasField("scheduleID"), "INVALID_SCHEDULE_ID")
 
 
-def sign(execution: Execution, content: Message) -> None:
+def sign(execution: Execution, content: ScheduleSignTransactionBody) -> None:
     signed = _get_open(execution, content)
     _sign(execution, signed, _list_required(execution, signed))
 
 
-def delete(execution: Execution, content: Message) -> None:
+def delete(execution: Execution, content: ScheduleDeleteTransactionBody) -> None:
     deleted = _get_open(execution, content)
     refuse_if(not deleted.definition.HasField("adminKey"), "SCHEDULE_IS_IMMUTABLE")
     execution.require_key(deleted.definition.adminKey)
@@ -129,7 +134,7 @@ def delete(execution: Execution, content: Message) -> None:
     execution.effects.record.receipt.scheduleID.CopyFrom(content.scheduleID)
 
 
-def _get_open(execution: Execution, content: Message) -> Schedule:
+def _get_open(execution: Execution, content: Named) -> Schedule:
     found = schedules.get(execution.db, content.scheduleID, execution.now)
     refuse_if(found.state != "open", f"SCHEDULE_ALREADY_{found.state.upper()}")
     return found

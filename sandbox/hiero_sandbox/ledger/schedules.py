@@ -5,8 +5,7 @@ A schedule exists until it expires.
 
 from typing import Any, NamedTuple
 
-from google.protobuf.message import Message
-from hiero_sdk_python.hapi.services.basic_types_pb2 import KeyList, TransactionID
+from hiero_sdk_python.hapi.services.basic_types_pb2 import KeyList, ScheduleID, TransactionID
 from hiero_sdk_python.hapi.services.schedule_create_pb2 import ScheduleCreateTransactionBody
 from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
@@ -36,9 +35,9 @@ class Schedule(NamedTuple):
 
     @property
     def payer(self) -> str:
-        is_given = self.definition.HasField("payerAccountID")
-        named = self.definition if is_given else self.creation.transactionID
-        return write_id(named.payerAccountID if is_given else named.accountID)
+        if self.definition.HasField("payerAccountID"):
+            return write_id(self.definition.payerAccountID)
+        return write_id(self.creation.transactionID.accountID)
 
     @property
     def transaction_id(self) -> TransactionID:
@@ -71,7 +70,7 @@ def find(db: Connection, schedule_id: str) -> Schedule | None:
     return read(row) if row else None
 
 
-def get(db: Connection, named: Message, now: int) -> Schedule:
+def get(db: Connection, named: ScheduleID, now: int) -> Schedule:
     """Find a schedule that has not expired. Refuses any other."""
     found = find(db, entity(named, "INVALID_SCHEDULE_ID"))
     if found is None or found.expires_at <= now:

@@ -3,7 +3,10 @@
 import base64
 from collections.abc import Sequence
 
-from google.protobuf.message import Message
+from hiero_sdk_python.hapi.services.token_burn_pb2 import TokenBurnTransactionBody
+from hiero_sdk_python.hapi.services.token_mint_pb2 import TokenMintTransactionBody
+from hiero_sdk_python.hapi.services.token_update_nfts_pb2 import TokenUpdateNftsTransactionBody
+from hiero_sdk_python.hapi.services.token_wipe_account_pb2 import TokenWipeAccountTransactionBody
 
 from hiero_sandbox.ids import MAX_INT64
 from hiero_sandbox.ledger import accounts, nfts, queries, tokens
@@ -13,27 +16,29 @@ from hiero_sandbox.ledger.nfts import Nft
 from hiero_sandbox.ledger.token_transactions import issued, require_issuer
 from hiero_sandbox.ledger.tokens import Token
 
+Supply = TokenMintTransactionBody | TokenBurnTransactionBody | TokenWipeAccountTransactionBody
+Ending = TokenBurnTransactionBody | TokenWipeAccountTransactionBody
 MAX_NFTS = 10  # in one transaction
 Missing = tuple[str, str]  # the codes for a wrong amount of units, and for no NFTs
 
 
-def check(content: Message, *, code: str) -> None:
+def check(content: Supply, *, code: str) -> None:
     """Check what a node checks before consensus. The code is for a wrong amount."""
     entity(content.token, "INVALID_TOKEN_ID")
-    is_mint = "metadata" in content.DESCRIPTOR.fields_by_name
-    of_nfts = content.metadata if is_mint else content.serialNumbers
-    refuse_if(0 < content.amount <= MAX_INT64 and of_nfts, "INVALID_TRANSACTION_BODY")
+    serial_nos = () if isinstance(content, TokenMintTransactionBody) else content.serialNumbers
+    lists_nfts = content.metadata if isinstance(content, TokenMintTransactionBody) else serial_nos
+    refuse_if(0 < content.amount <= MAX_INT64 and lists_nfts, "INVALID_TRANSACTION_BODY")
     refuse_if(content.amount > MAX_INT64, code)
-    refuse_if(not is_mint and any(serial_no < 1 for serial_no in of_nfts), "INVALID_NFT_ID")
+    refuse_if(any(serial_no < 1 for serial_no in serial_nos), "INVALID_NFT_ID")
 
 
-def check_wipe(content: Message) -> None:
+def check_wipe(content: TokenWipeAccountTransactionBody) -> None:
     """Check what a node checks before consensus."""
     check(content, code="INVALID_WIPING_AMOUNT")
     entity(content.account, "INVALID_ACCOUNT_ID")
 
 
-def mint(execution: Execution, content: Message) -> None:
+def mint(execution: Execution, content: TokenMintTransactionBody) -> None:
     """Mint to the treasury; NFTs are numbered from the token's highest serial number on.
 
     Units are minted without a look at the metadata that a transaction lists.
@@ -68,7 +73,7 @@ def _mint_nfts(execution: Execution, token: Token, metadata: Sequence[bytes]) ->
         execution.effects.record.receipt.serialNumbers.append(serial_no)
 
 
-def burn(execution: Execution, content: Message) -> None:
+def burn(execution: Execution, content: TokenBurnTransactionBody) -> None:
     """Burn NFTs or units that the treasury has."""
     _require_few(content.serialNumbers)
     token = issued(execution, content.token, "supply")
@@ -77,7 +82,7 @@ def burn(execution: Execution, content: Message) -> None:
     _end(execution, token, token.treasury, content, "TREASURY_MUST_OWN_BURNED_NFT", codes)
 
 
-def wipe(execution: Execution, content: Message) -> None:
+def wipe(execution: Execution, content: TokenWipeAccountTransactionBody) -> None:
     """Wipe NFTs or units that another account has."""
     _require_few(content.serialNumbers)
     token = issued(execution, content.token, "wipe")
@@ -91,7 +96,12 @@ def wipe(execution: Execution, content: Message) -> None:
 
 
 def _end(
-    execution: Execution, token: Token, owner: str, content: Message, foreign: str, missing: Missing
+    execution: Execution,
+    token: Token,
+    owner: str,
+    content: Ending,
+    foreign: str,
+    missing: Missing,
 ) -> None:
     """End NFTs or units of an owner. ``foreign`` is the code for another owner's NFT.
 
@@ -111,7 +121,7 @@ def _end(
     execution.effects.record.receipt.newTotalSupply = tokens.supply(db, token)
 
 
-def update_nfts(execution: Execution, content: Message) -> None:
+def update_nfts(execution: Execution, content: TokenUpdateNftsTransactionBody) -> None:
     """Change the metadata of NFTs. The supply key may sign for those that the treasury has: HIP-850."""
     db = execution.db
     token = tokens.get_usable(db, entity(content.token, "INVALID_TOKEN_ID"))

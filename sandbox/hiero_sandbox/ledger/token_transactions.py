@@ -6,13 +6,21 @@ service in https://github.com/hiero-ledger/hiero-consensus-node.
 
 from typing import Any
 
-from google.protobuf.message import Message
 from hiero_sdk_python.hapi.services.basic_types_pb2 import (
     Key,
+    TokenID,
     TokenKeyValidation,
     TokenSupplyType,
     TokenType,
 )
+from hiero_sdk_python.hapi.services.token_create_pb2 import TokenCreateTransactionBody
+from hiero_sdk_python.hapi.services.token_delete_pb2 import TokenDeleteTransactionBody
+from hiero_sdk_python.hapi.services.token_fee_schedule_update_pb2 import (
+    TokenFeeScheduleUpdateTransactionBody,
+)
+from hiero_sdk_python.hapi.services.token_pause_pb2 import TokenPauseTransactionBody
+from hiero_sdk_python.hapi.services.token_unpause_pb2 import TokenUnpauseTransactionBody
+from hiero_sdk_python.hapi.services.token_update_pb2 import TokenUpdateTransactionBody
 
 from hiero_sandbox import messages, times
 from hiero_sandbox.ids import MAX_INT64
@@ -27,6 +35,7 @@ from hiero_sandbox.ledger.execution import Execution, entity, require_short
 from hiero_sandbox.ledger.nfts import Nft
 from hiero_sandbox.ledger.tokens import KEYS, Token
 
+Pause = TokenPauseTransactionBody | TokenUnpauseTransactionBody
 UNPAID = "INSUFFICIENT_TOKEN_BALANCE"
 INVALID_KEYS = {"fee_schedule": "INVALID_CUSTOM_FEE_SCHEDULE_KEY"}
 NO_KEY = Key(keyList={})  # in place of a key that is taken away
@@ -36,7 +45,7 @@ ADMINS_FIELDS = ("adminKey", "autoRenewAccount", "autoRenewPeriod", "memo", "tre
 UPDATE_SIGNERS = {"treasury": "INVALID_ACCOUNT_ID", "autoRenewAccount": "INVALID_AUTORENEW_ACCOUNT"}
 
 
-def check_create(content: Message) -> None:
+def check_create(content: TokenCreateTransactionBody) -> None:
     """Check what a node checks before consensus."""
     is_fungible = content.tokenType == TokenType.FUNGIBLE_COMMON
     if content.initialSupply > (MAX_INT64 if is_fungible else 0):
@@ -53,7 +62,7 @@ def check_create(content: Message) -> None:
         raise Refused("TOKEN_HAS_NO_FREEZE_KEY")
 
 
-def create(execution: Execution, content: Message) -> None:
+def create(execution: Execution, content: TokenCreateTransactionBody) -> None:
     db, now, treasury = execution.db, execution.now, entity(content.treasury, "INVALID_ACCOUNT_ID")
     execution.require_signature(treasury)
     if content.HasField("autoRenewAccount"):
@@ -114,7 +123,7 @@ def _require_text(text: str, missing: str, too_long: str) -> None:
     refuse_if("\0" in text, "INVALID_ZERO_BYTE_IN_STRING")
 
 
-def _require_valid_keys(content: Message) -> None:
+def _require_valid_keys(content: TokenCreateTransactionBody | TokenUpdateTransactionBody) -> None:
     """Refuse keys of a wrong form. An empty list of keys is none: HIP-540."""
     for name, (field, _) in KEYS.items():
         key = getattr(content, field)
@@ -122,7 +131,7 @@ def _require_valid_keys(content: Message) -> None:
             raise Refused(INVALID_KEYS.get(name, f"INVALID_{name.upper()}_KEY"))
 
 
-def issued(execution: Execution, asked: Message, name: str) -> Token:
+def issued(execution: Execution, asked: TokenID, name: str) -> Token:
     """The token that a transaction is about. Its key of this name signs, if it has one; it must have one."""
     token = tokens.find(execution.db, entity(asked, "INVALID_TOKEN_ID"))
     if token.key(name):
@@ -149,13 +158,13 @@ def _one_of(several: list[Key]) -> Key:
 # Updates: TokenUpdateHandler of hiero-consensus-node
 
 
-def check_update(content: Message) -> None:
+def check_update(content: TokenUpdateTransactionBody) -> None:
     """Check what a node checks before consensus."""
     entity(content.token, "INVALID_TOKEN_ID")
     _require_valid_keys(content)
 
 
-def update(execution: Execution, content: Message) -> None:
+def update(execution: Execution, content: TokenUpdateTransactionBody) -> None:
     token = tokens.find(execution.db, write_id(content.token))
     for key in _signing_keys(content, token):
         execution.require_key(key)
@@ -188,7 +197,7 @@ def update(execution: Execution, content: Message) -> None:
     tokens.put(execution.db, token, modified_at=execution.now)
 
 
-def _signing_keys(content: Message, token: Token) -> list[Key]:
+def _signing_keys(content: TokenUpdateTransactionBody, token: Token) -> list[Key]:
     """The keys that must sign an update, by what it changes: HIP-540."""
     admin, signing = token.key("admin"), []
     if content.HasField("metadata") and token.key("metadata"):
@@ -201,7 +210,8 @@ def _signing_keys(content: Message, token: Token) -> list[Key]:
     is_admins = any(map(content.HasField, ADMINS_FIELDS)) or content.name or content.symbol
     is_metadata_admins = content.HasField("metadata") and not token.key("metadata")
     if is_admins or is_metadata_admins or NO_KEY in given.values():
-        refuse_if(not admin, "TOKEN_IS_IMMUTABLE")
+        if admin is None:
+            raise Refused("TOKEN_IS_IMMUTABLE")
         signing.append(admin)
     for name, key in given.items():
         if key != NO_KEY and name == "admin":
@@ -221,7 +231,7 @@ def _role(token: Token, name: str, *successor: Key) -> Key:
     return _one_of([admin, both] if admin else [both])
 
 
-def _change(definition: Message, changes: dict[str, Any]) -> None:
+def _change(definition: TokenCreateTransactionBody, changes: dict[str, Any]) -> None:
     for name in changes.keys() & {"memo", "metadata"}:
         changes[name] = changes[name].value
     for name in changes.keys() & definition.DESCRIPTOR.fields_by_name.keys():
@@ -255,12 +265,12 @@ def _change_treasury(execution: Execution, token: Token, treasury: str) -> None:
         execution.change_units(treasury, token.token, units, UNPAID)
 
 
-def delete(execution: Execution, content: Message) -> None:
+def delete(execution: Execution, content: TokenDeleteTransactionBody) -> None:
     token = issued(execution, content.token, "admin")
     queries.put(execution.db, "deleted_token", token=token.token, deleted_at=execution.now)
 
 
-def change_fees(execution: Execution, content: Message) -> None:
+def change_fees(execution: Execution, content: TokenFeeScheduleUpdateTransactionBody) -> None:
     token = issued(execution, content.token_id, "fee_schedule")
     definition = token.definition
     if not content.custom_fees and not definition.custom_fees:
@@ -271,7 +281,12 @@ def change_fees(execution: Execution, content: Message) -> None:
     tokens.put(execution.db, token, fees_at=execution.now)
 
 
-def set_paused(execution: Execution, content: Message, *, is_paused: bool) -> None:
+def set_paused(
+    execution: Execution,
+    content: Pause,
+    *,
+    is_paused: bool,
+) -> None:
     token = tokens.find(execution.db, entity(content.token, "INVALID_TOKEN_ID"))
     refuse_if(queries.is_deleted(execution.db, token.token), "TOKEN_WAS_DELETED")
     require_issuer(execution, token, "pause")

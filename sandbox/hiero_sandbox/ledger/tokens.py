@@ -96,7 +96,7 @@ def get_usable(db: Connection, token: str) -> Token:
 
 def _catalogued(token: str) -> TokenCreateTransactionBody:
     collection = catalogue.collection_of(token)
-    return TokenCreateTransactionBody(
+    made = TokenCreateTransactionBody(
         name=collection.name,
         symbol=collection.symbol,
         treasury=account(queries.TREASURY),
@@ -104,8 +104,10 @@ def _catalogued(token: str) -> TokenCreateTransactionBody:
         supplyType=TokenSupplyType.INFINITE,
         autoRenewPeriod={"seconds": LIFE_SECONDS},
         custom_fees=map(_custom_fee, collection.royalties),
-        **{KEYS[name][0]: TREASURYS_KEY for name in KEYS_OF_CATALOGUE},
     )
+    for name in KEYS_OF_CATALOGUE:
+        getattr(made, KEYS[name][0]).CopyFrom(TREASURYS_KEY)
+    return made
 
 
 def _custom_fee(royalty: catalogue.Royalty) -> CustomFee:

@@ -7,7 +7,12 @@ import hashlib
 import struct
 from collections import Counter
 
-from google.protobuf.message import Message
+from hiero_sdk_python.hapi.services.basic_types_pb2 import TransactionID
+from hiero_sdk_python.hapi.services.consensus_submit_message_pb2 import (
+    ConsensusSubmitMessageTransactionBody,
+)
+from hiero_sdk_python.hapi.services.custom_fees_pb2 import FixedCustomFee
+from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
 from hiero_sandbox import times
 from hiero_sandbox.ids import numbers
@@ -29,13 +34,13 @@ NUMBERS = bytes.fromhex("774c")
 SECOND_ARRAY = bytes.fromhex("7571007e0000")
 
 
-def check(content: Message) -> None:
+def check(content: ConsensusSubmitMessageTransactionBody) -> None:
     """Check what a node checks before consensus."""
     check_named(content)
     refuse_if(not content.message, "INVALID_TOPIC_MESSAGE")
 
 
-def check_limits(body: Message) -> None:
+def check_limits(body: TransactionBody) -> None:
     """Refuse limits of custom fees that are contradictory, and those of other transactions."""
     limits = body.max_custom_fees
     is_submission = body.WhichOneof("data") == "consensusSubmitMessage"
@@ -48,7 +53,7 @@ def check_limits(body: Message) -> None:
         refuse_if(any(fee.amount < 0 for fee in limit.fees), "INVALID_MAX_CUSTOM_FEES")
 
 
-def submit(execution: Execution, content: Message) -> None:
+def submit(execution: Execution, content: ConsensusSubmitMessageTransactionBody) -> None:
     topic = find(execution.db, content.topicID)
     if submit_key := topic.key("submit"):
         refuse_if(not keys.is_valid(submit_key), "INVALID_SUBMIT_KEY")
@@ -61,7 +66,7 @@ def submit(execution: Execution, content: Message) -> None:
     _add(execution, topic, content)
 
 
-def _require_chunk(id: Message, content: Message) -> None:
+def _require_chunk(id: TransactionID, content: ConsensusSubmitMessageTransactionBody) -> None:
     """Refuse a chunk that can't be one of a message that this payer began."""
     if content.HasField("chunkInfo"):
         chunk = content.chunkInfo
@@ -86,7 +91,7 @@ def _charge_fees(execution: Execution, topic: Topic) -> None:
             execution.move(each)
 
 
-def _owed(execution: Execution, fee: Message) -> AssessedFee | None:
+def _owed(execution: Execution, fee: FixedCustomFee) -> AssessedFee | None:
     """What the payer owes of a fee: nothing, if he collects it, or issues its token."""
     collector, unit = write_id(fee.fee_collector_account_id), unit_of(fee.fixed_fee)
     exempt = {collector}
@@ -118,7 +123,9 @@ def _require_within_limits(execution: Execution, owed: list[AssessedFee]) -> Non
         refuse_if(amount > most[unit], "MAX_CUSTOM_FEE_LIMIT_EXCEEDED")
 
 
-def _add(execution: Execution, topic: Topic, content: Message) -> None:
+def _add(
+    execution: Execution, topic: Topic, content: ConsensusSubmitMessageTransactionBody
+) -> None:
     sequence_no, payer = topic.sequence_no + 1, execution.id.account_id
     running_hash = next_hash(topic, payer, execution.now, content.message)
     topics.put(execution.db, topic, sequence_no=sequence_no, running_hash=running_hash)

@@ -7,8 +7,20 @@ service in https://github.com/hiero-ledger/hiero-consensus-node.
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from google.protobuf.message import Message
-from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID, Key
+from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID, Key, TopicID
+from hiero_sdk_python.hapi.services.consensus_create_topic_pb2 import (
+    ConsensusCreateTopicTransactionBody,
+)
+from hiero_sdk_python.hapi.services.consensus_delete_topic_pb2 import (
+    ConsensusDeleteTopicTransactionBody,
+)
+from hiero_sdk_python.hapi.services.consensus_submit_message_pb2 import (
+    ConsensusSubmitMessageTransactionBody,
+)
+from hiero_sdk_python.hapi.services.consensus_update_topic_pb2 import (
+    ConsensusUpdateTopicTransactionBody,
+)
+from hiero_sdk_python.hapi.services.custom_fees_pb2 import FixedCustomFee
 
 from hiero_sandbox import messages, times
 from hiero_sandbox.database import Connection
@@ -19,6 +31,7 @@ from hiero_sandbox.ledger.execution import Execution, entity
 from hiero_sandbox.ledger.token_transactions import NO_KEY
 from hiero_sandbox.ledger.topics import Topic
 
+Renewing = ConsensusCreateTopicTransactionBody | ConsensusUpdateTopicTransactionBody
 MAX_EXEMPT_KEYS = 10
 NOBODY = AccountID(accountNum=0)  # in place of a renewing account that is taken away
 COLLECTOR = "INVALID_CUSTOM_FEE_COLLECTOR"
@@ -27,7 +40,7 @@ RENEWAL, RENEWING = "AUTORENEW_DURATION_NOT_IN_RANGE", "INVALID_AUTORENEW_ACCOUN
 ADMINS_FIELDS = ("adminKey", "autoRenewAccount", "autoRenewPeriod", "memo")
 
 
-def find(db: Connection, named: Message) -> Topic:
+def find(db: Connection, named: TopicID) -> Topic:
     """Find a topic. Refuses an id of none, and of one that was deleted."""
     code = "INVALID_TOPIC_ID"
     found = topics.get(db, entity(named, code))
@@ -36,7 +49,7 @@ def find(db: Connection, named: Message) -> Topic:
     return found
 
 
-def check_create(content: Message) -> None:
+def check_create(content: ConsensusCreateTopicTransactionBody) -> None:
     """Check what a node checks before consensus."""
     _require_distinct(content.fee_exempt_key_list)
 
@@ -46,7 +59,7 @@ def _require_distinct(exempt: Sequence[Key]) -> None:
     refuse_if(len(distinct) < len(exempt), "FEE_EXEMPT_KEY_LIST_CONTAINS_DUPLICATED_KEYS")
 
 
-def create(execution: Execution, content: Message) -> None:
+def create(execution: Execution, content: ConsensusCreateTopicTransactionBody) -> None:
     db, now = execution.db, execution.now
     if content.HasField("adminKey") and content.adminKey != NO_KEY:
         refuse_if(not keys.is_valid(content.adminKey), "BAD_ENCODING")
@@ -66,7 +79,10 @@ def create(execution: Execution, content: Message) -> None:
     execution.effects.record.receipt.topicID.CopyFrom(messages.topic(made.topic))
 
 
-def _require_renewing(execution: Execution, content: Message) -> None:
+def _require_renewing(
+    execution: Execution,
+    content: Renewing,
+) -> None:
     """Refuse an account for renewals that does not exist, or has not signed."""
     if content.HasField("autoRenewAccount"):
         renewing = entity(content.autoRenewAccount, RENEWING)
@@ -80,7 +96,7 @@ def _require_exempt_keys(exempt: Sequence[Key]) -> None:
     refuse_if(not all(map(keys.is_valid, exempt)), "INVALID_KEY_IN_FEE_EXEMPT_KEY_LIST")
 
 
-def _require_fees(db: Connection, fees: Sequence[Message]) -> None:
+def _require_fees(db: Connection, fees: Sequence[FixedCustomFee]) -> None:
     """Refuse custom fees that the network refuses (ConsensusCustomFeesValidator)."""
     refuse_if(len(fees) > custom_fees.MAX_FEES, "CUSTOM_FEES_LIST_TOO_LONG")
     for fee in fees:
@@ -99,18 +115,22 @@ def _require_fees(db: Connection, fees: Sequence[Message]) -> None:
 # Updates: ConsensusUpdateTopicHandler
 
 
-def check_update(content: Message) -> None:
+def check_update(content: ConsensusUpdateTopicTransactionBody) -> None:
     """Check what a node checks before consensus."""
     check_named(content)
     _require_distinct(content.fee_exempt_key_list.keys)
 
 
-def check_named(content: Message) -> None:
+def check_named(
+    content: ConsensusUpdateTopicTransactionBody
+    | ConsensusDeleteTopicTransactionBody
+    | ConsensusSubmitMessageTransactionBody,
+) -> None:
     """Check what a node checks before consensus."""
     refuse_if(not content.HasField("topicID"), "INVALID_TOPIC_ID")
 
 
-def update(execution: Execution, content: Message) -> None:
+def update(execution: Execution, content: ConsensusUpdateTopicTransactionBody) -> None:
     topic = find(execution.db, content.topicID)
     changed = {field.name: value for field, value in content.ListFields()}
     del changed["topicID"]
@@ -133,7 +153,10 @@ def update(execution: Execution, content: Message) -> None:
 
 
 def _require_signatures(
-    execution: Execution, content: Message, topic: Topic, changed: Iterable[str]
+    execution: Execution,
+    content: ConsensusUpdateTopicTransactionBody,
+    topic: Topic,
+    changed: Iterable[str],
 ) -> None:
     is_only = {*changed} - {"fee_schedule_key", "fee_exempt_key_list", "custom_fees"}
     if is_only == {"submitKey"}:
@@ -158,7 +181,9 @@ def _require_signatures(
     return None
 
 
-def _require_attributes(db: Connection, content: Message, topic: Topic) -> None:
+def _require_attributes(
+    db: Connection, content: ConsensusUpdateTopicTransactionBody, topic: Topic
+) -> None:
     if content.HasField("adminKey") and content.adminKey != NO_KEY:
         refuse_if(not keys.is_valid(content.adminKey), "BAD_ENCODING")
     is_none = keys.is_empty(content.submitKey) and content.submitKey != Key()
@@ -175,7 +200,7 @@ def _require_attributes(db: Connection, content: Message, topic: Topic) -> None:
     _require_fees(db, content.custom_fees.fees)
 
 
-def _apply(definition: Message, changed: dict[str, Any]) -> None:
+def _apply(definition: ConsensusCreateTopicTransactionBody, changed: dict[str, Any]) -> None:
     changed.pop("expirationTime", None)
     unwrapped = {"memo": "value", "fee_exempt_key_list": "keys", "custom_fees": "fees"}
     for name, value in changed.items():
@@ -187,7 +212,7 @@ def _apply(definition: Message, changed: dict[str, Any]) -> None:
             definition.MergeFrom(type(definition)(**{name: value}))
 
 
-def delete(execution: Execution, content: Message) -> None:
+def delete(execution: Execution, content: ConsensusDeleteTopicTransactionBody) -> None:
     topic = find(execution.db, content.topicID)
     admin = topic.key("admin")
     if admin is None:

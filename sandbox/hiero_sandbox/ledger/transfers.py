@@ -5,9 +5,15 @@ of https://github.com/hiero-ledger/hiero-consensus-node.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from google.protobuf.message import Message
+from hiero_sdk_python.hapi.services import basic_types_pb2
+from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountAmount, TokenTransferList
+from hiero_sdk_python.hapi.services.crypto_transfer_pb2 import CryptoTransferTransactionBody
+from hiero_sdk_python.hapi.services.token_reject_pb2 import (
+    TokenReference,
+    TokenRejectTransactionBody,
+)
 
 from hiero_sandbox.ledger import accounts, allowances, fee_assessment, nfts, queries, tokens
 from hiero_sandbox.ledger.account_transactions import resolve
@@ -21,7 +27,7 @@ ONLY_FUNGIBLE = "ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON"
 MAX_BALANCE_CHANGES = 20  # custom fees included
 
 
-def check(content: Message) -> None:
+def check(content: CryptoTransferTransactionBody) -> None:
     """Check what a node checks before consensus."""
     _check_amounts(content.transfers.accountAmounts, "INVALID_ACCOUNT_AMOUNTS")
     tokens = set()
@@ -35,14 +41,14 @@ def check(content: Message) -> None:
         tokens.add(token)
 
 
-def _check_amounts(amounts: list[Message], code: str) -> None:
+def _check_amounts(amounts: Sequence[AccountAmount], code: str) -> None:
     """Refuse, with the code, amounts whose sum is not 0."""
     refuse_if(sum(amount.amount for amount in amounts), code)
     account_ids = [party(amount.accountID, "INVALID_ACCOUNT_ID") for amount in amounts]
     refuse_if(len(set(account_ids)) < len(account_ids), "ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS")
 
 
-def _check_nfts(transfers: list[Message]) -> None:
+def _check_nfts(transfers: Sequence[basic_types_pb2.NftTransfer]) -> None:
     serial_nos = set()
     for transfer in transfers:
         refuse_if(transfer.serialNumber < 1, "INVALID_TOKEN_NFT_SERIAL_NUMBER")
@@ -53,7 +59,7 @@ def _check_nfts(transfers: list[Message]) -> None:
         serial_nos.add(transfer.serialNumber)
 
 
-def given_of(content: Message) -> Counter[tuple[str, str | None]]:
+def given_of(content: CryptoTransferTransactionBody) -> Counter[tuple[str, str | None]]:
     """The amounts that a transfer gives to each account, or takes from it, before custom fees."""
     given: Counter[tuple[str, str | None]] = Counter()
     for amount, token in _amounts(content):
@@ -61,7 +67,7 @@ def given_of(content: Message) -> Counter[tuple[str, str | None]]:
     return given
 
 
-def nfts_of(content: Message) -> list[NftTransfer]:
+def nfts_of(content: CryptoTransferTransactionBody) -> list[NftTransfer]:
     return [
         NftTransfer(
             write_id(transfers.token),
@@ -75,7 +81,7 @@ def nfts_of(content: Message) -> list[NftTransfer]:
     ]
 
 
-def transfer(execution: Execution, content: Message) -> None:
+def transfer(execution: Execution, content: CryptoTransferTransactionBody) -> None:
     resolve_aliases(execution, content)
     given, moved = given_of(content), nfts_of(content)
     _require_signatures(execution, content, given, moved)
@@ -90,7 +96,7 @@ def transfer(execution: Execution, content: Message) -> None:
         move(execution, nft)
 
 
-def _amounts(content: Message) -> Iterator[tuple[Message, str | None]]:
+def _amounts(content: CryptoTransferTransactionBody) -> Iterator[tuple[AccountAmount, str | None]]:
     """The amounts of HBAR, and of units with their token."""
     for amount in content.transfers.accountAmounts:
         yield amount, None
@@ -99,7 +105,7 @@ def _amounts(content: Message) -> Iterator[tuple[Message, str | None]]:
             yield amount, write_id(transfers.token)
 
 
-def resolve_aliases(execution: Execution, content: Message) -> None:
+def resolve_aliases(execution: Execution, content: CryptoTransferTransactionBody) -> None:
     for amount, _ in _amounts(content):
         resolve(execution, amount.accountID, may_create=amount.amount > 0)
     for transfers in content.tokenTransfers:
@@ -109,7 +115,10 @@ def resolve_aliases(execution: Execution, content: Message) -> None:
 
 
 def _require_signatures(
-    execution: Execution, content: Message, given: Changes, moved: list[NftTransfer]
+    execution: Execution,
+    content: CryptoTransferTransactionBody,
+    given: Changes,
+    moved: list[NftTransfer],
 ) -> None:
     for transfers in content.tokenTransfers:
         tokens.find(execution.db, write_id(transfers.token))
@@ -136,7 +145,9 @@ def receivers(given: Changes, moved: list[NftTransfer]) -> set[str]:
     return {nft.receiver for nft in moved} | {to for (to, _), amount in given.items() if amount > 0}
 
 
-def require_few(content: Message, given: Changes, moved: list[NftTransfer]) -> None:
+def require_few(
+    content: CryptoTransferTransactionBody, given: Changes, moved: list[NftTransfer]
+) -> None:
     if len(content.transfers.accountAmounts) > MAX_TRANSFERS:
         raise Refused("TRANSFER_LIST_SIZE_LIMIT_EXCEEDED")
     if sum(len(transfers.transfers) for transfers in content.tokenTransfers) > MAX_TRANSFERS:
@@ -146,7 +157,7 @@ def require_few(content: Message, given: Changes, moved: list[NftTransfer]) -> N
         raise Refused("TRANSFER_TO_FEE_COLLECTION_ACCOUNT_NOT_ALLOWED")
 
 
-def _associate(execution: Execution, content: Message) -> None:
+def _associate(execution: Execution, content: CryptoTransferTransactionBody) -> None:
     """Associate all parties with the tokens, as far as they allow it (AssociateTokenRecipientsStep)."""
     db, payer = execution.db, execution.payer
     for transfers in content.tokenTransfers:
@@ -176,7 +187,7 @@ def _may_hold(execution: Execution, account_id: str, token: str) -> bool:
     return is_associated or accounts.get(execution.db, account_id).automatic_associations != 0
 
 
-def _require_units(execution: Execution, content: Message) -> None:
+def _require_units(execution: Execution, content: CryptoTransferTransactionBody) -> None:
     """Refuse units of NFTs, and those of another number of decimals than is expected."""
     for transfers in content.tokenTransfers:
         token = tokens.find(execution.db, write_id(transfers.token))
@@ -184,14 +195,14 @@ def _require_units(execution: Execution, content: Message) -> None:
         refuse_if(transfers.transfers and not token.is_fungible, ONLY_FUNGIBLE)
 
 
-def require_decimals(token: tokens.Token, transfers: Message) -> None:
+def require_decimals(token: tokens.Token, transfers: TokenTransferList) -> None:
     is_unexpected = transfers.expected_decimals.value != token.definition.decimals
     if token.is_fungible and transfers.HasField("expected_decimals") and is_unexpected:
         raise Refused("UNEXPECTED_TOKEN_DECIMALS")
 
 
 def _spend_allowances(
-    execution: Execution, content: Message, given: Changes, changes: Changes
+    execution: Execution, content: CryptoTransferTransactionBody, given: Changes, changes: Changes
 ) -> None:
     """Spend the allowances for what is taken, with the fees that are taken beside it."""
     for amount, token in _amounts(content):
@@ -227,7 +238,7 @@ def move(execution: Execution, transfer: NftTransfer) -> None:
 # Rejections: an owner gives tokens back to their treasuries, without custom fees (TokenRejectHandler).
 
 
-def check_rejections(content: Message) -> None:
+def check_rejections(content: TokenRejectTransactionBody) -> None:
     """Check what a node checks before consensus."""
     refuse_if(not content.rejections, "EMPTY_TOKEN_REFERENCE_LIST")
     references = {rejection.SerializeToString() for rejection in content.rejections}
@@ -240,7 +251,7 @@ def check_rejections(content: Message) -> None:
             entity(rejection.fungible_token, "INVALID_TOKEN_ID")
 
 
-def reject(execution: Execution, content: Message) -> None:
+def reject(execution: Execution, content: TokenRejectTransactionBody) -> None:
     if not content.HasField("owner"):
         content.owner.CopyFrom(execution.signed.body.transactionID.accountID)
     resolve(execution, content.owner, may_create=False)
@@ -253,7 +264,7 @@ def reject(execution: Execution, content: Message) -> None:
         _reject_one(execution, rejection, owner)
 
 
-def _reject_one(execution: Execution, rejection: Message, owner: str) -> None:
+def _reject_one(execution: Execution, rejection: TokenReference, owner: str) -> None:
     db, asked = execution.db, rejection.nft
     is_nft = rejection.HasField("nft")
     token_id = write_id(asked.token_ID if is_nft else rejection.fungible_token)

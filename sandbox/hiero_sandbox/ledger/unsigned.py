@@ -22,8 +22,8 @@ def _unsigned(db: Connection, payer: str, now: int, kind: str) -> Execution:
         transactionID=id,
         nodeAccountID=account("0.0.3"),
         transactionValidDuration={"seconds": 120},
-        **{kind: {}},
     )
+    getattr(body, kind).SetInParent()
     return Execution(db, NODE, Signed(body, b"", pairs=[], size=0, hash=b""), now, fee=0)
 
 

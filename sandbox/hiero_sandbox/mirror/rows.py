@@ -3,8 +3,9 @@
 import base64
 from typing import Any
 
-from google.protobuf.message import Message
-from hiero_sdk_python.hapi.services.basic_types_pb2 import NftTransfer
+from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountAmount, NftTransfer
+from hiero_sdk_python.hapi.services.timestamp_pb2 import Timestamp
+from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
 from hiero_sandbox import times
 from hiero_sandbox.ledger import keys, queries, records
@@ -121,7 +122,7 @@ def _id(recorded: Recorded) -> str:
     return f"{write_id(id.accountID)}-{start.seconds}-{start.nanos:09}"
 
 
-def _moment(timestamp: Message) -> str:
+def _moment(timestamp: Timestamp) -> str:
     return f"{timestamp.seconds}.{timestamp.nanos:09}"
 
 
@@ -134,7 +135,7 @@ def _entity(recorded: Recorded) -> str | None:
     return next(created, None)
 
 
-def _limits(body: Message) -> list[Document]:
+def _limits(body: TransactionBody) -> list[Document]:
     """The limits of a topic's custom fees that a message's payer has set."""
     return [
         {
@@ -147,7 +148,7 @@ def _limits(body: Message) -> list[Document]:
     ]
 
 
-def _amount(change: Message) -> Document:
+def _amount(change: AccountAmount) -> Document:
     return {
         "account": write_id(change.accountID),
         "amount": change.amount,

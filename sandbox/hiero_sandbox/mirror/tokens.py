@@ -3,9 +3,11 @@
 import base64
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 from flask import Blueprint, request
-from google.protobuf.message import Message
+from hiero_sdk_python.hapi.services.custom_fees_pb2 import FixedFee, FractionalFee, RoyaltyFee
+from hiero_sdk_python.hapi.services.token_create_pb2 import TokenCreateTransactionBody
 
 from hiero_sandbox import times
 from hiero_sandbox.database import read
@@ -115,7 +117,9 @@ def show_token(token: str) -> Document:
     }
 
 
-def _fees(definition: Message, kind: str, show: Callable[[Message], Document]) -> list[Document]:
+def _fees(
+    definition: TokenCreateTransactionBody, kind: str, show: Callable[[Any], Document]
+) -> list[Document]:
     return [
         show(getattr(fee, kind))
         | {
@@ -127,11 +131,11 @@ def _fees(definition: Message, kind: str, show: Callable[[Message], Document]) -
     ]
 
 
-def _fixed_fee(fee: Message) -> Document:
+def _fixed_fee(fee: FixedFee) -> Document:
     return {"amount": fee.amount, "denominating_token_id": unit_of(fee)}
 
 
-def _fractional(fee: Message, token: str) -> Document:
+def _fractional(fee: FractionalFee, token: str) -> Document:
     part = fee.fractional_amount
     return {
         "amount": {"denominator": part.denominator, "numerator": part.numerator},
@@ -142,7 +146,7 @@ def _fractional(fee: Message, token: str) -> Document:
     }
 
 
-def _royalty(royalty: Message) -> Document:
+def _royalty(royalty: RoyaltyFee) -> Document:
     part = royalty.exchange_value_fraction
     fallback = royalty.fallback_fee if royalty.HasField("fallback_fee") else None
     return {
