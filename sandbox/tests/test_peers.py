@@ -29,7 +29,7 @@ def test_it_counts_the_cases_of_all_reports(tmp_path):
 
 
 def test_it_leaves_out_what_is_not_claimed(tmp_path):
-    for name in ("TokenCreate.js", "FileCreate.js", "ContractCall.js", "FreezeTransaction.js"):
+    for name in ("TokenCreate.js", "NodeCreate.js", "ContractCall.js", "FreezeTransaction.js"):
         (tmp_path / name).touch()
     (tmp_path / "contract").mkdir()
     (tmp_path / "contract/create.js").touch()
@@ -160,7 +160,7 @@ def test_the_report_says_what_was_compared(tmp_path):
         ("const { OPERATOR_ID, OPERATOR_KEY } = process.env", True),
         ("const { OPERATOR_ADDRESS } = process.env", False),
         ('import { run } from "./run.js"', True),
-        ("new FileCreateTransaction()", False),
+        ("new ContractCreateFlow()", False),
     ],
 )
 def test_it_takes_programs_of_repositories_that_need_nothing_else(tmp_path, program, expected):
