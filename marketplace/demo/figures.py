@@ -5,6 +5,7 @@ from marketplace.store.rows import (
     HoldingRow,
     ListingChangeRow,
     SalesBySellerRow,
+    TradesRow,
     only,
 )
 
@@ -57,6 +58,32 @@ def get_sales(db: Connection, token: str, account_id: str, limit: int) -> SalesB
     """
     parameters = {"token": token, "account_id": account_id, "limit": limit}
     row: SalesBySellerRow = only(db, sql, parameters)
+    return row
+
+
+def get_sold(db: Connection, account_id: str, limit: int) -> TradesRow:
+    # Of the newest events in which it gave something away.
+    sql = """
+        SELECT COUNT(*) AS number, COALESCE(SUM(price), 0) AS volume
+        FROM (
+            SELECT kind, price FROM event WHERE from_account = :account_id ORDER BY id DESC LIMIT :limit + 0
+        ) AS page
+        WHERE kind = 'SOLD'
+    """
+    row: TradesRow = only(db, sql, {"account_id": account_id, "limit": limit})
+    return row
+
+
+def get_bought(db: Connection, account_id: str, limit: int) -> TradesRow:
+    # Of the newest events in which it received something.
+    sql = """
+        SELECT COUNT(*) AS number, COALESCE(SUM(price), 0) AS volume
+        FROM (
+            SELECT kind, price FROM event WHERE to_account = :account_id ORDER BY id DESC LIMIT :limit + 0
+        ) AS page
+        WHERE kind = 'SOLD'
+    """
+    row: TradesRow = only(db, sql, {"account_id": account_id, "limit": limit})
     return row
 
 

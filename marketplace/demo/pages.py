@@ -9,7 +9,7 @@ from flask import current_app, request
 from marketplace.demo import calls, figures
 from marketplace.demo.basket import read_items
 from marketplace.demo.calls import Answer
-from marketplace.demo.past import chart_nft, read_earned, read_past
+from marketplace.demo.past import SALES_AT_MOST, chart_nft, read_earned, read_past
 from marketplace.demo.shares import Share, Terms
 from marketplace.demo.words import traits
 from marketplace.hedera.ids import MAX_INT64, is_entity_id
@@ -219,6 +219,8 @@ def show_account(account: str) -> Values:
         "total": total,
         "owned": sum(one["owned"] for one in holdings),
         "listed": sum(one["listed"] for one in holdings),
+        "sold": figures.get_sold(read(), owner or account, SALES_AT_MOST),
+        "bought": figures.get_bought(read(), owner or account, SALES_AT_MOST),
         "value": sum(one["owned"] * (one["floor_price"] or 0) for one in holdings),
         "named": names_of(holdings),
         "holdings": holdings[:HOLDINGS],
@@ -249,6 +251,7 @@ def show_nft(token: str, serial_no: str) -> Values:
         "rarity": calls.get(f"/nft/{token}/{serial_no}/traits"),
         "attributes": traits(record.data["stringifiedAttributes"]),
         "events": merge_updates(events.rows[::-1]),
+        "sold": find_last_sale(events.rows),
         "chart": chart_nft(events.rows),
         "cursor": events.next,
         "others": others[:10],
@@ -256,6 +259,12 @@ def show_nft(token: str, serial_no: str) -> Values:
         "shares": divide(values["collection"], record.data),
         **neighbours(token, record.data["serialNo"]),
     }
+
+
+def find_last_sale(events: list[Values]) -> Values | None:
+    """The sale that brought an NFT to its owner; None if it came otherwise. ``events``: oldest first."""
+    moves = [event for event in events if event["kind"] in ("SOLD", "TRANSFERRED")]
+    return moves[-1] if moves and moves[-1]["kind"] == "SOLD" else None
 
 
 def merge_updates(events: list[Values]) -> list[Values]:

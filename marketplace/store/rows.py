@@ -227,6 +227,13 @@ class SalesBySellerRow(TypedDict):
     volume_of_others: int  # without what one account sold
 
 
+class TradesRow(TypedDict):
+    """How many NFTs changed hands, and for how many HBAR in all."""
+
+    number: int
+    volume: int
+
+
 class HoldingRow(TypedDict):
     """How many NFTs of a collection an account owns."""
 

@@ -256,6 +256,15 @@ def test_the_sample_has_a_past_of_a_month(tmp_path):
     collections = [
         client.get(f"/v1/collection/{collection.token}").json for collection in catalogue.SAMPLE
     ]
+    page = client.get(f"/demo/account/{month.VISITOR}").text
+    spent = sum(
+        sum(deed.prices) for deed in deeds if deed.kind == "buy" and deed.account == month.VISITOR
+    )
+    assert f'<dt>Bought</dt><dd>{spent:,} HBAR <span class="dollars">3 NFTs</span>' in page
+    assert "<dt>Sold</dt><dd>Nothing yet" in page
+    sale = next(deed for deed in reversed(deeds) if deed.kind == "buy")
+    page = client.get(f"/demo/nft/{sale.nfts[0].token}/{sale.nfts[0].serial_no}").text
+    assert f"Sold for {sale.prices[0]:,} HBAR, <time" in page
     assert all(each["sales"] for each in collections)
     assert any(each["volume24h"] for each in collections)
 
