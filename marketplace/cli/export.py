@@ -24,7 +24,11 @@ Row = dict[str, Any]
 
 # A spreadsheet takes a cell that begins so for a formula, and strangers have written names.
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")
-AMOUNTS = ("part", "network_fee", "association_fee")  # columns of a sale, in HBAR
+# Columns of a sale: those of its event, and amounts in HBAR.
+OF_EVENT = (
+    "consensus_at", "transaction_id", "token", "serial_no", "name", "seller", "buyer", "price",
+)  # fmt: skip
+AMOUNTS = ("part", "network_fee", "association_fee")
 
 cli = Group("export", help="Write sales, listings, events or NFTs as CSV or JSON.")
 
@@ -34,6 +38,10 @@ def moment(value: str) -> str:
     if parsed is None:
         raise click.BadParameter(f"{value!r} is not like 2026-10-01 or 2026-10-01T12:34:56Z")
     return parsed
+
+
+def ignore(row: Row) -> None:
+    """Add up nothing."""
 
 
 class Totals:
@@ -70,31 +78,22 @@ class Totals:
 
 def describe_sale(row: Row) -> Row:
     """A sale with amounts in HBAR, in the order of the columns."""
-    rate, tinybars = (
-        row["rate_cents"],
-        ("part_tinybars", "network_tinybars", "association_tinybars"),
-    )
-    part, network, association = (
-        None if row[name] is None else to_hbar(row[name]) for name in tinybars
-    )
-    royalties = json.loads(row["royalties"]) if row["royalties"] else None
-    return {
-        **{
-            name: row[name]
-            for name in ("consensus_at", "transaction_id", "token", "serial_no", "name")
-        },
-        **{name: row[name] for name in ("seller", "buyer", "price")},
-        "part": part,
-        "royalties": royalties
-        and [
-            {"account_id": each["collector"], "amount": to_hbar(each["tinybars"])}
-            for each in royalties
-        ],
-        "network_fee": network,
-        "association_fee": association,
+    rate, paid = row["rate_cents"], row["royalties"] and json.loads(row["royalties"])
+    royalties = paid and [
+        {"account_id": each["collector"], "amount": to_hbar(each["tinybars"])} for each in paid
+    ]
+    return {name: row[name] for name in OF_EVENT} | {
+        "part": _to_hbar(row["part_tinybars"]),
+        "royalties": royalties,
+        "network_fee": _to_hbar(row["network_tinybars"]),
+        "association_fee": _to_hbar(row["association_tinybars"]),
         "hbar_us_cents": None if rate is None else round(Decimal(rate) / row["rate_hbar"], 4),
         "way": row["way"],
     }
+
+
+def _to_hbar(tinybars: int | None) -> Decimal | None:
+    return None if tinybars is None else to_hbar(tinybars)
 
 
 def _options(kind: str) -> Callable[[Callable[..., None]], click.Command]:
@@ -132,13 +131,7 @@ def sales_command(is_csv: bool, path: Path | None, since: str | None, until: str
     printed at the end, to standard error.
     """
     totals = Totals()
-
-    def describe(row: Row) -> Row:
-        described = describe_sale(row)
-        totals.add(described)
-        return described
-
-    _export("sales", is_csv, path, since, until, describe)
+    _export("sales", is_csv, path, since, until, describe_sale, totals.add)
     for line in totals.describe():
         echo(line, err=True)
 
@@ -168,6 +161,7 @@ def _export(
     since: str | None,
     until: str | None,
     describe: Callable[[Row], Row] = dict,
+    note: Callable[[Row], None] = ignore,
 ) -> None:
     """Write all rows of a kind, one by one: it takes no more memory for a million."""
     own, parameters = database(), {"since": since, "until": until}
@@ -176,7 +170,20 @@ def _export(
     rows = own.stream(exports.select(kind, since, until), parameters)
     bar = click.progressbar(rows, length, kind, hidden=not is_shown, file=sys.stderr)
     with _open(path) as file, bar as shown:
-        (write_csv if is_csv else write_json)(file, map(describe, shown))
+        described = _describe_all(shown, describe, note)
+        if is_csv:
+            write_csv(file, describe(dict.fromkeys(exports.NAMES[kind])), described)
+        else:
+            write_json(file, described)
+
+
+def _describe_all(
+    rows: Iterable[Row], describe: Callable[[Row], Row], note: Callable[[Row], None]
+) -> Iterator[Row]:
+    for row in rows:
+        described = describe(row)
+        note(described)
+        yield described
 
 
 @contextmanager
@@ -198,11 +205,10 @@ def _open(path: Path | None) -> Iterator[TextIO]:
         raise
 
 
-def write_csv(file: TextIO, rows: Iterable[Row]) -> None:
+def write_csv(file: TextIO, names: Iterable[str], rows: Iterable[Row]) -> None:
     writer = csv.writer(file)
-    for number, row in enumerate(rows):
-        if number == 0:
-            writer.writerow(row)
+    writer.writerow(names)
+    for row in rows:
         writer.writerow([_write_cell(value) for value in row.values()])
 
 

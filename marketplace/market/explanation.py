@@ -13,6 +13,7 @@ from marketplace.errors import shown
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
+from marketplace.ledger.clean_text import clean_text
 from marketplace.ledger.mirror_schemas import Nft
 from marketplace.market import freshness, listing_rule
 from marketplace.market.listing_rule import APPROVAL, Facts, ForSale, Undecided, Verdict
@@ -68,28 +69,27 @@ def explain_nft(nft_id: NftId) -> Iterator[Line]:
 
 def explain_account(account_id: str) -> Iterator[Line]:
     """Yield what an account has listed, here and on the ledger. Raises the ledger's errors."""
-    listed = nfts.count_listed_of_owner(read(), account_id, None)
+    listed = nfts.count_listed_of_owner(read(), account_id)
     yield "Here", f"{listed:,} of its NFTs are for sale"
     spendable = [*islice(mirror_node().list_nfts_spendable(account_id, _market()), NFTS + 1)]
     count = f"{len(spendable)}" if len(spendable) <= NFTS else f"more than {NFTS}"
     yield "On the ledger", f"the marketplace may spend {count} of its NFTs"
-    for nft in spendable[:NFTS]:
-        if not isinstance(nft, Nft):
-            yield "", str(nft)
-            continue
-        stored = nfts.get_nft(read(), *nft.id)
-        facts = _read_facts(nft.id)
-        verdict = listing_rule.decide(facts, _market()) if facts else None
-        differs = (
-            ""
-            if verdict is None or not is_different(stored, verdict)
-            else f"; here {_describe_stored(stored)}"
-        )
-        yield str(nft.id), f"{_describe_verdict(verdict)}{differs}"
+    found = {nft.id for nft in spendable if isinstance(nft, Nft)}
+    # Those for sale here, too: the ledger may no longer let the marketplace spend them.
+    known = {NftId(*nft_id) for nft_id in nfts.list_known_of_seller(read(), account_id)}
+    for nft_id in sorted(found | known)[:NFTS]:
+        yield str(nft_id), _compare(nft_id)
     yield from _describe_queue([("account", account_id, 0), ("seller", account_id, 0)])
     prepared = prepared_transactions.list_prepared_by(read(), account_id, PREPARED)
     yield from _describe_prepared(prepared, None)
     yield from _describe_looks(None)
+
+
+def _compare(nft_id: NftId) -> str:
+    stored, facts = nfts.get_nft(read(), *nft_id), _read_facts(nft_id)
+    verdict = listing_rule.decide(facts, _market()) if facts else None
+    is_same = verdict is None or not is_different(stored, verdict)
+    return _describe_verdict(verdict) + ("" if is_same else f"; here {_describe_stored(stored)}")
 
 
 def _market() -> str:
@@ -111,59 +111,46 @@ def _read_facts(nft_id: NftId) -> Facts | None:
 
 def find_points(facts: Facts) -> list[Point]:
     """The rule's three points one by one, each with the transaction that decides it."""
-    market, (nft, history, signed) = _market(), facts
-    last = history.last_event if history else None
-    by = (
-        f"{last.transaction_id} ({last.name}, {_to_second(last.consensus_at)})"
-        if last
-        else "no transaction"
-    )
-    may_spend = not listing_rule.is_decided_by_row(nft, market)
+    last = facts.history.last_event if facts.history else None
+    by = "no transaction"
+    if last:
+        by = f"{last.transaction_id} ({last.name}, {_to_second(last.consensus_at)})"
+    return [_judge_spender(facts.nft, by), _judge_approval(facts, by), _judge_memo(facts)]
+
+
+def _judge_spender(nft: Nft, by: str) -> Point:
+    name, market = "May be spent", _market()
     if listing_rule.is_gone(nft):
-        first = Point("May be spent", False, f"{listing_rule.GONE}, by {by}")
-    elif may_spend:
-        first = Point(
-            "May be spent",
-            True,
-            f"its row of {_to_second(nft.modified_at)} names {market}, by {by}",
+        return Point(name, False, f"{listing_rule.GONE}, by {by}")
+    if nft.spender == market:
+        return Point(
+            name, True, f"its row of {_to_second(nft.modified_at)} names {market}, by {by}"
         )
-    else:
-        others = f"{nft.spender} may" if nft.spender else "nobody may"
-        first = Point("May be spent", False, f"{others} spend it since {by}, not {market}")
-    is_approval = last is not None and last.name == APPROVAL
-    is_own = bool(
-        is_approval
-        and signed
-        and signed.name == APPROVAL
-        and signed.is_original
-        and signed.payer == nft.owner
-    )
-    payer = signed.payer if signed else "an unknown account"
-    if not is_approval:
-        second = Point("Approved by its owner", False, f"its last event is no approval, but {by}")
-    elif is_own:
-        second = Point("Approved by its owner", True, f"{by}, paid by {payer}")
-    elif signed and not signed.is_original:
-        second = Point(
-            "Approved by its owner", False, f"a schedule or a contract approved it: {by}"
-        )
-    else:
-        second = Point("Approved by its owner", False, f"{by} was paid by {payer}")
-    return [first, second, _find_memo_point(facts, may_spend and is_own)]
+    return Point(name, False, f"{nft.spender or 'nobody'} may spend it since {by}")
 
 
-def _find_memo_point(facts: Facts, is_approved: bool) -> Point:
-    nft, _, signed = facts
+def _judge_approval(facts: Facts, by: str) -> Point:
+    name, signed = "Approved by its owner", facts.transaction
+    last = facts.history.last_event if facts.history else None
+    if last is None or last.name != APPROVAL:
+        return Point(name, False, f"its last event is no approval, but {by}")
+    if signed is None:
+        return Point(name, False, f"the mirror node does not show {by}")
+    if not signed.is_original:
+        return Point(name, False, f"a schedule or a contract approved it: {by}")
+    return Point(name, signed.payer == facts.nft.owner, f"{by}, paid by {signed.payer}")
+
+
+def _judge_memo(facts: Facts) -> Point:
+    name, nft, signed = "Memo of a listing", facts.nft, facts.transaction
     if signed is None or signed.name != APPROVAL:
-        return Point("Memo of a listing", None, "there is no approval")
-    memo = shown(signed.memo.decode(errors="replace"))
+        return Point(name, None, "there is no approval")
+    memo = f'"{clean_text(signed.memo.decode(errors="replace")) or ""}"'
     if read_listing_memo(signed.memo, nft.token, nft.serial_no):
-        return Point("Memo of a listing", True, f"{signed.transaction_id} says {memo}")
-    approved = "approved for this marketplace by" if is_approved else "the memo of"
+        return Point(name, True, f"{signed.transaction_id} says {memo}")
+    approved = "approved for this marketplace by" if nft.spender == _market() else "approved by"
     return Point(
-        "Memo of a listing",
-        False,
-        f"{approved} {signed.transaction_id}, but its memo is not a listing's: {memo}",
+        name, False, f"{approved} {signed.transaction_id}, but its memo is not a listing's: {memo}"
     )
 
 
@@ -279,18 +266,11 @@ def _describe_looks(nft: NftRow | None) -> Iterator[Line]:
             f"it is stored as the ledger had it at {times.to_second(nft['ledger_at'])}",
         )
     followed, swept = freshness.find_followed(), freshness.find_last_sweep()
-    yield (
-        "Followed",
-        f"up to {_to_date(followed)}"
-        + ("" if freshness.is_watched() else "; no watcher is running"),
-    )
-    yield (
-        "Next look",
-        (
-            "when the ledger shows a transaction of it, and with the daily sweep; the last one began"
-            f" {_to_date(swept)}"
-        ),
-    )
+    yield "Followed", f"up to {times.to_second(followed)}" if followed else "never"
+    if not freshness.is_watched():
+        yield "Watcher", "none is running"
+    sweep = f"the last one began {_to_date(swept)}" if swept else "none has ended yet"
+    yield "Next look", f"after its next transaction, and with the daily sweep: {sweep}"
 
 
 def _to_second(moment: int) -> str:

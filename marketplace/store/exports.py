@@ -31,7 +31,11 @@ _COLUMNS = {
         file_type, attributes, original_image_url, metadata, missing
     """,
 }
-KINDS = tuple(_FROM)
+# The columns' names.
+NAMES = {
+    kind: [column.split()[-1].rpartition(".")[2] for column in columns.split(",")]
+    for kind, columns in _COLUMNS.items()
+}
 DATED_KINDS = tuple(kind for kind, (_, date, _) in _FROM.items() if date)
 
 

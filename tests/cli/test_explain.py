@@ -112,6 +112,11 @@ def test_an_account_is_explained_by_its_nfts(app, client, ledger):
     assert told[f"{TOKEN} #9"].startswith(
         "not for sale: a later CRYPTOAPPROVEALLOWANCE ended it: the memo of"
     )
+    ledger.withdraw((TOKEN, 7), ALICE)
+    assert re.fullmatch(
+        rf"not for sale: its owner withdrew the approval; here for sale for 250 HBAR by {ALICE}, since \S+",
+        explain(app, ALICE)[f"{TOKEN} #7"],
+    )
     assert explain(app, CHARLIE)["On the ledger"] == "the marketplace may spend 0 of its NFTs"
 
 

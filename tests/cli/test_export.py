@@ -8,8 +8,9 @@ import pytest
 
 from harness.apps import write_sql
 from harness.cast import ALICE, BOB, TOKEN
-from marketplace.store import sales
-from marketplace.store.database import write
+from marketplace.services import database
+from marketplace.store import exports, sales
+from marketplace.store.database import read, write
 from tests import deeds
 from tests.engines import both_engines
 
@@ -97,6 +98,8 @@ def test_dates_select_a_month(sold):
         row["price"] for row in read_csv(run(sold, "sales", "--from", "2026-12-01").stdout)
     ] == ["7"]
     assert json.loads(run(sold, "sales", "--from", "2030-01-01", "--json").stdout) == []
+    header = run(sold, "sales", "--from", "2030-01-01").stdout.strip()
+    assert header.split(",") == COLUMNS
     kinds = {row["kind"] for row in read_csv(run(sold, "events", *november).stdout)}
     assert "SOLD" in kinds
 
@@ -129,6 +132,16 @@ def test_a_file_appears_whole(sold, tmp_path):
     assert sold.test_cli_runner().invoke(args=["export", "sales", "-o", str(path)]).exit_code
     assert path.read_text() == "earlier"
     assert [each.name for each in tmp_path.iterdir() if "sales" in each.name] == ["sales.csv"]
+
+
+@both_engines
+def test_it_shows_one_moment_while_others_write(sold):
+    with sold.app_context():
+        rows = database().stream(exports.select("events", None, None), {})
+        first = next(rows)
+        before = exports.count_rows(read(), "events", None, None)
+        deeds.tell(sold, {})
+        assert len([first, *rows]) == before == exports.count_rows(read(), "events", None, None) - 1
 
 
 def test_it_refuses_what_is_no_date(app):
