@@ -11,7 +11,7 @@ def list_sold_after(db: Connection, after: int, limit: int) -> list[SoldRow]:
     sql = """
         SELECT id, token, serial_no, from_account, to_account, price, transaction_id, consensus_at
         FROM event
-        WHERE kind = 'SOLD' AND id > :after
+        WHERE kind = 'SOLD' AND id > :after AND transaction_id IS NOT NULL AND consensus_at IS NOT NULL
         ORDER BY id
         LIMIT :limit + 0
     """

@@ -69,7 +69,7 @@ def _find_costs(sold: SoldRow) -> Costs | None:
         if row is None and may_follow(consensus_at, deadline):
             return None
         return UNKNOWN | rated | (_share(row, sold, rate, deadline) if row else {})
-    except LedgerAnswerInvalid as error:
+    except (LedgerAnswerInvalid, ValueError, ZeroDivisionError) as error:  # it is not as a sale is
         current_app.logger.warning(
             "What the sale of event %s cost is not known: %s", sold["id"], error
         )

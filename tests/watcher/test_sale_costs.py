@@ -130,6 +130,18 @@ def test_it_goes_on_where_it_stopped(market):
     assert mirror.count("/transactions/0.0.9001-") == after > asked
 
 
+@pytest.mark.parametrize("change", [{"nft_transfers": []}, {"transfers": []}, {"result": 5}])
+def test_a_transaction_that_is_not_as_a_sale_is_holds_up_no_other(market, change):
+    put_up(market, (TOKEN, 1), 5)
+    market.submit(market.buy(1))
+    market.sync()
+    Mirror(market.app).alter(
+        "/transactions/0.0.9001-", lambda document: document["transactions"][0].update(change)
+    )
+    [row] = look_up(market).values()
+    assert row["way"] is None and row["rate_cents"]
+
+
 @both_engines
 def test_a_sale_that_the_ledger_does_not_show_holds_up_no_other(market):
     tell(market.app, {})
