@@ -13,6 +13,7 @@ from hiero_sandbox.ledger import keys
 from marketplace.errors import SignerFailed
 from marketplace.ledger.mirror_schemas import LedgerAccount, LedgerKey
 from marketplace.market import account_key
+from marketplace.watcher.follow import Follower
 from marketplace.watcher.key_watch import KeyWatch, compare
 from tests.answers import assert_error
 from tests.engines import both_engines
@@ -112,7 +113,7 @@ def test_with_both_keys_no_sale_is_lost(market, signing):
 @both_engines
 def test_the_watcher_sees_a_new_key_by_itself(market, caplog):
     watch = KeyWatch()
-    market.follower._look_at = watch.look_at
+    market.follower = Follower(look_at=watch.look_at)
     with market.app.app_context():
         watch.step()
         assert account_key.find_reason() is None
@@ -130,7 +131,7 @@ def test_the_watcher_sees_a_new_key_by_itself(market, caplog):
 
 def test_the_watcher_compares_after_a_refused_signature(market):
     watch = KeyWatch()
-    market.follower._look_at = watch.look_at
+    market.follower = Follower(look_at=watch.look_at)
     with market.app.app_context():
         watch.step()
         r = market.buy(market.list_one())
