@@ -1,5 +1,7 @@
 """The account's key changes: nothing is signed with another one, and with two keys no sale is lost."""
 
+import base64
+
 import pytest
 from hiero_sdk_python.crypto.private_key import PrivateKey
 from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
@@ -135,7 +137,8 @@ def test_the_watcher_compares_after_a_refused_signature(market):
     with market.app.app_context():
         watch.step()
         r = market.buy(market.list_one())
-        assert market.submit_stuffed(r).result == "INVALID_SIGNATURE"
+        unsigned = base64.b64decode(r.json["byteArray"])  # by the buyer
+        assert market.ledger.submit(unsigned).result == "INVALID_SIGNATURE"
         # Without a transaction that the ledger shows
         market.ledger.change_account(MARKET, key=public(NEW).SerializeToString().hex())
         watch.step()
