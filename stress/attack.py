@@ -28,6 +28,7 @@ from harness import mounts, network
 from harness.images import CORPUS
 from harness.serving import run_flask, serve, watcher
 from hiero_sandbox.application import create_sandbox
+from marketplace.sandbox.world import EveryId
 
 CLIENTS = 200
 SCRIPT = Path(__file__).with_name("attack.lua")
@@ -175,7 +176,7 @@ def scene(gateway=None, mirror=None, address=None, media=None, is_locked=False, 
         enter = stack.enter_context
         if address is not None:
             enter(silent_name_server())
-        sandbox = create_sandbox(f"{folder}/ledger.db", every_id_exists=True)
+        sandbox = create_sandbox(f"{folder}/ledger.db", world=EveryId())
         ledger = enter(network.serve(sandbox) if mirror is None else network.serve_raw(mirror))
         ipfs = f"{ledger}/ipfs" if gateway is None else f"{enter(GATEWAYS[gateway]())}/ipfs"
         own = {

@@ -19,6 +19,7 @@ from marketplace.errors import MarketplaceError, StartRefused
 from marketplace.hedera import times
 from marketplace.sandbox import access, addresses, commands, transport
 from marketplace.sandbox.addresses import PATH
+from marketplace.sandbox.world import EveryId
 from marketplace.services import Sandbox
 from marketplace.store.engine import Engine
 from marketplace.wsgi_environ import ROUTE
@@ -33,8 +34,10 @@ def init_app(
     """
     upgrade_at_once(database)
     folder, prefix = app.config["DATA_DIR"], app.config["PUBLIC_URL"] + PATH
+    is_signed_here = sign is None and not app.config["ACCOUNT_KEY_FILE"]
+    signs_for = app.config["ACCOUNT_ID"] if is_signed_here else None
     try:
-        sandbox = create_sandbox(f"{folder}/sandbox.db", prefix, every_id_exists=True)
+        sandbox = create_sandbox(f"{folder}/sandbox.db", prefix, world=EveryId(signs_for))
     except LedgerRefused as error:
         raise StartRefused(str(error)) from error
     name_routes(sandbox, PATH)
@@ -42,8 +45,6 @@ def init_app(
     sandbox.config["CLOCK"] = lambda: times.now()  # looked up at each call
     sandbox.config["NODE_FILE"] = addresses.node_file(folder)
     sandbox.config["BALANCE_QUERIES"] = app.config["SANDBOX_BALANCE_QUERIES"]
-    if sign is None and not app.config["ACCOUNT_KEY_FILE"]:
-        sandbox.config["DEMO_WALLET_SIGNS_FOR"] = app.config["ACCOUNT_ID"]
     # The marketplace's own API may be there: /api/v1, or below it.
     is_own = f"{app.config['API_PREFIX']}/v1/".startswith(MIRROR_PATH)
 

@@ -8,6 +8,7 @@ from flask import Flask, current_app
 from hiero_sandbox import catalogue, wallet
 from hiero_sandbox.errors import LedgerBusy, LedgerUnusable, explained
 from hiero_sandbox.ledger import consensus, unsigned
+from hiero_sandbox.times import GENESIS
 from marketplace.errors import DatabaseBusy, SandboxUnusable
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId, TransactionId
@@ -46,7 +47,7 @@ def fill(sandbox: Flask) -> None:
         # All of them are minted first, because adding the first one reads its collection.
         with _ledger_of(sandbox):
             for nft in missing:
-                unsigned.mint(*nft, month.first_owner(nft), catalogue.GENESIS)
+                unsigned.mint(*nft, month.first_owner(nft), GENESIS)
         for nft in missing:
             add_nft.add(month.first_owner(nft), [nft])
     new = {nft for nft in sample if _is_new(nft)}

@@ -28,6 +28,7 @@ from hiero_sandbox import (
 from hiero_sandbox.hapi import web
 from hiero_sandbox.ledger import genesis
 from hiero_sandbox.log import make_logger
+from hiero_sandbox.world import World
 
 MAX_BODY_BYTES = 64 * 1024
 EXPOSED_HEADERS = "ETag, Link, Retry-After, X-Request-ID"
@@ -51,31 +52,30 @@ def create_sandbox(
     path: str | Path | None = None,
     public_url: str = "http://127.0.0.1:5551",
     *,
-    every_id_exists: bool = False,
+    world: World | None = None,
 ) -> Flask:
     """Make the application. Its ledger is the file at the path, or in memory.
 
-    It begins with known accounts. With every_id_exists, every id is an account, or a collection of NFTs, and
-    a wallet signs for all of them.
+    It begins with known accounts, unless the world has others.
     It reads these keys of its config: BALANCE_QUERIES, whether HAPI answers queries for balances;
-    BIND_TIMESTAMP_RANGE, whether a page of transactions covers 60 days at most; DEMO_WALLET_SIGNS_FOR, an
-    account that has the demo wallet's key from the beginning; NODE_FILE, a file with the address of a node in
-    another process; CLOCK, a function that returns the time, in nanoseconds. Raises LedgerRefused.
+    BIND_TIMESTAMP_RANGE, whether a page of transactions covers 60 days at most; NODE_FILE, a file with the
+    address of a node in another process; CLOCK, a function that returns the time, in nanoseconds. Raises
+    LedgerRefused.
     """
     app = Sandbox("hiero_sandbox", static_folder=None)
     app.config.update(PUBLIC_URL=public_url, MAX_CONTENT_LENGTH=MAX_BODY_BYTES)
-    app.config.update(EVERY_ID_EXISTS=every_id_exists, BALANCE_QUERIES=True)
-    app.config.update(BIND_TIMESTAMP_RANGE=False)
+    app.config.update(BALANCE_QUERIES=True, BIND_TIMESTAMP_RANGE=False)
     app.url_map.merge_slashes = False
     app.url_map.converters["rest"] = RestConverter
     cast(DefaultJSONProvider, app.json).sort_keys = False
-    database.init_app(app, Path(path) if path else None)
+    world = world or World()
+    database.init_app(app, Path(path) if path else None, world)
     conditions.init_app(app)
     snapshots.init_app(app)
     errors.init_app(app)
-    for module in (api, demo if every_id_exists else control, mirror, gateway, web):
+    for module in (api, control if world.has_known_accounts else demo, mirror, gateway, web):
         app.register_blueprint(module.blp)
-    if not every_id_exists:
+    if world.has_known_accounts:
         with app.app_context(), database.write() as db:
             genesis.fill(db)
     _open_to_all(app)

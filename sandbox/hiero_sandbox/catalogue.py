@@ -6,12 +6,9 @@ import json
 from functools import lru_cache
 from typing import NamedTuple
 
-from hiero_sandbox import times
 from hiero_sandbox.ids import TINYBARS, is_entity_id
 
 CREATOR = "The sandbox"
-# 2025-01-01: the date of mint of every NFT that nobody has asked for yet.
-GENESIS = 1_735_689_600 * times.SECOND
 # CIDv1, raw bytes, identity multihash: https://github.com/multiformats/cid
 CID_HEADER = bytes((0x01, 0x55, 0x00))
 

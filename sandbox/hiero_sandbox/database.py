@@ -18,8 +18,14 @@ from flask import Flask, current_app, g
 
 from hiero_sandbox import versions
 from hiero_sandbox.errors import LedgerRefused, LedgerUnusable, explained
+from hiero_sandbox.world import World
 
-Connection = sqlite3.Connection
+
+class Connection(sqlite3.Connection):
+    """A connection, with what exists besides its rows."""
+
+    world: World
+
 
 KEY = "hiero_sandbox"  # in app.extensions
 PAST = "hiero_sandbox_past"  # in flask.g: a connection that shows the past
@@ -34,11 +40,12 @@ _opened: "weakref.WeakSet[Database]" = weakref.WeakSet()
 class Database:
     """One ledger. Each thread keeps a connection of its own."""
 
-    def __init__(self, path: Path | None = None) -> None:
+    def __init__(self, path: Path | None = None, world: World | None = None) -> None:
         """Open a file, or make it; without a path, make a database in memory, for this process alone.
 
         Raises LedgerRefused for a file of something else: nothing is written into it.
         """
+        self.world = world or World()
         self.path, self.set_aside = path, None if path is None else self._prepare(path)
         self._uri = f"file:/sandbox-{next(_memories)}?vfs=memdb"
         if path:
@@ -81,9 +88,9 @@ class Database:
 
     def _connect(self) -> Connection:
         connection = sqlite3.connect(
-            self._uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None
+            self._uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, factory=Connection
         )
-        connection.row_factory = sqlite3.Row
+        connection.row_factory, connection.world = sqlite3.Row, self.world
         # A process may be killed at any time. What the machine itself loses with its power is worth nothing.
         connection.execute("PRAGMA synchronous = OFF")
         connection.execute("PRAGMA journal_mode = TRUNCATE")
@@ -129,8 +136,8 @@ class Database:
 
     def copy(self) -> Connection:
         """A copy of the whole ledger in memory, for any thread."""
-        made = sqlite3.connect(":memory:", check_same_thread=False)
-        made.row_factory = sqlite3.Row
+        made = sqlite3.connect(":memory:", check_same_thread=False, factory=Connection)
+        made.row_factory, made.world = sqlite3.Row, self.world
         with explained():
             self.connection.backup(made)
         return made
@@ -158,8 +165,8 @@ def _look(path: Path) -> tuple[int, set[str], str]:
         return version, tables, "" if damage == "ok" else damage.splitlines()[-1]
 
 
-def init_app(app: Flask, path: Path | None) -> None:
-    database = app.extensions[KEY] = Database(path)
+def init_app(app: Flask, path: Path | None, world: World) -> None:
+    database = app.extensions[KEY] = Database(path, world)
     if database.set_aside:
         app.logger.warning(
             "%s was of another version. It is %s now, and the ledger begins anew",

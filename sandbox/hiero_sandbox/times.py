@@ -5,6 +5,7 @@ import time
 
 SECOND = 1_000_000_000
 DAY = 86_400 * SECOND
+GENESIS = 1_735_689_600 * SECOND  # 2025-01-01: when the ledger begins
 
 
 def now() -> int:

@@ -11,13 +11,14 @@ from hiero_sandbox.conditions import now
 from hiero_sandbox.ids import TransactionId
 from hiero_sandbox.ledger import consensus
 from hiero_sandbox.ledger.genesis import known_accounts
+from marketplace.sandbox.world import EveryId
 from sandbox.tests import bodies, hapi
 
 
 def make(path=None):
     """A sandbox where every id exists, as beside a marketplace."""
-    app = create_sandbox(path, every_id_exists=True)
-    app.config.update(DEMO_WALLET_SIGNS_FOR=MARKET, BALANCE_QUERIES=False)
+    app = create_sandbox(path, world=EveryId(MARKET))
+    app.config.update(BALANCE_QUERIES=False)
     return app
 
 

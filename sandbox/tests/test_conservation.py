@@ -19,6 +19,7 @@ from hiero_sandbox.database import read, write
 from hiero_sandbox.ids import TransactionId
 from hiero_sandbox.ledger import accounts, consensus, keys, nfts, queries, records, tokens, unsigned
 from hiero_sandbox.mirror import rows
+from marketplace.sandbox.world import EveryId
 from sandbox.tests import airdrops, bodies, fractional_fees
 from sandbox.tests.account_deletion import deletion
 from sandbox.tests.batches import BATCHER, batch, inner
@@ -205,7 +206,7 @@ steps = st.one_of(
 
 @pytest.fixture(scope="module")
 def ledger(tmp_path_factory):
-    return create_sandbox(f"{tmp_path_factory.mktemp('ledger')}/ledger.db", every_id_exists=True)
+    return create_sandbox(f"{tmp_path_factory.mktemp('ledger')}/ledger.db", world=EveryId())
 
 
 def begin(ledger):

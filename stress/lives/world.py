@@ -21,6 +21,7 @@ from marketplace import create_app
 from marketplace.hedera import times
 from marketplace.ledger import mirror
 from marketplace.market import freshness
+from marketplace.sandbox.world import EveryId
 from marketplace.services import services
 from marketplace.store import access_tokens, following, properties
 from marketplace.store.database import write
@@ -135,7 +136,7 @@ class World:
         self.app = self._create_app(folder, "market.db")
         self.rebuilt = self._create_app(folder, "rebuilt.db")
         self.ledger = services(self.app).sandbox.app
-        self.replica = create_sandbox(f"{folder}/replica.db", every_id_exists=True)
+        self.replica = create_sandbox(f"{folder}/replica.db", world=EveryId())
         self._answer_freshly = self.ledger.wsgi_app
         self._replica_lock = threading.Lock()
         self.ledger.wsgi_app = self._answer

@@ -38,6 +38,7 @@ from hiero_sandbox.ledger.queries import TREASURY
 from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId
 from marketplace.market.memos import listing_memo
+from marketplace.sandbox.world import EveryId
 from stress import audit, bombs
 from stress.soak.replica import BEHIND_SECONDS, Replica
 
@@ -96,9 +97,7 @@ class Network:
         os.chdir(self.path.parent)  # where harness/keeper.py finds it
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
         self.dice = random.Random(seed)
-        self.sandbox = create_sandbox(str(self.path), every_id_exists=True)
-        # Its key is on the ledger from the beginning, as on the network.
-        self.sandbox.config["DEMO_WALLET_SIGNS_FOR"] = MARKET
+        self.sandbox = create_sandbox(str(self.path), world=EveryId(MARKET))
         self.replica = Replica(self.path, MARKET)
         self.bombs = self.dice.sample(list(bombs.CORPUS.values()), BOMBS)
         self.made: dict[int, bytes] = {}
@@ -253,7 +252,7 @@ class Ledger:
 
     def sales(self, share: int) -> list[audit.Sale]:
         """Each NFT that the marketplace moved, and what is wrong with that."""
-        sandbox = create_sandbox(str(self.net.path), every_id_exists=True)
+        sandbox = create_sandbox(str(self.net.path), world=EveryId())
         # The price or the time may have come from a replica.
         lag = BEHIND_SECONDS * times.SECOND
         return audit.find_sales(sandbox, MARKET, share=share, lag=lag)

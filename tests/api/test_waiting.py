@@ -14,6 +14,7 @@ from harness.network import PATIENCE_SECONDS, response, serve, serve_raw, silenc
 from hiero_sandbox.application import create_sandbox
 from marketplace import create_app
 from marketplace.api import concurrency_limit
+from marketplace.sandbox.world import EveryId
 from tests.answers import assert_error
 
 AT_ONCE = 3
@@ -23,7 +24,7 @@ PAGE = "https://dapp.example"
 @pytest.fixture
 def gate(tmp_path):
     """A mirror node that answers nobody while its gate is closed; yields its address and the gate."""
-    sandbox, gate = create_sandbox(f"{tmp_path}/ledger.db", every_id_exists=True), threading.Event()
+    sandbox, gate = create_sandbox(f"{tmp_path}/ledger.db", world=EveryId()), threading.Event()
     asked = threading.Semaphore(0)
 
     def mirror(environ, start_response):

@@ -24,6 +24,7 @@ from marketplace.ledger import mirror
 from marketplace.ledger.deadline import Deadline, TimeIsUp
 from marketplace.ledger.mirror_rate_limit import MirrorRateLimit
 from marketplace.market import reconciler
+from marketplace.sandbox.world import EveryId
 from marketplace.services import mirror_node
 from marketplace.store import nfts
 from marketplace.store.database import read
@@ -235,7 +236,7 @@ def test_a_file_that_can_not_be_used_is_a_503(connect, tmp_path):
 
 
 def test_an_unanswered_question_about_the_owner_changes_nothing(connect, tmp_path):
-    sandbox = create_sandbox(f"{tmp_path}/ledger.db", every_id_exists=True)
+    sandbox = create_sandbox(f"{tmp_path}/ledger.db", world=EveryId())
     with serve(sandbox) as url:
         client = connect(url, url)
         add(client)

@@ -29,6 +29,7 @@ from marketplace.cli import startup
 from marketplace.errors import StartRefused
 from marketplace.hedera import times
 from marketplace.market.memos import bulk_listing_memo
+from marketplace.sandbox.world import EveryId
 from marketplace.services import services
 from marketplace.store import following
 from marketplace.store import sqlite as engine
@@ -242,7 +243,7 @@ def listed_together(old, tmp_path):
     """Two NFTs that one approval lists: 0.3.0 saw it, and found them not for sale."""
     body = new_body("0.0.1001", bulk_listing_memo("0.0.5001", 70, "Foo"))
     allow(body.cryptoApproveAllowance, ("0.0.5001", 3), "0.0.1001", "0.0.9001", 5)
-    sandbox = create_sandbox(tmp_path / "sandbox.db", every_id_exists=True)
+    sandbox = create_sandbox(tmp_path / "sandbox.db", world=EveryId())
     with sandbox.app_context():
         receipt = consensus.submit(wallet.sign("0.0.1001", seal(body)), times.now())
         assert receipt.result == "SUCCESS"

@@ -146,7 +146,7 @@ def find_nft(query: TokenGetNftInfoQuery, response: TokenGetNftInfoResponse, now
     response.nft.nftID.CopyFrom(query.nftID)
     response.nft.accountID.CopyFrom(account(nft.owner))
     response.nft.creationTime.CopyFrom(timestamp(nft.created_at))
-    response.nft.metadata = base64.b64decode(nft.metadata_base64)
+    response.nft.metadata = base64.b64decode(nft.metadata)
     if nft.spender:
         response.nft.spender_id.CopyFrom(account(nft.spender))
 

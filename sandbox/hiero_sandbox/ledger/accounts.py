@@ -3,13 +3,12 @@
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from flask import current_app
 from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 
-from hiero_sandbox import catalogue, times, wallet
+from hiero_sandbox import times
 from hiero_sandbox.database import Connection
 from hiero_sandbox.ids import MAX_INT64, TINYBARS, numbers
-from hiero_sandbox.ledger import keys, queries, tokens, world
+from hiero_sandbox.ledger import keys, queries, tokens
 from hiero_sandbox.ledger.envelopes import Refused, Signed, refuse_if
 
 FIRST_BALANCE = 10_000 * TINYBARS
@@ -22,7 +21,7 @@ STAKING_REWARDS = "0.0.800"  # pays the rewards of those who stake: HIP-406
 
 
 class Account(NamedTuple):
-    """An account. Where every id exists, each begins with these values, without a row until it changes."""
+    """An account. One that only the world has begins with these values, without a row until it changes."""
 
     account_id: str
     key: str | None = None  # HAPI's Key, in hexadecimal; None until it has signed
@@ -30,7 +29,7 @@ class Account(NamedTuple):
     automatic_associations: int = UNLIMITED  # the most that transfers may make
     memo: str = ""
     is_receiver_signature_required: int = 0
-    created_at: int = catalogue.GENESIS
+    created_at: int = times.GENESIS
     pending_reward: int = 0  # tinybars that staking has earned, and that were not paid yet
     staked_account: str | None = None  # it stakes to this account,
     staked_node: int | None = None  # or to this node
@@ -48,18 +47,20 @@ class Account(NamedTuple):
 def get(
     db: Connection,
     account_id: str,
-    created_at: int = catalogue.GENESIS,
+    created_at: int = times.GENESIS,
     missing: str = "INVALID_ACCOUNT_ID",
 ) -> Account:
     """Find an account. Refuses, with the code ``missing``, an id of no account."""
     row = queries.get(db, "account", account_id=account_id)
-    if row is None and not world.every_id_exists():
-        raise Refused(missing)
-    return Account(**row) if row else Account(account_id, created_at=created_at)
+    if row:
+        return Account(**row)
+    refuse_if(not db.world.find_account(account_id), missing)
+    return Account(account_id, created_at=created_at)
 
 
 def exists(db: Connection, account_id: str) -> bool:
-    return world.every_id_exists() or queries.get(db, "account", account_id=account_id) is not None
+    is_there = queries.get(db, "account", account_id=account_id) is not None
+    return is_there or db.world.find_account(account_id)
 
 
 def change(db: Connection, account_id: str, now: int, **changes: Any) -> None:
@@ -104,33 +105,24 @@ def add_units(db: Connection, account_id: str, token: str, amount: int, code: st
 
 
 def key(db: Connection, account_id: str) -> Key | None:
-    """An account's key; None until it has signed.
-
-    The treasury has the demo wallet's key from the beginning: the tokens of the catalogue have it as their
-    keys. The marketplace's account has its own one, too, if the demo wallet signs for it. Otherwise the first
-    signature of a purchase could make the buyer's key the marketplace's.
-    """
+    """An account's key; None until it has signed."""
     known = get(db, account_id).key
     if known:
         return Key.FromString(bytes.fromhex(known))
-    if account_id in (queries.TREASURY, current_app.config.get("DEMO_WALLET_SIGNS_FOR")):
-        return keys.of_bytes(wallet.public_key(account_id))
-    return None
+    found = db.world.find_key(account_id)
+    return found and keys.of_bytes(found)
 
 
 def require_signature(db: Connection, signed: Signed, account_id: str, now: int) -> None:
     """Check that an account has signed. Refuses with INVALID_SIGNATURE.
 
-    Where every id exists, the first key that signs for an account that nobody has created becomes its key.
-    The payer's own signature does not count for another account whose key is not known yet. The demo wallet's
-    signature for an account is tried first. An account that a transfer to its EVM address has created gets
-    the key of that address.
+    An account that a transfer to its EVM address has created gets the key of that address. One that only the
+    world has gets the key that the world chooses.
     """
     known = key(db, account_id)
     if known:
         if not keys.has_signed(known, signed):
-            if world.every_id_exists():
-                current_app.logger.warning("%s already has another key", account_id)
+            db.world.refuse_key(account_id)
             raise Refused("INVALID_SIGNATURE")
         return
     found = _find_key(db, signed, account_id)
@@ -142,22 +134,24 @@ def require_signature(db: Connection, signed: Signed, account_id: str, now: int)
 def _find_key(db: Connection, signed: Signed, account_id: str) -> Key | None:
     """The first key that has signed and may become the account's key.
 
-    For the payer it is the last one, because SDKs add their operator's signature after a program's.
+    For the payer it is the last one, because SDKs add their operator's signature after a program's. It does
+    not count for another account whose key is not known yet.
     """
     payer = signed.id.account_id
     payers, pairs = key(db, payer), signed.pairs[:: -1 if account_id == payer else 1]
     addresses = queries.list_aliases(db, account_id)
-    if not addresses and not world.every_id_exists():
-        return None
-    demo_key = wallet.public_key(account_id)
-    for pair in sorted(pairs, key=lambda pair: pair.pubKeyPrefix != demo_key):
-        content = pair.pubKeyPrefix
-        if len(content) not in (32, 33) or not keys.verifies(content, pair, signed.body_bytes):
-            continue
-        found = keys.of_bytes(content)
-        if keys.evm_address(content) in addresses if addresses else found != payers:
-            return found
-    return None
+    signers = (
+        pair.pubKeyPrefix
+        for pair in pairs
+        if len(pair.pubKeyPrefix) in (32, 33)
+        and keys.verifies(pair.pubKeyPrefix, pair, signed.body_bytes)
+    )
+    if addresses:
+        found = next((each for each in signers if keys.evm_address(each) in addresses), None)
+    else:
+        others = (each for each in signers if keys.of_bytes(each) != payers)
+        found = db.world.choose_key(account_id, others)
+    return found and keys.of_bytes(found)
 
 
 # Aliases

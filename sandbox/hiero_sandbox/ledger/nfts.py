@@ -1,9 +1,8 @@
 """NFTs of the ledger. One gets a row when somebody first asks for it; the treasury holds all others."""
 
-import base64
 from typing import Any, NamedTuple
 
-from hiero_sandbox import catalogue
+from hiero_sandbox import times
 from hiero_sandbox.database import Connection
 from hiero_sandbox.ledger import queries, tokens
 from hiero_sandbox.ledger.envelopes import Refused
@@ -14,16 +13,10 @@ class Nft(NamedTuple):
     serial_no: int
     owner: str = queries.TREASURY
     spender: str | None = None
-    created_at: int = catalogue.GENESIS  # nanoseconds
-    modified_at: int = catalogue.GENESIS
-    metadata: str | None = None  # base64; None: the one in the catalogue
+    created_at: int = times.GENESIS  # nanoseconds
+    modified_at: int = times.GENESIS
+    metadata: str = ""  # base64
     delegating_spender: str | None = None  # who approved the spender for the owner
-
-    @property
-    def metadata_base64(self) -> str:
-        if self.metadata is not None:
-            return self.metadata
-        return base64.b64encode(catalogue.pointer(self.token, self.serial_no).encode()).decode()
 
 
 def find(db: Connection, token: str, serial_no: int) -> Nft | None:
@@ -38,7 +31,10 @@ def get(db: Connection, token: str, serial_no: int) -> Nft | None:
     """
     found = find(db, token, serial_no)
     definition = tokens.find(db, token)
-    return found if found or definition.is_created else Nft(token, serial_no, definition.treasury)
+    if found or definition.is_created:
+        return found
+    metadata = db.world.find_metadata(token, serial_no)
+    return Nft(token, serial_no, definition.treasury, metadata=metadata)
 
 
 def require(nft: Nft | None) -> Nft:

@@ -1,21 +1,15 @@
-"""Tokens: their definitions, with all updates applied.
-
-Where every id exists, one that no transaction has created is that of a collection of NFTs, which the
-catalogue describes. The account TREASURY is its treasury, and all of its keys are TREASURY's key.
-"""
+"""Tokens: their definitions, with all updates applied."""
 
 from typing import Any, NamedTuple
 
-from hiero_sdk_python.hapi.services.basic_types_pb2 import Key, TokenSupplyType, TokenType
-from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee
+from hiero_sdk_python.hapi.services.basic_types_pb2 import Key, TokenType
 from hiero_sdk_python.hapi.services.token_create_pb2 import TokenCreateTransactionBody
 
-from hiero_sandbox import catalogue, times, wallet
+from hiero_sandbox import times
 from hiero_sandbox.database import Connection
 from hiero_sandbox.ids import MAX_INT64
-from hiero_sandbox.ledger import keys, queries, world
+from hiero_sandbox.ledger import keys, queries
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if, write_id
-from hiero_sandbox.messages import account
 
 LIFE_SECONDS = 7_776_000  # ninety days, after which an account or a token is renewed
 # The field of each key, and the code that refuses a transaction if the token has no such key.
@@ -29,9 +23,6 @@ KEYS = {
     "supply": ("supplyKey", "TOKEN_HAS_NO_SUPPLY_KEY"),
     "wipe": ("wipeKey", "TOKEN_HAS_NO_WIPE_KEY"),
 }
-# Derived here, before make run forks: a process that derives it itself needs 3 MB more.
-TREASURYS_KEY = keys.of_bytes(wallet.public_key(queries.TREASURY))
-KEYS_OF_CATALOGUE = ("admin", "fee_schedule", "metadata", "supply", "wipe")
 
 
 class Token(NamedTuple):
@@ -39,9 +30,9 @@ class Token(NamedTuple):
     definition: TokenCreateTransactionBody
     is_created: bool = False  # by a transaction
     is_paused: bool = False
-    created_at: int = catalogue.GENESIS  # nanoseconds
-    modified_at: int = catalogue.GENESIS
-    fees_at: int = catalogue.GENESIS  # when its custom fees were last changed
+    created_at: int = times.GENESIS  # nanoseconds
+    modified_at: int = times.GENESIS
+    fees_at: int = times.GENESIS  # when its custom fees were last changed
 
     @property
     def treasury(self) -> str:
@@ -75,7 +66,8 @@ def find(db: Connection, token: str) -> Token:
 def get(db: Connection, token: str) -> Token | None:
     row = queries.get(db, "token", token=token)
     if row is None:
-        return Token(token, _catalogued(token)) if world.every_id_exists() else None
+        found = db.world.find_token(token)
+        return found and Token(token, found)
     definition = TokenCreateTransactionBody.FromString(row["definition"])
     return Token(**dict(row) | {"definition": definition})
 
@@ -92,31 +84,6 @@ def get_usable(db: Connection, token: str) -> Token:
     found = get_existing(db, token)
     refuse_if(found.is_paused, "TOKEN_IS_PAUSED")
     return found
-
-
-def _catalogued(token: str) -> TokenCreateTransactionBody:
-    collection = catalogue.collection_of(token)
-    made = TokenCreateTransactionBody(
-        name=collection.name,
-        symbol=collection.symbol,
-        treasury=account(queries.TREASURY),
-        tokenType=TokenType.NON_FUNGIBLE_UNIQUE,
-        supplyType=TokenSupplyType.INFINITE,
-        autoRenewPeriod={"seconds": LIFE_SECONDS},
-        custom_fees=map(_custom_fee, collection.royalties),
-    )
-    for name in KEYS_OF_CATALOGUE:
-        getattr(made, KEYS[name][0]).CopyFrom(TREASURYS_KEY)
-    return made
-
-
-def _custom_fee(royalty: catalogue.Royalty) -> CustomFee:
-    part = {"numerator": royalty.numerator, "denominator": royalty.denominator}
-    fallback = {"amount": royalty.fallback} if royalty.fallback else None
-    return CustomFee(
-        fee_collector_account_id=account(royalty.collector),
-        royalty_fee={"exchange_value_fraction": part, "fallback_fee": fallback},
-    )
 
 
 def put(db: Connection, token: Token, **changes: Any) -> None:

@@ -35,7 +35,8 @@ def mint(token: str, serial_no: int, owner: str, now: int) -> None:
             return
         set_clock(db, now)
         accounts.associate(db, owner, token, now)
-        nfts.put(db, Nft(token, serial_no, owner, created_at=now, modified_at=now))
+        metadata = db.world.find_metadata(token, serial_no)
+        nfts.put(db, Nft(token, serial_no, owner, None, now, now, metadata))
         columns = {"serial_no": serial_no, "consensus_at": now, "owner": owner}
         queries.put(db, "gift", token=token, **columns)
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 from flask import Blueprint, Response, current_app, request
 from werkzeug.exceptions import NotFound
 
-from hiero_sandbox import catalogue, times
+from hiero_sandbox import times
 from hiero_sandbox.conditions import mirror_now
 from hiero_sandbox.database import read
 from hiero_sandbox.hapi.address import HOST, find_port
@@ -37,8 +37,8 @@ def list_blocks() -> Document:
     parameters.require_known("block.number", "limit", "order", "timestamp")
     numbers = parameters.number_filter("block.number")
     moments, now = parameters.number_filter("timestamp"), mirror_now()
-    first = max(numbers.low, (moments.low - catalogue.GENESIS) // BLOCK)
-    last = min(numbers.high, (min(moments.high, now) - catalogue.GENESIS) // BLOCK)
+    first = max(numbers.low, (moments.low - times.GENESIS) // BLOCK)
+    last = min(numbers.high, (min(moments.high, now) - times.GENESIS) // BLOCK)
     chosen, ascending = range(first, last + 1), pages.is_ascending()
     page = (chosen if ascending else chosen[::-1])[: pages.limit()]
     blocks = [_block(number, now) for number in page]
@@ -61,13 +61,13 @@ def parse_block(text: str) -> int:
 def show_block(block: int) -> Document:
     parameters.require_known()
     now = mirror_now()
-    if catalogue.GENESIS + block * BLOCK > now:
+    if times.GENESIS + block * BLOCK > now:
         raise NotFound("Not found")
     return _block(block, now)
 
 
 def _block(number: int, now: int) -> Document:
-    begins_at = catalogue.GENESIS + number * BLOCK
+    begins_at = times.GENESIS + number * BLOCK
     ends_at = min(begins_at + BLOCK - 1, now)
     moment = datetime.fromtimestamp(begins_at // times.SECOND, UTC)
     return {
@@ -163,7 +163,7 @@ def list_nodes() -> Document:
         "stake_not_rewarded": 0,
         "stake_rewarded": 0,
         "staking_period": _staking_period(),
-        "timestamp": {"from": times.to_consensus(catalogue.GENESIS), "to": None},
+        "timestamp": {"from": times.to_consensus(times.GENESIS), "to": None},
     }
     return pages.page("nodes", [node], dict, {"node.id": "node_id"}, "asc", ("file.id",))
 

@@ -10,8 +10,6 @@ from hiero_sandbox.conditions import mirror_now
 from hiero_sandbox.database import read
 from hiero_sandbox.ledger import nfts, queries, records
 from hiero_sandbox.ledger.nfts import Nft
-from hiero_sandbox.ledger.unsigned import mint
-from hiero_sandbox.ledger.world import every_id_exists
 from hiero_sandbox.mirror import pages, parameters, rows
 from hiero_sandbox.mirror.parameters import Document, Row
 
@@ -46,10 +44,7 @@ def list_nft_transactions(token: str, serial_no: int) -> Document:
 
 @blp.get("/accounts/<account_id>/nfts")
 def list_account_nfts(account_id: str) -> Document:
-    """List an account's NFTs.
-
-    Where every id exists, the first account that asks for an NFT by its serial number gets it.
-    """
+    """List an account's NFTs."""
     pages.require_one_range("spender.id", "Multiple range params not allowed for {1}")
     columns = {"token.id": "token", "serialnumber": "serial_no"}
     found, filters = _nfts_of(account_id), {"spender.id": "spender"}
@@ -60,8 +55,8 @@ def _nfts_of(account_id: str) -> Iterator[Row]:
     filters = map(parameters.number_filter, ("token.id", "serialnumber"))
     tokens, serial_nos = (each.named for each in filters)  # at most one each
     asked = {"token": parameters.to_id(min(tokens))} if tokens else {}
-    if tokens and serial_nos and every_id_exists():
-        mint(asked["token"], min(serial_nos), account_id, mirror_now())
+    if tokens and serial_nos:
+        read().world.ask_for_nft(asked["token"], min(serial_nos), account_id, mirror_now())
     yield from queries.select(read(), "nft", owner=account_id, **asked)
 
 
@@ -75,7 +70,7 @@ def _document(nft: Nft) -> Document:
         "created_timestamp": times.to_consensus(nft.created_at),
         "delegating_spender": nft.delegating_spender,
         "deleted": nft.owner == queries.NOBODY or queries.is_deleted(read(), nft.token),
-        "metadata": nft.metadata_base64,
+        "metadata": nft.metadata,
         "modified_timestamp": times.to_consensus(nft.modified_at),
         "serial_number": nft.serial_no,
         "spender": nft.spender,

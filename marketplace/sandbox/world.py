@@ -1,0 +1,81 @@
+"""The sandbox's world beside a marketplace: every id exists, and the demo wallet signs for all accounts."""
+
+import base64
+import logging
+from collections.abc import Iterable
+
+from hiero_sdk_python.hapi.services.basic_types_pb2 import TokenSupplyType, TokenType
+from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee
+from hiero_sdk_python.hapi.services.token_create_pb2 import TokenCreateTransactionBody
+
+from hiero_sandbox import catalogue, wallet
+from hiero_sandbox.ledger import keys, queries, unsigned
+from hiero_sandbox.ledger.tokens import KEYS, LIFE_SECONDS
+from hiero_sandbox.messages import account
+from hiero_sandbox.world import World
+
+logger = logging.getLogger("hiero_sandbox")
+# Derived here, before make run forks: a process that derives it itself needs 3 MB more.
+TREASURYS_KEY = keys.of_bytes(wallet.public_key(queries.TREASURY))
+KEYS_OF_CATALOGUE = ("admin", "fee_schedule", "metadata", "supply", "wipe")
+
+
+class EveryId(World):
+    """Every id is an account with 10,000 HBAR, or a collection of the catalogue, until it is changed.
+
+    The account TREASURY holds each NFT that nobody has asked for, and its key is all keys of these tokens.
+    """
+
+    has_known_accounts = False
+
+    def __init__(self, signs_for: str | None = None) -> None:
+        """``signs_for``: an account that has the demo wallet's key from the beginning, as the marketplace's.
+
+        Otherwise the first signature of a purchase could make the buyer's key the marketplace's.
+        """
+        self._keyed = {queries.TREASURY, signs_for}
+
+    def find_account(self, account_id: str) -> bool:
+        return True
+
+    def find_token(self, token: str) -> TokenCreateTransactionBody:
+        collection = catalogue.collection_of(token)
+        made = TokenCreateTransactionBody(
+            name=collection.name,
+            symbol=collection.symbol,
+            treasury=account(queries.TREASURY),
+            tokenType=TokenType.NON_FUNGIBLE_UNIQUE,
+            supplyType=TokenSupplyType.INFINITE,
+            autoRenewPeriod={"seconds": LIFE_SECONDS},
+            custom_fees=map(_custom_fee, collection.royalties),
+        )
+        for name in KEYS_OF_CATALOGUE:
+            getattr(made, KEYS[name][0]).CopyFrom(TREASURYS_KEY)
+        return made
+
+    def find_metadata(self, token: str, serial_no: int) -> str:
+        return base64.b64encode(catalogue.pointer(token, serial_no).encode()).decode()
+
+    def find_key(self, account_id: str) -> bytes | None:
+        return wallet.public_key(account_id) if account_id in self._keyed else None
+
+    def choose_key(self, account_id: str, signers: Iterable[bytes]) -> bytes | None:
+        """The demo wallet's key for the account, or else the first that has signed."""
+        found, demo_key = [*signers], wallet.public_key(account_id)
+        return demo_key if demo_key in found else next(iter(found), None)
+
+    def ask_for_nft(self, token: str, serial_no: int, account_id: str, now: int) -> None:
+        """The first account that asks for an NFT by its serial number gets it."""
+        unsigned.mint(token, serial_no, account_id, now)
+
+    def refuse_key(self, account_id: str) -> None:
+        logger.warning("%s already has another key", account_id)
+
+
+def _custom_fee(royalty: catalogue.Royalty) -> CustomFee:
+    part = {"numerator": royalty.numerator, "denominator": royalty.denominator}
+    fallback = {"amount": royalty.fallback} if royalty.fallback else None
+    return CustomFee(
+        fee_collector_account_id=account(royalty.collector),
+        royalty_fee={"exchange_value_fraction": part, "fallback_fee": fallback},
+    )
