@@ -110,7 +110,7 @@ def key(db: Connection, account_id: str) -> Key | None:
     if known:
         return Key.FromString(bytes.fromhex(known))
     found = db.world.find_key(account_id)
-    return found and keys.of_bytes(found)
+    return keys.of_bytes(found) if found else None
 
 
 def require_signature(db: Connection, signed: Signed, account_id: str, now: int) -> None:
@@ -151,7 +151,7 @@ def _find_key(db: Connection, signed: Signed, account_id: str) -> Key | None:
     else:
         others = (each for each in signers if keys.of_bytes(each) != payers)
         found = db.world.choose_key(account_id, others)
-    return found and keys.of_bytes(found)
+    return keys.of_bytes(found) if found else None
 
 
 # Aliases

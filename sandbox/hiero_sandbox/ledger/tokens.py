@@ -67,7 +67,7 @@ def get(db: Connection, token: str) -> Token | None:
     row = queries.get(db, "token", token=token)
     if row is None:
         found = db.world.find_token(token)
-        return found and Token(token, found)
+        return Token(token, found) if found else None
     definition = TokenCreateTransactionBody.FromString(row["definition"])
     return Token(**dict(row) | {"definition": definition})
 
