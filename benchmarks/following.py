@@ -37,8 +37,8 @@ LISTINGS, SELLERS, QUIET_SECONDS, ROWS, PAGE = 40, (100, 10_000, 100_000), 20, 1
 GAP = 3600 * times.SECOND // ROWS  # between two rows
 INSERT = """
     INSERT INTO nft (token, serial_no, name, file_type, owner, last_listed_at, ledger_at, is_for_sale,
-        listing_price)
-    VALUES ('0.0.7001', :number, 'x', 'x', '0.0.' || (1000000 + :number), :now, :now, 1, 5)
+        is_listed, listing_price)
+    VALUES ('0.0.7001', :number, 'x', 'x', '0.0.' || (1000000 + :number), :now, :now, 1, 1, 5)
 """
 
 

@@ -31,14 +31,14 @@ TRAIT_NFTS, TYPES = 10_000, 20
 ADD_NFTS = """
     WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < :nfts)
     INSERT INTO nft (token, serial_no, name, file_type, attributes, image, original_image_url, owner,
-        is_for_sale, listing_price, last_listed_at, ledger_at, metadata)
+        is_for_sale, is_listed, listing_price, last_listed_at, ledger_at, metadata)
     SELECT :token, n, 'Tides #' || n, 'image/png',
         '[' || (
             SELECT group_concat(json_object('trait_type', 'Type ' || k, 'value', 'Value ' || (n * k % 7 % 6)))
             FROM (SELECT value AS k FROM json_each(:kinds))
         ) || ']',
         printf('%064d.webp', n), 'https://ipfs.io/ipfs/bafybeig/' || n || '.png', :owner,
-        n <= :listed, CASE WHEN n <= :listed THEN n * 7919 % 49999 + 1 ELSE 0 END,
+        n <= :listed, n <= :listed, CASE WHEN n <= :listed THEN n * 7919 % 49999 + 1 ELSE 0 END,
         CASE WHEN n <= :listed
             THEN strftime('%Y-%m-%dT%H:%M:%S.000000000Z', 1700000000 + n * 7919, 'unixepoch')
         END, '2024-01-01T00:00:00.000000000Z', 'ipfs://bafybeig/' || n || '.json'

@@ -18,7 +18,7 @@ HOT = 1_000
 BEGIN, END = 1_704_067_200 * times.SECOND, 1_735_689_600 * times.SECOND  # of the year 2024
 COLUMNS = (
     "token, serial_no, name, file_type, attributes, image, original_image_url, owner, is_for_sale,"
-    " listing_price, last_listed_at, ledger_at, metadata, attempts"
+    " is_listed, listing_price, last_listed_at, ledger_at, metadata, attempts"
 )
 TRAITS = {
     "Sky": ("Dusk", "Dawn", "Deep Sea", "Paper", "Terracotta", "Night"),
@@ -106,6 +106,7 @@ def make(nfts: int) -> Iterator[tuple]:
             f"{digest}.webp",
             f"https://ipfs.io/ipfs/{folder}/{serial_no}.png",
             owner(number),
+            int(for_sale),
             int(for_sale),
             dice.randrange(1, 50_000) if for_sale else 0,
             listed_at,

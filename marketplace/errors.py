@@ -389,6 +389,33 @@ class NotPrepared(Missing):
         super().__init__(what, account_id, token, serial_no)
 
 
+class Hidden(MarketplaceError):
+    """The operator has hidden an NFT, or its collection. The second fact is the reason, if it is public."""
+
+    status = HTTPStatus.UNAVAILABLE_FOR_LEGAL_REASONS
+    sentence = "{} is hidden by the operator of this marketplace{}"
+    again = "once shown"
+    tell = "This is not shown here"
+    calls = ("every call about an NFT or a collection, except `delist` and `comingsoon`", MEDIA)
+    example = ("0.0.5001 #7", "its owner reported it stolen")
+
+    def __init__(self, name: str, reason: str | None = None) -> None:
+        super().__init__(name, f": {reason}" if reason else "")
+
+
+class AccountBlocked(MarketplaceError):
+    """The operator has blocked the account. The second fact is the reason, if it is public."""
+
+    status = HTTPStatus.FORBIDDEN
+    sentence = "{} is blocked by the operator of this marketplace{}"
+    again = "once unblocked"
+    tell = "This account can't list or buy here"
+    example = ("0.0.1003", "it sold stolen NFTs")
+
+    def __init__(self, account_id: str, reason: str | None = None) -> None:
+        super().__init__(account_id, f": {reason}" if reason else "")
+
+
 class Conflict(MarketplaceError):
     status = HTTPStatus.CONFLICT
 

@@ -21,6 +21,8 @@ class EventKind(StrEnum):
     TRANSFERRED = "TRANSFERRED"
     BURNED = "BURNED"
     METADATA_CHANGED = "METADATA_CHANGED"
+    HIDDEN = "HIDDEN"
+    SHOWN = "SHOWN"
 
 
 class Cursor(NamedTuple):

@@ -319,8 +319,9 @@ def stage(folder: Path):
         this.add(services[0], 1, PRICED)
         with this.database() as database:
             database.execute(FILL, {"token": LISTED, "owner": ALICE, "count": COUNT})
-            listed = "is_for_sale = 1, listing_price = 1, last_listed_at = '2026-01-01T00:00:00Z'"
-            database.execute(f"UPDATE nft SET {listed} WHERE token = %s", (PRICED,))
+            listed = "is_for_sale = 1, is_listed = 1, listing_price = 1"
+            at = "last_listed_at = '2026-01-01T00:00:00Z'"
+            database.execute(f"UPDATE nft SET {listed}, {at} WHERE token = %s", (PRICED,))
         yield this
     for service in services:
         assert "Traceback" not in service.output, service.output

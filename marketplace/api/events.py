@@ -11,9 +11,10 @@ from marketplace.api.request_schemas import (
     NftPathSchema,
 )
 from marketplace.api.response_schemas import EventSchema
-from marketplace.errors import CursorGone, NftNotStored
+from marketplace.errors import CursorGone, Hidden, NftNotStored
 from marketplace.events import Cursor
 from marketplace.market import feed
+from marketplace.market.moderation import require_shown
 from marketplace.store import nfts
 from marketplace.store.database import read
 from marketplace.store.events import EventFilter
@@ -60,7 +61,7 @@ def list_events(
 @blp.response(
     200, EventSchema(many=True), description="A page of events", headers=paging.FEED_LINK_HEADER
 )
-@blp.refuses(NftNotStored)
+@blp.refuses(NftNotStored, Hidden)
 @blp.refuses(CursorGone)
 def list_nft_events(
     token: str, serial_no: int, after: Cursor | None, limit: int, order: str
@@ -69,6 +70,7 @@ def list_nft_events(
 
     Works as GET /v1/events. The consensus timestamps of one NFT grow.
     """
+    require_shown(token, serial_no)
     page = _read_page(EventFilter(token, serial_no), after, limit, order)
     if not page[0] and nfts.get_nft(read(), token, serial_no) is None:
         raise NftNotStored(token, serial_no)

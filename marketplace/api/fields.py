@@ -229,6 +229,15 @@ class Choice(Strict, fields.String):
         return value if value in self.choices else None
 
 
+class TrueOrFalse(Strict, fields.Boolean):
+    """A boolean of a query: the word true or false."""
+
+    expected = "true or false"
+
+    def read(self, value: Any) -> bool | None:
+        return {"true": True, "false": False}.get(value)
+
+
 class Several(fields.List[Any]):
     """A query parameter that may be given several times. The error names the first wrong value."""
 
@@ -329,6 +338,13 @@ class Flag(fields.Boolean):
 
     def _serialize(self, value: Any, attr: Any, obj: Any, **kwargs: Any) -> bool:
         return bool(value)
+
+
+class PriceWhileListed(fields.Integer):
+    """The price of a row's NFT while it is listed here."""
+
+    def _serialize(self, value: Any, attr: Any, obj: Any, **kwargs: Any) -> int:
+        return int(value) if obj["is_listed"] else 0
 
 
 class Base64(fields.String):

@@ -26,6 +26,7 @@ Answer = dict[str, Any]
 RETRY_AFTER_SECONDS = 3  # about the delay of mirror nodes
 
 OF_A_WALLET = (errors.NftNotStored, errors.WalletUnknown, errors.LedgerBehind)
+OF_MODERATION = (errors.Hidden, errors.AccountBlocked)
 OF_THE_OWNER = (*OF_A_WALLET, errors.NftGone, errors.NotTheOwner)
 
 blp = Blueprint("Listings", __name__, description="Listing, withdrawing and buying an NFT")
@@ -36,7 +37,7 @@ blp = Blueprint("Listings", __name__, description="Listing, withdrawing and buyi
 @blp.arguments(WalletPathSchema, location="path")
 @blp.arguments(PrepareListingSchema)
 @blp.response(200, PreparedTransactionSchema, description="The transaction to sign")
-@blp.refuses(*OF_THE_OWNER, errors.OwnerIsMarketplace)
+@blp.refuses(*OF_THE_OWNER, errors.OwnerIsMarketplace, *OF_MODERATION)
 def prepare_listing(
     account_id: str, wallet: str, nft_ids: list[NftId], listing_price: int
 ) -> Answer:
@@ -80,6 +81,7 @@ def prepare_withdrawal(account_id: str, wallet: str, nft_ids: list[NftId]) -> An
 @blp.response(200, PreparedTransactionSchema, description="The transaction to sign")
 @blp.refuses(
     *OF_A_WALLET,
+    *OF_MODERATION,
     errors.LedgerUndecided,
     errors.PriceChanged,
     errors.NotListed,

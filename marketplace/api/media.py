@@ -1,4 +1,4 @@
-"""Serves the optimised images. They need no token, and clients may cache them for ever."""
+"""Serves the optimised images. They need no token, and clients may cache them for a day."""
 
 import hashlib
 import re
@@ -8,9 +8,10 @@ from io import BytesIO
 from flask import Blueprint, Response, abort, request, send_file
 
 from marketplace.api.concurrency_limit import one_image
-from marketplace.errors import PreconditionFailed
-from marketplace.services import services
-from marketplace.store.media import MAX_AGE_SECONDS, PLACEHOLDER, TYPES
+from marketplace.errors import Hidden, PreconditionFailed
+from marketplace.services import database, services
+from marketplace.store import decisions
+from marketplace.store.media import MAX_AGE_SECONDS, PLACEHOLDER, TYPES, large_of
 
 KEY = re.compile(r"[0-9a-f]{64}(?:-320|-640)?\.(?:webp|gif|png)")
 
@@ -27,10 +28,11 @@ def show_media(key: str) -> Response:
     elif KEY.fullmatch(key):
         etag, _, extension = key.partition(".")
         is_known = request.if_none_match.contains_weak(etag)
+        if is_known:
+            _require_shown(key)
         response = _send(b"" if is_known else _read(key), TYPES[extension], etag)
     else:
         abort(404)
-    response.cache_control.immutable = True
     response.headers["X-Content-Type-Options"] = "nosniff"
     response.headers["Access-Control-Allow-Origin"] = "*"  # they are public: a canvas may read them
     response.headers["Content-Security-Policy"] = "default-src 'none'"
@@ -71,6 +73,13 @@ def _read(key: str) -> bytes:
     media = services().media
     with one_image() if media.is_remote else nullcontext():
         content = media.get(key)
-    if content is None:
-        abort(404)
-    return content
+    if content is not None:
+        return content
+    _require_shown(key)
+    abort(404)
+
+
+def _require_shown(key: str) -> None:
+    """Raise Hidden for an image that was removed."""
+    if decisions.is_image_hidden(database().connection, large_of(key)):
+        raise Hidden("This image")

@@ -10,8 +10,9 @@ from marketplace.api.paging import Page, Position
 from marketplace.api.request_schemas import CollectionPathSchema, OwnersQuerySchema
 from marketplace.api.response_cache import cached_query, request_cache
 from marketplace.api.response_schemas import CollectionOwnerSchema, CollectionRecordSchema
-from marketplace.errors import CollectionNotStored
+from marketplace.errors import CollectionNotStored, Hidden
 from marketplace.hedera import times
+from marketplace.market.moderation import require_shown
 from marketplace.store import events, nft_collections, nfts
 from marketplace.store.database import read
 from marketplace.store.rows import CollectionOnSaleRow, OwnerRow
@@ -23,7 +24,7 @@ blp = Blueprint("Collections", __name__, description="Collections of which an NF
 @require_scope("read")
 @blp.arguments(CollectionPathSchema, location="path")
 @blp.response(200, CollectionRecordSchema, description="The collection")
-@blp.refuses(CollectionNotStored)
+@blp.refuses(CollectionNotStored, Hidden)
 def get_collection(token: str) -> dict[str, Any]:
     """Get a collection
 
@@ -33,7 +34,8 @@ def get_collection(token: str) -> dict[str, Any]:
     marketplace since it records events. This call does not ask the ledger.
     """
     collection = cached_query(nft_collections.get_collection_on_sale, token)
-    if collection is None:
+    if collection is None or collection["is_hidden"]:
+        require_shown(token)
         raise CollectionNotStored(token)
     now = times.now()
     sold = cached_query(events.get_sales_since, token, times.to_iso(now - times.DAY))
@@ -52,13 +54,14 @@ def get_collection(token: str) -> dict[str, Any]:
     description="A page of accounts",
     headers=paging.LINK_HEADER,
 )
-@blp.refuses(CollectionNotStored)
+@blp.refuses(CollectionNotStored, Hidden)
 def list_collection_owners(token: str, limit: int, page: Position | None) -> Page[OwnerRow]:
     """List a collection's owners
 
     The accounts that own stored NFTs of it that are not burned: those with the most NFTs first, ties by
     account. If more follow, the Link header leads to the next page.
     """
+    require_shown(token)
     after = page and (int(page.key), page.entity_id)
     rows = nft_collections.list_owners(read(), token, after, limit + 1)
     if not rows and not nfts.is_any_stored_of_token(read(), token):

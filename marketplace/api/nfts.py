@@ -16,9 +16,10 @@ from marketplace.api.request_schemas import (
 )
 from marketplace.api.response_cache import cached_query
 from marketplace.api.response_schemas import NftSchema, ResultSchema
-from marketplace.errors import NftGone, NftNotOnLedger, NftNotStored
+from marketplace.errors import Hidden, NftGone, NftNotOnLedger, NftNotStored
 from marketplace.hedera.ids import NftId
 from marketplace.market.add_nft import add
+from marketplace.market.moderation import require_shown
 from marketplace.market.read_again import read_again
 from marketplace.store import nfts, orderbook
 from marketplace.store.database import read
@@ -37,7 +38,7 @@ blp = Blueprint("NFT", __name__, description="NFT records")
 @require_scope("read")
 @blp.arguments(NftPathSchema, location="path")
 @blp.response(200, NftSchema, description="The NFT record")
-@blp.refuses(NftNotStored)
+@blp.refuses(NftNotStored, Hidden)
 def get_nft(token: str, serial_no: int) -> NftRow:
     """Get one NFT
 
@@ -45,7 +46,8 @@ def get_nft(token: str, serial_no: int) -> NftRow:
     This call does not ask the ledger. An NFT that is not stored is a 404: add it first.
     """
     nft = cached_query(nfts.get_nft, token, serial_no)
-    if nft is None:
+    if nft is None or nft["is_hidden"]:
+        require_shown(token, serial_no)
         raise NftNotStored(token, serial_no)
     return nft
 
@@ -58,9 +60,10 @@ def get_nft(token: str, serial_no: int) -> NftRow:
 def list_nfts(ids: tuple[NftId, ...]) -> list[NftRow | None]:
     """List NFTs by id
 
-    Up to 100, in the order of the request; null for an NFT that is not stored.
+    Up to 100, in the order of the request; null for an NFT that is not stored, or hidden.
     """
-    stored = {(row["token"], row["serial_no"]): row for row in nfts.list_nfts(read(), ids)}
+    rows = nfts.list_nfts(read(), ids)
+    stored = {(row["token"], row["serial_no"]): row for row in rows if not row["is_hidden"]}
     return [stored.get(nft_id) for nft_id in ids]
 
 
@@ -110,7 +113,7 @@ def _stream(parts: Iterator[list[NftRow]]) -> Response:
 @require_scope("write")
 @blp.arguments(AddNftSchema)
 @blp.response(200, ResultSchema, description="The NFT is stored")
-@blp.refuses(NftNotOnLedger, NftGone)
+@blp.refuses(NftNotOnLedger, NftGone, Hidden)
 def add_nft(account_id: str, nft_ids: list[NftId]) -> dict[str, str]:
     """Add an NFT
 
@@ -133,7 +136,7 @@ def add_nft(account_id: str, nft_ids: list[NftId]) -> dict[str, str]:
     headers=documented("Retry-After", "Seconds until it can be read once more", "integer"),
     description="It is read within seconds, or was in the last ten minutes",
 )
-@blp.refuses(NftNotStored, NftGone)
+@blp.refuses(NftNotStored, NftGone, Hidden)
 def refresh_nft(token: str, serial_no: int) -> tuple[dict[str, str], int, dict[str, str]]:
     """Have an NFT's metadata read again
 

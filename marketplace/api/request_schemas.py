@@ -26,6 +26,7 @@ from marketplace.api.fields import (
     Several,
     TraitText,
     TransactionIdField,
+    TrueOrFalse,
     WalletName,
     WholeNumber,
     Words,
@@ -153,6 +154,10 @@ class OwnersQuerySchema(RequestSchema):
     page = page_field((BY_NFTS,))
 
 
+def verified_field() -> TrueOrFalse:
+    return TrueOrFalse("true: only what the operator has verified", True, load_default=False)
+
+
 class CollectionsQuerySchema(RequestSchema):
     sort = Choice(
         "The order: highest volume of 24 hours first, or of all time; most listed NFTs first; by name; newest"
@@ -165,6 +170,7 @@ class CollectionsQuerySchema(RequestSchema):
         "tid",
         load_default="",
     )
+    verified = verified_field()
     limit = limit_field("collections", 20, 100)
     page = page_field(COLLECTION_SORTS)
 
@@ -179,6 +185,7 @@ class SearchQuerySchema(RequestSchema):
     q = Words(
         "What to search for: words, words and a serial number, or an id", "tides 7", required=True
     )
+    verified = verified_field()
 
 
 class NftsQuerySchema(RequestSchema):

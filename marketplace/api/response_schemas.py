@@ -16,6 +16,7 @@ from marketplace.api.fields import (
     MediaUrl,
     Milliseconds,
     OriginalImageUrl,
+    PriceWhileListed,
     Wrapped,
     reasons,
 )
@@ -108,7 +109,7 @@ class NftSchema(CamelCaseSchema):
     serial_no = serial_no_field()
     name = text("Name of the NFT", "Tides #7")
     file_type = text("MIME type of the image", "image/png")
-    is_for_sale = show(Flag, "True when the NFT is listed for sale", True)
+    is_listed = show(Flag, "True when the NFT is listed for sale", True, key="isForSale")
     attributes = text(
         "JSON text of an array of objects with the strings trait_type and value; null when the NFT"
         " has no attributes",
@@ -123,7 +124,9 @@ class NftSchema(CamelCaseSchema):
         "http://127.0.0.1:8000/sandbox/ipfs/bafkqacbqfyyc4njqga2q/7.png",
         nullable=True,
     )
-    listing_price = integer("Price in HBAR while listed, otherwise 0", 60)
+    listing_price = show(
+        PriceWhileListed, "Price in HBAR while listed, otherwise 0", 60, format="int64"
+    )
     last_listed_at = moment(
         "When the NFT was last listed (consensus time, UTC); null when not known",
         key="lastListedDate",
@@ -180,6 +183,7 @@ class NamedCollectionSchema(CamelCaseSchema):
     token = token_field()
     name = text("Name; null while not known", "Tides", nullable=True)
     symbol = text("Symbol; null while not known", "TIDE", nullable=True)
+    is_verified = show(Flag, "Whether the operator has verified it", True, key="verified")
 
 
 class LinkSchema(CamelCaseSchema):
@@ -295,7 +299,8 @@ class EventSchema(CamelCaseSchema):
     cursor = text("Its cursor: after=<id> continues from here", "3f2a9c1e-42", key="id")
     kind = text(
         "What happened. SOLD is a sale through this marketplace, TRANSFERRED any other change of the owner."
-        " A listing ends with WITHDRAWN, SOLD, TRANSFERRED or BURNED",
+        " A listing ends with WITHDRAWN, SOLD, TRANSFERRED, BURNED or HIDDEN. The operator hides and shows:"
+        " SHOWN has the owner then, and the price if it is for sale",
         "SOLD",
         enum=[*EventKind],
     )

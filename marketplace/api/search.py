@@ -34,17 +34,19 @@ blp = Blueprint("Search", __name__, description="Find collections, NFTs and acco
     headers=paging.LINK_HEADER,
 )
 def list_collections(
-    sort: str, q: str, limit: int, page: Position | None
+    sort: str, q: str, limit: int, page: Position | None, verified: bool
 ) -> Page[FoundCollectionRow]:
     """List collections
 
     All collections with a stored NFT. If more follow, the Link header leads to the next page. A collection
-    that moves in the order while you read the pages may be on two pages, or on none.
+    that moves in the order while you read the pages may be on two pages, or on none. Collections whose names
+    look like a verified one's are at the end of each order.
     """
     words = find_words(read_query(q), limit=MAX_WORDS)
     if q.strip() and not words:  # it has no letters, so nothing has its words
         return paging.page([], limit, sort)
-    rows = _find_collections(words, limit + 1, sort, page and (page.key, page.entity_id))
+    after = page and (page.key, page.entity_id)
+    rows = _find_collections(words, limit + 1, sort, after, only_verified=verified)
     return paging.page(rows, limit, sort)
 
 
@@ -52,7 +54,7 @@ def list_collections(
 @require_scope("read")
 @blp.arguments(SearchQuerySchema, location="query")
 @blp.response(200, FoundSchema, description="What was found")
-def search_marketplace(q: str) -> dict[str, Any]:
+def search_marketplace(q: str, verified: bool) -> dict[str, Any]:
     """Search
 
     Collections by words or an id; an NFT by its collection and serial number, such as "tides 7", "Tides #7"
@@ -60,19 +62,26 @@ def search_marketplace(q: str) -> dict[str, Any]:
     """
     q = read_query(q)
     words = find_words(q, limit=MAX_WORDS)
-    found = _find_collections(words, AT_MOST, BY_VOLUME) if words else []
+    found = _find_collections(words, AT_MOST, BY_VOLUME, only_verified=verified) if words else []
     return {
         "collections": found,
-        "nfts": _find_nfts(q),
+        "nfts": _find_nfts(q, verified),
         "accounts": _find_accounts(q.strip()),
     }
 
 
 def _find_collections(
-    words: list[str], limit: int, sort: str, after: tuple[int | str, str] | None = None
+    words: list[str],
+    limit: int,
+    sort: str,
+    after: tuple[int | str, str] | None = None,
+    *,
+    only_verified: bool,
 ) -> list[FoundCollectionRow]:
     since = times.to_iso(times.now() - times.DAY)
-    rows = collection_search.list_found_collections(read(), sort, words, since, after, limit)
+    rows = collection_search.list_found_collections(
+        read(), sort, words, since, after, limit, only_verified
+    )
     if sort == BY_SALES or any(row["volume_24h"] for row in rows):
         first = collection_search.get_first_sale_since(read(), since)
         if first:  # then this sale is older than 24 hours
@@ -80,12 +89,12 @@ def _find_collections(
     return rows
 
 
-def _find_nfts(q: str) -> list[NftRow]:
+def _find_nfts(q: str, verified: bool) -> list[NftRow]:
     numbered = NUMBERED.fullmatch(q)
     words = find_words(numbered[1], limit=MAX_WORDS) if numbered else []
     if not numbered or not words or not 1 <= int(numbered[2]) <= MAX_INT64:
         return []
-    return collection_search.list_found_nfts(read(), words, int(numbered[2]), AT_MOST)
+    return collection_search.list_found_nfts(read(), words, int(numbered[2]), AT_MOST, verified)
 
 
 def _find_accounts(q: str) -> list[dict[str, Any]]:

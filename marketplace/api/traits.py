@@ -8,7 +8,8 @@ from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.request_schemas import CollectionPathSchema, NftPathSchema
 from marketplace.api.response_schemas import NftTraitsSchema, TraitSchema
-from marketplace.errors import CollectionNotStored, NftNotStored
+from marketplace.errors import CollectionNotStored, Hidden, NftNotStored
+from marketplace.market.moderation import require_shown
 from marketplace.market.rarity import list_values, rank_collection
 from marketplace.store import nfts, traits
 from marketplace.store.database import read
@@ -20,13 +21,14 @@ blp = Blueprint("Traits", __name__, description="What NFTs have in common, and w
 @require_scope("read")
 @blp.arguments(CollectionPathSchema, location="path")
 @blp.response(200, TraitSchema(many=True), description="The traits, by name")
-@blp.refuses(CollectionNotStored)
+@blp.refuses(CollectionNotStored, Hidden)
 def list_collection_traits(token: str) -> list[dict[str, Any]]:
     """List a collection's traits
 
     The values of each trait, the most frequent first: how many stored NFTs that are not burned have it, how
     many of those are for sale, and their lowest price. Only the 1,000 most frequent values are shown.
     """
+    require_shown(token)
     rows = list_values(token)
     if not rows and not nfts.is_any_stored_of_token(read(), token):
         raise CollectionNotStored(token)
@@ -38,7 +40,7 @@ def list_collection_traits(token: str) -> list[dict[str, Any]]:
 @require_scope("read")
 @blp.arguments(NftPathSchema, location="path")
 @blp.response(200, NftTraitsSchema, description="The NFT's traits")
-@blp.refuses(NftNotStored)
+@blp.refuses(NftNotStored, Hidden)
 def show_nft_traits(token: str, serial_no: int) -> dict[str, Any]:
     """Show an NFT's traits and its rank
 
@@ -46,7 +48,8 @@ def show_nft_traits(token: str, serial_no: int) -> dict[str, Any]:
     stored NFTs that have traits and are not burned are ranked, by the information content of OpenRarity.
     """
     nft = nfts.get_nft(read(), token, serial_no)
-    if nft is None:
+    if nft is None or nft["is_hidden"]:
+        require_shown(token, serial_no)
         raise NftNotStored(token, serial_no)
     ranking = rank_collection(token)
     rank, ranked = ranking.find_rank(serial_no), len(ranking.serials)

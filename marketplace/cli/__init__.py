@@ -2,7 +2,7 @@
 
 from flask import Flask
 
-from marketplace.cli import access_tokens, backup, explain, export, move, status, upgrade
+from marketplace.cli import access_tokens, backup, explain, export, moderation, move, status, upgrade
 
 
 def init_app(app: Flask) -> None:
@@ -17,3 +17,4 @@ def init_app(app: Flask) -> None:
         export.cli,
     ):
         app.cli.add_command(command)
+    moderation.init_app(app)

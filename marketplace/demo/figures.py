@@ -12,10 +12,10 @@ from marketplace.store.rows import (
 # An account's NFTs: by collection; for sale first; and of the collection with the highest floor first.
 ORDERS = {
     "": "token, serial_no",
-    "price": "is_for_sale DESC, listing_price, token, serial_no",
-    "-price": "is_for_sale DESC, listing_price DESC, token, serial_no",
+    "price": "is_listed DESC, listing_price, token, serial_no",
+    "-price": "is_listed DESC, listing_price DESC, token, serial_no",
     "value": """
-        COALESCE((SELECT MIN(listing_price) FROM nft WHERE is_for_sale = 1 AND token = found.token), 0) DESC,
+        COALESCE((SELECT MIN(listing_price) FROM nft WHERE is_listed = 1 AND token = found.token), 0) DESC,
         token, serial_no
     """,
 }
@@ -29,13 +29,16 @@ def list_listing_changes(db: Connection, token: str, limit: int) -> list[Listing
             SELECT kind, serial_no, price, previous_price, id, COALESCE(consensus_at, seen_at) AS date
             FROM event
             WHERE token = :token
-              AND kind IN ('LISTED', 'PRICE_CHANGED', 'WITHDRAWN', 'SOLD', 'TRANSFERRED', 'BURNED')
+              AND is_hidden = 0
+              AND kind IN (
+                  'LISTED', 'PRICE_CHANGED', 'WITHDRAWN', 'SOLD', 'TRANSFERRED', 'BURNED', 'HIDDEN', 'SHOWN'
+              )
             ORDER BY id DESC
             LIMIT :limit + 0
         )
         SELECT page.*, (
             SELECT listing_price FROM nft
-            WHERE is_for_sale = 1 AND token = :token AND serial_no NOT IN (SELECT serial_no FROM page)
+            WHERE is_listed = 1 AND token = :token AND serial_no NOT IN (SELECT serial_no FROM page)
             ORDER BY listing_price
             LIMIT 1
         ) AS steady_price
@@ -92,10 +95,10 @@ def list_holdings(db: Connection, owner: str) -> list[HoldingRow]:
     sql = """
         SELECT
             found.token, collection.name, found.owned, found.listed,
-            (SELECT MIN(listing_price) FROM nft WHERE is_for_sale = 1 AND token = found.token) AS floor_price
+            (SELECT MIN(listing_price) FROM nft WHERE is_listed = 1 AND token = found.token) AS floor_price
         FROM (
-            SELECT token, COUNT(*) AS owned, SUM(is_for_sale) AS listed FROM nft
-            WHERE owner = :owner AND ledger_state <> 'gone'
+            SELECT token, COUNT(*) AS owned, SUM(is_listed) AS listed FROM nft
+            WHERE owner = :owner AND ledger_state <> 'gone' AND is_hidden = 0
             GROUP BY token
         ) AS found
         LEFT JOIN collection ON collection.token = found.token
@@ -116,11 +119,11 @@ def list_ids_of_owner(
     chosen = "AND token = :token" if token else ""
     sql = f"""
         WITH found AS MATERIALIZED (
-            SELECT token, serial_no, is_for_sale, listing_price FROM nft
-            WHERE owner = :owner AND ledger_state <> 'gone' {chosen}
+            SELECT token, serial_no, is_listed, listing_price FROM nft
+            WHERE owner = :owner AND ledger_state <> 'gone' AND is_hidden = 0 {chosen}
         )
         SELECT token, serial_no FROM found
-        WHERE is_for_sale >= :only_listed
+        WHERE is_listed >= :only_listed
         ORDER BY {ORDERS.get(order, ORDERS[""])}
         LIMIT :limit + 0 OFFSET :offset + 0
     """

@@ -13,6 +13,7 @@ from marketplace.errors import (
 from marketplace.hedera.ids import NftId, is_evm_address
 from marketplace.ledger import Deadline
 from marketplace.market import listing_rule, mirror_turns, reconciler
+from marketplace.market.moderation import require_all_shown
 from marketplace.market.prepare import OPERATOR, Caller
 from marketplace.market.reconciler import Judgement
 from marketplace.market.several import for_each
@@ -78,9 +79,10 @@ def add(account_id: str, nft_ids: Sequence[NftId], caller: Caller = OPERATOR) ->
     """Store NFTs as the ledger shows them, unless they are stored already.
 
     The watcher adds their metadata and images later.
-    Raises AccountNotOnLedger, NftNotOnLedger, NftGone, DatabaseBusy, LedgerBusy, and the ledger's errors.
-    Then none of them is stored.
+    Raises Hidden, AccountNotOnLedger, NftNotOnLedger, NftGone, DatabaseBusy, LedgerBusy, and the ledger's
+    errors. Then none of them is stored.
     """
+    require_all_shown(nft_ids)
     stored = _list_stored(nft_ids)
     new = [nft_id for nft_id in nft_ids if nft_id not in stored]
     with mirror_turns.take(caller, mirror_turns.count_adding(account_id, new)) as deadline:

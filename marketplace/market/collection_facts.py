@@ -10,6 +10,7 @@ from marketplace.hedera import times
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.clean_text import clean_text
 from marketplace.ledger.mirror_schemas import FixedFee, LedgerToken, RoyaltyFee
+from marketplace.market.look_alikes import find_skeleton
 from marketplace.market.search_words import MAX_WORD, find_parts, fold
 from marketplace.services import mirror_node
 from marketplace.store import collection_search, nft_collections
@@ -26,6 +27,7 @@ def describe(token: str, on_ledger: LedgerToken, read_at: int) -> Columns:
         "token": token,
         "name": name,
         "sort_name": fold(name or "")[:MAX_WORD],
+        "skeleton": find_skeleton(name or ""),
         "symbol": clean_text(on_ledger.symbol),
         "total_supply": on_ledger.total_supply,
         "treasury": on_ledger.treasury,
@@ -90,7 +92,7 @@ def _describe_nothing(token: str) -> Columns:
         "read_at",
     )
     due = {"attempts": 0, "retry_at": times.to_iso(times.now())}
-    return dict.fromkeys(columns) | {"token": token, "sort_name": ""} | due
+    return dict.fromkeys(columns) | {"token": token, "sort_name": "", "skeleton": ""} | due
 
 
 def store(db: Connection, token: str, columns: Columns | None) -> None:
@@ -106,7 +108,8 @@ def store(db: Connection, token: str, columns: Columns | None) -> None:
 
 
 def _index(db: Connection, columns: Columns) -> None:
-    """Write the search words of a collection. Write its row first: its lock makes other writers wait."""
+    """Write what follows from a collection's name. Write its row first: its lock makes other writers wait."""
+    nft_collections.mark_imitations(db, columns["skeleton"])
     collection_search.delete_words(db, columns["token"])
     for word in find_parts(columns["token"], columns["symbol"], columns["name"]):
         collection_search.insert_word(db, word, columns["token"])

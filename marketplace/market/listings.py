@@ -24,6 +24,7 @@ from marketplace.market.memos import (
     listing_memo,
     withdrawal_memo,
 )
+from marketplace.market.moderation import require_all_shown, require_not_blocked
 from marketplace.market.nodes import next_node
 from marketplace.market.prepare import Draft, PreparedNft, PreparedTransaction, TransactionRequest
 from marketplace.market.reconciler import Reconciliation
@@ -53,15 +54,17 @@ def prepare_listing(
 
     If the ledger does not answer, the stored owner gets the transaction anyway. ``now``: the moment at which
     it is prepared, if not the present.
-    Raises AccountNotOnLedger, NftNotStored, NftGone, NotTheOwner, OwnerIsMarketplace, LedgerBehind, and
-    LedgerBusy or the ledger's errors if it must be asked.
+    Raises Hidden, AccountBlocked, AccountNotOnLedger, NftNotStored, NftGone, NotTheOwner, OwnerIsMarketplace,
+    LedgerBehind, and LedgerBusy or the ledger's errors if it must be asked.
     """
     from marketplace.hedera.transactions import build_listing
 
+    require_all_shown(request.nft_ids)
     stored = require_nfts(request.nft_ids)
     questions = mirror_turns.count_listing(request.account_id, stored.values())
     with mirror_turns.take(request.caller, questions) as deadline:
         request = request._replace(account_id=find_account_id(request.account_id, deadline))
+        require_not_blocked(request.account_id)
         require_owned(request.account_id, stored, deadline)
     spender, name = current_app.config["ACCOUNT_ID"], current_app.config["NAME"]
     if request.account_id == spender:
@@ -78,7 +81,7 @@ def prepare_withdrawal(request: TransactionRequest) -> PreparedTransaction:
     """Build the transaction that withdraws listings of a token, and store a record of it.
 
     The NFTs are reconciled first. If the ledger does not answer, the stored owner gets the transaction
-    anyway: only the owner can sign it.
+    anyway: only the owner can sign it. That an NFT is hidden, or its owner blocked, keeps nobody from it.
     Raises AccountNotOnLedger, NftNotStored, NftGone, NotTheOwner, NotListed, LedgerUndecided, LedgerBehind,
     LedgerBusy, and the ledger's errors.
     """

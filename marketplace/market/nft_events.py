@@ -29,7 +29,7 @@ class Event(NamedTuple):
 def find_events(facts: Facts, before: NftRow, state: Mapping[str, Any], past: Past) -> list[Event]:
     """Find the events between a stored NFT and its new state."""
     on_ledger, is_listed = facts.nft, state["is_for_sale"]
-    price_before = before["listing_price"] if before["is_for_sale"] else None
+    price_before = before["listing_price"] if before["is_listed"] else None
     owner, new_owner = before["owner"], state["owner"]
     events = [*_find_changes(on_ledger, owner, new_owner, price_before, past)]
     if events:
@@ -97,10 +97,10 @@ def store(db: Connection, events: Mapping[tuple[str, int], Iterable[Event]]) -> 
 
 
 def insert(db: Connection, rows: list[dict[str, Any]]) -> None:
-    """Insert events. Sales are added to the totals of their collections."""
+    """Insert events. Sales are added to the totals of their collections, unless the NFT is hidden."""
     for row in rows:
         if row["kind"] == EventKind.SOLD:
-            nft_collections.add_sale(db, row["token"], row["price"], row["consensus_at"])
+            nft_collections.add_sale(db, row)
     database().lock_events(db)
     for row in rows:
         insert_event(db, row)

@@ -40,6 +40,7 @@ from marketplace.market import (
 )
 from marketplace.market.add_nft import find_account_id, require_nfts
 from marketplace.market.memos import basket_memo, purchase_memo
+from marketplace.market.moderation import require_all_shown, require_not_blocked
 from marketplace.market.nodes import next_node
 from marketplace.market.prepare import (
     START_BEFORE_NOW,
@@ -85,10 +86,10 @@ def prepare(
 
     ``expected_prices``: in HBAR, of NFTs whose price must not be another one.
 
-    Raises BuyingOff, AccountNotOnLedger; NftNotStored, NotListed, BuyerIsOwner, BuyerIsMarketplace,
-    PriceChanged, CollectionsMixed, PurchaseImpossible, AssociationNotPaid, BasketTooExpensive; LedgerBehind,
-    LedgerUndecided and the ledger's errors; LedgerBusy, TooManyPurchases, FeesSpent, OperatorNeeded;
-    SignerFailed. Then nothing is reserved.
+    Raises BuyingOff, Hidden, AccountBlocked, AccountNotOnLedger; NftNotStored, NotListed, BuyerIsOwner,
+    BuyerIsMarketplace, PriceChanged, CollectionsMixed, PurchaseImpossible, AssociationNotPaid,
+    BasketTooExpensive; LedgerBehind, LedgerUndecided and the ledger's errors; LedgerBusy,
+    TooManyPurchases, FeesSpent, OperatorNeeded; SignerFailed. Then nothing is reserved.
     """
     try:
         prepared = _prepare(request, expected_prices)
@@ -109,10 +110,13 @@ def prepare(
 def _prepare(
     request: TransactionRequest, expected_prices: Mapping[NftId, int]
 ) -> PreparedTransaction:
-    signer, stored = _signer(), require_nfts(request.nft_ids)
+    signer = _signer()
+    require_all_shown(request.nft_ids)
+    stored = require_nfts(request.nft_ids)
     questions = mirror_turns.count_purchase(request.account_id, stored.values())
     with mirror_turns.take(request.caller, questions) as deadline:
         request = request._replace(account_id=find_account_id(request.account_id, deadline))
+        require_not_blocked(request.account_id)
         if not _find_open(read(), request):  # refuse before the ledger is asked
             fee_budget.require_room(read(), request, purchase_fees.max_fee(len(request.nft_ids)))
         # Before the prices are read: so they were in force after the purchase became valid.
@@ -196,7 +200,7 @@ def _require_offer(
     if not reconciled.is_decided:
         raise LedgerUndecided(*nft_id, reconciled.reason)
     nft = reconciled.nft
-    if nft is None or not nft["is_for_sale"]:
+    if nft is None or not nft["is_listed"]:
         raise NotListed(*nft_id)
     if nft["owner"] == buyer:
         raise BuyerIsOwner(buyer, *nft_id)
@@ -275,6 +279,8 @@ def _require_newest(db: Connection, nft: NftRow, present: int) -> None:
         if queued and not is_final(queued, nft["ledger_at"], present):
             raise LedgerUndecided(*nft_id, "it does not show a later transaction yet")
     stored = nfts.get_nft(db, *nft_id)
+    if stored and not stored["is_listed"]:
+        raise NotListed(*nft_id)
     state = nft["ledger_at"], nft["ledger_state"]
     if stored is None or (stored["ledger_at"], stored["ledger_state"]) != state:
         raise LedgerUndecided(*nft_id, "it has just changed")

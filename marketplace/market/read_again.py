@@ -2,6 +2,7 @@
 
 from marketplace.errors import NftGone, NftNotStored
 from marketplace.hedera import times
+from marketplace.market.moderation import require_shown
 from marketplace.market.stored_state import is_gone
 from marketplace.store import nfts
 from marketplace.store.database import read, write
@@ -12,9 +13,10 @@ PAUSE_SECONDS = 600  # between two requests for one NFT, of anybody
 def read_again(token: str, serial_no: int) -> int:
     """Have an NFT's metadata read again, unless somebody asked for it a moment ago.
 
-    Returns the seconds after which it can be asked for again. Raises NftNotStored, or NftGone.
+    Returns the seconds after which it can be asked for again. Raises Hidden, NftNotStored, or NftGone.
     """
     nft = nfts.get_nft(read(), token, serial_no)
+    require_shown(token, serial_no)
     if nft is None:
         raise NftNotStored(token, serial_no)
     if is_gone(nft):

@@ -391,8 +391,9 @@ def _note_in_collection(db: Connection, before: NftRow, nft: NftRow) -> None:
     """Write what follows for the NFT's collection."""
     if is_gone(nft):
         traits.replace_traits(db, nft, nft)
-    if nft["listing_price"] != before["listing_price"]:
-        change = nft["is_for_sale"] - before["is_for_sale"]
+    listed, listed_before = nft["is_listed"], before["is_listed"]
+    if (listed, nft["listing_price"]) != (listed_before, before["listing_price"]):
+        change = listed - listed_before
         collection_facts.note_listed(db, nft["token"], change)
 
 

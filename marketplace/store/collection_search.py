@@ -12,9 +12,15 @@ from marketplace.store.rows import Connection, FoundCollectionRow, NftRow, only
 After = tuple[int | str, str] | None
 
 # The key of each order, which has an index. The order by recent sales has neither: see _BY_SALES.
-KEYS = {"-volume": "-volume", "listed": "-listed", "name": "sort_name", "newest": "-number"}
-BY_SALES, BY_VOLUME = "volume24h", "-volume"
+# Names that imitate a verified collection's are at the end of each.
 LAST = "\U0010ffff"  # the last character: word + LAST sorts after all that begin with word
+KEYS = {
+    "-volume": "is_imitation * 1000000000000000000 - volume",
+    "listed": "is_imitation * 1000000000000000000 - listed",
+    "name": "sort_name",
+    "newest": "is_imitation * 1000000000000000000 - number",
+}
+BY_SALES, BY_VOLUME = "volume24h", "-volume"
 MAX_WORDS = 8
 LOOKED_THROUGH = 20  # how many NFTs of a collection are searched for an image
 
@@ -23,7 +29,8 @@ LOOKED_THROUGH = 20  # how many NFTs of a collection are searched for an image
 # word is none.
 _MATCHING = """
     SELECT * FROM collection
-    WHERE (:word_1 = '' OR token IN (SELECT token FROM collection_word WHERE word >= :word_1 AND word < :end_1))
+    WHERE is_hidden = 0 AND is_verified >= :only_verified
+      AND (:word_1 = '' OR token IN (SELECT token FROM collection_word WHERE word >= :word_1 AND word < :end_1))
       AND (:word_2 = '' OR token IN (SELECT token FROM collection_word WHERE word >= :word_2 AND word < :end_2))
       AND (:word_3 = '' OR token IN (SELECT token FROM collection_word WHERE word >= :word_3 AND word < :end_3))
       AND (:word_4 = '' OR token IN (SELECT token FROM collection_word WHERE word >= :word_4 AND word < :end_4))
@@ -38,21 +45,27 @@ _BY_KEY = """
     ORDER BY {key}, token
     LIMIT :limit + 0
 """
-# In two parts: collections with sales, then all others by token. Without the first line, SQLite would group
-# all sales of all time by the index of tokens.
+# In parts: collections with sales, then all others by token, then imitations. Without the first line, SQLite
+# would group all sales of all time by the index of tokens.
 _BY_SALES = """
     WITH sale AS MATERIALIZED (SELECT token, price FROM event WHERE sold_at >= :since)
     SELECT token, key FROM (
         SELECT token, -CAST(SUM(price) AS BIGINT) AS key FROM sale GROUP BY token
     ) AS sold JOIN matching USING (token)
-    WHERE (key, token) > (:key, :token)
+    WHERE (key, token) > (:key, :token) AND is_imitation = 0
     UNION ALL SELECT token, key FROM (
         SELECT token, 0 AS key FROM matching
-        WHERE token > CASE WHEN :key < 0 THEN '' ELSE :token END
-          AND token NOT IN (SELECT token FROM sale)
+        WHERE token > CASE WHEN :key < 0 THEN '' ELSE :token END AND :key < 1
+          AND token NOT IN (SELECT token FROM sale) AND is_imitation = 0
         ORDER BY token
         LIMIT :limit + 0
     ) AS unsold
+    UNION ALL SELECT token, key FROM (
+        SELECT token, 1 AS key FROM matching
+        WHERE is_imitation = 1 AND token > CASE WHEN :key < 1 THEN '' ELSE :token END
+        ORDER BY token
+        LIMIT :limit + 0
+    ) AS imitating
     ORDER BY key, token
     LIMIT :limit + 0
 """
@@ -60,13 +73,13 @@ _PAGES = {sort: _BY_KEY.format(key=key) for sort, key in KEYS.items()} | {BY_SAL
 # The image is of one of the cheapest listed NFTs, otherwise of one of the first NFTs.
 _SHOWN = """
     WITH matching AS NOT MATERIALIZED ({matching}), page AS ({page})
-    SELECT page.key, page.token, name, symbol, listed,
-        (SELECT MIN(listing_price) FROM nft WHERE is_for_sale = 1 AND nft.token = page.token) AS floor_price,
+    SELECT page.key, page.token, name, symbol, listed, is_verified,
+        (SELECT MIN(listing_price) FROM nft WHERE is_listed = 1 AND nft.token = page.token) AS floor_price,
         (SELECT CAST(COALESCE(SUM(price), 0) AS BIGINT) FROM event
          WHERE event.token = page.token AND sold_at >= :since) AS volume_24h,
         COALESCE(
             (SELECT image FROM (
-                SELECT image FROM nft WHERE is_for_sale = 1 AND nft.token = page.token
+                SELECT image FROM nft WHERE is_listed = 1 AND nft.token = page.token
                 ORDER BY listing_price, serial_no LIMIT :looked_through + 0
             ) AS cheapest WHERE image IS NOT NULL LIMIT 1),
             (SELECT image FROM (
@@ -80,6 +93,7 @@ _SHOWN = """
 _NFTS = """
     WITH matching AS NOT MATERIALIZED ({matching}), page AS ({page})
     SELECT nft.* FROM page JOIN nft ON nft.token = page.token AND nft.serial_no = :serial_no
+    WHERE nft.is_hidden = 0
     ORDER BY page.key, page.token
 """
 
@@ -89,29 +103,36 @@ _NFT_STATEMENT = _NFTS.format(matching=_MATCHING, page=_PAGES[BY_VOLUME])
 
 
 def list_found_collections(
-    db: Connection, sort: str, words: Sequence[str], since: str, after: After, limit: int
+    db: Connection,
+    sort: str,
+    words: Sequence[str],
+    since: str,
+    after: After,
+    limit: int,
+    only_verified: bool = False,
 ) -> list[FoundCollectionRow]:
     """List a page of the collections in which each of these words begins a word.
 
     ``since``: volume_24h counts sales from this time on.
     """
-    parameters = _begin(sort, after, words) | {"since": since, "limit": limit}
+    parameters = _begin(sort, after, words, only_verified) | {"since": since, "limit": limit}
     parameters["looked_through"] = LOOKED_THROUGH
     return db.execute(_STATEMENTS[sort], parameters).fetchall()
 
 
 def list_found_nfts(
-    db: Connection, words: Sequence[str], serial_no: int, limit: int
+    db: Connection, words: Sequence[str], serial_no: int, limit: int, only_verified: bool = False
 ) -> list[NftRow]:
     """List the NFTs with a serial number in the first collections of list_found_collections()."""
-    parameters = _begin(BY_VOLUME, None, words) | {"serial_no": serial_no, "limit": limit}
+    parameters = _begin(BY_VOLUME, None, words, only_verified)
+    parameters |= {"serial_no": serial_no, "limit": limit}
     return db.execute(_NFT_STATEMENT, parameters).fetchall()
 
 
-def _begin(sort: str, after: After, words: Sequence[str]) -> dict[str, Any]:
-    """The parameters of where a page begins, and of the words."""
+def _begin(sort: str, after: After, words: Sequence[str], only_verified: bool) -> dict[str, Any]:
+    """The parameters of where a page begins, and of what is searched."""
     key, token = after or ("" if sort == "name" else -(2**63), "")
-    parameters: dict[str, Any] = {"key": key, "token": token}
+    parameters: dict[str, Any] = {"key": key, "token": token, "only_verified": int(only_verified)}
     for n in range(MAX_WORDS):
         word = words[n] if n < len(words) else ""
         parameters |= {f"word_{n + 1}": word, f"end_{n + 1}": word + LAST}

@@ -64,6 +64,9 @@ class Engine(Protocol):
     def lock_events(self, db: Connection) -> None:
         """Keep other transactions from writing events until this one is visible: none gets a lower id."""
 
+    def lock_nfts(self, db: Connection) -> None:
+        """Wait for all transactions that write NFTs, and keep others from it until this one ends."""
+
     def size(self) -> int:
         """The size of the database in bytes."""
 

@@ -10,6 +10,7 @@ from marketplace.store.rows import (
     Connection,
     EventRow,
     FeedRow,
+    NftSalesRow,
     SalesRow,
     StoredEventRow,
     merge,
@@ -53,18 +54,42 @@ class Place(NamedTuple):
 
 
 def insert_event(db: Connection, event: Mapping[str, object]) -> None:
-    # Only after Engine.lock_events().
+    # Only after Engine.lock_events(). It is in no list while its NFT is hidden; nor is a listing of a blocked
+    # account.
     sql = """
         INSERT INTO event (
             id, kind, token, serial_no, from_account, to_account, price, previous_price, transaction_id,
-            consensus_at, seen_at
+            consensus_at, seen_at, is_hidden
         )
         VALUES (
             (SELECT COALESCE(MAX(id), 0) + 1 FROM event), :kind, :token, :serial_no, :from_account,
-            :to_account, :price, :previous_price, :transaction_id, :consensus_at, :seen_at
+            :to_account, :price, :previous_price, :transaction_id, :consensus_at, :seen_at,
+            CASE WHEN :kind <> 'HIDDEN' AND EXISTS (
+                SELECT 1 FROM nft
+                WHERE token = :token AND serial_no = :serial_no
+                  AND (is_hidden = 1 OR (is_listed < is_for_sale AND :kind IN ('LISTED', 'PRICE_CHANGED')))
+            ) THEN 1 ELSE 0 END
         )
     """
     db.execute(sql, event)
+
+
+def mark_events_hidden(db: Connection, token: str, serial_no: int, is_hidden: bool) -> None:
+    # All but those that tell consumers that it was hidden.
+    sql = """
+        UPDATE event SET is_hidden = :is_hidden
+        WHERE token = :token AND serial_no = :serial_no AND kind <> 'HIDDEN' AND is_hidden <> :is_hidden
+    """
+    db.execute(sql, {"token": token, "serial_no": serial_no, "is_hidden": int(is_hidden)})
+
+
+def get_sales_of_nft(db: Connection, token: str, serial_no: int) -> NftSalesRow:
+    sql = """
+        SELECT COUNT(*) AS sales, CAST(COALESCE(SUM(price), 0) AS BIGINT) AS volume FROM event
+        WHERE token = :token AND serial_no = :serial_no AND sold_at IS NOT NULL
+    """
+    row: NftSalesRow = only(db, sql, {"token": token, "serial_no": serial_no})
+    return row
 
 
 def get_next_event(db: Connection, selection: EventFilter, after: int) -> StoredEventRow | None:
@@ -103,7 +128,7 @@ def _select(
         f"""
         SELECT {columns}
         FROM event
-        WHERE {condition} AND id {beyond} :after
+        WHERE {condition} AND is_hidden = 0 AND id {beyond} :after
         ORDER BY id {order}
         LIMIT :limit + 0
         """

@@ -3,6 +3,8 @@
 import hashlib
 import os
 import shutil
+from collections.abc import Iterable
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from marketplace.settings import SettingError
 
 # Versions before 0.3.0 stored GIF and PNG.
 TYPES = {"webp": "image/webp", "gif": "image/gif", "png": "image/png"}
-MAX_AGE_SECONDS = 31_536_000
+MAX_AGE_SECONDS = 86_400  # a client asks again after a day: the operator may have hidden the image
 # No image is stored if its disk has less free space: the database may be on the same disk.
 MIN_FREE_BYTES = 200_000_000
 PLACEHOLDER = Path(__file__).with_name("placeholder.webp")
@@ -66,11 +68,10 @@ class MediaStore:
 
         Raises MediaFull if the folder's disk is nearly full, and MediaUnreachable.
         """
-        name = hashlib.sha256(content).hexdigest()
-        if small is None:
-            return self._put(f"{name}.{extension}", content, extension)
-        self._put(f"{name}-320.{extension}", small, extension)
-        return self._put(f"{name}-640.{extension}", content, extension)
+        key = find_key(content, extension, small)
+        if small is not None:
+            self._put(_small_of(key), small, extension)
+        return self._put(key, content, extension)
 
     def _put(self, key: str, content: bytes, extension: str) -> str:
         """Store an object, whole or not at all."""
@@ -96,8 +97,17 @@ class MediaStore:
         """HTTP headers for an image in a bucket, the same as our own; None for a folder."""
         if self._folder:
             return None
-        cached = f"public, max-age={MAX_AGE_SECONDS}, immutable"
+        cached = f"public, max-age={MAX_AGE_SECONDS}"
         return {"Content-Type": TYPES[extension], "Cache-Control": cached}
+
+    def remove(self, keys: Iterable[str]) -> None:
+        """Remove images, and the small ones beside them. Raises MediaUnreachable."""
+        for name in [each for key in keys for each in {key, _small_of(key)}]:
+            try:
+                with suppress(FileNotFoundError):
+                    obstore.delete(self._store, name)
+            except (OSError, GenericError) as error:
+                raise MediaUnreachable from error
 
     def get(self, key: str) -> bytes | None:
         """Read an image. Returns None if the key does not exist. Raises MediaUnreachable."""
@@ -112,6 +122,22 @@ class MediaStore:
     def url(self, key: str | None) -> str:
         """The absolute URL of an image, or of the placeholder if ``key`` is None."""
         return f"{self._public_url}/{key or PLACEHOLDER.name}"
+
+
+def find_key(content: bytes, extension: str, small: bytes | None = None) -> str:
+    """The key under which put() stores an image."""
+    name = hashlib.sha256(content).hexdigest()
+    return f"{name}.{extension}" if small is None else f"{name}-640.{extension}"
+
+
+def _small_of(key: str) -> str:
+    """The key of the small image beside a large one. Any other image has none, and keeps its key."""
+    return key.replace("-640.", "-320.")
+
+
+def large_of(key: str) -> str:
+    """The key of the large image beside a small one. Any other image keeps its key."""
+    return key.replace("-320.", "-640.")
 
 
 def from_config(config: Config) -> MediaStore:

@@ -4,6 +4,13 @@ from collections.abc import Mapping
 
 from marketplace.store.rows import CollectionOnSaleRow, CollectionRow, Connection, OwnerRow
 
+# The last character: what begins with it sorts after all names.
+LAST = "\U0010ffff"
+_IS_IMITATION = """CASE WHEN is_verified = 0 AND EXISTS (
+    SELECT 1 FROM collection AS original
+    WHERE original.skeleton = :skeleton AND original.skeleton <> '' AND original.is_verified = 1
+) THEN 1 ELSE 0 END"""
+
 
 def get_collection(db: Connection, token: str) -> CollectionRow | None:
     return db.execute("SELECT * FROM collection WHERE token = :token", {"token": token}).fetchone()
@@ -16,9 +23,12 @@ def get_collection_on_sale(db: Connection, token: str) -> CollectionOnSaleRow | 
             asked.token, name, symbol, total_supply, treasury, royalties, fixed_fees,
             COALESCE(sales, 0) AS sales, COALESCE(volume, 0) AS volume, last_sale_price, last_sale_at,
             COALESCE(listed, 0) AS listed, description, banner, logo, links,
-            (SELECT MIN(listing_price) FROM nft WHERE is_for_sale = 1 AND token = :token) AS floor_price,
+            COALESCE(is_verified, 0) AS is_verified, COALESCE(collection.is_hidden, 0) AS is_hidden,
+            (SELECT MIN(listing_price) FROM nft WHERE is_listed = 1 AND token = :token) AS floor_price,
             (SELECT COUNT(*) FROM (
-                SELECT 1 FROM nft WHERE token = :token AND ledger_state <> 'gone' GROUP BY owner
+                SELECT 1 FROM nft
+                WHERE token = :token AND ledger_state <> 'gone' AND is_hidden = 0
+                GROUP BY owner
             ) AS found) AS owners
         FROM (SELECT CAST(:token AS TEXT) AS token) AS asked
         LEFT JOIN collection ON collection.token = asked.token
@@ -34,7 +44,7 @@ def list_owners(
     # collections have a token.
     sql = """
         SELECT -COUNT(*) AS key, owner AS account_id, COUNT(*) AS nfts FROM nft
-        WHERE token = :token AND ledger_state <> 'gone'
+        WHERE token = :token AND ledger_state <> 'gone' AND is_hidden = 0
         GROUP BY owner
         HAVING -COUNT(*) > :key OR (-COUNT(*) = :key AND owner > :account_id)
         ORDER BY -COUNT(*), owner
@@ -71,17 +81,21 @@ def mark_collection_read(
     sql = """
         INSERT INTO collection (
             token, name, symbol, total_supply, treasury, royalties, fixed_fees, read_at, attempts, retry_at,
-            sort_name, metadata, describe_at, listed
+            sort_name, skeleton, metadata, describe_at, listed, is_hidden, is_verified
         )
         VALUES (
             :token, :name, :symbol, :total_supply, :treasury, :royalties, :fixed_fees, :read_at, :attempts,
-            :retry_at, :sort_name, :metadata, CASE WHEN CAST(:metadata AS TEXT) IS NOT NULL THEN :read_at END,
-            (SELECT COUNT(*) FROM nft WHERE is_for_sale = 1 AND token = :token)
+            :retry_at, :sort_name, :skeleton, :metadata,
+            CASE WHEN CAST(:metadata AS TEXT) IS NOT NULL THEN :read_at END,
+            (SELECT COUNT(*) FROM nft WHERE is_listed = 1 AND token = :token),
+            (SELECT COUNT(*) FROM decision WHERE kind = 'hidden' AND id = :token AND serial_no = 0),
+            (SELECT COUNT(*) FROM decision WHERE kind = 'verified' AND id = :token AND serial_no = 0)
         )
         ON CONFLICT (token) DO UPDATE
         SET name = excluded.name,
             symbol = excluded.symbol,
             sort_name = excluded.sort_name,
+            skeleton = excluded.skeleton,
             total_supply = excluded.total_supply,
             treasury = excluded.treasury,
             royalties = excluded.royalties,
@@ -104,7 +118,7 @@ def mark_collection_read(
 
 def list_collections_to_describe(db: Connection, now: str, limit: int) -> list[CollectionRow]:
     sql = """
-        SELECT * FROM collection WHERE describe_at <= :now
+        SELECT * FROM collection WHERE describe_at <= :now AND is_hidden = 0
         ORDER BY describe_at
         LIMIT :limit + 0
     """
@@ -121,7 +135,7 @@ def mark_collection_described(db: Connection, collection: Mapping[str, object]) 
             links = :links,
             describe_at = :describe_at,
             describe_attempts = :describe_attempts
-        WHERE token = :token AND COALESCE(metadata, '') = COALESCE(:metadata, '')
+        WHERE token = :token AND COALESCE(metadata, '') = COALESCE(:metadata, '') AND is_hidden = 0
     """
     db.execute(sql, collection)
 
@@ -135,17 +149,19 @@ def mark_collection_unread(db: Connection, token: str, attempts: int, retry_at: 
     db.execute(sql, {"token": token, "attempts": attempts, "retry_at": retry_at})
 
 
-def add_sale(db: Connection, token: str, price: int, sold_at: str) -> None:
-    # Sales may be seen in a different order than on the ledger.
+def add_sale(db: Connection, event: Mapping[str, object]) -> None:
+    # Sales may be seen in a different order than on the ledger. That of a hidden NFT is not counted.
     sql = """
         UPDATE collection
         SET sales = sales + 1,
             volume = volume + :price,
-            last_sale_price = CASE WHEN last_sale_at > :sold_at THEN last_sale_price ELSE :price END,
-            last_sale_at = CASE WHEN last_sale_at > :sold_at THEN last_sale_at ELSE :sold_at END
-        WHERE token = :token
+            last_sale_price = CASE WHEN last_sale_at > :consensus_at THEN last_sale_price ELSE :price END,
+            last_sale_at = CASE WHEN last_sale_at > :consensus_at THEN last_sale_at ELSE :consensus_at END
+        WHERE token = :token AND NOT EXISTS (
+            SELECT 1 FROM nft WHERE nft.token = :token AND serial_no = :serial_no AND nft.is_hidden = 1
+        )
     """
-    db.execute(sql, {"token": token, "price": price, "sold_at": sold_at})
+    db.execute(sql, event)
 
 
 def add_listed(db: Connection, token: str, change: int) -> None:
@@ -164,3 +180,51 @@ def mark_collection_due(db: Connection, token: str, soon: str, beyond: str) -> N
         WHERE token = :token AND retry_at > :beyond AND attempts = 0
     """
     db.execute(sql, {"token": token, "soon": soon, "beyond": beyond})
+
+
+def add_sales(db: Connection, token: str, sales: int, volume: int) -> None:
+    # Of an NFT that is shown or hidden: negative numbers. The last sale is the newest one that is in a list.
+    sql = """
+        UPDATE collection
+        SET sales = CASE WHEN sales + :sales < 0 THEN 0 ELSE sales + :sales END,
+            volume = CASE WHEN volume + :volume < 0 THEN 0 ELSE volume + :volume END,
+            last_sale_price = (
+                SELECT price FROM event WHERE event.token = :token AND sold_at IS NOT NULL
+                ORDER BY sold_at DESC LIMIT 1
+            ),
+            last_sale_at = (SELECT MAX(sold_at) FROM event WHERE event.token = :token AND sold_at IS NOT NULL)
+        WHERE token = :token
+    """
+    db.execute(sql, {"token": token, "sales": sales, "volume": volume})
+
+
+def mark_collection_hidden(
+    db: Connection, token: str, is_hidden: bool, now: str
+) -> CollectionRow | None:
+    # One that is hidden has no pictures any more; one that is shown is described again.
+    sql = """
+        UPDATE collection
+        SET is_hidden = :is_hidden, banner = NULL, logo = NULL,
+            describe_at = CASE WHEN metadata IS NOT NULL THEN :now END, describe_attempts = 0
+        WHERE token = :token AND is_hidden <> :is_hidden
+        RETURNING *
+    """
+    parameters = {"token": token, "is_hidden": int(is_hidden), "now": now}
+    return db.execute(sql, parameters).fetchone()
+
+
+def mark_collection_verified(db: Connection, token: str, is_verified: bool) -> CollectionRow | None:
+    sql = "UPDATE collection SET is_verified = :is_verified WHERE token = :token RETURNING *"
+    return db.execute(sql, {"token": token, "is_verified": int(is_verified)}).fetchone()
+
+
+def mark_imitations(db: Connection, skeleton: str) -> None:
+    # Of the collections whose names look alike, those that are not verified, if another one is. They are at
+    # the end of each order, also of names.
+    sql = f"""
+        UPDATE collection
+        SET is_imitation = {_IS_IMITATION},
+            sort_name = CASE WHEN {_IS_IMITATION} = 1 THEN :last ELSE '' END || LTRIM(sort_name, :last)
+        WHERE skeleton = :skeleton AND skeleton <> ''
+    """
+    db.execute(sql, {"skeleton": skeleton, "last": LAST})

@@ -9,6 +9,13 @@ from marketplace.store.rows import Connection, NftRow, count
 LANES = (0, 1, 2)
 _LANE = "CASE WHEN attempts < 2 THEN attempts ELSE 2 END"
 _LANE_OF_ASKED = "CASE WHEN attempts < 2 AND retry_at IS NOT NULL THEN attempts ELSE 2 END"
+# Whether the operator has hidden the NFT of the parameters, or its collection; or blocked its owner.
+_IS_HIDDEN = """EXISTS (
+    SELECT 1 FROM decision WHERE kind = 'hidden' AND id = :token AND serial_no IN (0, :serial_no)
+)"""
+_IS_BLOCKED = "EXISTS (SELECT 1 FROM decision WHERE kind = 'blocked' AND id = :owner)"
+_IS_OWNER_BLOCKED = _IS_BLOCKED.replace(":owner", "nft.owner")
+_AS_DECIDED = f"CASE WHEN is_hidden = 1 OR {_IS_OWNER_BLOCKED} THEN 0 ELSE is_for_sale END"
 NFTS_AT_ONCE = 100  # the most ids of list_nfts()
 _PAIRS = [f"(:token_{n}, CAST(:serial_no_{n} AS BIGINT))" for n in range(NFTS_AT_ONCE)]
 # Statements by the number of ids that they take. With IN, SQLite 3.40 would read all NFTs.
@@ -45,7 +52,7 @@ def list_nfts_of_owner(
     sql = """
         SELECT * FROM nft
         WHERE (owner, token, serial_no) > (:owner, :token, :serial_no) AND owner <= :owner
-          AND ledger_state <> 'gone'
+          AND ledger_state <> 'gone' AND is_hidden = 0
         ORDER BY owner, token, serial_no
         LIMIT :limit + 0
     """
@@ -54,15 +61,16 @@ def list_nfts_of_owner(
 
 
 def insert_nft(db: Connection, nft: Mapping[str, object]) -> NftRow | None:
-    # Of two adds at once, the second finds the row and changes nothing.
-    sql = """
+    # Of two adds at once, the second finds the row and changes nothing. For a hidden NFT, nothing is fetched.
+    sql = f"""
         INSERT INTO nft (
             token, serial_no, name, file_type, attributes, image, original_image_url,
-            owner, ledger_at, ledger_state, metadata, missing, attempts, retry_at
+            owner, ledger_at, ledger_state, metadata, missing, attempts, is_hidden, retry_at
         )
         VALUES (
             :token, :serial_no, :name, :file_type, :attributes, :image, :original_image_url,
-            :owner, :ledger_at, :ledger_state, :metadata, :missing, :attempts, :retry_at
+            :owner, :ledger_at, :ledger_state, :metadata, :missing, :attempts,
+            CASE WHEN {_IS_HIDDEN} THEN 1 ELSE 0 END, CASE WHEN NOT {_IS_HIDDEN} THEN :retry_at END
         )
         ON CONFLICT (token, serial_no) DO NOTHING
         RETURNING *
@@ -72,9 +80,10 @@ def insert_nft(db: Connection, nft: Mapping[str, object]) -> NftRow | None:
 
 def mark_reconciled(db: Connection, state: Mapping[str, object], stored: NftRow) -> NftRow | None:
     # An older state of the ledger never wins, nor one that was derived from a row which has changed since.
-    sql = """
+    sql = f"""
         UPDATE nft
         SET is_for_sale = :is_for_sale,
+            is_listed = CASE WHEN :is_for_sale = 0 OR is_hidden = 1 OR {_IS_BLOCKED} THEN 0 ELSE 1 END,
             listing_price = :listing_price,
             owner = :owner,
             last_listed_at = COALESCE(:last_listed_at, last_listed_at),
@@ -98,7 +107,8 @@ def mark_pointer(
     # The metadata of the previous pointer stays until that of this one was read.
     sql = """
         UPDATE nft
-        SET metadata = :metadata, missing = 'its metadata changed', attempts = 0, retry_at = :now
+        SET metadata = :metadata, missing = 'its metadata changed', attempts = 0,
+            retry_at = CASE WHEN is_hidden = 0 THEN :now END
         WHERE token = :token AND serial_no = :serial_no
         RETURNING *
     """
@@ -122,7 +132,7 @@ def mark_enriched(db: Connection, nft: Mapping[str, object], stored: NftRow) -> 
             read_at = :read_at,
             reread_at = :reread_at
         WHERE token = :token AND serial_no = :serial_no
-          AND missing IS NOT NULL AND attempts = :attempts_before
+          AND missing IS NOT NULL AND is_hidden = 0 AND attempts = :attempts_before
           AND COALESCE(metadata, '') = COALESCE(:metadata_before, '')
           AND COALESCE(attributes, '') = COALESCE(:attributes_before, '')
           AND COALESCE(asked_at, '') = COALESCE(:asked_at_before, '')
@@ -138,7 +148,7 @@ def mark_asked_again(
     sql = f"""
         UPDATE nft
         SET missing = 'it is read again', attempts = {_LANE_OF_ASKED}, retry_at = :now, asked_at = :now
-        WHERE token = :token AND serial_no = :serial_no
+        WHERE token = :token AND serial_no = :serial_no AND is_hidden = 0
           AND (asked_at IS NULL OR asked_at <= :before OR asked_at > :now)
         RETURNING *
     """
@@ -150,7 +160,7 @@ def mark_collection_asked_again(db: Connection, token: str, now: str) -> int:
     sql = f"""
         UPDATE nft
         SET missing = 'it is read again', attempts = {_LANE_OF_ASKED}, retry_at = :now
-        WHERE token = :token AND ledger_state <> 'gone'
+        WHERE token = :token AND ledger_state <> 'gone' AND is_hidden = 0
     """
     return db.execute(sql, {"token": token, "now": now}).rowcount
 
@@ -215,24 +225,36 @@ def count_incomplete(db: Connection) -> int:
 
 
 def count_listed(db: Connection) -> int:
-    return count(db, "SELECT COUNT(*) AS n FROM nft WHERE is_for_sale = 1")
+    return count(db, "SELECT COUNT(*) AS n FROM nft WHERE is_listed = 1")
 
 
-def count_listed_of_owner(
+def count_listed_of_owner(db: Connection, owner: str) -> int:
+    sql = "SELECT COUNT(*) AS n FROM nft WHERE is_listed = 1 AND owner = :owner"
+    return count(db, sql, {"owner": owner})
+
+
+def count_for_sale_of_owner(
     db: Connection, owner: str, besides: tuple[str, int] | None = None
 ) -> int:
+    # By the ledger: also what is not listed here, because it is hidden, or its owner blocked.
     sql = """
-        SELECT COUNT(*) AS n FROM nft
-        WHERE is_for_sale = 1 AND owner = :owner AND NOT (token = :token AND serial_no = :serial_no)
+        SELECT COUNT(*) AS n FROM (
+            SELECT token, serial_no FROM nft WHERE is_listed = 1 AND owner = :owner
+            UNION ALL
+            SELECT token, serial_no FROM nft WHERE is_for_sale = 1 AND is_listed = 0 AND owner = :owner
+        ) AS found
+        WHERE NOT (token = :token AND serial_no = :serial_no)
     """
     token, serial_no = besides or ("", 0)
     return count(db, sql, {"owner": owner, "token": token, "serial_no": serial_no})
 
 
 def list_known_of_seller(db: Connection, owner: str) -> list[tuple[str, int]]:
-    # The NFTs that an account has listed, and those whose state is undecided.
+    # The NFTs that an account has listed, shown here or not, and those whose state is undecided.
     sql = """
-        SELECT token, serial_no FROM nft WHERE owner = :owner AND is_for_sale = 1
+        SELECT token, serial_no FROM nft WHERE owner = :owner AND is_listed = 1
+        UNION ALL
+        SELECT token, serial_no FROM nft WHERE owner = :owner AND is_for_sale = 1 AND is_listed = 0
         UNION ALL
         SELECT token, serial_no FROM nft WHERE owner = :owner AND ledger_state = 'undecided'
     """
@@ -247,3 +269,59 @@ def is_any_stored_of_token(db: Connection, token: str) -> bool:
 def list_stored_of_token(db: Connection, token: str) -> list[int]:
     sql = "SELECT serial_no FROM nft WHERE token = :token ORDER BY serial_no"
     return [row["serial_no"] for row in db.execute(sql, {"token": token})]
+
+
+def list_nfts_of_token(db: Connection, token: str, after: int, limit: int) -> list[NftRow]:
+    sql = """
+        SELECT * FROM nft WHERE token = :token AND serial_no > :after
+        ORDER BY serial_no
+        LIMIT :limit + 0
+    """
+    return db.execute(sql, {"token": token, "after": after, "limit": limit}).fetchall()
+
+
+def list_withheld_of_owner(db: Connection, owner: str, limit: int) -> list[NftRow]:
+    # For sale by the ledger, and not hidden, but not listed here.
+    sql = """
+        SELECT * FROM nft WHERE owner = :owner AND is_for_sale = 1 AND is_listed = 0 AND is_hidden = 0
+        LIMIT :limit + 0
+    """
+    return db.execute(sql, {"owner": owner, "limit": limit}).fetchall()
+
+
+def mark_hidden(db: Connection, token: str, serial_no: int) -> NftRow | None:
+    # It has no image any more, and none is fetched. Changes nothing that is hidden already.
+    sql = """
+        UPDATE nft
+        SET is_hidden = 1, is_listed = 0, image = NULL, missing = 'it is hidden', retry_at = NULL,
+            reread_at = NULL
+        WHERE token = :token AND serial_no = :serial_no AND is_hidden = 0
+        RETURNING *
+    """
+    return db.execute(sql, {"token": token, "serial_no": serial_no}).fetchone()
+
+
+def mark_shown(db: Connection, nft: NftRow, now: str) -> NftRow | None:
+    # Its metadata and image are fetched again. Changes nothing that is shown, or still to be hidden.
+    sql = f"""
+        UPDATE nft
+        SET is_hidden = 0,
+            is_listed = CASE WHEN {_IS_OWNER_BLOCKED} THEN 0 ELSE is_for_sale END,
+            missing = 'it is read again',
+            attempts = 0,
+            retry_at = CASE WHEN ledger_state <> 'gone' THEN :now END
+        WHERE token = :token AND serial_no = :serial_no AND is_hidden = 1 AND NOT {_IS_HIDDEN}
+        RETURNING *
+    """
+    keys = {"token": nft["token"], "serial_no": nft["serial_no"], "now": now}
+    return db.execute(sql, keys).fetchone()
+
+
+def mark_listed_as_decided(db: Connection, nft: NftRow) -> NftRow | None:
+    # After its owner was blocked or unblocked. Returns None if nothing changes.
+    sql = f"""
+        UPDATE nft SET is_listed = {_AS_DECIDED}
+        WHERE token = :token AND serial_no = :serial_no AND is_listed <> {_AS_DECIDED}
+        RETURNING *
+    """
+    return db.execute(sql, {"token": nft["token"], "serial_no": nft["serial_no"]}).fetchone()

@@ -65,7 +65,7 @@ def list_selected(
     parts = [
         f"""
             SELECT {f"{key}, token, serial_no" if is_skipping else "*"} FROM nft
-            WHERE is_for_sale = 1 {selected} {following.format(ties=ties, position=position)}
+            WHERE is_listed = 1 {selected} {following.format(ties=ties, position=position)}
             ORDER BY {order}
             LIMIT :limit + 0 OFFSET :offset
         """
@@ -137,7 +137,7 @@ def list_listed_in_collection_after(
     # In parts: a collection may have tens of thousands of listings.
     sql = """
         SELECT * FROM nft
-        WHERE is_for_sale = 1 AND token = :token AND serial_no > :serial_no
+        WHERE is_listed = 1 AND token = :token AND serial_no > :serial_no
         ORDER BY serial_no
         LIMIT :limit + 0
     """

@@ -23,6 +23,7 @@ from marketplace.errors import DatabaseBusy, DatabaseUnreachable, DatabaseUnusab
 from marketplace.store import filling, postgresql_checks, properties
 from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable
 from marketplace.store.engine import EngineBase, close_at_fork, ignore
+from marketplace.store.events import EPOCH
 from marketplace.store.rows import NOTHING, only
 from marketplace.store.rows import Connection as AnyConnection
 from marketplace.store.schema import Schema
@@ -394,6 +395,10 @@ class PostgreSQLDatabase(EngineBase):
                 for row in copy.rows():
                     yield dict(zip(names, row, strict=True))
 
+    def lock_nfts(self, db: AnyConnection) -> None:
+        """Wait for all transactions that write NFTs, and keep others from it until this one ends."""
+        db.execute("LOCK TABLE nft IN SHARE ROW EXCLUSIVE MODE")
+
     def data_version(self) -> tuple[int, str] | None:
         """A value that changes with each commit of any machine. None if the database can not be reached.
 
@@ -441,9 +446,16 @@ class PostgreSQLDatabase(EngineBase):
             version = self.find_version(session, self.name)
             for step in (step for step in self.schema.steps if step.version > version):
                 with session.transaction():
+                    epoch = only(session, f"SELECT {self.epoch} AS epoch")["epoch"]
                     step.take(session, report, translate_ddl)
                     self.mark(session, step.version)
+                    if epoch:  # a step may make the table of events again
+                        self._keep_epoch(session, epoch)
             self.version = self.find_version(session, self.name)
+
+    def _keep_epoch(self, session: Session, epoch: str) -> None:
+        properties.mark_property(session, EPOCH, epoch.encode())
+        properties.mark_property(session, "events_home", _find_home(session))
 
     def fill(self, source: Contents, report: Callable[[str], None]) -> None:
         """Copy everything from another database of this version, in one transaction.

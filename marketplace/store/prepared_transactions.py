@@ -102,7 +102,9 @@ def list_sellers(db: Connection) -> list[str]:
     # The accounts that have listed NFTs, that own an undecided NFT, or that may have listed or withdrawn one
     # without a report.
     sql = """
-        SELECT owner FROM nft WHERE is_for_sale = 1
+        SELECT owner FROM nft WHERE is_listed = 1
+        UNION
+        SELECT owner FROM nft WHERE is_for_sale = 1 AND is_listed = 0
         UNION
         SELECT owner FROM nft WHERE ledger_state = 'undecided'
         UNION

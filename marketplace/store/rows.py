@@ -76,6 +76,8 @@ class NftRow(TypedDict):
     asked_at: str | None
     read_at: str | None
     reread_at: str | None
+    is_hidden: int
+    is_listed: int
 
 
 class CollectionFactsRow(TypedDict):
@@ -97,6 +99,7 @@ class CollectionFactsRow(TypedDict):
     banner: str | None
     logo: str | None
     links: str | None
+    is_verified: int
 
 
 class CollectionRow(CollectionFactsRow):
@@ -110,9 +113,13 @@ class CollectionRow(CollectionFactsRow):
     number: int
     traits_version: int
     listings_version: int
+    is_hidden: int
+    skeleton: str
+    is_imitation: int
 
 
 class CollectionOnSaleRow(CollectionFactsRow):
+    is_hidden: int
     floor_price: int | None
     owners: int
 
@@ -129,6 +136,7 @@ class FoundCollectionRow(TypedDict):
     name: str | None
     symbol: str | None
     listed: int
+    is_verified: int
     floor_price: int | None
     volume_24h: int
     image: str | None
@@ -181,6 +189,11 @@ class EventRow(FeedRow):
     transaction_id: str | None
     consensus_at: str | None
     date: str
+
+
+class NftSalesRow(TypedDict):
+    sales: int
+    volume: int
 
 
 class SalesRow(TypedDict):
@@ -317,6 +330,21 @@ class RecheckRow(TypedDict):
     since: str
     due_at: str
     attempts: int
+
+
+DecisionKind = Literal["hidden", "blocked", "verified"]
+
+
+class DecisionRow(TypedDict):
+    """What the operator decided."""
+
+    kind: DecisionKind
+    id: str
+    serial_no: int
+    reason: str
+    since: str
+    is_public: int
+    list: str | None
 
 
 class AccessTokenRow(TypedDict):

@@ -29,6 +29,10 @@ CREATE TABLE nft (
     -- transaction were not read. undecided: they contradicted each other. gone: it was burned, or its token was deleted,
     -- which no state follows.
     ledger_state TEXT NOT NULL DEFAULT 'decided' CHECK (ledger_state IN ('decided', 'row_only', 'undecided', 'gone')),
+    -- What follows from the table decision: whether it is hidden, and whether it is for sale here, as is_for_sale says,
+    -- because it is not hidden, and its owner is not blocked
+    is_hidden INTEGER NOT NULL DEFAULT 0 CHECK (is_hidden IN (0, 1)),
+    is_listed INTEGER NOT NULL DEFAULT 0 CHECK (is_listed IN (0, 1) AND is_listed <= is_for_sale),
     PRIMARY KEY (token, serial_no),
     CHECK (is_for_sale = 0 OR listing_price > 0),
     CHECK (is_for_sale = 1 OR listing_price = 0)
@@ -36,34 +40,37 @@ CREATE TABLE nft (
 
 -- Serves orderbook.list_selected, newest first, with its prices.
 CREATE INDEX nft_by_listing_date
-    ON nft (listed_order DESC, token, serial_no, listing_price) WHERE is_for_sale = 1;
+    ON nft (listed_order DESC, token, serial_no, listing_price) WHERE is_listed = 1;
 
 -- Serves orderbook.list_selected in a collection, newest first.
 CREATE INDEX nft_in_collection_by_listing_date
-    ON nft (token, listed_order DESC, serial_no, listing_price) WHERE is_for_sale = 1;
+    ON nft (token, listed_order DESC, serial_no, listing_price) WHERE is_listed = 1;
 
 -- Serves orderbook.list_selected, cheapest first.
-CREATE INDEX nft_by_price ON nft (listing_price, token, serial_no) WHERE is_for_sale = 1;
+CREATE INDEX nft_by_price ON nft (listing_price, token, serial_no) WHERE is_listed = 1;
 
 -- Serves orderbook.list_selected, dearest first.
 CREATE INDEX nft_by_price_descending
-    ON nft (listing_price DESC, token, serial_no) WHERE is_for_sale = 1;
+    ON nft (listing_price DESC, token, serial_no) WHERE is_listed = 1;
 
 -- Serves orderbook.list_selected in a collection, cheapest first; and nft_collections.get_collection_on_sale.
 CREATE INDEX nft_in_collection_by_price
-    ON nft (token, listing_price, serial_no) WHERE is_for_sale = 1;
+    ON nft (token, listing_price, serial_no) WHERE is_listed = 1;
 
 -- Serves orderbook.list_selected in a collection, dearest first.
 CREATE INDEX nft_in_collection_by_price_descending
-    ON nft (token, listing_price DESC, serial_no) WHERE is_for_sale = 1;
+    ON nft (token, listing_price DESC, serial_no) WHERE is_listed = 1;
 
 -- Serves orderbook.list_selected of an owner, newest first.
 CREATE INDEX nft_by_owner_and_listing_date
-    ON nft (owner, listed_order DESC, token, serial_no) WHERE is_for_sale = 1;
+    ON nft (owner, listed_order DESC, token, serial_no) WHERE is_listed = 1;
 
 -- Serves orderbook.list_listed_in_collection_after, and traits.list_trait_values with its prices.
 CREATE INDEX nft_listed_in_collection
-    ON nft (token, serial_no, listing_price) WHERE is_for_sale = 1;
+    ON nft (token, serial_no, listing_price) WHERE is_listed = 1;
+
+-- Serves prepared_transactions.list_sellers, nfts.list_known_of_seller and count_for_sale_of_owner.
+CREATE INDEX nft_withheld ON nft (owner) WHERE is_for_sale = 1 AND is_listed = 0;
 
 -- Serves prepared_transactions.list_sellers and nfts.list_known_of_seller.
 CREATE INDEX nft_undecided ON nft (owner) WHERE ledger_state = 'undecided';
@@ -72,7 +79,7 @@ CREATE INDEX nft_undecided ON nft (owner) WHERE ledger_state = 'undecided';
 CREATE INDEX nft_by_owner ON nft (owner, token, serial_no) WHERE ledger_state <> 'gone';
 
 -- Serves nft_collections.get_collection_on_sale and list_owners.
-CREATE INDEX nft_in_collection_by_owner ON nft (token, owner) WHERE ledger_state <> 'gone';
+CREATE INDEX nft_in_collection_by_owner ON nft (token, owner, is_hidden) WHERE ledger_state <> 'gone';
 
 -- Serves nfts.list_collections_incomplete and list_incomplete.
 CREATE INDEX nft_incomplete ON nft (token, retry_at) WHERE retry_at IS NOT NULL;
@@ -101,8 +108,8 @@ CREATE TABLE collection (
     volume INTEGER NOT NULL DEFAULT 0,
     last_sale_price INTEGER,
     last_sale_at TEXT,
-    listed INTEGER NOT NULL DEFAULT 0 CHECK (listed >= 0), -- how many of its NFTs are for sale
-    sort_name TEXT NOT NULL DEFAULT '', -- its name without case and accents; empty while not known
+    listed INTEGER NOT NULL DEFAULT 0 CHECK (listed >= 0), -- how many of its NFTs are listed here
+    sort_name TEXT NOT NULL DEFAULT '', -- its name without case and accents; empty while not known; U+10FFFF before an imitation's
     traits_version INTEGER NOT NULL DEFAULT 0, -- grows with each change of its NFTs' traits
     listings_version INTEGER NOT NULL DEFAULT 0, -- grows with each change of its NFTs' listings or prices
     -- The last number of its id: newer tokens have higher ones
@@ -115,8 +122,19 @@ CREATE TABLE collection (
     logo TEXT, -- likewise
     links TEXT, -- JSON text of [{"label", "url"}, ...]
     describe_at TEXT, -- when to read the document, null: not again
-    describe_attempts INTEGER NOT NULL DEFAULT 0 -- failed attempts to read it
+    describe_attempts INTEGER NOT NULL DEFAULT 0, -- failed attempts to read it
+    -- What follows from the table decision
+    is_hidden INTEGER NOT NULL DEFAULT 0 CHECK (is_hidden IN (0, 1)),
+    is_verified INTEGER NOT NULL DEFAULT 0 CHECK (is_verified IN (0, 1)),
+    skeleton TEXT NOT NULL DEFAULT '', -- its name as an eye reads it: names with the same skeleton look alike
+    is_imitation INTEGER NOT NULL DEFAULT 0 CHECK (is_imitation IN (0, 1)) -- of a verified one's name
 ) STRICT;
+
+-- Serves collection_search.list_found_collections, by what was sold.
+CREATE INDEX collection_imitating ON collection (token) WHERE is_imitation = 1;
+
+-- Serves nft_collections.mark_imitations.
+CREATE INDEX collection_by_skeleton ON collection (skeleton) WHERE skeleton <> '';
 
 -- Serves nft_collections.list_collections_to_describe.
 CREATE INDEX collection_to_describe ON collection (describe_at) WHERE describe_at IS NOT NULL;
@@ -124,11 +142,12 @@ CREATE INDEX collection_to_describe ON collection (describe_at) WHERE describe_a
 -- Serves nft_collections.list_collections_due.
 CREATE INDEX collection_due ON collection (retry_at, token);
 
--- These serve collection_search.list_found_collections, one for each order.
-CREATE INDEX collection_by_volume ON collection ((-volume), token);
-CREATE INDEX collection_by_listed ON collection ((-listed), token);
+-- These serve collection_search.list_found_collections, one for each order. Imitations are at the end of
+-- each.
+CREATE INDEX collection_by_volume ON collection ((is_imitation * 1000000000000000000 - volume), token);
+CREATE INDEX collection_by_listed ON collection ((is_imitation * 1000000000000000000 - listed), token);
 CREATE INDEX collection_by_name ON collection (sort_name, token);
-CREATE INDEX collection_by_number ON collection ((-number), token);
+CREATE INDEX collection_by_number ON collection ((is_imitation * 1000000000000000000 - number), token);
 
 -- The words by which a collection is found: those of its name and its symbol, and its id.
 CREATE TABLE collection_word (
@@ -155,7 +174,7 @@ CREATE TABLE nft_trait (
 CREATE TABLE event (
     id INTEGER PRIMARY KEY,
     kind TEXT NOT NULL CHECK (kind IN ('ADDED', 'LISTED', 'PRICE_CHANGED', 'WITHDRAWN', 'SOLD', 'TRANSFERRED',
-        'BURNED', 'METADATA_CHANGED')),
+        'BURNED', 'METADATA_CHANGED', 'HIDDEN', 'SHOWN')),
     token TEXT NOT NULL,
     serial_no INTEGER NOT NULL,
     from_account TEXT, -- the owner before; for a listing, the seller
@@ -165,7 +184,9 @@ CREATE TABLE event (
     transaction_id TEXT, -- 0.0.x@seconds.nanoseconds; null if the ledger was not asked for it, or has none
     consensus_at TEXT, -- null if it is not an event of the ledger, or its time is not known
     seen_at TEXT NOT NULL, -- when it was written here
-    sold_at TEXT GENERATED ALWAYS AS (CASE WHEN kind = 'SOLD' THEN consensus_at END) VIRTUAL -- of a sale
+    is_hidden INTEGER NOT NULL DEFAULT 0 CHECK (is_hidden IN (0, 1)), -- whether it is in no list: its NFT is hidden
+    -- Of a sale
+    sold_at TEXT GENERATED ALWAYS AS (CASE WHEN kind = 'SOLD' AND is_hidden = 0 THEN consensus_at END) VIRTUAL
 ) STRICT;
 
 -- Serves events.list_page of an NFT.
@@ -212,6 +233,30 @@ CREATE TABLE exchange_rate (
     cents INTEGER NOT NULL,
     hbar INTEGER NOT NULL
 ) STRICT;
+
+-- What the operator decided, until it is undone. It is applied to the tables above: market/moderation.py.
+CREATE TABLE decision (
+    kind TEXT NOT NULL CHECK (kind IN ('hidden', 'blocked', 'verified')),
+    id TEXT NOT NULL, -- of a token, or of a blocked account
+    serial_no INTEGER NOT NULL DEFAULT 0 CHECK (serial_no >= 0), -- of a hidden NFT; 0 for a token or an account
+    reason TEXT NOT NULL,
+    since TEXT NOT NULL,
+    is_public INTEGER NOT NULL CHECK (is_public IN (0, 1)), -- whether clients see the reason
+    list TEXT, -- the file that names it; null: a command did
+    PRIMARY KEY (kind, id, serial_no)
+) STRICT;
+
+-- One image that was removed from the media store, because the NFT that had it is hidden, or its collection
+-- (serial_no 0). Nothing stores it again.
+CREATE TABLE hidden_image (
+    key TEXT NOT NULL,
+    token TEXT NOT NULL,
+    serial_no INTEGER NOT NULL,
+    PRIMARY KEY (key, token, serial_no)
+) STRICT, WITHOUT ROWID;
+
+-- Serves decisions.list_hidden_images and delete_hidden_images.
+CREATE INDEX hidden_image_by_nft ON hidden_image (token, serial_no);
 
 -- One URL to which events are delivered, and how far they were.
 CREATE TABLE webhook (

@@ -397,6 +397,9 @@ class SQLiteDatabase(EngineBase):
     def lock_events(self, db: AnyConnection) -> None:
         """Do nothing: no other transaction can write meanwhile."""
 
+    def lock_nfts(self, db: AnyConnection) -> None:
+        """Do nothing: no other transaction can write meanwhile."""
+
     def after_fork(self) -> None:
         """Make a new lock in the child: a thread of the parent may hold the old one."""
         self._observing = threading.Lock()

@@ -1,6 +1,6 @@
 """The traits of NFTs: rows made from their attributes, for filters, counts and ranks.
 
-An NFT has a row for each trait of read_traits(), and no rows if it is burned.
+An NFT has a row for each trait of read_traits(), and no rows if it is burned or hidden.
 """
 
 import json
@@ -44,9 +44,14 @@ def split_trait(text: str) -> list[Trait]:
 
 
 def replace_traits(db: Connection, before: NftRow, nft: NftRow) -> None:
-    """Update an NFT's rows after a change of its attributes, or its burning, in the same transaction."""
+    """Update an NFT's rows after a change of its attributes, or after it was burned, hidden or shown.
+
+    In the same transaction.
+    """
     old, new = set(read_traits(before["attributes"])), set(read_traits(nft["attributes"]))
-    if nft["ledger_state"] == "gone":
+    if before["is_hidden"]:
+        old = set()
+    if nft["ledger_state"] == "gone" or nft["is_hidden"]:
         new = set()
     if old == new and before["unranked"] == nft["unranked"]:
         return
@@ -122,7 +127,7 @@ def list_trait_values(db: Connection, token: str) -> list[TraitValueRow]:
     # The prices are read from an index first. Otherwise SQLite would look up each row.
     sql = """
         WITH listing AS MATERIALIZED (
-            SELECT serial_no, listing_price FROM nft WHERE is_for_sale = 1 AND token = :token
+            SELECT serial_no, listing_price FROM nft WHERE is_listed = 1 AND token = :token
         )
         SELECT type, value, COUNT(*) AS count,
             COUNT(listing_price) AS listed, MIN(listing_price) AS floor_price

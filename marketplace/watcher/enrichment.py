@@ -8,12 +8,12 @@ from typing import Any
 
 from flask import Flask, current_app
 
-from marketplace.errors import MarketplaceError, MediaUnreachable
+from marketplace.errors import Hidden, MarketplaceError, MediaUnreachable
 from marketplace.events import EventKind
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.ledger.clean_text import clean_text
-from marketplace.market import nft_events
+from marketplace.market import moderation, nft_events
 from marketplace.market.nft_events import Event
 from marketplace.market.throttled_log import warn_once_a_minute
 from marketplace.metrics import count
@@ -115,6 +115,8 @@ class Enricher:
     def _write(self, before: NftRow, record: Record) -> None:
         with explained(), write() as db:
             nft = nfts.mark_enriched(db, record, before)
+            if nft is None and record["image"] != before["image"]:
+                moderation.note_late_image(db, before, record["image"])
             if nft:
                 traits.replace_traits(db, before, nft)
             if nft and nft_events.is_redrawn(before, nft):
@@ -196,7 +198,9 @@ def enrich(nft: NftRow, enrich: Enrich, limits: Limits) -> Record:
     key, reason, outcome = nft["image"], result.reason, result.outcome
     if result.image:
         try:
-            key = services().media.put(result.image.content, "webp", result.image.small)
+            key = moderation.put_image(result.image.content, result.image.small)
+        except Hidden as error:
+            reason, outcome = str(error), Outcome.UNUSABLE
         except (MediaUnreachable, MediaFull) as error:
             reason, outcome = str(error), Outcome.BUSY
             warn_once_a_minute("An image can not be stored: %s", error.__cause__ or reason)

@@ -227,7 +227,7 @@ def _select(
         elif stored or is_of_memo or is_queued:
             yield recheck
     else:
-        listed = nfts.count_listed_of_owner(db, what.id, read_named_nft(row.memo))
+        listed = nfts.count_for_sale_of_owner(db, what.id, read_named_nft(row.memo))
         if listed or what.kind == "seller":
             # So a seller who signs one transaction after the other costs a request each second.
             yield recheck._replace(delay=listed // PAGE * times.SECOND)

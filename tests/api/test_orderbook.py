@@ -23,8 +23,10 @@ SORTS = ("lastListedDate", "price", "-price")
 DATES = [f"2026-11-{day:02}T12:00:00.000000000Z" for day in range(1, 8)] + [None]
 INSERT = """
     INSERT INTO nft (token, serial_no, name, file_type, owner, ledger_at,
-                     is_for_sale, listing_price, last_listed_at)
-    VALUES (:token, :serial_no, 'x', 'image/png', :owner, 'x', :is_for_sale, :listing_price, :date)
+                     is_for_sale, is_listed, listing_price, last_listed_at)
+    VALUES (
+        :token, :serial_no, 'x', 'image/png', :owner, 'x', :is_for_sale, :is_for_sale, :listing_price, :date
+    )
 """
 
 
@@ -201,7 +203,8 @@ def test_paging_shows_each_unchanged_listing_once_while_others_change(app, clien
             price = dice.choice([0, 5, 70, 1000])
             db.execute(
                 """
-                UPDATE nft SET is_for_sale = :is_for_sale, listing_price = :price
+                UPDATE nft
+                SET is_for_sale = :is_for_sale, is_listed = :is_for_sale, listing_price = :price
                 WHERE token = :token AND serial_no = :serial_no
                 """,
                 {"is_for_sale": int(price > 0), "price": price}

@@ -221,8 +221,8 @@ WRITES = [
     "UPDATE nft SET name = '{any}'",
     "UPDATE nft SET attempts = {any} WHERE serial_no = {serial_no}",
     "UPDATE nft SET owner = '0.0.{any}' WHERE serial_no = {serial_no}",
-    "UPDATE nft SET is_for_sale = 1, listing_price = {any} WHERE serial_no = {serial_no}",
-    "UPDATE nft SET is_for_sale = 0, listing_price = 0 WHERE serial_no = {serial_no}",
+    "UPDATE nft SET is_for_sale = 1, is_listed = 1, listing_price = {any} WHERE serial_no = {serial_no}",
+    "UPDATE nft SET is_for_sale = 0, is_listed = 0, listing_price = 0 WHERE serial_no = {serial_no}",
     "DELETE FROM nft WHERE serial_no = {serial_no}",
     *[BACK.format(table="nft", columns=NFT_COLUMNS)] * 2,
     "UPDATE access_token SET revoked_at = 'now' WHERE hash = '{hash}'",
@@ -510,9 +510,9 @@ def many(app, nft):
         db.execute(
             """
             INSERT INTO nft (token, serial_no, name, file_type, owner, ledger_at,
-                             is_for_sale, listing_price, last_listed_at)
+                             is_for_sale, is_listed, listing_price, last_listed_at)
             WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000)
-            SELECT '0.0.8000', i, 'Many #' || i, 'image/png', '0.0.1001', 'x', 1, 5,
+            SELECT '0.0.8000', i, 'Many #' || i, 'image/png', '0.0.1001', 'x', 1, 1, 5,
                    '2026-11-20T12:00:00.000000000Z'
             FROM n
             """

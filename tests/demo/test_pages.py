@@ -56,7 +56,7 @@ def test_what_is_wrong_stands_at_its_field(app):
 
 
 def test_a_trait_that_leads_to_nothing_is_not_offered(app, listed):
-    write_sql(app, "UPDATE nft SET is_for_sale = 0, listing_price = 0")
+    write_sql(app, "UPDATE nft SET is_for_sale = 0, is_listed = 0, listing_price = 0")
     client = app.test_client()
     trait = re.search(r'\?trait=([^"]*)"', client.get(f"/demo/nft/{TOKEN}/7").text)[1]
     assert 'type="checkbox"' not in client.get(f"/demo/collection/{TOKEN}").text
@@ -100,7 +100,7 @@ def test_a_basket_says_what_has_changed(app, listed):
         assert f"Buy 1 for {price:,} HBAR" in page
         assert ("Price changed" in page) == (words is not None)
         assert words is None or words in page
-    write_sql(app, "UPDATE nft SET is_for_sale = 0, listing_price = 0")
+    write_sql(app, "UPDATE nft SET is_for_sale = 0, is_listed = 0, listing_price = 0")
     page = client.get(f"/demo/basket?nft={TOKEN}:7:{price}").text
     assert "No longer for sale" in page
     assert "None of these is for sale." in page

@@ -290,9 +290,9 @@ def test_a_round_that_loses_the_database_fails_as_one(tmp_path, server, database
         app = create_app(**settings(tmp_path) | {"DATABASE_URL": url})
         execute(
             database,
-            "INSERT INTO nft (token, serial_no, name, file_type, owner, is_for_sale,"
+            "INSERT INTO nft (token, serial_no, name, file_type, owner, is_for_sale, is_listed,"
             " listing_price, ledger_at)"
-            " SELECT '0.0.7001', n, 'It', 'image/png', '0.0.' || n, 1, 1, '2026-01-01T00:00:00Z'"
+            " SELECT '0.0.7001', n, 'It', 'image/png', '0.0.' || n, 1, 1, 1, '2026-01-01T00:00:00Z'"
             " FROM generate_series(1, 20) AS n",
         )
 

@@ -206,9 +206,9 @@ def list_many(site, token, count):
         db.execute(
             """
             INSERT INTO nft (token, serial_no, name, file_type, owner, ledger_at,
-                             is_for_sale, listing_price, last_listed_at)
+                             is_for_sale, is_listed, listing_price, last_listed_at)
             WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < :count)
-            SELECT :token, i, 'Many #' || i, 'image/png', '0.0.1001', 'x', 1, 5,
+            SELECT :token, i, 'Many #' || i, 'image/png', '0.0.1001', 'x', 1, 1, 5,
                    '2026-11-20T12:00:00.000000000Z'
             FROM n
             """,

@@ -166,7 +166,10 @@ def test_changes_that_a_restored_database_lost_are_read_again(app, client, watch
     approve(ledger, nft)
     assert watcher.follow() == {Done.LISTED: 1}
     write_sql(app, "UPDATE follow SET cursor_at = :before", before=before)
-    write_sql(app, "UPDATE nft SET is_for_sale = 0, listing_price = 0, last_listed_at = NULL")
+    write_sql(
+        app,
+        "UPDATE nft SET is_for_sale = 0, is_listed = 0, listing_price = 0, last_listed_at = NULL",
+    )
     assert watcher.follow() == {Done.LISTED: 1}
     assert shown(client)["isForSale"] is True
 
@@ -425,7 +428,7 @@ def judged_earlier(app, watcher, ledger, nft):
     assert is_judged(app)
 
     def store():
-        write_sql(app, "UPDATE nft SET is_for_sale = 0, listing_price = 0")
+        write_sql(app, "UPDATE nft SET is_for_sale = 0, is_listed = 0, listing_price = 0")
         write_sql(app, "UPDATE collection SET listed = 0")
 
     store()

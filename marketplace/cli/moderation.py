@@ -1,0 +1,183 @@
+"""``flask hide``, ``block``, ``verify``, what undoes them, and ``flask hidden``, which lists all of it."""
+
+import json
+from pathlib import Path
+
+import click
+from flask import Flask
+
+from marketplace.cli.command import Command, command, echo
+from marketplace.errors import shown
+from marketplace.hedera import times
+from marketplace.hedera.ids import is_entity_id
+from marketplace.market import moderation
+from marketplace.market.moderation import Ruling, Subject
+
+MAX_REASON = 500  # characters
+
+
+def subject(text: str) -> Subject:
+    """Parse a token id, or an NFT."""
+    parsed = Subject.parse(text)
+    if parsed is None:
+        raise click.BadParameter(f"{text!r} is not a token id (0.0.1234), nor an NFT (0.0.1234:7)")
+    return parsed
+
+
+def entity_id(text: str) -> str:
+    if not is_entity_id(text):
+        raise click.BadParameter(f"{text!r} is not an id (0.0.1234)")
+    return text
+
+
+def reason_text(text: str) -> str:
+    if not text.strip() or len(text) > MAX_REASON or not text.isprintable():
+        raise click.BadParameter(f"must have 1 to {MAX_REASON} printable characters")
+    return text.strip()
+
+
+_reason = click.option(
+    "--reason", type=reason_text, required=True, help="Why. You see it in: hidden."
+)
+_public = click.option(
+    "--public", "is_public", is_flag=True, help="Clients see the reason in the error's message."
+)
+
+
+@click.command("hide", cls=Command)
+@click.argument("what", type=subject, metavar="TOKEN[:SERIAL]")
+@_reason
+@_public
+def hide_command(what: Subject, reason: str, is_public: bool) -> None:
+    """Hide an NFT (0.0.5001:7), or a whole collection (0.0.5001).
+
+    It is answered 451, is in no list, and is not bought or listed here. Its images are removed, and not
+    fetched again. Its owner can still withdraw it. What is not stored yet is hidden, too, once it is added.
+    If the command is interrupted, run it again.
+    """
+    count = moderation.hide(what, Ruling(reason, is_public))
+    echo(
+        f"Hid {what}: {count:,} NFTs are hidden now that were not. To undo: {command(f'unhide {what}')}"
+    )
+
+
+@click.command("unhide", cls=Command)
+@click.argument("what", type=subject, metavar="TOKEN[:SERIAL]")
+def unhide_command(what: Subject) -> None:
+    """Show an NFT or a collection again. The watcher fetches its images again."""
+    count = moderation.unhide(what)
+    if count is None:
+        raise click.ClickException(f"{what} is not hidden by itself: {command('hidden')} lists all")
+    echo(f"{what} is no longer hidden by itself: {count:,} NFTs are shown again")
+
+
+@click.command("block", cls=Command)
+@click.argument("account", type=entity_id, required=False)
+@click.option(
+    "--file",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True, resolve_path=True),
+    help="Block the accounts of a file: one id a line, # begins a comment. It is read whole: what is gone"
+    " from it since the last time is unblocked.",
+)
+@_reason
+@_public
+def block_command(account: str | None, file: Path | None, reason: str, is_public: bool) -> None:
+    """Block an account: its NFTs are not for sale here, and nothing is prepared for it but a withdrawal."""
+    if (account is None) == (file is None):
+        raise click.UsageError("Name an account, or a file of accounts with --file")
+    if account:
+        count = moderation.block(account, Ruling(reason, is_public))
+        echo(
+            f"Blocked {account}: {count:,} listings ended. To undo: {command(f'unblock {account}')}"
+        )
+    if file:
+        blocked, unblocked = moderation.block_list(
+            _read(file), Ruling(reason, is_public, str(file))
+        )
+        echo(f"{file}: blocked {len(blocked):,}, unblocked {len(unblocked):,}")
+
+
+def _read(file: Path) -> list[str]:
+    """Read the ids of a file. Raises click.ClickException, which names the first wrong line."""
+    ids = []
+    for number, line in enumerate(file.read_text(errors="replace").splitlines(), 1):
+        id = line.partition("#")[0].strip()
+        if id and not is_entity_id(id):
+            raise click.ClickException(
+                f"{file}, line {number}: {shown(id)} is not an account id (0.0.1234). Nothing was changed"
+            )
+        ids += [id] if id else []
+    return [*dict.fromkeys(ids)]
+
+
+@click.command("unblock", cls=Command)
+@click.argument("account", type=entity_id)
+def unblock_command(account: str) -> None:
+    """Unblock an account: what it has listed is for sale again."""
+    count = moderation.unblock(account)
+    if count is None:
+        raise click.ClickException(f"{account} is not blocked: {command('hidden')} lists all")
+    echo(f"{account} is no longer blocked: {count:,} listings are shown again")
+
+
+@click.command("verify", cls=Command)
+@click.argument("token", type=entity_id)
+@click.option("--reason", type=reason_text, help="How you know. You see it in: hidden.")
+def verify_command(token: str, reason: str | None) -> None:
+    """Verify a collection: clients see that it is the one that its name says.
+
+    Collections whose names look like its name are at the end of all lists, until they are verified, too.
+    """
+    is_stored = moderation.verify(token, Ruling(reason or ""))
+    later = "" if is_stored else ". None of its NFTs is stored yet"
+    echo(f"Verified {token}{later}. To undo: {command(f'unverify {token}')}")
+
+
+@click.command("unverify", cls=Command)
+@click.argument("token", type=entity_id)
+def unverify_command(token: str) -> None:
+    """Take the verification of a collection back."""
+    if not moderation.unverify(token):
+        raise click.ClickException(f"{token} is not verified: {command('hidden')} lists all")
+    echo(f"{token} is no longer verified")
+
+
+@click.command("hidden", cls=Command)
+@click.option("--json", "as_json", is_flag=True, help="As JSON, for programs.")
+def hidden_command(as_json: bool) -> None:
+    """List what is hidden, blocked and verified: since when, and why."""
+    rows = [
+        {
+            "kind": row["kind"],
+            "what": str(Subject(row["id"], row["serial_no"])),
+            "since": times.to_second(row["since"]),
+            "reason": row["reason"],
+            "public": bool(row["is_public"]),
+            "file": row["list"],
+        }
+        for row in moderation.list_all()
+    ]
+    if as_json:
+        click.echo(json.dumps(rows, indent=2))
+        return
+    if not rows:
+        echo("Nothing is hidden, blocked or verified")
+    for row in rows:
+        public = " (public)" if row["public"] else ""
+        file = f"  [{row['file']}]" if row["file"] else ""
+        echo(
+            f"{row['kind']:8}  {row['what']:18}  since {row['since']}{file}  {row['reason']}{public}"
+        )
+
+
+def init_app(app: Flask) -> None:
+    for each in (
+        hide_command,
+        unhide_command,
+        block_command,
+        unblock_command,
+        verify_command,
+        unverify_command,
+        hidden_command,
+    ):
+        app.cli.add_command(each)

@@ -1,0 +1,346 @@
+"""What the operator decides: what is hidden, which accounts are blocked, and which collections are verified.
+
+A decision is committed first: all that is written from then on follows it. Then it is applied to what is
+stored, in parts. If that is interrupted, the same command goes on.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from marketplace.errors import AccountBlocked, Hidden
+from marketplace.events import EventKind
+from marketplace.hedera import times
+from marketplace.hedera.ids import NftId, is_entity_id
+from marketplace.market import nft_events
+from marketplace.market.nft_events import Event
+from marketplace.market.several import for_each
+from marketplace.services import database, services
+from marketplace.store import decisions, events, nft_collections, nfts, orderbook, traits
+from marketplace.store.database import read, write
+from marketplace.store.decisions import KEYS_AT_ONCE
+from marketplace.store.media import find_key
+from marketplace.store.orderbook import Selection
+from marketplace.store.rows import Connection, DecisionKind, DecisionRow, NftRow
+
+AT_ONCE = 200  # NFTs in one transaction: others wait for it
+
+Changed = list[tuple[NftRow, NftRow]]  # NFTs before and after
+Change = Callable[[Connection, list[NftRow]], Changed]
+
+
+class Subject(NamedTuple):
+    """What a decision is about: an NFT, or with the serial number 0 a whole collection, or an account."""
+
+    id: str
+    serial_no: int = 0
+
+    @classmethod
+    def parse(cls, text: str) -> "Subject | None":
+        """Parse 0.0.5001 or 0.0.5001:7. Returns None for anything else."""
+        nft_id = NftId.parse(text)
+        if nft_id is None and not is_entity_id(text):
+            return None
+        return cls(*nft_id) if nft_id else cls(text)
+
+    def __str__(self) -> str:
+        return f"{self.id}:{self.serial_no}" if self.serial_no else self.id
+
+
+class Ruling(NamedTuple):
+    """Why the operator decides something, and who sees that."""
+
+    reason: str
+    is_public: bool = False
+    list: str | None = None  # the file that names it
+
+
+def require_shown(token: str, serial_no: int = 0) -> None:
+    """Raise Hidden for a hidden NFT, or collection (0)."""
+    decision = decisions.get_hiding(read(), token, serial_no)
+    if decision:
+        name = str(NftId(token, serial_no)) if serial_no else token
+        raise Hidden(name, decision["reason"] if decision["is_public"] else None)
+
+
+def require_all_shown(nft_ids: Iterable[NftId]) -> None:
+    """Raise Hidden, with the names of all hidden NFTs."""
+    for_each(nft_ids, lambda nft_id: require_shown(*nft_id))
+
+
+def require_not_blocked(account_id: str) -> None:
+    decision = decisions.get_decision(read(), "blocked", account_id)
+    if decision:
+        raise AccountBlocked(account_id, decision["reason"] if decision["is_public"] else None)
+
+
+def decide(db: Connection, kind: DecisionKind, subject: Subject, ruling: Ruling) -> None:
+    """Store a decision, after all that others are writing about NFTs now."""
+    database().lock_nfts(db)
+    since = times.to_iso(times.now())
+    row = {"kind": kind, **subject._asdict(), **ruling._asdict(), "since": since}
+    row["is_public"] = int(ruling.is_public)
+    decisions.insert_decision(db, row)
+
+
+def hide(subject: Subject, ruling: Ruling) -> int:
+    """Hide an NFT or a collection, and remove its images. Returns how many NFTs became hidden."""
+    with write() as db:
+        decide(db, "hidden", subject, ruling)
+        if not subject.serial_no:
+            _hide_collection(db, subject)
+    count = _change_all(subject, _hide_part(subject))
+    # All of them: the last time may have been interrupted before it came to that.
+    services().media.remove(decisions.list_hidden_images(read(), *subject))
+    return count
+
+
+def _hide_collection(db: Connection, subject: Subject) -> None:
+    before = nft_collections.get_collection(db, subject.id)
+    now = times.to_iso(times.now())
+    if before and nft_collections.mark_collection_hidden(db, subject.id, True, now):
+        pictures = [key for key in (before["banner"], before["logo"]) if key]
+        _note_images(db, subject, [(key, 0) for key in pictures])
+
+
+def _note_images(db: Connection, subject: Subject, images: Sequence[tuple[str, int]]) -> None:
+    """Note images to be removed, with the serial number that each belongs to.
+
+    Not those that others show, too.
+    """
+    keys = sorted({key for key, _ in images})
+    shared = {
+        key
+        for at in range(0, len(keys), KEYS_AT_ONCE)
+        for key in decisions.list_shared_keys(db, keys[at : at + KEYS_AT_ONCE], *subject)
+    }
+    for key, serial_no in images:
+        if key not in shared:
+            decisions.insert_hidden_image(db, key, subject.id, serial_no)
+
+
+def _change_all(subject: Subject, change: Change) -> int:
+    """Change the stored NFTs that a decision is about, in parts. Returns how many were changed."""
+    count, after = 0, 0
+    while found := _list_of_subject(subject, after):
+        count += _change_part(found, change)
+        after = found[-1]["serial_no"]
+    return count
+
+
+def _list_of_subject(subject: Subject, after: int) -> list[NftRow]:
+    """The stored NFTs that a decision is about, after a serial number: as many as are changed at once."""
+    if not subject.serial_no:
+        return nfts.list_nfts_of_token(read(), subject.id, after, AT_ONCE)
+    nft = nfts.get_nft(read(), *subject)
+    return [nft] if nft and after < subject.serial_no else []
+
+
+def _change_part(found: list[NftRow], change: Change) -> int:
+    """Change NFTs in one transaction, which no other writer of NFTs can disturb."""
+    with write() as db:
+        database().lock_nfts(db)
+        ids = [(nft["token"], nft["serial_no"]) for nft in found]
+        return len(change(db, [nft for id in ids if (nft := nfts.get_nft(db, *id))]))
+
+
+def _hide_part(subject: Subject) -> Change:
+    def hide_part(db: Connection, stored: list[NftRow]) -> Changed:
+        changed = [
+            (nft, hidden)
+            for nft in stored
+            if (hidden := nfts.mark_hidden(db, nft["token"], nft["serial_no"]))
+        ]
+        images = [(nft["image"], nft["serial_no"]) for nft, _ in changed if nft["image"]]
+        _note_images(db, subject, images)
+        _store_changes(db, changed, is_hidden=True)
+        _tell(db, changed, _hidden)
+        return changed
+
+    return hide_part
+
+
+def _store_changes(db: Connection, changed: Changed, *, is_hidden: bool) -> None:
+    """Write what follows for traits, events and collections of NFTs that are hidden or shown now."""
+    _count_listed(db, changed)
+    for before, nft in changed:
+        traits.replace_traits(db, before, nft)
+        nft_id = NftId(nft["token"], nft["serial_no"])
+        if not is_hidden:
+            events.mark_events_hidden(db, *nft_id, False)
+        sold = events.get_sales_of_nft(db, *nft_id)
+        if is_hidden:
+            events.mark_events_hidden(db, *nft_id, True)
+        if sold["sales"]:
+            sign = -1 if is_hidden else 1
+            nft_collections.add_sales(db, nft_id.token, sign * sold["sales"], sign * sold["volume"])
+
+
+def _count_listed(db: Connection, changed: Changed) -> None:
+    """Count the NFTs that are listed now, or no longer, in their collections."""
+    for before, nft in changed:
+        if difference := nft["is_listed"] - before["is_listed"]:
+            nft_collections.add_listed(db, nft["token"], difference)
+
+
+def _tell(db: Connection, changed: Changed, find: Callable[[NftRow, NftRow], Event]) -> None:
+    told = {(nft["token"], nft["serial_no"]): [find(before, nft)] for before, nft in changed}
+    nft_events.store(db, told)
+
+
+def _hidden(before: NftRow, nft: NftRow) -> Event:
+    price = before["listing_price"] if before["is_listed"] else None
+    return Event(EventKind.HIDDEN, from_account=before["owner"], previous_price=price)
+
+
+def _shown(before: NftRow, nft: NftRow) -> Event:
+    price = nft["listing_price"] if nft["is_listed"] else None
+    return Event(EventKind.SHOWN, to_account=nft["owner"], price=price)
+
+
+def _withdrawn(before: NftRow, nft: NftRow) -> Event:
+    return Event(EventKind.WITHDRAWN, nft["owner"], previous_price=before["listing_price"])
+
+
+def _listed(before: NftRow, nft: NftRow) -> Event:
+    return Event(EventKind.LISTED, nft["owner"], price=nft["listing_price"])
+
+
+def unhide(subject: Subject) -> int | None:
+    """Show an NFT or a collection again; the watcher fetches its images. Returns how many NFTs are shown now.
+
+    None: it was not hidden by itself.
+    """
+    now = times.to_iso(times.now())
+    with write() as db:
+        database().lock_nfts(db)
+        decision = decisions.delete_decision(db, "hidden", *subject)
+        if not subject.serial_no:
+            nft_collections.mark_collection_hidden(db, subject.id, False, now)
+            decisions.delete_hidden_images(db, subject.id, 0)
+    count = _change_all(subject, _show_part)
+    return count if decision or count else None
+
+
+def _show_part(db: Connection, stored: list[NftRow]) -> Changed:
+    now = times.to_iso(times.now())
+    changed = [
+        (nft, shown)
+        for nft in stored
+        if nft["is_hidden"] and (shown := nfts.mark_shown(db, nft, now))
+    ]
+    for nft, _ in changed:
+        decisions.delete_hidden_images(db, nft["token"], nft["serial_no"])
+    _store_changes(db, changed, is_hidden=False)
+    _tell(db, changed, _shown)
+    return changed
+
+
+def block(account_id: str, ruling: Ruling) -> int:
+    """Block an account. Returns how many of its NFTs are no longer for sale here."""
+    with write() as db:
+        decide(db, "blocked", Subject(account_id), ruling)
+    return _list_as_decided(account_id, _list_listed, _withdrawn)
+
+
+def unblock(account_id: str) -> int | None:
+    """Unblock an account. Returns how many of its NFTs are for sale here again; None: it was not blocked."""
+    with write() as db:
+        database().lock_nfts(db)
+        decision = decisions.delete_decision(db, "blocked", account_id)
+    count = _list_as_decided(account_id, nfts.list_withheld_of_owner, _listed)
+    return count if decision or count else None
+
+
+def _list_listed(db: Connection, account_id: str, limit: int) -> list[NftRow]:
+    return orderbook.list_selected(db, Selection(owner=account_id), limit)
+
+
+def _list_as_decided(
+    account_id: str,
+    list_some: Callable[[Connection, str, int], list[NftRow]],
+    find_event: Callable[[NftRow, NftRow], Event],
+) -> int:
+    """Take an account's NFTs off, or put them on again.
+
+    ``list_some`` lists those that are still to be changed.
+    """
+
+    def change(db: Connection, stored: list[NftRow]) -> Changed:
+        changed = [(nft, new) for nft in stored if (new := nfts.mark_listed_as_decided(db, nft))]
+        _count_listed(db, changed)
+        _tell(db, changed, find_event)
+        return changed
+
+    count = 0
+    while some := _change_part(list_some(read(), account_id, AT_ONCE), change):
+        count += some
+    return count
+
+
+def block_list(accounts: Sequence[str], ruling: Ruling) -> tuple[list[str], list[str]]:
+    """Block the accounts of a file, and unblock those that are no longer in it.
+
+    Returns both. Accounts that a command or another file has blocked stay as they are.
+    """
+    blocked = {
+        row["id"]: row for row in decisions.list_decisions(read()) if row["kind"] == "blocked"
+    }
+    gone = [id for id, row in blocked.items() if row["list"] == ruling.list and id not in accounts]
+    new = [id for id in dict.fromkeys(accounts) if id not in blocked]
+    for id in accounts:
+        if id in new or blocked[id]["list"] == ruling.list:
+            block(id, ruling)
+    for id in gone:
+        unblock(id)
+    return new, gone
+
+
+def put_image(content: bytes, small: bytes | None) -> str:
+    """Store an image, and return its key. Raises Hidden for one that was removed, and put()'s errors."""
+    key = find_key(content, "webp", small)
+    if decisions.is_image_hidden(read(), key):
+        raise Hidden("This image")
+    return services().media.put(content, "webp", small)
+
+
+def note_late_image(db: Connection, nft: NftRow, key: str) -> None:
+    """Remove an image that was fetched while its NFT was hidden."""
+    nft_id = NftId(nft["token"], nft["serial_no"])
+    stored = nfts.get_nft(db, *nft_id)
+    if stored and stored["is_hidden"]:
+        _note_images(db, Subject(*nft_id), [(key, nft_id.serial_no)])
+        services().media.remove(decisions.list_hidden_images(db, *nft_id))
+
+
+def verify(token: str, ruling: Ruling) -> bool:
+    """Verify a collection. Returns whether it is stored: otherwise, it is verified once it is."""
+    with write() as db:
+        decide(db, "verified", Subject(token), ruling)
+        return _mark_verified(db, token, is_verified=True)
+
+
+def unverify(token: str) -> bool:
+    """Take a verification back. Returns whether there was one."""
+    with write() as db:
+        database().lock_nfts(db)
+        decision = decisions.delete_decision(db, "verified", token)
+        _mark_verified(db, token, is_verified=False)
+    return decision is not None
+
+
+def _mark_verified(db: Connection, token: str, *, is_verified: bool) -> bool:
+    collection = nft_collections.mark_collection_verified(db, token, is_verified)
+    if collection:
+        nft_collections.mark_imitations(db, collection["skeleton"])
+    return collection is not None
+
+
+def list_all() -> list[DecisionRow]:
+    """All that was decided, and is not undone."""
+    return decisions.list_decisions(read())
+
+
+def iterate_missing(earlier: Iterable[DecisionRow]) -> Iterator[DecisionRow]:
+    """Yield the decisions of another time that are not in the database now."""
+    known = {(row["kind"], row["id"], row["serial_no"]) for row in list_all()}
+    return (row for row in earlier if (row["kind"], row["id"], row["serial_no"]) not in known)
