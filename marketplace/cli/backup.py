@@ -3,14 +3,18 @@
 import os
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import click
 
 from marketplace.cli.command import Command, echo
-from marketplace.errors import reason
+from marketplace.errors import StartRefused, reason
+from marketplace.market import moderation
+from marketplace.market.moderation import Subject
 from marketplace.store.database import file_database
-from marketplace.store.database_errors import DatabaseUnreadable
+from marketplace.store.database_errors import DatabaseError, DatabaseUnreadable
+from marketplace.store.rows import DecisionRow
 from marketplace.store.sqlite import SQLiteDatabase
 
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -69,13 +73,18 @@ def restore_command(file: Path) -> None:
 
     FILE is checked first. Nothing is changed if another process has the database open, or if FILE is
     damaged. The old contents are kept in a file beside the database. Access tokens that were revoked since
-    the backup work again: revoke them again.
+    the backup work again: revoke them again. What was hidden, blocked or verified since the backup stays so.
     """
     database = file_database()
     if file.samefile(database.path):
         raise click.ClickException(f"{file} is the database itself: name a backup of it")
+    decided: list[DecisionRow] = []
+    with suppress(StartRefused, DatabaseUnreadable, DatabaseError):  # a reason to restore it
+        decided = moderation.list_all()
     try:
         backup = database.replace(file)
     except (OSError, DatabaseUnreadable) as error:
         raise click.ClickException(f"Nothing was changed: {reason(error)}") from error
     echo(f"Restored {database.path} from {file}; what it held before is in {backup}")
+    for row in moderation.decide_again(decided):
+        echo(f"Still {row['kind']}: {Subject(row['id'], row['serial_no'])}")

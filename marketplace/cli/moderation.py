@@ -56,9 +56,7 @@ def hide_command(what: Subject, reason: str, is_public: bool) -> None:
     If the command is interrupted, run it again.
     """
     count = moderation.hide(what, Ruling(reason, is_public))
-    echo(
-        f"Hid {what}: {count:,} NFTs are hidden now that were not. To undo: {command(f'unhide {what}')}"
-    )
+    echo(f"Hid {what}. NFTs newly hidden: {count:,}. To undo: {command(f'unhide {what}')}")
 
 
 @click.command("unhide", cls=Command)
@@ -68,7 +66,7 @@ def unhide_command(what: Subject) -> None:
     count = moderation.unhide(what)
     if count is None:
         raise click.ClickException(f"{what} is not hidden by itself: {command('hidden')} lists all")
-    echo(f"{what} is no longer hidden by itself: {count:,} NFTs are shown again")
+    echo(f"{what} is no longer hidden by itself. NFTs shown again: {count:,}")
 
 
 @click.command("block", cls=Command)
@@ -87,9 +85,8 @@ def block_command(account: str | None, file: Path | None, reason: str, is_public
         raise click.UsageError("Name an account, or a file of accounts with --file")
     if account:
         count = moderation.block(account, Ruling(reason, is_public))
-        echo(
-            f"Blocked {account}: {count:,} listings ended. To undo: {command(f'unblock {account}')}"
-        )
+        undo = command(f"unblock {account}")
+        echo(f"Blocked {account}. Listings ended: {count:,}. To undo: {undo}")
     if file:
         blocked, unblocked = moderation.block_list(
             _read(file), Ruling(reason, is_public, str(file))
@@ -117,7 +114,7 @@ def unblock_command(account: str) -> None:
     count = moderation.unblock(account)
     if count is None:
         raise click.ClickException(f"{account} is not blocked: {command('hidden')} lists all")
-    echo(f"{account} is no longer blocked: {count:,} listings are shown again")
+    echo(f"{account} is no longer blocked. Listings shown again: {count:,}")
 
 
 @click.command("verify", cls=Command)

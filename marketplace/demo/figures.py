@@ -26,7 +26,8 @@ def list_listing_changes(db: Connection, token: str, limit: int) -> list[Listing
     # price of the NFTs that are for sale, and that none of these events is about.
     sql = """
         WITH page AS (
-            SELECT kind, serial_no, price, previous_price, id, COALESCE(consensus_at, seen_at) AS date
+            SELECT kind, serial_no, price, previous_price, id,
+                CASE WHEN kind = 'SHOWN' THEN seen_at ELSE COALESCE(consensus_at, seen_at) END AS date
             FROM event
             WHERE token = :token
               AND is_hidden = 0

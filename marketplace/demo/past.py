@@ -18,8 +18,13 @@ CHANGES_AT_MOST = 1_000
 SALES_AT_MOST = 10_000
 DAY = timedelta(days=1)
 # What ends a listing.
-ENDS = {"WITHDRAWN", "SOLD", "TRANSFERRED", "BURNED"}
-NAMES = {"LISTED": "Listed", "PRICE_CHANGED": "Price changed", "SOLD": "Sold"}
+ENDS = {"WITHDRAWN", "SOLD", "TRANSFERRED", "BURNED", "HIDDEN"}
+NAMES = {
+    "LISTED": "Listed",
+    "PRICE_CHANGED": "Price changed",
+    "SOLD": "Sold",
+    "SHOWN": "Shown again",
+}
 
 
 def chart_nft(events: list[dict[str, Any]]) -> Chart | None:

@@ -4,7 +4,7 @@ A decision is committed first: all that is written from then on follows it. Then
 stored, in parts. If that is interrupted, the same command goes on.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from marketplace.errors import AccountBlocked, Hidden
@@ -52,6 +52,7 @@ class Ruling(NamedTuple):
     reason: str
     is_public: bool = False
     list: str | None = None  # the file that names it
+    since: str | None = None  # None: it is decided now
 
 
 def require_shown(token: str, serial_no: int = 0) -> None:
@@ -76,8 +77,8 @@ def require_not_blocked(account_id: str) -> None:
 def decide(db: Connection, kind: DecisionKind, subject: Subject, ruling: Ruling) -> None:
     """Store a decision, after all that others are writing about NFTs now."""
     database().lock_nfts(db)
-    since = times.to_iso(times.now())
-    row = {"kind": kind, **subject._asdict(), **ruling._asdict(), "since": since}
+    row = {"kind": kind, **subject._asdict(), **ruling._asdict()}
+    row["since"] = ruling.since or times.to_iso(times.now())
     row["is_public"] = int(ruling.is_public)
     decisions.insert_decision(db, row)
 
@@ -193,8 +194,10 @@ def _hidden(before: NftRow, nft: NftRow) -> Event:
 
 
 def _shown(before: NftRow, nft: NftRow) -> Event:
-    price = nft["listing_price"] if nft["is_listed"] else None
-    return Event(EventKind.SHOWN, to_account=nft["owner"], price=price)
+    price, listed_at = None, None
+    if nft["is_listed"]:
+        price, listed_at = nft["listing_price"], nft["last_listed_at"]
+    return Event(EventKind.SHOWN, None, nft["owner"], price, consensus_at=listed_at)
 
 
 def _withdrawn(before: NftRow, nft: NftRow) -> Event:
@@ -202,7 +205,8 @@ def _withdrawn(before: NftRow, nft: NftRow) -> Event:
 
 
 def _listed(before: NftRow, nft: NftRow) -> Event:
-    return Event(EventKind.LISTED, nft["owner"], price=nft["listing_price"])
+    price, listed_at = nft["listing_price"], nft["last_listed_at"]
+    return Event(EventKind.LISTED, nft["owner"], price=price, consensus_at=listed_at)
 
 
 def unhide(subject: Subject) -> int | None:
@@ -340,7 +344,21 @@ def list_all() -> list[DecisionRow]:
     return decisions.list_decisions(read())
 
 
-def iterate_missing(earlier: Iterable[DecisionRow]) -> Iterator[DecisionRow]:
-    """Yield the decisions of another time that are not in the database now."""
+def decide_again(earlier: Iterable[DecisionRow]) -> list[DecisionRow]:
+    """Decide what was decided in a database that another one has replaced, and is not in that one.
+
+    Returns these decisions. Those of the other database stay.
+    """
     known = {(row["kind"], row["id"], row["serial_no"]) for row in list_all()}
-    return (row for row in earlier if (row["kind"], row["id"], row["serial_no"]) not in known)
+    missing = [row for row in earlier if (row["kind"], row["id"], row["serial_no"]) not in known]
+    for row in missing:
+        subject = Subject(row["id"], row["serial_no"])
+        ruling = Ruling(row["reason"], bool(row["is_public"]), row["list"], row["since"])
+        match row["kind"]:
+            case "hidden":
+                hide(subject, ruling)
+            case "blocked":
+                block(subject.id, ruling)
+            case "verified":
+                verify(subject.id, ruling)
+    return missing

@@ -45,8 +45,8 @@ _BY_KEY = """
     ORDER BY {key}, token
     LIMIT :limit + 0
 """
-# In parts: collections with sales, then all others by token, then imitations. Without the first line, SQLite
-# would group all sales of all time by the index of tokens.
+# In two parts: collections with sales, then all others by token. Without the first line, SQLite would group
+# all sales of all time by the index of tokens. Imitations come last, by another statement.
 _BY_SALES = """
     WITH sale AS MATERIALIZED (SELECT token, price FROM event WHERE sold_at >= :since)
     SELECT token, key FROM (
@@ -60,13 +60,13 @@ _BY_SALES = """
         ORDER BY token
         LIMIT :limit + 0
     ) AS unsold
-    UNION ALL SELECT token, key FROM (
-        SELECT token, 1 AS key FROM matching
-        WHERE is_imitation = 1 AND token > CASE WHEN :key < 1 THEN '' ELSE :token END
-        ORDER BY token
-        LIMIT :limit + 0
-    ) AS imitating
     ORDER BY key, token
+    LIMIT :limit + 0
+"""
+_IMITATING = """
+    SELECT token, 1 AS key FROM matching
+    WHERE is_imitation = 1 AND token > CASE WHEN :key < 1 THEN '' ELSE :token END
+    ORDER BY token
     LIMIT :limit + 0
 """
 _PAGES = {sort: _BY_KEY.format(key=key) for sort, key in KEYS.items()} | {BY_SALES: _BY_SALES}
@@ -99,6 +99,7 @@ _NFTS = """
 
 
 _STATEMENTS = {sort: _SHOWN.format(matching=_MATCHING, page=page) for sort, page in _PAGES.items()}
+_STATEMENT_OF_IMITATIONS = _SHOWN.format(matching=_MATCHING, page=_IMITATING)
 _NFT_STATEMENT = _NFTS.format(matching=_MATCHING, page=_PAGES[BY_VOLUME])
 
 
@@ -117,7 +118,11 @@ def list_found_collections(
     """
     parameters = _begin(sort, after, words, only_verified) | {"since": since, "limit": limit}
     parameters["looked_through"] = LOOKED_THROUGH
-    return db.execute(_STATEMENTS[sort], parameters).fetchall()
+    rows = db.execute(_STATEMENTS[sort], parameters).fetchall()
+    if sort == BY_SALES and len(rows) < limit:
+        rest = parameters | {"limit": limit - len(rows)}
+        rows += db.execute(_STATEMENT_OF_IMITATIONS, rest).fetchall()
+    return rows
 
 
 def list_found_nfts(

@@ -79,7 +79,8 @@ CREATE INDEX nft_undecided ON nft (owner) WHERE ledger_state = 'undecided';
 CREATE INDEX nft_by_owner ON nft (owner, token, serial_no) WHERE ledger_state <> 'gone';
 
 -- Serves nft_collections.get_collection_on_sale and list_owners.
-CREATE INDEX nft_in_collection_by_owner ON nft (token, owner, is_hidden) WHERE ledger_state <> 'gone';
+CREATE INDEX nft_in_collection_by_owner
+    ON nft (token, owner) WHERE ledger_state <> 'gone' AND is_hidden = 0;
 
 -- Serves nfts.list_collections_incomplete and list_incomplete.
 CREATE INDEX nft_incomplete ON nft (token, retry_at) WHERE retry_at IS NOT NULL;

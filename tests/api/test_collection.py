@@ -26,6 +26,7 @@ ORBITS = "0.0.5002"
 MAX = 2**63 - 1
 UNKNOWN = dict.fromkeys(("name", "symbol", "totalSupply", "treasury", "royalties", "fixedFees"))
 NOTHING = {
+    "verified": False,
     "listed": 0, "floorPrice": None, "sales": 0, "volume": 0, "sales24h": 0, "volume24h": 0, "lastSale": None,
     "owners": 1, "description": None, "bannerUrl": None, "logoUrl": None, "links": [],
 }  # fmt: skip

@@ -74,7 +74,7 @@ def test_it_works(client, lister, complete):
     image = client.get("/v1/nft/0.0.5001/8").json["imageUrl"]
     assert shown == {
         "token": "0.0.5001", "name": "Tides", "symbol": "TIDE", "imageUrl": image, "listed": 2,
-        "floorPrice": 15, "volume24h": 0,
+        "floorPrice": 15, "volume24h": 0, "verified": False,
     }  # fmt: skip
     assert client.get("/v1/collection/0.0.5001").json["listed"] == 2
     found = search(client, "tides #7")

@@ -81,7 +81,7 @@ def test_it_works(app, client, run, pair, complete):
     assert client.get(f"/media/{key}").status_code == 200
     begin(client)
 
-    assert "1 NFTs" in run("hide", NFT, "--reason", "stolen")
+    assert "newly hidden: 1." in run("hide", NFT, "--reason", "stolen")
 
     for path in OF_ONE:
         error = assert_error(client.get(path), 451, f"{TOKEN} #7 is hidden")
@@ -110,7 +110,7 @@ def test_it_works(app, client, run, pair, complete):
     assert (row["kind"], row["what"], row["reason"]) == ("hidden", NFT, "stolen")
     assert "stolen" in run("hidden")
 
-    assert "1 NFTs" in run("unhide", NFT)
+    assert "shown again: 1" in run("unhide", NFT)
     assert read_events(client)[-1] == ("SHOWN", 7, 250, None)
     assert shown(client)["isForSale"]
     complete()
@@ -187,7 +187,7 @@ def test_a_whole_collection(app, client, run, pair, lister, complete):
     lister(("0.0.7002", 1), 70)
     picture = find_image(app, (TOKEN, 8))
     begin(client)
-    assert "2 NFTs" in run("hide", TOKEN, "--reason", "spam")
+    assert "newly hidden: 2." in run("hide", TOKEN, "--reason", "spam")
     for path in ("", "/owners", "/traits"):
         error = assert_error(client.get(f"/v1/collection/{TOKEN}{path}"), 451)
         assert error["reason"] == "HIDDEN"
@@ -268,7 +268,7 @@ def test_an_image_that_others_show_stays(app, client, run, pair):
 def test_a_blocked_account(app, client, ledger, run, pair, buy):
     run("verify", TOKEN)
     begin(client)
-    assert "2 listings" in run("block", ALICE, "--reason", "sold stolen NFTs", "--public")
+    assert "ended: 2." in run("block", ALICE, "--reason", "sold stolen NFTs", "--public")
     assert client.get("/v1/orderbook").json == []
     assert client.get(f"/v1/collection/{TOKEN}").json["listed"] == 0
     nft = shown(client)
@@ -288,7 +288,7 @@ def test_a_blocked_account(app, client, ledger, run, pair, buy):
         sync()
     assert client.get("/v1/orderbook").json == []
     assert len(read_events(client)) == 2
-    assert "1 listings" in run("unblock", ALICE)
+    assert "shown again: 1" in run("unblock", ALICE)
     assert shown(client)["listingPrice"] == 5
     assert client.get(f"/v1/collection/{TOKEN}").json["listed"] == 1
     assert read_events(client)[-1] == ("LISTED", 7, 5, None)

@@ -179,8 +179,7 @@ for which in (prepared_transactions.PREPARATIONS, prepared_transactions.PURCHASE
         STATEMENTS[f"{statement.__name__} {which}"] = partial(statement, which=which)
 SCANS = {
     "sqlite": re.compile(
-        r"SCAN (?!page|feed|asked|(100? )?CONSTANT|cheapest|first|found|sale|sold|unsold"
-        r"|imitating|incomplete|kept)"
+        r"SCAN (?!page|feed|asked|(100? )?CONSTANT|cheapest|first|found|sale|sold|unsold|incomplete|kept)"
         r"\w+\b(?! USING)|TEMP B-TREE|event_\w+ \(kind=\?\)"  # all sales ever
     ),
     # Or a condition that is checked row by row, where an index could bound it

@@ -144,7 +144,7 @@ def test_it_serves_images_itself(site):
     for path, server_set in (("/media/5f2c.webp", False), ("/media/placeholder.webp", True)):
         with site.call(path) as response:
             assert response.headers["Content-Type"] == "image/webp"
-            assert "immutable" in response.headers["Cache-Control"]
+            assert response.headers["Cache-Control"] == "public, max-age=86400"
             assert response.headers["X-Content-Type-Options"] == "nosniff"
             assert response.headers["Content-Security-Policy"] == "default-src 'none'"
             assert ("Content-Disposition" in response.headers) is server_set

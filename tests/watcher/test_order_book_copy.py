@@ -14,7 +14,9 @@ import requests
 from harness.apps import authorized_client
 from harness.cast import ALICE, BOB, CHARLIE, TOKEN
 from harness.serving import ROOT
+from marketplace.market import moderation
 from marketplace.market.memos import listing_memo
+from marketplace.market.moderation import Ruling, Subject
 from marketplace.sandbox.transport import WSGIAdapter
 from marketplace.services import services
 from marketplace.store import events
@@ -30,7 +32,7 @@ ACCOUNTS = (ALICE, BOB, CHARLIE)
 NFTS = [(TOKEN, 1), (TOKEN, 2), (TOKEN, 3), (TOKEN, 4), (TOKEN, 5), (DOOMED, 1)]
 STEPS = {
     "add": 2, "approve": 5, "list": 6, "withdraw": 2, "hand_over": 2, "buy": 6, "update": 0.5, "follow": 5,
-    "delete": 0.05, "restore": 0.1,
+    "delete": 0.05, "restore": 0.1, "hide": 0.5, "unhide": 0.7, "block": 0.3, "unblock": 0.6,
 }  # fmt: skip
 
 
@@ -94,6 +96,26 @@ class Life:
     def restore(self, nft, keys):
         with self.app.app_context(), write() as db:
             events.mark_epoch(db)
+
+    def hide(self, nft, keys):
+        self.decide(moderation.hide, self.choose(nft), Ruling("stolen"))
+
+    def unhide(self, nft, keys):
+        self.decide(moderation.unhide, self.choose(nft))
+
+    def choose(self, nft):
+        """An NFT, or its collection."""
+        return Subject(nft[0], self.dice.choice([0, nft[1]]))
+
+    def block(self, nft, keys):
+        self.decide(moderation.block, self.dice.choice(ACCOUNTS), Ruling("fraud"))
+
+    def unblock(self, nft, keys):
+        self.decide(moderation.unblock, self.dice.choice(ACCOUNTS))
+
+    def decide(self, act, *arguments):
+        with self.app.app_context():
+            act(*arguments)
 
     def list(self, nft, keys):
         self.trade(

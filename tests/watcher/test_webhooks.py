@@ -24,6 +24,8 @@ from harness.postgresql import until
 from harness.serving import run_flask
 from marketplace.errors import StartRefused
 from marketplace.hedera import times
+from marketplace.market import moderation
+from marketplace.market.moderation import Ruling, Subject
 from marketplace.services import services
 from marketplace.store import events, webhooks
 from marketplace.store.database import SCHEMA, read, write
@@ -144,6 +146,19 @@ def test_it_works(app, client, receiver, send):
     ]
     assert event["serialNo"] == 7
     assert list(json.loads(receiver.body)["data"]) == list(event)
+
+
+@both_engines
+def test_a_takedown_is_delivered_and_what_happens_then_waits(app, nft, receiver, happen, deliver):
+    with app.app_context():
+        moderation.hide(Subject(*nft), Ruling("stolen"))
+    happen(nft[1])
+    deliver()
+    assert receiver.kinds == ["nft.hidden"]
+    with app.app_context():
+        moderation.unhide(Subject(*nft))
+    deliver()
+    assert receiver.kinds == ["nft.hidden", "nft.sold", "nft.shown"]
 
 
 @both_engines
