@@ -47,7 +47,7 @@ _BY_KEY = """
 """
 # In two parts: collections with sales, then all others by token. Without the first line, SQLite would group
 # all sales of all time by the index of tokens. Imitations come last, by another statement.
-_BY_SALES = """
+_BY_SALES = f"""
     WITH sale AS MATERIALIZED (SELECT token, price FROM event WHERE sold_at >= :since)
     SELECT token, key FROM (
         SELECT token, -CAST(SUM(price) AS BIGINT) AS key FROM sale GROUP BY token
@@ -55,7 +55,7 @@ _BY_SALES = """
     WHERE (key, token) > (:key, :token) AND is_imitation = 0
     UNION ALL SELECT token, key FROM (
         SELECT token, 0 AS key FROM matching
-        WHERE token > CASE WHEN :key < 0 THEN '' ELSE :token END AND :key < 1
+        WHERE token > CASE WHEN :key < 0 THEN '' WHEN :key = 0 THEN :token ELSE '{LAST}' END
           AND token NOT IN (SELECT token FROM sale) AND is_imitation = 0
         ORDER BY token
         LIMIT :limit + 0
