@@ -2,7 +2,16 @@
 
 from flask import Flask
 
-from marketplace.cli import access_tokens, backup, explain, export, moderation, move, status, upgrade
+from marketplace.cli import (
+    access_tokens,
+    backup,
+    explain,
+    export,
+    moderation,
+    move,
+    status,
+    upgrade,
+)
 
 
 def init_app(app: Flask) -> None:

@@ -20,7 +20,7 @@ from marketplace.market.listing_rule import APPROVAL, Facts, ForSale, Undecided,
 from marketplace.market.memos import read_listing_memo
 from marketplace.market.recheck_queue import NEVER_COMPARED
 from marketplace.services import database, mirror_node
-from marketplace.store import events, following, nfts, prepared_transactions
+from marketplace.store import decisions, events, following, nfts, prepared_transactions
 from marketplace.store.database import read
 from marketplace.store.events import EventFilter, Place
 from marketplace.store.rows import NftRow, PreparedNftRow, RecheckRow
@@ -46,6 +46,7 @@ def explain_nft(nft_id: NftId) -> Iterator[Line]:
     stored, facts = nfts.get_nft(read(), *nft_id), _read_facts(nft_id)
     verdict = listing_rule.decide(facts, _market()) if facts else None
     yield "Here", _describe_stored(stored)
+    yield from _describe_decisions(nft_id, stored and stored["owner"])
     yield "On the ledger", _describe_verdict(verdict)
     if facts:
         yield "Owner", facts.nft.owner or "none: it was burned"
@@ -71,6 +72,7 @@ def explain_account(account_id: str) -> Iterator[Line]:
     """Yield what an account has listed, here and on the ledger. Raises the ledger's errors."""
     listed = nfts.count_listed_of_owner(read(), account_id)
     yield "Here", f"{listed:,} of its NFTs are for sale"
+    yield from _describe_decisions(None, account_id)
     spendable = [*islice(mirror_node().list_nfts_spendable(account_id, _market()), NFTS + 1)]
     count = f"{len(spendable)}" if len(spendable) <= NFTS else f"more than {NFTS}"
     yield "On the ledger", f"the marketplace may spend {count} of its NFTs"
@@ -186,6 +188,15 @@ def _describe_verdict(verdict: Verdict | None) -> str:
         case Undecided(reason):
             return f"undecided: {reason}"
     return f"not for sale: {verdict.reason}"
+
+
+def _describe_decisions(nft_id: NftId | None, owner: str | None) -> Iterator[Line]:
+    """What the operator decided: it is not for sale here, whatever the ledger says."""
+    hidden = decisions.get_hiding(read(), *nft_id) if nft_id else None
+    blocked = decisions.get_decision(read(), "blocked", owner) if owner else None
+    for what, decision in (("Hidden", hidden), (f"{owner} is blocked", blocked)):
+        if decision:
+            yield what, f"since {times.to_second(decision['since'])}: {decision['reason']}"
 
 
 def _of_owner(nft: NftRow | None) -> list[tuple[str, str, int]]:

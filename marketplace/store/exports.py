@@ -8,8 +8,8 @@ _FROM = {
     "sales": (
         "event AS sold LEFT JOIN sale ON sale.event_id = sold.id"
         " LEFT JOIN nft ON nft.token = sold.token AND nft.serial_no = sold.serial_no",
-        "sold.sold_at",
-        "sold.sold_at, sold.id",
+        "sold.consensus_at",
+        "sold.consensus_at, sold.id",
     ),
     "listings": ("nft", "last_listed_at", "token, serial_no"),
     "events": ("event", DATED, f"{DATED}, id"),
@@ -17,7 +17,7 @@ _FROM = {
 }
 _COLUMNS = {
     "sales": """
-        sold.sold_at AS consensus_at, sold.transaction_id, sold.token, sold.serial_no, nft.name,
+        sold.consensus_at, sold.transaction_id, sold.token, sold.serial_no, nft.name,
         sold.from_account AS seller, sold.to_account AS buyer, sold.price, sale.part_tinybars, sale.royalties,
         sale.network_tinybars, sale.association_tinybars, sale.rate_cents, sale.rate_hbar, sale.way
     """,
@@ -51,9 +51,7 @@ def count_rows(db: Connection, kind: str, since: str | None, until: str | None) 
 
 def _select(kind: str, since: str | None, until: str | None) -> str:
     table, date, _ = _FROM[kind]
-    conditions = {"sales": ["sold.sold_at IS NOT NULL"], "listings": ["is_for_sale = 1"]}.get(
-        kind, []
-    )
+    conditions = {"sales": ["sold.kind = 'SOLD'"], "listings": ["is_listed = 1"]}.get(kind, [])
     if date and since:
         conditions.append(f"{date} >= :since")
     if date and until:

@@ -214,6 +214,9 @@ CREATE INDEX event_sold ON event (token, sold_at, price) WHERE sold_at IS NOT NU
 -- Serves collection_search.list_found_collections, by what was sold; and collection_search.get_first_sale_since.
 CREATE INDEX event_sold_at ON event (sold_at, token, price) WHERE sold_at IS NOT NULL;
 
+-- For all sales in their order, also those of hidden NFTs: flask export sales.
+CREATE INDEX event_of_sale ON event (consensus_at, id) WHERE kind = 'SOLD';
+
 -- What a sale cost, as its transaction on the ledger says; written soon after its event. All but the id is null if
 -- the ledger does not show the transaction. Of a transaction of several NFTs, the share of this one.
 CREATE TABLE sale (

@@ -46,7 +46,8 @@ CREATE INDEX nft_by_owner_and_listing_date
 CREATE INDEX nft_listed_in_collection
     ON nft (token, serial_no, listing_price) WHERE is_listed = 1;
 CREATE INDEX nft_withheld ON nft (owner) WHERE is_for_sale = 1 AND is_listed = 0;
-CREATE INDEX nft_in_collection_by_owner ON nft (token, owner, is_hidden) WHERE ledger_state <> 'gone';
+CREATE INDEX nft_in_collection_by_owner
+    ON nft (token, owner) WHERE ledger_state <> 'gone' AND is_hidden = 0;
 -- Note of each collection whether it is hidden, verified, or looks like a verified one
 DROP INDEX collection_by_volume;
 DROP INDEX collection_by_listed;
@@ -114,5 +115,6 @@ CREATE INDEX event_by_to_account ON event (to_account, id) WHERE to_account IS N
 CREATE INDEX event_by_kind ON event (kind, id);
 CREATE INDEX event_sold ON event (token, sold_at, price) WHERE sold_at IS NOT NULL;
 CREATE INDEX event_sold_at ON event (sold_at, token, price) WHERE sold_at IS NOT NULL;
+CREATE INDEX event_of_sale ON event (consensus_at, id) WHERE kind = 'SOLD';
 -- Read all names again: the watcher notes what they look like
 UPDATE collection SET retry_at = '1970-01-01T00:00:00.000000000Z';
