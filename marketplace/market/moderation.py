@@ -276,8 +276,11 @@ def _list_as_decided(
         return changed
 
     count = 0
-    while some := _change_part(list_some(read(), account_id, AT_ONCE), change):
-        count += some
+    while found := list_some(read(), account_id, AT_ONCE):
+        changed = _change_part(found, change)
+        if not changed:  # it was decided otherwise meanwhile
+            break
+        count += changed
     return count
 
 
@@ -292,8 +295,11 @@ def block_list(accounts: Sequence[str], ruling: Ruling) -> tuple[list[str], list
     gone = [id for id, row in blocked.items() if row["list"] == ruling.list and id not in accounts]
     new = [id for id in dict.fromkeys(accounts) if id not in blocked]
     for id in accounts:
-        if id in new or blocked[id]["list"] == ruling.list:
+        row = blocked.get(id)
+        if row is None or (row["list"] == ruling.list and _is_other(row, ruling)):
             block(id, ruling)
+        elif row["list"] == ruling.list:  # the last time may have been interrupted
+            _list_as_decided(id, _list_listed, _withdrawn)
     for id in gone:
         unblock(id)
     return new, gone
@@ -337,6 +343,10 @@ def _mark_verified(db: Connection, token: str, *, is_verified: bool) -> bool:
     if collection:
         nft_collections.mark_imitations(db, collection["skeleton"])
     return collection is not None
+
+
+def _is_other(row: DecisionRow, ruling: Ruling) -> bool:
+    return (row["reason"], bool(row["is_public"])) != (ruling.reason, ruling.is_public)
 
 
 def list_all() -> list[DecisionRow]:

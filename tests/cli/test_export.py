@@ -116,6 +116,15 @@ def test_it_writes_listings_nfts_and_events(sold, lister):
 
 
 @both_engines
+def test_sales_of_a_hidden_nft_are_in_the_books(sold):
+    assert (
+        sold.test_cli_runner().invoke(args=["hide", f"{TOKEN}:7", "--reason", "x"]).exit_code == 0
+    )
+    assert len(read_csv(run(sold, "sales").stdout)) == 2
+    assert read_csv(run(sold, "listings").stdout) == []
+
+
+@both_engines
 def test_a_name_is_no_formula(sold):
     write_sql(sold, "UPDATE nft SET name = '=HYPERLINK(\"https://evil.example\")'")
     assert read_csv(run(sold, "nfts").stdout)[0]["name"].startswith("'=HYPERLINK")

@@ -35,7 +35,7 @@ from marketplace.store import following
 from marketplace.store import sqlite as engine
 from marketplace.store.database import SCHEMA, read
 from marketplace.store.database_errors import DatabaseUnreadable
-from marketplace.store.postgresql import translate_ddl
+from marketplace.store.postgresql import PostgreSQLDatabase, translate_ddl
 from marketplace.store.schema import Schema
 from marketplace.store.sqlite import SQLiteDatabase
 from marketplace.watcher.sweep import sync
@@ -489,6 +489,29 @@ def test_a_database_without_the_record_takes_only_the_steps_that_it_lacks(path, 
     assert applied(path)[-1] == str(database.version) == str(SCHEMA.version + 1)
     assert len(applied(path)) == database.version - OF_0_3_0
     assert execute(path, "SELECT name FROM access_token") == [("mine!",)]
+
+
+EVENTS_ANEW = """
+-- Make the events again
+ALTER TABLE event RENAME TO earlier_event;
+CREATE TABLE event (id INTEGER PRIMARY KEY) STRICT;
+"""
+
+
+@both_engines
+def test_a_step_that_makes_the_events_again_keeps_their_cursors(app, client, newer):
+    cursor = client.get("/v1/orderbook").headers["X-Events-Cursor"]
+    database = services(app).database
+    database.close()
+    url = app.config["DATABASE_URL"]
+    if database.is_shared:
+        later = PostgreSQLDatabase(url, newer(EVENTS_ANEW))
+    else:
+        later = SQLiteDatabase(url, newer(EVENTS_ANEW))
+    later.upgrade()
+    [row] = later.connection.execute(f"SELECT {later.epoch} AS epoch").fetchall()
+    later.close()
+    assert row["epoch"] == cursor.partition("-")[0]
 
 
 def test_a_kill_in_the_middle_of_a_step_undoes_it(path, newer):
