@@ -12,6 +12,8 @@ const CHANGES = {
   WITHDRAWN: () => "Not for sale",
   TRANSFERRED: ({ to }) => (to ? `Moved to ${to.accountId}` : "Moved"),
   BURNED: () => "Burned",
+  HIDDEN: () => "Hidden",
+  SHOWN: ({ price }) => (price ? hbar(price) : "Not for sale"),
 };
 const keyOf = ({ token, serialNo }) => `${token}/${serialNo}`;
 const cardOf = (key, page = document) => page.querySelector(`.card[data-key="${CSS.escape(key)}"]`);
@@ -65,7 +67,7 @@ async function renew(keys) {
   }
 }
 
-const isPriced = ({ kind }) => kind === "LISTED" || kind === "PRICE_CHANGED";
+const isPriced = ({ kind, price }) => kind === "LISTED" || kind === "PRICE_CHANGED" || (kind === "SHOWN" && price);
 
 /** Nothing moves: the words stand where the price stood. */
 function change(card, words, isForSale) {
