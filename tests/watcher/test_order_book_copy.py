@@ -113,6 +113,14 @@ class Life:
     def unblock(self, nft, keys):
         self.decide(moderation.unblock, self.dice.choice(ACCOUNTS))
 
+    def undo_all(self):
+        """Show all that is hidden, and unblock all accounts."""
+        for nft in NFTS:
+            self.decide(moderation.unhide, Subject(*nft))
+            self.decide(moderation.unhide, Subject(nft[0]))
+        for account_id in ACCOUNTS:
+            self.decide(moderation.unblock, account_id)
+
     def decide(self, act, *arguments):
         with self.app.app_context():
             act(*arguments)
@@ -153,6 +161,9 @@ def test_it_is_exact_after_each_step(life, order_book):
         taken.append(life.step())
         book.follow()
         assert book.listings == order_book().listings, taken
+    life.undo_all()
+    book.follow()
+    assert book.listings == order_book().listings, taken
     kinds = Counter(event["kind"] for event in life.client.get("/v1/events?limit=1000").json)
     assert kinds.keys() >= {"ADDED", "LISTED"}, taken
     print(len(taken), kinds)
