@@ -13,18 +13,19 @@ from typing import Any
 import click
 from werkzeug.serving import make_server
 
-from hiero_sandbox import __version__
+from hiero_sandbox import __version__, database, state
 from hiero_sandbox.application import create_sandbox
 from hiero_sandbox.errors import LedgerRefused
 from hiero_sandbox.hapi.address import HOST
 from hiero_sandbox.hosts import HostGuard
-from hiero_sandbox.ledger.genesis import OPERATOR, OPERATORS_KEY
+from hiero_sandbox.ledger.genesis import LOCAL_NODE, NETWORKS, KnownAccount, operator
 
 HELLO = (
     "hiero-sandbox {version}: mirror node http://{rest}, node {node}, mirror node's gRPC {mirror},"
     " ledger in {ledger}"
 )
-FIRST = f"Operator {OPERATOR}, ED25519 key {OPERATORS_KEY}. More: http://{{rest}}/accounts"
+FIRST = "Operator {id}, {kind} key {key}. More: http://{rest}/accounts"
+EXPORTS = "export OPERATOR_ID={id}\nexport OPERATOR_KEY={der}"
 PORT = click.IntRange(0, 65_535)
 
 
@@ -58,6 +59,24 @@ def _ports(name: str, what: str, *default: int) -> Callable[..., Any]:
     help="Answer AccountBalanceQuery, or refuse it: the networks answer it no more.",
 )
 @click.option(
+    "--accounts",
+    type=click.Choice(NETWORKS),
+    default=LOCAL_NODE,
+    show_default=True,
+    help="The accounts that the ledger begins with: those of hiero-local-node, or of Solo.",
+)
+@click.option("--log", is_flag=True, help="Log a line for each transaction.")
+@click.option(
+    "--load-state",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Begin with the ledger in this file, which --dump-state wrote in this or another version.",
+)
+@click.option(
+    "--dump-state",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the ledger to this file at the end, as JSON.",
+)
+@click.option(
     "--bind-timestamp-range",
     is_flag=True,
     help="Let a page of transactions cover 60 days at most, as mirror nodes with this setting do.",
@@ -71,6 +90,10 @@ def main(
     skip_taken: bool,
     host: str,
     balance_queries: bool,
+    accounts: str,
+    log: bool,
+    load_state: Path | None,
+    dump_state: Path | None,
     bind_timestamp_range: bool,
 ) -> None:
     """Serve a small Hedera on this machine: accounts, HBAR, tokens and NFTs, for tests and demos.
@@ -88,12 +111,18 @@ def main(
         rest = [listener.getsockname()[1] for listener in listeners]
         url = f"http://{HOST}:{rest[0]}"
         try:
-            sandbox = create_sandbox(data, url)
+            sandbox = create_sandbox(data, url, accounts=accounts)
+            ledger = sandbox.extensions[database.KEY]
+            if load_state:
+                state.load(ledger, load_state)
         except LedgerRefused as error:
             raise click.ClickException(str(error)) from error
         sandbox.config.update(
-            BALANCE_QUERIES=balance_queries, BIND_TIMESTAMP_RANGE=bind_timestamp_range
+            BALANCE_QUERIES=balance_queries,
+            BIND_TIMESTAMP_RANGE=bind_timestamp_range,
         )
+        if log:
+            sandbox.logger.setLevel(logging.DEBUG)
 
         @contextmanager
         def announced(first: int, others: list[int]) -> Iterator[None]:
@@ -105,8 +134,10 @@ def main(
                 "mirror": _place(served[len(nodes) :]),
             }
             click.echo(HELLO.format(version=__version__, ledger=data or "memory", **places))
-            click.echo(FIRST.format(rest=_place(rest[:1])))
+            click.echo(_greet(operator(accounts), _place(rest[:1])))
             yield
+            if dump_state:
+                state.dump(ledger.connection, dump_state)
 
         logging.getLogger("werkzeug").setLevel(logging.WARNING)  # no line for each request
         application = HostGuard(sandbox, url)
@@ -135,6 +166,15 @@ def _close(listener: socket.socket) -> int:
     port = int(listener.getsockname()[1])
     listener.close()
     return port
+
+
+def _greet(first: KnownAccount, rest: str) -> str:
+    """Name the operator, and his key in hexadecimal and as DER."""
+    key = first.private_key
+    kind = "ED25519" if key.is_ed25519() else "ECDSA"
+    shown = {"id": first.account_id, "kind": kind, "key": key.to_string_raw(), "rest": rest}
+    exports = EXPORTS.format(id=first.account_id, der=first.der)
+    return f"{FIRST.format(**shown)}\n{exports}"
 
 
 def _place(ports: list[int]) -> str:

@@ -53,10 +53,11 @@ def create_sandbox(
     public_url: str = "http://127.0.0.1:5551",
     *,
     world: World | None = None,
+    accounts: str = genesis.LOCAL_NODE,
 ) -> Flask:
     """Make the application. Its ledger is the file at the path, or in memory.
 
-    It begins with known accounts, unless the world has others.
+    It begins with known accounts, those of genesis.NETWORKS, unless the world has others.
     It reads these keys of its config: BALANCE_QUERIES, whether HAPI answers queries for balances;
     BIND_TIMESTAMP_RANGE, whether a page of transactions covers 60 days at most; NODE_FILE, a file with the
     address of a node in another process; CLOCK, a function that returns the time, in nanoseconds. Raises
@@ -64,7 +65,7 @@ def create_sandbox(
     """
     app = Sandbox("hiero_sandbox", static_folder=None)
     app.config.update(PUBLIC_URL=public_url, MAX_CONTENT_LENGTH=MAX_BODY_BYTES)
-    app.config.update(BALANCE_QUERIES=True, BIND_TIMESTAMP_RANGE=False)
+    app.config.update(BALANCE_QUERIES=True, BIND_TIMESTAMP_RANGE=False, ACCOUNTS=accounts)
     app.url_map.merge_slashes = False
     app.url_map.converters["rest"] = RestConverter
     cast(DefaultJSONProvider, app.json).sort_keys = False
@@ -77,7 +78,7 @@ def create_sandbox(
         app.register_blueprint(module.blp)
     if world.has_known_accounts:
         with app.app_context(), database.write() as db:
-            genesis.fill(db)
+            genesis.fill(db, accounts)
     _open_to_all(app)
     app.after_request(name_status)
     return app

@@ -3,20 +3,28 @@
 Where every id exists, these addresses do not.
 """
 
+import base64
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from flask import Blueprint, Response, request, send_file
+from flask import Blueprint, Response, current_app, request, send_file
 
-from hiero_sandbox import snapshots, times
+from hiero_sandbox import snapshots, times, wallet
 from hiero_sandbox.api import show_result
 from hiero_sandbox.conditions import CODES, FAULTS, conditions, now
 from hiero_sandbox.errors import FieldsInvalid
-from hiero_sandbox.fields import Field, read_account, read_body, whole_number
+from hiero_sandbox.fields import (
+    ACCOUNT_ID,
+    TRANSACTION,
+    Field,
+    read_account,
+    read_body,
+    whole_number,
+)
 from hiero_sandbox.ids import MAX_HBAR, MAX_INT64, TINYBARS
 from hiero_sandbox.ledger import unsigned
-from hiero_sandbox.ledger.genesis import known_accounts
+from hiero_sandbox.ledger.genesis import KnownAccount, known_accounts
 from hiero_sandbox.mirror.parameters import parse_timestamp
 
 MAX_SECONDS = 10 * 366 * times.DAY // times.SECOND
@@ -48,13 +56,30 @@ def list_known_accounts() -> dict[str, Any]:
         "accounts": [
             {
                 "accountId": known.account_id,
-                "evmAddress": f"0x{known.aliases[0].hex()}" if known.aliases else None,
+                "evmAddress": known.evm_address,
                 "keyType": "ED25519" if known.private_key.is_ed25519() else "ECDSA_SECP256K1",
                 "privateKey": f"0x{known.private_key.to_string_raw()}",
+                "privateKeyDer": known.der,
+                "publicKey": known.private_key.public_key().to_string_der(),
             }
-            for known in known_accounts()
+            for known in _known_accounts()
         ]
     }
+
+
+def _known_accounts() -> tuple[KnownAccount, ...]:
+    return known_accounts(current_app.config["ACCOUNTS"])
+
+
+@blp.post("/sign")
+def sign_transaction() -> dict[str, str]:
+    """Sign for one of the accounts that the ledger begins with."""
+    account_id, transaction = read_body(accountId=ACCOUNT_ID, transaction=TRANSACTION)
+    keys = {known.account_id: known.private_key for known in _known_accounts()}
+    if account_id not in keys:
+        raise FieldsInvalid({"accountId": f"must be one of GET /accounts, not {account_id}"})
+    signed = wallet.add_signature(keys[account_id], transaction)
+    return {"transaction": base64.b64encode(signed).decode()}
 
 
 @blp.post("/faucet")

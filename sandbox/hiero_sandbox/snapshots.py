@@ -55,7 +55,7 @@ def reset() -> None:
     with _lock:
         for number in [*_taken()]:
             drop(number)
-        _begin(_make_first(), clock_moved=0)
+        _begin(_make_first(current_app.config["ACCOUNTS"]), clock_moved=0)
 
 
 def _taken() -> OrderedDict[int, tuple[Connection, int]]:
@@ -65,10 +65,10 @@ def _taken() -> OrderedDict[int, tuple[Connection, int]]:
 
 
 @cache
-def _make_first() -> Connection:
+def _make_first(network: str) -> Connection:
     made = database.Database()
     with made.write() as db:
-        genesis.fill(db)
+        genesis.fill(db, network)
     return made.copy()
 
 

@@ -28,12 +28,18 @@ def signer(account_id: str) -> Callable[[bytes], tuple[bytes, bytes]]:
 
 def sign(account_id: str, content: bytes) -> bytes:
     """Add the account's signature to each transaction of a list. Each must be readable."""
-    key = private_key(account_id)
-    prefix = public_key(account_id)
+    return add_signature(private_key(account_id), content)
+
+
+def add_signature(key: PrivateKey, content: bytes) -> bytes:
+    """Add a key's signature to each transaction of a list. Each must be readable."""
+    prefix = bytes(key.public_key().to_bytes_raw())
+    field = "ed25519" if key.is_ed25519() else "ECDSA_secp256k1"
     transactions = read_list(content)
     for transaction in transactions:
         signed = SignedTransaction.FromString(transaction.signedTransactionBytes)
         if all(pair.pubKeyPrefix != prefix for pair in signed.sigMap.sigPair):
-            signed.sigMap.sigPair.add(pubKeyPrefix=prefix, ed25519=key.sign(signed.bodyBytes))
+            pair = {"pubKeyPrefix": prefix, field: key.sign(signed.bodyBytes)}
+            signed.sigMap.sigPair.add(**pair)
         transaction.signedTransactionBytes = signed.SerializeToString()
     return bytes(TransactionList(transaction_list=transactions).SerializeToString())

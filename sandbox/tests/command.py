@@ -13,13 +13,17 @@ COMMAND = [sys.executable, "-m", "hiero_sandbox"]
 
 
 @contextmanager
-def running(*arguments):
+def running(*arguments, stderr=None):
     """The command on free ports, until it is not needed; yields it with its ports."""
     with reserved_port() as rest, reserved_port() as node, reserved_port() as mirror:
         ports = {"rest": rest, "node": node, "mirror": mirror}
         options = [word for name, port in ports.items() for word in (f"--{name}-port", str(port))]
         process = subprocess.Popen(
-            [*COMMAND, *options, *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True
+            [*COMMAND, *options, *arguments],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
         )
         try:
             hello = process.stdout.readline()

@@ -1,5 +1,8 @@
 """hiero-sandbox: the sandbox alone, without the marketplace."""
 
+import base64
+import json
+import re
 import signal
 import socket
 import subprocess
@@ -8,11 +11,17 @@ from contextlib import closing, contextmanager
 
 import grpc
 import pytest
+from hiero_sdk_python import PrivateKey
 from hiero_sdk_python.hapi.services.response_pb2 import Response
 
 from harness.serving import ROOT
+from hiero_sandbox import database, state
+from hiero_sandbox.application import create_sandbox
+from hiero_sandbox.errors import LedgerRefused
 from hiero_sandbox.hapi.address import HOST
+from hiero_sandbox.ledger.genesis import known_accounts
 from sandbox.tests import hapi
+from sandbox.tests.bodies import sign, transfer
 from sandbox.tests.command import COMMAND, ask, options, running
 
 GIFT = {"accountId": "0.0.1002", "amount": 7}
@@ -98,3 +107,61 @@ def test_a_file_of_something_else_is_refused(tmp_path):
     assert ended.returncode == 1
     assert ended.stderr.startswith(f"Error: {path} can't be the sandbox's ledger: ")
     assert path.read_text() == "no ledger" * 100
+
+
+def test_the_start_has_what_a_shell_needs():
+    with running("--accounts", "solo") as (process, _):
+        lines = [process.stdout.readline() for _ in range(3)]
+    assert lines[0].startswith("Operator 0.0.1002, ECDSA key 105d0501")
+    shell = "".join(lines[1:]) + 'echo "$OPERATOR_ID $OPERATOR_KEY"'
+    ended = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=True)
+    account_id, key = ended.stdout.split()
+    assert account_id == "0.0.1002"
+    assert PrivateKey.from_string(key).is_ecdsa()
+
+
+def test_a_state_is_dumped_loaded_and_logged(tmp_path):
+    path, log = tmp_path / "state.json", tmp_path / "log"
+    key = known_accounts()[1].private_key
+    content = base64.b64encode(sign(transfer("0.0.1002", {"0.0.1002": -1, "0.0.3": 1}), key))
+    options = ("--dump-state", str(path), "--log")
+    with log.open("w") as errors, running(*options, stderr=errors) as (process, ports):
+        ask(ports, "/faucet", GIFT)
+        assert ask(ports, "/transactions", {"transaction": content.decode()})["result"] == "SUCCESS"
+        shown = ask(ports, "/api/v1/transactions")
+        process.send_signal(signal.SIGINT)
+        process.wait(30)
+    assert re.search(r"0\.0\.1002@\S+ CRYPTOTRANSFER: SUCCESS\n", log.read_text())
+    with running("--load-state", str(path)) as (_, ports):
+        assert ask(ports, "/api/v1/transactions") == shown
+
+
+def test_a_state_of_another_version_is_loaded(tmp_path):
+    """It has a table and a column that are gone, and lacks a column that is new."""
+    before, path = create_sandbox(), tmp_path / "state.json"
+    before.test_client().post("/faucet", json=GIFT)
+    state.dump(before.extensions[database.KEY].connection, path)
+    content = json.loads(path.read_text())
+    content["tables"]["shelf"] = [{"book": 1}]
+    for row in content["tables"]["account"]:
+        row["colour"] = "red"
+        del row["declines_reward"]
+    path.write_text(json.dumps(content))
+    after = create_sandbox()
+    state.load(after.extensions[database.KEY], path)
+    for show in ("transactions?limit=1", "accounts?account.id=1002&balance=false"):
+        shown = [each.test_client().get(f"/api/v1/{show}").json for each in (before, after)]
+        assert shown[0] == shown[1]
+    account = after.test_client().get("/api/v1/accounts/0.0.1002").json
+    assert account["balance"]["balance"] == 10**12 + 7
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{}", '{"format": 2, "tables": {}}', '{"format": 1, "tables": 5}']
+)
+def test_what_is_no_state_is_refused(tmp_path, content):
+    (tmp_path / "state.json").write_text(content)
+    sandbox = create_sandbox()
+    with pytest.raises(LedgerRefused):
+        state.load(sandbox.extensions[database.KEY], tmp_path / "state.json")
+    assert len(sandbox.test_client().get("/api/v1/accounts").json["accounts"]) == 25

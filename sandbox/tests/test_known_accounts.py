@@ -1,5 +1,7 @@
 """The accounts that the sandbox begins with as a program of its own, and its faucet."""
 
+import base64
+
 import pytest
 from hiero_sdk_python.crypto.private_key import PrivateKey
 
@@ -8,7 +10,7 @@ from hiero_sandbox.application import create_sandbox
 from hiero_sandbox.conditions import now
 from hiero_sandbox.ledger import unsigned
 from hiero_sandbox.ledger.genesis import known_accounts
-from sandbox.tests.bodies import FIRST, HBAR, make, transfer
+from sandbox.tests.bodies import FIRST, HBAR, make, sign, transfer
 
 OPERATOR = "0.0.2"
 SUPPLY = 50_000_000_000 * HBAR
@@ -30,14 +32,25 @@ def test_the_keys_are_those_of_hiero_local_node(alone):
         "evmAddress": None,
         "keyType": "ED25519",
         "privateKey": "0x91132178e72057a1d7528025956fe39b0b847f200ab59b2fdd367017f3087137",
+        "privateKeyDer": "302e020100300506032b6570042204209113"
+        "2178e72057a1d7528025956fe39b0b847f200ab59b2fdd367017f3087137",
+        "publicKey": "302a300506032b6570032100"
+        "0aa8e21064c61eab86e2a9c164565b4e7a9a4146106e0a6cd03a8c395a110e92",
     }
     assert [each["accountId"] for each in others] == [f"0.0.{n}" for n in range(1002, 1032)]
-    assert others[10] == {
-        "accountId": "0.0.1012",
-        "evmAddress": "0x67d8d32e9bf1a9968a5ff53b87d777aa8ebbee69",
-        "keyType": "ECDSA_SECP256K1",
-        "privateKey": "0x105d050185ccb907fba04dd92d8de9e32c18305e097ab41dadda21489a211524",
-    }
+    assert (
+        others[10].items()
+        >= {
+            "accountId": "0.0.1012",
+            "evmAddress": "0x67d8d32e9bf1a9968a5ff53b87d777aa8ebbee69",
+            "keyType": "ECDSA_SECP256K1",
+            "privateKey": "0x105d050185ccb907fba04dd92d8de9e32c18305e097ab41dadda21489a211524",
+        }.items()
+    )
+    for each in others:
+        key = PrivateKey.from_string_der(each["privateKeyDer"])
+        assert f"0x{key.to_string_raw()}" == each["privateKey"]
+        assert key.public_key().to_string_der() == each["publicKey"]
     assert [each["keyType"] for each in others] == ["ECDSA_SECP256K1"] * 20 + ["ED25519"] * 10
     assert [each["accountId"] for each in others if each["evmAddress"]] == [
         f"0.0.{n}" for n in range(1012, 1022)
@@ -132,6 +145,29 @@ def test_a_new_key_is_the_accounts_key_at_once(alone):
     assert alone.submit(transfer(created, {created: -1, OPERATOR: 1}), key) == "SUCCESS"
 
 
+def test_solos_accounts(tmp_path):
+    client = create_sandbox(accounts="solo").test_client()
+    [treasury, first, *others] = client.get("/accounts").json["accounts"]
+    assert (treasury["accountId"], first["accountId"], len(others)) == (OPERATOR, "0.0.1002", 9)
+    assert first["evmAddress"] == "0x67d8d32e9bf1a9968a5ff53b87d777aa8ebbee69"
+    client.post("/reset")
+    shown = client.get(f"/api/v1/accounts/{first['evmAddress']}").json
+    assert (shown["account"], shown["balance"]["balance"]) == ("0.0.1002", FIRST)
+    assert client.get("/api/v1/accounts/0.0.1012").status_code == 404
+
+
+def test_their_signatures_are_added(alone):
+    body = transfer("0.0.1002", {"0.0.1002": -1, "0.0.1022": 1})
+    content = base64.b64encode(sign(body)).decode()
+    for account_id in ("0.0.1022", "0.0.1002"):
+        asked = {"accountId": account_id, "transaction": content}
+        content = alone.client.post("/sign", json=asked).json["transaction"]
+    answer = alone.client.post("/transactions", json={"transaction": content})
+    assert answer.json["result"] == "SUCCESS"
+    stranger = {"accountId": "0.0.77777", "transaction": content}
+    assert alone.client.post("/sign", json=stranger).status_code == 422
+
+
 def test_the_demos_addresses_are_not_there(alone):
-    for path in ("/sign", "/transfers", "/openapi.json", "/llms.txt"):
+    for path in ("/transfers", "/llms.txt"):
         assert alone.client.get(path).status_code == 404

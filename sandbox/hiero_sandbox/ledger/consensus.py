@@ -116,6 +116,14 @@ def submit(content: bytes, now: int) -> Receipt:
     end_expired_schedules(now)
     began = time.monotonic_ns()
     signed = envelopes.open_transaction(envelopes.read_list(content)[0])
+    receipt = _submit(signed, now, began)
+    kind = envelopes.TYPES.get(str(signed.body.WhichOneof("data")))
+    refused = "" if receipt.reached_consensus else ", refused"
+    _log.debug("%s %s: %s%s", receipt.transaction_id, kind, receipt.result, refused)
+    return receipt
+
+
+def _submit(signed: Signed, now: int, began: int) -> Receipt:
     try:
         _require_first(signed)
         with write() as db:

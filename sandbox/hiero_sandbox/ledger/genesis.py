@@ -1,10 +1,11 @@
-"""The accounts that a ledger begins with, unless every id exists: hiero-local-node's, and the network's.
+"""The accounts that a ledger begins with: a local network's, with published keys, and the network's own.
 
 The private keys are published, and worth nothing:
 https://github.com/hiero-ledger/hiero-local-node/blob/main/src/configuration/accountConfiguration.json
+https://github.com/hiero-ledger/solo/blob/main/src/commands/one-shot/predefined-accounts.ts
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from hiero_sandbox.ids import MAX_HBAR, TINYBARS
 from hiero_sandbox.ledger import accounts, keys, queries
 from hiero_sandbox.ledger.accounts import Account
 
+LOCAL_NODE, SOLO = NETWORKS = ("local-node", "solo")
 OPERATOR = "0.0.2"  # the network's treasury, which has all HBAR that no other account has
 FIRST_NUMBER = 1002
 # The network's own accounts: with the operator's key, and without a key.
@@ -63,12 +65,28 @@ ED25519 = [
 ]
 
 
+DER_PREFIXES = {
+    "ed25519": "302e020100300506032b657004220420",
+    "ecdsa": "3030020100300706052b8104000a04220420",
+}
+
+
 class KnownAccount(NamedTuple):
     """An account whose private key is published."""
 
     account_id: str
     private_key: PrivateKey
     has_alias: bool = False  # its key and its EVM address are its aliases
+
+    @property
+    def der(self) -> str:
+        """The private key as SDKs print it: an ECDSA key without its public key."""
+        kind = "ed25519" if self.private_key.is_ed25519() else "ecdsa"
+        return f"{DER_PREFIXES[kind]}{self.private_key.to_string_raw()}"
+
+    @property
+    def evm_address(self) -> str | None:
+        return f"0x{self.aliases[0].hex()}" if self.aliases else None
 
     @property
     def public_key(self) -> bytes:
@@ -83,42 +101,53 @@ class KnownAccount(NamedTuple):
 
 
 @cache
-def known_accounts() -> tuple[KnownAccount, ...]:
-    """The operator, and the thirty accounts of hiero-local-node in the order of their ids."""
+def known_accounts(network: str = LOCAL_NODE) -> tuple[KnownAccount, ...]:
+    """The treasury, and the accounts of a local network in the order of their ids."""
     numbers = iter(range(FIRST_NUMBER, FIRST_NUMBER + 30))
     read_ed25519, read_ecdsa = PrivateKey.from_string_ed25519, PrivateKey.from_string_ecdsa
+    is_solo = network == SOLO
     return (
         KnownAccount(OPERATOR, read_ed25519(OPERATORS_KEY)),
-        *(KnownAccount(f"0.0.{next(numbers)}", read_ecdsa(key)) for key in ECDSA),
+        *(KnownAccount(f"0.0.{next(numbers)}", read_ecdsa(key)) for key in ECDSA if not is_solo),
         *(KnownAccount(f"0.0.{next(numbers)}", read_ecdsa(key), True) for key in ECDSA_WITH_ALIAS),
-        *(KnownAccount(f"0.0.{next(numbers)}", read_ed25519(key)) for key in ED25519),
+        *(
+            KnownAccount(f"0.0.{next(numbers)}", read_ed25519(key))
+            for key in ED25519
+            if not is_solo
+        ),
     )
 
 
-def fill(db: Connection) -> None:
+def operator(network: str) -> KnownAccount:
+    """The account with which programs on a local network begin."""
+    return known_accounts(network)[network == SOLO]
+
+
+def fill(db: Connection, network: str = LOCAL_NODE) -> None:
     """Write the first accounts, if the ledger has none yet. They have all HBAR there is."""
     if queries.get(db, "account", account_id=OPERATOR):
         return
-    rows = {account.account_id: account for account in _list_accounts()}
+    known = known_accounts(network)
+    rows = {account.account_id: account for account in _list_accounts(known)}
     rest = MAX_HBAR * TINYBARS - sum(account.balance for account in rows.values())
     rows[OPERATOR] = rows[OPERATOR]._replace(balance=rest)
     for row in rows.values():
         queries.put(db, "account", **row._asdict())
-    for known in known_accounts():
-        for alias in known.aliases:
-            queries.put(db, "alias", alias=alias, account_id=known.account_id)
+    for each in known:
+        for alias in each.aliases:
+            queries.put(db, "alias", alias=alias, account_id=each.account_id)
 
 
-def _list_accounts() -> Iterator[Account]:
-    operator, *others = known_accounts()
-    key = _encode(operator)
+def _list_accounts(known: Iterable[KnownAccount]) -> Iterator[Account]:
+    treasury, *others = known
+    key = _encode(treasury)
     for number in OF_OPERATOR:
         yield Account(f"0.0.{number}", key, balance=0, automatic_associations=0)
     for account_id, balance in WITHOUT_KEY.items():
         yield Account(account_id, balance=balance, automatic_associations=0)
-    for known in others:
-        limit = accounts.UNLIMITED if known.has_alias else 0
-        yield Account(known.account_id, _encode(known), automatic_associations=limit)
+    for each in others:
+        limit = accounts.UNLIMITED if each.has_alias else 0
+        yield Account(each.account_id, _encode(each), automatic_associations=limit)
 
 
 def _encode(known: KnownAccount) -> str:
