@@ -133,6 +133,10 @@ def main(
                 "node": _place(served[: len(nodes)]),
                 "mirror": _place(served[len(nodes) :]),
             }
+            sandbox.config["PLACES"] = {
+                "Node (gRPC)": places["node"],
+                "Mirror node (gRPC)": places["mirror"],
+            }
             click.echo(HELLO.format(version=__version__, ledger=data or "memory", **places))
             click.echo(_greet(operator(accounts), _place(rest[:1])))
             yield

@@ -21,6 +21,7 @@ from hiero_sandbox import (
     database,
     demo,
     errors,
+    front_page,
     gateway,
     mirror,
     snapshots,
@@ -74,7 +75,8 @@ def create_sandbox(
     conditions.init_app(app)
     snapshots.init_app(app)
     errors.init_app(app)
-    for module in (api, control if world.has_known_accounts else demo, mirror, gateway, web):
+    own = (control, front_page) if world.has_known_accounts else (demo,)
+    for module in (api, *own, mirror, gateway, web):
         app.register_blueprint(module.blp)
     if world.has_known_accounts:
         with app.app_context(), database.write() as db:
