@@ -28,6 +28,7 @@ from harness import mounts, network
 from harness.images import CORPUS
 from harness.serving import run_flask, serve, watcher
 from hiero_sandbox.application import create_sandbox
+from marketplace.sandbox import gateway as artwork_gateway
 from marketplace.sandbox.world import EveryId
 
 CLIENTS = 200
@@ -177,6 +178,7 @@ def scene(gateway=None, mirror=None, address=None, media=None, is_locked=False, 
         if address is not None:
             enter(silent_name_server())
         sandbox = create_sandbox(f"{folder}/ledger.db", world=EveryId())
+        sandbox.register_blueprint(artwork_gateway.blp)
         ledger = enter(network.serve(sandbox) if mirror is None else network.serve_raw(mirror))
         ipfs = f"{ledger}/ipfs" if gateway is None else f"{enter(GATEWAYS[gateway]())}/ipfs"
         own = {

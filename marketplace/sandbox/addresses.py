@@ -7,9 +7,8 @@ from pathlib import Path
 
 from flask import Flask, current_app
 
-from hiero_sandbox import catalogue
 from hiero_sandbox.hapi.address import HOST, find_port
-from marketplace.sandbox import access
+from marketplace.sandbox import access, catalogue
 from marketplace.services import services
 
 PATH = "/sandbox"  # where the service mounts it

@@ -17,7 +17,7 @@ from marketplace.api.request_metrics import name_routes
 from marketplace.cli.upgrade import upgrade_at_once
 from marketplace.errors import MarketplaceError, StartRefused
 from marketplace.hedera import times
-from marketplace.sandbox import access, addresses, commands, transport
+from marketplace.sandbox import access, addresses, commands, gateway, transport
 from marketplace.sandbox.addresses import PATH
 from marketplace.sandbox.world import EveryId
 from marketplace.services import Sandbox
@@ -40,6 +40,7 @@ def init_app(
         sandbox = create_sandbox(f"{folder}/sandbox.db", prefix, world=EveryId(signs_for))
     except LedgerRefused as error:
         raise StartRefused(str(error)) from error
+    sandbox.register_blueprint(gateway.blp)
     name_routes(sandbox, PATH)
     sandbox.before_request(_name_method)
     sandbox.config["CLOCK"] = lambda: times.now()  # looked up at each call

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from flask import Flask, current_app
 
-from hiero_sandbox import catalogue, wallet
+from hiero_sandbox import wallet
 from hiero_sandbox.errors import LedgerBusy, LedgerUnusable, explained
 from hiero_sandbox.ledger import consensus, unsigned
 from hiero_sandbox.times import GENESIS
@@ -25,7 +25,7 @@ from marketplace.market import add_nft, memos, reconciler
 from marketplace.market.listings import VALID_SECONDS
 from marketplace.market.nodes import next_node
 from marketplace.market.prepare import START_BEFORE_NOW
-from marketplace.sandbox import month
+from marketplace.sandbox import catalogue, month
 from marketplace.sandbox.month import Deed
 from marketplace.services import services
 from marketplace.store import nfts

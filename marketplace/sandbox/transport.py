@@ -12,8 +12,8 @@ from requests.adapters import BaseAdapter, HTTPAdapter
 from urllib3 import HTTPResponse
 from werkzeug.test import Client
 
-from hiero_sandbox import gateway
 from marketplace.errors import SandboxUnusable
+from marketplace.sandbox import gateway
 
 
 class WSGIAdapter(HTTPAdapter):

@@ -8,11 +8,12 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import TokenSupplyType, Toke
 from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee
 from hiero_sdk_python.hapi.services.token_create_pb2 import TokenCreateTransactionBody
 
-from hiero_sandbox import catalogue, wallet
+from hiero_sandbox import wallet
 from hiero_sandbox.ledger import keys, queries, unsigned
 from hiero_sandbox.ledger.tokens import KEYS, LIFE_SECONDS
 from hiero_sandbox.messages import account
 from hiero_sandbox.world import World
+from marketplace.sandbox import catalogue
 
 logger = logging.getLogger("hiero_sandbox")
 # Derived here, before make run forks: a process that derives it itself needs 3 MB more.

@@ -1,4 +1,4 @@
-"""The sandbox's WSGI application: the mirror node, HAPI in gRPC-web, the IPFS gateway, and its own API."""
+"""The sandbox's WSGI application: the mirror node, HAPI in gRPC-web, and its own API."""
 
 import logging
 import re
@@ -22,7 +22,6 @@ from hiero_sandbox import (
     demo,
     errors,
     front_page,
-    gateway,
     mirror,
     snapshots,
 )
@@ -76,7 +75,7 @@ def create_sandbox(
     snapshots.init_app(app)
     errors.init_app(app)
     own = (control, front_page) if world.has_known_accounts else (demo,)
-    for module in (api, *own, mirror, gateway, web):
+    for module in (api, *own, mirror, web):
         app.register_blueprint(module.blp)
     if world.has_known_accounts:
         with app.app_context(), database.write() as db:

@@ -20,7 +20,7 @@ def test_its_addresses_are_listed():
     document = Path("sandbox/README.md").read_text()
     rules = {rule.rule for rule in create_sandbox().url_map.iter_rules()}
     shown = {rule for rule in rules if not rule.startswith(("/api/v1/", "/proto.", "/com.hedera."))}
-    shown = {rule for rule in shown if rule != "/" and not rule.startswith("/ipfs/")}
+    shown = {rule for rule in shown if rule != "/"}
     assert [rule for rule in shown if f"`{rule}" not in document] == []
 
 

@@ -4,7 +4,6 @@ import pytest
 
 from harness import wallets
 from harness.cast import ALICE, BOB, CHARLIE
-from hiero_sandbox import catalogue
 from hiero_sandbox.database import read
 from hiero_sandbox.ledger.execution import AssessedFee, NftTransfer
 from hiero_sandbox.ledger.fee_assessment import assess
@@ -166,8 +165,3 @@ def test_the_mirror_node_shows_them(get):
     assert len(get("/tokens/0.0.5001")["custom_fees"]["royalty_fees"]) == 1
     for token in ("0.0.5003", "0.0.7001"):
         assert get(f"/tokens/{token}")["custom_fees"]["royalty_fees"] == []
-
-
-def test_nobody_who_owns_the_sample_collects():
-    collectors = {royalty.collector for sample in catalogue.SAMPLE for royalty in sample.royalties}
-    assert collectors == {TIDES, ORBITS, ORBITS_TOO}

@@ -7,7 +7,6 @@ import pytest
 
 from harness.cast import ALICE, BOB, TOKEN
 from harness.wallets import id_of, seal
-from hiero_sandbox import catalogue
 from hiero_sandbox.ids import MAX_INT64
 from sandbox.tests.bodies import approval, sign
 
@@ -215,33 +214,3 @@ def test_its_headers_are_the_mirror_nodes(get, row):
         r = get(f"/api/v1/{path}")
         assert r.headers["Cache-Control"] == f"public, max-age={seconds}"
     assert "Cache-Control" not in get("/api/v1/nothing").headers
-
-
-def test_its_metadata_is_hip_412(get):
-    cid = catalogue.cid_of("0.0.5001")
-    document = get(f"/ipfs/{cid}/7.json").json
-    assert document.keys() == {
-        "name",
-        "creator",
-        "description",
-        "image",
-        "type",
-        "format",
-        "attributes",
-    }
-    assert document["image"] == f"ipfs://{cid}/7.png"
-    assert {"trait_type", "value"} == document["attributes"][0].keys()
-
-
-def test_its_artwork_is_always_the_same(get):
-    cid = catalogue.cid_of("0.0.5001")
-    first, second = get(f"/ipfs/{cid}/7.png").data, get(f"/ipfs/{cid}/7.png").data
-    assert first == second
-    assert first != get(f"/ipfs/{cid}/8.png").data
-
-
-@pytest.mark.parametrize(
-    "cid", ["bafkqacbqfyyc4njqga3", "QmNope", "b", "bafkqabdefault", "b" + "a" * 500]
-)
-def test_its_gateway_has_nothing_else(get, cid):
-    assert get(f"/ipfs/{cid}/1.json").status_code == 404

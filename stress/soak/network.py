@@ -29,7 +29,7 @@ from PIL import Image
 
 from harness import network, wallets
 from harness.postgresql import until
-from hiero_sandbox import catalogue, wallet
+from hiero_sandbox import wallet
 from hiero_sandbox.application import create_sandbox
 from hiero_sandbox.ledger import queries, records
 from hiero_sandbox.ledger.accounts import FIRST_BALANCE
@@ -38,6 +38,7 @@ from hiero_sandbox.ledger.queries import TREASURY
 from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId
 from marketplace.market.memos import listing_memo
+from marketplace.sandbox import catalogue, gateway
 from marketplace.sandbox.world import EveryId
 from stress import audit, bombs
 from stress.soak.replica import BEHIND_SECONDS, Replica
@@ -98,6 +99,7 @@ class Network:
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
         self.dice = random.Random(seed)
         self.sandbox = create_sandbox(str(self.path), world=EveryId(MARKET))
+        self.sandbox.register_blueprint(gateway.blp)
         self.replica = Replica(self.path, MARKET)
         self.bombs = self.dice.sample(list(bombs.CORPUS.values()), BOMBS)
         self.made: dict[int, bytes] = {}

@@ -16,11 +16,10 @@ from harness.apps import authorized_client, enriching, settings, write_sql
 from harness.cast import KEYS, TESTNET
 from harness.ledger import Ledger
 from harness.serving import ROOT
-from hiero_sandbox import catalogue
 from marketplace import create_app
 from marketplace.demo import ASSETS, SNIPPETS
 from marketplace.hedera.ids import NftId
-from marketplace.sandbox import access, month
+from marketplace.sandbox import access, catalogue, month
 from marketplace.sandbox.seed import NFTS_PER_COLLECTION
 from marketplace.store import access_tokens
 from marketplace.store.database import read

@@ -4,8 +4,8 @@ import pytest
 
 from harness.apps import authorized_client, on_testnet, settings
 from harness.cast import ALICE, KEYS, MARKET, TOKEN
-from hiero_sandbox import catalogue
 from marketplace import create_app
+from marketplace.sandbox import catalogue
 from marketplace.services import services
 from sandbox.tests.hapi import APPROVE, RECEIPTS
 from sandbox.tests.sdk import approval_of_sdk, of_sdk

@@ -16,6 +16,7 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.market import add_nft, throttled_log
 from marketplace.market.read_again import read_again, read_collection_again
+from marketplace.sandbox import gateway
 from marketplace.sandbox.world import EveryId
 from marketplace.store import media, nfts
 from marketplace.store.database import read, write
@@ -83,6 +84,7 @@ FAULTS = {
 def connect(tmp_path):
     """The service on testnet, whose mirror node is the sandbox's, with this gateway."""
     sandbox = create_sandbox(f"{tmp_path}/ledger.db", world=EveryId())
+    sandbox.register_blueprint(gateway.blp)
     with serve(sandbox) as mirror_url:
 
         def make(gateway):

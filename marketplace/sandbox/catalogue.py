@@ -6,7 +6,8 @@ import json
 from functools import lru_cache
 from typing import NamedTuple
 
-from hiero_sandbox.ids import TINYBARS, is_entity_id
+from marketplace.hedera.hbar import TINYBARS
+from marketplace.hedera.ids import is_entity_id
 
 CREATOR = "The sandbox"
 # CIDv1, raw bytes, identity multihash: https://github.com/multiformats/cid
@@ -76,7 +77,7 @@ def pointer(token: str, serial_no: int) -> str:
 
 def metadata(token: str, serial_no: int) -> str:
     """The HIP-412 document of an NFT, as JSON."""
-    from hiero_sandbox import artwork  # imports Pillow, which other processes do without
+    from marketplace.sandbox import artwork  # imports Pillow, which other processes do without
 
     collection = collection_of(token)
     document: dict[str, object] = {
@@ -99,6 +100,6 @@ def metadata(token: str, serial_no: int) -> str:
 @lru_cache(16)  # drawing takes long
 def image(token: str, serial_no: int) -> bytes:
     """The artwork of an NFT, as PNG."""
-    from hiero_sandbox import artwork
+    from marketplace.sandbox import artwork
 
     return artwork.draw(collection_of(token).form, f"{token}/{serial_no}")

@@ -2,8 +2,8 @@
 
 from flask import Blueprint, Response, abort
 
-from hiero_sandbox import catalogue
-from hiero_sandbox.ids import MAX_INT64
+from marketplace.hedera.ids import MAX_INT64
+from marketplace.sandbox import catalogue
 
 CACHED = {"Cache-Control": "max-age=86400, immutable"}
 
