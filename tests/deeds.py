@@ -7,6 +7,7 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.market import add_nft, listings, nft_events
 from marketplace.market.prepare import TransactionRequest
+from marketplace.store import nft_collections
 from marketplace.store.database import read, write
 
 SALE = {
@@ -19,7 +20,14 @@ SALE = {
 def tell(app, *changes):
     """Insert events, as the reconciler does: sales that are changed so."""
     with app.app_context(), write() as db:
-        nft_events.insert(db, [SALE | change for change in changes])
+        insert_sales(db, [SALE | change for change in changes])
+
+
+def insert_sales(db, rows):
+    for row in rows:
+        if row["kind"] == "SOLD":
+            nft_collections.add_sale(db, row)
+    nft_events.insert(db, rows)
 
 
 def shown(client, nft=(TOKEN, 7)):

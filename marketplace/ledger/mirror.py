@@ -13,7 +13,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import copy_context
 from fractions import Fraction
-from itertools import islice
 from math import ceil
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast
@@ -56,7 +55,7 @@ LONGEST_ASKED_SECONDS = 3600  # by Retry-After
 TRANSIENT = (429, 500, 502, 503, 504)
 PAGE = 100  # the mirror node's own maximum
 MAX_PAGES = 100_000  # of one list: ten million NFTs
-MAX_HISTORY = 500  # entries read for one NFT: its metadata key can sign any number of them
+HISTORY_PAGES = 5  # read for one NFT at most: its metadata key can sign any number of entries
 SUCCESSES = (200, 206)  # 206: all that the mirror node has, which began after the NFT was minted
 CONNECTIONS = 32  # kept open
 QUESTIONS_AT_ONCE = 20  # threads of one caller of ask()
@@ -186,25 +185,37 @@ class MirrorNode:
     def find_history(self, token: str, serial_no: int, deadline: Deadline, since: int) -> History:
         """Read an NFT's entries since a moment, and the last event that decides its owner and spender.
 
-        Reads at least one page, and at most MAX_HISTORY entries.
+        Reads at least one page, and at most HISTORY_PAGES. Each begins with the entry that ended the one
+        before: so it is of a replica that shows what came before that.
         """
-        path = f"/tokens/{token}/nfts/{serial_no}/transactions?limit={PAGE}&order=desc"
-        entries = self._pages(path, "transactions", EVENTS, deadline)
+        path = f"/tokens/{token}/nfts/{serial_no}/transactions"
         read: list[NftEvent] = []
         last_event: NftEvent | None = None
-        while page := [*islice(entries, PAGE)]:
-            read += page
-            last_event = next((entry for entry in read if not entry.is_harmless), None)
-            is_enough = last_event is not None and page[-1].consensus_at <= since
-            if is_enough or len(read) >= MAX_HISTORY:
+        is_torn, has_more, begin = False, True, ""
+        for _ in range(HISTORY_PAGES):
+            page, has_more = self._get_history(f"{path}?limit={PAGE}&order=desc{begin}", deadline)
+            is_torn = bool(read) and page[:1] != read[-1:]
+            if is_torn:
                 break
+            read += page[1:] if read else page
+            last_event = next((entry for entry in read if not entry.is_harmless), None)
+            is_enough = last_event is not None and read[-1].consensus_at <= since
+            if is_enough or not has_more or not read:
+                break
+            begin = f"&timestamp=lte:{times.to_consensus(read[-1].consensus_at)}"
         moments = [entry.consensus_at for entry in read]
         if moments != sorted(moments, reverse=True):
             raise self._invalid(path, "its history is out of order")
-        is_cut = last_event is None and next(entries, None) is not None
-        page_ends_at = moments[PAGE - 1] if len(moments) > PAGE else 0
-        newest_at = moments[0] if moments else None
-        return History(newest_at, last_event, is_cut, tuple(read), page_ends_at)
+        is_cut = last_event is None and has_more and not is_torn
+        return History(moments[0] if moments else None, last_event, is_cut, tuple(read), is_torn)
+
+    def _get_history(self, path: str, deadline: Deadline) -> tuple[list[NftEvent], bool]:
+        """Return a page of a history, and whether there may be more."""
+        document = self._get_object(path, deadline)
+        if document is None:
+            return [], False
+        with self._reading(path):
+            return EVENTS.read_rows(document, "transactions"), LINKS.read(document) is not None
 
     def find_token(self, token: str, deadline: Deadline) -> LedgerToken | None:
         return self._get(f"/tokens/{token}", answer_schemas.TokenSchema(), deadline)

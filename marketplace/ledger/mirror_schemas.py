@@ -239,9 +239,8 @@ class History(NamedTuple):
     last_event: NftEvent | None
     is_cut: bool = False  # whether it is too long to find its last event
     entries: tuple[NftEvent, ...] = ()  # the newest ones, the newest first
-    # When the oldest entry of the first page happened, if there are more pages; otherwise 0. If replicas may
-    # still lack that, a later page may lack what happened just before.
-    page_ends_at: int = 0
+    # Whether the next page was of a replica that does not show the last of these entries yet.
+    is_torn: bool = False
 
 
 class Part(NamedTuple):

@@ -57,7 +57,7 @@ def require_owned(account_id: str, stored: Mapping[NftId, NftRow], deadline: Dea
     stored = {**stored}
     nft_ids = [*stored]
     others = [nft_id for nft_id in nft_ids if stored[nft_id]["owner"] != account_id]
-    for nft_id, reconciled in reconciler.refresh_all(others, deadline).items():
+    for nft_id, reconciled in reconciler.reconcile(others, deadline).items():
         stored[nft_id] = reconciled.nft or stored[nft_id]
     for_each(nft_ids, lambda nft_id: require_owner(stored[nft_id], account_id))
 

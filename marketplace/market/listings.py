@@ -88,7 +88,7 @@ def prepare_withdrawal(request: TransactionRequest) -> PreparedTransaction:
     from marketplace.hedera.transactions import build_withdrawal
 
     nfts = require_nfts(request.nft_ids)
-    questions = mirror_turns.count_withdrawal(request.account_id, nfts)
+    questions = mirror_turns.count_withdrawal(request.account_id, nfts.values())
     with mirror_turns.take(request.caller, questions) as deadline:
         request = request._replace(account_id=find_account_id(request.account_id, deadline))
         _require_all_listed(request.account_id, nfts, deadline)
@@ -101,7 +101,7 @@ def prepare_withdrawal(request: TransactionRequest) -> PreparedTransaction:
 
 def _require_all_listed(account_id: str, nfts: Mapping[NftId, NftRow], deadline: Deadline) -> None:
     try:
-        reconciled = reconciler.refresh_all([*nfts], deadline)
+        reconciled = reconciler.reconcile([*nfts], deadline)
     except (LedgerUnreachable, LedgerAnswerInvalid):
         if {nft["owner"] for nft in nfts.values()} != {account_id}:
             raise

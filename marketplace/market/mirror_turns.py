@@ -61,6 +61,6 @@ def count_listing(owner: str, nfts: Collection[NftRow]) -> int:
     return count_account(owner) + sum(nft["owner"] != owner for nft in nfts)
 
 
-def count_withdrawal(owner: str, nft_ids: Collection[NftId]) -> int:
-    """The questions of a withdrawal: each NFT's row."""
-    return count_account(owner) + len(nft_ids)
+def count_withdrawal(owner: str, nfts: Collection[NftRow]) -> int:
+    """The questions of a withdrawal."""
+    return count_account(owner) + count_facts(nfts)

@@ -184,7 +184,7 @@ def _count_listed(db: Connection, changed: Changed) -> None:
 
 
 def _tell(db: Connection, changed: Changed, find: Callable[[NftRow, NftRow], Event]) -> None:
-    told = {(nft["token"], nft["serial_no"]): [find(before, nft)] for before, nft in changed}
+    told = {NftId(nft["token"], nft["serial_no"]): [find(before, nft)] for before, nft in changed}
     nft_events.store(db, told)
 
 

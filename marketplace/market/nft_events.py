@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from marketplace.events import EventKind
 from marketplace.hedera import times
+from marketplace.hedera.ids import NftId
 from marketplace.ledger.mirror_schemas import Nft, NftEvent
 from marketplace.market.listing_rule import Facts
 from marketplace.market.past import WITHDRAWAL, Past
@@ -84,7 +85,14 @@ def is_redrawn(before: NftRow, after: Mapping[str, Any]) -> bool:
     return any(shown[name] != shown_before[name] for name in SHOWN)
 
 
-def store(db: Connection, events: Mapping[tuple[str, int], Iterable[Event]]) -> None:
+def note_sales(db: Connection, nft_id: NftId, events: Iterable[Event]) -> None:
+    """Add the sales among an NFT's events to the totals of its collection, unless the NFT is hidden."""
+    for event in events:
+        if event.kind is EventKind.SOLD:
+            nft_collections.add_sale(db, event._asdict() | nft_id._asdict())
+
+
+def store(db: Connection, events: Mapping[NftId, Iterable[Event]]) -> None:
     """Write the events of NFTs, at the end of the transaction that makes the changes."""
     seen_at = times.to_iso(times.now())
     rows = [
@@ -96,11 +104,8 @@ def store(db: Connection, events: Mapping[tuple[str, int], Iterable[Event]]) -> 
         insert(db, rows)
 
 
-def insert(db: Connection, rows: list[dict[str, Any]]) -> None:
-    """Insert events. Sales are added to the totals of their collections, unless the NFT is hidden."""
-    for row in rows:
-        if row["kind"] == EventKind.SOLD:
-            nft_collections.add_sale(db, row)
+def insert(db: Connection, rows: Iterable[dict[str, Any]]) -> None:
+    """Insert events at the end of the feed: no other transaction writes any until this one is visible."""
     database().lock_events(db)
     for row in rows:
         insert_event(db, row)

@@ -1,6 +1,7 @@
 """Reads the past of an NFT: its history between the stored state and the new one, and the prices of sales."""
 
 from collections.abc import Mapping
+from functools import cached_property
 from itertools import takewhile
 from typing import Any, NamedTuple
 
@@ -48,6 +49,21 @@ class Past(NamedTuple):
         )
 
 
+class Replicas:
+    """The mirror node's replicas, which may lag. Their present is asked for once, if at all."""
+
+    def __init__(self, deadline: Deadline) -> None:
+        self.deadline = deadline
+
+    @cached_property
+    def _present(self) -> int:
+        return mirror_node().find_present(self.deadline)
+
+    def may_lack(self, moment: int) -> bool:
+        """Tell whether some of them may still lack what happened at a moment."""
+        return moment > self._present - ALLOWED_LAG
+
+
 def read_past(
     facts: Facts, before: NftRow, state: Mapping[str, Any], deadline: Deadline
 ) -> Past | None:
@@ -57,20 +73,21 @@ def read_past(
     errors. Neither holds up the end of a listing for longer than replicas may lag, if the owner is the same.
     """
     nft, history = facts.nft, facts.history
+    replicas = Replicas(deadline)
     is_taken_off = before["is_for_sale"] and not state["is_for_sale"]
     is_other = state["owner"] != before["owner"] or nft.is_deleted
     if not (history or is_other or is_taken_off or is_newer(nft, before)):
         return Past()
     try:
         history = history or _find_history(nft, before, deadline)
-        if _is_late(nft, history, deadline):
+        if _is_late(nft, history, replicas):
             return None
-        entries = _name_treasuries(nft.token, _entries_between(before, nft, history), deadline)
-        return Past(entries, _find_prices(nft.id, entries, deadline))
+        entries = _name_treasuries(nft.token, _entries_between(before, nft, history), replicas)
+        return Past(entries, _find_prices(nft.id, entries, replicas))
     except TransactionNotShown:
         return None
     except (LedgerUnreachable, LedgerAnswerInvalid):
-        if is_other or not is_taken_off or may_follow(nft.modified_at, deadline):
+        if is_other or not is_taken_off or replicas.may_lack(nft.modified_at):
             raise
         return Past()
 
@@ -79,20 +96,19 @@ def _find_history(nft: Nft, before: NftRow, deadline: Deadline) -> History:
     return mirror_node().find_history(*nft.id, deadline, find_stored_at(before))
 
 
-def _is_late(nft: Nft, history: History, deadline: Deadline) -> bool:
+def _is_late(nft: Nft, history: History, replicas: Replicas) -> bool:
     """Tell whether a history lacks the NFT's newest change, or one between pages, but may still show it."""
-    is_paged = history.page_ends_at and not history.is_cut
-    if is_paged and may_follow(history.page_ends_at, deadline):
+    if history.is_torn and replicas.may_lack(history.entries[-1].consensus_at):
         return True
     if (history.newest_at or 0) < nft.modified_at:
-        return may_follow(nft.modified_at, deadline)
+        return replicas.may_lack(nft.modified_at)
     if not nft.is_deleted or any(entry.name in ENDS for entry in history.entries):
         return False
     # The deletion of a token changes the token's date, not those of its NFTs.
-    token = mirror_node().find_token(nft.token, deadline)
+    token = mirror_node().find_token(nft.token, replicas.deadline)
     if token is None or not token.is_deleted:  # by an older replica
         return True
-    return may_follow(token.modified_at or 0, deadline)
+    return replicas.may_lack(token.modified_at or 0)
 
 
 def _entries_between(before: NftRow, nft: Nft, history: History) -> tuple[NftEvent, ...]:
@@ -117,7 +133,7 @@ def _entries_between(before: NftRow, nft: Nft, history: History) -> tuple[NftEve
 
 
 def _name_treasuries(
-    token: str, entries: tuple[NftEvent, ...], deadline: Deadline
+    token: str, entries: tuple[NftEvent, ...], replicas: Replicas
 ) -> tuple[NftEvent, ...]:
     """Add the accounts to entries of a new treasury, which received the NFTs of the old one.
 
@@ -129,8 +145,8 @@ def _name_treasuries(
         n for n, entry in enumerate(entries) if entry.name == "TOKENUPDATE" and not entry.is_move
     ]
     for n in nameless[-MAX_NEW_TREASURIES:]:
-        transaction = mirror_node().find_transaction(entries[n].consensus_at, deadline)
-        if transaction is None and may_follow(entries[n].consensus_at, deadline):
+        transaction = mirror_node().find_transaction(entries[n].consensus_at, replicas.deadline)
+        if transaction is None and replicas.may_lack(entries[n].consensus_at):
             raise TransactionNotShown
         for moved in transaction.nft_transfers if transaction else ():
             if (moved.token, moved.serial_no) == (token, -1):
@@ -139,22 +155,17 @@ def _name_treasuries(
 
 
 def _find_prices(
-    nft_id: NftId, entries: tuple[NftEvent, ...], deadline: Deadline
+    nft_id: NftId, entries: tuple[NftEvent, ...], replicas: Replicas
 ) -> dict[int, int]:
     """The prices of the newest sales, by consensus timestamp. Raises TransactionNotShown."""
     prices = {}
     for sale in [entry for entry in entries if sale_prices.may_be_sale(entry)][-MAX_SALES:]:
         try:
-            price = sale_prices.find_price(nft_id, sale, deadline)
+            price = sale_prices.find_price(nft_id, sale, replicas.deadline)
         except TransactionNotShown:
-            if may_follow(sale.consensus_at, deadline):
+            if replicas.may_lack(sale.consensus_at):
                 raise
             continue
         if price is not None:
             prices[sale.consensus_at] = price
     return prices
-
-
-def may_follow(moment: int, deadline: Deadline) -> bool:
-    """Tell whether the mirror node may still show what it lacks of a moment: its replicas may lag so far."""
-    return moment > mirror_node().find_present(deadline) - ALLOWED_LAG

@@ -184,7 +184,7 @@ def _find_offers(
     request: TransactionRequest, expected_prices: Mapping[NftId, int], deadline: Deadline
 ) -> list[NftRow]:
     """Reconcile the NFTs, and require that each is for sale to the account."""
-    reconciled = reconciler.refresh_all(request.nft_ids, deadline, force=True)
+    reconciled = reconciler.reconcile(request.nft_ids, deadline)
 
     def find_offer(nft_id: NftId) -> NftRow:
         return _require_offer(

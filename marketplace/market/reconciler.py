@@ -17,11 +17,11 @@ from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
 from marketplace.ledger.clean_text import clean_text
 from marketplace.ledger.mirror_schemas import Nft
-from marketplace.market import collection_facts, listing_rule, nft_events, recheck_queue
+from marketplace.market import collection_facts, listing_rule, nft_events
 from marketplace.market.listing_rule import Facts, ForSale, NotForSale, Undecided, Verdict
 from marketplace.market.nft_events import Event
-from marketplace.market.past import Past, may_follow, read_past
-from marketplace.market.recheck_queue import What, recheck_later
+from marketplace.market.past import Past, read_past
+from marketplace.market.recheck_queue import What, enqueue_all, recheck_later
 from marketplace.market.stored_state import (
     find_stored_at,
     is_decided_by,
@@ -35,9 +35,9 @@ from marketplace.store import nfts, traits
 from marketplace.store.database import read, write
 from marketplace.store.rows import Connection, NftRow
 
+FOREVER = 2**63 - 1  # the consensus time of facts that nothing can follow
 TRIES = 3  # while others write the same NFT
 BEHIND = "the mirror node does not show its whole history yet"
-BETWEEN_PAGES = "its history has several pages, and a replica may lack what is between them"
 LEDGER_SECONDS = 4  # that a request may spend on the mirror node in all
 UNKNOWN_FILE_TYPE = "application/octet-stream"
 MAX_POINTER = 10_000  # letters kept
@@ -46,11 +46,12 @@ Columns = dict[str, Any]
 
 
 class Reconciliation(NamedTuple):
-    """The result of reconciling one NFT."""
+    """What came of reconciling one NFT."""
 
     before: NftRow | None  # the NFT as it was stored; None if it was not
-    nft: NftRow | None  # as it is stored now; None if it was gone before it was stored
-    verdict: Verdict | None  # None if the stored NFT is up to date
+    nft: NftRow | None  # as it is stored now; None if it is not
+    verdict: Verdict
+    facts_at: int = 0  # the consensus time of the NFT's row on the ledger, in nanoseconds
 
     @property
     def is_decided(self) -> bool:
@@ -59,15 +60,21 @@ class Reconciliation(NamedTuple):
     @property
     def reason(self) -> str:
         """Why it is not for sale, or not decided."""
-        return self.verdict.reason if isinstance(self.verdict, NotForSale | Undecided) else ""
+        return "" if isinstance(self.verdict, ForSale) else self.verdict.reason
 
 
 class Judgement(NamedTuple):
     """What the ledger showed of an NFT, and the verdict beside what was stored then."""
 
     before: NftRow | None
-    verdict: Verdict | None  # None if the stored NFT is up to date
+    verdict: Verdict
     facts: Facts
+
+    def conclude(self, nft: NftRow | None, verdict: Verdict | None = None) -> Reconciliation:
+        """The result, if this is stored now; with another verdict than this one, if there is one."""
+        on_ledger = self.facts.nft
+        facts_at = FOREVER if on_ledger.is_deleted else on_ledger.modified_at
+        return Reconciliation(self.before, nft, verdict or self.verdict, facts_at)
 
 
 class Change(NamedTuple):
@@ -96,34 +103,44 @@ class Change(NamedTuple):
         return events
 
 
-def refresh(
-    token: str, serial_no: int, deadline: Deadline, *, force: bool = False
-) -> Reconciliation:
-    """Read a stored NFT from the ledger, and reconcile it. Raises the ledger's errors.
+def reconcile(nft_ids: Sequence[NftId], deadline: Deadline) -> dict[NftId, Reconciliation]:
+    """Compare NFTs with the ledger, all at once, and store what follows, in one transaction.
 
-    ``force``: see reconcile().
+    An NFT that is not stored is added if the marketplace may spend it. One that another process writes
+    meanwhile is read and written again. Raises the ledger's and the database's errors.
     """
-    nft_id = NftId(token, serial_no)
-    return refresh_all([nft_id], deadline, force=force)[nft_id]
-
-
-def refresh_all(
-    nft_ids: Sequence[NftId], deadline: Deadline, *, force: bool = False
-) -> dict[NftId, Reconciliation]:
-    """Read stored NFTs from the ledger, all at once, and store what follows, in one transaction.
-
-    ``force``: see reconcile(). Raises the ledger's errors.
-    """
-    if not nft_ids:
-        return {}
+    done = dict[NftId, Reconciliation]()
+    for _ in range(TRIES):
+        if left := [nft_id for nft_id in nft_ids if nft_id not in done]:
+            done |= _reconcile_once(left, deadline)
     stored = _list_stored(nft_ids)
-    looks = [partial(_look, nft_id, stored.get(nft_id), force, deadline) for nft_id in nft_ids]
-    found = dict(zip(nft_ids, mirror_node().ask(*looks), strict=True))
-    judgements = {nft_id: judgement for nft_id, judgement in found.items() if judgement}
-    vanished = {
-        nft_id: _vanished(stored.get(nft_id)) for nft_id in nft_ids if nft_id not in judgements
+    raced = Undecided("other processes wrote it at the same time")
+    return {
+        nft_id: done.get(nft_id) or Reconciliation(stored.get(nft_id), stored.get(nft_id), raced)
+        for nft_id in nft_ids
     }
-    return _reconcile_all(judgements, deadline, force=force) | vanished
+
+
+def _reconcile_once(nft_ids: Sequence[NftId], deadline: Deadline) -> dict[NftId, Reconciliation]:
+    """Read NFTs from the ledger, and store what follows. Leaves out those that were written meanwhile."""
+    stored = _list_stored(nft_ids)
+    questions = [partial(_look, nft_id, stored.get(nft_id), deadline) for nft_id in nft_ids]
+    found = mirror_node().ask(*questions)
+    planned = [
+        each if isinstance(each, Reconciliation) else _plan(each, deadline) for each in found
+    ]
+    done = {
+        nft_id: each
+        for nft_id, each in zip(nft_ids, planned, strict=True)
+        if isinstance(each, Reconciliation)
+    }
+    changes = [each for each in planned if isinstance(each, Change)]
+    written = _write(changes, deadline)
+    return done | {
+        change.nft.id: change.judgement.conclude(written[change.nft.id])
+        for change in changes
+        if change.nft.id in written
+    }
 
 
 def _list_stored(nft_ids: Iterable[NftId]) -> dict[NftId, NftRow]:
@@ -131,17 +148,17 @@ def _list_stored(nft_ids: Iterable[NftId]) -> dict[NftId, NftRow]:
     return {NftId(row["token"], row["serial_no"]): row for row in rows}
 
 
-def _look(
-    nft_id: NftId, before: NftRow | None, force: bool, deadline: Deadline
-) -> Judgement | None:
+def _look(nft_id: NftId, before: NftRow | None, deadline: Deadline) -> Judgement | Reconciliation:
     """Read an NFT from the ledger, and apply the rule. It does not use the database."""
+    if before and is_gone(before):
+        return Reconciliation(before, before, NotForSale(listing_rule.GONE), FOREVER)
     on_ledger = mirror_node().find_nft(*nft_id, deadline)
-    return judge(on_ledger, before, deadline, force=force) if on_ledger else None
-
-
-def _vanished(nft: NftRow | None) -> Reconciliation:
+    if on_ledger:
+        return judge(on_ledger, before, deadline)
+    if before is None:
+        return Reconciliation(None, None, NotForSale("the mirror node does not show it"))
     reason = "the mirror node no longer shows it, though NFTs do not vanish"
-    return Reconciliation(nft, nft, Undecided(reason))
+    return Reconciliation(before, before, Undecided(reason))
 
 
 def may_differ(on_ledger: Nft, stored: NftRow | None) -> bool:
@@ -165,55 +182,6 @@ def _pointer(on_ledger: Nft) -> str | None:
     return clean_text(on_ledger.pointer, limit=MAX_POINTER)
 
 
-def reconcile(
-    on_ledger: Nft, deadline: Deadline, *, force: bool = False, first: Judgement | None = None
-) -> Reconciliation:
-    """Decide whether an NFT is for sale, and store the result. An NFT that is not stored yet is added.
-
-    ``force`` reads all facts, even if the NFT is listed and its row has not changed. ``first``: what was
-    read already, unless the stored NFT has changed since. Raises the ledger's and the database's errors;
-    then nothing is written.
-    """
-    if first is None:
-        before = nfts.get_nft(read(), *on_ledger.id)
-        first = judge(on_ledger, before, deadline, force=force)
-    return _reconcile_all({on_ledger.id: first}, deadline, force=force)[on_ledger.id]
-
-
-def _reconcile_all(
-    judgements: Mapping[NftId, Judgement], deadline: Deadline, *, force: bool
-) -> dict[NftId, Reconciliation]:
-    """Store what follows from judgements, in one transaction.
-
-    An NFT that another process wrote meanwhile is judged again, and written by another transaction.
-    """
-    open_, done = dict(judgements), dict[NftId, Reconciliation]()
-    for _ in range(TRIES):
-        stored, changes = _list_stored(open_), []
-        for nft_id, judgement in open_.items():
-            before = stored.get(nft_id)
-            if judgement.before != before:
-                open_[nft_id] = judge(judgement.facts.nft, before, deadline, force=force)
-            planned = _plan(open_[nft_id], deadline)
-            if isinstance(planned, Reconciliation):
-                done[nft_id] = planned
-            else:
-                changes.append(planned)
-        written = _write(changes, deadline)
-        for change in changes:
-            if nft := written.get(change.nft.id):
-                verdict = change.judgement.verdict
-                done[change.nft.id] = Reconciliation(change.before, nft, verdict)
-        open_ = {nft_id: each for nft_id, each in open_.items() if nft_id not in done}
-        if not open_:
-            return done
-    raced = Undecided("other processes wrote it at the same time")
-    stored = _list_stored(open_)
-    return done | {
-        nft_id: Reconciliation(stored.get(nft_id), stored.get(nft_id), raced) for nft_id in open_
-    }
-
-
 def add(judgements: Iterable[Judgement], deadline: Deadline) -> None:
     """Store NFTs that were not stored when they were judged, all or none, in one transaction.
 
@@ -228,14 +196,15 @@ def _plan(judgement: Judgement, deadline: Deadline) -> Reconciliation | Change:
     before, verdict, facts = judgement
     on_ledger = facts.nft
     if before is None:
-        is_gone = listing_rule.is_gone(on_ledger)
-        return Reconciliation(None, None, verdict) if is_gone else _plan_new(judgement)
+        # Stored as not listed, it would contradict lastSync while it is undecided: it may be listed for long.
+        is_new = may_differ(on_ledger, None) and not isinstance(verdict, Undecided)
+        return _plan_new(judgement) if is_new else judgement.conclude(None)
     state = _state(on_ledger, before, verdict)
     if {**before} | state == {**before}:
-        return Reconciliation(before, before, verdict)
+        return judgement.conclude(before)
     past = read_past(facts, before, state, deadline)
     if past is None:
-        return Reconciliation(before, before, Undecided(BEHIND))
+        return judgement.conclude(before, Undecided(BEHIND))
     if on_ledger.owner is None and past.last_owner:
         state["owner"] = past.last_owner
     return Change(judgement, state, past)
@@ -245,29 +214,18 @@ def _plan_new(judgement: Judgement) -> Change:
     return Change(judgement, _state(judgement.facts.nft, None, judgement.verdict))
 
 
-def judge(
-    on_ledger: Nft, before: NftRow | None, deadline: Deadline, *, force: bool = False
-) -> Judgement:
+def judge(on_ledger: Nft, before: NftRow | None, deadline: Deadline) -> Judgement:
     """Read the facts about an NFT from the ledger, and apply the rule. It does not use the database."""
     facts, market = Facts(on_ledger), current_app.config["ACCOUNT_ID"]
-    if before and is_gone(before):
-        return Judgement(before, None, facts)
     if before and is_older(on_ledger, before) and not on_ledger.is_deleted:
         older = Undecided("the mirror node shows an older state of it")
         return Judgement(before, older, facts)
-    if _is_row_enough(on_ledger):
-        return Judgement(before, listing_rule.decide(facts, market), facts)
-    if before and before["is_for_sale"] and not may_differ(on_ledger, before) and not force:
-        return Judgement(before, None, facts)
-    since = find_stored_at(before) if before else times.now()
-    history = mirror_node().find_history(*on_ledger.id, deadline, since)
-    facts, last = Facts(on_ledger, history), history.last_event
-    is_of_later_page = last is not None and last.consensus_at < history.page_ends_at
-    if is_of_later_page and may_follow(history.page_ends_at, deadline):
-        return Judgement(before, Undecided(BETWEEN_PAGES), facts)
-    if last:
-        transaction = mirror_node().find_transaction(last.consensus_at, deadline)
-        facts = Facts(on_ledger, history, transaction)
+    if not _is_row_enough(on_ledger):
+        since = find_stored_at(before) if before else times.now()
+        history = mirror_node().find_history(*on_ledger.id, deadline, since)
+        last = history.last_event
+        signed = last and mirror_node().find_transaction(last.consensus_at, deadline)
+        facts = Facts(on_ledger, history, signed)
     return Judgement(before, listing_rule.decide(facts, market), facts)
 
 
@@ -275,7 +233,7 @@ def _is_row_enough(on_ledger: Nft) -> bool:
     return listing_rule.is_decided_by_row(on_ledger, current_app.config["ACCOUNT_ID"])
 
 
-def _state(on_ledger: Nft, before: NftRow | None, verdict: Verdict | None) -> Columns:
+def _state(on_ledger: Nft, before: NftRow | None, verdict: Verdict) -> Columns:
     """The columns of an NFT that a verdict sets; none if it decides nothing."""
     ledger_at = times.to_iso(on_ledger.modified_at)
     owner = on_ledger.owner or (before and before["owner"])
@@ -339,8 +297,8 @@ def _store(
 ) -> dict[NftId, NftRow]:
     """Write changes in the order of the NFTs' ids.
 
-    NFTs come before collections, and collections before the queue, so that no two transactions wait for each
-    other.
+    NFTs come before collections, collections before the queue, and the queue before the feed, so that no two
+    transactions wait for each other.
     """
     known = {nft_id: row for nft_id, change in changes.items() if (row := change.before)}
     new = {
@@ -349,13 +307,18 @@ def _store(
         if nft_id not in known
     }
     added = {nft_id: row for nft_id, row in new.items() if row}
+    before, first_of_token = known | added, {id.token: id for id in sorted(added, reverse=True)}
     marked = {nft_id: _mark(db, changes[nft_id], row) for nft_id, row in known.items()}
-    for token in dict.fromkeys(nft_id.token for nft_id in added):
-        collection_facts.store(db, token, collections[token][1])
-    marked |= {nft_id: _mark(db, changes[nft_id], row) for nft_id, row in added.items()}
-    before, after = known | added, {nft_id: row for nft_id, row in marked.items() if row}
-    for nft_id in sorted(after):
-        _note_in_collection(db, before[nft_id], after[nft_id])
+    events = {nft_id: changes[nft_id].find_events(row) for nft_id, row in before.items()}
+    for nft_id in sorted(before):
+        if nft_id in added:
+            if first_of_token[nft_id.token] == nft_id:  # counts what is listed before it is marked
+                collection_facts.store(db, nft_id.token, collections[nft_id.token][1])
+            marked[nft_id] = _mark(db, changes[nft_id], added[nft_id])
+        if nft := marked[nft_id]:
+            _note_in_collection(db, before[nft_id], nft)
+            nft_events.note_sales(db, nft_id, events[nft_id])
+    after = {nft_id: row for nft_id, row in marked.items() if row}
     now = times.now()
     rechecks = [recheck_later(What("nft", *id), changes[id].nft.modified_at, now) for id in added]
     rechecks += [
@@ -363,8 +326,8 @@ def _store(
         for id, row in after.items()
         if _is_new_listing(before[id], row)
     ]
-    recheck_queue.enqueue_all(db, rechecks, now)
-    nft_events.store(db, {nft_id: changes[nft_id].find_events(before[nft_id]) for nft_id in after})
+    enqueue_all(db, rechecks, now)
+    nft_events.store(db, {nft_id: events[nft_id] for nft_id in sorted(after)})
     return after
 
 

@@ -111,7 +111,7 @@ def _judge_all(
     rows = dict(zip(nft_ids, for_each(nft_ids, find_row), strict=True))
     # Read first: a transaction that expired before this moment and is not shown afterwards never will be.
     now = _find_overdue(rows.values(), deadline)
-    reconciled = reconciler.refresh_all(nft_ids, deadline)
+    reconciled = reconciler.reconcile(nft_ids, deadline)
     find_rows = cache(partial(_find_rows, deadline=deadline))
     market = current_app.config["ACCOUNT_ID"]
 

@@ -102,7 +102,8 @@ def _find_ended_listing(moved: LedgerNftTransfer, before: int, deadline: Deadlin
     entries = [entry for entry in history.entries if entry.consensus_at < before]
     last = next((entry for entry in entries if not entry.is_harmless), None)
     approval = last and mirror_node().find_transaction(last.consensus_at, deadline)
-    if (history.newest_at or 0) < before or (last and approval is None):
+    is_short = (history.newest_at or 0) < before or (history.is_torn and last is None)
+    if is_short or (last and approval is None):
         raise TransactionNotShown
     if approval is None or not approval.is_original or approval.payer != moved.sender:
         return None

@@ -85,7 +85,7 @@ def _do(sandbox: Flask, deed: Deed, then: int) -> None:
         signed = _sign(deed, then)
         with _ledger_of(sandbox):
             consensus.submit(signed, then)
-    reconciler.refresh_all(deed.nfts, Deadline(LEDGER_SECONDS), force=True)
+    reconciler.reconcile(deed.nfts, Deadline(LEDGER_SECONDS))
 
 
 def _sign(deed: Deed, then: int) -> bytes:

@@ -118,5 +118,14 @@ def mark_recheck_due(
     db.execute(sql, {**recheck, "due_at": due_at, "attempts": attempts})
 
 
+def mark_compared(db: Connection, recheck: Mapping[str, object], since: str) -> None:
+    sql = """
+        UPDATE recheck SET since = :since
+        WHERE kind = :kind AND id = :id AND serial_no = :serial_no AND changed_at = :changed_at
+          AND since < :since
+    """
+    db.execute(sql, {**recheck, "since": since})
+
+
 def count_rechecks(db: Connection) -> int:
     return count(db, "SELECT COUNT(*) AS n FROM recheck")

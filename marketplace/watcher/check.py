@@ -11,7 +11,6 @@ from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
 from marketplace.ledger.mirror_schemas import Nft
 from marketplace.market import reconciler
-from marketplace.market.listing_rule import Undecided
 from marketplace.market.recheck_queue import Recheck, What
 from marketplace.market.reconciler import Reconciliation
 from marketplace.services import mirror_node
@@ -20,7 +19,6 @@ from marketplace.store.database import read
 from marketplace.store.rows import NftRow, RecheckRow
 from marketplace.watcher.work import Done
 
-FOREVER = 2**63 - 1
 NFT_SECONDS = 30  # to check one NFT: a long history has several pages
 PAGE = 100  # NFTs that the mirror node lists at once
 
@@ -40,8 +38,8 @@ def check(row: RecheckRow) -> Checked:
     """Check an entry of the queue. Raises the ledger's errors, and the database's."""
     if row["kind"] == "nft":
         return _check_nft(NftId(row["id"], row["serial_no"]))
-    changed_at, since = (times.to_nanoseconds(row[name]) for name in ("changed_at", "since"))
-    return compare(What(row["kind"], row["id"]), changed_at, since)
+    changed_at = times.to_nanoseconds(row["changed_at"]) or times.now()
+    return compare(What(row["kind"], row["id"]), changed_at, times.to_nanoseconds(row["since"]))
 
 
 def compare(what: What, changed_at: int, since: int, *, judges_again: bool = False) -> Checked:
@@ -56,25 +54,13 @@ def compare(what: What, changed_at: int, since: int, *, judges_again: bool = Fal
 
 
 def _check_nft(nft_id: NftId) -> Checked:
-    deadline = Deadline(NFT_SECONDS)
-    on_ledger = mirror_node().find_nft(*nft_id, deadline)
-    stored = nfts.get_nft(read(), *nft_id)
-    if on_ledger is None:
-        return Checked(Done.UNDECIDED if stored else Done.UNCHANGED)
-    facts_at = FOREVER if on_ledger.is_deleted else on_ledger.modified_at
-    if stored is None and on_ledger.spender != current_app.config["ACCOUNT_ID"]:
-        return Checked(Done.UNCHANGED, facts_at)
-    first = reconciler.judge(on_ledger, stored, deadline)
-    if stored is None and isinstance(first.verdict, Undecided):
-        # Stored as not listed, it would contradict lastSync: it may have been listed for long.
-        return Checked(Done.UNDECIDED, facts_at)
-    made = reconciler.reconcile(on_ledger, deadline, first=first)
+    made = reconciler.reconcile([nft_id], Deadline(NFT_SECONDS))[nft_id]
     if not made.is_decided:
         current_app.logger.info("%s is not decided yet: %s", nft_id, made.reason)
     done = _describe(made)
     if done is Done.TAKEN_OFF:
         current_app.logger.info("%s was taken off the order book: %s", nft_id, made.reason)
-    return Checked(done, facts_at)
+    return Checked(done, made.facts_at)
 
 
 def _describe(made: Reconciliation) -> Done:

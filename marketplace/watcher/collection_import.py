@@ -14,7 +14,7 @@ from marketplace.cli.command import Command, echo
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, printable
 from marketplace.events import EventKind
 from marketplace.hedera import times
-from marketplace.hedera.ids import is_entity_id
+from marketplace.hedera.ids import NftId, is_entity_id
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.mirror_schemas import Nft
 from marketplace.market import collection_facts, listing_rule, nft_events, reconciler
@@ -64,7 +64,7 @@ def import_collection(collection: Collection, tally: Tally) -> Iterator[int]:
             rechecks = [Recheck.of(What("nft", *nft.id), nft.modified_at) for nft in differing]
             enqueue_all(db, rechecks, times.now())
             added = {
-                (token, row["serial_no"]): [Event(EventKind.ADDED, to_account=row["owner"])]
+                NftId(token, row["serial_no"]): [Event(EventKind.ADDED, to_account=row["owner"])]
                 for row in inserted
                 if row
             }

@@ -19,7 +19,7 @@ from marketplace.hedera.hbar import TINYBARS
 from marketplace.hedera.ids import TransactionId
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.mirror_schemas import Transaction
-from marketplace.market.past import may_follow
+from marketplace.market.past import Replicas
 from marketplace.market.purchase_fees import ASSOCIATION_CENTS
 from marketplace.services import mirror_node
 from marketplace.store import properties, sales
@@ -66,7 +66,7 @@ def _find_costs(sold: SoldRow) -> Costs | None:
             TransactionId.require(sold["transaction_id"]), deadline
         )
         row = next((row for row in rows if row.consensus_at == consensus_at), None)
-        if row is None and may_follow(consensus_at, deadline):
+        if row is None and Replicas(deadline).may_lack(consensus_at):
             return None
         return UNKNOWN | rated | (_share(row, sold, rate, deadline) if row else {})
     except (LedgerAnswerInvalid, ValueError, ZeroDivisionError) as error:  # it is not as a sale is

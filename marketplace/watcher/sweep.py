@@ -10,12 +10,13 @@ from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from functools import partial
 
 from flask import Flask, current_app
 
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.hedera import times
-from marketplace.ledger import UNHURRIED_SECONDS, Deadline
+from marketplace.ledger import ALLOWED_LAG, UNHURRIED_SECONDS, Deadline
 from marketplace.market import freshness
 from marketplace.market.recheck_queue import NEVER_COMPARED, Recheck, What, enqueue_all
 from marketplace.metrics import count
@@ -24,7 +25,7 @@ from marketplace.store import following, nft_collections, prepared_transactions,
 from marketplace.store.database import read, write
 from marketplace.store.database_errors import explained
 from marketplace.store.rows import Connection
-from marketplace.watcher.check import FOREVER, Checked, compare
+from marketplace.watcher.check import Checked, compare
 from marketplace.watcher.chores import delete_prepared, refresh_collections
 from marketplace.watcher.rechecker import drain_queue
 from marketplace.watcher.work import Done
@@ -54,6 +55,7 @@ class Sweep:
         self._began_at = ""  # when the sweep began that these belong to
         self._items: list[What] = []
         self._is_whole = True  # whether all items so far were compared
+        self._compared: list[What] = []  # the last of them
 
     def step(self, now: int | None = None) -> float:
         """Begin a sweep if one is due, or compare the next accounts and tokens that are due.
@@ -82,6 +84,7 @@ class Sweep:
             if place + len(due) == len(self._items):
                 self._end(db)
                 following.mark_sweep(db, None)
+        self._note_compared(now)
         return 0 if due else PAUSE_SECONDS
 
     def compare_all(self) -> Counter[Done]:
@@ -97,6 +100,7 @@ class Sweep:
             counts += done
             with write() as db:
                 enqueue_all(db, rechecks, times.now())
+            self._note_compared(times.now())
         with write() as db:
             self._end(db)
         return counts
@@ -131,21 +135,31 @@ class Sweep:
         Raises the ledger's errors if the mirror node answers nothing else, either.
         """
         counts, rechecks = Counter[Done](), list[Recheck]()
-        since = NEVER_COMPARED if _is_first() else FOREVER
-        for what, checked in zip(items, self._threads.map(self._compare_one, items), strict=True):
+        since, self._compared = _find_since(), []
+        compare_one = partial(self._compare_one, since=since)
+        for what, checked in zip(items, self._threads.map(compare_one, items), strict=True):
             if checked is None:
                 mirror_node().find_present(Deadline(UNHURRIED_SECONDS))
-                began_at, self._is_whole = times.to_nanoseconds(self._began_at), False
-                rechecks.append(Recheck(what, began_at, min(began_at, since)))
+                self._is_whole = False
+                rechecks.append(Recheck(what, times.now(), since))
                 continue
+            self._compared.append(what)
             counts[checked.done] += 1
             rechecks += checked.differing
             count("sweep_found", sum(map(_was_missed, checked.differing)))
         return counts, rechecks
 
-    def _compare_one(self, what: What) -> Checked | None:
+    def _note_compared(self, now: int) -> None:
+        """Note in the queue up to when the last items were compared, after all that differs is queued."""
+        compared_to = times.to_iso(now - ALLOWED_LAG)
+        for what in self._compared:
+            queued = following.get_recheck(read(), *what)
+            if queued and queued["since"] < compared_to:
+                with write() as db:
+                    following.mark_compared(db, queued, min(compared_to, queued["changed_at"]))
+
+    def _compare_one(self, what: What, since: int) -> Checked | None:
         with self._app.app_context(), explained():
-            since = NEVER_COMPARED if _is_first() else FOREVER
             try:
                 return compare(what, times.now(), since, judges_again=not freshness.is_judged())
             except (LedgerUnreachable, LedgerAnswerInvalid) as error:
@@ -166,6 +180,12 @@ class Sweep:
 def _name(what: What) -> str:
     """The text by which an item is stored. Accounts come before tokens."""
     return f"{what.kind} {what.id}"
+
+
+def _find_since() -> int:
+    """Since when something may differ that following has not found: since all was followed or compared."""
+    followed = freshness.find_followed()
+    return times.to_nanoseconds(followed) + 1 if followed else NEVER_COMPARED
 
 
 def _is_first() -> bool:

@@ -1,6 +1,5 @@
 """One story: it is played, and what the service shows and tells is compared with the model."""
 
-import json
 import threading
 from datetime import datetime
 from itertools import product
@@ -8,6 +7,8 @@ from itertools import product
 from harness.wallets import body_of, id_of
 from hiero_sandbox import database as ledger_database
 from hiero_sandbox.ledger import queries as ledger_queries
+from hiero_sandbox.ledger import records
+from hiero_sandbox.mirror import rows as mirror_rows
 from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId
 from marketplace.store import following, nfts, prepared_transactions
@@ -166,7 +167,7 @@ class Story(Orders):
             settled = read().execute(PURCHASES).fetchall()
         for row in settled:
             rows = self.records_of(TransactionId.parse(row["transaction_id"]))
-            charged = sum(json.loads(each["document"])["charged_tx_fee"] for each in rows)
+            charged = sum(each["charged_tx_fee"] for each in rows)
             is_wrong = bool(charged) and row["fee_tinybars"] == 0
             if is_wrong or (is_final and row["fee_tinybars"] != charged):
                 raise Mismatch(f"{dict(row)} cost {charged} tinybars")
@@ -326,7 +327,7 @@ class Story(Orders):
 
     def is_bought(self, row) -> bool:
         rows = self.records_of(TransactionId.parse(row["transaction_id"]))
-        return any(json.loads(row["document"])["result"] == "SUCCESS" for row in rows)
+        return any(row["result"] == "SUCCESS" for row in rows)
 
     def compare_reports(self) -> None:
         """A report of the transaction behind a listing is OK, again and again, while the listing stands."""
@@ -386,7 +387,7 @@ class Story(Orders):
     def result_of(self, handed: Handed) -> str | None:
         """The ledger's result of what was handed out; None if it was never submitted."""
         rows = self.records_of(id_of(handed.content))
-        results = {json.loads(row["document"])["result"] for row in rows}
+        results = {row["result"] for row in rows}
         return "SUCCESS" if "SUCCESS" in results else next(iter(results - {"DUPLICATE"}), None)
 
     def audit(self) -> None:
@@ -409,8 +410,9 @@ class Story(Orders):
     def records_of(self, transaction_id) -> list:
         """What the ledger has under an id."""
         with self.world.ledger.app_context():
-            return ledger_queries.list_transactions(ledger_database.read(), transaction_id.dashed)
+            found = ledger_queries.list_transactions(ledger_database.read(), transaction_id.dashed)
+            return [mirror_rows.transaction_alone(records.read(row)) for row in found]
 
     def listed_at(self, handed: Handed) -> str | None:
         rows = self.records_of(id_of(handed.content))
-        return times.to_iso(rows[0]["consensus_at"]) if rows else None
+        return times.to_iso(times.from_consensus(rows[0]["consensus_timestamp"])) if rows else None

@@ -12,8 +12,8 @@ from marketplace.demo import ASSETS, pages, past
 from marketplace.demo.past import chart_nft, find_past
 from marketplace.demo.shares import Terms
 from marketplace.demo.words import change, dollars, in_words, royalty_share, tinybars
-from marketplace.market import nft_events
 from marketplace.store.database import read, write
+from tests.deeds import insert_sales
 from tests.engines import both_engines
 
 MARKUP = '"><script>alert(1)</script>'
@@ -321,7 +321,7 @@ def test_an_artist_earns_nothing_by_sales_of_their_own(app):
     with app.app_context(), write() as db:
         for serial_no, seller, price in sales:
             row = {"serial_no": serial_no, "from_account": seller, "price": price}
-            nft_events.insert(db, [sold | row])
+            insert_sales(db, [sold | row])
     royalty = {"accountId": "0.0.9", "numerator": "5", "denominator": "100"}
     collection = {"token": TOKEN, "sales": 2, "royalties": [royalty]}
     with app.app_context():

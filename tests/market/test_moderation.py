@@ -8,6 +8,7 @@ from harness.apps import write_sql
 from harness.cast import ALICE, BOB, CHARLIE, KEYS, TOKEN
 from marketplace.errors import Hidden
 from marketplace.hedera import times
+from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
 from marketplace.market import moderation, reconciler
 from marketplace.market.look_alikes import find_skeleton
@@ -246,7 +247,7 @@ def test_its_image_is_never_fetched_again(app, client, ledger, run, listed, comp
     ledger.update_metadata((TOKEN, 7))
     with app.app_context():
         sync()
-        reconciler.refresh(TOKEN, 7, Deadline(5))
+        reconciler.reconcile([NftId(TOKEN, 7)], Deadline(5))
     assert app.test_cli_runner().invoke(args=["refresh", TOKEN]).exit_code == 0
     complete()
     assert find_image(app) is None

@@ -12,12 +12,12 @@ from harness.cast import ALICE, BOB, CHARLIE, KEYS
 from harness.engines import connect
 from harness.postgresql import until
 from marketplace.hedera import times
+from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
 from marketplace.market import past, reconciler
-from marketplace.market.nft_events import insert
 from marketplace.services import services
 from marketplace.store.database import write
-from tests.deeds import SALE, shown
+from tests.deeds import SALE, insert_sales, shown
 from tests.engines import both_engines
 from tests.watcher.conftest import list_after, newest
 
@@ -158,7 +158,7 @@ def test_many_who_see_the_same_change_tell_of_it_once(app, client, nft, ledger, 
 
     def refresh(_):
         with app.app_context():
-            assert reconciler.refresh(*nft, Deadline(60)).is_decided
+            assert reconciler.reconcile([NftId(*nft)], Deadline(60))[nft].is_decided
             services(app).database.close()
 
     with ThreadPoolExecutor(8) as pool:
@@ -195,7 +195,7 @@ def test_a_reader_misses_nothing_that_writers_commit(app):
             try:
                 with app.app_context(), write() as db:
                     change = {"kind": "LISTED", "token": key[0], "serial_no": key[1]}
-                    insert(db, [SALE | change])
+                    insert_sales(db, [SALE | change])
                     time.sleep(dice.random() / 200)
                     if dice.random() < 0.3:
                         raise Interrupted

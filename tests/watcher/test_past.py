@@ -233,6 +233,29 @@ def test_a_sale_is_told_though_a_hundred_updates_followed(
     assert told() == [("SOLD", ALICE, BOB, 250, 250)]
 
 
+@pytest.mark.parametrize("updates", [99, 100])
+def test_a_page_of_a_replica_that_has_no_history_of_it_is_awaited(
+    listed, ledger, buy, watcher, mirror, told, updates
+):
+    ledger.sign_and_submit(buy().json["byteArray"], BOB)
+    update_metadata(ledger, listed, updates)
+    nothing = Response(b'{"transactions": [], "links": {"next": null}}')
+    mirror.answer_later_pages("/nfts/7/transactions", nothing)
+    watcher.follow()
+    assert told() == []
+    mirror.heal()
+    watcher.recheck(60)
+    assert told() == [("SOLD", ALICE, BOB, 250, 250)]
+
+
+def test_a_listing_is_found_though_a_hundred_updates_followed_at_once(client, nft, ledger, watcher):
+    """Each page begins with the last entry of the one before: so nothing has to be awaited."""
+    ledger.approve(nft, ALICE, MARKET, memo=listing_memo(*nft, 5, "Foo"))
+    update_metadata(ledger, nft, 250)
+    watcher.follow()
+    assert client.get("/v1/orderbook").json[0]["listingPrice"] == 5
+
+
 def test_a_sale_is_told_though_many_sales_elsewhere_followed(listed, ledger, buy, watcher, told):
     ledger.sign_and_submit(buy().json["byteArray"], BOB)
     for _ in range(3):
