@@ -28,6 +28,7 @@ class EveryId(World):
     """
 
     has_known_accounts = False
+    cents_per_hbar = 10  # round figures for the pages and the documents
 
     def __init__(self, signs_for: str | None = None) -> None:
         """``signs_for``: an account that has the demo wallet's key from the beginning, as the marketplace's.

@@ -19,6 +19,7 @@ from hiero_sandbox.errors import LedgerRefused
 from hiero_sandbox.hapi.address import HOST
 from hiero_sandbox.hosts import HostGuard
 from hiero_sandbox.ledger.genesis import LOCAL_NODE, NETWORKS, KnownAccount, operator
+from hiero_sandbox.world import World
 
 HELLO = (
     "hiero-sandbox {version}: mirror node http://{rest}, node {node}, mirror node's gRPC {mirror},"
@@ -65,6 +66,13 @@ def _ports(name: str, what: str, *default: int) -> Callable[..., Any]:
     show_default=True,
     help="The accounts that the ledger begins with: those of hiero-local-node, or of Solo.",
 )
+@click.option(
+    "--cents-per-hbar",
+    type=click.IntRange(1, 10_000),
+    default=World.cents_per_hbar,
+    show_default=True,
+    help="The exchange rate, at which fees in USD are charged.",
+)
 @click.option("--log", is_flag=True, help="Log a line for each transaction.")
 @click.option(
     "--load-state",
@@ -91,6 +99,7 @@ def main(
     host: str,
     balance_queries: bool,
     accounts: str,
+    cents_per_hbar: int,
     log: bool,
     load_state: Path | None,
     dump_state: Path | None,
@@ -111,7 +120,9 @@ def main(
         rest = [listener.getsockname()[1] for listener in listeners]
         url = f"http://{HOST}:{rest[0]}"
         try:
-            sandbox = create_sandbox(data, url, accounts=accounts)
+            world = World()
+            world.cents_per_hbar = cents_per_hbar
+            sandbox = create_sandbox(data, url, world=world, accounts=accounts)
             ledger = sandbox.extensions[database.KEY]
             if load_state:
                 state.load(ledger, load_state)

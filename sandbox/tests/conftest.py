@@ -173,8 +173,8 @@ def alone():
 
 
 class Alone:
-    def __init__(self):
-        self.app = create_sandbox()
+    def __init__(self, **options):
+        self.app = create_sandbox(**options)
         self.client = self.app.test_client()
 
     def submit(self, body, *known):

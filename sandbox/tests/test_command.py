@@ -36,7 +36,7 @@ def test_it_serves_rest_and_grpc(tmp_path):
         with grpc.insecure_channel(f"{HOST}:{ports['node']}") as channel:
             query = hapi.query("cryptoGetInfo", hapi.COST, accountID={"accountNum": 1002})
             content = channel.unary_unary(hapi.ACCOUNT)(query, timeout=60)
-        assert Response.FromString(content).cryptoGetInfo.header.cost == 100_000
+        assert Response.FromString(content).cryptoGetInfo.header.cost == 83_333  # $0.0001
         began = time.monotonic()
         process.send_signal(signal.SIGINT)
         process.wait(30)

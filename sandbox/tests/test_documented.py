@@ -4,7 +4,6 @@ from pathlib import Path
 
 from hiero_sandbox.application import create_sandbox
 from hiero_sandbox.hapi.services import QUERIES
-from hiero_sandbox.ids import TINYBARS
 from hiero_sandbox.ledger.consensus import HANDLERS
 from hiero_sandbox.ledger.envelopes import TYPES
 from hiero_sandbox.ledger.network_fees import BASE, OTHERS
@@ -26,10 +25,7 @@ def test_its_addresses_are_listed():
 
 def test_the_transactions_and_queries_are_listed():
     document = Path("sandbox/README.md").read_text()
-    transactions = [(TYPES[kind], f"{BASE.get(kind, OTHERS) * 10:f}") for kind in HANDLERS]
-    assert table("Transaction", "HBAR, without extras", transactions) in document
-    queries = [
-        (name, "free" if not query.fee else f"{query.fee / TINYBARS:g}")
-        for name, query in QUERIES.items()
-    ]
-    assert table("Query", "HBAR", queries) in document
+    transactions = [(TYPES[kind], f"{BASE.get(kind, OTHERS):f}") for kind in HANDLERS]
+    assert table("Transaction", "USD, without extras", transactions) in document
+    queries = [(name, f"{query.fee:f}" if query.fee else "free") for name, query in QUERIES.items()]
+    assert table("Query", "USD", queries) in document

@@ -12,7 +12,7 @@ from hiero_sandbox.hapi.services import answer
 from hiero_sandbox.ledger import keys, network_fees
 from hiero_sandbox.ledger.envelopes import open_transaction, read_list
 from hiero_sandbox.ledger.genesis import OPERATOR, known_accounts
-from hiero_sandbox.ledger.network_fees import TINYBARS_PER_DOLLAR
+from hiero_sandbox.world import World
 from sandbox.tests import hapi
 from sandbox.tests.bodies import (
     FIRST,
@@ -304,7 +304,7 @@ def test_each_key_beyond_those_included_costs_a_cent(ledger, kind, fields, price
     with ledger.sandbox.app_context():
         body = make(ALICE, kind, **fields)
         signed = open_transaction(read_list(sign(body, ALICE))[0])
-        assert network_fees.price(read(), signed) == price * TINYBARS_PER_DOLLAR // 10**6
+        assert network_fees.price(read(), signed) == price * HBAR // 100_000
 
 
 def test_the_treasury_pays_no_fees(alone):
@@ -334,3 +334,21 @@ def test_the_treasury_pays_for_no_query(alone):
     assert hapi.answer(content, "cryptoGetInfo")[1] == "OK"
     assert alone.balance(OPERATOR) == before
     assert alone.get("/transactions").json["transactions"] == []
+
+
+@pytest.mark.parametrize(("cents", "charged"), [(None, 83_333), (10, 100_000), (7, 142_857)])
+def test_an_hbar_has_a_rate(alone, cents, charged):
+    """Twelve cents as at hiero-local-node and Solo, unless the world has another one."""
+    world = World()
+    if cents:
+        world.cents_per_hbar = cents
+    alone = type(alone)(world=world)
+    body = transfer("0.0.1002", {"0.0.1002": -1, "0.0.3": 1})
+    assert alone.submit(body, "0.0.1002") == "SUCCESS"
+    [row] = alone.get("/transactions").json["transactions"]
+    assert row["charged_tx_fee"] == charged
+    rate = alone.get("/network/exchangerate").json["current_rate"]
+    assert rate["cent_equivalent"] / rate["hbar_equivalent"] == (cents or 12)
+    content = sign(body, PrivateKey.generate_ed25519())
+    estimate = alone.client.post("/api/v1/network/fees", data=content).json
+    assert estimate["total"] == 1_000_000  # tinycents

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from harness.wallets import body_of, give_new_id, id_of
 from hiero_sandbox import wallet
-from hiero_sandbox.ledger import envelopes, network_fees
+from hiero_sandbox.ledger import envelopes
 from marketplace.errors import MarketplaceError
 from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS
@@ -26,7 +26,7 @@ from stress.lives.world import MARKET
 Nft = tuple[str, int]
 # docs/buying.md: a tenth of MAX_TRANSACTION_FEE, and a tenth more for each further NFT
 CAP = 500_000_000 // 100
-ASSOCIATION = 5 * network_fees.TINYBARS_PER_DOLLAR // 100  # $0.05
+ASSOCIATION = 50_000_000  # $0.05, at ten cents an HBAR
 
 
 class Handed(NamedTuple):

@@ -11,6 +11,7 @@ from harness.cast import BOB, CHARLIE, MARKET, TOKEN
 from harness.mirror import Mirror
 from harness.serving import ROOT
 from hiero_sandbox import wallet
+from hiero_sandbox.database import read as read_ledger
 from hiero_sandbox.ledger import envelopes
 from hiero_sandbox.ledger import network_fees as ledger_fees
 from marketplace.hedera import times
@@ -162,7 +163,7 @@ TABLE = {
 
 def usd(content):
     signed = envelopes.open_transaction(envelopes.read_list(content)[0])
-    return Decimal(ledger_fees.price(signed)) / ledger_fees.TINYBARS_PER_DOLLAR
+    return ledger_fees.estimate(read_ledger(), signed).normalize()
 
 
 def signed_purchase(token=TOKEN, part=0, others=()):
@@ -194,6 +195,6 @@ def test_the_table_of_fees_is_computed(ledger):
         junk = envelopes.open_transaction(envelopes.read_list(stuff(signed_purchase(), 75))[0])
         defaults = load({"NETWORK": "testnet", "ACCOUNT_ID": MARKET}, {})
         max_fee = defaults["MAX_TRANSACTION_FEE"] // 10
-        assert junk.size < 6144 and ledger_fees.price(junk) > 0.97 * max_fee
+        assert junk.size < 6144 and ledger_fees.price(read_ledger(), junk) > 0.97 * max_fee
         tries = defaults["SALE_FEE_BUDGET"] // max_fee
         assert f"such purchases, {tries} an hour by default" in " ".join(PAGE.split())

@@ -21,7 +21,7 @@ NETWORKS = {
     "0.0.101": network.address_book,
     "0.0.102": network.address_book,
     "0.0.111": fee_schedules.former,
-    "0.0.112": network_fees.exchange_rate,
+    "0.0.112": lambda now: network_fees.exchange_rate(read(), now),
     "0.0.113": fee_schedules.current,
 }
 

@@ -9,6 +9,7 @@ QueryChecker.
 """
 
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -38,8 +39,7 @@ from hiero_sandbox.ledger.envelopes import (
 # larger requests are not read.
 MAX_REQUEST_BYTES = consensus.MAX_GOVERNANCE_BYTES + 1024
 # $0.0001, and $0.001 for the version: https://docs.hedera.com/networks/fees
-FEE = network_fees.TINYBARS_PER_DOLLAR // 10_000
-VERSION_FEE = network_fees.TINYBARS_PER_DOLLAR // 1_000
+FREE, FEE, VERSION_FEE = Decimal(0), Decimal("0.0001"), Decimal("0.001")
 
 
 def _explain_faults(work: Callable[[], str]) -> str:
@@ -94,20 +94,20 @@ def _submit(content: bytes, now: int) -> str:
 
 
 class Handler(NamedTuple):
-    """Answers one type of query, for a fee in tinybars.
+    """Answers one type of query, for a fee in USD.
 
     ``find(query, response, now)`` fills in the answer, or raises Refused.
     """
 
-    fee: int
+    fee: Decimal
     find: Callable[[Any, Any, int], None]
 
 
 QUERIES = {
-    "transactionGetReceipt": Handler(0, receipts.find_receipt),
+    "transactionGetReceipt": Handler(FREE, receipts.find_receipt),
     "transactionGetRecord": Handler(FEE, receipts.find_record),
     "cryptoGetAccountRecords": Handler(FEE, receipts.find_account_records),
-    "cryptogetAccountBalance": Handler(0, entities.find_balance),
+    "cryptogetAccountBalance": Handler(FREE, entities.find_balance),
     "cryptoGetInfo": Handler(FEE, entities.find_account),
     "tokenGetInfo": Handler(FEE, entities.find_token),
     "tokenGetNftInfo": Handler(FEE, entities.find_nft),
@@ -149,12 +149,13 @@ def _answer(name: str, query: Any, response: Any, now: int) -> str:
     refuse_if(name not in QUERIES or not is_known, "NOT_SUPPORTED")
     handler = QUERIES[name]
     consensus.end_expired_schedules(now)
-    if kind == ResponseType.ANSWER_ONLY and handler.fee:
-        _charge(query.header, handler.fee, now)
+    fee = network_fees.tinybars(read(), handler.fee)
+    if kind == ResponseType.ANSWER_ONLY and fee:
+        _charge(query.header, fee, now)
     handler.find(query, response, now)
     if kind == ResponseType.COST_ANSWER:
         response.CopyFrom(type(response)())
-        response.header.cost = handler.fee
+        response.header.cost = fee
     return "OK"
 
 

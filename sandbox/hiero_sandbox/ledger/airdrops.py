@@ -184,7 +184,7 @@ def _find(db: Connection, airdrop: Airdrop) -> queries.Row | None:
 def _put(execution: Execution, airdrop: Airdrop, amount: int) -> None:
     """Keep a pending airdrop, or add to it. The fee of a new one includes the receiver's association."""
     there = _find(execution.db, airdrop)
-    execution.charge_further(network_fees.AIRDROP + (0 if there else network_fees.ASSOCIATION))
+    execution.charge_further(network_fees.AIRDROP + network_fees.ASSOCIATION * (not there))
     amount += there["amount"] if there else 0
     columns = airdrop._asdict() | {"amount": amount, "created_at": execution.now}
     queries.put(execution.db, "airdrop", **columns)

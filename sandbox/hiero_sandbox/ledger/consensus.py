@@ -228,7 +228,7 @@ def _reach_consensus(db: Connection, signed: Signed, now: int, is_duplicate: boo
     refusal, price = "", network_fees.price_at_consensus(db, signed)
     if is_duplicate or price > signed.body.transactionFee:
         refusal = "DUPLICATE_TRANSACTION" if is_duplicate else "INSUFFICIENT_TX_FEE"
-        price = network_fees.price_unexecuted(signed)
+        price = network_fees.price_unexecuted(db, signed)
     set_clock(db, consensus_at)
     execution = Execution(db, NODE, signed, consensus_at, price)
     execution.charge(price)

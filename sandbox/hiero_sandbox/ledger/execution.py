@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID, Key
@@ -125,10 +126,11 @@ class Execution:
         accounts.add(self.db, self.payer, -fee, self.now, "INSUFFICIENT_PAYER_BALANCE")
         accounts.add(self.db, accounts.FEE_COLLECTOR, fee, self.now)
 
-    def charge_further(self, fee: int) -> None:
+    def charge_further(self, usd: Decimal) -> None:
         """Take a fee beyond the price list, even above the transaction's own maximum."""
         if self.payer in network_fees.SUPERUSERS:
             return
+        fee = network_fees.tinybars(self.db, usd)
         self.charge(fee)
         self.effects.further_fee += fee
 

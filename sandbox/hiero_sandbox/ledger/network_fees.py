@@ -1,4 +1,4 @@
-"""The network's fees: its price list in USD, at ten cents an HBAR.
+"""The network's fees: its price list in USD.
 
 Each type of transaction has a base, and extras: https://docs.hedera.com/networks/fees and HIP-1261. The payer
 pays for each transaction that reaches consensus, successful or not.
@@ -26,8 +26,7 @@ from hiero_sandbox.ids import TINYBARS
 from hiero_sandbox.ledger import keys, tokens, topics
 from hiero_sandbox.ledger.envelopes import Signed, write_id
 
-CENTS_PER_HBAR = 10
-TINYBARS_PER_DOLLAR = 100 * TINYBARS // CENTS_PER_HBAR
+TINYCENTS_PER_DOLLAR = 100 * TINYBARS
 RATE_SECONDS = 3600
 
 # In USD, including the fees of node and network: 0.0001 together.
@@ -110,49 +109,53 @@ HIGH_VOLUME = (
 # The network's treasury and its administrator pay no fees: AuthorizerImpl of hiero-consensus-node.
 SUPERUSERS = ("0.0.2", "0.0.50")
 # Of each airdrop to somebody who is not associated yet, besides the association: HIP-904.
-AIRDROP = int(Decimal("0.05") * TINYBARS_PER_DOLLAR)
-# The fees of associations and accounts that a transfer makes by itself, in tinybars: HIP-904, HIP-542.
-ASSOCIATION = int(BASE["tokenAssociate"] * TINYBARS_PER_DOLLAR)
-ACCOUNT_CREATION = int(BASE["cryptoCreateAccount"] * TINYBARS_PER_DOLLAR)
+AIRDROP = Decimal("0.05")
+# The fees of associations and accounts that a transfer makes by itself: HIP-904, HIP-542.
+ASSOCIATION, ACCOUNT_CREATION = BASE["tokenAssociate"], BASE["cryptoCreateAccount"]
 
 
-def exchange_rate(moment: int) -> ExchangeRateSet:
+def exchange_rate(db: Connection, moment: int) -> ExchangeRateSet:
     """The exchange rate at a time in nanoseconds. It never changes."""
     ends_at = (moment // times.SECOND // RATE_SECONDS + 1) * RATE_SECONDS
-    rate = {"hbarEquiv": 1, "centEquiv": CENTS_PER_HBAR}
+    rate = {"hbarEquiv": 1, "centEquiv": db.world.cents_per_hbar}
     current, following = (
         rate | {"expirationTime": {"seconds": end}} for end in (ends_at, ends_at + RATE_SECONDS)
     )
     return ExchangeRateSet(currentRate=current, nextRate=following)
 
 
+def tinybars(db: Connection, usd: Decimal) -> int:
+    """An amount of USD, at the ledger's exchange rate."""
+    return int(usd * TINYCENTS_PER_DOLLAR / db.world.cents_per_hbar)
+
+
 def price(db: Connection, signed: Signed) -> int:
     """The fee of a transaction, in tinybars. Superusers pay none."""
-    return 0 if is_superuser(signed) else _price(db, signed)
+    return 0 if is_superuser(signed) else tinybars(db, _usd(db, signed))
 
 
 def price_at_consensus(db: Connection, signed: Signed) -> int:
     """The fee of a transaction with its flag high_volume, which a node looks at only at consensus."""
-    return 0 if is_superuser(signed) else estimate(db, signed)
+    return 0 if is_superuser(signed) else tinybars(db, estimate(db, signed))
 
 
-def price_unexecuted(signed: Signed) -> int:
+def price_unexecuted(db: Connection, signed: Signed) -> int:
     """The fee of one that is not executed: a duplicate, or one that offers too little."""
-    return 0 if is_superuser(signed) else _tinybars(NODE_AND_NETWORK + _signed(signed))
+    return 0 if is_superuser(signed) else tinybars(db, NODE_AND_NETWORK + _signed(signed))
 
 
 def price_scheduled(db: Connection, scheduled: SchedulableTransactionBody, payer: str) -> int:
     """The fee of a scheduled transaction when it is executed, in tinybars."""
-    return 0 if payer in SUPERUSERS else _tinybars(_service(db, scheduled))
+    return 0 if payer in SUPERUSERS else tinybars(db, _service(db, scheduled))
 
 
 def is_superuser(signed: Signed) -> bool:
     return signed.id.account_id in SUPERUSERS
 
 
-def estimate(db: Connection, signed: Signed) -> int:
-    """The fee of a transaction, whoever pays for it."""
-    return _price(db, signed) * (high_volume_rate(signed.body) or NORMAL_RATE) // NORMAL_RATE
+def estimate(db: Connection, signed: Signed) -> Decimal:
+    """The fee of a transaction in USD, whoever pays for it."""
+    return _usd(db, signed) * (high_volume_rate(signed.body) or NORMAL_RATE) / NORMAL_RATE
 
 
 def high_volume_rate(body: TransactionBody) -> int:
@@ -160,12 +163,8 @@ def high_volume_rate(body: TransactionBody) -> int:
     return HIGH_VOLUME_RATE if body.high_volume and body.WhichOneof("data") in HIGH_VOLUME else 0
 
 
-def _price(db: Connection, signed: Signed) -> int:
-    return _tinybars(_service(db, signed.body) + _signed(signed))
-
-
-def _tinybars(usd: Decimal) -> int:
-    return int(usd * TINYBARS_PER_DOLLAR)
+def _usd(db: Connection, signed: Signed) -> Decimal:
+    return _service(db, signed.body) + _signed(signed)
 
 
 def _signed(signed: Signed) -> Decimal:

@@ -94,7 +94,7 @@ def _make(execution: Execution, outer: Execution | None) -> TransactionRecord:
     if outer and body.HasField("batch_key"):
         made.parent_consensus_timestamp.CopyFrom(timestamp(outer.now))
     else:
-        made.receipt.exchangeRate.CopyFrom(network_fees.exchange_rate(execution.now))
+        made.receipt.exchangeRate.CopyFrom(network_fees.exchange_rate(execution.db, execution.now))
     made.MergeFrom(effects.record)
     return made
 

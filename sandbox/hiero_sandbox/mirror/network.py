@@ -24,7 +24,7 @@ NUMBER_DIGITS = 16  # of a block's hash, that are its number
 # The network states its rate as a number of cents for this number of HBAR.
 HBAR_EQUIVALENT = 30_000
 SUPPLY = MAX_HBAR * TINYBARS
-GAS = 852 // network_fees.CENTS_PER_HBAR  # tinybars: the network's price is 852 tinycents
+GAS = 852  # tinycents: the network's price
 # Tinycents that the network gets for each of the node's tinycents: HIP-1261.
 NETWORK_MULTIPLIER = 9
 
@@ -95,8 +95,8 @@ def show_exchange_rate() -> Document:
     """Show the exchange rate, which never changes."""
     parameters.require_known("timestamp")
     now = mirror_now()
-    rates = network_fees.exchange_rate(now)
-    cents = HBAR_EQUIVALENT * network_fees.CENTS_PER_HBAR
+    rates = network_fees.exchange_rate(read(), now)
+    cents = HBAR_EQUIVALENT * read().world.cents_per_hbar
     rate = {"cent_equivalent": cents, "expiration_time": 0, "hbar_equivalent": HBAR_EQUIVALENT}
     return {
         "current_rate": rate | {"expiration_time": rates.currentRate.expirationTime.seconds},
@@ -112,7 +112,8 @@ def list_fees() -> Document:
     types = ["ContractCall", "ContractCreate", "EthereumTransaction"]
     if not pages.is_ascending("asc"):
         types.reverse()
-    fees = [{"gas": GAS, "transaction_type": each} for each in types]
+    gas = GAS // read().world.cents_per_hbar
+    fees = [{"gas": gas, "transaction_type": each} for each in types]
     return {"fees": fees, "timestamp": times.to_consensus(mirror_now())}
 
 
@@ -126,8 +127,9 @@ def estimate_fee() -> Document:
         raise parameters.Invalid("Unable to parse transaction") from None
     if signed.body.WhichOneof("data") is None:
         raise parameters.Invalid("Unable to parse transaction")
-    total = network_fees.estimate(read(), signed) * network_fees.CENTS_PER_HBAR
-    base = int(network_fees.NODE_AND_NETWORK * 100 * TINYBARS)
+    usd = network_fees.estimate(read(), signed)
+    total = int(usd * network_fees.TINYCENTS_PER_DOLLAR)
+    base = int(network_fees.NODE_AND_NETWORK * network_fees.TINYCENTS_PER_DOLLAR)
     node = base // (1 + NETWORK_MULTIPLIER)
     return {
         "high_volume_multiplier": max(1, network_fees.high_volume_rate(signed.body) // 1000),
