@@ -13,11 +13,10 @@ def document(alone):
 
 
 def own_rules(app):
-    """The addresses of a test's controls, and what else is neither a node's nor a gateway's."""
-    rules = [rule for rule in app.url_map.iter_rules() if not rule.rule.startswith("/ipfs/")]
+    """The addresses of a test's controls, and what else is not a node's."""
     return {
         (rule.rule, method.lower())
-        for rule in rules
+        for rule in app.url_map.iter_rules()
         for method in rule.methods - {"HEAD", "OPTIONS"}
         if rule.endpoint.partition(".")[0] in ("api", "control", "front_page")
     }
