@@ -23,7 +23,7 @@ from marketplace.services import database, mirror_node
 from marketplace.store import decisions, events, following, nfts, prepared_transactions
 from marketplace.store.database import read
 from marketplace.store.events import EventFilter, Place
-from marketplace.store.rows import NftRow, PreparedNftRow, RecheckRow
+from marketplace.store.rows import DecisionRow, NftRow, PreparedNftRow, RecheckRow
 
 SECONDS = 30  # for the ledger's facts about one NFT
 EVENTS = 5  # of an NFT, the newest
@@ -170,6 +170,8 @@ def is_different(stored: NftRow | None, verdict: Verdict) -> bool:
 def _describe_stored(nft: NftRow | None) -> str:
     if nft is None:
         return "not stored: nobody has added it, and it was not listed"
+    if nft["is_for_sale"] and not nft["is_listed"]:
+        return f"withheld: for sale for {nft['listing_price']:,} HBAR, but hidden, or its owner is blocked"
     if nft["is_for_sale"]:
         since = (
             times.to_second(nft["last_listed_at"]) if nft["last_listed_at"] else "an unknown date"
@@ -194,9 +196,15 @@ def _describe_decisions(nft_id: NftId | None, owner: str | None) -> Iterator[Lin
     """What the operator decided: it is not for sale here, whatever the ledger says."""
     hidden = decisions.get_hiding(read(), *nft_id) if nft_id else None
     blocked = decisions.get_decision(read(), "blocked", owner) if owner else None
-    for what, decision in (("Hidden", hidden), (f"{owner} is blocked", blocked)):
-        if decision:
-            yield what, f"since {times.to_second(decision['since'])}: {decision['reason']}"
+    if nft_id:
+        yield "Hidden", _describe_decision(hidden)
+    yield "Owner blocked" if nft_id else "Blocked", _describe_decision(blocked)
+
+
+def _describe_decision(decision: DecisionRow | None) -> str:
+    if decision is None:
+        return "no"
+    return f"since {times.to_second(decision['since'])}: {decision['reason']}"
 
 
 def _of_owner(nft: NftRow | None) -> list[tuple[str, str, int]]:

@@ -95,6 +95,22 @@ def test_what_is_queued_and_what_is_missing_is_told(app, client):
     assert explain(app)["Queued"] == "no"
 
 
+@both_engines
+def test_what_the_operator_decided_is_told(app, client):
+    list_nft(client, 250)
+    told = explain(app)
+    assert told["Hidden"] == told["Owner blocked"] == "no"
+    for words in (["hide", NFT], ["block", ALICE]):
+        result = app.test_cli_runner().invoke(args=[*words, "--reason", f"stolen: {words[0]}"])
+        assert result.exit_code == 0, result.output
+    told = explain(app)
+    assert told["Here"].startswith("withheld: for sale for 250 HBAR")
+    assert told["On the ledger"].startswith("for sale for 250 HBAR")
+    assert told["Hidden"].endswith("Z: stolen: hide")
+    assert told["Owner blocked"].endswith("Z: stolen: block")
+    assert explain(app, ALICE)["Blocked"].endswith("Z: stolen: block")
+
+
 def test_one_that_nobody_has_added_is_not_stored(app):
     told = explain(app, f"{TOKEN}:8")
     assert told["Here"].startswith("not stored")
