@@ -20,9 +20,9 @@ def settings(folder):
 
 
 def copy_app(folder):
-    """Make the service on a copy of databases that were made once."""
+    """Make the service on a copy of databases that were made once. It need not wait for its mirror node."""
     copy_databases(folder, _make_databases)
-    app = create_app(**settings(folder))
+    app = create_app(MIRROR_NODE_RATE=10_000, **settings(folder))
     app.extensions[ENRICH] = enriching(app)
     return app
 

@@ -9,6 +9,7 @@ from harness.ledger import Ledger
 from harness.mirror import Mirror
 from marketplace import create_app, metrics
 from marketplace.hedera.ids import NftId
+from marketplace.ledger import mirror as ledger_mirror
 from marketplace.market import add_nft
 from tests.deeds import list_nft
 
@@ -60,8 +61,12 @@ def ledger(app):
 
 
 @pytest.fixture
-def mirror(app):
-    """The mirror node, whose answers can be altered, and which tells what it was asked."""
+def mirror(app, monkeypatch):
+    """The mirror node, whose answers can be altered, and which tells what it was asked.
+
+    It is asked again at once if it fails.
+    """
+    monkeypatch.setattr(ledger_mirror, "FIRST_PAUSE_SECONDS", 0.01)
     return Mirror(app)
 
 
