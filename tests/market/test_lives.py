@@ -10,7 +10,7 @@ from tests.engines import both_engines
 
 pytestmark = both_engines
 
-STORIES = 40
+STORIES = 5
 
 
 def test_random_lives_agree_with_a_model_after_a_sync(tmp_path, monkeypatch):
