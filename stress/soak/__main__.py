@@ -20,7 +20,7 @@ from collections import Counter, defaultdict
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from harness import keeper, mounts
+from harness import mounts, shared_folder
 from harness.network import reserved_port
 from stress.soak.books import Books
 from stress.soak.crowd import Crowd
@@ -42,7 +42,7 @@ def soak(seconds: float, *, postgresql: bool, seed: int, pause: float = 10) -> B
         enter = stack.enter_context
         folder = Path(tempfile.mkdtemp(prefix="soak-"))
         net = enter(Network(folder, enter(reserved_port()), seed))
-        enter(keeper.held(folder))  # however this process ends, no other is left in it
+        enter(shared_folder.held(folder))  # however this process ends, no other is left in it
         own = folder / "service"
         own.mkdir()
         if mounts.are_own():

@@ -95,7 +95,7 @@ class Network:
 
     def _run(self, seed: int) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        os.chdir(self.path.parent)  # where harness/keeper.py finds it
+        os.chdir(self.path.parent)  # where harness/shared_folder.py finds it
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
         self.dice = random.Random(seed)
         self.sandbox = create_sandbox(str(self.path), world=EveryId(MARKET))

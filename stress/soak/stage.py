@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from harness import keeper
+from harness import shared_folder
 from harness.network import PATIENCE_SECONDS
 from harness.postgresql import until
 from harness.serving import BIN, CONFIGURATION, Service, environment
@@ -107,7 +107,7 @@ class Stage:
     def processes(self) -> list[Process]:
         """All processes that work in the service's folder."""
         found = []
-        for pid in keeper.processes_in(self.folder):
+        for pid in shared_folder.processes_in(self.folder):
             with suppress(OSError):
                 text = Path(f"/proc/{pid}/stat").read_text()
                 state, parent = text.rpartition(")")[2].split()[:2]
