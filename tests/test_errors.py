@@ -7,7 +7,7 @@ from string import Formatter
 import werkzeug.exceptions
 
 from marketplace import errors
-from tests.test_house import MODULES
+from tests.source import MODULES
 
 
 def find_kinds(kind):

@@ -12,9 +12,8 @@ from harness.apps import settings
 from harness.serving import ROOT, run_program, run_python
 from marketplace import create_app
 from marketplace.services import services
+from tests.source import MODULES
 
-PACKAGES = (ROOT / "marketplace", ROOT / "sandbox/hiero_sandbox")
-MODULES = sorted(path for package in PACKAGES for path in package.rglob("*.py"))
 SHARED = sorted(path for folder in ("harness", "stress") for path in (ROOT / folder).rglob("*.py"))
 WORDS = {
     "version",

@@ -7,7 +7,6 @@ import signal
 import time
 
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 
 from harness.apps import authorized_client, settings
 from harness.cast import KEYS, TOKEN
@@ -19,23 +18,14 @@ from marketplace.api.metrics import HELP
 from marketplace.services import services
 from tests.answers import assert_error
 from tests.engines import both_engines
+from tests.metrics import REQUESTS, read
 
-REQUESTS = "marketplace_request_duration_seconds_count"
 SEEN = REQUESTS, "GET", "/reference", "200"
 
 
 @pytest.fixture
 def scraper(app):
     return authorized_client(app, "metrics")
-
-
-def read(text):
-    """Each sample's value, by its name and its labels in order."""
-    return {
-        (sample.name, *(value for _, value in sorted(sample.labels.items()))): sample.value
-        for family in text_string_to_metric_families(text)
-        for sample in family.samples
-    }
 
 
 def scrape(scraper):

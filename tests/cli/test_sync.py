@@ -14,6 +14,7 @@ from marketplace.market.memos import listing_memo
 from marketplace.market.prepare import TransactionRequest
 from marketplace.store import nfts
 from marketplace.store.database import read, write
+from tests.cli.listings import prepare
 from tests.engines import both_engines
 
 
@@ -25,10 +26,6 @@ def sync(app):
         return result.output
 
     return run
-
-
-def prepare(client, price=250):
-    return client.post("/v1/list/extwallet", json=KEYS | {"listingPrice": price}).json["byteArray"]
 
 
 def shown(client):

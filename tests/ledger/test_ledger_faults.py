@@ -3,7 +3,6 @@
 Over real sockets, with the code that talks to the real network.
 """
 
-import base64
 import contextlib
 import json
 import time
@@ -29,28 +28,15 @@ from marketplace.services import mirror_node
 from marketplace.store import nfts
 from marketplace.store.database import read
 from tests.answers import assert_error
+from tests.ledger.answers import NFT, page
 
 HURRY_SECONDS = 1.5  # in place of the real budgets, where a fault lasts until they are used up
 ENDLESS = {"silence", "a body that drips"}
-
-NFT = {
-    "account_id": ALICE,
-    "created_timestamp": "1700000000.000000001",
-    "deleted": False,
-    "metadata": base64.b64encode(b"ipfs://Qm/7.json").decode(),
-    "modified_timestamp": "1700000000.000000001",
-    "serial_number": 7,
-    "token_id": TOKEN,
-}
 
 
 # Nothing of the account's, and the wrong one where the NFT itself is asked for.
 ANOTHER = json.dumps(NFT | {"serial_number": 8, "nfts": []}).encode()
 NOT_FOUND = b'{"_status":{"messages":[{"message":"Not found"}]}}'
-
-
-def page(*nfts):
-    return json.dumps({"nfts": nfts, "links": {"next": None}}).encode()
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from marketplace.services import services
 from marketplace.store import sqlite as engine
 from marketplace.store.database import SCHEMA
 from marketplace.store.sqlite import SQLiteDatabase
-from tests.store.test_upgrades import put
+from tests.store.released import put
 from tests.store.tokens import insert_token, names
 from tests.store.writers import writing
 

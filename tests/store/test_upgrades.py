@@ -18,7 +18,7 @@ from harness.apps import settings, write_sql
 from harness.engines import execute, move_database
 from harness.forks import fork
 from harness.network import PATIENCE_SECONDS
-from harness.serving import ROOT, run_flask
+from harness.serving import run_flask
 from harness.wallets import allow, new_body, seal
 from hiero_sandbox import database as ledger_database
 from hiero_sandbox import wallet
@@ -36,20 +36,27 @@ from marketplace.store import sqlite as engine
 from marketplace.store.database import SCHEMA, read
 from marketplace.store.database_errors import DatabaseUnreadable
 from marketplace.store.postgresql import PostgreSQLDatabase, translate_ddl
-from marketplace.store.schema import Schema
 from marketplace.store.sqlite import SQLiteDatabase
 from marketplace.watcher.sweep import sync
 from tests.answers import assert_error
 from tests.deeds import tell
 from tests.engines import both_engines
+from tests.store.released import (
+    OLD,
+    SET_PROPERTY,
+    TESTNET,
+    flask,
+    newer,
+    outdated,
+    put,
+    version,
+)
 
-SCHEMA_FOLDER = ROOT / "marketplace/store"
-OLD = ROOT / "tests/store/databases/0.3.0"
+__all__ = ["newer", "outdated"]  # fixtures
+
 KEPT = ("nft", "prepared_transaction", "access_token")
 LISTED = {("0.0.5001", 1), ("0.0.5001", 2), ("0.0.7001", 1), ("0.0.7001", 3)}
-TESTNET = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.4321"}
 OF_0_3_0 = 7  # the version of its schema
-SET_PROPERTY = "UPDATE property SET value = ? WHERE name = ?"
 
 
 def connect(path):
@@ -60,10 +67,6 @@ def connect(path):
 
 def rows(path, table):
     return [*sqlite_utils.Database(path)[table].rows_where(order_by="1, 2")]
-
-
-def version(path):
-    return SQLiteDatabase(path, SCHEMA).version
 
 
 def shape(path):
@@ -79,20 +82,6 @@ def shape(path):
             )
             for kind, name, of in names
         }
-
-
-def put(folder, **properties):
-    """Copy the database of 0.3.0, as an index of another network or account, beside its ledger."""
-    shutil.copy(OLD / "marketplace.db", folder)
-    (folder / "sandbox.db").unlink(missing_ok=True)
-    ledger = ledger_database.Database(folder / "sandbox.db")
-    with ledger.write() as db:
-        for statement in (OLD / "ledger.sql").read_text().splitlines():
-            db.execute(statement)
-    ledger.close()
-    for name, value in properties.items():
-        execute(folder / "marketplace.db", SET_PROPERTY, value.encode(), name.lower())
-    return folder / "marketplace.db"
 
 
 @pytest.fixture
@@ -313,18 +302,6 @@ def test_the_sandbox_keeps_what_its_databases_held(old, tmp_path):
 # On a real network
 
 
-@pytest.fixture
-def outdated(tmp_path):
-    return put(tmp_path, **TESTNET)
-
-
-def flask(path, *arguments, succeeds=True):
-    """What an operator's command on a database of testnet prints."""
-    ended = run_flask(path.parent, *arguments, **TESTNET)
-    assert (ended.exit_code == 0) is succeeds, ended.output
-    return ended.output
-
-
 def test_it_works(outdated):
     before = rows(outdated, "prepared_transaction")
     told = flask(outdated, "upgrade")
@@ -450,22 +427,6 @@ def set_version(path, release):
 
 
 # The versions to come
-
-
-@pytest.fixture
-def newer(tmp_path):
-    """A schema that has one more version than the present one, by some statements."""
-
-    def make(*steps):
-        folder = tmp_path / "newer"
-        shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(SCHEMA_FOLDER / "upgrades", folder / "upgrades")
-        shutil.copy(SCHEMA_FOLDER / "schema.sql", folder)
-        for number, step in enumerate(steps, SCHEMA.version + 1):
-            (folder / f"upgrades/{number}.sql").write_text(step)
-        return Schema(folder, tables=SCHEMA.tables)
-
-    return make
 
 
 RENAME = "-- Rename all\nUPDATE access_token SET name = name || '!';"

@@ -14,7 +14,7 @@ from hiero_sandbox import database as ledger_database
 from marketplace.hedera import times
 from marketplace.services import services
 from marketplace.store import database_errors
-from tests.store.test_upgrades import TESTNET, put
+from tests.store.released import TESTNET, put
 
 FULL = "The database can not be used: disk I/O error. Nothing was changed; the operator must fix it"
 FULL_LEDGER = "The database can not be used: disk I/O error. Nothing was changed"

@@ -4,7 +4,7 @@ import pytest
 
 from harness.images import CORPUS
 from stress.bombs import cost
-from tests.watcher.test_bombs import REFUSED, assert_bounded
+from tests.watcher.bombs import REFUSED, assert_bounded
 
 SHOWN = {
     "png_palette_with_transparency_just_allowed",

@@ -5,7 +5,7 @@ import signal
 
 from harness.postgresql import until
 from harness.serving import serve, watcher
-from tests.api.test_metrics import REQUESTS, read
+from tests.metrics import REQUESTS, read
 
 SEEN = REQUESTS, "GET", "/reference", "200"
 ASKED = "marketplace_mirror_node_requests_total", "2xx"

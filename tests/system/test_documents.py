@@ -11,6 +11,7 @@ import pytest
 from werkzeug.test import Client
 
 from harness.serving import BIN, ROOT, Service, environment, reserved_port
+from tests.system.documents import LOCAL
 
 PLACES = ("*.md", "docs/*.md", "sandbox/*.md", "deploy/*.md", "examples/*/*.md")
 DOCUMENTS = sorted(str(path.relative_to(ROOT)) for place in PLACES for path in ROOT.glob(place))
@@ -44,17 +45,6 @@ NOT_RUN = {
 }
 SHOWN_URL = "http://127.0.0.1:8000"  # in what is printed; no command has it
 MARKER = "--- next command ---"
-# What a copy of the clone does without; the folders among it are what may be left there.
-LOCAL = (
-    ".*",
-    "instance",
-    "__pycache__",
-    "node_modules",
-    "screenshots",
-    "build",
-    "dist",
-    "*.egg-info",
-)
 
 
 class Block(NamedTuple):

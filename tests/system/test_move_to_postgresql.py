@@ -15,7 +15,8 @@ from marketplace import create_app
 from marketplace.services import services
 from marketplace.store import filling
 from marketplace.store.database import SCHEMA
-from tests.store.test_upgrades import TESTNET, put
+from tests.store.released import TESTNET, put
+from tests.system.rows import insert
 
 LARGE = 30_000
 
@@ -66,18 +67,6 @@ def source(tmp_path):
     told = run_flask(tmp_path, "token", "create", "kept")
     assert told.exit_code == 0, told.output
     return tmp_path / "marketplace.db"
-
-
-def insert(path, name="x", count=1):
-    sql = """
-        WITH RECURSIVE n (serial_no) AS (
-            SELECT 1 UNION ALL SELECT serial_no + 1 FROM n WHERE serial_no < ?
-        )
-        INSERT INTO nft (token, serial_no, name, file_type, owner, ledger_at, metadata)
-        SELECT '0.0.6000', serial_no, ?, 'image/png', '0.0.1001', '2026-11-20T12:34:56.789012345Z', ?
-        FROM n
-    """
-    execute(path, sql, count, name, "ipfs://x/y.json" * 8)
 
 
 @pytest.mark.usefixtures("nft")

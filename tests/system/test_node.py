@@ -17,23 +17,8 @@ from harness.serving import run_flask
 from harness.wallets import account
 from hiero_sandbox.hapi.services import MAX_REQUEST_BYTES
 from sandbox.tests import hapi
-from sandbox.tests.hapi import ACCOUNT, APPROVE, COST
-
-# As SDKs ping a node: the cost of an account's info.
-PING = hapi.query("cryptoGetInfo", header=COST, accountID=account("0.0.2"))
-
-
-def call(channel, path, content, **options):
-    method = channel.unary_unary(path)
-    return method(content, timeout=PATIENCE_SECONDS, **options)
-
-
-def ping(port):
-    # A connection of its own, which knows nothing of an earlier node.
-    options = [("grpc.use_local_subchannel_pool", 1)]
-    with grpc.insecure_channel(f"127.0.0.1:{port}", options=options) as channel:
-        _, code = hapi.answer(call(channel, ACCOUNT, PING), "cryptoGetInfo")
-    assert code == "OK"
+from sandbox.tests.hapi import ACCOUNT, APPROVE
+from tests.system.grpc_calls import PING, call, ping
 
 
 def refusal(channel, path, content, **options):

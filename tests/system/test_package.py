@@ -19,8 +19,8 @@ from harness.network import PATIENCE_SECONDS
 from harness.postgresql import until
 from harness.serving import BIN, ROOT, Service, reserved_port, run_program, run_python
 from marketplace import __version__
-from tests.system.test_documents import LOCAL
-from tests.system.test_node import ping
+from tests.system.documents import LOCAL
+from tests.system.grpc_calls import ping
 
 EMBEDDING = ROOT / "docs/embedding.md"
 NEWER = ("3.12", "3.13", "3.14", "3.15")

@@ -28,7 +28,7 @@ from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable
 from marketplace.store.postgresql import PostgreSQLDatabase
 from marketplace.store.schema import Schema
 from tests.answers import assert_error
-from tests.store.test_upgrades import newer
+from tests.store.released import newer
 from tests.store.tokens import insert_token, names
 
 __all__ = ["newer"]

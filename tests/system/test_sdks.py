@@ -9,7 +9,6 @@ a JDK with the SDK's jar: make sdks installs them.
 import json
 import os
 import random
-import re
 import shutil
 import sys
 import time
@@ -18,34 +17,21 @@ import pytest
 from hiero_sdk_python import PrivateKey
 
 from harness.postgresql import until
-from harness.serving import ROOT, Service, environment, run_program, sandbox_market
-from tests.watcher.test_fetch_guard import UNSHARE, needs_namespaces
-
-FOLDER = ROOT / "examples/sdk"
-JAVASCRIPT, JAVA = FOLDER / "javascript", FOLDER / "java"
-JAR = JAVA / "lib/hedera/sdk-2.50.0.jar"
-SECONDS = 180  # with a program that takes three, on a busy machine
-
-HBAR = r"[0-9.]+ (?:ℏ|tinybars)"
-ID = r"0\.0\.[0-9]+@[0-9]+\.[0-9]+"
-STEPS = [
-    rf"Listed: SUCCESS, {HBAR} of fees, {ID}",
-    "In the order book for 250 HBAR",
-    rf"Withdrawn: SUCCESS, {HBAR} of fees, {ID}",
-    "Not in the order book any more",
-    rf"Listed again: SUCCESS, {HBAR} of fees, {ID}",
-    "In the order book for 199 HBAR",
-    rf"Bought: SUCCESS, {HBAR} of fees, 0\.0\.9001@[0-9.]+",
-    "It belongs to the buyer now",
-    # Of 10,000 HBAR: the price of 199 comes or goes, and fees go, those of queries among them.
-    r"Seller has 10197\.49[0-9]* ℏ",
-    r"Buyer has 980[01]\.[0-9]* ℏ",
-]
-
-needs_javascript = pytest.mark.skipif(
-    not shutil.which("node") or not (JAVASCRIPT / "node_modules").exists(),
-    reason="needs the JavaScript SDKs (make sdks, with npm)",
+from harness.serving import Service, environment, run_program, sandbox_market
+from tests.namespaces import UNSHARE, needs_namespaces
+from tests.system.sdks import (
+    FOLDER,
+    JAVA,
+    JAVASCRIPT,
+    SECONDS,
+    assert_printed,
+    assert_sold,
+    needs_javascript,
 )
+
+JAR = JAVA / "lib/hedera/sdk-2.50.0.jar"
+
+
 needs_java = pytest.mark.skipif(
     not shutil.which("javac") or not JAR.exists(),
     reason="needs a JDK and the Java SDK (make java sdks)",
@@ -69,17 +55,6 @@ def run(market):
         return run_program(*command, check=True, **options).stdout.splitlines()
 
     return run
-
-
-def assert_printed(lines, forms):
-    assert len(lines) == len(forms), lines
-    for line, form in zip(lines, forms, strict=True):
-        assert re.fullmatch(form, line), line
-
-
-def assert_sold(lines):
-    """The last two lines are in any order."""
-    assert_printed(lines[:-2] + sorted(lines[-2:], reverse=True), STEPS)
 
 
 @needs_javascript

@@ -9,8 +9,8 @@ import pytest
 from harness.engines import execute
 from harness.serving import begin_flask, serve
 from marketplace.store.database import SCHEMA
-from tests.store.test_upgrades import TESTNET, flask, outdated, version
-from tests.system.test_move_to_postgresql import insert
+from tests.store.released import TESTNET, flask, outdated, version
+from tests.system.rows import insert
 
 __all__ = ["outdated"]
 

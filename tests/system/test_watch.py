@@ -11,7 +11,7 @@ from harness.cast import ALICE, BOB
 from harness.network import PATIENCE_SECONDS, drip_headers, serve_raw
 from harness.postgresql import until
 from harness.serving import begin_flask
-from tests.cli.test_sync import prepare
+from tests.cli.listings import prepare
 from tests.engines import both_engines
 
 

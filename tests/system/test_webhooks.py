@@ -19,8 +19,8 @@ from harness.serving import ROOT, reserved_port, run_program, watcher
 from marketplace.watcher.webhooks.deliveries import EVENTS_AT_ONCE
 from marketplace.watcher.webhooks.messages import SECONDS
 from tests.engines import both_engines
-from tests.system.wallets.test_encoding import FOLDER, needs_wallets
-from tests.watcher.test_webhooks import Receiver, add, let_happen, receiving
+from tests.system.wallets.programs import FOLDER, needs_wallets
+from tests.watcher.receiver import Receiver, add, let_happen, receiving
 
 VERIFY = """
 import { Webhook } from "standardwebhooks";

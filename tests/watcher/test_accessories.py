@@ -9,7 +9,7 @@ from PIL import Image, ImageChops
 
 from harness.images import chunk, encoded, tiff
 from marketplace.watcher.strangers.images import ImageUnusable, optimise
-from tests.watcher.test_images import DISPLAY_P3, GREY_OF_GAMMA_1, animated, frames, opened
+from tests.watcher.pictures import DISPLAY_P3, GREY_OF_GAMMA_1, animated, frames, opened
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # Pillow's, of what is damaged
 

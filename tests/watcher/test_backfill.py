@@ -19,7 +19,7 @@ from marketplace.watcher.work import Done
 from tests.deeds import shown
 from tests.engines import both_engines
 from tests.watcher.conftest import Watcher
-from tests.watcher.test_follow import approve, rechecks
+from tests.watcher.following import approve, rechecks
 
 NFT = (TOKEN, 8)
 

@@ -2,30 +2,9 @@
 
 import pytest
 
-from harness.images import CORPUS, MEGABYTE
+from harness.images import CORPUS
 from stress.bombs import cost
-
-REFUSED = [
-    "png_palette_with_transparency",
-    "gif_largest_screen",
-    "webp_largest_canvas",
-    "tiff_turned",
-]
-
-
-def assert_bounded(found):
-    assert found.decoder < 225 * MEGABYTE  # with the reader of which it is a fork
-    assert found.outcome.startswith(
-        (
-            "made ",
-            "it takes ",
-            "it took too long",  # on a busy machine, before its processor time is used up
-            "the image can't ",
-            "it is not an image",
-            "its shades",
-            "the answer is empty",
-        )
-    )
+from tests.watcher.bombs import REFUSED, assert_bounded
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -4,7 +4,6 @@ What has to reach a public address runs in a network namespace of its own, where
 """
 
 import json
-import shutil
 import subprocess
 import sys
 import threading
@@ -27,16 +26,10 @@ from marketplace.ledger.http_client import FetchError
 from marketplace.watcher.strangers.guarded_fetch import Address, Fetcher, follow, is_public
 from marketplace.watcher.strangers.resolver import Resolver
 from marketplace.watcher.strangers.uri import Gateways
+from tests.namespaces import UNSHARE, needs_namespaces
 
 CID = "QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG"
 WHOLE = b"\x89PNG\r\n\x1a\n"  # as an image begins
-UNSHARE = ["unshare", "--user", "--map-root-user", "--net"]
-needs_namespaces = pytest.mark.skipif(
-    not shutil.which("ip")
-    or not shutil.which("unshare")
-    or subprocess.run([*UNSHARE, "true"], capture_output=True, check=False).returncode != 0,
-    reason="needs network namespaces, where the kernel allows them (apt-get install iproute2 util-linux)",
-)
 
 SPELLINGS = [
     "http://127.0.0.1/",

@@ -30,20 +30,9 @@ from marketplace.watcher.work import Done
 from sandbox.tests import batches, bodies
 from tests.deeds import shown
 from tests.engines import both_engines
+from tests.watcher.following import NFT, approve, approve_several, rechecks
 
 pytestmark = both_engines
-
-NFT, MARKET = (TOKEN, 7), "0.0.9001"
-
-
-def rechecks(app):
-    with app.app_context():
-        rows = read().execute("SELECT * FROM recheck ORDER BY kind, id").fetchall()
-        return [(row["kind"], row["id"], row["serial_no"]) for row in rows]
-
-
-def approve(ledger, nft, price=5, owner=ALICE):
-    ledger.approve(nft, owner, MARKET, memo=listing_memo(*nft, price, "Foo"))
 
 
 def test_it_finds_a_listing_that_nobody_reported(client, watcher, nft, ledger):
@@ -51,12 +40,6 @@ def test_it_finds_a_listing_that_nobody_reported(client, watcher, nft, ledger):
     assert watcher.follow() == {Done.LISTED: 1}
     assert shown(client)["listingPrice"] == 250
     assert watcher.follow() == {}
-
-
-def approve_several(ledger, serial_nos, memo, owner=ALICE, spender=MARKET):
-    body = wallets.approval(owner, (TOKEN, serial_nos[0]), spender, memo)
-    body.cryptoApproveAllowance.nftAllowances[0].serial_numbers.extend(serial_nos[1:])
-    assert ledger.submit(ledger.sign_bytes(wallets.seal(body), owner)).result == "SUCCESS"
 
 
 def test_it_finds_a_listing_of_several_nfts_whether_they_are_stored_or_not(

@@ -24,7 +24,7 @@ from tests.answers import assert_error
 from tests.deeds import shown
 from tests.engines import both_engines
 from tests.watcher.conftest import Watcher
-from tests.watcher.test_follow import MARKET, approve, approve_several, rechecks
+from tests.watcher.following import MARKET, approve, approve_several, rechecks
 
 pytestmark = both_engines
 

@@ -14,7 +14,7 @@ from marketplace.ledger import Deadline
 from marketplace.ledger.http_client import Unfetchable
 from marketplace.watcher.strangers.enrich import make_resolver
 from tests.deeds import shown
-from tests.ledger.test_ledger_faults import NFT, page
+from tests.ledger.answers import NFT, page
 
 CID = "QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG"
 DOCUMENT = json.dumps({"name": "Seven", "image": f"ipfs://{CID}/7.png", "attributes": {"a": 1}})

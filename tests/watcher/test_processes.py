@@ -33,8 +33,8 @@ from marketplace.watcher.enrichment_result import (
 )
 from marketplace.watcher.strangers import confine, decoder
 from marketplace.watcher.strangers.images import optimise
-from tests.watcher.test_fetch_guard import UNSHARE, needs_namespaces
-from tests.watcher.test_images import DISPLAY_P3, frames, gradient
+from tests.namespaces import UNSHARE, needs_namespaces
+from tests.watcher.pictures import DISPLAY_P3, frames, gradient
 
 POINTER = "ipfs://QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG/7.json"
 

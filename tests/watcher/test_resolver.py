@@ -14,7 +14,7 @@ from marketplace.watcher.strangers.enrich import fetch
 from marketplace.watcher.strangers.guarded_fetch import Fetcher
 from marketplace.watcher.strangers.resolver import Resolver
 from marketplace.watcher.strangers.uri import Gateways
-from tests.watcher.test_images import gradient
+from tests.watcher.pictures import gradient
 
 CID = "QmSoJYWXvds2qcPeRGJdirP7YTCYvZv4fo43TadwmbvV8H"
 DOCUMENT = f'{{"name": "EnrichmentResult", "image": "ipfs://{CID}/1.png"}}'.encode()

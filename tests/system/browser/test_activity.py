@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.system.browser.conftest import DESKTOP, everywhere, in_both, on_screens
-from tests.system.browser.test_collection import figures
+from tests.system.browser.figures import figures
 
 NARROW = (320, 640)
 SELLER, BUYER = "0.0.2021", "0.0.2022"

@@ -6,9 +6,9 @@ from itertools import count
 import pytest
 from playwright.sync_api import expect
 
+from tests.system.browser.cards import hbar
 from tests.system.browser.conftest import PHONE, everywhere, in_both
 from tests.system.browser.steps import EVERY_STEP, expect_done, press, shown, step
-from tests.system.browser.test_gallery import hbar
 
 SERIALS = count(1000)
 SELLER, BUYER, MARKET, ROYALTIES = "0.0.1001", "0.0.2007", "0.0.9001", "0.0.2001"

@@ -3,14 +3,9 @@
 from playwright.sync_api import expect
 
 from harness.postgresql import until
+from tests.system.browser.cards import cards, prices
 from tests.system.browser.conftest import PHONE, everywhere, in_both, on_two_screens
-from tests.system.browser.test_gallery import cards, prices
-
-
-def figures(page):
-    rows = page.locator("#figures > div")
-    expect(rows.first).to_be_visible()
-    return dict(row.locator("dt, dd").all_inner_texts() for row in rows.all())
+from tests.system.browser.figures import figures
 
 
 @everywhere

@@ -5,6 +5,7 @@ import re
 from playwright.sync_api import expect
 
 from harness.postgresql import until
+from tests.system.browser.cards import cards, prices
 from tests.system.browser.conftest import (
     DESKTOP,
     PHONE,
@@ -14,18 +15,6 @@ from tests.system.browser.conftest import (
     on_screens,
     on_two_screens,
 )
-
-
-def cards(page):
-    return page.locator("#gallery > li:not(.skeleton)")
-
-
-def hbar(words):
-    return float(words.removesuffix(" HBAR").replace(",", ""))
-
-
-def prices(page):
-    return [int(hbar(words)) for words in cards(page).locator(".price").all_inner_texts()]
 
 
 @everywhere

@@ -5,8 +5,8 @@ from itertools import count
 
 from playwright.sync_api import expect
 
+from tests.system.browser.cards import cards
 from tests.system.browser.conftest import PHONE, in_both, on_screens
-from tests.system.browser.test_gallery import cards
 
 SERIALS = count(1)
 SELLER, BUYER = "0.0.2031", "0.0.2032"

@@ -10,7 +10,7 @@ from harness.apps import settings
 from harness.network import serve
 from marketplace import create_app
 from marketplace.errors import NotAuthenticated
-from tests.system.browser.test_reference import sample, try_it
+from tests.system.browser.reference import sample, try_it
 
 
 class Host:

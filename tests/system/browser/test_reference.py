@@ -5,6 +5,7 @@ from playwright.sync_api import expect
 
 from harness.serving import run_program
 from tests.system.browser.conftest import DESKTOP, PHONE, TABLET, on_screens, on_two_screens
+from tests.system.browser.reference import sample, try_it
 
 GET_NFT = "get/v1/nft/{tokenId}/{serialNo}"
 NFT = "#marketplace/tag/nft/GET/v1/nft/{tokenId}/{serialNo}"
@@ -19,19 +20,6 @@ FORM_FINDINGS = {
     "presentation-role-conflict",
     "scrollable-region-focusable",
 }
-
-
-def sample(page, call):
-    """The sample of a call, such as get/v1/orderbook, with the button to try it."""
-    return page.get_by_role("group", name=f"Request Example for {call}", exact=True)
-
-
-def try_it(page, call):
-    """Open a call's form, send what is filled in, and return the form."""
-    sample(page, call).get_by_role("button", name="Test Request").click()
-    form = page.get_by_role("dialog")
-    form.get_by_role("button", name="Send").first.click()
-    return form
 
 
 @on_screens((PHONE, "dark"), (TABLET, "light"), (DESKTOP, "light"))

@@ -10,7 +10,7 @@ from werkzeug.wrappers import Response
 from harness.network import serve
 from harness.serving import run_program, sandbox_market
 from tests.system.browser.conftest import PATIENCE_MS, in_both
-from tests.system.test_sdks import JAVASCRIPT, SECONDS, assert_sold, needs_javascript
+from tests.system.sdks import JAVASCRIPT, SECONDS, assert_sold, needs_javascript
 
 pytestmark = needs_javascript
 

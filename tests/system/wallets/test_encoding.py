@@ -6,9 +6,7 @@ Needs node, and the packages of tests/system/wallets: make wallets installs them
 import base64
 import json
 import random
-import shutil
 from itertools import product
-from pathlib import Path
 
 import pytest
 from hiero_sdk_python.crypto.private_key import PrivateKey
@@ -22,13 +20,8 @@ from marketplace.hedera.transactions import (
     build_withdrawal,
     write_signed,
 )
+from tests.system.wallets.programs import FOLDER, needs_wallets
 
-FOLDER = Path(__file__).parent
-
-needs_wallets = pytest.mark.skipif(
-    not shutil.which("node") or not (FOLDER / "node_modules").exists(),
-    reason="needs the wallets' libraries (make wallets, with npm)",
-)
 pytestmark = needs_wallets
 
 LARGEST = 2**63 - 1

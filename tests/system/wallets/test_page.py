@@ -20,7 +20,7 @@ from harness.serving import ROOT, run_flask, run_program, sandbox_market
 from hiero_sandbox.ledger.envelopes import read_list
 from marketplace.demo import SNIPPETS
 from marketplace.hedera import times
-from tests.system.wallets.test_encoding import FOLDER, needs_wallets
+from tests.system.wallets.programs import FOLDER, needs_wallets
 
 PAGE = (ROOT / "docs" / "wallets.md").read_text()
 KINDS = ("list", "withdraw", "buy")
