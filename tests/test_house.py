@@ -128,6 +128,16 @@ def test_harness_stress_and_benchmarks_import_no_tests(program):
         assert others <= PROGRAMS[program] | {program}, path
 
 
+def test_no_test_module_is_imported(subtests):
+    """What several need is in a module beside them, or in harness/."""
+    for folder in ("tests", "sandbox/tests"):
+        for path in (ROOT / folder).rglob("*.py"):
+            if "lib" in path.parts or "node_modules" in path.parts:
+                continue
+            with subtests.test(path.relative_to(ROOT).as_posix()):
+                assert not [each for each in imports(path) if re.search(r"tests\..*\btest_", each)]
+
+
 def name_of(path):
     home = ROOT / "sandbox" if "hiero_sandbox" in path.parts else ROOT
     parts = path.relative_to(home).with_suffix("").parts
@@ -175,10 +185,14 @@ def test_nothing_of_the_package_needs_the_deployments_own_files():
 
 
 def test_only_the_reconciler_writes_what_is_for_sale():
-    writers = {path.name for path in MODULES if "mark_reconciled" in path.read_text()}
-    assert writers == {"nfts.py", "reconciler.py"}
-    sql = (ROOT / "marketplace/store/nfts.py").read_text()
-    assert sql.count("SET is_for_sale") == 1
+    """tests/store/test_plans.py shows that no other statement does."""
+    callers = {
+        path.name
+        for path in MODULES
+        for node in ast.walk(parse(path))
+        if isinstance(node, ast.Attribute) and node.attr == "mark_reconciled"
+    }
+    assert callers == {"reconciler.py"}
 
 
 def test_only_the_engine_and_the_machines_file_import_the_sqlite_library():

@@ -386,6 +386,27 @@ def test_no_statement_is_prepared_anew(app, subtests):
         read().set_authorizer(None)
 
 
+def test_one_statement_writes_what_is_for_sale(app):
+    """SQLite asks its authorizer before an update of a column, whatever the statement's words are."""
+    writers = set()
+
+    def note(name, action, table, column, *_):
+        if (action, table, column) == (sqlite3.SQLITE_UPDATE, "nft", "is_for_sale"):
+            writers.add(name)
+        return sqlite3.SQLITE_OK
+
+    with app.app_context():
+        for name in STATEMENTS:
+            read().set_authorizer(partial(note, name))
+            with suppress(RolledBack), write() as db:
+                if name == "insert_prepared_nft":
+                    run("insert_prepared_transaction", db)
+                run(name, db)
+                raise RolledBack
+        read().set_authorizer(None)
+    assert writers == {"mark_reconciled"}
+
+
 @both_engines
 def test_a_far_offset_is_found_in_an_index_alone(explainer, engine, subtests):
     for selection in LISTINGS:
