@@ -46,6 +46,11 @@ class Chart:
         return max(price or 0 for _, price in self.steps + self.dots)
 
     @property
+    def bottom(self) -> int:
+        """The price at the bottom of the chart."""
+        return self._lowest // 2 if self.is_logarithmic else 0
+
+    @property
     def is_logarithmic(self) -> bool:
         return self.highest > SPREAD * self._lowest
 
@@ -63,6 +68,6 @@ class Chart:
     def _y(self, price: int) -> float:
         share = price / self.highest
         if self.is_logarithmic:
-            bottom = self._lowest / 2
+            bottom = self.bottom or 0.5
             share = log(price / bottom) / log(self.highest / bottom)
         return round(100 - 100 * share, 2)

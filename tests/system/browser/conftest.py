@@ -205,6 +205,7 @@ class CheckedPage:
         self._name = name
         self.site = url
         self._refusals = refusals
+        self._runs_scripts = options.get("java_script_enabled", True)
         for key, value in (remembered or {}).items():
             context.add_init_script(REMEMBER % (f"market-{key}", value))
         self.tab = context.new_page()
@@ -228,7 +229,9 @@ class CheckedPage:
             self.problems.append(sentence)
 
     def _fail(self, request):
-        if request.failure not in GIVEN_UP:
+        # Where no scripts run, chromium gives up those that a page would load ahead.
+        is_loaded = self._runs_scripts or request.resource_type != "script"
+        if is_loaded and request.failure not in GIVEN_UP:
             self._refuse(0, request.url)
 
     def _refuse(self, status, url):
@@ -240,6 +243,13 @@ class CheckedPage:
             self.problems.append(f"an external request: {request.url}")
         if "nftm_" in request.url:
             self.problems.append(f"a token in an address: {request.url}")
+
+    def lead(self, name):
+        """Press a link of the masthead, which is in a menu where there is little room."""
+        menu = self.get_by_role("button", name="Menu", exact=True)
+        if menu.is_visible():
+            menu.click()
+        self.get_by_role("navigation").get_by_role("link", name=name, exact=True).click()
 
     def look(self, name, full=True, settle=True):
         """Check what is on the screen as people would, and keep a picture of it."""
