@@ -5,7 +5,8 @@ from typing import Any
 
 import click
 
-from marketplace.cli.command import Group, command, echo
+from marketplace.cli.command import Group, echo
+from marketplace.command_line import command
 from marketplace.errors import shown
 from marketplace.hedera import times
 from marketplace.settings import parse_rate

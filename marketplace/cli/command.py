@@ -1,18 +1,29 @@
 """The base of all commands: errors end them with one sentence, and they print no control characters."""
 
-import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
 import click
-from flask.cli import ScriptInfo, with_appcontext
+from flask.cli import with_appcontext
 
 from marketplace.cli import process
 from marketplace.errors import MarketplaceError, StartRefused, printable, reason
 from marketplace.store.database_errors import DatabaseInUse, NoFile, explained
 
-FOUND_BY_FLASK = ("wsgi.py", "app.py")  # in the current folder, such as a clone's
+# The programs whose commands look after a service; and those commands that may be the first to start.
+PROGRAMS = ("flask", "nft-marketplace", "flask/__main__.py", "marketplace/__main__.py")
+FIRST = {"import", "rebuild", "restore", "run", "sandbox", "watch", "--help"}
+
+
+def may_make_database() -> bool:
+    """Whether this process may make a database where there is none: a server, a host, or one of FIRST.
+
+    Another command in an empty folder was called in the wrong place: it would show, or copy, nothing.
+    """
+    program, *words = sys.argv
+    return not program.endswith(PROGRAMS) or not words or not FIRST.isdisjoint(words)
 
 
 class Command(click.Command):
@@ -53,16 +64,6 @@ def refusing_commands() -> Iterator[None]:
         if click.get_current_context(silent=True) is None:
             raise
         raise CommandRefused(str(error)) from error
-
-
-def command(words: str) -> str:
-    """The command line to type: ``flask upgrade``, with --app where flask does not find the service alone."""
-    context = click.get_current_context(silent=True)
-    info = context and context.find_object(ScriptInfo)
-    path = info and info.app_import_path
-    if not path and not any(map(os.path.exists, FOUND_BY_FLASK)):
-        path = "marketplace"
-    return f"flask --app {path} {words}" if path else f"flask {words}"
 
 
 class Group(click.Group):

@@ -7,12 +7,16 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
 
+from marketplace.command_line import command
 from marketplace.store import events, properties
 from marketplace.store.database_errors import DatabaseOutdated, DatabaseUnreadable
 from marketplace.store.rows import Connection
 from marketplace.store.schema import PROPERTY, VERSION, Schema
 
-TOO_OLD = "is of a version before 0.3.0: install 0.3.0, run flask upgrade, and then upgrade to this version"
+TOO_OLD = (
+    "is of a version before 0.3.0: install 0.3.0, run flask --app wsgi upgrade, and then upgrade to this"
+    " version"
+)
 
 
 class Leadership(Protocol):
@@ -70,6 +74,9 @@ class Engine(Protocol):
     def size(self) -> int:
         """The size of the database in bytes."""
 
+    def copy(self, target: Path) -> None:
+        """Copy the state of one moment to an SQLite file. Writers do not wait meanwhile."""
+
     def leadership(self, name: str) -> Leadership: ...
 
     def close(self) -> None:
@@ -103,7 +110,7 @@ class EngineBase:
             raise DatabaseOutdated(
                 f"{self.name} is of an earlier version (its schema is {self.version}, this"
                 f" version's is {self.schema.version}): stop the service and the watcher, and run"
-                " flask upgrade"
+                f" {command('upgrade')}"
             )
 
     def mark(self, db: Connection, version: int) -> None:

@@ -402,8 +402,8 @@ def test_a_database_before_0_3_0_is_refused_and_told_the_way(tmp_path, is_of):
     for arguments in (("token", "list"), ("status",), ("upgrade",), ("sync",)):
         told = flask(path, *arguments, succeeds=False)
         assert told == (
-            f"Error: {path} is of a version before 0.3.0: install 0.3.0, run flask upgrade, and then"
-            " upgrade to this version\n"
+            f"Error: {path} is of a version before 0.3.0: install 0.3.0, run flask --app wsgi upgrade, and"
+            " then upgrade to this version\n"
         )
     assert path.read_bytes() == content
 

@@ -5,7 +5,8 @@ import secrets
 
 import click
 
-from marketplace.cli.command import Group, command, echo
+from marketplace.cli.command import Group, echo
+from marketplace.command_line import command
 from marketplace.errors import shown
 from marketplace.events import EventKind
 from marketplace.hedera import times
