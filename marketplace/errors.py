@@ -756,6 +756,15 @@ class LedgerAnswerInvalid(MarketplaceError):
     example = ("/tokens/0.0.5001: not JSON",)
 
 
+class NetworkReset(LedgerAnswerInvalid):
+    """The watcher's alone: it follows nothing until the operator has decided."""
+
+    sentence = (
+        "The mirror node shows another ledger: {}. If the network was reset, stop the service and run"
+        " reset-network. Otherwise set MARKETPLACE_MIRROR_NODE_URL to another mirror node of the network"
+    )
+
+
 class LedgerUnreachable(Unavailable):
     sentence = "The ledger's mirror node did not answer: {}. Try again: nothing is done twice"
     tell = "The network does not answer: try again in a moment"

@@ -33,6 +33,7 @@ HELP = {
     "signing_off": "1 if purchases cannot be signed: the signer's key is not the account's",
     "database_bytes": "Size of the database",
     "last_sync_age_seconds": "How far the stored NFTs are behind the ledger, at most",
+    "network_reset": "1 if the mirror node shows another ledger than the one that was followed",
     "watcher_up": "1 if a watcher worked in the last minute, on any machine",
     "rechecks_waiting": "NFTs, accounts and tokens that wait for a recheck",
     "webhooks_given_up": "Webhooks whose delivery was given up",
@@ -51,6 +52,7 @@ def _find_facts() -> dict[str, float]:
         charged, reserved = find_fees(now)
         facts: dict[str, float] = {
             "listings": nfts.count_listed(db),
+            "network_reset": int(freshness.find_reset() is not None),
             "watcher_up": int(freshness.is_watched()),
             "rechecks_waiting": following.count_rechecks(db),
             "nfts_incomplete": nfts.count_incomplete(db),

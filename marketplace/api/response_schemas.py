@@ -468,6 +468,12 @@ class ServiceStatusSchema(CamelCaseSchema):
         "it signs with the key 3b6a..., but that of 0.0.9001 is 8f21...",
         nullable=True,
     )
+    network_reset = text(
+        "Why the mirror node seems to show another ledger, so that the watcher follows nothing; null: it does"
+        " not",
+        None,
+        nullable=True,
+    )
 
 
 def wrong_fields(place: str) -> fields.Dict:

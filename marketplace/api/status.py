@@ -41,7 +41,7 @@ def show_status(alive: str | None, ready: str | None, max_age: int) -> dict[str,
         _require_room()
     watcher = "running" if freshness.is_watched() else "silent"
     gone, age = nodes.list_gone_nodes(), freshness.find_block_age()
-    described = _describe("reachable", last_sync, watcher, gone, age)
+    described = _describe("reachable", last_sync, watcher, gone, age, freshness.find_reset())
     return described | _find_for_operator() if is_allowed("metrics") else described
 
 
@@ -58,6 +58,7 @@ def _describe(
     watcher: str,
     nodes_gone: Sequence[str] = (),
     newest_block_age: int | None = None,
+    reset: str | None = None,
 ) -> dict[str, Any]:
     config = current_app.config
     return {
@@ -71,6 +72,7 @@ def _describe(
         "nodes_gone": nodes_gone,
         "tokens_ending": None,
         "signing_off": None,
+        "network_reset": reset,
     }
 
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from flask import Flask
 
-from marketplace.cli.command import command
+from marketplace.command_line import command
 from marketplace.errors import StartRefused
 from marketplace.hedera import hbar
 from marketplace.market import account_key, freshness
@@ -19,6 +19,9 @@ from marketplace.store import orderbook
 from marketplace.store.database import read
 from marketplace.store.orderbook import ALL
 from marketplace.version import __version__
+
+# The questions of the largest basket are asked within two seconds: market/mirror_turns.py, FIRST_SECONDS.
+BASKET_RATE = 34
 
 # The address of a socket: host and port first, or the path of a Unix socket.
 Address = tuple[Any, ...] | str
@@ -92,6 +95,11 @@ def _selling(app: Flask) -> Iterator[str]:
     if budget := app.config["SALE_FEE_BUDGET"]:
         most = f"{hbar.format_amount(budget)} HBAR"
         yield f"Signing purchases: their fees may cost {app.config['ACCOUNT_ID']} {most} an hour"
+        if (rate := app.config["MIRROR_NODE_RATE"]) < BASKET_RATE:
+            yield (
+                f"Warning: MARKETPLACE_MIRROR_NODE_RATE is {rate}: purchases of several NFTs may be refused"
+                f" (LEDGER_BUSY). With {BASKET_RATE} none is for that alone"
+            )
     else:
         yield "Signing no purchases: MARKETPLACE_SALE_FEE_BUDGET is 0"
 

@@ -5,13 +5,15 @@ from collections.abc import Iterator
 import click
 from flask import current_app
 
-from marketplace.cli.command import Command, command, echo
-from marketplace.errors import MarketplaceError
+from marketplace.cli.command import Command, echo
+from marketplace.command_line import command
+from marketplace.errors import MarketplaceError, NetworkReset
 from marketplace.hedera.hbar import to_hbar
 from marketplace.hedera.times import to_iso, to_second
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.market import account_key
 from marketplace.market.feed import find_feed
+from marketplace.market.freshness import find_reset
 from marketplace.market.nodes import list_gone_nodes, list_nodes
 from marketplace.services import mirror_node, services
 from marketplace.settings import PREFIX, SETTINGS, format_setting
@@ -29,6 +31,8 @@ def status_command() -> None:
         feed = find_feed(database.connection)
         kept = feed["newest"] - feed["oldest"] + 1
         echo(f"Events         {kept:,} kept, the newest is {feed['epoch']}-{feed['newest']}")
+        if reason := find_reset():
+            echo(f"Reset          {NetworkReset(reason)}")
         echo(f"Nodes          {', '.join(list_nodes())}")
         for node in list_gone_nodes():
             echo(f"  {node} is gone from the network: take it out of {PREFIX}NODE_ACCOUNT_IDS")

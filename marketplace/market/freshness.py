@@ -49,6 +49,12 @@ def find_block_age() -> int | None:
     return max(0, times.now() - ended_at) // times.SECOND
 
 
+def find_reset() -> str | None:
+    """Why the watcher believes that the network was reset. None: it does not."""
+    stored = properties.get_property(read(), properties.NETWORK_RESET)
+    return bytes(stored["value"]).decode() if stored else None
+
+
 def find_last_sweep() -> str:
     """The start of the last sweep that ended; empty if none has ended since following began."""
     return _past(properties.find_job_finished(read(), "sync"))

@@ -7,6 +7,9 @@ NEWEST_BLOCK = "newest_block"  # the end of the newest block that a watcher has 
 RULE = "listing_rule"  # the version of the rule by which every stored NFT was judged
 SWEEP_RULE = "sweep_rule"  # the version of the rule with which the running sweep began
 SIGNER_KEY = "signer_key"  # JSON of market/account_key.py
+NETWORK_RESET = (
+    "network_reset"  # why the mirror node seems to show another ledger; absent: it does not
+)
 NODES = "nodes"  # JSON of the accounts of the network's nodes, sorted by number
 
 
@@ -43,6 +46,10 @@ def mark_property(db: Connection, name: str, value: bytes) -> None:
         ON CONFLICT (name) DO UPDATE SET value = excluded.value
     """
     db.execute(sql, {"name": name, "value": value})
+
+
+def delete_property(db: Connection, name: str) -> None:
+    db.execute("DELETE FROM property WHERE name = :name", {"name": name})
 
 
 def get_property(db: Connection, name: str) -> PropertyRow | None:

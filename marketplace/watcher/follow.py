@@ -23,6 +23,7 @@ from marketplace.services import mirror_node
 from marketplace.store import following, nft_collections, nfts, properties
 from marketplace.store.database import read, write
 from marketplace.store.rows import Connection, FollowRow, RecheckKind
+from marketplace.watcher.network_reset import ResetCheck
 
 APPROVALS = ("CRYPTOAPPROVEALLOWANCE", "CRYPTODELETEALLOWANCE")
 OF_TOKENS = ("TOKENDELETION", "TOKENFEESCHEDULEUPDATE", "TOKENUPDATE", "TOKENUPDATENFTS")
@@ -55,6 +56,7 @@ class Follower:
         self._written_at = float("-inf")
         self._present = 0  # the end of the mirror node's last block; 0: not asked yet
         self._has_failed = True  # as far as this process knows
+        self._reset = ResetCheck()
         self._unreadable: set[int] = set()  # consensus timestamps of contract calls
 
     def step(self) -> bool:
@@ -78,6 +80,8 @@ class Follower:
     def _step(self) -> bool:
         present = self._find_present()
         state = following.get_follow(read())
+        if state:
+            self._reset.require_same_network(present, state)
         if state is None or times.to_nanoseconds(state["cursor_at"]) < present - HOPELESS:
             _begin_at(present, state)
             return True
