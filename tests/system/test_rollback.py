@@ -1,0 +1,60 @@
+"""The way back to 0.3.0 that docs/database.md describes, with both versions."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from harness.serving import BIN, ROOT, environment, run_program
+
+COMMIT = "b4168ff86ebc0535fd2c45bfa6ca04504f46603f"  # the last one of 0.3.0
+PAGE = (ROOT / "docs/database.md").read_text()
+TESTNET = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.4321"}
+
+
+@pytest.fixture(scope="module")
+def old(tmp_path_factory):
+    """A clone of 0.3.0 with an environment of its own; returns its folder."""
+    folder = tmp_path_factory.mktemp("old") / "0.3.0"
+    folder.mkdir()
+    archive = subprocess.run(["git", "archive", COMMIT], cwd=ROOT, capture_output=True)
+    if archive.returncode:
+        pytest.skip("needs the history of git")
+    subprocess.run(["tar", "-x"], cwd=folder, input=archive.stdout, check=True)
+    run_program(sys.executable, "-m", "venv", "--without-pip", folder / ".venv", check=True)
+    options = ["--quiet", "--python", folder / ".venv/bin/python"]
+    packages = ["-r", folder / "requirements.txt", "-c", folder / "constraints.txt"]
+    run_program(BIN / "uv", "pip", "install", *options, *packages, check=True)
+    return folder
+
+
+def test_the_way_back_is_as_the_page_says(old, tmp_path):
+    data = tmp_path / "data"
+    own = environment(DATA_DIR=data, **TESTNET) | {"PYTHONPATH": ""}
+
+    def call(program, folder, *words):
+        return run_program(program, "--app", "wsgi", *words, cwd=folder, env=own)
+
+    def new(*words):
+        return call(BIN / "flask", ROOT, *words)
+
+    def earlier(*words):
+        return call(old / ".venv/bin/flask", old, *words)
+
+    assert earlier("token", "create", "kept").returncode == 0
+    upgraded = new("upgrade")
+    assert upgraded.returncode == 0, upgraded.stderr
+    backup = re.search(r"before is in (\S+)", upgraded.stdout)[1]
+    assert new("token", "create", "later").returncode == 0
+
+    assert "is of a newer version" in earlier("restore", backup).stderr  # without the missing step
+    [move] = re.findall(r"mkdir .*marketplace\.db.*", PAGE)
+    move = move.partition("   ")[0].replace("instance", str(data))
+    run_program("sh", "-c", move, check=True)
+    restored = earlier("restore", backup)
+    assert restored.returncode == 0, restored.stderr
+    assert "kept" in earlier("token", "list").stdout
+    assert "later" not in earlier("token", "list").stdout
+    assert new("upgrade").returncode == 0
+    assert "kept" in new("token", "list").stdout
