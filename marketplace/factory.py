@@ -37,6 +37,7 @@ from marketplace.api.host_header import HostRequired
 from marketplace.api.openapi import Api
 from marketplace.api.request_metrics import RequestMetrics
 from marketplace.api.response_cache import ResponseCache
+from marketplace.cli.command import may_make_database
 from marketplace.errors import StartRefused
 from marketplace.market import signer
 from marketplace.market.signer import Sign
@@ -99,7 +100,7 @@ def create_app(
 def _make_services(app: Flask, sign: Sign | None) -> Services:
     config, sandbox = app.config, None
     mount = _import_mount() if config["NETWORK"] == "sandbox" else None
-    database = db.from_config(config)
+    database = db.from_config(config, makes=may_make_database())
     if mount:
         sandbox = mount.init_app(app, database, sign)
     mirror_node = ledger.from_config(config, sandbox.adapters if sandbox else {}, count)

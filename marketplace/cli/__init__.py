@@ -9,6 +9,7 @@ from marketplace.cli import (
     export,
     moderation,
     move,
+    reset_network,
     status,
     upgrade,
 )
@@ -19,7 +20,9 @@ def init_app(app: Flask) -> None:
         upgrade.upgrade_command,
         backup.backup_command,
         backup.restore_command,
+        backup.prune_command,
         move.move_command,
+        reset_network.reset_network_command,
         status.status_command,
         explain.explain_command,
         access_tokens.cli,

@@ -1,51 +1,107 @@
-"""``flask backup`` and ``flask restore``."""
+"""``flask backup``, ``flask restore`` and ``flask prune``: the folder of backups, and what is left over.
+
+A folder of backups has a folder for each, named by its time, and one of images for all of them::
+
+    20261120T031700Z/marketplace.db, settings.env
+    media/
+"""
 
 import os
+import re
+import shutil
 import tempfile
 import time
+from collections.abc import Iterator
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import click
+from flask import current_app
 
+from marketplace.cli.access_tokens import duration
 from marketplace.cli.command import Command, echo
+from marketplace.command_line import command
 from marketplace.errors import StartRefused, reason
 from marketplace.market import moderation
 from marketplace.market.moderation import Subject
-from marketplace.store.database import file_database
+from marketplace.services import services
+from marketplace.settings import PREFIX, SETTINGS, format_setting
+from marketplace.store import database as databases
+from marketplace.store import media
+from marketplace.store.database import read
 from marketplace.store.database_errors import DatabaseError, DatabaseUnreadable
 from marketplace.store.rows import DecisionRow
 from marketplace.store.sqlite import SQLiteDatabase
 
-FILE = click.Path(path_type=Path, dir_okay=False)
+PATH = click.Path(path_type=Path)
+STAMP = "%Y%m%dT%H%M%SZ"
+BACKUP = re.compile(r"[0-9]{8}T[0-9]{6}Z")
+DATABASE, ENVIRONMENT, MEDIA = "marketplace.db", "settings.env", "media"
+# Beside the database: copies of before an upgrade or a restore, and what was killed in the middle of one.
+LEFT = ("*.before-[0-9]*T*Z*", ".restoring-*")
 
 
 @click.command("backup", cls=Command)
-@click.argument("file", type=FILE)
-@click.option("--force", is_flag=True, help="Replace FILE where it exists.")
-def backup_command(file: Path, force: bool) -> None:
-    """Copy the database to FILE, while the service runs.
+@click.argument("path", metavar="FOLDER", type=PATH)
+@click.option("--force", is_flag=True, help="Replace FILE.db where it exists.")
+@click.option("--keep", type=duration, help="Delete backups in FOLDER that are older: 30d, 52w.")
+def backup_command(path: Path, force: bool, keep: int | None) -> None:
+    """Save the service to FOLDER, while it runs.
 
-    FILE holds the database as it was at one moment, with all that was answered before. It appears complete
-    or not at all, and only its owner may read it. The images are files: copy their folder as it is.
+    FOLDER gets a new folder with the database as it was at one moment and the names of the settings, and the
+    images that it does not have yet. The backup appears complete or not at all, and only its owner may read
+    it. FILE.db in place of FOLDER saves the database alone.
     """
-    database = file_database()
+    if path.suffix == ".db" or path.is_file():
+        _back_up_database(path, force)
+        return
+    path.mkdir(mode=0o700, exist_ok=True)
+    now = datetime.now(UTC)
+    target = path / now.strftime(STAMP)
+    if target.exists():
+        raise click.ClickException(f"{target} exists: try again in a second")
+    partial = Path(tempfile.mkdtemp(dir=path, prefix=".partial-"))
+    try:
+        _back_up_database(partial / DATABASE, force=False, shown=target / DATABASE)
+        (partial / ENVIRONMENT).write_text(_describe_settings())
+        partial.rename(target)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+    _sync_names(path)
+    _back_up_images(path / MEDIA)
+    if key := current_app.config["ACCOUNT_KEY_FILE"]:
+        echo(f"Not in it: {key}, the account's key. Keep a copy of it in a safe place")
+    if keep is not None:
+        _delete_older(path, now - timedelta(seconds=keep))
+
+
+def _back_up_database(file: Path, force: bool, shown: Path | None = None) -> None:
+    database = services().database
     if file.exists() and not force:
         raise click.ClickException(f"{file} exists: take another name, or replace it with --force")
-    if file.exists() and file.samefile(database.path):
+    if _is_of(database, file):
         raise click.ClickException(f"{file} is the database itself: take another name")
     started = time.monotonic()
-    size = _copy(database, file)
+    size = _copy(file)
     seconds = time.monotonic() - started
-    echo(f"Backed up {database.path} to {file}: {size:,} bytes in {seconds:.1f} s")
+    echo(f"Backed up {database.name} to {shown or file}: {size:,} bytes in {seconds:.1f} s")
 
 
-def _copy(database: SQLiteDatabase, file: Path) -> int:
+def _is_of(database: object, file: Path) -> bool:
+    """Whether a file is the database itself."""
+    return isinstance(database, SQLiteDatabase) and file.exists() and file.samefile(database.path)
+
+
+def _copy(file: Path) -> int:
     """Copy to a file that appears complete or not at all, and survives a power cut. Returns its size."""
     handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
     try:
+        database = services().database
         database.copy(Path(name))
-        database.check(Path(name))
+        if isinstance(database, SQLiteDatabase):  # its pages were copied as they are
+            database.check(Path(name))
         os.fsync(handle)
         os.replace(name, file)
     except BaseException:
@@ -53,11 +109,11 @@ def _copy(database: SQLiteDatabase, file: Path) -> int:
         raise
     finally:
         os.close(handle)
-    _keep_names(file.parent)
+    _sync_names(file.parent)
     return file.stat().st_size
 
 
-def _keep_names(folder: Path) -> None:
+def _sync_names(folder: Path) -> None:
     """Sync a folder, so that the names in it survive a power cut."""
     handle = os.open(folder, os.O_RDONLY)
     try:
@@ -66,25 +122,148 @@ def _keep_names(folder: Path) -> None:
         os.close(handle)
 
 
-@click.command("restore", cls=Command)
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True))
-def restore_command(file: Path) -> None:
-    """Replace the database by the backup FILE. Stop the service first.
+def _describe_settings() -> str:
+    """The settings in force, without secrets, for whoever must set them again on another machine."""
+    config = current_app.config
+    lines = ["# The settings of this backup. Passwords and keys are not in it."]
+    for name in SETTINGS:
+        value = services().database.name if name == "DATABASE_URL" else config[name]
+        lines.append(f"{PREFIX}{name}={format_setting(name, value)}")
+    return "\n".join(lines) + "\n"
 
-    FILE is checked first. Nothing is changed if another process has the database open, or if FILE is
-    damaged. The old contents are kept in a file beside the database. Access tokens that were revoked since
-    the backup work again: revoke them again. What was hidden, blocked or verified since the backup stays so.
+
+def _back_up_images(target: Path) -> None:
+    folder = services().media.folder
+    if folder is None:
+        echo(f"The images are in {current_app.config['MEDIA_URL']}, which this does not copy")
+        return
+    target.mkdir(mode=0o700, exist_ok=True)
+    new, all_of_them = _copy_images(folder, target, (entry.name for entry in os.scandir(folder)))
+    echo(f"Images in {target}: {all_of_them:,}, of which {new:,} are new")
+
+
+def _copy_images(source: Path, target: Path, names: Iterator[str]) -> tuple[int, int]:
+    """Copy the images that are missing: none ever changes. Returns their number, and that of all."""
+    new = number = 0
+    for name in names:
+        if name.startswith(".") or not (source / name).is_file():
+            continue
+        number += 1
+        if not (target / name).exists():
+            partial = target / f".{name}"
+            shutil.copy(source / name, partial)
+            partial.rename(target / name)
+            new += 1
+    return new, number
+
+
+def _delete_older(folder: Path, before: datetime) -> None:
+    for path in _list_backups(folder):
+        if path.name < before.strftime(STAMP):
+            shutil.rmtree(path)
+            echo(f"Deleted {path}")
+
+
+def _list_backups(folder: Path) -> list[Path]:
+    """The backups in a folder, the oldest first."""
+    return sorted(path for path in folder.iterdir() if BACKUP.fullmatch(path.name))
+
+
+@click.command("restore", cls=Command)
+@click.argument("path", metavar="FOLDER", type=click.Path(path_type=Path, exists=True))
+def restore_command(path: Path) -> None:
+    """Replace the database by a backup, and add its images. Stop the service first.
+
+    FOLDER is a folder of backups, of which the newest is taken, or one of the backups in it, or a file that
+    is a database alone. It is checked first. Nothing is changed if another process has the database open, or
+    if the backup is damaged. The old contents are kept in a file beside the database. Access tokens that were
+    revoked since the backup work again: revoke them again. What was hidden, blocked or verified since the
+    backup stays so.
     """
-    database = file_database()
-    if file.samefile(database.path):
+    file = _find_database(path)
+    database = services().database
+    if _is_of(database, file):
         raise click.ClickException(f"{file} is the database itself: name a backup of it")
     decided: list[DecisionRow] = []
     with suppress(StartRefused, DatabaseUnreadable, DatabaseError):  # a reason to restore it
         decided = moderation.list_all()
     try:
-        backup = database.replace(file)
+        kept = databases.replace(file)
     except (OSError, DatabaseUnreadable) as error:
         raise click.ClickException(f"Nothing was changed: {reason(error)}") from error
-    echo(f"Restored {database.path} from {file}; what it held before is in {backup}")
+    echo(f"Restored {database.name} from {file}; what it held before is in {kept}")
     for row in moderation.decide_again(decided):
         echo(f"Still {row['kind']}: {Subject(row['id'], row['serial_no'])}")
+    images = file.parent.parent / MEDIA
+    if path.is_dir() and images.is_dir():
+        _restore_images(images)
+
+
+def _find_database(path: Path) -> Path:
+    """The database of a backup, or of the newest one in a folder."""
+    if path.is_file():
+        return path
+    newest = _list_backups(path)[-1:]
+    file = (newest[0] if newest else path) / DATABASE
+    if not file.is_file():
+        raise click.ClickException(
+            f"{path} is not a backup, and has none: name a folder of flask backup"
+        )
+    return file
+
+
+def _restore_images(source: Path) -> None:
+    folder = services().media.folder
+    if folder is None:
+        url = current_app.config["MEDIA_URL"]
+        echo(f"The images are in {source}: copy those that {url} lacks")
+        return
+    names = (name for key in media.list_keys(read()) for name in _list_sizes(key))
+    new, number = _copy_images(source, folder, names)
+    for path in folder.iterdir():
+        path.chmod(0o644)  # for a web server that serves the folder
+    echo(f"Images in {folder}: {number:,} of the backup, of which {new:,} were missing")
+
+
+def _list_sizes(key: str) -> Iterator[str]:
+    yield key
+    if "-640." in key:
+        yield key.replace("-640.", "-320.")
+
+
+@click.command("prune", cls=Command)
+@click.option("--remove", is_flag=True, help="Remove what is shown.")
+@click.option(
+    "--older-than",
+    "seconds",
+    type=duration,
+    default="7d",
+    show_default=True,
+    help="Keep what is younger: an upgrade may still have to be undone.",
+)
+def prune_command(remove: bool, seconds: int | None) -> None:
+    """Show what upgrades, restores and interrupted commands left beside the database, or remove it."""
+    database = services().database
+    folder = Path(current_app.config["DATA_DIR"])
+    if isinstance(database, SQLiteDatabase):
+        folder = database.path.parent
+    before = time.time() - (seconds or 0)
+    total = 0
+    for path in sorted(path for pattern in LEFT for path in folder.glob(pattern)):
+        with suppress(FileNotFoundError):  # another command has just ended
+            size, is_old = _measure(path), path.stat().st_mtime <= before
+            total += size * is_old
+            what = ("removed" if remove else "to remove") if is_old else "kept"
+            if remove and is_old:
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+            echo(f"{size:>15,}  {path}: {what}")
+    if remove or not total:
+        echo(f"Removed {total:,} bytes")
+    else:
+        echo(f"{total:,} bytes can be removed: {command('prune --remove')}")
+
+
+def _measure(path: Path) -> int:
+    """The size of a file, or of all files of a folder."""
+    files = path.rglob("*") if path.is_dir() else [path]
+    return sum(file.stat().st_size for file in files if file.is_file())

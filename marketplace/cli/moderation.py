@@ -6,7 +6,8 @@ from pathlib import Path
 import click
 from flask import Flask
 
-from marketplace.cli.command import Command, command, echo
+from marketplace.cli.command import Command, echo
+from marketplace.command_line import command
 from marketplace.errors import shown
 from marketplace.hedera import times
 from marketplace.hedera.ids import is_entity_id

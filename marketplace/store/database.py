@@ -3,16 +3,21 @@
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, cast
 
 from flask import Config, current_app, g
 
 from marketplace import services
 from marketplace.errors import StartRefused
-from marketplace.store import sqlite, traits, webhooks
+from marketplace.store import sqlite, sqlite_files, traits, webhooks
 from marketplace.store.database_errors import DatabaseUnreadable, NoFile
 from marketplace.store.engine import Engine
 from marketplace.store.rows import Connection
 from marketplace.store.schema import Schema
+
+if TYPE_CHECKING:  # psycopg may be missing
+    from marketplace.store.postgresql import PostgreSQLDatabase
 
 SCHEMA = Schema(
     Path(__file__).parent,
@@ -27,9 +32,12 @@ SCHEMA = Schema(
 OWNERS = ("network", "account_id")
 
 
-def from_config(config: Config) -> Engine:
-    """Open the database, or make it. Raises DatabaseUnreadable for one of another network or account."""
-    return open_database(config["DATABASE_URL"], _owners(config))
+def from_config(config: Config, makes: bool = True) -> Engine:
+    """Open the database, or make it. Raises DatabaseUnreadable for one of another network or account.
+
+    Raises DatabaseMissing if there is none, and it is not to be made.
+    """
+    return open_database(config["DATABASE_URL"], _owners(config), makes=makes)
 
 
 def _owners(config: Config) -> dict[str, str]:
@@ -59,10 +67,11 @@ def open_database(
     url: str,
     owners: Mapping[str, str] | None = None,
     called: str = "MARKETPLACE_DATABASE_URL",
+    makes: bool = True,
 ) -> Engine:
     """Open a PostgreSQL database at an address, or an SQLite file at a path."""
     if not url.startswith("postgresql://"):
-        return sqlite.SQLiteDatabase(url, SCHEMA, owners)
+        return sqlite.SQLiteDatabase(url, SCHEMA, owners, makes)
     try:
         from marketplace.store import postgresql
     except ImportError as error:
@@ -71,7 +80,37 @@ def open_database(
             f" ({error}): pip install 'nft-marketplace-service[postgresql]', or in a clone pip install"
             " 'psycopg[binary]'"
         ) from error
-    return postgresql.PostgreSQLDatabase(url, SCHEMA, owners, called)
+    return postgresql.PostgreSQLDatabase(url, SCHEMA, owners, called, makes)
+
+
+def make_file(path: Path) -> sqlite.SQLiteDatabase:
+    """Make a file of this service, without rows, whichever engine its own database is of."""
+    return sqlite.SQLiteDatabase(str(path), SCHEMA, _owners(current_app.config))
+
+
+def replace(source: Path) -> Path:
+    """Replace all content by that of a backup, whichever engine made it. Returns a copy of the old content.
+
+    A backup of an earlier version is upgraded. Raises DatabaseInUse while another process has the database
+    open, DatabaseUnreadable for a file that is damaged, or not a backup of this service, OSError if a disk is
+    full. Then nothing was changed.
+    """
+    database = services.database()
+    if isinstance(database, sqlite.SQLiteDatabase):
+        return database.replace(source)
+    folder = Path(current_app.config["DATA_DIR"])
+    kept = sqlite_files.name_copy(folder / "postgresql.db")
+    with TemporaryDirectory(dir=folder, prefix=".restoring-") as temporary:
+        # Opened as this service's own, so that it is checked and upgraded like one.
+        file = make_file(Path(temporary) / "copy.db")
+        try:
+            file.replace(source)
+            database.copy(kept)
+            with file.contents() as contents:
+                cast("PostgreSQLDatabase", database).fill(contents, replaces=True)
+        finally:
+            file.close()
+    return kept
 
 
 def read() -> Connection:

@@ -23,18 +23,25 @@ class DatabaseOutdated(DatabaseUnreadable):
     """The database is of an earlier version, and must be upgraded."""
 
 
+class DatabaseMissing(DatabaseUnreadable):
+    """There is none where a command looked for it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"There is no database here: {name}. Set MARKETPLACE_DATA_DIR or MARKETPLACE_DATABASE_URL to the"
+            " service's. The first start of the service makes a database, and restore brings one back"
+        )
+
+
 class DatabaseInUse(RuntimeError):
     """Another process has the database open."""
 
 
 class NoFile(RuntimeError):
-    """A command for SQLite files was run with a PostgreSQL database."""
+    """``flask move`` was run with a PostgreSQL database."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(
-            f"{name} is not an SQLite file. Copy it with pg_dump and restore it with pg_restore, or use the"
-            " server's own archive to restore any moment: docs/postgresql.md has the commands"
-        )
+        super().__init__(f"{name} is not an SQLite file: it is on PostgreSQL already")
 
 
 def explain(error: DatabaseError) -> MarketplaceError | None:

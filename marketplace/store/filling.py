@@ -1,13 +1,18 @@
-"""Copies all rows of another database into a PostgreSQL database, and counts them."""
+"""Copies all rows of an SQLite file into a PostgreSQL database, or out of it into a file, and counts them."""
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from psycopg import Connection as Session
-from psycopg.rows import DictRow
+from psycopg.rows import DictRow, tuple_row
 
+from marketplace.store import migrations
 from marketplace.store.database_errors import DatabaseUnreadable
 from marketplace.store.rows import Connection, count
+from marketplace.store.schema import Schema
 from marketplace.store.sqlite_files import Contents
+
+ROWS_AT_ONCE = 2000
 
 
 def fill(
@@ -20,10 +25,8 @@ def fill(
     """Copy these tables in the open transaction. Each table comes after the tables that it refers to.
 
     ``name`` is the database's name in messages. Calls ``report`` with what is next. Leaves out NULs in
-    texts, which PostgreSQL can not store. Raises DatabaseUnreadable if the database is not empty, or a row
-    is missing after the copy.
+    texts, which PostgreSQL can not store. Raises DatabaseUnreadable if a row is missing after the copy.
     """
-    _require_empty(session, name, tables)
     # After a TRUNCATE in this transaction, COPY can freeze rows: VACUUM has little to do then.
     session.execute(f"TRUNCATE {', '.join(tables)}")
     for table in tables:
@@ -32,7 +35,8 @@ def fill(
         _require_all(session, name, table, source)
 
 
-def _require_empty(session: Session[DictRow], name: str, tables: list[str]) -> None:
+def require_empty(session: Session[DictRow], name: str, tables: list[str]) -> None:
+    """Raise DatabaseUnreadable if there are rows."""
     for table in tables:
         # A start of the service writes only properties.
         if table != "property" and session.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone():
@@ -69,6 +73,31 @@ def _require_all(session: Session[DictRow], name: str, table: str, source: Conte
             f"{name} took {taken:,} of {expected:,} rows of {table}: either {source.name} is damaged, or"
             f" {name} has triggers or rules"
         )
+
+
+def drain(session: Session[DictRow], schema: Schema, file: Any) -> None:
+    """Copy all rows, as they are at one moment, into a new SQLite file of this version."""
+    file.executescript(f"BEGIN; {schema.sql}")
+    with session.transaction():
+        session.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        for table in schema.in_order:
+            _drain(session, table, file)
+    # Of a server. A restore makes a new epoch.
+    file.execute("DELETE FROM property WHERE name = 'events_home'")
+    migrations.record(file, schema, schema.version)
+    file.execute("COMMIT")
+
+
+def _drain(session: Session[DictRow], table: str, file: Any) -> None:
+    # All columns except those that SQLite generates, which it hides.
+    rows = file.execute(f"PRAGMA table_xinfo({table})")
+    columns = [row["name"] for row in rows if not row["hidden"]]
+    places = ", ".join("?" * len(columns))
+    with session.cursor(name="all", row_factory=tuple_row) as cursor:
+        cursor.itersize = ROWS_AT_ONCE
+        cursor.execute(f"SELECT {', '.join(columns)} FROM {table}")
+        sql = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({places})"
+        file.executemany(sql, cursor)
 
 
 def _count(db: Connection, table: str) -> int:

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -15,6 +15,7 @@ from obstore.store import LocalStore, S3Store
 
 from marketplace.errors import MediaUnreachable
 from marketplace.settings import SettingError
+from marketplace.store.rows import Connection
 
 # Versions before 0.3.0 stored GIF and PNG.
 TYPES = {"webp": "image/webp", "gif": "image/gif", "png": "image/png"}
@@ -57,6 +58,11 @@ class MediaStore:
             return LocalStore(self._folder, mkdir=True)
         except OSError as error:
             raise SettingError(f"MARKETPLACE_MEDIA_URL={url!r} can't be used: {error}") from error
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder; None for a bucket."""
+        return self._folder
 
     @property
     def is_remote(self) -> bool:
@@ -138,6 +144,16 @@ def _small_of(key: str) -> str:
 def large_of(key: str) -> str:
     """The key of the large image beside a small one. Any other image keeps its key."""
     return key.replace("-320.", "-640.")
+
+
+def list_keys(db: Connection) -> Iterator[str]:
+    """The keys of all images that rows name. Reads whole tables: for commands."""
+    sql = """
+        SELECT image AS name FROM nft WHERE image IS NOT NULL
+        UNION SELECT banner FROM collection WHERE banner IS NOT NULL
+        UNION SELECT logo FROM collection WHERE logo IS NOT NULL
+    """
+    return (row["name"] for row in db.execute(sql).fetchall())
 
 
 def from_config(config: Config) -> MediaStore:

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -20,14 +21,14 @@ from psycopg.rows import DictRow, dict_row
 from psycopg.types.numeric import Int8Dumper
 
 from marketplace.errors import DatabaseBusy, DatabaseUnreachable, DatabaseUnusable, MarketplaceError
-from marketplace.store import filling, postgresql_checks, properties
-from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable
+from marketplace.store import events, filling, postgresql_checks, properties
+from marketplace.store.database_errors import DatabaseInUse, DatabaseMissing, DatabaseUnreadable
 from marketplace.store.engine import EngineBase, close_at_fork, ignore
 from marketplace.store.events import EPOCH
 from marketplace.store.rows import NOTHING, only
 from marketplace.store.rows import Connection as AnyConnection
 from marketplace.store.schema import Schema
-from marketplace.store.sqlite_files import Contents
+from marketplace.store.sqlite_files import Contents, writing
 
 ANSWER_SECONDS = 3  # for each answer; later the server counts as lost
 CONNECT_SECONDS = 2  # to connect to each server
@@ -257,11 +258,13 @@ class PostgreSQLDatabase(EngineBase):
         schema: Schema,
         owners: Mapping[str, str] | None = None,
         called: str = "MARKETPLACE_DATABASE_URL",
+        makes: bool = True,
     ) -> None:
         """Open the database, or make its tables. ``owners``: the network and the account to which it belongs.
 
         ``called``: the name of the address in messages, because the address may have a password. Raises
-        DatabaseUnreadable for a server or a database that can not be used, or of another network or account.
+        DatabaseUnreadable for a server or a database that can not be used, or of another network or account,
+        and DatabaseMissing if there are no tables, and they are not to be made.
         """
         self._called = called
         given = postgresql_checks.read_address(url, called)
@@ -274,6 +277,8 @@ class PostgreSQLDatabase(EngineBase):
         self._data_version: tuple[int, str] | None = None
         with self.startup_lock() as session:
             if not self.list_tables(session):
+                if not makes:
+                    raise DatabaseMissing(self.name)
                 self._make(session)
             self.version = self.find_version(session, self.name)
         close_at_fork(self)
@@ -457,12 +462,22 @@ class PostgreSQLDatabase(EngineBase):
         properties.mark_property(session, EPOCH, epoch.encode())
         properties.mark_property(session, "events_home", _find_home(session))
 
-    def fill(self, source: Contents, report: Callable[[str], None]) -> None:
+    def copy(self, target: Path) -> None:
+        """Copy the state of one moment to an SQLite file. Writers do not wait meanwhile."""
+        self.require_current()
+        with self._open() as session, writing(target) as copy:
+            _set_no_timeout(session)
+            session.execute("SET idle_in_transaction_session_timeout = 0")
+            filling.drain(session, self.schema, copy)
+
+    def fill(
+        self, source: Contents, report: Callable[[str], None] = ignore, replaces: bool = False
+    ) -> None:
         """Copy everything from another database of this version, in one transaction.
 
-        Raises DatabaseInUse while a service or another command has this database open, DatabaseUnreadable if
-        it is not empty, or can not take all rows: then nothing was changed. After DatabaseUnreachable, either
-        everything or nothing was copied.
+        ``replaces``: in place of what is there. Raises DatabaseInUse while a service or another command has
+        this database open, DatabaseUnreadable if it is not empty and not to be replaced, or can not take all
+        rows: then nothing was changed. After DatabaseUnreachable, either everything or nothing was copied.
         """
         self.close()
         self.require_current()
@@ -472,8 +487,12 @@ class PostgreSQLDatabase(EngineBase):
                 with session.transaction():
                     # Turn off the timeout of the server's settings: the copy may take any time.
                     session.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+                    if not replaces:
+                        filling.require_empty(session, self.name, self.schema.in_order)
                     filling.fill(session, self.name, self.schema.in_order, source, report)
                     self.mark(session, self.schema.version)
+                    if replaces:
+                        events.mark_epoch(session)
                     properties.mark_property(session, "events_home", _find_home(session))
                     report("Commit")
                 report("Gather statistics")

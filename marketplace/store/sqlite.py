@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from datetime import UTC, datetime
 from mmap import mmap
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,9 +13,15 @@ from typing import Any
 
 from sqlite_utils.utils import sqlite3
 
+from marketplace.command_line import command
 from marketplace.errors import DatabaseBusy, DatabaseUnusable, StartRefused
 from marketplace.store import database_errors, events, migrations, sqlite_files
-from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable, explained
+from marketplace.store.database_errors import (
+    DatabaseInUse,
+    DatabaseMissing,
+    DatabaseUnreadable,
+    explained,
+)
 from marketplace.store.engine import EngineBase, close_at_fork, ignore
 from marketplace.store.rows import Connection as AnyConnection
 from marketplace.store.schema import Schema, Step
@@ -48,11 +53,18 @@ class SQLiteDatabase(EngineBase):
     before its other threads have used the database.
     """
 
-    def __init__(self, path: str, schema: Schema, owners: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        path: str,
+        schema: Schema,
+        owners: Mapping[str, str] | None = None,
+        makes: bool = True,
+    ) -> None:
         """Open the file, or make it. ``owners``: the network and the account to which it belongs.
 
         Raises DatabaseUnreadable for a file of something else, of another network or account, or of a newer
-        version. Then nothing is written into it.
+        version. Then nothing is written into it. Raises DatabaseMissing if there is none, and it is not to
+        be made.
         """
         if sqlite3.sqlite_version_info < OLDEST_VERSION:
             raise StartRefused(
@@ -71,6 +83,8 @@ class SQLiteDatabase(EngineBase):
         )
         self._observing = threading.Lock()
         try:
+            if not makes and self._is_missing():
+                raise DatabaseMissing(self.name)
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.startup_lock():
                 if self._is_missing():
@@ -92,7 +106,7 @@ class SQLiteDatabase(EngineBase):
                 ) from error
             raise DatabaseUnreadable(
                 f"{self.path} can not be opened: {error}. If it is damaged, move it and its -wal and"
-                f" -shm files away, and restore a backup: flask restore FILE"
+                f" -shm files away, and restore a backup: {command('restore FOLDER')}"
             ) from error
         close_at_fork(self)
 
@@ -344,8 +358,7 @@ class SQLiteDatabase(EngineBase):
 
     def _back_up(self, connection: sqlite3.Connection, report: Callable[[str], None]) -> Path:
         """Copy the database to a file beside it."""
-        now = datetime.now(UTC)
-        backup = self.path.with_name(f"{self.path.name}.before-{now:%Y%m%dT%H%M%S.%fZ}")
+        backup = sqlite_files.name_copy(self.path)
         report(f"Back it up to {backup}")
         with writing(backup) as old:
             connection.backup(old)

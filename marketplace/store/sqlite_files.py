@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, NamedTuple
@@ -32,6 +33,11 @@ class Contents(NamedTuple):
         """All rows of a table, with these columns in this order."""
         db = Database(self.connection, execute_plugins=False, recursive_triggers=False)
         return iter(db[table].rows_where(select=", ".join(columns)))
+
+
+def name_copy(path: Path) -> Path:
+    """Name the copy that is kept of a database before it is upgraded or replaced: LEFT finds all of them."""
+    return path.with_name(f"{path.name}.before-{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}")
 
 
 def open_file(

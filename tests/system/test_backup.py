@@ -74,7 +74,7 @@ def test_it_works(operator):
 def test_nothing_answered_before_a_backup_is_missing(operator):
     path = operator.folder / "instance/marketplace.db"
     # A new database is written to at its first start; beside these writers that may have to wait too long.
-    operator.flask("token", "list")
+    database(operator).close()
     with writing(path, 2) as answered:
         for number in range(2):
             before = answered()
@@ -149,7 +149,9 @@ def test_a_database_that_is_damaged_says_how_to_restore_it(operator):
     path = operator.folder / "instance/marketplace.db"
     path.write_bytes(os.urandom(100_000))
     refused = operator.flask("restore", "copy.db", check=False)
-    assert_refused(refused, "instance/marketplace.db can not be opened", "restore FILE")
+    assert_refused(
+        refused, "instance/marketplace.db can not be opened", "flask --app wsgi restore FOLDER"
+    )
     path.rename(operator.folder / "damaged.db")
     operator.flask("restore", "copy.db")
     assert held(path) == ["kept"]

@@ -308,17 +308,11 @@ def test_a_round_that_loses_the_database_fails_as_one(tmp_path, server, database
     assert "was not checked" not in caplog.text
 
 
-@pytest.mark.parametrize("command", ["backup", "restore"])
-def test_what_is_done_with_a_file(tmp_path, database, command):
-    (tmp_path / "file").touch()
-    ended = run_flask(tmp_path, command, f"{tmp_path}/file", DATABASE_URL=database)
+def test_what_is_moved_is_a_file(tmp_path, database):
+    ended = run_flask(tmp_path, "move", database, DATABASE_URL=database)
     assert ended.exit_code == 1
     assert re.match(r"Error: postgresql://\S+ is not an SQLite file", ended.stderr)
     assert ended.stderr.count("\n") == 1
-    assert (tmp_path / "file").read_bytes() == b""
-    fresh = run_flask(tmp_path, "backup", f"{tmp_path}/fresh", DATABASE_URL=database)
-    assert (fresh.exit_code, fresh.stderr) == (1, ended.stderr)
-    assert not (tmp_path / "fresh").exists()
 
 
 def test_psycopg_is_missing(monkeypatch):

@@ -23,7 +23,15 @@ from werkzeug.http import HTTP_STATUS_CODES
 
 from harness.network import PATIENCE_SECONDS, is_free, read_all, reserved_port
 from harness.postgresql import until
-from harness.serving import HUNDRED_NFTS, ROOT, run_program, serve
+from harness.serving import (
+    BIN,
+    HUNDRED_NFTS,
+    ROOT,
+    environment,
+    run_flask,
+    run_program,
+    serve,
+)
 from marketplace import settings as config
 from marketplace.errors import find_kinds
 from tests.system import system_calls
@@ -387,6 +395,28 @@ def test_it_may_be_below_a_path(tmp_path):
             assert response.headers["Content-Type"] == "image/webp"
 
 
+def test_the_wrapper_stays_in_the_folder_where_it_is_called(tmp_path):
+    """In the project's folder, a file named beside its caller was not found."""
+    [script] = re.findall(r"<<'EOF'\n(#!/bin/sh.*?)^EOF$", README, re.MULTILINE | re.DOTALL)
+    script, replaced = re.subn(r"setpriv .*\\\n", "", script)
+    assert replaced == 1
+    script = script.replace("/etc/nft-marketplace.env", str(tmp_path / "market.env"))
+    script = script.replace("/opt/nft-marketplace/.venv/bin/", f"{BIN}/")
+    script = script.replace("/opt/nft-marketplace", str(ROOT))
+    (tmp_path / "market.env").write_text(f"MARKETPLACE_DATA_DIR={tmp_path}/data\n")
+    (tmp_path / "called").mkdir()
+
+    def call(*words):
+        command = ["sh", "-c", script, "nft-marketplace", *words]
+        return run_program(*command, cwd=tmp_path / "called", env=environment())
+
+    assert "There is no database here" in call("backup", "copies").stderr
+    run_flask(tmp_path / "data", "token", "list")
+    ended = call("backup", "copies")
+    assert ended.returncode == 0, ended.stderr
+    assert [path.name for path in (tmp_path / "called").iterdir()] == ["copies"]
+
+
 @pytest.mark.parametrize("unit", UNITS)
 def test_systemd_understands_it(unit, tmp_path):
     if not shutil.which("systemd-analyze"):
@@ -400,7 +430,7 @@ def test_systemd_understands_it(unit, tmp_path):
 
 
 def test_the_units_start_what_there_is():
-    ours = rf"\.venv/bin/(gunicorn --bind {SOCKET}$|flask (watch|backup))|^/usr/bin/find"
+    ours = rf"\.venv/bin/(gunicorn --bind {SOCKET}$|flask (watch|backup))"
     for name in UNITS[:-1]:
         for line in re.findall(r"^ExecStart=(.*)$", (DEPLOY / name).read_text(), re.MULTILINE):
             assert re.search(ours, line)

@@ -1,0 +1,147 @@
+"""All that must be saved is saved in one folder, and comes back from it, on either engine."""
+
+import os
+import time
+from contextlib import nullcontext
+
+import pytest
+
+from harness.apps import settings, write_sql
+from harness.cast import KEYS, TOKEN
+from harness.postgresql import new_database
+from harness.serving import begin_flask
+from marketplace import create_app
+from marketplace.services import services
+from tests.engines import both_engines
+
+pytestmark = both_engines
+
+
+@pytest.fixture
+def invoke(app, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def invoke(*arguments, code=0):
+        ended = app.test_cli_runner().invoke(args=[*map(str, arguments)])
+        assert ended.exit_code == code, ended.output
+        return ended.output
+
+    return invoke
+
+
+def backups(folder):
+    return sorted(path for path in folder.iterdir() if path.name not in ("media",))
+
+
+def put_images(app, *names):
+    folder = services(app).media.folder
+    for path in folder.iterdir():
+        path.unlink()
+    for name in names:
+        (folder / name).write_bytes(name.encode())
+    return folder
+
+
+def read_events(client):
+    """The feed without ids, which begin again."""
+    return [event | {"id": None} for event in client.get("/v1/events").json]
+
+
+def test_it_comes_back_whole(app, client, invoke, lister, tmp_path):
+    lister((TOKEN, 7))
+    write_sql(app, "UPDATE nft SET image = 'a-640.webp'")
+    media = put_images(app, "a-640.webp", "a-320.webp", "left.webp")
+    shown = client.get(f"/v1/nft/{TOKEN}/7").json
+    events = read_events(client)
+    cursor = client.get("/v1/orderbook").headers["X-Events-Cursor"]
+    invoke("token", "create", "kept")
+    told = invoke("backup", "copies")
+    copies = tmp_path / "copies"
+    [copy] = backups(copies)
+    assert f"to copies/{copy.name}/marketplace.db: " in told
+    assert "Images in copies/media: 3, of which 3 are new" in told
+    assert copies.stat().st_mode & 0o777 == 0o700
+    assert (copy / "marketplace.db").stat().st_mode & 0o777 == 0o600
+
+    invoke("token", "revoke", "kept")
+    write_sql(app, "UPDATE nft SET name = 'Another', image = NULL")
+    for path in media.iterdir():
+        path.unlink()
+    told = invoke("restore", "copies")
+    assert "Images in" in told and "2 of the backup, of which 2 were missing" in told
+    assert {path.name for path in media.iterdir()} == {"a-640.webp", "a-320.webp"}
+    assert client.get(f"/v1/nft/{TOKEN}/7").json == shown
+    assert read_events(client) == events
+    assert client.get(f"/v1/events?after={cursor}").status_code == 410
+    assert "kept  [read]" in invoke("token", "list") and "revoked" not in invoke("token", "list")
+    assert client.post("/v1/add", json=KEYS | {"serialNo": 9}).status_code == 200
+    [old] = tmp_path.glob("*.before-*")
+    assert old.stat().st_mode & 0o777 == 0o600
+    invoke("restore", old)
+    assert client.get(f"/v1/nft/{TOKEN}/7").json["name"] == "Another"
+
+
+def test_a_second_backup_copies_only_new_images_and_old_ones_are_deleted(app, invoke, tmp_path):
+    put_images(app, "a.webp", "b.webp")
+    invoke("backup", "copies")
+    [first] = backups(tmp_path / "copies")
+    first.rename(first.with_name("20200101T000000Z"))
+    put_images(app, "a.webp", "b.webp", "c.webp")
+    told = invoke("backup", "copies", "--keep", "30d")
+    assert "3, of which 1 are new" in told
+    assert "Deleted copies/20200101T000000Z" in told
+    assert len(backups(tmp_path / "copies")) == 1
+
+
+def test_the_settings_are_in_it_and_no_secret(tmp_path, engine):
+    key = tmp_path / "account.key"
+    key.write_text("3030020100300706052b8104000a04220420" + 64 * "1")
+    own = settings(tmp_path) | {"ACCOUNT_KEY_FILE": str(key), "NAME": "The shop"}
+    app = create_app(**own)
+    ended = app.test_cli_runner().invoke(args=["backup", str(tmp_path / "copies")])
+    assert ended.exit_code == 0, ended.output
+    assert f"Not in it: {key}, the account's key" in ended.output
+    [copy] = backups(tmp_path / "copies")
+    text = (copy / "settings.env").read_text()
+    assert "MARKETPLACE_NAME=The shop\n" in text and f"MARKETPLACE_ACCOUNT_KEY_FILE={key}\n" in text
+    assert "1111" not in text
+    for secret in ("market:", "password"):
+        assert secret not in text.replace("Passwords", "")
+    services(app).database.close()
+
+
+def test_what_is_no_backup_is_refused(invoke, tmp_path):
+    (tmp_path / "empty").mkdir()
+    assert "empty is not a backup" in invoke("restore", "empty", code=1)
+    assert "No such file or directory" in invoke("backup", "missing/copies", code=1)
+    assert not (tmp_path / "missing").exists()
+    (tmp_path / "text.db").write_text("text")
+    assert "Nothing was changed" in invoke("restore", "text.db", code=1)
+
+
+def test_what_was_left_is_shown_and_removed(app, invoke, tmp_path):
+    copies = [tmp_path / f"{name}.before-20260101T000000.000000Z" for name in ("a.db", "b.db")]
+    for path in copies:
+        path.write_bytes(1000 * b"x")
+    (tmp_path / ".restoring-x").mkdir()
+    os.utime(copies[0], (0, time.time() - 8 * 86_400))
+    told = invoke("prune")
+    assert "a.db.before-20260101T000000.000000Z: to remove" in told and "b.db" in told
+    assert "1,000 bytes can be removed" in told
+    assert all(path.exists() for path in copies)
+    assert "Removed 1,000 bytes" in invoke("prune", "--remove")
+    assert [path.exists() for path in copies] == [False, True]
+
+
+@pytest.mark.parametrize("command", [["status"], ["token", "list"], ["sync"], ["backup", "copies"]])
+def test_a_command_in_an_empty_folder_makes_nothing(engine, tmp_path, command):
+    """Called in the wrong folder, `status` made a database there and showed that."""
+    empty = tmp_path / "mistyped"
+    with new_database() if engine == "postgresql" else nullcontext() as url:
+        own = {"DATA_DIR": empty} | ({"DATABASE_URL": url} if url else {})
+        ended = begin_flask(own, *command)
+        error = ended.communicate()[1]
+    assert ended.returncode == 1
+    assert error.startswith("Error: There is no database here: "), error
+    assert error.count("\n") == 1
+    assert not empty.exists()
