@@ -230,10 +230,10 @@ def mark_imitations(db: Connection, skeleton: str) -> None:
     db.execute(sql, {"skeleton": skeleton, "last": LAST})
 
 
-def list_oldest_read(db: Connection, limit: int) -> list[str]:
-    # Collections that were read from the ledger, those with the lowest numbers first.
+def list_some_read(db: Connection, limit: int) -> list[str]:
+    # Collections that were read from the ledger, some of them, in an order of their own.
     sql = """
         SELECT token FROM collection WHERE read_at IS NOT NULL
-        ORDER BY -number DESC, token DESC LIMIT :limit + 0
+        ORDER BY token LIMIT :limit + 0
     """
     return [row["token"] for row in db.execute(sql, {"limit": limit})]

@@ -39,7 +39,7 @@ class ResetCheck:
         if time.monotonic() < self._asked_at + CHECKED_SECONDS:
             return None
         deadline = Deadline(UNHURRIED_SECONDS)
-        tokens = nft_collections.list_oldest_read(read(), TOKENS)
+        tokens = nft_collections.list_some_read(read(), TOKENS)
         if not tokens or any(mirror_node().find_token(token, deadline) for token in tokens):
             self._asked_at = time.monotonic()
             return None
