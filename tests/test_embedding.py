@@ -12,8 +12,6 @@ from marketplace import create_app
 from marketplace.errors import StartRefused
 from tests.engines import both_engines
 
-pytestmark = both_engines
-
 
 @pytest.fixture
 def market(tmp_path):
@@ -37,6 +35,7 @@ def add(host):
     assert host.post("/market/v1/add", json=KEYS).json == {"result": "OK"}
 
 
+@both_engines
 def test_it_works_beside_its_host(host):
     assert host.get("/").text == "the shop"
     add(host)
@@ -61,6 +60,7 @@ def test_an_authenticate_with_a_wrong_signature_is_refused_at_the_start(tmp_path
         create_app(authenticate=wrong, **settings(tmp_path))
 
 
+@both_engines
 def test_its_links_keep_the_prefix(host, market):
     add(host)
     completing(market)()

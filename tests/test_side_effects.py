@@ -15,8 +15,6 @@ from marketplace import create_app
 from marketplace.services import services
 from tests.engines import both_engines
 
-pytestmark = both_engines
-
 PROGRAM = """
 import json, logging, os, signal, sys, threading
 
@@ -59,12 +57,14 @@ def settings(folder, network):
     }
 
 
+@both_engines
 @pytest.mark.parametrize("network", ["sandbox", "testnet"])
 def test_create_app_leaves_environment_loggers_threads_and_signals_alone(tmp_path, network):
     told = run_python(PROGRAM, json.dumps(settings(tmp_path, network)))
     assert told == "[]\n[]\n"
 
 
+@both_engines
 @pytest.mark.parametrize("network", ["sandbox", "testnet"])
 def test_an_application_that_is_dropped_is_collected(tmp_path, network):
     app = create_app(**settings(tmp_path, network))
