@@ -20,8 +20,7 @@ from werkzeug import Request, Response
 
 from harness.mirror import Mirror
 from harness.wallets import approval, seal
-from hiero_sandbox import wallet
-from hiero_sandbox.ledger import consensus, unsigned
+from hiero_sandbox import node, wallet
 from marketplace import create_app
 from marketplace.hedera import times
 from marketplace.market.memos import listing_memo
@@ -57,8 +56,8 @@ def list_on_ledger(app, serial_no: int) -> None:
     memo = listing_memo(TOKEN, serial_no, 5, "Foo")
     body = approval(SELLER, (TOKEN, serial_no), MARKET, memo)
     with services(app).sandbox.app.app_context():
-        unsigned.mint(TOKEN, serial_no, SELLER, times.now())
-        assert consensus.submit(wallet.sign(SELLER, seal(body)), times.now()).result == "SUCCESS"
+        node.mint(TOKEN, serial_no, SELLER, times.now())
+        assert node.submit(wallet.sign(SELLER, seal(body)), times.now()).result == "SUCCESS"
 
 
 def measure_freshness() -> str:

@@ -4,9 +4,9 @@ import base64
 
 from harness import wallets
 from harness.cast import ALICE, BOB, TOKEN
-from hiero_sandbox import conditions, wallet
+from hiero_sandbox import conditions, node, wallet
 from hiero_sandbox import database as ledger_database
-from hiero_sandbox.ledger import accounts, consensus, unsigned
+from hiero_sandbox.ledger import accounts
 from marketplace.services import KEY, services
 
 
@@ -25,7 +25,7 @@ class Ledger:
 
     def submit(self, content, now=None):
         with self.sandbox.app_context():
-            return consensus.submit(content, now or conditions.now())
+            return node.submit(content, now or conditions.now())
 
     def sign_and_submit(self, byte_array, account_id=ALICE):
         receipt = self.submit(self.sign(byte_array, account_id))
@@ -34,7 +34,7 @@ class Ledger:
 
     def mint(self, nft, owner, then):
         with self.sandbox.app_context():
-            unsigned.mint(*nft, owner, then)
+            node.mint(*nft, owner, then)
 
     def submit_altered(self, byte_array, memo=None, transfer_to=None):
         """Submit another transaction of Alice's under the id of a prepared one."""
@@ -73,7 +73,7 @@ class Ledger:
 
     def hand_over(self, nft, account_id=BOB):
         with self.sandbox.app_context():
-            return unsigned.hand_over(*nft, account_id, conditions.now())
+            return node.hand_over(*nft, account_id, conditions.now())
 
     def update_metadata(self, nft, metadata=None):
         with self.sandbox.app_context():

@@ -9,8 +9,8 @@ from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
 from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, TransactionBody
 
-from hiero_sandbox import wallet
-from hiero_sandbox.ledger import consensus, envelopes
+from hiero_sandbox import node, wallet
+from hiero_sandbox.ledger import envelopes
 from hiero_sandbox.ledger import queries as ledger_queries
 from hiero_sandbox.ledger.consensus import Receipt
 from marketplace.hedera import times
@@ -79,7 +79,7 @@ def seal(body: TransactionBody) -> bytes:
 def _submit(body: TransactionBody, now: int) -> Receipt:
     start = body.transactionID.transactionValidStart
     start.seconds, start.nanos = divmod(now - times.SECOND, times.SECOND)
-    return consensus.submit(wallet.sign(ledger_queries.TREASURY, seal(body)), now)
+    return node.submit(wallet.sign(ledger_queries.TREASURY, seal(body)), now)
 
 
 def _new_body() -> TransactionBody:

@@ -5,9 +5,8 @@ from contextlib import contextmanager
 
 from flask import Flask, current_app
 
-from hiero_sandbox import wallet
+from hiero_sandbox import node, wallet
 from hiero_sandbox.errors import LedgerBusy, LedgerUnusable, explained
-from hiero_sandbox.ledger import consensus, unsigned
 from hiero_sandbox.times import GENESIS
 from marketplace.errors import DatabaseBusy, SandboxUnusable
 from marketplace.hedera import times
@@ -47,7 +46,7 @@ def fill(sandbox: Flask) -> None:
         # All of them are minted first, because adding the first one reads its collection.
         with _ledger_of(sandbox):
             for nft in missing:
-                unsigned.mint(*nft, month.first_owner(nft), GENESIS)
+                node.mint(*nft, month.first_owner(nft), GENESIS)
         for nft in missing:
             add_nft.add(month.first_owner(nft), [nft])
     new = {nft for nft in sample if _is_new(nft)}
@@ -80,11 +79,11 @@ def _do(sandbox: Flask, deed: Deed, then: int) -> None:
     """Submit what was signed at a moment in the past, and store what follows from it."""
     if deed.kind == "give":
         with _ledger_of(sandbox):
-            unsigned.hand_over(*deed.nfts[0], deed.others[0], then)
+            node.hand_over(*deed.nfts[0], deed.others[0], then)
     else:
         signed = _sign(deed, then)
         with _ledger_of(sandbox):
-            consensus.submit(signed, then)
+            node.submit(signed, then)
     reconciler.reconcile(deed.nfts, Deadline(LEDGER_SECONDS))
 
 

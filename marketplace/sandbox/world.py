@@ -8,8 +8,8 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import TokenSupplyType, Toke
 from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee
 from hiero_sdk_python.hapi.services.token_create_pb2 import TokenCreateTransactionBody
 
-from hiero_sandbox import wallet
-from hiero_sandbox.ledger import keys, queries, unsigned
+from hiero_sandbox import node, wallet
+from hiero_sandbox.ledger import keys, queries
 from hiero_sandbox.ledger.tokens import KEYS, LIFE_SECONDS
 from hiero_sandbox.messages import account
 from hiero_sandbox.world import World
@@ -68,7 +68,7 @@ class EveryId(World):
 
     def ask_for_nft(self, token: str, serial_no: int, account_id: str, now: int) -> None:
         """The first account that asks for an NFT by its serial number gets it."""
-        unsigned.mint(token, serial_no, account_id, now)
+        node.mint(token, serial_no, account_id, now)
 
     def refuse_key(self, account_id: str) -> None:
         logger.warning("%s already has another key", account_id)

@@ -4,10 +4,9 @@ from typing import Any
 
 from flask import Blueprint
 
-from hiero_sandbox import decoding
+from hiero_sandbox import decoding, node
 from hiero_sandbox.conditions import now
 from hiero_sandbox.fields import TRANSACTION, read_account, read_body, whole_number
-from hiero_sandbox.ledger import consensus, unsigned
 from hiero_sandbox.ledger.accounts import FIRST_BALANCE
 from hiero_sandbox.ledger.consensus import Receipt
 from hiero_sandbox.results import explain
@@ -24,13 +23,13 @@ def decode_transaction() -> dict[str, Any]:
 @blp.post("/transactions")
 def submit_transaction() -> dict[str, str]:
     [transaction] = read_body(transaction=TRANSACTION)
-    return show_result(consensus.submit(transaction, now()))
+    return show_result(node.submit(transaction, now()))
 
 
 @blp.post("/rewards")
 def add_reward() -> dict[str, int]:
     account_id, amount = read_account(amount=whole_number(FIRST_BALANCE))
-    return {"pendingReward": unsigned.add_reward(account_id, amount, now())}
+    return {"pendingReward": node.add_reward(account_id, amount, now())}
 
 
 def show_result(receipt: Receipt) -> dict[str, str]:

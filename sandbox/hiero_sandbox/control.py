@@ -10,7 +10,7 @@ from typing import Any
 
 from flask import Blueprint, Response, current_app, request, send_file
 
-from hiero_sandbox import snapshots, times, wallet
+from hiero_sandbox import node, snapshots, times, wallet
 from hiero_sandbox.api import show_result
 from hiero_sandbox.conditions import CODES, FAULTS, conditions, now
 from hiero_sandbox.errors import FieldsInvalid
@@ -23,7 +23,6 @@ from hiero_sandbox.fields import (
     whole_number,
 )
 from hiero_sandbox.ids import MAX_HBAR, MAX_INT64, TINYBARS
-from hiero_sandbox.ledger import unsigned
 from hiero_sandbox.ledger.genesis import KnownAccount, known_accounts
 from hiero_sandbox.mirror.parameters import parse_timestamp
 
@@ -86,7 +85,7 @@ def sign_transaction() -> dict[str, str]:
 def give_hbar() -> dict[str, str]:
     """Give tinybars of the operator to an account, without a signature or a fee."""
     account_id, amount = read_account(amount=whole_number(MAX_HBAR * TINYBARS))
-    return show_result(unsigned.give(account_id, amount, now()))
+    return show_result(node.give(account_id, amount, now()))
 
 
 @blp.post("/reset")

@@ -12,12 +12,11 @@ from urllib.parse import urlsplit
 
 from flask import Blueprint, Response, current_app, request
 
-from hiero_sandbox import __version__, decoding, wallet
+from hiero_sandbox import __version__, decoding, node, wallet
 from hiero_sandbox.api import show_result
 from hiero_sandbox.conditions import now
 from hiero_sandbox.errors import FieldsInvalid
 from hiero_sandbox.fields import ACCOUNT_ID, SERIAL_NO, TOKEN_ID, TRANSACTION, read_body
-from hiero_sandbox.ledger import unsigned
 
 DOCUMENT = Path(__file__).with_name("openapi.json")
 
@@ -40,7 +39,7 @@ def sign_transaction() -> dict[str, str]:
 def transfer_nft() -> dict[str, str]:
     nft = {"tokenId": TOKEN_ID, "serialNo": SERIAL_NO}
     token, serial_no, account_id = read_body(**nft, accountId=ACCOUNT_ID)
-    return show_result(unsigned.hand_over(token, serial_no, account_id, now()))
+    return show_result(node.hand_over(token, serial_no, account_id, now()))
 
 
 @cache

@@ -5,11 +5,10 @@ import pytest
 from harness.cast import ALICE, MARKET
 from harness.ledger import Ledger
 from harness.wallets import id_of, seal
-from hiero_sandbox import conditions, database, snapshots, times
+from hiero_sandbox import conditions, database, node, snapshots, times
 from hiero_sandbox.application import create_sandbox
 from hiero_sandbox.conditions import now
 from hiero_sandbox.ids import TransactionId
-from hiero_sandbox.ledger import consensus
 from hiero_sandbox.ledger.genesis import known_accounts
 from marketplace.sandbox.world import EveryId
 from sandbox.tests import bodies, hapi
@@ -184,7 +183,7 @@ class Alone:
         keys = {each.account_id: each.private_key for each in known_accounts()}
         content = bodies.sign(body, *(keys.get(each, each) for each in known))
         with self.app.app_context():
-            return consensus.submit(content, now()).result
+            return node.submit(content, now()).result
 
     def get(self, path):
         return self.client.get(f"/api/v1{path}")

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from harness import wallets
 from harness.wallets import account
-from hiero_sandbox import times, wallet
+from hiero_sandbox import node, times, wallet
 from hiero_sandbox.application import create_sandbox
 from hiero_sandbox.database import read, write
 from hiero_sandbox.ids import TransactionId
-from hiero_sandbox.ledger import accounts, consensus, keys, nfts, queries, records, tokens, unsigned
+from hiero_sandbox.ledger import accounts, keys, nfts, queries, records, tokens
 from hiero_sandbox.mirror import rows
 from marketplace.sandbox.world import EveryId
 from sandbox.tests import airdrops, bodies, fractional_fees
@@ -218,14 +218,14 @@ def begin(ledger):
             encoded = key.SerializeToString().hex()
             accounts.change(db, account_id, wallets.MINTED_AT, key=encoded)
     for nft in NFTS:
-        unsigned.mint(*nft, PEOPLE[0], wallets.MINTED_AT)
+        node.mint(*nft, PEOPLE[0], wallets.MINTED_AT)
 
 
 def submit(body, signers):
     content = wallets.seal(body)
     for signer in signers:
         content = wallet.sign(signer, content)
-    return consensus.submit(content, times.now())
+    return node.submit(content, times.now())
 
 
 def play(model, step):
@@ -382,7 +382,7 @@ class Supplies:
 
 def create(*collectors, **fields):
     content = bodies.sign(creation(**fields), TREASURY, ISSUER, *collectors)
-    assert consensus.submit(content, times.now()).result == "SUCCESS"
+    assert node.submit(content, times.now()).result == "SUCCESS"
     return f"0.0.{read().execute('SELECT MAX(number) FROM created').fetchone()[0]}"
 
 
@@ -392,10 +392,10 @@ def play_supplies(model, step):
     told = [getattr(model, name)(*details) for name, *details in steps]
     signers = (*HOLDERS, CLAIMER, ISSUER)
     if steps is not step:
-        consensus.submit(bodies.sign(*told, *signers), times.now())
+        node.submit(bodies.sign(*told, *signers), times.now())
         return model
     together = batch(*(inner(body, *signers) for body in told), payer=TREASURY)
-    result = consensus.submit(bodies.sign(together, *signers, BATCHER), times.now()).result
+    result = node.submit(bodies.sign(together, *signers, BATCHER), times.now()).result
     assert result in ("SUCCESS", "INNER_TRANSACTION_FAILED")
     return model if result == "SUCCESS" else before
 
@@ -473,7 +473,7 @@ def test_fees_of_units_move_them_and_make_none(ledger, fees, story):
         for amounts in filter(None, (shares, *(shared(*payment) for payment in story))):
             before = held(coin)
             body = bodies.sign(move_units(TREASURY, coin, amounts), TREASURY, *others)
-            result = consensus.submit(body, times.now())
+            result = node.submit(body, times.now())
             after = held(coin)
             assert after.total() == 10_000
             assert min(after.values()) >= 0

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import strategies as st
 
 from harness.wallets import account
-from hiero_sandbox import snapshots, times
+from hiero_sandbox import node, snapshots, times
 from hiero_sandbox.application import create_sandbox
 from hiero_sandbox.conditions import conditions, now
 from hiero_sandbox.database import read
 from hiero_sandbox.ids import MAX_HBAR, TINYBARS
-from hiero_sandbox.ledger import consensus, queries, records
+from hiero_sandbox.ledger import queries, records
 from hiero_sandbox.ledger.genesis import known_accounts
 from hiero_sandbox.mirror.rows import transaction_alone
 from sandbox.tests import airdrops, fractional_fees, nested_fees, schedules, tokens, topics
@@ -75,7 +75,7 @@ class World:
         start = body.transactionID.transactionValidStart
         start.seconds, start.nanos = divmod(times.now() - times.SECOND, times.SECOND)
         content = sign(body, *(KNOWN.get(each, each) for each in signers))
-        return consensus.submit(content, now())
+        return node.submit(content, now())
 
 
 @pytest.fixture(scope="module")
@@ -160,7 +160,7 @@ def play(world, step):
             )
         case "wait", [seconds]:
             conditions().clock_moved += seconds * times.SECOND
-            return consensus.end_expired_schedules(now())
+            return node.end_expired_schedules(now())
         case "allow", [(owner, spender), coin, amount]:
             return world.submit(allow(owner, spender, amount, world.coins[coin]))
         case "drop", [(sender, receiver), coin, amount]:

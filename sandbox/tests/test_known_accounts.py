@@ -6,9 +6,9 @@ import pytest
 from hiero_sdk_python.crypto.private_key import PrivateKey
 
 from harness.wallets import account
+from hiero_sandbox import node
 from hiero_sandbox.application import create_sandbox
 from hiero_sandbox.conditions import now
-from hiero_sandbox.ledger import unsigned
 from hiero_sandbox.ledger.genesis import known_accounts
 from sandbox.tests.bodies import FIRST, HBAR, make, sign, transfer
 
@@ -124,7 +124,7 @@ def test_a_deleted_account_gets_nothing(alone, give):
     answer = give(accountId="0.0.1031", amount=5)
     assert (answer.status_code, "ACCOUNT_DELETED" in answer.json["message"]) == (422, True)
     with alone.app.app_context():
-        assert unsigned.give("0.0.1031", 5, now()).result == "ACCOUNT_DELETED"
+        assert node.give("0.0.1031", 5, now()).result == "ACCOUNT_DELETED"
     assert alone.balance(OPERATOR) == before
 
 

@@ -21,8 +21,8 @@ from harness.wallets import (
     withdrawal,
 )
 from hiero_sandbox import database as ledger_database
-from hiero_sandbox import wallet
-from hiero_sandbox.ledger import consensus, envelopes, unsigned
+from hiero_sandbox import node, wallet
+from hiero_sandbox.ledger import envelopes
 from hiero_sandbox.ledger import queries as ledger_queries
 from marketplace.errors import MarketplaceError
 from marketplace.hedera import times
@@ -101,7 +101,7 @@ class Acts:
 
     def submit_signed(self, content: bytes, *, is_noted: bool = True) -> Done | None:
         with self.world.ledger.app_context():
-            receipt = consensus.submit(content, self.world.ledger_now())
+            receipt = node.submit(content, self.world.ledger_now())
             moment = ledger_queries.get_last_consensus(ledger_database.read())
         if is_noted:
             self.world.note()
@@ -216,7 +216,7 @@ class Acts:
         """An account earns a staking reward, which its next transaction pays."""
         account_id = step.choose((*self.accounts, *self.accounts, MARKET))
         with self.world.ledger.app_context():
-            unsigned.add_reward(account_id, REWARDS[step.number // 7 % 3], self.world.ledger_now())
+            node.add_reward(account_id, REWARDS[step.number // 7 % 3], self.world.ledger_now())
         self.world.note()
 
     def forge(self, step: Step) -> None:
@@ -263,7 +263,7 @@ class Acts:
         if self.lives[nft].owner == receiver:
             return
         with self.world.ledger.app_context():
-            receipt = unsigned.hand_over(*nft, receiver, self.world.ledger_now())
+            receipt = node.hand_over(*nft, receiver, self.world.ledger_now())
             moment = ledger_queries.get_last_consensus(ledger_database.read())
         self.world.note()
         if receipt.result == "SUCCESS":

@@ -15,8 +15,8 @@ from werkzeug.wrappers import Response
 from harness.engines import database_url
 from harness.wallets import MINTED_AT
 from hiero_sandbox import database as ledger_database
+from hiero_sandbox import node
 from hiero_sandbox.application import create_sandbox
-from hiero_sandbox.ledger import unsigned
 from marketplace import create_app
 from marketplace.hedera import times
 from marketplace.ledger import mirror
@@ -178,7 +178,7 @@ class World:
                 db.execute(f"DELETE FROM {table}")
         with self.ledger.app_context():
             for (token, serial_no), owner in owners.items():
-                unsigned.mint(token, serial_no, owner, MINTED_AT)
+                node.mint(token, serial_no, owner, MINTED_AT)
         self.past = []  # copies of the ledger's tables, each with its time
         self.has_lied = False
         self.loaded = None

@@ -21,9 +21,9 @@ from harness.network import PATIENCE_SECONDS
 from harness.serving import run_flask
 from harness.wallets import allow, new_body, seal
 from hiero_sandbox import database as ledger_database
-from hiero_sandbox import wallet
+from hiero_sandbox import node, wallet
 from hiero_sandbox.application import create_sandbox
-from hiero_sandbox.ledger import consensus, queries
+from hiero_sandbox.ledger import queries
 from marketplace import create_app
 from marketplace.cli import startup
 from marketplace.errors import StartRefused
@@ -234,7 +234,7 @@ def listed_together(old, tmp_path):
     allow(body.cryptoApproveAllowance, ("0.0.5001", 3), "0.0.1001", "0.0.9001", 5)
     sandbox = create_sandbox(tmp_path / "sandbox.db", world=EveryId())
     with sandbox.app_context():
-        receipt = consensus.submit(wallet.sign("0.0.1001", seal(body)), times.now())
+        receipt = node.submit(wallet.sign("0.0.1001", seal(body)), times.now())
         assert receipt.result == "SUCCESS"
         listed_at = times.to_iso(queries.get_last_consensus(ledger_database.read()))
     sandbox.extensions[ledger_database.KEY].close()

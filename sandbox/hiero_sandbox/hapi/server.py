@@ -17,7 +17,7 @@ import grpc
 from flask import Flask
 from google.protobuf.message import DecodeError
 
-from hiero_sandbox import database
+from hiero_sandbox import database, node
 from hiero_sandbox.conditions import conditions, mirror_now, now
 from hiero_sandbox.hapi.address import HOST
 from hiero_sandbox.hapi.errors import Failed
@@ -28,7 +28,6 @@ from hiero_sandbox.hapi.services import (
     Answer,
     Subscribe,
 )
-from hiero_sandbox.ledger import consensus
 
 OPEN_FILES = 4096  # each connection needs one
 THREADS = 4  # writes run one at a time anyway
@@ -94,7 +93,7 @@ class Handlers(grpc.GenericRpcHandler):
 
         def step() -> list[bytes] | None:
             nonlocal steps
-            consensus.end_expired_schedules(now())
+            node.end_expired_schedules(now())
             if conditions().lag:
                 database.look_back(mirror_now())
             steps = steps or subscribe(content, now())

@@ -21,6 +21,7 @@ from hiero_sdk_python.hapi.services.query_pb2 import Query
 from hiero_sdk_python.hapi.services.response_pb2 import Response
 from hiero_sdk_python.hapi.services.transaction_response_pb2 import TransactionResponse
 
+from hiero_sandbox import node
 from hiero_sandbox.conditions import NODE_BUSY, NODE_UNAVAILABLE, conditions
 from hiero_sandbox.database import read
 from hiero_sandbox.errors import LedgerBusy, LedgerUnusable, explained
@@ -84,7 +85,7 @@ def submit(content: bytes, now: int) -> list[bytes]:
 
 def _submit(content: bytes, now: int) -> str:
     try:
-        receipt = consensus.submit(content, now)
+        receipt = node.submit(content, now)
     except Unreadable as error:
         return error.code
     return "OK" if receipt.reached_consensus else receipt.result
@@ -148,7 +149,7 @@ def _answer(name: str, query: Any, response: Any, now: int) -> str:
     is_known = kind in (ResponseType.ANSWER_ONLY, ResponseType.COST_ANSWER)
     refuse_if(name not in QUERIES or not is_known, "NOT_SUPPORTED")
     handler = QUERIES[name]
-    consensus.end_expired_schedules(now)
+    node.end_expired_schedules(now)
     fee = network_fees.tinybars(read(), handler.fee)
     if kind == ResponseType.ANSWER_ONLY and fee:
         _charge(query.header, fee, now)
@@ -166,7 +167,7 @@ def _charge(header: QueryHeader, fee: int, now: int) -> None:
     except Unreadable as error:
         raise Refused(error.code) from None
     if network_fees.is_superuser(signed):
-        return consensus.check(signed, now)  # superusers pay for no query
+        return node.check(signed, now)  # superusers pay for no query
     body = signed.body
     refuse_if(body.WhichOneof("data") != "cryptoTransfer", "INSUFFICIENT_TX_FEE")
     received = [
@@ -176,7 +177,7 @@ def _charge(header: QueryHeader, fee: int, now: int) -> None:
     ]
     refuse_if(not received, "INVALID_RECEIVING_NODE_ACCOUNT")
     refuse_if(min(received) < fee, "INSUFFICIENT_TX_FEE")
-    receipt = consensus.submit(header.payment.SerializeToString(), now)
+    receipt = node.submit(header.payment.SerializeToString(), now)
     refuse_if(receipt.result != "SUCCESS", receipt.result)
 
 

@@ -7,12 +7,12 @@ A transaction that fails at consensus is recorded as failed, and its payer pays 
 
 import logging
 import time
+from contextlib import AbstractContextManager
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from hiero_sandbox import times
-from hiero_sandbox.conditions import conditions
-from hiero_sandbox.database import Connection, read, write
+from hiero_sandbox.database import Connection
 from hiero_sandbox.ids import MAX_INT64
 from hiero_sandbox.ledger import (
     account_transactions,
@@ -47,6 +47,25 @@ NODES = {f"0.0.{number}" for number in range(3, 100)}
 # The most accounts that a transaction can create. Each reaches consensus a nanosecond before the next.
 MAX_CREATED = 30
 _log = logging.getLogger("hiero_sandbox")
+
+
+class Ledger(Protocol):
+    """Where the ledger is kept."""
+
+    @property
+    def connection(self) -> Connection:
+        """The calling thread's connection, for reads."""
+
+    def write(self) -> AbstractContextManager[Connection]:
+        """A write transaction: all of it, or nothing."""
+
+
+class Conditions(Protocol):
+    """What a test may have changed: the clock, in nanoseconds, and the result of the next transaction."""
+
+    clock_moved: int
+
+    def take_code(self) -> str | None: ...
 
 
 class Receipt(NamedTuple):
@@ -111,40 +130,43 @@ HANDLERS: dict[str, Handler] = {
 }
 
 
-def submit(content: bytes, now: int) -> Receipt:
+def submit(ledger: Ledger, conditions: Conditions, content: bytes, now: int) -> Receipt:
     """Submit signed bytes at a time in nanoseconds. A list for several nodes goes to the first node."""
-    end_expired_schedules(now)
+    end_expired_schedules(ledger, now)
     began = time.monotonic_ns()
     signed = envelopes.open_transaction(envelopes.read_list(content)[0])
-    receipt = _submit(signed, now, began)
+    receipt = _submit(ledger, conditions, signed, now, began)
     kind = envelopes.TYPES.get(str(signed.body.WhichOneof("data")))
     refused = "" if receipt.reached_consensus else ", refused"
     _log.debug("%s %s: %s%s", receipt.transaction_id, kind, receipt.result, refused)
     return receipt
 
 
-def _submit(signed: Signed, now: int, began: int) -> Receipt:
+def _submit(
+    ledger: Ledger, conditions: Conditions, signed: Signed, now: int, began: int
+) -> Receipt:
     try:
         _require_first(signed)
-        with write() as db:
+        with ledger.write() as db:
             # Another transaction may have been recorded while this one waited for the lock.
             now += time.monotonic_ns() - began
-            is_duplicate = _require_acceptable(db, signed, now)
-            return Receipt(str(signed.id), _reach_consensus(db, signed, now, is_duplicate))
+            is_duplicate = _require_acceptable(db, conditions, signed, now)
+            result = _reach_consensus(db, conditions, signed, now, is_duplicate)
+            return Receipt(str(signed.id), result)
     except Refused as refusal:
         return Receipt(str(signed.id), str(refusal), reached_consensus=False)
 
 
-def check(signed: Signed, now: int) -> None:
+def check(ledger: Ledger, conditions: Conditions, signed: Signed, now: int) -> None:
     """Check what a node checks before consensus, and do no more. Raises Refused."""
     _require_first(signed)
-    _require_acceptable(read(), signed, now)
+    _require_acceptable(ledger.connection, conditions, signed, now)
 
 
-def end_expired_schedules(now: int) -> None:
+def end_expired_schedules(ledger: Ledger, now: int) -> None:
     """End the schedules that have expired by now, and execute those that have waited for it."""
-    if queries.get_due_schedule(read(), now):
-        with write() as db:
+    if queries.get_due_schedule(ledger.connection, now):
+        with ledger.write() as db:
             schedule_transactions.end_expired(db, NODE, now)
 
 
@@ -180,9 +202,9 @@ def _require_readable(signed: Signed) -> None:
         raise Refused("NOT_SUPPORTED")
 
 
-def _require_acceptable(db: Connection, signed: Signed, now: int) -> bool:
+def _require_acceptable(db: Connection, conditions: Conditions, signed: Signed, now: int) -> bool:
     """Refuse a transaction that its node would refuse. Returns whether another node has had it."""
-    _require_valid(signed, now)
+    _require_valid(signed, now - conditions.clock_moved)
     recorded = queries.list_transactions(db, signed.id.dashed)
     # Only this node knows the duplicate before consensus. Another node would accept it.
     nodes = [records.read(row).body.nodeAccountID for row in recorded[:1]]
@@ -212,17 +234,18 @@ def _require_paid(db: Connection, signed: Signed, now: int) -> None:
 def _require_valid(signed: Signed, now: int) -> None:
     """Refuse a transaction before its valid start, and after it has expired.
 
-    Its SDK has this machine's time, however far the ledger's clock is moved.
+    Its SDK has this machine's time, and so has ``now``, however far the ledger's clock is moved.
     """
     if not 15 <= signed.body.transactionValidDuration.seconds <= 180:
         raise Refused("INVALID_TRANSACTION_DURATION")
-    now -= conditions().clock_moved
     ends_at = signed.id.valid_start + signed.body.transactionValidDuration.seconds * times.SECOND
     refuse_if(ends_at < now, "TRANSACTION_EXPIRED")
     refuse_if(signed.id.valid_start > now, "INVALID_TRANSACTION_START")
 
 
-def _reach_consensus(db: Connection, signed: Signed, now: int, is_duplicate: bool) -> str:
+def _reach_consensus(
+    db: Connection, conditions: Conditions, signed: Signed, now: int, is_duplicate: bool
+) -> str:
     """Charge a transaction, execute it and record it; returns the result code."""
     consensus_at = max(now, queries.get_last_consensus(db) + 1 + MAX_CREATED)
     refusal, price = "", network_fees.price_at_consensus(db, signed)
@@ -230,9 +253,10 @@ def _reach_consensus(db: Connection, signed: Signed, now: int, is_duplicate: boo
         refusal = "DUPLICATE_TRANSACTION" if is_duplicate else "INSUFFICIENT_TX_FEE"
         price = network_fees.price_unexecuted(db, signed)
     set_clock(db, consensus_at)
-    execution = Execution(db, NODE, signed, consensus_at, price)
+    node = NODE._replace(clock_moved=conditions.clock_moved)
+    execution = Execution(db, node, signed, consensus_at, price)
     execution.charge(price)
-    execution.result = refusal or conditions().take_code() or _execute(execution)
+    execution.result = refusal or conditions.take_code() or _execute(execution)
     if execution.result != "SUCCESS":
         batches.revert(execution)
     execution.pay_rewards()
@@ -262,7 +286,7 @@ def _run_inner(execution: Execution) -> str:
     execution.fee = 0
     try:
         _require_readable(signed)
-        _require_valid(signed, execution.now)
+        _require_valid(signed, execution.now - execution.node.clock_moved)
         refuse_if(queries.list_transactions(db, signed.id.dashed), "DUPLICATE_TRANSACTION")
         _require_paid(db, signed, execution.now)
     except Refused as refusal:

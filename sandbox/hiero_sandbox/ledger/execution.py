@@ -204,6 +204,7 @@ class Node(NamedTuple):
     handlers: Mapping[str, Handler]  # by type of transaction
     run: Callable[[Execution], str]  # executes a transaction, and returns its result code
     run_inner: Callable[[Execution], str]  # checks and charges it, too: of a batch
+    clock_moved: int = 0  # how far the ledger's clock is ahead of this machine's, in nanoseconds
 
 
 def require_id(body: TransactionBody) -> None:

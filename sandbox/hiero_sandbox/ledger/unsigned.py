@@ -5,10 +5,10 @@ from collections import Counter
 from hiero_sdk_python.hapi.services.basic_types_pb2 import TransactionID
 from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
-from hiero_sandbox.database import Connection, write
+from hiero_sandbox.database import Connection
 from hiero_sandbox.ids import MAX_INT64
 from hiero_sandbox.ledger import accounts, genesis, nfts, queries, records, tokens
-from hiero_sandbox.ledger.consensus import NODE, Receipt
+from hiero_sandbox.ledger.consensus import NODE, Ledger, Receipt
 from hiero_sandbox.ledger.envelopes import Refused, Signed
 from hiero_sandbox.ledger.execution import Execution
 from hiero_sandbox.ledger.nfts import Nft
@@ -27,9 +27,9 @@ def _unsigned(db: Connection, payer: str, now: int, kind: str) -> Execution:
     return Execution(db, NODE, Signed(body, b"", pairs=[], size=0, hash=b""), now, fee=0)
 
 
-def mint(token: str, serial_no: int, owner: str, now: int) -> None:
+def mint(ledger: Ledger, token: str, serial_no: int, owner: str, now: int) -> None:
     """Give an NFT of the catalogue that nobody has asked for yet to its first owner."""
-    with write() as db:
+    with ledger.write() as db:
         is_there = tokens.find(db, token).is_created or nfts.find(db, token, serial_no)
         if is_there or queries.is_deleted(db, token) or accounts.get(db, owner).is_deleted:
             return
@@ -41,21 +41,21 @@ def mint(token: str, serial_no: int, owner: str, now: int) -> None:
         queries.put(db, "gift", token=token, **columns)
 
 
-def add_reward(account_id: str, amount: int, now: int) -> int:
+def add_reward(ledger: Ledger, account_id: str, amount: int, now: int) -> int:
     """Let an account have earned a staking reward, in tinybars. Returns all that is not paid yet."""
-    with write() as db:
+    with ledger.write() as db:
         set_clock(db, now)
         pending = min(accounts.get(db, account_id).pending_reward + amount, MAX_INT64)
         accounts.change(db, account_id, now, pending_reward=pending)
     return pending
 
 
-def give(account_id: str, amount: int, now: int) -> Receipt:
+def give(ledger: Ledger, account_id: str, amount: int, now: int) -> Receipt:
     """Move tinybars of the operator to another account."""
     changes = Counter[tuple[str, str | None]]({(genesis.OPERATOR, None): -amount})
     changes[account_id, None] += amount
     try:
-        with write() as db:
+        with ledger.write() as db:
             now = max(now, queries.get_last_consensus(db) + 1)
             set_clock(db, now)
             transfer = _unsigned(db, genesis.OPERATOR, now, "cryptoTransfer")
@@ -66,9 +66,9 @@ def give(account_id: str, amount: int, now: int) -> Receipt:
     return Receipt(str(transfer.id), "SUCCESS")
 
 
-def hand_over(token: str, serial_no: int, receiver: str, now: int) -> Receipt:
+def hand_over(ledger: Ledger, token: str, serial_no: int, receiver: str, now: int) -> Receipt:
     """Move an NFT to another account, as a sale on another market would. Its owner does not sign."""
-    with write() as db:
+    with ledger.write() as db:
         nft = nfts.get(db, token, serial_no)
         owner, modified_at = (nft.owner, nft.modified_at) if nft else (queries.TREASURY, 0)
         now = max(now, queries.get_last_consensus(db) + 1, modified_at + 1)

@@ -5,9 +5,8 @@ from typing import Any
 from flask import Blueprint, Response, request
 from werkzeug.exceptions import BadRequest, HTTPException, NotFound, ServiceUnavailable
 
-from hiero_sandbox import database
+from hiero_sandbox import database, node
 from hiero_sandbox.conditions import MIRROR_429, MIRROR_503, conditions, mirror_now, now
-from hiero_sandbox.ledger import consensus
 from hiero_sandbox.ledger.envelopes import Refused
 from hiero_sandbox.mirror import (
     accounts,
@@ -87,7 +86,7 @@ def meet_conditions() -> Response | None:
     for fault, status in ((MIRROR_429, 429), (MIRROR_503, 503)):
         if conditions().take(fault):
             return Response(f"{fault}\n", status, {"Retry-After": "1"}, mimetype="text/plain")
-    consensus.end_expired_schedules(now())
+    node.end_expired_schedules(now())
     if conditions().lag:
         database.look_back(mirror_now())
     return None
