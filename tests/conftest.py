@@ -11,7 +11,7 @@ from marketplace import create_app, metrics
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import mirror as ledger_mirror
 from marketplace.market import add_nft
-from tests.deeds import list_nft
+from tests.actions import list_nft
 
 
 @pytest.fixture(scope="module", autouse=True)

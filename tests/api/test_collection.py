@@ -14,9 +14,9 @@ from marketplace.store.database import read, write
 from marketplace.watcher import chores, collection_import
 from marketplace.watcher.sweep import sync
 from marketplace.watcher.work import Done
+from tests.actions import tell
 from tests.answers import assert_error
 from tests.api.pages import all_rows
-from tests.deeds import tell
 from tests.engines import both_engines
 
 pytestmark = both_engines

@@ -12,7 +12,7 @@ from marketplace.services import services
 from marketplace.store import events, following, properties
 from marketplace.store.database import read, write
 from marketplace.watcher import chores
-from tests import deeds
+from tests import actions
 from tests.answers import assert_error
 from tests.api.pages import follow, next_url
 from tests.engines import both_engines
@@ -23,7 +23,7 @@ FACTS = ("price", "previous_price", "transaction_id", "consensus_at")
 
 @pytest.fixture
 def tell(app):
-    return partial(deeds.tell, app)
+    return partial(actions.tell, app)
 
 
 def get(client, path="/v1/events", **query):

@@ -9,8 +9,8 @@ from werkzeug.test import EnvironBuilder, run_wsgi_app
 from harness.apps import authorized_client, completing, settings
 from harness.cast import ALICE, BOB, KEYS, TOKEN
 from marketplace import create_app
+from tests.actions import list_nft
 from tests.answers import assert_error
-from tests.deeds import list_nft
 
 READS = [
     f"/v1/nft/{TOKEN}/7",

@@ -12,8 +12,8 @@ from hiero_sandbox.database import write
 from hiero_sandbox.ledger import accounts
 from marketplace import create_app
 from marketplace.hedera import times
+from tests.actions import list_nft, list_purchases, report, shown
 from tests.answers import assert_error, handed_out, opened
-from tests.deeds import list_nft, list_purchases, report, shown
 from tests.engines import both_engines
 
 HBAR = 100_000_000

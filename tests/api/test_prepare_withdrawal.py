@@ -2,8 +2,8 @@ import pytest
 from werkzeug.wrappers import Response
 
 from harness.cast import ALICE, BOB, CHARLIE, KEYS, TOKEN
+from tests.actions import expire, report, shown
 from tests.answers import assert_error, handed_out
-from tests.deeds import expire, report, shown
 from tests.engines import both_engines
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from harness.apps import settings
 from marketplace import create_app
-from tests.deeds import list_nft
+from tests.actions import list_nft
 
 FORWARDED = {
     "X-Forwarded-For": "203.0.113.7",

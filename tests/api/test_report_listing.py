@@ -6,8 +6,8 @@ from harness import wallets
 from harness.cast import ALICE, BOB, CHARLIE, KEYS, TOKEN
 from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId
+from tests.actions import prepare_long_ago, report, shown
 from tests.answers import assert_error
-from tests.deeds import prepare_long_ago, report, shown
 from tests.engines import both_engines
 
 

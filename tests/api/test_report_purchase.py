@@ -2,15 +2,15 @@ import pytest
 
 from harness.apps import write_sql
 from harness.cast import ALICE, BOB, CHARLIE, TOKEN
-from tests import deeds
+from tests import actions
+from tests.actions import shown
 from tests.answers import assert_error
-from tests.deeds import shown
 from tests.engines import both_engines
 
 
 @pytest.fixture
 def report(client):
-    return lambda account_id=BOB, transaction_id=None: deeds.report(
+    return lambda account_id=BOB, transaction_id=None: actions.report(
         client, transaction_id, accountId=account_id
     )
 

@@ -7,9 +7,9 @@ import pytest
 
 from harness.apps import authorized_client
 from harness.cast import ALICE, BOB, KEYS, TOKEN
-from tests import deeds
+from tests import actions
+from tests.actions import expire
 from tests.answers import assert_error
-from tests.deeds import expire
 from tests.engines import both_engines
 
 pytestmark = both_engines
@@ -31,7 +31,7 @@ def prepare(client):
 
 @pytest.fixture
 def report(client):
-    return lambda account_id=ALICE: deeds.report(client, accountId=account_id)
+    return lambda account_id=ALICE: actions.report(client, accountId=account_id)
 
 
 @pytest.fixture
@@ -129,9 +129,9 @@ def test_an_owner_whose_address_changed_reports_the_newest_of_all(
 ):
     ledger.sign_and_submit(prepare("list", listingPrice=5))
     elsewhere = from_address(app, client, "192.0.2.8")
-    assert deeds.report(elsewhere).json["result"] == "OK"
+    assert actions.report(elsewhere).json["result"] == "OK"
     prepare("delist")
-    assert deeds.report(elsewhere).status_code == 202
+    assert actions.report(elsewhere).status_code == 202
 
 
 def test_a_listing_that_came_by_another_token_stands(app, listed, ledger, prepare, report):

@@ -12,9 +12,9 @@ from marketplace.market import collection_facts
 from marketplace.market.search_words import find_parts, find_words
 from marketplace.store import collection_search, nft_collections
 from marketplace.store.database import write
+from tests.actions import list_nft, tell
 from tests.answers import assert_error
 from tests.api.pages import all_rows, page_of, written
-from tests.deeds import list_nft, tell
 from tests.engines import both_engines
 
 MADE = "0.0.8"  # how the ids of collections begin that no ledger has

@@ -7,8 +7,8 @@ from harness.apps import authorized_client, settings
 from harness.cast import ALICE, BOB, KEYS, MARKET, TOKEN
 from harness.mirror import MISSING
 from marketplace import create_app
+from tests.actions import list_nft, shown
 from tests.answers import assert_error, handed_out, opened
-from tests.deeds import list_nft, shown
 from tests.engines import both_engines
 
 SEVERAL = {"accountId": ALICE, "tokenId": TOKEN, "serialNos": [7, 8, 9]}

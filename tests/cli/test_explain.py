@@ -10,7 +10,7 @@ from marketplace.store import following
 from marketplace.store.database import write
 from marketplace.watcher.follow import Follower
 from marketplace.watcher.rechecker import drain_queue
-from tests.deeds import list_nft
+from tests.actions import list_nft
 from tests.engines import both_engines
 
 NFT = f"{TOKEN}:7"

@@ -11,7 +11,7 @@ from harness.cast import ALICE, BOB, TOKEN
 from marketplace.services import database
 from marketplace.store import exports, sales
 from marketplace.store.database import read, write
-from tests import deeds
+from tests import actions
 from tests.engines import both_engines
 
 RATE = {"rate_cents": 60, "rate_hbar": 10}
@@ -39,7 +39,7 @@ def read_csv(text):
 @pytest.fixture
 def sold(app, nft):
     """Two sales: the costs of the second one are not known yet."""
-    deeds.tell(app, {}, {"consensus_at": "2026-12-01T00:00:00.000000000Z", "price": 7})
+    actions.tell(app, {}, {"consensus_at": "2026-12-01T00:00:00.000000000Z", "price": 7})
     with app.app_context(), write() as db:
         first = db.execute("SELECT MIN(id) AS id FROM event WHERE kind = 'SOLD'").fetchone()["id"]
         sales.insert_sale(db, COSTS | {"event_id": first})
@@ -149,7 +149,7 @@ def test_it_shows_one_moment_while_others_write(sold):
         rows = database().stream(exports.select("events", None, None), {})
         first = next(rows)
         before = exports.count_rows(read(), "events", None, None)
-        deeds.tell(sold, {})
+        actions.tell(sold, {})
         assert len([first, *rows]) == before == exports.count_rows(read(), "events", None, None) - 1
 
 

@@ -13,7 +13,7 @@ from marketplace.demo.past import chart_nft, find_past
 from marketplace.demo.shares import Terms
 from marketplace.demo.words import change, dollars, in_words, royalty_share, tinybars
 from marketplace.store.database import read, write
-from tests.deeds import insert_sales
+from tests.actions import insert_sales
 from tests.engines import both_engines
 
 MARKUP = '"><script>alert(1)</script>'

@@ -14,8 +14,8 @@ from marketplace.market import purchase_fees
 from marketplace.store.database import write
 from marketplace.watcher.follow import Follower
 from marketplace.watcher.sweep import sync
-from tests import deeds
-from tests.deeds import list_nft
+from tests import actions
+from tests.actions import list_nft
 
 HBAR = 100_000_000
 MOST = HBAR  # of one purchase: 0.5, and an association of $0.05 at ten cents an HBAR
@@ -74,7 +74,7 @@ class Market:
         return self.ledger.balance(account_id)
 
     def rows(self):
-        return deeds.list_purchases(self.app)
+        return actions.list_purchases(self.app)
 
     def age(self, seconds):
         """Let all purchases be so much older."""

@@ -11,8 +11,8 @@ from marketplace import create_app
 from marketplace.hedera import times
 from marketplace.market.mirror_turns import count_purchase
 from marketplace.services import services
+from tests.actions import list_nft
 from tests.answers import assert_error, handed_out, opened
-from tests.deeds import list_nft
 from tests.engines import both_engines
 
 HBAR = 100_000_000

@@ -19,8 +19,8 @@ from marketplace.market import listings, purchases
 from marketplace.market.prepare import Caller, TransactionRequest
 from marketplace.store import access_tokens
 from marketplace.store.database import read
+from tests.actions import list_nft
 from tests.answers import assert_error
-from tests.deeds import list_nft
 from tests.engines import both_engines
 from tests.market.selling import HBAR, MOST
 

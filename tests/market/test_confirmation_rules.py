@@ -3,8 +3,8 @@
 import pytest
 
 from harness.cast import KEYS
+from tests.actions import report, shown
 from tests.answers import assert_error
-from tests.deeds import report, shown
 
 
 @pytest.fixture

@@ -21,8 +21,8 @@ from marketplace.hedera.messages import account, token
 from marketplace.ledger.mirror_schemas import FixedFee, LedgerToken, RoyaltyFee
 from marketplace.market.custom_fees import Sale, find_owed
 from sandbox.tests.bodies import HBAR, make, sign, transfer
+from tests.actions import list_nft
 from tests.answers import assert_error
-from tests.deeds import list_nft
 from tests.market import selling
 
 MARKET, COLLECTOR, OTHER, TREASURY = "0.0.9001", "0.0.2101", "0.0.2102", "0.0.1000"

@@ -15,8 +15,8 @@ from marketplace.market.look_alikes import find_skeleton
 from marketplace.store import nfts
 from marketplace.store.database import read
 from marketplace.watcher.sweep import sync
+from tests.actions import list_nft, report, shown, tell
 from tests.answers import assert_error, handed_out
-from tests.deeds import list_nft, report, shown, tell
 from tests.engines import both_engines
 
 pytestmark = both_engines

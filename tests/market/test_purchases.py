@@ -10,8 +10,8 @@ from harness.cast import BOB, CHARLIE, MARKET, TOKEN
 from harness.mirror import Mirror
 from marketplace.hedera import times
 from marketplace.market.purchases import HANDED_OUT_SECONDS, VALID_SECONDS
+from tests.actions import list_nft
 from tests.answers import assert_error, opened
-from tests.deeds import list_nft
 from tests.engines import both_engines
 from tests.market.selling import MOST
 

@@ -15,8 +15,8 @@ from harness.mirror import MISSING
 from marketplace import create_app
 from marketplace.hedera import times
 from marketplace.market.memos import listing_memo
+from tests.actions import prepare_long_ago, report, shown
 from tests.answers import assert_error
-from tests.deeds import prepare_long_ago, report, shown
 from tests.engines import both_engines
 
 

@@ -38,8 +38,8 @@ from marketplace.store.database_errors import DatabaseUnreadable
 from marketplace.store.postgresql import PostgreSQLDatabase, translate_ddl
 from marketplace.store.sqlite import SQLiteDatabase
 from marketplace.watcher.sweep import sync
+from tests.actions import tell
 from tests.answers import assert_error
-from tests.deeds import tell
 from tests.engines import both_engines
 from tests.store.released import (
     OLD,

@@ -8,7 +8,7 @@ from standardwebhooks import Webhook
 from harness.network import serve
 from harness.serving import run_flask
 from marketplace.hedera import times
-from tests.deeds import tell
+from tests.actions import tell
 
 
 class Receiver:

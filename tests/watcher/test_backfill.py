@@ -16,7 +16,7 @@ from marketplace.store.database import read, write
 from marketplace.watcher import follow
 from marketplace.watcher.follow import backfill
 from marketplace.watcher.work import Done
-from tests.deeds import shown
+from tests.actions import shown
 from tests.engines import both_engines
 from tests.watcher.conftest import Watcher
 from tests.watcher.following import approve, rechecks

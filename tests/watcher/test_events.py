@@ -17,7 +17,7 @@ from marketplace.ledger import Deadline
 from marketplace.market import past, reconciler
 from marketplace.services import services
 from marketplace.store.database import write
-from tests.deeds import SALE, insert_sales, shown
+from tests.actions import SALE, insert_sales, shown
 from tests.engines import both_engines
 from tests.watcher.conftest import list_after, newest
 

@@ -28,7 +28,7 @@ from marketplace.watcher import follow as following_module
 from marketplace.watcher.sweep import OF_SELLERS, SLOWLY, sync
 from marketplace.watcher.work import Done
 from sandbox.tests import batches, bodies
-from tests.deeds import shown
+from tests.actions import shown
 from tests.engines import both_engines
 from tests.watcher.following import NFT, approve, approve_several, rechecks
 

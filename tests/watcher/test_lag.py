@@ -20,8 +20,8 @@ from marketplace.store.database import read, write
 from marketplace.watcher.follow import HOPELESS, backfill
 from marketplace.watcher.sweep import sync
 from marketplace.watcher.work import Done
+from tests.actions import shown
 from tests.answers import assert_error
-from tests.deeds import shown
 from tests.engines import both_engines
 from tests.watcher.conftest import Watcher
 from tests.watcher.following import MARKET, approve, approve_several, rechecks

@@ -8,8 +8,8 @@ from harness.cast import ALICE, BOB, CHARLIE, KEYS, MARKET, TOKEN
 from marketplace.hedera import times
 from marketplace.market import past
 from marketplace.market.memos import listing_memo
+from tests.actions import shown
 from tests.answers import assert_error
-from tests.deeds import shown
 from tests.engines import both_engines
 from tests.watcher.conftest import list_after, newest
 

@@ -13,7 +13,7 @@ from harness.network import answering, serve, serve_raw
 from marketplace.ledger import Deadline
 from marketplace.ledger.http_client import Unfetchable
 from marketplace.watcher.strangers.enrich import make_resolver
-from tests.deeds import shown
+from tests.actions import shown
 from tests.ledger.answers import NFT, page
 
 CID = "QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG"

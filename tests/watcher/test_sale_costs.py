@@ -14,7 +14,7 @@ from marketplace.store import sales
 from marketplace.store.database import read
 from marketplace.watcher import chores
 from marketplace.watcher.sale_costs import store_sale_costs
-from tests.deeds import list_nft, tell
+from tests.actions import list_nft, tell
 from tests.engines import both_engines
 from tests.market.selling import Market
 

@@ -11,7 +11,7 @@ from marketplace import create_app
 from marketplace.hedera import times
 from marketplace.market.memos import purchase_memo
 from marketplace.store.database import read
-from tests.deeds import list_nft, shown
+from tests.actions import list_nft, shown
 from tests.engines import both_engines
 from tests.watcher.conftest import Watcher
 
