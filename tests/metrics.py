@@ -12,3 +12,10 @@ def read(text):
         for family in text_string_to_metric_families(text)
         for sample in family.samples
     }
+
+
+def scrape(scraper):
+    answer = scraper.get("/metrics")
+    assert answer.status_code == 200, answer.text
+    assert answer.content_type == "text/plain; version=0.0.4; charset=utf-8"
+    return read(answer.text)

@@ -18,7 +18,7 @@ from marketplace.api.metrics import HELP
 from marketplace.services import services
 from tests.answers import assert_error
 from tests.engines import both_engines
-from tests.metrics import REQUESTS, read
+from tests.metrics import REQUESTS, scrape
 
 SEEN = REQUESTS, "GET", "/reference", "200"
 
@@ -26,13 +26,6 @@ SEEN = REQUESTS, "GET", "/reference", "200"
 @pytest.fixture
 def scraper(app):
     return authorized_client(app, "metrics")
-
-
-def scrape(scraper):
-    answer = scraper.get("/metrics")
-    assert answer.status_code == 200, answer.text
-    assert answer.content_type == "text/plain; version=0.0.4; charset=utf-8"
-    return read(answer.text)
 
 
 @both_engines

@@ -10,8 +10,8 @@ from marketplace.market import collection_facts
 from marketplace.services import services
 from marketplace.store import access_tokens
 from marketplace.store.database import read
-from tests.api.test_metrics import scrape
 from tests.engines import both_engines
+from tests.metrics import scrape
 
 pytestmark = both_engines
 
