@@ -384,9 +384,10 @@ def test_the_confined_process_opens_nothing():
 )
 def test_a_decoder_is_ended_by_its_own_reader(monkeypatch, seconds, outcome):
     monkeypatch.setattr(Limits, "decoder_timeout", 10.0 * seconds)
+    others = {*children(os.getpid())}
     made = read_message(decoder.decode(CORPUS["jpeg_endless"](), Limits(5, 1)))
     assert made.reason == outcome
-    assert not children(os.getpid())
+    assert {*children(os.getpid())} <= others
 
 
 @needs_namespaces
