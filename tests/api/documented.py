@@ -12,11 +12,16 @@ def operations(client, path="/openapi.json"):
             yield method, root + address, operation
 
 
+def write(value):
+    """Write a value of a path or a query: true and false as in JSON."""
+    return str(value).lower() if isinstance(value, bool) else value
+
+
 def call(client, method, address, operation):
     given = {"path": {}, "query": {}}
     for parameter in operation.get("parameters", []):
         if "example" in parameter["schema"]:
-            given[parameter["in"]][parameter["name"]] = parameter["schema"]["example"]
+            given[parameter["in"]][parameter["name"]] = write(parameter["schema"]["example"])
         else:
             assert not parameter.get("required"), (address, parameter["name"])
     for name, value in given["path"].items():

@@ -12,18 +12,19 @@ import pytest
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
 from werkzeug.test import Client
 
-from harness.apps import authorized_client, enriching, settings, write_sql
+from harness.apps import authorized_client, settings, write_sql
 from harness.cast import KEYS, TESTNET
 from harness.ledger import Ledger
 from harness.serving import ROOT
 from marketplace import create_app
 from marketplace.demo import ASSETS, SNIPPETS
 from marketplace.hedera.ids import NftId
+from marketplace.ledger import Deadline
+from marketplace.market.reconciler import reconcile
 from marketplace.sandbox import access, catalogue, month
 from marketplace.sandbox.seed import NFTS_PER_COLLECTION
 from marketplace.store import access_tokens
 from marketplace.store.database import read
-from marketplace.watcher.enrichment import ENRICH
 
 SAMPLE = [
     NftId(collection.token, serial_no)
@@ -224,7 +225,6 @@ def test_the_python_snippet_signs(client, listing):
 
 def test_a_second_run_lists_nothing_again(tmp_path):
     app = create_app(MIRROR_NODE_RATE=10_000, **settings(tmp_path))
-    app.extensions[ENRICH] = enriching(app)
     command = ["sandbox", "seed"]
     assert app.test_cli_runner().invoke(args=command).exit_code == 0
     client = authorized_client(app, "read")
@@ -232,7 +232,8 @@ def test_a_second_run_lists_nothing_again(tmp_path):
     withdrawn, *others = [(nft["token"], nft["serialNo"]) for nft in first]
     Ledger(app).withdraw(withdrawn, first[0]["owner"]["accountId"])
     write_sql(app, "DELETE FROM prepared_transaction")  # as the watcher does, hours later
-    app.test_cli_runner().invoke(args=["sync"])
+    with app.app_context():
+        reconcile([NftId(*withdrawn)], Deadline(10))
 
     assert app.test_cli_runner().invoke(args=command).exit_code == 0
     again = client.get("/v1/orderbook?limit=4").json
