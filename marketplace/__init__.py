@@ -1,12 +1,13 @@
-"""The NFT Marketplace Service. ``create_app()`` makes it: see marketplace/factory.py."""
+"""The NFT Marketplace Service. ``create_app()`` makes it, and ``ask()`` reads it: docs/embedding.md."""
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from marketplace.api.in_process import AskRefused, ask
     from marketplace.factory import create_app
     from marketplace.version import __version__
 
-__all__ = ["__version__", "create_app"]
+__all__ = ["AskRefused", "__version__", "ask", "create_app"]
 
 
 def __getattr__(name: str) -> Any:
@@ -16,6 +17,10 @@ def __getattr__(name: str) -> Any:
         from marketplace.factory import create_app
 
         return refusing_commands()(create_app)
+    if name in ("ask", "AskRefused"):
+        from marketplace.api import in_process
+
+        return getattr(in_process, name)
     if name == "__version__":
         from marketplace.version import __version__
 

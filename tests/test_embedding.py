@@ -3,12 +3,13 @@
 import click
 import pytest
 from click.testing import CliRunner
+from flask import Flask, request
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
 from werkzeug.test import Client
 
 from harness.apps import completing, settings
 from harness.cast import KEYS, TOKEN
-from marketplace import create_app
+from marketplace import AskRefused, ask, create_app
 from marketplace.errors import StartRefused
 from tests.engines import both_engines
 
@@ -72,3 +73,31 @@ def test_its_links_keep_the_prefix(host, market):
     ]
     assert 'href="/market/demo/list"' in host.get("/market/").text
     assert 'data-document="/market/openapi.json"' in host.get("/market/reference").text
+
+
+def refuse(request, scope):
+    return False
+
+
+def test_its_host_asks_without_a_server_or_a_token(tmp_path, lister):
+    market = create_app(authenticate=refuse, **settings(tmp_path))
+    with pytest.raises(AskRefused) as refused:
+        ask(market, f"/nft/{TOKEN}/7")
+    assert (refused.value.status, refused.value.answer["reason"]) == (404, "NFT_NOT_STORED")
+    assert ask(market, "/orderbook", limit=3) == []
+    assert ask(market, "/collections", verified=True, sort=None) == []
+    assert ask(market, "/nfts", id=["0.0.7001:1", "0.0.7001:2"]) == [None, None]
+    client = market.test_client()
+    assert client.get("/v1/orderbook", headers={"marketplace.trusted": "1"}).status_code == 401
+
+
+def test_its_host_asks_while_it_answers(tmp_path):
+    market = create_app(**settings(tmp_path))
+    shop = Flask("shop")
+
+    @shop.get("/")
+    def show_newest():
+        ask(market, "/orderbook", limit=3)
+        return request.path  # the shop's own request is the current one again
+
+    assert shop.test_client().get("/").text == "/"
