@@ -171,13 +171,13 @@ ALONE = [block for block in blocks("python") if "127.0.0.1:50211" not in block.t
 @pytest.mark.parametrize("block", ALONE, ids=lambda block: block.document)
 def test_the_python_blocks_work(block, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    exec(block.text, {"__name__": "__main__"})
+    exec(block.text, {"__name__": "example"})
 
 
 def test_the_shortest_shop_shows_what_is_for_sale(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     block, _ = blocks("python", "docs/embedding.md")
-    namespace = {"__name__": "__main__"}
+    namespace = {"__name__": "example"}
     exec(block.text, namespace)
     host = namespace["shop"].test_client()
     assert host.get("/").text == "Nothing is for sale"
