@@ -1,5 +1,7 @@
 """The statements about figures that only the demo shows: a collection's past, and what an account owns."""
 
+from typing import NamedTuple
+
 from marketplace.store.rows import (
     Connection,
     HoldingRow,
@@ -107,17 +109,19 @@ def list_holdings(db: Connection, owner: str) -> list[HoldingRow]:
     return db.execute(sql, {"owner": owner}).fetchall()
 
 
+class Owned(NamedTuple):
+    """Which NFTs of an account, in which of ORDERS."""
+
+    owner: str
+    token: str | None = None
+    only_listed: bool = False
+    order: str = ""
+
+
 def list_ids_of_owner(
-    db: Connection,
-    owner: str,
-    limit: int,
-    offset: int = 0,
-    token: str | None = None,
-    only_listed: bool = False,
-    order: str = "",
+    db: Connection, wanted: Owned, limit: int, offset: int = 0
 ) -> list[tuple[str, int]]:
-    # In one of ORDERS, or in the first.
-    chosen = "AND token = :token" if token else ""
+    chosen = "AND token = :token" if wanted.token else ""
     sql = f"""
         WITH found AS MATERIALIZED (
             SELECT token, serial_no, is_listed, listing_price FROM nft
@@ -125,10 +129,12 @@ def list_ids_of_owner(
         )
         SELECT token, serial_no FROM found
         WHERE is_listed >= :only_listed
-        ORDER BY {ORDERS.get(order, ORDERS[""])}
+        ORDER BY {ORDERS.get(wanted.order, ORDERS[""])}
         LIMIT :limit + 0 OFFSET :offset + 0
     """
-    parameters = {
-        "owner": owner, "token": token, "only_listed": int(only_listed), "limit": limit, "offset": offset,
-    }  # fmt: skip
+    parameters = wanted._asdict() | {
+        "only_listed": int(wanted.only_listed),
+        "limit": limit,
+        "offset": offset,
+    }
     return [(row["token"], row["serial_no"]) for row in db.execute(sql, parameters)]

@@ -9,6 +9,7 @@ from flask import current_app, request
 from marketplace.demo import calls, figures
 from marketplace.demo.basket import read_items
 from marketplace.demo.calls import Answer
+from marketplace.demo.figures import Owned
 from marketplace.demo.past import SALES_AT_MOST, chart_nft, read_earned, read_past
 from marketplace.demo.shares import Share, Terms
 from marketplace.demo.words import traits
@@ -204,12 +205,8 @@ def show_account(account: str) -> Values:
     chosen = [one for one in holdings if token in (None, one["token"])]
     total = sum(one["listed"] if is_listed else one["owned"] for one in chosen)
     begin = min(max(0, request.args.get("offset", 0, int)), total)
-    order = wanted.get("sort", "")
-    ids = (
-        figures.list_ids_of_owner(read(), owner, SHOWN, begin, token, is_listed, order)
-        if owner and chosen
-        else []
-    )
+    shown = Owned(owner or "", token, is_listed, wanted.get("sort", ""))
+    ids = figures.list_ids_of_owner(read(), shown, SHOWN, begin) if owner and chosen else []
     return {
         "account": account,
         "book": first,

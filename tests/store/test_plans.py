@@ -123,7 +123,7 @@ for name in (
     "list_selected", "_list_conditions", "_select_traits", "_group_by_type", "_find_trait",
     "insert_all_traits", "normalise_all_traits", "store_secrets", "replace_traits", "insert_traits",
     "get_next_event", "list_page", "list_found_collections", "is_any_expired",
-    "delete_expired", "count_open",
+    "delete_expired", "count_open", "list_ids_of_owner",
 ):  # fmt: skip
     del STATEMENTS[name]
 STATEMENTS["list_nfts of many"] = partial(nfts.list_nfts, ids=[("0.0.7001", 1)] * 100)
@@ -166,7 +166,8 @@ for by, words in itertools.product(
     )
 for order, token in itertools.product(figures.ORDERS, (None, "0.0.7001")):
     STATEMENTS[f"list_ids_of_owner {order} {token}"] = partial(
-        figures.list_ids_of_owner, token=token, order=order, only_listed=token is not None
+        figures.list_ids_of_owner,
+        wanted=figures.Owned("0.0.1001", token, only_listed=token is not None, order=order),
     )
 STATEMENTS["get_newest_prepared by one"] = partial(
     prepared_transactions.get_newest_prepared, by=("x", "x")
