@@ -29,6 +29,7 @@ NOT_RUN = {
     ("docs/embedding.md", ".venv/bin/flask --app 'app:"): "tests/system/test_package.py runs it",
     ("docs/install.md", "python3 -m venv .venv"): "downloads what make run has installed",
     ("docs/install.md", ". .venv/bin/activate"): "needs a wheel",
+    ("docs/operating.md", "systemctl stop"): "needs systemd",
     ("docs/postgresql.md", "runuser -u postgres"): "as root, beside a server",
     ("docs/postgresql.md", ".venv/bin/pip install 'psycopg"): "downloads",
     ("docs/postgresql.md", "apt-get install -y postgresql"): "as root, on three machines",

@@ -188,7 +188,7 @@ def test_an_older_database(tmp_path, postgresql_url):
 def test_what_is_on_postgresql_already(tmp_path, postgresql_url):
     own = {"DATABASE_URL": postgresql_url}
     refused = move(tmp_path, "postgresql://127.0.0.1:1/other", **own)
-    assert_refused(refused, "Error: postgresql://127.0.0.1:", "Copy it with pg_dump")
+    assert_refused(refused, "Error: postgresql://127.0.0.1:", "it is on PostgreSQL already")
 
 
 @pytest.mark.parametrize(

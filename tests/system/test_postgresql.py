@@ -333,7 +333,7 @@ def test_it_serves(server, url, tmp_path):
 
 
 STEP = """-- Keep who bought what
-CREATE TABLE sale (
+CREATE TABLE purchase (
     token TEXT NOT NULL,
     serial_no INTEGER NOT NULL,
     receipt BLOB,
@@ -362,8 +362,8 @@ def test_an_upgrade(url, database, newer):
     told = []
     later.upgrade(told.append)
     assert told == ["Keep who bought what", "Name them"]
-    assert columns(url, "sale")["serial_no"] == "bigint"
-    assert columns(url, "sale")["receipt"] == "bytea"
+    assert columns(url, "purchase")["serial_no"] == "bigint"
+    assert columns(url, "purchase")["receipt"] == "bytea"
     assert names(later.connection) == ["first of before; and 'so on'"]
     assert not PostgreSQLDatabase(url, newer(STEP), OWNERS).is_outdated
     newer_version = rf"is of a newer version \(its schema is {SCHEMA.version + 1}"
@@ -379,7 +379,7 @@ def test_a_step_that_fails_is_undone_and_those_before_it_stay(url, database, new
     )
     with pytest.raises(DatabaseUnreadable, match="division by zero"):
         later.upgrade()
-    assert columns(url, "sale") and not columns(url, "t")
+    assert columns(url, "purchase") and not columns(url, "t")
     assert PostgreSQLDatabase(url, newer(STEP), OWNERS).is_outdated is False
     again = PostgreSQLDatabase(url, newer(STEP, "CREATE TABLE t (i INTEGER) STRICT;"), OWNERS)
     again.upgrade()
@@ -406,7 +406,7 @@ def test_no_upgrade_beside_a_service(url, database, newer):
     later = PostgreSQLDatabase(url, newer(STEP), OWNERS)
     with pytest.raises(DatabaseInUse, match="is in use"):
         later.upgrade()
-    assert not columns(url, "sale")
+    assert not columns(url, "purchase")
     database.close()
     later.upgrade()
 
