@@ -39,8 +39,11 @@ def pytest_report_header():
 def pytest_collection_finish():
     """Keep the garbage collector from the modules of all tests, and let it run once per application.
 
-    It took a third of the time in which an application is made.
+    It took a third of the time in which an application is made. Python's own sqlite3 needs it often: it
+    closes the connections of threads that have ended.
     """
+    if sqlite3.__name__ == "sqlite3":
+        return
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 10, 10)

@@ -31,7 +31,7 @@ EVENTS = """
     )
     INSERT INTO event
     SELECT
-        n, kind, token, serial_no, from_account, to_account, price, NULL, transaction_id, date, date
+        n, kind, token, serial_no, from_account, to_account, price, NULL, transaction_id, date, date, 0
     FROM made
 """
 

@@ -1,5 +1,6 @@
 """A database outlives versions: an older one comes through with every row, and nothing is half done."""
 
+import gc
 import os
 import re
 import shutil
@@ -66,7 +67,8 @@ def connect(path):
 
 
 def rows(path, table):
-    return [*sqlite_utils.Database(path)[table].rows_where(order_by="1, 2")]
+    with connect(path) as connection:
+        return [*sqlite_utils.Database(connection)[table].rows_where(order_by="1, 2")]
 
 
 def shape(path):
@@ -321,8 +323,9 @@ def test_it_works(outdated):
 
 def applied(path):
     """The upgrades that sqlite-utils has recorded."""
-    recorded = sqlite_utils.Database(path)["_sqlite_migrations"].rows_where(order_by="id")
-    return [row["name"] for row in recorded if row["migration_set"] == "marketplace"]
+    with connect(path) as connection:
+        recorded = sqlite_utils.Database(connection)["_sqlite_migrations"].rows_where(order_by="id")
+        return [row["name"] for row in recorded if row["migration_set"] == "marketplace"]
 
 
 def test_sqlite_utils_records_what_was_applied(outdated, tmp_path):
@@ -567,6 +570,7 @@ def test_a_file_that_is_another_by_now_is_not_written_into(app, client, nft, tmp
     """Its inode may be the same: it is looked at again whenever a connection is opened."""
     path = tmp_path / "marketplace.db"
     services(app).database.close()
+    gc.collect()  # Python's own sqlite3 closes the connections of ended threads here
     with connect(path) as db:
         for (table,) in db.execute(
             "SELECT name FROM sqlite_schema WHERE type = 'table'"
