@@ -21,7 +21,7 @@ TOKEN_SQL = "SELECT * FROM access_token WHERE hash = :hash"
 NFT_SQL = "SELECT * FROM nft WHERE token = :token AND serial_no = :serial_no"
 ORDERBOOK_SQL = """
     SELECT * FROM nft
-    WHERE is_for_sale = 1
+    WHERE is_listed = 1
     ORDER BY listed_order DESC, token, serial_no
     LIMIT :limit + 0 OFFSET :offset
 """

@@ -10,7 +10,7 @@ const findToken = db.prepare("SELECT * FROM access_token WHERE hash = :hash");
 const findNft = db.prepare("SELECT * FROM nft WHERE token = :token AND serial_no = :serialNo");
 const listOrderbook = db.prepare(`
   SELECT * FROM nft
-  WHERE is_for_sale = 1
+  WHERE is_listed = 1
   ORDER BY listed_order DESC, token, serial_no
   LIMIT :limit + 0 OFFSET :offset
 `);
