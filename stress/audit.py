@@ -193,23 +193,32 @@ def _find_asked(event: Event, asked: list[Asked], lag: int) -> list[int]:
 
 
 def _judge(together: list[Moved], royalties: dict[str, list], share: int) -> Iterator[Sale]:
-    """Judge the NFTs of one transaction: the buyer paid a price of each, and each seller got his part."""
+    """Judge the NFTs of one transaction: the buyer paid a price of each, and each seller got his part.
+
+    Several choices may have the sum that was paid: one by which each seller got his part counts.
+    """
     event = together[0].event
     buyer, paid = event.document["receiver_account_id"], event.paid
     price = event.collected_by(buyer) - paid[buyer]
-    prices = next(
-        (
-            choice
-            for choice in product(*(move.asked for move in together))
-            if sum(choice) * TINYBARS == price
-        ),
-        None,
-    )
-    if prices is None:
+    judged = [
+        _judge_at(choice, together, royalties, share)
+        for choice in product(*(move.asked for move in together))
+        if sum(choice) * TINYBARS == price
+    ]
+    if not judged:
         for move in together:
             fault = f"{buyer} paid {price} tinybars; its owner asked for {move.asked} HBAR"
             yield Sale(move.event.nft, event.moment, price, f"{move.event.nft} {fault}")
         return
+    yield from next((one for one in judged if not any(sale.fault for sale in one)), judged[0])
+
+
+def _judge_at(
+    prices: tuple[int, ...], together: list[Moved], royalties: dict[str, list], share: int
+) -> list[Sale]:
+    """Judge the NFTs of one transaction at these prices, in HBAR."""
+    event, sales = together[0].event, []
+    paid = event.paid
     credits, tokens = Counter(), defaultdict(set)
     for move, hbar in zip(together, prices, strict=True):
         credits[move.seller] += hbar * TINYBARS - hbar * TINYBARS * share // 10_000
@@ -227,4 +236,5 @@ def _judge(together: list[Moved], royalties: dict[str, list], share: int) -> Ite
         fault, got = None, paid[seller] - event.collected_by(seller)
         if got != credits[seller] - taken:
             fault = f"{nft} {seller} got {got} tinybars of {credits[seller]}, less {taken}"
-        yield Sale(nft, event.moment, hbar * TINYBARS, fault)
+        sales.append(Sale(nft, event.moment, hbar * TINYBARS, fault))
+    return sales
