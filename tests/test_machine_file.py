@@ -96,7 +96,8 @@ def test_many_threads_take_few_descriptors(file):
         thread = threading.Thread(target=count, args=(file,))
         thread.start()
         thread.join()
-    assert len(os.listdir("/proc/self/fd")) == before
+    # Fewer, if the garbage collector closes what an earlier test left.
+    assert len(os.listdir("/proc/self/fd")) <= before
     assert count(file) == 102
 
 
