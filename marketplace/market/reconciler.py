@@ -109,16 +109,15 @@ def reconcile(nft_ids: Sequence[NftId], deadline: Deadline) -> dict[NftId, Recon
     An NFT that is not stored is added if the marketplace may spend it. One that another process writes
     meanwhile is read and written again. Raises the ledger's and the database's errors.
     """
-    done = dict[NftId, Reconciliation]()
+    done, left = dict[NftId, Reconciliation](), [*nft_ids]
     for _ in range(TRIES):
-        if left := [nft_id for nft_id in nft_ids if nft_id not in done]:
+        if left:
             done |= _reconcile_once(left, deadline)
-    stored = _list_stored(nft_ids)
+            left = [nft_id for nft_id in left if nft_id not in done]
+    stored = _list_stored(left)
     raced = Undecided("other processes wrote it at the same time")
-    return {
-        nft_id: done.get(nft_id) or Reconciliation(stored.get(nft_id), stored.get(nft_id), raced)
-        for nft_id in nft_ids
-    }
+    done |= {id: Reconciliation(stored.get(id), stored.get(id), raced) for id in left}
+    return {nft_id: done[nft_id] for nft_id in nft_ids}
 
 
 def _reconcile_once(nft_ids: Sequence[NftId], deadline: Deadline) -> dict[NftId, Reconciliation]:

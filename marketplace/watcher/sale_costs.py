@@ -115,6 +115,8 @@ def _find_associations(
 ) -> dict[str, int]:
     """What we paid to associate a buyer with tokens in a transaction, by token: HIP-904."""
     price = _find_association_price(rate, deadline)
+    if price > row.fee_tinybars:  # of most sales: then nobody has to be asked
+        return {}
     associated = {}
     for token in dict.fromkeys(tokens):
         relationship = mirror_node().find_relationship(buyer, token, deadline)

@@ -76,6 +76,8 @@ class Sweep:
             self._take_up(began_at)
         place = bisect_right(self._items, state["swept_to"] or "", key=_name)
         due = self._items[place : self._count_due(now)][:AT_ONCE]
+        if not due and place < len(self._items):
+            return PAUSE_SECONDS
         rechecks = self._compare(due)[1]
         with write() as db:
             enqueue_all(db, rechecks, times.now())
