@@ -91,8 +91,13 @@ def hide(subject: Subject, ruling: Ruling) -> int:
             _hide_collection(db, subject)
     count = _change_all(subject, _hide_part(subject))
     # All of them: the last time may have been interrupted before it came to that.
-    services().media.remove(decisions.list_hidden_images(read(), *subject))
+    remove_images(subject)
     return count
+
+
+def remove_images(subject: Subject) -> None:
+    """Remove the images that are noted for that. Not in a transaction: a bucket may take long."""
+    services().media.remove(decisions.list_hidden_images(read(), *subject))
 
 
 def _hide_collection(db: Connection, subject: Subject) -> None:
@@ -287,13 +292,14 @@ def _list_as_decided(
 def block_list(accounts: Sequence[str], ruling: Ruling) -> tuple[list[str], list[str]]:
     """Block the accounts of a file, and unblock those that are no longer in it.
 
-    Returns both. Accounts that a command or another file has blocked stay as they are.
+    ``accounts``: each once. Returns both. What a command or another file has blocked stays so.
     """
     blocked = {
         row["id"]: row for row in decisions.list_decisions(read()) if row["kind"] == "blocked"
     }
-    gone = [id for id, row in blocked.items() if row["list"] == ruling.list and id not in accounts]
-    new = [id for id in dict.fromkeys(accounts) if id not in blocked]
+    wanted = {*accounts}
+    gone = [id for id, row in blocked.items() if row["list"] == ruling.list and id not in wanted]
+    new = [id for id in accounts if id not in blocked]
     for id in accounts:
         row = blocked.get(id)
         if row is None or (row["list"] == ruling.list and _is_other(row, ruling)):
@@ -313,13 +319,13 @@ def put_image(content: bytes, small: bytes | None) -> str:
     return services().media.put(content, "webp", small)
 
 
-def note_late_image(db: Connection, nft: NftRow, key: str) -> None:
-    """Remove an image that was fetched while its NFT was hidden."""
-    nft_id = NftId(nft["token"], nft["serial_no"])
-    stored = nfts.get_nft(db, *nft_id)
-    if stored and stored["is_hidden"]:
-        _note_images(db, Subject(*nft_id), [(key, nft_id.serial_no)])
-        services().media.remove(decisions.list_hidden_images(db, *nft_id))
+def note_late_image(db: Connection, subject: Subject, key: str) -> bool:
+    """Note an image to be removed that was fetched while its NFT was hidden. Returns whether it was."""
+    stored = nfts.get_nft(db, *subject)
+    is_hidden = bool(stored and stored["is_hidden"])
+    if is_hidden:
+        _note_images(db, subject, [(key, subject.serial_no)])
+    return is_hidden
 
 
 def verify(token: str, ruling: Ruling) -> bool:

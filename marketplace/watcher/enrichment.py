@@ -14,6 +14,7 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.ledger.clean_text import clean_text
 from marketplace.market import moderation, nft_events
+from marketplace.market.moderation import Subject
 from marketplace.market.nft_events import Event
 from marketplace.market.throttled_log import warn_once_a_minute
 from marketplace.metrics import count
@@ -114,13 +115,19 @@ class Enricher:
 
     def _write(self, before: NftRow, record: Record) -> None:
         with explained(), write() as db:
-            nft = nfts.mark_enriched(db, record, before)
-            if nft is None and record["image"] != before["image"]:
-                moderation.note_late_image(db, before, record["image"])
+            nft, subject, is_late = (
+                nfts.mark_enriched(db, record, before),
+                Subject(*_id(before)),
+                False,
+            )
+            if nft is None and record["image"] and record["image"] != before["image"]:
+                is_late = moderation.note_late_image(db, subject, record["image"])
             if nft:
                 traits.replace_traits(db, before, nft)
             if nft and nft_events.is_redrawn(before, nft):
                 nft_events.store(db, {_id(nft): [Event(EventKind.METADATA_CHANGED)]})
+        if is_late:
+            moderation.remove_images(subject)
 
     def _begin_due(self, lane: int) -> None:
         """Begin tries in a lane's free places, first for the collections with the fewest tries in progress.
