@@ -1,6 +1,6 @@
 """The statements about figures that only the demo shows: a collection's past, and what an account owns."""
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from marketplace.store.rows import (
     Connection,
@@ -67,25 +67,15 @@ def get_sales(db: Connection, token: str, account_id: str, limit: int) -> SalesB
     return row
 
 
-def get_sold(db: Connection, account_id: str, limit: int) -> TradesRow:
-    # Of the newest events in which it gave something away.
-    sql = """
+def get_trades(
+    db: Connection, side: Literal["from_account", "to_account"], account_id: str, limit: int
+) -> TradesRow:
+    # What an account sold, or bought, of the newest events on this side.
+    sql = f"""
         SELECT COUNT(*) AS number, COALESCE(SUM(price), 0) AS volume
         FROM (
-            SELECT kind, price FROM event WHERE from_account = :account_id ORDER BY id DESC LIMIT :limit + 0
-        ) AS page
-        WHERE kind = 'SOLD'
-    """
-    row: TradesRow = only(db, sql, {"account_id": account_id, "limit": limit})
-    return row
-
-
-def get_bought(db: Connection, account_id: str, limit: int) -> TradesRow:
-    # Of the newest events in which it received something.
-    sql = """
-        SELECT COUNT(*) AS number, COALESCE(SUM(price), 0) AS volume
-        FROM (
-            SELECT kind, price FROM event WHERE to_account = :account_id ORDER BY id DESC LIMIT :limit + 0
+            SELECT kind, price FROM event WHERE {side} = :account_id AND is_hidden = 0
+            ORDER BY id DESC LIMIT :limit + 0
         ) AS page
         WHERE kind = 'SOLD'
     """

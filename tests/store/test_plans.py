@@ -123,7 +123,7 @@ for name in (
     "list_selected", "_list_conditions", "_select_traits", "_group_by_type", "_find_trait",
     "insert_all_traits", "normalise_all_traits", "store_secrets", "replace_traits", "insert_traits",
     "get_next_event", "list_page", "list_found_collections", "is_any_expired",
-    "delete_expired", "count_open", "list_ids_of_owner",
+    "delete_expired", "count_open", "list_ids_of_owner", "get_trades",
 ):  # fmt: skip
     del STATEMENTS[name]
 STATEMENTS["list_nfts of many"] = partial(nfts.list_nfts, ids=[("0.0.7001", 1)] * 100)
@@ -169,6 +169,8 @@ for order, token in itertools.product(figures.ORDERS, (None, "0.0.7001")):
         figures.list_ids_of_owner,
         wanted=figures.Owned("0.0.1001", token, only_listed=token is not None, order=order),
     )
+for side in ("from_account", "to_account"):
+    STATEMENTS[f"get_trades {side}"] = partial(figures.get_trades, side=side)
 STATEMENTS["get_newest_prepared by one"] = partial(
     prepared_transactions.get_newest_prepared, by=("x", "x")
 )
