@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from flask import current_app
 
+from marketplace.command_line import command
 from marketplace.errors import shown
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
@@ -56,7 +57,7 @@ def explain_nft(nft_id: NftId) -> Iterator[Line]:
     if verdict and is_different(stored, verdict):
         yield (
             "They differ",
-            "the watcher has not seen it yet, or the ledger's replicas disagree: flask sync",
+            f"the watcher has not seen it yet, or the ledger's replicas disagree: {command('sync')}",
         )
     yield from _describe_queue([("nft", *nft_id), ("token", nft_id.token, 0), *_of_owner(stored)])
     if stored:
@@ -234,7 +235,7 @@ def _describe_metadata(nft: NftRow) -> Iterator[Line]:
     again = (
         f"again {times.to_second(nft['retry_at'])}"
         if nft["retry_at"]
-        else "not again: flask refresh"
+        else f"not again: {command('refresh')}"
     )
     tried = f"{nft['attempts']} failed attempts, {again}"
     yield (

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from flask import current_app
 
+from marketplace.command_line import command
 from marketplace.hedera import times
 from marketplace.hedera.ids import numbers
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
@@ -108,9 +109,10 @@ def warn_of_ending_tokens() -> None:
     """Log each access token that expires within two weeks and was not replaced."""
     for row in access_tokens.find_ending(read()):
         current_app.logger.warning(
-            "The access token %s expires at %s: replace it (flask token rotate)",
+            "The access token %s expires at %s: replace it (%s)",
             row["name"],
             times.to_second(row["expires_at"] or ""),
+            command("token rotate"),
         )
 
 
