@@ -218,17 +218,11 @@ def _restore_images(source: Path) -> None:
         url = current_app.config["MEDIA_URL"]
         echo(f"The images are in {source}: copy those that {url} lacks")
         return
-    names = (name for key in media.list_keys(read()) for name in _list_sizes(key))
+    names = (name for key in media.list_keys(read()) for name in media.list_sizes(key))
     new, number = _copy_images(source, folder, names)
     for path in folder.iterdir():
         path.chmod(0o644)  # for a web server that serves the folder
     echo(f"Images in {folder}: {number:,} of the backup, of which {new:,} were missing")
-
-
-def _list_sizes(key: str) -> Iterator[str]:
-    yield key
-    if "-640." in key:
-        yield key.replace("-640.", "-320.")
 
 
 @click.command("prune", cls=Command)

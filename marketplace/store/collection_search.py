@@ -6,6 +6,7 @@ Keys grow in each order, so descending numbers have negative keys. A page begins
 from collections.abc import Sequence
 from typing import Any
 
+from marketplace.store.nft_collections import LAST
 from marketplace.store.rows import Connection, FoundCollectionRow, NftRow, only
 
 # A page begins after this key and token. None: the first page.
@@ -13,7 +14,6 @@ After = tuple[int | str, str] | None
 
 # The key of each order, which has an index. The order by recent sales has neither: see _BY_SALES.
 # Names that imitate a verified collection's are at the end of each.
-LAST = "\U0010ffff"  # the last character: word + LAST sorts after all that begin with word
 KEYS = {
     "-volume": "is_imitation * 1000000000000000000 - volume",
     "listed": "is_imitation * 1000000000000000000 - listed",

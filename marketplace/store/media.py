@@ -108,7 +108,7 @@ class MediaStore:
 
     def remove(self, keys: Iterable[str]) -> None:
         """Remove images, and the small ones beside them. Raises MediaUnreachable."""
-        for name in [each for key in keys for each in {key, _small_of(key)}]:
+        for name in [name for key in keys for name in list_sizes(key)]:
             try:
                 with suppress(FileNotFoundError):
                     obstore.delete(self._store, name)
@@ -139,6 +139,11 @@ def find_key(content: bytes, extension: str, small: bytes | None = None) -> str:
 def _small_of(key: str) -> str:
     """The key of the small image beside a large one. Any other image has none, and keeps its key."""
     return key.replace("-640.", "-320.")
+
+
+def list_sizes(key: str) -> set[str]:
+    """The keys of an image and of the small one beside it, if it has one."""
+    return {key, _small_of(key)}
 
 
 def large_of(key: str) -> str:

@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from sqlite_utils import Database, Migrations
+from sqlite_utils import Migrations
 from sqlite_utils.utils import sqlite3
 
 from marketplace.store.schema import Schema, Step
+from marketplace.store.sqlite_files import wrap
 
 SET = "marketplace"
 
@@ -34,7 +35,3 @@ def record(connection: sqlite3.Connection, schema: Schema, version: int) -> None
     steps = (step for step in schema.steps if step.version <= version)
     rows = ({"migration_set": SET, "name": str(step.version), "applied_at": now} for step in steps)
     db.table(Migrations.migrations_table).insert_all(rows, ignore=True)
-
-
-def wrap(connection: sqlite3.Connection) -> Database:
-    return Database(connection, execute_plugins=False, recursive_triggers=False)

@@ -4,12 +4,13 @@ from collections.abc import Mapping
 
 from marketplace.store.rows import CollectionOnSaleRow, CollectionRow, Connection, OwnerRow
 
-# The last character: what begins with it sorts after all names.
+# The last character: it sorts after all names, and word + LAST after all that begin with the word.
 LAST = "\U0010ffff"
 _IS_IMITATION = """CASE WHEN is_verified = 0 AND EXISTS (
     SELECT 1 FROM collection AS original
     WHERE original.skeleton = :skeleton AND original.skeleton <> '' AND original.is_verified = 1
 ) THEN 1 ELSE 0 END"""
+_SORT_NAME = f"CASE WHEN {_IS_IMITATION} = 1 THEN :last ELSE '' END || LTRIM(sort_name, :last)"
 
 
 def get_collection(db: Connection, token: str) -> CollectionRow | None:
@@ -220,12 +221,12 @@ def mark_collection_verified(db: Connection, token: str, is_verified: bool) -> C
 
 def mark_imitations(db: Connection, skeleton: str) -> None:
     # Of the collections whose names look alike, those that are not verified, if another one is. They are at
-    # the end of each order, also of names.
+    # the end of each order, also of names. Others are not written: their writers need not wait for this one.
     sql = f"""
         UPDATE collection
-        SET is_imitation = {_IS_IMITATION},
-            sort_name = CASE WHEN {_IS_IMITATION} = 1 THEN :last ELSE '' END || LTRIM(sort_name, :last)
+        SET is_imitation = {_IS_IMITATION}, sort_name = {_SORT_NAME}
         WHERE skeleton = :skeleton AND skeleton <> ''
+          AND (is_imitation <> {_IS_IMITATION} OR sort_name <> {_SORT_NAME})
     """
     db.execute(sql, {"skeleton": skeleton, "last": LAST})
 

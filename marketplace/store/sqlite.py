@@ -292,7 +292,7 @@ class SQLiteDatabase(EngineBase):
     def stream(self, sql: str, parameters: Mapping[str, object]) -> Iterator[dict[str, Any]]:
         """Read any number of rows of one moment, one by one, over a connection of their own."""
         with closing(self._connect()) as connection:
-            yield from migrations.wrap(connection).query(sql, {**parameters})
+            yield from sqlite_files.wrap(connection).query(sql, {**parameters})
 
     def size(self) -> int:
         """The size of the file and its -wal, in bytes. Raises DatabaseUnusable."""

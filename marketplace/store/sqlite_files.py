@@ -31,8 +31,12 @@ class Contents(NamedTuple):
 
     def rows(self, table: str, columns: list[str]) -> Iterator[dict[str, Any]]:
         """All rows of a table, with these columns in this order."""
-        db = Database(self.connection, execute_plugins=False, recursive_triggers=False)
-        return iter(db[table].rows_where(select=", ".join(columns)))
+        return iter(wrap(self.connection)[table].rows_where(select=", ".join(columns)))
+
+
+def wrap(connection: sqlite3.Connection) -> Database:
+    """sqlite-utils' view of a connection, which changes nothing of how it works."""
+    return Database(connection, execute_plugins=False, recursive_triggers=False)
 
 
 def name_copy(path: Path) -> Path:
