@@ -20,6 +20,8 @@ from marketplace import create_app
 from marketplace.demo import ASSETS, SNIPPETS
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
+from marketplace.market import moderation
+from marketplace.market.moderation import Ruling, Subject
 from marketplace.market.reconciler import reconcile
 from marketplace.sandbox import access, catalogue, month
 from marketplace.sandbox.seed import NFTS_PER_COLLECTION
@@ -262,6 +264,12 @@ def test_the_sample_has_a_past_of_a_month(tmp_path):
     )
     assert f'<dt>Bought</dt><dd>{spent:,} HBAR <span class="dollars">3 NFTs</span>' in page
     assert "<dt>Sold</dt><dd>Nothing yet" in page
+    hidden = next(deed for deed in deeds if deed.kind == "buy" and deed.account == month.VISITOR)
+    with app.app_context():
+        moderation.hide(Subject(*hidden.nfts[0]), Ruling("stolen"))
+    page = client.get(f"/demo/account/{month.VISITOR}").text
+    spent -= hidden.prices[0]
+    assert f'<dt>Bought</dt><dd>{spent:,} HBAR <span class="dollars">2 NFTs</span>' in page
     sale = next(deed for deed in reversed(deeds) if deed.kind == "buy")
     page = client.get(f"/demo/nft/{sale.nfts[0].token}/{sale.nfts[0].serial_no}").text
     assert f"Sold for {sale.prices[0]:,} HBAR, <time" in page
