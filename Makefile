@@ -31,7 +31,7 @@ debian = if command -v $(1) > /dev/null; then echo "$(1) is installed"; \
     apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends $(2); \
   else echo "Install $(1) first, on Debian as root: apt-get install $(2)"; exit 1; fi
 
-.PHONY: run test test-stdlib test-system test-all test-again test-postgresql soak lives attack failover wheel bench bench-check gets wallets sdks java clients openapi postman browser postgresql prometheus load nginx container lint lint-scripts format clean
+.PHONY: docs run test test-stdlib test-system test-all test-again test-postgresql soak lives attack failover wheel bench bench-check gets wallets sdks java clients openapi postman browser postgresql prometheus load nginx container lint lint-scripts format clean
 
 # The C library uses one memory arena for all threads of a process, which saves 3 MB.
 run: .venv/installed
@@ -158,6 +158,10 @@ postman: .venv/installed-dev openapi
 wheel: .venv/installed-dev
 	@$(BIN)/python -m build --no-isolation
 	@$(BIN)/python -m build --no-isolation --outdir dist sandbox
+
+# Write the documents' tables that the code, or a stored run, already holds.
+docs: .venv/installed-dev
+	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m harness.tables
 
 lint: .venv/installed-dev
 	@$(BIN)/ruff check

@@ -8,6 +8,7 @@ network.serve, serve_raw    a WSGI application, or bare sockets, on a port of th
 engines.running_on(engine)  SQLite or PostgreSQL; database_url(folder) is dropped afterwards
 serving                     gunicorn with our configuration, and other programs, in processes of their own
 postgresql, shared_folder   PostgreSQL servers; a folder whose servers end with the last process that uses it
+tables                      the documents' tables that the code, or a stored run, already holds: make docs
 topics, images              a mirror node of topics alone; images, and those made to harm their decoder
 forks, mounts, url_builders a fork of the test; a mount namespace; what makes a thousand applications quick
 """

@@ -22,13 +22,22 @@ from prometheus_client.multiprocess import MultiProcessCollector
 PREFIX = "marketplace_"
 # Seconds: the upper bounds of a histogram's buckets.
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-# Name, help text and labels.
+# Name, help text and labels. make docs writes them into docs/monitoring.md.
+DURATION = (
+    "request_duration_seconds",
+    "Histogram: requests (_count), and the time until their responses began. Without a route: none",
+    ("method", "route", "status"),
+)
 COUNTERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("writes_refused", "POST requests refused: too many were in progress", ()),
-    ("requests_limited", "Requests answered 429, by the limit that was reached", ("by",)),
+    ("writes_refused", "POST requests refused because too many were in progress", ()),
+    (
+        "requests_limited",
+        "Requests answered 429: a limit of a token, an end_user or an address was reached",
+        ("by",),
+    ),
     (
         "response_cache_requests",
-        "Reads: answered from the response cache (hit), or not (miss)",
+        "Reads under /v1: answered from the response cache (hit), or not (miss)",
         ("outcome",),
     ),
     (
@@ -37,12 +46,33 @@ COUNTERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         ("outcome",),
     ),
     ("mirror_node_invalid_answers", "Invalid answers of the mirror node", ()),
-    ("mirror_node_retries", "Requests to the mirror node that were tried again", ()),
-    ("mirror_node_wait_seconds", "Time waited because of MIRROR_NODE_RATE", ()),
-    ("sweep_found", "Changed NFTs that a sweep found and following did not", ()),
-    ("purchases", "Purchase requests: signed, or the name of the error", ("outcome",)),
-    ("images", "Attempts to read an NFT's metadata and image, by result", ("outcome",)),
-    ("token_requests", "Requests with an access token, by its name", ("token",)),
+    ("mirror_node_retries", "Requests to the mirror node that were sent again", ()),
+    (
+        "mirror_node_wait_seconds",
+        "Time waited because of MIRROR_NODE_RATE; its rate is the number of waiting requests",
+        (),
+    ),
+    (
+        "sweep_found",
+        "Changed NFTs that a sweep found and following missed: 0 on a healthy ledger",
+        (),
+    ),
+    (
+        "purchases",
+        "Purchase requests: signed, or the name of the error, such as FeesSpent",
+        ("outcome",),
+    ),
+    (
+        "images",
+        "Attempts to read an NFT's metadata and image: made; or unusable, unreachable, slow or busy, which"
+        " are tried again",
+        ("outcome",),
+    ),
+    (
+        "token_requests",
+        "Requests with an access token, by its name. A process counts 100 names, others as other",
+        ("token",),
+    ),
     ("token_writes", "POST requests with an access token, by its name", ("token",)),
     (
         "webhook_deliveries",
@@ -66,9 +96,8 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         self._requests = Histogram(
-            f"{PREFIX}request_duration_seconds",
-            "Requests, and the time until their responses began",
-            ("method", "route", "status"),
+            f"{PREFIX}{DURATION[0]}",
+            *DURATION[1:],
             buckets=BUCKETS,
             registry=self.registry,
         )

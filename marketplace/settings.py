@@ -122,65 +122,186 @@ parse_rate = _matching("off|[1-9][0-9]{0,5}/[smh]", "a rate (10/s, 600/m, 5000/h
 
 
 class Setting(NamedTuple):
-    """How one setting is parsed, and its default, which may refer to settings above it.
+    """How one setting is parsed, its default, which may refer to settings above it, and its documentation.
 
     A setting without a default is required.
     """
 
     parse: Callable[[str], Any]
     default: str | None
+    meaning: str  # for docs/settings.md, as Markdown: make docs
     in_sandbox: str | None = None  # the sandbox's default, if it differs
 
 
 SETTINGS = {
-    "NETWORK": Setting(_valid(NETWORKS.__contains__, f"a network {NETWORKS}"), "sandbox"),
-    "PUBLIC_URL": Setting(_url, "http://127.0.0.1:8000"),
+    "NETWORK": Setting(
+        _valid(NETWORKS.__contains__, f"a network {NETWORKS}"),
+        "sandbox",
+        "`sandbox`, `mainnet`, `testnet` or `previewnet`",
+    ),
+    "ACCOUNT_ID": Setting(
+        _account_id,
+        None,
+        "The marketplace's account: the spender of every listing. A database belongs to one network and one"
+        " account",
+        in_sandbox="0.0.9001",
+    ),
+    "NAME": Setting(
+        _text,
+        "NFT Marketplace",
+        "The name in each transaction's memo. A memo has at most 100 bytes: a longer name is cut",
+    ),
+    "PUBLIC_URL": Setting(
+        _url,
+        "http://127.0.0.1:8000",
+        "The service's public address, with its mount path: each `imageUrl` begins with it. The sandbox"
+        " answers to this host, to IP addresses and to names without a dot; other hosts get a 421",
+    ),
     # Clients resolve the segments . and .. before they send a request.
     "API_PREFIX": Setting(
-        _matching(r"(/(?!\.{1,2}(/|\Z))[A-Za-z0-9._~-]+)*", "a path prefix (/marketplace)"), ""
+        _matching(r"(/(?!\.{1,2}(/|\Z))[A-Za-z0-9._~-]+)*", "a path prefix (/marketplace)"),
+        "",
+        "A path before `/v1`, `/openapi.json`, `/llms.txt` and `/reference`",
     ),
-    "DATA_DIR": Setting(_folder, "instance"),
-    "DATABASE_URL": Setting(_database, "sqlite:///{DATA_DIR}/marketplace.db"),
+    "DATA_DIR": Setting(
+        _folder,
+        "instance",
+        "The folder of [all files of this machine](#data_dir), on a local disk. Each service needs its own",
+    ),
+    "DATABASE_URL": Setting(
+        _database,
+        "sqlite:///{DATA_DIR}/marketplace.db",
+        "An SQLite file on a local disk (three slashes: a relative path; four: an absolute one), or"
+        " [PostgreSQL](postgresql.md): `postgresql://user:password@host-a,host-b,host-c/market`",
+    ),
     "MEDIA_URL": Setting(
         _matching(
             r"file:.+|s3://[a-z0-9][a-z0-9.-]{2,62}(/[^?#]*)?",
             "a folder (file:instance/media) or a bucket (s3://bucket/prefix)",
         ),
         "file:{DATA_DIR}/media",
+        "Where optimized images are stored: a folder, or `s3://bucket/prefix` (with AWS's own variables, such"
+        " as `AWS_ENDPOINT_URL`)",
     ),
-    "MEDIA_PUBLIC_URL": Setting(_url, "{PUBLIC_URL}/media"),
-    "ACCOUNT_ID": Setting(_account_id, None, "0.0.9001"),
-    "NAME": Setting(_text, "NFT Marketplace"),
+    "MEDIA_PUBLIC_URL": Setting(
+        _url,
+        "{PUBLIC_URL}/media",
+        "Where browsers fetch images, if a CDN or the bucket serves them",
+    ),
     "WALLETS": Setting(
         _list_of(_matching("[a-z0-9-]{1,32}", "a list of wallet names (extwallet,hashpack)")),
         "extwallet",
+        "Names allowed after `/v1/list/`, `/v1/delist/` and `/v1/buy/`, separated by commas",
     ),
     # A dApp under development has another port. It needs a token: cookies give no access.
-    "CORS_ORIGINS": Setting(_origins, "", "*"),
-    "TRUSTED_PROXIES": Setting(_integer(0, 10), "0"),
-    "WRITE_LIMIT": Setting(parse_rate, "600/m", "off"),
-    "ON_BEHALF_LIMIT": Setting(parse_rate, "6000/m", "off"),
-    "EVENTS_DAYS": Setting(_integer(1, 36_500), "400"),
-    "NODE_ACCOUNT_IDS": Setting(_list_of(_account_id, 0), "", "0.0.3"),
-    "MAX_TRANSACTION_FEE": Setting(_fee, "5"),
-    "ACCOUNT_KEY_FILE": Setting(_valid(str.isprintable, f"the path of a file. {KEY_ADVICE}"), ""),
-    "SALE_FEE_BASIS_POINTS": Setting(_integer(0, 5000), "0"),
+    "CORS_ORIGINS": Setting(
+        _origins,
+        "",
+        "Origins whose web pages [may call the API](install.md#pages-in-a-browser):"
+        " `https://dapp.example,http://localhost:3000`, or `*`. Every page may load images",
+        in_sandbox="*",
+    ),
+    "TRUSTED_PROXIES": Setting(
+        _integer(0, 10),
+        "0",
+        "The number of [proxies](install.md#behind-a-proxy), 0 to 10, whose headers about client, host and"
+        " path prefix are trusted",
+    ),
+    "WRITE_LIMIT": Setting(
+        parse_rate,
+        "600/m",
+        "The [rate of writes](#limits) of each access token, and of each address: `10/s`, `600/m`, `5000/h`"
+        " or `off`",
+        in_sandbox="off",
+    ),
+    "ON_BEHALF_LIMIT": Setting(
+        parse_rate,
+        "6000/m",
+        "The rate of writes of an access token for [all end users](buying.md#who-may-buy-how-much) that it"
+        " names",
+        in_sandbox="off",
+    ),
+    "EVENTS_DAYS": Setting(
+        _integer(1, 36_500),
+        "400",
+        "The age in days, 1 to 36,500, at which [events](api.md#events) are deleted",
+    ),
+    "NODE_ACCOUNT_IDS": Setting(
+        _list_of(_account_id, 0),
+        "",
+        "The consensus nodes that [transactions name](wallets.md#one-node), in turn. Without it, those of the"
+        " network with the lowest numbers. `flask status` and `/status` show which nodes are gone",
+        in_sandbox="0.0.3",
+    ),
+    "MAX_TRANSACTION_FEE": Setting(
+        _fee,
+        "5",
+        "In HBAR: the maximum fee of a listing or a withdrawal ($0.05). A tenth of it is the maximum for a"
+        " purchase (less than $0.01, beside an association). Raise it if HBAR gets very cheap",
+    ),
+    "ACCOUNT_KEY_FILE": Setting(
+        _valid(str.isprintable, f"the path of a file. {KEY_ADVICE}"),
+        "",
+        "A file with the key of `ACCOUNT_ID`, which [signs purchases](buying.md#the-key)",
+    ),
+    "SALE_FEE_BASIS_POINTS": Setting(
+        _integer(0, 5000),
+        "0",
+        "The marketplace's part of a price, in hundredths of a percent, up to 5000. `ACCOUNT_ID` receives it",
+    ),
     # In the sandbox a developer may buy all day, and HBAR are worth nothing.
-    "SALE_FEE_BUDGET": Setting(_hbar, "20", "2000"),
-    # In percent, of what others leave.
-    "SALE_FEE_TOKEN_SHARE": Setting(_integer(1, 100), "50"),
-    "SALE_FEE_USER_SHARE": Setting(_integer(1, 100), "25"),
+    "SALE_FEE_BUDGET": Setting(
+        _hbar,
+        "20",
+        "In HBAR: what purchases may [cost the marketplace](buying.md) in an hour. At least a tenth of"
+        " `MAX_TRANSACTION_FEE` and an association ($0.05). 0 turns buying off",
+        in_sandbox="2000",
+    ),
+    "SALE_FEE_TOKEN_SHARE": Setting(
+        _integer(1, 100),
+        "50",
+        "In percent: how much of `SALE_FEE_BUDGET`, less what other tokens use, one access token may use."
+        " [100 for your only one](buying.md#who-may-buy-how-much)",
+    ),
+    "SALE_FEE_USER_SHARE": Setting(
+        _integer(1, 100),
+        "25",
+        "In percent: how much of a token's share, less what its other end users use, one end user may use",
+    ),
     "MIRROR_NODE_URL": Setting(
         lambda value: _url(value).removesuffix("/api/v1"),
         "https://{NETWORK}.mirrornode.hedera.com",
-        "{PUBLIC_URL}/sandbox",
+        "The mirror node, without `/api/v1`. Your own must serve its REST API and its rest-java API at one"
+        " address. With the REST API alone (port 5551), buying (it needs the exchange rate), metadata"
+        " inscribed in topics (HCS-1) and reading the network's nodes do not work. It must be version 0.164"
+        " or newer: [block streams](#block-streams)",
+        in_sandbox="{PUBLIC_URL}/sandbox",
     ),
-    "SANDBOX_BALANCE_QUERIES": Setting(_integer(0, 1), "0"),
-    "MIRROR_NODE_RATE": Setting(_integer(1, 10_000), "40"),
+    "MIRROR_NODE_RATE": Setting(
+        _integer(1, 10_000),
+        "40",
+        "1 to 10,000 requests a second, by all processes of this machine. A purchase of one NFT needs 6, any"
+        " basket 34. The public limit is 50 for each address, shared by"
+        " [several machines](postgresql.md#several-machines)",
+    ),
     "IPFS_GATEWAYS": Setting(
-        _gateways, "https://ipfs.io/ipfs,https://dweb.link/ipfs", "{PUBLIC_URL}/sandbox/ipfs"
+        _gateways,
+        "https://ipfs.io/ipfs,https://dweb.link/ipfs",
+        "Tried in order",
+        in_sandbox="{PUBLIC_URL}/sandbox/ipfs",
     ),
-    "ARWEAVE_GATEWAYS": Setting(_gateways, "https://arweave.net", "{PUBLIC_URL}/sandbox/arweave"),
+    "ARWEAVE_GATEWAYS": Setting(
+        _gateways,
+        "https://arweave.net",
+        "Tried in order",
+        in_sandbox="{PUBLIC_URL}/sandbox/arweave",
+    ),
+    "SANDBOX_BALANCE_QUERIES": Setting(
+        _integer(0, 1),
+        "0",
+        "1: the sandbox's node answers `cryptoGetBalance`, which"
+        " [the networks refuse](../sandbox/README.md#what-it-answers)",
+    ),
 }
 
 

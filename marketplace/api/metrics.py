@@ -21,6 +21,7 @@ from marketplace.store.prepared_transactions import PREPARATIONS, UNSETTLED, cou
 from marketplace.store.rows import Connection
 from marketplace.version import __version__
 
+# Names and help texts. make docs writes them into docs/monitoring.md.
 HELP = {
     "listings": "NFTs in the order book",
     "nfts_incomplete": "NFTs whose metadata or image is still missing",
@@ -28,19 +29,20 @@ HELP = {
     "purchases_open": "Purchases that are signed, and may still be submitted",
     "sale_fees_charged_tinybars": "Fees that the ledger charged for the last hour's purchases",
     "sale_fees_reserved_tinybars": "The most that the last hour's other purchases may cost",
-    "sale_fee_budget_tinybars": "Fees that purchases may cost per hour",
-    "balance_tinybars": "Balance of the marketplace's account at the last purchase request",
+    "sale_fee_budget_tinybars": "The setting SALE_FEE_BUDGET: what purchases may cost in an hour",
+    "balance_tinybars": "Balance of ACCOUNT_ID at the last purchase request; absent before the first",
     "signing_off": "1 if purchases cannot be signed: the signer's key is not the account's",
-    "database_bytes": "Size of the database",
-    "last_sync_age_seconds": "How far the stored NFTs are behind the ledger, at most",
+    "database_bytes": "Size of the database; of an SQLite file with its -wal",
+    "last_sync_age_seconds": "How far following is behind; absent until a watcher has synced everything once",
     "network_reset": "1 if the mirror node shows another ledger than the one that was followed",
     "watcher_up": "1 if a watcher worked in the last minute, on any machine",
     "rechecks_waiting": "NFTs, accounts and tokens that wait for a recheck",
-    "webhooks_given_up": "Webhooks whose delivery was given up",
-    "webhook_delay_seconds": "Age of the oldest event that a webhook has not received yet",
+    "webhooks_given_up": "Webhooks to which the watcher has stopped delivering",
+    "webhook_delay_seconds": "Age of the oldest event that a webhook has not received yet, or 0",
     "access_tokens_ending": "Access tokens that expire within 14 days and were not replaced",
     "mirror_node_rate": "Requests per second that this machine may send to the mirror node",
 }
+INFO = "The version and the network, as labels"
 
 blp = Blueprint("Metrics", __name__, description="For the operator's Prometheus")
 
@@ -106,7 +108,7 @@ class _Found(Collector):
     def collect(self) -> Iterator[Metric]:
         facts, config = _find_facts(), current_app.config
         info = {"version": __version__, "network": config["NETWORK"]}
-        yield InfoMetricFamily("marketplace", "What is served", value=info)
+        yield InfoMetricFamily("marketplace", INFO, value=info)
         for name, value in facts.items():
             yield GaugeMetricFamily(PREFIX + name, HELP[name], value=value)
         yield from collect(config["DATA_DIR"])

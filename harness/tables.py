@@ -1,0 +1,136 @@
+"""Writes the documents' tables that the code, or a stored run, already holds: ``make docs``.
+
+Each stands in its page between ``<!-- name: make docs -->`` and ``<!-- end -->``.
+"""
+
+import json
+import re
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from harness.apps import settings
+from harness.serving import ROOT
+from marketplace import create_app, metrics
+from marketplace.api.error_responses import list_reasons
+from marketplace.api.metrics import HELP, INFO
+from marketplace.api.openapi import find_reasons
+from marketplace.settings import SETTINGS
+
+
+def table(headings: str, rows: Iterable[Iterable[Any]]) -> str:
+    """A Markdown table; a heading for each column."""
+    columns = headings.split(", ")
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+
+
+def code(words: Iterable[str]) -> str:
+    return ", ".join(f"`{word}`" for word in words)
+
+
+def errors() -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        app = create_app(**settings(folder))
+        document = app.test_client().get("/openapi.json").json
+    return table(
+        "Reason, Status, Calls, Again?, What to tell a user", list_reasons(find_reasons(document))
+    )
+
+
+def settings_table() -> str:
+    return table(
+        "Setting, Default, Meaning",
+        (
+            (f"`{name}`", _default(setting.default, setting.in_sandbox), setting.meaning)
+            for name, setting in SETTINGS.items()
+        ),
+    )
+
+
+def _default(default: str | None, in_sandbox: str | None) -> str:
+    usual = {None: "required", "": "none"}.get(default) or _code(default)
+    return f"{usual}; in the sandbox {_code(in_sandbox)}" if in_sandbox else usual
+
+
+def _code(default: str) -> str:
+    """A default as the page shows it: the names of other settings without braces."""
+    return code([re.sub("[{}]", "", default)])
+
+
+def counters() -> str:
+    return table(
+        "Metric, Labels, Meaning",
+        [
+            (f"`{name}{suffix}`", code(labels), meaning)
+            for suffix, family in (("", [metrics.DURATION]), ("_total", metrics.COUNTERS))
+            for name, meaning, labels in family
+        ],
+    )
+
+
+def gauges() -> str:
+    return table(
+        "Metric, Meaning",
+        [(f"`{name}`", meaning) for name, meaning in [*sorted(HELP.items()), ("info", INFO)]],
+    )
+
+
+def benchmarks() -> str:
+    """The last stored run: the rows that have a target, and what was measured on."""
+    run = json.loads((ROOT / "benchmarks/results.json").read_text())
+    about, versions = run["about"], run["about"]["versions"]
+    rows = [
+        (
+            f"{row['group']}: {row['name']}",
+            row["ours"],
+            row["other"],
+            row["shown"],
+            f"{'≥' if row['at_least'] else '≤'} {row['target']:g}",
+            "met" if row["is_met"] else "**missed**",
+        )
+        for row in run["rows"]
+        if row["target"] is not None
+    ]
+    named = ", ".join(f"{name} {version}" for name, version in versions.items())
+    headings = "Compared, This service, Other, Ratio, Target, Result"
+    return (
+        f"Run on {about['date'][:10]} at commit {about['commit']}: {run['plan']['nfts']:,} NFTs,"
+        f" {about['cores']} cores of an {about['processor']}, {about['system']}; {named}.\n\n"
+        f"{table(headings, rows)}"
+    )
+
+
+# The page of each table
+TABLES: dict[str, tuple[str, Callable[[], str]]] = {
+    "errors": ("docs/api.md", errors),
+    "settings": ("docs/settings.md", settings_table),
+    "counters": ("docs/monitoring.md", counters),
+    "gauges": ("docs/monitoring.md", gauges),
+    "benchmarks": ("docs/benchmarks.md", benchmarks),
+}
+
+
+def write(name: str, text: str) -> str:
+    """A page's text with this table as it is now. Raises ValueError if the page has no place for it."""
+    begin, end = f"<!-- {name}: make docs -->\n", "\n<!-- end -->"
+    before, found, rest = text.partition(begin)
+    _, ended, after = rest.partition(end)
+    if not found or not ended:
+        raise ValueError(f"There is no {begin.strip()} ... {end.strip()}")
+    _, make = TABLES[name]
+    return f"{before}{begin}{make()}{end}{after}"
+
+
+def main() -> None:
+    for name, (page, _) in TABLES.items():
+        path: Path = ROOT / page
+        text = path.read_text()
+        if (written := write(name, text)) != text:
+            path.write_text(written)
+            print(f"{page}: {name}")
+
+
+if __name__ == "__main__":
+    main()
