@@ -1,6 +1,4 @@
-# make run: serve the marketplace in the sandbox. make test: run the fast tests, make test-all: all of them.
-# make bench: compare its speed with that of other servers.
-# Each sets up what is missing.
+# make: the targets for newcomers. Each target sets up what is missing.
 
 PYTHON ?= python3
 PORT ?= 8000
@@ -25,22 +23,48 @@ install = $(if $(UV),$(UV) pip install --quiet --compile-bytecode --python $(1)/
     $(1)/bin/python -m pip install --quiet --disable-pip-version-check --retries 1) -c constraints.txt $(2) || \
   { echo "Not everything could be installed. Can the package index be reached from here (https://pypi.org)?"; exit 1; }
 
-# Install a command from Debian's packages if it is missing: $(call debian,command,packages)
-debian = if command -v $(1) > /dev/null; then echo "$(1) is installed"; \
-  elif command -v apt-get > /dev/null && [ "$$(id -u)" = 0 ]; then \
-    apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends $(2); \
-  else echo "Install $(1) first, on Debian as root: apt-get install $(2)"; exit 1; fi
+# The Debian packages of a program, if it is missing: $(call lacking,program,packages)
+lacking = $(if $(shell command -v $(1)),,$(2))
+# Install Debian packages, if any are given: $(call debian,packages,command if that is impossible)
+debian = $(if $(strip $(1)),if command -v apt-get > /dev/null && [ "$$(id -u)" = 0 ]; then \
+    apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends $(1); \
+  else echo "Missing. As root on Debian: apt-get install $(strip $(1))"; $(2); fi,true)
 
-.PHONY: docs run test test-stdlib test-system test-all test-again test-postgresql soak lives attack failover wheel bench bench-check gets wallets sdks java clients openapi postman browser postgresql prometheus load nginx container lint lint-scripts format clean
+.PHONY: help run test test-all tools format clean test-stdlib test-system test-postgresql test-again lint \
+  lint-scripts bench bench-check container wheel docs postman
+
+## For newcomers
+
+help:
+	@echo "make TARGET:"
+	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand --tabs=12
+	@echo "The Makefile describes the other targets."
 
 # The C library uses one memory arena for all threads of a process, which saves 3 MB.
-run: .venv/installed
+run: .venv/installed  ## serve the marketplace in the sandbox
 	@PORT=$(PORT) MALLOC_ARENA_MAX=1 exec $(BIN)/python -m gunicorn -c python:marketplace.sandbox.server wsgi:app
 
-# The fast tests, in minutes. A single file: .venv/bin/pytest tests/api/test_add.py
+# A single file: .venv/bin/pytest tests/api/test_add.py
 # Tests sometimes wait, so there is one process more than cores.
-test: .venv/installed-dev lint
+test: .venv/installed-dev lint  ## run the linters and the fast tests, in minutes
 	@$(PYTEST) -n $$(($(PROCESSES) + 1))
+
+# Hypothesis tries 60 examples of each property, in place of 20.
+test-all: PYTEST += --hypothesis-profile=thorough
+test-all: test test-stdlib test-system  ## run all tests; those whose tools are missing are skipped
+
+tools: .venv/installed-tools  ## install what test-all needs: browsers, Java, nginx, wallets and more
+	@$(call debian,$(DEBIAN_TOOLS),echo "Without these some tests are skipped")
+	@$(if $(shell command -v npm),,echo "Without npm (Node.js 20 or newer), tests are skipped: https://nodejs.org")
+
+format: .venv/installed-dev  ## format the code
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+clean:  ## remove what make has installed and made, and the data of make run
+	rm -rf .venv instance dist build *.egg-info sandbox/build sandbox/*.egg-info benchmarks/.venv benchmarks/.data
+
+## Tests
 
 # The fast tests that use SQLite, with Python's own: without pysqlite3, as on Linux on Arm.
 test-stdlib: .venv/installed-dev
@@ -51,117 +75,14 @@ test-stdlib: .venv/installed-dev
 test-system: .venv/installed-dev
 	@$(PYTEST) -n $$(($(PROCESSES) * 2)) tests/system
 
-# All tests that use PostgreSQL: make test-postgresql TEST_POSTGRESQL_BIN=/usr/lib/postgresql/15/bin
+# All tests that use PostgreSQL, with Debian's older version, for example:
+# make test-postgresql TEST_POSTGRESQL_BIN=/usr/lib/postgresql/15/bin
 test-postgresql: .venv/installed-dev
 	@$(PYTEST) -n $$(($(PROCESSES) + 1)) -k postgresql $(ALL_TESTS)
-
-# Hypothesis tries 60 examples of each property, in place of 20.
-test-all: PYTEST += --hypothesis-profile=thorough
-test-all: test test-stdlib test-system
 
 # The tests that failed last, one after the other. If one fails again, the cause is not a busy machine.
 test-again: .venv/installed-dev
 	@$(PYTEST) --last-failed --last-failed-no-failures none $(ALL_TESTS)
-
-# The service under load and random faults, for SECONDS: make soak SECONDS=1800. POSTGRESQL=1: on PostgreSQL.
-soak: .venv/installed-dev
-	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m stress.soak --seconds $(or $(SECONDS),600) $(if $(POSTGRESQL),--postgresql) $(if $(SEED),--seed $(SEED))
-
-# Random histories of the service, compared with a model, for SECONDS: make lives SECONDS=3600. POSTGRESQL=1, too.
-lives: .venv/installed-dev
-	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m stress.lives --seconds $(or $(SECONDS),600) $(if $(POSTGRESQL),--postgresql) $(if $(SEED),--seed $(SEED))
-
-# Hostile clients and hosts that try to harm all other clients, each for SECONDS.
-attack: load .venv/installed-dev
-	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m stress.attack --seconds $(or $(SECONDS),20)
-
-# Two services on three PostgreSQL servers that fail, with clients for SECONDS before and after each fault.
-failover: .venv/installed-dev
-	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m stress.failover --seconds $(or $(SECONDS),10)
-
-# QUICK=1: a smaller table, in a minute. FULL=1: ten million NFTs besides. POSTGRESQL=0: without PostgreSQL.
-bench: load benchmarks/.venv/installed benchmarks/peers/fastify/node_modules/.installed
-	@env -u MARKETPLACE_PUBLIC_URL benchmarks/.venv/bin/python -m benchmarks $(if $(QUICK),quick,$(if $(FULL),full))
-
-# Fail if a figure misses its target by half, which noise can not explain.
-bench-check: load benchmarks/.venv/installed benchmarks/peers/fastify/node_modules/.installed
-	@env -u MARKETPLACE_PUBLIC_URL benchmarks/.venv/bin/python -m benchmarks check
-
-# The CPU time of every GET with its worst parameters, on SQLite and PostgreSQL, among a million NFTs and events.
-gets: .venv/installed-dev
-	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m benchmarks.gets
-
-# The libraries that wallets and dApps use, for tests/system/wallets; without them, make test-all skips these.
-wallets:
-	@npm ci --prefix tests/system/wallets --loglevel=error
-
-# The Hedera SDKs of JavaScript and Java, for the programs of examples/sdk and tests/system/test_sdks.py; without
-# them, make test-all skips these.
-sdks: examples/sdk/java/lib/hedera/sdk-2.50.0.jar
-	@npm ci --prefix examples/sdk/javascript --loglevel=error
-
-examples/sdk/java/lib/hedera/sdk-2.50.0.jar: examples/sdk/java/requirements.txt | .venv/installed
-	@$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps -d $(@D) -r $<
-	@$(BIN)/python -m zipfile -e $(@D)/hedera_sdk_py-*.whl examples/sdk/java/lib
-	@touch $@
-
-# Debian's Java, for the Java program of examples/sdk.
-java:
-	@$(call debian,javac,default-jdk-headless)
-
-# Debian's chromium and Firefox, for tests/system/browser; without them, make test-all skips these.
-browser:
-	@$(call debian,chromium,chromium fonts-liberation)
-	@$(call debian,firefox-esr,firefox-esr)
-
-# Debian's PostgreSQL, which is older than that of the tests' package. To test with its programs:
-# make test-postgresql TEST_POSTGRESQL_BIN=/usr/lib/postgresql/15/bin
-postgresql:
-	@$(call debian,pg_lsclusters,postgresql)
-
-# Debian's Prometheus, for tests/system/test_board.py; without it, make test-all skips these.
-prometheus:
-	@$(call debian,promtool,prometheus)
-
-# Debian's wrk, which makes the load of a benchmark.
-load:
-	@$(call debian,wrk,wrk)
-
-# Debian's nginx, and the programs that tests/system/test_deploy.py uses; without them, make test-all skips these.
-nginx:
-	@$(call debian,nginx,nginx-light)
-	@$(call debian,curl,curl)
-	@$(call debian,openssl,openssl)
-	@$(call debian,systemd-analyze,systemd)
-
-# The image, built and run, as root: its size, its start and its memory. BASE=image: on another base.
-container: .venv/installed-dev
-	@$(call debian,podman,podman crun)
-	@$(call debian,mmdebstrap,mmdebstrap)
-	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m stress.container
-
-# The generators of API clients, for tests/system/test_clients.py; without them, make test-all skips these.
-clients: .venv/installed-dev
-	@$(call install,.venv,-r tests/system/clients/requirements.txt)
-	@npm ci --prefix tests/system/clients/typescript --loglevel=error
-
-# The linters of OpenAPI documents, Spectral and Redocly, and Postman's converter, for
-# tests/system/test_openapi_lint.py; without them, make test-all skips these.
-openapi:
-	@npm ci --prefix tests/system/openapi --loglevel=error
-
-# Make examples/postman.json from the OpenAPI document.
-postman: .venv/installed-dev openapi
-	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m tests.system.postman
-
-# dist/nft_marketplace_service-*.whl and dist/hiero_sandbox-*.whl, to install elsewhere.
-wheel: .venv/installed-dev
-	@$(BIN)/python -m build --no-isolation
-	@$(BIN)/python -m build --no-isolation --outdir dist sandbox
-
-# Write the documents' tables that the code, or a stored run, already holds.
-docs: .venv/installed-dev
-	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m harness.tables
 
 lint: .venv/installed-dev
 	@$(BIN)/ruff check
@@ -175,12 +96,39 @@ lint-scripts: tests/lint/node_modules/.installed
 	@tests/lint/node_modules/.bin/tsc -p tests/lint/jsconfig.json
 	@tests/lint/node_modules/.bin/eslint -c tests/lint/eslint.config.js marketplace/demo/static
 
-format: .venv/installed-dev
-	$(BIN)/ruff check --fix
-	$(BIN)/ruff format
+## Measurements
 
-clean:
-	rm -rf .venv instance dist build *.egg-info sandbox/build sandbox/*.egg-info benchmarks/.venv benchmarks/.data
+# QUICK=1: a smaller table, in a minute. FULL=1: ten million NFTs besides. POSTGRESQL=0: without PostgreSQL.
+bench: benchmarks/.venv/installed benchmarks/peers/fastify/node_modules/.installed
+	@$(call debian,$(call lacking,wrk,wrk),exit 1)
+	@env -u MARKETPLACE_PUBLIC_URL benchmarks/.venv/bin/python -m benchmarks $(if $(QUICK),quick,$(if $(FULL),full))
+
+# Fail if a figure misses its target by half, which noise cannot explain.
+bench-check: benchmarks/.venv/installed benchmarks/peers/fastify/node_modules/.installed
+	@$(call debian,$(call lacking,wrk,wrk),exit 1)
+	@env -u MARKETPLACE_PUBLIC_URL benchmarks/.venv/bin/python -m benchmarks check
+
+# The image, built and run, as root: its size, its start and its memory.
+container: .venv/installed-dev
+	@$(call debian,$(call lacking,podman,podman crun) $(call lacking,mmdebstrap,mmdebstrap),exit 1)
+	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m stress.container
+
+## What is built or generated
+
+# dist/nft_marketplace_service-*.whl and dist/hiero_sandbox-*.whl, and their sdists.
+wheel: .venv/installed-dev
+	@$(BIN)/python -m build --no-isolation
+	@$(BIN)/python -m build --no-isolation --outdir dist sandbox
+
+# The documents' tables that the code, or a stored run, already holds.
+docs: .venv/installed-dev
+	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m harness.tables
+
+# examples/postman.json, from the OpenAPI document.
+postman: .venv/installed-dev tests/system/openapi/node_modules/.installed
+	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m tests.system.postman
+
+## What is installed
 
 .venv/bin/python:
 	@command -v $(PYTHON) > /dev/null || \
@@ -208,11 +156,24 @@ benchmarks/.venv/installed: requirements.txt sandbox/pyproject.toml benchmarks/r
 	@$(call install,benchmarks/.venv,-r requirements.txt -e ./sandbox -r benchmarks/requirements.txt)
 	@touch $@
 
-tests/lint/node_modules/.installed: tests/lint/package-lock.json
-	@npm ci --prefix tests/lint --loglevel=error
+# What make tools installs: packages of Debian, of npm and of PyPI, and the Java SDK.
+DEBIAN_TOOLS = $(call lacking,chromium,chromium fonts-liberation) $(call lacking,firefox-esr,firefox-esr) \
+  $(call lacking,javac,default-jdk-headless) $(call lacking,wrk,wrk) $(call lacking,pg_lsclusters,postgresql) \
+  $(call lacking,nginx,nginx-light) $(call lacking,curl,curl) $(call lacking,openssl,openssl) \
+  $(call lacking,systemd-analyze,systemd) $(call lacking,promtool,prometheus)
+NPM_TOOLS = examples/sdk/javascript tests/lint tests/system/clients/typescript tests/system/openapi tests/system/wallets
+
+.venv/installed-tools: tests/system/clients/requirements.txt examples/sdk/java/lib/hedera/sdk-2.50.0.jar \
+    $(if $(shell command -v npm),$(NPM_TOOLS:%=%/node_modules/.installed)) | .venv/installed-dev
+	@$(call install,.venv,-r tests/system/clients/requirements.txt)
 	@touch $@
 
-benchmarks/peers/fastify/node_modules/.installed: benchmarks/peers/fastify/package-lock.json
-	@command -v npm > /dev/null || { echo "Fastify needs Node.js 20 or newer, with npm: https://nodejs.org"; exit 1; }
-	@npm ci --prefix benchmarks/peers/fastify --loglevel=error
+examples/sdk/java/lib/hedera/sdk-2.50.0.jar: examples/sdk/java/requirements.txt | .venv/installed
+	@$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps -d $(@D) -r $<
+	@$(BIN)/python -m zipfile -e $(@D)/hedera_sdk_py-*.whl examples/sdk/java/lib
+	@touch $@
+
+%/node_modules/.installed: %/package-lock.json
+	@command -v npm > /dev/null || { echo "npm is missing (Node.js 20 or newer): https://nodejs.org"; exit 1; }
+	@npm ci --prefix $* --loglevel=error
 	@touch $@

@@ -1,9 +1,10 @@
-"""The CPU time of every GET with its worst parameters, on both engines: make gets.
+"""The CPU time of every GET with its worst parameters, on both engines: python -m benchmarks.gets.
 
 Each is asked three times in this process: first, again with an unknown parameter, and after a commit of
 something else. The time is that of this process and of PostgreSQL's.
 """
 
+import argparse
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -210,6 +211,7 @@ def build(path: Path) -> None:
 
 
 def main() -> None:
+    argparse.ArgumentParser(prog="python -m benchmarks.gets", description=__doc__).parse_args()
     data.FOLDER.mkdir(exist_ok=True)
     figures: dict[str, list[float]] = {}
     with (

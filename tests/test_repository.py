@@ -59,6 +59,36 @@ def test_the_version_is_later_than_the_last_release():
     assert Version(marketplace.__version__) > Version(released[0])
 
 
+def run_make(*arguments):
+    return subprocess.run(
+        ["make", *arguments], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+
+
+def test_make_alone_lists_what_newcomers_need():
+    first, *lines, last = run_make().splitlines()
+    assert first == "make TARGET:"
+    named = [line.split()[0] for line in lines]
+    assert named == ["run", "test", "test-all", "tools", "format", "clean"]
+    assert last == "The Makefile describes the other targets."
+
+
+def test_every_target_can_be_made():
+    text = (ROOT / "Makefile").read_text().replace("\\\n", " ")
+    [targets] = re.findall("^[.]PHONY: (.*)$", text, re.MULTILINE)
+    assert set(targets.split()) == set(re.findall("^([a-z-]+):(?! [A-Z]+ )", text, re.MULTILINE))
+    for target in targets.split():
+        run_make("--dry-run", target)
+
+
+def test_the_gate_runs_targets_that_exist():
+    text = (ROOT / ".ci/run").read_text()
+    named = re.findall(r"(?:\bmake|^ *tested \S+(?: make)?\S*) ([a-z][a-z-]+)", text, re.MULTILINE)
+    assert {"tools", "test", "test-stdlib", "test-system", "bench-check", "container"} <= {*named}
+    for target in named:
+        assert re.search(f"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE), target
+
+
 def test_the_hook_runs_the_linters():
     [repo] = read_yaml(".pre-commit-config.yaml")["repos"]
     assert [hook["entry"] for hook in repo["hooks"]] == ["make lint"]

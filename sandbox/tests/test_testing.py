@@ -37,7 +37,7 @@ def test_the_python_example_passes():
 
 @pytest.mark.skipif(
     not shutil.which("node") or not JAVASCRIPT.exists(),
-    reason="needs the JavaScript SDK (make wallets, with npm)",
+    reason="needs the JavaScript SDK (make tools, with npm)",
 )
 def test_the_javascript_example_passes(tmp_path, sandbox):
     shutil.copy(EXAMPLES / "shop.test.mjs", tmp_path)

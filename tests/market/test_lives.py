@@ -1,6 +1,6 @@
 """The order book is a function of the ledger: random stories, played by the service and by a model.
 
-tests/system/test_lives.py and ``make lives`` play more of them.
+tests/system/test_lives.py and ``python -m stress.lives`` play more of them.
 """
 
 from math import inf

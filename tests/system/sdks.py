@@ -27,7 +27,7 @@ STEPS = [
 ]
 needs_javascript = pytest.mark.skipif(
     not shutil.which("node") or not (JAVASCRIPT / "node_modules").exists(),
-    reason="needs the JavaScript SDKs (make sdks, with npm)",
+    reason="needs the JavaScript SDKs (make tools, with npm)",
 )
 
 

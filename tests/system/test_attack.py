@@ -6,7 +6,7 @@ import pytest
 
 from stress import attack
 
-pytestmark = pytest.mark.skipif(not shutil.which("wrk"), reason="wrk is not installed: make load")
+pytestmark = pytest.mark.skipif(not shutil.which("wrk"), reason="wrk is not installed: make tools")
 
 
 @pytest.mark.parametrize("name", ["metadata drips", "the mirror node is silent", "a foreign lock"])

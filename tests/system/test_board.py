@@ -14,7 +14,7 @@ from stress import board
 from stress.board import BOARD, RULES, prometheus, queries, read, trade
 
 needs_prometheus = pytest.mark.skipif(
-    not shutil.which("promtool"), reason="needs Prometheus: make prometheus"
+    not shutil.which("promtool"), reason="needs Prometheus: make tools"
 )
 # What nothing here happened of.
 MAY_BE_EMPTY = re.compile("requests_limited|images_total")

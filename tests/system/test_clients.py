@@ -1,6 +1,6 @@
 """Clients, documented and generated ones, list, withdraw and buy an NFT in a running sandbox.
 
-Needs the generators: make clients installs them.
+Needs the generators: make tools installs them.
 """
 
 import json
@@ -25,11 +25,11 @@ DOCUMENTS = {"market": "/openapi.json", "sandbox": "/sandbox/openapi.json"}
 
 needs_python_generator = pytest.mark.skipif(
     not find_spec("openapi_python_client"),
-    reason="needs openapi-python-client (make clients)",
+    reason="needs openapi-python-client (make tools)",
 )
 needs_typescript_generator = pytest.mark.skipif(
     not shutil.which("node") or not (TYPESCRIPT / "node_modules").exists(),
-    reason="needs openapi-typescript (make clients, with npm)",
+    reason="needs openapi-typescript (make tools, with npm)",
 )
 
 

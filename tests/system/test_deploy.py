@@ -112,7 +112,7 @@ class Site:
 def deployed(folder, site=None, **settings):
     """The service behind nginx, with our site or another."""
     if not (NGINX and shutil.which("curl") and shutil.which("openssl")):
-        pytest.skip("needs nginx, curl and openssl (make nginx)")
+        pytest.skip("needs nginx, curl and openssl (make tools)")
     (folder / "nginx").mkdir()
     options = "--workers", "1", "--threads", "2", "--access-logfile", "-"
     listening = "--bind", f"unix:{folder}/http.sock"

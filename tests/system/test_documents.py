@@ -225,7 +225,7 @@ def test_the_objects_shown_are_whole(client):
 def test_the_make_targets_exist():
     text = "\n".join(map(read, DOCUMENTS))
     targets = set(re.findall(r"(?:^|`)make ([a-z-]+)", text, re.MULTILINE))
-    assert {"run", "test", "wallets", "format", "bench-check"} <= targets
+    assert {"run", "test", "tools", "format", "bench-check"} <= targets
     for target in targets:
         assert f"\n{target}:" in read("Makefile"), target
 

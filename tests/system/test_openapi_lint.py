@@ -1,6 +1,6 @@
 """Two linters find nothing in the documents, and examples/postman.json is made of the one of today.
 
-Needs npm: make openapi installs what is needed.
+Needs npm: make tools installs the rest.
 """
 
 import json
@@ -20,7 +20,7 @@ TOOLS = FOLDER / "node_modules" / ".bin"
 
 pytestmark = pytest.mark.skipif(
     not shutil.which("node") or not TOOLS.exists(),
-    reason="needs Spectral, Redocly and Postman's converter (make openapi, with npm)",
+    reason="needs Spectral, Redocly and Postman's converter (make tools, with npm)",
 )
 
 
@@ -62,5 +62,5 @@ def test_nothing_is_found(tmp_path, path, options):
 
 
 def test_the_postman_collection_is_made_of_this_document(tmp_path):
-    """Where it is not, make postman makes it anew."""
+    """Where it is not, make postman makes it again."""
     assert postman.convert(tmp_path) == postman.COLLECTION.read_text()

@@ -3,7 +3,7 @@
 Clients of a local network, too, which know its ports by themselves.
 
 The browser's is in tests/system/browser/test_sdk.py. Needs node, the packages of examples/sdk/javascript, and
-a JDK with the SDK's jar: make sdks installs them.
+a JDK with the SDK's jar: make tools installs them.
 """
 
 import json
@@ -34,7 +34,7 @@ JAR = JAVA / "lib/hedera/sdk-2.50.0.jar"
 
 needs_java = pytest.mark.skipif(
     not shutil.which("javac") or not JAR.exists(),
-    reason="needs a JDK and the Java SDK (make java sdks)",
+    reason="needs a JDK and the Java SDK (make tools)",
 )
 
 

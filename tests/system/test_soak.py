@@ -1,4 +1,4 @@
-"""A short soak, so that ``make soak``, which goes on for as long as it is told, stays fit for use."""
+"""A short soak, started as the command ``python -m stress.soak``, which usually runs for much longer."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The programs of stress/, started as commands: each understands its options, and can be run to its end."""
+"""The programs of stress/, and benchmarks.gets, as commands: each understands its options, and ends."""
 
 import re
 import shutil
@@ -12,8 +12,9 @@ PROGRAMS = [
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__main__")
     for path in sorted((ROOT / "stress").rglob("*.py"))
     if '__name__ == "__main__"' in path.read_text()
-]
-# The shortest run of each program. Those that need other programs or a network of their own have none.
+] + ["benchmarks.gets"]
+# The shortest run of each program. Those that need other programs or a network of their own have none;
+# stress.soak has a test of its own.
 SHORT_RUNS = {
     "stress.baskets": ["--seconds", "1", "--at-once", "2"],
     "stress.bombs": ["--only", "png_16_bits_with_alpha"],
@@ -23,7 +24,7 @@ SHORT_RUNS = {
     "stress.lives": ["--seed", "1", "--stories", "1"],
 }
 ATTACK = ["--seconds", "4", "--clients", "5"]
-needs_wrk = pytest.mark.skipif(not shutil.which("wrk"), reason="wrk is not installed: make load")
+needs_wrk = pytest.mark.skipif(not shutil.which("wrk"), reason="wrk is not installed: make tools")
 
 
 def start(module, *options):

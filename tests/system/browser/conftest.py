@@ -1,4 +1,4 @@
-"""Real browsers at a real service with the sample in it. Needs chromium and Firefox: make browser."""
+"""Real browsers at a real service with the sample in it. Needs chromium and Firefox: make tools."""
 
 import base64
 import fcntl
@@ -41,7 +41,7 @@ PLAYWRIGHTS_STYLE = base64.b64encode(hashlib.sha256(b"body {}").digest()).decode
 # In each page but the empty one with which a browser begins.
 REMEMBER = "location.host && (localStorage['%s'] ??= '%s')"
 
-needs_firefox = pytest.mark.skipif(FIREFOX is None, reason="needs firefox-esr (make browser)")
+needs_firefox = pytest.mark.skipif(FIREFOX is None, reason="needs firefox-esr (make tools)")
 # A test runs in chromium; with this, in Firefox, too.
 in_both = pytest.mark.parametrize(
     "browser", ["chromium", pytest.param("firefox", marks=needs_firefox)], indirect=True
@@ -77,7 +77,7 @@ def pytest_collection_modifyitems(items):
 def browsers(tmp_path_factory):
     """Begin a browser once, Firefox once for light and for dark: it is told so when it starts."""
     if CHROMIUM is None:
-        pytest.skip("needs chromium (make browser)")
+        pytest.skip("needs chromium (make tools)")
     program = tmp_path_factory.mktemp("browsers") / "firefox"
     program.write_text(
         f'#!/bin/sh\ncd "{ROOT}" && exec "{sys.executable}" -m tests.system.browser.firefox "$@"\n'

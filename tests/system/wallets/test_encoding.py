@@ -1,6 +1,6 @@
 """The JavaScript SDK encodes our transactions anew, byte for byte, at the edges of what they may hold.
 
-Needs node, and the packages of tests/system/wallets: make wallets installs them.
+Needs node, and the packages of tests/system/wallets: make tools installs them.
 """
 
 import base64

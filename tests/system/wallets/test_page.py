@@ -2,7 +2,7 @@
 
 The libraries speak their own protocols over a relay in the same process (relay.mjs), with wallets made of
 what they offer for wallets (wallets.mjs): these sign with real keys, and submit to the sandbox. rows.mjs has
-the call of each row. Needs node, and the packages of tests/system/wallets: make wallets installs them.
+the call of each row. Needs node, and the packages of tests/system/wallets: make tools installs them.
 """
 
 import base64
