@@ -25,6 +25,7 @@ class Event(NamedTuple):
     previous_price: int | None = None
     transaction_id: str | None = None
     consensus_at: str | None = None
+    offer_id: str | None = None  # of a schedule
 
 
 def find_events(facts: Facts, before: NftRow, state: Mapping[str, Any], past: Past) -> list[Event]:

@@ -59,11 +59,11 @@ def insert_event(db: Connection, event: Mapping[str, object]) -> None:
     sql = """
         INSERT INTO event (
             id, kind, token, serial_no, from_account, to_account, price, previous_price, transaction_id,
-            consensus_at, seen_at, is_hidden
+            consensus_at, seen_at, offer_id, is_hidden
         )
         VALUES (
             (SELECT COALESCE(MAX(id), 0) + 1 FROM event), :kind, :token, :serial_no, :from_account,
-            :to_account, :price, :previous_price, :transaction_id, :consensus_at, :seen_at,
+            :to_account, :price, :previous_price, :transaction_id, :consensus_at, :seen_at, :offer_id,
             CASE WHEN :kind <> 'HIDDEN' AND EXISTS (
                 SELECT 1 FROM nft
                 WHERE token = :token AND serial_no = :serial_no
@@ -110,7 +110,8 @@ def list_page(
         SELECT
             feed.epoch, feed.oldest, feed.newest, feed.epoch || '-' || page.id AS cursor, page.id, page.kind,
             page.token, page.serial_no, page.from_account, page.to_account, page.price, page.previous_price,
-            page.transaction_id, page.consensus_at, COALESCE(page.consensus_at, page.seen_at) AS date
+            page.transaction_id, page.consensus_at, page.offer_id,
+            COALESCE(page.consensus_at, page.seen_at) AS date
         FROM (SELECT {FEED.format(epoch=epoch)}) AS feed LEFT JOIN page ON TRUE
         ORDER BY page.id {"DESC" if place.newest_first else "ASC"}
     """

@@ -82,7 +82,7 @@ def list_rechecks_failed(db: Connection, now: str) -> list[RecheckRow]:
     # Those that wait after an attempt, in the order in which all transactions write entries.
     sql = """
         SELECT * FROM recheck
-        WHERE kind IN ('nft', 'account', 'seller', 'token') AND due_at > :now AND attempts > 0
+        WHERE kind IN ('nft', 'account', 'seller', 'token', 'offer') AND due_at > :now AND attempts > 0
         ORDER BY CASE WHEN kind = 'nft' THEN 0 ELSE 1 END, kind, id, serial_no
     """
     return db.execute(sql, {"now": now}).fetchall()

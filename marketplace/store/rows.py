@@ -188,6 +188,7 @@ class EventRow(FeedRow):
     previous_price: int | None
     transaction_id: str | None
     consensus_at: str | None
+    offer_id: str | None
     date: str
 
 
@@ -269,7 +270,17 @@ class WebhookRow(TypedDict):
     due_at: str | None
 
 
-Kind = Literal["listing", "withdrawal", "purchase"]  # of a prepared transaction
+# Of a prepared transaction. The marketplace pays for a purchase, an offer and an offer_deletion.
+Kind = Literal[
+    "listing",
+    "withdrawal",
+    "purchase",
+    "offer",
+    "offer_signature",
+    "acceptance",
+    "offer_withdrawal",
+    "offer_deletion",
+]
 
 
 class PreparedTransactionRow(TypedDict):
@@ -282,6 +293,7 @@ class PreparedTransactionRow(TypedDict):
     expires_at: str
     caller: str
     end_user: str
+    schedule_id: str | None
     fee_tinybars: int | None
     is_settled: int | None
     is_sold: int | None
@@ -296,6 +308,26 @@ class PreparedNftRow(PreparedTransactionRow):
     serial_no: int
     price: int | None
     seller: str | None
+
+
+OfferState = Literal["unsigned", "signed", "executed", "failed", "withdrawn", "expired"]
+
+
+class OfferRow(TypedDict):
+    schedule_id: str
+    token: str
+    serial_no: int
+    seller: str
+    bidder: str
+    price: int
+    transaction_id: str
+    created_at: str
+    expires_at: str
+    state: OfferState
+    state_at: str
+    opened_at: str | None
+    is_covered: int
+    covered_at: str | None
 
 
 class HeldRow(TypedDict):
@@ -319,7 +351,7 @@ class FollowRow(TypedDict):
     swept_to: str | None
 
 
-RecheckKind = Literal["nft", "token", "account", "seller"]
+RecheckKind = Literal["nft", "token", "account", "seller", "offer"]
 
 
 class RecheckRow(TypedDict):

@@ -175,17 +175,19 @@ CREATE TABLE nft_trait (
 CREATE TABLE event (
     id INTEGER PRIMARY KEY,
     kind TEXT NOT NULL CHECK (kind IN ('ADDED', 'LISTED', 'PRICE_CHANGED', 'WITHDRAWN', 'SOLD', 'TRANSFERRED',
-        'BURNED', 'METADATA_CHANGED', 'HIDDEN', 'SHOWN')),
+        'BURNED', 'METADATA_CHANGED', 'HIDDEN', 'SHOWN', 'OFFERED', 'OFFER_WITHDRAWN', 'OFFER_EXPIRED',
+        'OFFER_FAILED')),
     token TEXT NOT NULL,
     serial_no INTEGER NOT NULL,
-    from_account TEXT, -- the owner before; for a listing, the seller
-    to_account TEXT, -- the owner after
+    from_account TEXT, -- the owner before; for a listing, the seller; for an offer, the owner
+    to_account TEXT, -- the owner after; for an offer, the bidder
     price INTEGER, -- HBAR; for a sale, what the buyer paid
     previous_price INTEGER, -- HBAR; of the listing that this event ends or replaces
     transaction_id TEXT, -- 0.0.x@seconds.nanoseconds; null if the ledger was not asked for it, or has none
     consensus_at TEXT, -- null if it is not an event of the ledger, or its time is not known
     seen_at TEXT NOT NULL, -- when it was written here
     is_hidden INTEGER NOT NULL DEFAULT 0 CHECK (is_hidden IN (0, 1)), -- whether it is in no list: its NFT is hidden
+    offer_id TEXT, -- the schedule of an offer, or of the offer that a sale accepted
     -- Of a sale
     sold_at TEXT GENERATED ALWAYS AS (CASE WHEN kind = 'SOLD' AND is_hidden = 0 THEN consensus_at END) VIRTUAL
 ) STRICT;
@@ -275,26 +277,29 @@ CREATE TABLE webhook (
     due_at TEXT -- after a failure, when to try again; null after a failure: given up
 ) STRICT;
 
--- One transaction that a caller received to have it signed. It tells what to look for on the ledger, and what to answer
--- to a report, but decides nothing about an NFT. For a purchase, whose fee the marketplace pays, it also has the fee.
+-- One transaction that a caller received to have it signed, or that the marketplace submits for a caller. It tells what
+-- to look for on the ledger, and what to answer to a report, but decides nothing about an NFT. For a purchase, and for
+-- an offer's schedule and its deletion, whose fees the marketplace pays, it also has the fee.
 CREATE TABLE prepared_transaction (
     transaction_id TEXT PRIMARY KEY, -- 0.0.x@seconds.nanoseconds, nine digits of them
-    kind TEXT NOT NULL CHECK (kind IN ('listing', 'withdrawal', 'purchase')),
-    account_id TEXT NOT NULL, -- the account that must sign: the owner, or the buyer
+    kind TEXT NOT NULL CHECK (kind IN ('listing', 'withdrawal', 'purchase', 'offer', 'offer_signature',
+        'acceptance', 'offer_withdrawal', 'offer_deletion')),
+    account_id TEXT NOT NULL, -- the account that must sign: the owner, the buyer, or the bidder
     memo TEXT NOT NULL,
     wallet TEXT NOT NULL,
     prepared_at TEXT NOT NULL,
     expires_at TEXT NOT NULL,
     caller TEXT NOT NULL, -- name of the access token that asked for it; empty if a host authenticates callers
     end_user TEXT NOT NULL, -- the name or the IP address of the end user who asked for it; empty if unknown
-    -- Only for a purchase, otherwise null
+    schedule_id TEXT, -- of the offer that it is about; null if it is about none, or if it is not known yet
+    -- Only if the marketplace pays for it, otherwise null
     fee_tinybars INTEGER CHECK (fee_tinybars >= 0), -- the fee charged; until it is known, the highest possible fee
     is_settled INTEGER CHECK (is_settled IN (0, 1)), -- whether the fee is known
     is_sold INTEGER CHECK (is_sold IN (0, 1)), -- whether the purchase succeeded; null until it is settled
     signed BLOB, -- the signed transaction, to return it again; null once it is settled
     charged_to TEXT, -- the consensus timestamp of the newest row that the fee includes; null until there is one
-    CHECK ((kind = 'purchase') = (fee_tinybars IS NOT NULL)),
-    CHECK ((kind = 'purchase') = (is_settled IS NOT NULL))
+    CHECK ((kind IN ('purchase', 'offer', 'offer_deletion')) = (fee_tinybars IS NOT NULL)),
+    CHECK ((kind IN ('purchase', 'offer', 'offer_deletion')) = (is_settled IS NOT NULL))
 ) STRICT;
 
 -- Serves prepared_transactions.list_sellers, count_open and delete_expired.
@@ -314,13 +319,42 @@ CREATE TABLE prepared_nft (
     token TEXT NOT NULL,
     serial_no INTEGER NOT NULL,
     price INTEGER CHECK (price BETWEEN 1 AND 50000000000), -- null for a withdrawal
-    seller TEXT, -- only for a purchase, otherwise null
+    seller TEXT, -- only for a purchase or an offer, otherwise null
     PRIMARY KEY (transaction_id, token, serial_no),
     FOREIGN KEY (token, serial_no) REFERENCES nft (token, serial_no)
 ) STRICT, WITHOUT ROWID;
 
 -- Serves prepared_transactions.get_newest_prepared, list_open_purchases and delete_prepared_beyond.
 CREATE INDEX prepared_nft_by_nft ON prepared_nft (token, serial_no, transaction_id);
+
+-- One schedule of the marketplace's account with the form of an offer, as the ledger showed it last. An offer is open
+-- while it is signed and not expired, and its seller owns the NFT: store/offers.py, market/offer_rule.py.
+CREATE TABLE offer (
+    schedule_id TEXT PRIMARY KEY,
+    token TEXT NOT NULL,
+    serial_no INTEGER NOT NULL CHECK (serial_no > 0),
+    seller TEXT NOT NULL, -- the owner from whom the schedule takes the NFT
+    bidder TEXT NOT NULL,
+    price INTEGER NOT NULL CHECK (price BETWEEN 1 AND 50000000000), -- HBAR
+    transaction_id TEXT NOT NULL, -- of its creation, and of its execution
+    created_at TEXT NOT NULL, -- consensus timestamp of its creation
+    expires_at TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('unsigned', 'signed', 'executed', 'failed', 'withdrawn', 'expired')),
+    state_at TEXT NOT NULL, -- consensus timestamp of the newest fact that the state follows from
+    opened_at TEXT, -- consensus timestamp of the bidder's signature; null before it
+    -- Whether the bidder's balance covers price and fees, and when that was looked at last; null: never
+    is_covered INTEGER NOT NULL DEFAULT 0 CHECK (is_covered IN (0, 1)),
+    covered_at TEXT
+) STRICT;
+
+-- Serves offers.list_open_of_nft.
+CREATE INDEX offer_by_nft ON offer (token, serial_no, price DESC, schedule_id) WHERE state = 'signed';
+
+-- Serves offers.get_offer_of_transaction.
+CREATE INDEX offer_by_transaction ON offer (transaction_id);
+
+-- Serves offers.list_unended.
+CREATE INDEX offer_unended ON offer (expires_at) WHERE state IN ('unsigned', 'signed');
 
 -- How far the ledger's transactions were followed: one row, or none before the first start of a watcher.
 CREATE TABLE follow (
@@ -334,12 +368,13 @@ CREATE TABLE follow (
     swept_to TEXT -- the last account or token that it compared; null: none yet
 ) STRICT;
 
--- The queue of rechecks: a transaction may have changed this NFT, this token's NFTs, or this account's listings.
+-- The queue of rechecks: a transaction may have changed this NFT, this token's NFTs, this account's listings, or this
+-- offer.
 CREATE TABLE recheck (
     -- seller: an account that has listed several NFTs, so that its listings may have new prices
-    kind TEXT NOT NULL CHECK (kind IN ('nft', 'token', 'account', 'seller')),
-    id TEXT NOT NULL, -- of a token, or of an account
-    serial_no INTEGER NOT NULL CHECK ((kind = 'nft') = (serial_no > 0)), -- 0 for a token or an account
+    kind TEXT NOT NULL CHECK (kind IN ('nft', 'token', 'account', 'seller', 'offer')),
+    id TEXT NOT NULL, -- of a token, of an account, or of an offer's schedule
+    serial_no INTEGER NOT NULL CHECK ((kind = 'nft') = (serial_no > 0)), -- 0 for all but an NFT
     changed_at TEXT NOT NULL, -- consensus timestamp of the newest such transaction
     since TEXT NOT NULL, -- of the oldest one since the last final check; 1970: it was never compared
     due_at TEXT NOT NULL,

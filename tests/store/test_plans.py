@@ -23,6 +23,7 @@ from marketplace.store import (
     following,
     nft_collections,
     nfts,
+    offers,
     orderbook,
     prepared_transactions,
     properties,
@@ -64,6 +65,7 @@ COLLECTION = {
 EVENT = {
     "kind": "SOLD", "token": "0.0.7001", "serial_no": 1, "from_account": "0.0.1001", "to_account": "0.0.1002",
     "price": 5, "previous_price": 5, "transaction_id": "x", "consensus_at": DATE, "seen_at": DATE,
+    "offer_id": None,
 }  # fmt: skip
 SALE = {
     "event_id": 1, "way": "single", "part_tinybars": 5, "royalties": "[]", "network_tinybars": 5,
@@ -76,6 +78,11 @@ WEBHOOK = {
 DECISION = {
     "kind": "hidden", "id": "0.0.7001", "serial_no": 1, "reason": "x", "since": DATE, "is_public": 0,
     "list": None,
+}  # fmt: skip
+OFFER = {
+    "schedule_id": "0.0.8001", "token": "0.0.7001", "serial_no": 1, "seller": "0.0.1001",
+    "bidder": "0.0.1002", "price": 5, "transaction_id": "x", "created_at": DATE, "expires_at": DATE,
+    "state": "signed", "state_at": DATE, "opened_at": DATE,
 }  # fmt: skip
 RECHECK = {
     "kind": "nft", "id": "0.0.7001", "serial_no": 1, "changed_at": DATE, "since": DATE,
@@ -100,6 +107,8 @@ ARGUMENTS = {
     "charged_to": DATE, "after": 500, "sale": SALE, "read_at": DATE, "cents": 5, "hbar": 5,
     "decision": DECISION, "is_listed": True, "is_hidden": True, "is_verified": True,
     "sales": 1, "volume": 5, "skeleton": "x", "key": "x", "keys": ["x"],
+    "offer": OFFER, "schedule_id": "0.0.8001", "state_before": "unsigned", "is_covered": True,
+    "covered_at": DATE,
 }  # fmt: skip
 # What reads all there is of something, as its name says.
 WHOLE = {
@@ -109,8 +118,8 @@ WHOLE = {
     "list_decisions", "list_shared_keys",
 }  # fmt: skip
 MODULES = (
-    access_tokens, collection_search, decisions, events, figures, following, nft_collections, nfts, orderbook,
-    prepared_transactions, properties, sales, traits, webhooks,
+    access_tokens, collection_search, decisions, events, figures, following, nft_collections, nfts, offers,
+    orderbook, prepared_transactions, properties, sales, traits, webhooks,
 )  # fmt: skip
 STATEMENTS = {
     name: statement
