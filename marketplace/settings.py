@@ -55,6 +55,12 @@ def _integer(low: int, high: int) -> Callable[[str], int]:
     return parse
 
 
+def _switch(value: str) -> bool:
+    if value not in ("on", "off"):
+        raise ValueError("is not on or off")
+    return value == "on"
+
+
 def _text(value: str) -> str:
     if not value.strip() or not value.isprintable():
         raise ValueError("is not a line of text")
@@ -268,6 +274,14 @@ SETTINGS = {
         "25",
         "In percent: how much of a token's share, less what its other end users use, one end user may use",
     ),
+    # A wallet that signs an offer shows little more than a number.
+    "OFFERS": Setting(
+        _switch,
+        "off",
+        "`on`: accounts may make offers for NFTs, listed or not. `ACCOUNT_ID` pays for each"
+        " ($0.02, of `SALE_FEE_BUDGET`), and the service connects to the network's nodes at port 50211",
+        in_sandbox="on",
+    ),
     "MIRROR_NODE_URL": Setting(
         lambda value: _url(value).removesuffix("/api/v1"),
         "https://{NETWORK}.mirrornode.hedera.com",
@@ -309,6 +323,8 @@ def format_setting(name: str, value: Any) -> str:
     """A parsed setting as text for the operator, without passwords and possible private keys."""
     if SETTINGS[name].parse in (_fee, _hbar):
         return hbar.format_amount(value)
+    if isinstance(value, bool):
+        return "on" if value else "off"
     if name == "ACCOUNT_KEY_FILE" and value and not os.path.isfile(value):
         return "(not shown: it names no file)"
     text = ",".join(value) if isinstance(value, tuple) else str(value)
@@ -371,6 +387,8 @@ def _require_agreement(settings: dict[str, Any]) -> None:
 
 def _parse(name: str, setting: Setting, value: Any) -> Any:
     text = ",".join(value) if isinstance(value, list | tuple) else str(value)
+    if isinstance(value, bool) and setting.parse is _switch:
+        return value
     try:
         return setting.parse(text)
     except ValueError as error:

@@ -27,6 +27,15 @@ def test_limits_are_of_the_real_networks():
     assert load({"NETWORK": "testnet", "ACCOUNT_ID": "0.0.4321"}, {})["WRITE_LIMIT"] == "600/m"
 
 
+def test_offers_are_of_the_sandbox_unless_they_are_turned_on():
+    real = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.4321"}
+    assert load({}, {})["OFFERS"] is True
+    assert load({"OFFERS": "off"}, {})["OFFERS"] is False
+    assert load(real, {})["OFFERS"] is False
+    assert load(real, {"MARKETPLACE_OFFERS": "on"})["OFFERS"] is True
+    assert format_setting("OFFERS", True) == "on"
+
+
 def test_the_environment_is_read_with_the_prefix_and_overrides_without():
     environ = {"MARKETPLACE_NAME": "From outside", "MARKETPLACE_WALLETS": "a, b", "NAME": "no"}
     loaded = load({"NAME": "From the code"}, environ)
@@ -67,6 +76,7 @@ NONSENSE = {
     "ARWEAVE_GATEWAYS": [" , "],
     "DATABASE_URL": ["mysql://localhost/market", "sqlite://"],
     "MEDIA_URL": ["instance/media"],
+    "OFFERS": ["yes", ""],
     "WRITE_LIMIT": ["0/m", "600/d", "1000000/s", "30/m; 1/s"],
 }
 
