@@ -16,6 +16,7 @@ from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction
 ZEROS_WRITTEN = {
     "AccountID": ("shardNum", "realmNum"),
     "TokenID": ("shardNum", "realmNum"),
+    "ScheduleID": ("shardNum", "realmNum"),
     "TransactionID": ("scheduled",),
     "AccountAmount": ("is_approval",),
     "Timestamp": ("seconds", "nanos"),
@@ -51,6 +52,8 @@ def _encode_field(field: FieldDescriptor, value: Any) -> bytes:
         content = encode(value)
     elif isinstance(value, str):
         content = value.encode()
+    elif isinstance(value, bytes):
+        content = value
     elif isinstance(value[0], Message):
         return b"".join(_encode_field(field, item) for item in value)
     else:

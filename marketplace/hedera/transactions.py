@@ -1,4 +1,4 @@
-"""Builds the transactions of a listing, a withdrawal and a purchase. No key, no clock, no I/O.
+"""Builds the transactions of listings, withdrawals, purchases and offers. No key, no clock, no I/O.
 
 It loads hiero-sdk-python, which takes 70 MB: import this module only when a transaction is built.
 """
@@ -10,15 +10,20 @@ from typing import Any, NamedTuple, TypedDict, Unpack
 import hiero_sdk_python.hapi.services.basic_types_pb2 as hapi
 import hiero_sdk_python.hapi.services.crypto_approve_allowance_pb2 as approvals
 import hiero_sdk_python.hapi.services.crypto_delete_allowance_pb2 as removals
+from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
 from hiero_sdk_python.hapi.services.crypto_transfer_pb2 import CryptoTransferTransactionBody
 from hiero_sdk_python.hapi.services.duration_pb2 import Duration
+from hiero_sdk_python.hapi.services.schedule_create_pb2 import ScheduleCreateTransactionBody
+from hiero_sdk_python.hapi.services.schedule_delete_pb2 import ScheduleDeleteTransactionBody
+from hiero_sdk_python.hapi.services.schedule_sign_pb2 import ScheduleSignTransactionBody
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
 from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
-from marketplace.hedera import messages
+from marketplace.hedera import messages, times
 from marketplace.hedera.encoding import encode, write_list
 from marketplace.hedera.hbar import TINYBARS, find_credit
 from marketplace.hedera.ids import TransactionId, numbers
+from marketplace.hedera.scheduled_sale import ScheduledSale
 
 
 class Envelope(TypedDict):
@@ -125,6 +130,56 @@ def build_purchase(
 def _in_order(nft: SoldNft) -> tuple[Any, ...]:
     """The order in which JavaScript sorts NFTs of one receiver. Then it groups them by token."""
     return numbers(nft.seller), nft.serial_no, numbers(nft.token)
+
+
+def build_offer(
+    *,
+    sale: ScheduledSale,
+    expires_at: int,
+    admin_keys: Sequence[hapi.Key],
+    **envelope: Unpack[Envelope],
+) -> bytes:
+    """Build the body of a ScheduleCreate, which the marketplace signs and pays for.
+
+    The network executes the sale once bidder and owner have signed it; the bidder pays for that. Each of
+    ``admin_keys`` can delete the schedule. ``expires_at``: in seconds since 1970. Returns the bytes of a HAPI
+    TransactionBody.
+    """
+    threshold = hapi.ThresholdKey(threshold=1, keys=hapi.KeyList(keys=admin_keys))
+    data = ScheduleCreateTransactionBody(
+        scheduledTransactionBody=sale.build(),
+        memo=envelope["memo"],
+        adminKey=hapi.Key(thresholdKey=threshold),
+        payerAccountID=messages.account(sale.bidder),
+        expiration_time=messages.timestamp(expires_at * times.SECOND),
+    )
+    return _body(envelope, scheduleCreate=data)
+
+
+def build_offer_signature(*, schedule_id: str, **envelope: Unpack[Envelope]) -> bytes:
+    """Build the unsigned ScheduleSign, by which the transaction id's account signs what is scheduled.
+
+    Returns what build_listing() does.
+    """
+    data = ScheduleSignTransactionBody(scheduleID=messages.schedule(schedule_id))
+    return _write_unsigned(_body(envelope, scheduleSign=data))
+
+
+def build_offer_withdrawal(*, schedule_id: str, **envelope: Unpack[Envelope]) -> bytes:
+    """Build the unsigned ScheduleDelete of an offer. Returns what build_listing() does."""
+    return _write_unsigned(build_offer_deletion(schedule_id=schedule_id, **envelope))
+
+
+def build_offer_deletion(*, schedule_id: str, **envelope: Unpack[Envelope]) -> bytes:
+    """Build the body of the same transaction, for the marketplace to sign."""
+    data = ScheduleDeleteTransactionBody(scheduleID=messages.schedule(schedule_id))
+    return _body(envelope, scheduleDelete=data)
+
+
+def read_first(transactions: bytes) -> bytes:
+    """The bytes of the first HAPI Transaction of a TransactionList: what a node takes."""
+    [first, *_] = TransactionList.FromString(transactions).transaction_list
+    return bytes(first.SerializeToString())
 
 
 def write_signed(body_bytes: bytes, public_key: bytes, signature: bytes) -> bytes:

@@ -47,6 +47,13 @@ def basket_memo(nfts: int, price: int, name: str) -> str:
     return _shorten(memo, memo, name)
 
 
+def offer_memo(token: str, serial_no: int, price: int, name: str) -> str:
+    """Write the memo of an offer, shortened like the memo of a listing."""
+    offered = f"Offer of {price} HBAR for"
+    whole = f"{offered} {token} and Serial Number {serial_no}"
+    return _shorten(whole, f"{offered} Serial Number {serial_no}", name)
+
+
 def _write(doing: str, token: str, serial_no: int, price: str, name: str) -> str:
     memo = f"{doing} NFT with {token} and Serial Number {serial_no}{price}"
     return _shorten(memo, f"{doing} NFT with Serial Number {serial_no}{price}", name)
@@ -88,6 +95,14 @@ def read_basket_memo(memo: bytes, nfts: int) -> int | None:
     """Read the sum of the prices from the memo of a purchase of so many NFTs; None if it is another memo."""
     price = _read_price(memo)
     is_ours = price and _is_ours(memo, basket_memo(nfts, price, name=""))
+    return price if is_ours else None
+
+
+def read_offer_memo(memo: bytes, token: str, serial_no: int) -> int | None:
+    """Read the price in HBAR from an offer's memo; None if it is not an offer for this NFT."""
+    match = re.match(rb"Offer of ([1-9][0-9]{0,10}) HBAR ", memo)
+    price = int(match[1]) if match and int(match[1]) <= MAX_HBAR else None
+    is_ours = price and _is_ours(memo, offer_memo(token, serial_no, price, name=""))
     return price if is_ours else None
 
 

@@ -1,16 +1,28 @@
 import pytest
+from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
+from hiero_sdk_python.hapi.services.schedule_create_pb2 import ScheduleCreateTransactionBody
+from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
+from harness.wallets import account
 from hiero_sandbox.ledger import envelopes
 from marketplace.hedera.ids import TransactionId
-from marketplace.hedera.transactions import build_listing
+from marketplace.hedera.scheduled_sale import ScheduledSale
+from marketplace.hedera.transactions import (
+    build_listing,
+    build_offer,
+    build_offer_signature,
+    build_offer_withdrawal,
+)
 from marketplace.market.memos import (
     bulk_listing_memo,
     bulk_withdrawal_memo,
     is_bulk_listing_memo,
     is_withdrawal_memo,
     listing_memo,
+    offer_memo,
     purchase_memo,
     read_listing_memo,
+    read_offer_memo,
     withdrawal_memo,
 )
 
@@ -23,22 +35,64 @@ BY_JAVASCRIPT = (
 )
 
 
+# Built by @hiero-ledger/sdk 2.87.0: the same, as ScheduleSign and ScheduleDelete of the schedule 0.0.7777.
+SIGNATURE_BY_JAVASCRIPT, WITHDRAWAL_BY_JAVASCRIPT = (
+    "0a402a3e0a3a0a150a080880f7c4d506100512070800100018e907180012060800100018031880cab5ee01"
+    f"220308b40132026869{field}02090a070800100018e13c1200"
+    for field in ("e2", "da")
+)
+ENVELOPE = {
+    "transaction_id": TransactionId("0.0.1001", 1_790_000_000, 5),
+    "memo": "hi",
+    "max_fee_tinybars": 500_000_000,
+    "valid_seconds": 180,
+    "node_account_id": "0.0.3",
+}
+
+
 def build(**fields):
-    values = {
-        "transaction_id": TransactionId("0.0.1001", 1_790_000_000, 5),
-        "token": "0.0.5005",
-        "serial_nos": [7],
-        "spender": "0.0.9001",
-        "memo": "hi",
-        "max_fee_tinybars": 500_000_000,
-        "valid_seconds": 180,
-        "node_account_id": "0.0.3",
-    }
-    return build_listing(**values | fields)
+    values = {"token": "0.0.5005", "serial_nos": [7], "spender": "0.0.9001"}
+    return build_listing(**ENVELOPE | values | fields)
 
 
 def test_it_builds_the_bytes_that_the_javascript_sdk_builds():
     assert build().hex() == BY_JAVASCRIPT
+
+
+def test_it_builds_an_offers_signature_and_withdrawal_as_the_javascript_sdk_does():
+    named = ENVELOPE | {"schedule_id": "0.0.7777"}
+    assert build_offer_signature(**named).hex() == SIGNATURE_BY_JAVASCRIPT
+    assert build_offer_withdrawal(**named).hex() == WITHDRAWAL_BY_JAVASCRIPT
+
+
+def test_an_offer_schedules_its_sale():
+    sale = ScheduledSale(
+        "0.0.5005", 7, "0.0.1001", "0.0.1002", 250, 0, "0.0.9001", "hi", 50_000_000
+    )
+    admin_keys = [Key(ed25519=bytes([200]) * 32), Key(ECDSA_secp256k1=bytes([2]) * 33)]
+    market = {"transaction_id": TransactionId("0.0.9001", 1_790_000_000, 5)}
+    content = build_offer(
+        sale=sale, expires_at=1_795_000_000, admin_keys=admin_keys, **ENVELOPE | market
+    )
+    assert TransactionBody.FromString(content).scheduleCreate == ScheduleCreateTransactionBody(
+        scheduledTransactionBody=sale.build(),
+        memo="hi",
+        adminKey={"thresholdKey": {"threshold": 1, "keys": {"keys": admin_keys}}},
+        payerAccountID=account("0.0.1002"),
+        expiration_time={"seconds": 1_795_000_000},
+    )
+
+
+@pytest.mark.parametrize("name", ["Market", "M" * 200, "é" * 90, "🦭" * 40, ""])
+def test_an_offers_memo_is_read_as_it_was_written(name):
+    for token, serial_no in (("0.0.49139498", 123456), ("0.0.9223372036854775807", 2**63 - 1)):
+        memo = offer_memo(token, serial_no, 50_000_000_000, name)
+        assert len(memo.encode()) <= 100
+        assert memo.startswith("Offer of 50000000000 HBAR for ")
+        assert read_offer_memo(memo.encode(), token, serial_no) == 50_000_000_000
+        assert read_offer_memo(memo.encode(), token, serial_no - 1) is None
+    assert read_offer_memo(b"Offer of 05 HBAR for 0.0.5 and Serial Number 1", "0.0.5", 1) is None
+    assert read_offer_memo(b"Offer of 5 HBAR for 0.0.5 and Serial Number 12", "0.0.5", 1) is None
 
 
 def test_its_bytes_mean_what_the_python_sdk_means():
