@@ -40,6 +40,8 @@ class Sandbox:
     serve: Callable[[WSGIApplication], WSGIApplication]  # serves it before the marketplace
     adapters: Mapping[str, BaseAdapter]  # carry requests to its URL within this process
     gateway_adapters: Callable[[], Mapping[str, BaseAdapter]]  # the same for its IPFS gateway
+    # Hands the bytes of a HAPI Transaction to its node, and returns those of the TransactionResponse.
+    submit: Callable[[bytes], bytes]
     sign: Callable[[bytes], tuple[bytes, bytes]]  # the demo wallet, for the marketplace's account
     describe: Callable[[Flask, str], str]  # explains how to try it at this URL
     make_token: Callable[[Flask], None]  # the sandbox's own, for which describe() asks, too

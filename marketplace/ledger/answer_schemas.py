@@ -100,6 +100,12 @@ def _entity_id(value: str) -> str:
     return value
 
 
+def _host(value: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9.-]{0,253}", value):
+        raise ValueError("it is not the name of a host")
+    return value
+
+
 def _base64(value: str) -> bytes:
     """Decode base64, with or without its padding."""
     return base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
@@ -400,11 +406,17 @@ class BlockSchema(AnswerSchema[int]):
     ended_at = _moment("timestamp.to", **NEEDED)
 
 
-class NodeSchema(AnswerSchema[str]):
-    """Only the account of a consensus node."""
+class EndpointSchema(AnswerSchema[mirror_schemas.Endpoint]):
+    makes = mirror_schemas.Endpoint
+    port = _whole(1, 65_535, **NEEDED)
+    domain = Text(_host, data_key="domain_name", load_default="")
+    ip = Text(_host, data_key="ip_address_v4", load_default="")
 
-    makes = staticmethod(lambda account: account)
+
+class NodeSchema(AnswerSchema[mirror_schemas.ConsensusNode]):
+    makes = mirror_schemas.ConsensusNode
     account = _entity("node_account_id", **NEEDED)
+    endpoints = Lenient(Rows(EndpointSchema), data_key="service_endpoints", load_default=())
 
 
 class TopicSchema(AnswerSchema[str]):

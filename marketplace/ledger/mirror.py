@@ -35,6 +35,7 @@ from marketplace.ledger.http_client import (
     read_retry_after,
 )
 from marketplace.ledger.mirror_schemas import (
+    ConsensusNode,
     History,
     LedgerAccount,
     LedgerToken,
@@ -357,8 +358,8 @@ class MirrorNode:
             )
         return answer
 
-    def list_nodes(self, deadline: Deadline) -> Iterator[str]:
-        """List the accounts of the network's consensus nodes."""
+    def list_nodes(self, deadline: Deadline) -> Iterator[ConsensusNode]:
+        """List the network's consensus nodes."""
         return self._pages("/network/nodes?limit=25&order=asc", "nodes", NODES, deadline)
 
     def find_topic_memo(self, topic: str, deadline: Deadline) -> str | None:

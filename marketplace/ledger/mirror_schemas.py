@@ -126,6 +126,24 @@ class ExchangeRates(NamedTuple):
     following: ExchangeRate
 
 
+class Endpoint(NamedTuple):
+    """Where a consensus node takes transactions."""
+
+    port: int
+    domain: str = ""
+    ip: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.ip or self.domain}:{self.port}"
+
+
+class ConsensusNode(NamedTuple):
+    """One of the network's nodes."""
+
+    account: str
+    endpoints: tuple[Endpoint, ...] = ()
+
+
 class LedgerNftTransfer(NamedTuple):
     """The transfer of one NFT in a transaction."""
 

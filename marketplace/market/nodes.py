@@ -2,9 +2,14 @@
 
 import itertools
 import json
+from collections.abc import Iterable
 
 from flask import current_app
 
+from marketplace.ledger import Deadline
+from marketplace.ledger.consensus_node import TLS_PORT
+from marketplace.ledger.mirror_schemas import ConsensusNode
+from marketplace.services import mirror_node
 from marketplace.store import properties
 from marketplace.store.database import read
 
@@ -32,6 +37,25 @@ def list_gone_nodes() -> list[str]:
     """The nodes of NODE_ACCOUNT_IDS that the network no longer had when the watcher last read its nodes."""
     there = _list_network_nodes()
     return [node for node in current_app.config["NODE_ACCOUNT_IDS"] if there and node not in there]
+
+
+def find_addresses(deadline: Deadline) -> dict[str, list[str]]:
+    """The addresses at which nodes take transactions, by the nodes' accounts.
+
+    As the watcher last read them; before it did, the mirror node is asked. Raises the ledger's errors.
+    """
+    stored = properties.get_property(read(), properties.NODE_ADDRESSES)
+    if stored is None:
+        return list_addresses(mirror_node().list_nodes(deadline))
+    addresses: dict[str, list[str]] = json.loads(bytes(stored["value"]))
+    return addresses
+
+
+def list_addresses(nodes: Iterable[ConsensusNode]) -> dict[str, list[str]]:
+    return {
+        node.account: [str(each) for each in node.endpoints or () if each.port != TLS_PORT]
+        for node in nodes
+    }
 
 
 def _list_network_nodes() -> tuple[str, ...]:

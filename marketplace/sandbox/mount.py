@@ -10,13 +10,17 @@ from werkzeug.middleware.dispatcher import DispatcherMiddleware
 
 from hiero_sandbox import wallet
 from hiero_sandbox.application import MIRROR_PATH, create_sandbox, serve_at_root
+from hiero_sandbox.conditions import now
 from hiero_sandbox.errors import LedgerRefused
+from hiero_sandbox.hapi import services
+from hiero_sandbox.hapi.errors import Failed
 from hiero_sandbox.hapi.services import METHODS
 from hiero_sandbox.hosts import HostGuard
 from marketplace.api.request_metrics import name_routes
 from marketplace.cli.upgrade import upgrade_at_once
 from marketplace.errors import MarketplaceError, StartRefused
 from marketplace.hedera import times
+from marketplace.ledger.consensus_node import NodeSilent
 from marketplace.sandbox import access, addresses, commands, gateway, transport
 from marketplace.sandbox.addresses import PATH
 from marketplace.sandbox.world import EveryId
@@ -60,10 +64,21 @@ def init_app(
         serve=serve,
         adapters={f"{prefix}/": transport.WSGIAdapter(sandbox, prefix)},
         gateway_adapters=partial(transport.make_gateway_adapters, prefix),
+        submit=partial(_submit, sandbox),
         sign=wallet.signer(app.config["ACCOUNT_ID"]),
         describe=addresses.hello,
         make_token=_make_token,
     )
+
+
+def _submit(sandbox: Flask, content: bytes) -> bytes:
+    """Answer as the sandbox's node does over gRPC. Raises NodeSilent where that would fail."""
+    with sandbox.app_context():
+        try:
+            [answer] = services.submit(content, now())
+        except Failed as failure:
+            raise NodeSilent(f"the sandbox's node: {failure.status.name}") from None
+    return answer
 
 
 def _name_method() -> None:

@@ -12,6 +12,8 @@ NETWORK_RESET = (
 )
 NODES = "nodes"  # JSON of the accounts of the network's nodes, sorted by number
 
+NODE_ADDRESSES = "node_addresses"  # JSON of the addresses of each of them, by its account
+
 
 def find_job_finished(db: Connection, name: str) -> str:
     # Returns an empty text if it never finished.

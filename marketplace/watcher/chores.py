@@ -12,6 +12,7 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import numbers
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.market import collection_facts, freshness
+from marketplace.market.nodes import list_addresses
 from marketplace.services import mirror_node
 from marketplace.store import (
     access_tokens,
@@ -66,8 +67,9 @@ def store_network() -> None:
     if last is None or (last["cents"], last["hbar"]) != (rate.cents, rate.hbar):
         with write() as db:
             sales.insert_rate(db, now, rate.cents, rate.hbar)
-    if nodes := sorted(mirror_node().list_nodes(deadline), key=numbers):
-        _store(properties.NODES, nodes)
+    if nodes := sorted(mirror_node().list_nodes(deadline), key=lambda node: numbers(node.account)):
+        _store(properties.NODES, [node.account for node in nodes])
+        _store(properties.NODE_ADDRESSES, list_addresses(nodes))
 
 
 def _store(name: str, value: object) -> None:

@@ -9,7 +9,8 @@ from harness.apps import settings
 from harness.mirror import Mirror
 from marketplace import create_app
 from marketplace.errors import LedgerAnswerInvalid
-from marketplace.market.nodes import ALWAYS_THERE, MOST, next_node
+from marketplace.ledger import Deadline
+from marketplace.market.nodes import ALWAYS_THERE, MOST, find_addresses, next_node
 from marketplace.watcher.chores import store_network
 from tests.engines import both_engines
 
@@ -17,6 +18,15 @@ pytestmark = both_engines
 
 # Mainnet's on 2026-08-20, by Hedera's own table.
 MAINNET = [3, 4, 7, 8, 9, 10, 12, 13, 14, 15, 18, *range(20, 26), 28, 29, *range(33, 43)]
+
+
+def endpoints(number):
+    """As mainnet's: two plain ones, and two with TLS; one names a host, and one an address."""
+    ports = [(50211, ""), (50212, ""), (50211, f"node{number}.example"), (50212, "x.example")]
+    return [
+        {"port": port, "domain_name": domain, "ip_address_v4": "" if domain else f"10.0.0.{number}"}
+        for port, domain in ports
+    ]
 
 
 def list_nodes(numbers):
@@ -29,7 +39,10 @@ def list_nodes(numbers):
         page = numbers[first : first + 25]
         path = f"/api/v1/network/nodes?limit=25&order=asc&node.id=gt:{first + 24}"
         following = path if first + 25 < len(numbers) else None
-        nodes = [{"node_account_id": f"0.0.{number}"} for number in page]
+        nodes = [
+            {"node_account_id": f"0.0.{number}", "service_endpoints": endpoints(number)}
+            for number in page
+        ]
         document = {"nodes": nodes, "links": {"next": following}}
         return Response(json.dumps(document), content_type="application/json")
 
@@ -84,3 +97,25 @@ def test_a_node_that_is_set_and_gone_is_told(market):
     assert client.get("/status").json["nodesGone"] == ["0.0.6"]
     told = run(args=["status"]).output
     assert "Nodes          0.0.6, 0.0.42\n  0.0.6 is gone from the network: take it out of" in told
+
+
+def test_a_node_is_found_where_it_takes_transactions(market):
+    _, mirror, read = market
+    mirror.answer("/network/nodes", list_nodes([3]))
+    expected = {"0.0.3": ["10.0.0.3:50211", "node3.example:50211"]}
+    assert find_addresses(Deadline(5)) == expected  # asked for: no watcher has read them
+    read(3)
+    mirror.fail("/network/nodes")
+    assert find_addresses(Deadline(5)) == expected
+
+
+def test_addresses_that_make_no_sense_leave_a_node_without(market):
+    _, mirror, _ = market
+    mirror.alter(
+        "/network/nodes",
+        lambda document: document["nodes"][0].update(
+            service_endpoints=[{"port": 50211, "ip_address_v4": "10.0.0.3/../x"}]
+        ),
+    )
+    store_network()
+    assert find_addresses(Deadline(5)) == {"0.0.3": []}

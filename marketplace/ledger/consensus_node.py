@@ -1,0 +1,61 @@
+"""Submits transactions to a consensus node, over gRPC: HAPI, as Hedera SDKs speak it.
+
+gRPC and hiero-sdk-python are imported by the first call, so that only processes that submit load them, each
+after it was forked. Each call has a connection of its own: a lasting one would not survive a fork.
+
+The connection is not encrypted, as that of SDKs. What is sent is signed, and public soon. A node's answer
+proves nothing, so nobody but the mirror node says what came of a transaction.
+"""
+
+from typing import Literal
+
+from marketplace.ledger.deadline import Deadline
+
+CONNECT_SECONDS = 1.5
+ANSWER_SECONDS = 3.0
+TLS_PORT = 50212  # of every node: the others take connections that are not encrypted
+
+Method = Literal["createSchedule", "deleteSchedule"]
+
+
+class NodeUnreachable(Exception):
+    """There is no connection to the node: it did not get the transaction."""
+
+
+class NodeSilent(Exception):
+    """The node did not answer: it may have got the transaction."""
+
+
+def submit(address: str, method: Method, transaction: bytes, deadline: Deadline) -> str:
+    """Submit the bytes of a HAPI Transaction, and return the node's precheck code: OK, BUSY, ...
+
+    Raises NodeUnreachable or NodeSilent.
+    """
+    import grpc
+    from hiero_sdk_python.hapi.services.schedule_service_pb2_grpc import ScheduleServiceStub
+    from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction
+
+    request = Transaction.FromString(transaction)
+    options = [("grpc.use_local_subchannel_pool", 1)]
+    with grpc.insecure_channel(address, options) as channel:
+        try:
+            connect_seconds = min(CONNECT_SECONDS, deadline.left)
+            grpc.channel_ready_future(channel).result(connect_seconds)
+        except grpc.FutureTimeoutError:
+            raise NodeUnreachable(address) from None
+        call = getattr(ScheduleServiceStub(channel), method)
+        try:
+            answer = call(request, timeout=min(ANSWER_SECONDS, deadline.left))
+        except grpc.RpcError as error:
+            raise NodeSilent(f"{address}: {error.code().name}") from None
+    return read_code(answer.SerializeToString())
+
+
+def read_code(response: bytes) -> str:
+    """Read the precheck code of a HAPI TransactionResponse. Its number, if it is not known here."""
+    from hiero_sdk_python.hapi.services.response_code_pb2 import ResponseCodeEnum
+    from hiero_sdk_python.hapi.services.transaction_response_pb2 import TransactionResponse
+
+    code = TransactionResponse.FromString(response).nodeTransactionPrecheckCode
+    known = ResponseCodeEnum.DESCRIPTOR.values_by_number.get(code)
+    return str(known.name if known else code)

@@ -1,0 +1,99 @@
+"""The service submits what it signs to a consensus node as Hedera SDKs do: over gRPC, by HAPI's messages."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import grpc
+import pytest
+
+from harness.cast import MARKET
+from harness.network import reserved_port, serve_raw, silence
+from harness.serving import node
+from harness.wallets import seal
+from hiero_sandbox import wallet
+from marketplace.hedera.transactions import read_first
+from marketplace.ledger.consensus_node import NodeSilent, NodeUnreachable, submit
+from marketplace.ledger.deadline import Deadline
+from sandbox.tests.schedules import about, creation_of, payment
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    with node(tmp_path_factory.mktemp("node")) as running:
+        yield f"127.0.0.1:{running.port}"
+
+
+def signed(body, payer=MARKET):
+    return read_first(wallet.sign(payer, seal(body)))
+
+
+def creation(memo="offer"):
+    body = creation_of(payment(), payer=MARKET, memo=memo)
+    return signed(body)
+
+
+def test_a_node_takes_a_schedule_once_and_its_deletion(address):
+    transaction = creation()
+    assert submit(address, "createSchedule", transaction, Deadline(5)) == "OK"
+    assert submit(address, "createSchedule", transaction, Deadline(5)) == "DUPLICATE_TRANSACTION"
+    deletion = signed(about("scheduleDelete", "0.0.999999", MARKET))
+    assert submit(address, "deleteSchedule", deletion, Deadline(5)) == "OK"
+
+
+def test_a_node_says_why_it_takes_none(address):
+    unsigned = creation_of(payment(), payer=MARKET)
+    content = read_first(wallet.sign("0.0.1002", seal(unsigned)))
+    assert submit(address, "createSchedule", content, Deadline(5)) == "INVALID_SIGNATURE"
+
+
+def test_a_closed_port_is_unreachable():
+    with reserved_port() as port, pytest.raises(NodeUnreachable):
+        submit(f"127.0.0.1:{port}", "createSchedule", creation(), Deadline(0.5))
+
+
+def test_what_speaks_no_grpc_is_unreachable():
+    with serve_raw(silence) as url, pytest.raises(NodeUnreachable):
+        submit(url.removeprefix("http://"), "createSchedule", creation(), Deadline(0.5))
+
+
+@contextmanager
+def serving(handle):
+    """A gRPC server that answers each transaction by a function."""
+    server = grpc.server(ThreadPoolExecutor(1))
+    methods = {"createSchedule": grpc.unary_unary_rpc_method_handler(handle)}
+    server.add_generic_rpc_handlers(
+        [grpc.method_handlers_generic_handler("proto.ScheduleService", methods)]
+    )
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    try:
+        yield f"127.0.0.1:{port}"
+    finally:
+        server.stop(0).wait()
+
+
+def test_a_node_that_does_not_answer_may_have_the_transaction():
+    def hang(content, context):
+        time.sleep(2)
+
+    with serving(hang) as address, pytest.raises(NodeSilent, match="DEADLINE_EXCEEDED"):
+        began = time.monotonic()
+        submit(address, "createSchedule", creation(), Deadline(1))
+    assert time.monotonic() - began < 4
+
+
+def test_a_node_that_breaks_off_may_have_the_transaction():
+    def break_off(content, context):
+        context.abort(grpc.StatusCode.UNAVAILABLE, "It stops")
+
+    with serving(break_off) as address, pytest.raises(NodeSilent, match="UNAVAILABLE"):
+        submit(address, "createSchedule", creation(), Deadline(2))
+
+
+def test_an_unknown_code_is_a_number():
+    def answer(content, context):
+        return b"\x08\xff\x7f"  # nodeTransactionPrecheckCode: 16383
+
+    with serving(answer) as address:
+        assert submit(address, "createSchedule", creation(), Deadline(2)) == "16383"
