@@ -108,7 +108,7 @@ TABLES: dict[str, tuple[str, Callable[[], str]]] = {
     "settings": ("docs/settings.md", settings_table),
     "counters": ("docs/monitoring.md", counters),
     "gauges": ("docs/monitoring.md", gauges),
-    "benchmarks": ("docs/benchmarks.md", benchmarks),
+    "benchmarks": ("docs/performance.md", benchmarks),
 }
 
 

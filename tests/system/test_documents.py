@@ -24,7 +24,7 @@ NOT_RUN = {
         "docs/api.md",
         "openapi-python-client",
     ): "needs the generators: see tests/system/test_clients.py",
-    ("docs/benchmarks.md", "make bench"): "takes minutes",
+    ("docs/performance.md", "make bench"): "takes minutes",
     ("docs/embedding.md", "make wheel"): "tests/system/test_package.py runs them",
     ("docs/embedding.md", ".venv/bin/flask --app 'app:"): "tests/system/test_package.py runs it",
     ("docs/install.md", "python3 -m venv .venv"): "downloads what make run has installed",
@@ -165,14 +165,29 @@ def test_the_commands_go_to_the_readers_port():
         assert block.document == "deploy/README.md" or SHOWN_URL not in shown, shown
 
 
-# Without the program for a sandbox on the standard ports: sandbox/tests/test_testing.py runs it.
-ALONE = [block for block in blocks("python") if "127.0.0.1:50211" not in block.text]
+# Without the README's program, which the next test runs, and without the program for a sandbox on
+# the standard ports: sandbox/tests/test_testing.py runs it.
+ALONE = [
+    block
+    for block in blocks("python")
+    if block.document != "README.md" and "127.0.0.1:50211" not in block.text
+]
 
 
 @pytest.mark.parametrize("block", ALONE, ids=lambda block: block.document)
 def test_the_python_blocks_work(block, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     exec(block.text, {"__name__": "example"})
+
+
+def test_the_readmes_program_sells_an_nft(clone, tmp_path):
+    [block] = blocks("python", "README.md")
+    assert len([*filter(None, block.text.splitlines())]) == 12
+    (tmp_path / "sell.py").write_text(block.text)
+    shown = re.search(r"sell\.py\n(.*)\n```", read("README.md"))[1]
+    line = f". instance/sandbox.env && .venv/bin/python {tmp_path}/sell.py"
+    sold = clone.run("bash", "-c", line)
+    assert sold.stdout.splitlines() == [shown], sold.stderr
 
 
 def test_the_shortest_shop_shows_what_is_for_sale(tmp_path, monkeypatch):
