@@ -21,6 +21,7 @@ class Offer(NamedTuple):
     transaction_id: TransactionId  # of its creation, and of its execution
     created_at: int  # consensus timestamps, in nanoseconds
     expires_at: int
+    body: bytes  # the scheduled transaction, a SchedulableTransactionBody
     state: OfferState
     state_at: int  # of the newest fact that the state follows from
     opened_at: int | None = None  # of the bidder's signature

@@ -294,6 +294,7 @@ class PreparedTransactionRow(TypedDict):
     caller: str
     end_user: str
     schedule_id: str | None
+    schedule_expires_at: str | None
     fee_tinybars: int | None
     is_settled: int | None
     is_sold: int | None
@@ -323,6 +324,7 @@ class OfferRow(TypedDict):
     transaction_id: str
     created_at: str
     expires_at: str
+    body: bytes
     state: OfferState
     state_at: str
     opened_at: str | None

@@ -291,7 +291,8 @@ CREATE TABLE prepared_transaction (
     expires_at TEXT NOT NULL,
     caller TEXT NOT NULL, -- name of the access token that asked for it; empty if a host authenticates callers
     end_user TEXT NOT NULL, -- the name or the IP address of the end user who asked for it; empty if unknown
-    schedule_id TEXT, -- of the offer that it is about; null if it is about none, or if it is not known yet
+    schedule_id TEXT, -- of the offer that it is about; null if it is about none, or creates it: see offer
+    schedule_expires_at TEXT, -- only of an offer's creation: when its schedule expires
     -- Only if the marketplace pays for it, otherwise null
     fee_tinybars INTEGER CHECK (fee_tinybars >= 0), -- the fee charged; until it is known, the highest possible fee
     is_settled INTEGER CHECK (is_settled IN (0, 1)), -- whether the fee is known
@@ -339,6 +340,7 @@ CREATE TABLE offer (
     transaction_id TEXT NOT NULL, -- of its creation, and of its execution
     created_at TEXT NOT NULL, -- consensus timestamp of its creation
     expires_at TEXT NOT NULL,
+    body BLOB NOT NULL, -- the scheduled transaction, a SchedulableTransactionBody
     state TEXT NOT NULL CHECK (state IN ('unsigned', 'signed', 'executed', 'failed', 'withdrawn', 'expired')),
     state_at TEXT NOT NULL, -- consensus timestamp of the newest fact that the state follows from
     opened_at TEXT, -- consensus timestamp of the bidder's signature; null before it

@@ -82,7 +82,7 @@ DECISION = {
 OFFER = {
     "schedule_id": "0.0.8001", "token": "0.0.7001", "serial_no": 1, "seller": "0.0.1001",
     "bidder": "0.0.1002", "price": 5, "transaction_id": "x", "created_at": DATE, "expires_at": DATE,
-    "state": "signed", "state_at": DATE, "opened_at": DATE,
+    "body": b"x", "state": "signed", "state_at": DATE, "opened_at": DATE,
 }  # fmt: skip
 RECHECK = {
     "kind": "nft", "id": "0.0.7001", "serial_no": 1, "changed_at": DATE, "since": DATE,
