@@ -124,7 +124,7 @@ class Api(flask_smorest.Api):
     would start later.
     """
 
-    ERROR_SCHEMA = ApiErrorSchema
+    ERROR_SCHEMA = {"$ref": "#/components/schemas/ApiError"}  # a class is instantiated for each status
     DEFAULT_ERROR_RESPONSE_NAME = None  # each operation names its own, which a test checks
 
     def __init__(self, app: Flask, title: str, description: str, *, prefix: str) -> None:
@@ -182,6 +182,7 @@ class Api(flask_smorest.Api):
     def _make(self) -> dict[str, Any]:
         components = self.spec.components
         components.security_scheme("bearerToken", BEARER_TOKEN)
+        components.schema("ApiError", schema=ApiErrorSchema)
         components.schema("WebhookMessage", schema=WebhookMessageSchema)
         components.response("NotModified", {"description": NOT_MODIFIED}, lazy=True)
         for document_operations in self.later:
