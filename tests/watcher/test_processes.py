@@ -8,7 +8,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
@@ -104,21 +103,32 @@ def test_an_image_that_takes_too_long_is_ended(make):
         assert (found.outcome, found.description.name) == (Outcome.SLOW, "A")
 
 
-def reader_of(processes):
-    until(lambda: processes._readers, "nothing was begun")
-    [reader] = processes._readers
-    return reader.process.pid
-
-
 def children(pid):
-    with suppress(OSError):
-        return [*map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]
-    return []
+    """The processes that a process, with all its threads, has started."""
+    found = set()
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):  # the thread has ended
+            found |= {*map(int, path.read_text().split())}
+    return found
 
 
-def decoder_of(processes):
-    until(lambda: children(reader_of(processes)), "no image is decoded")
-    [child] = children(reader_of(processes))
+@pytest.fixture
+def readers():
+    """A function that lists the readers which this test has started."""
+    before = children(os.getpid())
+    return lambda: children(os.getpid()) - before
+
+
+def wait_for_reader(readers):
+    until(readers, "no reader was started")
+    [pid] = readers()
+    return pid
+
+
+def wait_for_decoder(readers):
+    pid = wait_for_reader(readers)
+    until(lambda: children(pid), "no image is decoded")
+    [child] = children(pid)
     return child
 
 
@@ -132,10 +142,10 @@ def command(pid):
     ("number", "outcome"),
     [(signal.SIGKILL, Outcome.BUSY), (signal.SIGSEGV, Outcome.UNREACHABLE)],
 )
-def test_a_reader_that_is_killed_is_told_from_one_that_breaks(make, number, outcome):
+def test_a_reader_that_is_killed_is_told_from_one_that_breaks(make, readers, number, outcome):
     with serve_raw(drip_headers) as url, make(url) as processes, ThreadPoolExecutor(1) as thread:
         under_way = thread.submit(processes.enrich, POINTER, LONG)
-        os.kill(reader_of(processes), number)
+        os.kill(wait_for_reader(readers), number)
         assert under_way.result(PATIENCE_SECONDS).outcome is outcome
         assert processes.enrich("{}", LONG).reason == "the metadata names no image"
 
@@ -144,7 +154,7 @@ def test_a_reader_that_is_killed_is_told_from_one_that_breaks(make, number, outc
     ("number", "outcome"),
     [(signal.SIGKILL, Outcome.BUSY), (signal.SIGSEGV, Outcome.UNUSABLE)],
 )
-def test_a_decoder_that_is_killed_is_told_from_one_that_breaks(make, number, outcome):
+def test_a_decoder_that_is_killed_is_told_from_one_that_breaks(make, readers, number, outcome):
     endless = response(CORPUS["jpeg_endless"]())
     pointer = json.dumps({"name": "A", "image": POINTER})
     with (
@@ -153,36 +163,22 @@ def test_a_decoder_that_is_killed_is_told_from_one_that_breaks(make, number, out
         ThreadPoolExecutor(1) as thread,
     ):
         under_way = thread.submit(processes.enrich, pointer, LONG)
-        os.kill(decoder_of(processes), number)
+        os.kill(wait_for_decoder(readers), number)
         found = under_way.result(PATIENCE_SECONDS)
         assert (found.outcome, found.description.name) == (outcome, "A")
 
 
-def test_a_reader_killed_before_it_reads_its_task_does_not_make_the_nft_unusable(make):
-    """What it had not read is lost with an error of the socket: that said nothing about the NFT."""
-    with make() as processes:
-        processes.enrich("{}", QUICK)
-        [stopped] = processes._readers
-        os.kill(stopped.process.pid, signal.SIGSTOP)
-        with ThreadPoolExecutor(1) as thread:
-            under_way = thread.submit(processes.enrich, "{}", QUICK)
-            until(lambda: not processes._idle, "nothing was begun")
-            time.sleep(0.05)
-            stopped.process.kill()
-            assert under_way.result(PATIENCE_SECONDS).outcome is Outcome.BUSY
-
-
-def test_closing_ends_what_is_under_way(make):
+def test_closing_ends_what_is_under_way(make, readers):
     with serve_raw(drip_headers) as url, make(url) as processes, ThreadPoolExecutor(1) as thread:
         under_way = thread.submit(processes.enrich, POINTER, LONG)
-        pid = reader_of(processes)
+        pid = wait_for_reader(readers)
         processes.close()
         assert under_way.result(PATIENCE_SECONDS).outcome is Outcome.BUSY
         assert not Path(f"/proc/{pid}").exists()
         assert processes.enrich("{}", LONG).outcome is Outcome.BUSY
 
 
-def test_closing_ends_a_decoder(make):
+def test_closing_ends_a_decoder(make, readers):
     endless = response(CORPUS["jpeg_endless"]())
     pointer = json.dumps({"name": "A", "image": POINTER})
     with (
@@ -191,7 +187,7 @@ def test_closing_ends_a_decoder(make):
         ThreadPoolExecutor(1) as thread,
     ):
         under_way = thread.submit(processes.enrich, pointer, LONG)
-        pid = decoder_of(processes)
+        pid = wait_for_decoder(readers)
         processes.close()
         assert under_way.result(PATIENCE_SECONDS).outcome is Outcome.BUSY
         until(lambda: not command(pid), "it is still there")
@@ -206,55 +202,53 @@ def test_a_reader_that_takes_too_long_is_killed_and_the_next_nft_is_completed(ma
         assert processes.enrich("{}", LONG).reason == "the metadata names no image"
 
 
-def test_one_reader_reads_several_nfts_without_our_environment(make, monkeypatch):
+def test_one_reader_reads_several_nfts_without_our_environment(make, readers, monkeypatch):
     monkeypatch.setenv("MARKETPLACE_PASSWORD", "secret")
     monkeypatch.setenv("HTTPS_PROXY", "http://proxy:3128")
     with make() as processes:
-        readers = set()
         for _ in range(3):
             assert processes.enrich("{}", QUICK).reason == "the metadata names no image"
-            readers.add(reader_of(processes))
-        [pid] = readers
+            [pid] = readers()
         environment = Path(f"/proc/{pid}/environ").read_text()
         assert "HTTPS_PROXY=http://proxy:3128" in environment
         assert "PASSWORD" not in environment
 
 
-def test_silent_hosts_keep_only_their_own_readers(make):
+def test_silent_hosts_keep_only_their_own_readers(make, readers):
     with serve_raw(drip_headers) as url, make(url) as processes, ThreadPoolExecutor(8) as threads:
         dripping = [threads.submit(processes.enrich, POINTER, LONG) for _ in range(4)]
-        until(lambda: len(processes._readers) == 4, "they are not begun")
+        until(lambda: len(readers()) == 4, "they are not begun")
         found = [*threads.map(lambda _: processes.enrich("{}", QUICK), range(12))]
         assert {each.reason for each in found} == {"the metadata names no image"}
         assert not any(each.done() for each in dripping)
-        assert len(processes._readers) <= 8
+        assert len(readers()) <= 8
 
 
-def test_a_reader_that_breaks_takes_no_other_nft_with_it(make):
+def test_a_reader_that_breaks_takes_no_other_nft_with_it(make, readers):
     with serve_raw(drip_headers) as url, make(url) as processes, ThreadPoolExecutor(2) as threads:
         broken = threads.submit(processes.enrich, POINTER, LONG)
-        pid = reader_of(processes)
+        pid = wait_for_reader(readers)
         other = threads.submit(processes.enrich, POINTER, Limits(2, 0))
-        until(lambda: len(processes._readers) == 2, "nothing was begun")
+        until(lambda: len(readers()) == 2, "nothing was begun")
         os.kill(pid, signal.SIGSEGV)
         assert broken.result(PATIENCE_SECONDS).outcome is Outcome.UNREACHABLE
         assert other.result(PATIENCE_SECONDS).reason == "it took too long"
 
 
-def test_idle_readers_are_ended(make, monkeypatch):
+def test_idle_readers_are_ended(make, readers, monkeypatch):
     monkeypatch.setattr(enrichment_processes, "IDLE_SECONDS", 0.1)
     with make() as processes:
         processes.enrich("{}", QUICK)
-        until(lambda: not processes._readers, "it is still there")
+        until(lambda: not readers(), "it is still there")
         assert processes.enrich("{}", LONG).reason == "the metadata names no image"
 
 
-def test_a_reader_has_no_threads(make):
+def test_a_reader_has_no_threads(make, readers):
     """It forks: another thread could hold a lock for ever in the fork."""
     with serve_raw(drip_headers) as url, make(url) as processes:
         assert processes.enrich(POINTER, QUICK).reason == "it took too long"
         assert processes.enrich(document(encoded(gradient((9, 9)), "PNG")), LONG).image
-        pid = reader_of(processes)
+        pid = wait_for_reader(readers)
         assert len(os.listdir(f"/proc/{pid}/task")) == 1
         assert not children(pid)
 
@@ -264,7 +258,8 @@ def send_an_endless_image(connection):
 
 
 @pytest.mark.parametrize(
-    ("child", "host"), [(reader_of, drip_headers), (decoder_of, send_an_endless_image)]
+    ("child", "host"),
+    [(wait_for_reader, drip_headers), (wait_for_decoder, send_an_endless_image)],
 )
 def test_nothing_outlives_a_killed_watcher(child, host):
     with serve_raw(host) as url:
@@ -275,7 +270,7 @@ processes = EnrichmentProcesses(settings, dict)
 pointer = json.dumps({{"image": POINTER}})
 import threading
 threading.Thread(target=processes.enrich, args=(pointer, LONG), daemon=True).start()
-print({child.__name__}(processes), flush=True)
+print({child.__name__}(lambda: children(os.getpid())), flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
         ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
@@ -290,6 +285,13 @@ C.recv()
 C.recv()
 """
 FETCHED = """C.send_bytes(b'["made", null, null, null, null, 0]\\n'); C.recv()\n"""
+KILLED_BEFORE_IT_READS = """
+from multiprocessing.connection import Connection
+import os, select, signal
+Connection(0).recv()
+select.select([0], [], [])
+os.kill(os.getpid(), signal.SIGKILL)
+"""
 WAIT = "import os, time; os.write(0, b'\\0\\0\\0\\x09'); time.sleep(60)"
 
 
@@ -304,16 +306,18 @@ WAIT = "import os, time; os.write(0, b'\\0\\0\\0\\x09'); time.sleep(60)"
         (ANSWER + FETCHED + WAIT, Outcome.SLOW),
         (ANSWER + FETCHED + "C.send_bytes(b'no image')", Outcome.UNREACHABLE),
         ("import nothing", Outcome.BUSY),
+        # The error of the socket said nothing about the NFT, which was taken to be unusable.
+        (KILLED_BEFORE_IT_READS, Outcome.BUSY),
     ],
 )
-def test_a_reader_that_misbehaves_is_killed(make, monkeypatch, tmp_path, text, outcome):
+def test_a_reader_that_misbehaves_is_killed(make, readers, monkeypatch, tmp_path, text, outcome):
     (tmp_path / "misbehaving.py").write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(enrichment_processes, "READER", "misbehaving")
     monkeypatch.setattr(enrichment_processes, "SPARE_SECONDS", 2)
     with make() as processes:
         assert processes.enrich(POINTER, Limits(0, -1)).outcome is outcome
-        assert not processes._readers
+        until(lambda: not readers(), "it is still there")
 
 
 def test_a_decoder_speaks_of_the_image_only():
@@ -384,10 +388,10 @@ def test_the_confined_process_opens_nothing():
 )
 def test_a_decoder_is_ended_by_its_own_reader(monkeypatch, seconds, outcome):
     monkeypatch.setattr(Limits, "decoder_timeout", 10.0 * seconds)
-    others = {*children(os.getpid())}
+    others = children(os.getpid())
     made = read_message(decoder.decode(CORPUS["jpeg_endless"](), Limits(5, 1)))
     assert made.reason == outcome
-    assert {*children(os.getpid())} <= others
+    assert children(os.getpid()) <= others
 
 
 @needs_namespaces
