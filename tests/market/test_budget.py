@@ -1,7 +1,9 @@
 """What anybody can make the marketplace pay: the hour's budget, and each caller's share of it."""
 
 import base64
+import os
 import random
+import signal
 import uuid
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -9,14 +11,15 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from harness.apps import authorized_client
-from harness.cast import ALICE, BOB, CHARLIE, KEYS, TOKEN
+from harness.cast import ALICE, BOB, CHARLIE, KEYS, MARKET, TOKEN
+from harness.forks import fork
+from harness.network import PATIENCE_SECONDS
 from hiero_sandbox import database as ledger_database
+from hiero_sandbox import wallet
 from hiero_sandbox.ledger import accounts
 from hiero_sandbox.ledger import queries as ledger_queries
 from marketplace.hedera import times
-from marketplace.hedera.ids import NftId
-from marketplace.market import listings, purchases
-from marketplace.market.prepare import Caller, TransactionRequest
+from marketplace.market import listings
 from marketplace.store import access_tokens
 from marketplace.store.database import read
 from tests.actions import list_nft
@@ -389,28 +392,21 @@ def test_charged_fees_count_for_an_hour(make_market):
     assert market.buy(serial_no, CHARLIE).status_code == 200
 
 
-class Killed(BaseException):
-    """The process ends here."""
-
-
 @both_engines
-def test_a_process_that_dies_before_it_answers_blocks_no_longer_than_a_minute(
-    make_market, monkeypatch
-):
-    market = make_market(SALE_FEE_BUDGET="1.2")
+def test_a_process_that_dies_before_it_answers_blocks_no_longer_than_a_minute(make_market):
+    """What is reserved stays after a SIGKILL: nobody takes it back."""
+    survivor, signs = os.getpid(), wallet.signer(MARKET)
+
+    def sign_or_die(body):
+        if os.getpid() != survivor:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return signs(body)
+
+    market = make_market(SALE_FEE_BUDGET="1.2", sign=sign_or_die)
     serial_no = market.list_one()
-
-    def die(*arguments):
-        raise Killed
-
-    with market.app.app_context(), monkeypatch.context() as patched:
-        # As SIGKILL leaves it: what is reserved stays, and nobody takes it back.
-        patched.setattr(purchases, "_sign", die)
-        patched.setattr(purchases.prepared_transactions, "delete_purchase", die)
-        with pytest.raises(Killed):
-            purchases.prepare(
-                TransactionRequest(BOB, [NftId(TOKEN, serial_no)], "extwallet", Caller("x", "y"))
-            )
+    died = fork(lambda: market.buy(serial_no))
+    died.join(PATIENCE_SECONDS)
+    assert died.exitcode == -signal.SIGKILL
     assert_error(market.buy(serial_no, CHARLIE), 503, "is used up")
     market.settle()
     assert market.buy(serial_no, CHARLIE).status_code == 200
