@@ -4,15 +4,12 @@ import os
 import re
 import resource
 import signal
-import time
 
 import pytest
 
 from harness.apps import authorized_client, settings
 from harness.cast import KEYS, TOKEN
 from harness.engines import move_database
-from harness.network import PATIENCE_SECONDS
-from harness.postgresql import DATABASE, new_server
 from marketplace import create_app, metrics
 from marketplace.services import services
 from tests.answers import assert_error
@@ -132,24 +129,6 @@ def test_it_is_unavailable_while_the_database_is_gone(client, scraper, tmp_path)
     assert_error(scraper.get("/metrics"), 503, "its file has vanished")
     (tmp_path / "elsewhere.db").rename(tmp_path / "marketplace.db")
     assert scrape(scraper)["marketplace_listings",] == 0
-
-
-def test_it_is_unavailable_while_the_server_says_nothing(tmp_path):
-    with new_server() as server:
-        server.execute(f"CREATE DATABASE silent OWNER market {DATABASE}")
-        app = create_app(**settings(tmp_path) | {"DATABASE_URL": server.url("silent")})
-        scraper = authorized_client(app, "metrics")
-        assert scrape(scraper)["marketplace_listings",] == 0
-        server.freeze()
-        try:
-            started = time.monotonic()
-            assert_error(scraper.get("/metrics"), 503, "can not be reached")
-            assert time.monotonic() - started < PATIENCE_SECONDS
-            assert scraper.get("/status?alive").status_code == 200
-            assert_error(scraper.get("/status?ready"), 503, "can not be reached")
-        finally:
-            server.thaw()
-        services(app).database.close()
 
 
 def in_a_process(act):

@@ -4,6 +4,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from datetime import timedelta
 
 import pytest
 from werkzeug.test import Client
@@ -15,6 +16,7 @@ from hiero_sandbox.application import create_sandbox
 from marketplace import create_app
 from marketplace.api import concurrency_limit
 from marketplace.sandbox.world import EveryId
+from marketplace.store import media
 from tests.answers import assert_error
 
 AT_ONCE = 3
@@ -113,6 +115,7 @@ def silent_bucket(monkeypatch):
 
 
 def test_images_of_a_silent_bucket_take_few_threads(tmp_path, monkeypatch):
+    monkeypatch.setattr(media, "TIMEOUT", timedelta(seconds=2))
     with silent_bucket(monkeypatch) as asked, ThreadPoolExecutor(2) as pool:
         app = create_app(**settings(tmp_path) | {"MEDIA_URL": "s3://bucket/images"})
         client, path = Client(app), f"/media/{'0' * 64}.webp"

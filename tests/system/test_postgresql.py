@@ -28,6 +28,7 @@ from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable
 from marketplace.store.postgresql import PostgreSQLDatabase
 from marketplace.store.schema import Schema
 from tests.answers import assert_error
+from tests.metrics import scrape
 from tests.store.released import newer
 from tests.store.tokens import insert_token, names
 
@@ -147,6 +148,20 @@ def test_a_server_that_says_nothing(server, threads, caplog):
     finally:
         server.thaw()
     require_answers(threads("POST", "/v1/add", KEYS), {200})
+
+
+def test_metrics_are_unavailable_while_the_server_says_nothing(server, app):
+    scraper = authorized_client(app, "metrics")
+    assert scrape(scraper)["marketplace_listings",] == 0
+    server.freeze()
+    try:
+        started = time.monotonic()
+        assert_error(scraper.get("/metrics"), 503, "can not be reached")
+        assert time.monotonic() - started < PATIENCE_SECONDS
+        assert scraper.get("/status?alive").status_code == 200
+        assert_error(scraper.get("/status?ready"), 503, "can not be reached")
+    finally:
+        server.thaw()
 
 
 def test_the_primary_is_found_after_a_server_that_says_nothing(url):
