@@ -13,7 +13,7 @@ const root = document.getElementById("listing");
 /** @type {HTMLFormElement} */
 const form = root.querySelector("[data-trade] form");
 /** @type {Record<string, any>} */
-const { price, account: seller, token, serial } = form.elements;
+const { price, account: seller, token, serial_no: serial } = form.elements;
 let isPriced = new URLSearchParams(location.search).has("price"); // by the address, or by hand
 let timer;
 let question; // the newest one, whose answer is shown
