@@ -6,11 +6,11 @@ takes their place.
 
 import re
 
-from flask import current_app, request, url_for
+from flask import abort, current_app, request, url_for
 
 from marketplace.demo import calls
 from marketplace.demo.basket import Item, read_items
-from marketplace.demo.pages import Values, rate, read_balance, read_nfts
+from marketplace.demo.pages import Values, rate, read_balance
 from marketplace.demo.shares import Share, Terms
 from marketplace.demo.words import hbar, join_words, tinybars
 from marketplace.hedera.hbar import TINYBARS
@@ -29,6 +29,14 @@ def terms() -> Terms:
 
 def visitor() -> str:
     return request.args.get("account", "")
+
+
+def read_nfts(ids: list[str]) -> list[Values]:
+    """The NFTs with these ids that are stored. An invalid id has none; without an answer, the page fails."""
+    answer = calls.get("/nfts", id=ids) if ids else None
+    if answer and answer.status not in (200, 422):
+        abort(answer.status)
+    return [nft for nft in answer.rows if nft] if answer else []
 
 
 def read_collections(nfts: list[Values]) -> dict[str, Values]:
@@ -252,13 +260,16 @@ def show_listing(suggested: Values) -> Values:
     price = given.get("price") or str(guide or values["price"])
     amount = read_price(price)
     other = next((nft for nft in nfts if nft["owner"]["accountId"] != account), None)
-    own = dict(zip(serial_nos, given.get("prices", "").split(","), strict=False))
+    # A field for each, or all in one.
+    prices = ",".join(request.args.getlist("prices")).split(",")
+    own = dict(zip(serial_nos, prices, strict=False))
     amounts = [read_price(own.get(one) or price) or 0 for one in serial_nos]
     is_known = bool(amount and collection and collection["royalties"] is not None)
     divided = [terms().divide(one, collection or {}, account) for one in amounts if is_known]
     return {
         "values": values | {"price": price},
         "serial_nos": serial_nos,
+        "own_prices": own,
         "nfts": nfts,
         "collection": collection,
         "other": other,

@@ -4,7 +4,7 @@ import { followCards } from "./live.js";
 import { recall, remember } from "./memory.js";
 import { clearFailure, extend, extendOnDemand, part, readPage, show, showFailure } from "./fragments.js";
 import { keepPlace, keptPlace, returnTo, watchPlace } from "./scroll.js";
-import { toast } from "./toast.js";
+import { sayUnloaded } from "./toast.js";
 
 const form = /** @type {HTMLFormElement} */ (document.getElementById("filter"));
 const dense = document.getElementById("dense");
@@ -143,6 +143,5 @@ restore();
 const { cursor } = part("cards").dataset;
 if (cursor && cursor !== "None") followCards(cursor, couldShow, () => go(location.href, { isNew: false }));
 const again = () => go(location.pathname + location.search, { isNew: false });
-const failed = () => toast("This can't be loaded. Reload the page to try again.");
-if (document.getElementById("choosing")) import("./choosing.js").then(({ offerChoice }) => offerChoice(again), failed);
-document.getElementById("begin-sweep")?.addEventListener("click", () => import("./sweep.js").then(({ open }) => open(), failed));
+if (document.getElementById("choosing")) import("./choosing.js").then(({ offerChoice }) => offerChoice(again), sayUnloaded);
+document.getElementById("begin-sweep")?.addEventListener("click", () => import("./sweep.js").then(({ open }) => open(), sayUnloaded));

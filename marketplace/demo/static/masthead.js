@@ -3,6 +3,7 @@
 import "./basket.js";
 import { element } from "./element.js";
 import { recall, remember } from "./memory.js";
+import { sayUnloaded } from "./toast.js";
 import { showOwn } from "./visitor.js";
 
 const TIMES_MS = 20_000; // until a date's words may change
@@ -14,12 +15,12 @@ for (const fold of /** @type {NodeListOf<HTMLDetailsElement>} */ (document.query
 }
 
 for (const shown of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-call]"))) {
-  shown.addEventListener("toggle", async () => (await import("./developer/exchange.js")).fill(shown), { once: true });
+  shown.addEventListener("toggle", () => import("./developer/exchange.js").then(({ fill }) => fill(shown), sayUnloaded), { once: true });
 }
 
-// The search is loaded when it is used for the first time.
+// The search is loaded when it is used for the first time. Without it, the form leads to all that is found.
 const search = /** @type {HTMLInputElement} */ (document.getElementById("search"));
-search.addEventListener("focus", () => import("./search.js"), { once: true });
+search.addEventListener("focus", () => import("./search.js").catch(() => {}), { once: true });
 addEventListener("keydown", (event) => {
   const isTyping = /** @type {HTMLElement} */ (event.target).closest("input, select, textarea, dialog, :popover-open");
   if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -35,6 +36,6 @@ function replaceLost(image) {
 addEventListener("error", ({ target }) => replaceLost(target), { capture: true });
 for (const image of document.images) if (image.complete && !image.naturalWidth && image.loading === "eager") replaceLost(image);
 
-setTimeout(() => import("./times.js").then(({ keepTimes }) => keepTimes()), TIMES_MS);
+setTimeout(() => import("./times.js").then(({ keepTimes }) => keepTimes(), () => {}), TIMES_MS);
 showOwn();
-if (!["[]", null].includes(recall("pending"))) import("./trading/pending.js").then(({ resume }) => resume());
+if (!["[]", null].includes(recall("pending"))) import("./trading/pending.js").then(({ resume }) => resume(), sayUnloaded);

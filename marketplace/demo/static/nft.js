@@ -6,6 +6,7 @@ import { followAddress } from "./dialog.js";
 import { element, notice } from "./element.js";
 import { Feed } from "./feed.js";
 import { readPage, show } from "./fragments.js";
+import { sayUnloaded } from "./toast.js";
 import { onVisitor } from "./visitor.js";
 
 const place = (id) => document.getElementById(id);
@@ -52,16 +53,16 @@ async function begin(id) {
 
 const showLedger = async () => (await import("./developer/ledger.js")).showLedger(place("ledger"), token, serial);
 
+async function showMove() {
+  if (!place("elsewhere")) return;
+  const { offerMove } = await import("./developer/move.js");
+  offerMove({ nft: async () => (await get(api("/nft/{token}/{serial}", { token, serial }))).data, refresh });
+}
+
 /** What is behind the fold for developers. */
-async function showFold() {
-  try {
-    showLedger();
-    if (!place("elsewhere")) return;
-    const { offerMove } = await import("./developer/move.js");
-    offerMove({ nft: async () => (await get(api("/nft/{token}/{serial}", { token, serial }))).data, refresh });
-  } catch {
-    fold.append(notice("bad", "This can't be loaded. Reload the page to try again."));
-  }
+function showFold() {
+  const failed = () => fold.append(notice("bad", "This can't be loaded. Reload the page to try again."));
+  Promise.all([showLedger(), showMove()]).catch(failed);
 }
 
 if (fold.open) showFold();
@@ -71,7 +72,7 @@ onVisitor((account) => {
   switchNotice()?.remove();
   if (isOwners) place("state").append(element("p", { class: "notice good" }, `You are ${account} now.`));
 });
-place("ids")?.addEventListener("click", async ({ target }) => (await import("./copying.js")).copy(target));
+place("ids")?.addEventListener("click", ({ target }) => import("./copying.js").then(({ copy }) => copy(target), sayUnloaded));
 addEventListener("keydown", ({ key, target, ctrlKey, metaKey, altKey }) => {
   const isTyping = /** @type {HTMLElement} */ (target).closest("input, select, textarea, dialog, [popover]");
   if (key === "f" && place("picture") && !isTyping && !ctrlKey && !metaKey && !altKey) location.hash = "#picture";

@@ -13,3 +13,6 @@ export function toast(sentence) {
   clearTimeout(timer);
   timer = setTimeout(() => (status.textContent = ""), SAID_MS);
 }
+
+/** For a script that does not come when it is needed. */
+export const sayUnloaded = () => toast("This can't be loaded. Reload the page to try again.");

@@ -4,6 +4,7 @@ import { accountPage, sandbox, suggestedAccount, withQuery } from "./addresses.j
 import { tinybars } from "./amount.js";
 import { get } from "./call.js";
 import { recall, remember } from "./memory.js";
+import { sayUnloaded } from "./toast.js";
 
 const menu = document.getElementById("accounts");
 const masthead = document.getElementById("you");
@@ -54,5 +55,5 @@ document.addEventListener("click", ({ target }) => {
   if (button) switchTo(button.dataset.become);
 });
 // The menu is loaded when it is opened for the first time.
-menu.addEventListener("beforetoggle", () => import("./menu.js"), { once: true });
+menu.addEventListener("beforetoggle", () => import("./menu.js").catch(sayUnloaded), { once: true });
 showBalance();

@@ -32,6 +32,22 @@ def offer(visit, trader):
     return offer
 
 
+@pytest.fixture
+def listed(visit, trader):
+    """The page of an NFT that was just listed. Its dialog was not opened yet."""
+
+    def listed(**options):
+        nft = TIDES, next(SERIALS)
+        trader.list(nft, SELLER, 200)
+        return visit(f"/demo/nft/{nft[0]}/{nft[1]}", **options)
+
+    return listed
+
+
+def begin(page):
+    page.get_by_role("link", name="Buy now", exact=True).click()
+
+
 def steps(page):
     return page.locator("#buying")
 
@@ -261,6 +277,60 @@ def test_a_dialog_that_can_not_be_filled_says_so_and_tries_again(offer):
     expect(steps(page).locator(".notice.bad")).to_have_count(0)
     page.keyboard.press("Escape")
     expect(page.tab).to_have_url(re.compile("^[^#]*$"))
+
+
+@pytest.mark.parametrize(
+    ("status", "sentence"),
+    [
+        (401, "The page is too old. Reload it, and try again."),
+        (429, "The market is busy. Try again in a few seconds."),
+        (503, "Something went wrong (503). Try again."),
+    ],
+)
+def test_why_a_dialog_stays_empty_is_said(listed, status, sentence):
+    page = listed(refusals=(status,))
+    page.route("**/demo/trade/**", lambda route: route.fulfill(status=status, json={}))
+    begin(page)
+    expect(steps(page).locator(".notice.bad")).to_have_text(sentence)
+    page.unroute("**/demo/trade/**")
+    press(steps(page), "Try again")
+    expect(steps(page).get_by_role("button", name="Buy for 200 HBAR")).to_be_enabled()
+
+
+def test_a_dialog_opens_before_its_answer_and_does_not_wait_for_ever(listed):
+    page = listed(refusals=(0,))
+    page.route("**/demo/trade/**", lambda route: None)
+    begin(page)
+    expect(steps(page).locator(".loading")).to_be_visible()
+    expect(steps(page).locator(".notice.bad")).to_have_text("The market takes too long. Try again.")
+
+
+def test_a_token_that_is_refused_is_said_in_the_dialog(offer):
+    page = offer(every_step=False, refusals=(401,))
+    page.route("**/v1/buy/**", lambda route: route.continue_(headers={"authorization": "Bearer x"}))
+    press(steps(page), "Buy for 200 HBAR")
+    expect(steps(page).locator(".notice.bad")).to_contain_text("token")
+    page.unroute("**/v1/buy/**")
+    press(steps(page), "Buy for 200 HBAR")
+    expect(steps(page).get_by_role("heading", name="You own")).to_be_visible()
+
+
+@pytest.mark.parametrize("script", ["trading/purchase.js", "trading/trade.js"])
+def test_a_script_that_does_not_come_is_said_in_the_dialog(listed, script):
+    page = listed(refusals=(0,))
+    page.route(f"**/{script}", lambda route: route.abort())
+    begin(page)
+    expect(steps(page).locator(".notice.bad")).to_contain_text("Can't reach the market")
+    page.unroute(f"**/{script}")
+    press(steps(page), "Reload the page")
+    expect(steps(page).get_by_role("button", name="Buy for 200 HBAR")).to_be_enabled()
+
+
+def test_the_menu_of_accounts_that_does_not_come_is_said(visit):
+    page = visit("/", refusals=(0,))
+    page.route("**/menu.js", lambda route: route.abort())
+    page.get_by_role("button", name="You are").click()
+    expect(page.get_by_text("This can't be loaded. Reload the page to try again.")).to_be_visible()
 
 
 def test_a_purchase_that_is_left_is_found_again(offer, trader):

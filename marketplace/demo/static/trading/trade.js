@@ -4,7 +4,7 @@ import { element, notice } from "../element.js";
 import { onSubmit } from "../form.js";
 import { part, readPage } from "../fragments.js";
 import { parse } from "../json.js";
-import { toast } from "../toast.js";
+import { sayUnloaded, toast } from "../toast.js";
 import { showBalance } from "../visitor.js";
 
 const STAGES = 4;
@@ -151,7 +151,7 @@ export class Trade {
   press(target) {
     if (target.closest("[data-close]")) this.dialog?.close();
     const share = target.closest("[data-share]");
-    if (share) import("../copying.js").then(({ copy }) => copy(share));
+    if (share) import("../copying.js").then(({ copy }) => copy(share), sayUnloaded);
   }
 
   async observe(step, answer) {
