@@ -1,12 +1,11 @@
-"""Who reads the order book once and then follows events has it for ever: by the client of docs/api.md."""
+"""Who reads the order book once and then follows events has it for ever: by examples/client/order_book.py."""
 
 import random
-import re
+import runpy
 import threading
 import time
 from collections import Counter
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 import requests
@@ -38,12 +37,8 @@ STEPS = {
 
 @pytest.fixture
 def order_book(app, client):
-    """The class of docs/api.md, for this service."""
-    blocks = re.findall(
-        r"^```python\n(.*?)^```$", Path(ROOT, "docs/api.md").read_text(), re.M | re.S
-    )
-    [block] = [block for block in blocks if "class OrderBook" in block]
-    exec(block, namespace := {})
+    """The example's class, for this service."""
+    namespace = runpy.run_path(str(ROOT / "examples/client/order_book.py"))
     session = requests.Session()
     session.mount(MARKET, WSGIAdapter(app, MARKET))
     session.headers["Authorization"] = client.environ_base["HTTP_AUTHORIZATION"]
