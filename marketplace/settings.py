@@ -294,8 +294,8 @@ SETTINGS = {
     "MIRROR_NODE_RATE": Setting(
         _integer(1, 10_000),
         "40",
-        "1 to 10,000 requests a second, by all processes of this machine. A purchase of one NFT needs 6, any"
-        " basket 34. The public limit is 50 for each address, shared by"
+        "1 to 10,000 requests a second, by all processes of this machine. Purchases of one NFT need a rate of"
+        " at least 6, and the largest baskets 34. The public limit is 50 for each address, shared by"
         " [several machines](postgresql.md#several-machines)",
     ),
     "IPFS_GATEWAYS": Setting(
