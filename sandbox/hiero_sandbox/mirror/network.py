@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from flask import Blueprint, Response, current_app, request
+from hiero_sdk_python.hapi.services.exchange_rate_pb2 import ExchangeRate
 from werkzeug.exceptions import NotFound
 
 from hiero_sandbox import times
@@ -21,8 +22,6 @@ from hiero_sandbox.mirror.parameters import Document
 
 BLOCK = 2 * times.SECOND  # how long one lasts
 NUMBER_DIGITS = 16  # of a block's hash, that are its number
-# The network states its rate as a number of cents for this number of HBAR.
-HBAR_EQUIVALENT = 30_000
 SUPPLY = MAX_HBAR * TINYBARS
 GAS = 852  # tinycents: the network's price
 # Tinycents that the network gets for each of the node's tinycents: HIP-1261.
@@ -96,12 +95,18 @@ def show_exchange_rate() -> Document:
     parameters.require_known("timestamp")
     now = mirror_now()
     rates = network_fees.exchange_rate(read(), now)
-    cents = HBAR_EQUIVALENT * read().world.cents_per_hbar
-    rate = {"cent_equivalent": cents, "expiration_time": 0, "hbar_equivalent": HBAR_EQUIVALENT}
     return {
-        "current_rate": rate | {"expiration_time": rates.currentRate.expirationTime.seconds},
-        "next_rate": rate | {"expiration_time": rates.nextRate.expirationTime.seconds},
+        "current_rate": _show_rate(rates.currentRate),
+        "next_rate": _show_rate(rates.nextRate),
         "timestamp": times.to_consensus(now),
+    }
+
+
+def _show_rate(rate: ExchangeRate) -> Document:
+    return {
+        "cent_equivalent": rate.centEquiv,
+        "expiration_time": rate.expirationTime.seconds,
+        "hbar_equivalent": rate.hbarEquiv,
     }
 
 
