@@ -1,12 +1,14 @@
 """Runs the tests of Hedera's SDKs and mirror node, as they are, against hiero-sandbox, and counts.
 
-    python -m stress.peers FOLDER [SUITE ...] [--reports FOLDER]
+    python -m stress.peers FOLDER [SUITE ...] [--reports FOLDER] [--write]
 
 FOLDER has what docs/peers.md says how to check out: each suite that is there is run, beside a sandbox of its
 own, in a network namespace, where the standard ports are free: so as root, or with user namespaces.
+--write keeps the counts in peers.json, from which make docs writes the README's table.
 """
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -20,6 +22,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, NamedTuple
 from xml.etree import ElementTree
@@ -40,6 +43,7 @@ ECDSA = next(known for known in known_accounts() if known.has_alias)
 OPERATOR, KEY = ED25519.account_id, ED25519_PREFIX + ED25519.private_key.to_string_raw()
 OPERATORS_HBAR = 100_000_000
 READS_ECDSA = re.compile(r"fromStringECDSA\(|from_string_ecdsa\(")
+RESULTS = Path(__file__).with_suffix(".json")
 COLUMNS = ("tried", "passed", "skipped", "failed")
 OWN_NAMESPACE = "PEERS_NAMESPACE"
 SUITE_SECONDS, FILE_SECONDS, EXAMPLE_SECONDS = 3600, 400, 150
@@ -102,10 +106,10 @@ LOCAL = {
 
 
 class Suite(NamedTuple):
+    repository: str  # whose tests these are
     needs: str  # a path in the folder
-    run: Callable[
-        [Path, Path], None
-    ]  # runs it; writes reports in JUnit's format into the second folder
+    # Runs it; writes reports in JUnit's format into the second folder
+    run: Callable[[Path, Path], None]
 
 
 def list_claimed(folder: Path, *patterns: str) -> list[str]:
@@ -157,7 +161,7 @@ def run_javascript(folder: Path, reports: Path) -> None:
     sdk, config = folder / "js", reports / "vitest.config.mjs"
     config.write_text(VITEST)
     files = list_claimed(sdk, "test/integration/*.js")
-    report = ("--reporter=junit", f"--outputFile={reports}/javascript.xml")
+    report = to_report(reports, "javascript")
     genesis = {
         "GENESIS_OPERATOR_ID": GENESIS,
         "GENESIS_OPERATOR_KEY": ED25519_PREFIX + GENESIS_KEY,
@@ -190,6 +194,35 @@ def run_tck(folder: Path, reports: Path) -> None:
 
 
 SERVICES = ("crypto", "token", "schedule", "topic")
+
+
+def run_agent_kit(folder: Path, reports: Path) -> None:
+    """Run all integration tests of its core, also those of contracts: as for Solo, whose ports it knows."""
+    variables = {
+        "HEDERA_NETWORK": "local-node",
+        "HEDERA_ACCOUNT_ID": ECDSA.account_id,
+        "HEDERA_PRIVATE_KEY": ECDSA.private_key.to_string_raw(),
+    }
+    options = ("--config", "vitest.integration.config.ts", *to_report(reports, "agent-kit"))
+    core = folder / "kit/packages/core"
+    run("node_modules/.bin/vitest", "run", *options, "tests/integration", cwd=core, **variables)
+
+
+def run_did(folder: Path, reports: Path) -> None:
+    did = folder / "did"
+    variables = {
+        "HEDERA_NETWORK": "local-node",
+        "HEDERA_OPERATOR_ID": OPERATOR,
+        "HEDERA_OPERATOR_KEY": KEY,
+    }
+    files = sorted(did.glob("packages/*/tests/**/*.e2e.ts"))
+    options = to_report(reports, "did")
+    run("node_modules/.bin/vitest", "run", *options, *files, cwd=did, **variables)
+
+
+def to_report(reports: Path, name: str) -> tuple[str, str]:
+    """Vitest's options for a report."""
+    return "--reporter=junit", f"--outputFile={reports}/{name}.xml"
 
 
 @contextmanager
@@ -334,13 +367,21 @@ def run_each(reports: Path, programs: list[Program]) -> None:
 
 
 SUITES = {
-    "python": Suite("py/tests/integration", run_python),
-    "javascript": Suite("js/test/integration", run_javascript),
-    "tck": Suite("tck/src/tests", run_tck),
-    "python-examples": Suite("py/examples", run_python_examples),
-    "javascript-examples": Suite("js/examples", run_javascript_examples),
-    "programs": Suite("docs", run_programs),
-    "rest": Suite(SPECS, lambda folder, reports: replay(folder / SPECS, reports)),
+    "python": Suite("hiero-ledger/hiero-sdk-python", "py/tests/integration", run_python),
+    "javascript": Suite("hiero-ledger/hiero-sdk-js", "js/test/integration", run_javascript),
+    "tck": Suite("hiero-ledger/hiero-sdk-tck", "tck/src/tests", run_tck),
+    "agent-kit": Suite("hashgraph/hedera-agent-kit-js", "kit/packages/core", run_agent_kit),
+    "did": Suite("hiero-ledger/hiero-did-sdk-js", "did/packages", run_did),
+    "python-examples": Suite("hiero-ledger/hiero-sdk-python", "py/examples", run_python_examples),
+    "javascript-examples": Suite(
+        "hiero-ledger/hiero-sdk-js", "js/examples", run_javascript_examples
+    ),
+    "programs": Suite("hashgraph/hedera-docs", "docs", run_programs),
+    "rest": Suite(
+        "hiero-ledger/hiero-mirror-node",
+        SPECS,
+        lambda folder, reports: replay(folder / SPECS, reports),
+    ),
 }
 
 
@@ -365,6 +406,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("suites", nargs="*", metavar="SUITE", help=", ".join(SUITES))
     parser.add_argument("--reports", type=Path, help="Where the reports are kept")
+    parser.add_argument("--write", action="store_true", help=f"Keep the counts in {RESULTS.name}")
     options = parser.parse_args()
     if unknown := set(options.suites) - set(SUITES):
         parser.error(f"{', '.join(unknown)}: there are {', '.join(SUITES)}")
@@ -375,7 +417,9 @@ def main() -> None:
     print(f"{'suite':20}", *(f"{name:>8}" for name in (*COLUMNS, "seconds")))
     for name in options.suites or SUITES:
         if (folder / SUITES[name].needs).is_dir():
-            run_suite(name, folder, reports / name)
+            counts = run_suite(name, folder, reports / name)
+            if options.write:
+                keep(name, version_of(folder / SUITES[name].needs), counts)
     print(f"Reports, and failed.txt of each: {reports}")
 
 
@@ -386,7 +430,7 @@ def enter_namespace() -> None:
     os.execvp("unshare", ["unshare", "--net", "sh", "-c", command, "sh", *program])
 
 
-def run_suite(name: str, folder: Path, reports: Path) -> None:
+def run_suite(name: str, folder: Path, reports: Path) -> Counter[str]:
     reports.mkdir(parents=True, exist_ok=True)
     for old in reports.glob("*.xml"):
         old.unlink()
@@ -401,6 +445,31 @@ def run_suite(name: str, folder: Path, reports: Path) -> None:
     (reports / "failed.txt").write_text("".join(f"{each}\n" for each in failed))
     figures = [counts[column] for column in COLUMNS] + [round(time.monotonic() - began)]
     print(f"{name:20}", *(f"{figure:8}" for figure in figures), flush=True)
+    return counts
+
+
+def version_of(folder: Path) -> str:
+    """The commit that is checked out, after the tag before it: v2.87.0-5-g7d47c7dd0."""
+    command = ("git", "-C", folder, "describe", "--tags", "--always")
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def keep(name: str, version: str, counts: Counter[str]) -> None:
+    """Keep a suite's counts, in place of its former ones."""
+    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    about = {"version": version, "date": f"{datetime.now(UTC):%Y-%m-%d}"}
+    results[name] = about | {column: counts[column] for column in COLUMNS}
+    ordered = {each: results[each] for each in SUITES if each in results}
+    RESULTS.write_text(f"{json.dumps(ordered, indent=2)}\n")
+
+
+def show_results() -> Iterator[tuple[str, ...]]:
+    """The rows of the README's table: suite, version, date, counts."""
+    for name, kept in json.loads(RESULTS.read_text()).items():
+        repository = SUITES[name].repository
+        link = f"[{repository}](https://github.com/{repository})"
+        counts = (f"{kept[column]:,}" for column in COLUMNS)
+        yield f"`{name}`", link, kept["version"], kept["date"], *counts
 
 
 if __name__ == "__main__":
