@@ -377,6 +377,27 @@ class NftEventSchema(AnswerSchema[mirror_schemas.NftEvent]):
     is_approval = _flag("is_approval")
 
 
+class ScheduleSignatureSchema(AnswerSchema[mirror_schemas.ScheduleSignature]):
+    makes = mirror_schemas.ScheduleSignature
+    consensus_at = _moment("consensus_timestamp", **NEEDED)
+    public_key = Text(_base64, data_key="public_key_prefix", load_default=b"")
+
+
+class ScheduleSchema(AnswerSchema[mirror_schemas.Schedule]):
+    makes = mirror_schemas.Schedule
+    id = _entity("schedule_id", **NEEDED)
+    creator = _entity("creator_account_id", **NEEDED)
+    payer = _entity("payer_account_id", **IF_ANY)
+    created_at = _moment("consensus_timestamp", **NEEDED)
+    body = Text(_base64, data_key="transaction_body", **NEEDED)
+    signatures = Rows(ScheduleSignatureSchema, **NEEDED)
+    memo = Text(load_default="")
+    is_deleted = _flag("deleted")
+    executed_at = _moment("executed_timestamp", **IF_ANY)
+    expires_at = _moment("expiration_time", **IF_ANY)
+    waits_for_expiry = _flag("wait_for_expiry")
+
+
 class PartSchema(AnswerSchema[mirror_schemas.Part]):
     makes = mirror_schemas.Part
     payer = _entity("initial_transaction_id.account_id", **NEEDED)

@@ -43,6 +43,7 @@ from marketplace.ledger.mirror_schemas import (
     Nft,
     NftEvent,
     Relationship,
+    Schedule,
     Transaction,
 )
 
@@ -72,6 +73,7 @@ ACCOUNTS = answer_schemas.AccountSchema()
 RELATIONSHIPS = answer_schemas.RelationshipSchema()
 TRANSACTIONS = answer_schemas.TransactionSchema()
 EVENTS = answer_schemas.NftEventSchema()
+SCHEDULES = answer_schemas.ScheduleSchema()
 MESSAGES = answer_schemas.MessageSchema()
 NODES = answer_schemas.NodeSchema()
 LINKS = answer_schemas.LinksSchema()
@@ -296,6 +298,25 @@ class MirrorNode:
             self._transactions |= {row.consensus_at: (now, row) for row in rows}
             for consensus_at in [*self._transactions][:-TRANSACTIONS_RECALLED]:
                 del self._transactions[consensus_at]
+
+    def find_schedule(self, schedule_id: str, deadline: Deadline) -> Schedule | None:
+        path = f"/schedules/{schedule_id}"
+        schedule = self._get(path, SCHEDULES, deadline)
+        if schedule and schedule.id != schedule_id:
+            raise self._invalid(path, f"it describes another schedule, {schedule.id}")
+        return schedule
+
+    def list_schedules_of(self, creator: str) -> Iterator[Schedule | LedgerAnswerInvalid]:
+        """Yield all schedules that an account has created, the newest first.
+
+        For a schedule that makes no sense, yields an error in its place.
+        """
+        path = f"/schedules?account.id={creator}&limit={PAGE}&order=desc"
+        for item in self._pages(path, "schedules", None):
+            try:
+                yield SCHEDULES.read(item)
+            except ValueError as error:
+                yield self._invalid(path, str(error)[:200])
 
     def list_transactions_after(
         self,

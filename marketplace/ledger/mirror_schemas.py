@@ -225,6 +225,38 @@ class Transaction(NamedTuple):
         return self.transaction_id.account_id
 
 
+class ScheduleSignature(NamedTuple):
+    """A signature of the transaction that created a schedule, or of one that signed it.
+
+    The network has verified those that it needed. Others can be anything.
+    """
+
+    consensus_at: int  # of this transaction
+    public_key: bytes  # or the first bytes of it
+
+
+class Schedule(NamedTuple):
+    """A transaction that waits for its signatures, or has waited for them: HIP-423."""
+
+    id: str
+    creator: str
+    payer: str | None
+    created_at: int
+    body: bytes  # of the scheduled transaction, a SchedulableTransactionBody
+    signatures: tuple[ScheduleSignature, ...]
+    memo: str = ""
+    is_deleted: bool = False
+    executed_at: int | None = None
+    expires_at: int | None = None
+    waits_for_expiry: bool = False
+
+    @property
+    def newest_at(self) -> int:
+        """When it last changed, as far as the ledger tells: it has no date of a deletion."""
+        signed = [signature.consensus_at for signature in self.signatures]
+        return max(self.created_at, self.executed_at or 0, *signed)
+
+
 class NftEvent(NamedTuple):
     """One entry of an NFT's history: of a transaction that succeeded."""
 

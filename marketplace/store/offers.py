@@ -49,8 +49,8 @@ def put_offer(db: Connection, offer: Mapping[str, object], state_before: str | N
     # As a reconciler compared it: nothing is written if another process wrote another state meanwhile.
     sql = """
         INSERT INTO offer (
-            schedule_id, token, serial_no, seller, bidder, price, transaction_id, created_at, expires_at, body,
-            state, state_at, opened_at
+            schedule_id, token, serial_no, seller, bidder, price, transaction_id, created_at, expires_at,
+            body, state, state_at, opened_at
         )
         VALUES (
             :schedule_id, :token, :serial_no, :seller, :bidder, :price, :transaction_id, :created_at,
