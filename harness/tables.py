@@ -30,12 +30,45 @@ def code(words: Iterable[str]) -> str:
     return ", ".join(f"`{word}`" for word in words)
 
 
-def errors() -> str:
+def _openapi() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         app = create_app(**settings(folder))
-        document = app.test_client().get("/openapi.json").json
+        return app.test_client().get("/openapi.json").json
+
+
+def endpoints() -> str:
+    document = _openapi()
     return table(
-        "Reason, Status, Calls, Again?, What to tell a user", list_reasons(find_reasons(document))
+        "Call, What it does, Query parameters (default and maximum)",
+        [
+            (
+                f"{method.upper()} `{path.replace('{', '<').replace('}', '>')}`",
+                operation["summary"],
+                ", ".join(_parameters(operation, document)),
+            )
+            for path, methods in document["paths"].items()
+            for method, operation in methods.items()
+            if "summary" in operation
+        ],
+    )
+
+
+def _parameters(operation: dict[str, Any], document: dict[str, Any]) -> Iterable[str]:
+    """The names of its query parameters; the limits of a page with their default and maximum."""
+    for parameter in operation.get("parameters", ()):
+        if parameter.get("in") == "query":
+            schema = parameter["schema"]
+            limits = (
+                f" ({schema['default']}, {schema['maximum']})"
+                if parameter["name"] == "limit"
+                else ""
+            )
+            yield f"`{parameter['name']}`{limits}"
+
+
+def errors() -> str:
+    return table(
+        "Reason, Status, Calls, Again?, What to tell a user", list_reasons(find_reasons(_openapi()))
     )
 
 
@@ -104,6 +137,7 @@ def benchmarks() -> str:
 
 # The page of each table
 TABLES: dict[str, tuple[str, Callable[[], str]]] = {
+    "endpoints": ("docs/api.md", endpoints),
     "errors": ("docs/api.md", errors),
     "settings": ("docs/settings.md", settings_table),
     "counters": ("docs/monitoring.md", counters),
