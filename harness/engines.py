@@ -112,8 +112,7 @@ def _take_back(copy, template_url):
         db.execute(END_OTHERS)
         if db.execute(TABLES).fetchone() != tables:
             return  # a test has altered a table
-        for table in SCHEMA.in_order[::-1]:
-            db.execute(f"DELETE FROM {table}")
+        db.execute("; ".join(f"DELETE FROM {table}" for table in SCHEMA.in_order[::-1]))
         for each in properties:
             db.execute("INSERT INTO property VALUES (%s, %s)", each)
     rarity.forget()

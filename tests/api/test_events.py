@@ -16,6 +16,7 @@ from tests import actions
 from tests.answers import assert_error
 from tests.api.pages import follow, next_url
 from tests.engines import both_engines
+from tests.examples import SEEDS
 
 OTHER_TOKEN = "0.0.7002"
 FACTS = ("price", "previous_price", "transaction_id", "consensus_at")
@@ -140,7 +141,7 @@ def test_it_finds_what_a_model_finds(client, tell, epoch):
         for n in range(80)
     ]
     tell(*told)
-    for _ in range(150):
+    for _ in range(50 * len(SEEDS)):
         query = {"limit": dice.choice((1, 3, 7, 100))}
         if dice.random() < 0.5:
             query["kind"] = dice.choices([*map(str, EventKind)], k=dice.choice((1, 2, 3)))

@@ -29,6 +29,7 @@ from marketplace.store import access_tokens, nfts
 from marketplace.store.database import open_database, read, write
 from tests.answers import assert_error
 from tests.engines import both_engines
+from tests.examples import SEEDS
 
 
 @both_engines
@@ -252,7 +253,7 @@ HEADERS = [*[{}] * 5, {"Origin": "https://a.example"}, {"Accept-Encoding": "gzip
 
 
 @both_engines
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_random_writes_never_show_an_old_cached_answer(app, client, tmp_path, seed):
     """Random writes by hand, random requests; one of the applications answers each of them anew."""
     uncached = create_app(**settings(tmp_path))

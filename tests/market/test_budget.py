@@ -59,7 +59,6 @@ def token(market, *scopes):
 # Shares
 
 
-@both_engines
 def test_a_caller_holds_at_most_half_of_what_the_others_leave(make_market):
     """Of twenty: an end user alone a quarter of its token's half."""
     market = make_market(SALE_FEE_BUDGET="20")
@@ -69,7 +68,6 @@ def test_a_caller_holds_at_most_half_of_what_the_others_leave(make_market):
     assert market.fees() == (0, 9 * MOST)
 
 
-@both_engines
 def test_a_token_that_is_the_whole_shop_may_spend_all(make_market):
     market = make_market(SALE_FEE_BUDGET="20", SALE_FEE_TOKEN_SHARE="100")
     serial_nos, shop = [market.list_one()], token(market)
@@ -85,7 +83,6 @@ def test_a_server_that_names_no_shoppers_may_spend_all(make_market):
     assert Shopper(market, token(market)).take_all([market.list_one()]) == 20
 
 
-@both_engines
 def test_visitors_who_come_one_after_the_other_leave_room_for_honest_buyers(make_market):
     """Three held 8 of their token's 10 HBAR; two paid associations later, nobody else bought for an hour."""
     market = make_market(SALE_FEE_BUDGET="20")
@@ -183,7 +180,6 @@ def sell(market, shopper, account_id):
     return r
 
 
-@both_engines
 def test_one_token_that_sells_to_itself_keeps_nobody_from_buying(make_market):
     """Each sale to a new account cost the marketplace an association: 31 of them ended everybody's buying."""
     market = make_market(SALE_FEE_BUDGET="20")
@@ -488,7 +484,6 @@ WAYS = [
 ]
 
 
-@both_engines
 def test_draining_the_budget_on_purpose_is_bounded(make_market):
     """Buyers do their worst, for an hour: the marketplace's account never loses more than the budget."""
     budget = 4 * HBAR
