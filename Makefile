@@ -73,7 +73,7 @@ test-stdlib: .venv/installed-dev
 # Servers, browsers, failing PostgreSQL, packages, documents, wallets, SDKs and generated clients.
 # These tests mostly wait, so there are twice as many processes as cores.
 test-system: .venv/installed-dev
-	@$(PYTEST) -n $$(($(PROCESSES) * 2)) tests/system
+	@$(PYTEST) -n $$(($(PROCESSES) * 2)) tests/system sandbox/tests/system
 
 # All tests that use PostgreSQL, with Debian's older version, for example:
 # make test-postgresql TEST_POSTGRESQL_BIN=/usr/lib/postgresql/15/bin

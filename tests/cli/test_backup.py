@@ -2,14 +2,11 @@
 
 import os
 import time
-from contextlib import nullcontext
 
 import pytest
 
 from harness.apps import settings, write_sql
 from harness.cast import KEYS, TOKEN
-from harness.postgresql import new_database
-from harness.serving import begin_flask
 from marketplace import create_app
 from marketplace.services import services
 from tests.engines import both_engines
@@ -131,17 +128,3 @@ def test_what_was_left_is_shown_and_removed(app, invoke, tmp_path):
     assert all(path.exists() for path in copies)
     assert "Removed 1,000 bytes" in invoke("prune", "--remove")
     assert [path.exists() for path in copies] == [False, True]
-
-
-@pytest.mark.parametrize("command", [["status"], ["token", "list"], ["sync"], ["backup", "copies"]])
-def test_a_command_in_an_empty_folder_makes_nothing(engine, tmp_path, command):
-    """Called in the wrong folder, `status` made a database there and showed that."""
-    empty = tmp_path / "mistyped"
-    with new_database() if engine == "postgresql" else nullcontext() as url:
-        own = {"DATA_DIR": empty} | ({"DATABASE_URL": url} if url else {})
-        ended = begin_flask(own, *command)
-        error = ended.communicate()[1]
-    assert ended.returncode == 1
-    assert error.startswith("Error: There is no database here: "), error
-    assert error.count("\n") == 1
-    assert not empty.exists()

@@ -11,11 +11,10 @@ from marketplace.store import following
 from marketplace.store.database import write
 from tests.engines import both_engines
 
-pytestmark = both_engines
-
 ADDRESSES = [("127.0.0.1", 8000)]
 
 
+@both_engines
 def test_the_start_says_what_it_means_that_no_watcher_runs(tmp_path):
     app = create_app(**settings(tmp_path), NETWORK="testnet", ACCOUNT_ID="0.0.4321")
     said = startup.describe(app, ADDRESSES)

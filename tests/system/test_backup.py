@@ -2,15 +2,17 @@
 
 import os
 import re
-from contextlib import closing
+from contextlib import closing, nullcontext
 
 import pytest
 from sqlite_utils.utils import sqlite3
 
 from harness.engines import execute
-from harness.serving import Service, environment
+from harness.postgresql import new_database
+from harness.serving import Service, begin_flask, environment
 from marketplace.store.database import SCHEMA
 from marketplace.store.sqlite import SQLiteDatabase
+from tests.engines import both_engines
 from tests.store.tokens import insert_token, names
 from tests.store.writers import writing
 
@@ -155,3 +157,18 @@ def test_a_database_that_is_damaged_says_how_to_restore_it(operator):
     path.rename(operator.folder / "damaged.db")
     operator.flask("restore", "copy.db")
     assert held(path) == ["kept"]
+
+
+@both_engines
+@pytest.mark.parametrize("command", [["status"], ["token", "list"], ["sync"], ["backup", "copies"]])
+def test_a_command_in_an_empty_folder_makes_nothing(engine, tmp_path, command):
+    """Called in the wrong folder, `status` made a database there and showed that."""
+    empty = tmp_path / "mistyped"
+    with new_database() if engine == "postgresql" else nullcontext() as url:
+        own = {"DATA_DIR": empty} | ({"DATABASE_URL": url} if url else {})
+        ended = begin_flask(own, *command)
+        error = ended.communicate()[1]
+    assert ended.returncode == 1
+    assert error.startswith("Error: There is no database here: "), error
+    assert error.count("\n") == 1
+    assert not empty.exists()

@@ -167,7 +167,7 @@ def test_the_commands_go_to_the_readers_port():
 
 
 # Without the README's program, which the next test runs, and without the program for a sandbox on
-# the standard ports: sandbox/tests/test_testing.py runs it.
+# the standard ports: sandbox/tests/system/test_testing.py runs it.
 ALONE = [
     block
     for block in blocks("python")

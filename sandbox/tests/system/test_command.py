@@ -1,7 +1,6 @@
 """hiero-sandbox: the sandbox alone, without the marketplace."""
 
 import base64
-import json
 import re
 import signal
 import socket
@@ -15,9 +14,6 @@ from hiero_sdk_python import PrivateKey
 from hiero_sdk_python.hapi.services.response_pb2 import Response
 
 from harness.serving import ROOT
-from hiero_sandbox import database, state
-from hiero_sandbox.application import create_sandbox
-from hiero_sandbox.errors import LedgerRefused
 from hiero_sandbox.hapi.address import HOST
 from hiero_sandbox.ledger.genesis import known_accounts
 from sandbox.tests import hapi
@@ -134,34 +130,3 @@ def test_a_state_is_dumped_loaded_and_logged(tmp_path):
     assert re.search(r"0\.0\.1002@\S+ CRYPTOTRANSFER: SUCCESS\n", log.read_text())
     with running("--load-state", str(path)) as (_, ports):
         assert ask(ports, "/api/v1/transactions") == shown
-
-
-def test_a_state_of_another_version_is_loaded(tmp_path):
-    """It has a table and a column that are gone, and lacks a column that is new."""
-    before, path = create_sandbox(), tmp_path / "state.json"
-    before.test_client().post("/faucet", json=GIFT)
-    state.dump(before.extensions[database.KEY].connection, path)
-    content = json.loads(path.read_text())
-    content["tables"]["shelf"] = [{"book": 1}]
-    for row in content["tables"]["account"]:
-        row["colour"] = "red"
-        del row["declines_reward"]
-    path.write_text(json.dumps(content))
-    after = create_sandbox()
-    state.load(after.extensions[database.KEY], path)
-    for show in ("transactions?limit=1", "accounts?account.id=1002&balance=false"):
-        shown = [each.test_client().get(f"/api/v1/{show}").json for each in (before, after)]
-        assert shown[0] == shown[1]
-    account = after.test_client().get("/api/v1/accounts/0.0.1002").json
-    assert account["balance"]["balance"] == 10**12 + 7
-
-
-@pytest.mark.parametrize(
-    "content", ["", "[]", "{}", '{"format": 2, "tables": {}}', '{"format": 1, "tables": 5}']
-)
-def test_what_is_no_state_is_refused(tmp_path, content):
-    (tmp_path / "state.json").write_text(content)
-    sandbox = create_sandbox()
-    with pytest.raises(LedgerRefused):
-        state.load(sandbox.extensions[database.KEY], tmp_path / "state.json")
-    assert len(sandbox.test_client().get("/api/v1/accounts").json["accounts"]) == 25
