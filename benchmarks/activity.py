@@ -29,9 +29,11 @@ EVENTS = """
             strftime('%Y-%m-%dT%H:%M:%S.000000000Z', 'now', ((n - :count) * 86400 / 2500) || ' seconds')
         FROM numbers
     )
-    INSERT INTO event
+    INSERT INTO event (
+        id, kind, token, serial_no, from_account, to_account, price, transaction_id, consensus_at, seen_at
+    )
     SELECT
-        n, kind, token, serial_no, from_account, to_account, price, NULL, transaction_id, date, date, 0
+        n, kind, token, serial_no, from_account, to_account, price, transaction_id, date, date
     FROM made
 """
 

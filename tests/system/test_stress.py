@@ -1,4 +1,4 @@
-"""The programs of stress/, and benchmarks.gets, as commands: each understands its options, and ends."""
+"""The programs of stress/, and some of benchmarks/, as commands: each understands its options, and ends."""
 
 import re
 import shutil
@@ -16,6 +16,7 @@ PROGRAMS = [
 # The shortest run of each program. Those that need other programs or a network of their own have none;
 # stress.soak has a test of its own.
 SHORT_RUNS = {
+    "benchmarks.sizes": [],
     "stress.baskets": ["--seconds", "1", "--at-once", "2"],
     "stress.bombs": ["--only", "png_16_bits_with_alpha"],
     "stress.buying": ["--tries", "2", "--only", "one token, addresses"],
