@@ -20,10 +20,11 @@ from werkzeug import Request, Response
 
 from harness.mirror import Mirror
 from harness.wallets import approval, seal
-from hiero_sandbox import node, wallet
+from hiero_sandbox import node
 from marketplace import create_app
 from marketplace.hedera import times
 from marketplace.market.memos import listing_memo
+from marketplace.sandbox import unsigned, wallet
 from marketplace.services import services
 from marketplace.store import following, nfts, properties
 from marketplace.store.database import read, write
@@ -56,7 +57,7 @@ def list_on_ledger(app, serial_no: int) -> None:
     memo = listing_memo(TOKEN, serial_no, 5, "Foo")
     body = approval(SELLER, (TOKEN, serial_no), MARKET, memo)
     with services(app).sandbox.app.app_context():
-        node.mint(TOKEN, serial_no, SELLER, times.now())
+        unsigned.mint(TOKEN, serial_no, SELLER, times.now())
         assert node.submit(wallet.sign(SELLER, seal(body)), times.now()).result == "SUCCESS"
 
 

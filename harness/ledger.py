@@ -4,9 +4,10 @@ import base64
 
 from harness import wallets
 from harness.cast import ALICE, BOB, TOKEN
-from hiero_sandbox import conditions, node, wallet
+from hiero_sandbox import conditions, node
 from hiero_sandbox import database as ledger_database
 from hiero_sandbox.ledger import accounts
+from marketplace.sandbox import unsigned, wallet
 from marketplace.services import KEY, services
 
 
@@ -34,7 +35,7 @@ class Ledger:
 
     def mint(self, nft, owner, then):
         with self.sandbox.app_context():
-            node.mint(*nft, owner, then)
+            unsigned.mint(*nft, owner, then)
 
     def submit_altered(self, byte_array, memo=None, transfer_to=None):
         """Submit another transaction of Alice's under the id of a prepared one."""
@@ -73,7 +74,7 @@ class Ledger:
 
     def hand_over(self, nft, account_id=BOB):
         with self.sandbox.app_context():
-            return node.hand_over(*nft, account_id, conditions.now())
+            return unsigned.hand_over(*nft, account_id, conditions.now())
 
     def update_metadata(self, nft, metadata=None):
         with self.sandbox.app_context():

@@ -9,10 +9,9 @@ from functools import partial
 
 from werkzeug.wrappers import Response
 
-from hiero_sandbox.application import create_sandbox
 from hiero_sandbox.database import KEY
 from marketplace.hedera import times
-from marketplace.sandbox.world import EveryId
+from marketplace.sandbox.application import create_sandbox
 from marketplace.services import services
 
 MISSING = Response(b'{"_status":{"messages":[{"message":"Not found"}]}}', 404)
@@ -105,6 +104,6 @@ class Mirror:
         path = database.path.with_name(f"replica-{next(self._numbers)}.db")
         with closing(sqlite3.connect(path)) as copy:
             database.connection.backup(copy)
-        replica = create_sandbox(str(path), world=EveryId())
+        replica = create_sandbox(str(path))
         replica.config["CLOCK"] = self._sandbox.config["CLOCK"]
         return replica

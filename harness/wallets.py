@@ -9,11 +9,12 @@ from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
 from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, TransactionBody
 
-from hiero_sandbox import node, wallet
+from hiero_sandbox import node
 from hiero_sandbox.ledger import envelopes
-from hiero_sandbox.ledger import queries as ledger_queries
 from hiero_sandbox.ledger.consensus import Receipt
 from marketplace.hedera import times
+from marketplace.sandbox import wallet
+from marketplace.sandbox.catalogue import TREASURY
 
 MINTED_AT = 1_700_000_000 * times.SECOND  # of the NFTs that nobody minted
 
@@ -79,11 +80,11 @@ def seal(body: TransactionBody) -> bytes:
 def _submit(body: TransactionBody, now: int) -> Receipt:
     start = body.transactionID.transactionValidStart
     start.seconds, start.nanos = divmod(now - times.SECOND, times.SECOND)
-    return node.submit(wallet.sign(ledger_queries.TREASURY, seal(body)), now)
+    return node.submit(wallet.sign(TREASURY, seal(body)), now)
 
 
 def _new_body() -> TransactionBody:
-    return new_body(ledger_queries.TREASURY, "")
+    return new_body(TREASURY, "")
 
 
 def update_metadata(token: str, serial_no: int, now: int, metadata: str | None = None) -> Receipt:

@@ -27,9 +27,8 @@ from unittest.mock import patch
 from harness import mounts, network
 from harness.images import CORPUS
 from harness.serving import run_flask, serve, watcher
-from hiero_sandbox.application import create_sandbox
 from marketplace.sandbox import gateway as artwork_gateway
-from marketplace.sandbox.world import EveryId
+from marketplace.sandbox.application import create_sandbox
 
 CLIENTS = 200
 SCRIPT = Path(__file__).with_name("attack.lua")
@@ -177,7 +176,7 @@ def scene(gateway=None, mirror=None, address=None, media=None, is_locked=False, 
         enter = stack.enter_context
         if address is not None:
             enter(silent_name_server())
-        sandbox = create_sandbox(f"{folder}/ledger.db", world=EveryId())
+        sandbox = create_sandbox(f"{folder}/ledger.db")
         sandbox.register_blueprint(artwork_gateway.blp)
         ledger = enter(network.serve(sandbox) if mirror is None else network.serve_raw(mirror))
         ipfs = f"{ledger}/ipfs" if gateway is None else f"{enter(GATEWAYS[gateway]())}/ipfs"

@@ -10,6 +10,7 @@ from marketplace.hedera.hbar import TINYBARS
 from marketplace.hedera.ids import is_entity_id
 
 CREATOR = "The sandbox"
+TREASURY = "0.0.1000"  # holds every NFT that nobody has asked for yet
 # CIDv1, raw bytes, identity multihash: https://github.com/multiformats/cid
 CID_HEADER = bytes((0x01, 0x55, 0x00))
 

@@ -3,11 +3,10 @@
 import click
 from flask import current_app
 
-from hiero_sandbox import wallet
 from hiero_sandbox.hapi.address import find_port
 from marketplace.cli.command import Group, echo
 from marketplace.hedera.ids import is_entity_id
-from marketplace.sandbox import addresses, node, seed
+from marketplace.sandbox import addresses, node, seed, wallet
 from marketplace.services import application
 
 cli = Group("sandbox", help="Fill the sandbox, and show how to try it.")

@@ -8,8 +8,7 @@ from wsgiref.types import WSGIApplication
 from flask import Flask, request
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
 
-from hiero_sandbox import wallet
-from hiero_sandbox.application import MIRROR_PATH, create_sandbox, serve_at_root
+from hiero_sandbox.application import MIRROR_PATH, serve_at_root
 from hiero_sandbox.conditions import now
 from hiero_sandbox.errors import LedgerRefused
 from hiero_sandbox.hapi import services
@@ -21,9 +20,9 @@ from marketplace.cli.upgrade import upgrade_at_once
 from marketplace.errors import MarketplaceError, StartRefused
 from marketplace.hedera import times
 from marketplace.ledger.consensus_node import NodeSilent
-from marketplace.sandbox import access, addresses, commands, gateway, transport
+from marketplace.sandbox import access, addresses, commands, transport, wallet
 from marketplace.sandbox.addresses import PATH
-from marketplace.sandbox.world import EveryId
+from marketplace.sandbox.application import create_sandbox
 from marketplace.services import Sandbox
 from marketplace.store.engine import Engine
 from marketplace.wsgi_environ import ROUTE
@@ -41,10 +40,9 @@ def init_app(
     is_signed_here = sign is None and not app.config["ACCOUNT_KEY_FILE"]
     signs_for = app.config["ACCOUNT_ID"] if is_signed_here else None
     try:
-        sandbox = create_sandbox(f"{folder}/sandbox.db", prefix, world=EveryId(signs_for))
+        sandbox = create_sandbox(f"{folder}/sandbox.db", prefix, signs_for)
     except LedgerRefused as error:
         raise StartRefused(str(error)) from error
-    sandbox.register_blueprint(gateway.blp)
     name_routes(sandbox, PATH)
     sandbox.before_request(_name_method)
     sandbox.config["CLOCK"] = lambda: times.now()  # looked up at each call

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from flask import Flask, current_app
 
-from hiero_sandbox import node, wallet
+from hiero_sandbox import node
 from hiero_sandbox.errors import LedgerBusy, LedgerUnusable, explained
 from hiero_sandbox.times import GENESIS
 from marketplace.errors import DatabaseBusy, SandboxUnusable
@@ -24,7 +24,7 @@ from marketplace.market import add_nft, memos, reconciler
 from marketplace.market.listings import VALID_SECONDS
 from marketplace.market.nodes import next_node
 from marketplace.market.prepare import START_BEFORE_NOW
-from marketplace.sandbox import catalogue, month
+from marketplace.sandbox import catalogue, month, unsigned, wallet
 from marketplace.sandbox.month import Deed
 from marketplace.services import services
 from marketplace.store import nfts
@@ -46,7 +46,7 @@ def fill(sandbox: Flask) -> None:
         # All of them are minted first, because adding the first one reads its collection.
         with _ledger_of(sandbox):
             for nft in missing:
-                node.mint(*nft, month.first_owner(nft), GENESIS)
+                unsigned.mint(*nft, month.first_owner(nft), GENESIS)
         for nft in missing:
             add_nft.add(month.first_owner(nft), [nft])
     new = {nft for nft in sample if _is_new(nft)}
@@ -79,7 +79,7 @@ def _do(sandbox: Flask, deed: Deed, then: int) -> None:
     """Submit what was signed at a moment in the past, and store what follows from it."""
     if deed.kind == "give":
         with _ledger_of(sandbox):
-            node.hand_over(*deed.nfts[0], deed.others[0], then)
+            unsigned.hand_over(*deed.nfts[0], deed.others[0], then)
     else:
         signed = _sign(deed, then)
         with _ledger_of(sandbox):

@@ -8,16 +8,16 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import TokenSupplyType, Toke
 from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee
 from hiero_sdk_python.hapi.services.token_create_pb2 import TokenCreateTransactionBody
 
-from hiero_sandbox import node, wallet
-from hiero_sandbox.ledger import keys, queries
+from hiero_sandbox.ledger import keys
 from hiero_sandbox.ledger.tokens import KEYS, LIFE_SECONDS
 from hiero_sandbox.messages import account
 from hiero_sandbox.world import World
-from marketplace.sandbox import catalogue
+from marketplace.sandbox import catalogue, unsigned, wallet
+from marketplace.sandbox.catalogue import TREASURY
 
 logger = logging.getLogger("hiero_sandbox")
 # Derived here, before make run forks: a process that derives it itself needs 3 MB more.
-TREASURYS_KEY = keys.of_bytes(wallet.public_key(queries.TREASURY))
+TREASURYS_KEY = keys.of_bytes(wallet.public_key(TREASURY))
 KEYS_OF_CATALOGUE = ("admin", "fee_schedule", "metadata", "supply", "wipe")
 
 
@@ -27,7 +27,6 @@ class EveryId(World):
     The account TREASURY holds each NFT that nobody has asked for, and its key is all keys of these tokens.
     """
 
-    has_known_accounts = False
     cents_per_hbar = 10  # round figures for the pages and the documents
 
     def __init__(self, signs_for: str | None = None) -> None:
@@ -35,7 +34,7 @@ class EveryId(World):
 
         Otherwise the first signature of a purchase could make the buyer's key the marketplace's.
         """
-        self._keyed = {queries.TREASURY, signs_for}
+        self._keyed = {TREASURY, signs_for}
 
     def find_account(self, account_id: str) -> bool:
         return True
@@ -45,7 +44,7 @@ class EveryId(World):
         made = TokenCreateTransactionBody(
             name=collection.name,
             symbol=collection.symbol,
-            treasury=account(queries.TREASURY),
+            treasury=account(TREASURY),
             tokenType=TokenType.NON_FUNGIBLE_UNIQUE,
             supplyType=TokenSupplyType.INFINITE,
             autoRenewPeriod={"seconds": LIFE_SECONDS},
@@ -68,7 +67,7 @@ class EveryId(World):
 
     def ask_for_nft(self, token: str, serial_no: int, account_id: str, now: int) -> None:
         """The first account that asks for an NFT by its serial number gets it."""
-        node.mint(token, serial_no, account_id, now)
+        unsigned.mint(token, serial_no, account_id, now)
 
     def refuse_key(self, account_id: str) -> None:
         logger.warning("%s already has another key", account_id)

@@ -19,7 +19,6 @@ from hiero_sandbox import (
     conditions,
     control,
     database,
-    demo,
     errors,
     front_page,
     mirror,
@@ -53,11 +52,13 @@ def create_sandbox(
     public_url: str = "http://127.0.0.1:5551",
     *,
     world: World | None = None,
-    accounts: str = genesis.LOCAL_NODE,
+    accounts: str | None = genesis.LOCAL_NODE,
 ) -> Flask:
     """Make the application. Its ledger is the file at the path, or in memory.
 
-    It begins with known accounts, those of genesis.NETWORKS, unless the world has others.
+    It begins with known accounts, those of genesis.NETWORKS, and has the controls for tests. With None as
+    ``accounts`` it has neither: a host's world says what exists, and the host adds blueprints of its own.
+
     It reads these keys of its config: BALANCE_QUERIES, whether HAPI answers queries for balances;
     BIND_TIMESTAMP_RANGE, whether a page of transactions covers 60 days at most; NODE_FILE, a file with the
     address of a node in another process; CLOCK, a function that returns the time, in nanoseconds. Raises
@@ -74,10 +75,9 @@ def create_sandbox(
     conditions.init_app(app)
     snapshots.init_app(app)
     errors.init_app(app)
-    own = (control, front_page) if world.has_known_accounts else (demo,)
-    for module in (api, *own, mirror, web):
+    for module in (api, mirror, web, *((control, front_page) if accounts else ())):
         app.register_blueprint(module.blp)
-    if world.has_known_accounts:
+    if accounts:
         with app.app_context(), database.write() as db:
             genesis.fill(db, accounts)
     _open_to_all(app)

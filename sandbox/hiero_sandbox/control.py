@@ -1,7 +1,4 @@
-"""For tests: known accounts, a faucet, snapshots, a clock to move, a mirror node that lags, and faults.
-
-Where every id exists, these addresses do not.
-"""
+"""For tests: known accounts, a faucet, snapshots, a clock to move, a mirror node that lags, and faults."""
 
 import base64
 from collections.abc import Callable

@@ -1,19 +1,11 @@
 """What hiero-sandbox says of itself: the page at /, and the OpenAPI document of its own addresses."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 from flask import Blueprint, current_app, render_template_string
 
-from hiero_sandbox import __version__, control
+from hiero_sandbox import __version__, control, openapi
 
-DOCUMENT = Path(__file__).with_name("openapi.json")
-SHARED = (
-    "/decode",
-    "/transactions",
-    "/rewards",
-)  # described in openapi.json, with the demo's addresses
 # What each address of control.py takes.
 EXAMPLES: dict[str, dict[str, Any]] = {
     "/clock": {"seconds": 86400},
@@ -69,19 +61,13 @@ def show_page() -> str:
 @blp.get("/openapi.json")
 def show_openapi() -> dict[str, Any]:
     """Show this document."""
-    document: dict[str, Any] = json.loads(DOCUMENT.read_text())
-    paths = {path: item for path, item in document["paths"].items() if path in SHARED}
+    document = openapi.document()
+    paths = {path: dict(item) for path, item in document["paths"].items()}
     for rule in current_app.url_map.iter_rules():
         if rule.endpoint.startswith(("control.", "front_page.")):
             for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"}):
                 paths.setdefault(rule.rule, {})[method.lower()] = _describe(rule.endpoint, method)
-    info = {
-        "title": "hiero-sandbox",
-        "version": __version__,
-        "description": "A small Hedera for tests: what a test may change of it.",
-    }
     return document | {
-        "info": document["info"] | info,
         "servers": [{"url": current_app.config["PUBLIC_URL"]}],
         "paths": dict(sorted(paths.items())),
     }

@@ -25,11 +25,6 @@ def end_expired_schedules(now: int) -> None:
 # What nobody signs
 
 
-def mint(token: str, serial_no: int, owner: str, now: int) -> None:
-    """Give an NFT of the catalogue that nobody has asked for yet to its first owner."""
-    unsigned.mint(database(), token, serial_no, owner, now)
-
-
 def add_reward(account_id: str, amount: int, now: int) -> int:
     """Let an account have earned a staking reward, in tinybars. Returns all that is not paid yet."""
     return unsigned.add_reward(database(), account_id, amount, now)
@@ -38,8 +33,3 @@ def add_reward(account_id: str, amount: int, now: int) -> int:
 def give(account_id: str, amount: int, now: int) -> Receipt:
     """Move tinybars of the operator to another account."""
     return unsigned.give(database(), account_id, amount, now)
-
-
-def hand_over(token: str, serial_no: int, receiver: str, now: int) -> Receipt:
-    """Move an NFT to another account, as a sale on another market would. Its owner does not sign."""
-    return unsigned.hand_over(database(), token, serial_no, receiver, now)

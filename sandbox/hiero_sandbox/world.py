@@ -8,7 +8,6 @@ from hiero_sdk_python.hapi.services.token_create_pb2 import TokenCreateTransacti
 class World:
     """The world of hiero-sandbox alone. A host that wants more to exist overrides what the ledger asks."""
 
-    has_known_accounts = True  # the ledger begins with those of ledger/genesis.py
     cents_per_hbar = 12  # as at hiero-local-node and Solo
 
     def find_account(self, account_id: str) -> bool:

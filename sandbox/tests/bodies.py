@@ -6,7 +6,7 @@ from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, Transact
 from harness import wallets
 from harness.cast import TOKEN
 from harness.wallets import account, token_id
-from hiero_sandbox import wallet
+from marketplace.sandbox import wallet
 
 HBAR = 100_000_000
 FIRST = 10_000 * HBAR  # which every account begins with

@@ -10,13 +10,13 @@ from hiero_sandbox.application import create_sandbox
 from hiero_sandbox.conditions import now
 from hiero_sandbox.ids import TransactionId
 from hiero_sandbox.ledger.genesis import known_accounts
-from marketplace.sandbox.world import EveryId
+from marketplace.sandbox import application as every_id
 from sandbox.tests import bodies, hapi
 
 
 def make(path=None):
     """A sandbox where every id exists, as beside a marketplace."""
-    app = create_sandbox(path, world=EveryId(MARKET))
+    app = every_id.create_sandbox(path or None, signs_for=MARKET)
     app.config.update(BALANCE_QUERIES=False)
     return app
 

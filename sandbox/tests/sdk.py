@@ -9,7 +9,7 @@ from hiero_sdk_python.tokens.token_id import TokenId
 from hiero_sdk_python.transaction.transaction_id import TransactionId
 
 from harness.cast import ALICE, MARKET, TOKEN
-from hiero_sandbox import wallet
+from marketplace.sandbox import wallet
 
 
 def account(account_id):

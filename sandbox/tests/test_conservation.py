@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from harness import wallets
 from harness.wallets import account
-from hiero_sandbox import node, times, wallet
-from hiero_sandbox.application import create_sandbox
+from hiero_sandbox import node, times
 from hiero_sandbox.database import read, write
 from hiero_sandbox.ids import TransactionId
 from hiero_sandbox.ledger import accounts, keys, nfts, queries, records, tokens
 from hiero_sandbox.mirror import rows
-from marketplace.sandbox.world import EveryId
+from marketplace.sandbox import unsigned, wallet
+from marketplace.sandbox.application import create_sandbox
 from sandbox.tests import airdrops, bodies, fractional_fees
 from sandbox.tests.account_deletion import deletion
 from sandbox.tests.batches import BATCHER, batch, inner
@@ -206,7 +206,7 @@ steps = st.one_of(
 
 @pytest.fixture(scope="module")
 def ledger(tmp_path_factory):
-    return create_sandbox(f"{tmp_path_factory.mktemp('ledger')}/ledger.db", world=EveryId())
+    return create_sandbox(f"{tmp_path_factory.mktemp('ledger')}/ledger.db")
 
 
 def begin(ledger):
@@ -218,7 +218,7 @@ def begin(ledger):
             encoded = key.SerializeToString().hex()
             accounts.change(db, account_id, wallets.MINTED_AT, key=encoded)
     for nft in NFTS:
-        node.mint(*nft, PEOPLE[0], wallets.MINTED_AT)
+        unsigned.mint(*nft, PEOPLE[0], wallets.MINTED_AT)
 
 
 def submit(body, signers):

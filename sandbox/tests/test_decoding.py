@@ -9,9 +9,9 @@ from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, Transact
 
 from harness.cast import ALICE, BOB, TOKEN
 from harness.wallets import seal, withdrawal
-from hiero_sandbox import wallet
 from hiero_sandbox.ids import TransactionId
 from marketplace.hedera.transactions import build_listing
+from marketplace.sandbox import wallet
 from sandbox.tests.answers import assert_error
 from sandbox.tests.bodies import NFT, transfer
 from sandbox.tests.sdk import approval_of_sdk, of_sdk

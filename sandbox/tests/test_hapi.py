@@ -23,8 +23,9 @@ from hiero_sdk_python.hapi.services.transaction_response_pb2 import TransactionR
 from harness.cast import ALICE, BOB, CHARLIE, MARKET, TOKEN
 from harness.engines import move_database
 from harness.wallets import account
-from hiero_sandbox import database, times, wallet
+from hiero_sandbox import database, times
 from hiero_sandbox.hapi.errors import Failed
+from marketplace.sandbox import wallet
 from sandbox.tests import hapi
 from sandbox.tests.accounts import to_alias
 from sandbox.tests.bodies import NFT, approval, make, minting, sign, transfer

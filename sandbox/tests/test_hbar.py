@@ -6,13 +6,14 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 
 from harness import wallets
 from harness.cast import ALICE, BOB, CHARLIE, TOKEN
-from hiero_sandbox import times, wallet
+from hiero_sandbox import times
 from hiero_sandbox.database import read
 from hiero_sandbox.hapi.services import answer
 from hiero_sandbox.ledger import keys, network_fees
 from hiero_sandbox.ledger.envelopes import open_transaction, read_list
 from hiero_sandbox.ledger.genesis import OPERATOR, known_accounts
 from hiero_sandbox.world import World
+from marketplace.sandbox import wallet
 from sandbox.tests import hapi
 from sandbox.tests.bodies import (
     FIRST,

@@ -5,7 +5,8 @@ import base64
 import pytest
 
 from harness.cast import ALICE, CHARLIE, TOKEN
-from hiero_sandbox import times, wallet
+from hiero_sandbox import times
+from marketplace.sandbox import wallet
 from sandbox.tests.bodies import HBAR, minting, transfer
 
 TREASURY = "0.0.1000"

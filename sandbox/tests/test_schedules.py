@@ -11,9 +11,10 @@ from hiero_sdk_python.hapi.services.schedulable_transaction_body_pb2 import (
 
 from harness.cast import ALICE, BOB, CHARLIE
 from harness.wallets import account
-from hiero_sandbox import times, wallet
+from hiero_sandbox import times
 from hiero_sandbox.ledger import keys
 from hiero_sandbox.messages import schedule
+from marketplace.sandbox import wallet
 from sandbox.tests import hapi
 from sandbox.tests.account_deletion import deletion
 from sandbox.tests.accounts import creation, public

@@ -9,8 +9,8 @@ from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee
 
 from harness.cast import ALICE, BOB, CHARLIE
 from harness.wallets import account
-from hiero_sandbox import wallet
 from hiero_sandbox.ledger import keys
+from marketplace.sandbox import wallet
 from sandbox.tests.bodies import HBAR, approval, association, minting, transfer
 from sandbox.tests.tokens import (
     COLLECTOR,

@@ -21,7 +21,7 @@ from harness.wallets import (
     withdrawal,
 )
 from hiero_sandbox import database as ledger_database
-from hiero_sandbox import node, wallet
+from hiero_sandbox import node
 from hiero_sandbox.ledger import envelopes
 from hiero_sandbox.ledger import queries as ledger_queries
 from marketplace.errors import MarketplaceError
@@ -36,6 +36,8 @@ from marketplace.market.memos import (
     listing_memo,
     withdrawal_memo,
 )
+from marketplace.sandbox import unsigned, wallet
+from marketplace.sandbox.catalogue import TREASURY
 from marketplace.store import following
 from marketplace.store.database import read
 from marketplace.watcher import collection_import
@@ -47,7 +49,7 @@ from stress.lives.steps import MOST_LISTED, MOST_MOVED, Step, cast_of
 from stress.lives.world import CLOCK, MARKET, TOKENS, Weather, World
 
 OTHER_MARKET, STRANGER = "0.0.6666", "0.0.1003"
-TREASURIES = (ledger_queries.TREASURY, "0.0.1005", "0.0.1006")
+TREASURIES = (TREASURY, "0.0.1005", "0.0.1006")
 REWARDS = (1, 12_000_000, 3_000_000_000)  # tinybars
 WAITS = (1, 3, 10, 25, 50, 70, 200)  # seconds
 LONG = 25 * times.HOUR
@@ -80,7 +82,7 @@ class Acts:
         self.nfts, self.accounts, sellers = cast_of(seed)
         self.owners = {nft: self.dice.choice(sellers) for nft in self.nfts}
         self.lives = {nft: Life(owner, MINTED_AT) for nft, owner in self.owners.items()}
-        self.treasuries = dict.fromkeys(TOKENS, ledger_queries.TREASURY)
+        self.treasuries = dict.fromkeys(TOKENS, TREASURY)
         self.follower = Follower()
         self.all_due_at = 0  # from then on nothing waits since an outage
 
@@ -263,7 +265,7 @@ class Acts:
         if self.lives[nft].owner == receiver:
             return
         with self.world.ledger.app_context():
-            receipt = node.hand_over(*nft, receiver, self.world.ledger_now())
+            receipt = unsigned.hand_over(*nft, receiver, self.world.ledger_now())
             moment = ledger_queries.get_last_consensus(ledger_database.read())
         self.world.note()
         if receipt.result == "SUCCESS":
@@ -362,26 +364,26 @@ class Acts:
         moment = self.world.ledger_now() - times.SECOND
         start = body.transactionID.transactionValidStart
         start.seconds, start.nanos = divmod(moment, times.SECOND)
-        content = wallet.sign(ledger_queries.TREASURY, seal(body))
+        content = wallet.sign(TREASURY, seal(body))
         if done := self.submit_signed(content, is_noted=is_noted):
             self.lives[nft].update(*done)
 
     def delete(self, step: Step) -> None:
         token = step.choose(self.nfts)[0]
-        body = new_body(ledger_queries.TREASURY, "")
+        body = new_body(TREASURY, "")
         body.tokenDeletion.token.CopyFrom(token_id((token, 0)))
-        if done := self.submit(body, ledger_queries.TREASURY):
+        if done := self.submit(body, TREASURY):
             for nft, life in self.lives.items():
                 if nft[0] == token and not life.is_deleted:
                     life.delete(*done)
 
     def wipe(self, step: Step) -> None:
         nft = step.choose(self.nfts)
-        body = new_body(ledger_queries.TREASURY, "")
+        body = new_body(TREASURY, "")
         body.tokenWipe.token.CopyFrom(token_id(nft))
         body.tokenWipe.account.CopyFrom(account(self.lives[nft].owner))
         body.tokenWipe.serialNumbers.append(nft[1])
-        if done := self.submit(body, ledger_queries.TREASURY):
+        if done := self.submit(body, TREASURY):
             self.lives[nft].burn(*done)
 
     def burn(self, step: Step) -> None:
@@ -392,10 +394,10 @@ class Acts:
             self.burn_at_treasury(step.choose(of_treasury))
 
     def burn_at_treasury(self, nft) -> None:
-        body = new_body(ledger_queries.TREASURY, "")
+        body = new_body(TREASURY, "")
         body.tokenBurn.token.CopyFrom(token_id(nft))
         body.tokenBurn.serialNumbers.append(nft[1])
-        if done := self.submit(body, ledger_queries.TREASURY):
+        if done := self.submit(body, TREASURY):
             self.lives[nft].burn(*done)
 
     def new_treasury(self, step: Step) -> None:
@@ -406,10 +408,10 @@ class Acts:
         for nft in self.nfts:
             if nft[0] == token and step.number % 2:
                 self.hand_over(nft, before)
-        body = new_body(ledger_queries.TREASURY, "")
+        body = new_body(TREASURY, "")
         body.tokenUpdate.token.CopyFrom(token_id((token, 0)))
         body.tokenUpdate.treasury.CopyFrom(account(after))
-        if done := self.submit(body, ledger_queries.TREASURY, after):
+        if done := self.submit(body, TREASURY, after):
             self.treasuries[token] = after
             for nft, life in self.lives.items():
                 if nft[0] == token and life.owner == before and not life.is_deleted:

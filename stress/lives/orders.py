@@ -7,7 +7,6 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from harness.wallets import body_of, give_new_id, id_of
-from hiero_sandbox import wallet
 from hiero_sandbox.ledger import envelopes
 from marketplace.errors import MarketplaceError
 from marketplace.hedera import times
@@ -16,6 +15,7 @@ from marketplace.hedera.ids import NftId
 from marketplace.market import listings
 from marketplace.market.memos import basket_memo, listing_memo, purchase_memo
 from marketplace.market.prepare import TransactionRequest
+from marketplace.sandbox import wallet
 from marketplace.store import following, nfts
 from marketplace.store.database import read, write
 from stress.lives.acts import Acts, Done

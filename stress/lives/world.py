@@ -15,13 +15,12 @@ from werkzeug.wrappers import Response
 from harness.engines import database_url
 from harness.wallets import MINTED_AT
 from hiero_sandbox import database as ledger_database
-from hiero_sandbox import node
-from hiero_sandbox.application import create_sandbox
 from marketplace import create_app
 from marketplace.hedera import times
 from marketplace.ledger import mirror
 from marketplace.market import freshness
-from marketplace.sandbox.world import EveryId
+from marketplace.sandbox import unsigned
+from marketplace.sandbox.application import create_sandbox
 from marketplace.services import services
 from marketplace.store import access_tokens, following, properties
 from marketplace.store.database import write
@@ -136,7 +135,7 @@ class World:
         self.app = self._create_app(folder, "market.db")
         self.rebuilt = self._create_app(folder, "rebuilt.db")
         self.ledger = services(self.app).sandbox.app
-        self.replica = create_sandbox(f"{folder}/replica.db", world=EveryId())
+        self.replica = create_sandbox(f"{folder}/replica.db")
         self._answer_freshly = self.ledger.wsgi_app
         self._replica_lock = threading.Lock()
         self.ledger.wsgi_app = self._answer
@@ -178,7 +177,7 @@ class World:
                 db.execute(f"DELETE FROM {table}")
         with self.ledger.app_context():
             for (token, serial_no), owner in owners.items():
-                node.mint(token, serial_no, owner, MINTED_AT)
+                unsigned.mint(token, serial_no, owner, MINTED_AT)
         self.past = []  # copies of the ledger's tables, each with its time
         self.has_lied = False
         self.loaded = None

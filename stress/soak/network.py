@@ -29,17 +29,15 @@ from PIL import Image
 
 from harness import network, wallets
 from harness.postgresql import until
-from hiero_sandbox import wallet
-from hiero_sandbox.application import create_sandbox
 from hiero_sandbox.ledger import queries, records
 from hiero_sandbox.ledger.accounts import FIRST_BALANCE
 from hiero_sandbox.ledger.envelopes import write_id
-from hiero_sandbox.ledger.queries import TREASURY
 from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId
 from marketplace.market.memos import listing_memo
-from marketplace.sandbox import catalogue, gateway
-from marketplace.sandbox.world import EveryId
+from marketplace.sandbox import catalogue, gateway, wallet
+from marketplace.sandbox.application import create_sandbox
+from marketplace.sandbox.catalogue import TREASURY
 from stress import audit, bombs
 from stress.soak.replica import BEHIND_SECONDS, Replica
 
@@ -98,7 +96,7 @@ class Network:
         os.chdir(self.path.parent)  # where harness/shared_folder.py finds it
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
         self.dice = random.Random(seed)
-        self.sandbox = create_sandbox(str(self.path), world=EveryId(MARKET))
+        self.sandbox = create_sandbox(str(self.path), signs_for=MARKET)
         self.sandbox.register_blueprint(gateway.blp)
         self.replica = Replica(self.path, MARKET)
         self.bombs = self.dice.sample(list(bombs.CORPUS.values()), BOMBS)
@@ -254,7 +252,7 @@ class Ledger:
 
     def sales(self, share: int) -> list[audit.Sale]:
         """Each NFT that the marketplace moved, and what is wrong with that."""
-        sandbox = create_sandbox(str(self.net.path), world=EveryId())
+        sandbox = create_sandbox(str(self.net.path))
         # The price or the time may have come from a replica.
         lag = BEHIND_SECONDS * times.SECOND
         return audit.find_sales(sandbox, MARKET, share=share, lag=lag)

@@ -7,9 +7,8 @@ import threading
 from contextlib import closing
 from pathlib import Path
 
-from hiero_sandbox.application import create_sandbox
 from marketplace.hedera import times
-from marketplace.sandbox.world import EveryId
+from marketplace.sandbox.application import create_sandbox
 
 BEHIND_SECONDS = 8  # at most
 NFT = re.compile("/api/v1/tokens/([0-9.]+)/nfts/([0-9]+)(/transactions)?")
@@ -18,7 +17,7 @@ NFT = re.compile("/api/v1/tokens/([0-9.]+)/nfts/([0-9]+)(/transactions)?")
 class Replica:
     def __init__(self, ledger: Path, market: str) -> None:
         self._ledger, self._path = ledger, ledger.with_name("replica.db")
-        self._sandbox = create_sandbox(str(self._path), world=EveryId(market))
+        self._sandbox = create_sandbox(str(self._path), signs_for=market)
         self._copied_at = 0
         self._lock = threading.Lock()
 

@@ -16,7 +16,7 @@ from harness import shared_folder
 from harness.network import PATIENCE_SECONDS
 from harness.postgresql import until
 from harness.serving import BIN, CONFIGURATION, Service, environment
-from hiero_sandbox import wallet
+from marketplace.sandbox import wallet
 from stress.soak.books import BUYERS, Books
 from stress.soak.network import MARKET
 

@@ -7,11 +7,11 @@ from harness.apps import authorized_client, settings
 from harness.cast import ALICE, BOB, CHARLIE, KEYS, MARKET, TESTNET, TOKEN
 from harness.ledger import Ledger
 from harness.mirror import MISSING
-from hiero_sandbox import wallet
 from hiero_sandbox.database import write
 from hiero_sandbox.ledger import accounts
 from marketplace import create_app
 from marketplace.hedera import times
+from marketplace.sandbox import wallet
 from tests.actions import list_nft, list_purchases, report, shown
 from tests.answers import assert_error, handed_out, opened
 from tests.engines import both_engines

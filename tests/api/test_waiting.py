@@ -12,10 +12,9 @@ from werkzeug.test import Client
 from harness.apps import authorized_client, on_testnet, settings
 from harness.cast import KEYS
 from harness.network import PATIENCE_SECONDS, response, serve, serve_raw, silence
-from hiero_sandbox.application import create_sandbox
 from marketplace import create_app
 from marketplace.api import concurrency_limit
-from marketplace.sandbox.world import EveryId
+from marketplace.sandbox.application import create_sandbox
 from marketplace.store import media
 from tests.answers import assert_error
 
@@ -26,7 +25,7 @@ PAGE = "https://dapp.example"
 @pytest.fixture
 def gate(tmp_path):
     """A mirror node that answers nobody while its gate is closed; yields its address and the gate."""
-    sandbox, gate = create_sandbox(f"{tmp_path}/ledger.db", world=EveryId()), threading.Event()
+    sandbox, gate = create_sandbox(f"{tmp_path}/ledger.db"), threading.Event()
     asked = threading.Semaphore(0)
 
     def mirror(environ, start_response):

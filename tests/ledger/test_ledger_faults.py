@@ -17,13 +17,12 @@ from harness import network
 from harness.apps import authorized_client, on_testnet
 from harness.cast import ALICE, KEYS, TOKEN
 from harness.network import answering, serve, serve_raw
-from hiero_sandbox.application import create_sandbox
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.ledger import mirror
 from marketplace.ledger.deadline import Deadline, TimeIsUp
 from marketplace.ledger.mirror_rate_limit import MirrorRateLimit
 from marketplace.market import reconciler
-from marketplace.sandbox.world import EveryId
+from marketplace.sandbox.application import create_sandbox
 from marketplace.services import mirror_node
 from marketplace.store import nfts
 from marketplace.store.database import read
@@ -222,7 +221,7 @@ def test_a_file_that_can_not_be_used_is_a_503(connect, tmp_path):
 
 
 def test_an_unanswered_question_about_the_owner_changes_nothing(connect, tmp_path):
-    sandbox = create_sandbox(f"{tmp_path}/ledger.db", world=EveryId())
+    sandbox = create_sandbox(f"{tmp_path}/ledger.db")
     with serve(sandbox) as url:
         client = connect(url, url)
         add(client)

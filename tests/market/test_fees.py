@@ -10,13 +10,13 @@ from harness.apps import write_sql
 from harness.cast import BOB, CHARLIE, MARKET, TOKEN
 from harness.mirror import Mirror
 from harness.serving import ROOT
-from hiero_sandbox import wallet
 from hiero_sandbox.database import read as read_ledger
 from hiero_sandbox.ledger import envelopes
 from hiero_sandbox.ledger import network_fees as ledger_fees
 from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId
 from marketplace.hedera.transactions import SoldNft, build_purchase, write_signed
+from marketplace.sandbox import wallet
 from marketplace.settings import load
 from marketplace.watcher import chores
 from marketplace.watcher.follow import Follower

@@ -10,10 +10,10 @@ from hiero_sdk_python.crypto.private_key import PrivateKey
 
 from harness.cast import ALICE, MARKET
 from harness.mirror import Mirror
-from hiero_sandbox import wallet
 from marketplace.hedera.signatures import SECP256K1_ORDER, verifies
 from marketplace.market import signer as signing
 from marketplace.market.signer import Signer
+from marketplace.sandbox import wallet
 from tests.answers import assert_error
 
 DEMO = wallet.private_key(MARKET)

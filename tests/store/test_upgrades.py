@@ -22,15 +22,15 @@ from harness.network import PATIENCE_SECONDS
 from harness.serving import run_flask
 from harness.wallets import allow, new_body, seal
 from hiero_sandbox import database as ledger_database
-from hiero_sandbox import node, wallet
-from hiero_sandbox.application import create_sandbox
+from hiero_sandbox import node
 from hiero_sandbox.ledger import queries
 from marketplace import create_app
 from marketplace.cli import startup
 from marketplace.errors import StartRefused
 from marketplace.hedera import times
 from marketplace.market.memos import bulk_listing_memo
-from marketplace.sandbox.world import EveryId
+from marketplace.sandbox import wallet
+from marketplace.sandbox.application import create_sandbox
 from marketplace.services import services
 from marketplace.store import following
 from marketplace.store import sqlite as engine
@@ -234,7 +234,7 @@ def listed_together(old, tmp_path):
     """Two NFTs that one approval lists: 0.3.0 saw it, and found them not for sale."""
     body = new_body("0.0.1001", bulk_listing_memo("0.0.5001", 70, "Foo"))
     allow(body.cryptoApproveAllowance, ("0.0.5001", 3), "0.0.1001", "0.0.9001", 5)
-    sandbox = create_sandbox(tmp_path / "sandbox.db", world=EveryId())
+    sandbox = create_sandbox(tmp_path / "sandbox.db")
     with sandbox.app_context():
         receipt = node.submit(wallet.sign("0.0.1001", seal(body)), times.now())
         assert receipt.result == "SUCCESS"

@@ -11,13 +11,12 @@ from harness.apps import authorized_client, completing, on_testnet, write_sql
 from harness.cast import ALICE, KEYS, TOKEN
 from harness.network import answering, serve, serve_raw
 from harness.postgresql import until
-from hiero_sandbox.application import create_sandbox
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.market import add_nft, throttled_log
 from marketplace.market.read_again import read_again, read_collection_again
 from marketplace.sandbox import gateway
-from marketplace.sandbox.world import EveryId
+from marketplace.sandbox.application import create_sandbox
 from marketplace.store import media, nfts
 from marketplace.store.database import read, write
 from marketplace.watcher import chores
@@ -83,7 +82,7 @@ FAULTS = {
 @pytest.fixture
 def connect(tmp_path):
     """The service on testnet, whose mirror node is the sandbox's, with this gateway."""
-    sandbox = create_sandbox(f"{tmp_path}/ledger.db", world=EveryId())
+    sandbox = create_sandbox(f"{tmp_path}/ledger.db")
     sandbox.register_blueprint(gateway.blp)
     with serve(sandbox) as mirror_url:
 

@@ -1,4 +1,4 @@
-"""NFTs of the ledger. One gets a row when somebody first asks for it; the treasury holds all others."""
+"""NFTs of the ledger. One that only the world has gets a row when it first changes."""
 
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from hiero_sandbox.ledger.envelopes import Refused
 class Nft(NamedTuple):
     token: str
     serial_no: int
-    owner: str = queries.TREASURY
+    owner: str
     spender: str | None = None
     created_at: int = times.GENESIS  # nanoseconds
     modified_at: int = times.GENESIS
@@ -25,10 +25,7 @@ def find(db: Connection, token: str, serial_no: int) -> Nft | None:
 
 
 def get(db: Connection, token: str, serial_no: int) -> Nft | None:
-    """Return an NFT. The treasury owns it if nobody has asked for it yet.
-
-    If a transaction has created the token, its NFTs that were not minted are None.
-    """
+    """Return an NFT, or None if it was not minted. Of a token that only the world has, every NFT exists."""
     found = find(db, token, serial_no)
     definition = tokens.find(db, token)
     if found or definition.is_created:

@@ -6,7 +6,6 @@ from typing import Any
 
 from hiero_sandbox.database import Connection
 
-TREASURY = "0.0.1000"  # holds every NFT that nobody has asked for yet
 NOBODY = ""  # the owner of NFTs that were burned or wiped
 LAST_NUMBER = 1_000_000  # accounts and tokens that transactions create have higher numbers
 

@@ -9,6 +9,7 @@ from hiero_sandbox import times
 from hiero_sandbox.conditions import mirror_now
 from hiero_sandbox.database import read
 from hiero_sandbox.ledger import nfts, queries, records
+from hiero_sandbox.ledger import tokens as ledger_tokens
 from hiero_sandbox.ledger.nfts import Nft
 from hiero_sandbox.mirror import pages, parameters, rows
 from hiero_sandbox.mirror.parameters import Document, Row
@@ -37,7 +38,8 @@ def list_nft_transactions(token: str, serial_no: int) -> Document:
     """List the transactions that changed an NFT, and the deletion of its token."""
     found = map(records.read, queries.list_nft_transactions(read(), token, serial_no))
     documents = [rows.nft_transaction(each, token, serial_no) for each in found]
-    documents += map(rows.gift, queries.select(read(), "gift", token=token, serial_no=serial_no))
+    for gift in queries.select(read(), "gift", token=token, serial_no=serial_no):
+        documents.append(rows.gift(gift, ledger_tokens.find(read(), token).treasury))
     columns = {"timestamp": "consensus_timestamp"}
     return pages.page("transactions", documents, dict, columns)
 

@@ -102,7 +102,7 @@ def nft_transaction(recorded: Recorded, token: str, serial_no: int) -> Document:
     } | _parties(moved[0] if moved else NftTransfer())
 
 
-def gift(row: queries.Row) -> Document:
+def gift(row: queries.Row, treasury: str) -> Document:
     """The first transaction in the history of an NFT that was a gift: the ledger has recorded none."""
     seconds, nanos = divmod(row["consensus_at"], times.SECOND)
     return {
@@ -111,7 +111,7 @@ def gift(row: queries.Row) -> Document:
         "nonce": 0,
         "receiver_account_id": row["owner"],
         "sender_account_id": None,
-        "transaction_id": f"{queries.TREASURY}-{seconds}-{nanos:09}",
+        "transaction_id": f"{treasury}-{seconds}-{nanos:09}",
         "type": "TOKENMINT",
     }
 

@@ -7,7 +7,7 @@ import re
 from playwright.sync_api import expect
 
 from harness import wallets
-from hiero_sandbox import wallet
+from marketplace.sandbox import wallet
 from tests.system.browser.conftest import everywhere, on_two_screens
 
 ALICE, CHARLIE = "0.0.1001", "0.0.1003"

@@ -1,6 +1,6 @@
-"""The demo's part of the API, where every id exists: a wallet that signs for anybody, and moves of NFTs.
+"""The sandbox's addresses for the demo: a wallet that signs for anybody, and moves of NFTs.
 
-openapi.json describes it, with all of api.py.
+openapi.json describes them. The ledger's own document has what hiero_sandbox answers.
 """
 
 import base64
@@ -12,11 +12,12 @@ from urllib.parse import urlsplit
 
 from flask import Blueprint, Response, current_app, request
 
-from hiero_sandbox import __version__, decoding, node, wallet
+from hiero_sandbox import decoding, openapi
 from hiero_sandbox.api import show_result
 from hiero_sandbox.conditions import now
 from hiero_sandbox.errors import FieldsInvalid
 from hiero_sandbox.fields import ACCOUNT_ID, SERIAL_NO, TOKEN_ID, TRANSACTION, read_body
+from marketplace.sandbox import unsigned, wallet
 
 DOCUMENT = Path(__file__).with_name("openapi.json")
 
@@ -39,14 +40,19 @@ def sign_transaction() -> dict[str, str]:
 def transfer_nft() -> dict[str, str]:
     nft = {"tokenId": TOKEN_ID, "serialNo": SERIAL_NO}
     token, serial_no, account_id = read_body(**nft, accountId=ACCOUNT_ID)
-    return show_result(node.hand_over(token, serial_no, account_id, now()))
+    return show_result(unsigned.hand_over(token, serial_no, account_id, now()))
 
 
 @cache
 def _document() -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(DOCUMENT.read_text())
-    document["info"]["version"] = __version__
-    return document
+    """The sandbox's own document, with the demo's addresses."""
+    shared, own = openapi.document(), json.loads(DOCUMENT.read_text())
+    schemas = shared["components"]["schemas"] | own["components"]["schemas"]
+    return shared | {
+        "info": shared["info"] | own["info"],
+        "paths": shared["paths"] | own["paths"],
+        "components": shared["components"] | {"schemas": schemas},
+    }
 
 
 @blp.get("/openapi.json")
