@@ -117,17 +117,23 @@ PROGRAMS = {
     "stress": {"harness"},
     "benchmarks": {"harness"},
     "tests": {"harness", "stress"},
-    "sandbox/tests": {"harness", "stress", "tests"},
 }
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_harness_stress_and_benchmarks_import_no_tests(program):
+def test_programs_import_one_way(program):
     # Without what is installed inside of it, in folders such as .venv and node_modules.
     files = (path for path in (ROOT / program).rglob("*.py") if "lib" not in path.parts)
     for path in files:
         others = {name.partition(".")[0] for name in imports(path)} & PROGRAMS.keys()
         assert others <= PROGRAMS[program] | {program}, path
+
+
+def test_the_sandboxs_tests_need_the_sandbox_alone(subtests):
+    for path in (ROOT / "sandbox/tests").rglob("*.py"):
+        with subtests.test(path.name):
+            ours = {name.partition(".")[0] for name in imports(path)} & {"marketplace", *PROGRAMS}
+            assert not ours
 
 
 def test_no_test_module_is_imported(subtests):

@@ -5,7 +5,7 @@ from pathlib import Path
 from flask import Flask
 
 from hiero_sandbox import application
-from marketplace.sandbox import demo, gateway
+from marketplace.sandbox import demo
 from marketplace.sandbox.world import EveryId
 
 
@@ -20,6 +20,5 @@ def create_sandbox(
     """
     world = EveryId(signs_for)
     sandbox = application.create_sandbox(path, public_url, world=world, accounts=None)
-    for module in (demo, gateway):
-        sandbox.register_blueprint(module.blp)
+    sandbox.register_blueprint(demo.blp)
     return sandbox

@@ -20,7 +20,7 @@ from marketplace.cli.upgrade import upgrade_at_once
 from marketplace.errors import MarketplaceError, StartRefused
 from marketplace.hedera import times
 from marketplace.ledger.consensus_node import NodeSilent
-from marketplace.sandbox import access, addresses, commands, transport, wallet
+from marketplace.sandbox import access, addresses, commands, gateway, transport, wallet
 from marketplace.sandbox.addresses import PATH
 from marketplace.sandbox.application import create_sandbox
 from marketplace.services import Sandbox
@@ -43,6 +43,7 @@ def init_app(
         sandbox = create_sandbox(f"{folder}/sandbox.db", prefix, signs_for)
     except LedgerRefused as error:
         raise StartRefused(str(error)) from error
+    sandbox.register_blueprint(gateway.blp)
     name_routes(sandbox, PATH)
     sandbox.before_request(_name_method)
     sandbox.config["CLOCK"] = lambda: times.now()  # looked up at each call

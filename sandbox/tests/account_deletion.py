@@ -1,8 +1,8 @@
 """The deletion of an account."""
 
-from harness.cast import ALICE, BOB
-from harness.wallets import account
+from hiero_sandbox.messages import account
 from sandbox.tests.bodies import make
+from sandbox.tests.people import ALICE, BOB
 
 
 def deletion(deleted, heir=BOB, payer=ALICE):

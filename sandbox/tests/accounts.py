@@ -2,10 +2,10 @@
 
 from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID
 
-from harness.cast import ALICE
-from harness.wallets import account
 from hiero_sandbox.ledger import keys
+from hiero_sandbox.messages import account
 from sandbox.tests.bodies import HBAR, make, transfer
+from sandbox.tests.people import ALICE
 
 DAYS_90 = 7_776_000
 

@@ -4,10 +4,10 @@ from hiero_sdk_python import PrivateKey
 from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID
 from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction
 
-from harness.cast import CHARLIE
 from hiero_sandbox.ledger import keys
 from sandbox.tests import bodies
 from sandbox.tests.bodies import HBAR, make, transfer
+from sandbox.tests.people import CHARLIE
 
 BATCHER = PrivateKey.generate_ecdsa()  # who puts transactions together
 KEY = keys.of_bytes(BATCHER.public_key().to_bytes_raw())

@@ -1,15 +1,33 @@
 """The command hiero-sandbox, started in a process of its own."""
 
 import json
+import socket
 import subprocess
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 from urllib.request import Request, urlopen
 
-from harness.serving import ROOT, reserved_port
 from hiero_sandbox.hapi.address import HOST
 
+ROOT = Path(__file__).parents[2]  # the clone
 COMMAND = [sys.executable, "-m", "hiero_sandbox"]
+
+
+@contextmanager
+def reserved_port():
+    """Reserve a free port for a server that sets SO_REUSEADDR, as all here do. Nobody else can get it."""
+    with socket.socket() as keeper:
+        keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        keeper.bind((HOST, 0))
+        yield keeper.getsockname()[1]
+
+
+def run(*command, **options):
+    """Run a program in the clone to its end; returns its output. It must succeed."""
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, **options)
+    assert ended.returncode == 0, f"{ended.stdout}{ended.stderr}"
+    return ended.stdout
 
 
 @contextmanager

@@ -1,31 +1,43 @@
 """A ledger to try things on: bodies in, receipts out, and what the mirror node shows then."""
 
+import signal
+
+import hypothesis
 import pytest
 
-from harness.cast import ALICE, MARKET
-from harness.ledger import Ledger
-from harness.wallets import id_of, seal
 from hiero_sandbox import conditions, database, node, snapshots, times
 from hiero_sandbox.application import create_sandbox
 from hiero_sandbox.conditions import now
 from hiero_sandbox.ids import TransactionId
 from hiero_sandbox.ledger.genesis import known_accounts
-from marketplace.sandbox import application as every_id
-from sandbox.tests import bodies, hapi
+from sandbox.tests import bodies, hapi, world
+from sandbox.tests.bodies import id_of, seal
+from sandbox.tests.ledger import Ledger
+from sandbox.tests.people import ALICE
 
+# The same cases each time. How long something takes says nothing on a busy machine: no test fails for it.
+# Where other tests run too, they have chosen a profile.
+if hypothesis.settings.get_current_profile_name() == "default":
+    hypothesis.settings.register_profile(
+        "patient",
+        deadline=None,
+        derandomize=True,
+        max_examples=20,
+        suppress_health_check=[*hypothesis.HealthCheck],
+    )
+    hypothesis.settings.load_profile("patient")
 
-def make(path=None):
-    """A sandbox where every id exists, as beside a marketplace."""
-    app = every_id.create_sandbox(path or None, signs_for=MARKET)
-    app.config.update(BALANCE_QUERIES=False)
-    return app
+# A shell ignores SIGINT for what runs in its background, and every process that a test starts would, too.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Memory:
     """The sandbox of all tests of a process, in memory. It begins each of them with the same ledger."""
 
     def __init__(self):
-        self.app = make()
+        self.app = world.make()
+        self.app.config.update(BALANCE_QUERIES=False)
         self.config = dict(self.app.config)
         self.beginning = self.app.extensions[database.KEY].copy()
 
@@ -47,7 +59,7 @@ def memory():
 def app(request, memory):
     """A sandbox with an empty ledger, where every id exists. With the parameter "file", it is in a file."""
     if getattr(request, "param", None) == "file":
-        return make(request.getfixturevalue("tmp_path") / "sandbox.db")
+        return world.make(request.getfixturevalue("tmp_path") / "sandbox.db")
     return memory.begin()
 
 
@@ -119,7 +131,7 @@ def ask(call):
 
 @pytest.fixture
 def submit(ledger):
-    """Give a body a new id, sign it with the demo wallet's keys, or with other keys, and submit it."""
+    """Give a body a new id, sign it with the accounts' keys, or with other keys, and submit it."""
 
     def submit_body(body, *signers):
         start = body.transactionID.transactionValidStart

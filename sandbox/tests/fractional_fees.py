@@ -3,7 +3,7 @@
 from hiero_sdk_python.hapi.services.basic_types_pb2 import TokenID
 from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee
 
-from harness.wallets import account
+from hiero_sandbox.messages import account
 from sandbox.tests.tokens import COLLECTOR, fixed
 
 OTHER = "0.0.802001"  # another collector

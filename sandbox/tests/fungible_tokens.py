@@ -1,7 +1,7 @@
 """Transfers and allowances of fungible tokens."""
 
-from harness.wallets import account, token_id
-from sandbox.tests.bodies import make, transfer
+from hiero_sandbox.messages import account
+from sandbox.tests.bodies import make, token_id, transfer
 
 
 def move(payer, token, amounts, hbar=(), nfts=(), is_approval=False):

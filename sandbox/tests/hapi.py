@@ -8,10 +8,11 @@ from hiero_sdk_python.hapi.services.response_pb2 import Response
 from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction
 from hiero_sdk_python.hapi.services.transaction_response_pb2 import TransactionResponse
 
-from harness.wallets import account, token_id
 from hiero_sandbox import times
 from hiero_sandbox.hapi.services import METHODS
+from hiero_sandbox.messages import account
 from sandbox.tests import bodies
+from sandbox.tests.bodies import token_id
 
 COST, PAID = ResponseType.COST_ANSWER, ResponseType.ANSWER_ONLY
 APPROVE = "/proto.CryptoService/approveAllowances"

@@ -1,6 +1,6 @@
 """Custom fees paid in tokens that have fees themselves."""
 
-from harness.wallets import token_id
+from sandbox.tests.bodies import token_id
 from sandbox.tests.tokens import COLLECTOR, fixed
 
 

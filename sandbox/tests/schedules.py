@@ -1,8 +1,8 @@
 """Schedules, and what signs and deletes them."""
 
-from harness.cast import ALICE, BOB, CHARLIE
 from hiero_sandbox.messages import schedule
 from sandbox.tests.bodies import HBAR, make, transfer
+from sandbox.tests.people import ALICE, BOB, CHARLIE
 
 
 def creation_of(scheduled, payer=CHARLIE, **fields):

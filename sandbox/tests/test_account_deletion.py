@@ -3,12 +3,12 @@
 import pytest
 from hiero_sdk_python import PrivateKey
 
-from harness.cast import ALICE, BOB, CHARLIE
-from harness.wallets import account, token_id
+from hiero_sandbox.messages import account
 from sandbox.tests import hapi
 from sandbox.tests.account_deletion import deletion
 from sandbox.tests.accounts import address, creation, public, to_alias
-from sandbox.tests.bodies import FIRST, HBAR, NFT, approval, make, rejection, transfer
+from sandbox.tests.bodies import FIRST, HBAR, NFT, approval, make, rejection, token_id, transfer
+from sandbox.tests.people import ALICE, BOB, CHARLIE
 from sandbox.tests.tokens import ISSUER, TREASURY, about, fixed
 from sandbox.tests.tokens import creation as token_creation
 
@@ -125,8 +125,3 @@ def of(account_id, kind):
 def test_hapi_says_that_it_is_deleted(ask, deleted):
     asked = {"accountID": account(deleted)}
     assert ask("cryptoGetInfo", header=hapi.COST, **asked)[1] == "ACCOUNT_DELETED"
-
-
-def test_nobody_hands_it_an_nft(ledger, get, deleted, minted):
-    assert ledger.hand_over(NFT, deleted).result == "ACCOUNT_DELETED"
-    assert get(f"/accounts/{deleted}/nfts?token.id={NFT[0]}&serialnumber=70")["nfts"] == []

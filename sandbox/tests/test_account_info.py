@@ -4,12 +4,12 @@ import pytest
 from hiero_sdk_python import PrivateKey
 from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID
 
-from harness.cast import ALICE, BOB
-from harness.wallets import account, token_id
 from hiero_sandbox.ledger import keys
+from hiero_sandbox.messages import account
 from sandbox.tests import hapi
 from sandbox.tests.accounts import address, creation, public, to_alias, update
-from sandbox.tests.bodies import NFT, transfer
+from sandbox.tests.bodies import NFT, token_id, transfer
+from sandbox.tests.people import ALICE, BOB
 
 ED25519 = keys.of_bytes(bytes(32))
 

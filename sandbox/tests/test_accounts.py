@@ -6,13 +6,13 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID, Key
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
 from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction
 
-from harness.cast import ALICE, BOB
 from hiero_sandbox import times
 from hiero_sandbox.hapi.services import METHODS
 from hiero_sandbox.ledger import keys
 from sandbox.tests import hapi
 from sandbox.tests.accounts import address, creation, public, to_alias, update
 from sandbox.tests.bodies import HBAR, NFT, make, sign, transfer
+from sandbox.tests.people import ALICE, BOB
 
 LIMIT = "max_automatic_token_associations"
 

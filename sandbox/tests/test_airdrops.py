@@ -3,13 +3,13 @@
 import pytest
 from hiero_sdk_python import PrivateKey
 
-from harness.cast import ALICE, BOB
 from hiero_sandbox.ledger.airdrops import Airdrop
 from sandbox.tests import hapi
 from sandbox.tests.account_deletion import deletion
 from sandbox.tests.accounts import creation, public
 from sandbox.tests.airdrops import about_pending, drop
 from sandbox.tests.bodies import HBAR, association, make, minting
+from sandbox.tests.people import ALICE, BOB
 from sandbox.tests.tokens import ISSUER, TREASURY, fixed, royalty
 from sandbox.tests.tokens import creation as token_creation
 

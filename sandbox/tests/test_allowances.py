@@ -2,11 +2,10 @@
 
 import pytest
 
-from harness import wallets
-from harness.cast import ALICE, BOB, CHARLIE
-from harness.wallets import account
+from hiero_sandbox.messages import account
 from sandbox.tests.accounts import update
-from sandbox.tests.bodies import amounts, association, make, minting, transfer
+from sandbox.tests.bodies import amounts, association, make, minting, token_id, transfer
+from sandbox.tests.people import ALICE, BOB, CHARLIE
 from sandbox.tests.tokens import (
     COLLECTOR,
     ISSUER,
@@ -42,7 +41,7 @@ def coin(created):
 
 def nft_approval(payer, token, *serial_nos, owner=ALICE, spender=BOB, **fields):
     fields |= {"owner": account(owner), "spender": account(spender), "serial_numbers": serial_nos}
-    fields["tokenId"] = wallets.token_id((token, 0))
+    fields["tokenId"] = token_id((token, 0))
     return make(payer, "cryptoApproveAllowance", nftAllowances=[fields])
 
 
@@ -54,7 +53,7 @@ def units(payer, token, changes, approved=()):
     listed = amounts(*changes)
     for each, (account_id, _) in zip(listed, changes, strict=True):
         each["is_approval"] = account_id in approved
-    moved = {"token": wallets.token_id((token, 0)), "transfers": listed}
+    moved = {"token": token_id((token, 0)), "transfers": listed}
     return make(payer, "cryptoTransfer", tokenTransfers=[moved])
 
 
@@ -80,7 +79,7 @@ def test_a_delegating_spender_approves_single_nfts(submit, cats, get):
     # He takes approvals away, too, and cannot take his own away from himself.
     ended = {
         "owner": account(ALICE),
-        "token_id": wallets.token_id((cats, 0)),
+        "token_id": token_id((cats, 0)),
         "serial_numbers": [1],
     }
     body = make(DELEGATE, "cryptoDeleteAllowance", nftAllowances=[ended])
@@ -97,7 +96,7 @@ def test_a_delegating_spender_approves_single_nfts(submit, cats, get):
 def test_a_paused_token_is_approved_and_withdrawn(submit, cats):
     assert submit(about("token_pause", cats), TREASURY, ISSUER).result == "SUCCESS"
     assert submit(nft_approval(ALICE, cats, 1), ALICE).result == "SUCCESS"
-    ended = {"token_id": wallets.token_id((cats, 0)), "serial_numbers": [1]}
+    ended = {"token_id": token_id((cats, 0)), "serial_numbers": [1]}
     body = make(ALICE, "cryptoDeleteAllowance", nftAllowances=[ended])
     assert submit(body, ALICE).result == "SUCCESS"
     body = transfer(ALICE, nfts=[((cats, 1), ALICE, BOB)])
@@ -127,7 +126,7 @@ def test_whoever_gets_units_is_looked_at_before_the_allowance(submit, coin):
 
 
 def test_nfts_are_not_rejected_as_units(submit, cats):
-    rejected = [{"fungible_token": wallets.token_id((cats, 0))}]
+    rejected = [{"fungible_token": token_id((cats, 0))}]
     body = make(ALICE, "tokenReject", rejections=rejected)
     only = "ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON"
     assert submit(body, ALICE).result == only
@@ -141,7 +140,7 @@ def test_custom_fees_are_paid_in_units_that_their_collector_may_have(submit, cre
 
     def in_units(token, fee):
         amount = fee.fixed_fee if fee.HasField("fixed_fee") else fee.royalty_fee.fallback_fee
-        amount.denominating_token_id.CopyFrom(wallets.token_id((token, 0)))
+        amount.denominating_token_id.CopyFrom(token_id((token, 0)))
         return fee
 
     submit(transfer(COLLECTOR, {COLLECTOR: -1, ALICE: 1}), COLLECTOR)  # so its key is known

@@ -2,9 +2,8 @@
 
 import pytest
 
-from harness import wallets
-from harness.cast import ALICE, BOB, CHARLIE, TOKEN
-from sandbox.tests.bodies import FIRST, HBAR, NFT, association, transfer
+from sandbox.tests.bodies import FIRST, HBAR, MINTED_AT, NFT, association, give_new_id, transfer
+from sandbox.tests.people import ALICE, BOB, CHARLIE, TOKEN
 from sandbox.tests.tokens import ISSUER, KEY, TREASURY, about, creation
 
 OTHERS = ("0.0.7002", "0.0.7003")
@@ -79,7 +78,7 @@ def test_automatic_association_can_be_off(submit, minted, limit, get, row, token
 def test_a_number_of_them_can_be_the_limit(submit, ledger, limit, tokens):
     nfts = [(token, 1) for token in (TOKEN, *OTHERS)]
     for nft in nfts:
-        ledger.mint(nft, ALICE, wallets.MINTED_AT)
+        ledger.mint(nft, ALICE, MINTED_AT)
     limit(BOB, 1)
     results = [submit(give(nft), PAYER, ALICE).result for nft in nfts[:2]]
     assert results == ["SUCCESS", "NO_REMAINING_AUTOMATIC_ASSOCIATIONS"]
@@ -91,23 +90,6 @@ def test_a_number_of_them_can_be_the_limit(submit, ledger, limit, tokens):
     assert submit(association(BOB, TOKEN, kind="tokenDissociate"), BOB).result == "SUCCESS"
     assert submit(give(nfts[1]), PAYER, ALICE).result == "SUCCESS"
     assert tokens(BOB) == {OTHERS[0]: (True, 1), OTHERS[1]: (False, 1)}
-
-
-def test_a_sale_elsewhere_needs_it_too(client, ledger, minted, limit, get):
-    limit(BOB, 0)
-    body = {"tokenId": TOKEN, "serialNo": 7, "accountId": BOB}
-    r = client.post("/transfers", json=body)
-    assert r.json["result"] == "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"
-    body["serialNo"] = 9
-    client.post("/transfers", json=body)
-    path = f"/accounts/{ALICE}/nfts?token.id={TOKEN}&serialnumber=9"
-    assert get(path)["nfts"][0]["account_id"] == ALICE  # nobody has it yet
-
-
-def test_who_asks_first_for_an_nft_may_hold_it(limit, get, tokens):
-    limit(BOB, 0)
-    get(f"/accounts/{BOB}/nfts?token.id={TOKEN}&serialnumber=9")
-    assert tokens(BOB) == {TOKEN: (False, 1)}
 
 
 @pytest.mark.parametrize(
@@ -127,7 +109,7 @@ def test_what_is_refused(submit, minted, row, kind, body, signer, result):
 
 def test_an_account_associates_itself_and_no_other(submit, minted, tokens):
     body = association(BOB, TOKEN)
-    wallets.give_new_id(body, ALICE)
+    give_new_id(body, ALICE)
     assert submit(body, ALICE).result == "INVALID_SIGNATURE"
     assert tokens(BOB) == {}
 

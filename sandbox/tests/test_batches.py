@@ -4,10 +4,9 @@ import pytest
 from hiero_sdk_python import PrivateKey
 from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID
 
-from harness import wallets
-from harness.cast import ALICE, BOB, CHARLIE
 from sandbox.tests.batches import BATCHER, KEY, batch, inner, pay
-from sandbox.tests.bodies import FIRST, HBAR, NFT, approval, rejection, transfer
+from sandbox.tests.bodies import FIRST, HBAR, NFT, approval, new_body, rejection, transfer
+from sandbox.tests.people import ALICE, BOB, CHARLIE
 
 
 @pytest.fixture
@@ -75,7 +74,7 @@ def many(count):
 
 
 def within(kind=None, **payer):
-    body = wallets.new_body(ALICE, "")
+    body = new_body(ALICE, "")
     if kind:
         getattr(body, kind).SetInParent()
     if payer:

@@ -11,20 +11,28 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from harness import wallets
-from harness.wallets import account
-from hiero_sandbox import node, times
+from hiero_sandbox import node, times, wallet
 from hiero_sandbox.database import read, write
 from hiero_sandbox.ids import TransactionId
 from hiero_sandbox.ledger import accounts, keys, nfts, queries, records, tokens
+from hiero_sandbox.messages import account
 from hiero_sandbox.mirror import rows
-from marketplace.sandbox import unsigned, wallet
-from marketplace.sandbox.application import create_sandbox
-from sandbox.tests import airdrops, bodies, fractional_fees
+from sandbox.tests import airdrops, bodies, fractional_fees, world
 from sandbox.tests.account_deletion import deletion
 from sandbox.tests.batches import BATCHER, batch, inner
-from sandbox.tests.bodies import FIRST, HBAR, approval, minting, rejection, transfer
+from sandbox.tests.bodies import (
+    FIRST,
+    HBAR,
+    MINTED_AT,
+    approval,
+    minting,
+    rejection,
+    seal,
+    transfer,
+)
 from sandbox.tests.fungible_tokens import move as move_units
+from sandbox.tests.ledger import mint
+from sandbox.tests.people import private_key, public_key
 from sandbox.tests.schedules import creation_of
 from sandbox.tests.tokens import COLLECTOR, ISSUER, TREASURY, about, creation
 
@@ -206,7 +214,7 @@ steps = st.one_of(
 
 @pytest.fixture(scope="module")
 def ledger(tmp_path_factory):
-    return create_sandbox(f"{tmp_path_factory.mktemp('ledger')}/ledger.db")
+    return world.make(tmp_path_factory.mktemp("ledger") / "ledger.db")
 
 
 def begin(ledger):
@@ -214,17 +222,17 @@ def begin(ledger):
         for table in TABLES:
             db.execute(f"DELETE FROM {table}")
         for account_id in (*PEOPLE, MARKET):
-            key = keys.of_bytes(wallet.private_key(account_id).public_key().to_bytes_raw())
+            key = keys.of_bytes(public_key(account_id))
             encoded = key.SerializeToString().hex()
-            accounts.change(db, account_id, wallets.MINTED_AT, key=encoded)
+            accounts.change(db, account_id, MINTED_AT, key=encoded)
     for nft in NFTS:
-        unsigned.mint(*nft, PEOPLE[0], wallets.MINTED_AT)
+        mint(nft, PEOPLE[0], MINTED_AT)
 
 
 def submit(body, signers):
-    content = wallets.seal(body)
+    content = seal(body)
     for signer in signers:
-        content = wallet.sign(signer, content)
+        content = wallet.add_signature(private_key(signer), content)
     return node.submit(content, times.now())
 
 
@@ -406,7 +414,7 @@ def test_supplies_are_what_was_minted_and_did_not_end(ledger, story):
         begin(ledger)
         with write() as db:
             columns = {"is_receiver_signature_required": 1, "automatic_associations": 0}
-            accounts.change(db, CLAIMER, wallets.MINTED_AT, **columns)
+            accounts.change(db, CLAIMER, MINTED_AT, **columns)
         model = Supplies(create(), create(tokenType=0, initialSupply=1000))
         for step in story:
             model = play_supplies(model, step)

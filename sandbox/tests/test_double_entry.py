@@ -9,7 +9,6 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from harness.wallets import account
 from hiero_sandbox import node, snapshots, times
 from hiero_sandbox.application import create_sandbox
 from hiero_sandbox.conditions import conditions, now
@@ -17,6 +16,7 @@ from hiero_sandbox.database import read
 from hiero_sandbox.ids import MAX_HBAR, TINYBARS
 from hiero_sandbox.ledger import queries, records
 from hiero_sandbox.ledger.genesis import known_accounts
+from hiero_sandbox.messages import account
 from hiero_sandbox.mirror.rows import transaction_alone
 from sandbox.tests import airdrops, fractional_fees, nested_fees, schedules, tokens, topics
 from sandbox.tests.account_deletion import deletion

@@ -3,12 +3,12 @@
 import pytest
 from hiero_sdk_python import PrivateKey
 
-from harness.cast import ALICE
 from hiero_sandbox import times
 from hiero_sandbox.messages import account, token
 from sandbox.tests import hapi
 from sandbox.tests.accounts import creation, public, update
 from sandbox.tests.fungible_tokens import move
+from sandbox.tests.people import ALICE
 from sandbox.tests.tokens import ISSUER, TREASURY, about
 from sandbox.tests.tokens import creation as token_creation
 

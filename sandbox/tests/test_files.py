@@ -11,10 +11,10 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import (
 )
 from hiero_sdk_python.hapi.services.exchange_rate_pb2 import ExchangeRateSet
 
-from harness.cast import ALICE
 from hiero_sandbox import times
 from sandbox.tests import bodies, hapi
 from sandbox.tests.bodies import HBAR
+from sandbox.tests.people import ALICE
 
 OWNER, OTHER = PrivateKey.generate_ed25519(), PrivateKey.generate_ed25519()
 DAY = 86_400

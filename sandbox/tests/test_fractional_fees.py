@@ -2,13 +2,12 @@
 
 import pytest
 
-from harness.cast import ALICE, BOB, CHARLIE
-from harness.wallets import token_id
 from sandbox.tests.accounts import update
 from sandbox.tests.airdrops import about_pending, drop
-from sandbox.tests.bodies import association, make, transfer
+from sandbox.tests.bodies import association, make, token_id, transfer
 from sandbox.tests.fractional_fees import OTHER, fractional, in_own_units
 from sandbox.tests.fungible_tokens import allow, move
+from sandbox.tests.people import ALICE, BOB, CHARLIE
 from sandbox.tests.tokens import COLLECTOR, ISSUER, TREASURY, creation
 
 UNPAID = "INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE"

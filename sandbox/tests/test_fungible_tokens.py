@@ -3,10 +3,10 @@
 import pytest
 from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountAmount
 
-from harness.cast import ALICE, BOB, CHARLIE
-from harness.wallets import account
+from hiero_sandbox.messages import account
 from sandbox.tests.bodies import HBAR, association, minting, rejection, transfer
 from sandbox.tests.fungible_tokens import allow, move
+from sandbox.tests.people import ALICE, BOB, CHARLIE
 from sandbox.tests.tokens import ISSUER, TREASURY, about, creation, fixed, royalty
 
 

@@ -20,16 +20,14 @@ from hiero_sdk_python.hapi.services.query_pb2 import Query
 from hiero_sdk_python.hapi.services.response_code_pb2 import ResponseCodeEnum
 from hiero_sdk_python.hapi.services.transaction_response_pb2 import TransactionResponse
 
-from harness.cast import ALICE, BOB, CHARLIE, MARKET, TOKEN
-from harness.engines import move_database
-from harness.wallets import account
 from hiero_sandbox import database, times
 from hiero_sandbox.hapi.errors import Failed
-from marketplace.sandbox import wallet
+from hiero_sandbox.messages import account
 from sandbox.tests import hapi
 from sandbox.tests.accounts import to_alias
 from sandbox.tests.bodies import NFT, approval, make, minting, sign, transfer
 from sandbox.tests.hapi import APPROVE, COST, PAID, RECEIPTS
+from sandbox.tests.people import ALICE, BOB, CHARLIE, MARKET, TOKEN, public_key
 
 RECORDS = "/proto.CryptoService/getTxRecordByTxID"
 TRANSFER = "/proto.CryptoService/cryptoTransfer"
@@ -176,7 +174,7 @@ def test_a_locked_ledger_is_busy(app, nft, submit, monkeypatch):
 
 @pytest.mark.parametrize("app", ["file"], indirect=True)
 def test_a_ledger_that_is_gone_is_no_platform(tmp_path, submit, receipt_of, caplog):
-    move_database(tmp_path / "sandbox.db", tmp_path / "elsewhere.db")
+    (tmp_path / "sandbox.db").rename(tmp_path / "elsewhere.db")
     body = approval(ALICE)
     assert submit(body, ALICE) == "PLATFORM_NOT_ACTIVE"
     assert receipt_of(body)[1] == "PLATFORM_NOT_ACTIVE"
@@ -263,7 +261,7 @@ def test_a_payment_is_checked(ask, payment, expected):
 def test_a_payment_that_somebody_else_signed(ask):
     paid = hapi.payment(ALICE)
     assert ask("cryptoGetInfo", payment=paid, accountID=account(ALICE))[1] == "OK"
-    [theirs, ours] = (wallet.public_key(who) for who in (BOB, ALICE))
+    [theirs, ours] = (public_key(who) for who in (BOB, ALICE))
     forged = hapi.payment(BOB).replace(theirs, ours)
     _, code = ask("cryptoGetInfo", payment=forged, accountID=account(ALICE))
     assert code == "INVALID_SIGNATURE"
@@ -320,7 +318,7 @@ def test_an_account_has_the_key_that_signed_for_it(ask):
     told, code = ask("cryptoGetInfo", payment=paid, accountID=account(CHARLIE))
     assert code == "OK"
     assert told.accountInfo.accountID == account(CHARLIE)
-    assert told.accountInfo.key.ed25519 == wallet.public_key(CHARLIE)
+    assert told.accountInfo.key.ed25519 == public_key(CHARLIE)
     told, code = ask("cryptoGetInfo", payment=hapi.payment(CHARLIE), accountID=account("0.0.88"))
     # Without a key, it has that of the network's hollow accounts: SDKs can't read an answer without any.
     assert (code, told.accountInfo.key) == ("OK", Key(keyList={}))

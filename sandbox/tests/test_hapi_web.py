@@ -4,11 +4,11 @@ import io
 
 import pytest
 
-from harness.cast import ALICE
 from hiero_sandbox.hapi.services import MAX_REQUEST_BYTES
 from sandbox.tests import hapi
 from sandbox.tests.bodies import approval, sign
 from sandbox.tests.hapi import APPROVE, RECEIPTS
+from sandbox.tests.people import ALICE
 
 CONTENT_TYPE = "application/grpc-web+proto"
 OK = b"\x80\0\0\0\x0fgrpc-status:0\r\n"

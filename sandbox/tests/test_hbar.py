@@ -4,30 +4,35 @@ import pytest
 from hiero_sdk_python.crypto.private_key import PrivateKey
 from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 
-from harness import wallets
-from harness.cast import ALICE, BOB, CHARLIE, TOKEN
 from hiero_sandbox import times
 from hiero_sandbox.database import read
 from hiero_sandbox.hapi.services import answer
 from hiero_sandbox.ledger import keys, network_fees
 from hiero_sandbox.ledger.envelopes import open_transaction, read_list
 from hiero_sandbox.ledger.genesis import OPERATOR, known_accounts
+from hiero_sandbox.messages import account
 from hiero_sandbox.world import World
-from marketplace.sandbox import wallet
 from sandbox.tests import hapi
 from sandbox.tests.bodies import (
     FIRST,
     HBAR,
+    MINTED_AT,
     NFT,
+    allow,
     amounts,
     approval,
     association,
+    id_of,
     make,
     minting,
     move,
+    new_body,
+    seal,
     sign,
+    token_id,
     transfer,
 )
+from sandbox.tests.people import ALICE, BOB, CHARLIE, TOKEN, private_key
 
 FEES = "0.0.802"
 TREASURY = "0.0.1000"
@@ -53,14 +58,14 @@ def test_the_payer_pays_the_fee(done, balance, minted):
 
 
 def schedule(payer):
-    body = wallets.new_body(payer, "")
+    body = new_body(payer, "")
     inner = body.scheduleCreate.scheduledTransactionBody
-    wallets.allow(inner.cryptoApproveAllowance, NFT, ALICE, "0.0.9001")
+    allow(inner.cryptoApproveAllowance, NFT, ALICE, "0.0.9001")
     return body
 
 
 def withdrawal(payer):
-    deleted = {"token_id": wallets.token_id(NFT), "serial_numbers": NFT[1:]}
+    deleted = {"token_id": token_id(NFT), "serial_numbers": NFT[1:]}
     return make(payer, "cryptoDeleteAllowance", nftAllowances=[deleted])
 
 
@@ -89,7 +94,7 @@ PRICES = {
 
 @pytest.mark.parametrize("case", PRICES)
 def test_it_costs_what_the_network_charges(done, rows, balance, ledger, minted, case):
-    ledger.mint(ROYAL, ALICE, wallets.MINTED_AT)
+    ledger.mint(ROYAL, ALICE, MINTED_AT)
     make_body, signers, *prices = PRICES[case]
     body, payer = make_body(), signers[0]
     done(body, *signers)
@@ -98,7 +103,7 @@ def test_it_costs_what_the_network_charges(done, rows, balance, ledger, minted, 
     given = sum(
         amount.amount
         for amount in body.cryptoTransfer.transfers.accountAmounts
-        if wallets.account(payer) == amount.accountID
+        if account(payer) == amount.accountID
     )
     assert balance(payer) == FIRST - sum(charged) + given
 
@@ -142,7 +147,7 @@ FAILURES = [
 
 
 def fungible(payer):
-    moved = {"token": wallets.token_id(NFT), "transfers": amounts((ALICE, -1), (BOB, 1))}
+    moved = {"token": token_id(NFT), "transfers": amounts((ALICE, -1), (BOB, 1))}
     return make(payer, "cryptoTransfer", tokenTransfers=[moved])
 
 
@@ -178,7 +183,7 @@ def moved_twice():
 
 
 def empty_list():
-    return make(ALICE, "cryptoTransfer", tokenTransfers=[{"token": wallets.token_id(NFT)}])
+    return make(ALICE, "cryptoTransfer", tokenTransfers=[{"token": token_id(NFT)}])
 
 
 def lasting(seconds):
@@ -222,7 +227,7 @@ def test_what_a_node_refuses_costs_nothing(submit, balance, get, minted, result,
     receipt = submit(body, ALICE, BOB)
     assert (receipt.result, receipt.reached_consensus) == (result, False)
     assert {balance(account_id) for account_id in (ALICE, BOB, FEES)} == {FIRST}
-    assert "_status" in get(f"/transactions/{wallets.id_of(wallets.seal(body)).dashed}")
+    assert "_status" in get(f"/transactions/{id_of(seal(body)).dashed}")
 
 
 def purchase(buyer, price=250 * HBAR):
@@ -233,7 +238,7 @@ def test_who_signs_a_purchase_first_does_not_become_its_payer(submit, get, minte
     submit(approval(ALICE), ALICE)
     assert submit(purchase(BOB), BOB, "0.0.9001").result == "SUCCESS"
     for account_id in (BOB, "0.0.9001"):
-        own = wallet.private_key(account_id).public_key().to_bytes_raw().hex()
+        own = private_key(account_id).public_key().to_bytes_raw().hex()
         assert get(f"/accounts/{account_id}")["key"]["key"] == own
 
 
@@ -329,7 +334,7 @@ def test_the_treasury_pays_for_no_query(alone):
         paid = hapi.query(
             "cryptoGetInfo",
             payment=sign(body, operator.private_key),
-            accountID=wallets.account("0.0.1002"),
+            accountID=account("0.0.1002"),
         )
         [content] = answer(paid, times.now())
     assert hapi.answer(content, "cryptoGetInfo")[1] == "OK"

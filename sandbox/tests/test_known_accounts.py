@@ -5,11 +5,11 @@ import base64
 import pytest
 from hiero_sdk_python.crypto.private_key import PrivateKey
 
-from harness.wallets import account
 from hiero_sandbox import node
 from hiero_sandbox.application import create_sandbox
 from hiero_sandbox.conditions import now
 from hiero_sandbox.ledger.genesis import known_accounts
+from hiero_sandbox.messages import account
 from sandbox.tests.bodies import FIRST, HBAR, make, sign, transfer
 
 OPERATOR = "0.0.2"

@@ -3,12 +3,23 @@
 import pytest
 from hiero_sdk_python.hapi.services.response_code_pb2 import ResponseCodeEnum
 
-from harness import wallets
-from harness.cast import ALICE, BOB, CHARLIE, TOKEN
-from harness.wallets import account, token_id
+from hiero_sandbox.messages import account
 from sandbox.tests import hapi
-from sandbox.tests.bodies import FIRST, HBAR, amounts, make, minting, sign, transfer
+from sandbox.tests.bodies import (
+    FIRST,
+    HBAR,
+    MINTED_AT,
+    amounts,
+    id_of,
+    make,
+    minting,
+    seal,
+    sign,
+    token_id,
+    transfer,
+)
 from sandbox.tests.hapi import APPROVE, RECEIPTS
+from sandbox.tests.people import ALICE, BOB, CHARLIE, TOKEN
 
 TRANSFER = "/proto.CryptoService/cryptoTransfer"
 DELETE = "/proto.CryptoService/deleteAllowances"
@@ -34,9 +45,9 @@ def results(call, ask):
 def many(ledger):
     """Alice has 21 NFTs of one token, and Bob has 10."""
     for serial_no in range(1, 22):
-        ledger.mint((TOKEN, serial_no), ALICE, wallets.MINTED_AT)
+        ledger.mint((TOKEN, serial_no), ALICE, MINTED_AT)
     for serial_no in range(31, 41):
-        ledger.mint((TOKEN, serial_no), BOB, wallets.MINTED_AT)
+        ledger.mint((TOKEN, serial_no), BOB, MINTED_AT)
 
 
 def approving(*serial_nos, kind="cryptoApproveAllowance"):
@@ -158,14 +169,14 @@ def test_ten_are_minted_at_once(results):
 def royal(ledger):
     """NFTs with a royalty: two of Alice's, one of Bob's."""
     for serial_no, owner in ((1, ALICE), (2, ALICE), (3, BOB)):
-        ledger.mint((ROYAL, serial_no), owner, wallets.MINTED_AT)
+        ledger.mint((ROYAL, serial_no), owner, MINTED_AT)
 
 
 def test_a_royalty_is_taken_once_from_each_seller_of_all_that_he_gets(results, royal, get):
     nfts = [((ROYAL, n), owner, CHARLIE) for n, owner in ((1, ALICE), (2, ALICE), (3, BOB))]
     body = transfer(MARKET, {CHARLIE: -700, ALICE: 500, BOB: 200}, nfts)
     assert results(body, MARKET, CHARLIE, ALICE, BOB) == "SUCCESS"
-    [shown] = get(f"/transactions/{wallets.id_of(wallets.seal(body)).dashed}")["transactions"]
+    [shown] = get(f"/transactions/{id_of(seal(body)).dashed}")["transactions"]
     fees = shown["assessed_custom_fees"]
     assert [(fee["effective_payer_account_ids"], fee["amount"]) for fee in fees] == [
         ([ALICE], 25),

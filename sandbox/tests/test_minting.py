@@ -4,10 +4,9 @@ import base64
 
 import pytest
 
-from harness.cast import ALICE, CHARLIE, TOKEN
 from hiero_sandbox import times
-from marketplace.sandbox import wallet
 from sandbox.tests.bodies import HBAR, minting, transfer
+from sandbox.tests.people import ALICE, CHARLIE, TOKEN, private_key
 
 TREASURY = "0.0.1000"
 
@@ -15,7 +14,7 @@ TREASURY = "0.0.1000"
 @pytest.fixture
 def supply_key():
     """The treasury's, which is the demo wallet's."""
-    return wallet.private_key(TREASURY)
+    return private_key(TREASURY)
 
 
 def test_it_works(done, get, supply_key):

@@ -2,10 +2,10 @@
 
 import pytest
 
-from harness.cast import ALICE, BOB, CHARLIE
 from hiero_sandbox.ledger.genesis import known_accounts
 from sandbox.tests.batches import BATCHER, batch, inner, pay
 from sandbox.tests.bodies import NFT, transfer
+from sandbox.tests.people import ALICE, BOB, CHARLIE
 
 KNOWN = next(known for known in known_accounts() if known.has_alias)
 ADDRESS, KEY = sorted(KNOWN.aliases, key=len)

@@ -2,11 +2,11 @@
 
 import pytest
 
-from harness.cast import ALICE, BOB
 from sandbox.tests.bodies import HBAR, association, transfer
 from sandbox.tests.fractional_fees import OTHER, fractional
 from sandbox.tests.fungible_tokens import move
 from sandbox.tests.nested_fees import paid_in
+from sandbox.tests.people import ALICE, BOB
 from sandbox.tests.tokens import COLLECTOR, ISSUER, TREASURY, creation, fixed
 
 DEEP = "CUSTOM_FEE_CHARGING_EXCEEDED_MAX_RECURSION_DEPTH"

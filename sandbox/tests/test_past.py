@@ -4,12 +4,12 @@ from itertools import pairwise
 
 import pytest
 
-from harness import wallets
-from harness.cast import ALICE, BOB
 from hiero_sandbox.database import Database
+from hiero_sandbox.messages import account
 from hiero_sandbox.versions import set_clock
 from sandbox.tests.accounts import update
-from sandbox.tests.bodies import FIRST, HBAR, association, transfer
+from sandbox.tests.bodies import FIRST, HBAR, association, token_id, transfer
+from sandbox.tests.people import ALICE, BOB
 from sandbox.tests.tokens import ISSUER, KEY, TREASURY, about, creation
 
 PAYER, PAYEE = "0.0.1002", "0.0.1003"
@@ -22,9 +22,9 @@ def coin(created):
 
 def units(token, sender, receiver, amount):
     body = transfer(sender)
-    entry = body.cryptoTransfer.tokenTransfers.add(token=wallets.token_id((token, 0)))
+    entry = body.cryptoTransfer.tokenTransfers.add(token=token_id((token, 0)))
     for account_id, change in ((sender, -amount), (receiver, amount)):
-        entry.transfers.add(accountID=wallets.account(account_id), amount=change)
+        entry.transfers.add(accountID=account(account_id), amount=change)
     return body
 
 

@@ -5,10 +5,10 @@ from hiero_sdk_python.crypto.private_key import PrivateKey
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
 from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction
 
-from harness.wallets import account
 from hiero_sandbox import times
 from hiero_sandbox.hapi.services import submit
 from hiero_sandbox.ledger.genesis import known_accounts
+from hiero_sandbox.messages import account
 from sandbox.tests import hapi
 from sandbox.tests.bodies import sign, transfer
 

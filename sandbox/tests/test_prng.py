@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness.cast import ALICE
 from sandbox.tests import bodies, hapi
+from sandbox.tests.people import ALICE
 
 
 @pytest.fixture

@@ -4,12 +4,10 @@ import base64
 
 import pytest
 
-from harness import wallets
-from harness.cast import ALICE, BOB, CHARLIE, MARKET, TOKEN
 from hiero_sandbox import times
 from hiero_sandbox.ids import TransactionId
-from marketplace.market.memos import listing_memo
-from sandbox.tests.bodies import HBAR, NFT, approval, sign
+from sandbox.tests.bodies import HBAR, NFT, allow, approval, new_body, sign
+from sandbox.tests.people import ALICE, CHARLIE, MARKET, TOKEN
 
 
 @pytest.fixture
@@ -37,10 +35,10 @@ def test_a_transaction_submitted_to_a_second_node_leaves_a_second_row(ledger, ro
 
 
 def test_a_schedule_executes_an_approval_under_its_own_id(submit, rows, history, shown, minted):
-    body = wallets.new_body(CHARLIE, listing_memo(*NFT, 1, "Foo"))
+    body = new_body(CHARLIE)
     scheduled = body.scheduleCreate.scheduledTransactionBody
     scheduled.memo = "signed"
-    wallets.allow(scheduled.cryptoApproveAllowance, NFT, ALICE, MARKET)
+    allow(scheduled.cryptoApproveAllowance, NFT, ALICE, MARKET)
     assert submit(body, CHARLIE, ALICE).result == "SUCCESS"
     made, executed = rows(body)
     assert (made["name"], made["scheduled"]) == ("SCHEDULECREATE", False)
@@ -62,14 +60,12 @@ def test_a_deleted_token_takes_its_nfts_with_it_and_moves_no_date(
     assert get(f"/accounts/{ALICE}/nfts?spender.id={MARKET}")["nfts"] == [shown()]
 
     assert ledger.delete_token(TOKEN).result == "TOKEN_WAS_DELETED"
-    assert ledger.hand_over(NFT, BOB).result == "TOKEN_WAS_DELETED"
     assert submit(approval(ALICE), ALICE).result == "TOKEN_WAS_DELETED"
 
 
 def test_the_history_of_each_nft_ends_with_the_deletion_of_its_token(ledger, get, history, minted):
     ledger.mint((TOKEN, 8), ALICE, times.now())
-    with ledger.sandbox.app_context():
-        assert wallets.wipe_nft((TOKEN, 8), ALICE, times.now()).result == "SUCCESS"
+    assert ledger.wipe((TOKEN, 8), ALICE).result == "SUCCESS"
     deletion = ledger.delete_token(TOKEN)
     newest = [get(f"/tokens/{TOKEN}/nfts/{n}/transactions")["transactions"][0] for n in (7, 8)]
     consensus_at = get(f"/tokens/{TOKEN}")["modified_timestamp"]
@@ -86,11 +82,6 @@ def test_the_history_of_each_nft_ends_with_the_deletion_of_its_token(ledger, get
     ]
     [deleted] = get(f"/transactions?timestamp={consensus_at}")["transactions"]
     assert deleted["name"] == "TOKENDELETION"
-
-
-def test_nobody_gets_what_is_of_a_deleted_token(ledger, get):
-    ledger.delete_token(TOKEN)
-    assert get(f"/accounts/{ALICE}/nfts?token.id={TOKEN}&serialnumber=7")["nfts"] == []
 
 
 def test_an_update_of_metadata_keeps_the_approval(ledger, history, shown, minted):

@@ -1,12 +1,12 @@
 """One record of a transaction: HAPI answers with it, and the mirror node's row is derived from it."""
 
-from harness.cast import ALICE, BOB
-from harness.wallets import account
 from hiero_sandbox.database import read
 from hiero_sandbox.ledger import queries
 from hiero_sandbox.ledger.envelopes import write_id
+from hiero_sandbox.messages import account
 from sandbox.tests import bodies, hapi
 from sandbox.tests.bodies import HBAR
+from sandbox.tests.people import ALICE, BOB
 
 
 def test_hapi_answers_with_the_record_that_is_stored(submit, ask, ledger):

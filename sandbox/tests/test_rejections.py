@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness.cast import ALICE, BOB
 from sandbox.tests.bodies import HBAR, approval, minting, rejection, transfer
+from sandbox.tests.people import ALICE, BOB
 from sandbox.tests.tokens import ISSUER, TREASURY, about, creation, royalty
 
 

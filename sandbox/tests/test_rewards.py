@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness.cast import ALICE, BOB
 from sandbox.tests.bodies import FIRST, HBAR, approval, transfer
+from sandbox.tests.people import ALICE, BOB
 
 MARKET, PAYER = "0.0.9001", "0.0.800"
 

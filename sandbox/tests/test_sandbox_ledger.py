@@ -9,12 +9,11 @@ from contextlib import closing, contextmanager
 import pytest
 from hiero_sdk_python.crypto.private_key import PrivateKey
 
-from harness.cast import ALICE, BOB, CHARLIE, MARKET, TOKEN
-from harness.wallets import id_of, seal
 from hiero_sandbox import times
 from hiero_sandbox.database import KEY
 from sandbox.tests.answers import assert_error
-from sandbox.tests.bodies import NFT, approval, make, sign
+from sandbox.tests.bodies import NFT, approval, id_of, make, seal, sign
+from sandbox.tests.people import ALICE, CHARLIE, MARKET, TOKEN
 from sandbox.tests.sdk import approval_of_sdk, of_sdk
 
 
@@ -72,51 +71,24 @@ def test_an_approval_leaves_an_approve_for_all_in_place(nft, ledger, get):
 
     ledger.approve(NFT, ALICE, MARKET)
     assert len(get(approvals)["allowances"]) == 1
-    # The Python SDK's own helper revokes it: the trap that the marketplace's listings avoid.
+    # The Python SDK's own helper revokes it: the trap for an application that approves one serial number.
     assert ledger.submit(of_sdk(approval_of_sdk(7))).result == "SUCCESS"
     assert get(approvals)["allowances"] == []
-
-
-def test_the_desk_signs_submits_and_moves(client, nft, get):
-    byte_array = base64.b64encode(seal(approval(ALICE))).decode()
-
-    r = client.post("/sign", json={"accountId": ALICE, "transaction": byte_array})
-    assert r.status_code == 200
-    signed_once = r.json["transaction"]
-    again = client.post("/sign", json={"accountId": ALICE, "transaction": signed_once})
-    assert again.json["transaction"] == signed_once
-
-    r = client.post("/transactions", json={"transaction": signed_once})
-    assert r.json["result"] == "SUCCESS"
-    assert r.json["transactionId"].startswith(f"{ALICE}@")
-
-    r = client.post("/transfers", json={"tokenId": TOKEN, "serialNo": 7, "accountId": BOB})
-    assert r.json["result"] == "SUCCESS"
-    history = get(f"/tokens/{TOKEN}/nfts/7/transactions")["transactions"]
-    assert [row["type"] for row in history] == [
-        "CRYPTOTRANSFER",
-        "CRYPTOAPPROVEALLOWANCE",
-        "TOKENMINT",
-    ]
-
-
-def test_a_wrong_account_can_not_sign_and_takes_no_key(client, nft):
-    byte_array = base64.b64encode(seal(approval(ALICE))).decode()
-    order = {"accountId": "0.0.42013", "transaction": byte_array}
-    r = client.post("/sign", json=order)
-    assert_error(r, 422, f"accountId must be {ALICE}: 0.0.42013 has nothing to sign here")
-    r = client.post("/transactions", json={"transaction": byte_array})
-    assert r.json["result"] == "INVALID_SIGNATURE"
-    assert "A signature is missing" in r.json["message"]
 
 
 @pytest.mark.parametrize(
     "value", ["", "!!", "AAAA", "CgA=", base64.b64encode(b"x" * 99).decode(), 5]
 )
-def test_the_desk_refuses_what_is_no_transaction(app, value):
-    for url in ("/transactions", "/sign"):
-        r = app.test_client().post(url, json={"accountId": ALICE, "transaction": value})
-        assert_error(r, 422, "transaction must be base64 of a transaction's bytes")
+def test_it_refuses_what_is_no_transaction(client, value):
+    r = client.post("/transactions", json={"transaction": value})
+    assert_error(r, 422, "transaction must be base64 of a transaction's bytes")
+
+
+def test_a_refusal_is_explained(client, nft):
+    unsigned = base64.b64encode(seal(approval(ALICE))).decode()
+    r = client.post("/transactions", json={"transaction": unsigned})
+    assert r.json["result"] == "INVALID_SIGNATURE"
+    assert "A signature is missing" in r.json["message"]
 
 
 @contextmanager

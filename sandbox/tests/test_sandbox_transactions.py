@@ -4,10 +4,10 @@ import base64
 
 import pytest
 
-from harness.cast import ALICE, BOB
 from hiero_sandbox import times
 from hiero_sandbox.mirror.transactions import MAX_RANGE
-from sandbox.tests.bodies import NFT
+from sandbox.tests.bodies import NFT, transfer
+from sandbox.tests.people import ALICE, BOB
 
 PATH = "/transactions"
 APPROVAL, DELETION, TRANSFER = "CRYPTOAPPROVEALLOWANCE", "CRYPTODELETEALLOWANCE", "CRYPTOTRANSFER"
@@ -21,7 +21,7 @@ def began(minted, ledger):
     ledger.approve(NFT, ALICE, "0.0.9001")
     ledger.withdraw(NFT, ALICE)
     ledger.approve(NFT, ALICE, "0.0.6666")
-    ledger.hand_over(NFT, BOB)
+    ledger.execute(transfer(ALICE, nfts=[(NFT, ALICE, BOB)]), ALICE)
     return before
 
 

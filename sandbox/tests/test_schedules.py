@@ -9,17 +9,15 @@ from hiero_sdk_python.hapi.services.schedulable_transaction_body_pb2 import (
     SchedulableTransactionBody,
 )
 
-from harness.cast import ALICE, BOB, CHARLIE
-from harness.wallets import account
 from hiero_sandbox import times
 from hiero_sandbox.ledger import keys
-from hiero_sandbox.messages import schedule
-from marketplace.sandbox import wallet
+from hiero_sandbox.messages import account, schedule
 from sandbox.tests import hapi
 from sandbox.tests.account_deletion import deletion
 from sandbox.tests.accounts import creation, public
 from sandbox.tests.batches import BATCHER, batch, inner
 from sandbox.tests.bodies import HBAR, make, minting, transfer
+from sandbox.tests.people import ALICE, BOB, CHARLIE, public_key
 from sandbox.tests.schedules import about, creation_of, payment
 from sandbox.tests.tokens import ISSUER, TREASURY
 from sandbox.tests.tokens import creation as token_creation
@@ -165,7 +163,7 @@ def test_hapi_shows_it(done, ask, joint):
     assert (info.memo, info.wait_for_expiry) == ("rent", False)
     assert (info.creatorAccountID, info.payerAccountID) == (account(CHARLIE), account(CHARLIE))
     assert info.adminKey == public(ADMIN)
-    signers = [keys.of_bytes(wallet.public_key(CHARLIE)), PUBLIC[0]]
+    signers = [keys.of_bytes(public_key(CHARLIE)), PUBLIC[0]]
     assert sorted(info.signers.keys, key=str) == sorted(signers, key=str)
     scheduled = SchedulableTransactionBody(cryptoTransfer=payment(1, joint).cryptoTransfer)
     assert info.scheduledTransactionBody == scheduled

@@ -9,9 +9,9 @@ import pytest
 import yaml
 from hiero_sdk_python import PrivateKey
 
-from harness.serving import ROOT
 from hiero_sandbox import __main__ as command
 from hiero_sandbox.ledger.genesis import known_accounts
+from sandbox.tests.command import ROOT
 
 FOLDER = ROOT / "sandbox"
 

@@ -4,11 +4,11 @@ import pytest
 from hiero_sdk_python import PrivateKey
 from hiero_sdk_python.hapi.services.basic_types_pb2 import Key, TokenKeyValidation
 
-from harness.cast import ALICE, BOB
-from harness.wallets import account
 from hiero_sandbox.ledger import keys
+from hiero_sandbox.messages import account
 from sandbox.tests.accounts import public, update
 from sandbox.tests.bodies import association, minting, transfer
+from sandbox.tests.people import ALICE, BOB
 from sandbox.tests.tokens import ISSUER, NAMES, TREASURY, about, creation
 
 ROLES = tuple(name for name in NAMES if name != "adminKey")

@@ -6,15 +6,15 @@ import hashlib
 import pytest
 from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID, Key, KeyList
 
-from harness.cast import ALICE, BOB, CHARLIE
-from harness.wallets import account, token_id
-from hiero_sandbox import messages, times
+from hiero_sandbox import messages, node, times
 from hiero_sandbox.ledger import topics
 from hiero_sandbox.ledger.topic_messages import next_hash
+from hiero_sandbox.messages import account
 from sandbox.tests import hapi
 from sandbox.tests.account_deletion import deletion
-from sandbox.tests.bodies import HBAR, association, make, transfer
+from sandbox.tests.bodies import HBAR, association, make, token_id, transfer
 from sandbox.tests.fungible_tokens import move
+from sandbox.tests.people import ALICE, BOB, CHARLIE
 from sandbox.tests.tokens import ISSUER, TREASURY, creation, fixed
 from sandbox.tests.topics import (
     ADMIN,
@@ -494,6 +494,7 @@ def test_the_fee_schedule_key_changes_fees(topic, done, submit, get):
 
 
 def test_hashes_of_what_nobody_has_sent(ledger, minted, get):
-    ledger.hand_over(minted, BOB)
+    with ledger.sandbox.app_context():
+        node.give(ALICE, 1, times.now())
     [row] = get(f"/transactions?account.id={ALICE}&transactiontype=CRYPTOTRANSFER")["transactions"]
     assert len(base64.b64decode(row["transaction_hash"])) == hashlib.sha384().digest_size

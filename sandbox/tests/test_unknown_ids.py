@@ -4,11 +4,11 @@ import pytest
 from hiero_sdk_python.crypto.private_key import PrivateKey
 from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 
-from harness.wallets import account, token_id
 from hiero_sandbox.hapi.services import answer
+from hiero_sandbox.messages import account
 from sandbox.tests import bodies, hapi
 from sandbox.tests.batches import BATCHER, batch, inner
-from sandbox.tests.bodies import association, make, rejection, transfer
+from sandbox.tests.bodies import association, make, rejection, token_id, transfer
 from sandbox.tests.tokens import ISSUER, creation, royalty
 
 OPERATOR, NOBODY, TOKEN = "0.0.2", "0.0.77777", "0.0.88888"

@@ -3,10 +3,9 @@
 from hiero_sdk_python import PrivateKey
 from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee
 
-from harness import wallets
-from harness.wallets import account
 from hiero_sandbox.ledger import keys
-from sandbox.tests.bodies import HBAR, make
+from hiero_sandbox.messages import account
+from sandbox.tests.bodies import HBAR, make, token_id
 
 TREASURY, COLLECTOR, MARKET = "0.0.4001", "0.0.4002", "0.0.9001"
 ISSUER = PrivateKey.generate_ecdsa()  # holds all keys of the collections of these tests
@@ -27,7 +26,7 @@ def creation(payer=TREASURY, names=NAMES, **fields):
 def about(kind, token, payer=TREASURY, account_id=None, **fields):
     """A transaction about a token, and perhaps about an account."""
     token_field = "token_id" if kind == "token_fee_schedule_update" else "token"
-    fields[token_field] = wallets.token_id((token, 0))
+    fields[token_field] = token_id((token, 0))
     if account_id:
         fields["account"] = account(account_id)
     return make(payer, kind, **fields)

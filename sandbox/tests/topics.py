@@ -3,10 +3,10 @@
 from hiero_sdk_python import PrivateKey
 from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 
-from harness.cast import ALICE
-from harness.wallets import account, token_id
 from hiero_sandbox import messages
-from sandbox.tests.bodies import make
+from hiero_sandbox.messages import account
+from sandbox.tests.bodies import make, token_id
+from sandbox.tests.people import ALICE
 
 ADMIN, SUBMITTER, NEW = (PrivateKey.generate_ed25519() for _ in range(3))
 COLLECTOR = "0.0.2001"

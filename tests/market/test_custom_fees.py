@@ -20,6 +20,7 @@ from marketplace.hedera import times
 from marketplace.hedera.messages import account, token
 from marketplace.ledger.mirror_schemas import FixedFee, LedgerToken, RoyaltyFee
 from marketplace.market.custom_fees import Sale, find_owed
+from marketplace.sandbox import wallet
 from sandbox.tests.bodies import HBAR, make, sign, transfer
 from tests.actions import list_nft
 from tests.answers import assert_error
@@ -53,7 +54,7 @@ class Market(selling.Market):
             tokenType=0, initialSupply=1000,
         )  # fmt: skip
         body.transactionFee = 30 * HBAR
-        assert self.ledger.submit(sign(body, TREASURY)).result == "SUCCESS"
+        assert self.ledger.submit(sign(body, wallet.private_key(TREASURY))).result == "SUCCESS"
         rows = self.ledger.sandbox.test_client().get("/api/v1/transactions").json["transactions"]
         return rows[0]["entity_id"]
 

@@ -5,7 +5,7 @@ import pytest
 from harness.apps import authorized_client, on_testnet, settings
 from harness.cast import ALICE, KEYS, MARKET, TOKEN
 from marketplace import create_app
-from marketplace.sandbox import catalogue
+from marketplace.sandbox import catalogue, wallet
 from marketplace.services import services
 from sandbox.tests.hapi import APPROVE, RECEIPTS
 from sandbox.tests.sdk import approval_of_sdk, of_sdk
@@ -63,7 +63,9 @@ def test_one_of_the_sample_has_no_attributes(client):
 
 
 def test_a_listing_leaves_an_approve_for_all_in_place(client, nft, ledger):
-    assert ledger.submit(of_sdk(approval_of_sdk())).result == "SUCCESS"
+    assert (
+        ledger.submit(of_sdk(approval_of_sdk(), key=wallet.private_key(ALICE))).result == "SUCCESS"
+    )
     listing = client.post("/v1/list/extwallet", json=KEYS | {"listingPrice": 5})
     ledger.sign_and_submit(listing.json["byteArray"])
     shown = client.get(f"/sandbox/api/v1/accounts/{ALICE}/allowances/nfts").json

@@ -21,6 +21,7 @@ from marketplace.market.recheck_queue import (
     enqueue_all,
     recheck_later,
 )
+from marketplace.sandbox import wallet
 from marketplace.services import services
 from marketplace.store import following, nfts, properties
 from marketplace.store.database import read, write
@@ -83,9 +84,14 @@ def test_a_memo_for_several_lists_only_what_is_approved_of_its_token(client, wat
 
 
 def test_it_finds_a_listing_in_a_batch(client, watcher, nft, ledger):
-    listing = batches.inner(bodies.approval(ALICE, nft, memo=listing_memo(*nft, 5, "Foo")), ALICE)
+    listing = batches.inner(
+        bodies.approval(ALICE, nft, memo=listing_memo(*nft, 5, "Foo")), wallet.private_key(ALICE)
+    )
     batch = batches.batch(listing)
-    assert ledger.submit(bodies.sign(batch, CHARLIE, batches.BATCHER)).result == "SUCCESS"
+    assert (
+        ledger.submit(bodies.sign(batch, wallet.private_key(CHARLIE), batches.BATCHER)).result
+        == "SUCCESS"
+    )
     assert watcher.follow() == {Done.LISTED: 1}
     assert shown(client)["listingPrice"] == 5
 
@@ -177,7 +183,9 @@ def test_a_memo_without_an_approval_for_us_stores_no_nft(client, watcher, ledger
         lambda ledger: ledger.hand_over(NFT, BOB),
         lambda ledger: ledger.withdraw(NFT, ALICE),
         lambda ledger: ledger.approve(NFT, ALICE, "0.0.6666"),
-        lambda ledger: ledger.submit(bodies.sign(bodies.rejection(ALICE, NFT), ALICE)),
+        lambda ledger: ledger.submit(
+            bodies.sign(bodies.rejection(ALICE, NFT), wallet.private_key(ALICE))
+        ),
     ],
 )
 def test_it_finds_the_end_of_a_listing(client, watcher, listed, ledger, end):

@@ -13,12 +13,11 @@ import pytest
 from hiero_sdk_python import PrivateKey
 from hiero_sdk_python.hapi.services.response_pb2 import Response
 
-from harness.serving import ROOT
 from hiero_sandbox.hapi.address import HOST
 from hiero_sandbox.ledger.genesis import known_accounts
 from sandbox.tests import hapi
 from sandbox.tests.bodies import sign, transfer
-from sandbox.tests.command import COMMAND, ask, options, running
+from sandbox.tests.command import COMMAND, ROOT, ask, options, running
 
 GIFT = {"accountId": "0.0.1002", "amount": 7}
 

@@ -11,8 +11,8 @@ from urllib.request import urlopen
 
 import pytest
 
-from harness.serving import ROOT, run_program, run_python
 from hiero_sandbox import control, testing
+from sandbox.tests.command import ROOT, run
 
 EXAMPLES = ROOT / "examples/dapp"
 JAVASCRIPT = ROOT / "tests/system/wallets/node_modules"
@@ -30,9 +30,9 @@ def test_pytest_finds_the_fixture_in_the_wheel():
 
 
 def test_the_python_example_passes():
-    options = ("-q", "-p", "no:cacheprovider")
-    ended = run_program(sys.executable, "-m", "pytest", *options, "examples/dapp", check=True)
-    assert ended.stdout.startswith(". "), ended.stdout
+    options = ("-q", "-p", "no:cacheprovider", "--confcutdir", "examples/dapp")
+    output = run(sys.executable, "-m", "pytest", *options, "examples/dapp")
+    assert output.startswith(". "), output
 
 
 @pytest.mark.skipif(
@@ -61,7 +61,7 @@ def test_the_readmes_program_runs(sandbox):
         if "Client" in block
     )
     sandbox.reset()
-    assert run_python(program.replace("127.0.0.1:50211", sandbox.node)) == "22\n"
+    assert run(sys.executable, "-c", program.replace("127.0.0.1:50211", sandbox.node)) == "22\n"
     assert balance(sandbox, "0.0.1002") == 1_000_500_000_000
 
 
