@@ -13,6 +13,7 @@ from harness.serving import ROOT
 from hiero_sandbox.database import read as read_ledger
 from hiero_sandbox.ledger import envelopes
 from hiero_sandbox.ledger import network_fees as ledger_fees
+from hiero_sandbox.ledger.consensus import NODE
 from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId
 from marketplace.hedera.transactions import SoldNft, build_purchase, write_signed
@@ -163,7 +164,7 @@ TABLE = {
 
 def usd(content):
     signed = envelopes.open_transaction(envelopes.read_list(content)[0])
-    return ledger_fees.estimate(read_ledger(), signed).normalize()
+    return ledger_fees.estimate(read_ledger(), NODE.fee_of(signed.body), signed).normalize()
 
 
 def signed_purchase(token=TOKEN, part=0, others=()):
@@ -195,6 +196,9 @@ def test_the_table_of_fees_is_computed(ledger):
         junk = envelopes.open_transaction(envelopes.read_list(stuff(signed_purchase(), 75))[0])
         defaults = load({"NETWORK": "testnet", "ACCOUNT_ID": MARKET}, {})
         max_fee = defaults["MAX_TRANSACTION_FEE"] // 10
-        assert junk.size < 6144 and ledger_fees.price(read_ledger(), junk) > 0.97 * max_fee
+        assert (
+            junk.size < 6144
+            and ledger_fees.price(read_ledger(), NODE.fee_of(junk.body), junk) > 0.97 * max_fee
+        )
         tries = defaults["SALE_FEE_BUDGET"] // max_fee
         assert f"such purchases, {tries} an hour by default" in " ".join(PAGE.split())

@@ -17,20 +17,6 @@ from hiero_sandbox.ledger.consensus import HANDLERS
 TINYCENTS_PER_DOLLAR = 10**10
 FORMER_PER_DOLLAR = 10**13  # thousandths of a tinycent
 NETWORK_MULTIPLIER = 9  # the network gets so much for each tinycent of the node
-# Other names of transactions than their field of the body has.
-NAMES = {
-    "cryptoCreateAccount": "CryptoCreate",
-    "cryptoUpdateAccount": "CryptoUpdate",
-    "tokenAssociate": "TokenAssociateToAccount",
-    "tokenCreation": "TokenCreate",
-    "tokenDeletion": "TokenDelete",
-    "tokenDissociate": "TokenDissociateFromAccount",
-    "tokenFreeze": "TokenFreezeAccount",
-    "tokenGrantKyc": "TokenGrantKycToAccount",
-    "tokenRevokeKyc": "TokenRevokeKycFromAccount",
-    "tokenUnfreeze": "TokenUnfreezeAccount",
-    "tokenWipe": "TokenAccountWipe",
-}
 EXTRAS = {
     "ACCOUNTS": network_fees.EXTRA,
     "KEYS": network_fees.KEY,
@@ -43,17 +29,17 @@ EXTRAS = {
 }
 
 
-def _name(kind: str) -> str:
+def name_of(kind: str) -> str:
     """The name of a type of transaction in HederaFunctionality."""
     words = kind.split("_")
-    return NAMES.get(kind) or "".join(word[0].upper() + word[1:] for word in words)
+    return HANDLERS[kind].function or "".join(word[0].upper() + word[1:] for word in words)
 
 
 def _bases() -> dict[int, Decimal]:
     """The prices in USD, by function."""
     return {
-        HederaFunctionality.Value(_name(kind)): network_fees.BASE.get(kind, network_fees.OTHERS)
-        for kind in HANDLERS
+        HederaFunctionality.Value(name_of(kind)): handler.fee.base
+        for kind, handler in HANDLERS.items()
     }
 
 

@@ -79,7 +79,9 @@ def submit(content: bytes, now: int) -> list[bytes]:
     result = _explain_faults(lambda: _submit(content, now))
     response = TransactionResponse(nodeTransactionPrecheckCode=result)
     if result == "INSUFFICIENT_TX_FEE":
-        response.cost = network_fees.price(read(), open_transaction(read_list(content)[0]))
+        signed = open_transaction(read_list(content)[0])
+        fee = consensus.NODE.fee_of(signed.body)
+        response.cost = network_fees.price(read(), fee, signed)
     return [response.SerializeToString()]
 
 

@@ -4,6 +4,7 @@ The order of the checks and the result codes are the network's: CryptoCreateHand
 https://github.com/hiero-ledger/hiero-consensus-node.
 """
 
+from decimal import Decimal
 from typing import Any
 
 from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID
@@ -19,7 +20,8 @@ from hiero_sandbox.database import Connection
 from hiero_sandbox.ids import MAX_INT64, numbers
 from hiero_sandbox.ledger import accounts, keys, network_fees, queries, tokens
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if, write_id
-from hiero_sandbox.ledger.execution import Execution, entity, require_short
+from hiero_sandbox.ledger.execution import Execution, Handler, entity, require_short
+from hiero_sandbox.ledger.network_fees import ACCOUNT_CREATION, Fee
 
 Staking = CryptoCreateTransactionBody | CryptoUpdateTransactionBody
 MAX_ASSOCIATIONS = 5000
@@ -257,3 +259,22 @@ def _create_for(execution: Execution, alias: bytes) -> str:
     creation.signed.body.transactionID.nonce = nonce
     creation.effects.record.receipt.accountID.CopyFrom(messages.account(account_id))
     return account_id
+
+
+HANDLERS = {
+    "cryptoCreateAccount": Handler(
+        create,
+        check_create,
+        Fee(ACCOUNT_CREATION, included_keys=1, has_high_volume=True),
+        creates="accountID",
+        function="CryptoCreate",
+    ),
+    "cryptoDelete": Handler(delete, check_delete, Fee(Decimal("0.005")), about="deleteAccountID"),
+    "cryptoUpdateAccount": Handler(
+        update,
+        check_update,
+        Fee(Decimal("0.00022"), included_keys=1),
+        about="accountIDToUpdate",
+        function="CryptoUpdate",
+    ),
+}

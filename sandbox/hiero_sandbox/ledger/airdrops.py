@@ -5,6 +5,7 @@ Source: TokenAirdropHandler, TokenClaimAirdropHandler and TokenCancelAirdropHand
 """
 
 from collections import Counter
+from decimal import Decimal
 from typing import NamedTuple
 
 from hiero_sdk_python.hapi.services.basic_types_pb2 import PendingAirdropId
@@ -29,7 +30,8 @@ from hiero_sandbox.ledger import (
 )
 from hiero_sandbox.ledger.account_transactions import resolve
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if, write_id
-from hiero_sandbox.ledger.execution import Changes, Execution, NftTransfer, entity
+from hiero_sandbox.ledger.execution import Changes, Execution, Handler, NftTransfer, entity
+from hiero_sandbox.ledger.network_fees import Fee
 
 Pending = TokenClaimAirdropTransactionBody | TokenCancelAirdropTransactionBody
 MAX_CLAIMED = 10  # and cancelled, in one transaction
@@ -266,3 +268,16 @@ def claim(execution: Execution, content: TokenClaimAirdropTransactionBody) -> No
 def cancel(execution: Execution, content: TokenCancelAirdropTransactionBody) -> None:
     """End airdrops that nobody has claimed. Their sender signs."""
     _take(execution, content, "sender")
+
+
+def _further(db: Connection, content: TokenAirdropTransactionBody) -> Decimal:
+    return network_fees.of_transfer(db, [], content.token_transfers)
+
+
+HANDLERS = {
+    "tokenAirdrop": Handler(
+        airdrop, check, Fee(Decimal("0.0001"), further=_further, has_high_volume=True)
+    ),
+    "tokenCancelAirdrop": Handler(cancel, check_pending),
+    "tokenClaimAirdrop": Handler(claim, check_pending, Fee(has_high_volume=True)),
+}

@@ -4,6 +4,8 @@ The order of the checks and the result codes are the network's: ApproveAllowance
 https://github.com/hiero-ledger/hiero-consensus-node.
 """
 
+from decimal import Decimal
+
 from hiero_sdk_python.hapi.services.crypto_approve_allowance_pb2 import (
     CryptoAllowance,
     CryptoApproveAllowanceTransactionBody,
@@ -18,7 +20,8 @@ from hiero_sdk_python.hapi.services.crypto_delete_allowance_pb2 import (
 from hiero_sandbox.database import Connection
 from hiero_sandbox.ledger import accounts, nfts, queries, tokens
 from hiero_sandbox.ledger.envelopes import Refused, number_of, refuse_if, write_id
-from hiero_sandbox.ledger.execution import Execution, entity
+from hiero_sandbox.ledger.execution import Execution, Handler, entity
+from hiero_sandbox.ledger.network_fees import Fee
 from hiero_sandbox.ledger.nfts import Nft
 
 Amount = CryptoAllowance | TokenAllowance
@@ -249,3 +252,10 @@ def _set_spender(
     nft = _find_nft(execution.db, token, serial_no, "INVALID_NFT_ID")
     refuse_if(nft.owner != owner, "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
     execution.change_nft(nft, spender=spender, delegating_spender=delegate)
+
+
+EACH = Decimal("0.05")
+HANDLERS = {
+    "cryptoApproveAllowance": Handler(approve, check, Fee(EACH, listed=EACH, has_high_volume=True)),
+    "cryptoDeleteAllowance": Handler(delete, check_delete, Fee(EACH, listed=EACH)),
+}

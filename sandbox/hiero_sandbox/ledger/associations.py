@@ -1,5 +1,7 @@
 """Transactions about an account and a token: association, dissociation, freeze, KYC."""
 
+from functools import partial
+
 from hiero_sdk_python.hapi.services.token_associate_pb2 import TokenAssociateTransactionBody
 from hiero_sdk_python.hapi.services.token_dissociate_pb2 import TokenDissociateTransactionBody
 from hiero_sdk_python.hapi.services.token_freeze_account_pb2 import (
@@ -14,7 +16,8 @@ from hiero_sdk_python.hapi.services.token_unfreeze_account_pb2 import (
 from hiero_sandbox.database import Connection
 from hiero_sandbox.ledger import accounts, queries, tokens
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if, write_id
-from hiero_sandbox.ledger.execution import Execution, entity
+from hiero_sandbox.ledger.execution import Execution, Handler, entity
+from hiero_sandbox.ledger.network_fees import ASSOCIATION, Fee
 from hiero_sandbox.ledger.token_transactions import issued
 
 Restriction = (
@@ -88,3 +91,42 @@ def restrict(execution: Execution, content: Restriction, *, key: str, **flag: in
     is_thaw = flag == {"is_frozen": 0}
     refuse_if(association["is_frozen"] and not is_thaw, "ACCOUNT_FROZEN_FOR_TOKEN")
     queries.put(db, "association", **dict(association) | flag)
+
+
+FEE = Fee(ASSOCIATION, listed=ASSOCIATION)
+HANDLERS = {
+    "tokenAssociate": Handler(
+        associate,
+        check,
+        FEE._replace(has_high_volume=True),
+        about="account",
+        function="TokenAssociateToAccount",
+    ),
+    "tokenDissociate": Handler(
+        dissociate, check, FEE, about="account", function="TokenDissociateFromAccount"
+    ),
+    "tokenFreeze": Handler(
+        partial(restrict, key="freeze", is_frozen=1),
+        check_restriction,
+        about="token",
+        function="TokenFreezeAccount",
+    ),
+    "tokenGrantKyc": Handler(
+        partial(restrict, key="kyc", is_kyc_granted=1),
+        check_restriction,
+        about="token",
+        function="TokenGrantKycToAccount",
+    ),
+    "tokenRevokeKyc": Handler(
+        partial(restrict, key="kyc", is_kyc_granted=0),
+        check_restriction,
+        about="token",
+        function="TokenRevokeKycFromAccount",
+    ),
+    "tokenUnfreeze": Handler(
+        partial(restrict, key="freeze", is_frozen=0),
+        check_restriction,
+        about="token",
+        function="TokenUnfreezeAccount",
+    ),
+}

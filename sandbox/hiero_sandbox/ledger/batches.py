@@ -7,7 +7,7 @@ from hiero_sdk_python.hapi.services.transaction_pb2 import AtomicBatchTransactio
 
 from hiero_sandbox.ledger import accounts, envelopes, network_fees
 from hiero_sandbox.ledger.envelopes import Refused, Signed, refuse_if
-from hiero_sandbox.ledger.execution import Effects, Execution, require_id
+from hiero_sandbox.ledger.execution import Effects, Execution, Handler, require_id
 
 NOT_ALLOWED = ("atomic_batch", "freeze", "scheduleCreate", "scheduleSign")
 MAX_TRANSACTIONS = 50
@@ -45,7 +45,8 @@ def execute(execution: Execution, content: AtomicBatchTransactionBody) -> None:
         execution.require_key(signed.body.batch_key)
     for number, signed in enumerate(inner, start=1):
         now = execution.now + number * NANOSECONDS
-        price = network_fees.price_at_consensus(execution.db, signed)
+        fee = execution.node.fee_of(signed.body)
+        price = network_fees.price_at_consensus(execution.db, fee, signed)
         child = Execution(execution.db, execution.node, signed, now, price)
         execution.inner.append(child)
         child.result = execution.node.run_inner(child)
@@ -61,3 +62,6 @@ def revert(execution: Execution) -> None:
         child.effects = Effects()
         if child.result == "SUCCESS":
             child.result = "REVERTED_SUCCESS"
+
+
+HANDLERS = {"atomic_batch": Handler(execute, check)}

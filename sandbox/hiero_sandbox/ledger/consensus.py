@@ -8,7 +8,6 @@ A transaction that fails at consensus is recorded as failed, and its payer pays 
 import logging
 import time
 from contextlib import AbstractContextManager
-from functools import partial
 from typing import NamedTuple, Protocol
 
 from hiero_sandbox import times
@@ -79,54 +78,25 @@ class Receipt(NamedTuple):
     reached_consensus: bool = True
 
 
+# Each has the handlers of some types of transactions.
+MODULES = (
+    account_transactions,
+    airdrops,
+    allowances,
+    associations,
+    batches,
+    files,
+    prng,
+    schedule_transactions,
+    supply,
+    token_transactions,
+    topic_messages,
+    topic_transactions,
+    transfers,
+)
+# By the field of the body.
 HANDLERS: dict[str, Handler] = {
-    "atomic_batch": Handler(batches.execute, batches.check),
-    "consensusCreateTopic": Handler(topic_transactions.create, topic_transactions.check_create),
-    "consensusDeleteTopic": Handler(topic_transactions.delete, topic_transactions.check_named),
-    "consensusSubmitMessage": Handler(topic_messages.submit, topic_messages.check),
-    "consensusUpdateTopic": Handler(topic_transactions.update, topic_transactions.check_update),
-    "cryptoApproveAllowance": Handler(allowances.approve, allowances.check),
-    "cryptoCreateAccount": Handler(account_transactions.create, account_transactions.check_create),
-    "cryptoDelete": Handler(account_transactions.delete, account_transactions.check_delete),
-    "cryptoDeleteAllowance": Handler(allowances.delete, allowances.check_delete),
-    "cryptoTransfer": Handler(transfers.transfer, transfers.check),
-    "cryptoUpdateAccount": Handler(account_transactions.update, account_transactions.check_update),
-    "fileAppend": Handler(files.append, files.check_change),
-    "fileCreate": Handler(files.create, files.check_create),
-    "fileDelete": Handler(files.delete, files.check_delete),
-    "fileUpdate": Handler(files.update, files.check_change),
-    "scheduleCreate": Handler(schedule_transactions.create, schedule_transactions.check_create),
-    "scheduleDelete": Handler(schedule_transactions.delete, schedule_transactions.check_named),
-    "scheduleSign": Handler(schedule_transactions.sign, schedule_transactions.check_named),
-    "tokenAirdrop": Handler(airdrops.airdrop, airdrops.check),
-    "tokenAssociate": Handler(associations.associate, associations.check),
-    "tokenBurn": Handler(supply.burn, partial(supply.check, code="INVALID_TOKEN_BURN_AMOUNT")),
-    "tokenCancelAirdrop": Handler(airdrops.cancel, airdrops.check_pending),
-    "tokenClaimAirdrop": Handler(airdrops.claim, airdrops.check_pending),
-    "tokenCreation": Handler(token_transactions.create, token_transactions.check_create),
-    "tokenDeletion": Handler(token_transactions.delete),
-    "tokenDissociate": Handler(associations.dissociate, associations.check),
-    "tokenFreeze": Handler(
-        partial(associations.restrict, key="freeze", is_frozen=1), associations.check_restriction
-    ),
-    "tokenGrantKyc": Handler(
-        partial(associations.restrict, key="kyc", is_kyc_granted=1), associations.check_restriction
-    ),
-    "tokenMint": Handler(supply.mint, partial(supply.check, code="INVALID_TOKEN_MINT_AMOUNT")),
-    "tokenReject": Handler(transfers.reject, transfers.check_rejections),
-    "tokenRevokeKyc": Handler(
-        partial(associations.restrict, key="kyc", is_kyc_granted=0), associations.check_restriction
-    ),
-    "tokenUnfreeze": Handler(
-        partial(associations.restrict, key="freeze", is_frozen=0), associations.check_restriction
-    ),
-    "tokenUpdate": Handler(token_transactions.update, token_transactions.check_update),
-    "tokenWipe": Handler(supply.wipe, supply.check_wipe),
-    "token_fee_schedule_update": Handler(token_transactions.change_fees),
-    "token_pause": Handler(partial(token_transactions.set_paused, is_paused=True)),
-    "token_unpause": Handler(partial(token_transactions.set_paused, is_paused=False)),
-    "token_update_nfts": Handler(supply.update_nfts),
-    "util_prng": Handler(prng.draw, prng.check),
+    kind: handler for module in MODULES for kind, handler in module.HANDLERS.items()
 }
 
 
@@ -223,11 +193,15 @@ def _require_paid(db: Connection, signed: Signed, now: int) -> None:
     accounts.require_signature(db, signed, payer, now)
     if network_fees.is_superuser(signed):
         return
-    refuse_if(body.transactionFee < network_fees.price(db, signed), "INSUFFICIENT_TX_FEE")
+    refuse_if(
+        body.transactionFee < network_fees.price(db, HANDLERS[kind].fee, signed),
+        "INSUFFICIENT_TX_FEE",
+    )
     # What the transaction itself takes from its payer
     spent = max(0, -transfers.given_of(body.cryptoTransfer)[payer, None])
     spent += body.cryptoCreateAccount.initialBalance
-    if accounts.balance(db, payer) < network_fees.price_at_consensus(db, signed) + spent:
+    price = network_fees.price_at_consensus(db, HANDLERS[kind].fee, signed)
+    if accounts.balance(db, payer) < price + spent:
         raise Refused("INSUFFICIENT_PAYER_BALANCE")
 
 
@@ -248,7 +222,8 @@ def _reach_consensus(
 ) -> str:
     """Charge a transaction, execute it and record it; returns the result code."""
     consensus_at = max(now, queries.get_last_consensus(db) + 1 + MAX_CREATED)
-    refusal, price = "", network_fees.price_at_consensus(db, signed)
+    price = network_fees.price_at_consensus(db, NODE.fee_of(signed.body), signed)
+    refusal = ""
     if is_duplicate or price > signed.body.transactionFee:
         refusal = "DUPLICATE_TRANSACTION" if is_duplicate else "INSUFFICIENT_TX_FEE"
         price = network_fees.price_unexecuted(db, signed)

@@ -15,6 +15,7 @@ from hiero_sandbox.database import Connection
 from hiero_sandbox.ids import MAX_INT64, TransactionId
 from hiero_sandbox.ledger import accounts, keys, network_fees, nfts, tokens
 from hiero_sandbox.ledger.envelopes import Id, Refused, Signed, number_of, refuse_if, write_id
+from hiero_sandbox.ledger.network_fees import Fee
 from hiero_sandbox.ledger.nfts import Nft
 
 # Amounts by account and token. For HBAR the token is None, and the amount is in tinybars.
@@ -192,10 +193,14 @@ class Execution:
 
 
 class Handler(NamedTuple):
-    """Handles one type of transaction: ``check`` runs before consensus, ``execute`` at consensus."""
+    """All about one type of transaction. consensus.HANDLERS has it under the type's field of the body."""
 
-    execute: Callable[[Execution, Any], None]
-    check: Callable[[Any], None] = lambda content: None
+    execute: Callable[[Execution, Any], None]  # at consensus
+    check: Callable[[Any], None] = lambda content: None  # before consensus
+    fee: Fee = Fee()
+    about: str = ""  # the field of the content with the id of the entity that mirror nodes name
+    creates: str = ""  # or the field of the receipt, if it creates that entity
+    function: str = ""  # in HAPI's HederaFunctionality, if it is not named as the field of the body
 
 
 class Node(NamedTuple):
@@ -205,6 +210,11 @@ class Node(NamedTuple):
     run: Callable[[Execution], str]  # executes a transaction, and returns its result code
     run_inner: Callable[[Execution], str]  # checks and charges it, too: of a batch
     clock_moved: int = 0  # how far the ledger's clock is ahead of this machine's, in nanoseconds
+
+    def fee_of(self, body: TransactionBody) -> Fee:
+        """What a transaction's type costs. One that is not executed costs as much as most others."""
+        handler = self.handlers.get(str(body.WhichOneof("data")))
+        return handler.fee if handler else Fee()
 
 
 def require_id(body: TransactionBody) -> None:

@@ -4,6 +4,7 @@ The order of the checks and the result codes are the network's: the handlers of 
 https://github.com/hiero-ledger/hiero-consensus-node. Nobody changes the network's own files here.
 """
 
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 from hiero_sdk_python.hapi.services.basic_types_pb2 import FileID, Key, KeyList
@@ -19,7 +20,8 @@ from hiero_sandbox.ids import numbers
 from hiero_sandbox.ledger import queries
 from hiero_sandbox.ledger.account_transactions import RENEWAL_SECONDS, read_expiry, require_memo
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if
-from hiero_sandbox.ledger.execution import Execution, entity
+from hiero_sandbox.ledger.execution import Execution, Handler, entity
+from hiero_sandbox.ledger.network_fees import Fee, of_contents
 
 Named = FileAppendTransactionBody | FileUpdateTransactionBody | FileDeleteTransactionBody
 MAX_BYTES = 1024 * 1024
@@ -158,3 +160,19 @@ def delete(execution: Execution, content: FileDeleteTransactionBody) -> None:
     refuse_if(file.is_deleted, "FILE_DELETED")
     # No part is that new.
     _put(execution.db, file, is_deleted=1, contents_since=execution.now)
+
+
+UPDATE = Fee(Decimal("0.05"), included_keys=1, further=of_contents)
+HANDLERS = {
+    "fileAppend": Handler(
+        append,
+        check_change,
+        Fee(Decimal("0.05"), further=of_contents, has_high_volume=True),
+        about="fileID",
+    ),
+    "fileCreate": Handler(
+        create, check_create, UPDATE._replace(has_high_volume=True), creates="fileID"
+    ),
+    "fileDelete": Handler(delete, check_delete, Fee(Decimal("0.007")), about="fileID"),
+    "fileUpdate": Handler(update, check_change, UPDATE, about="fileID"),
+}

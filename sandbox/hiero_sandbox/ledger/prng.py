@@ -9,7 +9,7 @@ from hiero_sdk_python.hapi.services.util_prng_pb2 import UtilPrngTransactionBody
 
 from hiero_sandbox.ledger import queries
 from hiero_sandbox.ledger.envelopes import refuse_if
-from hiero_sandbox.ledger.execution import Execution
+from hiero_sandbox.ledger.execution import Execution, Handler
 
 
 def check(content: UtilPrngTransactionBody) -> None:
@@ -27,3 +27,6 @@ def draw(execution: Execution, content: UtilPrngTransactionBody) -> None:
         execution.effects.record.prng_number = number
     else:
         execution.effects.record.prng_bytes = seed
+
+
+HANDLERS = {"util_prng": Handler(draw, check)}

@@ -82,7 +82,7 @@ def _make(execution: Execution, outer: Execution | None) -> TransactionRecord:
         transferList={"accountAmounts": [_amount(*each) for each in _sorted(moved, None)]},
         tokenTransferLists=_token_transfers(moved, _transfers(execution)),
         paid_staking_rewards=[_amount(*each) for each in effects.rewards.items()],
-        high_volume_pricing_multiplier=network_fees.high_volume_rate(body),
+        high_volume_pricing_multiplier=execution.node.fee_of(body).rate(body),
     )
     for fee_taken in effects.assessed_fees:
         made.assessed_custom_fees.add(

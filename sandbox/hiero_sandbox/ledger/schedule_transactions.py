@@ -6,6 +6,7 @@ Source: ScheduleCreateHandler and AbstractScheduleHandler of hiero-consensus-nod
 
 import logging
 from dataclasses import dataclass, field
+from decimal import Decimal
 
 from hiero_sdk_python.hapi.services.basic_types_pb2 import Key, KeyList
 from hiero_sdk_python.hapi.services.schedulable_transaction_body_pb2 import (
@@ -21,7 +22,8 @@ from hiero_sandbox.database import Connection
 from hiero_sandbox.ledger import accounts, keys, network_fees, queries, records, schedules
 from hiero_sandbox.ledger.account_transactions import require_memo
 from hiero_sandbox.ledger.envelopes import TYPES, Refused, refuse_if
-from hiero_sandbox.ledger.execution import Execution, Node, entity
+from hiero_sandbox.ledger.execution import Execution, Handler, Node, entity
+from hiero_sandbox.ledger.network_fees import Fee
 from hiero_sandbox.ledger.schedules import Schedule
 from hiero_sandbox.messages import schedule
 from hiero_sandbox.versions import set_clock
@@ -214,7 +216,8 @@ def _sign(execution: Execution, made: Schedule, required: list[Key]) -> None:
 def _execute(db: Connection, node: Node, made: Schedule, now: int) -> Execution:
     """Execute a scheduled transaction; its payer pays for it."""
     scheduled = made.definition.scheduledTransactionBody
-    price = network_fees.price_scheduled(db, scheduled, made.payer)
+    fee, content = node.handlers[made.kind].fee, getattr(scheduled, made.kind)
+    price = network_fees.price_scheduled(db, fee, content, made.payer)
     execution = Execution(db, node, made.signed(), now, price, paid_by=made.payer)
     try:
         accounts.require_usable(db, made.payer, "PAYER_ACCOUNT_DELETED")
@@ -248,3 +251,15 @@ def _is_complete(waiting: Execution, ended: Schedule) -> bool:
     except Refused:
         return False
     return all(keys.has_signed(key, waiting.signed) for key in required)
+
+
+HANDLERS = {
+    "scheduleCreate": Handler(
+        create,
+        check_create,
+        Fee(Decimal("0.01"), included_keys=1, has_high_volume=True),
+        creates="scheduleID",
+    ),
+    "scheduleDelete": Handler(delete, check_named, about="scheduleID"),
+    "scheduleSign": Handler(sign, check_named, about="scheduleID"),
+}

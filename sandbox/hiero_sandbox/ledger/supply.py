@@ -2,6 +2,8 @@
 
 import base64
 from collections.abc import Sequence
+from decimal import Decimal
+from functools import partial
 
 from hiero_sdk_python.hapi.services.token_burn_pb2 import TokenBurnTransactionBody
 from hiero_sdk_python.hapi.services.token_mint_pb2 import TokenMintTransactionBody
@@ -11,7 +13,8 @@ from hiero_sdk_python.hapi.services.token_wipe_account_pb2 import TokenWipeAccou
 from hiero_sandbox.ids import MAX_INT64
 from hiero_sandbox.ledger import accounts, nfts, queries, tokens
 from hiero_sandbox.ledger.envelopes import refuse_if, write_id
-from hiero_sandbox.ledger.execution import Execution, entity, require_short
+from hiero_sandbox.ledger.execution import Execution, Handler, entity, require_short
+from hiero_sandbox.ledger.network_fees import Fee
 from hiero_sandbox.ledger.nfts import Nft
 from hiero_sandbox.ledger.token_transactions import issued, require_issuer
 from hiero_sandbox.ledger.tokens import Token
@@ -140,3 +143,14 @@ def update_nfts(execution: Execution, content: TokenUpdateNftsTransactionBody) -
 
 def _require_few(of_nfts: Sequence[object]) -> None:
     refuse_if(len(of_nfts) > MAX_NFTS, "BATCH_SIZE_LIMIT_EXCEEDED")
+
+
+MINT = Fee(listing=Decimal("0.019"), listed=Decimal("0.02"), has_high_volume=True)
+HANDLERS = {
+    "tokenBurn": Handler(burn, partial(check, code="INVALID_TOKEN_BURN_AMOUNT"), about="token"),
+    "tokenMint": Handler(
+        mint, partial(check, code="INVALID_TOKEN_MINT_AMOUNT"), MINT, about="token"
+    ),
+    "tokenWipe": Handler(wipe, check_wipe, about="token", function="TokenAccountWipe"),
+    "token_update_nfts": Handler(update_nfts, fee=Fee(listed=Decimal("0.001")), about="token"),
+}

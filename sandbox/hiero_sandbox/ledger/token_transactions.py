@@ -4,6 +4,8 @@ The order of the checks and the result codes are the network's: the handlers and
 service in https://github.com/hiero-ledger/hiero-consensus-node.
 """
 
+from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from hiero_sdk_python.hapi.services.basic_types_pb2 import (
@@ -31,7 +33,8 @@ from hiero_sandbox.ledger.account_transactions import (
     require_renewal,
 )
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if, write_id
-from hiero_sandbox.ledger.execution import Execution, entity, require_short
+from hiero_sandbox.ledger.execution import Execution, Handler, entity, require_short
+from hiero_sandbox.ledger.network_fees import Fee
 from hiero_sandbox.ledger.nfts import Nft
 from hiero_sandbox.ledger.tokens import KEYS, Token
 
@@ -291,3 +294,16 @@ def set_paused(
     refuse_if(queries.is_deleted(execution.db, token.token), "TOKEN_WAS_DELETED")
     require_issuer(execution, token, "pause")
     tokens.put(execution.db, token, is_paused=is_paused)
+
+
+CREATION = Fee(Decimal(1), listing=Decimal(1), included_keys=1, has_high_volume=True)
+HANDLERS = {
+    "tokenCreation": Handler(
+        create, check_create, CREATION, creates="tokenID", function="TokenCreate"
+    ),
+    "tokenDeletion": Handler(delete, about="token", function="TokenDelete"),
+    "tokenUpdate": Handler(update, check_update, Fee(included_keys=1), about="token"),
+    "token_fee_schedule_update": Handler(change_fees, about="token_id"),
+    "token_pause": Handler(partial(set_paused, is_paused=True), about="token"),
+    "token_unpause": Handler(partial(set_paused, is_paused=False), about="token"),
+}

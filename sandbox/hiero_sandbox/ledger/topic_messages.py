@@ -6,6 +6,7 @@ Source: ConsensusSubmitMessageHandler of https://github.com/hiero-ledger/hiero-c
 import hashlib
 import struct
 from collections import Counter
+from decimal import Decimal
 
 from hiero_sdk_python.hapi.services.basic_types_pb2 import TransactionID
 from hiero_sdk_python.hapi.services.consensus_submit_message_pb2 import (
@@ -15,17 +16,22 @@ from hiero_sdk_python.hapi.services.custom_fees_pb2 import FixedCustomFee
 from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
 from hiero_sandbox import times
+from hiero_sandbox.database import Connection
 from hiero_sandbox.ids import numbers
 from hiero_sandbox.ledger import keys, queries, tokens, topics
 from hiero_sandbox.ledger.custom_fees import unit_of
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if, write_id
-from hiero_sandbox.ledger.execution import AssessedFee, Execution
+from hiero_sandbox.ledger.execution import AssessedFee, Execution, Handler
+from hiero_sandbox.ledger.network_fees import Fee, beyond
 from hiero_sandbox.ledger.topic_transactions import check_named, find
 from hiero_sandbox.ledger.topics import Topic
 from hiero_sandbox.ledger.transfers import assess
 
 MAX_BYTES = 1024
 HASH_VERSION = 3
+# In USD: of a message to a topic with custom fees, beside the base; of each byte of another one beyond these.
+WITH_FEES = Decimal("0.04983")
+BYTE, INCLUDED_BYTES = Decimal("0.00000068"), 100
 TWICE = "DUPLICATE_DENOMINATION_IN_MAX_CUSTOM_FEE_LIST"
 # Java's serialization of what is hashed: a byte array, 76 bytes of numbers, and another byte array.
 STREAM = bytes.fromhex("aced0005")
@@ -153,3 +159,15 @@ def next_hash(topic: Topic, payer: str, now: int, message: bytes) -> bytes:
     size = struct.pack(">i", topics.HASH_BYTES)
     arrays = (ARRAY + size + topic.running_hash, SECOND_ARRAY + size + message_hash)
     return hashlib.sha384(STREAM + arrays[0] + NUMBERS + content + arrays[1]).digest()
+
+
+def _further(db: Connection, content: ConsensusSubmitMessageTransactionBody) -> Decimal:
+    """What a long message costs, or one to a topic with custom fees."""
+    topic = topics.get(db, write_id(content.topicID))
+    if topic and topic.definition.custom_fees:
+        return WITH_FEES
+    return beyond(INCLUDED_BYTES, len(content.message)) * BYTE
+
+
+FEE = Fee(Decimal("0.00017"), further=_further)
+HANDLERS = {"consensusSubmitMessage": Handler(submit, check, FEE, about="topicID")}

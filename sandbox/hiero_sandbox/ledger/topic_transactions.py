@@ -5,6 +5,7 @@ service in https://github.com/hiero-ledger/hiero-consensus-node.
 """
 
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from typing import Any
 
 from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID, Key, TopicID
@@ -27,12 +28,14 @@ from hiero_sandbox.database import Connection
 from hiero_sandbox.ledger import accounts, custom_fees, keys, queries, tokens, topics
 from hiero_sandbox.ledger.account_transactions import RENEWAL_SECONDS, read_expiry, require_memo
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if
-from hiero_sandbox.ledger.execution import Execution, entity
+from hiero_sandbox.ledger.execution import Execution, Handler, entity
+from hiero_sandbox.ledger.network_fees import Fee
 from hiero_sandbox.ledger.token_transactions import NO_KEY
 from hiero_sandbox.ledger.topics import Topic
 
 Renewing = ConsensusCreateTopicTransactionBody | ConsensusUpdateTopicTransactionBody
 MAX_EXEMPT_KEYS = 10
+WITH_FEES = Decimal("1.99")  # of a topic with custom fees, beside the base
 NOBODY = AccountID(accountNum=0)  # in place of a renewing account that is taken away
 COLLECTOR = "INVALID_CUSTOM_FEE_COLLECTOR"
 RENEWAL, RENEWING = "AUTORENEW_DURATION_NOT_IN_RANGE", "INVALID_AUTORENEW_ACCOUNT"
@@ -220,3 +223,21 @@ def delete(execution: Execution, content: ConsensusDeleteTopicTransactionBody) -
     execution.require_key(admin)
     topics.put(execution.db, topic, is_deleted=1, modified_at=execution.now)
     execution.effects.record.receipt.topicID.CopyFrom(messages.topic(topic.topic))
+
+
+def _further(db: Connection, content: ConsensusCreateTopicTransactionBody) -> Decimal:
+    """What a topic with custom fees costs."""
+    return WITH_FEES if content.custom_fees else Decimal(0)
+
+
+UPDATE = Fee(Decimal("0.00022"), included_keys=1, counts_lists_of_keys=False)
+HANDLERS = {
+    "consensusCreateTopic": Handler(
+        create,
+        check_create,
+        Fee(Decimal("0.01"), included_keys=0, further=_further, has_high_volume=True),
+        creates="topicID",
+    ),
+    "consensusDeleteTopic": Handler(delete, check_named, Fee(Decimal("0.005")), about="topicID"),
+    "consensusUpdateTopic": Handler(update, check_update, UPDATE, about="topicID"),
+}

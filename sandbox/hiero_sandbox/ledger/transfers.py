@@ -6,6 +6,7 @@ of https://github.com/hiero-ledger/hiero-consensus-node.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 
 from hiero_sdk_python.hapi.services import basic_types_pb2
 from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountAmount, TokenTransferList
@@ -15,10 +16,12 @@ from hiero_sdk_python.hapi.services.token_reject_pb2 import (
     TokenRejectTransactionBody,
 )
 
+from hiero_sandbox.database import Connection
 from hiero_sandbox.ledger import accounts, allowances, fee_assessment, nfts, queries, tokens
 from hiero_sandbox.ledger.account_transactions import resolve
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if, write_id
-from hiero_sandbox.ledger.execution import Changes, Execution, NftTransfer, entity, party
+from hiero_sandbox.ledger.execution import Changes, Execution, Handler, NftTransfer, entity, party
+from hiero_sandbox.ledger.network_fees import Fee, of_transfer
 
 MAX_TRANSFERS = 10  # of HBAR, and as many of units, for all tokens together
 MAX_NFT_TRANSFERS = 10
@@ -284,3 +287,13 @@ def _reject_one(execution: Execution, rejection: TokenReference, owner: str) -> 
         refuse_if(not held, "INSUFFICIENT_TOKEN_BALANCE")
         refuse_if(not amount, ONLY_FUNGIBLE)
         execution.move({(owner, token_id): -amount, (treasury, token_id): amount})
+
+
+def _further(db: Connection, content: CryptoTransferTransactionBody) -> Decimal:
+    return of_transfer(db, content.transfers.accountAmounts, content.tokenTransfers)
+
+
+HANDLERS = {
+    "cryptoTransfer": Handler(transfer, check, Fee(Decimal("0.0001"), further=_further)),
+    "tokenReject": Handler(reject, check_rejections, about="owner"),
+}

@@ -15,7 +15,7 @@ from hiero_sandbox.database import read
 from hiero_sandbox.hapi.address import HOST, find_port
 from hiero_sandbox.hapi.network import NODE
 from hiero_sandbox.ids import MAX_HBAR, MAX_INT64, TINYBARS
-from hiero_sandbox.ledger import accounts, network_fees, queries
+from hiero_sandbox.ledger import accounts, consensus, network_fees, queries
 from hiero_sandbox.ledger.envelopes import Unreadable, open_transaction, read_list
 from hiero_sandbox.mirror import pages, parameters, past
 from hiero_sandbox.mirror.parameters import Document
@@ -132,12 +132,13 @@ def estimate_fee() -> Document:
         raise parameters.Invalid("Unable to parse transaction") from None
     if signed.body.WhichOneof("data") is None:
         raise parameters.Invalid("Unable to parse transaction")
-    usd = network_fees.estimate(read(), signed)
+    fee = consensus.NODE.fee_of(signed.body)
+    usd = network_fees.estimate(read(), fee, signed)
     total = int(usd * network_fees.TINYCENTS_PER_DOLLAR)
     base = int(network_fees.NODE_AND_NETWORK * network_fees.TINYCENTS_PER_DOLLAR)
     node = base // (1 + NETWORK_MULTIPLIER)
     return {
-        "high_volume_multiplier": max(1, network_fees.high_volume_rate(signed.body) // 1000),
+        "high_volume_multiplier": max(1, fee.rate(signed.body) // 1000),
         "network": {"multiplier": NETWORK_MULTIPLIER, "subtotal": node * NETWORK_MULTIPLIER},
         "node": {"base": node, "extras": []},
         "service": {"base": total - base, "extras": []},

@@ -9,19 +9,12 @@ from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
 from hiero_sandbox import times
 from hiero_sandbox.ledger import keys, queries, records
+from hiero_sandbox.ledger.consensus import HANDLERS
 from hiero_sandbox.ledger.custom_fees import unit_of
 from hiero_sandbox.ledger.envelopes import TYPES, write_id
 from hiero_sandbox.ledger.records import Recorded
 
 Document = dict[str, Any]
-
-# A transaction is about the entity in the first of these fields of its content; or else it has created one,
-# whose id is in its receipt.
-ENTITIES = (
-    "token", "token_id", "account", "accountIDToUpdate", "deleteAccountID", "owner", "scheduleID",
-    "topicID", "fileID",
-)  # fmt: skip
-CREATED = ("accountID", "fileID", "tokenID", "topicID", "scheduleID")
 
 
 def transaction(recorded: Recorded) -> Document:
@@ -127,12 +120,12 @@ def _moment(timestamp: Timestamp) -> str:
 
 
 def _entity(recorded: Recorded) -> str | None:
-    content, receipt = getattr(recorded.body, recorded.kind), recorded.record.receipt
-    for name in ENTITIES:
-        if name in content.DESCRIPTOR.fields_by_name:
-            return write_id(getattr(content, name))
-    created = (write_id(getattr(receipt, name)) for name in CREATED if receipt.HasField(name))
-    return next(created, None)
+    """The entity that a transaction is about, or that it has created."""
+    handler, receipt = HANDLERS[recorded.kind], recorded.record.receipt
+    if handler.about:
+        return write_id(getattr(getattr(recorded.body, recorded.kind), handler.about))
+    is_made = handler.creates and receipt.HasField(handler.creates)
+    return write_id(getattr(receipt, handler.creates)) if is_made else None
 
 
 def _limits(body: TransactionBody) -> list[Document]:
