@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response, current_app, request
 from werkzeug.exceptions import BadRequest, HTTPException, NotFound, ServiceUnavailable
 
 from hiero_sandbox import database, node
@@ -23,31 +23,8 @@ from hiero_sandbox.mirror import (
 )
 from hiero_sandbox.mirror.parameters import Document
 
-# How long responses may be cached, by their path below /api/v1.
-CACHED_SECONDS = {
-    "accounts": 10,
-    "accounts/<account_id>": 2,
-    "schedules": 2,
-    "tokens": 10,
-    "tokens/<token>": 5,
-    "topics/<topic>": 5,
-    "transactions": 2,
-    "transactions/<rest:transaction_id>": 600,
-}
-# The parsers of ids in a path, each with the id's name in error messages.
-IDS = {
-    "account_id": (accounts.parse, "idOrAliasOrEvmAddress"),
-    "block": (network.parse_block, "hashOrNumber"),
-    "schedule_id": (parameters.parse_entity, "scheduleid"),
-    "moment": (parameters.parse_timestamp, "consensus_timestamp"),
-    "sequence_no": (parameters.parse_serial_no, "sequencenumber"),
-    "serial_no": (parameters.parse_serial_no, "serialnumber"),
-    "token": (parameters.parse_entity, "tokenid"),
-    "topic": (parameters.parse_entity, "topic.id"),
-}
-
-blp = Blueprint("mirror", __name__, url_prefix="/api/v1")
-for part in (
+# Each has a blueprint, and perhaps IDS: the parsers of ids in its paths, each with the id's name in messages.
+PARTS = (
     accounts,
     airdrops,
     allowances,
@@ -58,7 +35,11 @@ for part in (
     tokens,
     topics,
     transactions,
-):
+)
+IDS = {name: found for part in PARTS for name, found in getattr(part, "IDS", {}).items()}
+
+blp = Blueprint("mirror", __name__, url_prefix="/api/v1")
+for part in PARTS:
     blp.register_blueprint(part.blp)
 
 
@@ -105,9 +86,9 @@ def add_headers(response: Response) -> Response:
     response.content_type = "application/json; charset=utf-8"
     if response.status_code >= 400 or request.url_rule is None:
         return response
-    path = request.url_rule.rule.removeprefix(f"{blp.url_prefix}/")
+    view = current_app.view_functions[request.url_rule.endpoint]
     response.cache_control.public = True
-    response.cache_control.max_age = CACHED_SECONDS.get(path, 1)
+    response.cache_control.max_age = parameters.cached_seconds(view)
     following = (response.json or {}).get("links", {}).get("next")
     if following:
         response.headers["Link"] = f'<{following}>; rel="next"'

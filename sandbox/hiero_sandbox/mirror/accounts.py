@@ -42,6 +42,9 @@ def parse(text: str) -> str:
     return account_id
 
 
+IDS = {"account_id": (parse, "idOrAliasOrEvmAddress")}
+
+
 def _read_base32(text: str) -> bytes:
     content = base64.b32decode(text + "=" * (-len(text) % 8))
     if _write_base32(content) != text:
@@ -54,7 +57,9 @@ def _write_base32(content: bytes) -> str:
 
 
 @blp.get("/accounts/<account_id>")
+@parameters.cached(2)
 def show_account(account_id: str) -> Document:
+    """Show an account, by id, EVM address or alias: its key, HBAR and tokens, and its last transactions."""
     parameters.require_known("limit", "order", "timestamp", "transactions", "transactiontype")
     history: Document = {"transactions": [], "links": {"next": None}}
     if parameters.is_true("transactions"):
@@ -103,8 +108,9 @@ def _balance(account_id: str, order: str = "asc") -> Document:
 
 
 @blp.get("/accounts")
+@parameters.cached(10)
 def list_accounts() -> Document:
-    """List the accounts that have changed or are asked for. A wallet asks by public key at login."""
+    """List the accounts that have changed or are asked for; account.publickey, as wallets ask at login."""
     others = ("account.publickey", "balance")
     _resolve_address()
     return pages.page(
@@ -153,7 +159,7 @@ def _is_of_key(row: Row) -> bool:
 
 @blp.get("/balances")
 def list_balances() -> Document:
-    """List the balances of the accounts that have changed or are asked for."""
+    """List the balances of the accounts that have changed or are asked for; account.id, timestamp."""
     _resolve_address()
     return _balances(_known, lambda row: _balance(row["account_id"], "desc"))
 
@@ -187,6 +193,7 @@ def _balances(find: Callable[[], Iterator[Row]], show: Callable[[Row], Document]
 
 @blp.get("/accounts/<account_id>/tokens")
 def list_account_tokens(account_id: str) -> Document:
+    """List the tokens that an account is associated with; token.id."""
     accounts.get(read(), account_id)
     rows = queries.list_associations(read(), account_id)
     return pages.page("tokens", rows, _relationship, {"token.id": "token"}, "asc")
@@ -209,7 +216,7 @@ def _relationship(row: Row) -> Document:
 
 @blp.get("/accounts/<account_id>/rewards")
 def list_rewards(account_id: str) -> Document:
-    """List the staking rewards that an account was paid."""
+    """List the staking rewards that an account was paid; timestamp."""
     parameters.refuse_ne("timestamp", "Not equals (ne) operator is not supported for {}")
     accounts.get(read(), account_id)
     every = queries.iterate_transactions(read(), 0, MAX_INT64, is_ascending=True)

@@ -21,11 +21,13 @@ blp = Blueprint("contracts", __name__)
 
 @blp.get("/contracts")
 def list_contracts() -> Document:
+    """List nothing: the sandbox runs no contracts."""
     parameters.require_known("contract.id", "limit", "order")
     return {"contracts": [], "links": {"next": None}}
 
 
 @blp.get("/contracts/results")
 def list_contract_results() -> Document:
+    """List nothing: the sandbox runs no contracts."""
     parameters.require_known("limit", "order", "timestamp", **RESULT_PARAMETERS)
     return {"results": [], "links": {"next": None}}

@@ -56,8 +56,12 @@ def parse_block(text: str) -> int:
     return number if is_its_hash else MAX_INT64
 
 
+IDS = {"block": (parse_block, "hashOrNumber")}
+
+
 @blp.get("/blocks/<block>")
 def show_block(block: int) -> Document:
+    """Show a block, by its number or its hash."""
     parameters.require_known()
     now = mirror_now()
     if times.GENESIS + block * BLOCK > now:

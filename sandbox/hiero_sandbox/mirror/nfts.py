@@ -14,11 +14,13 @@ from hiero_sandbox.ledger.nfts import Nft
 from hiero_sandbox.mirror import pages, parameters, rows
 from hiero_sandbox.mirror.parameters import Document, Row
 
+IDS = {"serial_no": (parameters.parse_serial_no, "serialnumber")}
 blp = Blueprint("nfts", __name__)
 
 
 @blp.get("/tokens/<token>/nfts")
 def list_token_nfts(token: str) -> Document:
+    """List a token's NFTs; account.id, serialnumber."""
     found = queries.select(read(), "nft", token=token)
     columns, filters = {"serialnumber": "serial_no"}, {"account.id": "owner"}
     return pages.page("nfts", found, _document_of, columns, filters=filters)
@@ -26,6 +28,7 @@ def list_token_nfts(token: str) -> Document:
 
 @blp.get("/tokens/<token>/nfts/<serial_no>")
 def show_nft(token: str, serial_no: int) -> Document:
+    """Show an NFT."""
     parameters.require_known()
     nft = nfts.get(read(), token, serial_no)
     if nft is None:
@@ -46,7 +49,7 @@ def list_nft_transactions(token: str, serial_no: int) -> Document:
 
 @blp.get("/accounts/<account_id>/nfts")
 def list_account_nfts(account_id: str) -> Document:
-    """List an account's NFTs."""
+    """List an account's NFTs; token.id, serialnumber, spender.id."""
     pages.require_one_range("spender.id", "Multiple range params not allowed for {1}")
     columns = {"token.id": "token", "serialnumber": "serial_no"}
     found, filters = _nfts_of(account_id), {"spender.id": "spender"}

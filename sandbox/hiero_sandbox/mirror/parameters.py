@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from flask import request
 from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
@@ -16,6 +16,7 @@ from hiero_sandbox.ledger.envelopes import TYPES
 
 Document = dict[str, Any]
 Row = Mapping[Any, Any]
+CACHED = "cached_seconds"  # an attribute of views
 
 
 class Invalid(BadRequest):
@@ -28,6 +29,23 @@ class Invalid(BadRequest):
 
 def invalid(name: str) -> Invalid:
     return Invalid(f"Invalid parameter: {name}")
+
+
+View = TypeVar("View", bound=Callable[..., Any])
+
+
+def cached(seconds: int) -> Callable[[View], View]:
+    """Let caches keep a view's responses for some seconds, not for one."""
+
+    def mark(view: View) -> View:
+        setattr(view, CACHED, seconds)
+        return view
+
+    return mark
+
+
+def cached_seconds(view: Callable[..., Any]) -> int:
+    return int(getattr(view, CACHED, 1))
 
 
 # Parsers of a parameter's text. All raise ValueError.

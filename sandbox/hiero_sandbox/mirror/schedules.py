@@ -13,11 +13,14 @@ from hiero_sandbox.ledger.envelopes import write_id
 from hiero_sandbox.mirror import pages, parameters
 from hiero_sandbox.mirror.parameters import Document, Row
 
+IDS = {"schedule_id": (parameters.parse_entity, "scheduleid")}
 blp = Blueprint("schedules", __name__)
 
 
 @blp.get("/schedules")
+@parameters.cached(2)
 def list_schedules() -> Document:
+    """List schedules; account.id, schedule.id."""
     documents = [_document(row["schedule_id"]) for row in queries.select(read(), "schedule")]
     columns, filters = {"schedule.id": "schedule_id"}, {"account.id": "creator_account_id"}
     return pages.page("schedules", documents, dict, columns, "asc", filters=filters)
@@ -25,6 +28,7 @@ def list_schedules() -> Document:
 
 @blp.get("/schedules/<schedule_id>")
 def show_schedule(schedule_id: str) -> Document:
+    """Show a schedule, with its signatures."""
     parameters.require_known()
     return _document(schedule_id)
 

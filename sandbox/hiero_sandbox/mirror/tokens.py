@@ -19,12 +19,14 @@ from hiero_sandbox.mirror.parameters import Document
 
 UP_TO = r"((eq|lte?):)?[0-9]{1,10}(\.[0-9]{1,9})?"  # a time of the past
 
+IDS = {"token": (parameters.parse_entity, "tokenid")}
 blp = Blueprint("tokens", __name__)
 
 
 @blp.get("/tokens")
+@parameters.cached(10)
 def list_tokens() -> Document:
-    """List the tokens that a transaction has created or changed, and those that somebody holds."""
+    """List tokens that were created or that somebody holds; account.id, name, publickey, token.id, type."""
     columns, others = {"token.id": "token_id"}, ("account.id", "name", "publickey")
     type = "all|fungible_common|non_fungible_unique"
     page = pages.page("tokens", _asked(), dict, columns, "asc", others, type=type)
@@ -77,7 +79,9 @@ def _summary(token: tokens.Token) -> Document:
 
 
 @blp.get("/tokens/<token>")
+@parameters.cached(5)
 def show_token(token: str) -> Document:
+    """Show a token, with its custom fees; timestamp."""
     parameters.require_known(timestamp=UP_TO)
     parameters.keep_last(past.NAME)
     past.look_back()

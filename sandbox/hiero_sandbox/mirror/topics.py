@@ -18,11 +18,18 @@ from hiero_sandbox.ledger.topic_messages import HASH_VERSION
 from hiero_sandbox.mirror import pages, parameters
 from hiero_sandbox.mirror.parameters import Document, Row
 
+IDS = {
+    "moment": (parameters.parse_timestamp, "consensus_timestamp"),
+    "sequence_no": (parameters.parse_serial_no, "sequencenumber"),
+    "topic": (parameters.parse_entity, "topic.id"),
+}
 blp = Blueprint("topics", __name__)
 
 
 @blp.get("/topics/<topic>")
+@parameters.cached(5)
 def show_topic(topic: str) -> Document:
+    """Show a topic, with its custom fees."""
     parameters.require_known()
     found = topics.get(read(), topic)
     if found is None:
@@ -59,6 +66,7 @@ def show_topic(topic: str) -> Document:
 
 @blp.get("/topics/<topic>/messages")
 def list_messages(topic: str) -> Document:
+    """List a topic's messages; sequencenumber, timestamp, encoding."""
     rows = map(_document, queries.select(read(), "topic_message", topic=topic))
     columns, filters = {"timestamp": "consensus_timestamp"}, {"sequencenumber": "sequence_number"}
     return pages.page(
@@ -68,12 +76,14 @@ def list_messages(topic: str) -> Document:
 
 @blp.get("/topics/<topic>/messages/<sequence_no>")
 def show_message(topic: str, sequence_no: int) -> Document:
+    """Show a message by its number."""
     parameters.require_known()
     return _show(topic=topic, sequence_no=sequence_no)
 
 
 @blp.get("/topics/messages/<moment>")
 def show_message_at(moment: int) -> Document:
+    """Show the message of a consensus timestamp."""
     parameters.require_known()
     return _show(consensus_at=moment)
 

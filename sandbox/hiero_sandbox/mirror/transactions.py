@@ -34,7 +34,9 @@ class Window(NamedTuple):
 
 
 @blp.get("/transactions")
+@parameters.cached(2)
 def list_transactions() -> Document:
+    """List transactions; transactiontype (several at once), result, type, account.id, timestamp."""
     names = ("account.id", "limit", "order", "result", "timestamp", "transactiontype")
     parameters.require_known(*names, type="credit|debit")
     return show_page()
@@ -113,6 +115,7 @@ def _parties(recorded: Recorded) -> set[int]:
 
 
 @blp.get("/transactions/<rest:transaction_id>")
+@parameters.cached(600)
 def show_transaction(transaction_id: str) -> Document:
     """Show the rows under an id, with those that a batch holds, or with a hash.
 
