@@ -16,18 +16,21 @@ blp = Blueprint("api", __name__)
 
 @blp.post("/decode")
 def decode_transaction() -> dict[str, Any]:
+    """Decode a transaction, signed or not."""
     [transaction] = read_body(transaction=TRANSACTION)
     return decoding.decode(transaction)
 
 
 @blp.post("/transactions")
 def submit_transaction() -> dict[str, str]:
+    """Submit the signed bytes of any SDK."""
     [transaction] = read_body(transaction=TRANSACTION)
     return show_result(node.submit(transaction, now()))
 
 
 @blp.post("/rewards")
 def add_reward() -> dict[str, int]:
+    """Let an account earn a staking reward, in tinybars."""
     account_id, amount = read_account(amount=whole_number(FIRST_BALANCE))
     return {"pendingReward": node.add_reward(account_id, amount, now())}
 

@@ -80,7 +80,7 @@ def sign_transaction() -> dict[str, str]:
 
 @blp.post("/faucet")
 def give_hbar() -> dict[str, str]:
-    """Give tinybars of the operator to an account, without a signature or a fee."""
+    """Give tinybars of 0.0.2 to an account, without a signature or a fee."""
     account_id, amount = read_account(amount=whole_number(MAX_HBAR * TINYBARS))
     return show_result(node.give(account_id, amount, now()))
 
@@ -126,7 +126,10 @@ def show_clock() -> dict[str, str]:
 
 @blp.post("/clock")
 def move_clock() -> dict[str, str]:
-    """Move the ledger's clock forward, by some seconds or to a time. Returns its time."""
+    """Move the ledger's clock forward, by some seconds or to a time. Returns its time.
+
+    A time is {"now": "1795823136.5"}. SDKs keep this machine's time, and their transactions stay valid.
+    """
     by = "now" if "now" in (request.get_json(silent=True) or ()) else "seconds"
     if by == "now":
         [moment] = read_body(now=MOMENT)
@@ -147,7 +150,10 @@ def move_clock() -> dict[str, str]:
 
 @blp.post("/lag")
 def set_lag() -> dict[str, str]:
-    """Let the mirror node show what was so many seconds ago. The clock may be moved meanwhile."""
+    """Let the mirror node show the ledger as it was some seconds ago.
+
+    Moving the clock counts, so that no test has to wait. 0 ends it.
+    """
     [seconds] = read_body(seconds=whole_number(MAX_SECONDS, low=0))
     conditions().set_lag(seconds * times.SECOND, now())
     return {}
@@ -155,7 +161,10 @@ def set_lag() -> dict[str, str]:
 
 @blp.post("/delay")
 def set_delay() -> dict[str, str]:
-    """Let receipts be UNKNOWN for some seconds after consensus. The clock may be moved meanwhile."""
+    """Let receipts be UNKNOWN, and records be missing, for some seconds after consensus.
+
+    Moving the clock counts. 0 ends it.
+    """
     [seconds] = read_body(seconds=whole_number(MAX_SECONDS, low=0))
     conditions().receipt_delay = seconds * times.SECOND
     return {}
@@ -163,9 +172,11 @@ def set_delay() -> dict[str, str]:
 
 @blp.post("/fault")
 def set_fault() -> dict[str, str]:
-    """Let the next requests fail, or the next transactions with a result code.
+    """Let the next requests fail, or the next transactions.
 
-    NODE_BUSY is HAPI's BUSY, NODE_UNAVAILABLE is gRPC's status. MIRROR_429 and 503 have Retry-After.
+    NODE_BUSY is HAPI's BUSY, NODE_UNAVAILABLE is gRPC's status UNAVAILABLE. MIRROR_429 and MIRROR_503 are the
+    mirror node's statuses, with Retry-After. With a result code such as TOKEN_IS_PAUSED, transactions fail at
+    consensus: they are charged, and have receipts.
     """
     fault, requests = read_body(fault=FAULT, requests=whole_number(MAX_REQUESTS, low=0))
     conditions().set_fault(fault, requests)
@@ -174,5 +185,5 @@ def set_fault() -> dict[str, str]:
 
 @blp.get("/testing.mjs")
 def show_module() -> Response:
-    """The JavaScript module that calls all of these."""
+    """Show the JavaScript module that calls all of these."""
     return send_file(MODULE, mimetype="text/javascript")

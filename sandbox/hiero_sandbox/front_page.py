@@ -46,7 +46,7 @@ blp = Blueprint("front_page", __name__)
 
 @blp.get("/")
 def show_page() -> str:
-    """Show the version, the addresses, the controls, and the keys."""
+    """Show a page: the version, the addresses, the controls, and the keys."""
     url = current_app.config["PUBLIC_URL"]
     places = {"Mirror node": f"{url}/api/v1"} | current_app.config.get("PLACES", {})
     return render_template_string(
@@ -60,7 +60,7 @@ def show_page() -> str:
 
 @blp.get("/openapi.json")
 def show_openapi() -> dict[str, Any]:
-    """Show this document."""
+    """Show the OpenAPI document of these addresses."""
     document = openapi.document()
     paths = {path: dict(item) for path, item in document["paths"].items()}
     for rule in current_app.url_map.iter_rules():

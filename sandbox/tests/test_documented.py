@@ -1,31 +1,35 @@
-"""sandbox/README.md lists the transactions and queries that the sandbox answers, as its code does."""
+"""README.md has the tables that the code makes: transactions, fees, queries, the mirror node, controls."""
 
-from pathlib import Path
+import re
 
-from hiero_sandbox.application import create_sandbox
-from hiero_sandbox.hapi.services import QUERIES
-from hiero_sandbox.ledger.consensus import HANDLERS
-from hiero_sandbox.ledger.envelopes import TYPES
-from hiero_sandbox.ledger.network_fees import BASE, OTHERS
+import pytest
 
+from hiero_sandbox import tables
+from sandbox.tests.command import ROOT
 
-def table(title, unit, rows):
-    lines = [f"| {title} | {unit} |", "|---|---|"]
-    lines += [f"| `{name}` | {fee} |" for name, fee in sorted(rows)]
-    return "\n".join(lines) + "\n"
+README = ROOT / "sandbox/README.md"
 
 
-def test_its_addresses_are_listed():
-    document = Path("sandbox/README.md").read_text()
-    rules = {rule.rule for rule in create_sandbox().url_map.iter_rules()}
-    shown = {rule for rule in rules if not rule.startswith(("/api/v1/", "/proto.", "/com.hedera."))}
-    shown = {rule for rule in shown if rule != "/"}
-    assert [rule for rule in shown if f"`{rule}" not in document] == []
+def test_its_tables_are_those_of_the_code():
+    document = README.read_text()
+    assert tables.rewrite(document) == document, f"python -m hiero_sandbox.tables {README}"
 
 
-def test_the_transactions_and_queries_are_listed():
-    document = Path("sandbox/README.md").read_text()
-    transactions = [(TYPES[kind], f"{BASE.get(kind, OTHERS):f}") for kind in HANDLERS]
-    assert table("Transaction", "USD, without extras", transactions) in document
-    queries = [(name, f"{query.fee:f}" if query.fee else "free") for name, query in QUERIES.items()]
-    assert table("Query", "USD", queries) in document
+def test_it_has_all_tables():
+    assert {*re.findall("<!-- table: (.*) -->", README.read_text())} == tables.TABLES.keys()
+
+
+@pytest.mark.parametrize("name", ["controls", "mirror"])
+def test_each_address_says_what_it_does(name):
+    columns, *rows = tables.TABLES[name]()
+    place = columns.index("What it does")
+    assert [row for row in rows if not row[place].endswith(".")] == []
+    assert len(rows) > 15
+
+
+def test_a_table_that_has_changed_is_written(tmp_path):
+    document = "before\n<!-- table: queries -->\n\n| old |\n\n<!-- end -->\nafter\n"
+    written = tables.rewrite(document)
+    assert "| old |" not in written and "`tokenGetInfo`" in written
+    assert (written[:6], written[-6:]) == ("before", "after\n")
+    assert tables.rewrite(written) == written

@@ -61,7 +61,7 @@ def test_its_validity_is_checked(ledger, nft, seconds_ago, result):
 
 def test_other_kinds_are_not_supported(submit, caplog):
     assert submit(make(ALICE, "contractCall"), ALICE).result == "NOT_SUPPORTED"
-    assert "CONTRACTCALL: docs/sandbox.md lists what it executes" in caplog.text
+    assert "CONTRACTCALL: its README lists what it executes" in caplog.text
 
 
 def test_an_approval_leaves_an_approve_for_all_in_place(nft, ledger, get):

@@ -166,7 +166,7 @@ def _require_readable(signed: Signed) -> None:
     refuse_if(body.transactionFee > MAX_INT64, "INSUFFICIENT_TX_FEE")  # it is negative in 64 bits
     if kind not in HANDLERS:
         _log.warning(
-            "The sandbox does not execute %s: docs/sandbox.md lists what it executes",
+            "The sandbox does not execute %s: its README lists what it executes",
             envelopes.TYPES[kind],
         )
         raise Refused("NOT_SUPPORTED")
