@@ -1,5 +1,5 @@
 // An NFT is listed, withdrawn, listed again and bought, with the Hedera SDK as it is: nothing of it is configured but
-// the node's address. Beside `make run`, in the clone, with the SDK's jar (docs/sandbox.md says where it is):
+// the node's address. Beside `make run`, in the clone, with the SDK's jar (examples/sdk/README.md says where it is):
 //
 //   . instance/sandbox.env
 //   java -cp sdk.jar examples/sdk/java/Sell.java

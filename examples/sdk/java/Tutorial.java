@@ -1,5 +1,5 @@
 // From nothing to a sold NFT of one's own collection, with the Hedera SDK as it is. Beside `make run`, in the clone, with
-// the SDK's jar (docs/sandbox.md says where it is):
+// the SDK's jar (examples/sdk/README.md says where it is):
 //
 //   . instance/sandbox.env
 //   java -cp sdk.jar examples/sdk/java/Tutorial.java
