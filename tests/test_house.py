@@ -290,6 +290,15 @@ def test_the_sandbox_loads_no_module_of_the_marketplace():
     assert "marketplace" not in ast.literal_eval(run_python(program))
 
 
+def test_the_ledger_loads_no_flask():
+    """It is a library of its own: whoever calls it hands the database to it."""
+    folder = ROOT / "sandbox/hiero_sandbox/ledger"
+    names = ", ".join(f"hiero_sandbox.ledger.{path.stem}" for path in folder.glob("[a-z]*.py"))
+    loaded = ast.literal_eval(run_python(f"import sys, {names}; print([*sys.modules])"))
+    assert "hiero_sandbox.ledger.consensus" in loaded
+    assert not {"flask", "werkzeug", "click", "marketplace", "hiero_sandbox.database"} & {*loaded}
+
+
 def test_a_watcher_leaves_images_to_processes_of_their_own():
     modules = "marketplace.watcher.enrichment_processes, marketplace.watcher.webhooks.deliveries"
     program = f"import sys, marketplace.watcher.loop, {modules}; print('PIL' in sys.modules)"

@@ -19,7 +19,7 @@ from hiero_sandbox import (
     conditions,
     control,
     database,
-    errors,
+    error_handlers,
     front_page,
     mirror,
     snapshots,
@@ -74,7 +74,7 @@ def create_sandbox(
     database.init_app(app, Path(path) if path else None, world)
     conditions.init_app(app)
     snapshots.init_app(app)
-    errors.init_app(app)
+    error_handlers.init_app(app)
     for module in (api, mirror, web, *((control, front_page) if accounts else ())):
         app.register_blueprint(module.blp)
     if accounts:

@@ -9,8 +9,8 @@ from flask import Flask, current_app
 
 from hiero_sandbox import conditions, database
 from hiero_sandbox.conditions import Conditions
-from hiero_sandbox.database import Connection
 from hiero_sandbox.ledger import genesis
+from hiero_sandbox.storage import Connection, Database
 
 KEY = "hiero_sandbox.snapshots"  # in app.extensions
 MOST = 100  # further ones replace the oldest
@@ -66,7 +66,7 @@ def _taken() -> OrderedDict[int, tuple[Connection, int]]:
 
 @cache
 def _make_first(network: str) -> Connection:
-    made = database.Database()
+    made = Database()
     with made.write() as db:
         genesis.fill(db, network)
     return made.copy()

@@ -8,8 +8,8 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from hiero_sandbox.database import VERSION, Connection, Database
 from hiero_sandbox.errors import LedgerRefused
+from hiero_sandbox.storage import VERSION, Connection, Database
 
 FORMAT = 1  # of the JSON itself
 # Of versions.py: the ledger's time, and how the names of tables of earlier rows end

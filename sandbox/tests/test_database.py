@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from hiero_sandbox.application import create_sandbox
-from hiero_sandbox.database import VERSION, Database
 from hiero_sandbox.errors import LedgerBusy, LedgerRefused, LedgerUnusable
+from hiero_sandbox.storage import VERSION, Database
 
 ADD = "INSERT INTO created VALUES (?)"
 COUNT = "SELECT COUNT(*) FROM created"
@@ -123,7 +123,7 @@ def test_a_damaged_file_is_refused_and_stays(tmp_path, kind):
 
 
 def test_a_ledger_that_stays_locked_is_said(tmp_path, monkeypatch):
-    monkeypatch.setattr("hiero_sandbox.database.BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("hiero_sandbox.storage.BUSY_SECONDS", 0.05)
     path = tmp_path / "ledger.db"
     ledger = Database(path)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:

@@ -20,7 +20,7 @@ from hiero_sdk_python.hapi.services.query_pb2 import Query
 from hiero_sdk_python.hapi.services.response_code_pb2 import ResponseCodeEnum
 from hiero_sdk_python.hapi.services.transaction_response_pb2 import TransactionResponse
 
-from hiero_sandbox import database, times
+from hiero_sandbox import database, storage, times
 from hiero_sandbox.hapi.errors import Failed
 from hiero_sandbox.messages import account
 from sandbox.tests import hapi
@@ -160,7 +160,7 @@ def test_garbage_is_no_transaction(call, content, code):
 
 @pytest.mark.parametrize("app", ["file"], indirect=True)
 def test_a_locked_ledger_is_busy(app, nft, submit, monkeypatch):
-    monkeypatch.setattr(database, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(storage, "BUSY_SECONDS", 0.05)
     ledger = app.extensions[database.KEY]
     ledger.close()
     connection = sqlite3.connect(ledger.path, isolation_level=None)

@@ -4,8 +4,8 @@ from itertools import pairwise
 
 import pytest
 
-from hiero_sandbox.database import Database
 from hiero_sandbox.messages import account
+from hiero_sandbox.storage import Database
 from hiero_sandbox.versions import set_clock
 from sandbox.tests.accounts import update
 from sandbox.tests.bodies import FIRST, HBAR, association, token_id, transfer

@@ -4,9 +4,9 @@ import base64
 from collections.abc import Iterable
 from typing import Any
 
-from hiero_sandbox.database import Connection
 from hiero_sandbox.ledger import queries, tokens
 from hiero_sandbox.ledger.accounts import Account
+from hiero_sandbox.storage import Connection
 from marketplace.hedera import times
 from stress.rest.values import (
     Inexpressible,

@@ -15,7 +15,8 @@ from xml.etree import ElementTree
 
 from hiero_sandbox.application import create_sandbox
 from hiero_sandbox.conditions import conditions
-from hiero_sandbox.database import Connection, write
+from hiero_sandbox.database import write
+from hiero_sandbox.storage import Connection
 from marketplace.hedera import times
 from stress.rest import accounts, tokens, topics, transactions
 from stress.rest.values import Inexpressible, id_of, is_current, read_key, to_entity

@@ -7,8 +7,8 @@ from typing import Any
 from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee
 from hiero_sdk_python.hapi.services.token_create_pb2 import TokenCreateTransactionBody
 
-from hiero_sandbox.database import Connection
 from hiero_sandbox.ledger import keys, nfts, queries, tokens
+from hiero_sandbox.storage import Connection
 from marketplace.hedera import times
 from marketplace.hedera.messages import account as account_id_of
 from marketplace.hedera.messages import token as token_id_of

@@ -7,8 +7,8 @@ from hiero_sdk_python.hapi.services.consensus_submit_message_pb2 import (
     ConsensusSubmitMessageTransactionBody,
 )
 
-from hiero_sandbox.database import Connection
 from hiero_sandbox.ledger import queries
+from hiero_sandbox.storage import Connection
 from marketplace.hedera import times
 from marketplace.hedera.messages import account as account_id_of
 from stress.rest.values import Row, read_bytes, to_entity

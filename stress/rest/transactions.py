@@ -14,12 +14,12 @@ from hiero_sdk_python.hapi.services.response_code_pb2 import ResponseCodeEnum
 from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 from hiero_sdk_python.hapi.services.transaction_record_pb2 import TransactionRecord
 
-from hiero_sandbox.database import Connection
 from hiero_sandbox.ledger import queries
 from hiero_sandbox.ledger.envelopes import read_transaction_id
 from hiero_sandbox.ledger.records import NOBODY, Recorded
 from hiero_sandbox.mirror import rows
 from hiero_sandbox.mirror.parameters import to_number
+from hiero_sandbox.storage import Connection
 from marketplace.hedera import times
 from marketplace.hedera.ids import numbers
 from marketplace.hedera.messages import account as account_id_of

@@ -6,9 +6,9 @@ from typing import Any
 from google.protobuf.message import DecodeError
 from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 
-from hiero_sandbox.database import Connection
 from hiero_sandbox.ledger import keys, queries
 from hiero_sandbox.mirror.parameters import to_id
+from hiero_sandbox.storage import Connection
 
 Row = dict[str, Any]
 

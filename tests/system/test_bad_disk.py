@@ -11,6 +11,7 @@ from harness.cast import ALICE, TOKEN
 from harness.engines import connect, execute
 from harness.serving import begin_flask, run_flask, run_program
 from hiero_sandbox import database as ledger_database
+from hiero_sandbox import storage as ledger_storage
 from marketplace.hedera import times
 from marketplace.services import services
 from marketplace.store import database_errors
@@ -94,7 +95,7 @@ def test_a_locked_database(own, database, tmp_path, monkeypatch, command):
 
 def test_a_locked_ledger_of_the_sandbox(own, tmp_path, monkeypatch):
     """Its own database has errors of its own: they were tracebacks."""
-    monkeypatch.setattr(ledger_database, "BUSY_SECONDS", 0.1)
+    monkeypatch.setattr(ledger_storage, "BUSY_SECONDS", 0.1)
     with ledger_database.Database(tmp_path / "sandbox.db").write():
         ended = run_flask(tmp_path, "sandbox", "seed")
     assert (ended.exit_code, ended.stderr) == (1, f"Error: {LOCKED}\n")

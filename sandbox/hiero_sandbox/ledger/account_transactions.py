@@ -16,12 +16,12 @@ from hiero_sdk_python.hapi.services.token_create_pb2 import TokenCreateTransacti
 from hiero_sdk_python.hapi.services.token_update_pb2 import TokenUpdateTransactionBody
 
 from hiero_sandbox import messages, times
-from hiero_sandbox.database import Connection
 from hiero_sandbox.ids import MAX_INT64, numbers
 from hiero_sandbox.ledger import accounts, keys, network_fees, queries, tokens
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if, write_id
 from hiero_sandbox.ledger.execution import Execution, Handler, entity, require_short
 from hiero_sandbox.ledger.network_fees import ACCOUNT_CREATION, Fee
+from hiero_sandbox.storage import Connection
 
 Staking = CryptoCreateTransactionBody | CryptoUpdateTransactionBody
 MAX_ASSOCIATIONS = 5000

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 
 from hiero_sandbox import times
-from hiero_sandbox.database import Connection
 from hiero_sandbox.ids import MAX_INT64, TINYBARS, numbers
 from hiero_sandbox.ledger import keys, queries, tokens
 from hiero_sandbox.ledger.envelopes import Refused, Signed, refuse_if
+from hiero_sandbox.storage import Connection
 
 FIRST_BALANCE = 10_000 * TINYBARS
 UNLIMITED = -1

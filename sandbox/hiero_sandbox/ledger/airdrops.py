@@ -17,7 +17,6 @@ from hiero_sdk_python.hapi.services.token_cancel_airdrop_pb2 import (
 from hiero_sdk_python.hapi.services.token_claim_airdrop_pb2 import TokenClaimAirdropTransactionBody
 
 from hiero_sandbox import messages
-from hiero_sandbox.database import Connection
 from hiero_sandbox.ids import numbers
 from hiero_sandbox.ledger import (
     accounts,
@@ -32,6 +31,7 @@ from hiero_sandbox.ledger.account_transactions import resolve
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if, write_id
 from hiero_sandbox.ledger.execution import Changes, Execution, Handler, NftTransfer, entity
 from hiero_sandbox.ledger.network_fees import Fee
+from hiero_sandbox.storage import Connection
 
 Pending = TokenClaimAirdropTransactionBody | TokenCancelAirdropTransactionBody
 MAX_CLAIMED = 10  # and cancelled, in one transaction

@@ -17,12 +17,12 @@ from hiero_sdk_python.hapi.services.crypto_delete_allowance_pb2 import (
     NftRemoveAllowance,
 )
 
-from hiero_sandbox.database import Connection
 from hiero_sandbox.ledger import accounts, nfts, queries, tokens
 from hiero_sandbox.ledger.envelopes import Refused, number_of, refuse_if, write_id
 from hiero_sandbox.ledger.execution import Execution, Handler, entity
 from hiero_sandbox.ledger.network_fees import Fee
 from hiero_sandbox.ledger.nfts import Nft
+from hiero_sandbox.storage import Connection
 
 Amount = CryptoAllowance | TokenAllowance
 Approval = CryptoAllowance | TokenAllowance | NftAllowance

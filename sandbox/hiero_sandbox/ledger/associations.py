@@ -13,12 +13,12 @@ from hiero_sdk_python.hapi.services.token_unfreeze_account_pb2 import (
     TokenUnfreezeAccountTransactionBody,
 )
 
-from hiero_sandbox.database import Connection
 from hiero_sandbox.ledger import accounts, queries, tokens
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if, write_id
 from hiero_sandbox.ledger.execution import Execution, Handler, entity
 from hiero_sandbox.ledger.network_fees import ASSOCIATION, Fee
 from hiero_sandbox.ledger.token_transactions import issued
+from hiero_sandbox.storage import Connection
 
 Restriction = (
     TokenFreezeAccountTransactionBody

@@ -11,7 +11,6 @@ from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
 from hiero_sandbox import times
-from hiero_sandbox.database import Connection
 from hiero_sandbox.ids import MAX_INT64
 from hiero_sandbox.ledger import (
     account_transactions,
@@ -36,6 +35,7 @@ from hiero_sandbox.ledger import (
 )
 from hiero_sandbox.ledger.envelopes import Refused, Signed, refuse_if
 from hiero_sandbox.ledger.execution import Effects, Execution, Handler, Node, entity, require_id
+from hiero_sandbox.storage import Connection
 from hiero_sandbox.versions import set_clock
 
 # Payers of the network's governance may send more: HIP-1300, GovernanceTransactionsConfig.

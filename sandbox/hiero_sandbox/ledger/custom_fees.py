@@ -10,11 +10,11 @@ from hiero_sdk_python.hapi.services.custom_fees_pb2 import (
     RoyaltyFee,
 )
 
-from hiero_sandbox.database import Connection
 from hiero_sandbox.ledger import accounts, queries, tokens
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if, write_id
 from hiero_sandbox.ledger.execution import entity
 from hiero_sandbox.ledger.tokens import Token
+from hiero_sandbox.storage import Connection
 
 MAX_FEES = 10
 

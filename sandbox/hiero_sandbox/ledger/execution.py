@@ -11,12 +11,12 @@ from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 from hiero_sdk_python.hapi.services.transaction_record_pb2 import TransactionRecord
 
 from hiero_sandbox import messages, times
-from hiero_sandbox.database import Connection
 from hiero_sandbox.ids import MAX_INT64, TransactionId
 from hiero_sandbox.ledger import accounts, keys, network_fees, nfts, tokens
 from hiero_sandbox.ledger.envelopes import Id, Refused, Signed, number_of, refuse_if, write_id
 from hiero_sandbox.ledger.network_fees import Fee
 from hiero_sandbox.ledger.nfts import Nft
+from hiero_sandbox.storage import Connection
 
 # Amounts by account and token. For HBAR the token is None, and the amount is in tinybars.
 Changes = Mapping[tuple[str, str | None], int]

@@ -21,13 +21,13 @@ from typing import Any
 
 from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee, FixedFee, FractionalFee
 
-from hiero_sandbox.database import Connection
 from hiero_sandbox.ids import MAX_INT64
 from hiero_sandbox.ledger import tokens
 from hiero_sandbox.ledger.custom_fees import is_exempt, unit_of
 from hiero_sandbox.ledger.envelopes import refuse_if, write_id
 from hiero_sandbox.ledger.execution import FEE_UNPAID, AssessedFee, Changes, NftTransfer
 from hiero_sandbox.ledger.tokens import Token
+from hiero_sandbox.storage import Connection
 
 MAX_DEPTH = 2  # of the fees that fees owe
 TOO_DEEP = "CUSTOM_FEE_CHARGING_EXCEEDED_MAX_RECURSION_DEPTH"

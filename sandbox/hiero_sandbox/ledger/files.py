@@ -15,13 +15,13 @@ from hiero_sdk_python.hapi.services.file_update_pb2 import FileUpdateTransaction
 from hiero_sdk_python.hapi.services.timestamp_pb2 import Timestamp
 
 from hiero_sandbox import times
-from hiero_sandbox.database import Connection
 from hiero_sandbox.ids import numbers
 from hiero_sandbox.ledger import queries
 from hiero_sandbox.ledger.account_transactions import RENEWAL_SECONDS, read_expiry, require_memo
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if
 from hiero_sandbox.ledger.execution import Execution, Handler, entity
 from hiero_sandbox.ledger.network_fees import Fee, of_contents
+from hiero_sandbox.storage import Connection
 
 Named = FileAppendTransactionBody | FileUpdateTransactionBody | FileDeleteTransactionBody
 MAX_BYTES = 1024 * 1024

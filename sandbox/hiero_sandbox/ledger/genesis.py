@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from hiero_sdk_python.crypto.private_key import PrivateKey
 
-from hiero_sandbox.database import Connection
 from hiero_sandbox.ids import MAX_HBAR, TINYBARS
 from hiero_sandbox.ledger import accounts, keys, queries
 from hiero_sandbox.ledger.accounts import Account
+from hiero_sandbox.storage import Connection
 
 LOCAL_NODE, SOLO = NETWORKS = ("local-node", "solo")
 OPERATOR = "0.0.2"  # the network's treasury, which has all HBAR that no other account has

@@ -19,10 +19,10 @@ from hiero_sdk_python.hapi.services.exchange_rate_pb2 import ExchangeRateSet
 from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
 from hiero_sandbox import times
-from hiero_sandbox.database import Connection
 from hiero_sandbox.ids import TINYBARS
 from hiero_sandbox.ledger import keys, tokens
 from hiero_sandbox.ledger.envelopes import Signed, write_id
+from hiero_sandbox.storage import Connection
 
 TINYCENTS_PER_DOLLAR = 100 * TINYBARS
 RATE_SECONDS = 3600

@@ -3,9 +3,9 @@
 from typing import Any, NamedTuple
 
 from hiero_sandbox import times
-from hiero_sandbox.database import Connection
 from hiero_sandbox.ledger import queries, tokens
 from hiero_sandbox.ledger.envelopes import Refused
+from hiero_sandbox.storage import Connection
 
 
 class Nft(NamedTuple):

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from operator import itemgetter
 from typing import Any
 
-from hiero_sandbox.database import Connection
+from hiero_sandbox.storage import Connection
 
 NOBODY = ""  # the owner of NFTs that were burned or wiped
 LAST_NUMBER = 1_000_000  # accounts and tokens that transactions create have higher numbers

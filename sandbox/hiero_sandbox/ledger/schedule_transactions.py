@@ -18,7 +18,6 @@ from hiero_sdk_python.hapi.services.schedule_sign_pb2 import ScheduleSignTransac
 from hiero_sdk_python.hapi.services.transaction_record_pb2 import TransactionRecord
 
 from hiero_sandbox import times
-from hiero_sandbox.database import Connection
 from hiero_sandbox.ledger import accounts, keys, network_fees, queries, records, schedules
 from hiero_sandbox.ledger.account_transactions import require_memo
 from hiero_sandbox.ledger.envelopes import TYPES, Refused, refuse_if
@@ -26,6 +25,7 @@ from hiero_sandbox.ledger.execution import Execution, Handler, Node, entity
 from hiero_sandbox.ledger.network_fees import Fee
 from hiero_sandbox.ledger.schedules import Schedule
 from hiero_sandbox.messages import schedule
+from hiero_sandbox.storage import Connection
 from hiero_sandbox.versions import set_clock
 
 Named = ScheduleSignTransactionBody | ScheduleDeleteTransactionBody

@@ -9,10 +9,10 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import KeyList, ScheduleID, 
 from hiero_sdk_python.hapi.services.schedule_create_pb2 import ScheduleCreateTransactionBody
 from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
-from hiero_sandbox.database import Connection
 from hiero_sandbox.ledger import keys, queries
 from hiero_sandbox.ledger.envelopes import Refused, Signed, write_id
 from hiero_sandbox.ledger.execution import entity
+from hiero_sandbox.storage import Connection
 
 
 class Schedule(NamedTuple):

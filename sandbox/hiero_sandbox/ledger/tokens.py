@@ -6,10 +6,10 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import Key, TokenType
 from hiero_sdk_python.hapi.services.token_create_pb2 import TokenCreateTransactionBody
 
 from hiero_sandbox import times
-from hiero_sandbox.database import Connection
 from hiero_sandbox.ids import MAX_INT64
 from hiero_sandbox.ledger import keys, queries
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if, write_id
+from hiero_sandbox.storage import Connection
 
 LIFE_SECONDS = 7_776_000  # ninety days, after which an account or a token is renewed
 # The field of each key, and the code that refuses a transaction if the token has no such key.

@@ -16,7 +16,6 @@ from hiero_sdk_python.hapi.services.custom_fees_pb2 import FixedCustomFee
 from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
 from hiero_sandbox import times
-from hiero_sandbox.database import Connection
 from hiero_sandbox.ids import numbers
 from hiero_sandbox.ledger import keys, queries, tokens, topics
 from hiero_sandbox.ledger.custom_fees import unit_of
@@ -26,6 +25,7 @@ from hiero_sandbox.ledger.network_fees import Fee, beyond
 from hiero_sandbox.ledger.topic_transactions import check_named, find
 from hiero_sandbox.ledger.topics import Topic
 from hiero_sandbox.ledger.transfers import assess
+from hiero_sandbox.storage import Connection
 
 MAX_BYTES = 1024
 HASH_VERSION = 3

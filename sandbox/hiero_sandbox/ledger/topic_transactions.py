@@ -24,7 +24,6 @@ from hiero_sdk_python.hapi.services.consensus_update_topic_pb2 import (
 from hiero_sdk_python.hapi.services.custom_fees_pb2 import FixedCustomFee
 
 from hiero_sandbox import messages, times
-from hiero_sandbox.database import Connection
 from hiero_sandbox.ledger import accounts, custom_fees, keys, queries, tokens, topics
 from hiero_sandbox.ledger.account_transactions import RENEWAL_SECONDS, read_expiry, require_memo
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if
@@ -32,6 +31,7 @@ from hiero_sandbox.ledger.execution import Execution, Handler, entity
 from hiero_sandbox.ledger.network_fees import Fee
 from hiero_sandbox.ledger.token_transactions import NO_KEY
 from hiero_sandbox.ledger.topics import Topic
+from hiero_sandbox.storage import Connection
 
 Renewing = ConsensusCreateTopicTransactionBody | ConsensusUpdateTopicTransactionBody
 MAX_EXEMPT_KEYS = 10

@@ -7,8 +7,8 @@ from hiero_sdk_python.hapi.services.consensus_create_topic_pb2 import (
     ConsensusCreateTopicTransactionBody,
 )
 
-from hiero_sandbox.database import Connection
 from hiero_sandbox.ledger import keys, queries
+from hiero_sandbox.storage import Connection
 
 HASH_BYTES = 48  # of a running hash, which begins with zeros
 KEYS = {"admin": "adminKey", "submit": "submitKey", "fee_schedule": "fee_schedule_key"}

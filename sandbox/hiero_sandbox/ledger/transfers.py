@@ -16,12 +16,12 @@ from hiero_sdk_python.hapi.services.token_reject_pb2 import (
     TokenRejectTransactionBody,
 )
 
-from hiero_sandbox.database import Connection
 from hiero_sandbox.ledger import accounts, allowances, fee_assessment, nfts, queries, tokens
 from hiero_sandbox.ledger.account_transactions import resolve
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if, write_id
 from hiero_sandbox.ledger.execution import Changes, Execution, Handler, NftTransfer, entity, party
 from hiero_sandbox.ledger.network_fees import Fee, of_transfer
+from hiero_sandbox.storage import Connection
 
 MAX_TRANSFERS = 10  # of HBAR, and as many of units, for all tokens together
 MAX_NFT_TRANSFERS = 10

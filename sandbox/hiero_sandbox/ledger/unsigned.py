@@ -5,13 +5,13 @@ from collections import Counter
 from hiero_sdk_python.hapi.services.basic_types_pb2 import TransactionID
 from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
-from hiero_sandbox.database import Connection
 from hiero_sandbox.ids import MAX_INT64
 from hiero_sandbox.ledger import accounts, genesis, queries, records
 from hiero_sandbox.ledger.consensus import NODE, Ledger, Receipt
 from hiero_sandbox.ledger.envelopes import Refused, Signed
 from hiero_sandbox.ledger.execution import Execution
 from hiero_sandbox.messages import account, timestamp
+from hiero_sandbox.storage import Connection
 from hiero_sandbox.versions import set_clock
 
 
