@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from harness.apps import settings
 from harness.serving import ROOT
 from marketplace import create_app, metrics
@@ -110,6 +112,22 @@ def gauges() -> str:
     )
 
 
+def alerts() -> str:
+    [group] = yaml.safe_load((ROOT / "examples/alerts.yml").read_text())["groups"]
+    return table(
+        "Alert, When, For, What to do",
+        [
+            (
+                f"`{rule['alert']}`",
+                rule["annotations"]["summary"],
+                rule.get("for", "at once"),
+                rule["annotations"]["description"],
+            )
+            for rule in group["rules"]
+        ],
+    )
+
+
 def benchmarks() -> str:
     """The last stored run: the rows that have a target, and what was measured on."""
     run = json.loads((ROOT / "benchmarks/results.json").read_text())
@@ -142,6 +160,7 @@ TABLES: dict[str, tuple[str, Callable[[], str]]] = {
     "settings": ("docs/settings.md", settings_table),
     "counters": ("docs/monitoring.md", counters),
     "gauges": ("docs/monitoring.md", gauges),
+    "alerts": ("docs/monitoring.md", alerts),
     "benchmarks": ("docs/performance.md", benchmarks),
 }
 
