@@ -7,6 +7,7 @@ import json
 import re
 import tempfile
 from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,8 @@ from marketplace.settings import SETTINGS
 
 
 def table(headings: str, rows: Iterable[Iterable[Any]]) -> str:
-    """A Markdown table; a heading for each column."""
-    columns = headings.split(", ")
+    """A Markdown table: the headings are separated by semicolons."""
+    columns = headings.split("; ")
     lines = [columns, ["---"] * len(columns), *rows]
     return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
 
@@ -32,6 +33,7 @@ def code(words: Iterable[str]) -> str:
     return ", ".join(f"`{word}`" for word in words)
 
 
+@cache
 def _openapi() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         app = create_app(**settings(folder))
@@ -41,12 +43,12 @@ def _openapi() -> dict[str, Any]:
 def endpoints() -> str:
     document = _openapi()
     return table(
-        "Call, What it does, Query parameters (default and maximum)",
+        "Call; What it does; Query parameters (default and maximum)",
         [
             (
                 f"{method.upper()} `{path.replace('{', '<').replace('}', '>')}`",
                 operation["summary"],
-                ", ".join(_parameters(operation, document)),
+                ", ".join(_parameters(operation)),
             )
             for path, methods in document["paths"].items()
             for method, operation in methods.items()
@@ -55,7 +57,7 @@ def endpoints() -> str:
     )
 
 
-def _parameters(operation: dict[str, Any], document: dict[str, Any]) -> Iterable[str]:
+def _parameters(operation: dict[str, Any]) -> Iterable[str]:
     """The names of its query parameters; the limits of a page with their default and maximum."""
     for parameter in operation.get("parameters", ()):
         if parameter.get("in") == "query":
@@ -69,14 +71,13 @@ def _parameters(operation: dict[str, Any], document: dict[str, Any]) -> Iterable
 
 
 def errors() -> str:
-    return table(
-        "Reason, Status, Calls, Again?, What to tell a user", list_reasons(find_reasons(_openapi()))
-    )
+    reasons = list_reasons(find_reasons(_openapi()))
+    return table("Reason; Status; Calls; Again?; What to tell a user", reasons)
 
 
 def settings_table() -> str:
     return table(
-        "Setting, Default, Meaning",
+        "Setting; Default; Meaning",
         (
             (f"`{name}`", _default(setting.default, setting.in_sandbox), setting.meaning)
             for name, setting in SETTINGS.items()
@@ -96,7 +97,7 @@ def _code(default: str) -> str:
 
 def counters() -> str:
     return table(
-        "Metric, Labels, Meaning",
+        "Metric; Labels; Meaning",
         [
             (f"`{name}{suffix}`", code(labels), meaning)
             for suffix, family in (("", [metrics.DURATION]), ("_total", metrics.COUNTERS))
@@ -107,7 +108,7 @@ def counters() -> str:
 
 def gauges() -> str:
     return table(
-        "Metric, Meaning",
+        "Metric; Meaning",
         [(f"`{name}`", meaning) for name, meaning in [*sorted(HELP.items()), ("info", INFO)]],
     )
 
@@ -115,7 +116,7 @@ def gauges() -> str:
 def alerts() -> str:
     [group] = yaml.safe_load((ROOT / "examples/alerts.yml").read_text())["groups"]
     return table(
-        "Alert, When, For, What to do",
+        "Alert; When; For; What to do",
         [
             (
                 f"`{rule['alert']}`",
@@ -145,12 +146,38 @@ def benchmarks() -> str:
         if row["target"] is not None
     ]
     named = ", ".join(f"{name} {version}" for name, version in versions.items())
-    headings = "Compared, This service, Other, Ratio, Target, Result"
+    headings = "Compared; This service; Other; Ratio; Target; Result"
     return (
         f"Run on {about['date'][:10]} at commit {about['commit']}: {run['plan']['nfts']:,} NFTs,"
         f" {about['cores']} cores of an {about['processor']}, {about['system']}; {named}.\n\n"
         f"{table(headings, rows)}"
     )
+
+
+def wallets() -> str:
+    """What each call of the wallets' libraries resulted in, in the last recorded run."""
+    run = json.loads((ROOT / "tests/system/wallets/results.json").read_text())
+
+    def named(text: str) -> str:
+        for name, version in run["versions"].items():
+            text = text.replace(f"{{{name}}}", version)
+        return text
+
+    parts = [f"Run on {run['date']} with the versions that are named here."]
+    for each in run["tables"]:
+        parts += [f"### {each['title']}"] if each["title"] else []
+        parts += [named(each["about"])] if each["about"] else []
+        rows = [
+            (
+                f'<a id="{row["id"]}"></a>{named(row["call"])}',
+                row["list"],
+                row["withdraw"],
+                row["buy"],
+            )
+            for row in each["rows"]
+        ]
+        parts.append(table(f"{each['heading']}; list; withdraw; buy", rows))
+    return "\n\n".join(parts)
 
 
 # The page of each table
@@ -161,6 +188,7 @@ TABLES: dict[str, tuple[str, Callable[[], str]]] = {
     "counters": ("docs/monitoring.md", counters),
     "gauges": ("docs/monitoring.md", gauges),
     "alerts": ("docs/monitoring.md", alerts),
+    "wallets": ("docs/wallets.md", wallets),
     "benchmarks": ("docs/performance.md", benchmarks),
 }
 

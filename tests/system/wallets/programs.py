@@ -1,12 +1,77 @@
-"""The wallets' libraries, if they are installed."""
+"""Runs the wallets' libraries, if they are installed, and compares what they did with what was recorded."""
 
+import importlib.metadata
+import json
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 
+from harness.serving import run_flask, run_program, sandbox_market
+
 FOLDER = Path(__file__).parent
+RESULTS = (
+    FOLDER / "results.json"
+)  # of the last recorded run; make docs writes it into docs/wallets.md
+CODE = re.compile(r"[A-Z_]+")
+TOKENS, SCOPES = 6, ("--scope", "read", "--scope", "write")
 needs_wallets = pytest.mark.skipif(
     not shutil.which("node") or not (FOLDER / "node_modules").exists(),
     reason="needs the wallets' libraries (make tools, with npm)",
 )
+
+
+def run_libraries(folder):
+    """What the libraries did: a dict for each row and kind, and for each fact about the bytes."""
+    bundle = folder / "main.mjs"
+    run_program("node", "build.mjs", bundle, cwd=FOLDER, check=True)
+    settings = {"SALE_FEE_BUDGET": 10_000, "MIRROR_NODE_RATE": 10_000}
+    own = folder / "one"
+    own.mkdir()
+    with sandbox_market(own, "--workers", "1", **settings) as one:
+        given = {**_access(one), "node": f"127.0.0.1:{one.node.port}"}
+        (folder / "node_modules").symlink_to(FOLDER / "node_modules")
+        ended = run_program("node", bundle, json.dumps(given), cwd=folder, check=True)
+    return [json.loads(line) for line in ended.stdout.splitlines()]
+
+
+def _access(service):
+    """Where it is, and tokens enough for all purchases that the rows leave open."""
+    folder = service.folder / "instance"
+    own = {"DATABASE_URL": f"sqlite:///{folder}/marketplace.db"}
+    tokens = []
+    for number in range(TOKENS):
+        made = run_flask(folder, "token", "create", f"{number}", *SCOPES, **own)
+        tokens += re.findall(r"nftm_\S+", made.stdout)
+    assert len(tokens) == TOKENS
+    return {"url": service.url, "tokens": tokens}
+
+
+def find_versions():
+    """The versions of the libraries that were recorded, as they are installed now."""
+    locked = json.loads((FOLDER / "package-lock.json").read_text())["packages"]
+    versions = json.loads(RESULTS.read_text())["versions"]
+    return {
+        name: importlib.metadata.version(name)
+        if name == "hiero-sdk-python"
+        else locked[f"node_modules/{name}"]["version"]
+        for name in versions
+    }
+
+
+def write_cell(told):
+    """A cell of the page, as what was told would be written there; or None where any error would do."""
+    another = "" if told["hasItsId"] or not told["isSubmitted"] else ", another id"
+    return f"`{told['outcome']}`{another}" if told["isSubmitted"] else None
+
+
+def is_true(cell, told):
+    if told["isSubmitted"]:
+        return cell == write_cell(told)
+    # What the test itself could not do is no library's error.
+    is_error = not told["outcome"].startswith(("in the test", "nothing was submitted"))
+    if cell == "error":
+        return is_error
+    words = cell.strip("`")
+    return is_error and not CODE.fullmatch(words) and words in told["outcome"]

@@ -16,16 +16,20 @@ from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransa
 from hiero_sdk_python.transaction.transaction import Transaction
 
 from harness.cast import ALICE, BOB, CHARLIE, TOKEN
-from harness.serving import ROOT, run_flask, run_program, sandbox_market
+from harness.serving import ROOT
 from hiero_sandbox.ledger.envelopes import read_list
 from marketplace.demo import SNIPPETS
 from marketplace.hedera import times
-from tests.system.wallets.programs import FOLDER, needs_wallets
+from tests.system.wallets.programs import (
+    RESULTS,
+    find_versions,
+    is_true,
+    needs_wallets,
+    run_libraries,
+)
 
 PAGE = (ROOT / "docs" / "wallets.md").read_text()
 KINDS = ("list", "withdraw", "buy")
-CODE = re.compile(r"[A-Z_]+")
-TOKENS, SCOPES = 6, ("--scope", "read", "--scope", "write")
 
 
 def rows_of_the_page():
@@ -43,48 +47,14 @@ def rows_of_the_page():
 ROWS = rows_of_the_page()
 
 
-def write_cell(told):
-    """A cell of the page, as what was told would be written there; or None where any error would do."""
-    another = "" if told["hasItsId"] or not told["isSubmitted"] else ", another id"
-    return f"`{told['outcome']}`{another}" if told["isSubmitted"] else None
-
-
-def is_true(cell, told):
-    if told["isSubmitted"]:
-        return cell == write_cell(told)
-    # What the test itself could not do is no library's error.
-    is_error = not told["outcome"].startswith(("in the test", "nothing was submitted"))
-    if cell == "error":
-        return is_error
-    words = cell.strip("`")
-    return is_error and not CODE.fullmatch(words) and words in told["outcome"]
-
-
 @pytest.fixture
 def told(tmp_path):
-    """What the libraries did: a dict for each row and kind, and for each fact about the bytes."""
-    bundle = tmp_path / "main.mjs"
-    run_program("node", "build.mjs", bundle, cwd=FOLDER, check=True)
-    settings = {"SALE_FEE_BUDGET": 10_000, "MIRROR_NODE_RATE": 10_000}
-    folder = tmp_path / "one"
-    folder.mkdir()
-    with sandbox_market(folder, "--workers", "1", **settings) as one:
-        given = {**access(one), "node": f"127.0.0.1:{one.node.port}"}
-        (tmp_path / "node_modules").symlink_to(FOLDER / "node_modules")
-        ended = run_program("node", bundle, json.dumps(given), cwd=tmp_path, check=True)
-    return [json.loads(line) for line in ended.stdout.splitlines()]
+    return run_libraries(tmp_path)
 
 
-def access(service):
-    """Where it is, and tokens enough for all purchases that the rows leave open."""
-    folder = service.folder / "instance"
-    own = {"DATABASE_URL": f"sqlite:///{folder}/marketplace.db"}
-    tokens = []
-    for number in range(TOKENS):
-        made = run_flask(folder, "token", "create", f"{number}", *SCOPES, **own)
-        tokens += re.findall(r"nftm_\S+", made.stdout)
-    assert len(tokens) == TOKENS
-    return {"url": service.url, "tokens": tokens}
+def test_the_versions_are_those_of_the_last_recorded_run():
+    """If this fails, run python -m tests.system.wallets.record, then make docs."""
+    assert json.loads(RESULTS.read_text())["versions"] == find_versions()
 
 
 @needs_wallets
