@@ -255,3 +255,16 @@ def test_it_is_not_signed_in_a_batch(done, executed, submit):
     signing = inner(about("scheduleSign", made), CHARLIE, ALICE)
     assert submit(batch(signing), CHARLIE, BATCHER).result == "BATCH_TRANSACTION_IN_BLACKLIST"
     assert not executed(made)
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+def test_a_signature_is_not_of_another_account_whose_key_is_unknown(submit, created, get, is_known):
+    """Bob's key becomes his own, and not Alice's, too, though the schedule needs both."""
+    if is_known:
+        assert submit(transfer(BOB, {BOB: -1, CHARLIE: 1}), BOB).result == "SUCCESS"
+    swap = transfer(BOB, {ALICE: -HBAR, BOB: -HBAR, CHARLIE: 2 * HBAR})
+    schedule_id = created(creation_of(swap, payerAccountID=account(BOB)), CHARLIE)
+    assert submit(about("scheduleSign", schedule_id, BOB), BOB).result == "SUCCESS"
+    assert get(f"/schedules/{schedule_id}")["executed_timestamp"] is None
+    assert submit(about("scheduleSign", schedule_id, ALICE), ALICE).result == "SUCCESS"
+    assert get(f"/schedules/{schedule_id}")["executed_timestamp"] is not None

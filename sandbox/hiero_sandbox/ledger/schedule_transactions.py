@@ -149,6 +149,8 @@ def _get_open(execution: Execution, content: Named) -> Schedule:
 class Rehearsal(Execution):
     """An execution that takes note of the keys that it requires, and does not refuse."""
 
+    # The payer of the transaction that signs: its key does not count for another account.
+    signer: str = ""
     required: list[Key] = field(default_factory=list)
     adopted: dict[str, Key] = field(default_factory=dict)  # by account: keys that were not known
 
@@ -157,9 +159,14 @@ class Rehearsal(Execution):
         if known is None:
             try:
                 super().require_signature(account_id)
-                known = self.adopted[account_id] = accounts.key(self.db, account_id) or NOBODYS
+                known = accounts.key(self.db, account_id) or NOBODYS
             except Refused:
                 known = NOBODYS
+            is_signers = known == accounts.key(self.db, self.signer)
+            if account_id != self.signer and is_signers:
+                known = NOBODYS
+            elif known != NOBODYS:
+                self.adopted[account_id] = known
         self.require_key(known)
 
     def require_key(self, key: Key) -> None:
@@ -169,7 +176,10 @@ class Rehearsal(Execution):
 def _list_required(execution: Execution, made: Schedule) -> list[Key]:
     """The keys that a scheduled transaction requires, as far as it can be executed now."""
     db, signed = execution.db, execution.signed._replace(body=made.body())
-    rehearsal = Rehearsal(db, execution.node, signed, execution.now, fee=0, paid_by=made.payer)
+    signer = execution.signed.id.account_id
+    rehearsal = Rehearsal(
+        db, execution.node, signed, execution.now, fee=0, paid_by=made.payer, signer=signer
+    )
     db.execute("SAVEPOINT rehearsal")
     try:
         rehearsal.require_signature(made.payer)
