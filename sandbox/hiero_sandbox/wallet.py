@@ -2,9 +2,8 @@
 
 from hiero_sdk_python.crypto.private_key import PrivateKey
 from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
-from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
 
-from hiero_sandbox.ledger.envelopes import read_list
+from hiero_sandbox.ledger.envelopes import open_signed, read_list
 
 
 def add_signature(key: PrivateKey, content: bytes) -> bytes:
@@ -13,9 +12,10 @@ def add_signature(key: PrivateKey, content: bytes) -> bytes:
     field = "ed25519" if key.is_ed25519() else "ECDSA_secp256k1"
     transactions = read_list(content)
     for transaction in transactions:
-        signed = SignedTransaction.FromString(transaction.signedTransactionBytes)
+        signed = open_signed(transaction)
         if all(pair.pubKeyPrefix != prefix for pair in signed.sigMap.sigPair):
             pair = {"pubKeyPrefix": prefix, field: key.sign(signed.bodyBytes)}
             signed.sigMap.sigPair.add(**pair)
-        transaction.signedTransactionBytes = signed.SerializeToString()
+        if transaction.signedTransactionBytes:
+            transaction.signedTransactionBytes = signed.SerializeToString()
     return bytes(TransactionList(transaction_list=transactions).SerializeToString())

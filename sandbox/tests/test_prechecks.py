@@ -1,7 +1,11 @@
 """What a node refuses before consensus, with which code, and which of two faults it names."""
 
+import base64
+import hashlib
+
 import pytest
 from hiero_sdk_python.crypto.private_key import PrivateKey
+from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
 from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction
 
@@ -116,3 +120,66 @@ def test_any_node_of_the_networks_may_be_named(code):
         body = sent_to(node)
         body.transactionID.transactionValidStart.seconds -= int(node[4:])
         assert code(sign(body, payer.private_key)) == "OK"
+
+
+# HAPI's former form: the body and the signatures in the transaction itself
+
+
+def former(content, **more):
+    """A signed transaction in the form without signedTransactionBytes."""
+    signed = SignedTransaction.FromString(Transaction.FromString(content).signedTransactionBytes)
+    return Transaction(bodyBytes=signed.bodyBytes, sigMap=signed.sigMap, **more)
+
+
+def signed_by_payer():
+    [payer] = [each for each in known_accounts() if each.account_id == PAYER]
+    return sign(pay(), payer.private_key)
+
+
+def test_the_former_form_is_taken_as_nodes_take_it(alone, code):
+    """TransactionChecker: deprecated, supported. The hash is of the whole transaction."""
+    content = former(signed_by_payer()).SerializeToString()
+    assert code(content) == "OK"
+    [row] = alone.get("/transactions").json["transactions"]
+    assert (row["result"], row["name"]) == ("SUCCESS", "CRYPTOTRANSFER")
+    assert base64.b64decode(row["transaction_hash"]) == hashlib.sha384(content).digest()
+    assert code(former(sign(pay(), PrivateKey.generate_ed25519())).SerializeToString()) == (
+        "INVALID_SIGNATURE"
+    )
+
+
+def test_the_former_form_is_decoded_and_signed(alone):
+    transaction = former(sign(pay()))
+    transaction.sigMap.SetInParent()
+    for content in (
+        transaction.SerializeToString(),
+        TransactionList(transaction_list=[transaction]).SerializeToString(),
+    ):
+        given = {"accountId": PAYER, "transaction": base64.b64encode(content).decode()}
+        assert alone.client.post("/decode", json=given).json["payer"] == PAYER
+        signed = alone.client.post("/sign", json=given).json["transaction"]
+        shown = alone.client.post("/decode", json={"transaction": signed}).json
+        assert len(shown["signedBy"]) == 1
+    answer = alone.client.post("/transactions", json={"transaction": signed})
+    assert answer.json["result"] == "SUCCESS"
+
+
+def test_both_forms_at_once_are_refused(code):
+    content = signed_by_payer()
+    signed = Transaction.FromString(content).signedTransactionBytes
+    for mixed in (
+        former(content, signedTransactionBytes=signed),
+        Transaction(signedTransactionBytes=signed, sigMap=former(content).sigMap),
+    ):
+        assert code(mixed.SerializeToString()) == "INVALID_TRANSACTION"
+    alone = Transaction(sigMap=former(content).sigMap)
+    assert code(alone.SerializeToString()) == "INVALID_TRANSACTION_BODY"
+
+
+def test_nobody_chooses_how_a_transaction_is_hashed(code):
+    signed = SignedTransaction.FromString(
+        Transaction.FromString(signed_by_payer()).signedTransactionBytes
+    )
+    signed.use_serialized_tx_message_hash_algorithm = True
+    content = Transaction(signedTransactionBytes=signed.SerializeToString()).SerializeToString()
+    assert code(content) == "INVALID_SERIALIZED_TX_MESSAGE_HASH_ALGORITHM"

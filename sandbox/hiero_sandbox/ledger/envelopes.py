@@ -72,21 +72,39 @@ def read_list(content: bytes) -> list[Transaction]:
     """Read an SDK's bytes: a TransactionList, or a single Transaction. Raises Unreadable."""
     try:
         transactions = list(TransactionList.FromString(content).transaction_list)
-        if not transactions or not transactions[0].signedTransactionBytes:
+        first = transactions[0] if transactions else Transaction()
+        is_former = first.bodyBytes and first.HasField("sigMap")
+        if not first.signedTransactionBytes and not is_former:
             transactions = [Transaction.FromString(content)]
     except DecodeError:
         raise Unreadable("is not the bytes of a Hedera transaction") from None
-    if not all(transaction.signedTransactionBytes for transaction in transactions):
-        raise Unreadable("holds no signed transaction", "INVALID_TRANSACTION_BODY")
+    for transaction in transactions:
+        if not transaction.signedTransactionBytes and not transaction.bodyBytes:
+            raise Unreadable("holds no signed transaction", "INVALID_TRANSACTION_BODY")
     return transactions
+
+
+def open_signed(transaction: Transaction) -> SignedTransaction | Transaction:
+    """What has the bytes of the body and the signatures. In HAPI's former form it is the transaction itself.
+
+    Nodes take both forms, and refuse a mixture (TransactionChecker). Raises DecodeError, Unreadable.
+    """
+    if not transaction.signedTransactionBytes:
+        return transaction
+    if transaction.bodyBytes or transaction.HasField("sigMap"):
+        raise Unreadable("has its body twice")
+    signed = SignedTransaction.FromString(transaction.signedTransactionBytes)
+    if signed.use_serialized_tx_message_hash_algorithm:
+        code = "INVALID_SERIALIZED_TX_MESSAGE_HASH_ALGORITHM"
+        raise Unreadable("chooses how it is hashed", code)
+    return signed
 
 
 def open_transaction(transaction: Transaction) -> Signed:
     """Take a transaction out of its envelopes. Raises Unreadable."""
-    content = transaction.signedTransactionBytes
     code = "INVALID_TRANSACTION"
     try:
-        signed = SignedTransaction.FromString(content)
+        signed = open_signed(transaction)
         code = "INVALID_TRANSACTION_BODY"
         body = TransactionBody.FromString(signed.bodyBytes)
     except DecodeError:
@@ -101,9 +119,18 @@ def open_transaction(transaction: Transaction) -> Signed:
         signed.bodyBytes,
         list(signed.sigMap.sigPair),
         size,
-        hashlib.sha384(content).digest(),
+        _hash(transaction),
         has_unknown_fields=any([*map(_drop_unknown_fields, (transaction, signed, body))]),
     )
+
+
+def _hash(transaction: Transaction) -> bytes:
+    """The hash of the signed bytes; in the former form, of the transaction with nothing else."""
+    content = transaction.signedTransactionBytes
+    if not content:
+        former = Transaction(bodyBytes=transaction.bodyBytes, sigMap=transaction.sigMap)
+        content = former.SerializeToString()
+    return hashlib.sha384(content).digest()
 
 
 def _drop_unknown_fields(message: Message) -> bool:
