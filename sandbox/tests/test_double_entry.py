@@ -1,6 +1,6 @@
-"""Where only what was made exists: each record says what changed, and nothing else does. Random programs.
+"""Random programs: each record says what changed, nothing else changes, and nobody pays unasked.
 
-No model says what must come of a transaction: the records are held against the balances before and after.
+No model predicts a transaction's result: the records are compared with the balances before and after.
 """
 
 from collections import Counter
@@ -20,6 +20,7 @@ from hiero_sandbox.messages import account
 from hiero_sandbox.mirror.rows import transaction_alone
 from sandbox.tests import airdrops, fractional_fees, nested_fees, schedules, tokens, topics
 from sandbox.tests.account_deletion import deletion
+from sandbox.tests.batches import BATCHER, batch, inner
 from sandbox.tests.bodies import HBAR, association, minting, move, rejection, sign, transfer
 from sandbox.tests.fungible_tokens import allow
 from sandbox.tests.fungible_tokens import move as move_units
@@ -71,11 +72,18 @@ class World:
         return f"0.0.{queries.get_highest(read(), 'number', 'created')}"
 
     def submit(self, body, signers=(*ALL, tokens.ISSUER)):
+        return node.submit(sign(self.prepare(body), *keys_of(signers)), now())
+
+    def prepare(self, body):
+        """Give a body a new id."""
         body.transactionFee = 30 * HBAR
         start = body.transactionID.transactionValidStart
         start.seconds, start.nanos = divmod(times.now() - times.SECOND, times.SECOND)
-        content = sign(body, *(KNOWN.get(each, each) for each in signers))
-        return node.submit(content, now())
+        return body
+
+
+def keys_of(signers):
+    return [KNOWN.get(each, each) for each in signers]
 
 
 @pytest.fixture(scope="module")
@@ -99,8 +107,9 @@ payments = st.tuples(
     st.none() | st.tuples(serial_nos, pairs),
 )
 steps = st.one_of(
-    st.tuples(st.just("pay"), payments),
-    st.tuples(st.just("pay"), payments),
+    st.tuples(st.just("pay"), payments, st.just({*ALL})),
+    st.tuples(st.just("pay"), payments, signers),
+    st.tuples(st.just("batch"), st.lists(payments, min_size=1, max_size=3)),
     st.tuples(st.just("schedule"), payments, people, signers, st.booleans()),
     st.tuples(st.just("schedule_message"), people, signers),
     st.tuples(st.just("sign"), people, signers),
@@ -141,8 +150,12 @@ def transfer_of(world, payment):
 def play(world, step):
     name, *details = step
     match name, details:
-        case "pay", [payment]:
-            return world.submit(transfer_of(world, payment))
+        case "pay", [payment, signers]:
+            return world.submit(transfer_of(world, payment), {payment[0], *signers})
+        case "batch", [payments]:
+            bodies = [world.prepare(transfer_of(world, payment)) for payment in payments]
+            together = batch(*(inner(body, *keys_of(ALL)) for body in bodies), payer=TREASURY)
+            return world.submit(together, (TREASURY, BATCHER))
         case "schedule", [payment, payer, signers, waits]:
             body = transfer_of(world, payment)
             body.memo = f"not the same as before {times.now()}"
@@ -240,6 +253,15 @@ def apply(row, balances, owners):
         assert row["scheduled"] or parties <= {payer, FEES}
 
 
+def assert_signed(row, signers):
+    """Whoever gives something away has signed, or has approved it before."""
+    moved = [*row["transfers"], *row["token_transfers"]]
+    given = [(each["account"], each["is_approval"]) for each in moved if each["amount"] < 0]
+    given += [(each["sender_account_id"], each["is_approval"]) for each in row["nft_transfers"]]
+    approved = {account_id for account_id, is_approval in given if is_approval}
+    assert {account_id for account_id, _ in given} - approved <= signers
+
+
 @hypothesis.given(st.lists(steps, min_size=1, max_size=15))
 def test_records_say_what_has_changed(world, story):
     assert snapshots.restore(world.beginning)
@@ -249,7 +271,10 @@ def test_records_say_what_has_changed(world, story):
         play(world, step)
         for row in recorded_since(moment):
             apply(row, balances, owners)
+            if step[0] == "pay":
+                assert_signed(row, {step[1][0], *step[2]})
         after, owners_after = state()
+        assert min(after.values()) >= 0
         assert +balances == +after
         assert owners == owners_after
         hbar = {key[0]: amount for key, amount in after.items() if key[1] is None}
@@ -271,10 +296,11 @@ def test_the_programs_do_all_that_they_are_meant_to(world):
     payment = (second, hbar, units, None)
     gift = (first, None, None, (1, (first, second)))
     for step in (
-        ("pay", payment),
-        ("pay", gift),
+        ("pay", payment, {second}),
+        ("pay", gift, {first}),
         ("allow", (third, fourth), 0, 50),
-        ("pay", (fourth, None, (0, (third, fourth), 5, True), None)),
+        ("pay", (fourth, None, (0, (third, fourth), 5, True), None), {fourth}),
+        ("batch", [payment, (third, hbar, None, None)]),
         ("schedule", payment, second, {second}, False),
         ("schedule", (third, None, (1, (second, third), 5, False), None), third, {third}, False),
         ("sign", second, {second}),

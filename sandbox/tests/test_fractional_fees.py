@@ -1,6 +1,10 @@
 """Fractional fees, and others in the units that are sent: HIP-18, HIP-573."""
 
+from collections import Counter
+
+import hypothesis
 import pytest
+from hypothesis import strategies as st
 
 from sandbox.tests.accounts import update
 from sandbox.tests.airdrops import about_pending, drop
@@ -208,3 +212,53 @@ def test_a_new_fee_of_a_token(submit, done, coin):
     assert change(in_own_units(1)) == "INVALID_TOKEN_ID_IN_CUSTOM_FEES"
     assert change(fractional((1, 5), OTHER)) == "TOKEN_NOT_ASSOCIATED_TO_FEE_COLLECTOR"
     assert change(fractional((1, 5))) == "SUCCESS"
+
+
+PEOPLE = (ALICE, BOB, CHARLIE)
+collectors = st.sampled_from((COLLECTOR, OTHER, ALICE))
+fees_of_units = st.one_of(
+    st.builds(in_own_units, st.integers(1, 20), collectors),
+    st.builds(
+        fractional,
+        st.tuples(st.integers(1, 9), st.integers(10, 20)),
+        collectors,
+        all_are_exempt=st.booleans(),
+        minimum_amount=st.integers(0, 9),
+        maximum_amount=st.integers(9, 60) | st.just(0),
+        net_of_transfers=st.booleans(),
+    ),
+)
+people, receivers = st.sampled_from(PEOPLE), st.sampled_from((TREASURY, *PEOPLE, COLLECTOR))
+payments = st.tuples(people, people, st.dictionaries(receivers, st.integers(1, 80), min_size=1))
+
+
+def shared(first, second, amounts):
+    """A payment of which the second sender pays a third."""
+    total, changes = sum(amounts.values()), Counter(amounts)
+    changes.update({first: total // 3 - total})
+    changes.update({second: -(total // 3)})
+    return {account_id: amount for account_id, amount in changes.items() if amount}
+
+
+@hypothesis.given(
+    st.lists(fees_of_units, min_size=1, max_size=3), st.lists(payments, min_size=1, max_size=5)
+)
+def test_random_fees_move_units_and_create_none(created, submit, get, row, fees, story):
+    everybody = (*PEOPLE, COLLECTOR, OTHER)
+    coin = created(coin_with(*fees), TREASURY, ISSUER, *everybody)
+    gift = {TREASURY: -900} | dict.fromkeys(PEOPLE, 300)
+
+    def held():
+        rows = get(f"/tokens/{coin}/balances?limit=100")["balances"]
+        return Counter({each["account"]: each["balance"] for each in rows})
+
+    for amounts in filter(None, (gift, *(shared(*payment) for payment in story))):
+        before = held()
+        receipt = submit(move(TREASURY, coin, amounts), TREASURY, *everybody)
+        assert amounts is not gift or receipt.result == "SUCCESS"
+        after = held()
+        assert after.total() == 10_000
+        assert min(after.values()) >= 0
+        moved = {account_id: after[account_id] - before[account_id] for account_id in after}
+        recorded = {each["account"]: each["amount"] for each in row(receipt)["token_transfers"]}
+        assert {who: amount for who, amount in moved.items() if amount} == recorded
