@@ -11,7 +11,6 @@ from harness.apps import completing, settings
 from harness.cast import KEYS, TOKEN
 from marketplace import AskRefused, ask, create_app
 from marketplace.errors import StartRefused
-from tests.engines import both_engines
 
 
 @pytest.fixture
@@ -36,7 +35,6 @@ def add(host):
     assert host.post("/market/v1/add", json=KEYS).json == {"result": "OK"}
 
 
-@both_engines
 def test_it_works_beside_its_host(host):
     assert host.get("/").text == "the shop"
     add(host)
@@ -61,7 +59,6 @@ def test_an_authenticate_with_a_wrong_signature_is_refused_at_the_start(tmp_path
         create_app(authenticate=wrong, **settings(tmp_path))
 
 
-@both_engines
 def test_its_links_keep_the_prefix(host, market):
     add(host)
     completing(market)()

@@ -11,7 +11,6 @@ from marketplace.demo import ASSETS
 from marketplace.errors import StartRefused
 from marketplace.services import services
 from marketplace.settings import SettingError, format_setting, load
-from tests.engines import both_engines
 
 
 def test_the_defaults_serve_the_sandbox():
@@ -227,7 +226,6 @@ def test_nothing_of_the_sandbox_exists_on_a_real_network(tmp_path, network):
     assert not (tmp_path / "sandbox.db").exists()
 
 
-@both_engines
 def test_a_database_is_of_one_network_and_account_for_ever(tmp_path):
     """Its listings were approved for that account. A sync for another one would take them all off."""
     create_app(**settings(tmp_path))

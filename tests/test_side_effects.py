@@ -64,7 +64,6 @@ def test_create_app_leaves_environment_loggers_threads_and_signals_alone(tmp_pat
     assert told == "[]\n[]\n"
 
 
-@both_engines
 @pytest.mark.parametrize("network", ["sandbox", "testnet"])
 def test_an_application_that_is_dropped_is_collected(tmp_path, network):
     app = create_app(**settings(tmp_path, network))

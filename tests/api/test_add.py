@@ -4,8 +4,6 @@ from harness.cast import ALICE, BOB, KEYS, TOKEN
 from tests.answers import assert_error
 from tests.engines import both_engines
 
-pytestmark = both_engines
-
 
 def add(client, **fields):
     return client.post("/v1/add", json=KEYS | fields)
@@ -37,6 +35,7 @@ def test_it_believes_the_ledger_about_the_owner(client, nft, ledger):
     assert stored(client, 8).json["owner"] == {"accountId": BOB}
 
 
+@both_engines
 def test_it_makes_one_record_of_adds_at_once(client):
     with ThreadPoolExecutor(4) as pool:
         answers = [*pool.map(lambda _: add(client).json, range(4))]

@@ -19,8 +19,6 @@ from tests.answers import assert_error
 from tests.api.pages import all_rows
 from tests.engines import both_engines
 
-pytestmark = both_engines
-
 TOKENS = "/tokens/[^/]*$"  # the mirror node's answers about tokens
 ORBITS = "0.0.5002"
 MAX = 2**63 - 1
@@ -100,6 +98,7 @@ def owners(client, token=TOKEN, **query):
     return [(each["accountId"], each["nfts"]) for each in shown]
 
 
+@both_engines
 def test_its_owners_are_listed_those_with_the_most_nfts_first(app, client):
     for serial_no in range(1, 7):
         add(client, serial_no=serial_no)
@@ -186,6 +185,7 @@ def test_it_has_an_etag_that_outlives_other_writes(client, nft):
 # What the ledger does not tell
 
 
+@both_engines
 def test_a_mirror_node_that_fails_does_not_stop_an_add(app, client, mirror):
     mirror.fail(TOKENS)
     add(client)
@@ -220,6 +220,7 @@ def test_failed_reads_of_a_collection_are_retried_ever_later(app, client, mirror
     assert set(pauses[10:]) == {24 * 60}
 
 
+@both_engines
 def test_an_nft_whose_collection_is_not_stored_yet(app, client):
     sql = """
         INSERT INTO nft (token, serial_no, name, file_type, owner, ledger_at)
@@ -370,6 +371,7 @@ def test_a_collection_is_read_daily_and_hourly_once_something_is_listed(app, nft
     assert 3500 < seconds_until_read(app) <= 3600
 
 
+@both_engines
 @pytest.mark.parametrize("what", ["stored", "listed"])
 def test_changes_while_a_collection_is_read_are_not_forgotten(
     app, client, nft, mirror, what, lister
@@ -382,6 +384,7 @@ def test_changes_while_a_collection_is_read_are_not_forgotten(
     assert seconds_until_read(app) <= (60 if what == "stored" else 3600)
 
 
+@both_engines
 def test_a_collection_whose_reader_was_killed_is_read_again_soon(app, nft, mirror):
     class Killed(BaseException):
         """The process ends here."""
@@ -396,6 +399,7 @@ def test_a_collection_whose_reader_was_killed_is_read_again_soon(app, nft, mirro
     assert seconds_until_read(app) <= 600
 
 
+@both_engines
 def test_a_failing_mirror_node_keeps_the_stored_collection(app, client, nft, mirror):
     before = collection(client)
     mirror.answer(TOKENS, MISSING)
@@ -449,6 +453,7 @@ def test_the_watcher_stores_it_with_what_it_finds_listed(app, client, ledger, li
     assert (shown["name"], shown["listed"], shown["floorPrice"]) == (f"Sandbox {token}", 1, 12)
 
 
+@both_engines
 def test_two_first_adds_at_once_make_one_record(app, client, nft):
     with app.app_context():
         row = dict(nft_collections.get_collection(read(), TOKEN))

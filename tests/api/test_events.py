@@ -41,7 +41,6 @@ def epoch(client):
     return next_url(get(client)).split("=")[-1].split("-")[0]
 
 
-@both_engines
 def test_it_works(client, tell, epoch):
     tell({}, dict.fromkeys(FACTS) | {"kind": "ADDED", "from_account": None})
 
@@ -75,7 +74,6 @@ def test_it_works(client, tell, epoch):
     ]
 
 
-@both_engines
 def test_following_the_links_misses_nothing_and_repeats_nothing(client, tell):
     url, seen = next_url(get(client, limit=2)), []
     for batch in (1, 0, 2, 3, 5, 0, 4):
@@ -87,7 +85,6 @@ def test_following_the_links_misses_nothing_and_repeats_nothing(client, tell):
     assert seen == list(range(1, 16))
 
 
-@both_engines
 def test_without_a_cursor_it_begins_with_the_newest(client, tell, epoch):
     tell(*[{} for _ in range(5)])
     r = get(client, limit=2)
@@ -200,7 +197,6 @@ def test_it_rejects_a_time_that_ends_before_it_begins(client):
     assert_error(r, 422, "to must be later than from")
 
 
-@both_engines
 def test_it_finds_the_events_of_one_nft(client, tell, nft):
     tell(*CHANGES)
     before = len(get(client, f"/v1/nft/{TOKEN}/7/events").json) - 4
@@ -211,7 +207,6 @@ def test_it_finds_the_events_of_one_nft(client, tell, nft):
     assert len(client.get(next_url(r)).json) == before
 
 
-@both_engines
 def test_it_knows_no_events_of_an_nft_that_is_not_stored(client):
     assert_error(get(client, f"/v1/nft/{TOKEN}/999/events"), 404, "is not stored")
 
@@ -246,7 +241,6 @@ def test_it_rejects_nonsense(idle_client, query, words):
     assert body["errors"].keys() == {"query"}
 
 
-@both_engines
 def test_it_says_where_to_begin_when_a_cursor_is_gone(app, client, tell, epoch):
     tell(*[{} for _ in range(9)])
     with app.app_context(), write() as db:
@@ -264,7 +258,6 @@ def test_it_says_where_to_begin_when_a_cursor_is_gone(app, client, tell, epoch):
     assert ids(get(client)) == [5, 6, 7, 8, 9]
 
 
-@both_engines
 @pytest.mark.parametrize("cause", ["a restore", "a standby that took over"])
 def test_a_database_that_went_back_in_time_refuses_earlier_cursors(
     app, client, tell, engine, cause
@@ -312,7 +305,6 @@ LISTS = (
 )
 
 
-@both_engines
 @pytest.mark.parametrize("path", LISTS)
 def test_a_list_comes_with_the_cursor_that_leads_on_from_it(client, tell, lister, path):
     lister((TOKEN, 7))
@@ -350,7 +342,6 @@ def days_ago(days):
     return times.to_iso(times.now() - int(days * 86_400 * times.SECOND))
 
 
-@both_engines
 def test_the_watcher_deletes_old_events(app, client, tell, epoch, monkeypatch):
     monkeypatch.setattr(chores, "DELETED_AT_ONCE", 2)
     tell(*[{"seen_at": days_ago(days)} for days in (500, 450, 401, 400.01, 399.99, 3)])
@@ -370,7 +361,6 @@ def test_a_clock_that_is_far_ahead_deletes_no_event(app, client, tell):
     assert ids(get(client)) == [2, 3, 4]
 
 
-@both_engines
 def test_a_service_without_a_watcher_deletes_no_event(app, client, tell):
     tell({"seen_at": days_ago(500)}, {"seen_at": days_ago(3)})
     with app.app_context():

@@ -6,9 +6,6 @@ from harness.cast import ALICE, BOB, KEYS, TOKEN
 from marketplace.watcher.sweep import sync
 from tests.answers import assert_error
 from tests.api.pages import follow, page_of
-from tests.engines import both_engines
-
-pytestmark = both_engines
 
 OTHER = "0.0.7002"
 

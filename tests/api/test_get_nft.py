@@ -2,9 +2,6 @@ from harness.apps import authorized_client, settings
 from harness.cast import ALICE, TOKEN
 from marketplace import create_app
 from tests.answers import assert_error
-from tests.engines import both_engines
-
-pytestmark = both_engines
 
 URL = "/v1/nft"
 

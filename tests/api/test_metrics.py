@@ -13,7 +13,6 @@ from harness.engines import move_database
 from marketplace import create_app, metrics
 from marketplace.services import services
 from tests.answers import assert_error
-from tests.engines import both_engines
 from tests.metrics import REQUESTS, scrape
 
 SEEN = REQUESTS, "GET", "/reference", "200"
@@ -24,7 +23,6 @@ def scraper(app):
     return authorized_client(app, "metrics")
 
 
-@both_engines
 def test_it_counts_requests_by_route_and_status(client, scraper, nft):
     token, serial_no = nft
     for _ in range(3):
@@ -82,7 +80,6 @@ def test_its_buckets_are_those_of_a_histogram(client, scraper):
     assert values == sorted(values) and values[-1] == 5
 
 
-@both_engines
 def test_it_shows_what_the_database_holds(client, scraper, lister):
     for serial_no in (7, 8):
         lister((TOKEN, serial_no))
@@ -97,7 +94,6 @@ def test_it_shows_what_the_database_holds(client, scraper, lister):
     assert "marketplace_last_sync_age_seconds" not in {name for name, *_ in found}
 
 
-@both_engines
 def test_it_shows_how_old_the_last_sync_is(app, scraper):
     assert app.test_cli_runner().invoke(args=["sync"]).exit_code == 0
     assert 0 <= scrape(scraper)["marketplace_last_sync_age_seconds",] < 600

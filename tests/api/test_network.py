@@ -5,9 +5,6 @@ import pytest
 from harness.mirror import Mirror
 from marketplace.errors import LedgerUnreachable
 from marketplace.watcher.chores import store_network
-from tests.engines import both_engines
-
-pytestmark = both_engines
 
 
 def test_it_works(app, client):

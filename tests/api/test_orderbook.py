@@ -16,8 +16,6 @@ from tests.answers import assert_error
 from tests.api.pages import follow, next_url, page_of, written
 from tests.engines import both_engines
 
-pytestmark = both_engines
-
 TOKENS = ("0.0.8001", "0.0.8002", "0.0.10000")  # the last one sorts first, as text
 SORTS = ("lastListedDate", "price", "-price")
 DATES = [f"2026-11-{day:02}T12:00:00.000000000Z" for day in range(1, 8)] + [None]
@@ -106,6 +104,7 @@ def test_it_works(client, three):
     assert "Link" not in plain.headers
 
 
+@both_engines
 def test_a_link_asks_for_the_same(client, three):
     plain, said = get(client, limit=1), get(client, limit=1, sort="lastListedDate")
     assert said.data == plain.data
@@ -144,6 +143,7 @@ queries = st.fixed_dictionaries(
 )
 
 
+@both_engines
 def test_the_order_book_agrees_with_a_model(client, stored):
     @given(query=queries, limit=st.integers(1, 20), offset=st.integers(0, 160))
     def check(query, limit, offset):
@@ -164,6 +164,7 @@ def test_it_shows_twenty_by_default(client, stored):
     assert get(client, offset=2**63 - 1).json == []
 
 
+@both_engines
 def test_a_users_listings_are_the_newest_first(client, stored):
     url, expected = f"/v1/user/{ALICE}/listed", select(stored, owner=ALICE)
     first = client.get(url)
@@ -188,6 +189,7 @@ def test_a_users_listings_have_a_highest_limit(idle_client):
     assert_error(idle_client.get(f"{url}1001"), 422, "limit must be a whole number from 1 to 1000")
 
 
+@both_engines
 @pytest.mark.parametrize("sort", SORTS)
 def test_paging_shows_each_unchanged_listing_once_while_others_change(app, client, stored, sort):
     dice = random.Random(sort)
@@ -250,6 +252,7 @@ def test_it_rejects_a_wrong_value(idle_client, name):
         assert body["errors"].keys() == {"query"}
 
 
+@both_engines
 def test_bounds_that_cross_are_refused_and_both_are_named(client):
     message = assert_error(
         get(client, minPrice=251, maxPrice=250),
@@ -263,6 +266,7 @@ def test_bounds_that_cross_are_refused_and_both_are_named(client):
     assert get(client, minPrice=0, maxPrice=0).json == []
 
 
+@both_engines
 def test_a_page_token_is_of_its_own_list(client, stored):
     asked = [
         {"sort": "lastListedDate"},
@@ -294,6 +298,7 @@ def test_a_page_token_with_an_invalid_position_is_refused(idle_client, sort):
         assert_error(get(idle_client, sort=sort, page=page), 422, "page must be a page token")
 
 
+@both_engines
 def test_the_edges_of_a_position_are_none_of_the_lists(client, stored):
     top = 2**63 - 1
     for sort, key in (("price", MAX_HBAR), ("-price", 1), ("lastListedDate", "")):

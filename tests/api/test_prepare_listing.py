@@ -6,14 +6,12 @@ from marketplace import create_app
 from marketplace.hedera import times
 from marketplace.ledger import mirror as mirror_client
 from tests.answers import assert_error, handed_out, opened
-from tests.engines import both_engines
 
 
 def prepare(client, wallet="extwallet", **fields):
     return client.post(f"/v1/list/{wallet}", json=KEYS | {"listingPrice": 250} | fields)
 
 
-@both_engines
 def test_it_works(client, nft):
     transaction = handed_out(prepare(client), ALICE)
     body = transaction.body
@@ -105,7 +103,6 @@ def test_it_follows_the_settings(tmp_path):
     assert_error(prepare(client, "extwallet"), 404, "extwallet", "blade, hashpack")
 
 
-@both_engines
 def test_it_prepares_a_new_transaction_each_time(client, nft):
     assert opened(prepare(client)).id != opened(prepare(client)).id
 
@@ -116,18 +113,15 @@ def test_it_handles_an_unknown_wallet(idle_client, what):
     assert_error(r, 404, '"myspace" is not a wallet', "extwallet")
 
 
-@both_engines
 def test_it_handles_an_nft_that_is_not_stored(client):
     assert_error(prepare(client), 404, f"{TOKEN} #7 is not stored: POST /v1/add it first")
 
 
-@both_engines
 def test_it_refuses_who_is_not_the_owner(client, nft):
     r = prepare(client, accountId=CHARLIE)
     assert_error(r, 409, f"{TOKEN} #7 belongs to {ALICE}, not to {CHARLIE}")
 
 
-@both_engines
 @pytest.mark.parametrize("is_listed", [True, False])
 def test_it_asks_the_ledger_about_a_new_owner(client, nft, lister, ledger, is_listed):
     if is_listed:
@@ -139,7 +133,6 @@ def test_it_asks_the_ledger_about_a_new_owner(client, nft, lister, ledger, is_li
     assert (shown["owner"], shown["listingPrice"]) == ({"accountId": BOB}, 0)
 
 
-@both_engines
 def test_the_marketplace_itself_can_not_sell(client, nft, ledger):
     ledger.hand_over(nft, "0.0.9001")
     assert_error(prepare(client, accountId="0.0.9001"), 409, "SPENDER_ACCOUNT_SAME_AS_OWNER")

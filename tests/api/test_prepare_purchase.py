@@ -26,7 +26,6 @@ def amounts(body):
     }
 
 
-@both_engines
 def test_it_works(app, listed, buy):
     before = times.now()
     transaction = handed_out(buy(expectedPrice=250), BOB)
@@ -58,7 +57,6 @@ def test_it_works(app, listed, buy):
     assert re.fullmatch("test .*", row["caller"])
 
 
-@both_engines
 def test_the_buyer_pays_and_the_seller_is_paid(listed, ledger, buy):
     before = {account: ledger.balance(account) for account in (ALICE, BOB, MARKET)}
     ledger.sign_and_submit(buy().json["byteArray"], BOB)
@@ -81,7 +79,6 @@ def test_the_marketplace_has_its_part(tmp_path, basis_points, price, part):
     Ledger(app).sign_and_submit(r.json["byteArray"], BOB)
 
 
-@both_engines
 def test_it_handles_a_price_at_the_edge_of_63_bits(nft, ledger, lister, buy):
     lister(nft, 50_000_000_000)
     assert_error(buy(), 409, "50,000,000,000 HBAR", "INSUFFICIENT_ACCOUNT_BALANCE")

@@ -11,7 +11,6 @@ def prepare(client, wallet="extwallet", **fields):
     return client.post(f"/v1/delist/{wallet}", json=KEYS | fields)
 
 
-@both_engines
 def test_it_works(client, listed):
     transaction = handed_out(prepare(client), ALICE)
     body = transaction.body
@@ -26,7 +25,6 @@ def test_it_works(client, listed):
     assert body.memo == f"Delisting NFT with {TOKEN} and Serial Number 7 on NFT Marketplace"
 
 
-@both_engines
 @pytest.mark.parametrize("is_named", [True, False])
 def test_a_withdrawn_listing_leaves_the_order_book(client, listed, ledger, is_named):
     transaction_id = ledger.sign_and_submit(prepare(client).json["byteArray"])

@@ -8,7 +8,6 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId
 from tests.actions import prepare_long_ago, report, shown
 from tests.answers import assert_error
-from tests.engines import both_engines
 
 
 def prepare(client, price=250, **fields):
@@ -16,7 +15,6 @@ def prepare(client, price=250, **fields):
     return r.json["byteArray"]
 
 
-@both_engines
 def test_it_works(client, nft, ledger):
     transaction_id = ledger.sign_and_submit(prepare(client))
 
@@ -189,7 +187,6 @@ def test_it_refuses_an_altered_transaction_of_the_same_id(client, nft, ledger, c
     assert shown(client)["isForSale"] is False
 
 
-@both_engines
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_the_last_of_two_listings_wins_in_either_order_of_reports(client, nft, ledger, order):
     ids = [ledger.sign_and_submit(prepare(client, price)) for price in (100, 200)]

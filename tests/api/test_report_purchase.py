@@ -5,7 +5,6 @@ from harness.cast import ALICE, BOB, CHARLIE, TOKEN
 from tests import actions
 from tests.actions import shown
 from tests.answers import assert_error
-from tests.engines import both_engines
 
 
 @pytest.fixture
@@ -21,7 +20,6 @@ def bought(listed, ledger, buy):
     return ledger.sign_and_submit(buy().json["byteArray"], BOB)
 
 
-@both_engines
 @pytest.mark.parametrize("is_named", [True, False])
 def test_it_works(client, bought, report, is_named):
     for _ in range(2):
@@ -40,7 +38,6 @@ def test_a_purchase_stays_confirmed_once_the_buyer_sold_the_nft(
     assert shown(client)["owner"] == {"accountId": CHARLIE}
 
 
-@both_engines
 def test_a_purchase_stays_confirmed_once_it_was_deleted_here(app, bought, report):
     write_sql(app, "DELETE FROM prepared_transaction")
     assert report(BOB, bought).json["result"] == "OK"
@@ -89,7 +86,6 @@ def test_it_is_pending_while_a_replica_shows_the_nft_as_it_was(
     assert shown(client)["isForSale"] is True
 
 
-@both_engines
 def test_a_report_is_about_the_newest_transaction(listed, ledger, lister, buy, report):
     """Bob buys it, lists it, withdraws it: each time the report is about what he did last."""
     ledger.sign_and_submit(buy().json["byteArray"], BOB)

@@ -12,8 +12,6 @@ from tests.actions import expire
 from tests.answers import assert_error
 from tests.engines import both_engines
 
-pytestmark = both_engines
-
 
 @pytest.fixture
 def prepare(client):
@@ -72,6 +70,7 @@ def test_a_purchase_that_failed_stays_so(listed, ledger, sell_back, prepare, rep
         assert_error(report(BOB), 409, "SPENDER_DOES_NOT_HAVE_ALLOWANCE")
 
 
+@both_engines
 def test_a_gift_is_no_purchase(listed, ledger, prepare, report, app):
     prepare("buy", BOB)
     ledger.hand_over(listed, BOB)
@@ -111,6 +110,7 @@ def from_address(app, client, address):
     return other
 
 
+@both_engines
 def test_a_strangers_preparations_undo_no_listing_and_no_withdrawal(
     nft, ledger, prepare, report, stranger, app
 ):

@@ -66,7 +66,6 @@ def search(client, q):
     return r.json
 
 
-@both_engines
 def test_it_works(client, lister, complete):
     lister(("0.0.5001", 7), listing_price=60)
     lister(("0.0.5001", 8), listing_price=15)
@@ -87,7 +86,6 @@ def test_it_works(client, lister, complete):
     assert search(client, BOB)["accounts"] == []
 
 
-@both_engines
 def test_the_orders_and_the_words_are_those_of_a_model(app, client):
     """Against a plain computation: random collections, all orders, all beginnings of words."""
     rng, model = random.Random(25), {}
@@ -186,7 +184,6 @@ def test_it_rejects(client):
         assert_error(client.get(f"/v1/{path}"), 422, words)
 
 
-@both_engines
 def test_a_page_belongs_to_its_order(app, client):
     for number in (1, 2):
         store_collection(app, f"{MADE}{number}", "Peaks")
@@ -198,7 +195,6 @@ def test_a_page_belongs_to_its_order(app, client):
         assert_error(r, 422, "page must be a page token from this list's own Link header")
 
 
-@both_engines
 def test_what_was_sold_is_counted_for_a_day(app, client, monkeypatch):
     store_collection(app, f"{MADE}1", "Peaks", sold=(70,))
     assert client.get("/v1/collections").json[0]["volume24h"] == 70
@@ -207,7 +203,6 @@ def test_what_was_sold_is_counted_for_a_day(app, client, monkeypatch):
     assert client.get("/v1/collections").json[0]["volume24h"] == 0  # though nothing was written
 
 
-@both_engines
 def test_listed_follows_the_order_book(app, client, lister, ledger):
     lister((TOKEN, 1))
     lister((TOKEN, 1), listing_price=5)
@@ -271,7 +266,6 @@ def test_a_long_name_without_blanks_has_a_bounded_number_of_parts():
     assert len(find_parts("0.0.1", "山" * 1000, "日本" * 400)) <= 100
 
 
-@both_engines
 def test_an_id_with_several_checksums_is_no_error(client, nft):
     assert search(client, "0.0.5001-aaaaa-bbbbb 7")["nfts"] == []
     assert client.get("/v1/collections?q=0.0.5001-aaaaa-bbbbb").json == []

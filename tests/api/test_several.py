@@ -9,7 +9,6 @@ from harness.mirror import MISSING
 from marketplace import create_app
 from tests.actions import list_nft, shown
 from tests.answers import assert_error, handed_out, opened
-from tests.engines import both_engines
 
 SEVERAL = {"accountId": ALICE, "tokenId": TOKEN, "serialNos": [7, 8, 9]}
 BASKET = {"accountId": BOB, "nfts": [{"tokenId": TOKEN, "serialNo": number} for number in (7, 8)]}
@@ -52,14 +51,12 @@ def listed(client):
 # Adding
 
 
-@both_engines
 def test_several_are_added(client, post):
     assert post("add").json == {"result": "OK"}
     assert [shown(client, (TOKEN, number))["serialNo"] for number in (7, 8, 9)] == [7, 8, 9]
     assert post("add", serialNos=[9, 10]).json == {"result": "OK"}
 
 
-@both_engines
 def test_none_is_added_if_the_ledger_lacks_one(client, post, mirror):
     mirror.answer(f"/tokens/{TOKEN}/nfts/8$", MISSING)
     mirror.answer(f"/accounts/{ALICE}/nfts", Response(b'{"nfts": []}'))
@@ -70,7 +67,6 @@ def test_none_is_added_if_the_ledger_lacks_one(client, post, mirror):
 # Listing
 
 
-@both_engines
 @pytest.mark.usefixtures("added")
 def test_several_are_listed_by_one_transaction(client, post, ledger):
     r = post("list")
@@ -93,7 +89,6 @@ def test_one_of_several_has_the_memo_of_one(post):
     assert memo == f"Listing NFT with {TOKEN} and Serial Number 7 for 30 HBAR on NFT Marketplace"
 
 
-@both_engines
 @pytest.mark.usefixtures("added")
 def test_a_refusal_names_each_nft(client, post, ledger):
     ledger.hand_over((TOKEN, 8), BOB)
@@ -117,7 +112,6 @@ def test_a_report_names_those_that_are_not_listed(client, post, ledger):
 # Withdrawing
 
 
-@both_engines
 @pytest.mark.usefixtures("all_listed")
 def test_several_are_withdrawn_by_one_transaction(client, post, ledger):
     r = post("delist", serialNos=[7, 9])
@@ -136,7 +130,6 @@ def test_what_is_not_listed_is_not_withdrawn_with_the_rest(post, ledger):
     assert_error(post("delist"), 409, f"{TOKEN} #8 is not for sale here")
 
 
-@both_engines
 @pytest.mark.usefixtures("all_listed")
 def test_one_of_several_may_be_sold_before_the_rest(client, post, ledger, buy):
     ledger.sign_and_submit(buy((TOKEN, 8)).json["byteArray"], BOB)

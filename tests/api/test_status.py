@@ -27,7 +27,6 @@ def finish_round(app, seconds_ago):
         properties.mark_job_finished(db, "sync", finished)
 
 
-@both_engines
 @pytest.mark.parametrize("query", ["?ready", "?ready=1", ""])
 def test_it_is_ready_without_a_watcher_where_nothing_else_was_set(client, query):
     answer = client.get(f"/status{query}")
@@ -35,7 +34,6 @@ def test_it_is_ready_without_a_watcher_where_nothing_else_was_set(client, query)
     assert answer.json["database"] == "reachable"
 
 
-@both_engines
 def test_an_order_book_that_is_too_old_is_not_ready(app, client):
     assert_error(client.get("/status?ready&maxAge=600"), 503, "never followed")
     finish_round(app, 700)
@@ -52,7 +50,6 @@ def follow(app, seconds_ago):
         following.mark_followed_from(db, then, then)
 
 
-@both_engines
 def test_a_date_in_the_future_hides_no_dead_watcher(app, client):
     """Of a clock that was ahead for a while: /status was ready, and no alert came, until that date."""
     follow(app, -3600)
@@ -67,7 +64,6 @@ def test_a_date_in_the_future_hides_no_dead_watcher(app, client):
     assert client.get("/status").json["watcher"] == "running"
 
 
-@both_engines
 def test_a_sweep_does_not_wait_for_a_date_in_the_future(app):
     follow(app, 10)
     finish_round(app, -7200)

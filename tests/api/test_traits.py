@@ -170,7 +170,6 @@ def ranks(client, *serials):
     return [client.get(f"/v1/nft/{TOKEN}/{serial_no}/traits").json["rank"] for serial_no in serials]
 
 
-@both_engines
 def test_numbers_weigh_nothing_in_a_rank(app, client):
     add(client, 1, 2, 3, 4)
     for serial_no, eyes in enumerate(("Red", "Red", "Red", "Blue"), 1):
@@ -185,7 +184,6 @@ def test_numbers_weigh_nothing_in_a_rank(app, client):
     assert [(each["trait_type"], each["count"]) for each in shown] == [("Eyes", 3), ("Level", 2)]
 
 
-@both_engines
 def test_a_rank_compares_without_case_and_outer_blanks(app, client):
     add(client, 1, 2, 3, 4)
     pairs = ("Eyes", "Red"), ("EYES", " red "), ("eyes ", "RED"), ("Eyes", "Blue")
@@ -241,7 +239,6 @@ def test_writers_of_one_collection_agree(app, client):
     }
 
 
-@both_engines
 def test_the_watcher_writes_traits_and_a_burn_deletes_them(app, client, complete, ledger):
     body = KEYS | {"tokenId": "0.0.5001"}
     assert client.post("/v1/add", json=body).status_code == 200
@@ -261,7 +258,6 @@ def test_the_watcher_writes_traits_and_a_burn_deletes_them(app, client, complete
     assert client.get("/v1/collection/0.0.5001/traits").json == []
 
 
-@both_engines
 def test_a_listing_a_new_price_and_a_withdrawal_are_in_the_counts(client, nft, lister, ledger):
     def offers():
         shown = client.get(f"/v1/collection/{TOKEN}/traits").json
@@ -299,7 +295,6 @@ def test_hostile_metadata_is_bounded():
     assert traits.read_traits(json.dumps(LONG)) == traits.read_traits(None) == []
 
 
-@both_engines
 def test_it_rejects(client, nft):
     def ask(*trait, **query):
         return client.get("/v1/orderbook", query_string={"tokenId": TOKEN, "trait": trait} | query)

@@ -30,7 +30,6 @@ def ledger(app):
     return Ledger(app)
 
 
-@both_engines
 def test_a_listing_holds_in_all_three_points(app, client):
     transaction_id = list_nft(client, 250)
     told = explain(app)
@@ -47,7 +46,6 @@ def test_a_listing_holds_in_all_three_points(app, client):
     assert any(about.startswith("Event 20") and "LISTED 250 HBAR" in told[about] for about in told)
 
 
-@both_engines
 def test_an_approval_with_a_memo_of_ones_own_is_named(app, client, ledger):
     list_nft(client, 250)
     ledger.approve((TOKEN, 7), ALICE, MARKET, "for my friends")
@@ -61,7 +59,6 @@ def test_an_approval_with_a_memo_of_ones_own_is_named(app, client, ledger):
     assert told["They differ"].endswith("flask sync")
 
 
-@both_engines
 def test_a_sale_elsewhere_and_a_withdrawal_are_named(app, client, ledger):
     list_nft(client, 250)
     ledger.withdraw((TOKEN, 7), ALICE)
@@ -142,7 +139,6 @@ def test_it_refuses_what_is_neither(app):
     assert "Name an NFT (0.0.5001:7) or an account (0.0.1001)" in result.output
 
 
-@both_engines
 def test_the_log_names_what_was_taken_off(app, client, ledger, caplog):
     with app.app_context():
         follower = Follower()

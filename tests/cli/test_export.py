@@ -46,7 +46,6 @@ def sold(app, nft):
     return app
 
 
-@both_engines
 def test_it_writes_sales_with_what_each_cost(sold):
     result = run(sold, "sales")
     first, second = read_csv(result.stdout)

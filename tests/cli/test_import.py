@@ -7,9 +7,6 @@ from marketplace.hedera import times
 from marketplace.store import nfts
 from marketplace.store.database import read
 from marketplace.watcher import collection_import
-from tests.engines import both_engines
-
-pytestmark = both_engines
 
 
 def run(app, *words):

@@ -12,8 +12,6 @@ from marketplace.store import nfts
 from marketplace.store.database import read
 from tests.engines import both_engines
 
-pytestmark = both_engines
-
 
 @pytest.fixture
 def lost(app, tmp_path):
@@ -38,6 +36,7 @@ def listed(app):
     return {nft["serialNo"]: nft for nft in r.json}
 
 
+@both_engines
 def test_it_works(app, client, lister, lost):
     for serial_no, price in ((1, 100), (2, 200), (3, 300)):
         lister((TOKEN, serial_no), listing_price=price)

@@ -9,10 +9,8 @@ from flask.cli import FlaskGroup
 from harness.serving import environment, run_flask
 from marketplace import __version__, errors
 from marketplace.services import services
-from tests.engines import both_engines
 
 
-@both_engines
 def test_it_works(app):
     told = app.test_cli_runner().invoke(args=["status"]).output
     assert f"NFT Marketplace Service {__version__}: sandbox\n" in told

@@ -42,14 +42,12 @@ def prepared(app):
         return [row["price"] for row in rows.fetchall()]
 
 
-@both_engines
 def test_a_sync_of_nothing(client, sync):
     assert client.get("/status").json["lastSync"] is None
     assert sync() == "Nothing to do\n"
     assert client.get("/status").json["lastSync"].startswith("20")
 
 
-@both_engines
 def test_a_sync_confirms_listings_that_nobody_reported(client, nft, ledger, sync):
     ledger.sign_and_submit(prepare(client))
     assert "NFTs listed: 1" in sync()
@@ -57,7 +55,6 @@ def test_a_sync_confirms_listings_that_nobody_reported(client, nft, ledger, sync
     assert [listed["serialNo"] for listed in client.get("/v1/orderbook").json] == [7]
 
 
-@both_engines
 def test_a_sync_asks_once_an_account_and_once_a_token(client, nft, sync, mirror):
     for price in range(1, 5):
         prepare(client, price)
@@ -80,7 +77,6 @@ def test_a_prepared_transaction_that_was_never_signed_is_deleted_after_hours(
     assert prepared(app) == [10]
 
 
-@both_engines
 @pytest.mark.parametrize(
     ("end", "owner"),
     [
@@ -102,7 +98,6 @@ def test_a_sync_takes_off_what_was_sold_or_withdrawn(client, nft, ledger, lister
     assert [listed["serialNo"] for listed in client.get("/v1/orderbook").json] == [8]
 
 
-@both_engines
 def test_a_wrong_mirror_node_takes_nothing_off(app, client, nft, lister, mirror):
     lister(nft, add=False)
     mirror.answer("/", Response("nothing", 404))
@@ -125,7 +120,6 @@ def test_one_nft_that_fails_does_not_end_a_sync(app, client, nft, lister):
     assert result.exit_code == 1
 
 
-@both_engines
 def test_it_asks_once_for_all_listings_of_a_seller(client, lister, sync, mirror):
     for serial_no in range(1, 5):
         lister((TOKEN, serial_no))
@@ -134,7 +128,6 @@ def test_it_asks_once_for_all_listings_of_a_seller(client, lister, sync, mirror)
     assert sorted(mirror.asked) == [f"/accounts/{ALICE}/nfts", f"/tokens/{TOKEN}/nfts"]
 
 
-@both_engines
 def test_it_pages_through_many_listings(app, client, nft, ledger, sync, mirror, monkeypatch):
     """More than the mirror node shows on one page, over several tokens."""
     monkeypatch.setattr(mirror_client, "PAGE", 2)
@@ -166,7 +159,6 @@ def test_metadata_that_fails_is_tried_ever_later(app, client, ledger, sync):
     assert nft["retry_at"] > times.to_iso(times.now() + 3600 * times.SECOND)
 
 
-@both_engines
 def test_a_seller_that_could_not_be_checked_is_said(app, nft, lister, mirror, monkeypatch):
     # After the usual pause, what failed is due again within the same command, and counted twice.
     monkeypatch.setattr(mirror_client, "FIRST_PAUSE_SECONDS", 0.01)
@@ -178,7 +170,6 @@ def test_a_seller_that_could_not_be_checked_is_said(app, nft, lister, mirror, mo
     assert "run it again" in result.output
 
 
-@both_engines
 def test_the_status_says_how_often_the_mirror_node_is_asked(tmp_path):
     client = create_app(MIRROR_NODE_RATE="16", **settings(tmp_path)).test_client()
     assert client.get("/status").json["mirrorNodeRate"] == 16

@@ -87,7 +87,6 @@ def lines(page):
     return re.findall(r'<li class="line-item[^"]*" data-key="([^"]*)"', page)
 
 
-@both_engines
 def test_a_basket_says_what_has_changed(app, listed):
     client = app.test_client()
     price = int(re.search(r'data-price="([0-9]+)"', client.get("/").text)[1])
@@ -106,7 +105,6 @@ def test_a_basket_says_what_has_changed(app, listed):
     assert "None of these is for sale." in page
 
 
-@both_engines
 def test_the_dialog_keeps_the_price_that_was_seen(app, listed):
     client = app.test_client()
     price = int(re.search(r'data-price="([0-9]+)"', client.get("/").text)[1])

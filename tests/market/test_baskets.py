@@ -13,7 +13,6 @@ from marketplace.market.mirror_turns import count_purchase
 from marketplace.services import services
 from tests.actions import list_nft
 from tests.answers import assert_error, handed_out, opened
-from tests.engines import both_engines
 
 HBAR = 100_000_000
 OTHER = "0.0.7002"
@@ -56,7 +55,6 @@ def events(market, kind="SOLD"):
     return {(event["token"], event["serialNo"]): event for event in told}
 
 
-@both_engines
 def test_it_works(market, basket):
     body = handed_out(buy(market, basket), BOB).body
     moved = {
@@ -77,7 +75,6 @@ def test_it_works(market, basket):
     assert body.transactionFee == 60_000_000  # a tenth more than of one NFT, for each
 
 
-@both_engines
 def test_all_change_hands_at_their_own_prices(market, basket):
     before = market.balance(BOB)
     receipt = market.submit(buy(market, basket))
@@ -92,7 +89,6 @@ def test_all_change_hands_at_their_own_prices(market, basket):
     assert market.fees()[1] == 0
 
 
-@both_engines
 def test_it_is_one_purchase_of_the_caller(market, basket):
     first = buy(market, basket)
     associations = 2 * HBAR // 2  # $0.05 each, at ten cents an HBAR
@@ -105,7 +101,6 @@ def test_it_is_one_purchase_of_the_caller(market, basket):
     assert buy(market, basket).json == first.json
 
 
-@both_engines
 def test_without_its_row_each_has_the_price_of_its_listing(market, basket):
     assert market.submit(buy(market, basket)).result == "SUCCESS"
     write_sql(market.app, "DELETE FROM prepared_transaction")
@@ -113,7 +108,6 @@ def test_without_its_row_each_has_the_price_of_its_listing(market, basket):
     assert {nft: event["price"] for nft, event in events(market).items()} == PRICES
 
 
-@both_engines
 def test_without_its_row_no_price_is_made_up(market, basket):
     """One of the three was listed anew after the purchase was signed, and is sold at the old price."""
     r = buy(market, basket)
@@ -125,7 +119,6 @@ def test_without_its_row_no_price_is_made_up(market, basket):
     assert events(market, "TRANSFERRED").keys() == {*basket}
 
 
-@both_engines
 def test_without_its_row_no_seller_is_said_to_have_got_what_another_one_got(market):
     """Two sellers swapped their prices after the purchase was signed: the sum was the same."""
     nfts = list_all(market, ALICE, TOKEN, {1: 100}) | list_all(market, CHARLIE, OTHER, {1: 200})
@@ -139,7 +132,6 @@ def test_without_its_row_no_seller_is_said_to_have_got_what_another_one_got(mark
     assert events(market, "TRANSFERRED").keys() == {*nfts}
 
 
-@both_engines
 @pytest.mark.parametrize("seller", [CHARLIE, "0.0.2001"])
 def test_without_its_row_fees_that_sellers_pay_hide_no_price(make_market, seller):
     """A royalty, the marketplace's part, and a seller who collects the royalty of its own collection."""
@@ -151,7 +143,6 @@ def test_without_its_row_fees_that_sellers_pay_hide_no_price(make_market, seller
     assert {nft: event["price"] for nft, event in events(market).items()} == nfts
 
 
-@both_engines
 @pytest.mark.parametrize("end", ["withdrawn", "sold", "in another basket"])
 def test_all_or_none(market, basket, end):
     r = buy(market, basket)
@@ -171,7 +162,6 @@ def test_all_or_none(market, basket, end):
     assert market.fees()[0] > 0
 
 
-@both_engines
 def test_a_refusal_names_each_nft(market, basket):
     list_nft(market.client, 8, tokenId=TOKEN, serialNo=1)
     r = buy(market, basket, expectedPrice=7)
@@ -187,7 +177,6 @@ def test_a_refusal_names_each_nft(market, basket):
     assert market.fees() == (0, 0)
 
 
-@both_engines
 def test_the_balance_covers_the_sum(market, basket):
     market.ledger.change_account(BOB, balance=41 * HBAR)
     assert_error(buy(market, basket), 409, "41 HBAR, and the price is 42 HBAR")
@@ -195,7 +184,6 @@ def test_the_balance_covers_the_sum(market, basket):
     assert market.submit(buy(market, basket)).result == "SUCCESS"
 
 
-@both_engines
 def test_a_seller_sells_nfts_of_one_collection(market, basket):
     """The network would take the royalties of both collections of what Alice gets for all."""
     more = list_all(market, ALICE, "0.0.5002", {4: 9})
@@ -206,7 +194,6 @@ def test_a_seller_sells_nfts_of_one_collection(market, basket):
     assert buy(market, [*basket]).status_code == 200
 
 
-@both_engines
 def test_associations_of_all_tokens_are_needed(market, basket):
     market.ledger.change_account(BOB, automatic_associations=1)
     assert_error(buy(market, basket), 409, "may have no automatic association left")

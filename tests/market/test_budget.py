@@ -373,7 +373,6 @@ def test_a_budget_that_never_has_room_is_not_said_to_be_spent(make_market, caplo
     assert market.rows() == []
 
 
-@both_engines
 def test_charged_fees_count_for_an_hour(make_market):
     market = make_market(SALE_FEE_BUDGET="1.2")
     had = market.balance()

@@ -24,8 +24,6 @@ from marketplace.watcher.follow import Follower
 from tests.engines import both_engines
 from tests.market.selling import HBAR, MOST, stuff
 
-pytestmark = both_engines
-
 
 @pytest.mark.parametrize("is_behind", [True, False])
 def test_the_watcher_settles_what_nobody_reports(market, is_behind):
@@ -38,6 +36,7 @@ def test_the_watcher_settles_what_nobody_reports(market, is_behind):
     assert market.fees() == (charged, MOST if is_behind else 0)
 
 
+@both_engines
 def test_a_mirror_node_that_is_behind_settles_nothing_as_free(market):
     market.buy(market.list_one())
     market.age(80)
@@ -80,6 +79,7 @@ def submit_to(ledger, content, node):
     return ledger.submit(content).result
 
 
+@both_engines
 def test_a_purchase_that_was_submitted_several_times_costs_the_marketplace_each_time(market):
     serial_no = market.list_one()
     had = market.balance()
@@ -138,6 +138,7 @@ def test_old_fees_are_deleted(market):
     assert market.rows() == []
 
 
+@both_engines
 def test_a_clock_that_is_hours_ahead_forgets_no_fee(market):
     """Or the machine of a watcher that is set to the wrong time zone would give the hour's budget back."""
     market.submit(market.buy(market.list_one()))

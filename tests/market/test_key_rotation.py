@@ -112,7 +112,6 @@ def test_with_both_keys_no_sale_is_lost(market, signing):
     assert find_reason(market) is None
 
 
-@both_engines
 def test_the_watcher_sees_a_new_key_by_itself(market, caplog):
     watch = KeyWatch()
     market.follower = Follower(look_at=watch.look_at)

@@ -19,8 +19,6 @@ from tests.actions import list_nft, report, shown, tell
 from tests.answers import assert_error, handed_out
 from tests.engines import both_engines
 
-pytestmark = both_engines
-
 NFT = f"{TOKEN}:7"
 OTHER = f"{TOKEN}:8"
 
@@ -75,6 +73,7 @@ LISTS = (
 OF_ONE = (f"/v1/nft/{TOKEN}/7", f"/v1/nft/{TOKEN}/7/events", f"/v1/nft/{TOKEN}/7/traits")
 
 
+@both_engines
 def test_it_works(app, client, run, pair, complete):
     before = {path: client.get(path).json for path in (*LISTS, *OF_ONE, f"/v1/collection/{TOKEN}")}
     traits = client.get(f"/v1/collection/{TOKEN}/traits").json
@@ -151,6 +150,7 @@ def test_several_that_are_hidden_are_named(client, run, pair):
     assert_error(client.post("/v1/list/extwallet", json=body), 451, f"{TOKEN} #7")
 
 
+@both_engines
 def test_what_happens_meanwhile_is_untold_until_it_is_shown(app, client, ledger, run, pair, lister):
     begin(client)
     run("hide", NFT, "--reason", "stolen")
@@ -184,6 +184,7 @@ def test_sales_of_a_hidden_nft_are_not_counted(app, client, run, pair):
     assert sales() == [4, 1325, 4, 1325, 5]
 
 
+@both_engines
 def test_a_whole_collection(app, client, run, pair, lister, complete):
     lister(("0.0.7002", 1), 70)
     picture = find_image(app, (TOKEN, 8))
@@ -257,6 +258,7 @@ def test_its_image_is_never_fetched_again(app, client, ledger, run, listed, comp
     assert client.get(f"/media/{key}").status_code == 451
 
 
+@both_engines
 def test_an_image_that_others_show_stays(app, client, run, pair):
     shared = find_image(app, (TOKEN, 8))
     write_sql(app, "UPDATE nft SET image = :key WHERE serial_no = 7", key=shared)
@@ -266,6 +268,7 @@ def test_an_image_that_others_show_stays(app, client, run, pair):
     assert client.get(f"/media/{shared}").status_code == 451
 
 
+@both_engines
 def test_a_blocked_account(app, client, ledger, run, pair, buy):
     run("verify", TOKEN)
     begin(client)
@@ -296,6 +299,7 @@ def test_a_blocked_account(app, client, ledger, run, pair, buy):
     assert "not blocked" in run("unblock", ALICE, fails=True)
 
 
+@both_engines
 def test_a_blocked_account_can_not_buy(client, run, listed, buy):
     run("block", BOB, "--reason", "fraud")
     error = assert_error(buy(), 403, f"{BOB} is blocked")
@@ -304,6 +308,7 @@ def test_a_blocked_account_can_not_buy(client, run, listed, buy):
     assert buy(account_id=CHARLIE).status_code == 200
 
 
+@both_engines
 def test_who_gets_an_nft_of_a_blocked_account_can_list_it(app, client, ledger, run, listed):
     run("block", ALICE, "--reason", "fraud")
     ledger.hand_over((TOKEN, 7), BOB)
@@ -346,6 +351,7 @@ def test_a_command_refuses_nonsense(run, words, said):
     assert said in run(*words, fails=True)
 
 
+@both_engines
 def test_a_verified_collection(app, client, run, lister):
     lister((TOKEN, 7), 250)
     lister(("0.0.7002", 1), 70)

@@ -14,8 +14,6 @@ from marketplace.market.nodes import ALWAYS_THERE, MOST, find_addresses, next_no
 from marketplace.watcher.chores import store_network
 from tests.engines import both_engines
 
-pytestmark = both_engines
-
 # Mainnet's on 2026-08-20, by Hedera's own table.
 MAINNET = [3, 4, 7, 8, 9, 10, 12, 13, 14, 15, 18, *range(20, 26), 28, 29, *range(33, 43)]
 
@@ -77,6 +75,7 @@ def test_it_works(market):
     assert turns() == {"0.0.8", "0.0.9", "0.0.10", "0.0.12", "0.0.13", "0.0.14"}
 
 
+@both_engines
 def test_the_address_book_is_kept_while_the_mirror_node_has_none(market):
     _, mirror, read = market
     read(7)

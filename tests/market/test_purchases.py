@@ -15,8 +15,6 @@ from tests.answers import assert_error, opened
 from tests.engines import both_engines
 from tests.market.selling import MOST
 
-pytestmark = both_engines
-
 
 @pytest.fixture
 def serial_no(market):
@@ -39,6 +37,7 @@ def test_it_survives_a_restart(market, serial_no, make_market):
     assert again.fees() == (0, MOST)
 
 
+@both_engines
 def test_requests_at_once_are_handed_out_the_same_purchase(market, serial_no):
     clients = [market.app.test_client() for _ in range(6)]
     for client in clients:
@@ -113,6 +112,7 @@ def test_nodes_take_turns(market):
     assert sorted(nodes) == [3, 4, 7]
 
 
+@both_engines
 def test_a_purchase_asks_all_about_its_parties_at_once(client, lister, mirror):
     """Whoever asks first waits until the others have come: one after the other, they never would."""
     lister(("0.0.7001", 7))
@@ -137,6 +137,7 @@ def tell_balance(market, balance):
     Mirror(market.app).alter(f"/accounts/{MARKET}$", lambda document: document.update(change))
 
 
+@both_engines
 def test_a_clock_that_is_behind_signs_nothing(market, serial_no, caplog):
     Mirror(market.app).set_present(times.now() + 70 * times.SECOND)
     r = market.buy(serial_no)

@@ -46,7 +46,6 @@ def last_sync(client):
 # A listing is never lost
 
 
-@both_engines
 def test_a_listing_that_a_wrong_answer_took_off_comes_back(app, client, listed, mirror):
     mirror.alter("/accounts/", lambda document: document.update(nfts=[]))
     mirror.alter("/tokens/", lambda document: document.update(spender=None))
@@ -182,7 +181,6 @@ def test_an_id_of_the_wallets_own_is_awaited(client, nft, ledger, mirror):
     assert report(client, transaction_id).status_code == 200
 
 
-@both_engines
 def test_other_peoples_preparations_hide_nothing(client, nft, ledger):
     transaction_id = ledger.sign_and_submit(prepare(client, 250).json["byteArray"])
     for other in range(60):
@@ -216,7 +214,6 @@ def test_a_transaction_that_did_something_else_is_not_awaited_for_ever(app, clie
 # A deleted collection
 
 
-@both_engines
 def test_a_deleted_collection_leaves_the_order_book(app, client, listed, ledger, lister):
     lister((TOKEN, 8))
     ledger.delete_token()

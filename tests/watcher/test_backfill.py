@@ -46,7 +46,6 @@ def read_all(app):
             backfill(threading.Event())
 
 
-@both_engines
 def test_a_backfill_finds_listings_of_before(app, client, late):
     assert late.follow() == {}
     read_all(app)
@@ -77,7 +76,6 @@ def test_it_goes_on_page_by_page(app, late, monkeypatch):
     assert late.recheck() == {Done.LISTED: 1}
 
 
-@both_engines
 def test_a_watcher_that_was_hopelessly_behind_reads_what_came_since(app, late, ledger):
     with app.app_context(), write() as db:
         moment = times.to_iso(times.now() - 48 * 3600 * times.SECOND)

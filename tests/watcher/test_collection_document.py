@@ -15,8 +15,6 @@ from marketplace.watcher.enrichment import Enricher
 from marketplace.watcher.enrichment_result import Description, EnrichmentResult, Optimised, Outcome
 from tests.engines import both_engines
 
-pytestmark = both_engines
-
 WEBP = Optimised(b"RIFF", "image/png")
 LINKS = [{"label": "website", "url": "https://seas.example"}]
 SEAS = {"description": "Seas", "banner": "ipfs://banner", "logo": "ipfs://logo", "links": LINKS}
@@ -84,6 +82,7 @@ def test_it_is_read(app, client, mirror, hosts, key):
     assert client.get(url).content_type == "image/webp"
 
 
+@both_engines
 def test_a_fetch_that_fails_replaces_nothing_and_is_repeated(app, client, mirror, hosts):
     point(app, mirror, client)
     complete(app, hosts)
@@ -95,6 +94,7 @@ def test_a_fetch_that_fails_replaces_nothing_and_is_repeated(app, client, mirror
     assert stored(app)["describe_at"] < times.to_iso(times.now() + times.HOUR)
 
 
+@both_engines
 def test_an_image_that_fails_leaves_the_rest(app, client, mirror, hosts):
     del hosts.answers[json.dumps({"image": "ipfs://banner"})]
     point(app, mirror, client)

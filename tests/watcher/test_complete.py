@@ -32,8 +32,6 @@ from marketplace.watcher.enrichment_result import (
 from marketplace.watcher.work import Done
 from tests.engines import both_engines
 
-pytestmark = both_engines
-
 HURRY_SECONDS = 0.3  # where a fault lasts until the time is used up
 
 
@@ -209,6 +207,7 @@ def test_metadata_of_an_older_pointer_is_not_stored(app, hosts, pointer):
     assert stored(app)["name"] == "New"
 
 
+@both_engines
 def test_a_second_try_with_more_time_follows_at_once_and_others_later(app, hosts, pointer):
     hosts.answers[pointer] = EnrichmentResult(Outcome.SLOW, "it took too long")
     hosts.complete()
@@ -301,6 +300,7 @@ def test_metadata_of_the_web_is_read_again_after_growing_pauses(app, hosted):
     assert (stored(app)["name"], pause_of(app)) == ("New", 1)
 
 
+@both_engines
 def test_a_new_reading_that_fails_replaces_nothing(app, hosted):
     before = stored(app)
     hosted.answers[HOSTED] = EnrichmentResult(Outcome.UNREACHABLE, "status 404")
@@ -329,6 +329,7 @@ def test_a_hosts_message_in_place_of_the_document_takes_no_attributes_away(app, 
     assert stored(app)["missing"] == "the metadata names no image"
 
 
+@both_engines
 def test_metadata_that_failed_twenty_times_is_tried_again_later(app, hosted):
     hosted.answers[HOSTED] = EnrichmentResult(Outcome.UNUSABLE, "the metadata is not JSON")
     sql = "UPDATE nft SET attempts = 19, missing = 'x', retry_at = :now"
@@ -403,6 +404,7 @@ def test_slow_tries_leave_places_for_others(app, hosts):
             gate.gate.set()
 
 
+@both_engines
 @pytest.mark.parametrize("way", ["refresh", "flask refresh", "daily"])
 def test_what_is_read_again_leaves_places_for_what_is_new(app, hosts, way):
     """Hundreds of refreshes of silent hosts shared the lane of first tries."""
@@ -441,6 +443,7 @@ def test_a_refresh_does_not_put_back_what_is_new(app, hosts, pointer):
     assert hosts.asked == [(pointer, True)]
 
 
+@both_engines
 def test_what_was_under_way_before_a_refresh_does_not_count_as_it(app, hosts, pointer):
     write_sql(app, "UPDATE nft SET attempts = 5")
 
@@ -457,6 +460,7 @@ def test_what_was_under_way_before_a_refresh_does_not_count_as_it(app, hosts, po
     assert stored(app)["name"] == "New" and len(hosts.asked) == 2
 
 
+@both_engines
 def test_refused_addresses_are_logged_once_a_minute_with_a_count(
     app, complete, monkeypatch, caplog
 ):

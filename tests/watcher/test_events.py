@@ -21,8 +21,6 @@ from tests.actions import SALE, insert_sales, shown
 from tests.engines import both_engines
 from tests.watcher.conftest import list_after, newest
 
-pytestmark = both_engines
-
 
 def withdraw(client, ledger, account_id=ALICE):
     asked = client.post("/v1/delist/extwallet", json=KEYS | {"accountId": account_id})
@@ -101,6 +99,7 @@ def test_a_sale_that_is_half_shown_is_not_called_a_gift(
     assert client.get("/v1/orderbook").json == []
 
 
+@both_engines
 def test_a_history_that_is_newer_than_the_row_tells_nothing_twice(
     client, listed, ledger, buy, watcher, mirror, told
 ):
@@ -151,6 +150,7 @@ def test_a_move_without_an_entry_is_told_with_the_date_of_the_row(
     assert newest(app)["consensus_at"] is not None
 
 
+@both_engines
 def test_many_who_see_the_same_change_tell_of_it_once(app, client, nft, ledger, told):
     prepared = client.post("/v1/list/extwallet", json=KEYS | {"listingPrice": 250})
     ledger.sign_and_submit(prepared.json["byteArray"])
@@ -179,6 +179,7 @@ PAUSE_BEFORE_COMMIT = """
 """
 
 
+@both_engines
 def test_a_reader_misses_nothing_that_writers_commit(app):
     """Writers pause between the insert and the commit, and some never commit."""
     url = app.config["DATABASE_URL"]

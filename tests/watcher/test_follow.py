@@ -33,8 +33,6 @@ from tests.actions import shown
 from tests.engines import both_engines
 from tests.watcher.following import NFT, approve, approve_several, rechecks
 
-pytestmark = both_engines
-
 
 def test_it_finds_a_listing_that_nobody_reported(client, watcher, nft, ledger):
     approve(ledger, nft, price=250)
@@ -109,6 +107,7 @@ def approve_for_another(ledger):
     return approve_for_another
 
 
+@both_engines
 def test_it_finds_what_a_call_of_the_token_through_a_relay_has_approved(
     app, client, watcher, nft, ledger, mirror, approve_for_another
 ):
@@ -130,6 +129,7 @@ def test_it_finds_what_a_call_of_the_token_through_a_relay_has_approved(
     assert shown(client)["isForSale"] is False
 
 
+@both_engines
 def test_a_sweep_takes_off_what_no_row_names_and_sellers_come_first(
     client, app, watcher, nft, ledger, approve_for_another, swept_yesterday
 ):
@@ -148,6 +148,7 @@ def cursor(app):
         return following.get_follow(read())["cursor_at"]
 
 
+@both_engines
 def test_changes_that_a_restored_database_lost_are_read_again(app, client, watcher, nft, ledger):
     """As after a restore, or a failover to a standby without the last commits."""
     watcher.follow()
@@ -201,6 +202,7 @@ def test_it_finds_what_was_approved_beside_what_a_memo_names(client, watcher, li
     assert watcher.follow() == {Done.TAKEN_OFF: 1}
 
 
+@both_engines
 @pytest.mark.parametrize("is_listed", [True, False])
 def test_it_finds_other_metadata_and_shows_the_last_until_it_is_here(
     app, client, watcher, nft, lister, ledger, is_listed
@@ -256,6 +258,7 @@ def test_facts_that_are_older_than_the_row_do_not_end_a_look(
     assert rechecks(app) == []
 
 
+@both_engines
 def test_a_list_is_looked_at_once_more_when_all_replicas_show_it(app, watcher, listed, ledger):
     watcher.follow()
     watcher.recheck(seconds=120)
@@ -269,6 +272,7 @@ def test_a_list_is_looked_at_once_more_when_all_replicas_show_it(app, watcher, l
     assert rechecks(app) == []
 
 
+@both_engines
 def test_a_kill_after_reading_loses_nothing(watcher, nft, ledger):
     """Another watcher goes on where the first one was killed, whatever it still had to look at."""
     approve(ledger, nft)
@@ -398,6 +402,7 @@ def test_a_watcher_that_is_hopelessly_behind_sweeps_and_follows_from_now_on(
     assert client.get("/status").json["lastSync"] > "2026"
 
 
+@both_engines
 def test_a_sweep_ends_when_it_has_compared_all_and_awaits_no_transaction(app, watcher, nft):
     now = times.now()
     with app.app_context():
@@ -431,6 +436,7 @@ def is_judged(app):
         return freshness.is_judged()
 
 
+@both_engines
 def test_a_sweep_after_a_change_of_the_rule_judges_again_what_is_not_for_sale(
     app, client, watcher, judged_earlier
 ):
@@ -451,6 +457,7 @@ def test_a_sweep_after_a_change_of_the_rule_judges_again_what_is_not_for_sale(
     assert shown(client)["isForSale"] is False
 
 
+@both_engines
 def test_a_sweep_that_an_earlier_rule_began_begins_again(app, client, watcher, judged_earlier):
     outdate = "UPDATE property SET value = :value WHERE name LIKE '%_rule'"
     write_sql(app, outdate, value=b"1")
@@ -488,6 +495,7 @@ def test_a_sync_during_a_slow_sweep_compares_everything(app, nft, watcher, swept
         assert freshness.find_last_sweep() == finished_at
 
 
+@both_engines
 def test_a_daily_sweep_takes_a_day_and_outlives_the_watcher(
     app, watcher, lister, mirror, swept_yesterday
 ):
@@ -519,6 +527,7 @@ def test_what_a_sweep_cannot_compare_is_queued_and_holds_up_nothing_else(
     assert freshness_of(client) > "2026"
 
 
+@both_engines
 def test_a_sweep_waits_while_the_mirror_node_answers_nothing(app, watcher, lister, mirror):
     lister((TOKEN, 7))
     mirror.fail("")
@@ -534,6 +543,7 @@ def freshness_of(client):
     return client.get("/status").json["lastSync"]
 
 
+@both_engines
 def test_a_page_that_could_not_be_written_is_read_again(app, watcher, nft, ledger):
     approve(ledger, nft)
     write_sql(app, "ALTER TABLE recheck RENAME TO elsewhere")
@@ -543,6 +553,7 @@ def test_a_page_that_could_not_be_written_is_read_again(app, watcher, nft, ledge
     assert watcher.follow() == {Done.LISTED: 1}
 
 
+@both_engines
 def test_lists_that_name_the_same_nfts_in_another_order_are_queued_at_once(app):
     queued = [Recheck.of(What("nft", TOKEN, serial_no), times.now()) for serial_no in range(1, 200)]
 
@@ -567,6 +578,7 @@ def wait_until_locked_out(db, engine):
         time.sleep(0.02)
 
 
+@both_engines
 def test_following_and_a_new_listing_do_not_wait_for_each_other(
     app, engine, watcher, listed, ledger
 ):

@@ -26,8 +26,6 @@ from tests.engines import both_engines
 from tests.watcher.conftest import Watcher
 from tests.watcher.following import MARKET, approve, approve_several, rechecks
 
-pytestmark = both_engines
-
 NFT, SHOWN_SECONDS = (TOKEN, 7), ALLOWED_LAG // times.SECOND + 1
 
 
@@ -63,6 +61,7 @@ def test_a_listing_that_ended_before_it_was_found_ends(
     assert watcher.recheck(seconds=3 * SHOWN_SECONDS) == {}
 
 
+@both_engines
 def test_all_that_one_withdrawal_ended_is_found_at_once(watcher, lister, ledger):
     """Its memo names one of them."""
     for serial_no in range(1, 6):
@@ -177,6 +176,7 @@ def test_a_purchase_waits_for_the_listing_of_several_and_not_for_what_followed_i
     assert buy(expectedPrice=250).status_code == 200
 
 
+@both_engines
 def test_a_listing_of_several_by_who_has_a_long_list_stops_purchases_for_a_while(
     watcher, listed, ledger, buy, monkeypatch
 ):
@@ -203,6 +203,7 @@ def test_a_listing_of_several_is_found_as_soon_as_a_list_shows_it(client, watche
     assert shown(client, (TOKEN, 9))["listingPrice"] == 30
 
 
+@both_engines
 def test_a_strangers_memo_stops_no_purchase(app, watcher, listed, ledger, buy):
     ledger.mint((TOKEN, 8), CHARLIE, times.now())
     watcher.follow()
@@ -214,6 +215,7 @@ def test_a_strangers_memo_stops_no_purchase(app, watcher, listed, ledger, buy):
     assert buy(expectedPrice=250).status_code == 200
 
 
+@both_engines
 def test_a_memo_that_names_what_its_transaction_left_alone_stops_purchases_for_a_while(
     watcher, listed, ledger, buy, mirror
 ):
@@ -397,6 +399,7 @@ def test_a_purchase_that_a_lagging_replica_hides_is_not_settled_as_free(
     assert still_reserved == 0
 
 
+@both_engines
 @pytest.mark.parametrize("hours", [0, 1, 25])
 def test_a_purchase_is_charged_though_the_watcher_was_down(
     app, watcher, listed, ledger, buy, monkeypatch, hours
@@ -418,6 +421,7 @@ def test_a_purchase_is_charged_though_the_watcher_was_down(
 # Whose clock
 
 
+@both_engines
 def test_with_a_clock_that_is_ahead_the_first_stale_list_is_not_final(
     client, watcher, listed, ledger, mirror, monkeypatch
 ):

@@ -13,8 +13,6 @@ from marketplace.store.database import read
 from tests.engines import both_engines
 from tests.metrics import scrape
 
-pytestmark = both_engines
-
 
 def count(app, table):
     with app.app_context():
@@ -37,6 +35,7 @@ def assert_followed(app, client, watcher):
     assert scrape(authorized_client(app, "metrics"))["marketplace_network_reset",] == 0
 
 
+@both_engines
 def test_a_block_that_is_older_than_what_was_followed(app, client, watcher, mirror):
     assert_followed(app, client, watcher)
     mirror.set_present(times.now() - 2 * times.HOUR)
@@ -58,6 +57,7 @@ def forget(document):
     document["_status"] = {"messages": [{"message": "Not found"}]}
 
 
+@both_engines
 def test_a_ledger_that_knows_none_of_the_tokens(app, client, watcher, nft, mirror):
     with app.app_context():
         assert collection_facts.refresh(TOKEN)
@@ -71,6 +71,7 @@ def test_a_ledger_that_knows_none_of_the_tokens(app, client, watcher, nft, mirro
     assert_followed(app, client, watcher)
 
 
+@both_engines
 def test_the_command_keeps_tokens_and_nothing_of_the_old_ledger(app, client, listed):
     before = client.get("/v1/orderbook").headers["X-Events-Cursor"]
     ended = app.test_cli_runner().invoke(args=["reset-network"], input="n\n")
@@ -90,6 +91,7 @@ def test_the_command_keeps_tokens_and_nothing_of_the_old_ledger(app, client, lis
     )
 
 
+@both_engines
 def test_a_new_account_is_stored(tmp_path):
     app = on_testnet(tmp_path)
     with app.app_context():

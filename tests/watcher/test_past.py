@@ -13,8 +13,6 @@ from tests.answers import assert_error
 from tests.engines import both_engines
 from tests.watcher.conftest import list_after, newest
 
-pytestmark = both_engines
-
 TREASURY = "0.0.1000"
 
 
@@ -70,6 +68,7 @@ def move_elsewhere(ledger, nft, sender, receiver):
 # Burned NFTs
 
 
+@both_engines
 def test_who_burned_an_nft_that_was_handed_back_is_told(client, unlisted, ledger, watcher, told):
     ledger.hand_over(unlisted, TREASURY)
     burn(ledger, unlisted)
@@ -248,6 +247,7 @@ def test_a_page_of_a_replica_that_has_no_history_of_it_is_awaited(
     assert told() == [("SOLD", ALICE, BOB, 250, 250)]
 
 
+@both_engines
 def test_a_listing_is_found_though_a_hundred_updates_followed_at_once(client, nft, ledger, watcher):
     """Each page begins with the last entry of the one before: so nothing has to be awaited."""
     ledger.approve(nft, ALICE, MARKET, memo=listing_memo(*nft, 5, "Foo"))
@@ -310,6 +310,7 @@ def test_a_round_trip_of_an_unlisted_nft_is_told(unlisted, ledger, watcher, mirr
     assert told() == ROUND_TRIP
 
 
+@both_engines
 def test_a_sweep_finds_a_round_trip_that_following_missed(app, unlisted, ledger, told, mirror):
     ledger.hand_over(unlisted, BOB)
     ledger.hand_over(unlisted, ALICE)

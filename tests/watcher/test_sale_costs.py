@@ -89,7 +89,6 @@ def test_it_works(market):
     assert second["network_tinybars"] == charged(market, second["transaction_id"])
 
 
-@both_engines
 def test_the_nfts_of_a_basket_share_what_it_cost(market):
     prices = {(TOKEN, 1): 50, (TOKEN, 2): 70, (OTHER, 1): 33}
     sellers = {nft: CHARLIE if nft[0] == OTHER else ALICE for nft in prices}

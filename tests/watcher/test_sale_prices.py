@@ -15,8 +15,6 @@ from tests.actions import list_nft, shown
 from tests.engines import both_engines
 from tests.watcher.conftest import Watcher
 
-pytestmark = both_engines
-
 HBAR = 100_000_000
 REWARDER = "0.0.800"  # pays staking rewards
 TIDES, ORBITS = "0.0.2001", "0.0.2002"  # collect the royalties of these two collections
@@ -143,6 +141,7 @@ def test_what_the_account_moved_by_hand_is_sold_only_if_its_memo_says_what_was_p
     assert shown(client)["owner"] == {"accountId": BOB}
 
 
+@both_engines
 def test_a_sale_whose_transaction_is_not_shown_yet_is_not_called_a_gift(
     app, nft, lister, ledger, buy, watcher, mirror
 ):
@@ -157,6 +156,7 @@ def test_a_sale_whose_transaction_is_not_shown_yet_is_not_called_a_gift(
     assert told(app) == ("SOLD", ALICE, BOB, 5)
 
 
+@both_engines
 def test_a_strangers_transfer_says_nothing_of_a_price(app, nft, ledger, watcher):
     """Whoever pays for it, the marketplace did not."""
     body = wallets.new_body(ALICE, purchase_memo(TOKEN, 7, 1_000_000, "Foo"))

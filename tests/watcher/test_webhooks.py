@@ -82,7 +82,6 @@ def listed(folder):
     return run_flask(folder, "webhook", "list").output
 
 
-@both_engines
 def test_it_works(app, client, receiver, send):
     send(7)
     [event] = client.get("/v1/events").json
@@ -106,7 +105,6 @@ def test_a_takedown_is_delivered_and_what_happens_then_waits(app, nft, receiver,
     assert receiver.kinds == ["nft.hidden", "nft.sold", "nft.shown"]
 
 
-@both_engines
 def test_the_document_describes_it(app, receiver, send):
     send(7)
     document = app.test_client().get("/openapi.json").json
@@ -138,7 +136,6 @@ def test_a_message_is_signed_with_its_own_secret(receiver, send, tmp_path):
             Webhook(secret).verify(body, other.headers)
 
 
-@both_engines
 def test_events_before_a_webhook_was_added_are_left_out(app, send, happen, tmp_path):
     happen(1, 2)
     with receiving(tmp_path) as receiver:
@@ -194,7 +191,6 @@ def test_several_events_are_stored_in_one_write(app, receiver, happen, deliver, 
     assert webhook(app)["delivered_to"] == 20
 
 
-@both_engines
 def test_a_failure_in_the_middle_keeps_what_was_delivered(app, receiver, send, deliver):
     receiver.statuses = ["204 No Content", "500 Oops"]
     send(7, 8, 9)
@@ -205,7 +201,6 @@ def test_a_failure_in_the_middle_keeps_what_was_delivered(app, receiver, send, d
     assert receiver.serial_numbers == [7, 8, 8, 9]
 
 
-@both_engines
 def test_a_delivery_that_is_noted_late_takes_nothing_back(app, receiver, send, happen, deliver):
     happen(7)
     late = Deliveries(app)
@@ -219,7 +214,6 @@ def test_a_delivery_that_is_noted_late_takes_nothing_back(app, receiver, send, h
     assert webhook(app)["delivered_to"] == 2
 
 
-@both_engines
 def test_failures_are_tried_again_ever_later_for_three_days(
     app, receiver, send, happen, deliver, tmp_path, monkeypatch, caplog
 ):
@@ -405,7 +399,6 @@ def test_another_address_is_not_added(app, tmp_path, url):
     assert "There is no webhook yet" in listed(tmp_path)
 
 
-@both_engines
 def test_events_that_were_deleted_are_told_of(app, receiver, happen, deliver, caplog):
     happen(1, 2, 3, 4)
     with app.app_context(), write() as db:
@@ -494,7 +487,6 @@ def test_a_test_is_signed_and_tells_what_became_of_it(app, receiver, tmp_path):
     assert "did not accept the message: it answered 404" in refused.output
 
 
-@both_engines
 @pytest.mark.parametrize("words", ["test", "resume", "remove"])
 def test_an_unknown_webhook_can_not_be_removed(app, tmp_path, words):
     refused = run_flask(tmp_path, "webhook", words, "7")
