@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections import Counter
 
 import pytest
 
@@ -26,6 +27,18 @@ def test_it_counts_the_cases_of_all_reports(tmp_path):
     counts, failed = peers.count(tmp_path)
     assert [counts[column] for column in peers.COLUMNS] == [5, 2, 1, 2]
     assert failed == ["mocha: Transfer fails", "pytest: a fails"]
+
+
+def test_it_keeps_the_counts_of_each_suite(tmp_path, monkeypatch):
+    monkeypatch.setattr(peers, "RESULTS", tmp_path / "peers.json")
+    counts = Counter(tried=3, passed=2, failed=1)
+    for name in ("tck", "python", "tck"):
+        peers.keep(name, "v1.0", counts)
+    kept = json.loads(peers.RESULTS.read_text())
+    assert [*kept] == ["python", "tck"]
+    figures = dict.fromkeys(peers.COLUMNS, 0) | counts
+    assert kept["tck"].items() >= (figures | {"version": "v1.0"}).items()
+    assert kept["tck"]["repository"] == "hiero-ledger/hiero-sdk-tck"
 
 
 def test_it_leaves_out_what_is_not_claimed(tmp_path):

@@ -39,7 +39,7 @@ NOT_RUN = {
     ("docs/postgresql.md", "pg_basebackup"): "needs a server of PostgreSQL",
     ("docs/postgresql.md", "cd /var/lib/postgresql"): "needs an archive of PostgreSQL",
     ("sandbox/README.md", "pip install"): "needs a wheel: see tests/system/test_package.py",
-    ("sandbox/README.md", "export OPERATOR_ID"): "needs a network: test_conformance.py runs it",
+    ("sandbox/README.md", "export OPERATOR_ID"): "needs a network: test_conformance.py has one",
     ("sandbox/README.md", "python3 -m venv"): "downloads what the tests have installed",
     ("docs/install.md", "pip install granian"): "downloads; make bench serves so",
     ("docs/install.md", "pip install waitress"): "downloads",

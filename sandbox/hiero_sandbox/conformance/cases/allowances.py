@@ -146,6 +146,7 @@ def an_approval_for_oneself(network: Network) -> object:
 def an_approval_of_what_one_does_not_own(network: Network) -> object:
     """Only the owner approves an NFT."""
     token, other = network.once(collection), network.once(holder)
+    mint(network, token, other)
     serial_no = mint(network, token)
     return nft_approval(network, token, other, network.once(spender), serial_no), other
 
@@ -154,6 +155,7 @@ def an_approval_of_what_one_does_not_own(network: Network) -> object:
 def an_approval_of_what_was_never_minted(network: Network) -> object:
     """An NFT is minted before it is approved."""
     token, owner = network.once(collection), network.once(holder)
+    mint(network, token, owner)
     return nft_approval(network, token, owner, network.once(spender), 2**31), owner
 
 

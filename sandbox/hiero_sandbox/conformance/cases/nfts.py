@@ -83,6 +83,7 @@ def a_transfer(network: Network) -> None:
 def an_nft_of_somebody_else(network: Network) -> object:
     """Nobody sends what they do not own."""
     token, owner, other = network.once(collection), network.once(holder), network.once(buyer)
+    mint(network, token, owner)
     serial_no = mint(network, token)
     return nft_transfer(network, token, serial_no, owner, other), owner
 
