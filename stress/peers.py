@@ -458,19 +458,11 @@ def version_of(folder: Path) -> str:
 def keep(name: str, version: str, counts: Counter[str]) -> None:
     """Keep a suite's counts, in place of its former ones."""
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    about = {"version": version, "date": f"{datetime.now(UTC):%Y-%m-%d}"}
+    about = {"repository": SUITES[name].repository, "version": version}
+    about["date"] = f"{datetime.now(UTC):%Y-%m-%d}"
     results[name] = about | {column: counts[column] for column in COLUMNS}
     ordered = {each: results[each] for each in SUITES if each in results}
     RESULTS.write_text(f"{json.dumps(ordered, indent=2)}\n")
-
-
-def show_results() -> Iterator[tuple[str, ...]]:
-    """The rows of the README's table: suite, version, date, counts."""
-    for name, kept in json.loads(RESULTS.read_text()).items():
-        repository = SUITES[name].repository
-        link = f"[{repository}](https://github.com/{repository})"
-        counts = (f"{kept[column]:,}" for column in COLUMNS)
-        yield f"`{name}`", link, kept["version"], kept["date"], *counts
 
 
 if __name__ == "__main__":
