@@ -43,6 +43,7 @@ TEMPLATES: dict[str, Callable[..., pages.Values]] = {
     "/demo/collections": pages.show_collections,
     "/demo/search": pages.show_search,
     "/demo/collection/<token>": pages.show_collection,
+    "/demo/collection/<token>/owners": pages.show_owners,
     "/demo/account/<account>": pages.show_account,
     "/demo/nft/<token>/<serial_no>": pages.show_nft,
     "/demo/activity": pages.show_activity,

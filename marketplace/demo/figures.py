@@ -3,6 +3,7 @@
 from typing import Literal, NamedTuple
 
 from marketplace.store.rows import (
+    CollectionFiguresRow,
     Connection,
     HoldingRow,
     ListingChangeRow,
@@ -81,6 +82,26 @@ def get_trades(
     """
     row: TradesRow = only(db, sql, {"account_id": account_id, "limit": limit})
     return row
+
+
+def list_collection_figures(
+    db: Connection, tokens: list[str], since: str
+) -> list[CollectionFiguresRow]:
+    # In no order. volume_7d counts sales from since on.
+    named = {f"token_{n}": token for n, token in enumerate(tokens)}
+    sql = f"""
+        SELECT token, volume,
+            (SELECT COUNT(*) FROM (
+                SELECT 1 FROM nft
+                WHERE token = collection.token AND ledger_state <> 'gone' AND is_hidden = 0
+                GROUP BY owner
+            ) AS found) AS owners,
+            (SELECT CAST(COALESCE(SUM(price), 0) AS BIGINT) FROM event
+             WHERE event.token = collection.token AND sold_at >= :since) AS volume_7d
+        FROM collection
+        WHERE token IN ({", ".join(f":{name}" for name in named)})
+    """
+    return db.execute(sql, {"since": since, **named}).fetchall() if tokens else []
 
 
 def list_holdings(db: Connection, owner: str) -> list[HoldingRow]:

@@ -1,7 +1,7 @@
 """What each page shows: the values of its template, of answers of the API, and of figures that it lacks."""
 
-import base64
-import re
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from flask import current_app, request
@@ -13,9 +13,11 @@ from marketplace.demo.figures import Owned
 from marketplace.demo.past import SALES_AT_MOST, chart_nft, read_earned, read_past
 from marketplace.demo.shares import Share, Terms
 from marketplace.demo.words import traits
-from marketplace.hedera.ids import MAX_INT64, is_entity_id
+from marketplace.hedera import times
+from marketplace.hedera.ids import MAX_HBAR, MAX_INT64, is_entity_id
 from marketplace.market.rarity import rank_collection
 from marketplace.store.database import read
+from marketplace.store.orderbook import Selection, list_listed_values
 
 Values = dict[str, Any]
 
@@ -29,6 +31,8 @@ EVENTS = 30
 NAMES = 100  # of collections, to choose from
 TRENDING = 6
 SHOWN = 40
+# The orders of collections that the API does not have, and the figure that each is by.
+RANKED = {"floor": "floorPrice", "week": "volume_7d", "owners": "owners"}
 HOLDINGS = 20  # collections of an account, to choose from
 BASKET = 10  # NFTs, as the API takes them
 
@@ -47,7 +51,7 @@ def show_gallery() -> Values:
     if "collection" in wanted:
         wanted["collection"] = find_token(wanted["collection"], named)
     page = request.args.get("page")
-    book = calls.get("/orderbook", **named_by_the_api(wanted), page=page)
+    book = read_listings(**named_by_the_api(wanted), page=page)
     is_filtered = wanted.keys() - {"sort"}
     total = None if is_filtered or collections.next else sum(one["listed"] for one in named)
     values = {
@@ -67,6 +71,17 @@ def show_gallery() -> Values:
         "trending": [one | {"before": floor_a_day_ago(one["token"])} for one in traded],
         "sales": [event | {"nft": records.get(key_of(event))} for event in reversed(sold.rows)],
     }
+
+
+def read_listings(**query: Any) -> Answer:
+    """Read a page of the order book, which is as long as two of the API's."""
+    first = calls.get("/orderbook", **query)
+    if not first.page:
+        return first
+    second = calls.get("/orderbook", **query | {"page": first.page})
+    if not second.is_ok:
+        return first
+    return replace(first, data=first.data + second.data, next=second.next)
 
 
 def names_of(collections: list[Any]) -> dict[str, str]:
@@ -90,9 +105,27 @@ def named_by_the_api(wanted: Values) -> Values:
 
 
 def show_collections() -> Values:
+    """All collections, ranked. By some figures, those with the highest volume of 24 hours are ranked."""
     wanted = asked("sort", "q")
-    found = calls.get("/collections", **wanted, limit=SHOWN, page=request.args.get("page"))
-    return {"book": found, "wanted": wanted}
+    figure = RANKED.get(wanted.get("sort", ""))
+    asked_for = {"q": wanted.get("q"), "limit": NAMES} if figure else wanted | {"limit": SHOWN}
+    book = calls.get("/collections", **asked_for, page=request.args.get("page"))
+    since = times.to_iso(times.now() - 7 * times.DAY)
+    tokens = [one["token"] for one in book.rows]
+    found = {row["token"]: row for row in figures.list_collection_figures(read(), tokens, since)}
+    rows = [one | dict(found.get(one["token"], {})) for one in book.rows]
+    if figure:
+        rows.sort(key=lambda one: one.get(figure) or 0, reverse=True)
+    following = None if figure else book.page
+    is_cut = bool(figure and book.page)
+    return {"book": book, "rows": rows, "wanted": wanted, "following": following, "is_cut": is_cut}
+
+
+def show_owners(token: str) -> Values:
+    """The owners of a collection's NFTs."""
+    page = request.args.get("page")
+    book = calls.get(f"/collection/{token}/owners", limit=SHOWN, page=page)
+    return read_head(token) | {"book": book}
 
 
 def show_search() -> Values:
@@ -104,17 +137,16 @@ def show_collection(token: str) -> Values:
     head = read_head(token)
     wanted = asked("minPrice", "maxPrice", "sort")
     chosen = request.args.getlist("trait")
-    book = calls.get(
-        "/orderbook", tokenId=token, **wanted, trait=chosen, page=request.args.get("page")
-    )
+    book = read_listings(tokenId=token, **wanted, trait=chosen, page=request.args.get("page"))
     is_known = head["record"].is_ok
     traits_known = calls.get(f"/collection/{token}/traits") if is_known else None
     is_filtered = chosen or wanted.keys() - {"sort"}
     listed = head["record"].data["listed"] if is_known else None
+    counts = count_chosen(token, wanted, chosen) if is_filtered and book.is_ok else None
     return head | {
         "book": book,
         "wanted": wanted | ({"trait": chosen} if chosen else {}),
-        "traits": offered(traits_known.data, chosen) if traits_known and traits_known.is_ok else [],
+        "traits": offered(traits_known.rows, chosen, counts) if traits_known else [],
         "total": None if is_filtered else listed,
         "ranks": find_ranks(token, book.rows),
     }
@@ -135,9 +167,8 @@ def read_head(token: str) -> Values:
     collection = record.data
     fee = current_app.config["SALE_FEE_BASIS_POINTS"]
     return values | {
-        "image": find_image(token),
+        "image": collection["logoUrl"] or find_image(token),
         "earned": read_earned(collection, fee) if collection["sales"] else None,
-        "story": collection["description"] or read_story(token),
         "shares": divide(collection),
     }
 
@@ -153,14 +184,38 @@ def divide(collection: Values, nft: Values | None = None) -> list[Share] | None:
     return terms.divide(price or collection["floorPrice"] or 100, collection, seller)
 
 
-def offered(known: list[Values], chosen: list[str]) -> list[Values]:
+class Counts:
+    """How many NFTs for sale have each value of a trait, of those that all other filters leave."""
+
+    def __init__(self, token: str, low: int, high: int, chosen: list[str]) -> None:
+        self._selection = Selection(token=token, min_price=low, max_price=high)
+        self._chosen = chosen
+        self._count = cache(self._read)
+
+    def find(self, kind: str, term: str) -> int:
+        others = tuple(one for one in self._chosen if not one.startswith(f"{kind}:"))
+        return self._count(others).get(term, 0)
+
+    def _read(self, terms: tuple[str, ...]) -> dict[str, int]:
+        rows = list_listed_values(read(), self._selection._replace(traits=terms))
+        return {f"{row['type']}:{row['value']}": row["listed"] for row in rows}
+
+
+def count_chosen(token: str, wanted: Values, chosen: list[str]) -> Counts:
+    low, high = int(wanted.get("minPrice", 0)), int(wanted.get("maxPrice", MAX_HBAR))
+    return Counts(token, low, high, chosen)
+
+
+def offered(known: list[Values], chosen: list[str], counts: Counts | None) -> list[Values]:
     """The values of each trait that lead to something: those most often for sale first."""
     groups = []
     for trait in known:
         kind = trait["trait_type"]
         terms = [(value, f"{kind}:{value['value']}") for value in trait["values"]]
         values = [
-            value | {"term": term, "is_chosen": term in chosen}
+            value
+            | {"term": term, "is_chosen": term in chosen}
+            | {"left": counts.find(kind, term) if counts else value["listed"]}
             for value, term in terms
             if value["listed"] or term in chosen
         ]
@@ -174,24 +229,6 @@ def find_image(token: str) -> str | None:
     found = calls.get("/collections", q=token, limit=1)
     images = [one["imageUrl"] for one in found.rows if one["token"] == token]
     return images[0] if images else None
-
-
-def read_story(token: str) -> str | None:
-    """The creator's words: the token's memo, or else the description of its first NFT."""
-    told = calls.get_from_sandbox(f"/api/v1/tokens/{token}")
-    if told.status != 200 or told.data["memo"]:
-        return told.data.get("memo") or None
-    first = calls.get_from_sandbox(f"/api/v1/tokens/{token}/nfts", limit=1, order="asc")
-    described = [_describe(nft) for nft in first.data["nfts"]] if first.is_ok else []
-    return described[0] if described else None
-
-
-def _describe(nft: Values) -> str | None:
-    metadata = base64.b64decode(nft["metadata"] or "").decode(errors="replace")
-    file = re.fullmatch(r"ipfs://(\w+/[0-9]+\.json)", metadata)
-    read = calls.get_from_sandbox(f"/ipfs/{file[1]}") if file else None
-    story = read.data.get("description") if read and read.is_ok else None
-    return story if isinstance(story, str) else None
 
 
 def show_account(account: str) -> Values:

@@ -62,6 +62,12 @@ def lack_of_picture(nft: dict[str, Any]) -> str:
     return kind or ("No picture" if nft["originalImageUrl"] else "The picture is on its way")
 
 
+def split_number(name: str) -> tuple[str, str]:
+    """ "Peaks #7" as "Peaks" and " #7"; a name without a serial number as itself and ""."""
+    found = re.fullmatch(r"(.+?)(\s*#[0-9]+)", name, re.DOTALL)
+    return (found[1], found[2]) if found else (name, "")
+
+
 def percent(share: float) -> str:
     return f"{100 * share:.1f}".removesuffix(".0") + " %"
 
@@ -214,7 +220,10 @@ ORDERS = {
     ],
     "collection_sorts": [
         ("", "Volume, 24 hours"),
+        ("week", "Volume, 7 days"),
         ("-volume", "Volume, all time"),
+        ("floor", "Highest floor"),
+        ("owners", "Most owners"),
         ("listed", "Most for sale"),
         ("name", "Name"),
         ("newest", "Newest"),
@@ -224,7 +233,7 @@ ORDERS = {
 FILTERS: list[Callable[..., Any]] = [
     hbar, tinybars, dollars, plural, join_words, percent, change, royalty_share, time, in_words,
     errors, traits, trait_term, trait_words, mirror_id, small,
-    sources, lack_of_picture,
+    sources, lack_of_picture, split_number,
 ]  # fmt: skip
 
 

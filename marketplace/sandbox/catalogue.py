@@ -41,6 +41,7 @@ SAMPLE = (
     Collection("0.0.5003", "Dunes", "DUNE", "Swell", "Sand that the wind has moved."),
     Collection("0.0.5004", "Peaks", "PEAK", "Swell", "Mornings in the mountains."),
 )
+BANNER = 1000  # the serial number of an NFT that the sample does not have
 PLAIN_NFT = ("0.0.5003", 9)  # the sample's one NFT without attributes
 
 
@@ -74,6 +75,27 @@ def token_of(cid: str) -> str | None:
 def pointer(token: str, serial_no: int) -> str:
     """The metadata pointer that the NFT was minted with."""
     return f"ipfs://{cid_of(token)}/{serial_no}.json"
+
+
+def collection_pointer(token: str) -> str | None:
+    """The metadata pointer that a collection of the sample was created with; others have none."""
+    is_sample = any(collection.token == token for collection in SAMPLE)
+    return f"ipfs://{cid_of(token)}/collection.json" if is_sample else None
+
+
+def collection_metadata(token: str) -> str:
+    """The HIP-766 document of a collection, as JSON. Its pictures are those of two of its NFTs."""
+    collection = collection_of(token)
+    folder = f"ipfs://{cid_of(token)}"
+    document = {
+        "name": collection.name,
+        "creator": CREATOR,
+        "description": collection.story,
+        "website": f"https://example.com/{collection.name.lower()}",
+        "banner": f"{folder}/{BANNER}.png",
+        "logo": f"{folder}/1.png",
+    }
+    return json.dumps(document)
 
 
 def metadata(token: str, serial_no: int) -> str:

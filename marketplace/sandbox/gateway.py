@@ -17,6 +17,13 @@ def show_metadata(cid: str, serial_no: int) -> Response:
     return Response(content, content_type="application/json", headers=CACHED)
 
 
+@blp.get("/ipfs/<cid>/collection.json")
+def show_collection_metadata(cid: str) -> Response:
+    """Serve a HIP-766 document"""
+    content = catalogue.collection_metadata(_token(cid, 1))
+    return Response(content, content_type="application/json", headers=CACHED)
+
+
 @blp.get("/ipfs/<cid>/<int:serial_no>.png")
 def show_image(cid: str, serial_no: int) -> Response:
     """Serve an artwork"""

@@ -49,6 +49,7 @@ class EveryId(World):
             supplyType=TokenSupplyType.INFINITE,
             autoRenewPeriod={"seconds": LIFE_SECONDS},
             custom_fees=map(_custom_fee, collection.royalties),
+            metadata=(catalogue.collection_pointer(token) or "").encode(),
         )
         for name in KEYS_OF_CATALOGUE:
             getattr(made, KEYS[name][0]).CopyFrom(TREASURYS_KEY)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from marketplace.hedera.ids import MAX_HBAR
-from marketplace.store.rows import Connection, NftRow, merge
+from marketplace.store.rows import Connection, ListedValueRow, NftRow, merge
 from marketplace.store.traits import Trait, is_any_with_trait, split_trait
 
 NEWEST, CHEAPEST, DEAREST = "lastListedDate", "price", "-price"
@@ -78,6 +78,21 @@ def list_selected(
             SELECT nft.* FROM page JOIN nft USING (token, serial_no)
             ORDER BY page.{order.replace(", ", ", page.")}
         """
+    return db.execute(sql, parameters).fetchall()
+
+
+def list_listed_values(db: Connection, selection: Selection) -> list[ListedValueRow]:
+    """List the values of traits in a selection of a collection, each with how many listed NFTs have it."""
+    parameters: dict[str, object] = {
+        "token": selection.token, "owner": selection.owner,
+        "min_price": selection.min_price, "max_price": selection.max_price,
+    }  # fmt: skip
+    selected = " ".join(_list_conditions(db, selection, parameters, is_after=False))
+    sql = f"""
+        SELECT type, value, COUNT(*) AS listed FROM nft JOIN nft_trait USING (token, serial_no)
+        WHERE is_listed = 1 {selected}
+        GROUP BY type, value
+    """
     return db.execute(sql, parameters).fetchall()
 
 

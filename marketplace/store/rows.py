@@ -248,6 +248,23 @@ class TradesRow(TypedDict):
     volume: int
 
 
+class ListedValueRow(TypedDict):
+    """How many NFTs of a part of the order book have a value of a trait."""
+
+    type: str
+    value: str
+    listed: int
+
+
+class CollectionFiguresRow(TypedDict):
+    """The figures of a collection that the API's list does not have."""
+
+    token: str
+    owners: int
+    volume: int
+    volume_7d: int
+
+
 class HoldingRow(TypedDict):
     """How many NFTs of a collection an account owns."""
 

@@ -65,6 +65,36 @@ def test_a_trait_that_leads_to_nothing_is_not_offered(app, listed):
 
 
 @both_engines
+def test_counts_of_traits_follow_the_other_filters(app, listed):
+    client = app.test_client()
+    price = int(re.search(r'data-price="([0-9]+)"', client.get("/").text)[1])
+
+    def counts(query):
+        page = client.get(f"/demo/collection/{TOKEN}?{query}").text
+        return re.findall(r'type="checkbox" name="trait".*?class="number">([0-9]+)<', page)
+
+    each = counts("")
+    assert each, "it has traits"
+    assert set(each) == {"1"}
+    assert counts(f"minPrice={price}") == each
+    assert set(counts(f"minPrice={price + 1}")) == {"0"}
+    # What is chosen of a trait leaves the counts of that trait as they are.
+    assert sorted(counts("trait=Palette:Nowhere")) == ["0"] * (len(each) - 1) + ["1"]
+
+
+@both_engines
+def test_collections_are_ranked_by_figures_that_the_api_does_not_have(app, listed):
+    client = app.test_client()
+    for sort in ("", "floor", "week", "owners", "-volume", "listed", "name", "newest"):
+        page = client.get(f"/demo/collections?sort={sort}")
+        assert page.status_code == 200
+        assert re.findall(r'<tr data-key="([^"]*)"', page.text) == [TOKEN], sort
+    assert client.get("/demo/collections?sort=nonsense").status_code == 422
+    assert client.get(f"/demo/collection/{TOKEN}/owners").status_code == 200
+    assert client.get("/demo/collection/0.0.99/owners").status_code == 404
+
+
+@both_engines
 def test_an_accounts_nfts_are_valued_and_chosen(app, listed):
     client = app.test_client()
     page = client.get("/").text

@@ -100,7 +100,8 @@ ARGUMENTS = {
     "transaction_id": "x", "account_id": "0.0.1001", "of_user": 5, "of_token": 50,
     "prepared_nft": PREPARED_NFT, "before": DATE, "token_hash": "x",
     "name": "x", "revoked_at": DATE, "used_at": DATE, "price": 5, "sold_at": DATE, "word": "x", "change": 1,
-    "delivered_to": 500, "words": ["x"], "values": ["x"], "ids": [("0.0.7001", 1), ("0.0.7002", 2)],
+    "delivered_to": 500, "words": ["x"], "values": ["x"], "tokens": ["0.0.7001", "0.0.7002"],
+    "ids": [("0.0.7001", 1), ("0.0.7002", 2)],
     "last_attempt": 19,
     "finished_at": DATE, "value": b"x", "trait_value": "x", "since": DATE, "fee_tinybars": 5,
     "webhook": WEBHOOK, "webhook_id": "x", "balance": 5, "purchase": PREPARED, "is_sold": 1, "signed": b"x",
@@ -132,7 +133,7 @@ for name in (
     "list_selected", "_list_conditions", "_select_traits", "_group_by_type", "_find_trait",
     "insert_all_traits", "normalise_all_traits", "store_secrets", "replace_traits", "insert_traits",
     "get_next_event", "list_page", "list_found_collections", "is_any_expired",
-    "delete_expired", "count_open", "list_ids_of_owner", "get_trades",
+    "delete_expired", "count_open", "list_ids_of_owner", "get_trades", "list_listed_values",
 ):  # fmt: skip
     del STATEMENTS[name]
 STATEMENTS["list_nfts of many"] = partial(nfts.list_nfts, ids=[("0.0.7001", 1)] * 100)
@@ -150,6 +151,11 @@ for selection, start in itertools.product(LISTINGS, ("first", "far", "after")):
         offset=1000 if start == "far" else 0,
         after=after,
     )
+for selection in LISTINGS:
+    if selection.token and selection.sort == NEWEST:
+        STATEMENTS[f"list_listed_values {selection}"] = partial(
+            orderbook.list_listed_values, selection=selection
+        )
 SELECTIONS = (
     events.EventFilter(),
     events.EventFilter("0.0.7001"),
@@ -209,7 +215,7 @@ OF_TWO_PAGES = (f"list_selected after Selection(sort='{DEAREST}'", "list_page")
 FOUND = re.compile(
     r"delete_prepared_beyond|get_newest_prepared|list_prepared|list_open_purchases|"
     r"list_found_nfts|list_found_collections (volume24h|.*x)|list_selected .*:common'\)|list_trait_values"
-    r"|list_owners|list_ids_of_owner"
+    r"|list_owners|list_ids_of_owner|list_listed_values"
 )
 PAGE_SORTED = re.compile(
     r"USE TEMP B-TREE FOR ORDER BY$|SCAN part"

@@ -69,7 +69,7 @@ export function extendOnDemand(done = () => {}) {
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     const [first, page] = await extend();
-    first?.querySelector("h2 a, .of a")?.focus({ preventScroll: true });
+    first?.querySelector("h2 a, .of a, th a")?.focus({ preventScroll: true });
     if (page) done(page);
   });
 }

@@ -53,6 +53,7 @@ function fill(page, values) {
   for (const field of fieldsOf(form)) {
     const other = fresh.find((one) => one.name === field.name && (!isChoice(one) || one.value === field.value));
     if (!other) continue;
+    countAnew(field, other);
     if (valueOf(field) !== values.get(field)) continue;
     if (isChoice(field)) field.checked = other.checked;
     else field.value = other.value;
@@ -62,6 +63,12 @@ function fill(page, values) {
     document.getElementById(said).textContent = page.getElementById(said).textContent;
   }
   fieldsOf(form).find((field) => field.ariaInvalid === "true")?.focus({ preventScroll: true });
+}
+
+/** The number beside a choice follows the other choices. */
+function countAnew(field, other) {
+  const [number, fresh] = [field, other].map((one) => one.closest("label")?.querySelector(".number"));
+  if (number && fresh) number.textContent = fresh.textContent;
 }
 
 /** @returns {HTMLInputElement[]} */
@@ -77,7 +84,7 @@ const isChoice = ({ type }) => type === "checkbox" || type === "radio";
 function showDensity() {
   const isDense = recall("dense") === "yes";
   document.getElementById("gallery").classList.toggle("dense", isDense);
-  dense.setAttribute("aria-checked", String(isDense));
+  dense?.setAttribute("aria-checked", String(isDense));
 }
 
 function countOn(page) {
@@ -106,7 +113,7 @@ document.addEventListener("change", ({ target }) => {
   if (/** @type {HTMLInputElement} */ (target).form === form) go(chosen());
 });
 document.addEventListener("click", (event) => {
-  const link = /** @type {HTMLElement} */ (event.target).closest('[data-part="chosen"] a');
+  const link = /** @type {HTMLElement} */ (event.target).closest('[data-part="chosen"] a, [data-part="head"] a');
   if (!(link instanceof HTMLAnchorElement) || event.ctrlKey || event.metaKey) return;
   event.preventDefault();
   go(link.href);
@@ -114,7 +121,7 @@ document.addEventListener("click", (event) => {
 addEventListener("popstate", () => {
   if (!location.hash) go(location.href, { isNew: false });
 });
-dense.addEventListener("click", () => {
+dense?.addEventListener("click", () => {
   remember("dense", recall("dense") === "yes" ? "no" : "yes");
   showDensity();
 });

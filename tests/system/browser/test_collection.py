@@ -3,9 +3,13 @@
 from playwright.sync_api import expect
 
 from harness.postgresql import until
-from tests.system.browser.cards import cards, prices
+from tests.system.browser.cards import cards, hbar, prices
 from tests.system.browser.conftest import PHONE, everywhere, in_both, on_two_screens
 from tests.system.browser.figures import figures
+
+
+def rows(page):
+    return page.locator("#gallery > tr")
 
 
 @everywhere
@@ -39,14 +43,55 @@ def test_the_index_has_all_of_them(visit, trader):
     page.get_by_role("combobox", name="Order").select_option("Most for sale")
     page.wait_for_url("**/demo/collections?sort=listed")
     best = trader.call("/v1/collections?sort=listed&limit=1")[0]
-    expect(cards(page).first).to_contain_text(f"{best['listed']} for sale")
-    expect(cards(page).first.locator(".price")).to_have_text(f"from {best['floorPrice']:,} HBAR")
+    expect(rows(page).first.locator(".sorted")).to_have_text(str(best["listed"]))
+    expect(rows(page).first.locator("td").first).to_have_text(f"{best['floorPrice']:,} HBAR")
     page.look("collections", full=False)
     page.get_by_label("A word of the name").fill("orb")
     page.keyboard.press("Enter")
-    expect(cards(page).get_by_role("heading")).to_have_text(["Orbits"])
-    cards(page).get_by_role("link").click()
+    expect(rows(page).locator(".name")).to_have_text(["Orbits"])
+    rows(page).get_by_role("link").click()
     page.wait_for_url("**/demo/collection/0.0.5002")
+
+
+def test_the_index_is_ranked_by_each_column(visit, trader):
+    page = visit("/demo/collections")
+    tokens = [one["token"] for one in trader.call("/v1/collections")]
+    about = {token: trader.call(f"/v1/collection/{token}") for token in tokens}
+    figures_of = {"Floor": "floorPrice", "Volume": "volume", "Owners": "owners", "Listed": "listed"}
+    for title, name in figures_of.items():
+        head = page.get_by_role("columnheader", name=title)
+        head.get_by_role("link").click()
+        expect(head).to_have_attribute("aria-sort", "descending")
+        expected = sorted((one[name] or 0 for one in about.values()), reverse=True)
+        shown = rows(page).locator(".sorted").all_inner_texts()
+        assert [int(hbar(words.replace("–", "0"))) for words in shown] == expected
+    page.get_by_role("columnheader", name="7 days").get_by_role("link").click()
+    page.wait_for_url("**?sort=week")
+    weeks = [hbar(words) for words in rows(page).locator(".sorted").all_inner_texts()]
+    assert weeks == sorted(weeks, reverse=True)
+    assert weeks[0] > 0
+
+
+@everywhere
+def test_its_owners_are_a_tab(visit, trader):
+    page = visit("/demo/collection/0.0.5001")
+    page.get_by_role("link", name="Owners", exact=True).click()
+    first = trader.call("/v1/collection/0.0.5001/owners?limit=1")[0]
+    row = page.locator(".owners tbody tr").first
+    expect(row).to_contain_text(first["accountId"])
+    expect(row.locator("td").first).to_have_text(str(first["nfts"]))
+    page.look("collection-owners")
+    row.get_by_role("link").click()
+    page.wait_for_url(f"**/demo/account/{first['accountId']}")
+
+
+def test_it_has_the_banner_and_the_links_of_its_own_document(visit):
+    page = visit("/demo/collection/0.0.5001")
+    banner = page.locator(".banner img")
+    assert banner.evaluate("image => image.decode().then(() => image.naturalWidth)")
+    expect(page.get_by_role("link", name="website")).to_have_attribute(
+        "href", "https://example.com/tides"
+    )
 
 
 @everywhere
@@ -67,6 +112,11 @@ def test_its_nfts_are_chosen_by_their_traits(visit, trader, screen):
     expect(cards(page)).to_have_count(counts[0])
     expect(box).to_be_checked()
     expect(box).to_be_focused()
+    # The counts of one's own trait stay; those of others follow it.
+    assert [int(text) for text in group.locator(".number").all_inner_texts()] == counts
+    layers = page.locator(".trait", has=page.get_by_text("Layers", exact=True))
+    left = [int(text) for text in layers.locator(".number").all_text_contents()]
+    assert sum(left) == counts[0]
     page.look("collection-traits", full=False)
     if screen[0] == PHONE:
         page.keyboard.press("Escape")
