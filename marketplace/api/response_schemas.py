@@ -300,15 +300,21 @@ class EventSchema(CamelCaseSchema):
     kind = text(
         "What happened. SOLD is a sale through this marketplace, TRANSFERRED any other change of the owner."
         " A listing ends with WITHDRAWN, SOLD, TRANSFERRED, BURNED or HIDDEN. The operator hides and shows:"
-        " SHOWN has the owner then, and the price if it is for sale",
+        " SHOWN has the owner then, and the price if it is for sale. An offer opens with OFFERED, and ends"
+        " with SOLD, OFFER_WITHDRAWN, OFFER_EXPIRED or OFFER_FAILED; it pauses while another account owns"
+        " the NFT",
         "SOLD",
         enum=[*EventKind],
     )
     token = token_field()
     serial_no = serial_no_field()
-    from_account = account_or_null("The owner before; for a listing, the seller", "from")
-    to_account = account_or_null("The owner after", "to")
-    price = hbar_or_null("HBAR: the price that the buyer paid, otherwise of the listing", 60)
+    from_account = account_or_null(
+        "The owner before; for a listing, the seller; for an offer, the owner", "from"
+    )
+    to_account = account_or_null("The owner after; for an offer, the bidder", "to")
+    price = hbar_or_null(
+        "HBAR: the price that the buyer paid, otherwise of the listing, or offered", 60
+    )
     previous_price = hbar_or_null("HBAR: the price of the listing that it ends or replaces", 60)
     transaction_id = text(
         "The transaction that caused it; null if not known",
@@ -320,6 +326,11 @@ class EventSchema(CamelCaseSchema):
         "When it happened on the ledger; null if it is no event of the ledger, or the time is not known",
         "1763640000.123456789",
         key="consensusTimestamp",
+        nullable=True,
+    )
+    offer_id = text(
+        "The offer that it is about, or by which it was sold: its schedule",
+        "0.0.8001",
         nullable=True,
     )
     date = moment(

@@ -17,6 +17,8 @@ TYPES = (
     "CRYPTOUPDATEACCOUNT", "TOKENCLAIMAIRDROP", "TOKENDELETION", "TOKENFEESCHEDULEUPDATE", "TOKENREJECT",
     "TOKENUPDATE", "TOKENUPDATENFTS", "TOKENWIPE",
 )  # fmt: skip
+# The types of transactions that change an offer, beside those that change its bidder's key.
+OF_OFFERS = ("SCHEDULECREATE", "SCHEDULEDELETE", "SCHEDULESIGN")
 
 
 MOMENT, TRANSACTION = MomentSchema(), TransactionSchema()

@@ -86,10 +86,11 @@ def add(account_id: str, nft_ids: Sequence[NftId], caller: Caller = OPERATOR) ->
     stored = _list_stored(nft_ids)
     new = [nft_id for nft_id in nft_ids if nft_id not in stored]
     with mirror_turns.take(caller, mirror_turns.count_adding(account_id, new)) as deadline:
-        _add_new(find_account_id(account_id, deadline), new, deadline)
+        add_new(find_account_id(account_id, deadline), new, deadline)
 
 
-def _add_new(account_id: str, new: Sequence[NftId], deadline: Deadline) -> None:
+def add_new(account_id: str, new: Sequence[NftId], deadline: Deadline) -> None:
+    """Store NFTs that are not stored. Raises NftNotOnLedger, NftGone, and the ledger's errors."""
     questions = [partial(_look, account_id, nft_id, deadline) for nft_id in new]
     found: dict[NftId, Judgement | None] = dict(
         zip(new, mirror_node().ask(*questions), strict=True)

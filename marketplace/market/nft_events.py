@@ -67,9 +67,10 @@ def _find_changes(
     """Yield each change of owner, and the withdrawal before it. The first one has the listing's price."""
     for entry in past.entries:
         if entry.is_move:
-            paid = past.paid.get(entry.consensus_at)
-            kind = EventKind.TRANSFERRED if paid is None else EventKind.SOLD
-            yield Event(kind, entry.sender, entry.receiver, paid, price, *_name(entry))
+            sale = past.sales.get(entry.consensus_at)
+            kind = EventKind.SOLD if sale else EventKind.TRANSFERRED
+            paid, offer_id = sale or (None, None)
+            yield Event(kind, entry.sender, entry.receiver, paid, price, *_name(entry), offer_id)
             owner, price = entry.receiver or owner, None
         elif price and entry.name == WITHDRAWAL:
             yield Event(EventKind.WITHDRAWN, owner, None, None, price, *_name(entry))

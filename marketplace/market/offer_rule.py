@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from marketplace.hedera.scheduled_sale import ScheduledSale
 
 MAX_FEE_TINYBARS = 10 * TINYBARS  # the highest cap of the execution's fee, which the bidder pays
-CREATION, SIGNATURE = "SCHEDULECREATE", "SCHEDULESIGN"
+CREATION, SIGNATURE, DELETION = "SCHEDULECREATE", "SCHEDULESIGN", "SCHEDULEDELETE"
+MAX_SIGNATURES = 20  # transactions that a state depends on: the first ones
+ENDED = ("executed", "failed", "withdrawn", "expired")
 
 
 class Facts(NamedTuple):
@@ -28,7 +30,8 @@ class Facts(NamedTuple):
 
     schedule: Schedule
     key: LedgerKey | None = None  # of the bidder's account; not needed if the schedule has ended
-    # By consensus timestamp: the transaction that created it, those of list_signed(), and its execution
+    # By consensus timestamp: the transaction that created it, those of list_signed(), its execution, and its
+    # deletion if the date of that is known
     transactions: Mapping[int, Transaction] = {}
     shown_to: int = 0  # the consensus time up to which every replica shows all that happened
 
@@ -47,10 +50,9 @@ class Offer(NamedTuple):
     expires_at: int
     body: bytes  # the scheduled transaction, a SchedulableTransactionBody
     state: OfferState
-    state_at: int  # of the newest change that the ledger dates
-    signed: Transaction | None = (
-        None  # the transaction with the bidder's signature, while it counts
-    )
+    state_at: int  # of the newest change whose date is known
+    # What the state follows from: the bidder's signature, the execution, or the deletion if its date is known
+    by: Transaction | None = None
 
 
 def decide(facts: Facts, market: str) -> Offer | Undecided | None:
@@ -74,14 +76,14 @@ def decide(facts: Facts, market: str) -> Offer | Undecided | None:
     if created is None:
         return Undecided("the transaction of its creation is not there")
     state: OfferState = "unsigned"
-    signed = None
+    by: Transaction | None = None
     if schedule.executed_at:
-        executed = facts.transactions.get(schedule.executed_at)
-        if executed is None:
+        by = facts.transactions.get(schedule.executed_at)
+        if by is None:
             return Undecided("the transaction of its execution is not there")
-        state = "executed" if executed.result == "SUCCESS" else "failed"
+        state = "executed" if by.result == "SUCCESS" else "failed"
     elif schedule.is_deleted:
-        state = "withdrawn"
+        state, by = "withdrawn", _find_deletion(facts)
     elif schedule.expires_at <= facts.shown_to:
         state = "expired"
     else:
@@ -89,7 +91,7 @@ def decide(facts: Facts, market: str) -> Offer | Undecided | None:
             if moment not in facts.transactions:
                 return Undecided("the transaction of a signature is not there")
             if _is_signature(facts.transactions[moment], schedule, sale.bidder):
-                state, signed = "signed", facts.transactions[moment]
+                state, by = "signed", facts.transactions[moment]
                 break
     return Offer(
         schedule.id,
@@ -103,9 +105,18 @@ def decide(facts: Facts, market: str) -> Offer | Undecided | None:
         schedule.expires_at,
         schedule.body,
         state,
-        schedule.newest_at,
-        signed,
+        max(schedule.newest_at, by.consensus_at if by else 0),
+        by,
     )
+
+
+def _find_deletion(facts: Facts) -> Transaction | None:
+    deletions = (
+        row
+        for row in facts.transactions.values()
+        if (row.name, row.entity_id, row.result) == (DELETION, facts.schedule.id, "SUCCESS")
+    )
+    return next(deletions, None)
 
 
 def _is_signature(transaction: Transaction, schedule: Schedule, bidder: str) -> bool:
@@ -118,7 +129,8 @@ def _is_signature(transaction: Transaction, schedule: Schedule, bidder: str) -> 
 def list_signed(schedule: Schedule, key: LedgerKey | None) -> list[int]:
     """When transactions signed a schedule with all that a key requires, the oldest first."""
     moments = sorted({signature.consensus_at for signature in schedule.signatures})
-    return [moment for moment in moments if key and _satisfies(key, _signers(schedule, moment))]
+    signed = [moment for moment in moments if key and _satisfies(key, _signers(schedule, moment))]
+    return signed[:MAX_SIGNATURES]
 
 
 def _signers(schedule: Schedule, moment: int) -> set[bytes]:

@@ -11,7 +11,7 @@ from marketplace.ledger import ALLOWED_LAG, Deadline
 from marketplace.ledger.mirror_schemas import History, Nft, NftEvent
 from marketplace.market import sale_prices
 from marketplace.market.listing_rule import Facts
-from marketplace.market.sale_prices import TransactionNotShown
+from marketplace.market.sale_prices import Sale, TransactionNotShown
 from marketplace.market.stored_state import find_stored_at, is_newer
 from marketplace.services import mirror_node
 from marketplace.store.rows import NftRow
@@ -26,8 +26,7 @@ class Past(NamedTuple):
     """The part of an NFT's history that is not stored yet, the oldest entry first."""
 
     entries: tuple[NftEvent, ...] = ()
-    # Prices of sales through the marketplace, in HBAR, by consensus timestamp
-    paid: Mapping[int, int] = {}
+    sales: Mapping[int, Sale] = {}  # through the marketplace, by consensus timestamp
 
     @property
     def end(self) -> NftEvent | None:
@@ -83,7 +82,7 @@ def read_past(
         if _is_late(nft, history, replicas):
             return None
         entries = _name_treasuries(nft.token, _entries_between(before, nft, history), replicas)
-        return Past(entries, _find_prices(nft.id, entries, replicas))
+        return Past(entries, _find_sales(nft.id, entries, replicas))
     except TransactionNotShown:
         return None
     except (LedgerUnreachable, LedgerAnswerInvalid):
@@ -154,18 +153,18 @@ def _name_treasuries(
     return tuple(named)
 
 
-def _find_prices(
+def _find_sales(
     nft_id: NftId, entries: tuple[NftEvent, ...], replicas: Replicas
-) -> dict[int, int]:
-    """The prices of the newest sales, by consensus timestamp. Raises TransactionNotShown."""
-    prices = {}
-    for sale in [entry for entry in entries if sale_prices.may_be_sale(entry)][-MAX_SALES:]:
+) -> dict[int, Sale]:
+    """The newest sales, by consensus timestamp. Raises TransactionNotShown."""
+    sales = {}
+    for move in [entry for entry in entries if sale_prices.may_be_sale(entry)][-MAX_SALES:]:
         try:
-            price = sale_prices.find_price(nft_id, sale, replicas.deadline)
+            sale = sale_prices.find_sale(nft_id, move, replicas.deadline)
         except TransactionNotShown:
-            if replicas.may_lack(sale.consensus_at):
+            if replicas.may_lack(move.consensus_at):
                 raise
             continue
-        if price is not None:
-            prices[sale.consensus_at] = price
-    return prices
+        if sale is not None:
+            sales[move.consensus_at] = sale
+    return sales

@@ -24,6 +24,7 @@ ASSOCIATION_CENTS = 5  # https://docs.hedera.com/networks/fees
 # The largest difference between the clocks of two machines: LedgerBehind refuses purchases beyond it.
 CLOCKS = 15 * times.SECOND
 HOUR = times.HOUR + CLOCKS
+PAID = ("CRYPTOTRANSFER", "SCHEDULECREATE", "SCHEDULEDELETE")
 
 
 def find_max_cost(nfts: int, tokens: int, deadline: Deadline) -> int:
@@ -94,7 +95,16 @@ def look_up_unsettled() -> None:
     for transaction_id in prepared_transactions.list_unsettled(read()):
         deadline = Deadline(UNHURRIED_SECONDS)
         rows = mirror_node().list_transactions(TransactionId.require(transaction_id), deadline)
-        note_charged(transaction_id, [row for row in rows if row.name == "CRYPTOTRANSFER"])
+        note_charged(transaction_id, [row for row in rows if is_charged(row)])
+
+
+def is_charged(row: Transaction) -> bool:
+    """Tell whether the marketplace's account paid for a row that is a purchase, or creates or ends an offer.
+
+    The execution of an offer has the same id as its creation, and its bidder pays for it.
+    """
+    is_ours = row.payer == current_app.config["ACCOUNT_ID"] and not row.scheduled
+    return is_ours and row.name in PAID
 
 
 def note_charged(transaction_id: str, rows: list[Transaction]) -> None:

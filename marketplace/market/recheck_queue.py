@@ -17,14 +17,15 @@ NEVER_COMPARED = 0  # in place of a date since when something may differ
 
 
 class What(NamedTuple):
-    """An NFT; the stored NFTs of a token; or the listings of an account.
+    """An NFT; the stored NFTs of a token; the listings of an account; or an offer.
 
+    An offer is named by its schedule, and all offers by the marketplace's account, which creates them.
     A seller is an account that has listed several NFTs: the memo does not say which have a new price.
     """
 
     kind: RecheckKind
     id: str
-    serial_no: int = 0  # 0 for a token or an account
+    serial_no: int = 0  # only of an NFT
 
 
 class Recheck(NamedTuple):

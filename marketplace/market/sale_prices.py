@@ -1,4 +1,4 @@
-"""The price of a sale: what the marketplace's own transaction said.
+"""The price of a sale: what the marketplace's own transaction, or its schedule, said.
 
 Only the marketplace signs transactions that its account pays for. So their memos are its own words, and the
 prices of its prepared purchases are those that were paid. The HBAR that a buyer paid in the end says less: a
@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
+from typing import NamedTuple
 
 from flask import current_app
 
@@ -17,9 +18,10 @@ from marketplace.hedera.hbar import TINYBARS, format_amount
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
 from marketplace.ledger.mirror_schemas import LedgerNftTransfer, NftEvent, Transaction
+from marketplace.market import offer_rule
 from marketplace.market.memos import read_basket_memo, read_listing_memo, read_purchase_memo
 from marketplace.services import mirror_node
-from marketplace.store import prepared_transactions
+from marketplace.store import offers, prepared_transactions
 from marketplace.store.database import read
 
 
@@ -27,16 +29,57 @@ class TransactionNotShown(Exception):
     """The mirror node shows an entry of a history, but not yet its transaction."""
 
 
+class Sale(NamedTuple):
+    price: int  # HBAR
+    offer_id: str | None = None  # of the offer that was accepted
+
+
 def may_be_sale(move: NftEvent) -> bool:
-    """Tell whether an entry may be a sale of this marketplace: it spent an approval, and paid the fee."""
-    return move.is_move and move.is_approval and move.payer == current_app.config["ACCOUNT_ID"]
+    """Tell whether an entry may be a sale of this marketplace.
 
-
-def find_price(nft_id: NftId, move: NftEvent, deadline: Deadline) -> int | None:
-    """The price of one NFT in HBAR, as our transaction named it; None if it was no sale.
-
-    ``move`` is the NFT's change of owner. Raises TransactionNotShown, and the ledger's errors.
+    Its account either spent an approval, and paid the fee, or has created the schedule of an offer.
     """
+    is_of_market = move.is_move and move.payer == current_app.config["ACCOUNT_ID"]
+    return is_of_market and (move.is_approval or bool(current_app.config["OFFERS"]))
+
+
+def find_sale(nft_id: NftId, move: NftEvent, deadline: Deadline) -> Sale | None:
+    """The sale by which an NFT changed its owner; None if it was no sale.
+
+    Raises TransactionNotShown, and the ledger's errors.
+    """
+    if not move.is_approval:
+        return _find_accepted(nft_id, move, deadline)
+    price = _find_price(nft_id, move, deadline)
+    return None if price is None else Sale(price)
+
+
+def _find_accepted(nft_id: NftId, move: NftEvent, deadline: Deadline) -> Sale | None:
+    """The sale by an offer: its schedule has the id of this transaction, and was executed as a whole."""
+    parties = (*nft_id, move.sender, move.receiver)
+    stored = offers.get_offer_of_transaction(read(), str(move.transaction_id))
+    if stored:
+        of_offer = (stored["token"], stored["serial_no"], stored["seller"], stored["bidder"])
+        return Sale(stored["price"], stored["schedule_id"]) if parties == of_offer else None
+    rows = mirror_node().list_transactions(move.transaction_id, deadline)
+    if not any(row.consensus_at == move.consensus_at for row in rows):
+        raise TransactionNotShown
+    created = next(
+        (row for row in rows if row.name == offer_rule.CREATION and row.is_original), None
+    )
+    if created is None or created.entity_id is None:
+        return None
+    schedule = mirror_node().find_schedule(created.entity_id, deadline)
+    if schedule is None:
+        raise TransactionNotShown
+    sale = offer_rule.read_sale(schedule, current_app.config["ACCOUNT_ID"])
+    if sale and parties == (sale.token, sale.serial_no, sale.seller, sale.bidder):
+        return Sale(sale.price, schedule.id)
+    return None
+
+
+def _find_price(nft_id: NftId, move: NftEvent, deadline: Deadline) -> int | None:
+    """The price of one NFT in HBAR, as our transaction named it; None if it was no sale."""
     prepared = prepared_transactions.get_prepared_nft(read(), str(move.transaction_id), *nft_id)
     if prepared:
         return prepared["price"]

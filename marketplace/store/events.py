@@ -55,7 +55,7 @@ class Place(NamedTuple):
 
 def insert_event(db: Connection, event: Mapping[str, object]) -> None:
     # Only after Engine.lock_events(). It is in no list while its NFT is hidden; nor is a listing of a blocked
-    # account.
+    # account, or an offer of one or to one.
     sql = """
         INSERT INTO event (
             id, kind, token, serial_no, from_account, to_account, price, previous_price, transaction_id,
@@ -68,6 +68,8 @@ def insert_event(db: Connection, event: Mapping[str, object]) -> None:
                 SELECT 1 FROM nft
                 WHERE token = :token AND serial_no = :serial_no
                   AND (is_hidden = 1 OR (is_listed < is_for_sale AND :kind IN ('LISTED', 'PRICE_CHANGED')))
+            ) OR :kind LIKE 'OFFER%' AND EXISTS (
+                SELECT 1 FROM decision WHERE kind = 'blocked' AND id IN (:from_account, :to_account)
             ) THEN 1 ELSE 0 END
         )
     """

@@ -45,6 +45,22 @@ def list_unended(db: Connection, before: str, limit: int) -> list[OfferRow]:
     return db.execute(sql, {"before": before, "limit": limit}).fetchall()
 
 
+def list_unended_of(db: Connection, bidder: str) -> list[str]:
+    sql = f"SELECT schedule_id FROM offer WHERE bidder = :bidder AND {UNENDED} ORDER BY schedule_id"
+    return [row["schedule_id"] for row in db.execute(sql, {"bidder": bidder})]
+
+
+def list_to_cover(db: Connection, before: str, limit: int) -> list[OfferRow]:
+    # Those that are signed, and whose cover was looked at before a moment, or never: longest ago first.
+    sql = """
+        SELECT * FROM offer
+        WHERE state = 'signed' AND COALESCE(covered_at, '') <= :before
+        ORDER BY COALESCE(covered_at, '')
+        LIMIT :limit + 0
+    """
+    return db.execute(sql, {"before": before, "limit": limit}).fetchall()
+
+
 def put_offer(db: Connection, offer: Mapping[str, object], state_before: str | None) -> bool:
     # As a reconciler compared it: nothing is written if another process wrote another state meanwhile.
     sql = """

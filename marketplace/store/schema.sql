@@ -358,6 +358,12 @@ CREATE INDEX offer_by_transaction ON offer (transaction_id);
 -- Serves offers.list_unended.
 CREATE INDEX offer_unended ON offer (expires_at) WHERE state IN ('unsigned', 'signed');
 
+-- Serves offers.list_unended_of.
+CREATE INDEX offer_unended_by_bidder ON offer (bidder, schedule_id) WHERE state IN ('unsigned', 'signed');
+
+-- Serves offers.list_to_cover.
+CREATE INDEX offer_to_cover ON offer ((COALESCE(covered_at, ''))) WHERE state = 'signed';
+
 -- How far the ledger's transactions were followed: one row, or none before the first start of a watcher.
 CREATE TABLE follow (
     id INTEGER PRIMARY KEY CHECK (id = 1),

@@ -1,4 +1,4 @@
-"""Compares an NFT, an account's listings or a token's NFTs with the ledger: for the queue and for sweeps."""
+"""Compares an NFT, an account's listings, a token's NFTs or offers with the ledger, for queue and sweeps."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -10,7 +10,8 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
 from marketplace.ledger.mirror_schemas import Nft
-from marketplace.market import reconciler
+from marketplace.market import offers, reconciler
+from marketplace.market.offer_rule import ENDED
 from marketplace.market.recheck_queue import Recheck, What
 from marketplace.market.reconciler import Reconciliation
 from marketplace.services import mirror_node
@@ -21,6 +22,7 @@ from marketplace.watcher.work import Done
 
 NFT_SECONDS = 30  # to check one NFT: a long history has several pages
 PAGE = 100  # NFTs that the mirror node lists at once
+MAX_LIFE = 63 * times.DAY  # of a schedule: the network's limit is 62 days
 
 Listed = Nft | LedgerAnswerInvalid
 
@@ -38,6 +40,8 @@ def check(row: RecheckRow) -> Checked:
     """Check an entry of the queue. Raises the ledger's errors, and the database's."""
     if row["kind"] == "nft":
         return _check_nft(NftId(row["id"], row["serial_no"]))
+    if row["kind"] == "offer" and row["id"] != current_app.config["ACCOUNT_ID"]:
+        return _check_offer(row["id"], times.to_nanoseconds(row["changed_at"]))
     changed_at = times.to_nanoseconds(row["changed_at"]) or times.now()
     return compare(What(row["kind"], row["id"]), changed_at, times.to_nanoseconds(row["since"]))
 
@@ -50,6 +54,8 @@ def compare(what: What, changed_at: int, since: int, *, judges_again: bool = Fal
     """
     if what.kind == "token":
         return _compare_token(what.id, since, judges_again=judges_again)
+    if what.kind == "offer":
+        return _compare_offers(what.id, since)
     return _compare_account(what.id, changed_at, since)
 
 
@@ -76,6 +82,37 @@ def _describe(made: Reconciliation) -> Done:
 
 def _read_listing(nft: NftRow) -> tuple[int, str | None, str]:
     return nft["listing_price"], nft["last_listed_at"], nft["owner"]
+
+
+def _check_offer(schedule_id: str, changed_at: int) -> Checked:
+    deadline = Deadline(reconciler.LEDGER_SECONDS)
+    made = offers.reconcile([schedule_id], deadline, changed_at)[schedule_id]
+    if made.undecided:
+        current_app.logger.info("The offer %s is not decided yet: %s", schedule_id, made.undecided)
+        return Checked(Done.UNDECIDED)
+    offer = made.offer
+    is_over = offer is not None and offer["state"] in ENDED
+    facts_at = (
+        reconciler.FOREVER if is_over else times.to_nanoseconds(offer["state_at"]) if offer else 0
+    )
+    done = Done.OFFERS if made.is_changed else Done.UNCHANGED
+    return Checked(done, facts_at, is_short=True)
+
+
+def _compare_offers(creator: str, since: int) -> Checked:
+    """Compare an account's schedules with the stored offers, back to the first that may not have ended."""
+    done, differing = Done.UNCHANGED, []
+    for schedule in mirror_node().list_schedules_of(creator):
+        if isinstance(schedule, LedgerAnswerInvalid):
+            current_app.logger.warning("A schedule was not checked: %s", schedule)
+            done = Done.UNREADABLE
+            continue
+        if schedule.created_at < times.now() - MAX_LIFE:
+            break
+        if offers.may_differ(schedule):
+            moment = schedule.newest_at
+            differing.append(Recheck(What("offer", schedule.id), moment, min(moment, since)))
+    return Checked(done, 0, differing)
 
 
 def _compare_account(account_id: str, changed_at: int, since: int) -> Checked:

@@ -10,8 +10,8 @@ from flask import current_app
 from marketplace.command_line import command
 from marketplace.hedera import times
 from marketplace.hedera.ids import numbers
-from marketplace.ledger import UNHURRIED_SECONDS, Deadline
-from marketplace.market import collection_facts, freshness
+from marketplace.ledger import ALLOWED_LAG, UNHURRIED_SECONDS, Deadline
+from marketplace.market import collection_facts, freshness, offers
 from marketplace.market.nodes import list_addresses
 from marketplace.services import mirror_node
 from marketplace.store import (
@@ -23,6 +23,7 @@ from marketplace.store import (
     properties,
     sales,
 )
+from marketplace.store import offers as offer_rows
 from marketplace.store.database import read, write
 from marketplace.store.nft_collections import list_collections_due
 from marketplace.store.prepared_transactions import PREPARATIONS, PURCHASES
@@ -33,6 +34,8 @@ from marketplace.watcher.work import Done
 REFRESHING_SECONDS = 10  # of one call
 COLLECTIONS_AT_ONCE = 200
 REREAD_AT_ONCE = 100  # NFTs
+OFFERS_AT_ONCE = 50
+COVER_SECONDS = 300  # between two looks at whether a bidder can pay
 KEPT_SECONDS = 3 * 3600  # for which prepared transactions are kept after they expire
 DELETED_AT_ONCE = 1000  # rows in one transaction: other writers wait for it
 
@@ -55,6 +58,22 @@ def read_metadata_again() -> None:
         with write() as db:
             for nft_id in due:
                 nfts.mark_to_reread(db, *nft_id, now, MAX_ATTEMPTS - 1)
+
+
+def end_offers() -> None:
+    """Note which offers have expired, when every replica shows whether they were accepted before that."""
+    if current_app.config["OFFERS"]:
+        before = times.to_iso(times.now() - ALLOWED_LAG)
+        expired = offer_rows.list_unended(read(), before, OFFERS_AT_ONCE)
+        offers.reconcile([row["schedule_id"] for row in expired], Deadline(UNHURRIED_SECONDS))
+
+
+def cover_offers() -> None:
+    """Look whether bidders can still pay for their offers: for each, every few minutes."""
+    if current_app.config["OFFERS"]:
+        before = times.to_iso(times.now() - COVER_SECONDS * times.SECOND)
+        rows = offer_rows.list_to_cover(read(), before, OFFERS_AT_ONCE)
+        offers.look_at_cover(rows, Deadline(UNHURRIED_SECONDS))
 
 
 def store_network() -> None:

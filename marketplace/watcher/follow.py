@@ -15,14 +15,16 @@ from marketplace.hedera import times
 from marketplace.ledger import ALLOWED_LAG, UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.mirror import PAGE
 from marketplace.ledger.mirror_schemas import Transaction
-from marketplace.ledger.transaction_feed import TYPES, Page
+from marketplace.ledger.transaction_feed import OF_OFFERS, TYPES, Page
 from marketplace.market import purchase_fees
 from marketplace.market.memos import is_bulk_listing_memo, read_named_nft
+from marketplace.market.offer_rule import CREATION
 from marketplace.market.recheck_queue import Recheck, What, enqueue_all, let_failed_be_due
 from marketplace.services import mirror_node
-from marketplace.store import following, nft_collections, nfts, properties
+from marketplace.store import following, nft_collections, nfts, offers, properties
 from marketplace.store.database import read, write
 from marketplace.store.rows import Connection, FollowRow, RecheckKind
+from marketplace.watcher.key_watch import UPDATE as KEY_UPDATE
 from marketplace.watcher.network_reset import ResetCheck
 
 APPROVALS = ("CRYPTOAPPROVEALLOWANCE", "CRYPTODELETEALLOWANCE")
@@ -117,6 +119,7 @@ class Follower:
             named = {recheck.what for recheck in rechecks}
             for recheck in (*find_rechecks(row), *self._find_called(row)):
                 rechecks += _select(read(), row, recheck, named)
+            rechecks += _find_offers(read(), row, named)
         if not rechecks and time.monotonic() < self._written_at + WRITING_SECONDS:
             return
         with write() as db:
@@ -154,8 +157,9 @@ class Follower:
             yield Recheck.of(What("token", call.entity_id), row.consensus_at)
 
 
-def ask_page(after: int, types: Iterable[str] = TYPES) -> Page:
-    """Ask for the transactions after a moment. Raises the ledger's errors."""
+def ask_page(after: int, types: Iterable[str] = ()) -> Page:
+    """Ask for the transactions after a moment, by default of all types. Raises the ledger's errors."""
+    types = types or (*TYPES, *(OF_OFFERS if current_app.config["OFFERS"] else ()))
     deadline, market = Deadline(UNHURRIED_SECONDS), current_app.config["ACCOUNT_ID"]
     return mirror_node().list_transactions_after(after, market, deadline, types)
 
@@ -181,7 +185,7 @@ def _settle(rows: list[Transaction], seen_to: int) -> None:
     """Store the fees of purchases, failed or not, by their rows. A purchase without a row cost nothing."""
     by_id = defaultdict(list)
     for row in rows:
-        if row.name == "CRYPTOTRANSFER" and row.payer == current_app.config["ACCOUNT_ID"]:
+        if purchase_fees.is_charged(row):
             by_id[str(row.transaction_id)].append(row)
     for transaction_id, charged in by_id.items():
         purchase_fees.note_charged(transaction_id, charged)
@@ -235,6 +239,21 @@ def _select(
         if listed or what.kind == "seller":
             # So a seller who signs one transaction after the other costs a request each second.
             yield recheck._replace(delay=listed // PAGE * times.SECOND)
+
+
+def _find_offers(db: Connection, row: Transaction, named: Set[What]) -> Iterator[Recheck]:
+    """Yield the offers that a transaction may have changed. ``named``: by earlier ones of the page."""
+    if not (current_app.config["OFFERS"] and row.result == "SUCCESS" and row.entity_id):
+        return
+    if row.name == KEY_UPDATE:
+        for schedule_id in offers.list_unended_of(db, row.entity_id):
+            yield Recheck.of(What("offer", schedule_id), row.consensus_at)
+    elif row.name in OF_OFFERS:
+        what = What("offer", row.entity_id)
+        is_created = row.name == CREATION and row.payer == current_app.config["ACCOUNT_ID"]
+        is_queued = what in named or following.get_recheck(db, *what) is not None
+        if is_created or is_queued or offers.get_offer(db, row.entity_id):
+            yield Recheck.of(what, row.consensus_at)
 
 
 def backfill(stop: threading.Event) -> float:

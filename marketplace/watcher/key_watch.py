@@ -27,7 +27,8 @@ class KeyWatch:
         """Note a transaction that may have changed the account's key, or that its key did not sign."""
         account_id = current_app.config["ACCOUNT_ID"]
         is_update = row.name == UPDATE and row.entity_id == account_id
-        if is_update or (row.result in REFUSED and row.payer == account_id):
+        is_refused = row.result in REFUSED and row.payer == account_id and not row.scheduled
+        if is_update or is_refused:
             now = time.monotonic()
             self._due = [now, now + ALLOWED_LAG / times.SECOND, *self._due[-1:]]
 

@@ -36,6 +36,8 @@ CHORES: dict[Callable[[], object], float] = {
     chores.refresh_collections: 5,
     chores.delete_prepared: 60,
     chores.read_metadata_again: 60,
+    chores.end_offers: 10,
+    chores.cover_offers: 10,
     chores.store_network: 600,
     store_sale_costs: 10,
     chores.delete_events: 3600,

@@ -23,7 +23,7 @@ from marketplace.watcher.check import Checked, check
 from marketplace.watcher.work import Done, Tasks
 
 # Checks at once, by kind: lists take long, and must not delay NFTs.
-AT_ONCE = {"nft": 8, "account": 4, "seller": 4, "token": 4}
+AT_ONCE = {"nft": 8, "account": 4, "seller": 4, "token": 4, "offer": 4}
 PAUSE_SECONDS = 0.25  # between two queries for due rechecks, if nothing changes
 PROBE_PAUSE = 5 * times.SECOND  # between two tries of one of the checks that the ledger failed
 

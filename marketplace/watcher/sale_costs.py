@@ -84,16 +84,20 @@ def _share(row: Transaction, sold: SoldRow, rate: RateRow | None, deadline: Dead
     )
     moved = sorted((nft.token, nft.serial_no) for nft in row.nft_transfers)
     place = moved.index((sold["token"], sold["serial_no"]))
-    part = row.find_earned(market) + row.fee_tinybars
-    price, paid = sold["price"] * TINYBARS, row.find_paid(buyer)
+    # The buyer pays the fee of an offer's execution, and the marketplace that of any other sale.
+    fee, fee_of_buyer = (0, row.fee_tinybars) if row.scheduled else (row.fee_tinybars, 0)
+    part = row.find_earned(market) + fee
+    price, paid = sold["price"] * TINYBARS, row.find_paid(buyer) - fee_of_buyer
     # The part of its seller's prices that this NFT's price is; what he earned lacks the marketplace's part.
     share = (
         Fraction(price * (paid - part), paid * row.find_earned(seller))
         if paid != part
         else Fraction(1)
     )
-    associations = _find_associations(row, buyer, [token for token, _ in moved], rate, deadline)
-    network, rest = divmod(row.fee_tinybars - sum(associations.values()), len(moved))
+    associations = {}
+    if fee:
+        associations = _find_associations(row, buyer, [token for token, _ in moved], rate, deadline)
+    network, rest = divmod(fee - sum(associations.values()), len(moved))
     is_first_of_token = place == [token for token, _ in moved].index(sold["token"])
     return {
         "way": "offer" if row.scheduled else "basket" if len(moved) > 1 else "single",

@@ -120,6 +120,8 @@ class Sweep:
             nft_collections.list_collections(db),
         )
         items = [What("account", id) for id in accounts] + [What("token", id) for id in tokens]
+        if current_app.config["OFFERS"]:
+            items.append(What("offer", current_app.config["ACCOUNT_ID"]))  # all of its offers
         self._began_at, self._items, self._is_whole = began_at, sorted(items, key=_name), True
 
     def _count_due(self, now: int) -> int:
@@ -180,7 +182,7 @@ class Sweep:
 
 
 def _name(what: What) -> str:
-    """The text by which an item is stored. Accounts come before tokens."""
+    """The text by which an item is stored. Accounts come before offers, and offers before tokens."""
     return f"{what.kind} {what.id}"
 
 

@@ -307,7 +307,14 @@ def test_every_case_has_its_state(case):
     if state is None:
         assert isinstance(decided, Undecided)
     else:
-        assert (decided.state, decided.signed is not None) == (state, state == "signed")
+        assert decided.state == state
+        assert (decided.by is None) == (state in ("unsigned", "withdrawn", "expired"))
+
+
+def test_a_deletion_that_is_known_dates_the_withdrawal():
+    deleted = row(LATER, name="SCHEDULEDELETE")
+    decided = decide(facts(schedule(is_deleted=True), deleted), MARKET)
+    assert (decided.state, decided.state_at, decided.by) == ("withdrawn", LATER, deleted)
 
 
 def test_an_offer_has_all_that_is_shown_of_it():

@@ -19,6 +19,8 @@ CREATE TABLE offer (
 CREATE INDEX offer_by_nft ON offer (token, serial_no, price DESC, schedule_id) WHERE state = 'signed';
 CREATE INDEX offer_by_transaction ON offer (transaction_id);
 CREATE INDEX offer_unended ON offer (expires_at) WHERE state IN ('unsigned', 'signed');
+CREATE INDEX offer_unended_by_bidder ON offer (bidder, schedule_id) WHERE state IN ('unsigned', 'signed');
+CREATE INDEX offer_to_cover ON offer ((COALESCE(covered_at, ''))) WHERE state = 'signed';
 -- Give prepared transactions the kinds of offers, and the schedule that they are about
 DROP INDEX preparation_by_expiry;
 DROP INDEX purchase_by_expiry;

@@ -1,0 +1,255 @@
+"""Reconciles offers with the ledger: no other module writes them.
+
+As for NFTs, the facts are read first, without a lock, and older facts never replace newer ones. What was
+prepared here only says where to look.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from flask import current_app
+
+from marketplace.errors import NftGone, NftNotOnLedger
+from marketplace.events import EventKind
+from marketplace.hedera import times
+from marketplace.hedera.hbar import TINYBARS
+from marketplace.hedera.ids import NftId
+from marketplace.ledger import ALLOWED_LAG, Deadline
+from marketplace.ledger.mirror_schemas import LedgerAccount, Schedule
+from marketplace.market import add_nft, nft_events, offer_rule
+from marketplace.market.listing_rule import Undecided
+from marketplace.market.nft_events import Event
+from marketplace.market.offer_rule import ENDED, Facts, Offer
+from marketplace.market.purchase_fees import ASSOCIATION_CENTS, max_fee
+from marketplace.services import mirror_node
+from marketplace.store import nfts, offers
+from marketplace.store.database import read, write
+from marketplace.store.rows import OfferRow
+
+OF_END = {
+    "failed": EventKind.OFFER_FAILED,
+    "withdrawn": EventKind.OFFER_WITHDRAWN,
+    "expired": EventKind.OFFER_EXPIRED,
+    "unsigned": EventKind.OFFER_WITHDRAWN,  # the bidder's account has another key by now
+}
+
+
+class Reconciliation(NamedTuple):
+    """What came of reconciling one schedule."""
+
+    before: OfferRow | None  # as it was stored
+    offer: OfferRow | None  # as it is stored now; None: it is no offer
+    undecided: str = ""  # why nothing could be decided
+
+    @property
+    def is_changed(self) -> bool:
+        return self.before != self.offer
+
+
+class Change(NamedTuple):
+    """An offer as the ledger shows it, beside what was stored."""
+
+    before: OfferRow | None
+    offer: Offer
+    is_covered: bool | None  # None: it was not looked at
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        offer = self.offer
+        opened_at = self.before and self.before["opened_at"]
+        if offer.state == "signed" and offer.by:
+            opened_at = times.to_iso(offer.by.consensus_at)
+        elif offer.state == "unsigned":
+            opened_at = None
+        return offer._asdict() | {
+            "transaction_id": str(offer.transaction_id),
+            "created_at": times.to_iso(offer.created_at),
+            "expires_at": times.to_iso(offer.expires_at),
+            "state_at": times.to_iso(offer.state_at),
+            "opened_at": opened_at,
+        }
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it differs from what is stored."""
+        columns = {name: self.columns[name] for name in ("state", "state_at", "opened_at")}
+        return self.before is None or {**self.before} != {**self.before} | columns
+
+    def find_events(self) -> list[Event]:
+        """The event of an offer that opens, or that ends after it was open here; and of any failure.
+
+        A sale is an event of its NFT.
+        """
+        offer, before = self.offer, self.before["state"] if self.before else None
+        kind = None
+        if offer.state == "signed" and before != "signed":
+            kind = EventKind.OFFERED
+        elif before == "signed" or (before and offer.state == "failed"):
+            kind = OF_END.get(offer.state)
+        if kind is None:
+            return []
+        by, moment = None, offer.expires_at if offer.state == "expired" else None
+        if offer.by:
+            by, moment = str(offer.by.transaction_id), offer.by.consensus_at
+        at = times.to_iso(moment) if moment else None
+        parties = offer.seller, offer.bidder
+        return [Event(kind, *parties, offer.price, None, by, at, offer.schedule_id)]
+
+
+def reconcile_offers(
+    schedule_ids: Sequence[str], deadline: Deadline
+) -> Mapping[str, OfferRow | None]:
+    """Compare offers with the ledger, and return them as they are stored afterwards.
+
+    None: the schedule is no offer. Raises the ledger's and the database's errors.
+    """
+    return {id: each.offer for id, each in reconcile(schedule_ids, deadline).items()}
+
+
+def reconcile(
+    schedule_ids: Iterable[str], deadline: Deadline, changed_at: int = 0
+) -> dict[str, Reconciliation]:
+    """Compare schedules with the ledger, and store those that are offers, in one transaction.
+
+    ``changed_at``: the consensus timestamp of the newest transaction that may have changed them, if known.
+    """
+    stored = {id: offers.get_offer(read(), id) for id in sorted({*schedule_ids})}
+    questions = [partial(_look, id, before, deadline, changed_at) for id, before in stored.items()]
+    found = dict(zip(stored, mirror_node().ask(*questions), strict=True))
+    changes = [each for each in found.values() if isinstance(each, Change) and each.is_new]
+    _add_nfts([change.offer for change in changes if change.offer.state == "signed"], deadline)
+    _write(changes)
+    reasons = {id: each.reason for id, each in found.items() if isinstance(each, Undecided)}
+    return {
+        id: Reconciliation(before, offers.get_offer(read(), id), reasons.get(id, ""))
+        for id, before in stored.items()
+    }
+
+
+def _look(
+    schedule_id: str, before: OfferRow | None, deadline: Deadline, changed_at: int
+) -> Change | Undecided | None:
+    """Read a schedule from the ledger, and apply the rule. It does not use the database."""
+    if before and before["state"] in ENDED:
+        return None
+    schedule = mirror_node().find_schedule(schedule_id, deadline)
+    if schedule is None:
+        return Undecided("the mirror node no longer shows it") if before else None
+    if before and times.to_iso(schedule.newest_at) < before["state_at"]:
+        return Undecided("the mirror node shows an older state of it")
+    market = current_app.config["ACCOUNT_ID"]
+    sale = offer_rule.read_sale(schedule, market)
+    if sale is None:
+        return None
+    bidder = mirror_node().find_account(sale.bidder, deadline)
+    offer = offer_rule.decide(_find_facts(schedule, bidder, deadline, changed_at), market)
+    if not isinstance(offer, Offer):
+        return offer
+    was_signed = before is not None and before["state"] == "signed"
+    if was_signed and offer.state == "unsigned" and not _is_shown(changed_at, deadline):
+        return Undecided("the bidder's key is another one, or the mirror node shows an older one")
+    is_covered = None
+    if offer.state == "signed" and not was_signed:
+        is_covered = _covers(bidder, offer.token, offer.price, deadline)
+    return Change(before, offer, is_covered)
+
+
+def may_differ(schedule: Schedule) -> bool:
+    """Tell whether a schedule, as a list shows it, may be an offer that is not stored like this."""
+    if offer_rule.read_sale(schedule, current_app.config["ACCOUNT_ID"]) is None:
+        return False
+    stored = offers.get_offer(read(), schedule.id)
+    if stored is None or stored["state"] in ENDED:
+        return stored is None
+    is_newer = times.to_iso(schedule.newest_at) > stored["state_at"]
+    return is_newer or schedule.is_deleted
+
+
+def _find_facts(
+    schedule: Schedule, bidder: LedgerAccount | None, deadline: Deadline, changed_at: int
+) -> Facts:
+    key, shown_to = bidder.key if bidder and not bidder.is_deleted else None, 0
+    if schedule.expires_at and schedule.expires_at <= times.now():
+        shown_to = mirror_node().recall_present(deadline).ended_at - ALLOWED_LAG
+    moments = {schedule.created_at, *offer_rule.list_signed(schedule, key)}
+    if schedule.executed_at:
+        moments.add(schedule.executed_at)
+    if schedule.is_deleted and changed_at:
+        moments.add(changed_at)
+    find = partial(mirror_node().find_transaction, deadline=deadline)
+    rows = {moment: row for moment in sorted(moments) if (row := find(moment))}
+    return Facts(schedule, key, rows, shown_to)
+
+
+def _is_shown(changed_at: int, deadline: Deadline) -> bool:
+    """Tell whether every replica shows a change by now."""
+    present = mirror_node().recall_present(deadline).ended_at
+    return 0 < changed_at <= present - ALLOWED_LAG
+
+
+def _add_nfts(signed: Iterable[Offer], deadline: Deadline) -> None:
+    """Store the NFTs of offers that are not stored: the database may have been lost."""
+    for offer in signed:
+        nft_id = NftId(offer.token, offer.serial_no)
+        if nfts.get_nft(read(), *nft_id) is None:
+            try:
+                add_nft.add_new(offer.seller, [nft_id], deadline)
+            except (NftNotOnLedger, NftGone) as error:
+                current_app.logger.info("The NFT of an offer was not added: %s", error)
+
+
+def _write(changes: Sequence[Change]) -> None:
+    """Write changes of offers with their events, in one transaction. What others wrote meanwhile stays."""
+    if not changes:
+        return
+    events, now = dict[NftId, list[Event]](), times.to_iso(times.now())
+    with write() as db:
+        for change in changes:
+            offer, state_before = change.offer, change.before["state"] if change.before else None
+            if offers.put_offer(db, change.columns, state_before):
+                if change.is_covered is not None:
+                    offers.mark_covered(db, offer.schedule_id, change.is_covered, now)
+                nft_id = NftId(offer.token, offer.serial_no)
+                events[nft_id] = events.get(nft_id, []) + change.find_events()
+        nft_events.store(db, events)
+
+
+# What the execution takes from the bidder
+
+
+def find_need(price: int, needs_association: bool, deadline: Deadline) -> int:
+    """What the bidder's balance must cover, in tinybars: the price, the fee, and an association if needed.
+
+    Raises the ledger's errors.
+    """
+    association = mirror_node().find_price(ASSOCIATION_CENTS, deadline) if needs_association else 0
+    return price * TINYBARS + max_fee(1) + association
+
+
+def _covers(bidder: LedgerAccount | None, token: str, price: int, deadline: Deadline) -> bool:
+    """Tell whether a bidder can pay, and can receive an NFT of the token."""
+    if bidder is None or bidder.is_deleted or bidder.balance is None:
+        return False
+    is_associated = mirror_node().find_relationship(bidder.id, token, deadline) is not None
+    if not is_associated and not bidder.max_automatic_associations:
+        return False
+    return bidder.balance >= find_need(price, not is_associated, deadline)
+
+
+def look_at_cover(rows: Sequence[OfferRow], deadline: Deadline) -> None:
+    """Store whether the bidders can pay for offers. Raises the ledger's and the database's errors."""
+    if not rows:
+        return
+    ask, bidders = mirror_node().ask, sorted({row["bidder"] for row in rows})
+    found = ask(*(partial(mirror_node().find_account, bidder, deadline) for bidder in bidders))
+    accounts: dict[str, LedgerAccount | None] = dict(zip(bidders, found, strict=True))
+    questions = [
+        partial(_covers, accounts[row["bidder"]], row["token"], row["price"], deadline)
+        for row in rows
+    ]
+    covered = dict(zip((row["schedule_id"] for row in rows), ask(*questions), strict=True))
+    now = times.to_iso(times.now())
+    with write() as db:
+        for schedule_id in sorted(covered):
+            offers.mark_covered(db, schedule_id, covered[schedule_id], now)
