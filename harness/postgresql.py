@@ -38,7 +38,7 @@ SETTINGS = {
     "shared_buffers": "32MB",
     "jit": "off",
     "password_encryption": "md5",  # each connection is 4 ms quicker than with SCRAM
-    "autovacuum": "off",  # while it runs in a database, a role that may not end it can not drop the database
+    "autovacuum": "off",  # while it runs in a database, a role that may not end it cannot drop the database
     # A killed server loses nothing that the kernel has: only a power cut would.
     "fsync": "off",
     "full_page_writes": "off",

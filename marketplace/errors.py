@@ -57,7 +57,7 @@ def camel_case(name: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Escape all characters that a terminal can not print, except line ends."""
+    """Escape all characters that a terminal cannot print, except line ends."""
     return "".join(
         character if character.isprintable() or character == "\n" else repr(character)[1:-1]
         for character in text
@@ -262,7 +262,7 @@ class RequestNotJson(MarketplaceError):
 
 class BodyMalformed(MarketplaceError):
     status = HTTPStatus.BAD_REQUEST
-    sentence = "The body can not be read: its chunked encoding is damaged"
+    sentence = "The body cannot be read: its chunked encoding is damaged"
     tell = PROGRAM
     calls = (BODIES,)
     example = ()
@@ -449,7 +449,7 @@ class BuyerIsOwner(Conflict):
 
 
 class BuyerIsMarketplace(Conflict):
-    sentence = "{} is the marketplace's own account, which can not buy: name another account"
+    sentence = "{} is the marketplace's own account, which cannot buy: name another account"
     tell = "Choose another account: the marketplace's own can't buy"
     example = ("0.0.9001",)
 
@@ -725,7 +725,7 @@ class BudgetTooSmall(OperatorNeeded):
 
 
 class BalanceTooLow(OperatorNeeded):
-    """The marketplace's account can not pay the fee of a purchase. The fact is its balance in HBAR."""
+    """The marketplace's account cannot pay the fee of a purchase. The fact is its balance in HBAR."""
 
     sentence = "The marketplace can't pay fees at the moment: nothing can be bought"
     log_sentence = "The marketplace's account has {:f} HBAR, too little for a fee. Top it up"
@@ -824,7 +824,7 @@ class DatabaseBusy(Unavailable):
 
 
 class DatabaseUnusable(Unavailable):
-    sentence = "The database can not be used: {}. Nothing was changed; the operator must fix it"
+    sentence = "The database cannot be used: {}. Nothing was changed; the operator must fix it"
     retry_after = 60
     tell = "The market is out of order"
     calls = (
@@ -837,7 +837,7 @@ class DatabaseUnusable(Unavailable):
 class DatabaseUnreachable(Unavailable):
     """The log's reason names servers and users, so the client does not see it."""
 
-    sentence = "The database can not be reached at the moment. Try again: nothing is done twice"
+    sentence = "The database cannot be reached at the moment. Try again: nothing is done twice"
     log_sentence = "{}"
     retry_after = 2
     tell = LATER
@@ -848,7 +848,7 @@ class DatabaseUnreachable(Unavailable):
     example = ("the primary does not answer",)
 
     def __str__(self) -> str:
-        return f"The database can not be reached: {self.reason}"
+        return f"The database cannot be reached: {self.reason}"
 
 
 class NotReady(Unavailable):
@@ -865,7 +865,7 @@ class SandboxUnusable(Unavailable):
 
     tell = "The sandbox is out of order"
     calls = (BODIES,)
-    example = ("In the sandbox: The database can not be used: its file has vanished",)
+    example = ("In the sandbox: The database cannot be used: its file has vanished",)
 
 
 def find_kinds(base: type[MarketplaceError] = MarketplaceError) -> list[type[MarketplaceError]]:

@@ -1,4 +1,4 @@
-"""machine.db in DATA_DIR: what the processes of a machine can not count each for itself.
+"""machine.db in DATA_DIR: what the processes of a machine cannot count each for itself.
 
 The mirror node allows the machine a rate, whichever process asks. A client is told what is left of its limit,
 whichever process answers; a share for each would refuse it too early, or change that number with each answer.
@@ -17,7 +17,7 @@ from sqlite_utils.utils import sqlite3
 
 from marketplace.errors import StartRefused
 
-# Raised if the file can not be used, or stays locked.
+# Raised if the file cannot be used, or stays locked.
 ERRORS = (OSError, sqlite3.Error)
 
 # When twenty clients wrote at once to a busy machine, some waited more than 0.3 s.
@@ -49,25 +49,25 @@ class MachineFile:
     """The file, for one part of the service. If it was removed, it is made again."""
 
     def __init__(self, folder: str, failing: str) -> None:
-        """``failing``: what the log says about the consequence while the file can not be used."""
+        """``failing``: what the log says about the consequence while the file cannot be used."""
         self._path = Path(folder, "machine.db")
         self._failing = failing
         self._failed: str | None = None  # the statement that failed: on a full disk others may work
 
     def check(self) -> None:
-        """Raise StartRefused if the file can not be written, or is not such a file."""
+        """Raise StartRefused if the file cannot be written, or is not such a file."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._run("SELECT 1", {})
         except (OSError, sqlite3.OperationalError) as error:
-            raise StartRefused(f"{self._path} can not be written: {error}") from error
+            raise StartRefused(f"{self._path} cannot be written: {error}") from error
         except sqlite3.DatabaseError as error:
             raise StartRefused(f"{self._path} is not a file of this service: remove it") from error
 
     def execute(self, sql: str, **parameters: object) -> list[Any]:
         """Run a statement in a transaction of its own, and return its rows.
 
-        Raises one of ERRORS if the file can not be used. The log says so once.
+        Raises one of ERRORS if the file cannot be used. The log says so once.
         """
         log = logging.getLogger("marketplace")
         try:
@@ -75,7 +75,7 @@ class MachineFile:
         except ERRORS as error:
             if not self._failed:
                 self._failed = sql
-                log.error("%s can not be used (%s): %s", self._path, error, self._failing)
+                log.error("%s cannot be used (%s): %s", self._path, error, self._failing)
             raise
         if self._failed == sql:
             self._failed = None

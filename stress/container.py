@@ -114,7 +114,7 @@ def check(folder, podman):
 
 
 def say_untried(reason):
-    print(f"This machine can not run containers, so the image was not tried: {reason}")
+    print(f"This machine cannot run containers, so the image was not tried: {reason}")
 
 
 def say_seconds(what, started):

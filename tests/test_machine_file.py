@@ -75,7 +75,7 @@ def test_a_file_that_stays_locked_is_an_error_that_is_logged_once(file, path, ca
     assert count(file) == 2
     messages = [record.getMessage() for record in caplog.records]
     assert messages == [
-        f"{path} can not be used (database is locked): nothing is counted",
+        f"{path} cannot be used (database is locked): nothing is counted",
         f"{path} can be used again",
     ]
 

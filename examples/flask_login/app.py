@@ -62,7 +62,7 @@ def authenticate(request, scope):
     """Let in who is logged in to the shop; sellers may write.
 
     Flask-Login knows the user in the context of the shop, which the marketplace's requests do not have. A
-    page of another origin can not misuse the cookie: it is SameSite=Lax, and the service takes JSON only,
+    page of another origin cannot misuse the cookie: it is SameSite=Lax, and the service takes JSON only,
     for which a browser asks first.
     """
     with site.request_context(request.environ):

@@ -149,7 +149,7 @@ def require_scope(scope: str) -> Decorator:
 
 
 def init_app(app: Flask, authenticate: Authenticate) -> None:
-    """Have this function decide who may call. Raises StartRefused if it can not be called as it must."""
+    """Have this function decide who may call. Raises StartRefused if it cannot be called as it must."""
     _require_signature(authenticate)
     app.extensions[KEY] = authenticate
 

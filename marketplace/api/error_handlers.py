@@ -81,7 +81,7 @@ def _describe(error: HTTPException) -> str:
 
 
 def answer_database_error(error: DatabaseError) -> Answer:
-    """Answer 503 if the database can not be used at the moment. Any other error is a bug: raise it."""
+    """Answer 503 if the database cannot be used at the moment. Any other error is a bug: raise it."""
     reason = explain(error)
     if reason is None:
         raise error

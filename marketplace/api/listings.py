@@ -66,7 +66,7 @@ def prepare_withdrawal(account_id: str, wallet: str, nft_ids: list[NftId]) -> An
     It deletes the allowance of exactly this serial, or of each of serialNos, unsigned and paid by the owner;
     the wallet signs and submits it like a listing. The NFT leaves the order book once the ledger shows the
     withdrawal, reported or not. It ends only the approval of this serial: if the owner has also approved all
-    NFTs of the token, a purchase signed within the last minute may still succeed. If the ledger can not be
+    NFTs of the token, a purchase signed within the last minute may still succeed. If the ledger cannot be
     reached, the stored owner still gets the transaction.
     """
     count_each(nft_ids)

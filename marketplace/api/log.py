@@ -1,4 +1,4 @@
-"""The log: escapes what strangers wrote, so that it can not begin a line or control a terminal."""
+"""The log: escapes what strangers wrote, so that it cannot begin a line or control a terminal."""
 
 import logging
 from textwrap import indent

@@ -21,7 +21,7 @@ from marketplace.api.response_schemas import ApiErrorSchema, WebhookMessageSchem
 from marketplace.api.webhooks import EVENT
 from marketplace.version import __version__
 
-# Not 3.0, which can not describe "an object or null" without loosening the object.
+# Not 3.0, which cannot describe "an object or null" without loosening the object.
 OPENAPI_VERSION = "3.1.0"
 LICENSE = {"name": "MIT", "identifier": "MIT"}
 BEARER_TOKEN = {

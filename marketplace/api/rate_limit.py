@@ -38,10 +38,10 @@ PAUSE_SECONDS = 5
 
 
 class RateLimits:
-    """The rate limits of an application. While its file can not be used, no limit holds."""
+    """The rate limits of an application. While its file cannot be used, no limit holds."""
 
     def __init__(self, config: Config) -> None:
-        """Raises StartRefused if the file can not be used."""
+        """Raises StartRefused if the file cannot be used."""
         self._write, self._on_behalf = config["WRITE_LIMIT"], config["ON_BEHALF_LIMIT"]
         self._failed = "off" if self._write == "off" else FAILED_LIMIT
         self._file = MachineFile(config["DATA_DIR"], "no limit of requests holds")
@@ -104,7 +104,7 @@ def rate_limits() -> RateLimits:
 
 
 def init_app(app: Flask) -> None:
-    """Raises StartRefused if the file of the limits can not be used."""
+    """Raises StartRefused if the file of the limits cannot be used."""
     app.extensions[KEY] = RateLimits(app.config)
 
 

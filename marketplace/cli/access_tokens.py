@@ -94,7 +94,7 @@ def create_command(
 def list_command() -> None:
     """List access tokens by name.
 
-    The tokens themselves are not stored, and can not be shown again.
+    The tokens themselves are not stored, and cannot be shown again.
     """
     rows = access_tokens.list_access_tokens(read())
     if not rows:

@@ -98,7 +98,7 @@ def prepare(server: Any, watches: bool) -> None:
 
 
 def require_account(app: Flask) -> None:
-    """Check once for all workers that purchases can be signed. Exits with the reason if they can not."""
+    """Check once for all workers that purchases can be signed. Exits with the reason if they cannot."""
     try:
         startup.require_ready(app)
         if app.config["NETWORK"] != "sandbox":

@@ -44,7 +44,7 @@ def make_served(make: Callable[[], Flask]) -> Flask:
 
 
 def require_ready(app: Flask) -> None:
-    """Raise StartRefused if the database is outdated, or the key can not be read. Uses no network."""
+    """Raise StartRefused if the database is outdated, or the key cannot be read. Uses no network."""
     own = services(app)
     own.database.require_current()
     if own.signer:

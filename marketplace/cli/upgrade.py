@@ -43,6 +43,4 @@ def upgrade_at_once(database: Engine) -> None:
             if database.is_outdated:
                 database.upgrade()
         except (DatabaseInUse, OSError) as error:
-            raise StartRefused(
-                f"{database.name} can not be upgraded: {error}. Try again"
-            ) from error
+            raise StartRefused(f"{database.name} cannot be upgraded: {error}. Try again") from error

@@ -125,7 +125,7 @@ def errors(answer: Answer) -> dict[str, list[str]]:
 
 
 def traits(text: str | None) -> list[dict[str, Any]]:
-    """The attributes of a record as a list, which is empty if they can not be read."""
+    """The attributes of a record as a list, which is empty if they cannot be read."""
     try:
         found = json.loads(text or "[]")
     except ValueError:

@@ -84,7 +84,7 @@ class MirrorRateLimit:
 
         A caller may hold at most half of the turns that all others leave, of those that come within
         ALL_SECONDS. A caller that holds none may take one request's turns within FIRST_SECONDS: no request
-        takes more at once. Raises LedgerBusy, or LedgerUnreachable if the queue can not be used.
+        takes more at once. Raises LedgerBusy, or LedgerUnreachable if the queue cannot be used.
         """
         turns, id = Turns(seconds, caller), None
         count = min(count, int(FIRST_SECONDS / self._gap))
@@ -101,7 +101,7 @@ class MirrorRateLimit:
     def acquire(self, deadline: Deadline) -> float:
         """Wait for a turn; returns the seconds. Raises TimeIsUp if it would come too late, and takes none.
 
-        Also raises LedgerUnreachable if the queue can not be used, and LedgerBusy if a client's request needs
+        Also raises LedgerUnreachable if the queue cannot be used, and LedgerBusy if a client's request needs
         more turns than were taken for it, and its caller may hold no more.
         """
         deadline.remaining()
@@ -144,5 +144,5 @@ class MirrorRateLimit:
         try:
             return self._file.execute(sql, gap=self._gap, **parameters)
         except ERRORS as error:  # logged by MachineFile
-            reason = "it was not asked, as machine.db of this service can not be used"
+            reason = "it was not asked, as machine.db of this service cannot be used"
             raise LedgerUnreachable(reason) from error

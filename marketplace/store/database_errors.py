@@ -16,7 +16,7 @@ DatabaseError = sqlite3.DatabaseError
 
 
 class DatabaseUnreadable(StartRefused):
-    """The database can not be used by this service. The message names it, and says what to do."""
+    """The database cannot be used by this service. The message names it, and says what to do."""
 
 
 class DatabaseOutdated(DatabaseUnreadable):

@@ -63,7 +63,7 @@ class Engine(Protocol):
         """Read any number of rows of one moment, one by one, over a connection of their own, for any time."""
 
     def data_version(self) -> object | None:
-        """A value that changes with each commit of any process. None if it can not be read now."""
+        """A value that changes with each commit of any process. None if it cannot be read now."""
 
     def lock_events(self, db: Connection) -> None:
         """Keep other transactions from writing events until this one is visible: none gets a lower id."""
@@ -143,7 +143,7 @@ class EngineBase:
             raise DatabaseUnreadable(f"{name} {TOO_OLD}")
         if not VERSION.fullmatch(number):
             raise DatabaseUnreadable(
-                f"{name} can not be used: the version of its schema is {number!r}, which is not a number."
+                f"{name} cannot be used: the version of its schema is {number!r}, which is not a number."
                 " Restore a backup"
             )
         version = int(number)

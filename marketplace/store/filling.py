@@ -25,7 +25,7 @@ def fill(
     """Copy these tables in the open transaction. Each table comes after the tables that it refers to.
 
     ``name`` is the database's name in messages. Calls ``report`` with what is next. Leaves out NULs in
-    texts, which PostgreSQL can not store. Raises DatabaseUnreadable if a row is missing after the copy.
+    texts, which PostgreSQL cannot store. Raises DatabaseUnreadable if a row is missing after the copy.
     """
     # After a TRUNCATE in this transaction, COPY can freeze rows: VACUUM has little to do then.
     session.execute(f"TRUNCATE {', '.join(tables)}")
@@ -61,7 +61,7 @@ def _copy(session: Session[DictRow], table: str, source: Contents) -> None:
 
 
 def _without_nuls(row: Iterable[object]) -> tuple[object, ...]:
-    """Remove NULs, which PostgreSQL can not store, from a row. Only earlier versions stored them."""
+    """Remove NULs, which PostgreSQL cannot store, from a row. Only earlier versions stored them."""
     return tuple(value.replace("\0", "") if isinstance(value, str) else value for value in row)
 
 

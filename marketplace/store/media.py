@@ -122,7 +122,7 @@ class MediaStore:
         except FileNotFoundError:
             return None
         except (OSError, GenericError) as error:
-            current_app.logger.warning("An image can not be read: %s", error)
+            current_app.logger.warning("An image cannot be read: %s", error)
             raise MediaUnreachable from error
 
     def url(self, key: str | None) -> str:

@@ -263,7 +263,7 @@ class PostgreSQLDatabase(EngineBase):
         """Open the database, or make its tables. ``owners``: the network and the account to which it belongs.
 
         ``called``: the name of the address in messages, because the address may have a password. Raises
-        DatabaseUnreadable for a server or a database that can not be used, or of another network or account,
+        DatabaseUnreadable for a server or a database that cannot be used, or of another network or account,
         and DatabaseMissing if there are no tables, and they are not to be made.
         """
         self._called = called
@@ -405,7 +405,7 @@ class PostgreSQLDatabase(EngineBase):
         db.execute("LOCK TABLE nft IN SHARE ROW EXCLUSIVE MODE")
 
     def data_version(self) -> tuple[int, str] | None:
-        """A value that changes with each commit of any machine. None if the database can not be reached.
+        """A value that changes with each commit of any machine. None if the database cannot be reached.
 
         One query answers all threads that waited for it.
         """
@@ -476,7 +476,7 @@ class PostgreSQLDatabase(EngineBase):
         """Copy everything from another database of this version, in one transaction.
 
         ``replaces``: in place of what is there. Raises DatabaseInUse while a service or another command has
-        this database open, DatabaseUnreadable if it is not empty and not to be replaced, or can not take all
+        this database open, DatabaseUnreadable if it is not empty and not to be replaced, or cannot take all
         rows: then nothing was changed. After DatabaseUnreachable, either everything or nothing was copied.
         """
         self.close()
@@ -534,7 +534,7 @@ def _set_no_timeout(session: Session) -> None:
     session.answer_seconds = None
     for name in ("lock_timeout", "statement_timeout", "idle_session_timeout"):
         session.execute(f"SET {name} = 0")
-    # The last statement ends with the session, even if a cancel is lost. Servers on Windows can not do this.
+    # The last statement ends with the session, even if a cancel is lost. Servers on Windows cannot do this.
     with suppress(errors.InvalidParameterValue):
         session.execute("SET client_connection_check_interval = '1s'")
 

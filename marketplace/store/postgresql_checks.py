@@ -52,7 +52,7 @@ def advise(reason: str) -> str:
 
 
 def find_fault(session: Connection[DictRow]) -> str | None:
-    """Find why a server or a database can not be used, and say what to do."""
+    """Find why a server or a database cannot be used, and say what to do."""
     version = session.info.server_version
     if version < OLDEST_SERVER * 10_000:
         return (

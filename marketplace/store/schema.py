@@ -19,7 +19,7 @@ class Step(NamedTuple):
     version: int
     # The comment before each statement, which the operator reads while it runs; and the statement.
     statements: list[tuple[str, str]]
-    fill: Callable[[Any], None] | None  # runs after the statements, for work that SQL can not do
+    fill: Callable[[Any], None] | None  # runs after the statements, for work that SQL cannot do
 
     def take(
         self, db: Any, report: Callable[[str], None], translate: Callable[[str], str] = str

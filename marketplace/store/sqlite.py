@@ -101,11 +101,11 @@ class SQLiteDatabase(EngineBase):
                 ) from error
             if reason := find_lack_of_room(self.path.parent):
                 raise DatabaseUnreadable(
-                    f"{self.path} can not be opened, because its disk has no room ({reason}). It is not"
+                    f"{self.path} cannot be opened, because its disk has no room ({reason}). It is not"
                     " damaged: make room, and start again"
                 ) from error
             raise DatabaseUnreadable(
-                f"{self.path} can not be opened: {error}. If it is damaged, move it and its -wal and"
+                f"{self.path} cannot be opened: {error}. If it is damaged, move it and its -wal and"
                 f" -shm files away, and restore a backup: {command('restore FOLDER')}"
             ) from error
         close_at_fork(self)
@@ -245,7 +245,7 @@ class SQLiteDatabase(EngineBase):
         return {row["name"] for row in db.execute("SELECT name FROM sqlite_schema")}
 
     def data_version(self) -> tuple[int, bytes] | None:
-        """A value that changes with each commit of any thread or process. None if it can not be read now."""
+        """A value that changes with each commit of any thread or process. None if it cannot be read now."""
         try:
             self._require_same_file_lately()
             header = read_header(self._header or self._observe())
@@ -327,7 +327,7 @@ class SQLiteDatabase(EngineBase):
             try:
                 yield sqlite_files.Contents(self.name, connection)
             except sqlite3.DatabaseError as error:
-                raise DatabaseUnreadable(f"{self.path} can not be read: {error}") from error
+                raise DatabaseUnreadable(f"{self.path} cannot be read: {error}") from error
 
     def check(self, copy: Path) -> None:
         """Check another file. Raises DatabaseUnreadable if it is damaged, or not of this service."""
@@ -337,7 +337,7 @@ class SQLiteDatabase(EngineBase):
                 if problem == "ok":
                     self.find_version(connection, str(copy))
         except sqlite3.OperationalError as error:
-            raise DatabaseUnreadable(f"{copy} can not be read: {error}") from error
+            raise DatabaseUnreadable(f"{copy} cannot be read: {error}") from error
         except sqlite3.Error as error:
             problem = str(error)
         if problem != "ok":
@@ -379,7 +379,7 @@ class SQLiteDatabase(EngineBase):
         except sqlite3.OperationalError as error:
             if database_errors.explain(error) is None:
                 raise
-            raise OSError(f"the database can not be written: {error}") from error
+            raise OSError(f"the database cannot be written: {error}") from error
 
     def replace(self, source: Path) -> Path:
         """Take over the content of another file, in one transaction. Returns a backup of the old content.
@@ -403,7 +403,7 @@ class SQLiteDatabase(EngineBase):
                 with closing(open_file(ready, "ro")) as new:
                     new.backup(connection)
             except sqlite3.OperationalError as error:
-                raise OSError(f"{self.path} can not be written: {error}") from error
+                raise OSError(f"{self.path} cannot be written: {error}") from error
         self.read_version()
         return backup
 
@@ -432,7 +432,7 @@ class SQLiteDatabase(EngineBase):
             connection.close()
             if "locked" in str(error):
                 raise DatabaseInUse(f"{self.path} is in use: {error}") from error
-            raise OSError(f"{self.path} can not be written: {error}") from error
+            raise OSError(f"{self.path} cannot be written: {error}") from error
         return connection
 
 

@@ -58,7 +58,7 @@ def open_file(
 def take_lock(path: str, seconds: float = math.inf) -> int:
     """Take the lock of a file, for release_lock(). One thread of one process holds it, until it ends.
 
-    The file is made if it does not exist. Raises TimeoutError if it stays locked, OSError if it can not be
+    The file is made if it does not exist. Raises TimeoutError if it stays locked, OSError if it cannot be
     opened.
     """
     until = time.monotonic() + seconds
@@ -91,12 +91,12 @@ def writing(path: Path) -> Iterator[sqlite3.Connection]:
         for suffix in ("", "-journal", "-wal", "-shm"):
             Path(f"{path}{suffix}").unlink(missing_ok=True)
         if isinstance(error, sqlite3.OperationalError):
-            raise OSError(f"{path} can not be written: {error}") from error
+            raise OSError(f"{path} cannot be written: {error}") from error
         raise
 
 
 def find_lack_of_room(folder: Path) -> str | None:
-    """Why a folder has no room for a small file; None if it has room, or can not be written anyway."""
+    """Why a folder has no room for a small file; None if it has room, or cannot be written anyway."""
     try:
         with TemporaryFile(dir=folder, buffering=0) as file:
             left = SMALL_FILE_BYTES

@@ -73,7 +73,7 @@ class VersionedCache:
     def find(self, key: Hashable, data_version: object) -> Any:
         """Find a value that is true for the database now, which has this data version, or None.
 
-        Nothing is found and nothing is stored while the data version can not be read (None).
+        Nothing is found and nothing is stored while the data version cannot be read (None).
         """
         try:
             entry = self._entries[key]

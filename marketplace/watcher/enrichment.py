@@ -102,13 +102,13 @@ class Enricher:
             return counts
 
     def _store(self, nft: NftRow, record: Record) -> Done:
-        """Store the result of a try. If it can not be written, the NFT is not tried again by this process."""
+        """Store the result of a try. If it cannot be written, the NFT is not tried again by this process."""
         try:
             self._write(nft, record)
         except (MarketplaceError, OSError):
             raise
         except Exception:
-            self._app.logger.exception("%s can not be stored", _id(nft))
+            self._app.logger.exception("%s cannot be stored", _id(nft))
             self._unwritable.add(_id(nft))
             return Done.NOT_CHECKED
         return Done.INCOMPLETE if record["missing"] else Done.COMPLETED
@@ -210,7 +210,7 @@ def enrich(nft: NftRow, enrich: Enrich, limits: Limits) -> Record:
             reason, outcome = str(error), Outcome.UNUSABLE
         except (MediaUnreachable, MediaFull) as error:
             reason, outcome = str(error), Outcome.BUSY
-            warn_once_a_minute("An image can not be stored: %s", error.__cause__ or reason)
+            warn_once_a_minute("An image cannot be stored: %s", error.__cause__ or reason)
     if reason and reason.startswith(REFUSED):
         warn_once_a_minute(
             "An address that is not public was not asked for %s: %s", _id(nft), reason

@@ -61,7 +61,7 @@ class Done(enum.Enum):
     UNCHANGED = "NFTs found unchanged"
     UNDECIDED = "NFTs not decided yet"
     NOT_CHECKED = "not checked"
-    UNREADABLE = "lists with NFTs that can not be read"
+    UNREADABLE = "lists with NFTs that cannot be read"
     COMPLETED = "NFTs completed"
     INCOMPLETE = "NFTs still incomplete"
     COLLECTIONS = "collections read"

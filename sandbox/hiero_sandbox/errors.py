@@ -39,7 +39,7 @@ class LedgerUnusable(Exception):
     reason, retry_after = "DATABASE_UNUSABLE", 60
 
     def __str__(self) -> str:
-        return f"The database can not be used: {self.args[0]}. Nothing was changed"
+        return f"The database cannot be used: {self.args[0]}. Nothing was changed"
 
 
 class FieldsInvalid(Exception):

@@ -98,7 +98,7 @@ def _read_json() -> Any:
     except HTTPException:
         raise
     except Exception as error:  # each server raises errors of its own
-        raise BadRequest("The body can not be read") from error
+        raise BadRequest("The body cannot be read") from error
     if request.content_length is None and len(content) >= (request.max_content_length or 0):
         raise RequestEntityTooLarge  # a chunked body, which is cut at the maximum
     try:

@@ -1,4 +1,4 @@
-"""The log: escapes what strangers wrote, so that it can not begin a line or control a terminal."""
+"""The log: escapes what strangers wrote, so that it cannot begin a line or control a terminal."""
 
 import logging
 from textwrap import indent
@@ -8,7 +8,7 @@ from flask.logging import create_logger
 
 
 def printable(text: str) -> str:
-    """Escape all characters that a terminal can not print, except line ends."""
+    """Escape all characters that a terminal cannot print, except line ends."""
     return "".join(
         character if character.isprintable() or character == "\n" else repr(character)[1:-1]
         for character in text

@@ -56,7 +56,7 @@ STORED_TABLES = (
 
 
 class Killed(BaseException):
-    """Stands for the death of the process. The service can not catch it: it is no Exception."""
+    """Stands for the death of the process. The service cannot catch it: it is no Exception."""
 
 
 class Clock:

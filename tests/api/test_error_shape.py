@@ -167,7 +167,7 @@ def test_the_database_being_locked_for_reads_is_said(app, client, monkeypatch, p
 def test_a_fault_of_the_sandboxs_database_is_not_blamed_on_the_mirror_node(client, tmp_path):
     away = move_database(tmp_path / "sandbox.db", tmp_path / "away.db")
     r = client.post("/v1/add", json=KEYS)
-    assert_error(r, 503, "In the sandbox: The database can not be used: its file has vanished")
+    assert_error(r, 503, "In the sandbox: The database cannot be used: its file has vanished")
     assert r.headers["Retry-After"] == "60"
     away.rename(tmp_path / "sandbox.db")
     assert client.post("/v1/add", json=KEYS).status_code == 200

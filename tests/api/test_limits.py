@@ -229,7 +229,7 @@ def test_a_store_that_is_gone_is_asked_again_after_a_rest(make_app, tmp_path, ca
 
 def test_a_file_that_can_not_be_written_is_refused(make_app, tmp_path):
     (tmp_path / "machine.db").mkdir()
-    with pytest.raises(StartRefused, match=r"machine\.db can not be written"):
+    with pytest.raises(StartRefused, match=r"machine\.db cannot be written"):
         make_app()
 
 

@@ -110,7 +110,7 @@ def test_one_nft_that_fails_does_not_end_a_sync(app, client, nft, lister):
     for serial_no in (8, 9):
         client.post("/v1/add", json=KEYS | {"serialNo": serial_no})
     with app.app_context(), write() as db:
-        # The second one's record can not be written.
+        # The second one's record cannot be written.
         db.execute(
             "CREATE TRIGGER failing BEFORE UPDATE ON nft WHEN NEW.serial_no = 9"
             " BEGIN SELECT RAISE(ABORT, 'no'); END"

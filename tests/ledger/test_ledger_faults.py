@@ -216,7 +216,7 @@ def test_a_file_that_can_not_be_used_is_a_503(connect, tmp_path):
         (tmp_path / "machine.db").unlink()
         (tmp_path / "machine.db").mkdir()
         assert_error(
-            add(client), 503, "it was not asked, as machine.db of this service can not be used"
+            add(client), 503, "it was not asked, as machine.db of this service cannot be used"
         )
 
 

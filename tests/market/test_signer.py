@@ -133,7 +133,7 @@ from marketplace.market import signer
 signer.SIGNER_SECONDS = 0.1
 try:
     signer.Signer("0.0.9001", lambda: lambda body: threading.Event().wait()).sign(b"")
-except RuntimeError:  # it can not be logged: there is no application
+except RuntimeError:  # it cannot be logged: there is no application
     print("gave up", flush=True)
 """
 

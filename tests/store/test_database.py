@@ -110,5 +110,5 @@ def test_a_start_on_a_locked_database_of_an_earlier_version_says_so(tmp_path):
         ended = run_flask(tmp_path, "token", "list")
         connection.execute("ROLLBACK")
     assert ended.exit_code == 1
-    assert ended.stderr.startswith(f"Error: {path} can not be upgraded: {path} is in use")
+    assert ended.stderr.startswith(f"Error: {path} cannot be upgraded: {path} is in use")
     assert run_flask(tmp_path, "token", "list").exit_code == 0

@@ -152,7 +152,7 @@ def test_a_database_that_is_damaged_says_how_to_restore_it(operator):
     path.write_bytes(os.urandom(100_000))
     refused = operator.flask("restore", "copy.db", check=False)
     assert_refused(
-        refused, "instance/marketplace.db can not be opened", "flask --app wsgi restore FOLDER"
+        refused, "instance/marketplace.db cannot be opened", "flask --app wsgi restore FOLDER"
     )
     path.rename(operator.folder / "damaged.db")
     operator.flask("restore", "copy.db")

@@ -17,8 +17,8 @@ from marketplace.services import services
 from marketplace.store import database_errors
 from tests.store.released import TESTNET, put
 
-FULL = "The database can not be used: disk I/O error. Nothing was changed; the operator must fix it"
-FULL_LEDGER = "The database can not be used: disk I/O error. Nothing was changed"
+FULL = "The database cannot be used: disk I/O error. Nothing was changed; the operator must fix it"
+FULL_LEDGER = "The database cannot be used: disk I/O error. Nothing was changed"
 LOCKED = (
     "The database stayed locked by another writer, or took too long. Nothing was changed; try again"
 )
@@ -71,9 +71,9 @@ def start(own, arguments, max_file_bytes=None):
 
 
 def end(process):
-    """The exit code, and what was said on standard error, but for what can not be counted."""
+    """The exit code, and what was said on standard error, but for what cannot be counted."""
     lines = process.communicate(timeout=100)[1].splitlines(keepends=True)
-    return process.returncode, "".join(line for line in lines if "machine.db can not" not in line)
+    return process.returncode, "".join(line for line in lines if "machine.db cannot" not in line)
 
 
 def test_a_full_disk(own, database):
@@ -108,7 +108,7 @@ def test_a_start_without_room_says_so_and_asks_for_no_backup(own, command):
     code, stderr = end(start(own, command, 10_000))
     assert code == 1
     assert (
-        "can not be opened, because its disk has no room (File too large). It is not damaged"
+        "cannot be opened, because its disk has no room (File too large). It is not damaged"
         in stderr
     )
     assert "restore" not in stderr

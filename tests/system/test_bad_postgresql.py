@@ -1,4 +1,4 @@
-"""A PostgreSQL that can not be used stops the start with one sentence, in which there is no password."""
+"""A PostgreSQL that cannot be used stops the start with one sentence, in which there is no password."""
 
 import re
 import sys
@@ -216,7 +216,7 @@ def test_a_user_that_may_only_read(tmp_path, server, database):
     ended = run_flask(tmp_path, "token", "create", "x", DATABASE_URL=url)
     assert ended.exit_code == 1
     assert ended.stderr == (
-        "Error: The database can not be used: permission denied for table access_token. Nothing was"
+        "Error: The database cannot be used: permission denied for table access_token. Nothing was"
         " changed; the operator must fix it\n"
     )
 

@@ -1,4 +1,4 @@
-"""``make run``: how its processes begin and end in a terminal, and what it says where it can not serve."""
+"""``make run``: how its processes begin and end in a terminal, and what it says where it cannot serve."""
 
 import os
 import pty

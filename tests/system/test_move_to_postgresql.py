@@ -196,7 +196,7 @@ def test_what_is_on_postgresql_already(tmp_path, postgresql_url):
     [
         (
             "UPDATE nft SET name = CAST(x'ff' AS TEXT)",
-            "marketplace.db can not be read: Could not decode",
+            "marketplace.db cannot be read: Could not decode",
         ),
         (
             "INSERT INTO prepared_nft VALUES ('x', '0.0.1', 1, 1, NULL)",
@@ -244,7 +244,7 @@ def interrupt(process, url):
 
 def lose_the_server(process, url):
     assert execute(url, END_OTHERS)
-    return 1, "Error: The database can not be reached: "
+    return 1, "Error: The database cannot be reached: "
 
 
 @pytest.mark.parametrize("stop", [interrupt, lose_the_server])

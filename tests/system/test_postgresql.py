@@ -109,7 +109,7 @@ REQUESTS = [
 
 def require_unreachable(server, answers, seconds=PATIENCE_SECONDS):
     for r, took in answers:
-        assert_error(r, 503, "can not be reached at the moment. Try again: nothing is done twice")
+        assert_error(r, 503, "cannot be reached at the moment. Try again: nothing is done twice")
         assert "Nothing was changed" not in r.text
         assert r.headers["Retry-After"] == "2"
         for word in ("127.0.0.1", str(server.port), "market", server.password):
@@ -156,10 +156,10 @@ def test_metrics_are_unavailable_while_the_server_says_nothing(server, app):
     server.freeze()
     try:
         started = time.monotonic()
-        assert_error(scraper.get("/metrics"), 503, "can not be reached")
+        assert_error(scraper.get("/metrics"), 503, "cannot be reached")
         assert time.monotonic() - started < PATIENCE_SECONDS
         assert scraper.get("/status?alive").status_code == 200
-        assert_error(scraper.get("/status?ready"), 503, "can not be reached")
+        assert_error(scraper.get("/status?ready"), 503, "cannot be reached")
     finally:
         server.thaw()
 
@@ -292,7 +292,7 @@ def test_what_patience_a_role_is_given_is_no_matter(server, url, tmp_path):
 
 
 def test_what_only_reads_can_not_write(database):
-    with pytest.raises(Exception, match=r"can not be reached|read-only"):
+    with pytest.raises(Exception, match=r"cannot be reached|read-only"):
         insert_token(database.connection, "x")
     assert names(database.connection) == []
 
@@ -471,7 +471,7 @@ def test_a_watcher_goes_on_after_its_server_was_away(server, url, tmp_path):
         try:
             assert watcher.stdout.readline() == "Following sandbox\n"
             server.kill()
-            said = "The ledger was not followed: The database can not be reached: "
+            said = "The ledger was not followed: The database cannot be reached: "
             assert any(line.startswith(said) for line in iter(watcher.stderr.readline, ""))
             server.start()
             until(leads, "nobody leads")

@@ -254,7 +254,7 @@ def test_the_log_says_once_why_images_can_not_be_stored(app, hosts, pointer, tmp
     for serial_no in 6, 7:
         nft = stored(app, serial_no=serial_no)
         assert (nft["image"], nft["attempts"]) == (None, 0)
-    (said,) = (record.message for record in caplog.records if "can not be stored" in record.message)
+    (said,) = (record.message for record in caplog.records if "cannot be stored" in record.message)
     assert "File exists" in said
 
 

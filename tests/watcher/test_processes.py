@@ -65,7 +65,7 @@ def document(content):
     + [(format, {"icc_profile": DISPLAY_P3}) for format in ("PNG", "JPEG", "WEBP")],
 )
 def test_the_confined_process_has_all_that_it_needs(processes, format, options):
-    """What Pillow would import later, it can not."""
+    """What Pillow would import later, it cannot."""
     content = encoded(frames(1)[0], format, **options)
     found = processes.enrich(document(content), LONG)
     assert (found.outcome, found.reason) == (Outcome.COMPLETE, None)

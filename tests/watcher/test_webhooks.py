@@ -357,7 +357,7 @@ def test_a_webhook_that_can_not_be_reached_is_tried_again(app, send, deliver, tm
     with receiving(tmp_path) as receiver:
         pass
     send(7)
-    assert webhook(app)["failure"] == "it can not be reached"
+    assert webhook(app)["failure"] == "it cannot be reached"
     with serve(receiver, int(receiver.url.rpartition(":")[2])):
         deliver(HOUR)
     assert receiver.serial_numbers == [7]

@@ -24,7 +24,7 @@ def is_seller(user):
 def authenticate(request, scope):
     """Let in the user of Django's session cookie. ``request`` is Flask's, not Django's.
 
-    A page of another origin can not misuse the cookie: the service takes JSON only, for which a browser
+    A page of another origin cannot misuse the cookie: the service takes JSON only, for which a browser
     asks first, and Django's session cookie is SameSite=Lax.
     """
     close_old_connections()  # Django does so around its own requests; this is not one of them

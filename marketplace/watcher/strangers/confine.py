@@ -35,7 +35,7 @@ def confine(seconds: int, answer: int, parent: int, own_bytes: int = 0) -> None:
 
     It may have no more descriptors: so it can open no file and no socket, on any kernel. It can start no
     process. Its own bytes count in the memory that it may take. Root could raise these limits again, so root
-    becomes nobody. In a user namespace that has no other user, root stays, and can not raise them. Later
+    becomes nobody. In a user namespace that has no other user, root stays, and cannot raise them. Later
     imports fail.
     """
     if os.geteuid() == 0:

@@ -33,7 +33,7 @@ MAX_VERSIONS = 100  # the newest rows of an HCS-6 topic, of which one must name 
 MAX_ROWS = 1000  # of a topic, among which are the parts of a single message
 
 T = TypeVar("T")
-# Makes something of the content that a host answered. Raises FetchError if that can not be it.
+# Makes something of the content that a host answered. Raises FetchError if that cannot be it.
 Read = Callable[[Content], T]
 
 

@@ -18,7 +18,7 @@ GONE = "it answered 410"
 FAILURES = {
     requests.exceptions.SSLError: "its TLS certificate is not valid",
     requests.Timeout: "it did not answer in time",
-    requests.ConnectionError: "it can not be reached",
+    requests.ConnectionError: "it cannot be reached",
     HeadersTooLarge: f"its headers are larger than {MAX_HEADER_BYTES} bytes",
 }
 

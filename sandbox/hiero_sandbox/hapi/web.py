@@ -64,7 +64,7 @@ def _read_message() -> bytes:
         message = f"A request may have at most {MAX_REQUEST_BYTES} bytes"
         raise Failed(StatusCode.RESOURCE_EXHAUSTED, message) from None
     except (HTTPException, OSError) as error:
-        raise Failed(StatusCode.INVALID_ARGUMENT, "The body can not be read") from error
+        raise Failed(StatusCode.INVALID_ARGUMENT, "The body cannot be read") from error
     content = body[HEADER_BYTES:]
     if body != _frame(DATA, content):
         raise Failed(StatusCode.INVALID_ARGUMENT, "The body is not one frame of gRPC-web")

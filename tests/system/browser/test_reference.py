@@ -9,7 +9,7 @@ from tests.system.browser.reference import sample, try_it
 
 GET_NFT = "get/v1/nft/{tokenId}/{serialNo}"
 NFT = "#marketplace/tag/nft/GET/v1/nft/{tokenId}/{serialNo}"
-# What axe-core finds in Scalar's form, and we can not mend: roles and labels of its editors.
+# What axe-core finds in Scalar's form, and we cannot mend: roles and labels of its editors.
 FORM_FINDINGS = {
     "aria-allowed-role",
     "aria-input-field-name",

@@ -1,5 +1,5 @@
 // The relays between dApps and wallets, in this process: WalletConnect's (JSON-RPC, irn_*) and that of
-// HashConnect 0.x (sub and pub). They pass on what they can not read, as the real ones do.
+// HashConnect 0.x (sub and pub). They pass on what they cannot read, as the real ones do.
 import { WebSocket, WebSocketServer } from "ws";
 
 const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
