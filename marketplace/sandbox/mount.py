@@ -27,6 +27,8 @@ from marketplace.services import Sandbox
 from marketplace.store.engine import Engine
 from marketplace.wsgi_environ import ROUTE
 
+HOST_HINT = ", or set MARKETPLACE_PUBLIC_URL to this one"
+
 
 def init_app(
     app: Flask, database: Engine, sign: Callable[[bytes], tuple[bytes, bytes]] | None = None
@@ -59,7 +61,7 @@ def init_app(
     app.cli.add_command(commands.cli)
     return Sandbox(
         app=sandbox,
-        guard=partial(HostGuard, public_url=app.config["PUBLIC_URL"]),
+        guard=partial(HostGuard, public_url=app.config["PUBLIC_URL"], hint=HOST_HINT),
         serve=serve,
         adapters={f"{prefix}/": transport.WSGIAdapter(sandbox, prefix)},
         gateway_adapters=partial(transport.make_gateway_adapters, prefix),

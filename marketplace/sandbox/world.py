@@ -18,6 +18,7 @@ from marketplace.sandbox.catalogue import TREASURY
 logger = logging.getLogger("hiero_sandbox")
 # Derived here, before make run forks: a process that derives it itself needs 3 MB more.
 TREASURYS_KEY = keys.of_bytes(wallet.public_key(TREASURY))
+FIRST_KEY = "The first key that signs for an account becomes its key: sign with that one."
 KEYS_OF_CATALOGUE = ("admin", "fee_schedule", "metadata", "supply", "wipe")
 
 
@@ -28,6 +29,7 @@ class EveryId(World):
     """
 
     cents_per_hbar = 10  # round figures for the pages and the documents
+    hints = {"INVALID_SIGNATURE": FIRST_KEY}
 
     def __init__(self, signs_for: str | None = None) -> None:
         """``signs_for``: an account that has the demo wallet's key from the beginning, as the marketplace's.

@@ -6,6 +6,7 @@ from flask import Blueprint
 
 from hiero_sandbox import decoding, node
 from hiero_sandbox.conditions import now
+from hiero_sandbox.database import read
 from hiero_sandbox.fields import TRANSACTION, read_account, read_body, whole_number
 from hiero_sandbox.ledger.accounts import FIRST_BALANCE
 from hiero_sandbox.ledger.consensus import Receipt
@@ -37,5 +38,5 @@ def add_reward() -> dict[str, int]:
 
 def show_result(receipt: Receipt) -> dict[str, str]:
     shown = {"transactionId": receipt.transaction_id, "result": receipt.result}
-    message = explain(receipt.result)
+    message = explain(receipt.result, read().world.hints)
     return shown | {"message": message} if message else shown

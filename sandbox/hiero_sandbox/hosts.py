@@ -20,23 +20,23 @@ from hiero_sandbox.errors import body as error_body
 class HostGuard:
     """WSGI middleware in front of everything that answers, including the cache."""
 
-    def __init__(self, application: WSGIApplication, public_url: str) -> None:
+    def __init__(self, application: WSGIApplication, public_url: str, hint: str = "") -> None:
+        """``hint``: how else to reach it, for the message of a refusal."""
         self._application, self._own_name = application, urlsplit(public_url).hostname
+        self._hint = hint
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         host = environ.get("HTTP_HOST", "")
         if not is_answered(host, self._own_name):
-            return refuse(host)(environ, start_response)
+            return refuse(host, self._hint)(environ, start_response)
         return self._application(environ, start_response)
 
 
-def refuse(host: str) -> Response:
+def refuse(host: str, hint: str = "") -> Response:
     """The response to a foreign Host."""
     status = HTTPStatus.MISDIRECTED_REQUEST
-    message = (
-        f"The sandbox does not answer to {shown(host)}: open the address that was printed at the start, or"
-        " set MARKETPLACE_PUBLIC_URL to this one"
-    )
+    way_out = f"open the address that was printed at the start{hint}"
+    message = f"The sandbox does not answer to {shown(host)}: {way_out}"
     content = json.dumps(error_body(status, message, REASONS[status]))
     return Response(content, status, mimetype="application/json")
 

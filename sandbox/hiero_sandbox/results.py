@@ -1,5 +1,7 @@
 """What the ledger's result codes mean, in a sentence for whoever submitted a transaction."""
 
+from collections.abc import Mapping
+
 SENTENCES = {
     "DUPLICATE_TRANSACTION": "This transaction was submitted already.",
     "INSUFFICIENT_ACCOUNT_BALANCE": "An account in it has less HBAR than it must pay.",
@@ -7,10 +9,7 @@ SENTENCES = {
     "INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE": (
         "An account in it has less HBAR than its royalties and fixed fees."
     ),
-    "INVALID_SIGNATURE": (
-        "A signature is missing, or it is not by the account's key on this ledger. The first key that signs"
-        " for an account becomes its key: sign with that one."
-    ),
+    "INVALID_SIGNATURE": "A signature is missing, or it is not by the account's key on this ledger.",
     "INVALID_TRANSACTION_START": "Its valid start is in the future: compare your clock.",
     "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO": "The NFT belongs to another account by now.",
     "SPENDER_DOES_NOT_HAVE_ALLOWANCE": "The NFT's owner does not allow the payer to move it, or has sold it.",
@@ -20,6 +19,6 @@ SENTENCES = {
 }
 
 
-def explain(result: str) -> str:
-    """The sentence for a code; "" for success, and for what the code itself says."""
-    return SENTENCES.get(result, "")
+def explain(result: str, hints: Mapping[str, str]) -> str:
+    """The sentence for a code, and a host's hint; "" for success, and for what the code itself says."""
+    return " ".join(filter(None, (SENTENCES.get(result), hints.get(result))))

@@ -1,7 +1,7 @@
 -- The sandbox's own small ledger. Times are nanoseconds since 1970, as consensus timestamps are.
 -- versions.py adds the earlier versions of all rows.
 
--- An account that has changed. Every other id is an account, too, with initial values and without a row.
+-- An account. One that only a host's world has gets a row when it first changes.
 CREATE TABLE account (
     account_id TEXT PRIMARY KEY,
     key TEXT, -- HAPI's Key in hexadecimal; null until the account has signed
@@ -52,7 +52,7 @@ CREATE TABLE nft (
     spender TEXT,
     created_at INTEGER NOT NULL,
     modified_at INTEGER NOT NULL,
-    metadata TEXT, -- base64; null: the one in the catalogue
+    metadata TEXT, -- base64
     delegating_spender TEXT, -- who approved the spender for the owner
     PRIMARY KEY (token, serial_no)
 ) STRICT;
@@ -91,7 +91,7 @@ CREATE TABLE airdrop (
     PRIMARY KEY (sender, receiver, token, serial_no)
 ) STRICT;
 
--- A token that a transaction has created or changed. The catalogue has the tokens of all other ids.
+-- A token that a transaction has created or changed. A host's world may have others.
 CREATE TABLE token (
     token TEXT PRIMARY KEY,
     definition BLOB NOT NULL, -- HAPI's TokenCreateTransactionBody, with all updates applied
@@ -204,7 +204,7 @@ CREATE TABLE nft_transaction (
     PRIMARY KEY (token, serial_no, consensus_at)
 ) STRICT;
 
--- An NFT that its first owner got without a transaction, where every id exists.
+-- An NFT that its first owner got without a transaction, from a host's world.
 CREATE TABLE gift (
     token TEXT NOT NULL,
     serial_no INTEGER NOT NULL,

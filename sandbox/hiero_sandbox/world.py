@@ -1,6 +1,6 @@
 """What the ledger knows before a transaction has made it: nothing, as on a network."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from hiero_sdk_python.hapi.services.token_create_pb2 import TokenCreateTransactionBody
 
@@ -9,6 +9,7 @@ class World:
     """The world of hiero-sandbox alone. A host that wants more to exist overrides what the ledger asks."""
 
     cents_per_hbar = 12  # as at hiero-local-node and Solo
+    hints: Mapping[str, str] = {}  # by result code: what to do then
 
     def find_account(self, account_id: str) -> bool:
         """Whether an id that no transaction has given away is an account."""

@@ -88,7 +88,8 @@ def test_a_refusal_is_explained(client, nft):
     unsigned = base64.b64encode(seal(approval(ALICE))).decode()
     r = client.post("/transactions", json={"transaction": unsigned})
     assert r.json["result"] == "INVALID_SIGNATURE"
-    assert "A signature is missing" in r.json["message"]
+    assert r.json["message"].startswith("A signature is missing")
+    assert r.json["message"].endswith("on this ledger.")
 
 
 @contextmanager

@@ -128,6 +128,13 @@ def test_a_wrong_account_can_not_sign(client, minted):
     )
 
 
+def test_a_wrong_signature_is_explained(client, minted):
+    transaction = encoded(seal(approval(ALICE, NFT, MARKET)))
+    answer = client.post("/transactions", json={"transaction": transaction}).json
+    assert answer["result"] == "INVALID_SIGNATURE"
+    assert answer["message"].endswith("becomes its key: sign with that one.")
+
+
 @pytest.mark.parametrize("value", ["", "!!", "AAAA", "CgA=", encoded(b"x" * 99), 5])
 def test_the_wallet_refuses_what_is_no_transaction(client, value):
     r = client.post("/sign", json={"accountId": ALICE, "transaction": value})
