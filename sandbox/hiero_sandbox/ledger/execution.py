@@ -57,6 +57,7 @@ class Effects:
     moved: Counter[tuple[str, str | None]] = field(default_factory=Counter)
     assessed_fees: list[AssessedFee] = field(default_factory=list)
     nfts: list[NftTransfer] = field(default_factory=list)
+    moves_all: bool = False  # all NFTs of a treasury, at once
     # For automatic associations and the creation of accounts, in tinybars.
     further_fee: int = 0
     rewards: dict[str, int] = field(default_factory=dict)  # of staking, paid in tinybars

@@ -105,10 +105,10 @@ def _hash(body: Message) -> bytes:
 
 
 def _transfers(execution: Execution) -> list[NftTransfer]:
-    """The NFTs that were moved. A new treasury got all NFTs of the old one: one of serial number -1."""
+    """The NFTs that were moved. All of them at once are one of serial number -1."""
     moved = [nft for nft in execution.effects.nfts if nft.sender or nft.receiver]
-    is_update = execution.signed.body.HasField("tokenUpdate")
-    return [moved[0]._replace(serial_no=-1)] if moved and is_update else moved
+    is_one = moved and execution.effects.moves_all
+    return [moved[0]._replace(serial_no=-1)] if is_one else moved
 
 
 def _token_transfers(moved: Changes, nfts: list[NftTransfer]) -> list[TokenTransferList]:

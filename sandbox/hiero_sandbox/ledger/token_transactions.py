@@ -263,6 +263,7 @@ def _change_treasury(execution: Execution, token: Token, treasury: str) -> None:
     refuse_if(held, "TRANSACTION_REQUIRES_ZERO_TOKEN_BALANCES")
     for row in queries.select(db, "nft", owner=before, token=token.token):
         execution.move_nft(Nft(**row), treasury)
+    execution.effects.moves_all = True
     if units := queries.count_units_of(db, before, token.token):
         execution.change_units(before, token.token, -units, UNPAID)
         execution.change_units(treasury, token.token, units, UNPAID)
