@@ -47,8 +47,12 @@ class Reader:
                 env=kept | ALLOCATOR,
                 start_new_session=True,
             )
-        self._connection.send(arguments)
         self.idle_since = 0.0
+        try:
+            self._connection.send(arguments)
+        except OSError:  # it has ended already
+            self.end()
+            raise
 
     def read(self, pointer: str, limits: Limits) -> EnrichmentResult:
         """Read the metadata of an NFT. If the outcome is COMPLETE so far, decode() can follow."""

@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
@@ -119,6 +120,25 @@ def readers():
     return lambda: children(os.getpid()) - before
 
 
+class Host:
+    """A host that notes when it is asked: then the reader has started."""
+
+    def __init__(self, answer):
+        self.answer, self.asked = answer, threading.Event()
+
+    def __call__(self, connection):
+        self.asked.set()
+        self.answer(connection)
+
+    def wait(self):
+        assert self.asked.wait(PATIENCE_SECONDS)
+
+
+@pytest.fixture
+def dripping():
+    return Host(drip_headers)
+
+
 def wait_for_reader(readers):
     until(readers, "no reader was started")
     [pid] = readers()
@@ -142,9 +162,12 @@ def command(pid):
     ("number", "outcome"),
     [(signal.SIGKILL, Outcome.BUSY), (signal.SIGSEGV, Outcome.UNREACHABLE)],
 )
-def test_a_reader_that_is_killed_is_told_from_one_that_breaks(make, readers, number, outcome):
-    with serve_raw(drip_headers) as url, make(url) as processes, ThreadPoolExecutor(1) as thread:
+def test_a_reader_that_is_killed_is_told_from_one_that_breaks(
+    make, readers, dripping, number, outcome
+):
+    with serve_raw(dripping) as url, make(url) as processes, ThreadPoolExecutor(1) as thread:
         under_way = thread.submit(processes.enrich, POINTER, LONG)
+        dripping.wait()
         os.kill(wait_for_reader(readers), number)
         assert under_way.result(PATIENCE_SECONDS).outcome is outcome
         assert processes.enrich("{}", LONG).reason == "the metadata names no image"
@@ -215,7 +238,7 @@ def test_one_reader_reads_several_nfts_without_our_environment(make, readers, mo
 
 
 def test_silent_hosts_keep_only_their_own_readers(make, readers):
-    with serve_raw(drip_headers) as url, make(url) as processes, ThreadPoolExecutor(8) as threads:
+    with serve_raw(drip_headers) as url, ThreadPoolExecutor(8) as threads, make(url) as processes:
         dripping = [threads.submit(processes.enrich, POINTER, LONG) for _ in range(4)]
         until(lambda: len(readers()) == 4, "they are not begun")
         found = [*threads.map(lambda _: processes.enrich("{}", QUICK), range(12))]
@@ -224,9 +247,10 @@ def test_silent_hosts_keep_only_their_own_readers(make, readers):
         assert len(readers()) <= 8
 
 
-def test_a_reader_that_breaks_takes_no_other_nft_with_it(make, readers):
-    with serve_raw(drip_headers) as url, make(url) as processes, ThreadPoolExecutor(2) as threads:
+def test_a_reader_that_breaks_takes_no_other_nft_with_it(make, readers, dripping):
+    with serve_raw(dripping) as url, make(url) as processes, ThreadPoolExecutor(2) as threads:
         broken = threads.submit(processes.enrich, POINTER, LONG)
+        dripping.wait()
         pid = wait_for_reader(readers)
         other = threads.submit(processes.enrich, POINTER, Limits(2, 0))
         until(lambda: len(readers()) == 2, "nothing was begun")
@@ -261,15 +285,21 @@ def send_an_endless_image(connection):
     ("child", "host"),
     [(wait_for_reader, drip_headers), (wait_for_decoder, send_an_endless_image)],
 )
-def test_nothing_outlives_a_killed_watcher(child, host):
-    with serve_raw(host) as url:
+def test_nothing_outlives_a_killed_watcher(child, host, tmp_path):
+    asked = tmp_path / "asked"
+
+    def note_and_answer(connection):
+        asked.touch()
+        host(connection)
+
+    with serve_raw(note_and_answer) as url:
         program = f"""
 from tests.watcher.test_processes import *
 settings = load({{"NETWORK": "sandbox", "IPFS_GATEWAYS": "{url}/ipfs"}}, {{}})
 processes = EnrichmentProcesses(settings, dict)
 pointer = json.dumps({{"image": POINTER}})
-import threading
 threading.Thread(target=processes.enrich, args=(pointer, LONG), daemon=True).start()
+until(Path("{asked}").exists, "the host is not asked")
 print({child.__name__}(lambda: children(os.getpid())), flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
