@@ -61,10 +61,12 @@ def main(
     try:
         with connected(network, mirror, operator, patience) as tested:
             before = tested.balance()
-            for result in run.run(cases, tested, at_once):
-                results.append(result)
-                click.echo(run.line(result))
-            tested.give_back()
+            try:
+                for result in run.run(cases, tested, at_once):
+                    results.append(result)
+                    click.echo(run.line(result))
+            finally:
+                tested.give_back()
             spent = before - tested.balance()
     except NetworkFault as fault:
         raise click.ClickException(str(fault)) from fault
