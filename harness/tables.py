@@ -180,6 +180,23 @@ def wallets() -> str:
     return "\n\n".join(parts)
 
 
+def peers() -> str:
+    """The last stored run of each suite that stress.peers runs."""
+    suites = json.loads((ROOT / "stress/peers.json").read_text())
+    counts = ("tried", "passed", "skipped", "failed")
+    rows = [
+        (
+            f"`{name}`",
+            f"[{suite['repository']}](https://github.com/{suite['repository']})",
+            suite["version"],
+            suite["date"],
+            *(f"{suite[each]:,}" for each in counts),
+        )
+        for name, suite in suites.items()
+    ]
+    return table("Suite; Tests of; Version; Run on; Tried; Passed; Skipped; Failed", rows)
+
+
 # The page of each table
 TABLES: dict[str, tuple[str, Callable[[], str]]] = {
     "endpoints": ("docs/api.md", endpoints),
@@ -189,6 +206,7 @@ TABLES: dict[str, tuple[str, Callable[[], str]]] = {
     "gauges": ("docs/monitoring.md", gauges),
     "alerts": ("docs/monitoring.md", alerts),
     "wallets": ("docs/wallets.md", wallets),
+    "peers": ("sandbox/README.md", peers),
     "benchmarks": ("docs/performance.md", benchmarks),
 }
 
