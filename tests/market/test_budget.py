@@ -15,11 +15,11 @@ from harness.cast import ALICE, BOB, CHARLIE, KEYS, MARKET, TOKEN
 from harness.forks import fork
 from harness.network import PATIENCE_SECONDS
 from hiero_sandbox import database as ledger_database
-from hiero_sandbox import wallet
 from hiero_sandbox.ledger import accounts
 from hiero_sandbox.ledger import queries as ledger_queries
 from marketplace.hedera import times
 from marketplace.market import listings
+from marketplace.sandbox import wallet
 from marketplace.store import access_tokens
 from marketplace.store.database import read
 from tests.actions import list_nft
