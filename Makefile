@@ -123,6 +123,7 @@ wheel: .venv/installed-dev
 # The documents' tables that the code, or a stored run, already holds.
 docs: .venv/installed-dev
 	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m harness.tables
+	@$(BIN)/python -m hiero_sandbox.tables sandbox/README.md
 
 # examples/postman.json, from the OpenAPI document.
 postman: .venv/installed-dev tests/system/openapi/node_modules/.installed
