@@ -24,7 +24,7 @@ _COLUMNS = {
     "listings": "token, serial_no, name, owner, listing_price, last_listed_at",
     "events": """
         id, kind, token, serial_no, from_account, to_account, price, previous_price, transaction_id,
-        consensus_at, seen_at
+        consensus_at, seen_at, offer_id
     """,
     "nfts": """
         token, serial_no, name, owner, is_for_sale, listing_price, last_listed_at, ledger_at, ledger_state,

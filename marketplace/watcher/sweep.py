@@ -31,7 +31,7 @@ from marketplace.watcher.rechecker import drain_queue
 from marketplace.watcher.work import Done
 
 SLOWLY = 20 * times.HOUR  # the duration of a daily sweep
-OF_SELLERS = SLOWLY // 10  # sellers come first, in this time: what is for sale matters most
+OF_SELLERS = SLOWLY // 10  # sellers and offers come first, in this time: they matter most
 PAUSE_SECONDS = 2
 AT_ONCE = 8
 
@@ -129,7 +129,7 @@ class Sweep:
         if _is_first():
             return len(self._items)
         passed = now - times.to_nanoseconds(self._began_at)
-        sellers = sum(what.kind == "account" for what in self._items)
+        sellers = sum(what.kind != "token" for what in self._items)
         of_tokens = (len(self._items) - sellers) * (passed - OF_SELLERS) // (SLOWLY - OF_SELLERS)
         return max(0, min(sellers, sellers * passed // OF_SELLERS)) + max(0, of_tokens)
 

@@ -56,6 +56,7 @@ def test_it_works(client, tell, epoch):
             "previousPrice": 240,
             "transactionId": "0.0.9001@1763640000.000000001",
             "consensusTimestamp": "1795176000.123456789",
+            "offerId": None,
             "date": "2026-11-20T12:00:00.123Z",
         },
         {
@@ -69,6 +70,7 @@ def test_it_works(client, tell, epoch):
             "previousPrice": None,
             "transactionId": None,
             "consensusTimestamp": None,
+            "offerId": None,
             "date": "2026-11-20T12:00:02.000Z",
         },
     ]

@@ -1,0 +1,74 @@
+"""Offers on the sandbox's ledger: created by the marketplace's account, signed and deleted by anybody."""
+
+from harness import wallets
+from harness.cast import ALICE, BOB, MARKET, TOKEN
+from hiero_sandbox import conditions
+from marketplace.hedera import messages, times
+from marketplace.hedera.scheduled_sale import ScheduledSale
+from marketplace.market.memos import offer_memo
+from marketplace.sandbox import wallet
+from marketplace.services import mirror_node
+from marketplace.store import offers
+from marketplace.store.database import read
+
+DAY_SECONDS = 86_400
+
+
+def schedule(app, ledger, *, expires_in=DAY_SECONDS, creator=MARKET, **fields):
+    """Create the schedule of an offer; returns its id."""
+    values = dict(token=TOKEN, serial_no=7, seller=ALICE, bidder=BOB, price=300, market=MARKET)
+    values |= dict(part_tinybars=0, max_fee_tinybars=50_000_000) | fields
+    sale = ScheduledSale(
+        **{"memo": offer_memo(values["token"], values["serial_no"], values["price"], "")} | values
+    )
+    body = wallets.new_body(creator, "")
+    content = body.scheduleCreate
+    content.scheduledTransactionBody.CopyFrom(sale.build())
+    content.payerAccountID.CopyFrom(messages.account(sale.bidder))
+    content.memo = sale.memo
+    with ledger.sandbox.app_context():
+        content.expiration_time.seconds = conditions.now() // times.SECOND + expires_in
+    either = content.adminKey.thresholdKey
+    either.threshold = 1
+    for account in (creator, sale.bidder):
+        either.keys.keys.add(ed25519=wallet.public_key(account))
+    submit(ledger, body, creator)
+    with app.app_context():
+        return next(mirror_node().list_schedules_of(creator)).id
+
+
+def submit(ledger, body, *signers):
+    """Sign a transaction by these accounts, and submit it. Returns its id."""
+    content = wallets.seal(body)
+    for account in signers:
+        content = ledger.sign_bytes(content, account)
+    receipt = ledger.submit(content)
+    assert receipt.result == "SUCCESS", receipt.result
+    return receipt.transaction_id
+
+
+def about(schedule_id, kind, payer):
+    body = wallets.new_body(payer, "")
+    getattr(body, kind).scheduleID.CopyFrom(messages.schedule(schedule_id))
+    return body
+
+
+def sign(ledger, schedule_id, account=BOB):
+    """Sign a schedule: as the bidder, or as the owner, who accepts."""
+    return submit(ledger, about(schedule_id, "scheduleSign", account), account)
+
+
+def withdraw(ledger, schedule_id, account=BOB):
+    return submit(ledger, about(schedule_id, "scheduleDelete", account), account)
+
+
+def state(app, schedule_id):
+    with app.app_context():
+        row = offers.get_offer(read(), schedule_id)
+        return row and row["state"]
+
+
+def list_open(app, nft=(TOKEN, 7)):
+    with app.app_context():
+        rows = offers.list_open_of_nft(read(), *nft, times.to_iso(times.now()))
+    return [row["schedule_id"] for row in rows]
