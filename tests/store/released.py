@@ -6,7 +6,7 @@ import pytest
 
 from harness.engines import execute
 from harness.serving import ROOT, run_flask
-from hiero_sandbox import database as ledger_database
+from hiero_sandbox.storage import Database
 from marketplace.store.database import SCHEMA
 from marketplace.store.schema import Schema
 from marketplace.store.sqlite import SQLiteDatabase
@@ -25,7 +25,7 @@ def put(folder, **properties):
     """Copy the database of 0.3.0, as an index of another network or account, beside its ledger."""
     shutil.copy(OLD / "marketplace.db", folder)
     (folder / "sandbox.db").unlink(missing_ok=True)
-    ledger = ledger_database.Database(folder / "sandbox.db")
+    ledger = Database(folder / "sandbox.db")
     with ledger.write() as db:
         for statement in (OLD / "ledger.sql").read_text().splitlines():
             db.execute(statement)

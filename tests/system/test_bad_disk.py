@@ -96,7 +96,7 @@ def test_a_locked_database(own, database, tmp_path, monkeypatch, command):
 def test_a_locked_ledger_of_the_sandbox(own, tmp_path, monkeypatch):
     """Its own database has errors of its own: they were tracebacks."""
     monkeypatch.setattr(ledger_storage, "BUSY_SECONDS", 0.1)
-    with ledger_database.Database(tmp_path / "sandbox.db").write():
+    with ledger_storage.Database(tmp_path / "sandbox.db").write():
         ended = run_flask(tmp_path, "sandbox", "seed")
     assert (ended.exit_code, ended.stderr) == (1, f"Error: {LOCKED}\n")
 

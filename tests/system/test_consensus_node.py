@@ -11,10 +11,10 @@ from harness.cast import MARKET
 from harness.network import reserved_port, serve_raw, silence
 from harness.serving import node
 from harness.wallets import seal
-from hiero_sandbox import wallet
 from marketplace.hedera.transactions import read_first
 from marketplace.ledger.consensus_node import NodeSilent, NodeUnreachable, submit
 from marketplace.ledger.deadline import Deadline
+from marketplace.sandbox import wallet
 from sandbox.tests.schedules import about, creation_of, payment
 
 
