@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
 from hiero_sandbox import database, state
 from hiero_sandbox.application import create_sandbox
@@ -79,6 +80,18 @@ def test_a_state_of_another_version_is_loaded(tmp_path):
         assert shown[0] == shown[1]
     account = after.test_client().get("/api/v1/accounts/0.0.1002").json
     assert account["balance"]["balance"] == 10**12 + 7
+
+
+def test_a_type_that_only_another_version_executes_is_shown(shown, tmp_path):
+    content = json.loads(shown[1].read_text())
+    row = content["tables"]["transaction_record"][0]
+    body = TransactionBody.FromString(bytes.fromhex(row["body"]["hex"]))
+    body.contractCall.gas = 5
+    row["body"] = {"hex": body.SerializeToString().hex()}
+    (tmp_path / "state.json").write_text(json.dumps(content))
+    alone = load(tmp_path / "state.json")
+    [first] = alone.get("/transactions?limit=1&order=asc").json["transactions"]
+    assert (first["name"], first["entity_id"]) == ("CONTRACTCALL", None)
 
 
 @pytest.mark.parametrize(

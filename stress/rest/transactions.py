@@ -15,6 +15,7 @@ from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 from hiero_sdk_python.hapi.services.transaction_record_pb2 import TransactionRecord
 
 from hiero_sandbox.ledger import queries
+from hiero_sandbox.ledger.consensus import HANDLERS
 from hiero_sandbox.ledger.envelopes import read_transaction_id
 from hiero_sandbox.ledger.records import NOBODY, Recorded
 from hiero_sandbox.mirror import rows
@@ -188,16 +189,14 @@ def _body(row: Row) -> TransactionBody:
 
 def _name(body: TransactionBody, record: TransactionRecord, entity: str) -> None:
     """Let a transaction be about an entity, or let it have created it."""
-    content = getattr(body, str(body.WhichOneof("data")))
-    named = [name for name in rows.ENTITIES if name in content.DESCRIPTOR.fields_by_name]
-    _, _, number = numbers(entity)
-    if named:
-        _set(getattr(content, named[0]), number)
-    else:
-        kind = {"cryptoCreateAccount": "accountID", "tokenCreation": "tokenID"}
-        kind |= {"consensusCreateTopic": "topicID", "scheduleCreate": "scheduleID"}
-        if name := kind.get(str(body.WhichOneof("data"))):
-            _set(getattr(record.receipt, name), number)
+    kind = str(body.WhichOneof("data"))
+    handler, (_, _, number) = HANDLERS.get(kind), numbers(entity)
+    if handler is None:
+        return  # the sandbox does not execute it
+    if handler.about:
+        _set(getattr(getattr(body, kind), handler.about), number)
+    elif handler.creates:
+        _set(getattr(record.receipt, handler.creates), number)
 
 
 def _set(id: Message, number: int) -> None:

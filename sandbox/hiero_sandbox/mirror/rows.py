@@ -121,7 +121,9 @@ def _moment(timestamp: Timestamp) -> str:
 
 def _entity(recorded: Recorded) -> str | None:
     """The entity that a transaction is about, or that it has created."""
-    handler, receipt = HANDLERS[recorded.kind], recorded.record.receipt
+    handler, receipt = HANDLERS.get(recorded.kind), recorded.record.receipt
+    if handler is None:
+        return None  # another version has executed it, whose state was loaded
     if handler.about:
         return write_id(getattr(getattr(recorded.body, recorded.kind), handler.about))
     is_made = handler.creates and receipt.HasField(handler.creates)
