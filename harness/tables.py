@@ -6,6 +6,7 @@ Each stands in its page between ``<!-- name: make docs -->`` and ``<!-- end -->`
 import json
 import re
 import tempfile
+import textwrap
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
@@ -20,6 +21,8 @@ from marketplace.api.error_responses import list_reasons
 from marketplace.api.metrics import HELP, INFO
 from marketplace.api.openapi import find_reasons
 from marketplace.settings import SETTINGS
+
+LINE = 120  # characters, in a document
 
 
 def table(headings: str, rows: Iterable[Iterable[Any]]) -> str:
@@ -147,11 +150,11 @@ def benchmarks() -> str:
     ]
     named = ", ".join(f"{name} {version}" for name, version in versions.items())
     headings = "Compared; This service; Other; Ratio; Target; Result"
-    return (
+    measured = (
         f"Run on {about['date'][:10]} at commit {about['commit']}: {run['plan']['nfts']:,} NFTs,"
-        f" {about['cores']} cores of an {about['processor']}, {about['system']}; {named}.\n\n"
-        f"{table(headings, rows)}"
+        f" {about['cores']} cores of an {about['processor']}, {about['system']}; {named}."
     )
+    return f"{textwrap.fill(measured, LINE)}\n\n{table(headings, rows)}"
 
 
 def wallets() -> str:
