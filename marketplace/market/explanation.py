@@ -21,7 +21,7 @@ from marketplace.market.listing_rule import APPROVAL, Facts, ForSale, Undecided,
 from marketplace.market.memos import read_listing_memo
 from marketplace.market.recheck_queue import NEVER_COMPARED
 from marketplace.services import database, mirror_node
-from marketplace.store import decisions, events, following, nfts, prepared_transactions
+from marketplace.store import decisions, events, following, nfts, offers, prepared_transactions
 from marketplace.store.database import read
 from marketplace.store.events import EventFilter, Place
 from marketplace.store.rows import DecisionRow, NftRow, PreparedNftRow, RecheckRow
@@ -29,6 +29,7 @@ from marketplace.store.rows import DecisionRow, NftRow, PreparedNftRow, RecheckR
 SECONDS = 30  # for the ledger's facts about one NFT
 EVENTS = 5  # of an NFT, the newest
 PREPARED = 5  # transactions, the newest
+OFFERS = 5  # the highest
 NFTS = 20  # of an account, that are explained
 
 Line = tuple[str, str]  # what it is about, and what is so
@@ -60,6 +61,7 @@ def explain_nft(nft_id: NftId) -> Iterator[Line]:
             f"the watcher has not seen it yet, or the ledger's replicas disagree: {command('sync')}",
         )
     yield from _describe_queue([("nft", *nft_id), ("token", nft_id.token, 0), *_of_owner(stored)])
+    yield from _describe_offers(nft_id)
     if stored:
         yield from _describe_metadata(stored)
     yield from _describe_prepared(
@@ -226,6 +228,17 @@ def _describe_recheck(row: RecheckRow) -> str:
     if times.to_nanoseconds(row["since"]) != NEVER_COMPARED:
         since = f"it may differ since {times.to_second(row['since'])}"
     return f"{row['id']}: {since}; due {times.to_second(row['due_at'])}{tried}"
+
+
+def _describe_offers(nft_id: NftId) -> Iterator[Line]:
+    if current_app.config["OFFERS"]:
+        rows = offers.list_open_of_nft(read(), *nft_id, times.to_iso(times.now()))
+        for row in rows[:OFFERS]:
+            covered = "covered" if row["is_covered"] else "not covered"
+            until = times.to_second(row["expires_at"])
+            name = f"Offer {row['schedule_id']}"
+            yield name, f"{row['price']:,} HBAR by {row['bidder']}, {covered}, until {until}"
+        yield "Open offers", f"{len(rows)}"
 
 
 def _describe_metadata(nft: NftRow) -> Iterator[Line]:

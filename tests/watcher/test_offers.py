@@ -1,6 +1,7 @@
 """Offers on the ledger are found without a report, and end as the ledger ends them."""
 
 import json
+import re
 
 import pytest
 from hiero_sdk_python.crypto.private_key import PrivateKey
@@ -11,14 +12,15 @@ from harness import wallets
 from harness.apps import write_sql
 from harness.cast import ALICE, BOB, CHARLIE, MARKET, TOKEN
 from hiero_sandbox import wallet as signing
-from hiero_sandbox.conditions import conditions
+from hiero_sandbox.conditions import conditions, now
 from hiero_sandbox.ledger import keys
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import ALLOWED_LAG, Deadline
-from marketplace.market import add_nft, moderation, offers
+from marketplace.market import add_nft, moderation, offers, purchase_fees
 from marketplace.market.moderation import Ruling, Subject
 from marketplace.sandbox import wallet
+from marketplace.services import services
 from marketplace.store import offers as offer_rows
 from marketplace.store.database import read
 from marketplace.watcher import chores
@@ -376,6 +378,72 @@ def test_a_replica_before_the_signature_takes_nothing_back(app, ledger, nft, wat
         made = offers.reconcile([schedule_id], Deadline(5))[schedule_id]
     assert "older" in made.undecided
     assert (state(app, schedule_id), told()) == ("signed", [])
+
+
+def test_a_mirror_node_that_lags_shows_it_all_a_little_later(
+    app, ledger, nft, watcher, told, monkeypatch
+):
+    told()
+    schedule_id = schedule(app, ledger)
+    watcher.follow()
+    with ledger.sandbox.app_context():
+        conditions().set_lag(60 * times.SECOND, now())
+    sign(ledger, schedule_id)
+    sign(ledger, schedule_id, ALICE)
+    watcher.follow()
+    assert (state(app, schedule_id), told()) == ("unsigned", [])
+    move_clock(ledger, monkeypatch, 61)
+    watcher.follow()
+    assert told() == [("SOLD", ALICE, BOB, 300, None)]
+    assert state(app, schedule_id) == "executed"
+
+
+def test_the_marketplace_is_charged_for_the_creation_and_not_for_the_sale(
+    app, ledger, nft, watcher
+):
+    """The row of the sale has the same transaction id, and the fee that its bidder paid."""
+    before = ledger.balance(MARKET)
+    schedule_id = schedule(app, ledger)
+    created = before - ledger.balance(MARKET)
+    with app.app_context():
+        transaction_id = str(
+            services()
+            .mirror_node.find_transaction(
+                services().mirror_node.find_schedule(schedule_id, Deadline(5)).created_at,
+                Deadline(5),
+            )
+            .transaction_id
+        )
+    columns = {
+        "transaction_id": transaction_id, "account_id": BOB, "memo": "", "wallet": "x", "caller": "x",
+        "prepared_at": times.to_iso(0), "expires_at": times.to_iso(times.now()), "end_user": "x",
+        "kind": "offer", "fee_tinybars": 5 * HBAR, "is_settled": 0,
+    }  # fmt: skip
+    names = ", ".join(columns)
+    places = ", ".join(f":{name}" for name in columns)
+    write_sql(app, f"INSERT INTO prepared_transaction ({names}) VALUES ({places})", **columns)
+    sign(ledger, schedule_id)
+    sign(ledger, schedule_id, ALICE)
+    watcher.follow()
+
+    def charged():
+        with app.app_context():
+            [row] = read().execute("SELECT * FROM prepared_transaction").fetchall()
+        return row["fee_tinybars"], row["is_settled"]
+
+    assert charged() == (created, 1)
+    write_sql(
+        app, "UPDATE prepared_transaction SET is_settled = 0, fee_tinybars = 5, charged_to = NULL"
+    )
+    with app.app_context():
+        purchase_fees.look_up_unsettled()
+    assert charged() == (created, 1)
+
+
+def test_an_operator_is_told_of_it(offered, app):
+    result = app.test_cli_runner().invoke(args=["explain", f"{TOKEN}:7"])
+    assert re.search(rf"Offer {offered} +300 HBAR by {BOB}, covered, until 20", result.output)
+    assert re.search(r"Open offers +1\n", result.output)
 
 
 def test_of_two_processes_that_see_it_open_one_says_so(app, ledger, nft, watcher, mirror, told):
