@@ -2,7 +2,10 @@
 
 As in OpenRarity, a value that a share p of the NFTs has weighs -log2(p). The lack of a trait that others have
 is a value, too. An NFT weighs the sum of its values, and the heaviest NFT is the rarest. Numbers and dates
-weigh nothing; names and values are compared without case and outer blanks. docs/api.md has the differences.
+weigh nothing; names and values are compared without case and outer blanks. Unlike in OpenRarity, the number
+of an NFT's traits is no trait, all values of a trait weigh (there, the last one), only NFTs with traits are
+ranked, a unique trait alone does not come first, and weights are not divided by the collection's entropy,
+which changes no rank.
 """
 
 from __future__ import annotations
