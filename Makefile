@@ -87,6 +87,7 @@ test-again: .venv/installed-dev
 lint: .venv/installed-dev
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
+	@$(BIN)/python tests/lint/words.py
 	@$(BIN)/mypy
 	@if command -v npm > /dev/null; then $(MAKE) --silent lint-scripts; \
 	  else echo "Without npm, the demo's scripts are not checked"; fi

@@ -134,7 +134,7 @@ def database_settings(folder):
 
 
 def connect(url):
-    """A connection that bypasses the service, for SQL by hand. Each statement is committed."""
+    """A connection that bypasses the service, for a test's own SQL. Each statement is committed."""
     url = str(url)  # or the path of a file
     if url.startswith("postgresql://"):
         return closing(psycopg.connect(url, autocommit=True))

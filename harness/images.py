@@ -38,7 +38,7 @@ GREY, RGB, PALETTE, RGBA = 0, 2, 3, 6
 
 
 def zeros(count: int) -> bytes:
-    """A zlib stream of so many zeros, made without holding them in memory."""
+    """A zlib stream of ``count`` zeros, made without holding them in memory."""
     packer, part = zlib.compressobj(9), bytes(MEGABYTE)
     parts = [packer.compress(part) for _ in range(count // len(part))]
     return b"".join(parts) + packer.compress(bytes(count % len(part))) + packer.flush()
@@ -164,7 +164,7 @@ def tiff(data: bytes, tags: dict[int, int], size: int = 64, others: list = ()) -
 
 
 def deflated_tiff(inflated: int, rows: int, size: int = 64, orientation: int = 1) -> bytes:
-    """One strip that inflates to so many bytes, and claims so many rows."""
+    """One strip that inflates to ``inflated`` bytes and claims ``rows`` rows."""
     data = zeros(inflated)
     return tiff(data, {259: 8, 273: 8, 274: orientation, 278: rows, 279: len(data)}, size)
 

@@ -94,12 +94,12 @@ def find_sales(
     *,
     share: int = 0,
     lag: int = 0,
-    told: Mapping[tuple[tuple[str, int], str], int] = MappingProxyType({}),
+    reported: Mapping[tuple[tuple[str, int], str], int] = MappingProxyType({}),
 ) -> list[Sale]:
     """Find every sale through the marketplace, and what is wrong with it.
 
     ``ledger`` is the sandbox's application, ``share`` the marketplace's share in basis points, ``lag`` how
-    many nanoseconds a mirror node may have been behind, ``told`` the prices in HBAR of events by NFT and
+    many nanoseconds a mirror node may have been behind, ``reported`` the prices in HBAR of events by NFT and
     date: each must be one that the owner asked for, and those of one purchase what the buyer paid.
     """
     sql = """
@@ -115,7 +115,7 @@ def find_sales(
         for _, history in groupby(events, key=lambda event: event.nft)
         for move in _follow(history, market, lag)
     ]
-    moved = [_require_told(move, told) for move in moved]
+    moved = [_require_reported(move, reported) for move in moved]
     moved.sort(key=lambda move: move.event.moment)
     return [
         sale
@@ -130,9 +130,9 @@ def _read_event(row: sqlite3.Row) -> Event:
     return Event(nft, row["consensus_at"], document, transaction)
 
 
-def _require_told(move: Moved, told: Mapping[tuple[tuple[str, int], str], int]) -> Moved:
-    """Leave only the price that was told of an NFT, if one was told: none if nobody asked for it."""
-    price = told.get((move.event.nft, times.to_iso(move.event.moment)))
+def _require_reported(move: Moved, reported: Mapping[tuple[tuple[str, int], str], int]) -> Moved:
+    """Leave only the price that was reported of an NFT, if one was reported: none if nobody asked for it."""
+    price = reported.get((move.event.nft, times.to_iso(move.event.moment)))
     return (
         move if price is None else move._replace(asked=[one for one in move.asked if one == price])
     )
@@ -153,7 +153,7 @@ def _royalties(ledger, token: str) -> list[tuple[str, int, int]]:
 def _follow(history: Iterator[Event], market: str, lag: int) -> Iterator[Moved]:
     """Follow one NFT: the prices that its owners ask, and what the marketplace did to it.
 
-    It may come back to an owner. A purchase at his earlier price is then still valid, until it expires.
+    It may come back to an owner. A purchase at that owner's earlier price is then valid until it expires.
     """
     asked: list[Asked] = []
     for event in history:
@@ -193,9 +193,9 @@ def _find_asked(event: Event, asked: list[Asked], lag: int) -> list[int]:
 
 
 def _judge(together: list[Moved], royalties: dict[str, list], share: int) -> Iterator[Sale]:
-    """Judge the NFTs of one transaction: the buyer paid a price of each, and each seller got his part.
+    """Judge the NFTs of one transaction: the buyer paid a price of each, and each seller got their part.
 
-    Several choices may have the sum that was paid: one by which each seller got his part counts.
+    Several choices may have the sum that was paid: one by which each seller got their part counts.
     """
     event = together[0].event
     buyer, paid = event.document["receiver_account_id"], event.paid

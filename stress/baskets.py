@@ -107,7 +107,7 @@ def _summarise(answers: list) -> Answered:
 
 
 def crowd(shop: Shop, baskets: int, seconds: float) -> tuple[Answered, Answered]:
-    """Ask for so many baskets at once, and for single purchases beside them."""
+    """Ask for this many baskets at once, and for single purchases beside them."""
     of_baskets: list = []
     of_singles: list = []
     until = time.monotonic() + seconds

@@ -49,7 +49,7 @@ class Prometheus:
 
 @contextmanager
 def prometheus(folder, service, seconds=1):
-    """Debian's Prometheus, which reads /metrics of a service every so many seconds."""
+    """Debian's Prometheus, which reads a service's /metrics every ``seconds`` seconds."""
     made = service.flask("token", "create", "prometheus", "--scope", "metrics")
     words = {"seconds": seconds, "rules": RULES, "port": service.port, "token": made.stdout.strip()}
     configuration = Path(folder) / "prometheus.yml"

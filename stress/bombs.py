@@ -23,7 +23,7 @@ class Cost(NamedTuple):
 
 
 def cost(content: bytes, seconds: int = QUICK.decoding) -> Cost:
-    """Fetch and decode an image as the first try does, with so many seconds of processor time."""
+    """Fetch and decode an image as the first try does, with ``seconds`` seconds of processor time."""
     with serve_raw(lambda connection: connection.sendall(response(content))) as url:
         settings = load({"NETWORK": "sandbox", "IPFS_GATEWAYS": f"{url}/ipfs"}, {})
         with closing(EnrichmentProcesses(settings, dict)) as processes:

@@ -161,7 +161,7 @@ def _fees(app: Flask) -> tuple[int, int]:
 
 
 def besiege(folder: Path, deployment: str, count: int, visitors: int, tries: int) -> Got:
-    """Let buyers buy ``tries`` NFTs from ``count`` services, among so many visitors."""
+    """Let buyers buy ``tries`` NFTs from ``count`` services, while ``visitors`` visitors buy, too."""
     siege = Siege(folder, deployment, count)
     siege.list_nfts(tries)
     siege.follow()

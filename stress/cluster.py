@@ -86,7 +86,7 @@ class Cluster:
         before.start()
 
     def wait(self, standbys=2):
-        """Wait until so many standbys follow the primary."""
+        """Wait until this many standbys follow the primary."""
         count = "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'"
         until(lambda: self.primary.execute(count)[0][0] >= standbys, "the standbys do not follow")
 

@@ -139,7 +139,7 @@ class Stage:
         return psycopg.connect(self.servers.url, autocommit=True, **options)
 
     def suffer(self, fault, seconds: float) -> Outcome:
-        """Let clients ask for so many seconds before a fault, and as many after it."""
+        """Let clients ask for ``seconds`` before a fault, and as long after it."""
         with Crowd(self) as crowd:
             time.sleep(seconds)
             until(crowd.is_served, "clients are not served")

@@ -71,14 +71,14 @@ def transfer(node: str, until: float) -> None:
     while True:
         try:
             with grpc.insecure_channel(node) as channel:
-                told = ask(channel, "cryptoTransfer", transaction)
-                assert TransactionResponse.FromString(told).nodeTransactionPrecheckCode == 0
-                told = ask(channel, "getTransactionReceipts", asked)
+                answer = ask(channel, "cryptoTransfer", transaction)
+                assert TransactionResponse.FromString(answer).nodeTransactionPrecheckCode == 0
+                answer = ask(channel, "getTransactionReceipts", asked)
             break
         except grpc.RpcError:
             assert time.monotonic() < until, "it did not start"
             time.sleep(0.005)
-    receipt = Response.FromString(told).transactionGetReceipt.receipt
+    receipt = Response.FromString(answer).transactionGetReceipt.receipt
     assert receipt.status == ResponseCodeEnum.SUCCESS
 
 

@@ -95,6 +95,6 @@ def iso_to_consensus(iso: str) -> str:
 
 
 def growing_pause(attempts: int, first: Pause, longest: Pause) -> Pause:
-    """How long to wait after so many failed attempts: twice as long after each, up to the longest."""
+    """How long to wait after failed attempts: twice as long after each, up to the longest."""
     grown: Pause = first * 2 ** min(attempts, 40)
     return min(grown, longest)

@@ -131,7 +131,7 @@ class MirrorNode:
     def take_turns(
         self, caller: str, count: int, seconds: float
     ) -> "AbstractContextManager[Turns]":
-        """Take the turns of a request that may ask for so many seconds: see MirrorRateLimit.taken()."""
+        """Take the turns of a request that may ask for up to ``seconds``: see MirrorRateLimit.taken()."""
         return self._rate_limit.taken(caller, count, seconds)
 
     def ask(self, *questions: Callable[[], Any]) -> list[Any]:

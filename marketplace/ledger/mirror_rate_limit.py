@@ -1,4 +1,4 @@
-"""Hands out turns at the mirror node: so many a second, to all processes of this machine.
+"""Limits how often all processes of this machine together ask the mirror node: it hands out turns.
 
 A client's request takes all turns that it needs before it asks anything, or is refused at once. So no request
 uses up turns until its time is over. Whoever works for no client takes one turn after the other.
@@ -16,7 +16,7 @@ from marketplace.ledger.deadline import Deadline, TimeIsUp
 from marketplace.machine_file import ERRORS, NOW, MachineFile
 
 MOST_SECONDS = 4.0  # for which anybody waits for one turn
-# The turns of clients' requests come within so many seconds: then the last answers are in time, too.
+# The turns of clients' requests come within this many seconds: then the last answers are in time, too.
 ALL_SECONDS = 3.0
 # A request that its caller has alone may take the turns up to there. The rest are left for smaller ones.
 FIRST_SECONDS = 2.0

@@ -55,7 +55,7 @@ class Relationship(NamedTuple):
 
 
 class FallbackFee(NamedTuple):
-    """The fee that the receiver of an NFT pays if he gives nothing of value for it."""
+    """The fee that the receiver of an NFT pays if they give nothing of value for it."""
 
     amount: int  # tinybars, or smallest units of the token
     token: str | None  # None: HBAR
@@ -113,7 +113,7 @@ class LedgerToken(NamedTuple):
 
 
 class ExchangeRate(NamedTuple):
-    """So many HBAR are worth so many US cents."""
+    """An exchange rate: ``hbar`` HBAR are worth ``cents`` US cents."""
 
     cents: int
     hbar: int

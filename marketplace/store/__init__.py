@@ -1,1 +1,1 @@
-"""Storage: access to the database, all SQL by hand, upgrades of the schema, and images."""
+"""Storage: access to the database, all SQL, upgrades of the schema, and images."""

@@ -11,14 +11,14 @@ from marketplace.hedera.ids import MAX_HBAR
 from marketplace.store.rows import Connection, ListedValueRow, NftRow, merge
 from marketplace.store.traits import Trait, is_any_with_trait, split_trait
 
-NEWEST, CHEAPEST, DEAREST = "lastListedDate", "price", "-price"
-KEYS = {NEWEST: "listed_order", CHEAPEST: "listing_price", DEAREST: "listing_price"}
-# The conditions of the rows after a position. DEAREST has two parts, so that each page begins where the last
-# one ended, even among very many NFTs of one price.
+NEWEST, CHEAPEST, MOST_EXPENSIVE = "lastListedDate", "price", "-price"
+KEYS = {NEWEST: "listed_order", CHEAPEST: "listing_price", MOST_EXPENSIVE: "listing_price"}
+# The conditions of the rows after a position. MOST_EXPENSIVE has two parts, so that each page begins where
+# the last one ended, even among very many NFTs of one price.
 _AFTER = {
     NEWEST: ["AND listed_order <= :key AND (listed_order < :key OR ({ties}) > ({position}))"],
     CHEAPEST: ["AND (listing_price, {ties}) > (:key, {position})"],
-    DEAREST: [
+    MOST_EXPENSIVE: [
         "AND listing_price = :key AND ({ties}) > ({position})",
         "AND listing_price < :key",
     ],
@@ -109,7 +109,7 @@ def _list_conditions(
     # Every row after a position satisfies the bound from which its order begins.
     if selection.min_price > 0 and not (is_after and selection.sort == CHEAPEST):
         yield f"AND {price} >= :min_price"
-    if selection.max_price < MAX_HBAR and not (is_after and selection.sort == DEAREST):
+    if selection.max_price < MAX_HBAR and not (is_after and selection.sort == MOST_EXPENSIVE):
         yield f"AND {price} <= :max_price"
     if selection.traits:
         yield _select_traits(db, selection, parameters)

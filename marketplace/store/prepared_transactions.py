@@ -117,8 +117,8 @@ def delete_prepared_beyond(
     db: Connection, prepared: Mapping[str, object], of_user: int, of_token: int
 ) -> None:
     # Of each NFT of a prepared transaction, keeps the newest listings or withdrawals of each end user, and of
-    # all end users of its access token. A transaction of several NFTs is deleted when one of them has so many
-    # newer ones. Purchases stay until their fee was counted for an hour.
+    # all end users of its access token. A transaction of several NFTs is deleted when one of them has that
+    # many newer ones. Purchases stay until their fee was counted for an hour.
     sql = """
         DELETE FROM prepared_transaction
         WHERE transaction_id IN (

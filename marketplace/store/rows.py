@@ -229,7 +229,7 @@ class SoldRow(TypedDict):
 
 
 class RateRow(TypedDict):
-    """So many US cents for so many HBAR."""
+    """An exchange rate: an amount of US cents for an amount of HBAR."""
 
     read_at: str
     cents: int

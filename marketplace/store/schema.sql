@@ -49,7 +49,7 @@ CREATE INDEX nft_in_collection_by_listing_date
 -- Serves orderbook.list_selected, cheapest first.
 CREATE INDEX nft_by_price ON nft (listing_price, token, serial_no) WHERE is_listed = 1;
 
--- Serves orderbook.list_selected, dearest first.
+-- Serves orderbook.list_selected, most expensive first.
 CREATE INDEX nft_by_price_descending
     ON nft (listing_price DESC, token, serial_no) WHERE is_listed = 1;
 
@@ -57,7 +57,7 @@ CREATE INDEX nft_by_price_descending
 CREATE INDEX nft_in_collection_by_price
     ON nft (token, listing_price, serial_no) WHERE is_listed = 1;
 
--- Serves orderbook.list_selected in a collection, dearest first.
+-- Serves orderbook.list_selected in a collection, most expensive first.
 CREATE INDEX nft_in_collection_by_price_descending
     ON nft (token, listing_price DESC, serial_no) WHERE is_listed = 1;
 
@@ -228,7 +228,7 @@ CREATE TABLE sale (
     royalties TEXT, -- JSON text of [{"collector", "tinybars"}, ...]
     network_tinybars INTEGER, -- charged to the marketplace's account, without the next one
     association_tinybars INTEGER, -- charged to it for the buyer's association with the token
-    -- The exchange rate that was read last before the sale, if one was: so many US cents for so many HBAR
+    -- The exchange rate that was read last before the sale, if one was: US cents for an amount of HBAR
     rate_cents INTEGER,
     rate_hbar INTEGER
 ) STRICT;

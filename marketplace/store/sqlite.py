@@ -146,8 +146,8 @@ class SQLiteDatabase(EngineBase):
     def _write_lock(self) -> Iterator[None]:
         """Hold the lock of whoever writes or checkpoints. Raises DatabaseBusy or DatabaseUnusable.
 
-        Before SQLite 3.51.3, the database may be corrupted if another connection begins the WAL anew between
-        two steps of a checkpoint: https://sqlite.org/wal.html#walresetbug. Only a write begins it anew, and
+        Before SQLite 3.51.3, the database may be corrupted if another connection restarts the WAL between two
+        steps of a checkpoint: https://sqlite.org/wal.html#walresetbug. Only a write restarts it, and
         only the commit of a write checkpoints; or the last connection when it is closed, beside which
         SQLite itself lets nobody open the file. So the two never meet if a write holds this lock until its
         commit has returned.

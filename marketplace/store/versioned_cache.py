@@ -1,4 +1,4 @@
-"""A cache of what was made from rows, which is never stale.
+"""Values computed from rows, revalidated when the database changes.
 
 Each value has the data version that was read before it was made, and the rows that it was made from. While
 the version stays the same, the value is true. When the version has changed, the rows are read again. If they
@@ -84,7 +84,7 @@ class VersionedCache:
         try:
             return entry.value if entry.is_true(data_version, self._database) else None
         except Exception:
-            return None  # whoever makes it anew meets the same error, and reports it
+            return None  # whoever computes it again meets the same error, and reports it
 
     def store(
         self,
@@ -95,7 +95,7 @@ class VersionedCache:
         until: int | None = None,
         size: int = 0,
     ) -> None:
-        """Store a value of so many bytes. ``data_version`` was read before it was made from the queries."""
+        """Store a value of ``size`` bytes. ``data_version`` was read before the rows of ``queries``."""
         if data_version is None:
             return
         size += sum(map(len, key)) + sum(query.size for query in queries) + OVERHEAD_BYTES

@@ -19,7 +19,7 @@ def main() -> int:
     parser.add_argument("--verbose", action="store_true", help="print the service's log, too")
     parser.add_argument("--stories", type=int, default=10**9)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**9))
-    parser.add_argument("--most", type=int, default=1, help="end after so many failed stories")
+    parser.add_argument("--most", type=int, default=1, help="end after this many failed stories")
     parser.add_argument(
         "--postgresql", dest="engine", action="store_const", const="postgresql", default="sqlite"
     )
@@ -41,8 +41,8 @@ def main() -> int:
                 failures, played = failures + 1, played + 1
                 print(failure, flush=True)
         took = options.seconds - left
-        told = f"{played:,} stories, {world.events:,} events in {took:,.0f} s"
-        print(f"{told}: {failures or 'no'} mismatch", flush=True)
+        summary = f"{played:,} stories, {world.events:,} events in {took:,.0f} s"
+        print(f"{summary}: {failures or 'no'} mismatch", flush=True)
     return 1 if failures else 0
 
 

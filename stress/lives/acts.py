@@ -222,7 +222,7 @@ class Acts:
         self.world.note()
 
     def forge(self, step: Step) -> None:
-        """A stranger pays for an approval, so that its memo is his. The owner only signs the approval."""
+        """A stranger pays for an approval and chooses its memo. The owner only signs the approval."""
         nft = step.choose(self.nfts)
         owner = self.lives[nft].owner
         body = new_body(STRANGER, listing_memo(*nft, 1, "Foo"))
@@ -230,7 +230,7 @@ class Acts:
         self.list_(nft, None, self.submit(body, STRANGER, owner))
 
     def schedule(self, step: Step) -> None:
-        """A stranger's schedule executes an approval: two rows under one id, the first memo is his."""
+        """A stranger's schedule executes an approval: two rows under one id, the stranger's memo first."""
         nft = step.choose(self.nfts)
         owner = self.lives[nft].owner
         body = new_body((STRANGER, owner)[step.number % 2], listing_memo(*nft, 1, "Foo"))

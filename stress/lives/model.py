@@ -119,7 +119,7 @@ class Life:
         return found[0] if found and self.past[found[0]].kind in kinds else None
 
 
-class Told:
+class Reported:
     """What the events of one NFT have said, each compared with the NFT's past."""
 
     def __init__(self, life: Life, added: Any, skew: int) -> None:
@@ -128,9 +128,9 @@ class Told:
         self.added_at = times.to_nanoseconds(added["seen_at"]) - skew
         # The facts that it was added by were those of a replica.
         self.seen_from = self.added_at - MOST_LAG - MARGIN
-        self.moved: set[int] = set()  # the positions of the moves that were told
+        self.moved: set[int] = set()  # positions of the moves that events have reported
         self.state = State(added["to_account"])
-        self.told_to = 0  # the position in the past of the last entry that was told
+        self.reported_to = 0  # the position in the past of the last entry that was reported
         self.is_strict = True  # False after a wrong answer of the mirror node
         self.is_fair = False  # whether no request fails, and no replica lags
         self.sales: list[tuple[int, str]] = []
@@ -169,7 +169,7 @@ class Told:
     def _withdraw(self, event: Any) -> None:
         listed_at = self.life.at(self.state.listing[1], "approval")
         later = [entry for entry in self.life.past[listed_at + 1 :] if entry.is_decisive]
-        # A listing may have replaced it, of which nothing was told, and that one has ended, too.
+        # A listing may have replaced it, of which nothing was reported, and that one has ended, too.
         ends = later[:1] + [entry for entry in later if entry.state.listing is None]
         at = self.life.at(event["consensus_at"], "approval", "update", "move")
         if event["transaction_id"] is None and at and not self.is_fair:
@@ -177,7 +177,7 @@ class Told:
             return
         if event["consensus_at"] is None and not self.is_strict:
             # A wrong row of the same date as the listing has ended it, until the NFT is looked at again.
-            self.told_to = min(self.told_to, listed_at - 1)
+            self.reported_to = min(self.reported_to, listed_at - 1)
             self.state = self.state._replace(listing=None)
             return
         entry = self._named(event, at)
@@ -186,20 +186,20 @@ class Told:
         if event["from_account"] != self.state.owner:
             raise Mismatch(f"{dict(event)} of {self.state}")
         if entry.state.listing and not self.is_strict:
-            self.told_to = at - 1  # a wrong answer hid that it is a listing: it is told then, too
+            self.reported_to = at - 1  # a wrong answer hid that it is a listing: reported later
         self.state = self.state._replace(listing=None)
 
     def _end_without_history(self, event: Any, at: int) -> None:
         """A listing has ended by the NFT's row alone: its history was not there in time.
 
-        What the history would have added is not told any more, unless a wrong answer has hidden a listing.
+        What the history would have added is never reported, unless a wrong answer has hidden a listing.
         """
         entry = self.life.past[at]
         seen_at = times.to_nanoseconds(event["seen_at"]) - self.skew
         is_early = seen_at < entry.moment + ALLOWED_LAG
         if self.is_strict and (is_early or entry.state.owner != self.state.owner):
             raise Mismatch(f"{dict(event)}: the ledger has {self.life.past}")
-        self.told_to = at - 1 if entry.state.listing else at
+        self.reported_to = at - 1 if entry.state.listing else at
         self.moved |= {place for place, _ in self.life.moves() if place <= at}
         self.state = self.state._replace(listing=None)
 
@@ -216,9 +216,9 @@ class Told:
             prices.add(entry.price_without_row)
         if event["price"] not in prices or is_sale != (event["price"] is not None):
             raise Mismatch(f"{dict(event)}: {prices} HBAR were paid")
-        missing = [one for place, one in self.untold() if place < at]
+        missing = [one for place, one in self.unreported() if place < at]
         if missing and self.is_strict:
-            raise Mismatch(f"{dict(event)}: before it, {missing} were not told")
+            raise Mismatch(f"{dict(event)}: before it, {missing} were not reported")
         if is_sale:
             self.sales.append((event["price"], entry.date))
         self.state = State(entry.state.owner)
@@ -228,27 +228,27 @@ class Told:
         if not self.life.is_deleted:
             raise Mismatch(f"{dict(event)}: it was not burned")
         ends = [entry for entry in self.life.past if entry.kind in ("burn", "deletion")]
-        told = (event["from_account"], event["transaction_id"], event["consensus_at"])
+        reported = (event["from_account"], event["transaction_id"], event["consensus_at"])
         expected = [(end.state.owner, end.transaction_id, end.date) for end in ends]
-        if self.is_strict and told not in expected:
+        if self.is_strict and reported not in expected:
             raise Mismatch(f"{dict(event)}: it was ended by {ends}")
-        self.require_all_told()
+        self.require_all_reported()
         self.state = self.state._replace(listing=None, is_gone=True)
 
     def _named(self, event: Any, at: int | None) -> Entry:
-        """The entry that an event names. Raises Mismatch if it never was, or was told already."""
-        if at is None or at <= self.told_to:
+        """The entry that an event names. Raises Mismatch if it never was, or was reported already."""
+        if at is None or at <= self.reported_to:
             raise Mismatch(f"{dict(event)}: the ledger has {self.life.past}")
         entry = self.life.past[at]
         if event["transaction_id"] != entry.transaction_id:
             raise Mismatch(f"{dict(event)}: it was {entry.transaction_id}")
         if entry.moment < self.seen_from and not entry.state.listing:
             raise Mismatch(f"{dict(event)}: that was before it was added")
-        self.told_to = at
+        self.reported_to = at
         return entry
 
-    def untold(self) -> list[tuple[int, Entry]]:
-        """The moves that were not told, though they came after the NFT was surely stored."""
+    def unreported(self) -> list[tuple[int, Entry]]:
+        """The moves that were not reported, though they came after the NFT was surely stored."""
         first = min(self.moved, default=len(self.life.past))
         return [
             (at, move)
@@ -256,6 +256,6 @@ class Told:
             if at not in self.moved and (at > first or move.moment > self.added_at)
         ]
 
-    def require_all_told(self) -> None:
-        if self.is_strict and (untold := self.untold()):
-            raise Mismatch(f"these moves were not told: {untold}")
+    def require_all_reported(self) -> None:
+        if self.is_strict and (unreported := self.unreported()):
+            raise Mismatch(f"these moves were not reported: {unreported}")

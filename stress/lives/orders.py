@@ -318,7 +318,7 @@ class Orders(Acts):
             raise Mismatch(f"{sold}: {reserved} are reserved, and the cap is {body.transactionFee}")
 
     def sign_purchase(self, step: Step) -> None:
-        """The buyer signs what the marketplace has signed; now and then he does not."""
+        """The buyer signs what the marketplace has signed; now and then they do not."""
         purchases = self.purchases + self.forgotten
         if purchases:
             handed = step.choose(purchases[-2:] if step.number % 5 else purchases)
@@ -360,14 +360,14 @@ class Orders(Acts):
                 self.forgotten += self.purchases
                 self.purchases = []
                 for nft, life in self.lives.items():
-                    told = self.told_moves(nft)
+                    reported = self.reported_moves(nft)
                     life.past = [
-                        entry if at in told else without_row(entry, ids)
+                        entry if at in reported else without_row(entry, ids)
                         for at, entry in enumerate(life.past)
                     ]
 
-    def told_moves(self, nft: Nft) -> set[int]:
-        """The positions of an NFT's moves of which events told."""
+    def reported_moves(self, nft: Nft) -> set[int]:
+        """The positions of an NFT's moves of which events reported."""
         raise NotImplementedError
 
     # Reports
@@ -391,7 +391,7 @@ class Orders(Acts):
 
 
 def without_row(entry: Entry, transaction_ids: Sequence[str]) -> Entry:
-    """What is told of a purchase of which the service has no row."""
+    """What is reported of a purchase of which the service has no row."""
     if entry.transaction_id not in transaction_ids:
         return entry
     return entry._replace(price=entry.price_without_row)

@@ -18,7 +18,7 @@ from marketplace.watcher.follow import Follower
 from marketplace.watcher.work import Done, summary
 from stress.audit import find_sales
 from stress.lives.acts import rebuild
-from stress.lives.model import MARGIN, Mismatch, State, Told
+from stress.lives.model import MARGIN, Mismatch, Reported, State
 from stress.lives.orders import Handed, Orders
 from stress.lives.steps import Step, kind_of
 from stress.lives.world import CLOCK, MARKET, TOKENS, Killed, World
@@ -38,7 +38,7 @@ class Reader:
     def __init__(self, story: "Story") -> None:
         self.story = story
         self.seen = 0
-        self.told: dict[tuple[str, int], Told] = {}
+        self.reported: dict[tuple[str, int], Reported] = {}
         self.consensus: dict[tuple[str, int], str] = {}
 
     def read(self) -> None:
@@ -52,15 +52,17 @@ class Reader:
 
     def apply(self, event) -> None:
         nft = (event["token"], event["serial_no"])
-        if (event["kind"] == "ADDED") == (nft in self.told):
-            raise Mismatch(f"{dict(event)} of {nft}, which was told: {nft in self.told}")
+        if (event["kind"] == "ADDED") == (nft in self.reported):
+            raise Mismatch(
+                f"{dict(event)} of {nft}, which was reported before: {nft in self.reported}"
+            )
         if event["kind"] == "ADDED":
             life, skew = self.story.lives[nft], self.story.weather.skew
-            self.told[nft] = Told(life, event, skew)
-            self.told[nft].is_fair = self.story.is_fair
+            self.reported[nft] = Reported(life, event, skew)
+            self.reported[nft].is_fair = self.story.is_fair
             return
-        self.told[nft].is_strict = not self.story.world.has_lied
-        self.told[nft].apply(event)
+        self.reported[nft].is_strict = not self.story.world.has_lied
+        self.reported[nft].apply(event)
         if (moment := event["consensus_at"]) is not None:
             if moment < self.consensus.get(nft, ""):
                 raise Mismatch(f"{dict(event)} is older than {self.consensus[nft]}")
@@ -74,11 +76,15 @@ class Reader:
         if self.seen != seen:
             return self.compare()
         for nft, row in rows.items():
-            told = self.told.get(nft)
-            if (row is None) != (told is None):
-                raise Mismatch(f"{nft} is stored as {row}, and was told: {told is not None}")
-            if row is not None and stored_state(row) != told.state:
-                raise Mismatch(f"{nft} is stored as {dict(row)}, by its events it is {told.state}")
+            reported = self.reported.get(nft)
+            if (row is None) != (reported is None):
+                raise Mismatch(
+                    f"{nft} is stored as {row}, and was reported: {reported is not None}"
+                )
+            if row is not None and stored_state(row) != reported.state:
+                raise Mismatch(
+                    f"{nft} is stored as {dict(row)}, by its events it is {reported.state}"
+                )
 
 
 def stored_state(row) -> State:
@@ -172,9 +178,9 @@ class Story(Orders):
             if is_wrong or (is_final and row["fee_tinybars"] != charged):
                 raise Mismatch(f"{dict(row)} cost {charged} tinybars")
 
-    def told_moves(self, nft) -> set[int]:
-        told = self.reader.told.get(nft)
-        return told.moved if told else set()
+    def reported_moves(self, nft) -> set[int]:
+        reported = self.reader.reported.get(nft)
+        return reported.moved if reported else set()
 
     # At the end
 
@@ -246,11 +252,11 @@ class Story(Orders):
         return newest.is_of_token and newest.moment > self.world.ledger_now() - 90 * times.SECOND
 
     def compare_events(self) -> None:
-        """Each change of owner was told, since the NFT is stored."""
+        """Each change of owner was reported, since the NFT is stored."""
         with self.world.app.app_context():
             self.reader.compare()
-        for told in self.reader.told.values():
-            told.require_all_told()
+        for reported in self.reader.reported.values():
+            reported.require_all_reported()
         for token in TOKENS:
             self.compare_collection(token)
 
@@ -258,8 +264,8 @@ class Story(Orders):
         """The counts of a collection are the sums over its NFTs and their sales."""
         sales = [
             (date, price)
-            for nft, told in self.reader.told.items()
-            for price, date in told.sales
+            for nft, life in self.reader.reported.items()
+            for price, date in life.sales
             if nft[0] == token
         ]
         with self.world.app.app_context():
@@ -391,14 +397,14 @@ class Story(Orders):
         return "SUCCESS" if "SUCCESS" in results else next(iter(results - {"DUPLICATE"}), None)
 
     def audit(self) -> None:
-        """Each NFT that the marketplace moved was paid for, at the told price, which a replica showed."""
+        """Each NFT that the marketplace moved was paid for, at the reported price, which a replica showed."""
         lag = times.now() if self.world.has_lied else self.most_lag + MARGIN
-        told = {
+        reported = {
             (nft, date): price
-            for nft, told in self.reader.told.items()
-            for price, date in told.sales
+            for nft, life in self.reader.reported.items()
+            for price, date in life.sales
         }
-        sales = find_sales(self.world.ledger, MARKET, lag=lag, told=told)
+        sales = find_sales(self.world.ledger, MARKET, lag=lag, reported=reported)
         faults = [sale.fault for sale in sales if sale.fault]
         if faults:
             raise Mismatch("; ".join(faults))

@@ -155,7 +155,7 @@ class World:
     def begin(
         self, owners: dict[tuple[str, int], str], skew: int, is_followed: bool, is_judged: bool
     ) -> None:
-        """Begin anew. If the ledger ``is_followed``, a watcher has followed it to this moment.
+        """Start again. If the ledger ``is_followed``, a watcher has followed it to this moment.
 
         Unless it ``is_judged``, the next sweep has to judge by the present rule what is not for sale.
         """

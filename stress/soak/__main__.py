@@ -36,7 +36,7 @@ WARM_SECONDS = 3
 
 
 def soak(seconds: float, *, postgresql: bool, seed: int, pause: float = 10) -> Books:
-    """Run for so many seconds, with about ``pause`` seconds between two faults; returns the books."""
+    """Run for ``seconds``, with about ``pause`` seconds between two faults; returns the books."""
     books = Books(seed)
     with ExitStack() as stack:
         enter = stack.enter_context

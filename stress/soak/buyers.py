@@ -70,7 +70,7 @@ class Buyer(Trader):
     def _judge_refusal(
         self, nft: Nft, buyer: str, answer: Answer, was_poor: bool, began: float
     ) -> None:
-        """A finding, unless a replica lags or the buyer is too poor: he may be buying something else, too."""
+        """A finding, unless a replica lags or the buyer is too poor: they may be buying something else."""
         is_poor = was_poor or self.ledger.balance(buyer) < nft.offer[1] * TINYBARS
         if is_poor and POOR.encode() in answer.content:
             self.books.counts["purchases too dear"] += 1

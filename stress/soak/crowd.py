@@ -100,7 +100,7 @@ class Crowd:
             self.books.counts["503 in a fault" if faults else "503 without a fault"] += 1
         is_excused = (
             (status == 503 and "Retry-After" in answer.headers)
-            or (status == 502 and any("nonsense" in name or "mixed" in name for name in faults))
+            or (status == 502 and any("garbage" in name or "mixed" in name for name in faults))
             or (status == 409 and kind in WRITING and not LAGGING.isdisjoint(faults))
             or (status == 429 and (kind in WRITING or kind == "strange"))
             or (status == 0 and self.books.during(began, ended, cuts=True))

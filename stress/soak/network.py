@@ -43,7 +43,7 @@ from stress.soak.replica import BEHIND_SECONDS, Replica
 
 MARKET, OTHER_MARKET = "0.0.9001", "0.0.6666"
 SILENCE_SECONDS = 12
-NONSENSE = (
+GARBAGE = (
     b"{]",
     b"null",
     b"<html>Bad gateway</html>",
@@ -51,11 +51,11 @@ NONSENSE = (
     b'{"nfts": [{"token_id": null}], "links": {"next": null}}',
 )
 BOMBS = 12  # how many of stress/bombs.py are used, drawn in each run
-CONTENTS = {"good": 90, "bomb": 3, "drips": 2, "silent": 1, "missing": 2, "nonsense": 2}
+CONTENTS = {"good": 90, "bomb": 3, "drips": 2, "silent": 1, "missing": 2, "garbage": 2}
 
 
 class Weather(enum.IntEnum):
-    CLEAR, FAILS, BUSY, NONSENSE, SILENT, RESETS, LAGS, MIXED = range(8)
+    CLEAR, FAILS, BUSY, GARBAGE, SILENT, RESETS, LAGS, MIXED = range(8)
 
 
 STORMS = [weather for weather in Weather if weather not in (Weather.CLEAR, Weather.MIXED)]
@@ -132,9 +132,9 @@ class Network:
         if weather == Weather.BUSY:
             start_response("429 Too Many Requests", [("Retry-After", "1")])
             return [b'{"_status": {"messages": [{"message": "Too many"}]}}']
-        if weather == Weather.NONSENSE:
+        if weather == Weather.GARBAGE:
             start_response("200 OK", [("Content-Type", "application/json")])
-            return [self.dice.choice(NONSENSE)]
+            return [self.dice.choice(GARBAGE)]
         if weather == Weather.SILENT:
             end = time.monotonic() + SILENCE_SECONDS
             while time.monotonic() < end and value.value != Weather.CLEAR:
@@ -148,7 +148,7 @@ class Network:
         cid, _, name = path.removeprefix("/ipfs/").partition("/")
         serial_no, is_image = int(name.split(".")[0]), name.endswith(".png")
         kind = content_of(catalogue.token_of(cid), serial_no)
-        if kind in ("missing", "nonsense"):
+        if kind in ("missing", "garbage"):
             start_response("404 Not Found" if kind == "missing" else "200 OK", [])
             return [b"no such thing"]
         if not is_image:

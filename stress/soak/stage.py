@@ -185,7 +185,7 @@ class Stage:
                 code = "nothing"
                 process.kill()
             if code != 0:
-                self.books.find(f"The {name} was told to stop, and ended with {code}")
+                self.books.find(f"The {name} was asked to stop, and ended with {code}")
         self.watcher = None
         self.wait_for_none("Both were stopped")
 

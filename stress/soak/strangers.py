@@ -40,7 +40,7 @@ class Stranger(Client):
 
     def break_off(self) -> None:
         """Be a broken client. Whatever happens to it, others must not notice."""
-        names = ("_stop_halfway", "_drip", "_talk_nonsense", "_idle", "_disconnect")
+        names = ("_stop_halfway", "_drip", "_send_garbage", "_idle", "_disconnect")
         name = self.dice.choice(names)
         began = time.monotonic()
         with suppress(OSError), ExitStack() as stack:
@@ -65,9 +65,9 @@ class Stranger(Client):
             sockets[0].sendall(b" ")
             self.crowd.over.wait(0.3)
 
-    def _talk_nonsense(self, sockets) -> None:
+    def _send_garbage(self, sockets) -> None:
         head = b"POST /v1/add HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
-        nonsense = (
+        garbage = (
             self.dice.randbytes(400),
             head + b"zz\r\n",
             head + b"fffffffffffffffff\r\n{}",
@@ -76,10 +76,10 @@ class Stranger(Client):
             b"GET /status HTTP/9.9\r\nHost: x\r\n\r\n",
             b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
         )
-        sockets[0].sendall(self.dice.choice(nonsense))
+        sockets[0].sendall(self.dice.choice(garbage))
         answer = sockets[0].recv(1000)
         if re.match(rb"HTTP/1.\d 5(?!01|03|05)", answer):
-            self.books.find(f"Nonsense was answered {answer[:200]}")
+            self.books.find(f"Garbage was answered {answer[:200]}")
 
     def _idle(self, sockets) -> None:
         self.crowd.over.wait(self.dice.uniform(2, 8))

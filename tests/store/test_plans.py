@@ -32,7 +32,7 @@ from marketplace.store import (
     webhooks,
 )
 from marketplace.store.database import SCHEMA, read, write
-from marketplace.store.orderbook import DEAREST, NEWEST, Selection
+from marketplace.store.orderbook import MOST_EXPENSIVE, NEWEST, Selection
 from tests.engines import both_engines
 
 DATE = "2026-11-20T12:00:00.000000000Z"
@@ -210,7 +210,7 @@ FIRST_COLUMNS = """
     FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
 """
 # What is put together of several pages is sorted: of rows that were read, never on the way to them.
-OF_TWO_PAGES = (f"list_selected after Selection(sort='{DEAREST}'", "list_page")
+OF_TWO_PAGES = (f"list_selected after Selection(sort='{MOST_EXPENSIVE}'", "list_page")
 # What words or traits find is sorted, and so are sums and counts, and what was prepared for one NFT: dozens.
 FOUND = re.compile(
     r"delete_prepared_beyond|get_newest_prepared|list_prepared|list_open_purchases|"

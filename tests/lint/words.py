@@ -1,0 +1,63 @@
+"""Finds words that our plain English avoids: python tests/lint/words.py. ``make lint`` runs it.
+
+Each has a plainer one. Names count as well: ``_`` separates words.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+# What has been cleaned. A folder that is clean is added, and stays so.
+CLEAN = (
+    "harness",
+    "marketplace/cli",
+    "marketplace/hedera",
+    "marketplace/ledger",
+    "marketplace/store",
+    "stress",
+)
+PLAINER = {
+    "anew": "again",
+    "can not": "cannot",
+    "dearest": "most expensive",
+    "he|him|his": "they, them, their",
+    "in vain": "failed, without success",
+    "nonsense": "invalid, random",
+    "so many": "N, a number",
+    "told": "reported, shown, recorded",
+}
+WORDS = re.compile(
+    r"(?<![A-Za-z])(?:{})(?![A-Za-z])".format("|".join(PLAINER).replace(" ", "[ _]")), re.IGNORECASE
+)
+
+
+def plainer(word: str) -> str:
+    word = word.lower().replace("_", " ")
+    return next(better for words, better in PLAINER.items() if word in words.split("|"))
+
+
+def find() -> list[str]:
+    """The lines with such a word, as editors open them."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", *CLEAN], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    found = []
+    for name in filter(None, listed.stdout.split("\0")):
+        try:
+            lines = (ROOT / name).read_text().splitlines()
+        except (UnicodeDecodeError, FileNotFoundError):  # an image; a file that is removed
+            continue
+        found += [
+            f'{name}:{number}: "{match[0]}": {plainer(match[0])}'
+            for number, line in enumerate(lines, 1)
+            for match in WORDS.finditer(line)
+        ]
+    return found
+
+
+if __name__ == "__main__":
+    found = find()
+    print(*found, sep="\n", end="\n" if found else "")
+    sys.exit(bool(found))
