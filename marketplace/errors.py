@@ -21,7 +21,7 @@ POSTS = "every POST"
 BODIES = "every call with a body"
 
 # Whether the same request may succeed later, and what to tell a user.
-NO, AFTER_A_WHILE, PREPARE = "no", "after `Retry-After`", "no: prepare anew"
+NO, AFTER_A_WHILE, PREPARE = "no", "after `Retry-After`", "no: prepare it again"
 PROGRAM = "A fault of the program"
 LATER = "Try again in a moment"
 CLOSED = "Nothing can be bought here at the moment"
