@@ -146,6 +146,16 @@ def test_each_table_of_a_spec_is_written(judge, path, name, column, value):
     assert difference.startswith(f".{name}.{column}")
 
 
+@pytest.mark.parametrize("entity", [None, "0.0.1500"])
+def test_a_transaction_may_name_no_entity(judge, entity):
+    [transaction] = SETUP["transactions"]
+    about = transaction | {"type": 36, "entity_id": entity}  # TOKENUPDATE
+    path, setup = "/api/v1/transactions?timestamp=lt:1234567891", {"transactions": [about]}
+    body = {"transactions": [{"entity_id": entity, "name": "TOKENUPDATE"}]}
+    _, difference = judge(path, body | {"links": {"next": None}}, setup=setup)
+    assert not difference.startswith((".transactions.entity_id", ".transactions.name"))
+
+
 def test_errors_are_compared_whatever_data_a_spec_has(judge):
     unknown = {"recordFiles": [{"index": 1}]}
     assert judge("/api/v1/accounts/7", NOT_FOUND, 404, unknown) == ("status", "")

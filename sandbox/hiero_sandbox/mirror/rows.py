@@ -125,7 +125,9 @@ def _entity(recorded: Recorded) -> str | None:
     if handler is None:
         return None  # another version has executed it, whose state was loaded
     if handler.about:
-        return write_id(getattr(getattr(recorded.body, recorded.kind), handler.about))
+        content = getattr(recorded.body, recorded.kind)
+        is_named = content.HasField(handler.about)
+        return write_id(getattr(content, handler.about)) if is_named else None
     is_made = handler.creates and receipt.HasField(handler.creates)
     return write_id(getattr(receipt, handler.creates)) if is_made else None
 
