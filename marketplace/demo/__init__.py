@@ -30,8 +30,8 @@ SNIPPETS = (
     ("sdk.py", "Python SDK"),
 )
 # A visitor's first account, and the others in the masthead's menu: the sample's owners.
-YOU = "0.0.2007"
-ACCOUNTS = (YOU, *(f"0.0.{number}" for number in range(1001, 1007)))
+VISITOR = "0.0.2007"
+ACCOUNTS = (VISITOR, *(f"0.0.{number}" for number in range(1001, 1007)))
 # The listing form suggests an NFT that the sample does not use.
 TOKEN, SERIAL_NOS, PRICE = "0.0.7007", range(1, 10_000), 250
 SAMPLE = ("0.0.5004", "7")  # its artwork is used for pages that have none of their own
@@ -52,9 +52,9 @@ TEMPLATES: dict[str, Callable[..., pages.Values]] = {
 
 # What the dialogs of trades show, read by scripts.
 FRAGMENTS: tuple[Callable[..., pages.Values], ...] = (
-    trades.show_buying,
-    trades.show_bought,
-    trades.show_withdrawing,
+    trades.show_purchase,
+    trades.show_purchased,
+    trades.show_withdrawal,
     trades.show_withdrawn,
     trades.show_listed,
     trades.show_sweep,
@@ -70,7 +70,7 @@ PAGES = (
 
 STATIC = Path(__file__).parent / "static"
 # The parts of the one stylesheet, in their order.
-STYLE = ("base", "controls", "code", "shelf", "collection", "nft", "steps", "events", "several")
+STYLE = ("base", "controls", "code", "list", "collection", "nft", "trade", "activity", "basket")
 ASSETS = Assets(STATIC, {"style.css": [STATIC / f"{name}.css" for name in STYLE]})
 
 blp = Blueprint("demo", __name__, template_folder="templates")
@@ -96,7 +96,7 @@ for read in FRAGMENTS:
 @blp.get("/demo/list")
 def show_listing() -> str:
     suggested = {
-        "account": YOU,
+        "account": VISITOR,
         "token": TOKEN,
         "serial_no": str(random.choice(SERIAL_NOS)),
         "price": PRICE,
@@ -139,7 +139,7 @@ def give_addresses() -> dict[str, Any]:
         "addresses": {
             "token": access.kept_token(),
             "wallet": current_app.config["WALLETS"][0],
-            "you": YOU,
+            "visitor": VISITOR,
             "api": f"{root}{current_app.config['API_PREFIX']}/v1",
             "sandbox": root + PATH,
             "gallery": url_for("demo.show_gallery"),
@@ -150,7 +150,7 @@ def give_addresses() -> dict[str, Any]:
             "activity": url_for("demo.show_activity"),
             "listing": url_for("demo.show_listing"),
             "basket": url_for("demo.show_basket"),
-            "trade": url_for("demo.show_buying").replace("buying", "NAME"),
+            "trade": url_for("demo.show_purchase").replace("purchase", "NAME"),
         },
     }
 

@@ -49,7 +49,7 @@ def named(nfts: list[Values]) -> str:
     return join_words([nft["name"] for nft in nfts]) if len(nfts) <= 3 else f"{len(nfts)} NFTs"
 
 
-def show_buying() -> Values:
+def show_purchase() -> Values:
     """A purchase for the prices that were seen, and what has changed since."""
     buyer = visitor()
     items = read_items()
@@ -81,7 +81,7 @@ def show_buying() -> Values:
         "rate": rate(),
         "order": _purchase(buyer, offers),
         "done": url_for(
-            "demo.show_bought",
+            "demo.show_purchased",
             account=buyer,
             nft=[_item(nft) for nft in offers],
             seller=[nft["owner"]["accountId"] for nft in offers],
@@ -167,7 +167,7 @@ def _besides(shares: list[Share] | None) -> list[tuple[str, str]]:
     ]
 
 
-def show_bought() -> Values:
+def show_purchased() -> Values:
     """How a purchase ended: what it cost, and what whoever made it got."""
     buyer = visitor()
     items = read_items()
@@ -194,7 +194,7 @@ def show_bought() -> Values:
     }
 
 
-def show_withdrawing() -> Values:
+def show_withdrawal() -> Values:
     """NFTs of one collection whose listing ends."""
     nfts = [nft for nft in read_nfts([*read_items()]) if nft["isForSale"]]
     serial_nos = [nft["serialNo"] for nft in nfts]

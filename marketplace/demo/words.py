@@ -69,17 +69,17 @@ def split_number(name: str) -> tuple[str, str]:
 
 
 def percent(share: float) -> str:
-    return f"{100 * share:.1f}".removesuffix(".0") + " %"
+    return f"{100 * share:.1f}".removesuffix(".0") + "%"
 
 
 def change(now: int, before: int) -> str:
-    """How a price has changed: "+12.5 %"."""
+    """How a price has changed: "+12.5%"."""
     sign = "+" if now > before else "\N{MINUS SIGN}"
     return f"{sign}{percent(abs(now - before) / before)}"
 
 
 def royalty_share(royalties: list[dict[str, Any]]) -> str:
-    """The parts of a price that royalties take, together: "7.5 %"."""
+    """The parts of a price that royalties take, together: "7.5%"."""
     parts = (Fraction(int(one["numerator"]), int(one["denominator"])) for one in royalties)
     return percent(float(sum(parts)))
 

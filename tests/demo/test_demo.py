@@ -82,7 +82,7 @@ def assert_addresses(page, mount, api):
     }
     assert told == {
         "wallet": "extwallet",
-        "you": "0.0.2007",
+        "visitor": "0.0.2007",
         "api": mount + api,
         **{name: mount + path for name, path in paths.items()},
     }

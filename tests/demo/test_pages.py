@@ -139,12 +139,12 @@ def test_the_dialog_keeps_the_price_that_was_seen(app, listed):
     client = app.test_client()
     price = int(re.search(r'data-price="([0-9]+)"', client.get("/").text)[1])
     seen = {"nft": f"{TOKEN}:7:{price + 1}", "account": "0.0.2007"}
-    said = client.get("/demo/trade/buying", query_string=seen).text
+    said = client.get("/demo/trade/purchase", query_string=seen).text
     assert f"&#34;expectedPrice&#34;: {price + 1}" in said
     assert f"Price changed: {price + 1:,} → {price:,} HBAR" in said
     assert re.search(r'<button class="button" disabled>\s*Buy for', said)
     assert f'data-items="{TOKEN}:7:{price}"' in said
-    accepted = client.get("/demo/trade/buying", query_string=seen | {"nft": f"{TOKEN}:7:{price}"})
+    accepted = client.get("/demo/trade/purchase", query_string=seen | {"nft": f"{TOKEN}:7:{price}"})
     assert "Price changed" not in accepted.text
     assert f"Buy for {price:,} HBAR" in accepted.text
 
@@ -343,7 +343,7 @@ def test_the_past_is_read_from_the_database(app, listed, monkeypatch):
 def test_an_artist_earns_nothing_by_sales_of_their_own(app):
     sold = {
         "kind": "SOLD", "token": TOKEN, "to_account": "0.0.2", "previous_price": None, "transaction_id": None,
-        "consensus_at": "2025-01-01T00:00:00Z", "seen_at": "2025-01-01T00:00:00Z",
+        "consensus_at": "2025-01-01T00:00:00Z", "seen_at": "2025-01-01T00:00:00Z", "offer_id": None,
     }  # fmt: skip
     sales = (1, "0.0.1", 100), (2, "0.0.3", 20)
     with app.app_context(), write() as db:
@@ -384,9 +384,9 @@ def test_words():
     assert tinybars(1_000_000_000_000) == "10,000 HBAR"
     assert dollars(100, {"cents": 12, "hbar": 1}) == "about $12.00"
     assert dollars(100, None) == ""
-    assert (change(90, 100), change(110, 100)) == ("−10 %", "+10 %")
+    assert (change(90, 100), change(110, 100)) == ("−10%", "+10%")
     halves = [{"numerator": 1, "denominator": 40}, {"numerator": 5, "denominator": 100}]
-    assert royalty_share(halves) == "7.5 %"
+    assert royalty_share(halves) == "7.5%"
 
 
 @pytest.mark.parametrize(
@@ -418,6 +418,6 @@ def test_an_nft_without_a_picture_says_what_it_is(app, client, nft):
         page = client.get(path).text
         assert f'<p class="lost">{said}</p>' in page
         assert (
-            '<a href="https://x.example/f" rel="noopener noreferrer nofollow">Open its file</a>'
+            '<a href="https://x.example/f" rel="noopener noreferrer nofollow">Open the original file</a>'
             in page
         )

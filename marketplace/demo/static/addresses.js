@@ -4,7 +4,7 @@ const meta = (name) => /** @type {HTMLMetaElement} */ (document.querySelector(`m
 
 export const accessToken = meta("token");
 export const wallet = meta("wallet");
-export const suggestedAccount = meta("you");
+export const suggestedAccount = meta("visitor");
 
 /** Fills {names} in a path of the public API: api("/nft/{token}/{serial}", { token, serial }). */
 export const api = (path, values) => meta("api") + fill(path, values);
@@ -18,14 +18,12 @@ export const collectionPage = (token) => meta("collection").replace("TOKEN", enc
 
 export const accountPage = (account) => meta("holder").replace("ACCOUNT", encodeURIComponent(account));
 
-export const collectionsPage = () => meta("collections");
-
 export const galleryPage = (filter = {}) => withQuery(meta("gallery"), filter);
 
 /** @param {string[]} items as basket.js names them */
 export const basketPage = (items) => withQuery(meta("basket"), { nft: items });
 
-/** A fragment of a trade's dialog: tradePage("buying", { nft: [...], account }) */
+/** A fragment of a trade's dialog: tradePage("purchase", { nft: [...], account }) */
 export const tradePage = (name, values) => withQuery(meta("trade").replace("NAME", name), values);
 
 export const listingPage = (values = {}) => withQuery(meta("listing"), values);

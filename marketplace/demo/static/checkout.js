@@ -8,7 +8,7 @@ import { Feed } from "./feed.js";
 import { part, readPage, show } from "./fragments.js";
 import { onVisitor, visitor } from "./visitor.js";
 
-const { cursor } = document.getElementById("several").dataset;
+const { cursor } = document.getElementById("lines").dataset;
 const lines = () => /** @type {HTMLElement[]} */ ([...part("cards").children]);
 const ids = () => lines().map(({ dataset }) => dataset.key);
 
@@ -79,7 +79,7 @@ document.addEventListener("click", (event) => {
 
 followAddress(async () => {
   const { Purchase } = await import("./trading/purchase.js");
-  purchase ??= new Purchase(document.getElementById("buying"), page);
+  purchase ??= new Purchase(document.getElementById("purchase"), page);
   purchase.begin();
 });
 onVisitor(showSum);

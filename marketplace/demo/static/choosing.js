@@ -6,7 +6,7 @@ import { onVisitor, visitor } from "./visitor.js";
 
 const AT_MOST = 20; // as the API takes them
 const root = document.getElementById("choosing");
-const place = (name) => /** @type {HTMLAnchorElement} */ (root.querySelector(name));
+const find = (name) => /** @type {HTMLAnchorElement} */ (root.querySelector(name));
 const boxes = () => /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll("[data-choose]"));
 const chosen = new Map(); // by the key of the card
 
@@ -24,11 +24,11 @@ function show() {
   if (!first) return;
   const all = [...chosen.values()];
   const listed = all.filter(({ isForSale }) => isForSale);
-  place("[role=status]").textContent = `${all.length} of ${first.collection} selected (up to ${AT_MOST} of one collection)`;
-  place("[data-list]").textContent = listed.length === all.length ? `Change the price of ${all.length}` : `List ${all.length} for sale`;
-  place("[data-list]").href = listingPage({ account: visitor(), token: first.token, serial_no: all.map(({ serialNo }) => serialNo).join(",") });
-  place("[data-withdraw]").hidden = !listed.length;
-  place("[data-withdraw]").textContent = listed.length === all.length ? `Cancel ${all.length} ${all.length === 1 ? "listing" : "listings"}` : `Cancel the ${listed.length === 1 ? "listing" : "listings"} of ${listed.length}`;
+  find("[role=status]").textContent = `${all.length} of ${first.collection} selected (up to ${AT_MOST} of one collection)`;
+  find("[data-list]").textContent = listed.length === all.length ? `Change the price of ${all.length}` : `List ${all.length} for sale`;
+  find("[data-list]").href = listingPage({ account: visitor(), token: first.token, serial_no: all.map(({ serialNo }) => serialNo).join(",") });
+  find("[data-withdraw]").hidden = !listed.length;
+  find("[data-withdraw]").textContent = listed.length === all.length ? `Cancel ${all.length} ${all.length === 1 ? "listing" : "listings"}` : `Cancel the ${listed.length === 1 ? "listing" : "listings"} of ${listed.length}`;
 }
 
 function read({ dataset }) {
@@ -50,7 +50,7 @@ document.addEventListener("change", ({ target }) => {
   show();
 });
 document.addEventListener("parts", show);
-place("[data-clear]").addEventListener("click", clear);
+find("[data-clear]").addEventListener("click", clear);
 onVisitor(clear);
 
 /** @param {() => Promise<void>} refresh reads the list again */
@@ -67,7 +67,7 @@ export function offerChoice(refresh) {
   let withdrawal;
   followAddress(async () => {
     const { Withdrawal } = await import("./trading/withdrawal.js");
-    withdrawal ??= new Withdrawal(document.getElementById("withdrawing"), page);
+    withdrawal ??= new Withdrawal(document.getElementById("withdrawal"), page);
     withdrawal.begin();
   });
   show();

@@ -1,4 +1,4 @@
-// Dialogs that the page's address opens: #buying opens the one with that id, and Back closes it.
+// Dialogs that the page's address opens: #purchase opens the one with that id, and Back closes it.
 
 import { element, notice } from "./element.js";
 

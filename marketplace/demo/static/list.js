@@ -1,5 +1,6 @@
 // A list of cards: choices apply at once and without a new page, more follow on demand, and what happens shows.
 
+import { plainNumber } from "./json.js";
 import { followCards } from "./live.js";
 import { recall, remember } from "./memory.js";
 import { clearFailure, extend, extendOnDemand, part, readPage, show, showFailure } from "./fragments.js";
@@ -16,11 +17,9 @@ let question; // the newest one, whose answer is shown
 /** The address that the form asks for: empty fields stay out, and 1,000 is 1000. */
 function chosen() {
   const fields = [...new FormData(form)].map(([name, value]) => [name, String(value).trim()]);
-  const query = new URLSearchParams(fields.filter(([, value]) => value).map(([name, value]) => [name, plain(name, value)]));
+  const query = new URLSearchParams(fields.filter(([, value]) => value).map(([name, value]) => [name, /Price$/.test(name) ? plainNumber(value) : value]));
   return query.size ? `?${query}` : location.pathname;
 }
-
-const plain = (name, value) => (/Price$/.test(name) && /^\d{1,3}([, ]\d{3})+$/.test(value) ? value.replace(/[, ]/g, "") : value);
 
 /** Show the page at this address in place of this one. An older answer never takes the place of a newer one. */
 async function go(href, { isNew = true } = {}) {

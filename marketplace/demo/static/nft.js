@@ -9,12 +9,12 @@ import { readPage, show } from "./fragments.js";
 import { sayUnloaded } from "./toast.js";
 import { onVisitor } from "./visitor.js";
 
-const place = (id) => document.getElementById(id);
-const { token, serial, events } = place("nft").dataset;
+const find = (id) => document.getElementById(id);
+const { token, serial, events } = find("nft").dataset;
 const fold = /** @type {HTMLDetailsElement} */ (document.querySelector(".developer"));
 
 /** Which account somebody has just switched to, in words. */
-const switchNotice = () => place("state").querySelector(".notice.good");
+const switchNotice = () => find("state").querySelector(".notice.good");
 
 /** Show all that may have changed. */
 async function refresh() {
@@ -22,11 +22,11 @@ async function refresh() {
     const page = await readPage(location.href);
     const kept = switchNotice();
     show(page);
-    if (kept) place("state").append(kept);
+    if (kept) find("state").append(kept);
   } catch {
     return; // the next event tries again
   }
-  if (place("buying").hasAttribute("open")) trades.buying?.load();
+  if (find("purchase").hasAttribute("open")) trades.purchase?.load();
   if (fold.open) showLedger();
 }
 
@@ -40,8 +40,8 @@ function item() {
 const trades = {};
 const page = { items: () => [item()], done: refresh };
 const makers = {
-  buying: async () => new (await import("./trading/purchase.js")).Purchase(place("buying"), page),
-  withdrawing: async () => new (await import("./trading/withdrawal.js")).Withdrawal(place("withdrawing"), page),
+  purchase: async () => new (await import("./trading/purchase.js")).Purchase(find("purchase"), page),
+  withdrawal: async () => new (await import("./trading/withdrawal.js")).Withdrawal(find("withdrawal"), page),
 };
 
 /** Load the scripts of a trade when its dialog opens for the first time. */
@@ -51,10 +51,10 @@ async function begin(id) {
   trades[id].begin();
 }
 
-const showLedger = async () => (await import("./developer/ledger.js")).showLedger(place("ledger"), token, serial);
+const showLedger = async () => (await import("./developer/ledger.js")).showLedger(find("ledger"), token, serial);
 
 async function showMove() {
-  if (!place("elsewhere")) return;
+  if (!find("elsewhere")) return;
   const { offerMove } = await import("./developer/move.js");
   offerMove({ nft: async () => (await get(api("/nft/{token}/{serial}", { token, serial }))).data, refresh });
 }
@@ -68,14 +68,14 @@ function showFold() {
 if (fold.open) showFold();
 else fold.addEventListener("toggle", showFold, { once: true });
 onVisitor((account) => {
-  const isOwners = place("state").querySelector(`[data-for="${CSS.escape(account)}"]`);
+  const isOwners = find("state").querySelector(`[data-for="${CSS.escape(account)}"]`);
   switchNotice()?.remove();
-  if (isOwners) place("state").append(element("p", { class: "notice good" }, `You are ${account} now.`));
+  if (isOwners) find("state").append(element("p", { class: "notice good" }, `You are ${account} now.`));
 });
-place("ids")?.addEventListener("click", ({ target }) => import("./copying.js").then(({ copy }) => copy(target), sayUnloaded));
+find("ids")?.addEventListener("click", ({ target }) => import("./copying.js").then(({ copy }) => copy(target), sayUnloaded));
 addEventListener("keydown", ({ key, target, ctrlKey, metaKey, altKey }) => {
   const isTyping = /** @type {HTMLElement} */ (target).closest("input, select, textarea, dialog, [popover]");
-  if (key === "f" && place("picture") && !isTyping && !ctrlKey && !metaKey && !altKey) location.hash = "#picture";
+  if (key === "f" && find("picture") && !isTyping && !ctrlKey && !metaKey && !altKey) location.hash = "#picture";
 });
 if (events) new Feed(events, refresh, () => location.reload());
 followAddress(begin);

@@ -23,7 +23,7 @@ async function ask() {
   if (asked !== question) return;
   show(answer?.ok ? found(answer.data) : []);
   status.hidden = !q || options().length > 0;
-  status.textContent = answer?.ok === false ? answer.message : `Nothing is called ${q} here.`;
+  status.textContent = answer?.ok === false ? answer.message : `No results for “${q}”.`;
 }
 
 function found({ collections, nfts, accounts }) {

@@ -1,5 +1,7 @@
 // Dates in words, "3 days ago", which the server has written: they go on.
 
+import { now } from "./clock.js";
+
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 /** @type {[Intl.RelativeTimeFormatUnit, number][]} */
 const UNITS = [
@@ -8,11 +10,9 @@ const UNITS = [
   ["minute", 60],
 ];
 const REFRESH_MS = 20_000;
-// The visitor's clock may be wrong: the server's is what counts.
-const skew = performance.timeOrigin - Number(document.documentElement.dataset.now);
 
 function ago(iso) {
-  const seconds = (Date.parse(iso) - (Date.now() - skew)) / 1000;
+  const seconds = (Date.parse(iso) - now()) / 1000;
   const [unit, size] = UNITS.find(([, length]) => Math.abs(seconds) >= length) ?? [];
   return unit ? relative.format(Math.round(seconds / size), unit) : "just now";
 }

@@ -7,7 +7,7 @@ import { recall, remember } from "./memory.js";
 import { sayUnloaded } from "./toast.js";
 
 const menu = document.getElementById("accounts");
-const masthead = document.getElementById("you");
+const masthead = document.getElementById("visitor");
 let account = recall("account") ?? suggestedAccount;
 
 export const visitor = () => account;

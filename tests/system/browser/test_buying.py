@@ -49,7 +49,7 @@ def begin(page):
 
 
 def steps(page):
-    return page.locator("#buying")
+    return page.locator("#purchase")
 
 
 def rows(table):
@@ -113,7 +113,7 @@ def test_it_works(offer):
     page.look("buying-1-start")
     press(steps(page), "Prepare the transaction")
     expect_done(steps(page), "look", "Without the buyer's signature it has no effect")
-    inside = shown(page, "#buying")
+    inside = shown(page, "#purchase")
     assert inside["NFT"] == f"{token} #{serial_no}"
     assert inside["From"] == f"{SELLER}, the seller"
     assert inside["To"] == f"{BUYER}, the buyer"
@@ -127,7 +127,7 @@ def test_it_works(offer):
     go_on_to_submit(page)
     press(steps(page), "Submit to the ledger")
     expect_done(steps(page), "submit", "SUCCESS")
-    expect(page.locator("#buying .left")).to_have_text("The ledger has it")
+    expect(page.locator("#purchase .left")).to_have_text("The ledger has it")
     press(steps(page), "Report the transaction")
     expect_done(steps(page), "report", "The ledger shows it.")
 
@@ -194,6 +194,7 @@ def test_a_price_is_locked_when_the_dialog_opens(offer, trader):
 
 def test_a_price_that_changes_unseen_is_refused_and_said(offer, trader):
     page = offer(price=200, refusals=[409])
+    expect(steps(page).get_by_role("button", name="Buy for 200 HBAR")).to_be_enabled()
     # They are held: the page would see it by itself.
     page.route("**/v1/nft/*/*/events?*", lambda route: None)
     trader.list(page.nft, SELLER, 250)
@@ -339,7 +340,7 @@ def test_a_purchase_that_is_left_is_found_again(offer, trader):
     press(steps(page), "Buy for 200 HBAR")
     expect(steps(page).locator("[data-progress]")).to_contain_text("Confirming…")
     page.keyboard.press("Escape")
-    expect(page.locator(".toast")).to_contain_text("It goes on")
+    expect(page.locator(".toast")).to_contain_text("Still in progress")
     page.unroute("**/v1/comingsoon")
     page.reload(wait_until="commit")  # it is said for some seconds
     expect(page.locator(".toast")).to_have_text("Your purchase is confirmed.")
@@ -361,11 +362,11 @@ def test_the_notice_of_a_switch_outlasts_what_happens(offer, trader):
 def test_back_and_escape_close_the_dialog(offer):
     page = offer(every_step=False)
     page.evaluate("history.back()")
-    expect(page.locator("#buying")).to_be_hidden()
+    expect(page.locator("#purchase")).to_be_hidden()
     press(page, "Switch account")
     expect(page.locator("#state .notice")).to_have_text(f"You are {SELLER} now.")
     page.get_by_role("link", name="Cancel listing").click()
-    expect(page.locator("#withdrawing")).to_be_visible()
+    expect(page.locator("#withdrawal")).to_be_visible()
     page.keyboard.press("Escape")
-    expect(page.locator("#withdrawing")).to_be_hidden()
+    expect(page.locator("#withdrawal")).to_be_hidden()
     expect(page.tab).to_have_url(re.compile("^[^#]*$"))

@@ -24,7 +24,7 @@ def test_it_works(visit, trader):
     assert shown["Floor"].startswith(floor)
     assert shown["Listed"] == f"{cards(page).count()} of 30"
     assert shown["Treasury"] == "0.0.1000"
-    assert shown["Royalties"] == "7.5 %"
+    assert shown["Royalties"] == "7.5%"
     expect(page.locator(".avatar img")).to_be_visible()
     expect(page.locator("#story")).to_have_text("Small systems, far from here.")
     serial_no = cards(page).first.get_attribute("data-key").partition("/")[2]

@@ -302,7 +302,7 @@ def test_a_page_is_light_and_stays_where_it_is(visit):
     page.on("response", lambda response: loaded.append(response))
     # The last ones, which trade, load their scripts besides.
     paths = ("/", "/demo/collection/0.0.5002", "/demo/account/0.0.1004", "/demo/nft/0.0.5003/1")
-    for path in (*paths, "/demo/list", "/demo/nft/0.0.5001/1#buying"):
+    for path in (*paths, "/demo/list", "/demo/nft/0.0.5001/1#purchase"):
         page.goto("about:blank")  # the page before asks for nothing more
         loaded.clear()
         page.goto(page.site + path)

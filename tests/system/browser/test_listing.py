@@ -51,7 +51,7 @@ def test_it_says_what_one_gets_while_a_price_is_typed(visit, trader):
     )
     page = visit("/demo/list", remembered={"account": owner})
     page.locator("#owned").get_by_role("link", name=mine["name"], exact=True).click()
-    expect(page.locator(".piece .name")).to_have_text(mine["name"])
+    expect(page.locator(".item .name")).to_have_text(mine["name"])
     expect(page.get_by_role("textbox", name="Token")).to_be_hidden()
     page.get_by_label("Price in HBAR").fill("200")
     proceeds = page.locator("#proceeds")
@@ -245,7 +245,7 @@ def test_what_is_sent_before_its_script_has_come_stays(visit):
         route.continue_()
     expect(page.locator("input[name=serial_no]")).to_have_value(str(serial_no))
     expect(page.get_by_label("Price in HBAR")).to_have_value("77")
-    expect(page.locator(".piece .name")).to_have_text(f"0.0.7007 #{serial_no}")
+    expect(page.locator(".item .name")).to_have_text(f"0.0.7007 #{serial_no}")
 
 
 def test_starting_over_takes_back_what_followed(start):

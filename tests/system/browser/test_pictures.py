@@ -10,7 +10,7 @@ PAGES = {
     "filtered": ("/?sort=price&minPrice=50&maxPrice=400", ".chip >> nth=1"),
     "collection": ("/demo/collection/0.0.5002", ".avatar img"),
     "nft": ("/demo/nft/0.0.5003/1", "#history li >> nth=1"),
-    "buying": ("/demo/nft/0.0.5001/1#buying", "#buying .fields"),
+    "purchase": ("/demo/nft/0.0.5001/1#purchase", "#purchase .fields"),
     "list": ("/demo/list", "[data-step=add].open"),
 }
 

@@ -48,7 +48,7 @@ def test_enter_leads_to_all_that_is_found(visit, words, address):
 @on_screens((PHONE, "dark"), (TABLET, "light"))
 def test_the_pages_are_a_menu_where_there_is_no_room(visit, screen):
     page = visit("/demo/search?q=0.0.1001")
-    row = page.locator("#you").bounding_box()
+    row = page.locator("#visitor").bounding_box()
     brand = page.locator(".brand").bounding_box()
     assert abs(row["y"] + row["height"] / 2 - brand["y"] - brand["height"] / 2) < 4, "two rows"
     link = page.get_by_role("link", name="Collections", exact=True)
@@ -91,7 +91,7 @@ def test_enter_leads_to_the_words_that_were_typed_last(visit):
 def test_nothing_found_is_said(visit):
     page = visit("/")
     search(page, "nowhere")
-    expect(page.locator("#found-status")).to_have_text("Nothing is called nowhere here.")
+    expect(page.locator("#found-status")).to_have_text("No results for “nowhere”.")
     page.look("search-nothing", full=False)
     page.keyboard.press("Tab")
     expect(page.locator("#found-status")).to_be_hidden()

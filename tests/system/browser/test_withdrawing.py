@@ -33,7 +33,7 @@ def test_it_works(offer):
     page = offer()
     token, serial_no = page.nft
     page.get_by_role("link", name="Cancel listing").click()
-    steps = page.locator("#withdrawing")
+    steps = page.locator("#withdrawal")
     press(steps, "Prepare the transaction")
     words = (
         "Once it is signed and submitted, the marketplace may no longer sell what is named here."
@@ -57,22 +57,22 @@ def test_what_is_no_longer_listed_is_said(offer, trader):
     page = offer(refusals=[409])
     page.get_by_role("link", name="Cancel listing").click()
     trader.withdraw(page.nft, SELLER)
-    press(page.locator("#withdrawing"), "Prepare the transaction")
-    said = step(page.locator("#withdrawing"), "prepare").locator(".notice.bad")
+    press(page.locator("#withdrawal"), "Prepare the transaction")
+    said = step(page.locator("#withdrawal"), "prepare").locator(".notice.bad")
     expect(said).to_contain_text("not for sale")
 
 
 @in_both
 def test_one_click_is_enough(offer):
     page = offer(size=PHONE)
-    steps = page.locator("#withdrawing")
+    steps = page.locator("#withdrawal")
     page.get_by_role("link", name="Cancel listing").click()
     expect(steps.locator("[data-trade]")).to_contain_text("Network fee: about 0.5 HBAR")
     press(steps, "Cancel listing")
     said = steps.get_by_role("heading", name="is no longer for sale")
     expect(said).to_have_text(f"Tides #{page.nft[1]} is no longer for sale")
     steps.get_by_role("link", name="List again").click()
-    expect(page.locator("[data-piece] .name")).to_have_text(f"Tides #{page.nft[1]}")
+    expect(page.locator("[data-part=nfts] .name")).to_have_text(f"Tides #{page.nft[1]}")
     floor = page.get_by_label("Price in HBAR").input_value()
     expect(page.get_by_role("button", name="Floor")).to_contain_text(f"{floor} HBAR")
     page.get_by_label("Price in HBAR").fill("1,250")
@@ -104,7 +104,7 @@ def test_what_you_own_is_there_to_choose(offer):
     choice = page.locator("#owned a").first
     name = choice.inner_text()
     choice.click()
-    expect(page.locator("[data-piece] .name")).to_have_text(name)
+    expect(page.locator("[data-part=nfts] .name")).to_have_text(name)
     # Of what is listed the price is the one it has.
     page.get_by_label("Token").fill(nft[0])
     page.get_by_label("Serial number").fill(str(nft[1]))

@@ -15,5 +15,5 @@ export async function showAppeared(step, { tokenId, serialNo, serialNos = [seria
   document.getElementById("appeared").replaceChildren(...cards.filter(Boolean).map((card) => document.adoptNode(card)));
   const link = (words, address) => element("a", { href: address }, words);
   const page = nftPage(tokenId, serialNos[0]);
-  step.succeed("See it among ", link("all for sale", galleryPage()), ", on ", link("its page", page), ", or ", link("cancel the listing", `${page}#withdrawing`), ".");
+  step.succeed("See it among ", link("all for sale", galleryPage()), ", on ", link("its page", page), ", or ", link("cancel the listing", `${page}#withdrawal`), ".");
 }

@@ -1,5 +1,7 @@
 // Dates of the ledger: in full, and a countdown.
 
+import { now } from "../clock.js";
+
 const full = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });
 
 export function time(iso) {
@@ -17,7 +19,7 @@ export function countDown(shown, iso, over) {
   let isStopped = false;
   const tick = () => {
     if (isStopped || !shown.isConnected) return;
-    const seconds = Math.floor((Date.parse(iso) - Date.now()) / 1000);
+    const seconds = Math.floor((Date.parse(iso) - now()) / 1000);
     const isOver = seconds < 0;
     shown.textContent = isOver
       ? "expired: prepare it again"
@@ -25,7 +27,7 @@ export function countDown(shown, iso, over) {
     shown.classList.toggle("over", isOver);
     shown.classList.toggle("soon", !isOver && seconds < 30);
     if (isOver) over?.();
-    else setTimeout(tick, 1000 - (Date.now() % 1000));
+    else setTimeout(tick, 1000 - (now() % 1000));
   };
   tick();
   return (words) => {

@@ -16,7 +16,7 @@ export class Purchase extends Trade {
    */
   constructor(root, { items, accept = () => {}, done }) {
     super(root, {
-      address: () => tradePage("buying", { nft: this.items, account: visitor() }),
+      address: () => tradePage("purchase", { nft: this.items, account: visitor() }),
       act: buy,
       kind: "buy",
       done: () => {

@@ -49,7 +49,7 @@ export class Trade {
     this.dialog = root instanceof HTMLDialogElement ? root : null;
     onSubmit(this.form, () => this.run());
     root.addEventListener("click", ({ target }) => this.press(/** @type {HTMLElement} */ (target)));
-    this.dialog?.addEventListener("close", () => this.isBusy && toast("It goes on. You'll see here how it ends."));
+    this.dialog?.addEventListener("close", () => this.isBusy && toast("Still in progress. You'll see the result here."));
     this.watchFold(root.querySelector("details.every"));
   }
 

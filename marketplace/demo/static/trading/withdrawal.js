@@ -12,7 +12,7 @@ export class Withdrawal extends Trade {
    */
   constructor(root, { items, done }) {
     super(root, {
-      address: () => tradePage("withdrawing", { nft: items(), account: visitor() }),
+      address: () => tradePage("withdrawal", { nft: items(), account: visitor() }),
       act: withdraw,
       kind: "delist",
       done,
