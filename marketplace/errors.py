@@ -1,7 +1,7 @@
-"""The errors that a client receives: all that clients and documents know of an error is on its class.
+"""The errors that a client receives. An error's class has everything that clients and documents know of it.
 
 Raise each with the facts that its sentence needs. The sentence names the thing, and says what to do.
-docs/api.md and the OpenAPI document have the table that is made of the classes.
+The tables in docs/api.md and in the OpenAPI document are generated from the classes.
 """
 
 import json
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from http import HTTPStatus
 
-# Which calls may answer an error, where several do; as the table says it.
+# Groups of calls that share errors, in the words of the table.
 ANYWHERE = "any address"
 MEDIA = "`/media`"
 STATUS = "`/status`"
@@ -20,11 +20,11 @@ QUERIES = "every call with a query"
 POSTS = "every POST"
 BODIES = "every call with a body"
 
-# Whether the same request may succeed later, and what to tell a user.
+# Whether the same request may succeed later, and what to say to a user.
 NO, AFTER_A_WHILE, PREPARE = "no", "after `Retry-After`", "no: prepare it again"
-PROGRAM = "A fault of the program"
+PROGRAM = "The app sent a wrong request"
 LATER = "Try again in a moment"
-CLOSED = "Nothing can be bought here at the moment"
+CLOSED = "Buying is not possible at the moment"
 ASSOCIATE = "Associate the collection in your wallet first"
 
 ID = "0.0.1001@1763640000.123456789"
@@ -74,20 +74,20 @@ class StartRefused(Exception):
 class MarketplaceError(Exception):
     """An error that a client receives. Raise it with the facts that its sentence needs.
 
-    A class that has its own ``tell`` is one that clients receive; the others are only what those share.
+    Clients receive the classes that set ``tell``. The other classes only share attributes.
     """
 
     status = HTTPStatus.INTERNAL_SERVER_ERROR
     sentence = "{}"
     again = NO  # whether the same request may succeed later
-    tell = ""  # what to tell a user
-    # Which calls may answer it. Without any, the views that refuse() it do.
+    tell = ""  # what to say to a user
+    # The calls that may answer it. If empty: the views that refuse() it.
     calls: tuple[str, ...] = ()
-    example: tuple[object, ...] = ()  # with which the documents show it
+    example: tuple[object, ...] = ()  # the facts of the example in the documents
 
     @classmethod
     def word(cls) -> str:
-        """The stable word by which clients recognise it: NFT_NOT_STORED."""
+        """The stable word by which clients recognize the error: NFT_NOT_STORED."""
         return upper_words(cls.__name__)
 
     @classmethod
@@ -107,7 +107,7 @@ class MarketplaceError(Exception):
 
 
 class Unavailable(MarketplaceError):
-    """The client can try again after some seconds. The log may have a reason that the client must not see."""
+    """The client can try again after some seconds. The log may give a reason that clients must not see."""
 
     status = HTTPStatus.SERVICE_UNAVAILABLE
     again = AFTER_A_WHILE
@@ -195,7 +195,7 @@ class RequestEntityTooLarge(MarketplaceError):
 
 
 class RequestUriTooLong(MarketplaceError):
-    """The proxy's answer: deploy/nginx.conf."""
+    """The proxy (deploy/nginx.conf) answers this."""
 
     status = HTTPStatus.REQUEST_URI_TOO_LONG
     sentence = "The URL is longer than {} bytes"
@@ -205,7 +205,7 @@ class RequestUriTooLong(MarketplaceError):
 
 
 class RequestHeadersTooLarge(MarketplaceError):
-    """The proxy's answer, too."""
+    """The proxy answers this."""
 
     status = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
     sentence = "The headers are longer than {} bytes"
@@ -215,7 +215,7 @@ class RequestHeadersTooLarge(MarketplaceError):
 
 
 class ServiceDown(Unavailable):
-    """The proxy's answer while it does not reach the service."""
+    """The proxy answers this while it does not reach the service."""
 
     sentence = "The service did not answer; try again"
     tell = LATER
@@ -223,7 +223,7 @@ class ServiceDown(Unavailable):
 
 
 class FieldInvalid(MarketplaceError):
-    """Its fact is marshmallow's messages, by location and field."""
+    """The fact: marshmallow's messages, by location and field."""
 
     status = HTTPStatus.UNPROCESSABLE_ENTITY
     tell = "`errors` says which of the user's entries is wrong"
@@ -247,8 +247,8 @@ class FieldInvalid(MarketplaceError):
 
 
 class InternalServerError(MarketplaceError):
-    sentence = "An unexpected error happened, and was logged. No request should cause this"
-    tell = "A fault of the service, which its operator finds logged"
+    sentence = "An unexpected error happened and was logged. It is a bug in the service"
+    tell = "The service failed; its operator finds the error in the log"
     calls = (ANYWHERE,)
 
 
@@ -469,19 +469,19 @@ class CollectionsMixed(Conflict):
     """A basket has NFTs of several collections from one seller."""
 
     sentence = (
-        "{0} sells NFTs of several collections here, and the ledger would take the royalties of each of all"
-        " that {0} receives. Leave out {1}, and buy them by themselves"
+        "{0} sells NFTs of several collections here. The ledger would take each collection's royalties from"
+        " everything that {0} receives. Leave out {1}, and buy them separately"
     )
     again = "without the NFTs it names"
-    tell = "Buy these by themselves"
+    tell = "Buy these separately"
     example = ("0.0.1001", "0.0.7001 #2")
 
 
 class BasketTooExpensive(Conflict):
-    """The fees of a basket are more than one caller may ever hold, both in HBAR. Fewer NFTs may do."""
+    """A basket's fees exceed what one caller may use, both in HBAR. Fewer NFTs may fit."""
 
     sentence = (
-        "{} NFTs at once can cost the marketplace {:f} HBAR of fees, and it spends at most {:f} HBAR for a"
+        "{} NFTs at once can cost the marketplace {:f} HBAR in fees, and it spends at most {:f} HBAR for a"
         " caller: buy fewer at once"
     )
     again = "with fewer NFTs"
@@ -503,7 +503,7 @@ class PurchaseImpossible(Conflict):
 class BuyerBalanceTooLow(PurchaseImpossible):
     """The buyer has less HBAR than the price."""
 
-    again = "once paid in"
+    again = "once there is enough HBAR"
     tell = "You have too little HBAR for this price"
     example = ("0.0.1002", Decimal(12), 250)
 
@@ -524,11 +524,11 @@ class BuyerNotAssociated(PurchaseImpossible):
 
 
 class AssociationNotPaid(Conflict):
-    """The marketplace pays for no more associations of this caller's buyers within the hour."""
+    """The marketplace has paid for enough associations of this caller's buyers within the hour."""
 
     sentence = (
-        "{0} is not associated with {1}, and the marketplace pays for few associations in an hour: associate"
-        " it first, and ask again"
+        "{0} is not associated with {1}. The marketplace pays for only a few associations an hour: associate"
+        " it first, then try again"
     )
     again = "once associated"
     tell = ASSOCIATE
@@ -540,7 +540,7 @@ class AssociationNotPaid(Conflict):
 
 
 class NothingLeftForSeller(Conflict):
-    """Custom fees would take all that the seller receives."""
+    """Custom fees would take everything that the seller receives."""
 
     sentence = (
         "The custom fees of {} are {:,f} HBAR, and the seller receives {:,f} HBAR: nothing would be left. The"
@@ -554,8 +554,8 @@ class FeesChanged(Conflict):
     """The seller would pay custom fees that changed after the listing."""
 
     sentence = (
-        "The custom fees of {} changed after this NFT was listed. Its owner can list it again, to agree"
-        " to them"
+        "The custom fees of {} changed after this NFT was listed. Its owner can list it again"
+        " to accept them"
     )
     tell = "The fees have changed: the owner must list the NFT again"
     example = ("0.0.5001",)
@@ -580,7 +580,7 @@ class TransactionRefused(Conflict):
     def __init__(
         self, transaction_id: str, kind: str, result: str, sold: tuple[str, int] | None = None
     ) -> None:
-        """``sold``: the NFT of a purchase that somebody else owns by now."""
+        """``sold``: the purchase's NFT, which somebody else owns now."""
         errors = {"ledger": {"result": [result]}}
         super().__init__(transaction_id, kind, self.explain(result), errors=errors)
         if sold:
@@ -593,9 +593,9 @@ class TransactionRefused(Conflict):
 
 
 class TransactionExpired(TransactionRefused):
-    """The signed transaction came too late: the ledger has no record of it, and never will."""
+    """The signed transaction was submitted too late. The ledger will never have a record of it."""
 
-    tell = "It was signed too late: do it again"
+    tell = "You signed too late: try again"
     example = (ID, "listing")
 
     def __init__(self, transaction_id: str, kind: str) -> None:
@@ -623,7 +623,7 @@ class ListingEnded(Conflict):
 
 class WithdrawalEnded(Conflict):
     sentence = "{} #{} was withdrawn, and then listed again at {}"
-    tell = "The NFT was listed again since"
+    tell = "The NFT has been listed again"
     example = ("0.0.5001", 7, "2026-11-20T12:34:56.789012345Z")
 
 
@@ -643,9 +643,9 @@ class TooManyPurchases(LimitExceeded):
 
 
 class LedgerBusy(LimitExceeded):
-    """The turns at the mirror node that the request needs are more than its caller may hold now."""
+    """The request needs more turns at the mirror node than its caller may hold now."""
 
-    sentence = "Too many questions to {} are waiting, or too many of yours: try again in {} s"
+    sentence = "Too many requests to {} are waiting, or too many of yours: try again in {} s"
     tell = "Too many requests: wait a moment"
     calls = (BODIES,)
     example = (2,)
@@ -655,7 +655,7 @@ class LedgerBusy(LimitExceeded):
 
 
 class CursorGone(MarketplaceError):
-    """The service does not have all events that follow the cursor."""
+    """Some events that followed the cursor were deleted."""
 
     status = HTTPStatus.GONE
     sentence = (
@@ -751,13 +751,13 @@ class LedgerAnswerInvalid(MarketplaceError):
     status = HTTPStatus.BAD_GATEWAY
     sentence = "The ledger's mirror node gave an invalid answer: {}"
     again = "later"
-    tell = "The network's data makes no sense at the moment"
+    tell = "The network's data is invalid at the moment"
     calls = (BODIES,)
     example = ("/tokens/0.0.5001: not JSON",)
 
 
 class NetworkReset(LedgerAnswerInvalid):
-    """The watcher's alone: it follows nothing until the operator has decided."""
+    """For the watcher only: it follows nothing until the operator has decided."""
 
     sentence = (
         "The mirror node shows another ledger: {}. If the network was reset, stop the service and run"
@@ -826,7 +826,7 @@ class DatabaseBusy(Unavailable):
 class DatabaseUnusable(Unavailable):
     sentence = "The database cannot be used: {}. Nothing was changed; the operator must fix it"
     retry_after = 60
-    tell = "The market is out of order"
+    tell = "The market does not work at the moment"
     calls = (
         SCOPED,
         STATUS,
@@ -852,18 +852,18 @@ class DatabaseUnreachable(Unavailable):
 
 
 class NotReady(Unavailable):
-    """The answer to a load balancer's /status?ready. The service itself keeps running."""
+    """The answer to /status?ready. The service keeps running."""
 
     sentence = "Not ready: {}"
     retry_after = 30
-    tell = "Nothing: it is for a load balancer"
+    tell = "Nothing: a load balancer asks"
     example = ("the ledger was never followed",)
 
 
 class SandboxUnusable(Unavailable):
     """The sandbox's own database is gone, or its disk is full."""
 
-    tell = "The sandbox is out of order"
+    tell = "The sandbox does not work at the moment"
     calls = (BODIES,)
     example = ("In the sandbox: The database cannot be used: its file has vanished",)
 

@@ -158,7 +158,7 @@ def _require_signature(authenticate: Authenticate) -> None:
     """Raise StartRefused unless a host's authenticate() takes a request and a scope."""
     try:
         inspect.signature(authenticate).bind(None, "read")
-    except ValueError:  # it is written in C, and tells nothing
+    except ValueError:  # it is written in C, and has no signature
         return
     except TypeError as error:
         raise StartRefused(

@@ -14,7 +14,7 @@ from marketplace.errors import TooBusy
 from marketplace.metrics import count
 
 # How long a request waits for a free place: writes come in bursts, and browsers ask for all images of a
-# page at once. If one waits in vain, the next ones do not wait, until one finds a free place.
+# page at once. After one has waited without success, the next ones do not wait until a place is free.
 PAUSE_SECONDS = 0.25
 # In a worker of eight threads. Writes may wait for the ledger; in the sandbox they never do.
 WRITES_AT_ONCE = 5

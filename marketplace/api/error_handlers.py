@@ -50,7 +50,7 @@ def answer_http_error(error: HTTPException) -> Answer:
 
 
 def _translate(error: HTTPException) -> MarketplaceError | None:
-    """Our error for one that is raised before or beside our code. None: a host's own, of another kind."""
+    """Our error for one that was raised outside of our code. None: a host's own, of another kind."""
     if invalid := getattr(error, "data", {}).get("messages"):
         return errors.FieldInvalid(invalid)
     match error:

@@ -38,7 +38,7 @@ def encode(response: Response, environ: WSGIEnvironment) -> None:
 
 
 def make_conditional(response: Response, environ: WSGIEnvironment) -> None:
-    """Answer 304 if the client has this ETag. No other condition of a request is looked at."""
+    """Answer 304 if the client has this ETag. Other conditions of a request are ignored."""
     if "HTTP_IF_NONE_MATCH" in environ:
         names = ("REQUEST_METHOD", "HTTP_IF_NONE_MATCH")
         response.make_conditional({name: environ[name] for name in names})

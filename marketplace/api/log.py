@@ -1,4 +1,4 @@
-"""The log: escapes what strangers wrote, so that it cannot begin a line or control a terminal."""
+"""The log. It escapes strangers' text, which could otherwise begin a line or control a terminal."""
 
 import logging
 from textwrap import indent
@@ -24,7 +24,7 @@ def make_printable(record: logging.LogRecord) -> bool:
 
 
 def make_logger(app: Flask) -> logging.Logger:
-    """Make an application's log. If a host has configured logging by now, Flask adds no handler."""
+    """Make an application's log. If the host has already configured logging, Flask adds no handler."""
     logger = create_logger(app)
     logger.addFilter(make_printable)
     logger.addFilter(name_request)

@@ -49,7 +49,7 @@ class RateLimits:
         self._paused_until = 0.0
 
     def count_write(self, number: int = 1) -> None:
-        """Count an authenticated write, or so many. Raises LimitExceeded.
+        """Count an authenticated write, or several. Raises LimitExceeded.
 
         A named end user has its own count, because many end users share a token and an address. A token may
         invent their names, so that there is a count of all of them, too.
@@ -109,7 +109,7 @@ def init_app(app: Flask) -> None:
 
 
 class Limit(NamedTuple):
-    """So many requests in a window of so many seconds; in words: 600 times a minute."""
+    """A number of requests in a window of some seconds; in words: 600 times a minute."""
 
     amount: int
     seconds: int
@@ -126,15 +126,15 @@ def _parse(rate: str) -> Limit | None:
 
 def _tell(policy: str, limit: Limit, remaining: int, seconds: int) -> None:
     """Add the limit to the response's headers. Several limits of a request add a line each."""
-    told: dict[str, tuple[str, str]] = g.setdefault("rate_limits", {})
-    if not told:
-        after_this_request(partial(_add_headers, told))
+    limits: dict[str, tuple[str, str]] = g.setdefault("rate_limits", {})
+    if not limits:
+        after_this_request(partial(_add_headers, limits))
     window = f"q={limit.amount};w={limit.seconds}"
-    told[policy] = (f'"{policy}";{window}', f'"{policy}";r={remaining};t={seconds}')
+    limits[policy] = (f'"{policy}";{window}', f'"{policy}";r={remaining};t={seconds}')
 
 
-def _add_headers(told: dict[str, tuple[str, str]], response: Response) -> Response:
-    for policy, left in told.values():
+def _add_headers(limits: dict[str, tuple[str, str]], response: Response) -> Response:
+    for policy, left in limits.values():
         response.headers.add("RateLimit-Policy", policy)
         response.headers.add("RateLimit", left)
     return response

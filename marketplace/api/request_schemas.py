@@ -239,7 +239,7 @@ class EventsQuerySchema(NftEventsQuerySchema):
 
     @validates_schema
     def require_agreement(self, query: dict[str, Any], **kwargs: Any) -> None:
-        """Raise ValidationError for a serial number without a token, or a time without length."""
+        """Raise ValidationError for a serial number without a token, or an empty period."""
         if query["serial_no"] is not None and query["token"] is None:
             raise ValidationError("needs tokenId beside it", "serialNo")
         if query["since"] and query["until"] and query["since"] >= query["until"]:

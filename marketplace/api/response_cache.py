@@ -57,7 +57,7 @@ class RequestCache:
     def store(self, response: Response) -> None:
         """Store the response to this request, unless it is meant for one caller.
 
-        What was made without the database is a host's own, and no commit would end it: it is not stored.
+        A response that was made without the database is a host's own. No commit would end it: it is left out.
         """
         is_of_rows = "reads_freely" in g or self.queries
         if self._key is None or not is_of_rows or not _is_for_everyone(response):
@@ -111,7 +111,7 @@ def finish(response: Response) -> Response:
 
 
 def _is_for_everyone(response: Response) -> bool:
-    """Whether it depends on nothing of a request but what is in the key. A host's hooks may add more."""
+    """Whether the response depends only on what is in the key. A host's hooks may add more."""
     varies = parse_set_header(",".join(response.headers.getlist("Vary"))).as_set()
     return "Set-Cookie" not in response.headers and varies <= VARY
 
@@ -146,7 +146,7 @@ class ResponseCache:
         return finished.send(environ, start_response)
 
     def _make_key(self, path: str, environ: WSGIEnvironment) -> tuple[str, ...] | None:
-        """All of a request that its response may depend on. None: it is not cached.
+        """Everything in a request that its response may depend on. None: it is not cached.
 
         The page's origin matters only if it is allowed: the response to any other is the same.
         """

@@ -246,7 +246,7 @@ def test_it_is_refused_at_once_while_its_turns_at_the_mirror_node_are_taken(make
         began = time.monotonic()
         r = buy(market, listed)
         assert time.monotonic() - began < 1
-    assert_error(r, 429, "Too many questions to the ledger's mirror node are waiting")
+    assert_error(r, 429, "Too many requests to the ledger's mirror node are waiting")
     assert r.json["reason"] == "LEDGER_BUSY"
     assert 1 <= int(r.headers["Retry-After"]) <= 2
     assert mirror.asked == []
