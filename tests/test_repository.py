@@ -10,6 +10,7 @@ import pytest
 import yaml
 from packaging.version import Version
 
+import hiero_sandbox
 import marketplace
 from harness.postgresql import PROGRAMS
 
@@ -89,10 +90,30 @@ def test_every_list_of_packages_is_kept_current(ecosystem, file):
     assert set(update["directories"]) == folders
 
 
-def test_the_version_is_later_than_the_last_release():
-    """pip installs nothing where a wheel has the number of the version that is there."""
-    released = re.findall(r"^## \[([0-9.]+)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
-    assert Version(marketplace.__version__) > Version(released[0])
+def releases(path):
+    """The text of each release in a changelog, by its version."""
+    _, *parts = re.split(r"^## \[", (ROOT / path).read_text(), flags=re.MULTILINE)
+    return {part.partition("]")[0]: part.partition("]")[2] for part in parts}
+
+
+@pytest.mark.parametrize(
+    ("path", "version"),
+    [
+        ("CHANGELOG.md", marketplace.__version__),
+        ("sandbox/CHANGELOG.md", hiero_sandbox.__version__),
+    ],
+)
+def test_the_version_is_that_of_the_last_release_or_later(path, version):
+    unreleased, last, *_ = released = releases(path)
+    assert unreleased == "Unreleased"
+    assert Version(version) >= Version(last)
+    assert re.match(r" - 20[0-9]{2}-[0-9]{2}-[0-9]{2}\n", released[last])
+
+
+@pytest.mark.parametrize("path", ["CHANGELOG.md", "sandbox/CHANGELOG.md"])
+def test_a_release_is_described_in_400_words(path):
+    for version, text in releases(path).items():
+        assert len(text.split()) <= 400, version
 
 
 def run_make(*arguments):
