@@ -94,8 +94,9 @@ def get_recheck(db: Connection, kind: str, id: str, serial_no: int) -> RecheckRo
 
 
 def get_first_change(db: Connection) -> str | None:
-    # Of what is to be checked.
-    first_at: str | None = only(db, "SELECT MIN(since) AS first_at FROM recheck", {})["first_at"]
+    # Of what is to be checked about NFTs.
+    sql = "SELECT MIN(since) AS first_at FROM recheck WHERE kind <> 'offer'"
+    first_at: str | None = only(db, sql)["first_at"]
     return first_at
 
 

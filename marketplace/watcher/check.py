@@ -20,7 +20,7 @@ from marketplace.store.database import read
 from marketplace.store.rows import NftRow, RecheckRow
 from marketplace.watcher.work import Done
 
-NFT_SECONDS = 30  # to check one NFT: a long history has several pages
+NFT_SECONDS = 30  # to check one NFT, whose history may have several pages, or one offer
 PAGE = 100  # NFTs that the mirror node lists at once
 MAX_LIFE = 63 * times.DAY  # of a schedule: the network's limit is 62 days
 
@@ -85,7 +85,7 @@ def _read_listing(nft: NftRow) -> tuple[int, str | None, str]:
 
 
 def _check_offer(schedule_id: str, changed_at: int) -> Checked:
-    deadline = Deadline(reconciler.LEDGER_SECONDS)
+    deadline = Deadline(NFT_SECONDS)
     made = offers.reconcile([schedule_id], deadline, changed_at)[schedule_id]
     if made.undecided:
         current_app.logger.info("The offer %s is not decided yet: %s", schedule_id, made.undecided)

@@ -47,6 +47,7 @@ event_rows = st.fixed_dictionaries(
         "previous_price": st.none() | st.integers(0, 50_000_000_000),
         "transaction_id": st.none() | text,
         "consensus_at": st.none() | dates,
+        "offer_id": st.none() | text,
         "date": dates,
     }
 )
@@ -82,6 +83,7 @@ def describe_event(row):
         "previousPrice": row["previous_price"],
         "transactionId": row["transaction_id"],
         "consensusTimestamp": CONSENSUS[row["consensus_at"]],
+        "offerId": row["offer_id"],
         "date": f"{row['date'][:-7]}Z",
     }
 
