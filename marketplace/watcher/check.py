@@ -101,7 +101,7 @@ def _check_offer(schedule_id: str, changed_at: int) -> Checked:
 
 def _compare_offers(creator: str, since: int) -> Checked:
     """Compare an account's schedules with the stored offers, back to the first that may not have ended."""
-    done, differing = Done.UNCHANGED, []
+    done, differing = Done.OFFER_LISTS, []
     for schedule in mirror_node().list_schedules_of(creator):
         if isinstance(schedule, LedgerAnswerInvalid):
             current_app.logger.warning("A schedule was not checked: %s", schedule)

@@ -47,7 +47,14 @@ CHORES_SECONDS = 5  # between two checks which chores are due
 ENDING_SECONDS = 0.5  # for jobs in progress when the watcher ends
 # After the signal to end.
 ENDED_AFTER_SECONDS = 1
-UNREMARKABLE = {Done.SELLERS, Done.TOKENS, Done.UNCHANGED, Done.UNDECIDED, Done.NOT_CHECKED}
+UNREMARKABLE = {
+    Done.SELLERS,
+    Done.TOKENS,
+    Done.OFFER_LISTS,
+    Done.UNCHANGED,
+    Done.UNDECIDED,
+    Done.NOT_CHECKED,
+}
 
 
 class Watch:

@@ -42,7 +42,7 @@ def sync() -> Counter[Done]:
         counts = sweep.compare_all()
     counts += drain_queue()
     delete_prepared()
-    del counts[Done.TOKENS]
+    del counts[Done.TOKENS], counts[Done.OFFER_LISTS]
     return counts + refresh_collections()
 
 

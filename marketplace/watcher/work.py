@@ -57,6 +57,7 @@ class Done(enum.Enum):
     TOKENS = "tokens checked"
     LISTED = "NFTs listed"
     TAKEN_OFF = "NFTs taken off the order book"
+    OFFER_LISTS = "lists of offers checked"
     OFFERS = "offers changed"
     UNCHANGED = "NFTs found unchanged"
     UNDECIDED = "NFTs not decided yet"

@@ -60,7 +60,11 @@ def test_a_sync_asks_once_an_account_and_once_a_token(client, nft, sync, mirror)
         prepare(client, price)
     mirror.asked.clear()
     assert sync() == "sellers checked: 1\n"
-    assert sorted(mirror.asked) == [f"/accounts/{ALICE}/nfts", f"/tokens/{TOKEN}/nfts/7"]
+    assert sorted(mirror.asked) == [
+        f"/accounts/{ALICE}/nfts",
+        "/schedules",
+        f"/tokens/{TOKEN}/nfts/7",
+    ]
 
 
 @both_engines
@@ -125,7 +129,11 @@ def test_it_asks_once_for_all_listings_of_a_seller(client, lister, sync, mirror)
         lister((TOKEN, serial_no))
     mirror.asked.clear()
     sync()
-    assert sorted(mirror.asked) == [f"/accounts/{ALICE}/nfts", f"/tokens/{TOKEN}/nfts"]
+    assert sorted(mirror.asked) == [
+        f"/accounts/{ALICE}/nfts",
+        "/schedules",
+        f"/tokens/{TOKEN}/nfts",
+    ]
 
 
 def test_it_pages_through_many_listings(app, client, nft, ledger, sync, mirror, monkeypatch):
@@ -166,7 +174,7 @@ def test_a_seller_that_could_not_be_checked_is_said(app, nft, lister, mirror, mo
     mirror.fail("/")
     result = app.test_cli_runner().invoke(args=["sync"])
     assert result.exit_code == 1
-    assert "not checked: 2" in result.output
+    assert "not checked: 3" in result.output
     assert "run it again" in result.output
 
 
