@@ -17,7 +17,7 @@ STATUS = "`/status`"
 SCOPED = "every call under `/v1`, `/metrics`"
 PARAMETERS = "every call with parameters or a body"
 QUERIES = "every call with a query"
-POSTS = "every POST"
+POSTS = "every POST and DELETE"
 BODIES = "every call with a body"
 
 # Whether the same request may succeed later, and what to say to a user.
@@ -376,6 +376,14 @@ class WalletUnknown(Missing):
         super().__init__(shown(wallet), ", ".join(wallets))
 
 
+class OfferUnknown(Missing):
+    """No schedule of the marketplace's account with this id has the form of an offer."""
+
+    sentence = "{} is not an offer of this marketplace"
+    tell = "This offer is not known here"
+    example = ("0.0.8001",)
+
+
 class NotPrepared(Missing):
     sentence = (
         "{} here for {} and {} #{}: POST /v1/list/<wallet>, /v1/delist/<wallet> and /v1/buy/<wallet> prepare"
@@ -512,6 +520,18 @@ class BuyerBalanceTooLow(PurchaseImpossible):
         super().__init__(reason, "INSUFFICIENT_ACCOUNT_BALANCE")
 
 
+class BidderBalanceTooLow(PurchaseImpossible):
+    """The bidder has less HBAR than the price and the fees of the sale, which the bidder pays."""
+
+    again = "once paid in"
+    tell = "The bidder has too little HBAR for this price and the fees"
+    example = ("0.0.1002", Decimal(250), Decimal("250.5"))
+
+    def __init__(self, bidder: str, balance: object, need: object) -> None:
+        reason = f"{bidder} has {balance:,f} HBAR, and price and fees can be {need:,f} HBAR"
+        super().__init__(reason, "INSUFFICIENT_PAYER_BALANCE")
+
+
 class BuyerNotAssociated(PurchaseImpossible):
     """The buyer must associate the token first."""
 
@@ -567,6 +587,69 @@ class FeesInTokens(Conflict):
     sentence = "A custom fee of {} is paid in a token: its NFTs can't be bought here"
     tell = "This collection's NFTs can't be bought here"
     example = ("0.0.5001",)
+
+
+class OfferEnded(Conflict):
+    """The offer can be neither signed, accepted nor withdrawn any more, or cannot be accepted now."""
+
+    sentence = "The offer {} {}"
+    tell = "This offer can't be accepted any more; the message says why"
+    example = ("0.0.8001", "has expired")
+
+
+class OfferPriceOther(Conflict):
+    """The price of an offer never changes: the caller took another offer for this one."""
+
+    sentence = "The offer {} is of {} HBAR, not {}"
+    tell = "The offer has another price: ask the owner"
+    example = ("0.0.8001", 200, 250)
+
+    def __init__(self, offer_id: str, price: int, expected: int) -> None:
+        errors = {"json": {"expectedPrice": [f"is {price}"]}}
+        super().__init__(offer_id, price, expected, errors=errors)
+
+
+class NotTheBidder(Conflict):
+    sentence = "The offer {1} was made by {2}, not by {0}"
+    tell = "Another account has made this offer"
+    example = ("0.0.1001", "0.0.8001", "0.0.1002")
+
+
+class KeyShared(Conflict):
+    """The marketplace's signature of a schedule would sign for the account, too."""
+
+    sentence = "{} has a key of the marketplace's own account, so that no offer can be made with it"
+    tell = "No offer can be made for this NFT, or by this account"
+    example = ("0.0.1001",)
+
+
+class WithdrawalNeedsMarketplace(Conflict):
+    """The schedule names no key of its bidder's: the account had none, or a long list of keys."""
+
+    sentence = (
+        "The offer {0} can't be withdrawn by its bidder's key. Who has made it here can have it deleted:"
+        " DELETE /v1/offer/{0}"
+    )
+    tell = "Call `DELETE /v1/offer/<offerId>` in its place"
+    example = ("0.0.8001",)
+
+
+class TooManyOffers(Conflict):
+    """An account, or an end user, has as many offers as it may have."""
+
+    sentence = "{} can have {} offers at once: withdraw one, or wait until one ends"
+    again = "once one has ended"
+    tell = "Withdraw another offer first"
+    example = ("0.0.1002", 20)
+
+
+class OfferTooLow(Conflict):
+    """An NFT has as many offers as are useful. Only a higher one is taken."""
+
+    sentence = "{} #{} has {} offers of {} HBAR or more: offer more than that"
+    again = "with a higher `offerPrice`"
+    tell = "Others offer more"
+    example = ("0.0.5001", 7, 50, 120)
 
 
 class TransactionRefused(Conflict):
@@ -634,8 +717,8 @@ class TooManyPurchases(LimitExceeded):
     """
 
     sentence = (
-        "Too many purchases that {} asked for are open, or have cost a fee within the hour. Sign and submit"
-        " them, or wait: try again in {} s"
+        "Too many purchases that {} asked for are open, or they and offers have cost too much within the"
+        " hour. Sign and submit them, or wait: try again in {} s"
     )
     tell = "Finish your other purchases, or wait a minute"
     calls = ()
@@ -688,6 +771,33 @@ class BuyingOff(MarketplaceError):
                 " signer to create_app(sign=...)"
             )
         super().__init__(reason)
+
+
+class OffersOff(MarketplaceError):
+    status = HTTPStatus.NOT_IMPLEMENTED
+    sentence = "This service has no offers: {}"
+    tell = "Offers can't be made here"
+    example = ("its operator has not turned them on (MARKETPLACE_OFFERS=on)",)
+
+
+class NotYourOffer(MarketplaceError):
+    """Only who asked this service for an offer may have it deleted."""
+
+    status = HTTPStatus.FORBIDDEN
+    sentence = (
+        "The offer {} was not made by this caller. Its bidder can withdraw it:"
+        " POST /v1/withdrawoffer/<wallet>"
+    )
+    tell = "Withdraw it with the wallet that signed it"
+    example = ("0.0.8001",)
+
+
+class NodesUnreachable(Unavailable):
+    sentence = "None of the network's nodes took the transaction. Nothing was done; try again"
+    log_sentence = "None of the network's nodes took a transaction: {}"
+    retry_after = 5
+    tell = LATER
+    example = ("10.0.0.3:50211 does not answer",)
 
 
 class SignerFailed(Unavailable):

@@ -22,6 +22,7 @@ from marketplace.api import (
     network,
     nft_collections,
     nfts,
+    offers,
     orderbook,
     rate_limit,
     reference,
@@ -127,7 +128,9 @@ def _import_mount() -> ModuleType:
 def _register_blueprints(app: Flask) -> None:
     prefix, is_sandbox = app.config["API_PREFIX"], app.config["NETWORK"] == "sandbox"
     api = Api(app, app.config["NAME"], DESCRIPTION, prefix=prefix)
-    versioned = (nfts, nft_collections, traits, search, network, users, orderbook, events, listings)
+    versioned = (
+        nfts, nft_collections, traits, search, network, users, orderbook, events, listings, offers
+    )  # fmt: skip
     for module in versioned:
         api.register_blueprint(module.blp, url_prefix=f"{prefix}/v1")
     for module in (status, metrics):

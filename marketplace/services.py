@@ -40,6 +40,7 @@ class Sandbox:
     serve: Callable[[WSGIApplication], WSGIApplication]  # serves it before the marketplace
     adapters: Mapping[str, BaseAdapter]  # carry requests to its URL within this process
     gateway_adapters: Callable[[], Mapping[str, BaseAdapter]]  # the same for its IPFS gateway
+    find_key: Callable[[str], bytes]  # the demo wallet's public key of an account: ED25519
     # Hands the bytes of a HAPI Transaction to its node, and returns those of the TransactionResponse.
     submit: Callable[[bytes], bytes]
     sign: Callable[[bytes], tuple[bytes, bytes]]  # the demo wallet, for the marketplace's account

@@ -278,7 +278,7 @@ SETTINGS = {
     "OFFERS": Setting(
         _switch,
         "off",
-        "`on`: accounts may make offers for NFTs, listed or not. `ACCOUNT_ID` pays for each"
+        "`on`: accounts may make [offers](offers.md) for NFTs, listed or not. `ACCOUNT_ID` pays for each"
         " ($0.02, of `SALE_FEE_BUDGET`), and the service connects to the network's nodes at port 50211",
         in_sandbox="on",
     ),

@@ -1,13 +1,10 @@
 """Listing, withdrawing and buying an NFT: prepare a transaction, and report that it was signed."""
 
-from typing import Any
-
-from flask import current_app
-
 from marketplace import errors
 from marketplace.api.authentication import caller, require_scope
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.paging import documented
+from marketplace.api.prepared import RETRY_AFTER_SECONDS, Answer, answer_prepared
 from marketplace.api.rate_limit import count_each
 from marketplace.api.request_schemas import (
     PrepareListingSchema,
@@ -18,12 +15,8 @@ from marketplace.api.request_schemas import (
 )
 from marketplace.api.response_schemas import PreparedTransactionSchema, ReportResultSchema
 from marketplace.hedera.ids import NftId
-from marketplace.market import listings, purchases, reports
-from marketplace.market.prepare import PreparedTransaction, TransactionRequest
-
-Answer = dict[str, Any]
-
-RETRY_AFTER_SECONDS = 3  # about the delay of mirror nodes
+from marketplace.market import listings, offer_reports, purchases, reports
+from marketplace.market.prepare import TransactionRequest
 
 OF_A_WALLET = (errors.NftNotStored, errors.WalletUnknown, errors.LedgerBehind)
 OF_MODERATION = (errors.Hidden, errors.AccountBlocked)
@@ -51,7 +44,7 @@ def prepare_listing(
     """
     count_each(nft_ids)
     request = TransactionRequest(account_id, nft_ids, wallet, caller())
-    return _answer(listings.prepare_listing(request, listing_price))
+    return answer_prepared(listings.prepare_listing(request, listing_price))
 
 
 @blp.post("/delist/<wallet>")
@@ -71,7 +64,7 @@ def prepare_withdrawal(account_id: str, wallet: str, nft_ids: list[NftId]) -> An
     """
     count_each(nft_ids)
     request = TransactionRequest(account_id, nft_ids, wallet, caller())
-    return _answer(listings.prepare_withdrawal(request))
+    return answer_prepared(listings.prepare_withdrawal(request))
 
 
 @blp.post("/buy/<wallet>")
@@ -120,18 +113,7 @@ def prepare_purchase(
     """
     count_each(nft_ids)
     request = TransactionRequest(account_id, nft_ids, wallet, caller())
-    return _answer(purchases.prepare(request, expected_prices))
-
-
-def _answer(prepared: PreparedTransaction) -> Answer:
-    metadata = {
-        "account_id": prepared.account_id,
-        "return_transaction": False,
-        "transaction_id": prepared.transaction_id,
-        "expires_at": prepared.expires_at,
-        "network": current_app.config["NETWORK"],
-    }
-    return {"transaction": prepared.transaction, "metadata": metadata}
+    return answer_prepared(purchases.prepare(request, expected_prices))
 
 
 @blp.post("/comingsoon")
@@ -156,11 +138,18 @@ def _answer(prepared: PreparedTransaction) -> Answer:
     errors.TransactionAltered,
     errors.ListingEnded,
     errors.WithdrawalEnded,
+    errors.OffersOff,
+    errors.OfferUnknown,
+    errors.OfferEnded,
+    errors.NotTheBidder,
 )
 def report_transaction(
-    account_id: str, nft_ids: list[NftId], transaction_id: str | None = None
+    account_id: str,
+    nft_ids: list[NftId],
+    transaction_id: str | None = None,
+    offer_id: str | None = None,
 ) -> Answer | tuple[Answer, int, dict[str, str]]:
-    """Report that a listing, a withdrawal or a purchase was signed
+    """Report that a listing, a withdrawal, a purchase or an offer was signed
 
     The ledger decides, not the report. Once it shows the approval, the NFT is listed at the price that its
     owner signed, whatever id the wallet gave the transaction. The NFT leaves the order book when its owner
@@ -169,11 +158,15 @@ def report_transaction(
     Without transactionId, the report is about the newest transaction that this caller prepared for the
     account and the NFT. For a listing, 200 then says that the NFT is listed; send transactionId to report a
     new price. With serialNos or nfts, it is about several NFTs: 200 once all are as signed.
+    With offerId, it is about an offer: 200 once it is signed by its bidder, accepted or withdrawn.
     OK of a listing has the listingPrice in force. PENDING has expiresAt: a transaction that was not submitted
     by then never will be, and neither will one that the wallet refused to sign.
     """
     count_each(nft_ids)
-    answer = reports.answer(account_id, nft_ids, transaction_id, caller())
+    if offer_id:
+        answer = offer_reports.answer(account_id, offer_id, transaction_id, caller())
+    else:
+        answer = reports.answer(account_id, nft_ids, transaction_id, caller())
     if answer.is_pending:
         body = {"result": "PENDING", "expires_at": answer.expires_at}
         return body, 202, {"Retry-After": str(RETRY_AFTER_SECONDS)}

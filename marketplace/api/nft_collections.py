@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+from flask import current_app
+
 from marketplace.api import paging
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
@@ -13,7 +15,7 @@ from marketplace.api.response_schemas import CollectionOwnerSchema, CollectionRe
 from marketplace.errors import CollectionNotStored, Hidden
 from marketplace.hedera import times
 from marketplace.market.moderation import require_shown
-from marketplace.store import events, nft_collections, nfts
+from marketplace.store import events, nft_collections, nfts, offers
 from marketplace.store.database import read
 from marketplace.store.rows import CollectionOnSaleRow, OwnerRow
 
@@ -39,9 +41,16 @@ def get_collection(token: str) -> dict[str, Any]:
         raise CollectionNotStored(token)
     now = times.now()
     sold = cached_query(events.get_sales_since, token, times.to_iso(now - times.DAY))
+    moments = []
     if sold["first_at"]:  # then this sale is older than 24 hours
-        request_cache().until = times.to_nanoseconds(sold["first_at"]) + times.DAY
-    return _unfold(collection) | dict(sold)
+        moments.append(times.to_nanoseconds(sold["first_at"]) + times.DAY)
+    best = None
+    if current_app.config["OFFERS"]:
+        best = cached_query(offers.get_best, token, times.to_iso(now))
+    if best:
+        moments.append(times.to_nanoseconds(best["expires_at"]))
+    request_cache().until = min(moments, default=None)
+    return _unfold(collection) | dict(sold) | {"best_offer": best and best["price"]}
 
 
 @blp.get("/collection/<tokenId>/owners")

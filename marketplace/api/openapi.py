@@ -91,6 +91,12 @@ class Operations(BasePlugin):
                 schema = resolve_schema_instance(content["schema"])
                 if isinstance(schema, NftsSchema):
                     content |= self._describe_forms(schema)
+                else:
+                    content["example"] = {
+                        str(field.data_key): field.metadata["example"]
+                        for field in schema.fields.values()
+                        if field.required
+                    }
             document_refusals(self._spec, operation)
 
     def _describe_forms(self, schema: NftsSchema) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from marketplace.hedera.ids import MAX_INT64, is_entity_id
 from marketplace.market.feed import find_cursor
 from marketplace.store import orderbook
 from marketplace.store.database import read
-from marketplace.store.rows import FoundCollectionRow, NftRow, OwnerRow
+from marketplace.store.rows import FoundCollectionRow, NftRow, OfferRow, OwnerRow
 
 MAX_TOKEN_LENGTH = 1000  # characters: more than the longest ids and the longest name need
 _write_json = json.JSONEncoder(separators=(",", ":")).encode
@@ -49,11 +49,14 @@ NEWEST, ORDERS = orderbook.NEWEST, tuple(orderbook.KEYS)
 BY_ID = "id"
 BY_NAME = "name"
 BY_NFTS = "nfts"  # of the owners of a collection
+BY_OFFER = "offer"  # highest price first
 # The column by which NFTs are sorted. For collections it is always "key".
 KEYS = orderbook.KEYS | {BY_ID: "serial_no"}
+# The column with the id of an entry that is no NFT, if it is not the token.
+ENTITIES = {BY_NFTS: "account_id", BY_OFFER: "schedule_id"}
 Headers = dict[str, str]
 View = Callable[..., Any]
-Row = TypeVar("Row", NftRow, FoundCollectionRow, OwnerRow)
+Row = TypeVar("Row", NftRow, FoundCollectionRow, OwnerRow, OfferRow)
 Page = list[Row] | tuple[list[Row], Headers]
 NftPage = Page[NftRow]
 
@@ -63,14 +66,16 @@ class Position(NamedTuple):
 
     sort: str
     key: str | int  # the entry's value in the column of this order
-    entity_id: str  # the token of an NFT or a collection; the account of an owner
+    entity_id: (
+        str  # the token of an NFT or a collection; the account of an owner; an offer's schedule
+    )
     serial_no: int = 0  # of an NFT
 
     @classmethod
     def of(cls, row: Any, sort: str = NEWEST) -> "Position":
         if sort in KEYS:
             return cls(sort, row[KEYS[sort]], row["token"], row["serial_no"])
-        return cls(sort, row["key"], row["account_id" if sort == BY_NFTS else "token"])
+        return cls(sort, row["key"], row[ENTITIES.get(sort, "token")])
 
     def is_possible(self) -> bool:
         """Whether a database accepts these values. Raises ValueError for half of a surrogate pair."""

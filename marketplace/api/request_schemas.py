@@ -31,7 +31,7 @@ from marketplace.api.fields import (
     WholeNumber,
     Words,
 )
-from marketplace.api.paging import BY_ID, BY_NAME, BY_NFTS, NEWEST, ORDERS
+from marketplace.api.paging import BY_ID, BY_NAME, BY_NFTS, BY_OFFER, NEWEST, ORDERS
 from marketplace.events import EventKind
 from marketplace.hedera.ids import MAX_HBAR, NftId
 
@@ -41,6 +41,7 @@ SERIALS_AT_ONCE = 20  # of one approval: the network's limit
 BASKET = 10  # NFTs of one transfer: the network's limit
 COLLECTION_SORTS = ("volume24h", "-volume", "listed", BY_NAME, "newest")
 OLDEST_FIRST, NEWEST_FIRST = "asc", "desc"
+MADE, RECEIVED = "made", "received"  # offers: by their bidder, or by the NFT's owner
 
 
 def token_field(*, required: bool = True) -> EntityId:
@@ -253,6 +254,7 @@ class Form(NamedTuple):
     chosen_by: str  # the field that only this form has
     required: tuple[str, ...] = ()  # other fields that not every form has
     optional: tuple[str, ...] = ()
+    is_of_several: bool = True  # NFTs; the first form never is
 
     @property
     def fields(self) -> set[str]:
@@ -278,13 +280,16 @@ class NftsSchema(RequestSchema):
             raise ValidationError({keys[name]: [beside] for name in mixed})
         missing = {keys[name]: ["is required"] for name in chosen.required if name not in given}
         if chosen.chosen_by not in given:
-            several = " or ".join(str(keys[form.chosen_by]) for form in self.forms[1:])
+            forms = [form for form in self.forms[1:] if form.is_of_several]
+            several = " or ".join(str(keys[form.chosen_by]) for form in forms)
             missing[keys[chosen.chosen_by]] = [f"is required, or {several} for several NFTs"]
         if missing:
             raise ValidationError(missing)
 
     @post_load
     def name_nfts(self, loaded: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        if "offer_id" in loaded:
+            return loaded | {"nft_ids": []}
         token, serial_no = loaded.pop("token", ""), loaded.pop("serial_no", 0)
         serial_nos, nfts = loaded.pop("serial_nos", (serial_no,)), loaded.pop("nfts", ())
         listed = [NftId(nft["token"], nft["serial_no"]) for nft in nfts]
@@ -368,6 +373,7 @@ class ReportTransactionSchema(NftsSchema):
         Form("ReportTransaction", "serial_no", required=("token",)),
         Form("ReportNfts", "serial_nos", required=("token",)),
         Form("ReportBasket", "nfts"),
+        Form("ReportOffer", "offer_id", is_of_several=False),
     )
     account_id = account_name_field("Account that signed the transaction: the owner, or the buyer")
     token = token_field(required=False)
@@ -376,11 +382,57 @@ class ReportTransactionSchema(NftsSchema):
     nfts = NftObjects(
         NftToReportSchema, f"The NFTs that were bought, {BASKET} at most", most=BASKET
     )
+    offer_id = EntityId("The offer that was signed, accepted or withdrawn", "0.0.8001")
     transaction_id = TransactionIdField(
         "The transaction that was signed; without it, the newest one prepared for this account and each NFT",
         "0.0.1001@1763640000.123456789",
         allow_none=True,
     )
+
+
+def offer_id_field() -> EntityId:
+    return EntityId("Id of the offer: of its schedule", "0.0.8001", required=True)
+
+
+class OfferPathSchema(RequestSchema):
+    offer_id = offer_id_field()
+
+
+class OffersQuerySchema(RequestSchema):
+    limit = limit_field("offers", 20, 100)
+    page = page_field((BY_OFFER,))
+
+
+class UserOffersQuerySchema(OffersQuerySchema):
+    side = Choice(
+        "made: the account's offers; received: offers for its NFTs",
+        (MADE, RECEIVED),
+        load_default=MADE,
+    )
+
+
+class MakeOfferSchema(RequestSchema):
+    account_id = account_name_field("Account that offers, and signs", "0.0.1002")
+    token = token_field()
+    serial_no = serial_no_field()
+    offer_price = WholeNumber("What it offers, in HBAR", 50, high=MAX_HBAR, required=True)
+    expires_in = WholeNumber("Days until the offer ends", 7, high=60, load_default=7)
+
+
+class AcceptOfferSchema(RequestSchema):
+    account_id = account_name_field("Account that owns the NFT, and signs")
+    offer_id = offer_id_field()
+    expected_price = WholeNumber(
+        "The price in HBAR that the owner saw: if the offer has another one, it is refused",
+        50,
+        high=MAX_HBAR,
+        load_default=None,
+    )
+
+
+class WithdrawOfferSchema(RequestSchema):
+    account_id = account_name_field("Account that made the offer, and signs", "0.0.1002")
+    offer_id = offer_id_field()
 
 
 def presence_field(description: str) -> fields.String:

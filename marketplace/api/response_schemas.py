@@ -209,6 +209,10 @@ class CollectionRecordSchema(NamedCollectionSchema):
     )
     listed = total("NFTs for sale here", 10)
     floor_price = hbar_or_null("Lowest price in HBAR; null if none is listed", 15)
+    best_offer = hbar_or_null(
+        "Highest open offer in HBAR for one of its NFTs, of those that are covered; null if there is none",
+        12,
+    )
     sales = total("Sales through this marketplace", 12)
     volume = total("HBAR that buyers paid in these sales", 730)
     sales_24h = total("Sales of the last 24 hours", 2)
@@ -402,6 +406,53 @@ class PreparedTransactionSchema(CamelCaseSchema):
         key="byteArray",
     )
     metadata = fields.Nested(SigningMetadataSchema, required=True)
+
+
+class OfferMetadataSchema(SigningMetadataSchema):
+    offer_id = text("Id of the offer: of its schedule", "0.0.8001")
+
+
+class PreparedOfferSchema(PreparedTransactionSchema):
+    """A transaction about an offer, to be signed."""
+
+    metadata = fields.Nested(OfferMetadataSchema, required=True)
+
+
+class OfferSchema(CamelCaseSchema):
+    """An offer for an NFT: a schedule of the marketplace's account."""
+
+    schedule_id = text("Id of the offer: of its schedule", "0.0.8001", key="offerId")
+    token = token_field()
+    serial_no = serial_no_field()
+    seller = account(AccountSchema, "The owner, who can accept it", data_key="from")
+    bidder = account(AccountSchema, "Who made it, and receives the NFT", data_key="to")
+    price = integer("HBAR that the bidder pays", 50)
+    expires_at = moment("When it ends (UTC)")
+    is_covered = show(
+        Flag, "Whether the bidder could pay it when that was last looked at", True, key="covered"
+    )
+    created_at = moment("When its schedule was created (consensus time, UTC)")
+
+
+class OfferRecordSchema(OfferSchema):
+    """One offer, as the ledger showed it last."""
+
+    state = text(
+        "UNSIGNED: the bidder has not signed it. OPEN: the owner can accept it. CLOSED: the owner cannot now,"
+        " because the NFT has another owner, or it is hidden, or an account is blocked. ACCEPTED: sold."
+        " FAILED: accepted, and refused by the ledger",
+        "OPEN",
+        enum=["UNSIGNED", "OPEN", "CLOSED", "ACCEPTED", "FAILED", "WITHDRAWN", "EXPIRED"],
+    )
+    transaction_id = text(
+        "The transaction that created its schedule", "0.0.9001@1763640000.123456789"
+    )
+    body = show(
+        Base64,
+        "The scheduled transaction: base64 of a HAPI SchedulableTransactionBody, as the mirror node shows it",
+        "CIDh6xcSVE9mZmVyIG9mIDUwIEhCQVIg...",
+        key="transactionBody",
+    )
 
 
 class ExchangeRateSchema(CamelCaseSchema):

@@ -1,6 +1,12 @@
-"""Converts ids and timestamps to HAPI messages."""
+"""Converts ids, timestamps and keys to HAPI messages."""
 
-from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID, ScheduleID, TokenID, TopicID
+from hiero_sdk_python.hapi.services.basic_types_pb2 import (
+    AccountID,
+    Key,
+    ScheduleID,
+    TokenID,
+    TopicID,
+)
 from hiero_sdk_python.hapi.services.timestamp_pb2 import Timestamp
 
 from marketplace.hedera import times
@@ -31,3 +37,21 @@ def timestamp(moment: int) -> Timestamp:
     """``moment`` is in nanoseconds since 1970."""
     seconds, nanos = divmod(moment, times.SECOND)
     return Timestamp(seconds=seconds, nanos=nanos)
+
+
+def public_key(content: bytes) -> Key:
+    """The key of 32 bytes (ED25519) or 33 (ECDSA)."""
+    return Key(ed25519=content) if len(content) == 32 else Key(ECDSA_secp256k1=content)
+
+
+def key(kind: str, content: bytes) -> Key:
+    """An account's key as the mirror node shows it: of a kind, or any other one as its protobuf."""
+    if kind == "ProtobufEncoded":
+        return Key.FromString(content)
+    return public_key(content)
+
+
+def count_keys(key: Key) -> int:
+    """How many simple keys, or contracts, a key has."""
+    keys = key.keyList.keys or key.thresholdKey.keys.keys
+    return sum(map(count_keys, keys)) if keys else 1

@@ -396,6 +396,7 @@ class ScheduleSchema(AnswerSchema[mirror_schemas.Schedule]):
     executed_at = _moment("executed_timestamp", **IF_ANY)
     expires_at = _moment("expiration_time", **IF_ANY)
     waits_for_expiry = _flag("wait_for_expiry")
+    admin_key = Lenient(fields.Nested(KeySchema))
 
 
 class PartSchema(AnswerSchema[mirror_schemas.Part]):

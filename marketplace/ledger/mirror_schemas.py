@@ -249,6 +249,7 @@ class Schedule(NamedTuple):
     executed_at: int | None = None
     expires_at: int | None = None
     waits_for_expiry: bool = False
+    admin_key: LedgerKey | None = None  # can delete it
 
     @property
     def newest_at(self) -> int:

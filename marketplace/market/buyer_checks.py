@@ -84,11 +84,11 @@ class Answers:
         return most - taken if len(counted) < COUNTED_ASSOCIATIONS else 0
 
 
-def require_able(nft: NftRow, price: int, answers: Answers) -> None:
+def require_able(nft: NftRow, price: int, answers: Answers, *, seller_signs: bool = False) -> None:
     """Raise PurchaseImpossible, with the ledger's result code, if an NFT's sale would fail at consensus.
 
     BuyerBalanceTooLow and BuyerNotAssociated are two kinds of it. ``price``: of all NFTs of the purchase, in
-    HBAR. Also raises the ledger's errors.
+    HBAR. ``seller_signs``: the seller signs it, too. Also raises the ledger's errors.
     """
     id, seller, buyer = nft["token"], nft["owner"], answers.buyer
     selling = f"The seller {seller}"
@@ -97,7 +97,7 @@ def require_able(nft: NftRow, price: int, answers: Answers) -> None:
         raise PurchaseImpossible(f"{id} is paused by its issuer", "TOKEN_IS_PAUSED")
     if of_seller is None or of_seller.is_deleted:
         raise PurchaseImpossible(f"{selling} was deleted", "ACCOUNT_DELETED")
-    if of_seller.must_sign_to_receive:
+    if of_seller.must_sign_to_receive and not seller_signs:
         reason = f"{selling} must sign for each payment to it"
         raise PurchaseImpossible(reason, "INVALID_SIGNATURE")
     if of_buyer is None:

@@ -7,7 +7,6 @@ from flask import current_app
 
 from marketplace.errors import (
     LedgerAnswerInvalid,
-    LedgerBehind,
     LedgerUndecided,
     LedgerUnreachable,
     NotListed,
@@ -29,7 +28,7 @@ from marketplace.market.nodes import next_node
 from marketplace.market.prepare import Draft, PreparedNft, PreparedTransaction, TransactionRequest
 from marketplace.market.reconciler import Reconciliation
 from marketplace.market.several import for_each
-from marketplace.services import mirror_node
+from marketplace.market.valid_start import find_start
 from marketplace.store import prepared_transactions
 from marketplace.store.database import write
 from marketplace.store.rows import Kind, NftRow
@@ -39,12 +38,6 @@ from marketplace.store.rows import Kind, NftRow
 KEPT_FOR_EACH_NFT = 5
 KEPT_FOR_EACH_TOKEN = 50
 VALID_SECONDS = 180  # the ledger's maximum
-CLOCK_SECONDS = 2  # for the question how far the mirror node is
-# Before the mirror node's present, which is recalled for some seconds: nodes' clocks differ, too.
-START_BEFORE_PRESENT = 2 * times.SECOND
-# Our clock is not trusted if it is further behind, and the mirror node if it seems to be further behind.
-CLOCK_BEHIND = 15 * times.SECOND
-LEDGER_BEHIND = 120 * times.SECOND
 
 
 def prepare_listing(
@@ -119,23 +112,6 @@ def _require_listed(account_id: str, nft: NftRow, reconciled: Reconciliation) ->
     raise NotListed(*nft_id)
 
 
-def _find_start() -> int:
-    """The start of a validity that begins now: a little earlier than the mirror node's last block.
-
-    If our clock is ahead, the network would refuse a start by it (INVALID_TRANSACTION_START). If the ledger
-    does not answer, our clock must do. Raises LedgerBehind.
-    """
-    now = times.now()
-    ahead = mirror_node().recall_ahead(Deadline(CLOCK_SECONDS))
-    if ahead is None:
-        return now - prepare.START_BEFORE_NOW
-    if ahead > LEDGER_BEHIND:
-        raise LedgerBehind(ahead // times.SECOND)
-    present = now - ahead
-    start = min(now - prepare.START_BEFORE_NOW, present - START_BEFORE_PRESENT)
-    return max(start, present - CLOCK_BEHIND)
-
-
 def _prepare(
     kind: Kind,
     request: TransactionRequest,
@@ -146,7 +122,7 @@ def _prepare(
 ) -> PreparedTransaction:
     """Store and build a transaction that the owner of NFTs of a token signs and pays for."""
     settings = current_app.config
-    valid_start = now - prepare.START_BEFORE_NOW if now else _find_start()
+    valid_start = now - prepare.START_BEFORE_NOW if now else find_start()
     now = now or times.now()
     nfts = [PreparedNft(*nft_id, price) for nft_id in request.nft_ids]
     draft = Draft(kind, request.account_id, memo, now, valid_start, VALID_SECONDS)

@@ -54,6 +54,16 @@ def offer_memo(token: str, serial_no: int, price: int, name: str) -> str:
     return _shorten(whole, f"{offered} Serial Number {serial_no}", name)
 
 
+def acceptance_memo(token: str, serial_no: int, price: int, name: str) -> str:
+    """Write the memo of the owner's signature, shortened like the memo of a listing."""
+    return _write("Selling", token, serial_no, f" for {price} HBAR", name)
+
+
+def offer_withdrawal_memo(token: str, serial_no: int, price: int, name: str) -> str:
+    """Write the memo of an offer's withdrawal, shortened like the memo of a listing."""
+    return _write("Withdrawing offer for", token, serial_no, f" of {price} HBAR", name)
+
+
 def _write(doing: str, token: str, serial_no: int, price: str, name: str) -> str:
     memo = f"{doing} NFT with {token} and Serial Number {serial_no}{price}"
     return _shorten(memo, f"{doing} NFT with Serial Number {serial_no}{price}", name)

@@ -46,7 +46,7 @@ class PreparedNft(NamedTuple):
     token: str
     serial_no: int
     price: int | None = None  # HBAR
-    seller: str | None = None  # for a purchase
+    seller: str | None = None  # for a purchase or an offer
 
 
 class PreparedTransaction(NamedTuple):
@@ -56,6 +56,7 @@ class PreparedTransaction(NamedTuple):
     transaction: bytes
     transaction_id: str
     valid_seconds: int
+    offer_id: str | None = None  # that it is about
 
     @property
     def expires_at(self) -> str:
@@ -73,7 +74,11 @@ class Draft(NamedTuple):
     prepared_at: int  # nanoseconds, as all moments
     valid_start: int
     valid_seconds: int
-    fee_tinybars: int | None = None  # reserved, for a purchase
+    fee_tinybars: int | None = None  # reserved, if the marketplace pays for it
+    schedule_id: str | None = (
+        None  # of the offer that its bidder or owner signs, or that it deletes
+    )
+    schedule_expires_at: int | None = None  # only for an offer
 
     def columns(self, valid_start: int) -> dict[str, Any]:
         """The columns of a prepared transaction with the id of a start."""
@@ -84,6 +89,10 @@ class Draft(NamedTuple):
             "memo": self.memo,
             "prepared_at": times.to_iso(self.prepared_at),
             "expires_at": times.to_iso(expires_at),
+            "schedule_id": self.schedule_id,
+            "schedule_expires_at": (
+                times.to_iso(self.schedule_expires_at) if self.schedule_expires_at else None
+            ),
             "fee_tinybars": self.fee_tinybars,
             "is_settled": None if self.fee_tinybars is None else 0,
         }

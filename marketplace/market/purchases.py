@@ -13,9 +13,7 @@ from marketplace.errors import (
     BuyerIsMarketplace,
     BuyerIsOwner,
     BuyingOff,
-    ClockBehind,
     FeesSpent,
-    LedgerBehind,
     LedgerUndecided,
     MarketplaceError,
     NotListed,
@@ -56,6 +54,7 @@ from marketplace.market.reconciler import Reconciliation
 from marketplace.market.several import for_each
 from marketplace.market.signer import Signer
 from marketplace.market.throttled_log import warn_once_a_minute
+from marketplace.market.valid_start import find_present
 from marketplace.metrics import count
 from marketplace.services import mirror_node, services
 from marketplace.store import following, nfts, prepared_transactions
@@ -63,8 +62,6 @@ from marketplace.store.database import read, write
 from marketplace.store.rows import Connection, NftRow, PreparedTransactionRow
 
 HANDED_OUT_SECONDS = 15  # an open purchase that stays valid for so long is handed out again
-# The largest difference between our clock and the end of the mirror node's last block.
-MOST_APART = 15 * times.SECOND
 NOTHING: Mapping[NftId, int] = {}
 
 
@@ -120,7 +117,7 @@ def _prepare(
         if not _find_open(read(), request):  # refuse before the ledger is asked
             fee_budget.require_room(read(), request, purchase_fees.max_fee(len(request.nft_ids)))
         # Before the prices are read: so they were in force after the purchase became valid.
-        present = _find_present(deadline)
+        present = find_present(deadline)
         nfts = _find_offers(request, expected_prices, deadline)
         cost = _look_up(request, nfts, deadline)
     row = _reserve(request, nfts, cost, present)
@@ -167,17 +164,6 @@ def _sold(nfts: Sequence[NftRow]) -> list[PreparedNft]:
         PreparedNft(nft["token"], nft["serial_no"], nft["listing_price"], nft["owner"])
         for nft in nfts
     ]
-
-
-def _find_present(deadline: Deadline) -> int:
-    """The end of the mirror node's last block. Raises LedgerBehind or ClockBehind if our clock is far off."""
-    present = mirror_node().find_present(deadline)
-    behind = times.now() - present
-    if behind > MOST_APART:
-        raise LedgerBehind(behind // times.SECOND)
-    if -behind > MOST_APART:
-        raise ClockBehind(-behind // times.SECOND)
-    return present
 
 
 def _find_offers(

@@ -65,6 +65,7 @@ def init_app(
         serve=serve,
         adapters={f"{prefix}/": transport.WSGIAdapter(sandbox, prefix)},
         gateway_adapters=partial(transport.make_gateway_adapters, prefix),
+        find_key=wallet.public_key,
         submit=partial(_submit, sandbox),
         sign=wallet.signer(app.config["ACCOUNT_ID"]),
         describe=addresses.hello,

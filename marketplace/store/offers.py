@@ -1,8 +1,9 @@
 """The statements about offers: an index of the schedules that the ledger shows."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
-from marketplace.store.rows import Connection, OfferRow
+from marketplace.store.rows import Connection, OfferRow, count, only
 
 UNENDED = "state IN ('unsigned', 'signed')"
 # Whether an offer can be accepted now, of ``offer JOIN nft USING (token, serial_no)``: the NFT belongs to its
@@ -87,3 +88,88 @@ def mark_covered(db: Connection, schedule_id: str, is_covered: bool, covered_at:
     """
     parameters = {"schedule_id": schedule_id, "is_covered": int(is_covered)}
     db.execute(sql, parameters | {"covered_at": covered_at})
+
+
+class OfferFilter(NamedTuple):
+    """Whose offers to list: those for a token's NFTs or for one NFT, or those of one side."""
+
+    token: str | None = None
+    serial_no: int | None = None
+    bidder: str | None = None
+    seller: str | None = None
+
+
+def list_open(
+    db: Connection, chosen: OfferFilter, after: tuple[int, str], limit: int, now: str
+) -> list[OfferRow]:
+    # Open ones, the highest first. ``after``: the price and the id of the offer that ended the last page.
+    columns = [name for name, value in chosen._asdict().items() if value is not None]
+    sql = f"""
+        SELECT offer.*, price AS key FROM offer JOIN nft USING (token, serial_no)
+        WHERE {" AND ".join(f"offer.{name} = :{name}" for name in columns)}
+          AND price <= :price AND (price < :price OR schedule_id > :schedule_id) AND {OPEN}
+        ORDER BY price DESC, schedule_id
+        LIMIT :limit + 0
+    """
+    price, schedule_id = after
+    parameters = {"price": price, "schedule_id": schedule_id, "limit": limit, "now": now}
+    return db.execute(sql, chosen._asdict() | parameters).fetchall()
+
+
+def get_best(db: Connection, token: str, now: str) -> OfferRow | None:
+    # The highest open offer for any NFT of a token, of those whose bidder can pay.
+    sql = f"""
+        SELECT offer.* FROM offer JOIN nft USING (token, serial_no)
+        WHERE offer.token = :token AND is_covered = 1 AND {OPEN}
+        ORDER BY price DESC, schedule_id
+        LIMIT 1
+    """
+    return db.execute(sql, {"token": token, "now": now}).fetchone()
+
+
+def get_open_price(db: Connection, token: str, serial_no: int, place: int, now: str) -> int | None:
+    # The price of an NFT's open offer at a place, counted from the highest one.
+    sql = f"""
+        SELECT price FROM offer JOIN nft USING (token, serial_no)
+        WHERE offer.token = :token AND offer.serial_no = :serial_no AND {OPEN}
+        ORDER BY price DESC, schedule_id
+        LIMIT 1 OFFSET :place - 1
+    """
+    parameters = {"token": token, "serial_no": serial_no, "place": place, "now": now}
+    row = db.execute(sql, parameters).fetchone()
+    return row["price"] if row else None
+
+
+def count_of_bidder(db: Connection, bidder: str, now: str) -> int:
+    sql = """
+        SELECT COUNT(*) AS n FROM offer
+        WHERE bidder = :bidder AND state = 'signed' AND expires_at > :now
+    """
+    return count(db, sql, {"bidder": bidder, "now": now})
+
+
+def count_of_caller(
+    db: Connection, caller: str, end_user: str, now: str, since: str, bidder: str | None = None
+) -> tuple[int, int]:
+    # Of what an access token and its end user have asked for: the offers that are signed, and those that
+    # were prepared since a moment and are not signed yet; of all bidders, or of one.
+    sql = f"""
+        SELECT COALESCE(SUM(CASE WHEN state = 'signed' AND offer.expires_at > :now THEN 1 END), 0) AS signed,
+            COALESCE(SUM(CASE WHEN COALESCE(state, 'unsigned') = 'unsigned' AND prepared_at > :since
+                AND COALESCE(is_sold, 1) = 1 THEN 1 END), 0) AS unsigned
+        FROM prepared_transaction LEFT JOIN offer
+            ON offer.transaction_id = prepared_transaction.transaction_id
+        WHERE schedule_expires_at IS NOT NULL AND caller = :caller AND end_user = :end_user
+          {"AND account_id = :bidder" if bidder else ""}
+    """
+    parameters = {"caller": caller, "end_user": end_user, "now": now, "since": since}
+    row = only(db, sql, parameters | {"bidder": bidder})
+    return int(row["signed"]), int(row["unsigned"])
+
+
+def is_open(db: Connection, schedule_id: str, now: str) -> bool:
+    sql = f"""
+        SELECT 1 FROM offer JOIN nft USING (token, serial_no)
+        WHERE schedule_id = :schedule_id AND {OPEN}
+    """
+    return db.execute(sql, {"schedule_id": schedule_id, "now": now}).fetchone() is not None

@@ -21,11 +21,13 @@ def insert_prepared_transaction(
     sql = """
         INSERT INTO prepared_transaction (
             transaction_id, kind, account_id, memo, wallet,
-            prepared_at, expires_at, caller, end_user, fee_tinybars, is_settled
+            prepared_at, expires_at, caller, end_user, schedule_id, schedule_expires_at,
+            fee_tinybars, is_settled
         )
         VALUES (
             :transaction_id, :kind, :account_id, :memo, :wallet,
-            :prepared_at, :expires_at, :caller, :end_user, :fee_tinybars, :is_settled
+            :prepared_at, :expires_at, :caller, :end_user, :schedule_id, :schedule_expires_at,
+            :fee_tinybars, :is_settled
         )
         ON CONFLICT (transaction_id) DO NOTHING
         RETURNING *
@@ -62,10 +64,12 @@ def get_prepared_nft(
 def get_newest_prepared(
     db: Connection, token: str, serial_no: int, account_id: str, by: tuple[str, str] | None = None
 ) -> PreparedNftRow | None:
-    # Of all callers, or of one (``by``): an access token and its end user.
+    # A listing, a withdrawal or a purchase of all callers, or of one (``by``): an access token and its end
+    # user.
     sql = f"""
         SELECT * FROM {_WITH_NFT}
         WHERE token = :token AND serial_no = :serial_no AND account_id = :account_id
+          AND kind IN ('listing', 'withdrawal', 'purchase')
           {"AND caller = :caller AND end_user = :end_user" if by else ""}
         ORDER BY prepared_at DESC
         LIMIT 1
@@ -108,7 +112,8 @@ def list_sellers(db: Connection) -> list[str]:
         UNION
         SELECT owner FROM nft WHERE ledger_state = 'undecided'
         UNION
-        SELECT account_id FROM prepared_transaction WHERE is_settled IS NULL
+        SELECT account_id FROM prepared_transaction
+        WHERE is_settled IS NULL AND kind IN ('listing', 'withdrawal')
     """
     return [row["owner"] for row in db.execute(sql)]
 
@@ -144,7 +149,8 @@ def delete_prepared_beyond(
     db.execute(sql, {**prepared, "of_user": of_user, "of_token": of_token})
 
 
-# Conditions for listings and withdrawals, purchases, and purchases with an unknown fee. Each has an index.
+# Conditions for what the marketplace does not pay for, for what it pays for, and for that with an unknown
+# fee. Each has an index.
 PREPARATIONS = "is_settled IS NULL"
 PURCHASES = "is_settled IS NOT NULL"
 UNSETTLED = "is_settled = 0"
@@ -162,11 +168,13 @@ def is_any_expired(db: Connection, which: str, before: str) -> bool:
 
 
 def delete_expired(db: Connection, which: str, before: str, limit: int) -> int:
+    # The row of an offer stays until its schedule expires: only who asked for it may have it deleted.
     sql = f"""
         DELETE FROM prepared_transaction
         WHERE transaction_id IN (
             SELECT transaction_id FROM prepared_transaction
             WHERE {which} AND expires_at < :before
+              AND (is_sold IS NULL OR is_sold = 0 OR COALESCE(schedule_expires_at, '') < :before)
             LIMIT :limit + 0
         )
     """
@@ -195,7 +203,7 @@ def list_open_purchases(
             )
           AND account_id = :account_id AND wallet = :wallet
           AND caller = :caller AND end_user = :end_user
-          AND signed IS NOT NULL AND expires_at > :until
+          AND kind = 'purchase' AND signed IS NOT NULL AND expires_at > :until
         ORDER BY prepared_at DESC, transaction_id, token, serial_no
     """
     parameters = {**purchase, "token": token, "serial_no": serial_no, "until": until}
@@ -278,3 +286,48 @@ def delete_purchase(db: Connection, transaction_id: str) -> None:
     # Only for a purchase that was never signed.
     sql = "DELETE FROM prepared_transaction WHERE transaction_id = :transaction_id"
     db.execute(sql, {"transaction_id": transaction_id})
+
+
+# Offers
+
+
+def list_own_offers(
+    db: Connection, prepared: Mapping[str, object], token: str, serial_no: int, since: str
+) -> list[PreparedNftRow]:
+    # The offers of a bidder for an NFT that a caller asked for since a moment, the newest first.
+    sql = f"""
+        SELECT * FROM {_WITH_NFT}
+        WHERE schedule_expires_at IS NOT NULL AND caller = :caller AND end_user = :end_user
+          AND prepared_at > :since
+          AND account_id = :account_id AND wallet = :wallet
+          AND token = :token AND serial_no = :serial_no
+        ORDER BY prepared_at DESC
+    """
+    parameters = {**prepared, "token": token, "serial_no": serial_no, "since": since}
+    return db.execute(sql, parameters).fetchall()
+
+
+def list_expiries(db: Connection, account_id: str, token: str, serial_no: int) -> set[str]:
+    # When the schedules of a bidder's offers for an NFT expire, whoever asked for them.
+    sql = f"""
+        SELECT schedule_expires_at FROM {_WITH_NFT}
+        WHERE token = :token AND serial_no = :serial_no AND account_id = :account_id AND kind = 'offer'
+    """
+    parameters = {"token": token, "serial_no": serial_no, "account_id": account_id}
+    return {row["schedule_expires_at"] for row in db.execute(sql, parameters)}
+
+
+def get_newest_of_schedule(
+    db: Connection, schedule_id: str, account_id: str, by: tuple[str, str] | None = None
+) -> PreparedNftRow | None:
+    # Of what an account was to sign about an offer; of all callers, or of one, as above.
+    sql = f"""
+        SELECT * FROM {_WITH_NFT}
+        WHERE schedule_id = :schedule_id AND account_id = :account_id
+          {"AND caller = :caller AND end_user = :end_user" if by else ""}
+        ORDER BY prepared_at DESC
+        LIMIT 1
+    """
+    caller, end_user = by or ("", "")
+    parameters = {"schedule_id": schedule_id, "account_id": account_id}
+    return db.execute(sql, parameters | {"caller": caller, "end_user": end_user}).fetchone()

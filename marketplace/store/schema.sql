@@ -314,6 +314,13 @@ CREATE INDEX purchase_by_expiry
 -- Serves prepared_transactions.count_open, list_unsettled and mark_never_submitted.
 CREATE INDEX purchase_unsettled ON prepared_transaction (expires_at) WHERE is_settled = 0;
 
+-- Serves prepared_transactions.list_own_offers and offers.count_of_caller.
+CREATE INDEX prepared_offer
+    ON prepared_transaction (caller, end_user, prepared_at) WHERE schedule_expires_at IS NOT NULL;
+
+-- Serves prepared_transactions.get_newest_of_schedule and delete_prepared_beyond.
+CREATE INDEX prepared_by_schedule ON prepared_transaction (schedule_id, account_id) WHERE schedule_id IS NOT NULL;
+
 -- One NFT of a prepared transaction.
 CREATE TABLE prepared_nft (
     transaction_id TEXT NOT NULL REFERENCES prepared_transaction (transaction_id) ON DELETE CASCADE,
@@ -351,6 +358,15 @@ CREATE TABLE offer (
 
 -- Serves offers.list_open_of_nft.
 CREATE INDEX offer_by_nft ON offer (token, serial_no, price DESC, schedule_id) WHERE state = 'signed';
+
+-- Serves offers.list_open of a collection, and offers.get_best.
+CREATE INDEX offer_by_token ON offer (token, price DESC, schedule_id) WHERE state = 'signed';
+
+-- Serves offers.list_open of a bidder, and offers.count_of_caller.
+CREATE INDEX offer_by_bidder ON offer (bidder, price DESC, schedule_id) WHERE state = 'signed';
+
+-- Serves offers.list_open of an owner.
+CREATE INDEX offer_by_seller ON offer (seller, price DESC, schedule_id) WHERE state = 'signed';
 
 -- Serves offers.get_offer_of_transaction.
 CREATE INDEX offer_by_transaction ON offer (transaction_id);

@@ -25,7 +25,8 @@ MAX = 2**63 - 1
 UNKNOWN = dict.fromkeys(("name", "symbol", "totalSupply", "treasury", "royalties", "fixedFees"))
 NOTHING = {
     "verified": False,
-    "listed": 0, "floorPrice": None, "sales": 0, "volume": 0, "sales24h": 0, "volume24h": 0, "lastSale": None,
+    "listed": 0, "floorPrice": None, "bestOffer": None,
+    "sales": 0, "volume": 0, "sales24h": 0, "volume24h": 0, "lastSale": None,
     "owners": 1, "description": None, "bannerUrl": None, "logoUrl": None, "links": [],
 }  # fmt: skip
 
@@ -90,6 +91,7 @@ def test_it_works(client, lister):
         **NOTHING,
         "listed": 2,
         "floorPrice": 99,
+        "bestOffer": None,
     }
 
 

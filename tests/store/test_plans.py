@@ -50,7 +50,7 @@ PREPARED = {
     "transaction_id": "x", "account_id": "0.0.1001",
     "memo": "", "wallet": "x", "prepared_at": DATE, "expires_at": DATE,
     "kind": "purchase", "caller": "x", "end_user": "x", "fee_tinybars": 5,
-    "is_settled": 0, "charged_to": None,
+    "is_settled": 0, "charged_to": None, "schedule_id": None, "schedule_expires_at": None,
 }  # fmt: skip
 PREPARED_NFT = {"token": "0.0.7001", "serial_no": 1, "price": 5, "seller": "x"}
 TOKEN = {
@@ -109,7 +109,7 @@ ARGUMENTS = {
     "decision": DECISION, "is_listed": True, "is_hidden": True, "is_verified": True,
     "sales": 1, "volume": 5, "skeleton": "x", "key": "x", "keys": ["x"],
     "offer": OFFER, "schedule_id": "0.0.8001", "state_before": "unsigned", "is_covered": True,
-    "covered_at": DATE, "bidder": "0.0.1002",
+    "covered_at": DATE, "place": 50, "bidder": "0.0.1002", "caller": "x", "end_user": "x",
 }  # fmt: skip
 # What reads all there is of something, as its name says.
 WHOLE = {
@@ -134,6 +134,7 @@ for name in (
     "insert_all_traits", "normalise_all_traits", "store_secrets", "replace_traits", "insert_traits",
     "get_next_event", "list_page", "list_found_collections", "is_any_expired",
     "delete_expired", "count_open", "list_ids_of_owner", "get_trades", "list_listed_values",
+    "list_open",
 ):  # fmt: skip
     del STATEMENTS[name]
 STATEMENTS["list_nfts of many"] = partial(nfts.list_nfts, ids=[("0.0.7001", 1)] * 100)
@@ -189,6 +190,17 @@ for side in ("from_account", "to_account"):
 STATEMENTS["get_newest_prepared by one"] = partial(
     prepared_transactions.get_newest_prepared, by=("x", "x")
 )
+STATEMENTS["get_newest_of_schedule by one"] = partial(
+    prepared_transactions.get_newest_of_schedule, by=("x", "x")
+)
+STATEMENTS["count_of_caller of one"] = partial(offers.count_of_caller, bidder="0.0.1002")
+for chosen in (
+    offers.OfferFilter(token="0.0.7001"),
+    offers.OfferFilter("0.0.7001", 1),
+    offers.OfferFilter(bidder="0.0.1002"),
+    offers.OfferFilter(seller="0.0.1001"),
+):
+    STATEMENTS[f"list_open {chosen}"] = partial(offers.list_open, chosen=chosen, after=(5, "0.0.9"))
 STATEMENTS["list_owners"] = partial(nft_collections.list_owners, after=None)
 for which in (prepared_transactions.PREPARATIONS, prepared_transactions.UNSETTLED):
     STATEMENTS[f"count_open {which}"] = partial(prepared_transactions.count_open, which=which)
@@ -213,7 +225,7 @@ FIRST_COLUMNS = """
 OF_TWO_PAGES = (f"list_selected after Selection(sort='{MOST_EXPENSIVE}'", "list_page")
 # What words or traits find is sorted, and so are sums and counts, and what was prepared for one NFT: dozens.
 FOUND = re.compile(
-    r"delete_prepared_beyond|get_newest_prepared|list_prepared|list_open_purchases|"
+    r"delete_prepared_beyond|get_newest_prepared|get_newest_of_schedule|list_prepared|list_open_purchases|"
     r"list_found_nfts|list_found_collections (volume24h|.*x)|list_selected .*:common'\)|list_trait_values"
     r"|list_owners|list_ids_of_owner|list_listed_values"
 )

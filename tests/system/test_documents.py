@@ -15,7 +15,7 @@ from tests.system.documents import LOCAL
 
 PLACES = ("*.md", "docs/*.md", "sandbox/*.md", "deploy/*.md", "examples/*/*.md")
 DOCUMENTS = sorted(str(path.relative_to(ROOT)) for place in PLACES for path in ROOT.glob(place))
-LANGUAGES = {"console", "sh", "python", "ts", "js", "json", "text", "nginx", "yaml"}
+LANGUAGES = {"console", "sh", "python", "py", "ts", "js", "mjs", "json", "text", "nginx", "yaml"}
 # The sh blocks that are not run here: the document, how they begin, and why.
 NOT_RUN = {
     ("README.md", "make run"): "the fixture serves as make run does, and make test runs this",

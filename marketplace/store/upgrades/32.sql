@@ -17,6 +17,9 @@ CREATE TABLE offer (
     covered_at TEXT
 ) STRICT;
 CREATE INDEX offer_by_nft ON offer (token, serial_no, price DESC, schedule_id) WHERE state = 'signed';
+CREATE INDEX offer_by_token ON offer (token, price DESC, schedule_id) WHERE state = 'signed';
+CREATE INDEX offer_by_bidder ON offer (bidder, price DESC, schedule_id) WHERE state = 'signed';
+CREATE INDEX offer_by_seller ON offer (seller, price DESC, schedule_id) WHERE state = 'signed';
 CREATE INDEX offer_by_transaction ON offer (transaction_id);
 CREATE INDEX offer_unended ON offer (expires_at) WHERE state IN ('unsigned', 'signed');
 CREATE INDEX offer_unended_by_bidder ON offer (bidder, schedule_id) WHERE state IN ('unsigned', 'signed');
@@ -75,6 +78,9 @@ CREATE INDEX preparation_by_expiry
 CREATE INDEX purchase_by_expiry
     ON prepared_transaction (expires_at, fee_tinybars) WHERE is_settled IS NOT NULL;
 CREATE INDEX purchase_unsettled ON prepared_transaction (expires_at) WHERE is_settled = 0;
+CREATE INDEX prepared_offer
+    ON prepared_transaction (caller, end_user, prepared_at) WHERE schedule_expires_at IS NOT NULL;
+CREATE INDEX prepared_by_schedule ON prepared_transaction (schedule_id, account_id) WHERE schedule_id IS NOT NULL;
 CREATE INDEX prepared_nft_by_nft ON prepared_nft (token, serial_no, transaction_id);
 -- Give events the kinds of offers, and the offer that they are about
 DROP INDEX event_by_date;

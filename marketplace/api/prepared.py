@@ -1,0 +1,33 @@
+"""How prepared transactions are answered, and what is not on the ledger yet."""
+
+from typing import Any
+
+from flask import Response, current_app, jsonify
+
+from marketplace.api.paging import documented
+from marketplace.market.prepare import PreparedTransaction
+
+Answer = dict[str, Any]
+
+RETRY_AFTER_SECONDS = 3  # about the delay of mirror nodes
+RETRY_AFTER_HEADER = documented("Retry-After", "Seconds", "integer")
+
+
+def answer_prepared(prepared: PreparedTransaction) -> Answer:
+    metadata = {
+        "account_id": prepared.account_id,
+        "return_transaction": False,
+        "transaction_id": prepared.transaction_id,
+        "expires_at": prepared.expires_at,
+        "network": current_app.config["NETWORK"],
+        "offer_id": prepared.offer_id,
+    }
+    return {"transaction": prepared.transaction, "metadata": metadata}
+
+
+def answer_pending() -> Response:
+    """What was submitted is not on the mirror node yet: the same request finds it."""
+    response = jsonify({"result": "PENDING"})
+    response.status_code = 202
+    response.headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
+    return response

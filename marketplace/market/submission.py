@@ -1,0 +1,169 @@
+"""Submits what the marketplace signs and pays for to a consensus node, and looks for it at the mirror node.
+
+The signed bytes are stored before they are submitted. A repeated request submits the same bytes again, and
+the network takes a transaction id once: so neither a lost answer nor a killed process makes anything twice.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, TypeVar
+
+from flask import current_app
+
+from marketplace.errors import (
+    LedgerAnswerInvalid,
+    LedgerBusy,
+    NodesUnreachable,
+    TransactionRefused,
+    Unavailable,
+)
+from marketplace.ledger import Deadline
+from marketplace.ledger.consensus_node import (
+    Method,
+    NodeSilent,
+    NodeUnreachable,
+    read_code,
+    submit,
+)
+from marketplace.market import account_key, mirror_turns
+from marketplace.market.nodes import find_addresses, next_node
+from marketplace.market.prepare import Caller
+from marketplace.market.purchase_fees import Payer
+from marketplace.market.signer import Signer
+from marketplace.market.throttled_log import warn_once_a_minute
+from marketplace.services import services
+from marketplace.store import prepared_transactions
+from marketplace.store.database import write
+from marketplace.store.rows import PreparedTransactionRow
+
+SUBMIT_SECONDS = 6  # for all nodes that are tried
+NODES_TRIED = 3
+PAUSE_SECONDS = 0.5  # between looks at the mirror node
+VALID_SECONDS = 120
+TAKEN = {"OK", "DUPLICATE_TRANSACTION"}
+# Another node may take it.
+TRY_ANOTHER = {
+    "BUSY",
+    "PLATFORM_NOT_ACTIVE",
+    "PLATFORM_TRANSACTION_NOT_CREATED",
+    "INVALID_NODE_ACCOUNT",
+}
+
+Found = TypeVar("Found")
+
+
+class Paid(NamedTuple):
+    """A transaction that the marketplace's account pays for."""
+
+    method: Method
+    row: PreparedTransactionRow
+    build: Callable[[str], bytes]  # the body, for a node
+    signer: Signer
+    payer: Payer
+
+
+def hand_over(paid: Paid) -> None:
+    """Sign a transaction, and submit it to one node after the other, until one takes it.
+
+    A transaction that may have been submitted before is submitted as it was. Returns also if a node may have
+    it, without an answer. Raises SignerFailed, NodesUnreachable and TransactionRefused: then nothing was
+    submitted, and nothing stays reserved.
+    """
+    deadline, failures = Deadline(SUBMIT_SECONDS), list[str]()
+    row, may_be_taken = paid.row, paid.row["signed"] is not None
+    try:
+        for signed in _list_signed(paid):
+            try:
+                code = _submit_signed(paid.method, signed, deadline)
+            except NodeUnreachable as error:
+                failures.append(f"there is no connection to {error}")
+                continue
+            except NodeSilent as error:
+                failures.append(f"no answer of {error}")
+                may_be_taken = True
+                continue
+            if code in TAKEN:
+                return
+            failures.append(code)
+            if code not in TRY_ANOTHER:
+                break
+        if may_be_taken:
+            warn_once_a_minute("A node may have taken %s: %s", row["transaction_id"], failures)
+            return
+        if failures[-1].isupper() and failures[-1] not in TRY_ANOTHER:
+            raise TransactionRefused(
+                row["transaction_id"], row["kind"].replace("_", " "), failures[-1]
+            )
+        raise NodesUnreachable("; ".join(failures))
+    except BaseException:
+        if not may_be_taken:
+            with write() as db:
+                prepared_transactions.delete_purchase(db, row["transaction_id"])
+        raise
+
+
+def _list_signed(paid: Paid) -> Iterator[bytes]:
+    """Sign the transaction for a few nodes, one after the other. First as it was signed before, if it was."""
+    from marketplace.hedera.transactions import read_node, write_signed
+
+    nodes = set()
+    if paid.row["signed"]:
+        signed = bytes(paid.row["signed"])
+        nodes.add(read_node(signed))
+        yield signed
+    for _ in range(NODES_TRIED):
+        node = next_node()
+        if node in nodes:
+            continue
+        nodes.add(node)
+        body = paid.build(node)
+        public_key, signature = paid.signer.sign(body)
+        account_key.compare(public_key, paid.payer.account)
+        signed = write_signed(body, public_key, signature)
+        with write() as db:
+            prepared_transactions.mark_signed(db, paid.row["transaction_id"], signed)
+        current_app.logger.info(
+            "Signed the %s %s for %s, fees of at most %s tinybars",
+            paid.row["kind"].replace("_", " "),
+            paid.row["transaction_id"],
+            paid.row["account_id"],
+            paid.row["fee_tinybars"],
+        )
+        yield signed
+
+
+def _submit_signed(method: Method, signed: bytes, deadline: Deadline) -> str:
+    """Submit to the node that it names. Raises NodeUnreachable and NodeSilent."""
+    from marketplace.hedera.transactions import read_first, read_node
+
+    sandbox, transaction, node = services().sandbox, read_first(signed), read_node(signed)
+    if sandbox:
+        return read_code(sandbox.submit(transaction))
+    try:
+        addresses = find_addresses(deadline).get(node, [])
+    except (Unavailable, LedgerAnswerInvalid) as error:
+        raise NodeUnreachable(f"{node}: its address is not known ({error})") from None
+    failure = f"{node}, which has no address"
+    for address in addresses:
+        try:
+            return submit(address, method, transaction, deadline)
+        except NodeUnreachable:
+            failure = address
+    raise NodeUnreachable(failure)
+
+
+def wait_for(
+    caller: Caller, questions: int, look: Callable[[Deadline], Found | None]
+) -> Found | None:
+    """Look at the mirror node again and again, and return what is found.
+
+    None: it does not show it in time, or does not answer. ``questions``: of one look.
+    """
+    try:
+        with mirror_turns.take(caller, questions) as deadline:
+            while (found := look(deadline)) is None and deadline.left > PAUSE_SECONDS:
+                time.sleep(PAUSE_SECONDS)
+            return found
+    except (LedgerBusy, LedgerAnswerInvalid, Unavailable) as error:
+        warn_once_a_minute("What the marketplace submitted was not looked up: %s", error)
+        return None
