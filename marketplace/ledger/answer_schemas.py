@@ -390,7 +390,7 @@ class ScheduleSchema(AnswerSchema[mirror_schemas.Schedule]):
     payer = _entity("payer_account_id", **IF_ANY)
     created_at = _moment("consensus_timestamp", **NEEDED)
     body = Text(_base64, data_key="transaction_body", **NEEDED)
-    signatures = Rows(ScheduleSignatureSchema, **NEEDED)
+    signatures = Rows(ScheduleSignatureSchema, load_default=())
     memo = Text(load_default="")
     is_deleted = _flag("deleted")
     executed_at = _moment("executed_timestamp", **IF_ANY)
