@@ -19,6 +19,7 @@ from marketplace.hedera.hbar import TINYBARS
 from marketplace.hedera.ids import TransactionId
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.mirror_schemas import Transaction
+from marketplace.market.offer_rule import CREATION
 from marketplace.market.past import Replicas
 from marketplace.market.purchase_fees import ASSOCIATION_CENTS
 from marketplace.services import mirror_node
@@ -68,7 +69,10 @@ def _find_costs(sold: SoldRow) -> Costs | None:
         row = next((row for row in rows if row.consensus_at == consensus_at), None)
         if row is None and Replicas(deadline).may_lack(consensus_at):
             return None
-        return UNKNOWN | rated | (_share(row, sold, rate, deadline) if row else {})
+        if row is None:
+            return UNKNOWN | rated
+        created = next((each for each in rows if each.name == CREATION), None)
+        return rated | _share(row, created, sold, rate, deadline)
     except (LedgerAnswerInvalid, ValueError, ZeroDivisionError) as error:  # it is not as a sale is
         current_app.logger.warning(
             "What the sale of event %s cost is not known: %s", sold["id"], error
@@ -76,7 +80,14 @@ def _find_costs(sold: SoldRow) -> Costs | None:
         return UNKNOWN | rated
 
 
-def _share(row: Transaction, sold: SoldRow, rate: RateRow | None, deadline: Deadline) -> Costs:
+def _share(
+    row: Transaction,
+    created: Transaction | None,
+    sold: SoldRow,
+    rate: RateRow | None,
+    deadline: Deadline,
+) -> Costs:
+    """``created``: the transaction that created the schedule, of an offer."""
     market, buyer, seller = (
         current_app.config["ACCOUNT_ID"],
         sold["to_account"],
@@ -88,6 +99,7 @@ def _share(row: Transaction, sold: SoldRow, rate: RateRow | None, deadline: Dead
     fee, fee_of_buyer = (0, row.fee_tinybars) if row.scheduled else (row.fee_tinybars, 0)
     part = row.find_earned(market) + fee
     price, paid = sold["price"] * TINYBARS, row.find_paid(buyer) - fee_of_buyer
+    fee += created.fee_tinybars if created else 0
     # The part of its seller's prices that this NFT's price is; what he earned lacks the marketplace's part.
     share = (
         Fraction(price * (paid - part), paid * row.find_earned(seller))
@@ -95,7 +107,7 @@ def _share(row: Transaction, sold: SoldRow, rate: RateRow | None, deadline: Dead
         else Fraction(1)
     )
     associations = {}
-    if fee:
+    if not row.scheduled:
         associations = _find_associations(row, buyer, [token for token, _ in moved], rate, deadline)
     network, rest = divmod(fee - sum(associations.values()), len(moved))
     is_first_of_token = place == [token for token, _ in moved].index(sold["token"])
