@@ -184,7 +184,7 @@ def _close(listener: socket.socket) -> int:
 
 
 def _greet(first: KnownAccount, rest: str) -> str:
-    """Name the operator, and his key in hexadecimal and as DER."""
+    """Name the operator, with its key in hexadecimal and as DER."""
     key = first.private_key
     kind = "ED25519" if key.is_ed25519() else "ECDSA"
     shown = {"id": first.account_id, "kind": kind, "key": key.to_string_raw(), "rest": rest}

@@ -17,7 +17,7 @@ def init_app(app: Flask, path: Path | None, world: World) -> None:
     database = app.extensions[KEY] = Database(path, world)
     if database.set_aside:
         app.logger.warning(
-            "%s was of another version. It is %s now, and the ledger begins anew",
+            "%s is from another version. It was renamed to %s, and a new ledger was created",
             path,
             database.set_aside,
         )

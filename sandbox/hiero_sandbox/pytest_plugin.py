@@ -1,4 +1,4 @@
-"""Fixtures for pytest: a sandbox in a process of its own, which begins anew for each test."""
+"""Fixtures for pytest: a sandbox in its own process, reset for each test."""
 
 from collections.abc import Iterator
 

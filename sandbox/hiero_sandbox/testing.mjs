@@ -33,10 +33,10 @@ export class Sandbox {
   /** Move the ledger's clock forward. */
   moveClock = (seconds) => this.#ask("/clock", { seconds });
 
-  /** Let the mirror node show what was so many seconds ago; moving the clock counts. */
+  /** Let the mirror node lag by this many seconds. Moving the clock counts. */
   setLag = (seconds) => this.#ask("/lag", { seconds });
 
-  /** Let receipts be UNKNOWN for so many seconds; moving the clock counts. */
+  /** Let receipts be UNKNOWN for this many seconds. Moving the clock counts. */
   setDelay = (seconds) => this.#ask("/delay", { seconds });
 
   /**

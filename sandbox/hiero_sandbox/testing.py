@@ -64,11 +64,11 @@ class Sandbox:
         self._ask("/clock", seconds=seconds)
 
     def set_lag(self, seconds: int) -> None:
-        """Let the mirror node show what was so many seconds ago; moving the clock counts."""
+        """Let the mirror node lag by this many seconds. Moving the clock counts."""
         self._ask("/lag", seconds=seconds)
 
     def set_delay(self, seconds: int) -> None:
-        """Let receipts be UNKNOWN for so many seconds; moving the clock counts."""
+        """Let receipts be UNKNOWN for this many seconds. Moving the clock counts."""
         self._ask("/delay", seconds=seconds)
 
     def fail(self, fault: str, requests: int = 1) -> None:

@@ -25,8 +25,8 @@ def answering(app):
 
     def call(path, content, now=None):
         with app.app_context():
-            [told] = METHODS[path](content, now or times.now())
-            return told
+            [response] = METHODS[path](content, now or times.now())
+            return response
 
     return call
 
@@ -63,5 +63,5 @@ def precheck(content: bytes) -> str:
 
 def answer(content: bytes, name: str):
     """The answer to a query, and its code."""
-    told = getattr(Response.FromString(content), name)
-    return told, ResponseCodeEnum.Name(told.header.nodeTransactionPrecheckCode)
+    response = getattr(Response.FromString(content), name)
+    return response, ResponseCodeEnum.Name(response.header.nodeTransactionPrecheckCode)

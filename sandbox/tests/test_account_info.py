@@ -63,8 +63,8 @@ def test_a_record_names_the_associations_that_its_transaction_made(minted, submi
     body = transfer(ALICE, nfts=[(NFT, ALICE, BOB)])
     submit(body, ALICE)
     asked = {"payment": hapi.payment(ALICE), "transactionID": body.transactionID}
-    told, _ = ask("transactionGetRecord", **asked)
-    [made] = told.transactionRecord.automatic_token_associations
+    response, _ = ask("transactionGetRecord", **asked)
+    [made] = response.transactionRecord.automatic_token_associations
     assert (made.account_id, made.token_id) == (account(BOB), token_id(NFT))
 
 
@@ -74,9 +74,9 @@ def test_an_account_has_the_records_that_it_has_paid_for(submit, ask):
     for payer, body in zip(payers, bodies, strict=True):
         submit(body, payer)
     paid = {"payment": hapi.payment(ALICE), "accountID": account(BOB)}
-    told, code = ask("cryptoGetAccountRecords", **paid)
-    assert (code, told.accountID) == ("OK", account(BOB))
-    assert [record.transactionID for record in told.records] == [
+    response, code = ask("cryptoGetAccountRecords", **paid)
+    assert (code, response.accountID) == ("OK", account(BOB))
+    assert [record.transactionID for record in response.records] == [
         each.transactionID for each in bodies[:2]
     ]
 
@@ -88,15 +88,15 @@ def test_the_flag_high_volume_costs_four_times_as_much(submit, done, ask):
     assert row["charged_tx_fee"] == 4 * done(plain, ALICE)["charged_tx_fee"]
     assert (row["high_volume"], row["high_volume_pricing_multiplier"]) == (True, 4000)
     asked = {"payment": hapi.payment(ALICE), "transactionID": flagged.transactionID}
-    told, _ = ask("transactionGetRecord", **asked)
-    assert told.transactionRecord.high_volume_pricing_multiplier == 4000
+    response, _ = ask("transactionGetRecord", **asked)
+    assert response.transactionRecord.high_volume_pricing_multiplier == 4000
     # A node does not look at it: who offers too little is refused at consensus, and pays the network alone.
     flagged.transactionFee = row["charged_tx_fee"] - 1
     refused = submit(flagged, ALICE)
     assert (refused.result, refused.reached_consensus) == ("INSUFFICIENT_TX_FEE", True)
     asked = {"payment": hapi.payment(BOB), "transactionID": flagged.transactionID}
-    told, _ = ask("transactionGetRecord", **asked)
-    assert told.transactionRecord.transactionFee == 100_000
+    response, _ = ask("transactionGetRecord", **asked)
+    assert response.transactionRecord.transactionFee == 100_000
     # It does nothing for a transaction that creates nothing.
     paid = transfer(ALICE, {ALICE: -1, BOB: 1})
     paid.high_volume = True

@@ -284,10 +284,10 @@ def test_a_receipt_names_the_accounts_of_its_children(submit, ledger):
     query = hapi.query("transactionGetReceipt", **asked)
     with ledger.sandbox.app_context():
         [content] = METHODS[hapi.RECEIPTS](query, times.now())
-    told, code = hapi.answer(content, "transactionGetReceipt")
+    response, code = hapi.answer(content, "transactionGetReceipt")
     assert code == "OK"
-    assert not told.receipt.HasField("accountID")
-    assert told.child_transaction_receipts[0].accountID.accountNum > 1_000_000
+    assert not response.receipt.HasField("accountID")
+    assert response.child_transaction_receipts[0].accountID.accountNum > 1_000_000
 
 
 @pytest.mark.parametrize("generate", [PrivateKey.generate_ed25519, PrivateKey.generate_ecdsa])

@@ -67,9 +67,9 @@ def test_others_claim_it(done, submit, coin, cats, shy, holds, get, ask):
     assert row["token_transfers"] == []
     paid = {"payment": hapi.payment(BOB), "transactionID": body.transactionID}
     record = ask("transactionGetRecord", RECORDS, **paid)[0].transactionRecord
-    [told] = record.new_pending_airdrops
-    assert told.pending_airdrop_id == Airdrop(TREASURY, shy, coin).message()
-    assert told.pending_airdrop_value.amount == 7
+    [pending] = record.new_pending_airdrops
+    assert pending.pending_airdrop_id == Airdrop(TREASURY, shy, coin).message()
+    assert pending.pending_airdrop_value.amount == 7
     row = done(drop(TREASURY, coin, {shy: 3}), TREASURY)
     assert row["charged_tx_fee"] == FEE + HBAR // 2  # there is one already
     done(drop(TREASURY, cats, nfts={1: shy}), TREASURY)
@@ -112,7 +112,7 @@ def test_a_signer_who_does_not_exist(alone, kind, code):
     assert alone.submit(body, "0.0.2") == code
 
 
-def test_a_receiver_who_signs_for_what_he_gets(done, created, coin, holds, get):
+def test_a_receiver_that_must_sign_for_airdrops(done, created, coin, holds, get):
     fields = {"receiverSigRequired": True, "initialBalance": 9 * HBAR}
     other = created(creation(key=public(KEY), **fields), ALICE, KEY)
     done(association(other, coin), KEY)

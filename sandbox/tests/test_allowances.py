@@ -76,7 +76,7 @@ def test_a_delegating_spender_approves_single_nfts(submit, cats, get):
     assert submit(nft_approval(BOB, cats, 1, **delegated), BOB).result == "INVALID_SIGNATURE"
     body = for_all(ALICE, cats, **delegated)
     assert submit(body, ALICE).result == "DELEGATING_SPENDER_CANNOT_GRANT_APPROVE_FOR_ALL"
-    # He takes approvals away, too, and cannot take his own away from himself.
+    # A delegate can also remove approvals, but cannot remove its own.
     ended = {
         "owner": account(ALICE),
         "token_id": token_id((cats, 0)),

@@ -82,7 +82,7 @@ def test_a_number_of_them_can_be_the_limit(submit, ledger, limit, tokens):
     limit(BOB, 1)
     results = [submit(give(nft), PAYER, ALICE).result for nft in nfts[:2]]
     assert results == ["SUCCESS", "NO_REMAINING_AUTOMATIC_ASSOCIATIONS"]
-    # One that he made himself does not count; one that he gives up makes room.
+    # An association of the account's own does not count. Dissociating makes room.
     assert submit(association(BOB, OTHERS[1]), BOB).result == "SUCCESS"
     assert submit(give(nfts[2]), PAYER, ALICE).result == "SUCCESS"
     assert submit(give(nfts[1]), PAYER, ALICE).result == "NO_REMAINING_AUTOMATIC_ASSOCIATIONS"

@@ -20,7 +20,7 @@ def outcomes(get):
     return outcomes
 
 
-def test_all_succeed_and_each_payer_pays_for_his_own(done, minted, outcomes, balance, get):
+def test_all_succeed_and_each_payer_pays_their_own_fee(done, minted, outcomes, balance, get):
     sale = transfer(BOB, {BOB: -9 * HBAR, ALICE: 9 * HBAR}, [(NFT, ALICE, BOB)])
     content = batch(inner(pay(ALICE, BOB, 1), ALICE), inner(sale, BOB, ALICE))
     outer = done(content, CHARLIE, BATCHER)
@@ -62,7 +62,7 @@ def test_one_is_executed_once(submit, balance):
 
 
 def test_a_batch_may_be_the_first_that_an_operator_signs(submit):
-    """SDKs add his signature to that of the batch's key, and it is his that he is known by from then on."""
+    """SDKs add the operator's signature to the batch key's. The operator's key is known from then on."""
     operator, key = "0.0.777001", PrivateKey.generate_ed25519()
     content = inner(pay(operator, BOB, 1), key)
     assert submit(batch(content, payer=operator), BATCHER, key).result == "SUCCESS"

@@ -166,11 +166,11 @@ def test_the_node_does_not_lag(alone, post, pay):
     asked = {"accountID": {"accountNum": 1003}}
     with alone.app.app_context():
         [content] = answer(hapi.query("cryptogetAccountBalance", **asked), 0)
-    told, code = hapi.answer(content, "cryptogetAccountBalance")
-    assert (code, told.balance) == ("OK", FIRST + 1)
+    response, code = hapi.answer(content, "cryptogetAccountBalance")
+    assert (code, response.balance) == ("OK", FIRST + 1)
 
 
-def test_a_node_is_busy_so_many_times(alone, post):
+def test_a_node_is_busy_for_the_given_number_of_requests(alone, post):
     post("/fault", fault="NODE_BUSY", requests=2)
     asked = hapi.query("cryptogetAccountBalance", accountID={"accountNum": 1003})
     transaction = sign(transfer(PAYER, {PAYER: -1, PAYEE: 1}))
@@ -210,21 +210,21 @@ def test_a_receipt_is_unknown_until_its_time(alone, post):
     def status():
         asked = hapi.query("transactionGetReceipt", transactionID=body.transactionID)
         with alone.app.app_context():
-            told, code = hapi.answer(answer(asked, now())[0], "transactionGetReceipt")
+            response, code = hapi.answer(answer(asked, now())[0], "transactionGetReceipt")
         assert code == "OK"
-        return ResponseCodeEnum.Name(told.receipt.status)
+        return ResponseCodeEnum.Name(response.receipt.status)
 
     assert status() == "UNKNOWN"
     asked = hapi.query("transactionGetRecord", hapi.COST, transactionID=body.transactionID)
     with alone.app.app_context():
-        told = answer(asked, now())[0]
-    assert hapi.answer(told, "transactionGetRecord")[1] == "RECORD_NOT_FOUND"
+        response = answer(asked, now())[0]
+    assert hapi.answer(response, "transactionGetRecord")[1] == "RECORD_NOT_FOUND"
     post("/clock", seconds=5)
     assert status() == "SUCCESS"
 
 
 @pytest.mark.parametrize(("fault", "status"), [("MIRROR_429", 429), ("MIRROR_503", 503)])
-def test_the_mirror_node_fails_so_many_times(alone, post, fault, status):
+def test_the_mirror_node_fails_the_given_number_of_requests(alone, post, fault, status):
     post("/fault", fault=fault, requests=2)
     answers = [alone.get(f"/accounts/{PAYER}") for _ in range(3)]
     assert [each.status_code for each in answers] == [status, status, 200]

@@ -79,7 +79,7 @@ def test_a_file_of_another_version_is_set_aside(tmp_path, release, caplog):
     client = create_sandbox(path).test_client()
     [aside] = tmp_path.glob("ledger.db.before-*")
     assert aside.read_bytes() == content
-    assert f"{path} was of another version. It is {aside} now" in caplog.text
+    assert f"{path} is from another version. It was renamed to {aside}, and" in caplog.text
     assert client.get("/api/v1/accounts/0.0.1002").status_code == 200
     assert Database(path).set_aside is None
 

@@ -288,7 +288,7 @@ def test_records_say_what_has_changed(world, story):
 
 
 def test_the_programs_do_all_that_they_are_meant_to(world):
-    """Each kind of step has succeeded in some program, and is told by its record."""
+    """Each kind of step has succeeded in some program, and its record shows it."""
     assert snapshots.restore(world.beginning)
     moment = queries.get_last_consensus(read())
     first, second, third, fourth = PEOPLE

@@ -47,7 +47,7 @@ def units(get):
 @pytest.mark.parametrize(
     ("fees", "amounts", "has"),
     [
-        # Who gets the units pays the fee of what he gets.
+        # The receiver of the units pays the fee from them.
         ([fractional()], {BOB: 100}, {BOB: 90, COLLECTOR: 10}),
         ([fractional()], {BOB: 100, CHARLIE: 51}, {BOB: 90, CHARLIE: 46, COLLECTOR: 15}),
         ([fractional()], {BOB: 9}, {BOB: 9, COLLECTOR: 0}),
@@ -58,7 +58,7 @@ def units(get):
         # Net of transfers, the sender pays it besides.
         ([fractional(net_of_transfers=True)], {BOB: 100}, {BOB: 100, ALICE: 890, COLLECTOR: 10}),
         ([fractional(net_of_transfers=True, minimum_amount=20)], {BOB: 1}, {ALICE: 979}),
-        # A collector owes nothing of his own fee, and of no other if all are exempt.
+        # A collector is exempt from its own fee, and from the others' if all collectors are exempt.
         ([fractional()], {COLLECTOR: 100}, {COLLECTOR: 100}),
         ([fractional()], {COLLECTOR: 100, BOB: 100}, {COLLECTOR: 110, BOB: 90}),
         ([fractional(), fractional((1, 20), OTHER)], {OTHER: 100}, {OTHER: 90, COLLECTOR: 10}),

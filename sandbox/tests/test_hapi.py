@@ -63,9 +63,9 @@ def status(receipt):
 def test_what_reaches_consensus_has_a_receipt(nft, submit, receipt_of):
     body = approval(ALICE)
     assert submit(body, ALICE) == "OK"
-    told, code = receipt_of(body)
-    assert (code, status(told.receipt)) == ("OK", "SUCCESS")
-    rate = told.receipt.exchangeRate.currentRate
+    response, code = receipt_of(body)
+    assert (code, status(response.receipt)) == ("OK", "SUCCESS")
+    rate = response.receipt.exchangeRate.currentRate
     assert (rate.hbarEquiv, rate.centEquiv) == (1, 10)
     assert rate.expirationTime.seconds > times.now() // times.SECOND
 
@@ -73,8 +73,8 @@ def test_what_reaches_consensus_has_a_receipt(nft, submit, receipt_of):
 def test_what_fails_at_consensus_has_one_too(nft, submit, receipt_of):
     body = approval(BOB)
     assert submit(body, BOB) == "OK"
-    told, code = receipt_of(body)
-    assert (code, status(told.receipt)) == ("OK", "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
+    response, code = receipt_of(body)
+    assert (code, status(response.receipt)) == ("OK", "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
 
 
 def test_what_a_node_refuses_has_none(nft, submit, receipt_of):
@@ -87,18 +87,18 @@ def test_what_a_node_refuses_has_none(nft, submit, receipt_of):
 def test_a_fee_that_is_too_low_is_answered_with_what_it_costs(nft, call):
     cheap = approval(ALICE)
     cheap.transactionFee = 1
-    told = TransactionResponse.FromString(call(APPROVE, sign(cheap, ALICE)))
-    assert told.cost == 50_000_000
-    assert hapi.precheck(told.SerializeToString()) == "INSUFFICIENT_TX_FEE"
+    response = TransactionResponse.FromString(call(APPROVE, sign(cheap, ALICE)))
+    assert response.cost == 50_000_000
+    assert hapi.precheck(response.SerializeToString()) == "INSUFFICIENT_TX_FEE"
 
 
 def test_a_mint_tells_its_serial_numbers_and_the_supply_of_its_moment(submit, receipt_of, ask):
     mints = [minting(TREASURY, "0.0.7300", *each) for each in ([b"one", b"two"], [b"three"])]
     for mint in mints:
         assert submit(mint, TREASURY, path="/proto.TokenService/mintToken") == "OK"
-    told = [receipt_of(mint)[0].receipt for mint in mints]
-    assert [list(receipt.serialNumbers) for receipt in told] == [[1, 2], [3]]
-    assert [receipt.newTotalSupply for receipt in told] == [2, 3]
+    receipts = [receipt_of(mint)[0].receipt for mint in mints]
+    assert [list(receipt.serialNumbers) for receipt in receipts] == [[1, 2], [3]]
+    assert [receipt.newTotalSupply for receipt in receipts] == [2, 3]
     asked = {"payment": hapi.payment(TREASURY), "transactionID": mints[1].transactionID}
     record, _ = ask("transactionGetRecord", **asked)
     [moved] = record.transactionRecord.tokenTransferLists[0].nftTransfers
@@ -111,12 +111,12 @@ def test_a_repetition_at_another_node_is_a_duplicate(nft, submit, receipt_of):
     assert submit(body, ALICE) == "OK"
     body.nodeAccountID.accountNum = 4
     assert submit(body, ALICE) == "OK"
-    told, _ = receipt_of(body, includeDuplicates=True)
-    assert status(told.receipt) == "SUCCESS"
-    repeated = [status(receipt) for receipt in told.duplicateTransactionReceipts]
+    response, _ = receipt_of(body, includeDuplicates=True)
+    assert status(response.receipt) == "SUCCESS"
+    repeated = [status(receipt) for receipt in response.duplicateTransactionReceipts]
     assert repeated == ["DUPLICATE_TRANSACTION"]
-    told, _ = receipt_of(body)
-    assert list(told.duplicateTransactionReceipts) == []
+    response, _ = receipt_of(body)
+    assert list(response.duplicateTransactionReceipts) == []
 
 
 def test_a_receipt_lives_for_three_minutes(nft, submit, receipt_of):
@@ -188,14 +188,14 @@ def test_a_record_is_paid_for(nft, submit, ask):
     body = approval(ALICE, memo="Hello")
     submit(body, ALICE)
     asked = {"transactionID": body.transactionID}
-    told, code = ask("transactionGetRecord", RECORDS, header=COST, **asked)
-    assert (code, told.header.cost) == ("OK", 100_000)
-    assert not told.HasField("transactionRecord")
+    response, code = ask("transactionGetRecord", RECORDS, header=COST, **asked)
+    assert (code, response.header.cost) == ("OK", 100_000)
+    assert not response.HasField("transactionRecord")
 
-    paid = hapi.payment(ALICE, told.header.cost)
-    told, code = ask("transactionGetRecord", RECORDS, payment=paid, **asked)
+    paid = hapi.payment(ALICE, response.header.cost)
+    response, code = ask("transactionGetRecord", RECORDS, payment=paid, **asked)
     assert code == "OK"
-    record = told.transactionRecord
+    record = response.transactionRecord
     assert status(record.receipt) == "SUCCESS"
     assert record.memo == "Hello"
     assert record.transactionID == asked["transactionID"]
@@ -214,8 +214,8 @@ def test_a_record_shows_the_nfts_that_moved(nft, submit, ask):
     body = transfer(ALICE, nfts=[(NFT, ALICE, BOB)])
     assert submit(body, ALICE, path=TRANSFER) == "OK"
     asked = {"transactionID": body.transactionID, "payment": hapi.payment(BOB)}
-    told, _ = ask("transactionGetRecord", RECORDS, **asked)
-    [moved] = told.transactionRecord.tokenTransferLists
+    response, _ = ask("transactionGetRecord", RECORDS, **asked)
+    [moved] = response.transactionRecord.tokenTransferLists
     assert moved.token.tokenNum == 7001
     [one] = moved.nftTransfers
     assert (one.senderAccountID, one.receiverAccountID, one.serialNumber) == (
@@ -229,9 +229,9 @@ def test_a_record_of_a_child_has_its_nonce(submit, ask):
     body = to_alias(b"\xab" * 20)
     assert submit(body, ALICE, path=TRANSFER) == "OK"
     asked = {"transactionID": body.transactionID, "include_child_records": True}
-    told, _ = ask("transactionGetRecord", RECORDS, payment=hapi.payment(BOB), **asked)
-    [child] = told.child_transaction_records
-    assert (child.transactionID.nonce, told.transactionRecord.transactionID.nonce) == (1, 0)
+    response, _ = ask("transactionGetRecord", RECORDS, payment=hapi.payment(BOB), **asked)
+    [child] = response.child_transaction_records
+    assert (child.transactionID.nonce, response.transactionRecord.transactionID.nonce) == (1, 0)
 
 
 def test_a_record_that_is_not_there(ask):
@@ -272,14 +272,14 @@ def test_a_payment_that_somebody_else_signed(ask):
 )
 def test_a_state_proof_is_not_supported(ask, kind):
     asked = {"header": kind, "accountID": account(ALICE)}
-    told, code = ask("cryptogetAccountBalance", BALANCE, **asked)
-    assert (code, told.balance) == ("NOT_SUPPORTED", 0)
+    response, code = ask("cryptogetAccountBalance", BALANCE, **asked)
+    assert (code, response.balance) == ("NOT_SUPPORTED", 0)
 
 
 @pytest.mark.parametrize("name", sorted(field.name for field in Query.DESCRIPTOR.fields))
 def test_every_kind_of_query_has_an_answer(call, name):
-    told = call(BALANCE, hapi.query(name, header=COST))
-    assert told
+    response = call(BALANCE, hapi.query(name, header=COST))
+    assert response
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff", b"garbage", b"\xf2\x7f\x02ab"])
@@ -294,18 +294,18 @@ def test_garbage_is_no_query(call, content):
 def test_a_balance_is_refused_and_the_log_says_whom_to_ask(ask, caplog):
     for header in (COST, PAID):
         asked = {"accountID": account(ALICE), "header": header}
-        told, code = ask("cryptogetAccountBalance", BALANCE, **asked)
-        assert (code, told.balance) == ("NOT_SUPPORTED", 0)
+        response, code = ask("cryptogetAccountBalance", BALANCE, **asked)
+        assert (code, response.balance) == ("NOT_SUPPORTED", 0)
     assert caplog.text.count("ask the mirror node for balances") == 2
 
 
 def test_a_balance_for_an_old_program(app, call):
     app.config["BALANCE_QUERIES"] = True
     name, asked = "cryptogetAccountBalance", {"accountID": account(ALICE)}
-    told, code = hapi.answer(call(BALANCE, hapi.query(name, **asked)), name)
-    assert (code, told.balance, told.accountID) == ("OK", 10**12, account(ALICE))
-    told, code = hapi.answer(call(BALANCE, hapi.query(name, header=COST, **asked)), name)
-    assert (code, told.header.cost, told.balance) == ("OK", 0, 0)
+    response, code = hapi.answer(call(BALANCE, hapi.query(name, **asked)), name)
+    assert (code, response.balance, response.accountID) == ("OK", 10**12, account(ALICE))
+    response, code = hapi.answer(call(BALANCE, hapi.query(name, header=COST, **asked)), name)
+    assert (code, response.header.cost, response.balance) == ("OK", 0, 0)
 
 
 @pytest.mark.parametrize("asked", [AccountID(), AccountID(accountNum=-1), AccountID(alias=b"x")])
@@ -315,26 +315,28 @@ def test_no_account(ask, asked):
 
 def test_an_account_has_the_key_that_signed_for_it(ask):
     paid = hapi.payment(CHARLIE)
-    told, code = ask("cryptoGetInfo", payment=paid, accountID=account(CHARLIE))
+    response, code = ask("cryptoGetInfo", payment=paid, accountID=account(CHARLIE))
     assert code == "OK"
-    assert told.accountInfo.accountID == account(CHARLIE)
-    assert told.accountInfo.key.ed25519 == public_key(CHARLIE)
-    told, code = ask("cryptoGetInfo", payment=hapi.payment(CHARLIE), accountID=account("0.0.88"))
+    assert response.accountInfo.accountID == account(CHARLIE)
+    assert response.accountInfo.key.ed25519 == public_key(CHARLIE)
+    response, code = ask(
+        "cryptoGetInfo", payment=hapi.payment(CHARLIE), accountID=account("0.0.88")
+    )
     # Without a key, it has that of the network's hollow accounts: SDKs can't read an answer without any.
-    assert (code, told.accountInfo.key) == ("OK", Key(keyList={}))
+    assert (code, response.accountInfo.key) == ("OK", Key(keyList={}))
 
 
 def test_an_nft(nft, submit, ask):
     submit(approval(ALICE), ALICE)
     asked = {"nftID": hapi.nft_id(*nft), "payment": hapi.payment(ALICE)}
-    told, code = ask("tokenGetNftInfo", **asked)
+    response, code = ask("tokenGetNftInfo", **asked)
     assert code == "OK"
-    assert told.nft.nftID == asked["nftID"]
-    assert (told.nft.accountID, told.nft.spender_id) == (
+    assert response.nft.nftID == asked["nftID"]
+    assert (response.nft.accountID, response.nft.spender_id) == (
         account(ALICE),
         account(MARKET),
     )
-    assert told.nft.metadata.startswith(b"ipfs://")
+    assert response.nft.metadata.startswith(b"ipfs://")
 
 
 def test_an_nft_that_is_none(ask):
@@ -347,17 +349,17 @@ def test_an_nft_that_is_none(ask):
 
 def test_a_token(nft, ask):
     token = hapi.nft_id(*nft).token_ID
-    told, code = ask("tokenGetInfo", payment=hapi.payment(ALICE), token=token)
-    assert list(told.tokenInfo.custom_fees) == []
+    response, code = ask("tokenGetInfo", payment=hapi.payment(ALICE), token=token)
+    assert list(response.tokenInfo.custom_fees) == []
     assert code == "OK"
-    assert (told.tokenInfo.name, told.tokenInfo.symbol) == ("Sandbox 0.0.7001", "SAND")
-    assert told.tokenInfo.totalSupply == 1
+    assert (response.tokenInfo.name, response.tokenInfo.symbol) == ("Sandbox 0.0.7001", "SAND")
+    assert response.tokenInfo.totalSupply == 1
 
 
 def test_a_token_with_royalties(ask):
     token = hapi.nft_id("0.0.5002", 1).token_ID
-    told, _ = ask("tokenGetInfo", payment=hapi.payment(ALICE), token=token)
-    first, second = told.tokenInfo.custom_fees
+    response, _ = ask("tokenGetInfo", payment=hapi.payment(ALICE), token=token)
+    first, second = response.tokenInfo.custom_fees
     assert first.fee_collector_account_id == account("0.0.2002")
     fraction = first.royalty_fee.exchange_value_fraction
     assert (fraction.numerator, fraction.denominator) == (5, 100)
@@ -366,9 +368,9 @@ def test_a_token_with_royalties(ask):
 
 
 def test_the_address_book(app, call, ask):
-    told, code = ask("fileGetContents", payment=hapi.payment(ALICE), fileID=FileID(fileNum=102))
+    response, code = ask("fileGetContents", payment=hapi.payment(ALICE), fileID=FileID(fileNum=102))
     assert code == "OK"
-    [node] = NodeAddressBook.FromString(told.fileContents.contents).nodeAddress
+    [node] = NodeAddressBook.FromString(response.fileContents.contents).nodeAddress
     assert node.nodeAccountId.accountNum == 3
     asked = AddressBookQuery(file_id={"fileNum": 102}).SerializeToString()
     assert NodeAddress.FromString(call(NODES, asked)) == node
@@ -397,8 +399,8 @@ def test_what_only_nodes_do_is_not_supported(call, path, kind):
 
 
 def test_the_exchange_rates(ask):
-    told, code = ask("fileGetContents", payment=hapi.payment(ALICE), fileID=FileID(fileNum=112))
-    rate = ExchangeRateSet.FromString(told.fileContents.contents).currentRate
+    response, code = ask("fileGetContents", payment=hapi.payment(ALICE), fileID=FileID(fileNum=112))
+    rate = ExchangeRateSet.FromString(response.fileContents.contents).currentRate
     assert (code, rate.hbarEquiv, rate.centEquiv) == ("OK", 1, 10)
 
 

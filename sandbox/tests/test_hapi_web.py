@@ -58,8 +58,8 @@ def test_a_transaction_and_its_receipt(app, nft, post):
     asked = hapi.query("transactionGetReceipt", transactionID=body.transactionID)
     r = post(RECEIPTS, framed(asked))
     length = int.from_bytes(r.data[1:5])
-    told, code = hapi.answer(r.data[5 : 5 + length], "transactionGetReceipt")
-    assert (code, told.receipt.status) == ("OK", 22)
+    response, code = hapi.answer(r.data[5 : 5 + length], "transactionGetReceipt")
+    assert (code, response.receipt.status) == ("OK", 22)
     assert r.data[5 + length :] == OK
 
 

@@ -35,8 +35,8 @@ def results(call, ask):
 
     def result(body, *signers, path=TRANSFER):
         assert hapi.precheck(call(path, sign(body, *signers))) == "OK"
-        told, _ = ask("transactionGetReceipt", RECEIPTS, transactionID=body.transactionID)
-        return ResponseCodeEnum.Name(told.receipt.status)
+        response, _ = ask("transactionGetReceipt", RECEIPTS, transactionID=body.transactionID)
+        return ResponseCodeEnum.Name(response.receipt.status)
 
     return result
 
@@ -172,7 +172,7 @@ def royal(ledger):
         ledger.mint((ROYAL, serial_no), owner, MINTED_AT)
 
 
-def test_a_royalty_is_taken_once_from_each_seller_of_all_that_he_gets(results, royal, get):
+def test_a_royalty_is_taken_once_from_each_sellers_total_credit(results, royal, get):
     nfts = [((ROYAL, n), owner, CHARLIE) for n, owner in ((1, ALICE), (2, ALICE), (3, BOB))]
     body = transfer(MARKET, {CHARLIE: -700, ALICE: 500, BOB: 200}, nfts)
     assert results(body, MARKET, CHARLIE, ALICE, BOB) == "SUCCESS"

@@ -29,8 +29,8 @@ def test_of_several_values_the_last_one_counts(alone):
 
 
 def test_each_wrong_value_is_named_and_unknown_parameters_are_last(refused):
-    told = refused("/tokens?block.number=3&limit=-2&limit=x&order=any&name=ab")
-    assert [each["message"] for each in told] == [
+    messages = refused("/tokens?block.number=3&limit=-2&limit=x&order=any&name=ab")
+    assert [each["message"] for each in messages] == [
         "Invalid parameter: limit",
         "Invalid parameter: limit",
         "Invalid parameter: order",
@@ -51,10 +51,10 @@ def test_lists_of_accounts_take_one_address(alone, refused, path):
         assert row["account"] == KNOWN.account_id
         assert len(alone.get(f"{path}?account.id={address}&account.id=0.0.1002").json[name]) == 2
     assert alone.get(f"{path}?account.id=0x{'ab' * 20}").json[name] == []
-    [told] = refused(f"{path}?account.id=gt:{ADDRESS.hex()}")
-    assert told["detail"] == "EVM address or alias only supports equals operator"
-    [told] = refused(f"{path}?account.id={ADDRESS.hex()}&account.id={'ab' * 20}")
-    assert told["detail"] == "Only one EVM address or alias is allowed."
+    [message] = refused(f"{path}?account.id=gt:{ADDRESS.hex()}")
+    assert message["detail"] == "EVM address or alias only supports equals operator"
+    [message] = refused(f"{path}?account.id={ADDRESS.hex()}&account.id={'ab' * 20}")
+    assert message["detail"] == "Only one EVM address or alias is allowed."
 
 
 @pytest.mark.parametrize(

@@ -185,7 +185,7 @@ def test_an_estimate_is_what_a_transaction_costs(client, submit, row):
     assert client.post(path, data=b"x").status_code == 400
 
 
-def test_the_supply_is_told_in_hbar_too(client):
+def test_the_supply_is_shown_in_hbar_too(client):
     answer = client.get("/api/v1/network/supply?q=totalcoins")
     assert answer.text == "50000000000.00000000"
 

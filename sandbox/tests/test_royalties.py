@@ -69,7 +69,7 @@ def test_without_a_fallback_fee_a_gift_needs_no_signature_of_the_receiver(done):
     assert "assessed_custom_fees" not in done(gift(ONE), ALICE)
 
 
-def test_a_receiver_who_can_not_pay_the_fallback_fee_gets_nothing(submit, balance, get):
+def test_a_receiver_who_cannot_pay_the_fallback_fee_gets_nothing(submit, balance, get):
     rest = FIRST - 5 * HBAR
     submit(transfer(BOB, {BOB: -rest, CHARLIE: rest}), BOB)
     before = balance(BOB)
@@ -93,7 +93,7 @@ def nft(token, sender, receiver, serial_no=1):
         ([nft("0.0.5002", TREASURY, BOB)], {TREASURY: 100}, []),
         ([nft("0.0.5002", TREASURY, BOB)], {}, []),
         ([nft("0.0.5002", ALICE, TREASURY)], {}, []),
-        # No collector owes what would be his own.
+        # A collector does not pay its own fee.
         ([nft("0.0.5001", TIDES, BOB)], {TIDES: 100}, []),
         ([nft("0.0.5002", ORBITS, BOB)], {ORBITS: 1000}, [AssessedFee(ORBITS, ORBITS_TOO, 25)]),
         ([nft("0.0.5002", ALICE, ORBITS)], {}, []),
@@ -118,7 +118,7 @@ def nft(token, sender, receiver, serial_no=1):
                 AssessedFee(ALICE, ORBITS_TOO, 25),
             ],
         ),
-        # An exchange without HBAR: who has paid a fallback fee owes nothing for what he gives.
+        # An exchange without HBAR: whoever paid a fallback fee owes nothing for the NFTs they give.
         (
             [nft("0.0.5002", ALICE, BOB), nft("0.0.5002", BOB, ALICE, 2)],
             {},

@@ -103,8 +103,8 @@ def locked(ledger):
 
 
 @pytest.mark.parametrize("app", ["file"], indirect=True)
-def test_who_waited_for_the_ledger_is_handled_when_his_turn_comes(nft, ledger, get):
-    """Nothing is of a moment that the mirror node has already told to be over."""
+def test_a_transaction_that_waited_for_the_ledger_gets_a_later_timestamp(nft, ledger, get):
+    """No consensus timestamp is earlier than a block that the mirror node has already closed."""
     with ThreadPoolExecutor() as pool:
         with locked(ledger):
             submitted = pool.submit(ledger.submit, sign(approval(ALICE), ALICE))

@@ -187,7 +187,7 @@ def test_the_stake_has_what_0_0_800_owes(get, client):
     assert message(get("/api/v1/network/stake?limit=1"))[0] == 400
 
 
-def test_all_that_is_wrong_is_told_at_once(get):
+def test_all_errors_are_reported_at_once(get):
     r = get(
         "/api/v1/tokens?account.id=lte:0.1.2.3&token.id=abc&limit=-2&publickey=-2&order=any&n=3"
     )

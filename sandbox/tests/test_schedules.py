@@ -174,9 +174,9 @@ def test_hapi_shows_it(done, ask, joint):
 def test_receipts_and_records_have_its_id(done, ask, signing):
     body = creation_of(payment())
     made = done(body, CHARLIE)["entity_id"]
-    told, _ = ask("transactionGetReceipt", hapi.RECEIPTS, transactionID=body.transactionID)
-    assert told.receipt.scheduleID == schedule(made)
-    scheduled = told.receipt.scheduledTransactionID
+    response, _ = ask("transactionGetReceipt", hapi.RECEIPTS, transactionID=body.transactionID)
+    assert response.receipt.scheduleID == schedule(made)
+    scheduled = response.receipt.scheduledTransactionID
     assert scheduled.scheduled
     assert ask("transactionGetReceipt", hapi.RECEIPTS, transactionID=scheduled)[1] != "OK"
     assert signing(made, ALICE) == "SUCCESS"
@@ -191,9 +191,9 @@ def test_there_is_one_of_each(done, submit, ask):
     made = done(body, CHARLIE)["entity_id"]
     scheduled = body.transactionID
     assert submit(body, CHARLIE).result == "IDENTICAL_SCHEDULE_ALREADY_CREATED"
-    told, _ = ask("transactionGetReceipt", hapi.RECEIPTS, transactionID=body.transactionID)
-    assert told.receipt.scheduleID == schedule(made)
-    assert told.receipt.scheduledTransactionID.transactionValidStart != scheduled
+    response, _ = ask("transactionGetReceipt", hapi.RECEIPTS, transactionID=body.transactionID)
+    assert response.receipt.scheduleID == schedule(made)
+    assert response.receipt.scheduledTransactionID.transactionValidStart != scheduled
     assert submit(creation_of(payment(), memo="another"), CHARLIE).result == "SUCCESS"
 
 
@@ -259,7 +259,7 @@ def test_it_is_not_signed_in_a_batch(done, executed, submit):
 
 @pytest.mark.parametrize("is_known", [False, True])
 def test_a_signature_is_not_of_another_account_whose_key_is_unknown(submit, created, get, is_known):
-    """Bob's key becomes his own, and not Alice's, too, though the schedule needs both."""
+    """The key becomes Bob's, and not Alice's too, though the schedule needs both."""
     if is_known:
         assert submit(transfer(BOB, {BOB: -1, CHARLIE: 1}), BOB).result == "SUCCESS"
     swap = transfer(BOB, {ALICE: -HBAR, BOB: -HBAR, CHARLIE: 2 * HBAR})

@@ -73,15 +73,15 @@ def test_old_and_new_messages_come_in_order(topic):
         topic.say(b"two")
         topic.say(b"three")
         further = [*stream]
-    told = [first, *further]
-    assert [each.message for each in told] == [b"one", b"two", b"three"]
-    assert [each.sequenceNumber for each in told] == [1, 2, 3]
+    received = [first, *further]
+    assert [each.message for each in received] == [b"one", b"two", b"three"]
+    assert [each.sequenceNumber for each in received] == [1, 2, 3]
     url = f"http://{HOST}:{topic.ports['rest']}/api/v1/topics/{topic.id}/messages"
     with urlopen(url, timeout=60) as answer:
         shown = json.load(answer)["messages"]
-    hashes = [base64.b64encode(each.runningHash).decode() for each in told]
+    hashes = [base64.b64encode(each.runningHash).decode() for each in received]
     assert hashes == [row["running_hash"] for row in shown]
-    assert {each.runningHashVersion for each in told} == {3}
+    assert {each.runningHashVersion for each in received} == {3}
     assert not first.HasField("chunkInfo")
 
 
@@ -90,12 +90,12 @@ def test_it_begins_now_and_ends_when_it_is_to(topic):
     topic.say(b"old")
     ask(topic.ports, "/clock", {"seconds": 60})
     with topic.listen(limit=1) as stream:
-        told = []
-        listener = Thread(target=lambda: told.extend(stream))
+        received = []
+        listener = Thread(target=lambda: received.extend(stream))
         listener.start()
         while listener.is_alive():
             topic.say(b"new")
-    assert [each.message for each in told] == [b"new"]
+    assert [each.message for each in received] == [b"new"]
     ask(topic.ports, "/restore", before)
     end = times.now() // times.SECOND + 2
     began = messages.timestamp(times.now())
@@ -147,18 +147,18 @@ def test_what_cannot_be_subscribed_to(topic, asked, status):
         asked = asked | {"topicID": messages.topic(topic.id)}
     with (
         listening(topic.ports, ConsensusTopicQuery(**asked)) as stream,
-        pytest.raises(grpc.RpcError) as told,
+        pytest.raises(grpc.RpcError) as error,
     ):
         next(stream)
-    assert told.value.code() == status
+    assert error.value.code() == status
 
 
 def test_bytes_that_are_no_query(topic):
     with grpc.insecure_channel(f"{HOST}:{topic.ports['mirror']}") as channel:
         stream = channel.unary_stream(SUBSCRIBE)(b"\xff", timeout=60)
-        with pytest.raises(grpc.RpcError) as told:
+        with pytest.raises(grpc.RpcError) as error:
             next(stream)
-    assert told.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+    assert error.value.code() == grpc.StatusCode.INVALID_ARGUMENT
 
 
 def test_it_ends_with_the_sandbox():
@@ -168,8 +168,8 @@ def test_it_ends_with_the_sandbox():
             topic.say(b"last")
             assert next(stream).message == b"last"
             process.send_signal(signal.SIGINT)
-            with pytest.raises(grpc.RpcError) as told:
+            with pytest.raises(grpc.RpcError) as error:
                 next(stream)
-            assert told.value.code() == grpc.StatusCode.UNAVAILABLE
-            assert told.value.details() == "The sandbox stops"
+            assert error.value.code() == grpc.StatusCode.UNAVAILABLE
+            assert error.value.details() == "The sandbox stops"
             assert process.wait(30) == 0

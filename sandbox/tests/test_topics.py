@@ -87,15 +87,15 @@ def test_messages_are_numbered_and_hashed(topic, done, get):
     made, running = topic(), bytes(48)
     rows = [done(message(made, content), ALICE) for content in (b"one", b"two", b"three")]
     shown = get(f"/topics/{made}/messages")
-    for number, (row, told) in enumerate(zip(rows, shown["messages"], strict=True), start=1):
+    for number, (row, item) in enumerate(zip(rows, shown["messages"], strict=True), start=1):
         before = topics.Topic(made, None, 0, 0, 0, 0, 0, number - 1, running)
         moment = times.from_consensus(row["consensus_timestamp"])
-        content = base64.b64decode(told["message"])
+        content = base64.b64decode(item["message"])
         running = next_hash(before, ALICE, moment, content)
-        assert told == {
+        assert item == {
             "chunk_info": None,
             "consensus_timestamp": row["consensus_timestamp"],
-            "message": told["message"],
+            "message": item["message"],
             "payer_account_id": ALICE,
             "running_hash": base64.b64encode(running).decode(),
             "running_hash_version": 3,
@@ -103,15 +103,15 @@ def test_messages_are_numbered_and_hashed(topic, done, get):
             "topic_id": made,
         }
         assert row["entity_id"] == made
-        assert get(f"/topics/{made}/messages/{number}") == told
-        assert get(f"/topics/messages/{row['consensus_timestamp']}") == told
+        assert get(f"/topics/{made}/messages/{number}") == item
+        assert get(f"/topics/messages/{row['consensus_timestamp']}") == item
 
 
 def test_the_running_hash_is_that_of_javas_object_output_stream():
     """The bytes that Java has written for these values, hashed."""
     before = topics.Topic("0.0.1000005", None, 0, 0, 0, 0, 0, 7, bytes(range(48)))
-    told = next_hash(before, "0.0.1001", 1_700_000_000_123_456_789, b"hello").hex()
-    assert told == (
+    hashed = next_hash(before, "0.0.1001", 1_700_000_000_123_456_789, b"hello").hex()
+    assert hashed == (
         "f6d2c57e104797f65eef95d9a81b69fd14177c6a71c2863c43d9c891678c02ff"
         "51c87fe630891941d54bf4de3e521fca"
     )
@@ -141,8 +141,8 @@ def test_messages_are_found(topic, done, said, follow, client):
 
 
 def test_all_wrong_ids_in_a_path_are_named(client):
-    told = client.get("/api/v1/topics/x/messages/y").json["_status"]["messages"]
-    names = [each["message"].removeprefix("Invalid parameter: ") for each in told]
+    errors = client.get("/api/v1/topics/x/messages/y").json["_status"]["messages"]
+    names = [each["message"].removeprefix("Invalid parameter: ") for each in errors]
     assert names == ["topic.id", "sequencenumber"]
 
 
@@ -158,8 +158,8 @@ def test_chunks_say_what_they_are_of(topic, done, submit, get):
         chunk.initialTransactionID.transactionValidStart.seconds = start
         expected = "INVALID_CHUNK_TRANSACTION_ID" if number == 1 else "SUCCESS"
         assert submit(body, ALICE).result == expected
-    [told] = get(f"/topics/{made}/messages")["messages"]
-    assert told["chunk_info"] == {
+    [item] = get(f"/topics/{made}/messages")["messages"]
+    assert item["chunk_info"] == {
         "initial_transaction_id": {
             "account_id": ALICE,
             "nonce": 0,
@@ -179,8 +179,8 @@ def test_chunks_say_what_they_are_of(topic, done, submit, get):
 def test_receipts_and_queries_tell(topic, done, ask):
     body = new_topic(memo="news", autoRenewAccount=account(ALICE))
     made = done(body, ALICE)["entity_id"]
-    told, _ = ask("transactionGetReceipt", hapi.RECEIPTS, transactionID=body.transactionID)
-    assert told.receipt.topicID == messages.topic(made)
+    response, _ = ask("transactionGetReceipt", hapi.RECEIPTS, transactionID=body.transactionID)
+    assert response.receipt.topicID == messages.topic(made)
     body = message(made)
     done(body, ALICE)
     receipt = ask("transactionGetReceipt", hapi.RECEIPTS, transactionID=body.transactionID)[
@@ -295,7 +295,7 @@ def test_anybody_extends_it(topic, submit, ask):
 
 def test_what_cannot_be_changed(topic, done, submit):
     made = topic(ADMIN, adminKey=key(ADMIN))
-    done(transfer(BOB, {BOB: -1, ALICE: 1}), BOB)  # his key is known
+    done(transfer(BOB, {BOB: -1, ALICE: 1}), BOB)  # Bob's key is known
     for fields, result in (
         ({"fee_schedule_key": key(NEW)}, "FEE_SCHEDULE_KEY_CANNOT_BE_UPDATED"),
         ({"custom_fees": {"fees": [fee(1)]}}, "FEE_SCHEDULE_KEY_NOT_SET"),

@@ -80,7 +80,7 @@ def check(content: TokenAirdropTransactionBody) -> None:
 
 
 def airdrop(execution: Execution, content: TokenAirdropTransactionBody) -> None:
-    """Airdrop tokens. A receiver gets them if he is associated, or lets himself be associated."""
+    """Airdrop tokens. A receiver gets them if associated, or if automatic association is possible."""
     db, dropped = execution.db, as_transfer(content)
     transfers.resolve_aliases(execution, dropped)
     given, moved = transfers.given_of(dropped), transfers.nfts_of(dropped)
@@ -190,10 +190,10 @@ def _put(execution: Execution, airdrop: Airdrop, amount: int) -> None:
     amount += there["amount"] if there else 0
     columns = airdrop._asdict() | {"amount": amount, "created_at": execution.now}
     queries.put(execution.db, "airdrop", **columns)
-    told = execution.effects.record.new_pending_airdrops.add()
-    told.pending_airdrop_id.CopyFrom(airdrop.message())
+    pending = execution.effects.record.new_pending_airdrops.add()
+    pending.pending_airdrop_id.CopyFrom(airdrop.message())
     if not airdrop.serial_no:
-        told.pending_airdrop_value.amount = amount
+        pending.pending_airdrop_value.amount = amount
 
 
 # Claims and cancellations

@@ -98,7 +98,7 @@ def _charge_fees(execution: Execution, topic: Topic) -> None:
 
 
 def _owed(execution: Execution, fee: FixedCustomFee) -> AssessedFee | None:
-    """What the payer owes of a fee: nothing, if he collects it, or issues its token."""
+    """What the payer owes of a fee: nothing if the payer collects it, or issues its token."""
     collector, unit = write_id(fee.fee_collector_account_id), unit_of(fee.fixed_fee)
     exempt = {collector}
     if unit:

@@ -138,7 +138,7 @@ def _require_signatures(
 
 
 def _require_sender(execution: Execution, account_id: str, is_approval: bool) -> None:
-    """Refuse a sender who does not exist, or who has not signed what he did not approve."""
+    """Refuse a sender who does not exist, or who has neither approved nor signed."""
     accounts.require_existing(execution.db, account_id)
     if not is_approval:
         execution.require_signature(account_id)

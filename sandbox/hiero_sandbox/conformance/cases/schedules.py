@@ -119,7 +119,7 @@ def a_schedule_that_nobody_has(network: Network) -> object:
 
 
 @refused("SCHEDULED_TRANSACTION_NOT_IN_WHITELIST", CREATE)
-def a_schedule_of_what_can_not_be_scheduled(network: Network) -> object:
+def a_schedule_of_what_cannot_be_scheduled(network: Network) -> object:
     """Only some types of transactions can be scheduled."""
     inner = {"scheduleDelete": {"scheduleID": messages.schedule("0.0.4294967295")}}
     scheduled = {"transactionFee": 100_000_000} | inner
