@@ -38,6 +38,6 @@ def _name_state(offer: OfferRow, now: int) -> str:
     moment = times.to_iso(now)
     if offer["state"] in ("unsigned", "signed") and offer["expires_at"] <= moment:
         return "EXPIRED"
-    if offer["state"] == "signed" and not offers.is_open(read(), offer["schedule_id"], moment):
+    if offer["state"] == "signed" and not offers.is_open(read(), offer):
         return "CLOSED"
     return STATES.get(offer["state"], offer["state"].upper())

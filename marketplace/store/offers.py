@@ -167,9 +167,12 @@ def count_of_caller(
     return int(row["signed"]), int(row["unsigned"])
 
 
-def is_open(db: Connection, schedule_id: str, now: str) -> bool:
-    sql = f"""
-        SELECT 1 FROM offer JOIN nft USING (token, serial_no)
-        WHERE schedule_id = :schedule_id AND {OPEN}
+def is_open(db: Connection, offer: OfferRow) -> bool:
+    # What OPEN says of the NFT and of both sides: of a signed offer, which has not expired.
+    sql = """
+        SELECT 1 FROM nft
+        WHERE token = :token AND serial_no = :serial_no AND owner = :seller
+          AND ledger_state <> 'gone' AND is_hidden = 0
+          AND NOT EXISTS (SELECT 1 FROM decision WHERE kind = 'blocked' AND id IN (:seller, :bidder))
     """
-    return db.execute(sql, {"schedule_id": schedule_id, "now": now}).fetchone() is not None
+    return db.execute(sql, {**offer}).fetchone() is not None
