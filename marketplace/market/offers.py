@@ -146,11 +146,15 @@ def _look(
     offer = offer_rule.decide(_find_facts(schedule, bidder, deadline, changed_at), market)
     if not isinstance(offer, Offer):
         return offer
-    was_signed = before is not None and before["state"] == "signed"
-    if was_signed and offer.state == "unsigned" and not _is_shown(changed_at, deadline):
-        return Undecided("the bidder's key is another one, or the mirror node shows an older one")
+    if before and before["opened_at"] and offer.state == "unsigned":
+        # A replica may show the key from before the signature, and another one that from before the change.
+        since = max(times.to_nanoseconds(before["opened_at"]), changed_at)
+        if since > _find_shown(deadline):
+            return Undecided(
+                "the bidder's key is another one, or the mirror node shows an older one"
+            )
     is_covered = None
-    if offer.state == "signed" and not was_signed:
+    if offer.state == "signed" and (before is None or before["state"] == "unsigned"):
         is_covered = _covers(bidder, offer.token, offer.price, deadline)
     return Change(before, offer, is_covered)
 
@@ -171,7 +175,7 @@ def _find_facts(
 ) -> Facts:
     key, shown_to = bidder.key if bidder and not bidder.is_deleted else None, 0
     if schedule.expires_at and schedule.expires_at <= times.now():
-        shown_to = mirror_node().recall_present(deadline).ended_at - ALLOWED_LAG
+        shown_to = _find_shown(deadline)
     moments = {schedule.created_at, *offer_rule.list_signed(schedule, key)}
     if schedule.executed_at:
         moments.add(schedule.executed_at)
@@ -182,10 +186,9 @@ def _find_facts(
     return Facts(schedule, key, rows, shown_to)
 
 
-def _is_shown(changed_at: int, deadline: Deadline) -> bool:
-    """Tell whether every replica shows a change by now."""
-    present = mirror_node().recall_present(deadline).ended_at
-    return 0 < changed_at <= present - ALLOWED_LAG
+def _find_shown(deadline: Deadline) -> int:
+    """The consensus time up to which every replica shows all that happened."""
+    return mirror_node().recall_present(deadline).ended_at - ALLOWED_LAG
 
 
 def _add_nfts(signed: Iterable[Offer], deadline: Deadline) -> None:

@@ -253,6 +253,17 @@ def test_a_key_that_was_changed_ends_it_until_the_new_one_has_signed(
     assert list_open(app) == [offered]
 
 
+def test_a_key_that_was_changed_unseen_is_seen_when_somebody_asks(
+    offered, app, ledger, monkeypatch
+):
+    """As after a watcher that was stopped for days: before an acceptance, for one."""
+    change_key(ledger, BOB, PrivateKey.generate_ecdsa())
+    move_clock(ledger, monkeypatch, 2 * SHOWN_SECONDS)
+    with app.app_context():
+        [row] = offers.reconcile_offers([offered], Deadline(5)).values()
+    assert row["state"] == "unsigned"
+
+
 def test_an_offer_expires(app, ledger, nft, watcher, told, monkeypatch):
     schedule_id = schedule(app, ledger, expires_in=60)
     sign(ledger, schedule_id)
