@@ -39,7 +39,7 @@ EVENTS = """
 
 
 def fill(database: Path, count: int) -> None:
-    """Write the collections, the words of their names, the traits of one of them, and so many events."""
+    """Write the collections, the words of their names, the traits of one of them, and this many events."""
     dice, now, app = random.Random(25), times.now(), service.create(database)
     with app.app_context(), write() as db:
         for number in range(COLLECTIONS):

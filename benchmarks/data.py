@@ -17,7 +17,7 @@ FOLDER = Path(__file__).parent / ".data"
 
 
 def copy(nfts: int, path: Path) -> Path:
-    """Copy a table of so many NFTs for a run. Build it first if no kept one is up to date."""
+    """Copy a table of N NFTs for a run. Build it first if no kept one is up to date."""
     FOLDER.mkdir(exist_ok=True)
     sources = [Path(records.__file__).read_text(), Path(__file__).read_text(), SCHEMA.sql]
     digest = hashlib.sha256("".join(sources).encode()).hexdigest()[:12]
@@ -34,7 +34,7 @@ def copy(nfts: int, path: Path) -> Path:
 
 
 def build(path: Path, nfts: int) -> None:
-    """Write a new table of the service, with so many NFTs in it."""
+    """Write a new database of the service with N NFTs."""
     SQLiteDatabase(str(path), SCHEMA).close()
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("PRAGMA synchronous = OFF")  # after a crash it is built again

@@ -87,7 +87,7 @@ def measure_freshness() -> str:
 
 
 def measure_quiet(sellers: int) -> str:
-    """Requests per second of a watcher with so many sellers' listings, and nothing else to do."""
+    """Requests per second of a watcher that only rechecks N sellers' listings."""
     with serving() as (_, mirror):
         now, stop = times.to_iso(times.now()), threading.Event()
         with write() as db:

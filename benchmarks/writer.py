@@ -36,7 +36,7 @@ class Writer:
 
     @contextmanager
     def writing(self, per_second: int) -> Iterator[None]:
-        """A thread of this process commits so many writes a second, until the end of the block."""
+        """A thread of this process commits N writes a second until the end of the block."""
         over = threading.Event()
         with ThreadPoolExecutor(1) as pool:
             task = pool.submit(self._keep_writing, per_second, over)

@@ -11,10 +11,13 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 # What has been cleaned. A folder that is clean is added, and stays so.
 CLEAN = (
+    "benchmarks",
+    "examples",
     "harness",
     "marketplace/cli",
     "marketplace/hedera",
     "marketplace/ledger",
+    "marketplace/sandbox",
     "marketplace/store",
     "sandbox",
     "stress",

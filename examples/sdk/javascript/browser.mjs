@@ -6,12 +6,12 @@ import * as sdk from "@hiero-ledger/sdk";
 import { sell } from "./market.mjs";
 
 const form = document.querySelector("form");
-const told = document.querySelector("output");
+const output = document.querySelector("output");
 
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
-  told.textContent = "";
-  const say = (line) => told.append(`${line}\n`);
+  output.textContent = "";
+  const say = (line) => output.append(`${line}\n`);
   const market = form.elements.market.value;
   // The node is where the service is: host and port, without a path.
   const node = new URL(market).host;
