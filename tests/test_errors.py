@@ -48,9 +48,9 @@ def test_a_sentence_repeats_its_facts_as_they_are(subtests):
         with subtests.test(kind.__name__):
             facts = list_facts(kind)
             error = kind(*facts)
-            told = f"{error.message} {error}"
-            assert [fact for fact in facts if str(fact) not in told] == []
-            assert "{" not in told.replace("{0}", "")
+            shown = f"{error.message} {error}"
+            assert [fact for fact in facts if str(fact) not in shown] == []
+            assert "{" not in shown.replace("{0}", "")
 
 
 def list_made(path):

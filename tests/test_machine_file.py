@@ -35,7 +35,7 @@ def test_only_its_owner_may_read_it(file, path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_a_file_that_is_removed_or_damaged_is_begun_anew(file, path, caplog):
+def test_a_file_that_is_removed_or_damaged_is_created_again(file, path, caplog):
     count(file)
     path.unlink()
     assert count(file) == 1
@@ -44,7 +44,7 @@ def test_a_file_that_is_removed_or_damaged_is_begun_anew(file, path, caplog):
     assert not caplog.records
 
 
-def test_a_file_that_is_emptied_while_it_is_open_is_begun_anew(file, path, caplog):
+def test_a_file_that_is_emptied_while_it_is_open_is_created_again(file, path, caplog):
     """Every statement failed from then on: no limit held, and the mirror node was never asked again."""
     for _ in range(3):
         count(file)

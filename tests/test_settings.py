@@ -50,7 +50,7 @@ def test_a_real_network_needs_an_account(network):
     assert loaded["MIRROR_NODE_URL"] == f"https://{network}.mirrornode.hedera.com"
 
 
-NONSENSE = {
+INVALID = {
     "NETWORK": ["devnet"],
     "ACCOUNT_ID": ["0.0", "0.0.5\n"],
     "NAME": ["", "a\0b"],
@@ -80,9 +80,9 @@ NONSENSE = {
 }
 
 
-@pytest.mark.parametrize("name", NONSENSE)
-def test_nonsense_stops_the_start_and_is_named(name):
-    for value in NONSENSE[name]:
+@pytest.mark.parametrize("name", INVALID)
+def test_an_invalid_value_stops_the_start_and_is_named(name):
+    for value in INVALID[name]:
         words = re.escape(f"MARKETPLACE_{name}={value!r} is not")
         with pytest.raises(SettingError, match=words):
             load({name: value}, {})
@@ -183,7 +183,7 @@ def test_a_trailing_slash_does_no_harm():
         ("MIRROR_NODE_URL", "https://market:secret@mirror.example"),
     ],
 )
-def test_a_refused_address_is_told_without_its_password(name, value):
+def test_a_refused_address_is_shown_without_its_password(name, value):
     with pytest.raises(SettingError, match=f"MARKETPLACE_{name}") as refused:
         load({name: value}, {})
     assert "secret" not in str(refused.value)

@@ -60,8 +60,8 @@ def settings(folder, network):
 @both_engines
 @pytest.mark.parametrize("network", ["sandbox", "testnet"])
 def test_create_app_leaves_environment_loggers_threads_and_signals_alone(tmp_path, network):
-    told = run_python(PROGRAM, json.dumps(settings(tmp_path, network)))
-    assert told == "[]\n[]\n"
+    output = run_python(PROGRAM, json.dumps(settings(tmp_path, network)))
+    assert output == "[]\n[]\n"
 
 
 @pytest.mark.parametrize("network", ["sandbox", "testnet"])

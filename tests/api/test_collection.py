@@ -267,10 +267,10 @@ def fixed_shown(*listed):
     return {"royalties": [SHOWN], "fixedFees": [*listed]}
 
 
-# One that makes no sense: who is shown the others alone, is told too little. What makes sense is kept.
+# An invalid entry hides its whole list, since the rest alone would be incomplete. Valid lists are kept.
 NO_ROYALTIES = {"royalties": None, "symbol": "SAND"}
 NO_FIXED = {"royalties": [SHOWN], "fixedFees": None}
-TOLD = [
+SHOWN_FIELDS = [
     (fees(), royalties_shown()),
     (fees(ROYALTY), royalties_shown(SHOWN)),
     (fees(fallback_fee=FEE), royalties_shown(fallbackFee={"amount": 7, "token": None})),
@@ -329,7 +329,7 @@ TOLD = [
 
 
 def test_valid_fields_of_a_partly_wrong_answer_are_shown(client, mirror):
-    for number, (changes, shown) in enumerate(TOLD):
+    for number, (changes, shown) in enumerate(SHOWN_FIELDS):
         mirror.heal()
         mirror.alter(TOKENS, lambda document, changes=changes: document.update(changes))
         token = f"0.0.{8000 + number}"

@@ -38,7 +38,7 @@ SANDBOX = [
     ("POST", "/sandbox/transfers", {"json": {**NFT, "accountId": "0.0.2002"}}, 200),
     ("DELETE", "/sandbox/transactions", {}, 405),
     ("GET", "/sandbox", {}, 404),
-    ("GET", "/sandbox/api/v1/tokens/nonsense", {}, 400),
+    ("GET", "/sandbox/api/v1/tokens/invalid", {}, 400),
     ("GET", "/sandbox/api/v1/accounts/0.0.1001", {}, 200),
     ("HEAD", "/sandbox/api/v1/blocks", {}, 200),
     ("GET", "/sandbox/ipfs/bafkqacbqfyyc4nzqga3q/7.json", {}, 200),

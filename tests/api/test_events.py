@@ -1,4 +1,4 @@
-"""What happened, page by page: whoever follows the links misses nothing, and is told where that can't be."""
+"""The feed of events, page by page. Following the links misses nothing, or gets an error that says so."""
 
 import random
 from functools import partial
@@ -127,7 +127,7 @@ def is_asked_for(event, query):
 @both_engines
 def test_it_finds_what_a_model_finds(client, tell, epoch):
     dice = random.Random("events")
-    told = [
+    events = [
         {
             "kind": str(dice.choice([*EventKind])),
             "token": dice.choice((TOKEN, OTHER_TOKEN)),
@@ -139,7 +139,7 @@ def test_it_finds_what_a_model_finds(client, tell, epoch):
         }
         for n in range(80)
     ]
-    tell(*told)
+    tell(*events)
     for _ in range(50 * len(SEEDS)):
         query = {"limit": dice.choice((1, 3, 7, 100))}
         if dice.random() < 0.5:
@@ -155,7 +155,7 @@ def test_it_finds_what_a_model_finds(client, tell, epoch):
         if dice.random() < 0.3:
             query["to"] = f"2026-11-20T12:{dice.randrange(30, 50):02}:00Z"
         after = dice.choice((0, dice.randrange(80)))
-        expected = [n for n, event in enumerate(told, 1) if is_asked_for(event, query)]
+        expected = [n for n, event in enumerate(events, 1) if is_asked_for(event, query)]
         limit = query["limit"]
         first_page = expected[:limit] if "from" in query else expected[-limit:]
 
@@ -238,7 +238,7 @@ def test_it_knows_no_events_of_an_nft_that_is_not_stored(client):
         ({"accountId": "x"}, "accountId must be"),
     ],
 )
-def test_it_rejects_nonsense(idle_client, query, words):
+def test_it_rejects_invalid_parameters(idle_client, query, words):
     body = assert_error(get(idle_client, **query), 422, words)
     assert body["errors"].keys() == {"query"}
 
@@ -326,10 +326,10 @@ def test_the_cursor_of_a_list_is_read_before_the_list(app, client, path):
     statements = []
     services(app).database.connection.set_trace_callback(statements.append)
     assert client.get(path).json == []
-    told = [sql for sql in statements if "events_epoch" in sql or "FROM nft" in sql]
-    assert "events_epoch" in told[0]
-    assert len(told) > 1
-    assert not any("events_epoch" in sql for sql in told[1:])
+    traced = [sql for sql in statements if "events_epoch" in sql or "FROM nft" in sql]
+    assert "events_epoch" in traced[0]
+    assert len(traced) > 1
+    assert not any("events_epoch" in sql for sql in traced[1:])
 
 
 def forget(app, followed_to=None):

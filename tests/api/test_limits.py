@@ -198,7 +198,9 @@ def test_counts_of_a_limit_outlive_a_restart(make_app):
     token = make_token(make_app(WRITE_LIMIT="1/h"), "shop")
     assert write(make_app(WRITE_LIMIT="1/h"), token).status_code == 422
     assert write(make_app(WRITE_LIMIT="1/h"), token).status_code == 429
-    assert write(make_app(WRITE_LIMIT="2/h"), token).status_code == 422, "another limit begins anew"
+    assert write(make_app(WRITE_LIMIT="2/h"), token).status_code == 422, (
+        "another limit starts from zero"
+    )
 
 
 def test_a_store_that_stays_locked_lets_everybody_through(make_app, tmp_path, monkeypatch, caplog):
@@ -227,7 +229,7 @@ def test_a_store_that_is_gone_is_asked_again_after_a_rest(make_app, tmp_path, ca
     assert record.levelname == "ERROR"
 
 
-def test_a_file_that_can_not_be_written_is_refused(make_app, tmp_path):
+def test_a_file_that_cannot_be_written_is_refused(make_app, tmp_path):
     (tmp_path / "machine.db").mkdir()
     with pytest.raises(StartRefused, match=r"machine\.db cannot be written"):
         make_app()

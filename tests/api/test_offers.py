@@ -279,7 +279,7 @@ def test_without_a_signer_or_a_budget_none_can_be_made(tmp_path):
     assert client.get(f"/v1/user/{BOB}/offers").json == []
 
 
-def test_who_can_not_offer(client, nft):
+def test_who_cannot_offer(client, nft):
     assert_error(ask(client, accountId=ALICE), 409, f"belongs to {ALICE} already")
     assert_error(ask(client, accountId=MARKET), 409, "the marketplace's own account")
 
@@ -500,7 +500,7 @@ def test_a_report_by_who_has_no_part_in_it(client, nft):
     assert_error(report(client, CHARLIE, offer_id), 409, f"was made by {BOB}, not by {CHARLIE}")
 
 
-def test_a_sale_that_fails_is_told(client, nft, ledger):
+def test_a_sale_that_fails_is_reported(client, nft, ledger):
     offer_id = make(client)
     r = accept(client, offer_id)
     ledger.change_account(BOB, balance=10 * HBAR)

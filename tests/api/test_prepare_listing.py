@@ -133,6 +133,6 @@ def test_it_asks_the_ledger_about_a_new_owner(client, nft, lister, ledger, is_li
     assert (shown["owner"], shown["listingPrice"]) == ({"accountId": BOB}, 0)
 
 
-def test_the_marketplace_itself_can_not_sell(client, nft, ledger):
+def test_the_marketplace_itself_cannot_sell(client, nft, ledger):
     ledger.hand_over(nft, "0.0.9001")
     assert_error(prepare(client, accountId="0.0.9001"), 409, "SPENDER_ACCOUNT_SAME_AS_OWNER")

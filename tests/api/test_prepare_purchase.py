@@ -123,7 +123,7 @@ def test_it_rejects_another_price_than_was_expected(client, listed, ledger, buy)
 
 
 @pytest.mark.parametrize("price", [250 * HBAR - 1, 0])
-def test_it_rejects_who_can_not_pay(listed, ledger, buy, price):
+def test_it_rejects_who_cannot_pay(listed, ledger, buy, price):
     ledger.change_account(BOB, balance=price)
     body = assert_error(buy(), 409, f"{BOB} has ", "the price is 250 HBAR")
     assert body["reason"] == "BUYER_BALANCE_TOO_LOW"

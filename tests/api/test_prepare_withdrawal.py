@@ -121,7 +121,7 @@ def test_it_finds_what_was_listed_and_not_reported(client, nft, ledger):
     ("status", "refused"),
     [(503, "did not answer"), (200, "not JSON"), (403, "status 403"), (404, "status 404")],
 )
-def test_its_owner_can_withdraw_while_the_mirror_node_can_not_be_asked(
+def test_its_owner_can_withdraw_while_the_mirror_node_cannot_be_asked(
     client, nft, lister, mirror, status, refused, is_listed
 ):
     """A gateway in front of it answers, or nobody. The ledger says who may sign, and what it ends."""

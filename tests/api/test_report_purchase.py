@@ -44,7 +44,7 @@ def test_a_purchase_stays_confirmed_once_it_was_deleted_here(app, bought, report
     assert_error(report(CHARLIE, bought), 404, "was not prepared here")
 
 
-def test_the_seller_is_told_that_it_was_sold(bought, report):
+def test_the_seller_learns_that_it_was_sold(bought, report):
     body = assert_error(report(ALICE), 409, "is no longer listed", f"belongs to {BOB} now")
     assert "errors" not in body
 
@@ -59,7 +59,7 @@ def test_a_refusal_carries_the_ledgers_code(app, listed, ledger, buy, report):
         assert body["errors"] == {"ledger": {"result": ["SPENDER_DOES_NOT_HAVE_ALLOWANCE"]}}
 
 
-def test_the_second_buyer_is_told_why_it_failed(listed, ledger, buy, report):
+def test_the_second_buyer_learns_why_it_failed(listed, ledger, buy, report):
     first, second = buy(account_id=BOB).json, buy(account_id=CHARLIE).json
     ledger.sign_and_submit(first["byteArray"], BOB)
     ledger.submit(ledger.sign(second["byteArray"], CHARLIE))
@@ -87,7 +87,7 @@ def test_it_is_pending_while_a_replica_shows_the_nft_as_it_was(
 
 
 def test_a_report_is_about_the_newest_transaction(listed, ledger, lister, buy, report):
-    """Bob buys it, lists it, withdraws it: each time the report is about what he did last."""
+    """Bob buys it, lists it, withdraws it: each report is about Bob's last transaction."""
     ledger.sign_and_submit(buy().json["byteArray"], BOB)
     assert report().json["result"] == "OK"
     lister(listed, 300, BOB, add=False)

@@ -201,7 +201,7 @@ def test_a_token_that_is_revoked_while_its_answer_is_looked_at_gets_none(app, cl
     assert_error(client.get(NFT_URL), 401, "was revoked")
 
 
-def test_what_can_not_be_looked_at_is_asked_for(answered, app, client, nft):
+def test_what_cannot_be_looked_at_is_asked_for(answered, app, client, nft):
     first = client.get(NFT_URL)
     answered.clear()
     authorized_client(app, "read")  # a commit elsewhere
@@ -255,7 +255,7 @@ HEADERS = [*[{}] * 5, {"Origin": "https://a.example"}, {"Accept-Encoding": "gzip
 @both_engines
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_writes_never_show_an_old_cached_answer(app, client, tmp_path, seed):
-    """Random writes by hand, random requests; one of the applications answers each of them anew."""
+    """Random direct writes and random requests. One of the applications caches nothing."""
     uncached = create_app(**settings(tmp_path))
     bound(uncached, 0)
     hosted = create_app(
@@ -265,7 +265,7 @@ def test_random_writes_never_show_an_old_cached_answer(app, client, tmp_path, se
         client.post("/v1/add", json=KEYS | {"serialNo": serial_no})
     readers = [authorized_client(app, "read").environ_base["HTTP_AUTHORIZATION"] for _ in range(3)]
     hashes = [access_tokens.hash_token(token.removeprefix("Bearer ")) for token in readers]
-    readers = [*readers * 3, "", "Bearer nonsense"]
+    readers = [*readers * 3, "", "Bearer invalid"]
     applications = (app, uncached, hosted)
     dice, said, statuses = random.Random(seed), [], Counter()
     with connect(app.config["DATABASE_URL"]) as db:
@@ -295,7 +295,7 @@ def test_random_writes_never_show_an_old_cached_answer(app, client, tmp_path, se
 
 @both_engines
 def test_no_answer_is_cached_across_a_fork(app, client, nft):
-    """A new process begins to count commits anew: its number may be the one of what the old one kept."""
+    """A new process counts commits from zero, so its number may match the old process's cached answer."""
     assert client.get(NFT_URL).json["name"] != "changed"
     commit(app, "UPDATE nft SET name = 'changed'")
 
@@ -493,7 +493,7 @@ def cached_by(app):
 
 
 def bound(app, size):
-    """Let so many bytes be cached."""
+    """Limit the cache to this many bytes."""
     cache_of(app)._entries = FIFOCache(size, lambda entry: entry.size)
 
 

@@ -261,7 +261,7 @@ def test_the_document_has_the_forms_as_alternatives(idle_client):
         }
 
 
-def test_the_marketplace_can_not_list(client, post, ledger):
+def test_the_marketplace_cannot_list(client, post, ledger):
     for number in (7, 8):
         ledger.hand_over((TOKEN, number), MARKET)
     assert post("add", accountId=MARKET, serialNos=[7, 8]).json == {"result": "OK"}

@@ -41,7 +41,7 @@ def test_every_endpoint_asks_for_a_token_of_its_scope(app):
 
 
 def test_authentication_comes_before_validation(app):
-    assert app.test_client().get("/v1/nft/nonsense/x").status_code == 401
+    assert app.test_client().get("/v1/nft/invalid/x").status_code == 401
     r = app.test_client().post("/v1/add", data="not json")
     assert r.status_code == 401
 
@@ -202,7 +202,7 @@ def test_who_operates_it_is_warned_of_tokens_that_end(app, caplog):
         (("revoke", "nobody"), "There is no valid token named nobody"),
     ],
 )
-def test_commands_refuse_nonsense(app, words, sentence):
+def test_commands_refuse_invalid_values(app, words, sentence):
     run(app, "create", "shop")
     result = run(app, *words)
     assert result.exit_code != 0

@@ -52,11 +52,11 @@ def test_it_comes_back_whole(app, client, invoke, lister, tmp_path):
     events = read_events(client)
     cursor = client.get("/v1/orderbook").headers["X-Events-Cursor"]
     invoke("token", "create", "kept")
-    told = invoke("backup", "copies")
+    output = invoke("backup", "copies")
     copies = tmp_path / "copies"
     [copy] = backups(copies)
-    assert f"to copies/{copy.name}/marketplace.db: " in told
-    assert "Images in copies/media: 3, of which 3 are new" in told
+    assert f"to copies/{copy.name}/marketplace.db: " in output
+    assert "Images in copies/media: 3, of which 3 are new" in output
     assert copies.stat().st_mode & 0o777 == 0o700
     assert (copy / "marketplace.db").stat().st_mode & 0o777 == 0o600
 
@@ -64,8 +64,8 @@ def test_it_comes_back_whole(app, client, invoke, lister, tmp_path):
     write_sql(app, "UPDATE nft SET name = 'Another', image = NULL")
     for path in media.iterdir():
         path.unlink()
-    told = invoke("restore", "copies")
-    assert "Images in" in told and "2 of the backup, of which 2 were missing" in told
+    output = invoke("restore", "copies")
+    assert "Images in" in output and "2 of the backup, of which 2 were missing" in output
     assert {path.name for path in media.iterdir()} == {"a-640.webp", "a-320.webp"}
     assert client.get(f"/v1/nft/{TOKEN}/7").json == shown
     assert read_events(client) == events
@@ -84,9 +84,9 @@ def test_a_second_backup_copies_only_new_images_and_old_ones_are_deleted(app, in
     [first] = backups(tmp_path / "copies")
     first.rename(first.with_name("20200101T000000Z"))
     put_images(app, "a.webp", "b.webp", "c.webp")
-    told = invoke("backup", "copies", "--keep", "30d")
-    assert "3, of which 1 are new" in told
-    assert "Deleted copies/20200101T000000Z" in told
+    output = invoke("backup", "copies", "--keep", "30d")
+    assert "3, of which 1 are new" in output
+    assert "Deleted copies/20200101T000000Z" in output
     assert len(backups(tmp_path / "copies")) == 1
 
 
@@ -122,9 +122,9 @@ def test_what_was_left_is_shown_and_removed(app, invoke, tmp_path):
         path.write_bytes(1000 * b"x")
     (tmp_path / ".restoring-x").mkdir()
     os.utime(copies[0], (0, time.time() - 8 * 86_400))
-    told = invoke("prune")
-    assert "a.db.before-20260101T000000.000000Z: to remove" in told and "b.db" in told
-    assert "1,000 bytes can be removed" in told
+    output = invoke("prune")
+    assert "a.db.before-20260101T000000.000000Z: to remove" in output and "b.db" in output
+    assert "1,000 bytes can be removed" in output
     assert all(path.exists() for path in copies)
     assert "Removed 1,000 bytes" in invoke("prune", "--remove")
     assert [path.exists() for path in copies] == [False, True]

@@ -32,60 +32,64 @@ def ledger(app):
 
 def test_a_listing_holds_in_all_three_points(app, client):
     transaction_id = list_nft(client, 250)
-    told = explain(app)
-    assert re.fullmatch(rf"for sale for 250 HBAR by {ALICE}, since 20\S+Z", told["Here"])
-    assert told["On the ledger"].startswith("for sale for 250 HBAR since ")
-    assert (told["Owner"], told["Spender"]) == (ALICE, MARKET)
+    explained = explain(app)
+    assert re.fullmatch(rf"for sale for 250 HBAR by {ALICE}, since 20\S+Z", explained["Here"])
+    assert explained["On the ledger"].startswith("for sale for 250 HBAR since ")
+    assert (explained["Owner"], explained["Spender"]) == (ALICE, MARKET)
     for point in ("1. May be spent", "2. Approved by its owner", "3. Memo of a listing"):
-        assert told[point].startswith("yes: ")
-        assert str(transaction_id) in told[point]
-    assert "They differ" not in told
-    [prepared] = [what for about, what in told.items() if about.startswith("Prepared 20")]
+        assert explained[point].startswith("yes: ")
+        assert str(transaction_id) in explained[point]
+    assert "They differ" not in explained
+    [prepared] = [what for about, what in explained.items() if about.startswith("Prepared 20")]
     assert f"listing for 250 HBAR, signed by {ALICE}: {transaction_id}" in prepared
     assert "seen as LISTED" in prepared
-    assert any(about.startswith("Event 20") and "LISTED 250 HBAR" in told[about] for about in told)
+    assert any(
+        about.startswith("Event 20") and "LISTED 250 HBAR" in explained[about]
+        for about in explained
+    )
 
 
 def test_an_approval_with_a_memo_of_ones_own_is_named(app, client, ledger):
     list_nft(client, 250)
     ledger.approve((TOKEN, 7), ALICE, MARKET, "for my friends")
-    told = explain(app)
+    explained = explain(app)
     assert re.fullmatch(
         rf"no: approved for this marketplace by {ID}, but its memo is not a listing's: \"for my friends\"",
-        told["3. Memo of a listing"],
+        explained["3. Memo of a listing"],
     )
-    assert told["2. Approved by its owner"].startswith("yes: ")
-    assert told["On the ledger"].startswith("not for sale: ")
-    assert told["They differ"].endswith("flask sync")
+    assert explained["2. Approved by its owner"].startswith("yes: ")
+    assert explained["On the ledger"].startswith("not for sale: ")
+    assert explained["They differ"].endswith("flask sync")
 
 
 def test_a_sale_elsewhere_and_a_withdrawal_are_named(app, client, ledger):
     list_nft(client, 250)
     ledger.withdraw((TOKEN, 7), ALICE)
-    told = explain(app)
+    explained = explain(app)
     assert re.match(
-        rf"no: nobody may spend it since {ID} \(CRYPTODELETEALLOWANCE, ", told["1. May be spent"]
+        rf"no: nobody may spend it since {ID} \(CRYPTODELETEALLOWANCE, ",
+        explained["1. May be spent"],
     )
     ledger.hand_over((TOKEN, 7), BOB)
-    told = explain(app)
-    assert told["Owner"] == BOB
+    explained = explain(app)
+    assert explained["Owner"] == BOB
     assert re.match(
         rf"no: its last event is no approval, but {ID} \(CRYPTOTRANSFER",
-        told["2. Approved by its owner"],
+        explained["2. Approved by its owner"],
     )
     ledger.approve((TOKEN, 7), BOB, CHARLIE)
     assert explain(app)["1. May be spent"].startswith(f"no: {CHARLIE} may spend it since")
 
 
 @both_engines
-def test_what_is_queued_and_what_is_missing_is_told(app, client):
+def test_what_is_queued_and_what_is_missing_is_shown(app, client):
     client.post("/v1/add", json=KEYS)
-    told = explain(app)
-    assert told["Metadata"].startswith(
+    explained = explain(app)
+    assert explained["Metadata"].startswith(
         'incomplete: "it was not tried for yet" (0 failed attempts, again 20'
     )
-    assert f"{TOKEN}" in told["Queued (nft)"] or "due 20" in told["Queued (nft)"]
-    assert told["Prepared"] == "nothing within the last hours"
+    assert f"{TOKEN}" in explained["Queued (nft)"] or "due 20" in explained["Queued (nft)"]
+    assert explained["Prepared"] == "nothing within the last hours"
     with app.app_context(), write() as db:
         row = following.get_recheck(db, "nft", TOKEN, 7)
         following.delete_recheck(db, row)
@@ -93,24 +97,24 @@ def test_what_is_queued_and_what_is_missing_is_told(app, client):
 
 
 @both_engines
-def test_what_the_operator_decided_is_told(app, client):
+def test_what_the_operator_decided_is_shown(app, client):
     list_nft(client, 250)
-    told = explain(app)
-    assert told["Hidden"] == told["Owner blocked"] == "no"
+    explained = explain(app)
+    assert explained["Hidden"] == explained["Owner blocked"] == "no"
     for words in (["hide", NFT], ["block", ALICE]):
         result = app.test_cli_runner().invoke(args=[*words, "--reason", f"stolen: {words[0]}"])
         assert result.exit_code == 0, result.output
-    told = explain(app)
-    assert told["Here"].startswith("withheld: for sale for 250 HBAR")
-    assert told["On the ledger"].startswith("for sale for 250 HBAR")
-    assert told["Hidden"].endswith("Z: stolen: hide")
-    assert told["Owner blocked"].endswith("Z: stolen: block")
+    explained = explain(app)
+    assert explained["Here"].startswith("withheld: for sale for 250 HBAR")
+    assert explained["On the ledger"].startswith("for sale for 250 HBAR")
+    assert explained["Hidden"].endswith("Z: stolen: hide")
+    assert explained["Owner blocked"].endswith("Z: stolen: block")
     assert explain(app, ALICE)["Blocked"].endswith("Z: stolen: block")
 
 
 def test_one_that_nobody_has_added_is_not_stored(app):
-    told = explain(app, f"{TOKEN}:8")
-    assert told["Here"].startswith("not stored")
+    explained = explain(app, f"{TOKEN}:8")
+    assert explained["Here"].startswith("not stored")
 
 
 @both_engines
@@ -118,11 +122,11 @@ def test_an_account_is_explained_by_its_nfts(app, client, ledger):
     list_nft(client, 250)
     ledger.mint((TOKEN, 9), ALICE, 1)
     ledger.approve((TOKEN, 9), ALICE, MARKET, "mine")
-    told = explain(app, ALICE)
-    assert told["Here"] == "1 of its NFTs are for sale"
-    assert told["On the ledger"] == "the marketplace may spend 2 of its NFTs"
-    assert told[f"{TOKEN} #7"].startswith("for sale for 250 HBAR")
-    assert told[f"{TOKEN} #9"].startswith(
+    explained = explain(app, ALICE)
+    assert explained["Here"] == "1 of its NFTs are for sale"
+    assert explained["On the ledger"] == "the marketplace may spend 2 of its NFTs"
+    assert explained[f"{TOKEN} #7"].startswith("for sale for 250 HBAR")
+    assert explained[f"{TOKEN} #9"].startswith(
         "not for sale: a later CRYPTOAPPROVEALLOWANCE ended it: the memo of"
     )
     ledger.withdraw((TOKEN, 7), ALICE)

@@ -77,8 +77,8 @@ def test_a_rebuild_finds_listings_that_were_missed(app, client, lister, ledger):
         lister((TOKEN, serial_no), listing_price=100)
     ledger.hand_over((TOKEN, 1), BOB)
     assert list(listed(app)) == [1, 2]
-    told = run(app, TOKEN).output
-    assert told == f"{TOKEN}: added 0, here already 2\nNFTs taken off the order book: 1\n"
+    output = run(app, TOKEN).output
+    assert output == f"{TOKEN}: added 0, here already 2\nNFTs taken off the order book: 1\n"
     assert list(listed(app)) == [2]
 
 

@@ -12,21 +12,21 @@ from marketplace.services import services
 
 
 def test_it_works(app):
-    told = app.test_cli_runner().invoke(args=["status"]).output
-    assert f"NFT Marketplace Service {__version__}: sandbox\n" in told
-    assert f"Database       {services(app).database.name}, schema " in told
-    assert re.search("^Events         0 kept, the newest is [0-9a-f]{8}-0$", told, re.MULTILINE)
-    assert "Account        0.0.9001, 10,000 HBAR\n" in told
-    assert "Mirror node    http://127.0.0.1:8000/sandbox, at 20" in told
-    assert "\n  MARKETPLACE_MAX_TRANSACTION_FEE=5\n" in told
-    assert "\n  MARKETPLACE_WALLETS=extwallet" in told
+    output = app.test_cli_runner().invoke(args=["status"]).output
+    assert f"NFT Marketplace Service {__version__}: sandbox\n" in output
+    assert f"Database       {services(app).database.name}, schema " in output
+    assert re.search("^Events         0 kept, the newest is [0-9a-f]{8}-0$", output, re.MULTILINE)
+    assert "Account        0.0.9001, 10,000 HBAR\n" in output
+    assert "Mirror node    http://127.0.0.1:8000/sandbox, at 20" in output
+    assert "\n  MARKETPLACE_MAX_TRANSACTION_FEE=5\n" in output
+    assert "\n  MARKETPLACE_WALLETS=extwallet" in output
 
 
 def test_a_mirror_node_that_does_not_answer(tmp_path):
     network = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.4321"}
-    told = run_flask(tmp_path, "status", **network, MIRROR_NODE_URL="http://127.0.0.1:9").output
-    assert "Account        0.0.4321\nMirror node    http://127.0.0.1:9: " in told
-    assert "\nSettings\n" in told
+    output = run_flask(tmp_path, "status", **network, MIRROR_NODE_URL="http://127.0.0.1:9").output
+    assert "Account        0.0.4321\nMirror node    http://127.0.0.1:9: " in output
+    assert "\nSettings\n" in output
 
 
 def test_a_command_is_named_as_this_one_was_called(tmp_path, monkeypatch):

@@ -65,9 +65,9 @@ def test_it_works(idle_client, page):
 
 
 def assert_addresses(page, mount, api):
-    """What a page's scripts are told."""
-    told = meta(page)
-    assert told.pop("token").startswith("nftm_")
+    """The addresses in a page's meta tags, for its scripts."""
+    addresses = meta(page)
+    assert addresses.pop("token").startswith("nftm_")
     paths = {
         "sandbox": "/sandbox",
         "gallery": "/",
@@ -80,7 +80,7 @@ def assert_addresses(page, mount, api):
         "basket": "/demo/basket",
         "trade": "/demo/trade/NAME",
     }
-    assert told == {
+    assert addresses == {
         "wallet": "extwallet",
         "visitor": "0.0.2007",
         "api": mount + api,

@@ -210,7 +210,7 @@ def test_a_clock_that_was_set_back_delays_no_request(tmp_path, seconds):
     assert 0.02 < time.monotonic() - started < 1
 
 
-def test_a_file_that_can_not_be_used_is_a_503(connect, tmp_path):
+def test_a_file_that_cannot_be_used_is_a_503(connect, tmp_path):
     with serve_raw(answering(NOT_FOUND, "404 Not Found")) as url:
         client = connect(url)
         (tmp_path / "machine.db").unlink()

@@ -21,6 +21,7 @@ CLEAN = (
     "marketplace/store",
     "sandbox",
     "stress",
+    "tests",
 )
 # Hashes of packages, and this file, which lists the words.
 SKIPPED = (":!*package-lock.json", ":!tests/lint/words.py")

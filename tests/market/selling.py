@@ -22,7 +22,7 @@ MOST = HBAR  # of one purchase: 0.5, and an association of $0.05 at ten cents an
 
 
 def stuff(content, count):
-    """The same transaction with so many junk signatures more."""
+    """The same transaction with N additional junk signatures."""
     transactions = TransactionList.FromString(content)
     [transaction] = transactions.transaction_list
     signed = SignedTransaction.FromString(transaction.signedTransactionBytes)

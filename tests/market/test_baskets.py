@@ -51,8 +51,8 @@ def report(market, nfts, buyer=BOB, **more):
 
 
 def events(market, kind="SOLD"):
-    told = market.client.get(f"/v1/events?kind={kind}").json
-    return {(event["token"], event["serialNo"]): event for event in told}
+    found = market.client.get(f"/v1/events?kind={kind}").json
+    return {(event["token"], event["serialNo"]): event for event in found}
 
 
 def test_it_works(market, basket):
@@ -109,7 +109,7 @@ def test_without_its_row_each_has_the_price_of_its_listing(market, basket):
 
 
 def test_without_its_row_no_price_is_made_up(market, basket):
-    """One of the three was listed anew after the purchase was signed, and is sold at the old price."""
+    """One of the three was listed again after the purchase was signed, and is sold at the old price."""
     r = buy(market, basket)
     list_nft(market.client, 6, tokenId=TOKEN, serialNo=1)
     assert market.submit(r).result == "SUCCESS"

@@ -145,7 +145,7 @@ def test_end_users_who_are_free_to_invent_take_no_more_than_their_token_may(make
     assert Shopper(market, token(market)).ask(serial_nos[0]).status_code == 200
 
 
-def test_a_caller_who_has_his_share_is_told_when_to_come_again(make_market):
+def test_a_caller_who_has_their_share_learns_when_to_come_again(make_market):
     market = make_market(SALE_FEE_BUDGET="8")
     serial_nos = [market.list_one()]
     one = token(market)
@@ -292,7 +292,7 @@ def test_a_token_without_the_scope_may_not_name_end_users(market):
 
 
 def test_an_end_user_writes_as_often_as_a_token_may(make_market):
-    """One of them uses up what is his, not what his token may, nor the address of the shop's server."""
+    """An end user uses up their own limit, not the token's, nor that of the shop server's address."""
     market = make_market(WRITE_LIMIT="3/h")
     client = authorized_client(market.app, "write", "on-behalf")
     for name, expected in (("visitor", [404] * 3 + [429]), ("shopper", [404] * 3 + [429])):
@@ -317,7 +317,7 @@ def test_a_token_that_invents_end_users_finds_a_limit(make_market):
     assert market.buy(1, client=other).status_code == 404
 
 
-def test_one_end_user_uses_up_no_more_of_its_token_than_his_own(make_market):
+def test_one_end_user_uses_up_only_their_own_share_of_the_token(make_market):
     market = make_market(WRITE_LIMIT="3/h", ON_BEHALF_LIMIT="10/h")
     client = authorized_client(market.app, "write", "on-behalf")
     client.environ_base["HTTP_ON_BEHALF_OF"] = "visitor"

@@ -343,9 +343,9 @@ def test_a_key_in_place_of_a_setting_is_not_shown(tmp_path, name, setting):
 def test_the_status_does_not_show_a_key(tmp_path, name):
     value = PASTED[name] if isinstance(PASTED[name], str) else str(PASTED[name])
     value = value.replace("\n", " ")
-    told = run_flask(tmp_path, "status", ACCOUNT_KEY_FILE=value).output
-    assert "\n  MARKETPLACE_ACCOUNT_KEY_FILE=(not shown: it names no file)\n" in told
-    assert_not_shown(value, told)
+    output = run_flask(tmp_path, "status", ACCOUNT_KEY_FILE=value).output
+    assert "\n  MARKETPLACE_ACCOUNT_KEY_FILE=(not shown: it names no file)\n" in output
+    assert_not_shown(value, output)
 
 
 @pytest.mark.parametrize("path", ["/etc/nft-marketplace.key", "/run/secrets/" + 64 * "a", ""])

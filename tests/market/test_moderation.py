@@ -300,7 +300,7 @@ def test_a_blocked_account(app, client, ledger, run, pair, buy):
 
 
 @both_engines
-def test_a_blocked_account_can_not_buy(client, run, listed, buy):
+def test_a_blocked_account_cannot_buy(client, run, listed, buy):
     run("block", BOB, "--reason", "fraud")
     error = assert_error(buy(), 403, f"{BOB} is blocked")
     assert error["reason"] == "ACCOUNT_BLOCKED"
@@ -347,7 +347,7 @@ def test_a_list_of_accounts_is_read_whole(client, run, tmp_path):
         (("unverify", TOKEN), "not verified"),
     ],
 )
-def test_a_command_refuses_nonsense(run, words, said):
+def test_a_command_refuses_invalid_values(run, words, said):
     assert said in run(*words, fails=True)
 
 

@@ -86,7 +86,7 @@ def test_the_address_book_is_kept_while_the_mirror_node_has_none(market):
     assert turns() == {"0.0.7"}
 
 
-def test_a_node_that_is_set_and_gone_is_told(market):
+def test_a_node_that_is_set_and_gone_is_reported(market):
     app, _, read = market
     app.config["NODE_ACCOUNT_IDS"] = ("0.0.6", "0.0.42")
     client, run = app.test_client(), app.test_cli_runner().invoke
@@ -94,8 +94,10 @@ def test_a_node_that_is_set_and_gone_is_told(market):
     read(*MAINNET)
     assert turns() == {"0.0.6", "0.0.42"}
     assert client.get("/status").json["nodesGone"] == ["0.0.6"]
-    told = run(args=["status"]).output
-    assert "Nodes          0.0.6, 0.0.42\n  0.0.6 is gone from the network: take it out of" in told
+    output = run(args=["status"]).output
+    assert (
+        "Nodes          0.0.6, 0.0.42\n  0.0.6 is gone from the network: take it out of" in output
+    )
 
 
 def test_a_node_is_found_where_it_takes_transactions(market):

@@ -123,7 +123,7 @@ def test_busy_nodes_leave_nothing_behind(app, ask, ledger):
     assert ask().status_code == 200
 
 
-def test_what_fails_at_consensus_is_told_and_charged(app, ask, ledger):
+def test_what_fails_at_consensus_is_reported_and_charged(app, ask, ledger):
     set_fault(ledger, "INVALID_ADMIN_KEY", 1)
     assert_error(ask(), 409, "INVALID_ADMIN_KEY")
     [row] = rows(app)

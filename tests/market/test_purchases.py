@@ -170,6 +170,6 @@ def test_the_accounts_balance_bounds_open_purchases(market, serial_no):
     assert answers == [200, 200, 503]
 
 
-def test_an_account_whose_balance_is_not_told_is_a_502(market, serial_no):
+def test_an_account_without_a_known_balance_is_a_502(market, serial_no):
     tell_balance(market, None)
     assert_error(market.buy(serial_no), 502, "/accounts/0.0.9001: it has no balance")

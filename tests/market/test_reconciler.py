@@ -129,7 +129,7 @@ def forge(ledger, nft, forger):
 
 
 @pytest.mark.parametrize("forger", ["payer", "schedule"])
-def test_a_stranger_can_not_forge_a_price(app, client, nft, ledger, lister, forger, tmp_path):
+def test_a_stranger_cannot_forge_a_price(app, client, nft, ledger, lister, forger, tmp_path):
     lister(nft, listing_price=1000, add=False)
     forge(ledger, nft, forger)
     assert report(client).status_code == 409
@@ -155,7 +155,7 @@ def test_a_look_at_a_listing_asks_three_questions(app, client, nft, ledger, mirr
 # Whose transaction it was makes no difference
 
 
-def submit_anew(ledger, byte_array, account_id=ALICE):
+def submit_with_new_id(ledger, byte_array, account_id=ALICE):
     """As Transaction.fromBytes(bytes).freezeWith(client) of the JavaScript SDK: under a new id."""
     body = wallets.body_of(base64.b64decode(byte_array))
     wallets.give_new_id(body, account_id)
@@ -166,7 +166,7 @@ def submit_anew(ledger, byte_array, account_id=ALICE):
 
 @pytest.mark.parametrize("is_named", [True, False])
 def test_a_listing_under_an_id_of_the_wallets_own_is_reported(client, nft, ledger, is_named):
-    transaction_id = submit_anew(ledger, prepare(client).json["byteArray"])
+    transaction_id = submit_with_new_id(ledger, prepare(client).json["byteArray"])
     assert report(client, transaction_id if is_named else None).json["result"] == "OK"
     assert price(client) == 250
     assert report(client, transaction_id).json["result"] == "OK"
@@ -174,7 +174,7 @@ def test_a_listing_under_an_id_of_the_wallets_own_is_reported(client, nft, ledge
 
 def test_an_id_of_the_wallets_own_is_awaited(client, nft, ledger, mirror):
     replica = mirror.replica()
-    transaction_id = submit_anew(ledger, prepare(client).json["byteArray"])
+    transaction_id = submit_with_new_id(ledger, prepare(client).json["byteArray"])
     mirror.answer("/", replica)
     assert report(client, transaction_id).status_code == 202
     mirror.heal()
@@ -317,7 +317,7 @@ def test_an_nft_that_vanished_is_a_contradiction(app, client, listed, mirror):
     assert price(client) == 250
 
 
-# What the operator is told
+# What the operator sees
 
 
 def test_the_last_sync_moves_only_when_all_were_checked(app, client, listed, mirror):

@@ -74,7 +74,7 @@ def as_it_was(kind):
 
 
 def with_its_effect(kind):
-    """By the transaction, and not as the report wants it: listed anew since, or sold since."""
+    """By the transaction, and not as the report wants it: listed again since, or sold since."""
     if kind == "listing":
         return nft(price=300, seen_at=AFTER)
     return nft(CHARLIE, seen_at=AFTER)

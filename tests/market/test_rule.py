@@ -131,7 +131,7 @@ def test_nothing_is_for_sale_that_its_owner_has_not_signed(facts):
 
 
 @given(any_facts)
-def test_what_is_for_sale_can_not_be_told_from_fewer_facts(facts):
+def test_fewer_facts_cannot_show_what_is_for_sale(facts):
     """A replica that lags can make it wait; it can neither list it otherwise nor take it off."""
     if isinstance(decide(facts, MARKET), ForSale):
         for fewer in (facts._replace(history=None), facts._replace(transaction=None)):

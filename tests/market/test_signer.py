@@ -1,4 +1,4 @@
-"""The door to whoever signs: what a host's own code may do to it, and what a caller is told."""
+"""The interface to the signer: what a host's own code may do, and what a caller sees."""
 
 import subprocess
 import sys
@@ -56,7 +56,7 @@ def signature_of(body, **change):
     return change.get("public_key", public_key), change.get("signature", signature)
 
 
-NONSENSE = {
+FAULTY = {
     "raises": (raises, "it raised RuntimeError: the password"),
     "exits": (exits, "it raised SystemExit"),
     "nothing": (lambda body: None, "not return a pair of bytes"),
@@ -73,9 +73,9 @@ NONSENSE = {
 }
 
 
-@pytest.mark.parametrize("name", NONSENSE)
-def test_nonsense_is_a_503_and_a_line_for_the_operator(make_market, caplog, name):
-    sign, words = NONSENSE[name]
+@pytest.mark.parametrize("name", FAULTY)
+def test_a_faulty_signer_is_a_503_and_a_line_for_the_operator(make_market, caplog, name):
+    sign, words = FAULTY[name]
     market = make_market(sign=sign)
     r = buy(market)
     body = assert_error(r, 503, "The marketplace's signer did not sign")
@@ -96,7 +96,7 @@ def test_another_key_than_the_accounts_is_refused(make_market, caplog):
     assert market.rows() == []
 
 
-def test_a_key_that_changed_is_looked_up_anew(make_market):
+def test_a_key_that_changed_is_looked_up_again(make_market):
     keys = [OTHER]
     market = make_market(sign=lambda body: signing_with(keys[0])(body))
 
@@ -109,7 +109,7 @@ def test_a_key_that_changed_is_looked_up_anew(make_market):
     assert buy(market).status_code == 200
 
 
-def test_a_key_that_can_not_be_looked_up_is_refused(make_market):
+def test_a_key_that_cannot_be_looked_up_is_refused(make_market):
     market, change = make_market(sign=signing_with(DEMO)), {"key": {"_type": 5}}
     Mirror(market.app).alter(f"/accounts/{MARKET}", lambda document: document.update(change))
     assert_error(buy(market), 502, "invalid answer")

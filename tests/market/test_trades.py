@@ -21,7 +21,7 @@ CROWD = (ALICE, BOB, CHARLIE, "0.0.1004", "0.0.1005")
 SHARE = 250  # basis points
 BUDGET = 100  # HBAR
 NFTS = ((TOKEN, 1), (TOKEN, 2), ("0.0.5002", 1))  # the last one has royalties
-# What a trader may be told; never a 500, and never a 502 under a clear sky.
+# What a trader may get; never a 500, and never a 502 under a clear sky.
 ANSWERS = {200, 202, 404, 409, 429, 503}
 
 
@@ -38,7 +38,7 @@ class Trader:
         self._client = authorized_client(market.app, "read", "write")
         self._dice = random.Random(account_id)
         self._kept: list[bytes] = []  # signed by us, and not submitted yet
-        self.told: Counter = Counter()
+        self.counts: Counter = Counter()
 
     def act(self) -> None:
         token, serial_no = self._dice.choice(NFTS)
@@ -76,11 +76,11 @@ class Trader:
             self._note("comingsoon", self._client.post("/v1/comingsoon", json=body))
 
     def _submit(self, content: bytes) -> None:
-        self.told[self._ledger.submit(content).result] += 1
+        self.counts[self._ledger.submit(content).result] += 1
 
     def _note(self, what: str, answer) -> None:
         assert answer.status_code in ANSWERS, f"{what}: {answer.text}"
-        self.told[what, answer.status_code] += 1
+        self.counts[what, answer.status_code] += 1
 
 
 def _add_all(market: Market) -> None:
@@ -99,10 +99,10 @@ def test_whatever_a_crowd_does_each_nft_that_moves_is_paid_for(market):
 
     with ThreadPoolExecutor(len(traders)) as pool:
         list(pool.map(trade, traders))  # raises what one of them raised
-    told = sum((trader.told for trader in traders), Counter())
+    counts = sum((trader.counts for trader in traders), Counter())
     sales = find_sales(market.ledger.sandbox, MARKET, share=SHARE)
     assert [sale.fault for sale in sales if sale.fault] == []
-    assert sales, told
+    assert sales, counts
     earned = sum(sale.price * SHARE // 10_000 for sale in sales)
     lost = accounts.FIRST_BALANCE + earned - market.balance()
     assert 0 < lost <= BUDGET * TINYBARS
@@ -118,8 +118,8 @@ def _expect_book_in_line(market: Market) -> None:
         assert (row["account_id"], row["spender"]) == (nft["owner"]["accountId"], MARKET)
 
 
-def test_a_price_binds_its_owner_for_a_minute_though_he_sells_and_buys_back(market):
-    """A purchase that was signed is not taken back; nor does it bind who lists after him."""
+def test_a_price_binds_its_owner_for_a_minute_despite_a_sale_and_a_purchase_back(market):
+    """A signed purchase is not taken back, and does not bind a later seller."""
     _add_all(market)
 
     def sign(what, account_id, **fields):

@@ -119,7 +119,7 @@ def test_the_wallet_signs_and_the_signature_is_added_once(client, minted):
     assert answer.json["transactionId"].startswith(f"{ALICE}@")
 
 
-def test_a_wrong_account_can_not_sign(client, minted):
+def test_a_wrong_account_cannot_sign(client, minted):
     transaction = encoded(seal(approval(ALICE, NFT, MARKET)))
     r = client.post("/sign", json={"accountId": "0.0.42013", "transaction": transaction})
     assert r.status_code == 422

@@ -154,9 +154,9 @@ def test_a_bucket_keeps_images(tmp_path, bucket):
     small, item = boto3.client("s3").list_objects_v2(Bucket=bucket)["Contents"]
     assert item["Key"] == f"optimised/{path.removeprefix('/media/')}"
     assert small["Key"] == item["Key"].replace("-640", "-320")
-    told = boto3.client("s3").head_object(Bucket=bucket, Key=item["Key"])
-    assert told["ContentType"] == "image/webp"
-    assert told["CacheControl"] == "public, max-age=86400"
+    stored = boto3.client("s3").head_object(Bucket=bucket, Key=item["Key"])
+    assert stored["ContentType"] == "image/webp"
+    assert stored["CacheControl"] == "public, max-age=86400"
     assert not (tmp_path / "media").exists()
 
 

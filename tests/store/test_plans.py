@@ -398,8 +398,8 @@ def without_brackets(sql):
     return re.sub("[()]", "", sql)
 
 
-def test_no_statement_is_prepared_anew(app, subtests):
-    """SQLite prepares one anew each time for a bare parameter as a LIMIT, or beside a partial index."""
+def test_no_statement_is_prepared_again(app, subtests):
+    """SQLite prepares one again each time for a bare parameter as a LIMIT, or beside a partial index."""
     prepared = []
     with app.app_context():
         read().set_authorizer(lambda *what: prepared.append(what) or 0)

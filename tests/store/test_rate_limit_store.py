@@ -39,7 +39,7 @@ def test_a_window_ends(count):
     assert count("a", 60) == 1
 
 
-def test_a_clock_that_was_set_back_begins_anew(count):
+def test_a_clock_that_was_set_back_resets_the_count(count):
     count("a", 3600)
     assert count("a", 60) == 1
 

@@ -306,10 +306,10 @@ def test_the_sandbox_keeps_what_its_databases_held(old, tmp_path):
 
 def test_it_works(outdated):
     before = rows(outdated, "prepared_transaction")
-    told = flask(outdated, "upgrade")
-    assert re.match(rf"Back it up to {outdated}\.before-\S+\n", told)
-    assert "\nKeep what happens to NFTs from now on: the feed of events begins here\n" in told
-    assert re.search(rf"\nUpgraded {outdated} in \d+\.\d s; what it held before is in ", told)
+    output = flask(outdated, "upgrade")
+    assert re.match(rf"Back it up to {outdated}\.before-\S+\n", output)
+    assert "\nKeep what happens to NFTs from now on: the feed of events begins here\n" in output
+    assert re.search(rf"\nUpgraded {outdated} in \d+\.\d s; what it held before is in ", output)
     assert version(outdated) == SCHEMA.version
     assert [row["memo"] for row in rows(outdated, "prepared_transaction")] == [
         row["memo"] for row in before
@@ -346,7 +346,7 @@ def test_no_other_command_works_on_an_older_one(outdated, command):
     assert version(outdated) == OF_0_3_0
 
 
-def test_a_host_is_told_of_an_outdated_database(outdated, tmp_path, caplog):
+def test_a_host_gets_an_error_for_an_outdated_database(outdated, tmp_path, caplog):
     app = create_app(**settings(tmp_path), **TESTNET)
     with pytest.raises(StartRefused, match="run flask upgrade"):
         startup.require_ready(app)
@@ -357,8 +357,10 @@ def test_a_host_is_told_of_an_outdated_database(outdated, tmp_path, caplog):
 def test_it_is_refused_while_another_process_has_it_open(outdated):
     with connect(outdated) as db:
         db.execute("BEGIN IMMEDIATE")
-        told = flask(outdated, "upgrade", succeeds=False)
-    assert told.startswith(f"Error: {outdated} is in use: database is locked. Nothing was changed")
+        output = flask(outdated, "upgrade", succeeds=False)
+    assert output.startswith(
+        f"Error: {outdated} is in use: database is locked. Nothing was changed"
+    )
     assert version(outdated) == OF_0_3_0
     assert not [*outdated.parent.glob("*.before-*")]
     flask(outdated, "upgrade")
@@ -382,9 +384,9 @@ def test_a_database_of_no_version_of_ours_is_refused(tmp_path, value, words):
     flask(path, "token", "list")
     execute(path, SET_PROPERTY, value, "schema_version")
     for command in (("token", "list"), ("token", "create", "x"), ("upgrade",)):
-        told = flask(path, *command, succeeds=False)
-        assert told.startswith(f"Error: {path} ")
-        assert words in told
+        output = flask(path, *command, succeeds=False)
+        assert output.startswith(f"Error: {path} ")
+        assert words in output
 
 
 def test_nothing_of_another_network_is_upgraded_by_mistake(tmp_path):
@@ -398,13 +400,13 @@ def test_nothing_of_another_network_is_upgraded_by_mistake(tmp_path):
 
 
 @pytest.mark.parametrize("is_of", ["0.1.0", "0.2.0"])
-def test_a_database_before_0_3_0_is_refused_and_told_the_way(tmp_path, is_of):
+def test_a_database_before_0_3_0_is_refused_with_the_way_out(tmp_path, is_of):
     path = put(tmp_path, **TESTNET)
     set_version(path, is_of)
     content = path.read_bytes()
     for arguments in (("token", "list"), ("status",), ("upgrade",), ("sync",)):
-        told = flask(path, *arguments, succeeds=False)
-        assert told == (
+        output = flask(path, *arguments, succeeds=False)
+        assert output == (
             f"Error: {path} is of a version before 0.3.0: install 0.3.0, run flask --app wsgi upgrade, and"
             " then upgrade to this version\n"
         )
@@ -416,8 +418,8 @@ def test_a_backup_before_0_3_0_is_refused(tmp_path):
     set_version(backup, "0.2.0")
     path = tmp_path / "marketplace.db"
     flask(path, "token", "create", "mine")
-    told = flask(path, "restore", str(backup), succeeds=False)
-    assert f"Nothing was changed: {backup} is of a version before 0.3.0" in told
+    output = flask(path, "restore", str(backup), succeeds=False)
+    assert f"Nothing was changed: {backup} is of a version before 0.3.0" in output
     assert "mine" in flask(path, "token", "list")
 
 
@@ -447,15 +449,15 @@ def test_a_database_without_the_record_takes_only_the_steps_that_it_lacks(path, 
     """Earlier releases stored the version, and no record."""
     execute(path, "DROP TABLE _sqlite_migrations")
     database = SQLiteDatabase(path, newer(RENAME))
-    told = []
-    database.upgrade(told.append)
-    assert told[1:] == ["Rename all"]
+    steps = []
+    database.upgrade(steps.append)
+    assert steps[1:] == ["Rename all"]
     assert applied(path)[-1] == str(database.version) == str(SCHEMA.version + 1)
     assert len(applied(path)) == database.version - OF_0_3_0
     assert execute(path, "SELECT name FROM access_token") == [("mine!",)]
 
 
-EVENTS_ANEW = """
+EVENTS_AGAIN = """
 -- Make the events again
 ALTER TABLE event RENAME TO earlier_event;
 CREATE TABLE event (id INTEGER PRIMARY KEY) STRICT;
@@ -469,9 +471,9 @@ def test_a_step_that_makes_the_events_again_keeps_their_cursors(app, client, new
     database.close()
     url = app.config["DATABASE_URL"]
     if database.is_shared:
-        later = PostgreSQLDatabase(url, newer(EVENTS_ANEW))
+        later = PostgreSQLDatabase(url, newer(EVENTS_AGAIN))
     else:
-        later = SQLiteDatabase(url, newer(EVENTS_ANEW))
+        later = SQLiteDatabase(url, newer(EVENTS_AGAIN))
     later.upgrade()
     [row] = later.connection.execute(f"SELECT {later.epoch} AS epoch").fetchall()
     later.close()
@@ -491,9 +493,9 @@ def test_a_kill_in_the_middle_of_a_step_undoes_it(path, newer):
     assert process.exitcode == -signal.SIGKILL
     database = SQLiteDatabase(path, later)
     assert applied(path)[-1] == str(database.version) == str(SCHEMA.version + 1)
-    told = []
-    database.upgrade(told.append)
-    assert told[1:] == ["Keep all", "Fill them"]
+    steps = []
+    database.upgrade(steps.append)
+    assert steps[1:] == ["Keep all", "Fill them"]
     assert execute(path, "SELECT * FROM rebate") == [(1,)]
     assert execute(path, "SELECT name FROM access_token") == [("mine!",)]
 
@@ -646,7 +648,7 @@ def test_a_backup_of_anothers_or_of_a_newer_version_is_refused(tmp_path, column,
     flask(path, "token", "create", "mine")
     flask(path, "backup", str(copy))
     execute(copy, SET_PROPERTY, value, column)
-    told = flask(path, "restore", str(copy), succeeds=False)
-    assert f"Nothing was changed: {copy}" in told
-    assert words in told
+    output = flask(path, "restore", str(copy), succeeds=False)
+    assert f"Nothing was changed: {copy}" in output
+    assert words in output
     assert "mine" in flask(path, "token", "list")

@@ -18,7 +18,7 @@ from marketplace.store.sqlite import SQLiteDatabase
 from marketplace.store.sqlite_files import release_lock, take_lock
 from tests.store.tokens import insert_token, names
 
-CHECKPOINTED_PAGES = 1000  # a commit that leaves so many pages in the -wal checkpoints it
+CHECKPOINTED_PAGES = 1000  # a commit that leaves this many pages in the -wal checkpoints it
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_a_write_waits_for_the_lock_but_not_for_ever(path, monkeypatch):
     assert names(database.connection) == ["alice"]
 
 
-def test_a_lock_that_can_not_be_opened_makes_the_database_unusable(path):
+def test_a_lock_that_cannot_be_opened_makes_the_database_unusable(path):
     database = SQLiteDatabase(path, SCHEMA)
     Path(f"{path}.lock").unlink()
     Path(f"{path}.lock").mkdir()

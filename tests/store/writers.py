@@ -14,8 +14,8 @@ from tests.store.tokens import insert_token
 
 @contextmanager
 def writing(path, number):
-    """So many writers, which are killed at the end; yields what lists the names that they have inserted."""
-    told = [path.with_name(f"{writer}.told") for writer in range(number)]
+    """N writers, killed at the end. Yields a function that lists the names that they have inserted."""
+    files = [path.with_name(f"{writer}.names") for writer in range(number)]
 
     def write(answers):
         database = SQLiteDatabase(path, SCHEMA)
@@ -30,10 +30,10 @@ def writing(path, number):
     def count(answers):
         return answers.read_text().count("\n") if answers.exists() else 0
 
-    processes = [fork(partial(write, answers)) for answers in told]
-    until(lambda: min(map(count, told)) > 10, "they do not write")
+    processes = [fork(partial(write, answers)) for answers in files]
+    until(lambda: min(map(count, files)) > 10, "they do not write")
     try:
-        yield lambda: [name for answers in told for name in answers.read_text().split()]
+        yield lambda: [name for answers in files for name in answers.read_text().split()]
     finally:
         for process in processes:
             process.kill()

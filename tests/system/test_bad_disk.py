@@ -59,7 +59,7 @@ def fill_disk(database):
     """Leave no room in the -wal for whoever may write files of MAX_FILE_BYTES only."""
     database.execute("INSERT INTO property (name, value) VALUES ('filler', zeroblob(60000))")
     database.execute("BEGIN")
-    database.execute("SELECT * FROM property").fetchall()  # keeps the -wal from being begun anew
+    database.execute("SELECT * FROM property").fetchall()  # keeps the -wal from being restarted
 
 
 def start(own, arguments, max_file_bytes=None):

@@ -263,7 +263,7 @@ def test_a_connection_that_the_server_refuses(tmp_path, server, ours, theirs, wo
     assert sentence.endswith("Check sslmode in the address, and the server's ssl and pg_hba.conf")
 
 
-# How it is told
+# How it is reported
 
 
 def test_every_way_to_start_says_it_in_one_sentence(tmp_path, server):

@@ -24,12 +24,12 @@ def panels():
     return json.loads(BOARD.read_text())["panels"]
 
 
-def test_the_board_shows_all_that_is_told_of_purchases():
-    told = {name for name in HELP if re.match("purchases|sale_fee", name)}
-    told |= {f"{name}_total" for name, *_ in COUNTERS if name.startswith("purchases")}
+def test_the_board_shows_all_metrics_of_purchases():
+    names = {name for name in HELP if re.match("purchases|sale_fee", name)}
+    names |= {f"{name}_total" for name, *_ in COUNTERS if name.startswith("purchases")}
     shown = " ".join(expressions())
-    assert {name for name in told if f"marketplace_{name}{{" not in shown} == set()
-    assert len(told) == 5, told
+    assert {name for name in names if f"marketplace_{name}{{" not in shown} == set()
+    assert len(names) == 5, names
 
 
 @needs_prometheus

@@ -273,7 +273,7 @@ def test_silent_clients_take_no_thread(site):
         assert time.monotonic() - started < 20
 
 
-def test_who_asks_too_often_is_told_in_our_shape(site):
+def test_the_error_for_too_many_requests_has_our_shape(site):
     def ask(number):
         try:
             with site.call("/status") as answer:
@@ -329,7 +329,7 @@ def test_each_of_its_own_errors_has_a_documented_reason():
         assert body["code"] in (ours[body["reason"]].status, 421)
 
 
-def test_what_is_no_request_is_told_in_our_shape(site):
+def test_the_error_for_a_malformed_request_has_our_shape(site):
     head = b" HTTP/1.1\r\nHost: localhost\r\n"
     last_head = head + b"Connection: close\r\n"
     for sent, code in (
@@ -362,7 +362,7 @@ def test_a_hundred_nfts_of_mainnets_length_can_be_asked_for(site):
     assert json.loads(seen) == [None] * 100
 
 
-def test_a_service_that_is_down_is_told_in_our_shape(site):
+def test_the_error_while_the_service_is_down_has_our_shape(site):
     # The last test of this site.
     assert site.error("/v1/add", b"{}")[1]["code"] == 401
     site.service.stop()

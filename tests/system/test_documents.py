@@ -274,7 +274,7 @@ def test_the_readme_can_be_read_at_once():
     assert len(read("README.md").splitlines()) <= 160
 
 
-def test_every_path_that_maintainers_are_told_exists():
+def test_every_path_in_the_maintainers_guide_exists():
     text = read("docs/maintaining.md")
     house = blocks("text", "docs/maintaining.md")[0].text
     names = re.findall(r"`([\w./-]*(?:/|\.[a-z]+)[\w./-]*)`", text)

@@ -1,4 +1,4 @@
-"""Random stories of NFTs, told to the service and to a model of the rule: other ones each day."""
+"""Random histories of NFTs, given to the service and to a model of the rule. They differ each day."""
 
 from datetime import UTC, datetime
 

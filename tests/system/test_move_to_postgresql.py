@@ -35,9 +35,9 @@ def move(folder, *arguments, **settings):
 
 def moved_all(folder, url):
     """What the command says where it succeeds."""
-    told = move(folder, url)
-    assert told.exit_code == 0, told.output
-    return told.output
+    result = move(folder, url)
+    assert result.exit_code == 0, result.output
+    return result.output
 
 
 def assert_refused(ended, *words):
@@ -64,8 +64,8 @@ def start(url, tmp_path):
 @pytest.fixture
 def source(tmp_path):
     """A database of the sandbox with an access token in it; nobody has it open."""
-    told = run_flask(tmp_path, "token", "create", "kept")
-    assert told.exit_code == 0, told.output
+    result = run_flask(tmp_path, "token", "create", "kept")
+    assert result.exit_code == 0, result.output
     return tmp_path / "marketplace.db"
 
 
@@ -84,11 +84,11 @@ def test_nobody_sees_a_difference(app, client, ledger, lister, tmp_path, postgre
         paths.append(client.get(path).headers["Link"].split(">")[0][1:])
     before = [client.get(path) for path in paths]
     services(app).database.close()
-    told = moved_all(tmp_path, postgresql_url)
-    assert "Copy nft: 31\n" in told
-    assert "Copy prepared_transaction: 31\n" in told
-    assert f"Moved {tmp_path}/marketplace.db to postgresql://127.0.0.1:" in told
-    assert "never start the service on " in told
+    output = moved_all(tmp_path, postgresql_url)
+    assert "Copy nft: 31\n" in output
+    assert "Copy prepared_transaction: 31\n" in output
+    assert f"Moved {tmp_path}/marketplace.db to postgresql://127.0.0.1:" in output
+    assert "never start the service on " in output
 
     moved = start(postgresql_url, tmp_path).test_client()
     moved.environ_base["HTTP_AUTHORIZATION"] = client.environ_base["HTTP_AUTHORIZATION"]
@@ -205,7 +205,7 @@ def test_what_is_on_postgresql_already(tmp_path, postgresql_url):
     ],
     ids=["its text", "a listed NFT without its listing"],
 )
-def test_what_can_not_be_moved(source, tmp_path, postgresql_url, spoil, words):
+def test_what_cannot_be_moved(source, tmp_path, postgresql_url, spoil, words):
     insert(source)
     execute(source, spoil)
     assert_refused(move(tmp_path, postgresql_url), words)
@@ -250,10 +250,10 @@ def lose_the_server(process, url):
 @pytest.mark.parametrize("stop", [interrupt, lose_the_server])
 def test_nothing_is_left_of_what_was_interrupted(large, tmp_path, postgresql_url, stop):
     process = begin_flask(settings(tmp_path), "move", postgresql_url, text=False)
-    told = b""
-    while b"Copy nft" not in told:
-        told += process.stdout.read1()
-        assert process.poll() is None, told
+    output = b""
+    while b"Copy nft" not in output:
+        output += process.stdout.read1()
+        assert process.poll() is None, output
     returncode, words = stop(process, postgresql_url)
     error = process.communicate()[1].decode()
     assert process.returncode == returncode, error
@@ -264,7 +264,7 @@ def test_nothing_is_left_of_what_was_interrupted(large, tmp_path, postgresql_url
     assert held(postgresql_url) == NOTHING | {"nft": LARGE, "access_token": 1}
 
 
-def test_what_is_interrupted_ends_where_the_server_can_not_be_told(
+def test_what_is_interrupted_ends_where_the_server_cannot_be_reached(
     source, tmp_path, postgresql_url, monkeypatch
 ):
     insert(source)

@@ -115,8 +115,8 @@ def test_its_address_is_there_while_it_listens(tmp_path, number):
     with reserved_port() as wanted, serving.node(tmp_path, port=wanted) as node:
         assert node.port == wanted
         assert file.read_text() == f"127.0.0.1:{wanted}"
-        told = run_flask(file.parent, "sandbox", "hello").output
-        assert f'Client.forNetwork({{"127.0.0.1:{wanted}": "0.0.3"}})' in told
+        output = run_flask(file.parent, "sandbox", "hello").output
+        assert f'Client.forNetwork({{"127.0.0.1:{wanted}": "0.0.3"}})' in output
         node.send_signal(number)
         assert node.wait(PATIENCE_SECONDS) == 0
         assert not file.exists()

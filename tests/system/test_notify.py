@@ -34,13 +34,13 @@ def watcher(folder, systemd, **more):
             process.kill()
 
 
-def told(systemd):
+def receive(systemd):
     return systemd.recv(65536).decode()
 
 
-def told_at_last(systemd, beginning):
+def receive_until(systemd, beginning):
     """The next message that begins so; signs of life come in between."""
-    while not (message := told(systemd)).startswith(beginning):
+    while not (message := receive(systemd)).startswith(beginning):
         pass
     return message
 
@@ -48,24 +48,24 @@ def told_at_last(systemd, beginning):
 @both_engines
 def test_a_watcher_tells_that_it_is_ready_alive_and_stopping(app, systemd, tmp_path):
     with watcher(tmp_path, systemd) as process:
-        assert told(systemd) == "READY=1\nSTATUS=Following sandbox"
-        assert told(systemd) == told(systemd) == "WATCHDOG=1"
+        assert receive(systemd) == "READY=1\nSTATUS=Following sandbox"
+        assert receive(systemd) == receive(systemd) == "WATCHDOG=1"
         process.send_signal(signal.SIGTERM)
-        assert told_at_last(systemd, "STOPPING") == "STOPPING=1"
+        assert receive_until(systemd, "STOPPING") == "STOPPING=1"
         assert process.wait(PATIENCE_SECONDS) == 0
 
 
 @both_engines
 def test_one_that_waits_for_its_turn_is_ready_and_alive(app, systemd, tmp_path):
     with watcher(tmp_path, systemd):
-        told_at_last(systemd, "READY=1")
+        receive_until(systemd, "READY=1")
         with watcher(tmp_path, systemd) as second:
             waiting = "READY=1\nSTATUS=Another watcher is at work: waiting for it to end"
-            assert told_at_last(systemd, "READY=1") == waiting
-            assert told_at_last(systemd, "WATCHDOG=1")
+            assert receive_until(systemd, "READY=1") == waiting
+            assert receive_until(systemd, "WATCHDOG=1")
             second.terminate()
             # What nobody reads fills the socket, and stops who tells.
-            told_at_last(systemd, "STOPPING=1")
+            receive_until(systemd, "STOPPING=1")
             assert second.wait(PATIENCE_SECONDS) == 0
 
 
@@ -80,9 +80,9 @@ def test_a_sign_of_life_is_given_once_something_was_done_and_not_before(
         return [b"nothing"]
 
     with serve(slow_mirror) as url, watcher(tmp_path, systemd, MIRROR_NODE_URL=url):
-        told_at_last(systemd, "READY=1")
-        assert told(systemd).startswith("STATUS=The ledger was not followed: ")
-        assert told(systemd) == "WATCHDOG=1"
+        receive_until(systemd, "READY=1")
+        assert receive(systemd).startswith("STATUS=The ledger was not followed: ")
+        assert receive(systemd) == "WATCHDOG=1"
 
 
 def test_it_tells_that_the_ledger_is_followed_again(app, systemd, tmp_path):
@@ -92,9 +92,9 @@ def test_it_tells_that_the_ledger_is_followed_again(app, systemd, tmp_path):
         return (answers[0] if answers else app)(environ, start_response)
 
     with serve(mirror) as url, watcher(tmp_path, systemd, MIRROR_NODE_URL=f"{url}/sandbox"):
-        told_at_last(systemd, "STATUS=The ledger was not followed: ")
+        receive_until(systemd, "STATUS=The ledger was not followed: ")
         answers.clear()
-        assert told_at_last(systemd, "READY=1") == "READY=1\nSTATUS=Following sandbox"
+        assert receive_until(systemd, "READY=1") == "READY=1\nSTATUS=Following sandbox"
 
 
 def test_what_a_stranger_wrote_is_no_message_of_its_own(systemd, monkeypatch, tmp_path):
@@ -102,4 +102,4 @@ def test_what_a_stranger_wrote_is_no_message_of_its_own(systemd, monkeypatch, tm
         if listener:
             monkeypatch.setenv("NOTIFY_SOCKET", listener)
         notify("STATUS=The ledger was not followed: a\nMAINPID=1\x1b")
-    assert told(systemd) == r"STATUS=The ledger was not followed: a MAINPID=1\x1b"
+    assert receive(systemd) == r"STATUS=The ledger was not followed: a MAINPID=1\x1b"

@@ -123,7 +123,7 @@ def test_a_server_that_is_gone_and_comes_back(server, threads, caplog, how):
     for request in REQUESTS:
         require_unreachable(server, threads(*request))
     assert server.password not in caplog.text
-    assert "127.0.0.1" in caplog.text  # its operator is told
+    assert "127.0.0.1" in caplog.text  # the operator sees it
     server.start()
     require_answers(threads("POST", "/v1/add", KEYS), {200})
     require_answers(threads("GET", "/v1/orderbook"), {200})
@@ -256,7 +256,7 @@ def test_the_stamp_is_another_one_after_each_commit_and_each_start(server, url, 
 
 
 def test_the_stamp_is_another_one_after_a_process_of_the_server_was_killed(server, database):
-    """It begins to count its transactions anew."""
+    """It counts its transactions from zero again."""
     before = database.data_version()
     sql = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'"
     [[victim]] = server.execute(sql)
@@ -291,7 +291,7 @@ def test_what_patience_a_role_is_given_is_no_matter(server, url, tmp_path):
     assert len(names(first.connection)) == 3
 
 
-def test_what_only_reads_can_not_write(database):
+def test_what_only_reads_cannot_write(database):
     with pytest.raises(Exception, match=r"cannot be reached|read-only"):
         insert_token(database.connection, "x")
     assert names(database.connection) == []
@@ -338,9 +338,9 @@ def test_it_serves(server, url, tmp_path):
                 server.start()
             for _ in range(30):
                 service.call("/v1/orderbook")
-        told = service.flask("rebuild", "0.0.7002").stdout
+        output = service.flask("rebuild", "0.0.7002").stdout
     assert "Traceback" not in service.output
-    assert server.password not in service.output + told
+    assert server.password not in service.output + output
     assert f"data in postgresql://127.0.0.1:{server.port}/test_" in service.output
 
 
@@ -374,9 +374,9 @@ def test_an_upgrade(url, database, newer):
     assert later.is_outdated
     with pytest.raises(DatabaseUnreadable, match="is of an earlier version"):
         names(later.connection)
-    told = []
-    later.upgrade(told.append)
-    assert told == ["Keep who bought what", "Name them"]
+    steps = []
+    later.upgrade(steps.append)
+    assert steps == ["Keep who bought what", "Name them"]
     assert columns(url, "purchase")["serial_no"] == "bigint"
     assert columns(url, "purchase")["receipt"] == "bytea"
     assert names(later.connection) == ["first of before; and 'so on'"]
@@ -403,17 +403,17 @@ def test_a_step_that_fails_is_undone_and_those_before_it_stay(url, database, new
 
 def test_two_upgrades_at_once(url, database, newer, tmp_path):
     database.close()
-    schema, told = newer(f"{STEP}\n-- Wait\nSELECT pg_sleep(0.5);\n"), tmp_path / "told"
+    schema, steps = newer(f"{STEP}\n-- Wait\nSELECT pg_sleep(0.5);\n"), tmp_path / "steps"
 
     def upgrade():
         later = PostgreSQLDatabase(url, schema, OWNERS)
-        with later.startup_lock(), told.open("a") as file:
+        with later.startup_lock(), steps.open("a") as file:
             later.read_version()
             if later.is_outdated:
                 later.upgrade(lambda what: print(what, file=file))
 
     join(fork(upgrade), fork(upgrade))
-    assert told.read_text() == "Keep who bought what\nName them\nWait\n"
+    assert steps.read_text() == "Keep who bought what\nName them\nWait\n"
 
 
 def test_no_upgrade_beside_a_service(url, database, newer):

@@ -198,14 +198,14 @@ def test_twenty_are_listed_and_eight_are_bought(market, program):
         account: amount * TINYBARS for account, amount in paid.items()
     }
     assert moved["0.0.9001"] == -purchase["fee"]
-    until(lambda: is_listed(market, seller, 16) and is_listed(market, other, 0), "it is not told")
+    until(lambda: is_listed(market, seller, 16) and is_listed(market, other, 0), "it is not shown")
     ids = "&".join(f"id={nft['tokenId']}:{nft['serialNo']}" for nft in basket)
     bought = market.call(f"/v1/nfts?{ids}")
     assert {nft["owner"]["accountId"] for nft in bought} == {buyer.id}
 
 
 def is_listed(market, seller, count):
-    """Whether the order book has so many NFTs of an account."""
+    """Whether the order book has exactly this many NFTs of an account."""
     return len(market.call(f"/v1/user/{seller.id}/listed?limit=20")) == count
 
 

@@ -48,8 +48,8 @@ def impatient(tmp_path_factory):
         service.silent_clients, service.path = 0, path
         yield service
     assert "Traceback" not in service.output
-    told = service.output.count("Dropped a client that fell silent")
-    assert told <= service.silent_clients, service.output
+    dropped = service.output.count("Dropped a client that fell silent")
+    assert dropped <= service.silent_clients, service.output
 
 
 def fall_silent(service, *said, times=THREADS + 1, family=socket.AF_INET, dropped=True, **options):

@@ -201,7 +201,7 @@ def test_hederas_own_tutorial(program):
     history = program.sell_here(token, 2, bob, alice, 150)
     moved, approved = "CRYPTOTRANSFER", "CRYPTOAPPROVEALLOWANCE"
     assert history == ["TOKENMINT", moved, moved, approved, moved]
-    # Bob has paid 0.5 for his listing.
+    # Bob has paid 0.5 for the listing.
     assert [program.hbar(account) for account in (treasury, alice, bob)] == [225, 140, 234.5]
 
     # Part 3

@@ -46,12 +46,16 @@ def test_it_runs_to_its_end(program):
 @needs_wrk
 def test_an_attack_is_made():
     """argparse refused the default of its own list of attacks."""
-    told = start("stress.attack", *ATTACK, "--only", "a foreign lock")
-    assert re.match(r"a foreign lock, 5 clients\n  order book +p50 .*\(200: \d+\)\n", told)
+    output = start("stress.attack", *ATTACK, "--only", "a foreign lock")
+    assert re.match(r"a foreign lock, 5 clients\n  order book +p50 .*\(200: \d+\)\n", output)
 
 
 @needs_wrk
 def test_an_attack_by_a_name_server_is_made_or_said_to_be_impossible():
-    told = start("stress.attack", *ATTACK, "--seconds", "9", "--only", "the name server is silent")
-    is_made = re.search(r"^  order book +p50 .*\(200: \d+\)\n  status .*\n  add .*503", told, re.M)
-    assert is_made or told.startswith("the name server is silent: not tried: only root can ")
+    output = start(
+        "stress.attack", *ATTACK, "--seconds", "9", "--only", "the name server is silent"
+    )
+    is_made = re.search(
+        r"^  order book +p50 .*\(200: \d+\)\n  status .*\n  add .*503", output, re.M
+    )
+    assert is_made or output.startswith("the name server is silent: not tried: only root can ")

@@ -41,7 +41,7 @@ def test_a_full_disk_leaves_it_as_it_was_before_the_step(large):
     assert execute(large, "SELECT COUNT(*) FROM nft") == [(100_010,)]
 
 
-def test_nothing_makes_anew_what_has_vanished(tmp_path):
+def test_nothing_creates_again_what_has_vanished(tmp_path):
     """Beside what a running service wrote last, a new file would take the place of the old one for good."""
     with serve(tmp_path, "--workers", "1") as service:
         path = tmp_path / "instance/marketplace.db"

@@ -1,4 +1,4 @@
-"""A watcher that is told each step: what it reads, and what it rechecks."""
+"""A watcher that tests step: when it reads, and when it rechecks."""
 
 from contextlib import closing
 
@@ -14,13 +14,13 @@ from marketplace.watcher.work import Done
 
 
 class Watcher:
-    """Follows when it is told to, and then rechecks everything that is due."""
+    """Follows on call, and then rechecks everything that is due."""
 
     def __init__(self, app):
         self.app = app
         self.follower, self.rechecker = Follower(), Rechecker(app)
 
-    def begin_anew(self):
+    def restart(self):
         """Be another watcher, after this one was killed."""
         self.rechecker.close()
         self.follower, self.rechecker = Follower(), Rechecker(self.app)
@@ -32,7 +32,7 @@ class Watcher:
                 pass
 
     def recheck(self, seconds=0):
-        """Recheck what is due so many seconds from now; returns what changed something."""
+        """Recheck what is due within this many seconds. Returns what changed something."""
         counts = self.rechecker.drain(times.now() + seconds * times.SECOND)
         del counts[Done.UNCHANGED], counts[Done.SELLERS], counts[Done.TOKENS]
         return +counts
@@ -42,7 +42,7 @@ class Watcher:
         return self.recheck()
 
     def sweep(self, seconds=0):
-        """Begin a sweep if one is due, and compare what is due of it so many seconds from now."""
+        """Begin a sweep if one is due, and compare what is due of it within this many seconds."""
         with self.app.app_context(), closing(Sweep(self.app)) as sweep:
             while sweep.step(times.now() + seconds * times.SECOND) == 0:
                 pass
@@ -63,11 +63,11 @@ def list_after(id):
 
 
 @pytest.fixture
-def told(app):
+def new_events(app):
     """The events of one NFT since this was asked last: kind, from, to, price, previous price."""
     seen = 0
 
-    def told():
+    def new_events():
         nonlocal seen
         with app.app_context():
             rows = list_after(seen)
@@ -79,7 +79,7 @@ def told(app):
             if (row["token"], row["serial_no"]) == (TOKEN, 7)
         ]
 
-    return told
+    return new_events
 
 
 def newest(app):

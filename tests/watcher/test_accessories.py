@@ -114,7 +114,7 @@ def test_transparency_and_orientation_are_kept():
 
 
 @pytest.mark.parametrize("format", ["JPEG", "WEBP"])
-def test_nonsense_in_exif_and_profile_does_not_count(format):
+def test_random_bytes_in_exif_and_profile_does_not_count(format):
     rng, image = random.Random(format), Image.new("RGB", (60, 40), RED)
     for _ in range(50):
         exif, profile = (rng.choice((b"", b"Exif\0\0")) + rng.randbytes(40) for _ in range(2))

@@ -80,7 +80,7 @@ def test_a_watcher_that_was_hopelessly_behind_reads_what_came_since(app, late, l
     with app.app_context(), write() as db:
         moment = times.to_iso(times.now() - 48 * 3600 * times.SECOND)
         following.mark_followed_from(db, moment, moment)
-    late.begin_anew()
+    late.restart()
     late.read()
     with app.app_context():
         assert following.get_follow(read())["backfilled_to"] == moment

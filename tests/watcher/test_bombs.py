@@ -8,7 +8,7 @@ from tests.watcher.bombs import REFUSED, assert_bounded
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_it_is_told_that_memory_was_the_reason(name):
+def test_memory_is_given_as_the_reason(name):
     found = cost(CORPUS[name]())
     assert_bounded(found)
     assert "memory" in found.outcome

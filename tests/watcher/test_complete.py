@@ -246,7 +246,7 @@ def test_no_image_is_stored_on_a_disk_that_is_nearly_full(
     assert not list((tmp_path / "media").glob("*.webp"))
 
 
-def test_the_log_says_once_why_images_can_not_be_stored(app, hosts, pointer, tmp_path, caplog):
+def test_the_log_says_once_why_images_cannot_be_stored(app, hosts, pointer, tmp_path, caplog):
     (tmp_path / "media").rmdir()
     (tmp_path / "media").write_text("no folder")
     add(app, serial_no=6)

@@ -1,4 +1,4 @@
-"""What happens to an NFT is told once, in its order, in the transaction that changes it."""
+"""What happens to an NFT is recorded once, in order, in the transaction that changes it."""
 
 import random
 import threading
@@ -30,55 +30,57 @@ def withdraw(client, ledger, account_id=ALICE):
     return transaction_id
 
 
-def test_each_kind_of_event_is_told(app, client, nft, ledger, lister, buy, watcher, told, complete):
-    assert told() == [("ADDED", None, ALICE, None, None), ("METADATA_CHANGED", *[None] * 4)]
+def test_each_kind_of_event_is_recorded(
+    app, client, nft, ledger, lister, buy, watcher, new_events, complete
+):
+    assert new_events() == [("ADDED", None, ALICE, None, None), ("METADATA_CHANGED", *[None] * 4)]
     listed_by = lister(nft, 250, add=False)
-    assert told() == [("LISTED", ALICE, None, 250, None)]
+    assert new_events() == [("LISTED", ALICE, None, 250, None)]
     assert newest(app)["transaction_id"] == listed_by
     lister(nft, 300, add=False)
-    assert told() == [("PRICE_CHANGED", ALICE, None, 300, 250)]
+    assert new_events() == [("PRICE_CHANGED", ALICE, None, 300, 250)]
     lister(nft, 300, add=False)
-    assert told() == [("LISTED", ALICE, None, 300, 300)]
+    assert new_events() == [("LISTED", ALICE, None, 300, 300)]
     withdrawn_by = withdraw(client, ledger)
-    assert told() == [("WITHDRAWN", ALICE, None, None, 300)]
+    assert new_events() == [("WITHDRAWN", ALICE, None, None, 300)]
     assert newest(app)["transaction_id"] == withdrawn_by
     lister(nft, 400, add=False)
     sold_by = ledger.sign_and_submit(buy().json["byteArray"], BOB)
     watcher.follow()
-    assert told() == [("LISTED", ALICE, None, 400, None), ("SOLD", ALICE, BOB, 400, 400)]
+    assert new_events() == [("LISTED", ALICE, None, 400, None), ("SOLD", ALICE, BOB, 400, 400)]
     assert newest(app)["transaction_id"] == sold_by
     ledger.hand_over(nft, CHARLIE)
     watcher.follow()
-    assert told() == [("TRANSFERRED", BOB, CHARLIE, None, None)]
+    assert new_events() == [("TRANSFERRED", BOB, CHARLIE, None, None)]
     deleted_by = ledger.delete_token().transaction_id
     watcher.follow()
-    assert told() == [("BURNED", CHARLIE, None, None, None)]
+    assert new_events() == [("BURNED", CHARLIE, None, None, None)]
     assert newest(app)["transaction_id"] == deleted_by
     watcher.recheck(3600)
     complete()
-    assert told() == []
+    assert new_events() == []
 
 
 @pytest.fixture
-def listed(nft, lister, told):
-    """The NFT, listed for 250 HBAR; that it was is told already."""
+def listed(nft, lister, new_events):
+    """The NFT, listed for 250 HBAR; its events so far are read."""
     lister(nft, 250, add=False)
-    told()
+    new_events()
     return nft
 
 
-def test_a_gift_ends_a_listing(listed, ledger, watcher, told):
+def test_a_gift_ends_a_listing(listed, ledger, watcher, new_events):
     ledger.hand_over(listed, BOB)
     watcher.follow()
-    assert told() == [("TRANSFERRED", ALICE, BOB, None, 250)]
+    assert new_events() == [("TRANSFERRED", ALICE, BOB, None, 250)]
 
 
-def test_all_that_happened_between_two_looks_is_told(listed, ledger, buy, watcher, told):
+def test_all_that_happened_between_two_looks_is_recorded(listed, ledger, buy, watcher, new_events):
     ledger.sign_and_submit(buy().json["byteArray"], BOB)
     ledger.hand_over(listed, CHARLIE)
     ledger.hand_over(listed, ALICE)
     watcher.follow()
-    assert told() == [
+    assert new_events() == [
         ("SOLD", ALICE, BOB, 250, 250),
         ("TRANSFERRED", BOB, CHARLIE, None, None),
         ("TRANSFERRED", CHARLIE, ALICE, None, None),
@@ -86,75 +88,75 @@ def test_all_that_happened_between_two_looks_is_told(listed, ledger, buy, watche
 
 
 def test_a_sale_that_is_half_shown_is_not_called_a_gift(
-    client, listed, ledger, buy, watcher, mirror, told
+    client, listed, ledger, buy, watcher, mirror, new_events
 ):
     ledger.sign_and_submit(buy().json["byteArray"], BOB)
     mirror.alter("/nfts/7/transactions", lambda document: document["transactions"].pop(0))
     watcher.follow()
-    assert told() == []
+    assert new_events() == []
     assert client.get("/v1/orderbook").json != []
     mirror.heal()
     watcher.recheck(60)
-    assert told() == [("SOLD", ALICE, BOB, 250, 250)]
+    assert new_events() == [("SOLD", ALICE, BOB, 250, 250)]
     assert client.get("/v1/orderbook").json == []
 
 
 @both_engines
 def test_a_history_that_is_newer_than_the_row_tells_nothing_twice(
-    client, listed, ledger, buy, watcher, mirror, told
+    client, listed, ledger, buy, watcher, mirror, new_events
 ):
     ledger.sign_and_submit(buy().json["byteArray"], BOB)
     lagging = mirror.replica()
     ledger.hand_over(listed, CHARLIE)
     mirror.answer("/nfts/7$", lagging)
     watcher.follow()
-    assert told() == [("SOLD", ALICE, BOB, 250, 250)]
+    assert new_events() == [("SOLD", ALICE, BOB, 250, 250)]
     assert shown(client)["owner"] == {"accountId": BOB}
     mirror.heal()
     watcher.recheck(60)
-    assert told() == [("TRANSFERRED", BOB, CHARLIE, None, None)]
+    assert new_events() == [("TRANSFERRED", BOB, CHARLIE, None, None)]
 
 
-def test_a_sale_before_a_burn_is_told(client, listed, ledger, buy, watcher, told):
+def test_a_sale_before_a_burn_is_recorded(client, listed, ledger, buy, watcher, new_events):
     ledger.sign_and_submit(buy().json["byteArray"], BOB)
     with ledger.sandbox.app_context():
         assert wallets.wipe_nft(listed, BOB, times.now()).result == "SUCCESS"
     watcher.follow()
-    assert told() == [("SOLD", ALICE, BOB, 250, 250), ("BURNED", BOB, None, None, None)]
+    assert new_events() == [("SOLD", ALICE, BOB, 250, 250), ("BURNED", BOB, None, None, None)]
     assert shown(client)["owner"] == {"accountId": BOB}
 
 
-def test_the_last_owner_is_told_of_though_the_history_lacks_the_last_move(
-    listed, ledger, buy, watcher, mirror, told, monkeypatch
+def test_the_last_owner_is_recorded_though_the_history_lacks_the_last_move(
+    listed, ledger, buy, watcher, mirror, new_events, monkeypatch
 ):
     ledger.sign_and_submit(buy().json["byteArray"], BOB)
     ledger.hand_over(listed, CHARLIE)
     mirror.alter("/nfts/7/transactions", lambda document: document["transactions"].pop(0))
     monkeypatch.setattr(past, "ALLOWED_LAG", -times.MINUTE)  # it was long ago
     watcher.follow()
-    assert told() == [
+    assert new_events() == [
         ("SOLD", ALICE, BOB, 250, 250),
         ("TRANSFERRED", BOB, CHARLIE, None, None),
     ]
 
 
-def test_a_move_without_an_entry_is_told_with_the_date_of_the_row(
-    app, listed, ledger, watcher, mirror, told, monkeypatch
+def test_a_move_without_an_entry_is_recorded_with_the_date_of_the_row(
+    app, listed, ledger, watcher, mirror, new_events, monkeypatch
 ):
     ledger.hand_over(listed, BOB)
     mirror.alter("/nfts/7/transactions", lambda document: document["transactions"].pop(0))
     monkeypatch.setattr(past, "ALLOWED_LAG", -times.MINUTE)  # it was long ago
     watcher.follow()
-    assert told() == [("TRANSFERRED", ALICE, BOB, None, 250)]
+    assert new_events() == [("TRANSFERRED", ALICE, BOB, None, 250)]
     assert newest(app)["transaction_id"] is None
     assert newest(app)["consensus_at"] is not None
 
 
 @both_engines
-def test_many_who_see_the_same_change_tell_of_it_once(app, client, nft, ledger, told):
+def test_many_who_see_the_same_change_tell_of_it_once(app, client, nft, ledger, new_events):
     prepared = client.post("/v1/list/extwallet", json=KEYS | {"listingPrice": 250})
     ledger.sign_and_submit(prepared.json["byteArray"])
-    told()
+    new_events()
 
     def refresh(_):
         with app.app_context():
@@ -163,7 +165,7 @@ def test_many_who_see_the_same_change_tell_of_it_once(app, client, nft, ledger, 
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(refresh, range(16)))
-    assert told() == [("LISTED", ALICE, None, 250, None)]
+    assert new_events() == [("LISTED", ALICE, None, 250, None)]
 
 
 class Interrupted(Exception):

@@ -90,7 +90,7 @@ def test_public_addresses_are_not(host):
         "http://" + "a" * 300 + "/",
     ],
 )
-def test_other_ports_schemes_and_nonsense_are_refused(fetcher, url):
+def test_other_ports_schemes_and_invalid_addresses_are_refused(fetcher, url):
     with pytest.raises(FetchError):
         fetch(fetcher, url)
 

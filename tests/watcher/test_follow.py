@@ -277,7 +277,7 @@ def test_a_kill_after_reading_loses_nothing(watcher, nft, ledger):
     """Another watcher goes on where the first one was killed, whatever it still had to look at."""
     approve(ledger, nft)
     watcher.read()
-    watcher.begin_anew()
+    watcher.restart()
     assert watcher.follow() == {Done.LISTED: 1}
 
 
@@ -394,7 +394,7 @@ def test_a_watcher_that_is_hopelessly_behind_sweeps_and_follows_from_now_on(
     two_days_ago = times.to_iso(times.now() - 2 * following_module.HOPELESS)
     with app.app_context(), write() as db:
         following.mark_followed_from(db, two_days_ago, two_days_ago)
-    watcher.begin_anew()
+    watcher.restart()
     assert watcher.follow() == {}
     assert client.get("/status").json["lastSync"] is None
     watcher.sweep()

@@ -252,6 +252,6 @@ def png_bomb(width, height):
         b"GIF89a" + b"\xff" * 100,
     ],
 )
-def test_an_image_that_can_not_be_shown_is_refused(content):
+def test_an_image_that_cannot_be_shown_is_refused(content):
     with pytest.raises(ImageUnusable):
         optimise(content)

@@ -71,7 +71,7 @@ def test_parts_are_joined_by_their_first_transaction_in_any_order():
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda memo, messages: ("nonsense", messages), "not an inscription"),
+        (lambda memo, messages: ("invalid", messages), "not an inscription"),
         (lambda memo, messages: ("0" * 64 + memo[64:], messages), "does not have the hash"),
         (lambda memo, messages: (memo.replace("zstd", "brotli"), messages), "damaged"),
         (lambda memo, messages: (memo, messages[:-1]), "damaged|not complete|hash"),

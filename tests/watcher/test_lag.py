@@ -283,7 +283,7 @@ def test_the_last_sync_does_not_pass_a_sale_that_is_not_shown(
     mirror.answer(old, mirror.replica())
     ledger.hand_over(listed, BOB)
     sold_at = times.to_iso(times.now())
-    watcher.begin_anew()  # and ask for the newest block
+    watcher.restart()  # and ask for the newest block
     watcher.follow()
     assert last_sync(client).rstrip("Z") < sold_at
     mirror.heal()
@@ -389,7 +389,7 @@ def test_a_purchase_that_a_lagging_replica_hides_is_not_settled_as_free(
     with app.app_context():
         reserved = purchase_fees.find_fees(times.now())
         mirror.set_present(times.now() + 80 * times.SECOND)  # it has expired by then
-        watcher.begin_anew()  # and ask for the newest block
+        watcher.restart()  # and ask for the newest block
         watcher.read()
         assert purchase_fees.find_fees(times.now()) == reserved
         mirror.heal()
@@ -409,7 +409,7 @@ def test_a_purchase_is_charged_though_the_watcher_was_down(
     ledger.sign_and_submit(signed, BOB)
     real = times.now
     monkeypatch.setattr(times, "now", lambda: real() + hours * times.HOUR + 3 * times.MINUTE)
-    watcher.begin_anew()
+    watcher.restart()
     watcher.read()
     sql = "SELECT account_id, fee_tinybars FROM prepared_transaction WHERE is_settled = 1"
     with app.app_context():
@@ -432,7 +432,7 @@ def test_with_a_clock_that_is_ahead_the_first_stale_list_is_not_final(
     real = times.now()
     mirror.set_present(real)
     monkeypatch.setattr(times, "now", lambda: real + ALLOWED_LAG + 10 * times.SECOND)
-    watcher.begin_anew()
+    watcher.restart()
     assert watcher.follow() == {}
     mirror.heal()
     mirror.set_present(real)

@@ -39,16 +39,16 @@ def assert_followed(app, client, watcher):
 def test_a_block_that_is_older_than_what_was_followed(app, client, watcher, mirror):
     assert_followed(app, client, watcher)
     mirror.set_present(times.now() - 2 * times.HOUR)
-    watcher.begin_anew()
+    watcher.restart()
     assert_reported(app, client, watcher, "its newest block is of")
     mirror.heal()
-    watcher.begin_anew()
+    watcher.restart()
     assert_followed(app, client, watcher)
 
 
 def test_replicas_that_lag_are_no_reset(app, client, watcher, mirror):
     mirror.set_present(times.now() - 10 * times.MINUTE)
-    watcher.begin_anew()
+    watcher.restart()
     assert_followed(app, client, watcher)
 
 
@@ -61,11 +61,11 @@ def forget(document):
 def test_a_ledger_that_knows_none_of_the_tokens(app, client, watcher, nft, mirror):
     with app.app_context():
         assert collection_facts.refresh(TOKEN)
-    watcher.begin_anew()
+    watcher.restart()
     assert_followed(app, client, watcher)
     mirror.alter(f"/tokens/{TOKEN}$", forget, status=404)
     watcher.read()  # it looks every ten minutes
-    watcher.begin_anew()
+    watcher.restart()
     assert_reported(app, client, watcher, f"it knows no token of {TOKEN}")
     mirror.heal()
     assert_followed(app, client, watcher)

@@ -37,13 +37,13 @@ NFT, HBAR, SHOWN_SECONDS = (TOKEN, 7), 100_000_000, ALLOWED_LAG // times.SECOND 
 
 
 @pytest.fixture
-def offered(app, ledger, nft, watcher, told):
+def offered(app, ledger, nft, watcher, new_events):
     """An open offer of Bob's for Alice's NFT: 300 HBAR."""
-    told()
+    new_events()
     schedule_id = schedule(app, ledger)
     sign(ledger, schedule_id)
     watcher.follow()
-    assert told() == [("OFFERED", ALICE, BOB, 300, None)]
+    assert new_events() == [("OFFERED", ALICE, BOB, 300, None)]
     return schedule_id
 
 
@@ -52,21 +52,21 @@ def newest_event(app):
         return read().execute("SELECT * FROM event ORDER BY id DESC LIMIT 1").fetchone()
 
 
-def test_an_offer_opens_when_its_bidder_has_signed(app, ledger, nft, watcher, told):
-    told()
+def test_an_offer_opens_when_its_bidder_has_signed(app, ledger, nft, watcher, new_events):
+    new_events()
     schedule_id = schedule(app, ledger)
     watcher.follow()
     assert state(app, schedule_id) == "unsigned"
     assert list_open(app) == []
-    assert told() == []
+    assert new_events() == []
     signed_by = sign(ledger, schedule_id)
     watcher.follow()
     assert list_open(app) == [schedule_id]
-    assert told() == [("OFFERED", ALICE, BOB, 300, None)]
+    assert new_events() == [("OFFERED", ALICE, BOB, 300, None)]
     event = newest_event(app)
     assert (event["offer_id"], event["transaction_id"]) == (schedule_id, signed_by)
     watcher.follow()
-    assert told() == []
+    assert new_events() == []
 
 
 def test_an_offer_that_was_created_and_signed_before_one_look_opens(offered, app):
@@ -75,18 +75,18 @@ def test_an_offer_that_was_created_and_signed_before_one_look_opens(offered, app
 
 @pytest.mark.parametrize("part", [0, 3 * HBAR])
 def test_an_accepted_one_is_sold_at_the_price_of_its_schedule(
-    app, client, ledger, nft, watcher, told, part
+    app, client, ledger, nft, watcher, new_events, part
 ):
     before = ledger.balance(MARKET)
     schedule_id = schedule(app, ledger, part_tinybars=part)
     created = before - ledger.balance(MARKET)
     sign(ledger, schedule_id)
     watcher.follow()
-    told()
+    new_events()
     before = ledger.balance(MARKET)
     sign(ledger, schedule_id, ALICE)
     watcher.follow()
-    assert told() == [("SOLD", ALICE, BOB, 300, None)]
+    assert new_events() == [("SOLD", ALICE, BOB, 300, None)]
     event = newest_event(app)
     assert event["offer_id"] == schedule_id
     assert shown(client)["owner"]["accountId"] == BOB
@@ -101,22 +101,22 @@ def test_an_accepted_one_is_sold_at_the_price_of_its_schedule(
 
 
 def test_a_listing_that_stands_beside_it_ends_with_the_sale(
-    app, client, ledger, listed, watcher, told
+    app, client, ledger, listed, watcher, new_events
 ):
     schedule_id = schedule(app, ledger)
     sign(ledger, schedule_id)
     watcher.follow()
-    told()
+    new_events()
     sign(ledger, schedule_id, ALICE)
     watcher.follow()
-    assert told() == [("SOLD", ALICE, BOB, 300, 250)]
+    assert new_events() == [("SOLD", ALICE, BOB, 300, 250)]
     assert shown(client)["isForSale"] is False
 
 
-def test_a_withdrawn_one_ends(offered, app, ledger, watcher, told):
+def test_a_withdrawn_one_ends(offered, app, ledger, watcher, new_events):
     withdrawn_by = withdraw(ledger, offered)
     watcher.follow()
-    assert told() == [("OFFER_WITHDRAWN", ALICE, BOB, 300, None)]
+    assert new_events() == [("OFFER_WITHDRAWN", ALICE, BOB, 300, None)]
     event = newest_event(app)
     assert event["transaction_id"] == withdrawn_by
     assert event["consensus_at"] is not None
@@ -129,11 +129,13 @@ def test_the_marketplace_may_delete_it_too(offered, app, ledger, watcher):
     assert state(app, offered) == "withdrawn"
 
 
-def test_a_failed_acceptance_ends_it_and_sells_nothing(offered, app, client, ledger, watcher, told):
+def test_a_failed_acceptance_ends_it_and_sells_nothing(
+    offered, app, client, ledger, watcher, new_events
+):
     ledger.change_account(BOB, balance=200 * HBAR)
     sign(ledger, offered, ALICE)
     watcher.follow()
-    assert told() == [("OFFER_FAILED", ALICE, BOB, 300, None)]
+    assert new_events() == [("OFFER_FAILED", ALICE, BOB, 300, None)]
     assert (state(app, offered), list_open(app)) == ("failed", [])
     assert shown(client)["owner"]["accountId"] == ALICE
 
@@ -150,17 +152,17 @@ def test_an_nft_that_was_sold_between_ends_its_offers_and_a_return_opens_them(
 
 
 def test_of_two_that_are_accepted_at_once_one_sells_and_the_other_fails(
-    offered, app, ledger, watcher, told
+    offered, app, ledger, watcher, new_events
 ):
     other = schedule(app, ledger, bidder=CHARLIE, price=400)
     sign(ledger, other, CHARLIE)
     watcher.follow()
     assert list_open(app) == [other, offered]  # the highest first
-    told()
+    new_events()
     for schedule_id in (offered, other):
         sign(ledger, schedule_id, ALICE)
     watcher.follow()
-    assert sorted(told()) == [
+    assert sorted(new_events()) == [
         ("OFFER_FAILED", ALICE, CHARLIE, 400, None),
         ("SOLD", ALICE, BOB, 300, None),
     ]
@@ -189,7 +191,9 @@ def test_royalties_change_neither_the_price_nor_what_it_cost(app, ledger, watche
     assert json.loads(sale["royalties"]) == [{"collector": COLLECTOR, "tinybars": 297 * HBAR // 20}]
 
 
-def test_a_stranger_who_reads_it_can_sign_nothing_for_the_bidder(app, ledger, nft, watcher, told):
+def test_a_stranger_who_reads_it_can_sign_nothing_for_the_bidder(
+    app, ledger, nft, watcher, new_events
+):
     """The owner signs, with a false signature under the bidder's key beside the own one."""
     schedule_id = schedule(app, ledger)
     watcher.follow()
@@ -236,20 +240,23 @@ def move_clock(ledger, monkeypatch, seconds):
 
 
 def test_a_key_that_was_changed_ends_it_until_the_new_one_has_signed(
-    offered, app, ledger, watcher, told, monkeypatch
+    offered, app, ledger, watcher, new_events, monkeypatch
 ):
     new = PrivateKey.generate_ecdsa()
     change_key(ledger, BOB, new)
     watcher.follow()
-    assert (state(app, offered), told()) == ("signed", [])  # a replica might show an older key
+    assert (state(app, offered), new_events()) == (
+        "signed",
+        [],
+    )  # a replica might show an older key
     move_clock(ledger, monkeypatch, 2 * SHOWN_SECONDS)
     watcher.recheck()
-    assert told() == [("OFFER_WITHDRAWN", ALICE, BOB, 300, None)]
+    assert new_events() == [("OFFER_WITHDRAWN", ALICE, BOB, 300, None)]
     assert (state(app, offered), list_open(app)) == ("unsigned", [])
     content = signing.add_signature(new, wallets.seal(about(offered, "scheduleSign", BOB)))
     assert ledger.submit(content).result == "SUCCESS"
     watcher.follow()
-    assert told() == [("OFFERED", ALICE, BOB, 300, None)]
+    assert new_events() == [("OFFERED", ALICE, BOB, 300, None)]
     assert list_open(app) == [offered]
 
 
@@ -264,11 +271,11 @@ def test_a_key_that_was_changed_unseen_is_seen_when_somebody_asks(
     assert row["state"] == "unsigned"
 
 
-def test_an_offer_expires(app, ledger, nft, watcher, told, monkeypatch):
+def test_an_offer_expires(app, ledger, nft, watcher, new_events, monkeypatch):
     schedule_id = schedule(app, ledger, expires_in=60)
     sign(ledger, schedule_id)
     watcher.follow()
-    told()
+    new_events()
     with app.app_context():
         chores.end_offers()
     assert state(app, schedule_id) == "signed"
@@ -276,7 +283,7 @@ def test_an_offer_expires(app, ledger, nft, watcher, told, monkeypatch):
     assert list_open(app) == []
     with app.app_context():
         chores.end_offers()
-    assert told() == [("OFFER_EXPIRED", ALICE, BOB, 300, None)]
+    assert new_events() == [("OFFER_EXPIRED", ALICE, BOB, 300, None)]
     assert state(app, schedule_id) == "expired"
 
 
@@ -308,7 +315,7 @@ def test_an_uncovered_one_opens_as_uncovered(app, ledger, nft, watcher):
         assert offer_rows.get_offer(read(), schedule_id)["is_covered"] == 0
 
 
-def test_a_sweep_finds_what_following_missed(app, ledger, nft, told):
+def test_a_sweep_finds_what_following_missed(app, ledger, nft, new_events):
     """As in a database that was restored from before the offers: the NFT of one is not even stored."""
     other = TOKEN, 8
     ledger.mint(other, ALICE, times.now())
@@ -325,19 +332,19 @@ def test_a_sweep_finds_what_following_missed(app, ledger, nft, told):
     sign(ledger, accepted, ALICE)
     with app.app_context():
         sync()
-    assert [event[0] for event in told()][-1] == "SOLD"
+    assert [event[0] for event in new_events()][-1] == "SOLD"
     assert state(app, accepted) == "executed"
     with app.app_context():
         sync()
-    assert told() == []
+    assert new_events() == []
 
 
-def test_a_sale_whose_offer_is_not_stored_has_its_price(offered, app, ledger, watcher, told):
+def test_a_sale_whose_offer_is_not_stored_has_its_price(offered, app, ledger, watcher, new_events):
     """The database was restored from before the offer, and the NFT is looked at first."""
     sign(ledger, offered, ALICE)
     write_sql(app, "DELETE FROM offer")
     watcher.follow()
-    assert told() == [("SOLD", ALICE, BOB, 300, None)]
+    assert new_events() == [("SOLD", ALICE, BOB, 300, None)]
     assert newest_event(app)["offer_id"] == offered
 
 
@@ -367,35 +374,37 @@ def test_a_hidden_nft_and_a_blocked_party_have_no_open_offers(
     assert ("OFFERED", other) not in events()
 
 
-def test_an_older_replica_changes_nothing(offered, app, ledger, watcher, mirror, told):
+def test_an_older_replica_changes_nothing(offered, app, ledger, watcher, mirror, new_events):
     """The first answers are of a replica that has not seen the withdrawal."""
     mirror.answer("/schedules/", mirror.replica())
     withdraw(ledger, offered)
     watcher.follow()
-    assert (state(app, offered), told()) == ("signed", [])
+    assert (state(app, offered), new_events()) == ("signed", [])
     mirror.heal()
     watcher.recheck(seconds=SHOWN_SECONDS)
-    assert told() == [("OFFER_WITHDRAWN", ALICE, BOB, 300, None)]
+    assert new_events() == [("OFFER_WITHDRAWN", ALICE, BOB, 300, None)]
 
 
-def test_a_replica_before_the_signature_takes_nothing_back(app, ledger, nft, watcher, mirror, told):
+def test_a_replica_before_the_signature_takes_nothing_back(
+    app, ledger, nft, watcher, mirror, new_events
+):
     schedule_id = schedule(app, ledger)
     watcher.follow()
     before = mirror.replica()
     sign(ledger, schedule_id)
     watcher.follow()
-    told()
+    new_events()
     mirror.answer("/schedules/", before)
     with app.app_context():
         made = offers.reconcile([schedule_id], Deadline(5))[schedule_id]
     assert "older" in made.undecided
-    assert (state(app, schedule_id), told()) == ("signed", [])
+    assert (state(app, schedule_id), new_events()) == ("signed", [])
 
 
 def test_a_mirror_node_that_lags_shows_it_all_a_little_later(
-    app, ledger, nft, watcher, told, monkeypatch
+    app, ledger, nft, watcher, new_events, monkeypatch
 ):
-    told()
+    new_events()
     schedule_id = schedule(app, ledger)
     watcher.follow()
     with ledger.sandbox.app_context():
@@ -403,10 +412,10 @@ def test_a_mirror_node_that_lags_shows_it_all_a_little_later(
     sign(ledger, schedule_id)
     sign(ledger, schedule_id, ALICE)
     watcher.follow()
-    assert (state(app, schedule_id), told()) == ("unsigned", [])
+    assert (state(app, schedule_id), new_events()) == ("unsigned", [])
     move_clock(ledger, monkeypatch, 61)
     watcher.follow()
-    assert told() == [("SOLD", ALICE, BOB, 300, None)]
+    assert new_events() == [("SOLD", ALICE, BOB, 300, None)]
     assert state(app, schedule_id) == "executed"
 
 
@@ -452,18 +461,20 @@ def test_the_marketplace_is_charged_for_the_creation_and_not_for_the_sale(
     assert charged() == (created, 1)
 
 
-def test_an_operator_is_told_of_it(offered, app):
+def test_an_operator_sees_it(offered, app):
     result = app.test_cli_runner().invoke(args=["explain", f"{TOKEN}:7"])
     assert re.search(rf"Offer {offered} +300 HBAR by {BOB}, covered, until 20", result.output)
     assert re.search(r"Open offers +1\n", result.output)
 
 
-def test_of_two_processes_that_see_it_open_one_says_so(app, ledger, nft, watcher, mirror, told):
+def test_of_two_processes_that_see_it_open_one_says_so(
+    app, ledger, nft, watcher, mirror, new_events
+):
     """The second one reads and writes it while the first one reads the schedule."""
     schedule_id = schedule(app, ledger)
     watcher.follow()
     sign(ledger, schedule_id)
-    told()
+    new_events()
     others = [1]
 
     def look_too(environ):
@@ -476,7 +487,7 @@ def test_of_two_processes_that_see_it_open_one_says_so(app, ledger, nft, watcher
     with app.app_context():
         row = offers.reconcile_offers([schedule_id], Deadline(5))[schedule_id]
     assert (row["state"], others) == ("signed", [])
-    assert told() == [("OFFERED", ALICE, BOB, 300, None)]
+    assert new_events() == [("OFFERED", ALICE, BOB, 300, None)]
 
 
 def test_nothing_is_asked_for_while_offers_are_off(app, ledger, nft, watcher, mirror):

@@ -1,4 +1,4 @@
-"""What happened to an NFT between two looks is told in full, with its own transactions and dates."""
+"""What happened to an NFT between two looks is recorded in full, with its own transactions and dates."""
 
 import pytest
 from werkzeug.wrappers import Response
@@ -17,16 +17,16 @@ TREASURY = "0.0.1000"
 
 
 @pytest.fixture
-def listed(nft, lister, told):
-    """The NFT, listed for 250 HBAR; that it was is told already."""
+def listed(nft, lister, new_events):
+    """The NFT, listed for 250 HBAR; its events so far are read."""
     lister(nft, 250, add=False)
-    told()
+    new_events()
     return nft
 
 
 @pytest.fixture
-def unlisted(nft, told):
-    told()
+def unlisted(nft, new_events):
+    new_events()
     return nft
 
 
@@ -69,29 +69,31 @@ def move_elsewhere(ledger, nft, sender, receiver):
 
 
 @both_engines
-def test_who_burned_an_nft_that_was_handed_back_is_told(client, unlisted, ledger, watcher, told):
+def test_who_burned_an_nft_that_was_handed_back_is_recorded(
+    client, unlisted, ledger, watcher, new_events
+):
     ledger.hand_over(unlisted, TREASURY)
     burn(ledger, unlisted)
     watcher.follow()
-    assert told() == [
+    assert new_events() == [
         ("TRANSFERRED", ALICE, TREASURY, None, None),
         ("BURNED", TREASURY, None, None, None),
     ]
     assert shown(client)["owner"] == {"accountId": TREASURY}
 
 
-def test_a_sale_before_a_burn_is_told_though_the_history_is_late(
-    listed, ledger, buy, watcher, mirror, told
+def test_a_sale_before_a_burn_is_recorded_though_the_history_is_late(
+    listed, ledger, buy, watcher, mirror, new_events
 ):
     ledger.sign_and_submit(buy().json["byteArray"], BOB)
     replica = mirror.replica()
     wipe(ledger, listed, BOB)
     mirror.answer("/nfts/7/transactions", replica)
     watcher.follow()
-    assert told() == []
+    assert new_events() == []
     mirror.heal()
     watcher.recheck(60)
-    assert told() == [("SOLD", ALICE, BOB, 250, 250), ("BURNED", BOB, None, None, None)]
+    assert new_events() == [("SOLD", ALICE, BOB, 250, 250), ("BURNED", BOB, None, None, None)]
 
 
 def delete_token(ledger, get):
@@ -101,46 +103,51 @@ def delete_token(ledger, get):
     return deletion.transaction_id, times.to_iso(times.from_consensus(token["modified_timestamp"]))
 
 
-def test_what_deleted_the_token_is_told_with_its_date(app, client, listed, ledger, watcher, told):
+def test_what_deleted_the_token_is_recorded_with_its_date(
+    app, client, listed, ledger, watcher, new_events
+):
     ended = delete_token(ledger, client.get)
     watcher.follow()
-    assert told() == [("BURNED", ALICE, None, None, 250)]
+    assert new_events() == [("BURNED", ALICE, None, None, 250)]
     assert (newest(app)["transaction_id"], newest(app)["consensus_at"]) == ended
 
 
-def test_a_gift_before_the_deletion_of_the_token_is_told(
-    app, client, listed, ledger, watcher, told
+def test_a_gift_before_the_deletion_of_the_token_is_recorded(
+    app, client, listed, ledger, watcher, new_events
 ):
     ledger.hand_over(listed, BOB)
     ended = delete_token(ledger, client.get)
     watcher.follow()
-    assert told() == [("TRANSFERRED", ALICE, BOB, None, 250), ("BURNED", BOB, None, None, None)]
+    assert new_events() == [
+        ("TRANSFERRED", ALICE, BOB, None, 250),
+        ("BURNED", BOB, None, None, None),
+    ]
     assert (newest(app)["transaction_id"], newest(app)["consensus_at"]) == ended
 
 
 @pytest.mark.parametrize("late", ["/nfts/7/transactions", f"/nfts/7/transactions|/{TOKEN}$"])
-def test_the_deletion_of_a_token_is_told_though_the_history_is_late(
-    app, client, listed, ledger, watcher, mirror, told, late
+def test_the_deletion_of_a_token_is_recorded_though_the_history_is_late(
+    app, client, listed, ledger, watcher, mirror, new_events, late
 ):
     replica = mirror.replica()
     ended = delete_token(ledger, client.get)
     mirror.answer(late, replica)
     watcher.follow()
-    assert told() == []
+    assert new_events() == []
     mirror.heal()
     watcher.recheck(60)
-    assert told() == [("BURNED", ALICE, None, None, 250)]
+    assert new_events() == [("BURNED", ALICE, None, None, 250)]
     assert (newest(app)["transaction_id"], newest(app)["consensus_at"]) == ended
 
 
 def test_a_history_that_never_shows_the_deletion_of_a_token_holds_up_nothing_for_long(
-    app, listed, ledger, watcher, mirror, told, monkeypatch
+    app, listed, ledger, watcher, mirror, new_events, monkeypatch
 ):
     ledger.delete_token()
     mirror.alter("/nfts/7/transactions", lambda document: document["transactions"].pop(0))
     monkeypatch.setattr(past, "ALLOWED_LAG", -times.MINUTE)  # it was long ago
     watcher.follow()
-    assert told() == [("BURNED", ALICE, None, None, 250)]
+    assert new_events() == [("BURNED", ALICE, None, None, 250)]
     assert newest(app)["transaction_id"] is None
 
 
@@ -149,7 +156,7 @@ def test_a_history_that_never_shows_the_deletion_of_a_token_holds_up_nothing_for
 
 @pytest.mark.parametrize("is_approved_elsewhere", [True, False])
 def test_a_withdrawal_names_the_owners_transaction_and_no_update_after_it(
-    app, listed, ledger, watcher, told, is_approved_elsewhere
+    app, listed, ledger, watcher, new_events, is_approved_elsewhere
 ):
     if is_approved_elsewhere:
         ledger.approve(listed, ALICE, CHARLIE)
@@ -158,41 +165,46 @@ def test_a_withdrawal_names_the_owners_transaction_and_no_update_after_it(
     before = times.to_iso(times.now())
     update_metadata(ledger, listed)
     watcher.follow()
-    assert told() == [("WITHDRAWN", ALICE, None, None, 250)]
+    assert new_events() == [("WITHDRAWN", ALICE, None, None, 250)]
     assert newest(app)["transaction_id"].startswith(f"{ALICE}@")
     assert newest(app)["consensus_at"] < before
 
 
-def test_a_withdrawal_before_a_gift_is_told(listed, ledger, watcher, told):
+def test_a_withdrawal_before_a_gift_is_recorded(listed, ledger, watcher, new_events):
     ledger.withdraw(listed, ALICE)
     ledger.hand_over(listed, BOB)
     watcher.follow()
-    assert told() == [
+    assert new_events() == [
         ("WITHDRAWN", ALICE, None, None, 250),
         ("TRANSFERRED", ALICE, BOB, None, None),
     ]
 
 
-def test_a_withdrawal_before_the_next_listing_is_told(listed, ledger, lister, watcher, told):
+def test_a_withdrawal_before_the_next_listing_is_recorded(
+    listed, ledger, lister, watcher, new_events
+):
     ledger.withdraw(listed, ALICE)
     lister(listed, 300, add=False)
-    assert told() == [("WITHDRAWN", ALICE, None, None, 250), ("LISTED", ALICE, None, 300, None)]
+    assert new_events() == [
+        ("WITHDRAWN", ALICE, None, None, 250),
+        ("LISTED", ALICE, None, 300, None),
+    ]
 
 
 @pytest.mark.parametrize("silence", [None, Response(status=503)])
-def test_a_sale_is_told_though_the_seller_has_the_nft_back_before_its_history_is_shown(
-    client, listed, ledger, buy, watcher, mirror, told, silence
+def test_a_sale_is_recorded_though_the_seller_has_the_nft_back_before_its_history_is_shown(
+    client, listed, ledger, buy, watcher, mirror, new_events, silence
 ):
     replica = mirror.replica()
     ledger.sign_and_submit(buy().json["byteArray"], BOB)
     ledger.hand_over(listed, ALICE)
     mirror.answer("/nfts/7/transactions", silence or replica)
     watcher.follow()
-    assert told() == []
+    assert new_events() == []
     assert_error(buy(), 503)
     mirror.heal()
     watcher.recheck(60)
-    assert told() == [
+    assert new_events() == [
         ("SOLD", ALICE, BOB, 250, 250),
         ("TRANSFERRED", BOB, ALICE, None, None),
     ]
@@ -201,50 +213,50 @@ def test_a_sale_is_told_though_the_seller_has_the_nft_back_before_its_history_is
 
 @pytest.mark.parametrize("silence", [None, Response(status=503)])
 def test_a_listing_ends_without_its_history_when_no_replica_lags_any_more(
-    client, listed, ledger, watcher, mirror, told, monkeypatch, silence
+    client, listed, ledger, watcher, mirror, new_events, monkeypatch, silence
 ):
     replica = mirror.replica()
     ledger.withdraw(listed, ALICE)
     mirror.answer("/nfts/7/transactions", silence or replica)
     watcher.follow()
-    assert told() == []
+    assert new_events() == []
     monkeypatch.setattr(past, "ALLOWED_LAG", -times.MINUTE)  # it was long ago
     watcher.recheck(60)
-    assert told() == [("WITHDRAWN", ALICE, None, None, 250)]
+    assert new_events() == [("WITHDRAWN", ALICE, None, None, 250)]
     assert client.get("/v1/orderbook").json == []
 
 
 # Long histories
 
 
-def test_a_sale_is_told_though_a_hundred_updates_followed(
-    listed, ledger, buy, watcher, mirror, told
+def test_a_sale_is_recorded_though_a_hundred_updates_followed(
+    listed, ledger, buy, watcher, mirror, new_events
 ):
     replica = mirror.replica()
     ledger.sign_and_submit(buy().json["byteArray"], BOB)
     update_metadata(ledger, listed, 101)
     mirror.answer_later_pages("/nfts/7/transactions", replica)
     watcher.follow()
-    assert told() == []
+    assert new_events() == []
     mirror.heal()
     mirror.set_present(times.now() + 2 * times.MINUTE)
     watcher.recheck(60)
-    assert told() == [("SOLD", ALICE, BOB, 250, 250)]
+    assert new_events() == [("SOLD", ALICE, BOB, 250, 250)]
 
 
 @pytest.mark.parametrize("updates", [99, 100])
 def test_a_page_of_a_replica_that_has_no_history_of_it_is_awaited(
-    listed, ledger, buy, watcher, mirror, told, updates
+    listed, ledger, buy, watcher, mirror, new_events, updates
 ):
     ledger.sign_and_submit(buy().json["byteArray"], BOB)
     update_metadata(ledger, listed, updates)
     nothing = Response(b'{"transactions": [], "links": {"next": null}}')
     mirror.answer_later_pages("/nfts/7/transactions", nothing)
     watcher.follow()
-    assert told() == []
+    assert new_events() == []
     mirror.heal()
     watcher.recheck(60)
-    assert told() == [("SOLD", ALICE, BOB, 250, 250)]
+    assert new_events() == [("SOLD", ALICE, BOB, 250, 250)]
 
 
 @both_engines
@@ -256,13 +268,15 @@ def test_a_listing_is_found_though_a_hundred_updates_followed_at_once(client, nf
     assert client.get("/v1/orderbook").json[0]["listingPrice"] == 5
 
 
-def test_a_sale_is_told_though_many_sales_elsewhere_followed(listed, ledger, buy, watcher, told):
+def test_a_sale_is_recorded_though_many_sales_elsewhere_followed(
+    listed, ledger, buy, watcher, new_events
+):
     ledger.sign_and_submit(buy().json["byteArray"], BOB)
     for _ in range(3):
         move_elsewhere(ledger, listed, BOB, ALICE)
         move_elsewhere(ledger, listed, ALICE, BOB)
     watcher.follow()
-    assert told() == [
+    assert new_events() == [
         ("SOLD", ALICE, BOB, 250, 250),
         *[("TRANSFERRED", BOB, ALICE, None, None), ("TRANSFERRED", ALICE, BOB, None, None)] * 3,
     ]
@@ -272,7 +286,7 @@ def test_a_sale_is_told_though_many_sales_elsewhere_followed(listed, ledger, buy
 
 
 def test_facts_that_decide_nothing_are_not_replaced_by_older_ones(
-    client, ledger, watcher, mirror, told
+    client, ledger, watcher, mirror, new_events
 ):
     nft = TOKEN, 7
     ledger.mint(nft, BOB, times.now())
@@ -281,15 +295,15 @@ def test_facts_that_decide_nothing_are_not_replaced_by_older_ones(
     ledger.approve(nft, ALICE, MARKET, memo=listing_memo(*nft, 5, "Foo"))
     mirror.answer("/nfts/7/transactions", replica)
     assert client.post("/v1/add", json=KEYS).status_code == 200
-    assert told() == [("ADDED", None, ALICE, None, None)]
+    assert new_events() == [("ADDED", None, ALICE, None, None)]
     mirror.heal()
     mirror.answer("/", replica)
     watcher.recheck(60)
-    assert told() == []
+    assert new_events() == []
     assert shown(client)["owner"] == {"accountId": ALICE}
     mirror.heal()
     watcher.recheck(3600)
-    assert told() == [("LISTED", ALICE, None, 5, None)]
+    assert new_events() == [("LISTED", ALICE, None, 5, None)]
 
 
 # There and back
@@ -298,26 +312,28 @@ def test_facts_that_decide_nothing_are_not_replaced_by_older_ones(
 ROUND_TRIP = [("TRANSFERRED", ALICE, BOB, None, None), ("TRANSFERRED", BOB, ALICE, None, None)]
 
 
-def test_a_round_trip_of_an_unlisted_nft_is_told(unlisted, ledger, watcher, mirror, told):
+def test_a_round_trip_of_an_unlisted_nft_is_recorded(unlisted, ledger, watcher, mirror, new_events):
     ledger.hand_over(unlisted, BOB)
     replica = mirror.replica()
     ledger.hand_over(unlisted, ALICE)
     mirror.answer("/nfts/7/transactions", replica)
     watcher.follow()
-    assert told() == []
+    assert new_events() == []
     mirror.heal()
     watcher.recheck(60)
-    assert told() == ROUND_TRIP
+    assert new_events() == ROUND_TRIP
 
 
 @both_engines
-def test_a_sweep_finds_a_round_trip_that_following_missed(app, unlisted, ledger, told, mirror):
+def test_a_sweep_finds_a_round_trip_that_following_missed(
+    app, unlisted, ledger, new_events, mirror
+):
     ledger.hand_over(unlisted, BOB)
     ledger.hand_over(unlisted, ALICE)
     for _ in range(2):
         mirror.asked.clear()
         assert app.test_cli_runner().invoke(args=["sync"]).exit_code == 0
-    assert told() == ROUND_TRIP
+    assert new_events() == ROUND_TRIP
     assert "/nfts/7/transactions" not in "".join(mirror.asked)  # once is enough
 
 
@@ -333,11 +349,11 @@ def leave_accounts_out(document):
 
 @pytest.mark.parametrize("has_accounts", [True, False])
 def test_a_new_treasury_has_its_own_transaction_though_another_move_follows(
-    app, unlisted, ledger, watcher, mirror, told, has_accounts
+    app, unlisted, ledger, watcher, mirror, new_events, has_accounts
 ):
     ledger.hand_over(unlisted, TREASURY)
     watcher.follow()
-    told()
+    new_events()
     update = wallets.new_body(TREASURY, "")
     update.tokenUpdate.token.CopyFrom(wallets.token_id(unlisted))
     update.tokenUpdate.treasury.CopyFrom(wallets.account(CHARLIE))
@@ -347,7 +363,7 @@ def test_a_new_treasury_has_its_own_transaction_though_another_move_follows(
     if not has_accounts:
         mirror.alter("/nfts/7/transactions", leave_accounts_out)
     watcher.follow()
-    assert told() == [
+    assert new_events() == [
         ("TRANSFERRED", TREASURY, CHARLIE, None, None),
         ("TRANSFERRED", CHARLIE, BOB, None, None),
     ]

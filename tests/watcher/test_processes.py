@@ -88,7 +88,7 @@ def test_a_transparent_palette_needs_nothing_more(processes):
     assert processes.enrich(document(content), LONG).image == optimise(content)
 
 
-def test_an_image_that_can_not_be_shown_leaves_the_metadata(processes):
+def test_an_image_that_cannot_be_shown_leaves_the_metadata(processes):
     found = processes.enrich(document(b"<svg/>"), QUICK)
     assert found[:2] == (Outcome.UNUSABLE, "it is not an image that can be shown")
     assert found.description.name == "A"
@@ -162,7 +162,7 @@ def command(pid):
     ("number", "outcome"),
     [(signal.SIGKILL, Outcome.BUSY), (signal.SIGSEGV, Outcome.UNREACHABLE)],
 )
-def test_a_reader_that_is_killed_is_told_from_one_that_breaks(
+def test_a_reader_that_is_killed_is_distinguished_from_one_that_breaks(
     make, readers, dripping, number, outcome
 ):
     with serve_raw(dripping) as url, make(url) as processes, ThreadPoolExecutor(1) as thread:
@@ -177,7 +177,9 @@ def test_a_reader_that_is_killed_is_told_from_one_that_breaks(
     ("number", "outcome"),
     [(signal.SIGKILL, Outcome.BUSY), (signal.SIGSEGV, Outcome.UNUSABLE)],
 )
-def test_a_decoder_that_is_killed_is_told_from_one_that_breaks(make, readers, number, outcome):
+def test_a_decoder_that_is_killed_is_distinguished_from_one_that_breaks(
+    make, readers, number, outcome
+):
     endless = response(CORPUS["jpeg_endless"]())
     pointer = json.dumps({"name": "A", "image": POINTER})
     with (
@@ -446,7 +448,7 @@ def test_a_confined_process_whose_parent_has_ended_ends(tmp_path):
     assert (run.returncode, run.stdout) == (1, b"")
 
 
-def test_a_refused_address_is_told_to_the_watcher_and_not_printed(make, capfd):
+def test_a_refused_address_is_reported_to_the_watcher_and_not_printed(make, capfd):
     with make() as processes:
         assert processes.enrich("http://127.0.0.1/7.json", QUICK).reason.startswith(REFUSED)
     assert "127.0.0.1" not in "".join(capfd.readouterr())

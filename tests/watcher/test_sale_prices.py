@@ -26,7 +26,7 @@ def forget(app):
     write_sql(app, "DELETE FROM prepared_transaction")
 
 
-def told(app, nft=(TOKEN, 7)):
+def newest_event(app, nft=(TOKEN, 7)):
     """The newest event of an NFT: kind, from, to, price."""
     sql = """
         SELECT kind, from_account, to_account, price FROM event
@@ -39,7 +39,7 @@ def told(app, nft=(TOKEN, 7)):
 
 
 def reward(mirror, account_id, amount):
-    """Let an account have so many tinybars pending as a reward: its next transaction pays them out."""
+    """Let an account have this many tinybars pending as a reward: its next transaction pays them out."""
 
     def change(document):
         for row in document["transactions"]:
@@ -63,7 +63,7 @@ def test_a_buyer_with_a_staking_reward_pays_the_price(
         forget(app)
     reward(mirror, BOB, amount)
     watcher.follow()
-    assert told(app) == ("SOLD", ALICE, BOB, price)
+    assert newest_event(app) == ("SOLD", ALICE, BOB, price)
     collection = client.get(f"/v1/collection/{TOKEN}").json
     assert (collection["sales"], collection["volume"]) == (1, price)
     assert collection["lastSale"]["price"] == price
@@ -80,7 +80,7 @@ def test_a_collector_of_the_royalty_pays_the_price(
     if not is_prepared_here:
         forget(app)
     watcher.follow()
-    assert told(app, nft) == ("SOLD", ALICE, collector, 10)
+    assert newest_event(app, nft) == ("SOLD", ALICE, collector, 10)
 
 
 @pytest.mark.parametrize("is_prepared_here", [True, False])
@@ -96,7 +96,7 @@ def test_the_marketplaces_part_is_in_the_price(tmp_path, is_prepared_here):
     reward(Mirror(app), BOB, 3 * HBAR + 1)
     watcher.follow()
     watcher.rechecker.close()
-    assert told(app) == ("SOLD", ALICE, BOB, 3)
+    assert newest_event(app) == ("SOLD", ALICE, BOB, 3)
 
 
 def move_by_hand(ledger, nft, paid, memo):
@@ -137,7 +137,7 @@ def test_what_the_account_moved_by_hand_is_sold_only_if_its_memo_says_what_was_p
     lister(nft, 5, add=False)
     move_by_hand(ledger, nft, paid, memo)
     watcher.follow()
-    assert told(app) == (kind, ALICE, BOB, 5 if kind == "SOLD" else None)
+    assert newest_event(app) == (kind, ALICE, BOB, 5 if kind == "SOLD" else None)
     assert shown(client)["owner"] == {"accountId": BOB}
 
 
@@ -150,10 +150,10 @@ def test_a_sale_whose_transaction_is_not_shown_yet_is_not_called_a_gift(
     forget(app)
     mirror.alter("/api/v1/transactions/", lambda document: document["transactions"].clear())
     watcher.follow()
-    assert told(app)[0] == "LISTED"
+    assert newest_event(app)[0] == "LISTED"
     mirror.heal()
     watcher.recheck(60)
-    assert told(app) == ("SOLD", ALICE, BOB, 5)
+    assert newest_event(app) == ("SOLD", ALICE, BOB, 5)
 
 
 @both_engines
@@ -168,4 +168,4 @@ def test_a_strangers_transfer_says_nothing_of_a_price(app, nft, ledger, watcher)
     )
     assert ledger.submit(ledger.sign_bytes(wallets.seal(body)), times.now()).result == "SUCCESS"
     watcher.follow()
-    assert told(app) == ("TRANSFERRED", ALICE, BOB, None)
+    assert newest_event(app) == ("TRANSFERRED", ALICE, BOB, None)

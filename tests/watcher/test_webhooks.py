@@ -51,7 +51,7 @@ def happen(app):
 
 @pytest.fixture
 def deliver(app):
-    """Deliver all that is due, so many nanoseconds from now."""
+    """Deliver all that is due within this many nanoseconds."""
     delivering = Deliveries(app)
 
     def deliver(later=0, delivering=delivering):
@@ -265,7 +265,7 @@ def in_seconds(seconds):
     ("retry_after", "seconds"),
     [
         ("600", 600),
-        (600, 600),  # a number is a date, so many seconds from now
+        (600, 600),  # a number is a date, this many seconds from now
         ("0", 5),
         ("1", 5),
         (-600, 5),
@@ -353,7 +353,7 @@ def test_headers_without_end_are_not_read_to_their_end(app, happen, deliver, tmp
     assert len(sent) < 98  # it was hung up on
 
 
-def test_a_webhook_that_can_not_be_reached_is_tried_again(app, send, deliver, tmp_path):
+def test_a_webhook_that_cannot_be_reached_is_tried_again(app, send, deliver, tmp_path):
     with receiving(tmp_path) as receiver:
         pass
     send(7)
@@ -399,7 +399,7 @@ def test_another_address_is_not_added(app, tmp_path, url):
     assert "There is no webhook yet" in listed(tmp_path)
 
 
-def test_events_that_were_deleted_are_told_of(app, receiver, happen, deliver, caplog):
+def test_events_that_were_deleted_are_reported(app, receiver, happen, deliver, caplog):
     happen(1, 2, 3, 4)
     with app.app_context(), write() as db:
         events.delete_events(db, times.to_iso(times.now()), 2)
@@ -488,7 +488,7 @@ def test_a_test_is_signed_and_tells_what_became_of_it(app, receiver, tmp_path):
 
 
 @pytest.mark.parametrize("words", ["test", "resume", "remove"])
-def test_an_unknown_webhook_can_not_be_removed(app, tmp_path, words):
+def test_an_unknown_webhook_cannot_be_removed(app, tmp_path, words):
     refused = run_flask(tmp_path, "webhook", words, "7")
     assert refused.exit_code == 1
     assert 'There is no webhook "7"' in refused.output

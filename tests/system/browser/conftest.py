@@ -75,7 +75,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session")
 def browsers(tmp_path_factory):
-    """Begin a browser once, Firefox once for light and for dark: it is told so when it starts."""
+    """Start a browser once; Firefox once each for light and dark, which are set at its start."""
     if CHROMIUM is None:
         pytest.skip("needs chromium (make tools)")
     program = tmp_path_factory.mktemp("browsers") / "firefox"
@@ -94,7 +94,7 @@ def browsers(tmp_path_factory):
                 firefox_user_prefs={
                     "layout.css.prefers-color-scheme.content-override": int(scheme == "light"),
                     "ui.prefersReducedMotion": 1,
-                    # Back loads a page anew: Playwright does not see it come back otherwise.
+                    # Back reloads a page. Otherwise, Playwright does not see it come back.
                     "browser.sessionhistory.max_total_viewers": 0,
                 },
             )

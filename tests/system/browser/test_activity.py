@@ -97,7 +97,7 @@ def test_older_ones_follow(visit):
     page.wait_for_url("**/demo/nft/**")
 
 
-def test_a_feed_that_begins_anew_is_read_anew(visit, trader):
+def test_a_feed_that_begins_again_is_read_again(visit, trader):
     account = "0.0.2024"
     page = visit(f"/demo/activity?account={account}", refusals=[410])
     expect(page.locator("#events .empty")).to_be_visible()

@@ -166,7 +166,7 @@ def test_what_a_sale_costs_whom_is_said_before(offer):
 
 
 @in_both
-def test_who_has_too_little_is_told_before(offer):
+def test_a_buyer_with_too_little_sees_it_before(offer):
     page = offer(price=20_000)
     deal = steps(page).locator("[data-trade]")
     words = re.compile(r"^Not enough HBAR: you need [\d,.]+ HBAR more\.$")
@@ -264,7 +264,7 @@ def test_what_the_ledger_refuses_is_said_and_asked_for_again(offer, trader):
     expect(step(steps(page), "prepare").locator(".notice.bad")).to_contain_text("not for sale")
 
 
-def test_a_dialog_that_can_not_be_filled_says_so_and_tries_again(offer):
+def test_a_dialog_that_cannot_be_filled_says_so_and_tries_again(offer):
     page = offer(every_step=False)
     page.keyboard.press("Escape")
     page.route("**/demo/trade/**", lambda route: route.abort())

@@ -148,7 +148,7 @@ def test_it_handles_an_account(visit, trader):
     until(lambda: prices(page) == sorted(prices(page), reverse=True), "the order")
 
 
-def test_nonsense_can_not_be_you(visit):
+def test_an_invalid_account_cannot_be_you(visit):
     page = visit("/demo/account/foo", refusals=[400, 422])
     expect(page.get_by_role("alert")).to_contain_text("must be three integers")
     expect(page.get_by_role("button", name="Switch account")).to_have_count(0)

@@ -144,7 +144,7 @@ def test_ones_own_wallet_signs(start):
     page = start(account="0.0.3003", refusals=[422])
     prepare(page)
     page.get_by_text("With your own wallet").click()
-    use_bytes(page, "nonsense")
+    use_bytes(page, "no bytes")
     refused = "transaction must be base64 of a transaction's bytes"
     expect(step(page, "sign")).to_contain_text(refused)
     page.look("listing-paste-refused")

@@ -78,7 +78,7 @@ def test_one_that_is_not_stored_is_called_by_its_collection(visit):
     expect(page.tab).to_have_title("Dunes #999 · NFT Marketplace")
 
 
-def test_it_handles_nonsense(visit):
+def test_it_handles_an_invalid_address(visit):
     page = visit("/demo/nft/Tides/seven", refusals=[400, 422], remembered=DEVELOPER)
     expect(page.locator("#state")).to_contain_text("The token must be three integers")
     expect(page.locator("#history")).to_be_hidden()
@@ -101,9 +101,9 @@ def test_the_history_shows_what_was_signed_at_each_moment(visit, trader):
     trader.call("/sandbox/transfers", {"tokenId": nft[0], "serialNo": nft[1], "accountId": CHARLIE})
 
     page = visit(f"/demo/nft/{nft[0]}/{nft[1]}", refusals=[404], remembered=DEVELOPER)
-    told = page.locator(".history .what")
-    expect(told.nth(0)).to_contain_text("Moved from")
-    expect(told.nth(1)).to_contain_text("Approved for sale")
+    entries = page.locator(".history .what")
+    expect(entries.nth(0)).to_contain_text("Moved from")
+    expect(entries.nth(1)).to_contain_text("Approved for sale")
     expect(page.locator(".history .memo")).to_have_text("the memo that was signed")
     page.look("nft-history")
 

@@ -18,7 +18,7 @@ async ([api, token]) => {
     await call("POST", "/sandbox/nowhere", {}),
     await call("DELETE", "/sandbox/sign", null, { "X-Of-My-Own": "yes" }),
     await call("POST", "/sandbox/transactions", { transaction: "A".repeat(70000) }),
-    await call("GET", "/sandbox/api/v1/tokens/nonsense"),
+    await call("GET", "/sandbox/api/v1/tokens/invalid"),
   ];
   const page = await call("GET", "/v1/orderbook?limit=1", null, bearer);
 
@@ -49,10 +49,10 @@ def test_a_page_calls_the_service(browsers, browser, market):
         page = browsers(browser).new_page()
         page.set_default_timeout(PATIENCE_MS)
         page.goto(origin)
-        told = page.evaluate(SCRIPT, [market.url, market.token])
+        answers = page.evaluate(SCRIPT, [market.url, market.token])
         page.close()
-    assert told["statuses"] == [404, 405, 401, 404, 405, 413, 400]
-    assert told["message"].startswith('There is nothing at "/v1/nowhere"')
-    assert 'rel="next"' in told["link"]
-    assert told["requestId"]
-    assert told["imageSize"] > 1000
+    assert answers["statuses"] == [404, 405, 401, 404, 405, 413, 400]
+    assert answers["message"].startswith('There is nothing at "/v1/nowhere"')
+    assert 'rel="next"' in answers["link"]
+    assert answers["requestId"]
+    assert answers["imageSize"] > 1000

@@ -261,8 +261,8 @@ def test_two_collections_of_one_seller_say_what_to_leave_out(visit, trader, seve
 def test_a_basket_that_somebody_else_wrote_is_read_with_care(visit, several):
     (nft,) = several(1, price=15)
     item = f"{nft[0]}:{nft[1]}:15"
-    nonsense = f"{item} {item} <script>alert(1)</script> ../../evil 0.0.1:9999999999999999999:1"
-    page = visit("/", remembered={"account": BUYER, "basket": nonsense})
+    damaged = f"{item} {item} <script>alert(1)</script> ../../evil 0.0.1:9999999999999999999:1"
+    page = visit("/", remembered={"account": BUYER, "basket": damaged})
     expect(page.locator("#basket .number")).to_have_text("2")
     expect(basket(page)).to_have_count(1)
-    page.look("basket-nonsense")
+    page.look("basket-damaged")

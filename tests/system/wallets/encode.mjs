@@ -1,4 +1,4 @@
-// Whether the JavaScript SDKs encode anew what they were given byte for byte. Reads lines of base64, writes JSON of each.
+// Whether the JavaScript SDKs encode again what they were given byte for byte. Reads lines of base64, writes JSON of each.
 import { readFileSync } from "node:fs";
 import * as hashgraph from "@hashgraph/sdk";
 import * as hiero279 from "@hiero-ledger/sdk";
@@ -14,7 +14,7 @@ for (const line of readFileSync(0, "utf8").trim().split("\n")) {
   const { transactionList } = proto.TransactionList.decode(bytes);
   const { bodyBytes } = proto.SignedTransaction.decode(transactionList[0].signedTransactionBytes);
   const transactions = SDKS.map(({ Transaction }) => Transaction.fromBytes(bytes));
-  // A wallet that is asked for a signature only (HIP-820 hedera_signTransaction) encodes the body anew.
+  // A wallet that is asked for a signature only (HIP-820 hedera_signTransaction) encodes the body again.
   const bodies = transactions.map((each) => each._makeTransactionBody(each.nodeAccountIds[0]));
   console.log(JSON.stringify({
     isSameList: transactions.every((each) => isSame(each.toBytes(), bytes)),

@@ -60,18 +60,18 @@ def find_versions():
     }
 
 
-def write_cell(told):
-    """A cell of the page, as what was told would be written there; or None where any error would do."""
-    another = "" if told["hasItsId"] or not told["isSubmitted"] else ", another id"
-    return f"`{told['outcome']}`{another}" if told["isSubmitted"] else None
+def write_cell(line):
+    """The cell of the page for an outcome; None where any error would do."""
+    another = "" if line["hasItsId"] or not line["isSubmitted"] else ", another id"
+    return f"`{line['outcome']}`{another}" if line["isSubmitted"] else None
 
 
-def is_true(cell, told):
-    if told["isSubmitted"]:
-        return cell == write_cell(told)
+def is_true(cell, line):
+    if line["isSubmitted"]:
+        return cell == write_cell(line)
     # What the test itself could not do is no library's error.
-    is_error = not told["outcome"].startswith(("in the test", "nothing was submitted"))
+    is_error = not line["outcome"].startswith(("in the test", "nothing was submitted"))
     if cell == "error":
         return is_error
     words = cell.strip("`")
-    return is_error and not CODE.fullmatch(words) and words in told["outcome"]
+    return is_error and not CODE.fullmatch(words) and words in line["outcome"]

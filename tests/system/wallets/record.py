@@ -27,10 +27,10 @@ def main():
     for table in recorded["tables"]:
         for row in table["rows"]:
             for kind in ("list", "withdraw", "buy"):
-                told = outcomes.get((row["id"], kind))
-                if told and not is_true(row[kind], told):
-                    print(f"{row['id']}, {kind}: {row[kind]} is now {told['outcome']}")
-                    row[kind] = write_cell(told) or "error"
+                line = outcomes.get((row["id"], kind))
+                if line and not is_true(row[kind], line):
+                    print(f"{row['id']}, {kind}: {row[kind]} is now {line['outcome']}")
+                    row[kind] = write_cell(line) or "error"
     RESULTS.write_text(json.dumps(recorded, indent=1, ensure_ascii=False) + "\n")
 
 

@@ -1,4 +1,4 @@
-"""The JavaScript SDK encodes our transactions anew, byte for byte, at the edges of what they may hold.
+"""The JavaScript SDK encodes our transactions again, byte for byte, at the edges of what they may hold.
 
 Needs node, and the packages of tests/system/wallets: make tools installs them.
 """
@@ -35,7 +35,7 @@ SALES = (  # price in HBAR, the marketplace's part, seller, buyer
 )
 
 
-def encode_anew(contents):
+def encode_again(contents):
     """What the SDK makes of each."""
     given = "\n".join(base64.b64encode(content).decode() for content in contents)
     ended = run_program("node", "encode.mjs", cwd=FOLDER, input=given, check=True)
@@ -57,7 +57,7 @@ def test_what_an_owner_signs():
     for start, serial_nos in product(STARTS, SERIAL_NOS):
         said = envelope(start, serial_nos) | {"node_account_id": "0.0.4"}
         contents += [build_listing(spender="0.0.5", **said), build_withdrawal(**said)]
-    for encoded in encode_anew(contents):
+    for encoded in encode_again(contents):
         assert (encoded["isSameList"], encoded["isSameBody"]) == (True, True)
 
 
@@ -70,7 +70,7 @@ def test_what_a_buyer_signs(key_type):
         said = limits(start) | {"node_account_id": "0.0.3"}
         body = build_purchase(nfts=sold, buyer=buyer, fee_basis_points=part, **said)
         contents.append(write_signed(body, key.public_key().to_bytes_raw(), key.sign(body)))
-    for (_, _, (price, _, _, buyer)), encoded in zip(cases, encode_anew(contents), strict=True):
+    for (_, _, (price, _, _, buyer)), encoded in zip(cases, encode_again(contents), strict=True):
         assert (encoded["isSameList"], encoded["isSameBody"]) == (True, True)
         payments = {account: int(amount) for account, amount in encoded["payments"]}
         assert payments[buyer] == -price * 100_000_000
@@ -96,7 +96,7 @@ def test_what_a_buyer_of_several_signs(part):
         body = build_purchase(nfts=nfts, buyer=buyer, fee_basis_points=part, **said)
         baskets.append((nfts, buyer))
         contents.append(write_signed(body, key.public_key().to_bytes_raw(), key.sign(body)))
-    for (nfts, buyer), encoded in zip(baskets, encode_anew(contents), strict=True):
+    for (nfts, buyer), encoded in zip(baskets, encode_again(contents), strict=True):
         assert (encoded["isSameList"], encoded["isSameBody"]) == (True, True), (nfts, buyer)
         payments = {account: int(amount) for account, amount in encoded["payments"]}
         assert payments[buyer] == -sum(nft.price for nft in nfts) * 100_000_000

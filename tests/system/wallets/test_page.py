@@ -48,7 +48,7 @@ ROWS = rows_of_the_page()
 
 
 @pytest.fixture
-def told(tmp_path):
+def results(tmp_path):
     return run_libraries(tmp_path)
 
 
@@ -58,10 +58,10 @@ def test_the_versions_are_those_of_the_last_recorded_run():
 
 
 @needs_wallets
-def test_the_page_is_what_the_libraries_do(told):
+def test_the_page_is_what_the_libraries_do(results):
     """One test, so that the libraries are run once, whatever shares tests out among processes."""
-    outcomes = {(line["row"], line["kind"]): line for line in told if "row" in line}
-    facts = [line for line in told if "fact" in line]
+    outcomes = {(line["row"], line["kind"]): line for line in results if "row" in line}
+    facts = [line for line in results if "fact" in line]
 
     snippets = {key: outcomes.pop(key) for key in [*outcomes] if key[0].startswith("snippet-")}
     said = {(row, kind): cell for row, kinds in ROWS.items() for kind, cell in kinds.items()}
