@@ -4,7 +4,6 @@ import random
 from collections import Counter
 from contextlib import closing, suppress
 from threading import Event
-from typing import NamedTuple
 
 from hiero_sdk_python.hapi.services.crypto_delete_allowance_pb2 import NftRemoveAllowance
 from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
@@ -40,11 +39,11 @@ from marketplace.sandbox import unsigned, wallet
 from marketplace.sandbox.catalogue import TREASURY
 from marketplace.store import following
 from marketplace.store.database import read
-from marketplace.watcher import collection_import
+from marketplace.watcher import chores, collection_import
 from marketplace.watcher.follow import Follower, backfill
 from marketplace.watcher.rechecker import Rechecker, drain_queue
 from marketplace.watcher.sweep import Sweep, sync
-from stress.lives.model import Life
+from stress.lives.model import Done, Life
 from stress.lives.steps import MOST_LISTED, MOST_MOVED, Step, cast_of
 from stress.lives.world import CLOCK, MARKET, TOKENS, Weather, World
 
@@ -56,13 +55,6 @@ LONG = 25 * times.HOUR
 OFTEN = 105  # more than a page of the mirror node
 
 
-class Done(NamedTuple):
-    """A transaction that succeeded."""
-
-    moment: int
-    transaction_id: str
-
-
 def rebuild(token: str) -> None:
     """Import a collection, and recheck what the import has queued."""
     described = collection_facts.describe(
@@ -71,6 +63,11 @@ def rebuild(token: str) -> None:
     for _ in collection_import.import_collection(described, collection_import.Tally()):
         pass
     drain_queue()
+
+
+def second_key(account_id: str) -> str:
+    """The name under which the demo wallet keeps the key that an account gets later."""
+    return f"{account_id} later"
 
 
 class Acts:
@@ -84,6 +81,7 @@ class Acts:
         self.lives = {nft: Life(owner, MINTED_AT) for nft, owner in self.owners.items()}
         self.treasuries = dict.fromkeys(TOKENS, TREASURY)
         self.follower = Follower()
+        self.rotated: set[str] = set()  # accounts that have another key than the first one
         self.all_due_at = 0  # from then on nothing waits since an outage
 
     # On the ledger
@@ -98,8 +96,12 @@ class Acts:
     def submit_as_it_is(self, body: TransactionBody, *signers: str) -> Done | None:
         transaction = seal(body)
         for signer in signers:
-            transaction = wallet.sign(signer, transaction)
+            transaction = self.add_signature(signer, transaction)
         return self.submit_signed(transaction)
+
+    def add_signature(self, signer: str, content: bytes) -> bytes:
+        """Sign with the key that the account has now."""
+        return wallet.sign(second_key(signer) if signer in self.rotated else signer, content)
 
     def submit_signed(self, content: bytes, *, is_noted: bool = True) -> Done | None:
         with self.world.ledger.app_context():
@@ -427,6 +429,9 @@ class Acts:
                     pass
             with suppress(MarketplaceError):
                 self.read_past_approvals()
+            with suppress(MarketplaceError):
+                chores.end_offers()
+                chores.cover_offers()
             sweep, rechecker = Sweep(self.world.app), Rechecker(self.world.app)
             with closing(sweep), closing(rechecker):
                 with suppress(MarketplaceError):

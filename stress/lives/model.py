@@ -18,6 +18,13 @@ ROW_KEPT = 3 * times.HOUR  # how long the service keeps the row of a purchase
 Nft = tuple[str, int]
 
 
+class Done(NamedTuple):
+    """A transaction that succeeded."""
+
+    moment: int
+    transaction_id: str
+
+
 class Mismatch(AssertionError):
     """The service and the model disagree."""
 
@@ -41,6 +48,7 @@ class Entry(NamedTuple):
     price_without_row: int | None = None  # the same, if the service does not have its row any more
     sender: str | None = None
     is_of_token: bool = False
+    offer_id: str | None = None  # of the offer that was accepted
 
     @property
     def date(self) -> str:
@@ -216,6 +224,8 @@ class Reported:
             prices.add(entry.price_without_row)
         if event["price"] not in prices or is_sale != (event["price"] is not None):
             raise Mismatch(f"{dict(event)}: {prices} HBAR were paid")
+        if event["offer_id"] != (entry.offer_id if is_sale else None):
+            raise Mismatch(f"{dict(event)}: the offer was {entry.offer_id}")
         missing = [one for place, one in self.unreported() if place < at]
         if missing and self.is_strict:
             raise Mismatch(f"{dict(event)}: before it, {missing} were not reported")

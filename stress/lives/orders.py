@@ -15,11 +15,10 @@ from marketplace.hedera.ids import NftId
 from marketplace.market import listings
 from marketplace.market.memos import basket_memo, listing_memo, purchase_memo
 from marketplace.market.prepare import TransactionRequest
-from marketplace.sandbox import wallet
 from marketplace.store import following, nfts
 from marketplace.store.database import read, write
-from stress.lives.acts import Acts, Done
-from stress.lives.model import MARGIN, Entry, Mismatch, find_ended_prices
+from stress.lives.acts import Acts
+from stress.lives.model import MARGIN, Done, Entry, Mismatch, find_ended_prices
 from stress.lives.steps import MOST_LISTED, MOST_MOVED, Step
 from stress.lives.world import MARKET
 
@@ -158,7 +157,7 @@ class Orders(Acts):
     def sign(self, step: Step) -> None:
         if self.handed:
             handed = step.choose(self.handed)
-            done = self.submit_signed(wallet.sign(handed.account_id, handed.content))
+            done = self.submit_signed(self.add_signature(handed.account_id, handed.content))
             self.list_all(handed, done)
 
     def sign_elsewhere(self, step: Step) -> None:
@@ -199,7 +198,7 @@ class Orders(Acts):
     def sign_withdrawal(self, step: Step) -> None:
         if self.withdrawals:
             handed = step.choose(self.withdrawals)
-            done = self.submit_signed(wallet.sign(handed.account_id, handed.content))
+            done = self.submit_signed(self.add_signature(handed.account_id, handed.content))
             self.list_all(handed, done)
 
     # Purchases
@@ -232,7 +231,7 @@ class Orders(Acts):
         self.prepare_basket(step)
         for handed in self.purchases[known:]:
             self.note_sale(
-                handed, self.submit_signed(wallet.sign(handed.account_id, handed.content))
+                handed, self.submit_signed(self.add_signature(handed.account_id, handed.content))
             )
 
     def buy(self, some: Sequence[Nft], buyer: str, seen: Mapping[Nft, int] | None = None) -> None:
@@ -324,7 +323,7 @@ class Orders(Acts):
             handed = step.choose(purchases[-2:] if step.number % 5 else purchases)
             content = handed.content
             if step.number % 7:
-                content = wallet.sign(handed.account_id, content)
+                content = self.add_signature(handed.account_id, content)
             self.note_sale(handed, self.submit_signed(content))
 
     def sign_purchase_again(self, step: Step) -> None:

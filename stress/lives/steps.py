@@ -63,6 +63,14 @@ WIDE = {
     "report_trade": 2, "report": 1, "forget": 0.5, "sync": 0.2, "forge": 0.3, "rebuild": 0.2,
     "list_several_and_end": 2, "sign_purchase_again": 1, "stop_for_long": 0.1,
 }  # fmt: skip
+# In a story of offers: they are made, signed, accepted and withdrawn; their NFTs and bidders change.
+OFFERS = {
+    "make_offer": 10, "raise_offer": 5, "sign_offer": 5, "accept_offer": 5, "accept_two": 5, "accept_late": 2,
+    "withdraw_offer": 4, "rotate_key": 1, "spend": 3, "top_up": 2, "follow": 9, "wait": 4, "sell": 2,
+    "round_trip": 1, "give_several": 1, "list_by_other_means": 3, "list_several": 1, "prepare_purchase": 1,
+    "sign_purchase": 1, "add": 1, "update": 1, "wipe": 0.2, "hand_back": 0.3, "new_treasury": 0.2,
+    "delete": 0.1, "outage": 0.3, "sync": 0.3, "earn": 1, "forget": 0.3, "stop_for_long": 0.2,
+}  # fmt: skip
 KINDS = {
     "life": (STEPS, 3),
     "trade": (TRADES, 3),
@@ -71,10 +79,11 @@ KINDS = {
     "newcomer": (NEWCOMERS, 1),
     "stop": (STOPS, 1),
     "wide": (WIDE, 1),
+    "offer": (OFFERS, 4),
 }
 
 
-ADDED = ("trade", "basket", "ending")  # the kinds in which NFTs are added first
+ADDED = ("trade", "basket", "ending", "offer")  # the kinds in which NFTs are added first
 
 
 class Step(NamedTuple):
@@ -125,4 +134,6 @@ def draw(seed: str) -> list[Step]:
         ]
         start = [Step("add", position) for position in added if kind in ADDED]
         start += [Step("list_by_other_means", dice.randrange(10**6)) for _ in NFTS]
+    if kind == "offer":
+        names = ["make_offer", "make_offer", "raise_offer", "follow", *names]
     return start + [Step(name, dice.randrange(10**6)) for name in names]

@@ -6,20 +6,22 @@ from itertools import product
 
 from harness.wallets import body_of, id_of
 from hiero_sandbox import database as ledger_database
+from hiero_sandbox.ledger import accounts, records
 from hiero_sandbox.ledger import queries as ledger_queries
-from hiero_sandbox.ledger import records
 from hiero_sandbox.mirror import rows as mirror_rows
 from marketplace.hedera import times
-from marketplace.hedera.ids import TransactionId
-from marketplace.store import following, nfts, prepared_transactions
+from marketplace.hedera.ids import TransactionId, numbers
+from marketplace.store import following, nfts, offers, prepared_transactions
 from marketplace.store import nft_collections as kept
 from marketplace.store.database import read
 from marketplace.watcher.follow import Follower
+from marketplace.watcher.sweep import sync
 from marketplace.watcher.work import Done, summary
 from stress.audit import find_sales
 from stress.lives.acts import rebuild
 from stress.lives.model import MARGIN, Mismatch, Reported, State
-from stress.lives.orders import Handed, Orders
+from stress.lives.offers import OfferActs
+from stress.lives.orders import ASSOCIATION, Handed
 from stress.lives.steps import Step, kind_of
 from stress.lives.world import CLOCK, MARKET, TOKENS, Killed, World
 
@@ -52,6 +54,13 @@ class Reader:
 
     def apply(self, event) -> None:
         nft = (event["token"], event["serial_no"])
+        if event["kind"].startswith("OFFER"):
+            offer = self.story.offers.get(event["offer_id"])
+            if offer is None or offer.nft != nft:
+                raise Mismatch(f"{dict(event)}: there is no such offer")
+            return offer.apply(
+                event, times.to_nanoseconds(event["seen_at"]) - self.story.weather.skew
+            )
         if (event["kind"] == "ADDED") == (nft in self.reported):
             raise Mismatch(
                 f"{dict(event)} of {nft}, which was reported before: {nft in self.reported}"
@@ -72,6 +81,7 @@ class Reader:
         """Compare events with what is stored. Repeat it if a background check has written meanwhile."""
         self.read()
         seen, rows = self.seen, {nft: nfts.get_nft(read(), *nft) for nft in self.story.nfts}
+        of_offers = {id: offers.get_offer(read(), id) for id in self.story.offers}
         self.read()
         if self.seen != seen:
             return self.compare()
@@ -85,6 +95,8 @@ class Reader:
                 raise Mismatch(
                     f"{nft} is stored as {dict(row)}, by its events it is {reported.state}"
                 )
+        for id, row in of_offers.items():
+            self.story.offers[id].require_stored(row)
 
 
 def stored_state(row) -> State:
@@ -99,7 +111,7 @@ def end_checks() -> None:
             thread.join()
 
 
-class Story(Orders):
+class Story(OfferActs):
     def __init__(self, world: World, seed: str, steps: list[Step]) -> None:
         super().__init__(world, seed)
         self.steps = steps
@@ -193,6 +205,8 @@ class Story(Orders):
         if not all(done.is_final for done in counts):
             raise Mismatch(f"a round under a clear sky did not finish: {summary(counts)}")
         self.compare_index(self.world.app, watched)
+        self.compare_offers(self.world.app, is_complete=True)
+        self.compare_offer_lists()
         self.compare_book()
         if not self.watched() - watched:  # no new seller was found
             again = self.sync(None)
@@ -204,7 +218,9 @@ class Story(Orders):
             with self.world.rebuilt.app_context():
                 for token in TOKENS:
                     rebuild(token)
+                sync()
             self.compare_index(self.world.rebuilt, self.accounts)
+            self.compare_offers(self.world.rebuilt, is_complete=False)
 
     def compare_reported(self) -> None:
         self.follow(None)
@@ -227,6 +243,7 @@ class Story(Orders):
             counts = self.follow(None)
         if not all(done.is_final for done in counts):
             raise Mismatch(f"following under a clear sky did not end: {summary(counts)}")
+        self.compare_offers(self.world.app, is_complete=True)
         if self.world.has_lied:
             return
         self.compare_last_sync()
@@ -306,6 +323,69 @@ class Story(Orders):
             life = self.lives[nft["token"], nft["serialNo"]]
             if life.listing is None or nft["listingPrice"] != life.listing[0]:
                 raise Mismatch(f"the order book shows {nft}")
+
+    def compare_offers(self, app, *, is_complete: bool) -> None:
+        """Offers are stored as on the ledger. Unless it ``is_complete``, ended ones may be missing."""
+        for offer in self.offers.values():
+            with app.app_context():
+                row = offers.get_offer(read(), offer.schedule_id)
+            state, stored = self.state_of(offer, self.world.ledger_now()), row and row["state"]
+            if (
+                stored is None
+                and (not is_complete or not self.is_followed)
+                and offer not in self.unended()
+            ):
+                continue
+            if stored != state:
+                raise Mismatch(f"{offer} is stored as {stored}, and is {state}")
+            if state == "signed" and row["is_covered"] != self.is_covered(offer):
+                raise Mismatch(f"{offer} is covered: {dict(row)}")
+        for schedule_id in self.other_schedules:
+            with app.app_context():
+                if row := offers.get_offer(read(), schedule_id):
+                    raise Mismatch(f"{dict(row)} is no offer")
+
+    def compare_offer_lists(self) -> None:
+        """The open offers as clients see them: the highest first. What is listed can be accepted."""
+        now = times.now()
+        open_offers = [
+            offer
+            for offer in self.offers.values()
+            if self.state_of(offer, now) == "signed"
+            and self.lives[offer.nft].owner == offer.seller
+            and not self.lives[offer.nft].is_deleted
+            and self.stored(offer.nft)
+        ]
+        lists = {
+            f"nft/{token}/{serial_no}/offers": [
+                offer for offer in open_offers if offer.nft == (token, serial_no)
+            ]
+            for token, serial_no in self.nfts
+        }
+        for token in TOKENS:
+            of_token = [offer for offer in open_offers if offer.nft[0] == token]
+            lists[f"collection/{token}/offers"] = of_token
+        for account_id in self.accounts:
+            made = [offer for offer in open_offers if offer.bidder == account_id]
+            received = [offer for offer in open_offers if offer.seller == account_id]
+            lists[f"user/{account_id}/offers?side=made"] = made
+            lists[f"user/{account_id}/offers?side=received"] = received
+        for path, expected in lists.items():
+            response = self.world.client.get(f"/v1/{path}")
+            if response.status_code == 404 and not expected:
+                continue
+            shown = [(offer["price"], offer["offerId"]) for offer in response.json]
+            if shown != sorted(shown, key=lambda each: (-each[0], *numbers(each[1]))) or {
+                *shown
+            } != {(offer.price, offer.schedule_id) for offer in expected}:
+                raise Mismatch(f"{path} shows {response.text}, and should show {expected}")
+
+    def is_covered(self, offer) -> bool:
+        with self.world.ledger.app_context():
+            db = ledger_database.read()
+            balance = accounts.balance(db, offer.bidder)
+            is_associated = accounts.is_associated(db, offer.bidder, offer.nft[0])
+        return balance >= offer.find_need() + (0 if is_associated else ASSOCIATION)
 
     def compare_reports_without_id(self) -> None:
         """A report without an id is OK only if the newest prepared transaction has taken effect."""

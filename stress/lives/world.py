@@ -15,6 +15,7 @@ from werkzeug.wrappers import Response
 from harness.engines import database_url
 from harness.wallets import MINTED_AT
 from hiero_sandbox import database as ledger_database
+from hiero_sandbox.conditions import conditions
 from marketplace import create_app
 from marketplace.hedera import times
 from marketplace.ledger import mirror
@@ -40,12 +41,13 @@ WIDE_NFTS = (
 TOKENS = tuple(sorted({token for token, _ in NFTS}))
 LEDGER_TABLES = (
     "account", "association", "nft", "approval_for_all", "deleted_token", "token",
-    "transaction_record", "nft_transaction", "gift",
+    "transaction_record", "nft_transaction", "gift", "schedule", "schedule_signature",
 )  # fmt: skip
 LAGS = ((0,), (0,), (0, 2), (0, 2, 10), (0, 60), (0, 0, 0, 60), (0, 20, 60), (0, 1, 5, 40))
 STORED_TABLES = (
     "prepared_nft",
     "prepared_transaction",
+    "offer",
     "nft",
     "collection",
     "recheck",
@@ -172,6 +174,9 @@ class World:
                 db.execute("DELETE FROM property WHERE name IN ('listing_rule', 'sweep_rule')")
                 if is_judged:
                     properties.mark_property(db, properties.RULE, freshness.write_rule())
+        for ledger in (self.ledger, self.replica):
+            with ledger.app_context():
+                conditions().clock_moved = -skew
         with self.ledger.app_context(), ledger_database.write() as db:
             for table in LEDGER_TABLES:
                 db.execute(f"DELETE FROM {table}")
