@@ -1,8 +1,11 @@
-"""What people do with offers in a story, on the ledger: they make, sign, accept and withdraw them."""
+"""What people do with offers in a story, on the ledger and at the service."""
+
+import base64
 
 from harness.wallets import account, new_body, seal
 from hiero_sandbox import database as ledger_database
-from hiero_sandbox.ledger import accounts, keys
+from hiero_sandbox.ledger import accounts, envelopes, keys, schedules
+from hiero_sandbox.ledger import queries as ledger_queries
 from marketplace.hedera import messages, times
 from marketplace.hedera.hbar import TINYBARS
 from marketplace.hedera.ids import TransactionId
@@ -10,9 +13,9 @@ from marketplace.hedera.scheduled_sale import ScheduledSale
 from marketplace.market.memos import offer_memo
 from marketplace.sandbox import wallet
 from stress.lives.acts import second_key
-from stress.lives.model import Done
+from stress.lives.model import Done, Mismatch
 from stress.lives.offer_model import EXECUTION, Offer, Signature
-from stress.lives.orders import Orders
+from stress.lives.orders import Orders, name_nfts
 from stress.lives.steps import Step
 from stress.lives.world import CLOCK, MARKET
 
@@ -28,6 +31,7 @@ class OfferActs(Orders):
         super().__init__(*arguments)
         self.offers: dict[str, Offer] = {}
         self.other_schedules: list[str] = []  # which are no offers
+        self.handed_offers: list[tuple[Offer, bytes]] = []  # with the bidder's ScheduleSign
 
     def unended(self) -> list[Offer]:
         now = self.world.ledger_now()
@@ -131,31 +135,35 @@ class OfferActs(Orders):
             deleter = MARKET if step.number // 3 % 4 == 0 else offer.bidder
             body = new_body(deleter, "")
             body.scheduleDelete.scheduleID.CopyFrom(messages.schedule(offer.schedule_id))
-            if done := self.submit(body, deleter):
-                offer.end = "withdrawn", done
+            if self.submit(body, deleter):
+                self.note_end(offer)
 
     def sign_schedule(self, offer: Offer, signer: str) -> None:
-        """Sign a schedule, which is executed if both have. The model learns the result from the ledger."""
         body = new_body(signer, "")
         body.scheduleSign.scheduleID.CopyFrom(messages.schedule(offer.schedule_id))
-        done = self.submit(body, signer)
-        if done is None:
-            return
-        if signer == offer.bidder:
-            offer.signatures.append(Signature(done, signer in self.rotated))
-        with self.world.ledger.app_context():
-            sql = "SELECT state, resolved_at, creation FROM schedule WHERE schedule_id = :id"
-            parameters = {"id": offer.schedule_id}
-            row = ledger_database.read().execute(sql, parameters).fetchone()
-        if row["state"] == "executed":
-            self.note_execution(offer, row["resolved_at"])
+        self.note_signature(offer, signer, self.submit(body, signer))
 
-    def note_execution(self, offer: Offer, moment: int) -> None:
+    def note_signature(self, offer: Offer, signer: str, done: Done | None) -> None:
+        """Tell the model: a schedule was signed, and is executed if both have."""
+        if done:
+            if signer == offer.bidder:
+                offer.signatures.append(Signature(done, signer in self.rotated))
+            self.note_end(offer)
+
+    def note_end(self, offer: Offer) -> None:
+        """Tell the model what the ledger says of the end of a schedule."""
         with self.world.ledger.app_context():
-            sql = "SELECT transaction_id FROM transaction_record WHERE consensus_at = :moment"
-            found = ledger_database.read().execute(sql, {"moment": moment}).fetchone()
-        executed = TransactionId.parse(found["transaction_id"])
+            db = ledger_database.read()
+            row = ledger_queries.get(db, "schedule", schedule_id=offer.schedule_id)
+            if row["state"] not in ("executed", "deleted") or offer.end:
+                return
+            moment = row["resolved_at"]
+            record = ledger_queries.get(db, "transaction_record", consensus_at=moment)
+        executed = TransactionId.parse(record["transaction_id"])
         done = Done(moment, str(executed))
+        if row["state"] == "deleted":
+            offer.end = "withdrawn", done
+            return
         results = {
             row["result"] for row in self.records_of(executed) if row["scheduled"] and row["result"]
         }
@@ -165,6 +173,82 @@ class OfferActs(Orders):
         offer.end = "executed", done
         paid = {"price": offer.price, "price_without_row": offer.price}
         self.lives[offer.nft].move(*done, offer.bidder, offer_id=offer.schedule_id, **paid)
+
+    # At the service
+
+    def ask_for_offer(self, step: Step) -> None:
+        """The service creates the schedule: at most one for a request. It is signed now, or later."""
+        nft, bidder = step.choose(self.nfts), self.accounts[step.number // 5 % len(self.accounts)]
+        fields = {"accountId": bidder, "offerPrice": step.price, "expiresIn": 1 + step.number % 2}
+        try:
+            answer = self.post_body("offer/extwallet", name_nfts([nft]) | fields, [nft])
+        finally:
+            self.world.note()
+            self.find_created(nft, bidder, step.price)
+        if answer.status_code == 200:
+            offer = self.offers.get(answer.json["metadata"]["offerId"])
+            if offer is None or (offer.nft, offer.bidder, offer.price) != (nft, bidder, step.price):
+                raise Mismatch(f"{fields} for {nft} was answered with {answer.text}: {offer}")
+            self.handed_offers.append((offer, base64.b64decode(answer.json["byteArray"])))
+            if step.number // 7 % 3:
+                self.sign_handed(*self.handed_offers[-1])
+
+    def find_created(self, nft, bidder: str, price: int) -> None:
+        """Tell the model of the schedule that the service has created, if it has."""
+        with self.world.ledger.app_context():
+            found = ledger_queries.select(ledger_database.read(), "schedule")
+        known = {*self.offers, *self.other_schedules}
+        created = [schedules.read(row) for row in found if row["schedule_id"] not in known]
+        if len(created) > 1:
+            raise Mismatch(f"one request for an offer for {nft} created {created}")
+        for made in created:
+            # Its owner may have been another one on a replica that lags.
+            [units] = made.definition.scheduledTransactionBody.cryptoTransfer.tokenTransfers
+            seller, id = envelopes.write_id(units.nftTransfers[0].senderAccountID), made.schedule_id
+            self.offers[id] = Offer(id, nft, seller, bidder, price, made.expires_at)
+
+    def sign_asked(self, step: Step) -> None:
+        if self.handed_offers:
+            self.sign_handed(*step.choose(self.handed_offers))
+
+    def sign_handed(self, offer: Offer, content: bytes) -> None:
+        done = self.submit_signed(self.add_signature(offer.bidder, content))
+        self.note_signature(offer, offer.bidder, done)
+
+    def ask_to_accept(self, step: Step) -> None:
+        """The owner asks, and signs at once. Under a fair sky, the sale succeeds then."""
+        if offer := self.choose_offer(step):
+            fields = {"offerId": offer.schedule_id, "expectedPrice": offer.price}
+            body = {"accountId": offer.seller} | fields
+            answer = self.post_body("acceptoffer/extwallet", body, [offer.nft])
+            if answer.status_code == 200:
+                content = base64.b64decode(answer.json["byteArray"])
+                done = self.submit_signed(self.add_signature(offer.seller, content))
+                self.note_signature(offer, offer.seller, done)
+                is_sold = offer.end and offer.end[0] == "executed"
+                if self.weather.is_fair and done and not is_sold:
+                    raise Mismatch(f"{offer} was accepted, and was not sold")
+
+    def ask_to_withdraw(self, step: Step) -> None:
+        if offer := self.choose_offer(step):
+            body = {"accountId": offer.bidder, "offerId": offer.schedule_id}
+            answer = self.post_body("withdrawoffer/extwallet", body, [offer.nft])
+            if answer.status_code == 200:
+                content = base64.b64decode(answer.json["byteArray"])
+                if self.submit_signed(self.add_signature(offer.bidder, content)):
+                    self.note_end(offer)
+
+    def ask_to_delete(self, step: Step) -> None:
+        """The caller who made an offer has it deleted by the marketplace."""
+        if self.handed_offers:
+            offer, _ = step.choose(self.handed_offers)
+            try:
+                answer = self.world.client.delete(f"/v1/offer/{offer.schedule_id}")
+            finally:
+                self.world.note()
+                self.note_end(offer)
+            if answer.status_code == 200 and (offer.end is None or offer.end[0] != "withdrawn"):
+                raise Mismatch(f"{offer} was deleted: {answer.text}")
 
     # What changes whether an offer is open, or covered
 

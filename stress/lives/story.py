@@ -30,7 +30,7 @@ COUNTED = ("sales", "volume", "listed", "last_sale_price", "last_sale_at")  # of
 LOOKS = (0, 1, 2, 5, 10, 20, 30, 30)
 PURCHASES = """
     SELECT transaction_id, fee_tinybars, is_settled, is_sold FROM prepared_transaction
-    WHERE kind = 'purchase' AND is_settled = 1
+    WHERE kind IN ('purchase', 'offer', 'offer_deletion') AND is_settled = 1
 """
 
 
@@ -185,7 +185,8 @@ class Story(OfferActs):
             settled = read().execute(PURCHASES).fetchall()
         for row in settled:
             rows = self.records_of(TransactionId.parse(row["transaction_id"]))
-            charged = sum(each["charged_tx_fee"] for each in rows)
+            # The bidder pays for the execution of an offer.
+            charged = sum(each["charged_tx_fee"] for each in rows if not each["scheduled"])
             is_wrong = bool(charged) and row["fee_tinybars"] == 0
             if is_wrong or (is_final and row["fee_tinybars"] != charged):
                 raise Mismatch(f"{dict(row)} cost {charged} tinybars")
