@@ -93,6 +93,8 @@ def decide(facts: Facts, market: str) -> Offer | Undecided | None:
             if _is_signature(facts.transactions[moment], schedule, sale.bidder):
                 state, by = "signed", facts.transactions[moment]
                 break
+        if state == "unsigned" and facts.shown_to < find_signed_at(schedule):
+            return Undecided("the newest signature may be of a key that is not shown yet")
     return Offer(
         schedule.id,
         sale.token,
@@ -124,6 +126,12 @@ def _is_signature(transaction: Transaction, schedule: Schedule, bidder: str) -> 
     is_of_schedule = transaction.name == SIGNATURE and transaction.entity_id == schedule.id
     is_paid = transaction.is_original and transaction.payer == bidder
     return is_of_schedule and is_paid and transaction.result == "SUCCESS"
+
+
+def find_signed_at(schedule: Schedule) -> int:
+    """The date of the newest signature since its creation; 0 if there is none."""
+    moments = (signature.consensus_at for signature in schedule.signatures)
+    return max((moment for moment in moments if moment > schedule.created_at), default=0)
 
 
 def list_signed(schedule: Schedule, key: LedgerKey | None) -> list[int]:

@@ -174,7 +174,8 @@ def _find_facts(
     schedule: Schedule, bidder: LedgerAccount | None, deadline: Deadline, changed_at: int
 ) -> Facts:
     key, shown_to = bidder.key if bidder and not bidder.is_deleted else None, 0
-    if schedule.expires_at and schedule.expires_at <= times.now():
+    is_over = schedule.expires_at and schedule.expires_at <= times.now()
+    if is_over or offer_rule.find_signed_at(schedule):
         shown_to = _find_shown(deadline)
     moments = {schedule.created_at, *offer_rule.list_signed(schedule, key)}
     if schedule.executed_at:

@@ -65,7 +65,7 @@ def row(consensus_at, **fields):
 CREATION = row(CREATED, name="SCHEDULECREATE", transaction_id=ID)
 
 
-def facts(schedule=None, *rows, key=PLAIN, shown_to=0):
+def facts(schedule=None, *rows, key=PLAIN, shown_to=LATER):
     """Facts in which Bob has signed, unless these rows say otherwise."""
     rows = {each.consensus_at: each for each in (CREATION, *(rows or (row(SIGNED),)))}
     return Facts(schedule or globals()["schedule"](), key, rows, shown_to)
@@ -272,6 +272,9 @@ STATES = {
     "the key was changed, and has signed again": (
         facts(schedule(signers=((SIGNED, ED25519), (LATER, ECDSA))), row(LATER),
             key=LedgerKey("ECDSA_SECP256K1", ECDSA)), "signed"),
+    "the key was changed since, or an older one is shown": (
+        facts(key=LedgerKey("ED25519", OTHER), shown_to=SIGNED - 1), None),
+    "nobody has signed, and nothing is shown to all": (facts(schedule(signers=()), shown_to=0), "unsigned"),
     "a first part of the key has signed": (facts(schedule(signers=((SIGNED, ED25519[:6]),))), "unsigned"),
     "nobody has signed": (facts(schedule(signers=())), "unsigned"),
     "the owner put the bidder's key beside a false signature": (
