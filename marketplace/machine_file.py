@@ -1,7 +1,8 @@
 """machine.db in DATA_DIR: what the processes of a machine cannot count each for itself.
 
-The mirror node allows the machine a rate, whichever process asks. A client is told what is left of its limit,
-whichever process answers; a share for each would refuse it too early, or change that number with each answer.
+The mirror node's rate limit applies to the machine, whichever process asks. An answer shows what is left of
+the client's limit, whichever process answers. With a share for each process, a client would be refused too
+early, or see another number with each answer.
 All this is small and may be lost: no write waits for the disk, so a crash may damage the file. It is then
 made again.
 """

@@ -1,8 +1,8 @@
-"""A token's custom fees: what the seller of NFTs owes, and whether he can pay it.
+"""A token's custom fees: what the seller of NFTs owes, and whether the seller can pay it.
 
-The network's rules: the seller pays royalties as fractions of his credit. He also pays the fixed fees, as the
-sender of each NFT. The treasury and a fee's own collector are exempt. If the fee says so, all collectors of
-the token are. Source: HIP-18, HIP-573, and CustomFeeAssessor of
+The network's rules: the seller pays royalties as fractions of the credit. As the sender of each NFT, the
+seller also pays the fixed fees. The treasury and a fee's own collector are exempt. If the fee says so, all
+collectors of the token are exempt. Source: HIP-18, HIP-573, and CustomFeeAssessor of
 https://github.com/hiero-ledger/hiero-consensus-node.
 """
 
@@ -25,7 +25,7 @@ class Sale(NamedTuple):
     token: str
     seller: str
     credit: int  # tinybars, in all
-    listed_at: str | None  # when he listed the first one, as in the database
+    listed_at: str | None  # when the seller listed the first one, as in the database
     nfts: int = 1
 
 
@@ -42,8 +42,8 @@ def require_payable(sale: Sale, token: LedgerToken) -> None:
     taken = royalties + sale.nfts * sum(fee.amount for fee in fixed_fees)
     if taken and taken >= sale.credit:
         raise NothingLeftForSeller(sale.token, to_hbar(taken), to_hbar(sale.credit))
-    # The seller agreed to the fees at the time of listing. Of newer fees he pays only royalties, and only
-    # up to half his credit.
+    # The seller agreed to the fees at the time of listing. Of newer fees, the seller pays only royalties,
+    # and only up to half the credit.
     since, listed_at = token.fees_since, sale.listed_at
     is_known = since and listed_at and times.to_iso(since) <= listed_at
     if not is_known and (fixed_fees or 2 * royalties > sale.credit):

@@ -95,7 +95,7 @@ class Share(NamedTuple):
         return (self.uncharged + self.charged) * self.percent / 100
 
     def has_room(self, fee: int, nfts: int) -> bool:
-        """Tell whether a purchase of so many NFTs fits in."""
+        """Whether the budget has room for a purchase of N NFTs."""
         if self.held + fee <= self.most:
             return True
         has_none_open = self.held == self.charged

@@ -33,8 +33,8 @@ from marketplace.store import prepared_transactions
 from marketplace.store.database import write
 from marketplace.store.rows import Kind, NftRow
 
-# Of each NFT and account, the newest listings of an end user are kept, and as many withdrawals; and so many
-# of all end users of an access token, which may invent them.
+# For each NFT and account, an end user's newest listings are kept, and as many withdrawals. A second limit
+# covers all end users of an access token, since a token can invent end users.
 KEPT_FOR_EACH_NFT = 5
 KEPT_FOR_EACH_TOKEN = 50
 VALID_SECONDS = 180  # the ledger's maximum

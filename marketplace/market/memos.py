@@ -102,7 +102,7 @@ def read_purchase_memo(memo: bytes, token: str, serial_no: int) -> int | None:
 
 
 def read_basket_memo(memo: bytes, nfts: int) -> int | None:
-    """Read the sum of the prices from the memo of a purchase of so many NFTs; None if it is another memo."""
+    """Read the sum of the prices from the memo of a purchase of N NFTs; None if it is another memo."""
     price = _read_price(memo)
     is_ours = price and _is_ours(memo, basket_memo(nfts, price, name=""))
     return price if is_ours else None

@@ -1,6 +1,6 @@
-"""How many questions a client's request asks the mirror node: it takes so many turns before it asks any.
+"""How many times a client's request asks the mirror node. It takes that many turns before it asks.
 
-These are the questions of a request that goes as most do. Each further one takes a turn of the same caller.
+These are the numbers for the usual request. Each further question takes one more turn of the same caller.
 """
 
 from collections.abc import Collection

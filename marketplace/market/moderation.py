@@ -189,8 +189,8 @@ def _count_listed(db: Connection, changed: Changed) -> None:
 
 
 def _tell(db: Connection, changed: Changed, find: Callable[[NftRow, NftRow], Event]) -> None:
-    told = {NftId(nft["token"], nft["serial_no"]): [find(before, nft)] for before, nft in changed}
-    nft_events.store(db, told)
+    events = {NftId(nft["token"], nft["serial_no"]): [find(before, nft)] for before, nft in changed}
+    nft_events.store(db, events)
 
 
 def _hidden(before: NftRow, nft: NftRow) -> Event:

@@ -30,14 +30,14 @@ PAID = ("CRYPTOTRANSFER", "SCHEDULECREATE", "SCHEDULEDELETE")
 def find_max_cost(nfts: int, tokens: int, deadline: Deadline) -> int:
     """The highest cost of a purchase, in tinybars: its fee cap, plus the prices of the buyer's associations.
 
-    The network charges an association on top of the cap (HIP-904). A buyer who is associated now counts, too:
-    he may dissociate before the purchase is submitted.
+    The network charges an association on top of the cap (HIP-904). A buyer who is associated now
+    also counts, since a buyer can dissociate before the purchase is submitted.
     """
     return max_fee(nfts) + tokens * mirror_node().find_price(ASSOCIATION_CENTS, deadline)
 
 
 def max_fee(nfts: int) -> int:
-    """The cap of the own fee of a purchase of so many NFTs, in tinybars.
+    """The cap of the fee of a purchase of N NFTs itself, in tinybars.
 
     The network asks for less than $0.01 for one NFT. Each further one costs a tenth of that at most: $0.0001
     for its seller, and as much for its token.

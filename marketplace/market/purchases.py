@@ -78,8 +78,8 @@ def prepare(
 ) -> PreparedTransaction:
     """Build, reserve and sign the transaction by which an account buys NFTs for their current prices.
 
-    If the same caller repeats a request, he gets the same transaction while it can still be signed in time.
-    Another caller gets a separate one: anybody can use up a transaction by submitting it unsigned.
+    A caller who repeats a request gets the same transaction while it can still be signed in time. Another
+    caller gets a separate one, since anybody can use up a transaction by submitting it unsigned.
 
     ``expected_prices``: in HBAR, of NFTs whose price must not be another one.
 

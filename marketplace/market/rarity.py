@@ -31,7 +31,7 @@ from marketplace.store.traits import Trait
 MAX_ROWS = 200_000  # a collection with more traits is not ranked
 # The most of all collections together that are cached: about 32 MB of rankings, and 16 MB of values.
 NFTS_KEPT, VALUES_KEPT = 2_000_000, 32_000
-VALUE_NFTS = 16  # a value of a ranking takes as much memory as so many NFTs
+VALUE_NFTS = 16  # a value of a ranking takes as much memory as this many NFTs
 # Weights are whole multiples of 1 / UNIT, so that their sum does not depend on the order of adding.
 UNIT = 10**9
 NONE_UNRANKED: Mapping[int, Collection[str]] = {}

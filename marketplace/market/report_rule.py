@@ -175,7 +175,7 @@ def _is_ours(kind: Kind, wanted: Wanted, nft_id: NftId, signed: Transaction) -> 
 
 def _shows_effect(kind: Kind, wanted: Wanted, nft: Shown, signed: Transaction) -> bool:
     if kind == "purchase":
-        return nft.is_as_new_as(signed)  # the buyer received it, even if he has sold it since
+        return nft.is_as_new_as(signed)  # the buyer received it, and may have sold it since
     is_listed = nft.is_listed_by(wanted.account_id)
     if kind == "withdrawal":
         return nft.reconciled.is_decided and not is_listed

@@ -82,7 +82,7 @@ class Enricher:
         return 0
 
     def drain(self, seconds: float) -> Counter[Done]:
-        """Complete due NFTs, and begin no try after so many seconds. Returns counts of the results."""
+        """Complete due NFTs, and start no attempt after this many seconds. Returns counts of the results."""
         until = time.monotonic() + seconds
         counts = self.step()
         while self._tries or self._descriptions:

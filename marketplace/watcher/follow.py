@@ -95,7 +95,7 @@ class Follower:
         if page.last_at > present + AHEAD:
             raise LedgerAnswerInvalid("/transactions: a row is dated in the future")
         cursor = max(present - KEPT_BEHIND, after) if page.last_at == after else page.last_at
-        # The page may come from a replica that is behind the one which told the present.
+        # The page may come from a replica that is behind the one that showed the present.
         seen_to = page.last_at if page.is_full else max(page.last_at, present - ALLOWED_LAG)
         self._write(page, cursor, seen_to)
         self._cursor = cursor

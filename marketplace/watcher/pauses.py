@@ -15,5 +15,5 @@ def may_change(pointer: str | None) -> bool:
 
 
 def find_pause(attempts: int) -> int:
-    """The pause after so many failed attempts, in nanoseconds: it grows to a day."""
+    """The pause after N failed attempts, in nanoseconds. It grows to a day."""
     return times.growing_pause(attempts, times.MINUTE, times.DAY)

@@ -100,7 +100,7 @@ def _share(
     part = row.find_earned(market) + fee
     price, paid = sold["price"] * TINYBARS, row.find_paid(buyer) - fee_of_buyer
     fee += created.fee_tinybars if created else 0
-    # The part of its seller's prices that this NFT's price is; what he earned lacks the marketplace's part.
+    # This NFT's share of its seller's prices. The seller's earnings exclude the marketplace's part.
     share = (
         Fraction(price * (paid - part), paid * row.find_earned(seller))
         if paid != part

@@ -42,7 +42,7 @@ class Tasks(Generic[TaskKey, Result]):
                 task.result()
 
     def wait(self, seconds: float) -> None:
-        """Wait until something has changed, for at most so many seconds."""
+        """Wait until something has changed, for at most this many seconds."""
         self.changed.wait(seconds)
         self.changed.clear()
 

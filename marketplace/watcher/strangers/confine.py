@@ -31,9 +31,9 @@ def limit() -> None:
 
 
 def confine(seconds: int, answer: int, parent: int, own_bytes: int = 0) -> None:
-    """Leave this process one descriptor, for its answer, and so many seconds of processor time.
+    """Leave this process one descriptor, for its answer, and a number of seconds of processor time.
 
-    It may have no more descriptors: so it can open no file and no socket, on any kernel. It can start no
+    It may have no more descriptors, so it can open no file and no socket, on any kernel. It can start no
     process. Its own bytes count in the memory that it may take. Root could raise these limits again, so root
     becomes nobody. In a user namespace that has no other user, root stays, and cannot raise them. Later
     imports fail.
