@@ -253,7 +253,7 @@ def test_the_document_has_the_forms_as_alternatives(idle_client):
         ("/v1/list/{wallet}", ["PrepareListing", "PrepareListings"]),
         ("/v1/delist/{wallet}", ["PrepareWithdrawal", "PrepareWithdrawals"]),
         ("/v1/buy/{wallet}", ["PreparePurchase", "PrepareBasket"]),
-        ("/v1/comingsoon", ["ReportTransaction", "ReportNfts", "ReportBasket"]),
+        ("/v1/comingsoon", ["ReportTransaction", "ReportNfts", "ReportBasket", "ReportOffer"]),
     ):
         content = paths[path]["post"]["requestBody"]["content"]["application/json"]
         assert content["schema"] == {
