@@ -46,9 +46,9 @@ class Offer:
         return self.price * TINYBARS + EXECUTION
 
     def apply(self, event: Any, ledger_now: int) -> None:
-        """Compare the next event of it with what happened. Raises Mismatch."""
-        told = event["from_account"], event["to_account"], event["price"], event["previous_price"]
-        if told != (self.seller, self.bidder, self.price, None):
+        """Compare the offer's next event with what happened. Raises Mismatch."""
+        facts = event["from_account"], event["to_account"], event["price"], event["previous_price"]
+        if facts != (self.seller, self.bidder, self.price, None):
             raise Mismatch(f"{dict(event)}: the offer is {self}")
         kind, by = event["kind"], (event["transaction_id"], event["consensus_at"])
         if by not in self._find_causes(kind, ledger_now) or (
