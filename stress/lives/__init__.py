@@ -1,4 +1,4 @@
-"""Random lives of NFTs, in the service and in a model of the ledger that knows nothing of the service.
+"""Random lives of NFTs and offers, in the service and in a model of the ledger that knows nothing of it.
 
 A story is a list of steps drawn from a seed: what people do on the ledger and here, while the mirror node
 fails, lags and contradicts itself, and while the service dies at any commit or request. At any time each

@@ -2,6 +2,8 @@
 
 import base64
 
+from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
+
 from harness.wallets import account, new_body, seal
 from hiero_sandbox import database as ledger_database
 from hiero_sandbox.ledger import accounts, envelopes, keys, schedules
@@ -101,6 +103,22 @@ class OfferActs(Orders):
         """The account that owned the NFT signs: mostly for an offer whose bidder has signed."""
         if offer := self.choose_offer(step):
             self.sign_schedule(offer, offer.seller)
+
+    def forge_offer(self, step: Step) -> None:
+        """The owner signs, with a false signature under the bidder's key beside the own one."""
+        if unended := self.unended():
+            offer = step.choose(unended)
+            body = new_body(offer.seller, "")
+            body.scheduleSign.scheduleID.CopyFrom(messages.schedule(offer.schedule_id))
+            content = self.add_signature(offer.seller, seal(body))
+            [transaction] = (transactions := envelopes.read_list(content))
+            signed = envelopes.open_signed(transaction)
+            is_rotated = offer.bidder in self.rotated
+            key = wallet.public_key(second_key(offer.bidder) if is_rotated else offer.bidder)
+            signed.sigMap.sigPair.add(pubKeyPrefix=key, ed25519=bytes(64))
+            transaction.signedTransactionBytes = signed.SerializeToString()
+            content = TransactionList(transaction_list=transactions).SerializeToString()
+            self.note_signature(offer, offer.seller, self.submit_signed(content))
 
     def choose_offer(self, step: Step) -> Offer | None:
         now, unended = self.world.ledger_now(), self.unended()
@@ -249,6 +267,20 @@ class OfferActs(Orders):
                 self.note_end(offer)
             if answer.status_code == 200 and (offer.end is None or offer.end[0] != "withdrawn"):
                 raise Mismatch(f"{offer} was deleted: {answer.text}")
+
+    def report_offer(self, step: Step) -> None:
+        """A report is OK only if the account has signed something that took effect."""
+        if self.offers:
+            offer = step.choose([*self.offers.values()])
+            account_id = (offer.bidder, offer.seller)[step.number // 3 % 2]
+            body = {"accountId": account_id, "offerId": offer.schedule_id}
+            answer = self.post_body("comingsoon", body, [offer.nft])
+            end = offer.end and offer.end[0]
+            is_done = end == "executed" or (
+                account_id == offer.bidder and (bool(offer.signatures) or end == "withdrawn")
+            )
+            if answer.status_code == 200 and not is_done:
+                raise Mismatch(f"{offer}: a report of {account_id} is OK")
 
     # What changes whether an offer is open, or covered
 
