@@ -1,11 +1,14 @@
 """The programs of examples/sdk, and what they need."""
 
+import json
+import os
 import re
 import shutil
+import sys
 
 import pytest
 
-from harness.serving import ROOT
+from harness.serving import ROOT, run_program
 
 FOLDER = ROOT / "examples/sdk"
 JAVASCRIPT, JAVA = FOLDER / "javascript", FOLDER / "java"
@@ -40,3 +43,60 @@ def assert_printed(lines, forms):
 def assert_sold(lines):
     """The last two lines are in any order."""
     assert_printed(lines[:-2] + sorted(lines[-2:], reverse=True), STEPS)
+
+
+# Each signs what the service has prepared, has the node execute it, and prints as JSON: when it began, the
+# status, the fee in tinybars, and who paid and got what.
+EXECUTE_JAVASCRIPT = """
+const [name, account, key, byteArray] = process.argv.slice(1);
+const { Client, PrivateKey, Transaction } = await import(name);
+const signer = PrivateKey.fromStringDer(key);
+const client = Client.forNetwork({ [process.env.NODE]: "0.0.3" }).setOperator(account, signer);
+const signed = await Transaction.fromBytes(Buffer.from(byteArray, "base64")).sign(signer);
+const began = Date.now() / 1000;
+const response = await signed.execute(client);
+const { receipt, transactionFee, transfers } = await response.getRecord(client);
+const moved = transfers.map(({ accountId, amount }) => [`${accountId}`, Number(amount.toTinybars())]);
+const [status, fee] = [`${receipt.status}`, Number(transactionFee.toTinybars())];
+console.log(JSON.stringify({ began, status, fee, moved: Object.fromEntries(moved) }));
+client.close();
+"""
+EXECUTE_PYTHON = """
+import base64, json, os, sys, time
+
+from hiero_sdk_python import *
+
+account, key, byte_array = sys.argv[1:]
+signer = PrivateKey.from_string_der(key)
+client = Client.for_network({os.environ["NODE"]: AccountId.from_string("0.0.3")})
+client.set_operator(AccountId.from_string(account), signer)
+signed = Transaction.from_bytes(base64.b64decode(byte_array)).sign(signer)
+began = time.time()
+receipt = signed.execute(client)
+record = TransactionRecordQuery(receipt.transaction_id).execute(client)
+moved = {str(account): amount for account, amount in record.transfers.items()}
+status = ResponseCode(receipt.status).name
+print(json.dumps({"began": began, "status": status, "fee": record.transaction_fee, "moved": moved}))
+client.close()
+"""
+JAVASCRIPT_PROGRAM = ("node", "--input-type=module", "-e", EXECUTE_JAVASCRIPT)
+
+by_each_sdk = pytest.mark.parametrize(
+    "program",
+    [
+        pytest.param((*JAVASCRIPT_PROGRAM, "@hashgraph/sdk"), marks=needs_javascript),
+        pytest.param((*JAVASCRIPT_PROGRAM, "@hiero-ledger/sdk"), marks=needs_javascript),
+        (sys.executable, "-c", EXECUTE_PYTHON),
+    ],
+    ids=["hashgraph", "hiero", "python"],
+)
+
+
+def execute(program, node, account_id, key, byte_array):
+    """Sign what was prepared by an SDK's program, and have a node execute it; returns what it printed."""
+    options = {"check": True, "cwd": JAVASCRIPT, "timeout": SECONDS}
+    environ = os.environ | {"NODE": node}
+    ended = run_program(*program, account_id, key, byte_array, env=environ, **options)
+    executed = json.loads(ended.stdout)
+    assert executed["status"] == "SUCCESS"
+    return executed

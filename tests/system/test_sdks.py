@@ -6,7 +6,6 @@ The browser's is in tests/system/browser/test_sdk.py. Needs node, the packages o
 a JDK with the SDK's jar: make tools installs them.
 """
 
-import json
 import os
 import random
 import shutil
@@ -26,6 +25,8 @@ from tests.system.sdks import (
     SECONDS,
     assert_printed,
     assert_sold,
+    by_each_sdk,
+    execute,
     needs_javascript,
 )
 
@@ -97,40 +98,6 @@ def test_the_tutorial_in_java(run):
     assert_printed(run("java", "-cp", str(JAR), str(JAVA / "Tutorial.java")), TUTORIAL)
 
 
-# Each signs what the service has prepared, has the node execute it, and prints as JSON: when it began, the
-# status, the fee in tinybars, and who paid and got what.
-EXECUTE_JAVASCRIPT = """
-const [name, account, key, byteArray] = process.argv.slice(1);
-const { Client, PrivateKey, Transaction } = await import(name);
-const signer = PrivateKey.fromStringDer(key);
-const client = Client.forNetwork({ [process.env.NODE]: "0.0.3" }).setOperator(account, signer);
-const signed = await Transaction.fromBytes(Buffer.from(byteArray, "base64")).sign(signer);
-const began = Date.now() / 1000;
-const response = await signed.execute(client);
-const { receipt, transactionFee, transfers } = await response.getRecord(client);
-const moved = transfers.map(({ accountId, amount }) => [`${accountId}`, Number(amount.toTinybars())]);
-const [status, fee] = [`${receipt.status}`, Number(transactionFee.toTinybars())];
-console.log(JSON.stringify({ began, status, fee, moved: Object.fromEntries(moved) }));
-client.close();
-"""
-EXECUTE_PYTHON = """
-import base64, json, os, sys, time
-
-from hiero_sdk_python import *
-
-account, key, byte_array = sys.argv[1:]
-signer = PrivateKey.from_string_der(key)
-client = Client.for_network({os.environ["NODE"]: AccountId.from_string("0.0.3")})
-client.set_operator(AccountId.from_string(account), signer)
-signed = Transaction.from_bytes(base64.b64decode(byte_array)).sign(signer)
-began = time.time()
-receipt = signed.execute(client)
-record = TransactionRecordQuery(receipt.transaction_id).execute(client)
-moved = {str(account): amount for account, amount in record.transfers.items()}
-status = ResponseCode(receipt.status).name
-print(json.dumps({"began": began, "status": status, "fee": record.transaction_fee, "moved": moved}))
-client.close()
-"""
 TINYBARS = 100_000_000
 
 
@@ -148,26 +115,11 @@ class Trader:
 
     def execute(self, path, **body):
         prepared = self.call(f"{path}/extwallet", **body)
-        environ = os.environ | {"NODE": f"127.0.0.1:{self._market.node.port}"}
-        command = [*self._program, self.id, self._key, prepared["byteArray"]]
-        options = {"check": True, "cwd": JAVASCRIPT, "env": environ, "timeout": SECONDS}
-        executed = json.loads(run_program(*command, **options).stdout)
-        assert executed["status"] == "SUCCESS"
-        return executed
+        node = f"127.0.0.1:{self._market.node.port}"
+        return execute(self._program, node, self.id, self._key, prepared["byteArray"])
 
 
-JAVASCRIPT_PROGRAM = ("node", "--input-type=module", "-e", EXECUTE_JAVASCRIPT)
-
-
-@pytest.mark.parametrize(
-    "program",
-    [
-        pytest.param((*JAVASCRIPT_PROGRAM, "@hashgraph/sdk"), marks=needs_javascript),
-        pytest.param((*JAVASCRIPT_PROGRAM, "@hiero-ledger/sdk"), marks=needs_javascript),
-        (sys.executable, "-c", EXECUTE_PYTHON),
-    ],
-    ids=["hashgraph", "hiero", "python"],
-)
+@by_each_sdk
 def test_twenty_are_listed_and_eight_are_bought(market, program):
     """Nobody reports anything. With -s and -n 0 it shows what each account paid, and when all are listed."""
     seller, other, buyer = (Trader(market, program) for _ in range(3))
