@@ -25,6 +25,7 @@ NAMES = {
     "SOLD": "Sold",
     "SHOWN": "Shown again",
 }
+CHARTED = {*NAMES, *ENDS}
 
 
 def chart_nft(events: list[dict[str, Any]]) -> Chart | None:
@@ -32,7 +33,8 @@ def chart_nft(events: list[dict[str, Any]]) -> Chart | None:
 
     All steps are equally wide, so that minutes are seen beside weeks.
     """
-    moments = [one for one in events if one["price"] is not None or one["kind"] in ENDS]
+    charted = [one for one in events if one["kind"] in CHARTED]
+    moments = [one for one in charted if one["price"] is not None or one["kind"] in ENDS]
     priced = [one for one in moments if one["price"] is not None]
     if len(priced) < 2:
         return None

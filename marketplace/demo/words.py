@@ -85,7 +85,7 @@ def royalty_share(royalties: list[dict[str, Any]]) -> str:
 
 
 def time(iso: str) -> Markup:
-    """A <time> in words: "3 days ago". The page's script keeps it up to date."""
+    """A <time> in words: "3 days ago", "in 7 days". The page's script keeps it up to date."""
     at = datetime.fromisoformat(iso)
     title = f"{at.astimezone(UTC):%d %B %Y, %H:%M:%S} UTC"
     return Markup('<time datetime="{}" title="{}">{}</time>').format(iso, title, _ago(at))
@@ -94,9 +94,12 @@ def time(iso: str) -> Markup:
 def _ago(at: datetime) -> str:
     seconds = (datetime.now(UTC) - at).total_seconds()
     for unit, size in _UNITS:
-        if seconds >= size:
-            number = round(seconds / size)
-            return "yesterday" if (unit, number) == ("day", 1) else f"{plural(number, unit)} ago"
+        if abs(seconds) >= size:
+            number = round(abs(seconds) / size)
+            is_past, said = seconds > 0, plural(number, unit)
+            if (unit, number) == ("day", 1):
+                return "yesterday" if is_past else "tomorrow"
+            return f"{said} ago" if is_past else f"in {said}"
     return "just now"
 
 

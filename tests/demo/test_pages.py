@@ -1,7 +1,7 @@
 """What the server writes into the demo's pages: the answers of the API, in people's words, and as text."""
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from urllib.parse import urljoin
 
 import pytest
@@ -11,7 +11,7 @@ from harness.cast import TOKEN
 from marketplace.demo import ASSETS, pages, past
 from marketplace.demo.past import chart_nft, find_past
 from marketplace.demo.shares import Terms
-from marketplace.demo.words import change, dollars, in_words, royalty_share, tinybars
+from marketplace.demo.words import change, dollars, in_words, royalty_share, time, tinybars
 from marketplace.store.database import read, write
 from tests.actions import insert_sales
 from tests.engines import both_engines
@@ -377,6 +377,22 @@ def test_prices_over_time_are_a_line_with_gaps():
     assert (chart.line_path, chart.dots_path) == ("M0 0H50V20H100", "M100 20h.01")
     assert [price for _, _, price in chart.rows] == [100, 80, 80]
     assert chart_nft(events[:1]) is None
+    assert chart_nft([events[0], event("OFFERED", 2, 50), event("OFFER_EXPIRED", 3, 50)]) is None
+
+
+@pytest.mark.parametrize(
+    ("past", "words"),
+    [
+        (timedelta(days=3), "3 days ago"),
+        (timedelta(days=1), "yesterday"),
+        (timedelta(), "just now"),
+        (timedelta(minutes=-2), "in 2 minutes"),
+        (timedelta(days=-1, seconds=-1), "tomorrow"),
+        (timedelta(days=-7), "in 7 days"),
+    ],
+)
+def test_moments_are_said_from_now(past, words):
+    assert time((datetime.now(UTC) - past).isoformat()).striptags() == words
 
 
 def test_words():
