@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from flask import Blueprint, Flask, Response, current_app, render_template, request, url_for
 
 from marketplace.assets import Assets
-from marketplace.demo import calls, pages, trades, words
+from marketplace.demo import calls, offers, pages, trades, words
 from marketplace.hedera.ids import is_entity_id
 from marketplace.sandbox import access, addresses
 from marketplace.sandbox.addresses import PATH
@@ -45,6 +45,7 @@ TEMPLATES: dict[str, Callable[..., pages.Values]] = {
     "/demo/collection/<token>": pages.show_collection,
     "/demo/collection/<token>/owners": pages.show_owners,
     "/demo/account/<account>": pages.show_account,
+    "/demo/account/<account>/offers": pages.show_offers,
     "/demo/nft/<token>/<serial_no>": pages.show_nft,
     "/demo/activity": pages.show_activity,
     "/demo/basket": pages.show_basket,
@@ -58,6 +59,12 @@ FRAGMENTS: tuple[Callable[..., pages.Values], ...] = (
     trades.show_withdrawn,
     trades.show_listed,
     trades.show_sweep,
+    offers.show_offer,
+    offers.show_offered,
+    offers.show_acceptance,
+    offers.show_accepted,
+    offers.show_retraction,
+    offers.show_retracted,
 )
 
 # The API reference links to these endpoints, by these names.
@@ -119,6 +126,7 @@ def give_words() -> dict[str, Any]:
     """Give the demo's own pages what they say beside their values."""
     return {
         "calls_made": calls.made,
+        "has_offers": pages.has_offers(),
         "basket_without": words.basket_without,
         "chips_of": words.chips,
         "listed_count": words.listed_count,

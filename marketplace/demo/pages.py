@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from flask import current_app, request
+from flask import abort, current_app, request
 
 from marketplace.demo import calls, figures
 from marketplace.demo.basket import read_items
@@ -26,6 +26,7 @@ KINDS = {
     "sales": ["SOLD"],
     "listings": ["LISTED", "PRICE_CHANGED", "WITHDRAWN"],
     "moves": ["TRANSFERRED", "BURNED"],
+    "offers": ["OFFERED", "OFFER_WITHDRAWN", "OFFER_EXPIRED", "OFFER_FAILED"],
 }
 EVENTS = 30
 NAMES = 100  # of collections, to choose from
@@ -35,6 +36,7 @@ SHOWN = 40
 RANKED = {"floor": "floorPrice", "week": "volume_7d", "owners": "owners"}
 HOLDINGS = 20  # collections of an account, to choose from
 BASKET = 10  # NFTs, as the API takes them
+OFFERS = 100  # of an NFT, or of one side, highest first
 
 
 def asked(*names: str) -> Values:
@@ -264,6 +266,26 @@ def show_account(account: str) -> Values:
     }
 
 
+def show_offers(account: str) -> Values:
+    """The open offers that an account made, and those for its NFTs: the highest first."""
+    if not has_offers():
+        abort(404)
+    made, received = (
+        calls.get(f"/user/{account}/offers", side=side, limit=OFFERS)
+        for side in ("made", "received")
+    )
+    ids = [f"{one['token']}:{one['serialNo']}" for one in made.rows + received.rows]
+    return {
+        "account": account,
+        "book": made,
+        "made": made.rows,
+        "received": received.rows,
+        "is_cut": bool(received.next),
+        "nfts": {key_of(nft): nft for nft in read_nfts([*dict.fromkeys(ids)][:NAMES])},
+        "balance": read_balance(account) if made.is_ok else None,
+    }
+
+
 def read_balance(account: str) -> int | None:
     answer = calls.get_from_sandbox(f"/api/v1/accounts/{account}", transactions="false")
     return answer.data["balance"]["balance"] if answer.status == 200 else None
@@ -283,6 +305,7 @@ def show_nft(token: str, serial_no: str) -> Values:
     others = [nft for nft in more.rows if key_of(nft) != key_of(record.data)]
     return values | {
         "rarity": calls.get(f"/nft/{token}/{serial_no}/traits"),
+        "offers": read_offers(token, serial_no),
         "attributes": traits(record.data["stringifiedAttributes"]),
         "events": merge_updates(events.rows[::-1]),
         "sold": find_last_sale(events.rows),
@@ -293,6 +316,12 @@ def show_nft(token: str, serial_no: str) -> Values:
         "shares": divide(values["collection"], record.data),
         **neighbours(token, record.data["serialNo"]),
     }
+
+
+def read_offers(token: str, serial_no: str | int) -> list[Values]:
+    """The open offers for an NFT, the highest first."""
+    path = f"/nft/{token}/{serial_no}/offers"
+    return calls.get(path, limit=OFFERS).rows if has_offers() else []
 
 
 def find_last_sale(events: list[Values]) -> Values | None:
@@ -325,7 +354,10 @@ def neighbours(token: str, serial_no: int) -> Values:
 def show_activity() -> Values:
     wanted = asked("collection", "account", "kind")
     kind = wanted.get("kind")
-    kinds = KINDS.get(kind, [kind]) if kind else [one for some in KINDS.values() for one in some]
+    shown = [
+        one for name, some in KINDS.items() for one in some if name != "offers" or has_offers()
+    ]
+    kinds = KINDS.get(kind, [kind]) if kind else shown
     position = request.args.get("before")
     order = {"order": "desc", "after": position} if position else {}
     selected = named_by_the_api({name: wanted[name] for name in wanted if name != "kind"})
@@ -367,6 +399,11 @@ def show_basket() -> Values:
         "rate": rate(),
         "cursor": calls.get("/events", limit=1).next,
     }
+
+
+def has_offers() -> bool:
+    """Whether accounts may make offers here. If not, no page shows any."""
+    return bool(current_app.config["OFFERS"])
 
 
 def key_of(nft: Values) -> tuple[str, int]:

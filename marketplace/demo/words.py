@@ -231,7 +231,13 @@ ORDERS = {
         ("name", "Name"),
         ("newest", "Newest"),
     ],
-    "kinds": [("", "All"), ("sales", "Sales"), ("listings", "Listings"), ("moves", "Moves")],
+    "kinds": [
+        ("", "All"),
+        ("sales", "Sales"),
+        ("listings", "Listings"),
+        ("offers", "Offers"),
+        ("moves", "Moves"),
+    ],
 }
 FILTERS: list[Callable[..., Any]] = [
     hbar, tinybars, dollars, plural, join_words, percent, change, royalty_share, time, in_words,

@@ -90,8 +90,10 @@ const NAMES = {
   accountId: "the account",
   expectedPrice: "the price",
   listingPrice: "the price",
+  expiresIn: "the number of days",
   maxPrice: "the highest price",
   minPrice: "the lowest price",
+  offerPrice: "the price",
   serialNo: "the serial number",
   tokenId: "the token",
 };

@@ -38,10 +38,14 @@ function item() {
 
 /** @type {Record<string, import("./trading/trade.js").Trade>} */
 const trades = {};
-const page = { items: () => [item()], done: refresh };
+const page = { items: () => [item()], offerId: () => new URLSearchParams(location.search).get("offer") ?? "", done: refresh };
+const offers = () => import("./trading/offers.js");
 const makers = {
   purchase: async () => new (await import("./trading/purchase.js")).Purchase(find("purchase"), page),
   withdrawal: async () => new (await import("./trading/withdrawal.js")).Withdrawal(find("withdrawal"), page),
+  offer: async () => new (await offers()).Offer(find("offer"), page),
+  acceptance: async () => new (await offers()).Acceptance(find("acceptance"), page),
+  retraction: async () => new (await offers()).OfferWithdrawal(find("retraction"), page),
 };
 
 /** Load the scripts of a trade when its dialog opens for the first time. */

@@ -1,4 +1,4 @@
-"""Somebody at the API: lists NFTs, changes their price, withdraws and buys them."""
+"""Somebody at the API: lists NFTs, changes their price, withdraws and buys them, and makes offers."""
 
 
 class Trader:
@@ -17,6 +17,13 @@ class Trader:
     def buy(self, nft, buyer):
         keys = {"accountId": buyer, "tokenId": nft[0], "serialNo": nft[1]}
         self._settle(keys, self.call("/v1/buy/extwallet", keys))
+
+    def offer(self, nft, bidder, price):
+        keys = {"accountId": bidder, "tokenId": nft[0], "serialNo": nft[1]}
+        prepared = self.call("/v1/offer/extwallet", keys | {"offerPrice": price})
+        offer_id = prepared["metadata"]["offerId"]
+        self._settle({"accountId": bidder, "offerId": offer_id}, prepared)
+        return offer_id
 
     def _settle(self, keys, prepared):
         order = {"accountId": keys["accountId"], "transaction": prepared["byteArray"]}

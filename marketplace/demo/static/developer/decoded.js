@@ -9,6 +9,8 @@ const TYPES = {
   CRYPTOAPPROVEALLOWANCE: "NFT allowance (AccountAllowanceApprove)",
   CRYPTODELETEALLOWANCE: "Allowance taken back (AccountAllowanceDelete)",
   CRYPTOTRANSFER: "Transfer",
+  SCHEDULESIGN: "Signature of a scheduled sale (ScheduleSign)",
+  SCHEDULEDELETE: "Deletion of a scheduled sale (ScheduleDelete)",
 };
 const FOR_ALL = { true: "Approved", false: "Revoked", null: "Approval unchanged" };
 

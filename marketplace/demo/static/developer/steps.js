@@ -13,6 +13,9 @@ const SAYS = {
   buy: "The marketplace has signed it, because it may move what is sold. Without the buyer's signature it has no effect.",
   list: "It lets the marketplace spend what is named here, and nothing else. Nothing is signed yet.",
   delist: "Once it is signed and submitted, the marketplace may no longer sell what is named here.",
+  offer: "It names the schedule of the sale, and nothing else. The offer is open once it is signed and submitted.",
+  acceptoffer: "It names the schedule of the sale, and nothing else. Once it is signed and submitted, the network executes the sale.",
+  withdrawoffer: "Once it is signed and submitted, the schedule of the sale is deleted.",
 };
 const bold = (text) => element("strong", {}, text);
 

@@ -5,9 +5,16 @@ import { recall, remember } from "../memory.js";
 import { toast } from "../toast.js";
 
 const OVER_MS = 180_000; // then no transaction is valid any longer
-const WORDS = { buy: ["Your purchase", "You weren't charged."], list: ["Your listing", ""], delist: ["Your cancellation", ""] };
+const WORDS = {
+  buy: ["Your purchase", "You weren't charged."],
+  list: ["Your listing", ""],
+  delist: ["Your cancellation", ""],
+  offer: ["Your offer", ""],
+  acceptoffer: ["Your acceptance", "You still own the NFT."],
+  withdrawoffer: ["Your withdrawal", ""],
+};
 
-/** @returns {{ kind: any, order: any, at: number }[]} */
+/** @returns {{ kind: any, order: any, offerId?: string, at: number }[]} */
 function all() {
   try {
     return parse(recall("pending") ?? "[]");
@@ -19,19 +26,20 @@ function all() {
 const isSame = (one, other) => one.kind === other.kind && stringify(one.order) === stringify(other.order);
 const others = (transaction) => all().filter((one) => !isSame(one, transaction));
 
-export const keep = ({ kind, order }) => remember("pending", stringify([...others({ kind, order }), { kind, order, at: Date.now() }]));
+/** With the id of an offer, which its order does not have before it is made. */
+export const keep = ({ kind, order, offerId }) => remember("pending", stringify([...others({ kind, order }), { kind, order, offerId, at: Date.now() }]));
 
 export const forget = (transaction) => remember("pending", stringify(others(transaction)));
 
 /** Confirm what another page has submitted, and say how it ended. */
 export async function resume() {
   const { Transaction, confirm } = await import("./transaction.js");
-  for (const { kind, order, at } of all()) {
+  for (const { kind, order, offerId, at } of all()) {
     const [name, consolation] = WORDS[kind];
     const isOver = Date.now() - at > OVER_MS;
     if (!isOver) toast(`${name} is being confirmed…`);
     try {
-      await confirm(new Transaction(kind, order));
+      await confirm(Object.assign(new Transaction(kind, order), { offerId }));
       toast(`${name} is confirmed.`);
     } catch (error) {
       if (!isOver) toast(`${name}: ${error.message}`);

@@ -25,7 +25,7 @@ export class Trade {
    * @typedef {object} Kind
    * @property {() => string} address of the fragment that is shown in the form
    * @property {(order: any, say: (words: string) => void, observe: import("./transaction.js").Observer) => Promise<unknown>} act
-   * @property {"buy" | "list" | "delist"} kind
+   * @property {import("./transaction.js").Kind} kind
    * @property {() => unknown} [done] is called when it ended well
    */
   /**

@@ -7,7 +7,10 @@ import { forget, keep } from "./pending.js";
 const REPORTS_AT_MOST = 10;
 const PAUSE_MS = 1_000;
 
-/** @typedef {{ accountId: string, tokenId?: string, serialNo?: any, serialNos?: any[], nfts?: any[], listingPrice?: any, expectedPrice?: number }} Order of one NFT, of several of a token, or of several of any */
+const pause = () => new Promise((go) => setTimeout(go, PAUSE_MS));
+
+/** @typedef {"buy" | "list" | "delist" | "offer" | "acceptoffer" | "withdrawoffer"} Kind of a transaction: the call that prepares it */
+/** @typedef {{ accountId: string, tokenId?: string, serialNo?: any, serialNos?: any[], nfts?: any[], listingPrice?: any, expectedPrice?: number, offerPrice?: any, expiresIn?: any, offerId?: string }} Order of one NFT, of several of a token, of several of any, or about an offer */
 /** @typedef {(step: string, answer?: import("../call.js").Answer) => unknown} Observer of the steps, each with the answer to its call */
 
 /** Why a step was not taken, in a sentence. */
@@ -15,7 +18,7 @@ export class Refusal extends Error {}
 
 export class Transaction {
   /**
-   * @param {"buy" | "list" | "delist"} kind
+   * @param {Kind} kind
    * @param {Order} order the body of the call that prepares it
    * @param {Observer} observe
    */
@@ -24,12 +27,24 @@ export class Transaction {
     this.order = order;
     this.observe = observe;
     this.bytes = this.signed = this.signer = this.transactionId = undefined;
+    this.offerId = order.offerId;
   }
 
   async prepare() {
-    const { data } = await this.#ask("prepare", api(`/${this.kind}/{wallet}`, { wallet }), this.order);
+    const { data } = await this.#askUntilShown("prepare", api(`/${this.kind}/{wallet}`, { wallet }), this.order);
     this.bytes = data.byteArray;
     this.signer = data.metadata.accountToSign;
+    this.offerId = data.metadata.offerId;
+  }
+
+  /** The same call again while the ledger does not show yet what it has created: an offer. */
+  async #askUntilShown(step, url, body) {
+    for (let i = 0; i < REPORTS_AT_MOST; i += 1) {
+      const answer = await this.#ask(step, url, body);
+      if (answer.status !== 202) return answer;
+      await pause();
+    }
+    throw new Refusal("The ledger does not show it yet. Try again in a few seconds.");
   }
 
   /** With the demo wallet. */
@@ -58,7 +73,9 @@ export class Transaction {
   async report() {
     const { accountId, tokenId, serialNo, serialNos, nfts } = this.order;
     const named = nfts?.map((nft) => ({ tokenId: nft.tokenId, serialNo: nft.serialNo }));
-    const body = { accountId, tokenId, serialNo, serialNos, nfts: named, transactionId: this.transactionId };
+    const { offerId, transactionId } = this;
+    const about = offerId ? { offerId } : { tokenId, serialNo, serialNos, nfts: named };
+    const body = { accountId, ...about, transactionId };
     const isSeen = (await this.#ask("report", api("/comingsoon"), body)).status === 200;
     if (isSeen) forget(this);
     return isSeen;
@@ -95,7 +112,7 @@ async function complete(transaction, say) {
 export async function confirm(transaction) {
   for (let i = 0; i < REPORTS_AT_MOST; i += 1) {
     if (await transaction.report()) return;
-    await new Promise((go) => setTimeout(go, PAUSE_MS));
+    await pause();
   }
   throw new Refusal("The ledger does not show it yet. It's confirmed here as soon as it does.");
 }
@@ -105,6 +122,15 @@ export const buy = (order, say, observe) => complete(new Transaction("buy", orde
 
 /** @param {Order} order @param {(words: string) => void} say @param {Observer} [observe] */
 export const withdraw = (order, say, observe) => complete(new Transaction("delist", order, observe), say);
+
+/** @param {Order} order @param {(words: string) => void} say @param {Observer} [observe] */
+export const offer = (order, say, observe) => complete(new Transaction("offer", order, observe), say);
+
+/** @param {Order} order @param {(words: string) => void} say @param {Observer} [observe] */
+export const acceptOffer = (order, say, observe) => complete(new Transaction("acceptoffer", order, observe), say);
+
+/** @param {Order} order @param {(words: string) => void} say @param {Observer} [observe] */
+export const withdrawOffer = (order, say, observe) => complete(new Transaction("withdrawoffer", order, observe), say);
 
 /** @param {Order} order @param {(words: string) => void} say @param {Observer} [observe] */
 export async function list(order, say, observe) {
