@@ -80,13 +80,14 @@ print(json.dumps({"began": began, "status": status, "fee": record.transaction_fe
 client.close()
 """
 JAVASCRIPT_PROGRAM = ("node", "--input-type=module", "-e", EXECUTE_JAVASCRIPT)
+PYTHON_PROGRAM = (sys.executable, "-c", EXECUTE_PYTHON)
 
 by_each_sdk = pytest.mark.parametrize(
     "program",
     [
         pytest.param((*JAVASCRIPT_PROGRAM, "@hashgraph/sdk"), marks=needs_javascript),
         pytest.param((*JAVASCRIPT_PROGRAM, "@hiero-ledger/sdk"), marks=needs_javascript),
-        (sys.executable, "-c", EXECUTE_PYTHON),
+        PYTHON_PROGRAM,
     ],
     ids=["hashgraph", "hiero", "python"],
 )

@@ -5,10 +5,14 @@ The bidder and the owner sign with Hedera SDKs as they are, over gRPC. Nobody re
 
 import itertools
 import json
+import os
+import signal
 import time
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from decimal import Decimal
+from http.client import HTTPException
 from urllib.error import HTTPError
 
 import pytest
@@ -33,12 +37,13 @@ from harness.network import PATIENCE_SECONDS
 from harness.postgresql import until
 from harness.serving import serve, watcher
 from hiero_sandbox import testing
-from tests.system.sdks import by_each_sdk, execute
+from tests.system.sdks import PYTHON_PROGRAM, by_each_sdk, execute
 
 HBAR = 100_000_000
 MARKET, OWNER, BIDDER, ARTIST = (f"0.0.{number}" for number in range(1022, 1026))
 PRICE, ROYALTY = 50, 5  # HBAR, percent
 MINTED, AT_ONCE = 20, 10
+LAG_SECONDS = 6
 
 
 class Network:
@@ -98,6 +103,11 @@ class Network:
     def balance(self, account_id):
         return self.ask(f"/accounts/{account_id}")["balance"]["balance"]
 
+    def count_created(self):
+        """How many schedules the market has created, as the network saw it: the mirror node may lag."""
+        lines = self.log.read_text().upper().splitlines()
+        return sum("SCHEDULECREATE" in line and "SUCCESS" in line for line in lines)
+
     def find_sale(self, transaction_id):
         """The fee of the execution of a schedule, and how many tinybars each account got."""
         payer, moment = transaction_id.split("@")
@@ -118,11 +128,10 @@ def network(tmp_path_factory):
 class Market:
     """The service, with an access token."""
 
-    def __init__(self, network, service):
+    def __init__(self, network, service, token):
         self.network = network
         self.service = service
-        scopes = ("--scope", "read", "--scope", "write", "--rate", "off")
-        self.token = service.flask("token", "create", "test", *scopes).stdout.strip()
+        self.token = token
 
     def call(self, path, body=None, method=None):
         """Returns the status and the JSON."""
@@ -192,7 +201,10 @@ def market(network, settings, tmp_path_factory):
         serve(folder, "--workers", "2", **settings) as service,
         watcher(folder, PUBLIC_URL=service.url, **settings) as follower,
     ):
-        yield Market(network, service)
+        scopes = ("--scope", "read", "--scope", "write", "--rate", "off")
+        yield Market(
+            network, service, service.flask("token", "create", "x", *scopes).stdout.strip()
+        )
     assert "Traceback" not in service.output + follower.output
 
 
@@ -239,6 +251,67 @@ def test_its_bidder_withdraws_it(market, network, program):
         "acceptoffer/extwallet", {"accountId": OWNER, "offerId": offer_id}
     )
     assert status == 409, refused
+
+
+def test_two_equal_requests_at_once_create_one_schedule(market, network):
+    serial_no, before = market.add(), network.count_created()
+    with ThreadPoolExecutor(2) as pool:
+        answers = [*pool.map(market.offer, [serial_no] * 2)]
+    assert {status for status, _ in answers} <= {200, 202}, answers
+    until(lambda: market.offer(serial_no)[0] == 200, "the offer is not found")
+    made = {answer["metadata"]["offerId"] for status, answer in answers if status == 200}
+    assert {market.offer(serial_no)[1]["metadata"]["offerId"]} >= made
+    assert network.count_created() == before + 1
+
+
+def test_a_kill_between_submission_and_answer_creates_nothing_twice(market, network):
+    serial_no, before, balance = market.add(), network.count_created(), network.balance(MARKET)
+    network.sandbox.set_lag(LAG_SECONDS)
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            answer = pool.submit(market.offer, serial_no)
+            until(lambda: network.count_created() > before, "nothing was submitted")
+            assert not answer.done()
+            workers = market.service.workers()
+            for worker in workers:
+                os.kill(worker, signal.SIGKILL)
+            with pytest.raises((OSError, HTTPException)):
+                answer.result(PATIENCE_SECONDS)
+        market.service.wait_for_other_workers(workers)
+        until(market.service.answers, "it does not answer again")
+        until(lambda: market.offer(serial_no)[0] == 200, "the offer is not found")
+    finally:
+        network.sandbox.set_lag(0)
+    assert network.count_created() == before + 1
+    assert balance - network.balance(MARKET) == usd("0.02")
+
+
+def test_a_node_that_fails_is_asked_again(market, network):
+    serial_no, before = market.add(), network.count_created()
+    network.sandbox.fail("NODE_UNAVAILABLE", 1)
+    status, answer = market.offer(serial_no)
+    assert status in (202, 503), answer
+    until(lambda: market.offer(serial_no)[0] == 200, "the offer is not made")
+    assert network.count_created() == before + 1
+
+
+def test_a_database_from_before_the_offer_finds_it_again(market, network, settings, tmp_path):
+    serial_no = market.add()
+    (tmp_path / "instance").mkdir()
+    market.service.flask("backup", str(tmp_path / "instance/marketplace.db"))
+    _, prepared = market.offer(serial_no)
+    offer_id = prepared["metadata"]["offerId"]
+    market.sign(PYTHON_PROGRAM, BIDDER, prepared)
+    market.wait_for(offer_id, "OPEN")
+    path = f"nft/{network.token}/{serial_no}/offers"
+    with (
+        serve(tmp_path, "--workers", "1", **settings) as service,
+        watcher(tmp_path, PUBLIC_URL=service.url, **settings),
+    ):
+        restored = Market(network, service, market.token)
+        until(lambda: restored.get(path), "the offer is not found")
+        [offer] = restored.get(path)
+    assert (offer["offerId"], offer["price"]) == (offer_id, PRICE)
 
 
 def usd(amount):
