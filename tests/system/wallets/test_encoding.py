@@ -16,6 +16,8 @@ from marketplace.hedera.ids import TransactionId
 from marketplace.hedera.transactions import (
     SoldNft,
     build_listing,
+    build_offer_signature,
+    build_offer_withdrawal,
     build_purchase,
     build_withdrawal,
     write_signed,
@@ -57,6 +59,15 @@ def test_what_an_owner_signs():
     for start, serial_nos in product(STARTS, SERIAL_NOS):
         said = envelope(start, serial_nos) | {"node_account_id": "0.0.4"}
         contents += [build_listing(spender="0.0.5", **said), build_withdrawal(**said)]
+    for encoded in encode_again(contents):
+        assert (encoded["isSameList"], encoded["isSameBody"]) == (True, True)
+
+
+def test_what_the_sides_of_an_offer_sign():
+    contents = []
+    for start, schedule_id in product(STARTS, ("0.0.5005", f"0.0.{LARGEST}")):
+        said = limits(start) | {"node_account_id": "0.0.4", "schedule_id": schedule_id}
+        contents += [build_offer_signature(**said), build_offer_withdrawal(**said)]
     for encoded in encode_again(contents):
         assert (encoded["isSameList"], encoded["isSameBody"]) == (True, True)
 
