@@ -142,6 +142,9 @@ def test_it_waits_for_its_time(done, signing, executed, balance, get, monkeypatc
     for moment, schedule_id in enumerate((made, unsigned)):
         monkeypatch.setattr(times, "now", lambda moment=moment: expires * times.SECOND + moment)
         assert signing(schedule_id, ALICE) == "INVALID_SCHEDULE_ID"
+    # A clock that is behind finds what another one saw to have expired.
+    monkeypatch.setattr(times, "now", lambda: (expires - 60) * times.SECOND)
+    assert signing(unsigned, ALICE) == "INVALID_SCHEDULE_ID"
 
 
 def test_one_whose_account_is_gone_ends_without_a_record(done, submit, created, get, monkeypatch):

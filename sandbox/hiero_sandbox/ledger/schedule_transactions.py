@@ -138,6 +138,8 @@ def delete(execution: Execution, content: ScheduleDeleteTransactionBody) -> None
 
 def _get_open(execution: Execution, content: Named) -> Schedule:
     found = schedules.get(execution.db, content.scheduleID, execution.now)
+    # It was seen to have expired by a clock that is ahead of this one.
+    refuse_if(found.state == "expired", "INVALID_SCHEDULE_ID")
     refuse_if(found.state != "open", f"SCHEDULE_ALREADY_{found.state.upper()}")
     return found
 
