@@ -25,6 +25,8 @@ from hiero_sdk_python import (
     NftId,
     PrivateKey,
     ResponseCode,
+    ScheduleId,
+    ScheduleSignTransaction,
     SupplyType,
     TokenAssociateTransaction,
     TokenCreateTransaction,
@@ -293,6 +295,25 @@ def test_a_node_that_fails_is_asked_again(market, network):
     assert status in (202, 503), answer
     until(lambda: market.offer(serial_no)[0] == 200, "the offer is not made")
     assert network.count_created() == before + 1
+
+
+def test_a_wallet_may_change_the_transaction_id(market, network):
+    _, prepared = market.offer(market.add())
+    offer_id = prepared["metadata"]["offerId"]
+    schedule = ScheduleId.from_string(offer_id)
+    network.execute(BIDDER, ScheduleSignTransaction().set_schedule_id(schedule))
+    market.wait_for(offer_id, "OPEN")
+
+
+def test_who_made_it_deletes_it_though_a_node_fails(market, network):
+    _, prepared = market.offer(market.add())
+    path, balance = f"offer/{prepared['metadata']['offerId']}", network.balance(MARKET)
+    network.sandbox.fail("NODE_UNAVAILABLE", 1)
+    status, answer = market.call(path, method="DELETE")
+    assert status in (202, 503), answer
+    until(lambda: market.call(path, method="DELETE")[0] == 200, "it is not deleted")
+    assert market.get(path)["state"] == "WITHDRAWN"
+    assert balance - network.balance(MARKET) == usd("0.001")
 
 
 def test_a_database_from_before_the_offer_finds_it_again(market, network, settings, tmp_path):
