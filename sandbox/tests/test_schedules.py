@@ -10,7 +10,8 @@ from hiero_sdk_python.hapi.services.schedulable_transaction_body_pb2 import (
 )
 
 from hiero_sandbox import times
-from hiero_sandbox.ledger import keys
+from hiero_sandbox.database import write
+from hiero_sandbox.ledger import keys, schedules
 from hiero_sandbox.messages import account, schedule
 from sandbox.tests import hapi
 from sandbox.tests.account_deletion import deletion
@@ -142,9 +143,13 @@ def test_it_waits_for_its_time(done, signing, executed, balance, get, monkeypatc
     for moment, schedule_id in enumerate((made, unsigned)):
         monkeypatch.setattr(times, "now", lambda moment=moment: expires * times.SECOND + moment)
         assert signing(schedule_id, ALICE) == "INVALID_SCHEDULE_ID"
-    # A clock that is behind finds what another one saw to have expired.
-    monkeypatch.setattr(times, "now", lambda: (expires - 60) * times.SECOND)
-    assert signing(unsigned, ALICE) == "INVALID_SCHEDULE_ID"
+
+
+def test_one_that_expired_by_a_clock_that_is_ahead_is_not_signed(app, done, signing):
+    made = done(creation_of(payment(), expires=now() + DAY), CHARLIE)["entity_id"]
+    with app.app_context(), write() as db:
+        schedules.put(db, schedules.find(db, made), state="expired")
+    assert signing(made, ALICE) == "INVALID_SCHEDULE_ID"
 
 
 def test_one_whose_account_is_gone_ends_without_a_record(done, submit, created, get, monkeypatch):
