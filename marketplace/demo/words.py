@@ -118,8 +118,8 @@ def in_words(message: str) -> str:
 
 def errors(answer: Answer) -> dict[str, list[str]]:
     """What the API says of each field: "It must be above 0"."""
-    told = answer.data.get("errors", {}) if not answer.is_ok else {}
-    found = {name: said for place in told.values() for name, said in place.items()}
+    places = answer.data.get("errors", {}) if not answer.is_ok else {}
+    found = {name: said for place in places.values() for name, said in place.items()}
     names = {"tokenId": "collection", "accountId": "account"}
     return {
         names.get(name, name): [in_words(f"it {sentence}") for sentence in said]
