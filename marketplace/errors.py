@@ -628,9 +628,9 @@ class WithdrawalNeedsMarketplace(Conflict):
 
     sentence = (
         "The offer {0} can't be withdrawn by its bidder's key. Who has made it here can have it deleted:"
-        " DELETE /v1/offer/{0}"
+        " DELETE /v1/offers/{0}"
     )
-    tell = "Call `DELETE /v1/offer/<offerId>` in its place"
+    tell = "Call `DELETE /v1/offers/<offerId>` in its place"
     example = ("0.0.8001",)
 
 

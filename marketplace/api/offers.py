@@ -159,12 +159,12 @@ def withdraw_offer(account_id: str, wallet: str, offer_id: str) -> Answer:
     """Withdraw an offer
 
     byteArray is the bidder's ScheduleDelete, unsigned. It needs nobody else. For a wallet that does not sign
-    it, the caller who made the offer can have it deleted: DELETE /v1/offer/<offerId>.
+    it, the caller who made the offer can have it deleted: DELETE /v1/offers/<offerId>.
     """
     return answer_prepared(answer_offer.withdraw(account_id, wallet, offer_id, caller()))
 
 
-@blp.delete("/offer/<offerId>")
+@blp.delete("/offers/<offerId>")
 @require_scope("write")
 @blp.arguments(OfferPathSchema, location="path")
 @blp.response(200, ResultSchema, description="The offer is withdrawn")
@@ -182,7 +182,7 @@ def delete_offer_of_caller(offer_id: str) -> Answer | Response:
     return {"result": "OK"} if delete_offer.delete(offer_id, caller()) else answer_pending()
 
 
-@blp.get("/offer/<offerId>")
+@blp.get("/offers/<offerId>")
 @require_scope("read")
 @blp.arguments(OfferPathSchema, location="path")
 @blp.response(200, OfferRecordSchema, description="The offer")

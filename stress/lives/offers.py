@@ -261,7 +261,7 @@ class OfferActs(Orders):
         if self.handed_offers:
             offer, _ = step.choose(self.handed_offers)
             try:
-                answer = self.world.client.delete(f"/v1/offer/{offer.schedule_id}")
+                answer = self.world.client.delete(f"/v1/offers/{offer.schedule_id}")
             finally:
                 self.world.note()
                 self.note_end(offer)

@@ -71,7 +71,7 @@ def withdraw(client, offer_id, account_id=BOB):
 
 
 def find(client, offer_id):
-    return client.get(f"/v1/offer/{offer_id}")
+    return client.get(f"/v1/offers/{offer_id}")
 
 
 def seconds(record, name):
@@ -179,12 +179,12 @@ def test_who_made_it_has_it_deleted(app, client, nft, is_signed):
         sign(client, r)
         assert report(client, BOB, offer_id).json == {"result": "OK"}
     stranger = authorized_client(app, "read", "write")
-    assert_error(stranger.delete(f"/v1/offer/{offer_id}"), 403, "was not made by this caller")
-    r = client.delete(f"/v1/offer/{offer_id}")
+    assert_error(stranger.delete(f"/v1/offers/{offer_id}"), 403, "was not made by this caller")
+    r = client.delete(f"/v1/offers/{offer_id}")
     assert (r.status_code, r.json) == (200, {"result": "OK"})
     assert find(client, offer_id).json["state"] == "WITHDRAWN"
     assert client.get(f"/v1/nft/{TOKEN}/7/offers").json == []
-    assert client.delete(f"/v1/offer/{offer_id}").json == {"result": "OK"}  # again
+    assert client.delete(f"/v1/offers/{offer_id}").json == {"result": "OK"}  # again
     sql = "SELECT COUNT(*) AS n FROM prepared_transaction WHERE kind = 'offer_deletion'"
     assert count(app, sql) == 1
 
@@ -198,7 +198,7 @@ def count(app, sql):
 def test_another_end_user_of_the_token_may_not_delete_it(app, nft):
     client = authorized_client(app, "read", "write", "on-behalf")
     r = client.post("/v1/offer/extwallet", json=OFFER, headers={"On-Behalf-Of": "bob"})
-    path = f"/v1/offer/{r.json['metadata']['offerId']}"
+    path = f"/v1/offers/{r.json['metadata']['offerId']}"
     assert_error(client.delete(path, headers={"On-Behalf-Of": "eve"}), 403)
     assert_error(client.delete(path), 403)
     assert client.delete(path, headers={"On-Behalf-Of": "bob"}).status_code == 200
@@ -207,7 +207,7 @@ def test_another_end_user_of_the_token_may_not_delete_it(app, nft):
 def test_an_accepted_offer_cannot_be_deleted(client, nft):
     offer_id = make(client)
     sign(client, accept(client, offer_id), ALICE)
-    assert_error(client.delete(f"/v1/offer/{offer_id}"), 409, "was accepted already")
+    assert_error(client.delete(f"/v1/offers/{offer_id}"), 409, "was accepted already")
     assert_error(withdraw(client, offer_id), 409, "was accepted already")
     assert_error(accept(client, offer_id, BOB), 409, "was accepted already")
 
@@ -230,20 +230,20 @@ def test_it_rejects_what_is_missing_and_other_wallets(idle_client):
         r = idle_client.post(f"/v1/{path}/extwallet", json={"accountId": BOB})
         assert_error(r, 422, "offerId is required")
     for path in (
-        "offer/0.0",
-        "offer/x",
+        "offers/0.0",
+        "offers/x",
         f"user/{BOB}/offers?side=both",
         f"nft/{TOKEN}/7/offers?page=x",
     ):
         assert_error(idle_client.get(f"/v1/{path}"), 422)
-    assert_error(idle_client.delete("/v1/offer/0.0.1.2"), 422)
+    assert_error(idle_client.delete("/v1/offers/0.0.1.2"), 422)
 
 
 def test_what_is_no_offer_is_unknown(client, nft):
     for offer_id in ("0.0.999999", MARKET, "0.0.9223372036854775807"):
         for r in (
             find(client, offer_id), accept(client, offer_id), withdraw(client, offer_id),
-            client.delete(f"/v1/offer/{offer_id}"), report(client, BOB, offer_id),
+            client.delete(f"/v1/offers/{offer_id}"), report(client, BOB, offer_id),
         ):  # fmt: skip
             assert_error(r, 404, f"{offer_id} is not an offer of this marketplace")
 
@@ -262,7 +262,7 @@ def test_without_the_setting_there_are_none(tmp_path):
     client.post("/v1/add", json=KEYS)
     for r in (
         ask(client), accept(client, "0.0.1"), withdraw(client, "0.0.1"), report(client, BOB, "0.0.1"),
-        client.delete("/v1/offer/0.0.1"), find(client, "0.0.1"),
+        client.delete("/v1/offers/0.0.1"), find(client, "0.0.1"),
         client.get(f"/v1/nft/{TOKEN}/7/offers"), client.get(f"/v1/collection/{TOKEN}/offers"),
         client.get(f"/v1/user/{BOB}/offers"),
     ):  # fmt: skip
@@ -521,4 +521,4 @@ def test_who_has_changed_keys_cannot_withdraw_alone(client, nft, ledger):
     assert_error(
         withdraw(client, offer_id), 409, "can't be withdrawn by its bidder's key", "DELETE"
     )
-    assert client.delete(f"/v1/offer/{offer_id}").status_code == 200
+    assert client.delete(f"/v1/offers/{offer_id}").status_code == 200

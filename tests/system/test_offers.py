@@ -176,7 +176,7 @@ class Market:
 
     def wait_for(self, offer_id, state):
         def has_state():
-            return self.get(f"offer/{offer_id}")["state"] == state
+            return self.get(f"offers/{offer_id}")["state"] == state
 
         until(has_state, f"the offer is not {state}")
 
@@ -225,7 +225,7 @@ def test_an_offer_is_made_accepted_and_seen(market, network, program):
     seconds = time.time() - acceptance["began"]  # with the end of the program
     assert market.get(f"nft/{network.token}/{serial_no}")["owner"] == {"accountId": BIDDER}
     market.wait_for(offer_id, "ACCEPTED")
-    fee, got = network.find_sale(market.get(f"offer/{offer_id}")["transactionId"])
+    fee, got = network.find_sale(market.get(f"offers/{offer_id}")["transactionId"])
     royalty, after = PRICE * ROYALTY * HBAR // 100, network.balance(MARKET)
     fees = f"{signature['fee']} and {acceptance['fee']}, of the sale {fee}"
     print(f"\nSold after {seconds:.1f} s. Tinybars of the signatures {fees}. Each got {got}")
@@ -307,7 +307,7 @@ def test_a_wallet_may_change_the_transaction_id(market, network):
 
 def test_who_made_it_deletes_it_though_a_node_fails(market, network):
     _, prepared = market.offer(market.add())
-    path, balance = f"offer/{prepared['metadata']['offerId']}", network.balance(MARKET)
+    path, balance = f"offers/{prepared['metadata']['offerId']}", network.balance(MARKET)
     network.sandbox.fail("NODE_UNAVAILABLE", 1)
     status, answer = market.call(path, method="DELETE")
     assert status in (202, 503), answer
