@@ -39,7 +39,8 @@ def write_much(path, name):
             mark_property(db, name, bytes(CHECKPOINTED_PAGES * 5000))
 
 
-def test_whoever_has_the_lock_meets_no_checkpoint(path):
+def look_while_others_write(path):
+    """What whoever has the lock meets, while two processes write."""
     writers = [fork(partial(write_much, path, name)) for name in ("one", "other")]
     met = []
     while any(writer.is_alive() for writer in writers):
@@ -51,8 +52,12 @@ def test_whoever_has_the_lock_meets_no_checkpoint(path):
         release_lock(lock)
         time.sleep(0.005)  # for a writer to take it
     join(*writers)
-    large = [frames for frames in met if frames[0] > CHECKPOINTED_PAGES]
-    assert large
+    return [frames for frames in met if frames[0] > CHECKPOINTED_PAGES]
+
+
+def test_whoever_has_the_lock_meets_no_checkpoint(path):
+    # Two writers may hand the lock to each other, so that no look falls between two large writes.
+    large = next(filter(None, (look_while_others_write(path) for _ in range(10))))
     assert [(size, checkpointed) for size, checkpointed in large if size != checkpointed] == []
 
 
