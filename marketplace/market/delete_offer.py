@@ -16,7 +16,6 @@ from marketplace.market import (
     submission,
 )
 from marketplace.market.answer_offer import require_unended
-from marketplace.market.make_offer import IN_PROGRESS_SECONDS
 from marketplace.market.memos import offer_withdrawal_memo
 from marketplace.market.prepare import (
     START_BEFORE_NOW,
@@ -66,15 +65,11 @@ def delete(offer_id: str, caller: Caller) -> bool:
         caller,
     )
     row, is_new = _reserve(request, offer, payer, present, fee)
-    if row["signed"] or is_new or _is_left(row):
+    if row["signed"] or is_new or submission.is_left(row):
         build = partial(_build, row=row, offer_id=offer_id)
         submission.hand_over(Paid("deleteSchedule", row, build, signer, payer))
     look = partial(_find_deleted, row, offer_id)
     return bool(submission.wait_for(caller, QUESTIONS_LATER, look))
-
-
-def _is_left(row: PreparedTransactionRow) -> bool:
-    return row["prepared_at"] < times.to_iso(times.now() - IN_PROGRESS_SECONDS * times.SECOND)
 
 
 def _reserve(

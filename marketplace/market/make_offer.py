@@ -62,7 +62,6 @@ MOST_OF_NFT = 50  # further ones must be higher than the lowest of these
 KEY_CENTS = 1  # of a schedule's creation, for each key that can delete it: $0.01 with the first one
 SPARE_CENTS = 1  # the exchange rate may change
 MOST_KEYS = 5  # of a bidder: with more, only the marketplace can delete the schedule
-IN_PROGRESS_SECONDS = 10  # for which another request may be signing it
 QUESTIONS_LATER = 4  # of a look for what was created
 
 
@@ -102,17 +101,12 @@ def make(request: TransactionRequest, wanted: Wanted) -> PreparedTransaction | N
         admin_keys = _list_admin_keys(sides)
         fee = mirror_node().find_price(KEY_CENTS * _count(admin_keys) + SPARE_CENTS, deadline)
     row, is_new = _reserve(request, wanted, sides, present, fee)
-    if row["signed"] or is_new or _is_left(row):
+    if row["signed"] or is_new or submission.is_left(row):
         build = partial(_build, row=row, sides=sides, wanted=wanted, admin_keys=admin_keys)
         submission.hand_over(Paid("createSchedule", row, build, signer, sides.payer))
     look = partial(_find_created, row, request, wanted)
     offer = submission.wait_for(request.caller, QUESTIONS_LATER, look)
     return _answer(request, offer) if offer else None
-
-
-def _is_left(row: PreparedTransactionRow) -> bool:
-    """Whether the process that was to sign an offer has ended without that."""
-    return row["prepared_at"] < times.to_iso(times.now() - IN_PROGRESS_SECONDS * times.SECOND)
 
 
 def _find_known(

@@ -17,6 +17,7 @@ from marketplace.errors import (
     TransactionRefused,
     Unavailable,
 )
+from marketplace.hedera import times
 from marketplace.ledger import Deadline
 from marketplace.ledger.consensus_node import (
     Method,
@@ -36,6 +37,7 @@ from marketplace.store import prepared_transactions
 from marketplace.store.database import write
 from marketplace.store.rows import PreparedTransactionRow
 
+IN_PROGRESS_SECONDS = 10  # for which another request may be signing it
 SUBMIT_SECONDS = 6  # for all nodes that are tried
 NODES_TRIED = 3
 PAUSE_SECONDS = 0.5  # between looks at the mirror node
@@ -60,6 +62,11 @@ class Paid(NamedTuple):
     build: Callable[[str], bytes]  # the body, for a node
     signer: Signer
     payer: Payer
+
+
+def is_left(row: PreparedTransactionRow) -> bool:
+    """Whether the process that was to sign a transaction has ended without that."""
+    return row["prepared_at"] < times.to_iso(times.now() - IN_PROGRESS_SECONDS * times.SECOND)
 
 
 def hand_over(paid: Paid) -> None:
