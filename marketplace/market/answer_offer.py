@@ -16,9 +16,9 @@ from marketplace.market import mirror_turns, offer_checks
 from marketplace.market.add_nft import find_account_id
 from marketplace.market.memos import acceptance_memo, offer_withdrawal_memo
 from marketplace.market.moderation import require_not_blocked, require_shown
-from marketplace.market.offer_transactions import prepare_unsigned
 from marketplace.market.offers import look_at_cover
 from marketplace.market.prepare import Caller, PreparedTransaction, TransactionRequest
+from marketplace.market.unsigned_transactions import prepare_for_offer
 from marketplace.services import mirror_node
 from marketplace.store.rows import OfferRow
 
@@ -65,7 +65,7 @@ def accept(
         offer_checks.require_possible(nft, offer["bidder"], offer["price"], deadline)
     request = TransactionRequest(account_id, [nft_id], wallet, caller)
     memo = acceptance_memo(*nft_id, offer["price"], current_app.config["NAME"])
-    return prepare_unsigned("acceptance", request, offer, build_offer_signature, memo)
+    return prepare_for_offer("acceptance", request, offer, memo, build_offer_signature)
 
 
 def withdraw(account_id: str, wallet: str, offer_id: str, caller: Caller) -> PreparedTransaction:
@@ -88,7 +88,7 @@ def withdraw(account_id: str, wallet: str, offer_id: str, caller: Caller) -> Pre
     nft_id = NftId(offer["token"], offer["serial_no"])
     request = TransactionRequest(account_id, [nft_id], wallet, caller)
     memo = offer_withdrawal_memo(*nft_id, offer["price"], current_app.config["NAME"])
-    return prepare_unsigned("offer_withdrawal", request, offer, build_offer_withdrawal, memo)
+    return prepare_for_offer("offer_withdrawal", request, offer, memo, build_offer_withdrawal)
 
 
 def require_unended(offer: OfferRow) -> None:

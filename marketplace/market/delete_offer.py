@@ -120,9 +120,7 @@ def _find_deleted(row: PreparedTransactionRow, offer_id: str, deadline: Deadline
     deleted = [each for each in rows if each.name == DELETION and each.is_original]
     if not deleted:
         return None
-    purchase_fees.note_charged(
-        row["transaction_id"], [each for each in rows if purchase_fees.is_charged(each)]
-    )
+    purchase_fees.note_charged(row["transaction_id"], rows)
     offer = offer_checks.find_offer(offer_id, deadline)
     if offer["state"] == "withdrawn":
         return True

@@ -1,7 +1,8 @@
 """Listing NFTs, and withdrawing them: the transactions that their owner signs and pays for."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from flask import current_app
 
@@ -12,10 +13,9 @@ from marketplace.errors import (
     NotListed,
     OwnerIsMarketplace,
 )
-from marketplace.hedera import times
-from marketplace.hedera.ids import NftId, TransactionId
+from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
-from marketplace.market import mirror_turns, prepare, reconciler
+from marketplace.market import mirror_turns, reconciler
 from marketplace.market.add_nft import find_account_id, require_nfts, require_owned, require_owner
 from marketplace.market.memos import (
     bulk_listing_memo,
@@ -24,20 +24,11 @@ from marketplace.market.memos import (
     withdrawal_memo,
 )
 from marketplace.market.moderation import require_all_shown, require_not_blocked
-from marketplace.market.nodes import next_node
-from marketplace.market.prepare import Draft, PreparedNft, PreparedTransaction, TransactionRequest
+from marketplace.market.prepare import PreparedNft, PreparedTransaction, TransactionRequest
 from marketplace.market.reconciler import Reconciliation
 from marketplace.market.several import for_each
-from marketplace.market.valid_start import find_start
-from marketplace.store import prepared_transactions
-from marketplace.store.database import write
-from marketplace.store.rows import Kind, NftRow
-
-# For each NFT and account, an end user's newest listings are kept, and as many withdrawals. A second limit
-# covers all end users of an access token, since a token can invent end users.
-KEPT_FOR_EACH_NFT = 5
-KEPT_FOR_EACH_TOKEN = 50
-VALID_SECONDS = 180  # the ledger's maximum
+from marketplace.market.unsigned_transactions import prepare_unsigned
+from marketplace.store.rows import NftRow
 
 
 def prepare_listing(
@@ -66,8 +57,9 @@ def prepare_listing(
     memo = listing_memo(*first, listing_price, name)
     if others:
         memo = bulk_listing_memo(first.token, listing_price, name)
-    build = partial(build_listing, spender=spender)
-    return _prepare("listing", request, build, memo, listing_price, now)
+    nfts = [PreparedNft(*nft_id, listing_price) for nft_id in request.nft_ids]
+    build = partial(build_listing, spender=spender, **_named(nfts))
+    return prepare_unsigned("listing", request, nfts, memo, build, now=now)
 
 
 def prepare_withdrawal(request: TransactionRequest) -> PreparedTransaction:
@@ -80,16 +72,24 @@ def prepare_withdrawal(request: TransactionRequest) -> PreparedTransaction:
     """
     from marketplace.hedera.transactions import build_withdrawal
 
-    nfts = require_nfts(request.nft_ids)
-    questions = mirror_turns.count_withdrawal(request.account_id, nfts.values())
+    stored = require_nfts(request.nft_ids)
+    questions = mirror_turns.count_withdrawal(request.account_id, stored.values())
     with mirror_turns.take(request.caller, questions) as deadline:
         request = request._replace(account_id=find_account_id(request.account_id, deadline))
-        _require_all_listed(request.account_id, nfts, deadline)
+        _require_all_listed(request.account_id, stored, deadline)
     first, *others = request.nft_ids
     memo = withdrawal_memo(*first, current_app.config["NAME"])
     if others:
         memo = bulk_withdrawal_memo(first.token, current_app.config["NAME"])
-    return _prepare("withdrawal", request, build_withdrawal, memo)
+    nfts = [PreparedNft(*nft_id) for nft_id in request.nft_ids]
+    return prepare_unsigned(
+        "withdrawal", request, nfts, memo, partial(build_withdrawal, **_named(nfts))
+    )
+
+
+def _named(nfts: Sequence[PreparedNft]) -> dict[str, Any]:
+    """NFTs of one token, as transactions name them."""
+    return {"token": nfts[0].token, "serial_nos": [nft.serial_no for nft in nfts]}
 
 
 def _require_all_listed(account_id: str, nfts: Mapping[NftId, NftRow], deadline: Deadline) -> None:
@@ -110,36 +110,3 @@ def _require_listed(account_id: str, nft: NftRow, reconciled: Reconciliation) ->
     if not reconciled.is_decided:
         raise LedgerUndecided(*nft_id, reconciled.reason)
     raise NotListed(*nft_id)
-
-
-def _prepare(
-    kind: Kind,
-    request: TransactionRequest,
-    build: Callable[..., bytes],
-    memo: str,
-    price: int | None = None,
-    now: int | None = None,
-) -> PreparedTransaction:
-    """Store and build a transaction that the owner of NFTs of a token signs and pays for."""
-    settings = current_app.config
-    valid_start = now - prepare.START_BEFORE_NOW if now else find_start()
-    now = now or times.now()
-    nfts = [PreparedNft(*nft_id, price) for nft_id in request.nft_ids]
-    draft = Draft(kind, request.account_id, memo, now, valid_start, VALID_SECONDS)
-    with write() as db:
-        row = prepare.insert(db, request, nfts, draft)
-        prepared_transactions.delete_prepared_beyond(
-            db, row, of_user=KEPT_FOR_EACH_NFT, of_token=KEPT_FOR_EACH_TOKEN
-        )
-    transaction = build(
-        token=nfts[0].token,
-        serial_nos=[nft.serial_no for nft in nfts],
-        transaction_id=TransactionId.require(row["transaction_id"]),
-        memo=memo,
-        max_fee_tinybars=settings["MAX_TRANSACTION_FEE"],
-        valid_seconds=VALID_SECONDS,
-        node_account_id=next_node(),
-    )
-    return PreparedTransaction(
-        request.account_id, transaction, row["transaction_id"], VALID_SECONDS
-    )

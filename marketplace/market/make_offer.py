@@ -33,7 +33,6 @@ from marketplace.market.add_nft import find_account_id, require_nfts
 from marketplace.market.memos import offer_memo
 from marketplace.market.moderation import require_all_shown, require_not_blocked
 from marketplace.market.offer_checks import Sides
-from marketplace.market.offer_transactions import prepare_unsigned
 from marketplace.market.offers import reconcile_offers
 from marketplace.market.prepare import (
     START_BEFORE_NOW,
@@ -44,6 +43,7 @@ from marketplace.market.prepare import (
     insert,
 )
 from marketplace.market.submission import VALID_SECONDS, Paid
+from marketplace.market.unsigned_transactions import prepare_for_offer
 from marketplace.market.valid_start import find_present
 from marketplace.services import mirror_node, services
 from marketplace.store import offers, prepared_transactions
@@ -261,9 +261,7 @@ def _find_created(
     created = [each for each in rows if each.name == CREATION and each.is_original]
     if not created:
         return None
-    purchase_fees.note_charged(
-        row["transaction_id"], [each for each in rows if purchase_fees.is_charged(each)]
-    )
+    purchase_fees.note_charged(row["transaction_id"], rows)
     success = next((each for each in created if each.result == "SUCCESS"), None)
     if success is None:
         raise TransactionRefused(row["transaction_id"], "offer", created[0].result)
@@ -288,4 +286,4 @@ def _answer(request: TransactionRequest, offer: OfferRow) -> PreparedTransaction
     memo = offer_memo(
         offer["token"], offer["serial_no"], offer["price"], current_app.config["NAME"]
     )
-    return prepare_unsigned("offer_signature", request, offer, build_offer_signature, memo)
+    return prepare_for_offer("offer_signature", request, offer, memo, build_offer_signature)

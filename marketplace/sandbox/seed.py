@@ -21,9 +21,9 @@ from marketplace.hedera.transactions import (
 )
 from marketplace.ledger import Deadline
 from marketplace.market import add_nft, memos, reconciler
-from marketplace.market.listings import VALID_SECONDS
 from marketplace.market.nodes import next_node
 from marketplace.market.prepare import START_BEFORE_NOW
+from marketplace.market.unsigned_transactions import VALID_SECONDS
 from marketplace.sandbox import catalogue, month, unsigned, wallet
 from marketplace.sandbox.month import Deed
 from marketplace.services import services

@@ -18,7 +18,7 @@ from hiero_sandbox import database as ledger_database
 from hiero_sandbox.ledger import accounts
 from hiero_sandbox.ledger import queries as ledger_queries
 from marketplace.hedera import times
-from marketplace.market import listings
+from marketplace.market import unsigned_transactions
 from marketplace.sandbox import wallet
 from marketplace.store import access_tokens
 from marketplace.store.database import read
@@ -337,7 +337,7 @@ def test_a_token_that_invents_end_users_stores_a_bounded_number_of_listings(
     app, client, nft, monkeypatch
 ):
     """As many prepared rows for one NFT as it asked for were kept for three hours."""
-    monkeypatch.setattr(listings, "KEPT_FOR_EACH_TOKEN", 8)
+    monkeypatch.setattr(unsigned_transactions, "KEPT_FOR_EACH_TOKEN", 8)
     one, own = authorized_client(app, "write", "on-behalf"), KEYS | {"listingPrice": 5}
     assert client.post("/v1/list/extwallet", json=own).status_code == 200
     for number in range(20):

@@ -1,0 +1,71 @@
+"""The transactions that a user signs and pays for: stored and built here, and signed by the user's wallet."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from flask import current_app
+
+from marketplace.hedera import times
+from marketplace.hedera.ids import TransactionId
+from marketplace.market import prepare
+from marketplace.market.nodes import next_node
+from marketplace.market.prepare import (
+    START_BEFORE_NOW,
+    Draft,
+    PreparedNft,
+    PreparedTransaction,
+    TransactionRequest,
+)
+from marketplace.market.valid_start import find_start
+from marketplace.store import prepared_transactions
+from marketplace.store.database import write
+from marketplace.store.rows import Kind, OfferRow
+
+# Of each kind, account and NFT, an end user's newest transactions are kept. A second limit covers all end
+# users of an access token, since a token can invent end users.
+KEPT_FOR_EACH_NFT = 5
+KEPT_FOR_EACH_TOKEN = 50
+VALID_SECONDS = 180  # the ledger's maximum
+
+
+def prepare_unsigned(
+    kind: Kind,
+    request: TransactionRequest,
+    nfts: Sequence[PreparedNft],
+    memo: str,
+    build: Callable[..., bytes],
+    offer_id: str | None = None,
+    now: int | None = None,
+) -> PreparedTransaction:
+    """Store a transaction's record, and build the transaction.
+
+    ``build`` receives what all kinds have in common. ``now``: the moment at which it is prepared, if not the
+    present. Raises LedgerBehind, and the database's errors.
+    """
+    start = now - START_BEFORE_NOW if now else find_start()
+    now = now or times.now()
+    draft = Draft(kind, request.account_id, memo, now, start, VALID_SECONDS, schedule_id=offer_id)
+    with write() as db:
+        row = prepare.insert(db, request, nfts, draft)
+        prepared_transactions.delete_prepared_beyond(
+            db, row, of_user=KEPT_FOR_EACH_NFT, of_token=KEPT_FOR_EACH_TOKEN
+        )
+    transaction = build(
+        transaction_id=TransactionId.require(row["transaction_id"]),
+        memo=memo,
+        max_fee_tinybars=current_app.config["MAX_TRANSACTION_FEE"],
+        valid_seconds=VALID_SECONDS,
+        node_account_id=next_node(),
+    )
+    return PreparedTransaction(
+        request.account_id, transaction, row["transaction_id"], VALID_SECONDS, offer_id
+    )
+
+
+def prepare_for_offer(
+    kind: Kind, request: TransactionRequest, offer: OfferRow, memo: str, build: Callable[..., bytes]
+) -> PreparedTransaction:
+    """The same for a transaction about an offer's schedule."""
+    nft = PreparedNft(offer["token"], offer["serial_no"], offer["price"], offer["seller"])
+    build = partial(build, schedule_id=offer["schedule_id"])
+    return prepare_unsigned(kind, request, [nft], memo, build, offer["schedule_id"])
