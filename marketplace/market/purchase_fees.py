@@ -5,6 +5,7 @@ possible cost, in the same database transaction that checks the budget. The watc
 by the fee on the ledger, or by zero if the purchase was never submitted.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple, cast
 
 from flask import current_app
@@ -95,35 +96,38 @@ def look_up_unsettled() -> None:
     for transaction_id in prepared_transactions.list_unsettled(read()):
         deadline = Deadline(UNHURRIED_SECONDS)
         rows = mirror_node().list_transactions(TransactionId.require(transaction_id), deadline)
-        note_charged(transaction_id, [row for row in rows if is_charged(row)])
+        note_charged(transaction_id, rows)
 
 
-def is_charged(row: Transaction) -> bool:
-    """Tell whether the marketplace's account paid for a row that is a purchase, or creates or ends an offer.
-
-    The execution of an offer has the same id as its creation, and its bidder pays for it.
-    """
-    is_ours = row.payer == current_app.config["ACCOUNT_ID"] and not row.scheduled
-    return is_ours and row.name in PAID
-
-
-def note_charged(transaction_id: str, rows: list[Transaction]) -> None:
-    """Add what rows on the ledger charged to the fee of a purchase. Each row counts once.
+def note_charged(transaction_id: str, rows: Iterable[Transaction]) -> None:
+    """Add what an id's rows on the ledger charged the marketplace to the fee of a purchase. Each counts once.
 
     A purchase that was submitted several times has several rows, and the marketplace pays for each. The first
     row replaces the reservation, or the zero of a purchase that was assumed to be never submitted.
     """
+    charged = [row for row in rows if _is_charged(row)]
+    if not charged:
+        return
     purchase = prepared_transactions.get_prepared_transaction(read(), transaction_id)
     if purchase is None or purchase["is_settled"] is None:
         return
     charged_to = purchase["charged_to"] or ""
-    new = [row for row in rows if times.to_iso(row.consensus_at) > charged_to]
+    new = [row for row in charged if times.to_iso(row.consensus_at) > charged_to]
     if new:
         fee = sum(row.fee_tinybars for row in new)
         is_sold = any(row.is_original and row.result == "SUCCESS" for row in new)
         newest_at = times.to_iso(max(row.consensus_at for row in new))
         with write() as db:
             prepared_transactions.mark_charged(db, purchase, fee, is_sold, newest_at)
+
+
+def _is_charged(row: Transaction) -> bool:
+    """Whether the marketplace's account paid for a row that is a purchase, or creates or ends an offer.
+
+    An offer's execution has the same id as its creation, and its bidder pays for it.
+    """
+    is_ours = row.payer == current_app.config["ACCOUNT_ID"] and not row.scheduled
+    return is_ours and row.name in PAID
 
 
 def note_never_submitted(seen_to: int) -> None:

@@ -171,9 +171,7 @@ def _find_expiry(wanted: Wanted) -> str | None:
 def _settle(transaction_id: str, rows: list[Transaction]) -> None:
     """Replace a purchase's reservation by what it was charged. If that fails, the watcher does it."""
     with suppress(Unavailable):
-        purchase_fees.note_charged(
-            transaction_id, [row for row in rows if row.name == NAMES["purchase"]]
-        )
+        purchase_fees.note_charged(transaction_id, rows)
 
 
 def _find_named(subject: Subject, transaction_id: str) -> PreparedNftRow | None:

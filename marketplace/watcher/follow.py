@@ -185,10 +185,9 @@ def _settle(rows: list[Transaction], seen_to: int) -> None:
     """Store the fees of purchases, failed or not, by their rows. A purchase without a row cost nothing."""
     by_id = defaultdict(list)
     for row in rows:
-        if purchase_fees.is_charged(row):
-            by_id[str(row.transaction_id)].append(row)
-    for transaction_id, charged in by_id.items():
-        purchase_fees.note_charged(transaction_id, charged)
+        by_id[row.transaction_id].append(row)
+    for transaction_id, of_id in by_id.items():
+        purchase_fees.note_charged(str(transaction_id), of_id)
     purchase_fees.note_never_submitted(seen_to)
 
 
