@@ -118,7 +118,7 @@ def _prepare(
             fee_budget.require_room(read(), request, purchase_fees.max_fee(len(request.nft_ids)))
         # Before the prices are read: so they were in force after the purchase became valid.
         present = find_present(deadline)
-        nfts = _find_offers(request, expected_prices, deadline)
+        nfts = _find_for_sale(request, expected_prices, deadline)
         cost = _look_up(request, nfts, deadline)
     row = _reserve(request, nfts, cost, present)
     if not row["signed"]:
@@ -166,21 +166,21 @@ def _sold(nfts: Sequence[NftRow]) -> list[PreparedNft]:
     ]
 
 
-def _find_offers(
+def _find_for_sale(
     request: TransactionRequest, expected_prices: Mapping[NftId, int], deadline: Deadline
 ) -> list[NftRow]:
     """Reconcile the NFTs, and require that each is for sale to the account."""
     reconciled = reconciler.reconcile(request.nft_ids, deadline)
 
-    def find_offer(nft_id: NftId) -> NftRow:
-        return _require_offer(
+    def find_one(nft_id: NftId) -> NftRow:
+        return _require_for_sale(
             request.account_id, nft_id, reconciled[nft_id], expected_prices.get(nft_id)
         )
 
-    return for_each(request.nft_ids, find_offer)
+    return for_each(request.nft_ids, find_one)
 
 
-def _require_offer(
+def _require_for_sale(
     buyer: str, nft_id: NftId, reconciled: Reconciliation, expected_price: int | None
 ) -> NftRow:
     if not reconciled.is_decided:
