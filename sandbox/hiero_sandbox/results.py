@@ -10,6 +10,7 @@ SENTENCES = {
         "An account in it has less HBAR than its royalties and fixed fees."
     ),
     "INVALID_SIGNATURE": "A signature is missing, or it is not by the account's key on this ledger.",
+    "INVALID_TRANSACTION_BODY": "It is not signed at all, or its bytes are not those of a transaction.",
     "INVALID_TRANSACTION_START": "Its valid start is in the future: compare your clock.",
     "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO": "The NFT belongs to another account by now.",
     "SPENDER_DOES_NOT_HAVE_ALLOWANCE": "The NFT's owner does not allow the payer to move it, or has sold it.",

@@ -43,9 +43,9 @@ def id_of(content: bytes) -> TransactionId:
 
 
 def sign(body: TransactionBody, *signers) -> bytes:
-    """A body with the signatures of accounts, or of keys."""
+    """A body with the signatures of accounts, or of keys. SDKs write an empty map, too."""
     content = body.SerializeToString()
-    signed = SignedTransaction(bodyBytes=content)
+    signed = SignedTransaction(bodyBytes=content, sigMap={})
     for signer in signers:
         key = private_key(signer) if isinstance(signer, str) else signer
         field = "ed25519" if key.is_ed25519() else "ECDSA_secp256k1"

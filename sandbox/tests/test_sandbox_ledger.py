@@ -8,6 +8,8 @@ from contextlib import closing, contextmanager
 
 import pytest
 from hiero_sdk_python.crypto.private_key import PrivateKey
+from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
+from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction
 
 from hiero_sandbox import times
 from hiero_sandbox.database import KEY
@@ -90,6 +92,14 @@ def test_a_refusal_is_explained(client, nft):
     assert r.json["result"] == "INVALID_SIGNATURE"
     assert r.json["message"].startswith("A signature is missing")
     assert r.json["message"].endswith("on this ledger.")
+
+
+def test_what_nobody_has_signed_is_refused_as_nodes_refuse_it(client, nft):
+    signed = SignedTransaction(bodyBytes=approval(ALICE).SerializeToString())
+    content = Transaction(signedTransactionBytes=signed.SerializeToString()).SerializeToString()
+    r = client.post("/transactions", json={"transaction": base64.b64encode(content).decode()})
+    assert r.json["result"] == "INVALID_TRANSACTION_BODY"
+    assert r.json["message"].startswith("It is not signed at all")
 
 
 @contextmanager

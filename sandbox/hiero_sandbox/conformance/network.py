@@ -12,7 +12,7 @@ from urllib.request import urlopen
 import grpc
 from google.protobuf.message import Message
 from hiero_sdk_python.crypto.private_key import PrivateKey
-from hiero_sdk_python.hapi.services.basic_types_pb2 import Key, TransactionID
+from hiero_sdk_python.hapi.services.basic_types_pb2 import Key, SignatureMap, TransactionID
 from hiero_sdk_python.hapi.services.query_header_pb2 import ResponseType
 from hiero_sdk_python.hapi.services.query_pb2 import Query
 from hiero_sdk_python.hapi.services.response_code_pb2 import ResponseCodeEnum
@@ -314,7 +314,7 @@ def _rate(network: Network) -> Any:
 def envelope(body: TransactionBody, *signers: Signer) -> bytes:
     """The bytes of a signed transaction."""
     content = body.SerializeToString()
-    signed = SignedTransaction(bodyBytes=content)
+    signed = SignedTransaction(bodyBytes=content, sigMap=SignatureMap())
     for signer in signers:
         key = signer.key if isinstance(signer, Account) else signer
         field = "ed25519" if key.is_ed25519() else "ECDSA_secp256k1"

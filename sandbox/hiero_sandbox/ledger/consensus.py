@@ -145,6 +145,7 @@ def end_expired_schedules(ledger: Ledger, now: int) -> None:
 
 def _require_first(signed: Signed) -> None:
     """Refuse what can be refused by looking at a transaction alone. One in a batch has another node."""
+    refuse_if(not signed.has_signature_map, "INVALID_TRANSACTION_BODY")
     _require_readable(signed)
     node = entity(signed.body.nodeAccountID, "INVALID_NODE_ACCOUNT")
     refuse_if(node not in NODES, "INVALID_NODE_ACCOUNT")

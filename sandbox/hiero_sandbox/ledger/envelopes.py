@@ -62,6 +62,7 @@ class Signed(NamedTuple):
         frozenset()
     )  # public keys that have signed before: of a schedule
     has_unknown_fields: bool = False
+    has_signature_map: bool = True
 
     @property
     def id(self) -> TransactionId:
@@ -121,6 +122,7 @@ def open_transaction(transaction: Transaction) -> Signed:
         size,
         _hash(transaction),
         has_unknown_fields=any([*map(_drop_unknown_fields, (transaction, signed, body))]),
+        has_signature_map=signed.HasField("sigMap"),
     )
 
 

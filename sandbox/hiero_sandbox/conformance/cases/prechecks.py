@@ -1,6 +1,7 @@
 """What a node refuses before consensus."""
 
 from hiero_sdk_python.crypto.private_key import PrivateKey
+from hiero_sdk_python.hapi.services.basic_types_pb2 import SignatureMap
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
 from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, TransactionBody
 
@@ -144,9 +145,20 @@ def no_bytes(network: Network) -> None:
 def an_unknown_field(network: Network) -> None:
     """Fields that HAPI does not have are TRANSACTION_HAS_UNKNOWN_FIELDS."""
     body = pay(network)
-    signed = SignedTransaction(bodyBytes=body.SerializeToString() + UNKNOWN_FIELD)
+    signed = SignedTransaction(
+        bodyBytes=body.SerializeToString() + UNKNOWN_FIELD, sigMap=SignatureMap()
+    )
     content = Transaction(signedTransactionBytes=signed.SerializeToString()).SerializeToString()
     _refused_bytes(network, content, body, "TRANSACTION_HAS_UNKNOWN_FIELDS")
+
+
+@case(TRANSACTION_CHECKER)
+def no_signature_map(network: Network) -> None:
+    """A transaction that nobody has signed, as a wallet receives it, is INVALID_TRANSACTION_BODY."""
+    body = pay(network)
+    signed = SignedTransaction(bodyBytes=body.SerializeToString())
+    content = Transaction(signedTransactionBytes=signed.SerializeToString()).SerializeToString()
+    _refused_bytes(network, content, body, "INVALID_TRANSACTION_BODY")
 
 
 @case("SignatureMap in basic_types.proto; TransactionChecker of hiero-consensus-node")
