@@ -75,7 +75,7 @@ def _parameters(operation: dict[str, Any]) -> Iterable[str]:
 
 def errors() -> str:
     reasons = list_reasons(find_reasons(_openapi()))
-    return table("Reason; Status; Calls; Again?; What to tell a user", reasons)
+    return table("Reason; Status; Calls; Retry; Message for users", reasons)
 
 
 def settings_table() -> str:

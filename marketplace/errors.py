@@ -22,7 +22,7 @@ BODIES = "every call with a body"
 
 # Whether the same request may succeed later, and what to say to a user.
 NO, AFTER_A_WHILE, PREPARE = "no", "after `Retry-After`", "no: prepare it again"
-PROGRAM = "The app sent a wrong request"
+PROGRAM = "The app sent an invalid request"
 LATER = "Try again in a moment"
 CLOSED = "Buying is not possible at the moment"
 ASSOCIATE = "Associate the collection in your wallet first"
@@ -248,7 +248,7 @@ class FieldInvalid(MarketplaceError):
 
 class InternalServerError(MarketplaceError):
     sentence = "An unexpected error happened and was logged. It is a bug in the service"
-    tell = "The service failed; its operator finds the error in the log"
+    tell = "The service failed. Its operator can find the error in the log"
     calls = (ANYWHERE,)
 
 
@@ -386,8 +386,8 @@ class OfferUnknown(Missing):
 
 class NotPrepared(Missing):
     sentence = (
-        "{} here for {} and {} #{}: POST /v1/list/<wallet>, /v1/delist/<wallet> and /v1/buy/<wallet> prepare"
-        " a transaction"
+        "{} here for {} and {} #{}. Prepare a transaction first: POST /v1/list/<wallet>, /v1/delist/<wallet>"
+        " or /v1/buy/<wallet>"
     )
     tell = "Start again: nothing was prepared"
     example = ("0.0.1001", "0.0.5001", 7, None)
@@ -402,8 +402,8 @@ class Hidden(MarketplaceError):
 
     status = HTTPStatus.UNAVAILABLE_FOR_LEGAL_REASONS
     sentence = "{} is hidden by the operator of this marketplace{}"
-    again = "once shown"
-    tell = "This is not shown here"
+    again = "once the operator shows it again"
+    tell = "This is not available here"
     calls = ("every call about an NFT or a collection, except `delist` and `comingsoon`", MEDIA)
     example = ("0.0.5001 #7", "its owner reported it stolen")
 
@@ -458,14 +458,14 @@ class BuyerIsOwner(Conflict):
 
 class BuyerIsMarketplace(Conflict):
     sentence = "{} is the marketplace's own account, which cannot buy: name another account"
-    tell = "Choose another account: the marketplace's own can't buy"
+    tell = "The marketplace's own account can't buy: choose another one"
     example = ("0.0.9001",)
 
 
 class PriceChanged(Conflict):
     sentence = "{0} #{1} costs {3} HBAR now, not {2}: send expectedPrice {3} to buy it for that"
     again = "with the new `expectedPrice`"
-    tell = "The price has changed: ask the buyer"
+    tell = "The price has changed: confirm the new one"
     example = ("0.0.5001", 7, 250, 300)
 
     def __init__(self, token: str, serial_no: int, expected: int, price: int) -> None:
@@ -480,7 +480,7 @@ class CollectionsMixed(Conflict):
         "{0} sells NFTs of several collections here. The ledger would take each collection's royalties from"
         " everything that {0} receives. Leave out {1}, and buy them separately"
     )
-    again = "without the NFTs it names"
+    again = "without the NFTs that the message names"
     tell = "Buy these separately"
     example = ("0.0.1001", "0.0.7001 #2")
 
@@ -501,7 +501,7 @@ class PurchaseImpossible(Conflict):
     """The ledger would refuse the purchase, with this result code. The marketplace has paid no fee."""
 
     sentence = "{}. The ledger would say {}"
-    tell = "The network would refuse it; the message says why"
+    tell = "The network would refuse this; the message says why"
     example: tuple[object, ...] = ("0.0.5001 is paused by its issuer", "TOKEN_IS_PAUSED")
 
     def __init__(self, reason: str, result: str) -> None:
@@ -511,7 +511,7 @@ class PurchaseImpossible(Conflict):
 class BuyerBalanceTooLow(PurchaseImpossible):
     """The buyer has less HBAR than the price."""
 
-    again = "once there is enough HBAR"
+    again = "once the buyer has enough HBAR"
     tell = "You have too little HBAR for this price"
     example = ("0.0.1002", Decimal(12), 250)
 
@@ -523,7 +523,7 @@ class BuyerBalanceTooLow(PurchaseImpossible):
 class BidderBalanceTooLow(PurchaseImpossible):
     """The bidder has less HBAR than the price and the fees of the sale, which the bidder pays."""
 
-    again = "once paid in"
+    again = "once the bidder has enough HBAR"
     tell = "The bidder has too little HBAR for this price and the fees"
     example = ("0.0.1002", Decimal(250), Decimal("250.5"))
 
@@ -590,7 +590,7 @@ class FeesInTokens(Conflict):
 
 
 class OfferEnded(Conflict):
-    """The offer can be neither signed, accepted nor withdrawn any more, or cannot be accepted now."""
+    """The offer has ended, or cannot be accepted at the moment."""
 
     sentence = "The offer {} {}"
     tell = "This offer can't be accepted any more; the message says why"
@@ -598,10 +598,10 @@ class OfferEnded(Conflict):
 
 
 class OfferPriceOther(Conflict):
-    """The price of an offer never changes: the caller took another offer for this one."""
+    """An offer's price never changes: the caller confused two offers."""
 
-    sentence = "The offer {} is of {} HBAR, not {}"
-    tell = "The offer has another price: ask the owner"
+    sentence = "The offer {} is for {} HBAR, not {}"
+    tell = "The offer has another price: confirm it"
     example = ("0.0.8001", 200, 250)
 
     def __init__(self, offer_id: str, price: int, expected: int) -> None:
@@ -616,39 +616,41 @@ class NotTheBidder(Conflict):
 
 
 class KeyShared(Conflict):
-    """The marketplace's signature of a schedule would sign for the account, too."""
+    """The marketplace's signature of a schedule would also count as the account's."""
 
-    sentence = "{} has a key of the marketplace's own account, so that no offer can be made with it"
-    tell = "No offer can be made for this NFT, or by this account"
+    sentence = (
+        "{} shares a key with the marketplace's own account, so it cannot make or accept offers"
+    )
+    tell = "Offers are not possible for this NFT or by this account"
     example = ("0.0.1001",)
 
 
 class WithdrawalNeedsMarketplace(Conflict):
-    """The schedule names no key of its bidder's: the account had none, or a long list of keys."""
+    """The schedule has no key of its bidder: the account had no key, or too many keys."""
 
     sentence = (
-        "The offer {0} can't be withdrawn by its bidder's key. Who has made it here can have it deleted:"
+        "The bidder's key cannot withdraw the offer {0}. The caller who made it here can delete it:"
         " DELETE /v1/offers/{0}"
     )
-    tell = "Call `DELETE /v1/offers/<offerId>` in its place"
+    tell = "Nothing: call `DELETE /v1/offers/<offerId>` instead"
     example = ("0.0.8001",)
 
 
 class TooManyOffers(Conflict):
-    """An account, or an end user, has as many offers as it may have."""
+    """An account or an end user has reached the limit of offers."""
 
     sentence = "{} can have {} offers at once: withdraw one, or wait until one ends"
-    again = "once one has ended"
+    again = "once an offer has ended"
     tell = "Withdraw another offer first"
     example = ("0.0.1002", 20)
 
 
 class OfferTooLow(Conflict):
-    """An NFT has as many offers as are useful. Only a higher one is taken."""
+    """An NFT has reached the limit of offers. Only a higher offer is accepted."""
 
-    sentence = "{} #{} has {} offers of {} HBAR or more: offer more than that"
+    sentence = "{0} #{1} has {2} offers of {3} HBAR or more: offer more than {3} HBAR"
     again = "with a higher `offerPrice`"
-    tell = "Others offer more"
+    tell = "Other offers are higher"
     example = ("0.0.5001", 7, 50, 120)
 
 
@@ -657,7 +659,7 @@ class TransactionRefused(Conflict):
 
     sentence = "The {1} {0} had no effect: {2}. Prepare a new {1}"
     again = PREPARE
-    tell = "The network refused it; the message says why"
+    tell = "The network refused the transaction; the message says why"
     example: tuple[object, ...] = (ID, "purchase", "SPENDER_DOES_NOT_HAVE_ALLOWANCE")
 
     def __init__(
@@ -717,8 +719,8 @@ class TooManyPurchases(LimitExceeded):
     """
 
     sentence = (
-        "Too many purchases that {} asked for are open, or they and offers have cost too much within the"
-        " hour. Sign and submit them, or wait: try again in {} s"
+        "Too many purchases that {} asked for are open, or purchases and offers have cost too much within the"
+        " hour. Sign and submit the open ones, or try again in {} s"
     )
     tell = "Finish your other purchases, or wait a minute"
     calls = ()
@@ -726,9 +728,9 @@ class TooManyPurchases(LimitExceeded):
 
 
 class LedgerBusy(LimitExceeded):
-    """The request needs more turns at the mirror node than its caller may hold now."""
+    """The request needs more turns at the mirror node than its caller may reserve now."""
 
-    sentence = "Too many requests to {} are waiting, or too many of yours: try again in {} s"
+    sentence = "Too many requests to {} are waiting, yours or others': try again in {} s"
     tell = "Too many requests: wait a moment"
     calls = (BODIES,)
     example = (2,)
@@ -781,14 +783,14 @@ class OffersOff(MarketplaceError):
 
 
 class NotYourOffer(MarketplaceError):
-    """Only who asked this service for an offer may have it deleted."""
+    """Only the caller who made an offer here may delete it."""
 
     status = HTTPStatus.FORBIDDEN
     sentence = (
         "The offer {} was not made by this caller. Its bidder can withdraw it:"
         " POST /v1/withdrawoffer/<wallet>"
     )
-    tell = "Withdraw it with the wallet that signed it"
+    tell = "Withdraw the offer with the wallet that signed it"
     example = ("0.0.8001",)
 
 
@@ -897,7 +899,7 @@ class LedgerBehind(Unavailable):
         " try again"
     )
     retry_after = 10
-    tell = "The network's data is late: try again in a moment"
+    tell = "The network's data is delayed: try again in a moment"
     example = (130,)
 
 
@@ -966,7 +968,7 @@ class NotReady(Unavailable):
 
     sentence = "Not ready: {}"
     retry_after = 30
-    tell = "Nothing: a load balancer asks"
+    tell = "Nothing: only load balancers see this"
     example = ("the ledger was never followed",)
 
 

@@ -52,9 +52,10 @@ from marketplace.watcher import collection_import, loop, refresh
 Middleware = Callable[[WSGIApplication], WSGIApplication]
 
 DESCRIPTION = """\
-Hedera NFTs, an order book, and the transactions that list, withdraw and buy one. To list an NFT:
-`POST /v1/add`, then `POST /v1/list/extwallet`; the owner's wallet signs and submits the transaction;
-`POST /v1/comingsoon` reports it. `POST /v1/delist/extwallet` and `POST /v1/buy/extwallet` work the same way.
+Hedera NFTs, an order book, and the transactions that list, withdraw and buy an NFT. To list an NFT, call
+`POST /v1/add`, then `POST /v1/list/extwallet`. The owner's wallet signs and submits the transaction. Then
+report it with `POST /v1/comingsoon`. `POST /v1/delist/extwallet` and `POST /v1/buy/extwallet` work the same
+way.
 
 Every call under `/v1` needs an access token with a scope: `read` for GET, `write` for POST.
 """

@@ -23,7 +23,7 @@ NAMES = {
 API_ERROR = {"$ref": "#/components/schemas/ApiError"}
 CHALLENGE = documented("WWW-Authenticate", "RFC 6750")
 RETRY_AFTER = documented("Retry-After", "Seconds", "integer")
-LIMITS = documented("RateLimit", "What is left of each limit") | documented(
+LIMITS = documented("RateLimit", "How many calls each limit still allows") | documented(
     "RateLimit-Policy", "Each limit"
 )
 HEADERS = {401: CHALLENGE, 403: CHALLENGE, 429: RETRY_AFTER | LIMITS, 503: RETRY_AFTER}

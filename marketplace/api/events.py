@@ -43,12 +43,12 @@ def list_events(
     since: str | None,
     until: str | None,
 ) -> EventsPage:
-    """List what happened
+    """List events
 
-    In the order in which the events became visible here: oldest first after a cursor or from a date, or the
-    newest ones without either. Follow the Link header, which an empty page has, too: it never skips an
-    event. To keep a list up to date, apply each event from the list's own cursor (X-Events-Cursor) on.
-    order=desc reads backwards; its Link ends with the oldest stored event.
+    Returns events in the order in which the service saw them, oldest first. Without a cursor or a date, the
+    page has the newest events. To follow the feed, follow the Link header: every page has it, even an empty
+    one, and it never skips an event. To keep a copy of a list, apply the events after the list's
+    X-Events-Cursor. order=desc reads backward; its last page has no Link.
     """
     selection = EventFilter(token, serial_no, account_id, kinds, since, until)
     return _read_page(selection, after, limit, order)
@@ -66,9 +66,9 @@ def list_events(
 def list_nft_events(
     token: str, serial_no: int, after: Cursor | None, limit: int, order: str
 ) -> EventsPage:
-    """List what happened to one NFT
+    """List one NFT's events
 
-    Works as GET /v1/events. The consensus timestamps of one NFT grow.
+    Works like GET /v1/events. The consensus timestamps of one NFT increase.
     """
     require_shown(token, serial_no)
     page = _read_page(EventFilter(token, serial_no), after, limit, order)

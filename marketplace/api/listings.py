@@ -34,13 +34,13 @@ blp = Blueprint("Listings", __name__, description="Listing, withdrawing and buyi
 def prepare_listing(
     account_id: str, wallet: str, nft_ids: list[NftId], listing_price: int
 ) -> Answer:
-    """Prepare a listing transaction
+    """Prepare a listing
 
-    It is an NFT allowance of exactly this serial from its owner to the marketplace's account, unsigned and
-    paid by the owner. With serialNos in place of serialNo, it lists up to 20 NFTs, each for the price, and
-    costs the owner no more than one. The wallet signs and submits it: byteArray is base64 of a HAPI
-    TransactionList, which Transaction.fromBytes() of the SDKs reads after decoding. It is valid for three
-    minutes. You may prepare another one at any time, also with another price.
+    The transaction is an NFT allowance of exactly this serial number, from its owner to the marketplace's
+    account. It is unsigned, paid by the owner, and valid for three minutes. The wallet signs and submits it:
+    byteArray is the base64 of a HAPI TransactionList, which an SDK's Transaction.fromBytes() reads after
+    decoding. You can prepare another listing at any time, also at another price. Send serialNos instead of
+    serialNo to list up to 20 NFTs, each at this price. This costs the owner no more than one listing.
     """
     count_each(nft_ids)
     request = TransactionRequest(account_id, nft_ids, wallet, caller())
@@ -54,13 +54,13 @@ def prepare_listing(
 @blp.response(200, PreparedTransactionSchema, description="The transaction to sign")
 @blp.refuses(*OF_THE_OWNER, errors.NotListed, errors.LedgerUndecided)
 def prepare_withdrawal(account_id: str, wallet: str, nft_ids: list[NftId]) -> Answer:
-    """Prepare a transaction that withdraws a listing
+    """Prepare a withdrawal
 
-    It deletes the allowance of exactly this serial, or of each of serialNos, unsigned and paid by the owner;
-    the wallet signs and submits it like a listing. The NFT leaves the order book once the ledger shows the
-    withdrawal, reported or not. It ends only the approval of this serial: if the owner has also approved all
-    NFTs of the token, a purchase signed within the last minute may still succeed. If the ledger cannot be
-    reached, the stored owner still gets the transaction.
+    The transaction deletes the allowance of exactly this serial number, or of each of serialNos. It is
+    unsigned and paid by the owner; the wallet signs and submits it. The NFT leaves the order book once the
+    ledger shows the withdrawal, reported or not. If the owner has also approved all NFTs of the token, a
+    purchase signed within the last minute may still succeed. If the ledger does not answer, the stored owner
+    still gets the transaction.
     """
     count_each(nft_ids)
     request = TransactionRequest(account_id, nft_ids, wallet, caller())
@@ -102,14 +102,14 @@ def prepare_purchase(
 ) -> Answer:
     """Prepare a purchase
 
-    It is one atomic transfer: the NFT from its owner to the buyer, and its price from the buyer to the owner,
-    minus the marketplace's fee. With nfts in place of tokenId and serialNo, it buys up to 10 NFTs, all or
-    none: from one seller only NFTs of one collection. The marketplace has signed it, and pays for it. The
-    buyer's wallet adds its signature (it must not freeze the transaction again) and submits it within a
-    minute. The service first checks the price (send expectedPrice, the price that the buyer saw), the buyer's
-    balance and association.
-    The same request again returns the same transaction, until its last 15 seconds. Each caller has a share
-    of the marketplace's budget for fees (429): sign and submit what you ask for.
+    The transaction is one atomic transfer: the NFT goes from its owner to the buyer, and the price from the
+    buyer to the owner, minus the marketplace's fee. The marketplace has signed it and pays the network fee.
+    The buyer's wallet adds its signature and submits it within a minute; it must not freeze the transaction
+    again. Send as expectedPrice the price that the buyer saw. The service checks the price and the buyer's
+    balance and association first. Send nfts instead of tokenId and serialNo to buy up to 10 NFTs, all or
+    none; from one seller, only NFTs of one collection.
+    The same request again returns the same transaction until its last 15 seconds. Each caller has a share of
+    the marketplace's fee budget (429): prepare only what your user is about to sign.
     """
     count_each(nft_ids)
     request = TransactionRequest(account_id, nft_ids, wallet, caller())
@@ -120,7 +120,7 @@ def prepare_purchase(
 @require_scope("write")
 @blp.arguments(ReportTransactionSchema)
 @blp.response(
-    200, ReportResultSchema, description="The ledger shows it: the order book has followed"
+    200, ReportResultSchema, description="The ledger shows it, and the order book is up to date"
 )
 @blp.alt_response(
     202,
@@ -149,18 +149,17 @@ def report_transaction(
     transaction_id: str | None = None,
     offer_id: str | None = None,
 ) -> Answer | tuple[Answer, int, dict[str, str]]:
-    """Report that a listing, a withdrawal, a purchase or an offer was signed
+    """Report a signed transaction
 
-    The ledger decides, not the report. Once it shows the approval, the NFT is listed at the price that its
-    owner signed, whatever id the wallet gave the transaction. The NFT leaves the order book when its owner
-    withdraws it, or somebody buys it (up to a minute after a withdrawal, if the owner has also approved all
-    NFTs of the token). You may repeat a report. A refusal has the ledger's own result code.
-    Without transactionId, the report is about the newest transaction that this caller prepared for the
-    account and the NFT. For a listing, 200 then says that the NFT is listed; send transactionId to report a
-    new price. With serialNos or nfts, it is about several NFTs: 200 once all are as signed.
-    With offerId, it is about an offer: 200 once it is signed by its bidder, accepted or withdrawn.
-    OK of a listing has the listingPrice in force. PENDING has expiresAt: a transaction that was not submitted
-    by then never will be, and neither will one that the wallet refused to sign.
+    Report a listing, a withdrawal, a purchase or an offer. The ledger decides, not the report: once it shows
+    the approval, the NFT is listed at the price that its owner signed, whatever ID the wallet gave the
+    transaction. You can repeat a report. If the ledger refused the transaction, the error has its result
+    code. Without transactionId, the report is about the newest transaction that this caller prepared for the
+    account and the NFT. A 200 then means only that the NFT is listed: send transactionId to report a new
+    price. With serialNos or nfts, the report is about several NFTs: 200 once the ledger shows all of them.
+    With offerId, the report is about an offer: 200 once it is signed by its bidder, accepted or withdrawn. A
+    listing's OK has the listingPrice in force. PENDING has expiresAt: a transaction that was not submitted by
+    then never will be. If the wallet refused to sign, stop reporting.
     """
     count_each(nft_ids)
     if offer_id:

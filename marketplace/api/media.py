@@ -1,4 +1,4 @@
-"""Serves the optimised images. They need no token, and clients may cache them for a day."""
+"""Serves the optimized images. They need no token, and clients may cache them for a day."""
 
 import hashlib
 import re
@@ -20,7 +20,7 @@ blp = Blueprint("media", __name__)
 
 @blp.get("/media/<key>")
 def show_media(key: str) -> Response:
-    """Serve an optimised image"""
+    """Serve an optimized image"""
     if key == PLACEHOLDER.name:
         content = PLACEHOLDER.read_bytes()
         etag = hashlib.sha256(content).hexdigest()

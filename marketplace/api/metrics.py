@@ -94,10 +94,10 @@ def _find_webhook_facts(db: Connection, now: int) -> dict[str, float]:
     description="In Prometheus' text format, version 0.0.4",
 )
 def show_metrics() -> Response:
-    """Show the metrics for Prometheus
+    """Get metrics for Prometheus
 
-    The counters of all processes of this machine, and figures from the database. Needs a token with the scope
-    `metrics`.
+    Returns the counters of all processes of this machine, and figures from the database. This call needs a
+    token with the scope `metrics`.
     """
     return Response(generate_latest(_Found()), content_type=CONTENT_TYPE_PLAIN_0_0_4)
 

@@ -18,9 +18,9 @@ blp = Blueprint("Network", __name__, description="The network, and its exchange 
 @require_scope("read")
 @blp.response(200, NetworkSchema, description="The network")
 def show_network() -> dict[str, Any]:
-    """Show the network and its exchange rate
+    """Get the network and its exchange rate
 
-    The rate is the ledger's own, which it uses to charge fees. The watcher reads it every ten minutes.
+    The exchange rate is the one with which the ledger charges fees. The watcher reads it every ten minutes.
     """
     stored = cached_query(properties.get_property, properties.EXCHANGE_RATE)
     return {

@@ -19,7 +19,7 @@ from marketplace.store import events, nft_collections, nfts, offers
 from marketplace.store.database import read
 from marketplace.store.rows import CollectionOnSaleRow, OwnerRow
 
-blp = Blueprint("Collections", __name__, description="Collections of which an NFT is stored")
+blp = Blueprint("Collections", __name__, description="Collections with a stored NFT")
 
 
 @blp.get("/collection/<tokenId>")
@@ -30,10 +30,10 @@ blp = Blueprint("Collections", __name__, description="Collections of which an NF
 def get_collection(token: str) -> dict[str, Any]:
     """Get a collection
 
-    Its name, supply, treasury and royalties are those that the watcher last read from the ledger: within the
-    last hour if an NFT is listed, otherwise within the last day. A fact that was not read yet is null. The
-    number of listed NFTs and the lowest price are those of the order book now. Sales are those through this
-    marketplace since it records events. This call does not ask the ledger.
+    The watcher reads name, supply, treasury and fees from the ledger: hourly if an NFT is listed, otherwise
+    daily. A field that was not read yet is null. The number of listed NFTs and the lowest price are current.
+    Sales are those through this marketplace, since its first recorded event. This call does not ask the
+    ledger.
     """
     collection = cached_query(nft_collections.get_collection_on_sale, token)
     if collection is None or collection["is_hidden"]:
@@ -67,8 +67,8 @@ def get_collection(token: str) -> dict[str, Any]:
 def list_collection_owners(token: str, limit: int, page: Position | None) -> Page[OwnerRow]:
     """List a collection's owners
 
-    The accounts that own stored NFTs of it that are not burned: those with the most NFTs first, ties by
-    account. If more follow, the Link header leads to the next page.
+    Returns the accounts that own stored NFTs of the collection, without burned ones. Accounts with the most
+    NFTs come first, ties by account. If more follow, the Link header leads to the next page.
     """
     require_shown(token)
     after = page and (int(page.key), page.entity_id)

@@ -42,8 +42,8 @@ blp = Blueprint("NFT", __name__, description="NFT records")
 def get_nft(token: str, serial_no: int) -> NftRow:
     """Get one NFT
 
-    As it is stored: its name, image and attributes, its owner, whether it is for sale, and the price.
-    This call does not ask the ledger. An NFT that is not stored is a 404: add it first.
+    Returns the stored record, with the owner, and the price if the NFT is for sale. This call does not ask
+    the ledger. An NFT that is not stored is a 404: add it first.
     """
     nft = cached_query(nfts.get_nft, token, serial_no)
     if nft is None or nft["is_hidden"]:
@@ -56,11 +56,12 @@ def get_nft(token: str, serial_no: int) -> NftRow:
 @require_scope("read")
 @blp.arguments(NftsQuerySchema, location="query")
 @blp.doc(responses={200: {"content": {"application/json": {"schema": NFTS_OR_NULL}}}})
-@blp.response(200, NftSchema(many=True), description="The NFTs, in the order asked")
+@blp.response(200, NftSchema(many=True), description="The NFTs, in the order of the request")
 def list_nfts(ids: tuple[NftId, ...]) -> list[NftRow | None]:
-    """List NFTs by id
+    """Get several NFTs by ID
 
-    Up to 100, in the order of the request; null for an NFT that is not stored, or hidden.
+    Returns up to 100 NFTs in the order of the request, with null for each NFT that is not stored or is
+    hidden.
     """
     rows = nfts.list_nfts(read(), ids)
     stored = {(row["token"], row["serial_no"]): row for row in rows if not row["is_hidden"]}
@@ -80,7 +81,7 @@ def list_nfts(ids: tuple[NftId, ...]) -> list[NftRow | None]:
 def list_collection(token: str) -> list[NftRow] | Response:
     """List a collection's NFTs for sale
 
-    All of them, by serial number; an empty array if none is listed.
+    Returns all of them, by serial number. If none is listed, the array is empty.
     """
     db = read()
     rows = orderbook.list_listed_in_collection_after(db, token, 0, ROWS_AT_ONCE)
@@ -117,10 +118,10 @@ def _stream(parts: Iterator[list[NftRow]]) -> Response:
 def add_nft(account_id: str, nft_ids: list[NftId]) -> dict[str, str]:
     """Add an NFT
 
-    Reads an NFT from the ledger and stores it, if it is not stored yet. Its metadata and image follow within
-    seconds; until then it has a name made from its collection's, and a placeholder image. Its owner is the
-    one on the ledger, not the accountId of the body. Call this before preparing a listing. With serialNos in
-    place of serialNo, it adds up to 20 NFTs, all or none.
+    Reads an NFT from the ledger and stores it. A stored NFT is left as it is. Call this before you prepare a
+    listing. The owner is the one on the ledger, not the accountId of the body. The metadata and image follow
+    within seconds. Until then, the NFT has a name built from its collection's, and a placeholder image. Send
+    serialNos instead of serialNo to add up to 20 NFTs, all or none.
     """
     count_each(nft_ids)
     add(account_id, nft_ids, caller())
@@ -133,15 +134,16 @@ def add_nft(account_id: str, nft_ids: list[NftId]) -> dict[str, str]:
 @blp.response(
     200,
     ResultSchema,
-    headers=documented("Retry-After", "Seconds until it can be read once more", "integer"),
-    description="It is read within seconds, or was in the last ten minutes",
+    headers=documented("Retry-After", "Seconds until another call has an effect", "integer"),
+    description="The metadata is read within seconds, or was read in the last ten minutes",
 )
 @blp.refuses(NftNotStored, NftGone, Hidden)
 def refresh_nft(token: str, serial_no: int) -> tuple[dict[str, str], int, dict[str, str]]:
-    """Have an NFT's metadata read again
+    """Refresh an NFT's metadata
 
-    For metadata that was replaced at its address, such as a reveal, or whose host did not answer. The watcher
-    reads it once in ten minutes at most, whoever asks; Retry-After says when a call has it read once more.
-    The NFT stays as it is until its metadata was read, and if that fails.
+    Call this if the metadata was replaced at its address, such as in a reveal, or if its host did not answer.
+    The call has no body. The watcher reads an NFT's metadata at most once in ten minutes, whoever asks.
+    Retry-After has the seconds until another call has an effect. Until the metadata is read, and if that
+    fails, the NFT stays as it is.
     """
     return {"result": "OK"}, 200, {"Retry-After": str(read_again(token, serial_no))}

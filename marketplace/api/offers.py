@@ -105,13 +105,13 @@ def make_offer_for_nft(
 ) -> Answer | Response:
     """Make an offer for an NFT
 
-    Whatever would make the sale fail is refused first. Then the marketplace creates a schedule of exactly
-    this sale, and pays for it: the NFT from its owner to the bidder, and the price from the bidder to the
-    owner, minus the marketplace's fee. byteArray is the bidder's ScheduleSign, unsigned; the offer is open
-    once the ledger has it. The network executes the sale when the owner has signed, too; the bidder pays for
-    that. No HBAR is locked: an offer that the bidder can no longer pay is not covered. The same request
-    again, within half an hour and while it is not signed, returns the same offer. Wallets show little of what
-    is signed: docs/offers.md says how to check it.
+    The service refuses an offer whose sale would fail. Otherwise, the marketplace creates a schedule of
+    exactly this sale, and pays for it: the NFT goes from its owner to the bidder, and the price from the
+    bidder to the owner, minus the marketplace's fee. byteArray is the bidder's unsigned ScheduleSign. The
+    offer is open once the ledger has it. Once the owner has signed, too, the network executes the sale, and
+    the bidder pays for the execution. No HBAR is locked: an offer that the bidder can no longer pay is not
+    covered. While an offer is not signed, the same request within half an hour returns the same offer.
+    Wallets show little of what is signed: docs/offers.md says how to check it.
     """
     request = TransactionRequest(account_id, [NftId(token, serial_no)], wallet, caller())
     prepared = make_offer.make(request, Wanted(offer_price, expires_in))
@@ -134,9 +134,8 @@ def make_offer_for_nft(
 def accept_offer(account_id: str, wallet: str, offer_id: str, expected_price: int | None) -> Answer:
     """Accept an offer
 
-    byteArray is the ScheduleSign of the NFT's owner, unsigned. The network executes the sale at once when it
-    has it. A listing of the NFT may stand: the sale ends it. Send expectedPrice, the price that the owner
-    saw.
+    byteArray is the owner's unsigned ScheduleSign. Once the network has it, it executes the sale. The NFT may
+    be listed: the sale ends the listing. Send as expectedPrice the price that the owner saw.
     """
     prepared = answer_offer.accept(account_id, wallet, offer_id, expected_price, caller())
     return answer_prepared(prepared)
@@ -158,8 +157,8 @@ def accept_offer(account_id: str, wallet: str, offer_id: str, expected_price: in
 def withdraw_offer(account_id: str, wallet: str, offer_id: str) -> Answer:
     """Withdraw an offer
 
-    byteArray is the bidder's ScheduleDelete, unsigned. It needs nobody else. For a wallet that does not sign
-    it, the caller who made the offer can have it deleted: DELETE /v1/offers/<offerId>.
+    byteArray is the bidder's unsigned ScheduleDelete. Nobody else needs to sign. If the wallet does not sign
+    it, the caller who made the offer can delete it: DELETE /v1/offers/<offerId>.
     """
     return answer_prepared(answer_offer.withdraw(account_id, wallet, offer_id, caller()))
 
@@ -174,10 +173,10 @@ def withdraw_offer(account_id: str, wallet: str, offer_id: str) -> Answer:
     *OF_OFFERS, errors.NotYourOffer, errors.OfferEnded, errors.LedgerBehind, *OF_SUBMISSION
 )
 def delete_offer_of_caller(offer_id: str) -> Answer | Response:
-    """Have an offer withdrawn
+    """Delete your offer
 
-    The marketplace deletes the schedule, for the caller who asked for the offer: the same access token and
-    end user. You may repeat it.
+    The marketplace deletes the offer's schedule. Only the caller who made the offer can do this: the same
+    access token and end user. You can repeat the call.
     """
     return {"result": "OK"} if delete_offer.delete(offer_id, caller()) else answer_pending()
 
@@ -190,7 +189,7 @@ def delete_offer_of_caller(offer_id: str) -> Answer | Response:
 def get_offer(offer_id: str) -> dict[str, Any]:
     """Get an offer
 
-    With the bytes of the scheduled transaction, as the mirror node shows them.
+    Returns the offer in any state, with the bytes of the scheduled transaction as the mirror node shows them.
     """
     offer = open_offers.find(offer_id, times.now())
     _cache_until([offer])
@@ -211,7 +210,7 @@ def list_nft_offers(
 ) -> Page[OfferRow]:
     """List the open offers for an NFT
 
-    The highest first; ties by offerId.
+    The highest offer comes first, ties by offerId.
     """
     require_shown(token, serial_no)
     offers = _list_page(OfferFilter(token, serial_no), limit, page)
@@ -232,7 +231,7 @@ def list_nft_offers(
 def list_collection_offers(token: str, limit: int, page: Position | None) -> Page[OfferRow]:
     """List the open offers for a collection's NFTs
 
-    The highest first; ties by offerId.
+    The highest offer comes first, ties by offerId.
     """
     require_shown(token)
     offers = _list_page(OfferFilter(token), limit, page)
@@ -255,7 +254,7 @@ def list_user_offers(
 ) -> Page[OfferRow]:
     """List an account's open offers
 
-    Those that it made, or those for its NFTs. The highest first; ties by offerId.
+    Returns the offers that the account made, or those for its NFTs. The highest comes first, ties by offerId.
     """
     is_made = side == MADE
     chosen = OfferFilter(bidder=account_id) if is_made else OfferFilter(seller=account_id)

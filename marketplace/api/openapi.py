@@ -27,17 +27,17 @@ LICENSE = {"name": "MIT", "identifier": "MIT"}
 BEARER_TOKEN = {
     "type": "http",
     "scheme": "bearer",
-    "description": "An access token, which the operator creates: `flask token create`. The sandbox's is in"
-    " the file `sandbox-token`, and the API reference fills it in.",
+    "description": "An access token, created with `flask token create`. The sandbox's token is in the file"
+    " `sandbox-token`, and the API reference fills it in.",
 }
 # The pages that show the document have tags in their order: the errors come after all operations.
 ERRORS_TAG = "Errors"
-REASONS = """Programs read an error's `reason`. This list names paths without `/v1` and parameters.
+REASONS = """In your code, check an error's `reason`. This list names calls without `/v1` and parameters.
 
 {}
 """
-REASON = "- **{0.reason}**, {0.status}. {0.tell}.<br>Again? {0.again}. Calls: {0.calls}"
-NOT_MODIFIED = "If-None-Match has the ETag of this response: nothing has changed"
+REASON = "- **{0.reason}**, {0.status}. For users: {0.tell}.<br>Retry: {0.again}. Calls: {0.calls}"
+NOT_MODIFIED = "Nothing has changed since the ETag in If-None-Match"
 
 
 def find_reasons(document: dict[str, Any]) -> dict[str, set[str]]:

@@ -31,9 +31,9 @@ def list_orderbook(
 ) -> NftPage:
     """List the NFTs for sale
 
-    Newest listing first, listings without a known date last, ties by token and serial number. The parameters
-    sort by price, or select a collection, traits or a price range. If more follow, the Link header leads to
-    the next page.
+    The newest listing comes first, and listings without a known date come last, ties by token and serial
+    number. You can sort by price, and filter by collection, traits and price. If more follow, the Link header
+    leads to the next page.
     """
     selection = Selection(sort, token, None, min_price, max_price, traits)
     rows = list_selected(read(), selection, limit + 1, offset, page and page[1:])

@@ -30,19 +30,17 @@ def documented(name: str, description: str, kind: str = "string") -> dict[str, A
     return {name: {"description": description, "schema": {"type": kind}}}
 
 
-LINK_HEADER = documented(
-    "Link", 'Leads to the next page, as rel="next", if more follows (RFC 8288)'
-)
+LINK_HEADER = documented("Link", 'The next page, as rel="next", if more follows (RFC 8288)')
 CURSOR_HEADER = documented(
     EVENTS_CURSOR,
-    "GET /v1/events?after=<this> returns the events since this list, maybe with some that the list shows"
-    " already. For several pages, use the cursor of the first one",
+    "GET /v1/events?after=<this> returns the events since this list. The list may show some of them already."
+    " For several pages, use the first page's cursor",
 )
 PAGE_HEADERS = LINK_HEADER | CURSOR_HEADER
 FEED_LINK_HEADER = documented(
     "Link",
-    'Leads to the events that follow, as rel="next" (RFC 8288); from the last page, to future events. With'
-    " order=desc, it is there only if older events may be stored",
+    'The following events, as rel="next" (RFC 8288). The last page leads to future events. With order=desc,'
+    " the last page has no Link",
 )
 
 NEWEST, ORDERS = orderbook.NEWEST, tuple(orderbook.KEYS)

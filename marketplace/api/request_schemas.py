@@ -45,7 +45,7 @@ MADE, RECEIVED = "made", "received"  # offers: by their bidder, or by the NFT's 
 
 
 def token_field(*, required: bool = True) -> EntityId:
-    return EntityId("Token id of the collection", "0.0.5001", data_key="tokenId", required=required)
+    return EntityId("The collection's token ID", "0.0.5001", data_key="tokenId", required=required)
 
 
 def selecting_field(description: str, example: str, data_key: str | None = None) -> EntityId:
@@ -56,7 +56,7 @@ def selecting_field(description: str, example: str, data_key: str | None = None)
 def serial_no_field(
     kind: type[WholeNumber] = WholeNumber, example: int = 7, *, required: bool = True
 ) -> WholeNumber:
-    return kind("Serial number of the NFT within the token", example, required=required)
+    return kind("The NFT's serial number within the token", example, required=required)
 
 
 def account_id_field(description: str, example: str = "0.0.1001") -> EntityId:
@@ -64,7 +64,7 @@ def account_id_field(description: str, example: str = "0.0.1001") -> EntityId:
 
 
 def account_name_field(description: str, example: str = "0.0.1001") -> AccountName:
-    description = f"{description}; or its EVM address"
+    description = f"{description}, or its EVM address"
     return AccountName(description, example, required=True)
 
 
@@ -84,23 +84,23 @@ class CollectionPathSchema(RequestSchema):
 
 
 class AccountPathSchema(RequestSchema):
-    account_id = account_id_field("Account that owns the NFTs")
+    account_id = account_id_field("The account")
 
 
 class WalletPathSchema(RequestSchema):
-    wallet = WalletName(required=True, metadata={"description": "Wallet that will sign"})
+    wallet = WalletName(required=True, metadata={"description": "The wallet's name"})
 
 
 def offset_field() -> Digits:
-    return Digits("How many to skip; ignored if page is given", 0, low=0, load_default=0)
+    return Digits("Entries to skip; ignored if page is given", 0, low=0, load_default=0)
 
 
 def limit_field(of: str, usual: int, most: int) -> Digits:
-    return Digits(f"Most {of} to return", usual, high=most, load_default=usual)
+    return Digits(f"Maximum number of {of}", usual, high=most, load_default=usual)
 
 
 def page_field(orders: Sequence[str] = (NEWEST,)) -> PagePosition:
-    description = "Where the page begins: copied from the Link header of the previous page"
+    description = "The page's position, copied from the previous page's Link header"
     return PagePosition(description, orders, load_default=None)
 
 
@@ -109,21 +109,21 @@ class OrderbookQuerySchema(RequestSchema):
     offset = offset_field()
     page = page_field(ORDERS)
     sort = Choice(
-        "The order: newest listing first, lowest price first, or highest price first; ties by token and"
-        " serial number",
+        "lastListedDate: newest listing first; price: lowest price first; -price: highest price first. Ties"
+        " by token and serial number",
         ORDERS,
         load_default=NEWEST,
     )
-    token = selecting_field("Token id of a collection: only its NFTs", "0.0.5001", "tokenId")
+    token = selecting_field("Only NFTs of this token", "0.0.5001", "tokenId")
     min_price = Digits("Lowest price in HBAR", 10, low=0, high=MAX_HBAR, load_default=0)
     max_price = Digits("Highest price in HBAR", 500, low=0, high=MAX_HBAR, load_default=MAX_HBAR)
     traits = Choices(
         TraitText("The name of the trait, a colon, and its value"),
-        "Only NFTs of the collection with this trait, such as Background:Blue. If given several times, an NFT"
-        " must have one of the values of each trait",
+        "Only NFTs of the collection with this trait, such as Background:Blue. Can be repeated: values of one"
+        " trait are alternatives, different traits must all match",
         data_key="trait",
         load_default=(),
-        validate=Length(max=TRAITS_AT_ONCE, error="must be given {max} times at most"),
+        validate=Length(max=TRAITS_AT_ONCE, error="can be given at most {max} times"),
     )
 
     @validates_schema
@@ -133,7 +133,7 @@ class OrderbookQuerySchema(RequestSchema):
         if low > high:
             raise ValidationError(f"must not be above maxPrice: {low} is above {high}", "minPrice")
         if query["traits"] and query["token"] is None:
-            raise ValidationError("needs tokenId beside it", "trait")
+            raise ValidationError("works only with tokenId", "trait")
         if page and not page.is_within(query["sort"], query["token"], low, high):
             came_with = "the sort, tokenId, minPrice and maxPrice that it came with"
             raise ValidationError(f"must be {PagePosition.expected}: {came_with}", "page")
@@ -156,18 +156,19 @@ class OwnersQuerySchema(RequestSchema):
 
 
 def verified_field() -> TrueOrFalse:
-    return TrueOrFalse("true: only what the operator has verified", True, load_default=False)
+    return TrueOrFalse("true: only verified collections", True, load_default=False)
 
 
 class CollectionsQuerySchema(RequestSchema):
     sort = Choice(
-        "The order: highest volume of 24 hours first, or of all time; most listed NFTs first; by name; newest"
-        " on the ledger first; ties by token",
+        "volume24h: highest sales of the last 24 hours first; -volume: highest sales of all time first;"
+        " listed: most NFTs for sale first; name: by name, unknown names first; newest: highest token number"
+        " first. Ties by token",
         COLLECTION_SORTS,
         load_default=COLLECTION_SORTS[0],
     )
     q = Words(
-        "Only collections in which each of these words begins a word of the name, the symbol or the id",
+        "Words: each must begin a word of the collection's name, symbol or token ID",
         "tid",
         load_default="",
     )
@@ -183,16 +184,14 @@ class CollectionsQuerySchema(RequestSchema):
 
 
 class SearchQuerySchema(RequestSchema):
-    q = Words(
-        "What to search for: words, words and a serial number, or an id", "tides 7", required=True
-    )
+    q = Words("Words, words and a serial number, or an ID", "tides 7", required=True)
     verified = verified_field()
 
 
 class NftsQuerySchema(RequestSchema):
     ids = Several(
-        NftIdField("The NFT's token id and serial number", "0.0.5001:7"),
-        f"An NFT; give it up to {NFTS_AT_ONCE} times",
+        NftIdField("The NFT's token ID and serial number", "0.0.5001:7"),
+        f"An NFT. Repeat the parameter for up to {NFTS_AT_ONCE} NFTs",
         "0.0.5001:7",
         data_key="id",
         required=True,
@@ -202,12 +201,13 @@ class NftsQuerySchema(RequestSchema):
 
 class NftEventsQuerySchema(RequestSchema):
     after = EventsCursor(
-        "Where to continue: an event's id, or the X-Events-Cursor of a list; without it, the newest events",
+        "Only events after this cursor: an event's id, or a list's X-Events-Cursor. Without it, the newest"
+        " events",
         load_default=None,
     )
     limit = limit_field("events", 100, 1000)
     order = Choice(
-        "asc: the events after the cursor, oldest first; desc: those before it, newest first",
+        "asc: the events after the cursor, oldest first; desc: the events before it, newest first",
         (OLDEST_FIRST, NEWEST_FIRST),
         load_default=OLDEST_FIRST,
     )
@@ -216,23 +216,23 @@ class NftEventsQuerySchema(RequestSchema):
 class EventsQuerySchema(NftEventsQuerySchema):
     kinds = Choices(
         Choice("What happened", [*EventKind]),
-        "Only events of this kind; give it several times for several kinds",
+        "Only events of this kind. Can be repeated",
         data_key="kind",
         load_default=(),
     )
     token = selecting_field("Only events of this token's NFTs", "0.0.5001", "tokenId")
-    serial_no = Digits("Only events of this serial number; needs tokenId", 7, load_default=None)
-    account_id = selecting_field(
-        "Only events in which this account gave or received: as seller, buyer or owner", "0.0.1001"
+    serial_no = Digits(
+        "Only events of this serial number. Works only with tokenId", 7, load_default=None
     )
+    account_id = selecting_field("Only events with this account in from or to", "0.0.1001")
     since = Moment(
-        "Only events whose date is this or later; without a cursor, the page begins with the oldest of them",
+        "Only events of this date or later. Without a cursor, the page begins with the oldest one",
         "2026-11-20",
         data_key="from",
         load_default=None,
     )
     until = Moment(
-        "Only events whose date is before this",
+        "Only events before this date",
         "2036-11-20T12:34:56Z",
         data_key="to",
         load_default=None,
@@ -242,7 +242,7 @@ class EventsQuerySchema(NftEventsQuerySchema):
     def require_agreement(self, query: dict[str, Any], **kwargs: Any) -> None:
         """Raise ValidationError for a serial number without a token, or an empty period."""
         if query["serial_no"] is not None and query["token"] is None:
-            raise ValidationError("needs tokenId beside it", "serialNo")
+            raise ValidationError("works only with tokenId", "serialNo")
         if query["since"] and query["until"] and query["since"] >= query["until"]:
             raise ValidationError("must be later than from", "to")
 
@@ -276,7 +276,7 @@ class NftsSchema(RequestSchema):
         chosen = next((form for form in self.forms if form.chosen_by in given), self.forms[0])
         others = set().union(*(form.fields for form in self.forms)) - chosen.fields
         if mixed := sorted(given & others):
-            beside = f"must not be given beside {keys[chosen.chosen_by]}"
+            beside = f"cannot be combined with {keys[chosen.chosen_by]}"
             raise ValidationError({keys[name]: [beside] for name in mixed})
         missing = {keys[name]: ["is required"] for name in chosen.required if name not in given}
         if chosen.chosen_by not in given:
@@ -297,14 +297,14 @@ class NftsSchema(RequestSchema):
 
 
 def serial_nos_field(example: Sequence[int] = (7, 8)) -> SerialNumbers:
-    description = f"Serial numbers of NFTs within the token, {SERIALS_AT_ONCE} at most"
+    description = f"Up to {SERIALS_AT_ONCE} serial numbers of NFTs within the token"
     return SerialNumbers(description, example, most=SERIALS_AT_ONCE)
 
 
 class AddNftSchema(NftsSchema):
     forms = (Form("AddNft", "serial_no"), Form("AddNfts", "serial_nos"))
     instead = {"nfts": "serialNos"}
-    account_id = account_name_field("Account that wants to list the NFTs")
+    account_id = account_name_field("The account that wants to list the NFTs")
     token = token_field()
     serial_no = serial_no_field(required=False)
     serial_nos = serial_nos_field()
@@ -312,13 +312,13 @@ class AddNftSchema(NftsSchema):
 
 class PrepareListingSchema(AddNftSchema):
     forms = (Form("PrepareListing", "serial_no"), Form("PrepareListings", "serial_nos"))
-    account_id = account_name_field("Account that lists the NFTs, and signs")
+    account_id = account_name_field("The account that lists the NFTs and signs")
     listing_price = WholeNumber("Price of each NFT in HBAR", 250, high=MAX_HBAR, required=True)
 
 
 class PrepareWithdrawalSchema(AddNftSchema):
     forms = (Form("PrepareWithdrawal", "serial_no"), Form("PrepareWithdrawals", "serial_nos"))
-    account_id = account_name_field("Account that has listed the NFTs, and signs")
+    account_id = account_name_field("The account that withdraws the NFTs and signs")
     # Not the NFT in the example of a report: a report without id is about the newest transaction.
     serial_no = serial_no_field(example=19, required=False)
     serial_nos = serial_nos_field(example=(19, 20))
@@ -331,7 +331,7 @@ class NftToReportSchema(RequestSchema):
 
 def expected_price_field() -> WholeNumber:
     return WholeNumber(
-        "The price in HBAR that the buyer saw: if it has changed, the purchase is refused",
+        "The price in HBAR that the buyer saw. If the price has changed, the purchase is refused",
         60,
         high=MAX_HBAR,
     )
@@ -349,13 +349,13 @@ class PreparePurchaseSchema(NftsSchema):
         Form("PrepareBasket", "nfts"),
     )
     instead = {"serialNos": "nfts"}
-    account_id = account_name_field("Account that buys the NFTs, and signs", "0.0.1002")
+    account_id = account_name_field("The account that buys the NFTs and signs", "0.0.1002")
     token = token_field(required=False)
     serial_no = serial_no_field(required=False)
     expected_price = expected_price_field()
     nfts = NftObjects(
         NftToBuySchema,
-        f"The NFTs, {BASKET} at most; of one seller only NFTs of one token",
+        f"Up to {BASKET} NFTs; from one seller, only NFTs of one token",
         most=BASKET,
     )
 
@@ -375,23 +375,23 @@ class ReportTransactionSchema(NftsSchema):
         Form("ReportBasket", "nfts"),
         Form("ReportOffer", "offer_id", is_of_several=False),
     )
-    account_id = account_name_field("Account that signed the transaction: the owner, or the buyer")
+    account_id = account_name_field(
+        "The account that signed the transaction: the owner or the buyer"
+    )
     token = token_field(required=False)
     serial_no = serial_no_field(required=False)
     serial_nos = serial_nos_field()
-    nfts = NftObjects(
-        NftToReportSchema, f"The NFTs that were bought, {BASKET} at most", most=BASKET
-    )
+    nfts = NftObjects(NftToReportSchema, f"The NFTs that were bought, up to {BASKET}", most=BASKET)
     offer_id = EntityId("The offer that was signed, accepted or withdrawn", "0.0.8001")
     transaction_id = TransactionIdField(
-        "The transaction that was signed; without it, the newest one prepared for this account and each NFT",
+        "The signed transaction. Without it, the newest one prepared for this account and each NFT",
         "0.0.1001@1763640000.123456789",
         allow_none=True,
     )
 
 
 def offer_id_field() -> EntityId:
-    return EntityId("Id of the offer: of its schedule", "0.0.8001", required=True)
+    return EntityId("The offer's ID, which is its schedule's", "0.0.8001", required=True)
 
 
 class OfferPathSchema(RequestSchema):
@@ -412,10 +412,10 @@ class UserOffersQuerySchema(OffersQuerySchema):
 
 
 class MakeOfferSchema(RequestSchema):
-    account_id = account_name_field("Account that offers, and signs", "0.0.1002")
+    account_id = account_name_field("The account that makes the offer and signs", "0.0.1002")
     token = token_field()
     serial_no = serial_no_field()
-    offer_price = WholeNumber("What it offers, in HBAR", 50, high=MAX_HBAR, required=True)
+    offer_price = WholeNumber("The offered price in HBAR", 50, high=MAX_HBAR, required=True)
     expires_in = WholeNumber("Days until the offer ends", 7, high=60, load_default=7)
 
 

@@ -91,15 +91,15 @@ def picture_or_null(description: str, key: str) -> MediaUrl:
 
 
 def token_field() -> fields.String:
-    return text("Token id of the collection", "0.0.5001")
+    return text("The collection's token ID", "0.0.5001")
 
 
 def serial_no_field() -> fields.Integer:
-    return integer("Serial number of the NFT within the token", 7)
+    return integer("The NFT's serial number within the token", 7)
 
 
 class OwnerSchema(CamelCaseSchema):
-    account_id = text("Account id of the owner", "0.0.1001")
+    account_id = text("The owner's account ID", "0.0.1001")
 
 
 class NftSchema(CamelCaseSchema):
@@ -107,28 +107,28 @@ class NftSchema(CamelCaseSchema):
 
     token = token_field()
     serial_no = serial_no_field()
-    name = text("Name of the NFT", "Tides #7")
-    file_type = text("MIME type of the image", "image/png")
-    is_listed = show(Flag, "True when the NFT is listed for sale", True, key="isForSale")
+    name = text("The NFT's name", "Tides #7")
+    file_type = text("The image's MIME type", "image/png")
+    is_listed = show(Flag, "Whether the NFT is for sale", True, key="isForSale")
     attributes = text(
-        "JSON text of an array of objects with the strings trait_type and value; null when the NFT"
-        " has no attributes",
+        "JSON text: an array of objects with the strings trait_type and value; null if the NFT has no"
+        " attributes",
         '[{"trait_type":"Palette","value":"Ember"},{"trait_type":"Form","value":"Current"}]',
         key="stringifiedAttributes",
         nullable=True,
     )
-    image = image_field("Address of the optimised image")
+    image = image_field("The optimized image's URL")
     original_image_url = show(
         OriginalImageUrl,
-        "Address of the original image; null when it is not known",
+        "The original image's URL; null if not known",
         "http://127.0.0.1:8000/sandbox/ipfs/bafkqacbqfyyc4njqga2q/7.png",
         nullable=True,
     )
     listing_price = show(
-        PriceWhileListed, "Price in HBAR while listed, otherwise 0", 60, format="int64"
+        PriceWhileListed, "The price in HBAR; 0 if the NFT is not for sale", 60, format="int64"
     )
     last_listed_at = moment(
-        "When the NFT was last listed (consensus time, UTC); null when not known",
+        "The consensus time of the last listing, in UTC; null if not known",
         key="lastListedDate",
         nullable=True,
     )
@@ -136,7 +136,7 @@ class NftSchema(CamelCaseSchema):
 
 
 class AccountSchema(CamelCaseSchema):
-    account_id = text("Account id", "0.0.1001")
+    account_id = text("The account's ID", "0.0.1001")
 
 
 def account_or_null(description: str, key: str | None = None) -> fields.Nested:
@@ -146,26 +146,26 @@ def account_or_null(description: str, key: str | None = None) -> fields.Nested:
 class LastSaleSchema(CamelCaseSchema):
     """The newest sale through this marketplace."""
 
-    price = integer("Price in HBAR, paid by the buyer", 60)
-    date = moment("When it was sold (consensus time, UTC)")
+    price = integer("What the buyer paid, in HBAR", 60)
+    date = moment("The sale's consensus time, in UTC")
 
 
 class FallbackFeeSchema(CamelCaseSchema):
-    """The fee of a receiver who pays nothing for an NFT."""
+    """The fee that a receiver pays if they pay no price for an NFT."""
 
-    amount = integer("Tinybars, or smallest units of the token", 500_000_000)
-    token = text("Token id of the currency; null: HBAR", None, nullable=True)
+    amount = integer("The fee, in tinybars or in the token's smallest unit", 500_000_000)
+    token = text("The token in which the fee is paid; null for HBAR", None, nullable=True)
 
 
 class RoyaltySchema(CamelCaseSchema):
     """A part of the price that the network takes at each sale."""
 
-    collector = text("Account that receives it", "0.0.2002", key="accountId")
-    numerator = total("Numerator of the fraction of the price", 5)
-    denominator = integer("Denominator of the fraction of the price", 100, minimum=1)
+    collector = text("The account that receives the fee", "0.0.2002", key="accountId")
+    numerator = total("Numerator of the royalty's fraction of the price", 5)
+    denominator = integer("Denominator of this fraction", 100, minimum=1)
     fallback = nested(
         FallbackFeeSchema,
-        "The fee if an NFT is transferred for nothing; null: no fee",
+        "The fee if an NFT is transferred without a price; null for no fee",
         data_key="fallbackFee",
         allow_none=True,
     )
@@ -174,56 +174,63 @@ class RoyaltySchema(CamelCaseSchema):
 class FixedFeeSchema(CamelCaseSchema):
     """An amount that an NFT's sender pays at each transfer, and a seller at each sale."""
 
-    collector = text("Account that receives it", "0.0.2002", key="accountId")
-    amount = integer("Tinybars, or smallest units of the token", 100_000_000)
-    token = text("Token id of the currency; null: HBAR", None, nullable=True)
+    collector = text("The account that receives the fee", "0.0.2002", key="accountId")
+    amount = integer("The fee, in tinybars or in the token's smallest unit", 100_000_000)
+    token = text("The token in which the fee is paid; null for HBAR", None, nullable=True)
 
 
 class NamedCollectionSchema(CamelCaseSchema):
     token = token_field()
-    name = text("Name; null while not known", "Tides", nullable=True)
-    symbol = text("Symbol; null while not known", "TIDE", nullable=True)
-    is_verified = show(Flag, "Whether the operator has verified it", True, key="verified")
+    name = text("The collection's name; null if not known", "Tides", nullable=True)
+    symbol = text("The collection's symbol; null if not known", "TIDE", nullable=True)
+    is_verified = show(
+        Flag, "Whether the operator vouches for the collection's name", True, key="verified"
+    )
 
 
 class LinkSchema(CamelCaseSchema):
     """A page on the web."""
 
-    label = text("Its name", "Discord")
-    url = text("Its http or https address", "https://discord.com/invite/tides")
+    label = text("The link's name", "Discord")
+    url = text("The link's http or https URL", "https://discord.com/invite/tides")
 
 
 class CollectionRecordSchema(NamedCollectionSchema):
-    """A collection: its facts as last read from the ledger, and its listings here.
+    """A collection as last read from the ledger, with its listings and sales here.
 
-    A fact that was not read yet is null.
+    A field that was not read yet is null.
     """
 
-    total_supply = total("NFTs minted and not burned; null while not known", 30, nullable=True)
-    treasury = account_or_null("The account that receives minted NFTs; null while not known")
+    total_supply = total(
+        "The number of NFTs minted and not burned; null if not known", 30, nullable=True
+    )
+    treasury = account_or_null("The account that receives minted NFTs; null if not known")
     royalties = each(
-        RoyaltySchema, "What creators receive at each sale; null while not known", allow_none=True
+        RoyaltySchema, "What creators receive at each sale; null if not known", allow_none=True
     )
     fixed_fees = each(
-        FixedFeeSchema, "What a seller pays at each sale; null while not known", allow_none=True
+        FixedFeeSchema, "What a seller pays at each sale; null if not known", allow_none=True
     )
-    listed = total("NFTs for sale here", 10)
-    floor_price = hbar_or_null("Lowest price in HBAR; null if none is listed", 15)
+    listed = total("The number of NFTs for sale here", 10)
+    floor_price = hbar_or_null("The lowest price in HBAR; null if nothing is listed", 15)
     best_offer = hbar_or_null(
-        "Highest open offer in HBAR for one of its NFTs, of those that are covered; null if there is none",
+        "The highest open and covered offer for one of the NFTs, in HBAR; null if there is none",
         12,
     )
-    sales = total("Sales through this marketplace", 12)
-    volume = total("HBAR that buyers paid in these sales", 730)
-    sales_24h = total("Sales of the last 24 hours", 2)
-    volume_24h = total("HBAR that buyers paid in the last 24 hours", 115)
+    sales = total("The number of sales through this marketplace", 12)
+    volume = total("What buyers paid in these sales, in HBAR", 730)
+    sales_24h = total("The number of sales in the last 24 hours", 2)
+    volume_24h = total("What buyers paid in the last 24 hours, in HBAR", 115)
     last_sale = nested(LastSaleSchema, "The newest sale; null if there is none", allow_none=True)
-    owners = total("Accounts that own a stored NFT of it", 7)
-    description = text("What it says of itself (HIP-766); null if nothing", "Seas", nullable=True)
-    banner = picture_or_null("Address of its optimised banner; null if it has none", "bannerUrl")
-    logo = picture_or_null("Address of its optimised logo; null if it has none", "logoUrl")
+    owners = total("The number of accounts that own a stored NFT of the collection", 7)
+    description = text(
+        "The collection's own description (HIP-766); null if there is none", "Seas", nullable=True
+    )
+    banner = picture_or_null("The optimized banner's URL; null if there is none", "bannerUrl")
+    logo = picture_or_null("The optimized logo's URL; null if there is none", "logoUrl")
     links = each(
-        LinkSchema, "Its pages on the web, as it names them: verify them before you follow"
+        LinkSchema,
+        "The collection's own claims of its web pages: verify a link before you follow it",
     )
 
 
@@ -231,24 +238,25 @@ class FoundCollectionSchema(NamedCollectionSchema):
     """A collection in a list."""
 
     image = image_field(
-        "Address of the optimised image of one of its NFTs, if possible of a listed one; null: none",
+        "The URL of an image of one of the cheapest NFTs for sale, or else of one of the first NFTs; null if"
+        " there is none",
         nullable=True,
     )
-    listed = total("NFTs for sale here", 10)
-    floor_price = hbar_or_null("Lowest price in HBAR; null if none is listed", 15)
-    volume_24h = total("HBAR that buyers paid here in the last 24 hours", 115)
+    listed = total("The number of NFTs for sale here", 10)
+    floor_price = hbar_or_null("The lowest price in HBAR; null if nothing is listed", 15)
+    volume_24h = total("What buyers paid here in the last 24 hours, in HBAR", 115)
 
 
 class FoundAccountSchema(AccountSchema):
     """An account that has stored NFTs."""
 
-    listed = total("Its NFTs for sale here", 4)
+    listed = total("The number of its NFTs for sale here", 4)
 
 
 class CollectionOwnerSchema(AccountSchema):
     """An account that owns NFTs of a collection."""
 
-    nfts = total("Stored NFTs of the collection that it owns", 3)
+    nfts = total("The number of the collection's stored NFTs that the account owns", 3)
 
 
 class FoundSchema(CamelCaseSchema):
@@ -257,28 +265,29 @@ class FoundSchema(CamelCaseSchema):
     collections = each(FoundCollectionSchema, "The collections, as in /v1/collections")
     nfts = each(NftSchema, "The NFTs, if the query ends with a serial number")
     accounts = each(
-        FoundAccountSchema, "The account, if the query is the id of one that has stored NFTs"
+        FoundAccountSchema,
+        "The account, if the query is an account's ID and one of its NFTs is stored",
     )
 
 
 class TraitValueSchema(CamelCaseSchema):
     value = text("The value", "Ember")
-    count = total("Stored NFTs with this value that are not burned", 6)
-    listed = total("NFTs with this value for sale here", 2)
+    count = total("The number of stored NFTs with this value, without burned ones", 6)
+    listed = total("The number of NFTs with this value for sale here", 2)
     floor_price = hbar_or_null("Their lowest price in HBAR; null if none is for sale", 15)
 
 
 class TraitSchema(CamelCaseSchema):
     """A trait of a collection's NFTs."""
 
-    trait_type = text("Name of the trait", "Palette", "trait_type")
-    values = each(TraitValueSchema, "Its values, the most frequent first")
+    trait_type = text("The trait's name", "Palette", "trait_type")
+    values = each(TraitValueSchema, "The trait's values, the most frequent first")
 
 
 class NftTraitSchema(CamelCaseSchema):
-    trait_type = text("Name of the trait", "Palette", "trait_type")
-    value = text("Its value", "Ember")
-    count = total("Ranked NFTs with this value", 6)
+    trait_type = text("The trait's name", "Palette", "trait_type")
+    value = text("The NFT's value", "Ember")
+    count = total("The number of ranked NFTs with this value", 6)
     share = show(fields.Float, "Their share of all ranked NFTs", 0.2, minimum=0, maximum=1)
 
 
@@ -293,52 +302,54 @@ class NftTraitsSchema(CamelCaseSchema):
         nullable=True,
         minimum=1,
     )
-    ranked = total("How many NFTs of the collection are ranked", 30)
-    traits = each(NftTraitSchema, "Its traits; empty if it is not ranked")
+    ranked = total("The number of the collection's ranked NFTs", 30)
+    traits = each(NftTraitSchema, "The NFT's traits; empty if the NFT is not ranked")
 
 
 class EventSchema(CamelCaseSchema):
     """An event of an NFT. A field that does not apply is null."""
 
-    cursor = text("Its cursor: after=<id> continues from here", "3f2a9c1e-42", key="id")
+    cursor = text("The event's cursor: after=<id> continues from here", "3f2a9c1e-42", key="id")
     kind = text(
-        "What happened. SOLD is a sale through this marketplace, TRANSFERRED any other change of the owner."
-        " A listing ends with WITHDRAWN, SOLD, TRANSFERRED, BURNED or HIDDEN. The operator hides and shows:"
-        " SHOWN has the owner then, and the price if it is for sale. An offer opens with OFFERED, and ends"
-        " with SOLD, OFFER_WITHDRAWN, OFFER_EXPIRED or OFFER_FAILED; it pauses while another account owns"
-        " the NFT",
+        "What happened. SOLD is a sale through this marketplace, TRANSFERRED any other change of owner."
+        " A listing ends with WITHDRAWN, SOLD, TRANSFERRED, BURNED or HIDDEN. When the operator shows a"
+        " hidden NFT again, SHOWN has the owner, and the price if the NFT is for sale. An offer opens with"
+        " OFFERED, and ends with SOLD, OFFER_WITHDRAWN, OFFER_EXPIRED or OFFER_FAILED. While another account"
+        " owns the NFT, the offer is not open",
         "SOLD",
         enum=[*EventKind],
     )
     token = token_field()
     serial_no = serial_no_field()
     from_account = account_or_null(
-        "The owner before; for a listing, the seller; for an offer, the owner", "from"
+        "The previous owner; for a listing, the seller; for an offer, the owner", "from"
     )
-    to_account = account_or_null("The owner after; for an offer, the bidder", "to")
+    to_account = account_or_null("The new owner; for an offer, the bidder", "to")
     price = hbar_or_null(
-        "HBAR: the price that the buyer paid, otherwise of the listing, or offered", 60
+        "In HBAR: what the buyer paid, or the listing's price, or the offered price", 60
     )
-    previous_price = hbar_or_null("HBAR: the price of the listing that it ends or replaces", 60)
+    previous_price = hbar_or_null(
+        "In HBAR: the price of the listing that the event ends or replaces", 60
+    )
     transaction_id = text(
-        "The transaction that caused it; null if not known",
+        "The transaction that caused the event; null if not known",
         "0.0.1001@1763640000.123456789",
         nullable=True,
     )
     consensus_at = show(
         ConsensusTimestamp,
-        "When it happened on the ledger; null if it is no event of the ledger, or the time is not known",
+        "The ledger's time of the event; null if the ledger has none, or it is not known",
         "1763640000.123456789",
         key="consensusTimestamp",
         nullable=True,
     )
     offer_id = text(
-        "The offer that it is about, or by which it was sold: its schedule",
+        "The offer that the event is about, or by which the NFT was sold",
         "0.0.8001",
         nullable=True,
     )
     date = moment(
-        "When it happened (UTC); if the ledger's time is not known, when it was seen here",
+        "The ledger's time of the event in UTC; if not known, the time at which the service saw the event",
         "2026-11-20T12:00:00.123Z",
     )
 
@@ -346,7 +357,7 @@ class EventSchema(CamelCaseSchema):
 class WebhookMessageSchema(CamelCaseSchema):
     """The body of a message to a webhook."""
 
-    type = text("The event's kind in lower case, after nft.", "nft.sold")
+    type = text("nft. and the event's kind in lower case", "nft.sold")
     timestamp = text("The event's date", "2026-11-20T12:00:00.123Z", format="date-time")
     data = nested(EventSchema, "The event")
 
@@ -358,14 +369,14 @@ class ResultSchema(CamelCaseSchema):
 
 
 class ReportResultSchema(CamelCaseSchema):
-    """The result of reporting a transaction. An answer has the fields that it is about."""
+    """The result of reporting a transaction. Fields that don't apply are missing."""
 
     dump = Schema.dump
 
     result = text("OK once the ledger shows it", "OK", enum=["OK", "PENDING"])
     listing_price = fields.Integer(
         metadata={
-            "description": "Of a listing that is OK: the price of each NFT in HBAR, as the ledger has it now",
+            "description": "For a listing that is OK: the price of each NFT in HBAR, as the ledger has it",
             "example": 250,
             "format": "int64",
         }
@@ -373,8 +384,7 @@ class ReportResultSchema(CamelCaseSchema):
     expires_at = Milliseconds(
         allow_none=True,
         metadata={
-            "description": "Of one that is PENDING: until when it can be submitted (UTC). A transaction that"
-            " the wallet refused never comes",
+            "description": "While PENDING: the time in UTC until which the transaction can be submitted",
             "example": DATE_EXAMPLE,
             "format": "date-time",
         },
@@ -384,15 +394,17 @@ class ReportResultSchema(CamelCaseSchema):
 class SigningMetadataSchema(CamelCaseSchema):
     """Instructions for the wallet. Contract, section 2.4."""
 
-    account_id = text("Account id that must sign the transaction", "0.0.1001", key="accountToSign")
+    account_id = text("The account that must sign the transaction", "0.0.1001", key="accountToSign")
     return_transaction = show(
         fields.Boolean,
-        "Whether the wallet must return the transaction; false: the wallet submits it itself",
+        "Whether the wallet must return the transaction. false: the wallet submits the transaction itself",
         False,
     )
-    transaction_id = text("The transaction's id", "0.0.1001@1763640000.123456789")
-    expires_at = moment("Until when it can be submitted (UTC)")
-    network = text("Hedera network on which it is valid", "sandbox", enum=[*NETWORKS])
+    transaction_id = text("The transaction's ID", "0.0.1001@1763640000.123456789")
+    expires_at = moment("The time in UTC until which the transaction can be submitted")
+    network = text(
+        "The Hedera network on which the transaction is valid", "sandbox", enum=[*NETWORKS]
+    )
 
 
 class PreparedTransactionSchema(CamelCaseSchema):
@@ -400,8 +412,7 @@ class PreparedTransactionSchema(CamelCaseSchema):
 
     transaction = show(
         Base64,
-        "The transaction, which accountToSign has not signed yet: base64 of the bytes of a HAPI"
-        " TransactionList",
+        "The transaction, not yet signed by accountToSign: a HAPI TransactionList in base64",
         "CkEqPwo7Cg8KCAiA98TVBhAFEgMY6Qc...",
         key="byteArray",
     )
@@ -409,7 +420,7 @@ class PreparedTransactionSchema(CamelCaseSchema):
 
 
 class OfferMetadataSchema(SigningMetadataSchema):
-    offer_id = text("Id of the offer: of its schedule", "0.0.8001")
+    offer_id = text("The offer's ID, which is its schedule's", "0.0.8001")
 
 
 class PreparedOfferSchema(PreparedTransactionSchema):
@@ -421,46 +432,49 @@ class PreparedOfferSchema(PreparedTransactionSchema):
 class OfferSchema(CamelCaseSchema):
     """An offer for an NFT: a schedule of the marketplace's account."""
 
-    schedule_id = text("Id of the offer: of its schedule", "0.0.8001", key="offerId")
+    schedule_id = text("The offer's ID, which is its schedule's", "0.0.8001", key="offerId")
     token = token_field()
     serial_no = serial_no_field()
-    seller = account(AccountSchema, "The owner, who can accept it", data_key="from")
-    bidder = account(AccountSchema, "Who made it, and receives the NFT", data_key="to")
-    price = integer("HBAR that the bidder pays", 50)
-    expires_at = moment("When it ends (UTC)")
+    seller = account(AccountSchema, "The NFT's owner, who can accept the offer", data_key="from")
+    bidder = account(AccountSchema, "The bidder, who receives the NFT", data_key="to")
+    price = integer("What the bidder pays, in HBAR", 50)
+    expires_at = moment("When the offer ends, in UTC")
     is_covered = show(
-        Flag, "Whether the bidder could pay it when that was last looked at", True, key="covered"
+        Flag,
+        "Whether the bidder could pay the offer when this was last checked",
+        True,
+        key="covered",
     )
-    created_at = moment("When its schedule was created (consensus time, UTC)")
+    created_at = moment("The consensus time of the schedule's creation, in UTC")
 
 
 class OfferRecordSchema(OfferSchema):
     """One offer, as the ledger showed it last."""
 
     state = text(
-        "UNSIGNED: the bidder has not signed it. OPEN: the owner can accept it. CLOSED: the owner cannot now,"
-        " because the NFT has another owner, or it is hidden, or an account is blocked. ACCEPTED: sold."
-        " FAILED: accepted, and refused by the ledger",
+        "UNSIGNED: the bidder has not signed. OPEN: the owner can accept. CLOSED: the owner cannot accept at"
+        " the moment, because the NFT has another owner or is hidden, or an account is blocked. ACCEPTED:"
+        " sold. FAILED: accepted, but the ledger refused the sale",
         "OPEN",
         enum=["UNSIGNED", "OPEN", "CLOSED", "ACCEPTED", "FAILED", "WITHDRAWN", "EXPIRED"],
     )
     transaction_id = text(
-        "The transaction that created its schedule", "0.0.9001@1763640000.123456789"
+        "The transaction that created the schedule", "0.0.9001@1763640000.123456789"
     )
     body = show(
         Base64,
-        "The scheduled transaction: base64 of a HAPI SchedulableTransactionBody, as the mirror node shows it",
+        "The scheduled transaction as the mirror node shows it: a HAPI SchedulableTransactionBody in base64",
         "CIDh6xcSVE9mZmVyIG9mIDUwIEhCQVIg...",
         key="transactionBody",
     )
 
 
 class ExchangeRateSchema(CamelCaseSchema):
-    """``hbar`` HBAR are worth ``cents`` US cents."""
+    """A number of HBAR, and their value in US cents."""
 
-    hbar = integer("HBAR", 30_000, minimum=1)
-    cents = integer("US cents", 300_000, minimum=1)
-    date = moment("When it was read")
+    hbar = integer("A number of HBAR", 30_000, minimum=1)
+    cents = integer("The value of these HBAR in US cents", 300_000, minimum=1)
+    date = moment("When the rate was read")
 
 
 class NetworkSchema(CamelCaseSchema):
@@ -470,7 +484,7 @@ class NetworkSchema(CamelCaseSchema):
     account_id = text("The marketplace's account", "0.0.9001")
     exchange_rate = nested(
         ExchangeRateSchema,
-        "The ledger's own exchange rate; null until it is first read",
+        "The ledger's exchange rate; null until it is first read",
         allow_none=True,
     )
 
@@ -478,61 +492,61 @@ class NetworkSchema(CamelCaseSchema):
 class EndingTokenSchema(CamelCaseSchema):
     """An access token that expires soon."""
 
-    name = text("Name of the token", "shop")
-    expires_at = moment("When it stops working")
+    name = text("The token's name", "shop")
+    expires_at = moment("When the token stops working")
 
 
 class ServiceStatusSchema(CamelCaseSchema):
     """The state of the service."""
 
-    version = text("Version of this service", __version__)
+    version = text("The service's version", __version__)
     network = text("Hedera network", "sandbox", enum=[*NETWORKS])
     database = text(
-        "reachable, or not asked; if it does not answer, the response is a 503",
+        "reachable, or not asked. If the database does not answer, the response is a 503",
         "reachable",
         enum=["reachable", "not asked"],
     )
     mirror_node_rate = integer(
-        "Requests a second that this machine may send to the mirror node: its share of the limit",
+        "Requests per second that this machine may send to the mirror node",
         40,
     )
     last_sync = moment(
-        "The stored NFTs show the ledger of then, or of later; null: nothing was compared yet",
+        "Every stored NFT is current as of this time; null before the first comparison",
         nullable=True,
     )
     newest_block_age = total(
-        "Seconds since the end of the newest block of the ledger that the watcher saw; null: it saw none",
+        "Seconds since the end of the newest block that the watcher saw; null if it saw none",
         4,
         nullable=True,
     )
     watcher = text(
-        "running: a watcher worked in the last minute, on any machine; silent: none did, so the service does"
-        " not follow the ledger, nor fetch metadata and images; or not asked",
+        "running: a watcher worked in the last minute, on any machine. silent: none did, so nothing follows"
+        " the ledger or fetches metadata and images. Or not asked",
         "running",
         enum=["running", "silent", "not asked"],
     )
     nodes_gone = fields.List(
         fields.String(),
         required=True,
-        metadata={"description": "Nodes of NODE_ACCOUNT_IDS that the network no longer has"},
+        metadata={"description": "The nodes of NODE_ACCOUNT_IDS that the network no longer has"},
     )
     tokens_ending = fields.List(
         fields.Nested(EndingTokenSchema),
         required=True,
         allow_none=True,
         metadata={
-            "description": "Access tokens that expire within 14 days and were not replaced; null: the request"
-            " has no token with the scope metrics"
+            "description": "Access tokens that expire within 14 days and were not replaced; null if the"
+            " request's token lacks the scope metrics"
         },
     )
     signing_off = text(
-        "Why purchases cannot be signed; null: they can, or the request has no token with the scope metrics",
+        "Why purchases cannot be signed; null if they can, or if the request's token lacks the scope metrics",
         "it signs with the key 3b6a..., but that of 0.0.9001 is 8f21...",
         nullable=True,
     )
     network_reset = text(
-        "Why the mirror node seems to show another ledger, so that the watcher follows nothing; null: it does"
-        " not",
+        "Why the mirror node seems to show another ledger, so that the watcher follows nothing; otherwise"
+        " null",
         None,
         nullable=True,
     )
@@ -546,13 +560,13 @@ def wrong_fields(place: str) -> fields.Dict:
 
 
 class LedgerErrorSchema(CamelCaseSchema):
-    """What the ledger said, or would say."""
+    """The ledger's refusal, or the one that is to be expected."""
 
     result = fields.List(
         fields.String(),
         required=True,
         metadata={
-            "description": "One result code of the ledger",
+            "description": "The ledger's result code",
             "example": ["INSUFFICIENT_ACCOUNT_BALANCE"],
         },
     )
@@ -571,7 +585,8 @@ class ErrorDetailsSchema(CamelCaseSchema):
         metadata={"description": "What is wrong with each of several NFTs, by 0.0.5001:7"},
     )
     ledger = fields.Nested(
-        LedgerErrorSchema, metadata={"description": "The ledger refused it, or would"}
+        LedgerErrorSchema,
+        metadata={"description": "The ledger refused the transaction, or would refuse it"},
     )
 
 
@@ -583,8 +598,8 @@ class ApiErrorSchema(CamelCaseSchema):
     message = text(
         "What is wrong, and what to do", "0.0.5001 #999 is not stored: POST /v1/add it first"
     )
-    reason = text("The kind of error: it never changes", "NFT_NOT_STORED", enum=reasons())
+    reason = text("The kind of error, a word that never changes", "NFT_NOT_STORED", enum=reasons())
     errors = fields.Nested(
         ErrorDetailsSchema,
-        metadata={"description": "Which fields are wrong, or the ledger's result code"},
+        metadata={"description": "The wrong fields, or the ledger's result code"},
     )

@@ -38,9 +38,9 @@ def list_collections(
 ) -> Page[FoundCollectionRow]:
     """List collections
 
-    All collections with a stored NFT. If more follow, the Link header leads to the next page. A collection
-    that moves in the order while you read the pages may be on two pages, or on none. Collections whose names
-    look like a verified one's are at the end of each order.
+    Returns all collections with a stored NFT. If more follow, the Link header leads to the next page. A
+    collection that moves while you read the pages may appear on two pages, or on none. A collection whose
+    name looks like a verified collection's name comes last in every order.
     """
     words = find_words(read_query(q), limit=MAX_WORDS)
     if q.strip() and not words:  # it has no letters, so nothing has its words
@@ -55,10 +55,11 @@ def list_collections(
 @blp.arguments(SearchQuerySchema, location="query")
 @blp.response(200, FoundSchema, description="What was found")
 def search_marketplace(q: str, verified: bool) -> dict[str, Any]:
-    """Search
+    """Search collections, NFTs and accounts
 
-    Collections by words or an id; an NFT by its collection and serial number, such as "tides 7", "Tides #7"
-    or "0.0.5001@7"; an account by its id. At most 10 of each kind, collections with the highest volume first.
+    Finds collections by words or an ID, NFTs by a collection and a serial number ("tides 7", "Tides #7",
+    "0.0.5001@7"), and an account by its ID. Returns up to 10 of each kind. Collections with the highest
+    volume come first.
     """
     q = read_query(q)
     words = find_words(q, limit=MAX_WORDS)

@@ -28,10 +28,10 @@ blp = Blueprint("Status", __name__, description="For the operator; needs no toke
 @blp.response(200, ServiceStatusSchema, description="The service is up")
 @blp.refuses(NotReady, *answered_by(STATUS))
 def show_status(alive: str | None, ready: str | None, max_age: int) -> dict[str, Any]:
-    """Show whether the service is up
+    """Get the service's status
 
-    Its version and network, until when the ledger was followed, and whether a watcher is running. A 503 if
-    the database does not answer. A token with the scope `metrics` shows more, for the operator.
+    Returns the version, the network, how current the data is, and whether a watcher is running. The answer is
+    a 503 if the database does not answer. With a token of the scope `metrics`, operators see more.
     """
     if alive is not None:
         return _describe("not asked", None, "not asked")

@@ -14,7 +14,7 @@ from marketplace.market.rarity import list_values, rank_collection
 from marketplace.store import nfts, traits
 from marketplace.store.database import read
 
-blp = Blueprint("Traits", __name__, description="What NFTs have in common, and what is rare")
+blp = Blueprint("Traits", __name__, description="Traits and their rarity")
 
 
 @blp.get("/collection/<tokenId>/traits")
@@ -25,8 +25,8 @@ blp = Blueprint("Traits", __name__, description="What NFTs have in common, and w
 def list_collection_traits(token: str) -> list[dict[str, Any]]:
     """List a collection's traits
 
-    The values of each trait, the most frequent first: how many stored NFTs that are not burned have it, how
-    many of those are for sale, and their lowest price. Only the 1,000 most frequent values are shown.
+    Returns the 1,000 most frequent values, grouped by trait, the most frequent first. Each value has the
+    number of stored NFTs with it, without burned ones, the number of those for sale, and their lowest price.
     """
     require_shown(token)
     rows = list_values(token)
@@ -42,10 +42,11 @@ def list_collection_traits(token: str) -> list[dict[str, Any]]:
 @blp.response(200, NftTraitsSchema, description="The NFT's traits")
 @blp.refuses(NftNotStored, Hidden)
 def show_nft_traits(token: str, serial_no: int) -> dict[str, Any]:
-    """Show an NFT's traits and its rank
+    """Get an NFT's traits and rank
 
-    How many of the collection's ranked NFTs have each trait, and their share. Rank 1 is the rarest. The
-    stored NFTs that have traits and are not burned are ranked, by the information content of OpenRarity.
+    Each trait has the number and the share of the collection's ranked NFTs with this trait. Rank 1 is the
+    rarest. Stored NFTs are ranked if they have traits and are not burned, by OpenRarity's information
+    content.
     """
     nft = nfts.get_nft(read(), token, serial_no)
     if nft is None or nft["is_hidden"]:

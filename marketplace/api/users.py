@@ -22,7 +22,7 @@ blp = Blueprint("Users", __name__, description="The NFTs that an account holds o
 def list_user_listings(account_id: str, limit: int, offset: int, page: Position | None) -> NftPage:
     """List an account's NFTs for sale
 
-    In the order of the order book; an empty array if the account has listed nothing.
+    The order is the order book's. If the account has listed nothing, the array is empty.
     """
     selection = Selection(owner=account_id)
     rows = list_selected(read(), selection, limit + 1, offset, page and page[1:])
@@ -40,8 +40,8 @@ def list_user_listings(account_id: str, limit: int, offset: int, page: Position 
 def list_user_nfts(account_id: str, limit: int, page: Position | None) -> NftPage:
     """List an account's NFTs
 
-    Its stored NFTs, for sale or not, by token and serial number, without the burned ones. An empty array if
-    none of the account's NFTs is stored.
+    Returns the account's stored NFTs, for sale or not, by token and serial number, without burned ones. If
+    none is stored, the array is empty.
     """
     _, _, token, serial_no = page or Position(BY_ID, 0, "")
     rows = nfts.list_nfts_of_owner(read(), account_id, token, serial_no, limit + 1)

@@ -1,4 +1,4 @@
-"""Stores optimised images under the hash of their content."""
+"""Stores optimized images under the hash of their content."""
 
 import hashlib
 import os

@@ -79,7 +79,9 @@ def test_the_reference_explains_every_reason(app):
     reasons = list_reasons(openapi.find_reasons(document))
     assert described["name"] == "Errors"
     for each in reasons:
-        assert f"**{each.reason}**, {each.status}. {each.tell}." in described["description"]
+        assert (
+            f"**{each.reason}**, {each.status}. For users: {each.tell}." in described["description"]
+        )
     assert len(reasons) == len([*find_kinds()])
 
 

@@ -232,7 +232,7 @@ def test_it_knows_no_events_of_an_nft_that_is_not_stored(client):
         ({"kind": "SOLD,LISTED"}, "kind must be ADDED, "),
         ({"kind": ["SOLD", "sold"]}, 'not "sold"'),
         ({"kind": ""}, "kind must be ADDED, "),
-        ({"serialNo": 7}, "serialNo needs tokenId beside it"),
+        ({"serialNo": 7}, "serialNo works only with tokenId"),
         ({"serialNo": 0, "tokenId": TOKEN}, "serialNo must be"),
         ({"tokenId": "x"}, "tokenId must be"),
         ({"accountId": "x"}, "accountId must be"),

@@ -210,7 +210,7 @@ def test_impossible_nfts_are_refused(idle_client, path, nfts, words):
 )
 def test_two_forms_in_one_body_are_refused(idle_client, path, body, wrong):
     r = idle_client.post(f"/v1/{path}", json=body)
-    assert [*assert_error(r, 422, "must not be given beside")["errors"]["json"]] == [wrong]
+    assert [*assert_error(r, 422, "cannot be combined with")["errors"]["json"]] == [wrong]
 
 
 @pytest.mark.parametrize(

@@ -301,8 +301,8 @@ def test_it_rejects(client, nft):
 
     for wrong in ("", "Eyes", ":Red", "Eyes:", f"{'T' * 101}:x", f"x:{'v' * 201}", "a:\0"):
         assert_error(ask(wrong), 422, "trait must be a trait's name, a colon and its value")
-    assert_error(ask("a:b", tokenId=None), 422, "trait needs tokenId beside it")
-    assert_error(ask(*(f"a:{n}" for n in range(21))), 422, "trait must be given 20 times at most")
+    assert_error(ask("a:b", tokenId=None), 422, "trait works only with tokenId")
+    assert_error(ask(*(f"a:{n}" for n in range(21))), 422, "trait can be given at most 20 times")
     assert_error(client.get("/v1/collection/0.0.7999/traits"), 404, "No NFT of 0.0.7999 is stored")
     assert_error(client.get("/v1/nft/0.0.7999/1/traits"), 404, "is not stored")
 

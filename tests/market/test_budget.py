@@ -154,7 +154,7 @@ def test_a_caller_who_has_their_share_learns_when_to_come_again(make_market):
     assert_error(
         r,
         429,
-        "Too many purchases that you asked for are open, or they and offers have cost too much",
+        "Too many purchases that you asked for are open, or purchases and offers have cost too much",
     )
     assert r.headers["Retry-After"] == "90"
     for number in range(2, 9):
@@ -217,7 +217,9 @@ def test_what_was_sold_counts_in_the_share_of_its_token(make_market):
     ).status_code == 200:
         sold += 1
     assert_error(
-        r, 429, "that this access token asked for are open, or they and offers have cost too much"
+        r,
+        429,
+        "that this access token asked for are open, or purchases and offers have cost too much",
     )
     assert sold > 5
     assert HBAR < had - market.balance() <= 2.2 * HBAR
@@ -248,7 +250,7 @@ def test_failed_purchases_hold_the_budget_for_an_hour(make_market):
         tries += 1
         assert market.submit_stuffed(r).result == "INVALID_SIGNATURE"
         market.settle()
-    assert_error(r, 429, "or they and offers have cost too much within the hour")
+    assert_error(r, 429, "or purchases and offers have cost too much within the hour")
     assert 2 <= tries <= 3
     assert 0.4 * HBAR < (had - market.balance()) / tries <= 0.5 * HBAR
     assert Shopper(market, token(market)).ask(serial_no).status_code == 200
