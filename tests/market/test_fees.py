@@ -181,19 +181,17 @@ def signed_purchase(token=TOKEN, part=0, others=()):
 def test_the_table_of_fees_is_computed(ledger):
     with ledger.sandbox.app_context():
         plain = usd(signed_purchase())
-        assert plain == Decimal(TABLE["A purchase, or one that fails at consensus"])
+        assert plain == Decimal(TABLE["A purchase, successful or failed"])
         of_royalties = usd(signed_purchase(token="0.0.5002"))
-        assert of_royalties == Decimal(TABLE["The same, of a collection with royalties"])
-        more = TABLE["The same, with a part for the marketplace"]
+        assert of_royalties == Decimal(TABLE["With royalties"])
+        more = TABLE["With `SALE_FEE_BASIS_POINTS`"]
         assert more == f"{usd(signed_purchase(part=100)) - plain:f} more"
         of_two = usd(signed_purchase(others=[SoldNft("0.0.7002", 1, "0.0.1004", 5)]))
-        more = TABLE["A basket: for each further seller, and each further collection"]
+        more = TABLE["Each further seller and collection in a basket"]
         assert more == f"{(of_two - plain) / 2:f} more"
         assert usd(signed_purchase(others=[SoldNft(TOKEN, 1, BOB, 5)])) == plain
-        assert (
-            TABLE["One that fails, with junk signatures"]
-            == "up to a tenth of `MAX_TRANSACTION_FEE`"
-        )
+        most = TABLE["A failed purchase with junk signatures"]
+        assert most == "up to a tenth of `MAX_TRANSACTION_FEE`"
         junk = envelopes.open_transaction(envelopes.read_list(stuff(signed_purchase(), 75))[0])
         defaults = load({"NETWORK": "testnet", "ACCOUNT_ID": MARKET}, {})
         max_fee = defaults["MAX_TRANSACTION_FEE"] // 10
