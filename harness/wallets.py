@@ -70,7 +70,7 @@ def id_of(content: bytes):
 
 
 def seal(body: TransactionBody) -> bytes:
-    signed = SignedTransaction(bodyBytes=body.SerializeToString())
+    signed = SignedTransaction(bodyBytes=body.SerializeToString(), sigMap={})
     return Transaction(signedTransactionBytes=signed.SerializeToString()).SerializeToString()
 
 
