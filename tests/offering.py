@@ -72,3 +72,11 @@ def list_open(app, nft=(TOKEN, 7)):
     with app.app_context():
         rows = offers.list_open_of_nft(read(), *nft, times.to_iso(times.now()))
     return [row["schedule_id"] for row in rows]
+
+
+def move_clock(ledger, monkeypatch, seconds):
+    """Let the ledger, and the service, be so much later."""
+    later = times.now() + seconds * times.SECOND
+    with ledger.sandbox.app_context():
+        conditions.conditions().clock_moved += later - times.now()
+    monkeypatch.setattr(times, "now", lambda: later)

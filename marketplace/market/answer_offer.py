@@ -61,7 +61,7 @@ def accept(
             raise OfferEnded(offer_id, f"was made to {offer['seller']}, who sold the NFT since")
         if expected_price not in (None, offer["price"]):
             raise OfferPriceOther(offer_id, offer["price"], expected_price)
-        look_at_cover([offer], deadline)
+        look_at_cover(offer, deadline)
         offer_checks.require_possible(nft, offer["bidder"], offer["price"], deadline)
     request = TransactionRequest(account_id, [nft_id], wallet, caller)
     memo = acceptance_memo(*nft_id, offer["price"], current_app.config["NAME"])

@@ -112,6 +112,12 @@ def decide(facts: Facts, market: str) -> Offer | Undecided | None:
     )
 
 
+def has_ended(schedule: Schedule, shown_to: int) -> bool:
+    """Whether a schedule's state no longer depends on who has signed it."""
+    is_over = schedule.expires_at is not None and schedule.expires_at <= shown_to
+    return bool(schedule.executed_at) or schedule.is_deleted or is_over
+
+
 def _find_deletion(facts: Facts) -> Transaction | None:
     deletions = (
         row

@@ -4,19 +4,20 @@ As for NFTs, the facts are read first, without a lock, and older facts never rep
 prepared here only says where to look.
 """
 
+from collections import ChainMap, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 from flask import current_app
 
-from marketplace.errors import NftGone, NftNotOnLedger
+from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, NftGone, NftNotOnLedger
 from marketplace.events import EventKind
 from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS
 from marketplace.hedera.ids import NftId
-from marketplace.ledger import ALLOWED_LAG, Deadline
-from marketplace.ledger.mirror_schemas import LedgerAccount, Schedule
+from marketplace.ledger import ALLOWED_LAG, UNHURRIED_SECONDS, Deadline
+from marketplace.ledger.mirror_schemas import LedgerAccount, LedgerKey, Schedule, Transaction
 from marketplace.market import add_nft, nft_events, offer_rule
 from marketplace.market.listing_rule import Undecided
 from marketplace.market.nft_events import Event
@@ -133,6 +134,7 @@ def _look(
     """Read a schedule from the ledger, and apply the rule. It does not use the database."""
     if before and before["state"] in ENDED:
         return None
+    shown_to = _find_shown(deadline)  # asked first: the facts are as new
     schedule = mirror_node().find_schedule(schedule_id, deadline)
     if schedule is None:
         return Undecided("the mirror node no longer shows it") if before else None
@@ -142,17 +144,20 @@ def _look(
     sale = offer_rule.read_sale(schedule, market)
     if sale is None:
         return None
-    bidder = mirror_node().find_account(sale.bidder, deadline)
-    offer = offer_rule.decide(_find_facts(schedule, bidder, deadline, changed_at), market)
+    bidder = None
+    if not offer_rule.has_ended(schedule, shown_to):
+        bidder = mirror_node().find_account(sale.bidder, deadline)
+    key = bidder.key if bidder and not bidder.is_deleted else None
+    rows = _find_transactions(schedule, key, deadline, changed_at)
+    offer = offer_rule.decide(Facts(schedule, key, rows, shown_to), market)
     if not isinstance(offer, Offer):
         return offer
     if before and before["opened_at"] and offer.state == "unsigned":
         # A replica may show the key from before the signature, and another one that from before the change.
         since = max(times.to_nanoseconds(before["opened_at"]), changed_at)
-        if since > _find_shown(deadline):
-            return Undecided(
-                "the bidder's key is another one, or the mirror node shows an older one"
-            )
+        if shown_to < since:
+            reason = "the bidder's key is another one, or the mirror node shows an older one"
+            return Undecided(reason)
     is_covered = None
     if offer.state == "signed" and (before is None or before["state"] == "unsigned"):
         is_covered = _covers(bidder, offer.token, offer.price, deadline)
@@ -170,21 +175,17 @@ def may_differ(schedule: Schedule) -> bool:
     return is_newer or schedule.is_deleted
 
 
-def _find_facts(
-    schedule: Schedule, bidder: LedgerAccount | None, deadline: Deadline, changed_at: int
-) -> Facts:
-    key, shown_to = bidder.key if bidder and not bidder.is_deleted else None, 0
-    is_over = schedule.expires_at and schedule.expires_at <= times.now()
-    if is_over or offer_rule.find_signed_at(schedule):
-        shown_to = _find_shown(deadline)
+def _find_transactions(
+    schedule: Schedule, key: LedgerKey | None, deadline: Deadline, changed_at: int
+) -> dict[int, Transaction]:
+    """The transactions that a schedule's state follows from, by consensus timestamp."""
     moments = {schedule.created_at, *offer_rule.list_signed(schedule, key)}
     if schedule.executed_at:
         moments.add(schedule.executed_at)
     if schedule.is_deleted and changed_at:
         moments.add(changed_at)
     find = partial(mirror_node().find_transaction, deadline=deadline)
-    rows = {moment: row for moment in sorted(moments) if (row := find(moment))}
-    return Facts(schedule, key, rows, shown_to)
+    return {moment: row for moment in sorted(moments) if (row := find(moment))}
 
 
 def _find_shown(deadline: Deadline) -> int:
@@ -235,24 +236,54 @@ def _covers(bidder: LedgerAccount | None, token: str, price: int, deadline: Dead
     """Tell whether a bidder can pay, and can receive an NFT of the token."""
     if bidder is None or bidder.is_deleted or bidder.balance is None:
         return False
-    is_associated = mirror_node().find_relationship(bidder.id, token, deadline) is not None
-    if not is_associated and not bidder.max_automatic_associations:
+    if bidder.balance < find_need(price, needs_association=False, deadline=deadline):
         return False
-    return bidder.balance >= find_need(price, not is_associated, deadline)
+    if mirror_node().find_relationship(bidder.id, token, deadline):
+        return True
+    if not bidder.max_automatic_associations:
+        return False
+    return bidder.balance >= find_need(price, needs_association=True, deadline=deadline)
 
 
-def look_at_cover(rows: Sequence[OfferRow], deadline: Deadline) -> None:
-    """Store whether the bidders can pay for offers. Raises the ledger's and the database's errors."""
-    if not rows:
-        return
-    ask, bidders = mirror_node().ask, sorted({row["bidder"] for row in rows})
-    found = ask(*(partial(mirror_node().find_account, bidder, deadline) for bidder in bidders))
-    accounts: dict[str, LedgerAccount | None] = dict(zip(bidders, found, strict=True))
-    questions = [
-        partial(_covers, accounts[row["bidder"]], row["token"], row["price"], deadline)
-        for row in rows
-    ]
-    covered = dict(zip((row["schedule_id"] for row in rows), ask(*questions), strict=True))
+def look_at_cover(offer: OfferRow, deadline: Deadline) -> None:
+    """Store whether its bidder can pay for an offer. Raises the ledger's and the database's errors."""
+    _mark_covered(_find_covered([offer], deadline))
+
+
+def look_at_covers(rows: Iterable[OfferRow]) -> None:
+    """Store whether bidders can pay for offers: in at most three requests for each offer.
+
+    If the mirror node answers about one bidder what makes no sense, or nothing, only that bidder's offers
+    stay as they are, until the next look. Raises the ledger's errors if it answers nothing at all.
+    """
+    of_bidder = defaultdict[str, list[OfferRow]](list)
+    for row in rows:
+        of_bidder[row["bidder"]].append(row)
+    if of_bidder:
+        mirror_node().recall_present(Deadline(UNHURRIED_SECONDS))
+        questions = [partial(_look_at_bidder, each) for each in of_bidder.values()]
+        _mark_covered(dict(ChainMap(*mirror_node().ask(*questions))))
+
+
+def _look_at_bidder(rows: Sequence[OfferRow]) -> dict[str, bool]:
+    """Tell of each offer of a bidder whether it is covered: as stored, if the ledger does not say."""
+    try:
+        return _find_covered(rows, Deadline(UNHURRIED_SECONDS))
+    except (LedgerUnreachable, LedgerAnswerInvalid) as error:
+        bidder = rows[0]["bidder"]
+        current_app.logger.warning("It is not known whether %s can pay: %s", bidder, error)
+        return {row["schedule_id"]: bool(row["is_covered"]) for row in rows}
+
+
+def _find_covered(rows: Sequence[OfferRow], deadline: Deadline) -> dict[str, bool]:
+    """Ask the ledger of each offer of one bidder whether it is covered."""
+    bidder = mirror_node().find_account(rows[0]["bidder"], deadline)
+    return {
+        row["schedule_id"]: _covers(bidder, row["token"], row["price"], deadline) for row in rows
+    }
+
+
+def _mark_covered(covered: Mapping[str, bool]) -> None:
     now = times.to_iso(times.now())
     with write() as db:
         for schedule_id in sorted(covered):

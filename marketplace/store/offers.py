@@ -36,10 +36,14 @@ def list_open_of_nft(db: Connection, token: str, serial_no: int, now: str) -> li
     return db.execute(sql, parameters).fetchall()
 
 
-def list_unended(db: Connection, before: str, limit: int) -> list[OfferRow]:
-    # Those that have expired before a moment, and whose end is not known yet.
+def list_expired(db: Connection, before: str, limit: int) -> list[OfferRow]:
+    # Those that have expired before a moment, whose end is not known, and whose expiry is not queued.
     sql = f"""
-        SELECT * FROM offer WHERE {UNENDED} AND expires_at <= :before
+        SELECT * FROM offer
+        WHERE {UNENDED} AND expires_at <= :before AND NOT EXISTS (
+            SELECT 1 FROM recheck
+            WHERE kind = 'offer' AND id = schedule_id AND serial_no = 0 AND changed_at >= expires_at
+        )
         ORDER BY expires_at
         LIMIT :limit + 0
     """

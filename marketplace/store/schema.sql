@@ -371,7 +371,7 @@ CREATE INDEX offer_by_seller ON offer (seller, price DESC, schedule_id) WHERE st
 -- Serves offers.get_offer_of_transaction.
 CREATE INDEX offer_by_transaction ON offer (transaction_id);
 
--- Serves offers.list_unended.
+-- Serves offers.list_expired.
 CREATE INDEX offer_unended ON offer (expires_at) WHERE state IN ('unsigned', 'signed');
 
 -- Serves offers.list_unended_of.

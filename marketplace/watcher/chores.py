@@ -13,6 +13,7 @@ from marketplace.hedera.ids import numbers
 from marketplace.ledger import ALLOWED_LAG, UNHURRIED_SECONDS, Deadline
 from marketplace.market import collection_facts, freshness, offers
 from marketplace.market.nodes import list_addresses
+from marketplace.market.recheck_queue import Recheck, What, enqueue_all
 from marketplace.services import mirror_node
 from marketplace.store import (
     access_tokens,
@@ -34,7 +35,7 @@ from marketplace.watcher.work import Done
 REFRESHING_SECONDS = 10  # of one call
 COLLECTIONS_AT_ONCE = 200
 REREAD_AT_ONCE = 100  # NFTs
-OFFERS_AT_ONCE = 50
+OFFERS_AT_ONCE = 50  # of one call, so that neither expiries nor cover use up the mirror node's rate
 COVER_SECONDS = 300  # between two looks at whether a bidder can pay
 KEPT_SECONDS = 3 * 3600  # for which prepared transactions are kept after they expire
 DELETED_AT_ONCE = 1000  # rows in one transaction: other writers wait for it
@@ -60,20 +61,29 @@ def read_metadata_again() -> None:
                 nfts.mark_to_reread(db, *nft_id, now, MAX_ATTEMPTS - 1)
 
 
-def end_offers() -> None:
-    """Note which offers have expired, when every replica shows whether they were accepted before that."""
-    if current_app.config["OFFERS"]:
-        before = times.to_iso(times.now() - ALLOWED_LAG)
-        expired = offer_rows.list_unended(read(), before, OFFERS_AT_ONCE)
-        offers.reconcile([row["schedule_id"] for row in expired], Deadline(UNHURRIED_SECONDS))
+def queue_expired_offers() -> int:
+    """Queue offers that have expired, when every replica shows whether they were accepted before that.
+
+    Returns how many: those that are queued already are not queued again.
+    """
+    if not current_app.config["OFFERS"]:
+        return 0
+    before = times.to_iso(times.now() - ALLOWED_LAG)
+    rechecks = [
+        Recheck.of(What("offer", row["schedule_id"]), times.to_nanoseconds(row["expires_at"]))
+        for row in offer_rows.list_expired(read(), before, OFFERS_AT_ONCE)
+    ]
+    if rechecks:
+        with write() as db:
+            enqueue_all(db, rechecks, times.now())
+    return len(rechecks)
 
 
 def cover_offers() -> None:
-    """Look whether bidders can still pay for their offers: for each, every few minutes."""
+    """Look whether bidders can still pay for their offers: every few minutes, longest ago first."""
     if current_app.config["OFFERS"]:
         before = times.to_iso(times.now() - COVER_SECONDS * times.SECOND)
-        rows = offer_rows.list_to_cover(read(), before, OFFERS_AT_ONCE)
-        offers.look_at_cover(rows, Deadline(UNHURRIED_SECONDS))
+        offers.look_at_covers(offer_rows.list_to_cover(read(), before, OFFERS_AT_ONCE))
 
 
 def store_network() -> None:

@@ -36,7 +36,7 @@ CHORES: dict[Callable[[], object], float] = {
     chores.refresh_collections: 5,
     chores.delete_prepared: 60,
     chores.read_metadata_again: 60,
-    chores.end_offers: 10,
+    chores.queue_expired_offers: 10,
     chores.cover_offers: 10,
     chores.store_network: 600,
     store_sale_costs: 10,

@@ -26,7 +26,11 @@ from marketplace.store.database import read, write
 from marketplace.store.database_errors import explained
 from marketplace.store.rows import Connection
 from marketplace.watcher.check import Checked, compare
-from marketplace.watcher.chores import delete_prepared, refresh_collections
+from marketplace.watcher.chores import (
+    delete_prepared,
+    queue_expired_offers,
+    refresh_collections,
+)
 from marketplace.watcher.rechecker import drain_queue
 from marketplace.watcher.work import Done
 
@@ -40,6 +44,8 @@ def sync() -> Counter[Done]:
     """Reconcile everything with the ledger, once. Returns counts of the results."""
     with closing(Sweep(application())) as sweep:
         counts = sweep.compare_all()
+    while queue_expired_offers():
+        pass
     counts += drain_queue()
     delete_prepared()
     del counts[Done.TOKENS], counts[Done.OFFER_LISTS]

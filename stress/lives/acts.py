@@ -430,7 +430,7 @@ class Acts:
             with suppress(MarketplaceError):
                 self.read_past_approvals()
             with suppress(MarketplaceError):
-                chores.end_offers()
+                chores.queue_expired_offers()
                 chores.cover_offers()
             sweep, rechecker = Sweep(self.world.app), Rechecker(self.world.app)
             with closing(sweep), closing(rechecker):

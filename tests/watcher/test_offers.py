@@ -28,7 +28,7 @@ from marketplace.watcher.sale_costs import store_sale_costs
 from marketplace.watcher.sweep import sync
 from tests.actions import shown
 from tests.engines import both_engines
-from tests.offering import about, list_open, schedule, sign, state, withdraw
+from tests.offering import about, list_open, move_clock, schedule, sign, state, withdraw
 
 pytestmark = both_engines
 
@@ -231,14 +231,6 @@ def change_key(ledger, account, key):
     assert ledger.submit(content).result == "SUCCESS"
 
 
-def move_clock(ledger, monkeypatch, seconds):
-    """Let the ledger, and the service, be so much later."""
-    later = times.now() + seconds * times.SECOND
-    with ledger.sandbox.app_context():
-        conditions().clock_moved += later - times.now()
-    monkeypatch.setattr(times, "now", lambda: later)
-
-
 def test_a_key_that_was_changed_ends_it_until_the_new_one_has_signed(
     offered, app, ledger, watcher, new_events, monkeypatch
 ):
@@ -269,41 +261,6 @@ def test_a_key_that_was_changed_unseen_is_seen_when_somebody_asks(
     with app.app_context():
         [row] = offers.reconcile_offers([offered], Deadline(5)).values()
     assert row["state"] == "unsigned"
-
-
-def test_an_offer_expires(app, ledger, nft, watcher, new_events, monkeypatch):
-    schedule_id = schedule(app, ledger, expires_in=60)
-    sign(ledger, schedule_id)
-    watcher.follow()
-    new_events()
-    with app.app_context():
-        chores.end_offers()
-    assert state(app, schedule_id) == "signed"
-    move_clock(ledger, monkeypatch, 60 + SHOWN_SECONDS)
-    assert list_open(app) == []
-    with app.app_context():
-        chores.end_offers()
-    assert new_events() == [("OFFER_EXPIRED", ALICE, BOB, 300, None)]
-    assert state(app, schedule_id) == "expired"
-
-
-def test_whether_the_bidder_can_pay_is_looked_at_now_and_then(offered, app, ledger, monkeypatch):
-    def is_covered():
-        with app.app_context():
-            return offer_rows.get_offer(read(), offered)["is_covered"]
-
-    def look_again():
-        monkeypatch.setattr(chores, "COVER_SECONDS", -1)
-        with app.app_context():
-            chores.cover_offers()
-
-    assert is_covered() == 1
-    ledger.change_account(BOB, balance=299 * HBAR)
-    look_again()
-    assert (is_covered(), list_open(app)) == (0, [offered])
-    ledger.change_account(BOB, balance=302 * HBAR)
-    look_again()
-    assert is_covered() == 1
 
 
 def test_an_uncovered_one_opens_as_uncovered(app, ledger, nft, watcher):
@@ -498,7 +455,6 @@ def test_nothing_is_asked_for_while_offers_are_off(app, ledger, nft, watcher, mi
     mirror.before("/", lambda environ: asked.append(environ["PATH_INFO"] + environ["QUERY_STRING"]))
     watcher.follow()
     with app.app_context():
-        chores.end_offers()
         chores.cover_offers()
         sync()
     assert state(app, schedule_id) is None

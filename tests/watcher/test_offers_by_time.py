@@ -1,0 +1,159 @@
+"""What time changes of offers: they expire, and bidders spend their HBAR. No offer keeps others waiting."""
+
+import pytest
+
+from harness.apps import write_sql
+from harness.cast import ALICE, BOB, CHARLIE
+from marketplace.errors import LedgerUnreachable
+from marketplace.hedera import times
+from marketplace.ledger import ALLOWED_LAG
+from marketplace.store import offers
+from marketplace.store.database import read
+from marketplace.watcher import chores
+from marketplace.watcher.sweep import sync
+from tests.engines import both_engines
+from tests.offering import list_open, move_clock, schedule, sign, state
+
+pytestmark = both_engines
+
+HBAR, SHOWN_SECONDS = 100_000_000, ALLOWED_LAG // times.SECOND + 1
+MANY = 2 * chores.OFFERS_AT_ONCE
+
+
+@pytest.fixture
+def offer(app, ledger, nft, watcher):
+    """Have an offer for Alice's NFT made and signed."""
+
+    def offer(bidder=BOB, **fields):
+        schedule_id = schedule(app, ledger, bidder=bidder, **fields)
+        sign(ledger, schedule_id, bidder)
+        watcher.follow()
+        return schedule_id
+
+    return offer
+
+
+def run(app, chore):
+    with app.app_context():
+        chore()
+
+
+def copy_offer(app, schedule_id, **changes):
+    """Store an offer many times: the mirror node shows none of the copies."""
+    with app.app_context():
+        row = {**offers.get_offer(read(), schedule_id)} | changes
+    names, values = ", ".join(row), ", ".join(f":{name}" for name in row)
+    for number in range(MANY):
+        copied = row | {"schedule_id": f"0.0.{900_000 + number}"}
+        write_sql(app, f"INSERT INTO offer ({names}) VALUES ({values})", **copied)
+
+
+def test_an_offer_expires(app, ledger, watcher, offer, new_events, monkeypatch):
+    schedule_id = offer(expires_in=60)
+    new_events()
+    run(app, chores.queue_expired_offers)
+    watcher.recheck()
+    assert state(app, schedule_id) == "signed"
+    move_clock(ledger, monkeypatch, 60 + SHOWN_SECONDS)
+    assert list_open(app) == []
+    run(app, chores.queue_expired_offers)
+    watcher.recheck()
+    assert new_events() == [("OFFER_EXPIRED", ALICE, BOB, 300, None)]
+    assert state(app, schedule_id) == "expired"
+    run(app, chores.queue_expired_offers)
+    assert rechecks(app) == []
+
+
+def rechecks(app):
+    with app.app_context():
+        return [row["id"] for row in read().execute("SELECT * FROM recheck WHERE kind = 'offer'")]
+
+
+def test_expired_ones_that_stay_undecided_hold_up_no_other(
+    app, ledger, watcher, offer, monkeypatch
+):
+    schedule_id = offer(expires_in=60)
+    copy_offer(app, schedule_id, expires_at=times.to_iso(times.now()))
+    move_clock(ledger, monkeypatch, 60 + SHOWN_SECONDS)
+    for _ in range(MANY // chores.OFFERS_AT_ONCE + 1):
+        run(app, chores.queue_expired_offers)
+        watcher.recheck()
+    assert state(app, schedule_id) == "expired"
+    assert len(rechecks(app)) == MANY  # each is tried again by itself
+
+
+def test_a_sync_ends_all_that_have_expired(app, ledger, offer, monkeypatch):
+    schedule_id = offer(expires_in=60)
+    copy_offer(app, schedule_id, expires_at=times.to_iso(times.now()))
+    move_clock(ledger, monkeypatch, 60 + SHOWN_SECONDS)
+    with app.app_context():
+        sync()
+    assert state(app, schedule_id) == "expired"
+
+
+def test_one_ends_although_its_bidder_cannot_be_read(
+    app, ledger, watcher, mirror, offer, monkeypatch
+):
+    schedule_id = offer(expires_in=60)
+    mirror.alter(f"/accounts/{BOB}$", lambda account: account.update(balance="none"))
+    move_clock(ledger, monkeypatch, 60 + SHOWN_SECONDS)
+    run(app, chores.queue_expired_offers)
+    watcher.recheck()
+    assert state(app, schedule_id) == "expired"
+
+
+def test_whether_the_bidder_can_pay_is_looked_at_now_and_then(app, ledger, offer, monkeypatch):
+    schedule_id = offer()
+    monkeypatch.setattr(chores, "COVER_SECONDS", -1)
+    assert is_covered(app, schedule_id)
+    ledger.change_account(BOB, balance=299 * HBAR)
+    run(app, chores.cover_offers)
+    assert not is_covered(app, schedule_id)
+    assert list_open(app) == [schedule_id]
+    ledger.change_account(BOB, balance=302 * HBAR)
+    run(app, chores.cover_offers)
+    assert is_covered(app, schedule_id)
+
+
+def is_covered(app, schedule_id):
+    with app.app_context():
+        return offers.get_offer(read(), schedule_id)["is_covered"] == 1
+
+
+@pytest.mark.parametrize("status", [200, 500])
+def test_a_bidder_who_cannot_be_read_holds_up_no_other(
+    app, ledger, mirror, offer, monkeypatch, caplog, status
+):
+    unreadable, other = offer(bidder=CHARLIE), offer(price=200)
+    copy_offer(app, unreadable, covered_at=times.to_iso(0))
+    ledger.change_account(BOB, balance=0)
+    mirror.alter(f"/accounts/{CHARLIE}$", lambda account: account.update(balance="none"), status)
+    monkeypatch.setattr(chores, "COVER_SECONDS", 0)
+    for _ in range(MANY // chores.OFFERS_AT_ONCE + 1):
+        run(app, chores.cover_offers)
+    assert not is_covered(app, other)
+    assert is_covered(app, unreadable)  # as it was
+    assert 1 <= caplog.text.count("can pay: ") <= 3
+
+
+def test_a_look_costs_few_requests(app, mirror, offer):
+    schedule_id = offer()
+    copy_offer(app, schedule_id, covered_at=None)
+    before = mirror.count("/")
+    run(app, chores.cover_offers)
+    assert chores.OFFERS_AT_ONCE < mirror.count("/") - before <= 3 * chores.OFFERS_AT_ONCE
+
+
+def test_nothing_is_looked_at_while_the_mirror_node_answers_nothing(
+    app, mirror, offer, monkeypatch
+):
+    schedule_id = offer()
+    monkeypatch.setattr(chores, "COVER_SECONDS", -1)
+    with app.app_context():
+        before = offers.get_offer(read(), schedule_id)
+    mirror.fail("/")
+    monkeypatch.setattr(times, "now", lambda now=times.now: now() + 20 * times.SECOND)
+    with app.app_context(), pytest.raises(LedgerUnreachable):
+        chores.cover_offers()
+    with app.app_context():
+        assert offers.get_offer(read(), schedule_id) == before
