@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import tomllib
 from pathlib import Path
@@ -67,6 +68,23 @@ def test_a_release_calls_programs_that_exist():
     assert called == {".ci/release", ".ci/serve", ".ci/images"}
     for path in called:
         assert os.access(ROOT / path, os.X_OK), path
+
+
+def test_a_release_has_the_repositorys_address(tmp_path):
+    url = "https://github.com/example/nft-marketplace"
+    for project in (".", "sandbox"):
+        (tmp_path / project).mkdir(exist_ok=True)
+        for name in ("pyproject.toml", "README.md"):
+            shutil.copy(ROOT / project / name, tmp_path / project)
+    subprocess.run([ROOT / ".ci/release", "address", tmp_path, url], check=True)
+    for project in (".", "sandbox"):
+        metadata = tomllib.loads((tmp_path / project / "pyproject.toml").read_text())
+        assert metadata["project"]["urls"]["Issues"] == f"{url}/issues"
+        links = re.findall(r"\]\(([^)]*)\)", (tmp_path / project / "README.md").read_text())
+        for link in links:
+            path = re.sub(f"{url}/(blob|raw)/HEAD/", "", link).partition("#")[0]
+            assert link.startswith(("https://", "#")) and ".." not in link, link
+            assert path.startswith("https://") or (ROOT / path).exists(), link
 
 
 def test_containers_have_the_postgresql_of_the_tests():
