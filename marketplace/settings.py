@@ -155,13 +155,13 @@ SETTINGS = {
     "NAME": Setting(
         _text,
         "NFT Marketplace",
-        "The name in each transaction's memo. A memo has at most 100 bytes: a longer name is cut",
+        "The name at the end of each transaction's memo. It is cut if the memo would exceed 100 bytes",
     ),
     "PUBLIC_URL": Setting(
         _url,
         "http://127.0.0.1:8000",
-        "The service's public address, with its mount path: each `imageUrl` begins with it. The sandbox"
-        " answers to this host, to IP addresses and to names without a dot; other hosts get a 421",
+        "The service's public URL, with its mount path. Each `imageUrl` begins with it. The sandbox answers"
+        " only to this host, IP addresses and names without a dot; other hosts get a 421",
     ),
     # Clients resolve the segments . and .. before they send a request.
     "API_PREFIX": Setting(
@@ -172,12 +172,12 @@ SETTINGS = {
     "DATA_DIR": Setting(
         _folder,
         "instance",
-        "The folder of [all files of this machine](#data_dir), on a local disk. Each service needs its own",
+        "The folder of [all files on this machine](#data_dir), on a local disk. Each service needs its own",
     ),
     "DATABASE_URL": Setting(
         _database,
         "sqlite:///{DATA_DIR}/marketplace.db",
-        "An SQLite file on a local disk (three slashes: a relative path; four: an absolute one), or"
+        "An SQLite file on a local disk (three slashes for a relative path, four for an absolute one), or"
         " [PostgreSQL](postgresql.md): `postgresql://user:password@host-a,host-b,host-c/market`",
     ),
     "MEDIA_URL": Setting(
@@ -186,25 +186,25 @@ SETTINGS = {
             "a folder (file:instance/media) or a bucket (s3://bucket/prefix)",
         ),
         "file:{DATA_DIR}/media",
-        "Where optimized images are stored: a folder, or `s3://bucket/prefix` (with AWS's own variables, such"
-        " as `AWS_ENDPOINT_URL`)",
+        "Where optimized images are stored: a folder, or `s3://bucket/prefix` with AWS's own variables,"
+        " such as `AWS_ENDPOINT_URL`",
     ),
     "MEDIA_PUBLIC_URL": Setting(
         _url,
         "{PUBLIC_URL}/media",
-        "Where browsers fetch images, if a CDN or the bucket serves them",
+        "The URL from which browsers load images, if a CDN or the bucket serves them",
     ),
     "WALLETS": Setting(
         _list_of(_matching("[a-z0-9-]{1,32}", "a list of wallet names (extwallet,hashpack)")),
         "extwallet",
-        "Names allowed after `/v1/list/`, `/v1/delist/` and `/v1/buy/`, separated by commas",
+        "The names allowed as `<wallet>` in a path, separated by commas",
     ),
     # A dApp under development has another port. It needs a token: cookies give no access.
     "CORS_ORIGINS": Setting(
         _origins,
         "",
         "Origins whose web pages [may call the API](install.md#pages-in-a-browser):"
-        " `https://dapp.example,http://localhost:3000`, or `*`. Every page may load images",
+        " `https://dapp.example,http://localhost:3000`, or `*`. Any page may load images",
         in_sandbox="*",
     ),
     "TRUSTED_PROXIES": Setting(
@@ -223,97 +223,100 @@ SETTINGS = {
     "ON_BEHALF_LIMIT": Setting(
         parse_rate,
         "6000/m",
-        "The rate of writes of an access token for [all end users](buying.md#who-may-buy-how-much) that it"
+        "The rate of an access token's writes for [all end users](buying.md#who-may-buy-how-much) that it"
         " names",
         in_sandbox="off",
     ),
     "EVENTS_DAYS": Setting(
         _integer(1, 36_500),
         "400",
-        "The age in days, 1 to 36,500, at which [events](api.md#events) are deleted",
+        "[Events](api.md#events) older than this number of days, 1 to 36,500, are deleted",
     ),
     "NODE_ACCOUNT_IDS": Setting(
         _list_of(_account_id, 0),
         "",
-        "The consensus nodes that [transactions name](wallets.md#one-node), in turn. Without it, those of the"
-        " network with the lowest numbers. `flask status` and `/status` show which nodes are gone",
+        "The consensus nodes that [transactions name](wallets.md#one-node), in turn. By default, the"
+        " network's nodes with the lowest numbers. `flask status` and `/status` show which nodes are gone",
         in_sandbox="0.0.3",
     ),
     "MAX_TRANSACTION_FEE": Setting(
         _fee,
         "5",
-        "In HBAR: the maximum fee of a listing or a withdrawal ($0.05). A tenth of it is the maximum for a"
-        " purchase (less than $0.01, beside an association). Raise it if HBAR gets very cheap",
+        "The maximum fee of a listing or withdrawal, in HBAR (the network charges $0.05). A purchase's"
+        " maximum is a tenth of it (the network charges less than $0.01, plus an association). Raise it if"
+        " HBAR gets very cheap",
     ),
     "ACCOUNT_KEY_FILE": Setting(
         _valid(str.isprintable, f"the path of a file. {KEY_ADVICE}"),
         "",
-        "A file with the key of `ACCOUNT_ID`, which [signs purchases](buying.md#the-key)",
+        "A file with the private key of `ACCOUNT_ID`, which [signs purchases](buying.md#the-key)",
     ),
     "SALE_FEE_BASIS_POINTS": Setting(
         _integer(0, 5000),
         "0",
-        "The marketplace's part of a price, in hundredths of a percent, up to 5000. `ACCOUNT_ID` receives it",
+        "The marketplace's part of each price, in hundredths of a percent, 0 to 5000. `ACCOUNT_ID` receives"
+        " it",
     ),
     # In the sandbox a developer may buy all day, and HBAR are worth nothing.
     "SALE_FEE_BUDGET": Setting(
         _hbar,
         "20",
-        "In HBAR: what purchases may [cost the marketplace](buying.md) in an hour. At least a tenth of"
-        " `MAX_TRANSACTION_FEE` and an association ($0.05). 0 turns buying off",
+        "What purchases may [cost the marketplace](buying.md) in an hour, in HBAR. It must cover one"
+        " purchase: a tenth of `MAX_TRANSACTION_FEE` plus an association ($0.05). 0 turns buying off",
         in_sandbox="2000",
     ),
     "SALE_FEE_TOKEN_SHARE": Setting(
         _integer(1, 100),
         "50",
-        "In percent: how much of `SALE_FEE_BUDGET`, less what other tokens use, one access token may use."
-        " [100 for your only one](buying.md#who-may-buy-how-much)",
+        "The part of `SALE_FEE_BUDGET`, less what other tokens use, that one access token may use, in"
+        " percent. Set [100 for your only token](buying.md#who-may-buy-how-much)",
     ),
     "SALE_FEE_USER_SHARE": Setting(
         _integer(1, 100),
         "25",
-        "In percent: how much of a token's share, less what its other end users use, one end user may use",
+        "The part of a token's share, less what its other end users use, that one end user may use, in"
+        " percent",
     ),
     # A wallet that signs an offer shows little more than a number.
     "OFFERS": Setting(
         _switch,
         "off",
-        "`on`: accounts may make [offers](offers.md) for NFTs, listed or not. `ACCOUNT_ID` pays for each"
-        " ($0.02, of `SALE_FEE_BUDGET`), and the service connects to the network's nodes at port 50211",
+        "`on` lets accounts make [offers](offers.md) for NFTs, listed or not. `ACCOUNT_ID` pays $0.02 for"
+        " each, from `SALE_FEE_BUDGET`. The service then connects to the network's nodes at port 50211",
         in_sandbox="on",
     ),
     "MIRROR_NODE_URL": Setting(
         lambda value: _url(value).removesuffix("/api/v1"),
         "https://{NETWORK}.mirrornode.hedera.com",
-        "The mirror node, without `/api/v1`. Your own must serve its REST API and its rest-java API at one"
-        " address. With the REST API alone (port 5551), buying (it needs the exchange rate), metadata"
-        " inscribed in topics (HCS-1) and reading the network's nodes do not work. It must be version 0.164"
-        " or newer: [block streams](#block-streams)",
+        "The mirror node's URL, without `/api/v1`. Your own mirror node must be version 0.164 or newer"
+        " ([block streams](#block-streams)), and serve its REST API and its rest-java API at one address."
+        " With the REST API alone (port 5551), three things do not work: buying, which needs the exchange"
+        " rate; metadata inscribed in topics (HCS-1); reading the network's nodes",
         in_sandbox="{PUBLIC_URL}/sandbox",
     ),
     "MIRROR_NODE_RATE": Setting(
         _integer(1, 10_000),
         "40",
-        "1 to 10,000 requests a second, by all processes of this machine. Purchases of one NFT need a rate of"
-        " at least 6, and the largest baskets 34. The public limit is 50 for each address, shared by"
-        " [several machines](postgresql.md#several-machines)",
+        "Requests per second to the mirror node, 1 to 10,000, by all processes of this machine. Buying one"
+        " NFT needs a rate of at least 6, and the largest basket 34. The public mirror nodes allow 50 per"
+        " address; [several machines](postgresql.md#several-machines) share them",
     ),
     "IPFS_GATEWAYS": Setting(
         _gateways,
         "https://ipfs.io/ipfs,https://dweb.link/ipfs",
-        "Tried in order",
+        "IPFS gateways, tried in order",
         in_sandbox="{PUBLIC_URL}/sandbox/ipfs",
     ),
     "ARWEAVE_GATEWAYS": Setting(
         _gateways,
         "https://arweave.net",
-        "Tried in order",
+        "Arweave gateways, tried in order",
         in_sandbox="{PUBLIC_URL}/sandbox/arweave",
     ),
     "SANDBOX_BALANCE_QUERIES": Setting(
         _integer(0, 1),
         "0",
-        "1: the sandbox's node answers `cryptoGetBalance`, which"
+        "`1`: the sandbox's node answers `cryptoGetBalance`, which"
         " [the networks refuse](../sandbox/README.md#what-it-answers)",
     ),
 }

@@ -23,10 +23,16 @@ cli = Group("webhook", help="Deliver events to other services (docs/webhooks.md)
 
 @cli.command("add")
 @click.argument("url")
-@click.option("--kind", "kinds", multiple=True, type=click.Choice([*EventKind]), help="Only these.")
+@click.option(
+    "--kind",
+    "kinds",
+    multiple=True,
+    type=click.Choice([*EventKind]),
+    help="Only events of this kind. Can be repeated.",
+)
 @click.option("--allow-private", is_flag=True, help=ALLOW_PRIVATE)
 def add_command(url: str, kinds: tuple[str, ...], allow_private: bool) -> None:
-    """Deliver new events to URL. Print the secret that signs them, only this once."""
+    """Deliver new events to URL. Print the secret that signs them, once."""
     scheme = "https?" if allow_private else "https"
     if not url.isprintable() or not re.fullmatch(scheme + URL, url):
         raise click.ClickException(
@@ -39,7 +45,7 @@ def add_command(url: str, kinds: tuple[str, ...], allow_private: bool) -> None:
     with write() as db:
         webhooks.insert_webhook(db, webhook | {"secret": secret})
     echo(f"Added webhook {id}. To try it: {command(f'webhook test {id}')}", err=True)
-    echo("Its secret, which is not shown again:", err=True)
+    echo("Its secret, shown only once:", err=True)
     echo(secret)
 
 
@@ -67,7 +73,7 @@ def _describe_state(webhook: WebhookRow) -> str:
 @cli.command("test")
 @click.argument("id")
 def test_command(id: str) -> None:
-    """Post a message of the type webhook.test, and say whether it was accepted."""
+    """Post a message of the type webhook.test, and print whether it was accepted."""
     from marketplace.watcher.strangers.guarded_fetch import Fetcher  # not in the web process
     from marketplace.watcher.webhooks import messages
 
