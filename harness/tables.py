@@ -20,6 +20,7 @@ from marketplace import create_app, metrics
 from marketplace.api.error_responses import list_reasons
 from marketplace.api.metrics import HELP, INFO
 from marketplace.api.openapi import find_reasons
+from marketplace.cli import export
 from marketplace.settings import SETTINGS
 
 LINE = 120  # characters, in a document
@@ -132,6 +133,10 @@ def alerts() -> str:
     )
 
 
+def columns_of_sales() -> str:
+    return table("Column; Meaning", [(f"`{name}`", text) for name, text in export.MEANINGS.items()])
+
+
 def benchmarks() -> str:
     """The last stored run: the rows that have a target, and what was measured on."""
     run = json.loads((ROOT / "benchmarks/results.json").read_text())
@@ -208,6 +213,7 @@ TABLES: dict[str, tuple[str, Callable[[], str]]] = {
     "counters": ("docs/monitoring.md", counters),
     "gauges": ("docs/monitoring.md", gauges),
     "alerts": ("docs/monitoring.md", alerts),
+    "sales": ("docs/database.md", columns_of_sales),
     "wallets": ("docs/wallets.md", wallets),
     "peers": ("sandbox/README.md", peers),
     "benchmarks": ("docs/performance.md", benchmarks),

@@ -29,6 +29,29 @@ OF_EVENT = (
     "consensus_at", "transaction_id", "token", "serial_no", "name", "seller", "buyer", "price",
 )  # fmt: skip
 AMOUNTS = ("part", "network_fee", "association_fee")
+# What the columns of a sale mean: docs/database.md has them as a table.
+MEANINGS = {
+    "consensus_at": "The time of the sale",
+    "transaction_id": "The transaction of `ACCOUNT_ID`",
+    "token": "The collection",
+    "serial_no": "The NFT's serial number",
+    "name": "The NFT's name now",
+    "seller": "The owner before the sale",
+    "buyer": "The owner after the sale",
+    "price": "What the buyer paid, in HBAR",
+    "part": "The marketplace's part of the price, in HBAR",
+    "royalties": "HBAR by receiver (`0.0.2001:12.5`), paid from the seller's proceeds",
+    "network_fee": (
+        "What the network charged `ACCOUNT_ID`, in HBAR. For an offer, only the fee of its schedule: the"
+        " buyer paid the rest"
+    ),
+    "association_fee": "What `ACCOUNT_ID` paid to associate the buyer with the token, in HBAR",
+    "hbar_us_cents": (
+        "US cents for one HBAR, by the last rate that the watcher had read. Empty for sales before version"
+        " 0.4"
+    ),
+    "way": "`single`, `basket` or `offer`",
+}
 
 cli = Group("export", help="Write sales, listings, events or NFTs as CSV or JSON.")
 

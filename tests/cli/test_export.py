@@ -8,6 +8,7 @@ import pytest
 
 from harness.apps import write_sql
 from harness.cast import ALICE, BOB, TOKEN
+from marketplace.cli import export
 from marketplace.services import database
 from marketplace.store import exports, sales
 from marketplace.store.database import read, write
@@ -66,7 +67,7 @@ def test_it_writes_sales_with_what_each_cost(sold):
         "hbar_us_cents": "6.0000",
         "way": "single",
     }
-    assert [*second] == COLUMNS
+    assert [*second] == COLUMNS == [*export.MEANINGS]
     assert (second["price"], second["part"], second["hbar_us_cents"]) == ("7", "", "")
     assert result.stderr.splitlines() == [
         "Sales              2",
