@@ -601,7 +601,7 @@ class OfferPriceOther(Conflict):
     """An offer's price never changes: the caller confused two offers."""
 
     sentence = "The offer {} is for {} HBAR, not {}"
-    tell = "The offer has another price: confirm it"
+    tell = "The offer's price is different: confirm it"
     example = ("0.0.8001", 200, 250)
 
     def __init__(self, offer_id: str, price: int, expected: int) -> None:
@@ -632,7 +632,7 @@ class WithdrawalNeedsMarketplace(Conflict):
         "The bidder's key cannot withdraw the offer {0}. The caller who made it here can delete it:"
         " DELETE /v1/offers/{0}"
     )
-    tell = "Nothing: call `DELETE /v1/offers/<offerId>` instead"
+    tell = "None: call `DELETE /v1/offers/<offerId>` instead"
     example = ("0.0.8001",)
 
 
@@ -748,7 +748,7 @@ class CursorGone(MarketplaceError):
         " follows {}"
     )
     again = "no: read the lists again"
-    tell = "Nothing"
+    tell = "None"
     example = (
         "3f2a9c1e-42",
         "is too old: events that follow it were deleted",
@@ -916,7 +916,7 @@ class TooBusy(Unavailable):
 
 class MediaUnreachable(Unavailable):
     sentence = "The store of images did not answer; try again"
-    tell = "Nothing: show no image"
+    tell = "None: show no image"
     calls = (MEDIA,)
     example = ()
 
@@ -968,7 +968,7 @@ class NotReady(Unavailable):
 
     sentence = "Not ready: {}"
     retry_after = 30
-    tell = "Nothing: only load balancers see this"
+    tell = "None: only load balancers see this"
     example = ("the ledger was never followed",)
 
 

@@ -25,7 +25,7 @@ BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.
 # Name, help text and labels. make docs writes them into docs/monitoring.md.
 DURATION = (
     "request_duration_seconds",
-    "Histogram: requests (_count), and the time until their responses began. Without a route: none",
+    "Histogram: requests (_count), and the time until their responses began. Unknown routes count as none",
     ("method", "route", "status"),
 )
 COUNTERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
@@ -45,7 +45,7 @@ COUNTERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         "Requests to the mirror node: 2xx, 4xx, 429, 5xx, or silent (no answer)",
         ("outcome",),
     ),
-    ("mirror_node_invalid_answers", "Invalid answers of the mirror node", ()),
+    ("mirror_node_invalid_answers", "Invalid answers from the mirror node", ()),
     ("mirror_node_retries", "Requests to the mirror node that were sent again", ()),
     (
         "mirror_node_wait_seconds",
@@ -64,16 +64,16 @@ COUNTERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ),
     (
         "images",
-        "Attempts to read an NFT's metadata and image: made; or unusable, unreachable, slow or busy, which"
-        " are tried again",
+        "Attempts to read an NFT's metadata and image: made; or unusable, unreachable, slow or busy, and"
+        " tried again",
         ("outcome",),
     ),
     (
         "token_requests",
-        "Requests with an access token, by its name. A process counts 100 names, others as other",
+        "Requests by the access token's name. A process counts up to 100 names; the rest count as other",
         ("token",),
     ),
-    ("token_writes", "POST requests with an access token, by its name", ("token",)),
+    ("token_writes", "POST requests by the access token's name", ("token",)),
     (
         "webhook_deliveries",
         "Messages to webhooks: delivered, or failed and tried again",
