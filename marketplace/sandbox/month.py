@@ -1,7 +1,7 @@
-"""A month of trade with the sample: who listed, bought, withdrew and gave which NFT, and when. Pure."""
+"""A month of trade with the sample: who listed, bought, gave or offered for which NFT, and when. Pure."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from marketplace.hedera.ids import NftId
@@ -12,18 +12,31 @@ VISITOR = "0.0.2007"  # owns a few, whoever looks at the demo first
 PRICES = (15, 25, 40, 60, 90, 120, 150, 200, 250, 320, 400, 550, 750, 1000, 1500, 2400)
 LISTED_EVERY = 3
 SOLD, SOLD_AGAIN, WITHDRAWN = 26, 7, 6
+BID_EVERY = 12  # of the NFTs that were traded; and for each of the visitor's
+BID_DAYS = 6  # the offers of the last days are open
+BIDS = range(60, 100, 5)  # percent of a price
+OFFER_DAYS = 14  # until an offer expires
 HOUR = 1 / 24  # in days
 
 
 class Deed(NamedTuple):
     """What one account did once, with one signature."""
 
-    kind: str  # list, withdraw, buy or give
+    kind: str  # list, withdraw, buy or give; offer, accept or retract
     days_ago: float
-    account: str  # signs it; buys, or else owns the NFTs
+    account: str  # signs it; buys or bids, or else owns the NFTs
     nfts: Sequence[NftId]
     prices: Sequence[int] = ()  # HBAR, of each NFT
-    others: Sequence[str] = ()  # the seller of each NFT, or whoever is given it
+    # The seller of each NFT, or whoever is given it; the owner to whom an offer is made, or its bidder.
+    others: Sequence[str] = ()
+
+
+class Held(NamedTuple):
+    """What became of an NFT."""
+
+    owner: str
+    price: int | None  # that it is listed for
+    days_ago: float
 
 
 def first_owner(nft: NftId) -> str:
@@ -36,8 +49,23 @@ def draw(sample: Sequence[NftId]) -> list[Deed]:
     random.Random("order of listing").shuffle(listed)
     others = [nft for nft in sample if nft not in {*listed}]
     random.Random("order of trade").shuffle(others)
-    deeds = [*_list_for_good(listed), *_trade(others)]
+    deeds = _sort([*_list_for_good(listed), *_trade(others)])
+    return _sort([*deeds, *_bid(find_held(deeds))])
+
+
+def _sort(deeds: Sequence[Deed]) -> list[Deed]:
     return sorted(deeds, key=lambda deed: -deed.days_ago)
+
+
+def find_held(deeds: Sequence[Deed]) -> dict[NftId, Held]:
+    """Who has which NFT after these deeds, and for which price it is listed."""
+    held = {}
+    for deed in deeds:
+        for number, nft in enumerate(deed.nfts):
+            owner = deed.others[number] if deed.kind in ("give", "accept") else deed.account
+            price = deed.prices[number] if deed.kind == "list" else None
+            held[nft] = Held(owner, price, deed.days_ago)
+    return held
 
 
 def _price(nft: NftId) -> int:
@@ -69,7 +97,9 @@ def _trade(nfts: Sequence[NftId]) -> Iterator[Deed]:
         nft, days_ago = next(rest), chance.uniform(4, DAYS)
         yield Deed("list", days_ago, first_owner(nft), [nft], [_price(nft)])
         yield Deed("withdraw", days_ago - chance.uniform(1, 3), first_owner(nft), [nft])
-    yield from _serve_visitor(chance, [*rest])
+    left = [*rest]
+    yield from _serve_visitor(chance, left)
+    yield from _negotiate(left[-1])
 
 
 def _sell(
@@ -96,3 +126,29 @@ def _serve_visitor(chance: random.Random, nfts: Sequence[NftId]) -> Iterator[Dee
     yield Deed("buy", 8, VISITOR, basket, [*map(_price, basket)], [*map(first_owner, basket)])
     yield Deed("list", 5, VISITOR, [first], [_price(first)])
     yield Deed("list", 1.5, VISITOR, [one], [_price(one) * 4 // 3])
+
+
+def _negotiate(nft: NftId) -> Iterator[Deed]:
+    """List an NFT, and accept the second offer for it. Its bidder has withdrawn a lower one."""
+    owner, price = first_owner(nft), _price(nft)
+    bidder, other = [account for account in OWNERS if account != owner][:2]
+    low, high, best = price * 3 // 4, price * 4 // 5, price * 9 // 10
+    yield Deed("list", 6.5, owner, [nft], [price])
+    yield Deed("offer", 5.1, bidder, [nft], [low], [owner])
+    yield Deed("offer", 4.2, other, [nft], [high], [owner])
+    yield Deed("retract", 3.1, bidder, [nft], [low])
+    yield Deed("offer", 3, bidder, [nft], [best], [owner])
+    yield Deed("accept", 2.6, owner, [nft], [best], [bidder])
+
+
+def _bid(held: Mapping[NftId, Held]) -> Iterator[Deed]:
+    """Make offers, one or two for an NFT, listed or not."""
+    chance = random.Random("a month of offers")
+    for position, (nft, last) in enumerate(held.items()):
+        if last.owner != VISITOR and position % BID_EVERY:
+            continue
+        bidders = [account for account in (*OWNERS, VISITOR) if account != last.owner]
+        for bidder in chance.sample(bidders, chance.choice((1, 2))):
+            days_ago = chance.uniform(HOUR, min(last.days_ago, BID_DAYS))
+            price = (last.price or _price(nft)) * chance.choice(BIDS) // 100
+            yield Deed("offer", days_ago, bidder, [nft], [price], [last.owner])

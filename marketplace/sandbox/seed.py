@@ -11,27 +11,18 @@ from hiero_sandbox.times import GENESIS
 from marketplace.errors import DatabaseBusy, SandboxUnusable
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId, TransactionId
-from marketplace.hedera.transactions import (
-    Envelope,
-    SoldNft,
-    build_listing,
-    build_purchase,
-    build_withdrawal,
-    write_signed,
-)
 from marketplace.ledger import Deadline
-from marketplace.market import add_nft, memos, reconciler
-from marketplace.market.nodes import next_node
-from marketplace.market.prepare import START_BEFORE_NOW
-from marketplace.market.unsigned_transactions import VALID_SECONDS
-from marketplace.sandbox import catalogue, month, unsigned, wallet
+from marketplace.market import add_nft, reconciler
+from marketplace.market.offers import reconcile_offers
+from marketplace.sandbox import catalogue, deeds, month, unsigned
 from marketplace.sandbox.month import Deed
-from marketplace.services import services
-from marketplace.store import nfts
+from marketplace.services import mirror_node
+from marketplace.store import nfts, offers
 from marketplace.store.database import read
 
 NFTS_PER_COLLECTION = 30
 LEDGER_SECONDS = 10
+OF_OFFERS = ("offer", "accept", "retract")
 
 
 def fill(sandbox: Flask) -> None:
@@ -52,7 +43,8 @@ def fill(sandbox: Flask) -> None:
     new = {nft for nft in sample if _is_new(nft)}
     now = times.now()
     for position, deed in enumerate(month.draw(sample)):
-        if new.issuperset(deed.nfts):
+        is_on = current_app.config["OFFERS"] or deed.kind not in OF_OFFERS
+        if is_on and new.issuperset(deed.nfts):
             # A payer's transactions that began at one moment would have the same id.
             _do(sandbox, deed, now - int(deed.days_ago * times.DAY) + position)
 
@@ -76,51 +68,39 @@ def _is_new(nft_id: NftId) -> bool:
 
 
 def _do(sandbox: Flask, deed: Deed, then: int) -> None:
-    """Submit what was signed at a moment in the past, and store what follows from it."""
+    """Let a deed happen at a moment in the past, and store what follows from it."""
     if deed.kind == "give":
         with _ledger_of(sandbox):
             unsigned.hand_over(*deed.nfts[0], deed.others[0], then)
+    elif deed.kind == "offer":
+        transaction_id = _submit(sandbox, deeds.create_offer(deed, then), then)
+        _answer(sandbox, deed, _find_created(transaction_id), then + times.SECOND)
+    elif deed.kind in ("accept", "retract"):
+        bidder = deed.others[0] if deed.kind == "accept" else deed.account
+        _answer(sandbox, deed, _find_open(deed.nfts[0], bidder), then)
     else:
-        signed = _sign(deed, then)
-        with _ledger_of(sandbox):
-            node.submit(signed, then)
+        _submit(sandbox, deeds.sign(deed, then), then)
     reconciler.reconcile(deed.nfts, Deadline(LEDGER_SECONDS))
 
 
-def _sign(deed: Deed, then: int) -> bytes:
-    """Build a transaction as the service does, and sign it as its wallets do."""
-    market, name = current_app.config["ACCOUNT_ID"], current_app.config["NAME"]
-    payer = market if deed.kind == "buy" else deed.account
-    envelope = Envelope(
-        transaction_id=TransactionId(payer, *divmod(then - START_BEFORE_NOW, times.SECOND)),
-        memo=_write_memo(deed, name),
-        max_fee_tinybars=current_app.config["MAX_TRANSACTION_FEE"],
-        valid_seconds=VALID_SECONDS,
-        node_account_id=next_node(),
-    )
-    [*tokens], [*serial_nos] = zip(*deed.nfts, strict=True)
-    if deed.kind == "list":
-        built = build_listing(token=tokens[0], serial_nos=serial_nos, spender=market, **envelope)
-    elif deed.kind == "withdraw":
-        built = build_withdrawal(token=tokens[0], serial_nos=serial_nos, **envelope)
-    else:
-        sold = [*map(SoldNft, tokens, serial_nos, deed.others, deed.prices)]
-        basis_points = current_app.config["SALE_FEE_BASIS_POINTS"]
-        body = build_purchase(
-            nfts=sold, buyer=deed.account, fee_basis_points=basis_points, **envelope
-        )
-        signer = services().signer
-        assert signer is not None  # noqa: S101  # the sandbox's own
-        built = write_signed(body, *signer.sign(body))
-    return wallet.sign(deed.account, built)
+def _submit(sandbox: Flask, signed: bytes, then: int) -> TransactionId:
+    with _ledger_of(sandbox):
+        return TransactionId.require(node.submit(signed, then).transaction_id)
 
 
-def _write_memo(deed: Deed, name: str) -> str:
-    first = deed.nfts[0]
-    if deed.kind == "list":
-        return memos.listing_memo(*first, deed.prices[0], name)
-    if deed.kind == "withdraw":
-        return memos.withdrawal_memo(*first, name)
-    if len(deed.nfts) > 1:
-        return memos.basket_memo(len(deed.nfts), sum(deed.prices), name)
-    return memos.purchase_memo(*first, deed.prices[0], name)
+def _answer(sandbox: Flask, deed: Deed, schedule_id: str | None, then: int) -> None:
+    """Sign an offer or withdraw it. None: somebody has used the ledger before, and there is no such offer."""
+    if schedule_id:
+        _submit(sandbox, deeds.answer_offer(deed, schedule_id, then), then)
+        reconcile_offers([schedule_id], Deadline(LEDGER_SECONDS))
+
+
+def _find_created(transaction_id: TransactionId) -> str | None:
+    """The schedule that a transaction has created."""
+    rows = mirror_node().list_transactions(transaction_id, Deadline(LEDGER_SECONDS))
+    return next((row.entity_id for row in rows if row.result == "SUCCESS"), None)
+
+
+def _find_open(nft: NftId, bidder: str) -> str | None:
+    made = offers.list_open_of_nft(read(), *nft, times.to_iso(times.now()))
+    return next((offer["schedule_id"] for offer in made if offer["bidder"] == bidder), None)

@@ -251,7 +251,8 @@ def test_the_sample_has_a_past_of_a_month(tmp_path):
     with app.app_context():
         kinds = Counter(row["kind"] for row in read().execute("SELECT kind FROM event"))
     assert kinds["LISTED"] + kinds["PRICE_CHANGED"] == happened["list"]
-    assert kinds["SOLD"] == happened["buy"]
+    assert kinds["SOLD"] == happened["buy"] + happened["accept"]
+    assert (kinds["OFFERED"], kinds["OFFER_WITHDRAWN"]) == (happened["offer"], happened["retract"])
     assert (kinds["WITHDRAWN"], kinds["TRANSFERRED"]) == (happened["withdraw"], happened["give"])
     owned = client.get(f"/v1/user/{month.VISITOR}/nfts").json
     assert (len(owned), sum(nft["isForSale"] for nft in owned)) == (5, 2)
@@ -277,10 +278,72 @@ def test_the_sample_has_a_past_of_a_month(tmp_path):
     assert any(each["volume24h"] for each in collections)
 
 
+@pytest.fixture(scope="module")
+def seeded(tmp_path_factory):
+    """A client of a sandbox that was filled twice: the second time adds nothing."""
+    app = create_app(MIRROR_NODE_RATE=10_000, **settings(tmp_path_factory.mktemp("seeded")))
+    for _ in range(2):
+        assert app.test_cli_runner().invoke(args=["sandbox", "seed"]).exit_code == 0
+    return authorized_client(app, "read")
+
+
+def test_the_sample_has_open_offers(seeded):
+    deeds = month.draw([*SAMPLE])
+    held = month.find_held([deed for deed in deeds if deed.kind not in ("offer", "retract")])
+    expected = Counter(
+        (deed.account, *deed.nfts[0], *deed.prices)
+        for deed in deeds
+        if deed.kind == "offer" and held[deed.nfts[0]].owner == deed.others[0]
+    )
+    expected -= Counter(
+        (deed.account, *deed.nfts[0], *deed.prices) for deed in deeds if deed.kind == "retract"
+    )
+    paths = [f"/v1/collection/{each.token}/offers?limit=100" for each in catalogue.SAMPLE]
+    made = [offer for path in paths for offer in seeded.get(path).json]
+    assert expected == Counter(
+        (each["to"]["accountId"], each["token"], each["serialNo"], each["price"]) for each in made
+    )
+    assert all(each["covered"] for each in made)
+    listed = Counter(held[each["token"], each["serialNo"]].price is not None for each in made)
+    assert min(listed[True], listed[False]) >= 3
+
+
+def test_the_pages_show_the_offers_of_the_sample(seeded):
+    page = seeded.get(f"/demo/account/{month.VISITOR}/offers").text
+    for side, title in (("made", "Made"), ("received", "Received")):
+        offers = seeded.get(f"/v1/user/{month.VISITOR}/offers?side={side}").json
+        section = page.partition(f">{title}</h2>")[2].partition("</section>")[0]
+        assert section.count('<li data-id="') == len(offers) > 1
+        for offer in offers:
+            nft = seeded.get(f"/demo/nft/{offer['token']}/{offer['serialNo']}").text
+            assert f'<li data-id="{offer["offerId"]}">' in nft
+    for collection in catalogue.SAMPLE:
+        best = seeded.get(f"/v1/collection/{collection.token}").json["bestOffer"]
+        page = seeded.get(f"/demo/collection/{collection.token}").text
+        assert f"<dt>Best offer</dt><dd>{best:,} HBAR" in page
+
+
+def test_an_offer_of_the_sample_was_accepted(seeded):
+    accepted = next(deed for deed in month.draw([*SAMPLE]) if deed.kind == "accept")
+    [nft], [price] = accepted.nfts, accepted.prices
+    sales = seeded.get("/v1/events?kind=SOLD&limit=100").json
+    [sale] = [event for event in sales if event.get("offerId")]
+    assert (sale["token"], sale["serialNo"], sale["price"]) == (*nft, price)
+    page = seeded.get(f"/demo/nft/{nft.token}/{nft.serial_no}").text
+    assert f"Sold for {price:,} HBAR, <time" in page
+
+
+def test_without_offers_the_sample_has_none(tmp_path):
+    app = create_app(MIRROR_NODE_RATE=10_000, OFFERS="off", **settings(tmp_path))
+    assert app.test_cli_runner().invoke(args=["sandbox", "seed"]).exit_code == 0
+    with app.app_context():
+        assert read().execute("SELECT count(*) AS n FROM offer").fetchone()["n"] == 0
+
+
 def test_whoever_acts_in_the_sample_may():
-    """A model of the month: owners, and what is listed at which price."""
+    """A model of the month: owners, what is listed at which price, and who has offered what."""
     owners = {nft: month.first_owner(nft) for nft in SAMPLE}
-    prices, last = {}, month.DAYS
+    prices, last, offers = {}, month.DAYS, Counter()
     for deed in month.draw([*SAMPLE]):
         assert last >= deed.days_ago > 0
         last = deed.days_ago
@@ -290,11 +353,24 @@ def test_whoever_acts_in_the_sample_may():
                 assert owners[nft] == deed.others[number] != deed.account
                 owners[nft] = deed.account
                 continue
+            if deed.kind == "offer":
+                assert owners[nft] == deed.others[number] != deed.account
+                assert deed.days_ago < month.OFFER_DAYS - 1
+                offers[deed.account, nft, deed.prices[number]] += 1
+                continue
+            if deed.kind == "retract":
+                offers[deed.account, nft, deed.prices[number]] -= 1
+                continue
             assert owners[nft] == deed.account
             if deed.kind == "list":
                 prices[nft] = deed.prices[number]
             elif deed.kind == "withdraw":
                 del prices[nft]
+            elif deed.kind == "accept":
+                del prices[nft]
+                owners[nft] = deed.others[number]
+                offers[deed.others[number], nft, deed.prices[number]] -= 1
             else:
                 owners[nft] = deed.others[number]
     assert len(prices) == 42
+    assert set(offers.values()) == {0, 1}

@@ -1,0 +1,112 @@
+"""Builds the transactions of the sample's month as the service does, and signs them as its wallets do."""
+
+from flask import current_app
+
+from marketplace.hedera import messages, times
+from marketplace.hedera.hbar import TINYBARS, find_credit
+from marketplace.hedera.ids import TransactionId
+from marketplace.hedera.scheduled_sale import ScheduledSale
+from marketplace.hedera.transactions import (
+    Envelope,
+    SoldNft,
+    build_listing,
+    build_offer,
+    build_offer_signature,
+    build_offer_withdrawal,
+    build_purchase,
+    build_withdrawal,
+    write_signed,
+)
+from marketplace.market import memos, purchase_fees
+from marketplace.market.nodes import next_node
+from marketplace.market.prepare import START_BEFORE_NOW
+from marketplace.market.unsigned_transactions import VALID_SECONDS
+from marketplace.sandbox import wallet
+from marketplace.sandbox.month import OFFER_DAYS, Deed
+from marketplace.services import services
+
+OFFER_SECONDS = OFFER_DAYS * times.DAY // times.SECOND
+
+
+def sign(deed: Deed, then: int) -> bytes:
+    """A listing, a withdrawal or a purchase."""
+    market = current_app.config["ACCOUNT_ID"]
+    [*tokens], [*serial_nos] = zip(*deed.nfts, strict=True)
+    if deed.kind == "buy":
+        sold = [*map(SoldNft, tokens, serial_nos, deed.others, deed.prices)]
+        basis_points = current_app.config["SALE_FEE_BASIS_POINTS"]
+        envelope = _envelope(market, _write_memo(deed), then)
+        body = build_purchase(
+            nfts=sold, buyer=deed.account, fee_basis_points=basis_points, **envelope
+        )
+        return wallet.sign(deed.account, _sign_for_market(body))
+    envelope = _envelope(deed.account, _write_memo(deed), then)
+    named = {"token": tokens[0], "serial_nos": serial_nos}
+    if deed.kind == "list":
+        return wallet.sign(deed.account, build_listing(**named, spender=market, **envelope))
+    return wallet.sign(deed.account, build_withdrawal(**named, **envelope))
+
+
+def create_offer(deed: Deed, then: int) -> bytes:
+    """The schedule of an offer, which the marketplace creates."""
+    market, [nft], [price] = current_app.config["ACCOUNT_ID"], deed.nfts, deed.prices
+    memo = _write_memo(deed)
+    credit = find_credit(price, current_app.config["SALE_FEE_BASIS_POINTS"])
+    sale = ScheduledSale(
+        *nft,
+        deed.others[0],
+        deed.account,
+        price,
+        price * TINYBARS - credit,
+        market,
+        memo,
+        purchase_fees.max_fee(1),
+    )
+    body = build_offer(
+        sale=sale,
+        expires_at=then // times.SECOND + OFFER_SECONDS,
+        admin_keys=[
+            messages.public_key(wallet.public_key(each)) for each in (market, deed.account)
+        ],
+        **_envelope(market, memo, then),
+    )
+    return _sign_for_market(body)
+
+
+def answer_offer(deed: Deed, schedule_id: str, then: int) -> bytes:
+    """The signature of a bidder or an owner; or what deletes the schedule."""
+    build = build_offer_withdrawal if deed.kind == "retract" else build_offer_signature
+    envelope = _envelope(deed.account, _write_memo(deed), then)
+    return wallet.sign(deed.account, build(schedule_id=schedule_id, **envelope))
+
+
+def _envelope(payer: str, memo: str, then: int) -> Envelope:
+    return Envelope(
+        transaction_id=TransactionId(payer, *divmod(then - START_BEFORE_NOW, times.SECOND)),
+        memo=memo,
+        max_fee_tinybars=current_app.config["MAX_TRANSACTION_FEE"],
+        valid_seconds=VALID_SECONDS,
+        node_account_id=next_node(),
+    )
+
+
+def _sign_for_market(body: bytes) -> bytes:
+    signer = services().signer
+    assert signer is not None  # noqa: S101  # the sandbox's own
+    return write_signed(body, *signer.sign(body))
+
+
+def _write_memo(deed: Deed) -> str:
+    first, name = deed.nfts[0], current_app.config["NAME"]
+    if deed.kind == "withdraw":
+        return memos.withdrawal_memo(*first, name)
+    if len(deed.nfts) > 1:
+        return memos.basket_memo(len(deed.nfts), sum(deed.prices), name)
+    write = {
+        "list": memos.listing_memo,
+        "buy": memos.purchase_memo,
+        "offer": memos.offer_memo,
+        "accept": memos.acceptance_memo,
+        "retract": memos.offer_withdrawal_memo,
+    }[deed.kind]
+    return write(*first, deed.prices[0], name)
