@@ -61,6 +61,7 @@ FRAGMENTS: tuple[Callable[..., pages.Values], ...] = (
     trades.show_sweep,
     offers.show_offer,
     offers.show_offered,
+    offers.show_unsigned,
     offers.show_acceptance,
     offers.show_accepted,
     offers.show_retraction,

@@ -1,14 +1,19 @@
 """What the dialogs of offers show: to make one, to accept one and to withdraw one, and how that ended."""
 
+from datetime import datetime, timedelta
+from math import ceil
 from typing import Any
+from urllib.parse import quote
 
 from flask import abort, current_app, request, url_for
 
+from marketplace.demo import calls
 from marketplace.demo.basket import read_items
 from marketplace.demo.pages import Values, has_offers, key_of, rate, read_balance, read_offers
 from marketplace.demo.trades import named, read_collections, read_nfts, terms, visitor
 
 DAYS = 7  # until an offer expires, unless its bidder chooses otherwise
+UNSIGNED = 20  # offers of an end user, as the API takes them
 
 
 def _read_nfts() -> list[Values]:
@@ -59,11 +64,38 @@ def _list_of(nft: Values) -> list[Values]:
     return read_offers(*key_of(nft))
 
 
-def _show_one(side: str, end: str) -> Values:
-    """An open offer, for the account on one side of it: the price that it shows is what is agreed to."""
+def _read_offer(offer_id: str, *states: str) -> Values | None:
+    """An offer, if it is in one of these states."""
+    answer = calls.get(f"/offers/{quote(offer_id, safe='')}") if offer_id else None
+    return answer.data if answer and answer.is_ok and answer.data["state"] in states else None
+
+
+def show_unsigned() -> Values:
+    """The visitor's offers that are not signed. The browser knows their ids: no list of the API has them."""
+    if not has_offers():
+        abort(404)
+    ids = request.args.getlist("offer")[:UNSIGNED]
+    found = [offer for one in ids if (offer := _read_offer(one, "UNSIGNED"))]
+    made = [offer for offer in found if offer["to"]["accountId"] == visitor()]
+    nfts = read_nfts([f"{one['token']}:{one['serialNo']}" for one in made])
+    return {
+        "unsigned": [(offer, _count_days(offer)) for offer in made],
+        "nfts": {key_of(nft): nft for nft in nfts},
+    }
+
+
+def _count_days(offer: Values) -> int:
+    """For how many days it was made. It was created some seconds later than that began."""
+    created, expires = map(datetime.fromisoformat, (offer["createdAt"], offer["expiresAt"]))
+    return ceil((expires - created) / timedelta(days=1))
+
+
+def _show_one(side: str, end: str, *states: str) -> Values:
+    """An offer, for the account on one side of it: the price that it shows is what is agreed to."""
     nfts, offer_id = _read_nfts(), request.args.get("offer", "")
-    open_offers = [one for nft in nfts for one in _list_of(nft)]
-    offer = next((one for one in open_offers if one["offerId"] == offer_id), None)
+    offer = _read_offer(offer_id, *states)
+    if offer and key_of(offer) not in map(key_of, nfts):
+        offer = None
     price = offer["price"] if offer else 0
     return {
         "nft": nfts[0] if nfts else None,
@@ -76,7 +108,7 @@ def _show_one(side: str, end: str) -> Values:
 
 
 def show_acceptance() -> Values:
-    values = _show_one("from", "accepted")
+    values = _show_one("from", "accepted", "OPEN")
     if not (offer := values["offer"]):
         return values
     nft = values["nft"] | {"listingPrice": offer["price"]}
@@ -98,7 +130,7 @@ def show_accepted() -> Values:
 
 
 def show_retraction() -> Values:
-    return _show_one("to", "retracted")
+    return _show_one("to", "retracted", "OPEN", "UNSIGNED")
 
 
 def show_retracted() -> Values:

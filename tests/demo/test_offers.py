@@ -12,7 +12,7 @@ from tests.actions import list_nft
 
 NFT_PAGE = f"/demo/nft/{TOKEN}/7"
 ITEM = f"nft={TOKEN}:7"
-FRAGMENTS = ["offer", "offered", "acceptance", "accepted", "retraction", "retracted"]
+FRAGMENTS = ["offer", "offered", "unsigned", "acceptance", "accepted", "retraction", "retracted"]
 
 
 @pytest.fixture
@@ -65,6 +65,24 @@ def test_only_the_owner_accepts_and_only_the_bidder_withdraws(client, offer_id):
         assert "<button" not in other
     acceptance = client.get(f"/demo/trade/acceptance?{ITEM}&offer={offer_id}&account={ALICE}").text
     assert "&#34;expectedPrice&#34;: 50" in acceptance
+
+
+def test_an_offer_that_is_not_signed_is_shown_to_its_bidder(client, listed):
+    body = {"accountId": BOB, "tokenId": TOKEN, "serialNo": 7, "offerPrice": 50, "expiresIn": 60}
+    offer_id = client.post("/v1/offer/extwallet", json=body).json["metadata"]["offerId"]
+    address = f"/demo/trade/unsigned?offer=0.0.1&offer=x&offer={offer_id}&account="
+    page = client.get(address + BOB).text
+    assert page.count("<li") == 1
+    assert "Not signed yet" in page
+    assert f'href="{NFT_PAGE}?price=50&amp;days=60#offer"' in page
+    assert f'href="{NFT_PAGE}?offer={offer_id}#retraction"' in page
+    assert "<li" not in client.get(address + CHARLIE).text
+    address = f"/demo/trade/retraction?{ITEM}&offer={offer_id}&account={BOB}"
+    page = client.get(address).text
+    assert '<button class="button">Cancel offer</button>' in page
+    assert "data-signed" not in page
+    assert client.delete(f"/v1/offers/{offer_id}").status_code == 200
+    assert "This offer is not open any more" in client.get(address).text
 
 
 def test_nothing_is_offered_where_offers_are_off(tmp_path):

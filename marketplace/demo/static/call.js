@@ -106,6 +106,6 @@ function inWords(message) {
     .replace(NAMED, (name) => NAMES[name])
     .replace(/(?<![\d.,"#])\d{5,}(?![\d.,]*\d|")/g, (digits) => Number(digits).toLocaleString("en"))
     .replace(/\. The ledger would say \w+/, "")
-    .replace(/[;:,.]? *\b(POST|GET) \/\S+[^;]*/g, "");
+    .replace(/[;:,.]? *\b(POST|GET|DELETE) \/\S+[^;]*/g, "");
   return plain.charAt(0).toUpperCase() + plain.slice(1);
 }

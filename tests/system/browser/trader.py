@@ -25,6 +25,11 @@ class Trader:
         self._settle({"accountId": bidder, "offerId": offer_id}, prepared)
         return offer_id
 
+    def accept(self, offer_id, owner, price):
+        keys = {"accountId": owner, "offerId": offer_id}
+        prepared = self.call("/v1/acceptoffer/extwallet", keys | {"expectedPrice": price})
+        self._settle(keys, prepared)
+
     def _settle(self, keys, prepared):
         order = {"accountId": keys["accountId"], "transaction": prepared["byteArray"]}
         receipt = self.call("/sandbox/transactions", self.call("/sandbox/sign", order))

@@ -1,8 +1,9 @@
 // A transaction, from its order to the ledger and back: each step returns, or throws a Refusal.
 
 import { api, sandbox, wallet } from "../addresses.js";
-import { post } from "../call.js";
+import { call, post } from "../call.js";
 import { forget, keep } from "./pending.js";
+import { forgetUnsigned, keepUnsigned } from "./unsigned.js";
 
 const REPORTS_AT_MOST = 10;
 const PAUSE_MS = 1_000;
@@ -35,6 +36,7 @@ export class Transaction {
     this.bytes = data.byteArray;
     this.signer = data.metadata.accountToSign;
     this.offerId = data.metadata.offerId;
+    if (this.kind === "offer") keepUnsigned(this);
   }
 
   /** The same call again while the ledger does not show yet what it has created: an offer. */
@@ -78,6 +80,7 @@ export class Transaction {
     const body = { accountId, ...about, transactionId };
     const isSeen = (await this.#ask("report", api("/comingsoon"), body)).status === 200;
     if (isSeen) forget(this);
+    if (isSeen && offerId) forgetUnsigned(offerId);
     return isSeen;
   }
 
@@ -131,6 +134,22 @@ export const acceptOffer = (order, say, observe) => complete(new Transaction("ac
 
 /** @param {Order} order @param {(words: string) => void} say @param {Observer} [observe] */
 export const withdrawOffer = (order, say, observe) => complete(new Transaction("withdrawoffer", order, observe), say);
+
+/**
+ * Have the marketplace withdraw an offer, which needs no signature.
+ * @param {Order} order
+ * @param {(words: string) => void} say
+ */
+export async function deleteOffer({ offerId }, say) {
+  say("Withdrawing the offer…");
+  for (let i = 0; i < REPORTS_AT_MOST; i += 1) {
+    const answer = await call("DELETE", api("/offers/{offerId}", { offerId }));
+    if (!answer.ok) throw new Refusal(answer.message, { cause: answer });
+    if (answer.status === 200) return forgetUnsigned(offerId);
+    await pause();
+  }
+  throw new Refusal("The ledger does not show it yet. Try again in a few seconds.");
+}
 
 /** @param {Order} order @param {(words: string) => void} say @param {Observer} [observe] */
 export async function list(order, say, observe) {
