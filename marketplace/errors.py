@@ -247,7 +247,7 @@ class FieldInvalid(MarketplaceError):
 
 
 class InternalServerError(MarketplaceError):
-    sentence = "An unexpected error happened and was logged. It is a bug in the service"
+    sentence = "An unexpected error happened: it is a bug. The service's log has the traceback"
     tell = "The service failed. Its operator can find the error in the log"
     calls = (ANYWHERE,)
 

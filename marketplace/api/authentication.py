@@ -110,9 +110,23 @@ def is_allowed(scope: str) -> bool:
     if "Authorization" not in request.headers:
         return False
     try:
-        return bool(current_app.extensions[KEY](request, scope))
+        return bool(_ask(scope))
     except (MarketplaceError, HTTPException):
         return False
+
+
+def _ask(scope: str) -> bool | str:
+    """Ask authenticate() about the request. Raises TypeError if it returns something else.
+
+    A user's number or object would count as True, and all users would share one address's limits.
+    """
+    answer: bool | str = current_app.extensions[KEY](request, scope)
+    if answer and not isinstance(answer, bool | str):
+        raise TypeError(
+            f"authenticate() returned a value of type {type(answer).__name__}: return True, False or the end"
+            " user's name as a str, such as str(user.id)"
+        )
+    return answer
 
 
 def require_scope(scope: str) -> Decorator:
@@ -130,7 +144,7 @@ def require_scope(scope: str) -> Decorator:
             environ = request.environ
             try:
                 is_host = scope == "read" and TRUSTED in environ
-                allowed = is_host or current_app.extensions[KEY](request, scope)
+                allowed = is_host or _ask(scope)
                 if not allowed:
                     raise NotAuthenticated("You are not allowed to call this", "invalid_token")
             except (NotAuthenticated, Unauthorized):
