@@ -1,5 +1,6 @@
 """The service's table of contents: create_app() puts its parts together."""
 
+import inspect
 import os
 from collections.abc import Callable
 from functools import partial
@@ -83,6 +84,9 @@ def create_app(
     of another service, network or account, or of a newer version. A database of an older version is
     opened, but every request is answered 503 until it is upgraded.
     """
+    _require_callable(authenticate, "authenticate(request, scope)", None, "read")
+    if sign is not None:
+        _require_callable(sign, "sign(body)", b"")
     app = Application("marketplace", **settings.load(overrides, os.environ))
     request_metrics.name_routes(app)
     app.extensions[KEY] = _make_services(app, sign)
@@ -97,6 +101,17 @@ def create_app(
     for wrap in reversed(_list_middleware(app, asks_host)):
         app.wsgi_app = wrap(app.wsgi_app)  # type: ignore[method-assign, assignment]  # as Flask documents
     return app
+
+
+def _require_callable(function: Any, call: str, *arguments: object) -> None:
+    """Raise StartRefused unless the host's function can be called with these arguments."""
+    try:
+        inspect.signature(function).bind(*arguments)
+    except ValueError:  # it is written in C, and has no signature
+        return
+    except TypeError as error:
+        name = call.partition("(")[0]
+        raise StartRefused(f"{name} is called as {call}: {error}") from None
 
 
 def _make_services(app: Flask, sign: Sign | None) -> Services:

@@ -59,6 +59,13 @@ def test_an_authenticate_with_a_wrong_signature_is_refused_at_the_start(tmp_path
         create_app(authenticate=wrong, **settings(tmp_path))
 
 
+@pytest.mark.parametrize("wrong", [1, lambda: None, lambda body, key: None])
+def test_a_signer_that_cannot_be_called_is_refused_at_the_start(tmp_path, wrong):
+    """Each purchase was a 503, and only then."""
+    with pytest.raises(StartRefused, match=r"sign is called as sign\(body\): "):
+        create_app(sign=wrong, **settings(tmp_path))
+
+
 def test_its_links_keep_the_prefix(host, market):
     add(host)
     completing(market)()

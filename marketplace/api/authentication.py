@@ -1,6 +1,5 @@
 """Authentication: access tokens as bearer tokens (RFC 6750), or a host's own authenticate()."""
 
-import inspect
 import re
 import time
 from collections.abc import Callable
@@ -21,7 +20,6 @@ from marketplace.errors import (
     MarketplaceError,
     NotAuthenticated,
     ScopeMissing,
-    StartRefused,
     answered_by,
 )
 from marketplace.hedera import times
@@ -163,18 +161,5 @@ def require_scope(scope: str) -> Decorator:
 
 
 def init_app(app: Flask, authenticate: Authenticate) -> None:
-    """Have this function decide who may call. Raises StartRefused if it cannot be called as it must."""
-    _require_signature(authenticate)
+    """Have this function decide who may call."""
     app.extensions[KEY] = authenticate
-
-
-def _require_signature(authenticate: Authenticate) -> None:
-    """Raise StartRefused unless a host's authenticate() takes a request and a scope."""
-    try:
-        inspect.signature(authenticate).bind(None, "read")
-    except ValueError:  # it is written in C, and has no signature
-        return
-    except TypeError as error:
-        raise StartRefused(
-            f"authenticate is called as authenticate(request, scope): {error}"
-        ) from None
