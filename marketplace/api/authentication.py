@@ -68,7 +68,7 @@ def _find_valid_token(header: str) -> AccessTokenRow:
     if row is None:
         source = "ask the operator for one"
         if services().sandbox:
-            source = "the sandbox's is in the file sandbox-token"
+            source = f"the sandbox's is in the file {current_app.config['DATA_DIR']}/sandbox-token"
         raise NotAuthenticated(f"This access token is unknown: {source}", "invalid_token")
     if row["revoked_at"]:
         raise NotAuthenticated("This access token was revoked", "invalid_token")

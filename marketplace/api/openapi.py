@@ -28,7 +28,7 @@ BEARER_TOKEN = {
     "type": "http",
     "scheme": "bearer",
     "description": "An access token, created with `flask token create`. The sandbox's token is in the file"
-    " `sandbox-token`, and the API reference fills it in.",
+    " `sandbox-token` of `DATA_DIR`, and the API reference fills it in.",
 }
 # The pages that show the document have tags in their order: the errors come after all operations.
 ERRORS_TAG = "Errors"

@@ -57,7 +57,7 @@ def test_it_rejects_a_broken_header(app, header):
 
 def test_it_rejects_an_unknown_token(app):
     r = read_orderbook(app.test_client(), Authorization="Bearer nftm_unknown")
-    assert_error(r, 401, "is unknown")
+    assert_error(r, 401, f"is unknown: the sandbox's is in the file {app.config['DATA_DIR']}/")
     assert 'error="invalid_token"' in r.headers["WWW-Authenticate"]
 
 
