@@ -247,7 +247,7 @@ class FieldInvalid(MarketplaceError):
 
 
 class InternalServerError(MarketplaceError):
-    sentence = "An unexpected error happened: it is a bug. The service's log has the traceback"
+    sentence = "An unexpected error happened and was logged. It is a bug"
     tell = "The service failed. Its operator can find the error in the log"
     calls = (ANYWHERE,)
 
@@ -589,11 +589,18 @@ class FeesInTokens(Conflict):
     example = ("0.0.5001",)
 
 
-class OfferEnded(Conflict):
-    """The offer has ended, or cannot be accepted at the moment."""
+class OfferNotSigned(Conflict):
+    """The offer is not open yet: the ledger does not show its bidder's signature."""
 
+    sentence = "The offer {} is not signed by its bidder yet"
+    again = "once its bidder has signed it"
+    tell = "The bidder has not signed this offer yet"
+    example = ("0.0.8001",)
+
+
+class OfferEnded(Conflict):
     sentence = "The offer {} {}"
-    tell = "This offer can't be accepted any more; the message says why"
+    tell = "This offer has ended; the message says why"
     example = ("0.0.8001", "has expired")
 
 

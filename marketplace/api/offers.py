@@ -127,6 +127,7 @@ def make_offer_for_nft(
     *OF_OFFERS,
     errors.Hidden,
     errors.NotTheOwner,
+    errors.OfferNotSigned,
     errors.OfferEnded,
     errors.OfferPriceOther,
     *OF_A_SALE,

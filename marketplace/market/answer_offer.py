@@ -6,6 +6,7 @@ from marketplace.errors import (
     NotTheBidder,
     NotTheOwner,
     OfferEnded,
+    OfferNotSigned,
     OfferPriceOther,
     WithdrawalNeedsMarketplace,
 )
@@ -38,8 +39,8 @@ def accept(
     """Prepare the signature by which an NFT's owner accepts an offer.
 
     Raises OffersOff, OfferUnknown, Hidden, AccountBlocked, AccountNotOnLedger, NftGone, NotTheOwner,
-    OfferEnded, OfferPriceOther; the errors of offer_checks.require_possible(); LedgerBusy, LedgerBehind,
-    LedgerUndecided and the ledger's errors.
+    OfferNotSigned, OfferEnded, OfferPriceOther; the errors of offer_checks.require_possible(); LedgerBusy,
+    LedgerBehind, LedgerUndecided and the ledger's errors.
     """
     from marketplace.hedera.transactions import build_offer_signature
 
@@ -53,7 +54,7 @@ def accept(
             require_not_blocked(side)
         require_unended(offer)
         if offer["state"] == "unsigned":
-            raise OfferEnded(offer_id, "is not signed by its bidder")
+            raise OfferNotSigned(offer_id)
         nft = offer_checks.find_owned(nft_id, deadline)
         if account_id != nft["owner"]:
             raise NotTheOwner(account_id, *nft_id, nft["owner"])

@@ -390,7 +390,8 @@ def test_only_the_present_owner_accepts(client, nft, ledger):
 def test_only_what_was_signed_can_be_accepted_and_only_by_its_price(client, nft):
     r = ask(client)
     offer_id = r.json["metadata"]["offerId"]
-    assert_error(accept(client, offer_id), 409, "is not signed by its bidder")
+    early = assert_error(accept(client, offer_id), 409, "is not signed by its bidder yet")
+    assert early["reason"] == "OFFER_NOT_SIGNED"
     sign(client, r)
     body = assert_error(accept(client, offer_id, expectedPrice=51), 409, "is for 50 HBAR, not 51")
     assert body["errors"] == {"json": {"expectedPrice": ["is 50"]}}
