@@ -181,7 +181,7 @@ class PreconditionFailed(MarketplaceError):
 
 class RequestedRangeNotSatisfiable(MarketplaceError):
     status = HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
-    sentence = "There are no bytes in the range that Range names"
+    sentence = "The image has no bytes in the requested Range"
     tell = PROGRAM
     calls = (MEDIA,)
 
@@ -584,7 +584,7 @@ class FeesChanged(Conflict):
 class FeesInTokens(Conflict):
     """The seller would pay a custom fee that is not in HBAR."""
 
-    sentence = "A custom fee of {} is paid in a token: its NFTs can't be bought here"
+    sentence = "{} has a custom fee that is paid in a token: its NFTs can't be bought here"
     tell = "This collection's NFTs can't be bought here"
     example = ("0.0.5001",)
 

@@ -268,14 +268,14 @@ SETTINGS = {
     "SALE_FEE_TOKEN_SHARE": Setting(
         _integer(1, 100),
         "50",
-        "The part of `SALE_FEE_BUDGET`, less what other tokens use, that one access token may use, in"
-        " percent. Set [100 for your only token](buying.md#who-may-buy-how-much)",
+        "The percentage of `SALE_FEE_BUDGET` that one access token may use, after subtracting what other"
+        " tokens use. Set [100 for your only token](buying.md#who-may-buy-how-much)",
     ),
     "SALE_FEE_USER_SHARE": Setting(
         _integer(1, 100),
         "25",
-        "The part of a token's share, less what its other end users use, that one end user may use, in"
-        " percent",
+        "The percentage of a token's share that one end user may use, after subtracting what its other end"
+        " users use",
     ),
     # A wallet that signs an offer shows little more than a number.
     "OFFERS": Setting(

@@ -20,7 +20,7 @@ blp = Blueprint("Network", __name__, description="The network, and its exchange 
 def show_network() -> dict[str, Any]:
     """Get the network and its exchange rate
 
-    The exchange rate is the one with which the ledger charges fees. The watcher reads it every ten minutes.
+    The ledger charges fees at this exchange rate. The watcher reads it every ten minutes.
     """
     stored = cached_query(properties.get_property, properties.EXCHANGE_RATE)
     return {

@@ -81,7 +81,7 @@ def list_nfts(ids: tuple[NftId, ...]) -> list[NftRow | None]:
 def list_collection(token: str) -> list[NftRow] | Response:
     """List a collection's NFTs for sale
 
-    Returns all of them, by serial number. If none is listed, the array is empty.
+    Returns all listed NFTs, by serial number. If none is listed, the array is empty.
     """
     db = read()
     rows = orderbook.list_listed_in_collection_after(db, token, 0, ROWS_AT_ONCE)

@@ -135,8 +135,9 @@ def make_offer_for_nft(
 def accept_offer(account_id: str, wallet: str, offer_id: str, expected_price: int | None) -> Answer:
     """Accept an offer
 
-    byteArray is the owner's unsigned ScheduleSign. Once the network has it, it executes the sale. The NFT may
-    be listed: the sale ends the listing. Send as expectedPrice the price that the owner saw.
+    byteArray is the owner's unsigned ScheduleSign. The network executes the sale as soon as it has this
+    signature. If the NFT is listed, the sale ends the listing. Send as expectedPrice the price that the owner
+    saw.
     """
     prepared = answer_offer.accept(account_id, wallet, offer_id, expected_price, caller())
     return answer_prepared(prepared)

@@ -384,7 +384,7 @@ class ReportTransactionSchema(NftsSchema):
     nfts = NftObjects(NftToReportSchema, f"The NFTs that were bought, up to {BASKET}", most=BASKET)
     offer_id = EntityId("The offer that was signed, accepted or withdrawn", "0.0.8001")
     transaction_id = TransactionIdField(
-        "The signed transaction. Without it, the newest one prepared for this account and each NFT",
+        "The signed transaction's ID. Without it, the newest one prepared for this account and each NFT",
         "0.0.1001@1763640000.123456789",
         allow_none=True,
     )
@@ -420,10 +420,10 @@ class MakeOfferSchema(RequestSchema):
 
 
 class AcceptOfferSchema(RequestSchema):
-    account_id = account_name_field("Account that owns the NFT, and signs")
+    account_id = account_name_field("The account that owns the NFT and signs")
     offer_id = offer_id_field()
     expected_price = WholeNumber(
-        "The price in HBAR that the owner saw: if the offer has another one, it is refused",
+        "The price in HBAR that the owner saw. If the offer has another price, the call is refused",
         50,
         high=MAX_HBAR,
         load_default=None,
@@ -431,7 +431,7 @@ class AcceptOfferSchema(RequestSchema):
 
 
 class WithdrawOfferSchema(RequestSchema):
-    account_id = account_name_field("Account that made the offer, and signs", "0.0.1002")
+    account_id = account_name_field("The account that made the offer and signs", "0.0.1002")
     offer_id = offer_id_field()
 
 

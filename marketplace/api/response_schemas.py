@@ -373,7 +373,7 @@ class ReportResultSchema(CamelCaseSchema):
 
     dump = Schema.dump
 
-    result = text("OK once the ledger shows it", "OK", enum=["OK", "PENDING"])
+    result = text("OK once the ledger shows the transaction", "OK", enum=["OK", "PENDING"])
     listing_price = fields.Integer(
         metadata={
             "description": "For a listing that is OK: the price of each NFT in HBAR, as the ledger has it",
@@ -480,7 +480,7 @@ class ExchangeRateSchema(CamelCaseSchema):
 class NetworkSchema(CamelCaseSchema):
     """The network."""
 
-    network = text("Hedera network", "sandbox", enum=[*NETWORKS])
+    network = text("The Hedera network", "sandbox", enum=[*NETWORKS])
     account_id = text("The marketplace's account", "0.0.9001")
     exchange_rate = nested(
         ExchangeRateSchema,
