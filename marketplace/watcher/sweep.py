@@ -96,7 +96,11 @@ class Sweep:
         return 0 if due else PAUSE_SECONDS
 
     def compare_all(self) -> Counter[Done]:
-        """Compare everything at once, whatever another sweep has compared. Returns counts of the results."""
+        """Compare everything at once, whatever another sweep has compared. Returns counts of the results.
+
+        Raises the ledger's errors if the mirror node does not answer at the start, even with nothing to compare.
+        """
+        _require_ledger()
         self._take_up(times.to_iso(times.now()))
         counts = Counter[Done]()
         for start in range(0, len(self._items), AT_ONCE):
@@ -114,6 +118,7 @@ class Sweep:
         return counts
 
     def _begin(self, began_at: str) -> None:
+        _require_ledger()
         with write() as db:
             properties.mark_property(db, properties.SWEEP_RULE, freshness.write_rule())
             following.mark_sweep(db, began_at)
@@ -190,6 +195,11 @@ class Sweep:
 def _name(what: What) -> str:
     """The text by which an item is stored. Accounts come before offers, and offers before tokens."""
     return f"{what.kind} {what.id}"
+
+
+def _require_ledger() -> None:
+    """Raise the ledger's error if the mirror node does not answer: a sweep of nothing asks it nothing else."""
+    mirror_node().recall_present(Deadline(UNHURRIED_SECONDS))
 
 
 def _find_since() -> int:

@@ -6,6 +6,7 @@ import pytest
 
 from harness.engines import move_database
 from marketplace.api import status
+from marketplace.errors import LedgerUnreachable
 from marketplace.hedera import times
 from marketplace.market import freshness
 from marketplace.store import following, properties
@@ -72,6 +73,19 @@ def test_a_sweep_does_not_wait_for_a_date_in_the_future(app):
             pass
         assert times.to_iso(times.now() - times.HOUR) < freshness.find_last_sweep()
         assert freshness.find_last_sweep() < times.to_iso(times.now())
+
+
+def test_a_sweep_of_nothing_waits_for_a_ledger_that_does_not_answer(app, mirror):
+    follow(app, 10)
+    mirror.fail("/")
+    with app.app_context(), closing(Sweep(app)) as sweep:
+        with pytest.raises(LedgerUnreachable):
+            sweep.step()
+        assert not freshness.find_last_sweep()
+        mirror.heal()
+        while sweep.step() == 0:
+            pass
+        assert freshness.find_last_sweep()
 
 
 def test_a_full_disk_is_not_ready(client, monkeypatch):

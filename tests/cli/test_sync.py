@@ -48,6 +48,14 @@ def test_a_sync_of_nothing(client, sync):
     assert client.get("/status").json["lastSync"].startswith("20")
 
 
+def test_nothing_is_in_sync_with_a_ledger_that_never_answered(app, client, mirror):
+    mirror.fail("/")
+    result = app.test_cli_runner().invoke(args=["sync"])
+    assert result.exit_code == 1
+    assert result.output.startswith("Error: The ledger's mirror node did not answer: ")
+    assert client.get("/status").json["lastSync"] is None
+
+
 def test_a_sync_confirms_listings_that_nobody_reported(client, nft, ledger, sync):
     ledger.sign_and_submit(prepare(client))
     assert "NFTs listed: 1" in sync()
