@@ -35,7 +35,7 @@ HELP = {
     "database_bytes": "Size of the database; for SQLite, with the -wal file",
     "last_sync_age_seconds": "How far following is behind; absent until a watcher has synced everything once",
     "network_reset": "1 if the mirror node shows another ledger than the one that was followed",
-    "watcher_up": "1 if a watcher worked in the last minute, on any machine",
+    "watcher_up": "1 if a watcher followed the ledger, or tried to, in the last minute, on any machine",
     "rechecks_waiting": "NFTs, accounts and tokens that wait for a recheck",
     "webhooks_given_up": "Webhooks to which the watcher no longer delivers",
     "webhook_delay_seconds": "Age of the oldest event that a webhook has not received yet, or 0",

@@ -520,8 +520,8 @@ class ServiceStatusSchema(CamelCaseSchema):
         nullable=True,
     )
     watcher = text(
-        "running: a watcher worked in the last minute, on any machine. silent: none did, so nothing follows"
-        " the ledger or fetches metadata and images. Or not asked",
+        "running: a watcher followed the ledger, or tried to, in the last minute, on any machine. silent:"
+        " none did. Or not asked",
         "running",
         enum=["running", "silent", "not asked"],
     )

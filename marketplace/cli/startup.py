@@ -111,8 +111,8 @@ def _next_steps(app: Flask) -> Iterator[str]:
             yield f"Nothing is for sale yet: {command('sandbox seed')} adds sample collections"
         if not freshness.is_watched():
             yield (
-                f"No watcher works yet: start one ({command('watch')}). Without it no metadata or image is"
-                " fetched, and only reports change the order book"
+                f"No watcher has run in the last minute: start one ({command('watch')}). Without it no"
+                " metadata or image is fetched, and only reports change the order book"
             )
 
 

@@ -42,16 +42,20 @@ def _compared_to(swept: str) -> str:
 
 def find_block_age() -> int | None:
     """How many seconds ago the ledger's newest block ended that a watcher has seen. None before the first."""
-    stored = properties.get_property(read(), properties.NEWEST_BLOCK)
-    if stored is None:
+    ended = _find_text(properties.NEWEST_BLOCK)
+    if ended is None:
         return None
-    ended_at = times.to_nanoseconds(bytes(stored["value"]).decode())
+    ended_at = times.to_nanoseconds(ended)
     return max(0, times.now() - ended_at) // times.SECOND
 
 
 def find_reset() -> str | None:
     """Why the watcher believes that the network was reset. None: it does not."""
-    stored = properties.get_property(read(), properties.NETWORK_RESET)
+    return _find_text(properties.NETWORK_RESET)
+
+
+def _find_text(name: str) -> str | None:
+    stored = properties.get_property(read(), name)
     return bytes(stored["value"]).decode() if stored else None
 
 
@@ -73,8 +77,14 @@ def write_rule() -> bytes:
 
 def is_watched() -> bool:
     """Tell whether a watcher is running, on any machine."""
+    return find_heartbeat() > times.to_iso(times.now() - SILENT)
+
+
+def find_heartbeat() -> str:
+    """When a watcher last followed the ledger, or tried to; empty if none ever did."""
     state = following.get_follow(read())
-    return state is not None and _past(state["heartbeat_at"]) > times.to_iso(times.now() - SILENT)
+    followed = _past(state["heartbeat_at"]) if state else ""
+    return max(followed, _past(_find_text(properties.HEARTBEAT) or ""))
 
 
 def _past(date: str) -> str:

@@ -5,7 +5,7 @@ from typing import Literal
 
 from marketplace.store.rows import Connection, FollowRow, RecheckRow, count, only
 
-FollowColumn = Literal["backfilled_to", "heartbeat_at", "swept_to"]
+FollowColumn = Literal["backfilled_to", "swept_to"]
 
 
 def get_follow(db: Connection) -> FollowRow | None:

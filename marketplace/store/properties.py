@@ -3,6 +3,9 @@
 from marketplace.store.rows import Connection, PropertyRow
 
 EXCHANGE_RATE = "exchange_rate"  # JSON of hbar, cents and the date
+HEARTBEAT = (
+    "heartbeat"  # when a watcher last tried to follow a ledger that did not answer, as a date
+)
 NEWEST_BLOCK = "newest_block"  # the end of the newest block that a watcher has seen, as a date
 RULE = "listing_rule"  # the version of the rule by which every stored NFT was judged
 SWEEP_RULE = "sweep_rule"  # the version of the rule with which the running sweep began

@@ -16,7 +16,7 @@ from marketplace.cli.systemd import notify, notify_alive
 from marketplace.errors import MarketplaceError
 from marketplace.hedera import times
 from marketplace.services import application, services
-from marketplace.store import following
+from marketplace.store import properties
 from marketplace.store.database import write
 from marketplace.store.database_errors import explained
 from marketplace.watcher import chores
@@ -94,9 +94,11 @@ class Watch:
             with explained():
                 return 0 if self._follower.step() else FOLLOWING_SECONDS
         except (MarketplaceError, OSError):
-            # The watcher is running, even if the ledger does not answer.
+            # The watcher is running, even if the ledger has never answered.
             with suppress(MarketplaceError, OSError), explained(), write() as db:
-                following.mark_follow(db, "heartbeat_at", times.to_iso(times.now()))
+                properties.mark_property(
+                    db, properties.HEARTBEAT, times.to_iso(times.now()).encode()
+                )
             raise
 
     def _repeat(self, name: str, job: Callable[[], float]) -> None:

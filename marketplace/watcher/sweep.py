@@ -98,7 +98,7 @@ class Sweep:
     def compare_all(self) -> Counter[Done]:
         """Compare everything at once, whatever another sweep has compared. Returns counts of the results.
 
-        Raises the ledger's errors if the mirror node does not answer at the start, even with nothing to compare.
+        Raises the ledger's errors if the mirror node does not answer at the start.
         """
         _require_ledger()
         self._take_up(times.to_iso(times.now()))
@@ -198,7 +198,7 @@ def _name(what: What) -> str:
 
 
 def _require_ledger() -> None:
-    """Raise the ledger's error if the mirror node does not answer: a sweep of nothing asks it nothing else."""
+    """Raise the ledger's errors if the mirror node does not answer: a sweep of nothing asks nothing else."""
     mirror_node().recall_present(Deadline(UNHURRIED_SECONDS))
 
 

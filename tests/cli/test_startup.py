@@ -18,7 +18,7 @@ ADDRESSES = [("127.0.0.1", 8000)]
 def test_the_start_says_what_it_means_that_no_watcher_runs(tmp_path):
     app = create_app(**settings(tmp_path), NETWORK="testnet", ACCOUNT_ID="0.0.4321")
     said = startup.describe(app, ADDRESSES)
-    assert "No watcher works yet: start one (flask" in said
+    assert "No watcher has run in the last minute: start one (flask" in said
     assert "only reports change the order book" in said
     now = times.to_iso(times.now())
     with app.app_context(), write() as db:

@@ -94,7 +94,7 @@ ARGUMENTS = {
     "id": "0.0.7001", "moment": DATE,
     "heartbeat_at": DATE, "stored": NFT | STATE | {"listed_order": DATE, "asked_at": None},
     "cursor_at": DATE, "fresh_at": DATE,
-    "metadata": "x", "column": "heartbeat_at", "collection": COLLECTION, "attempts": 1, "retry_at": DATE,
+    "metadata": "x", "column": "swept_to", "collection": COLLECTION, "attempts": 1, "retry_at": DATE,
     "soon": DATE, "beyond": DATE, "until": DATE, "nft": NFT, "state": STATE, "prepared": PREPARED,
     "access_token": TOKEN, "token": "0.0.7001", "serial_no": 1, "limit": 20, "owner": "0.0.1001", "now": DATE,
     "transaction_id": "x", "account_id": "0.0.1001", "of_user": 5, "of_token": 50,

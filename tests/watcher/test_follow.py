@@ -1,7 +1,9 @@
 """What a watcher finds by following the ledger, though nobody reports anything and nothing is swept."""
 
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import pytest
 
@@ -26,6 +28,7 @@ from marketplace.services import services
 from marketplace.store import following, nfts, properties
 from marketplace.store.database import read, write
 from marketplace.watcher import follow as following_module
+from marketplace.watcher.loop import Watch
 from marketplace.watcher.sweep import OF_SELLERS, SLOWLY, sync
 from marketplace.watcher.work import Done
 from sandbox.tests import batches, bodies
@@ -39,6 +42,20 @@ def test_it_finds_a_listing_that_nobody_reported(client, watcher, nft, ledger):
     assert watcher.follow() == {Done.LISTED: 1}
     assert shown(client)["listingPrice"] == 250
     assert watcher.follow() == {}
+
+
+@both_engines
+def test_a_watcher_is_running_whether_the_ledger_ever_answered_or_not(app, client, mirror):
+    mirror.fail("/")
+    assert client.get("/status").json["watcher"] == "silent"
+    with app.app_context(), closing(Watch(app, threading.Event())) as watching:
+        watching.begin()
+        with pytest.raises(LedgerUnreachable):
+            watching.follow()
+    assert client.get("/status").json["watcher"] == "running"
+    then = times.to_iso(times.now() - 2 * times.MINUTE)
+    write_sql(app, "UPDATE property SET value = :then WHERE name = 'heartbeat'", then=then.encode())
+    assert client.get("/status").json["watcher"] == "silent"
 
 
 def test_it_finds_a_listing_of_several_nfts_whether_they_are_stored_or_not(
