@@ -23,6 +23,7 @@ from harness.wallets import approval, seal
 from hiero_sandbox import node
 from marketplace import create_app
 from marketplace.hedera import times
+from marketplace.market import freshness
 from marketplace.market.memos import listing_memo
 from marketplace.sandbox import unsigned, wallet
 from marketplace.services import services
@@ -93,6 +94,8 @@ def measure_quiet(sellers: int) -> str:
         with write() as db:
             following.mark_followed_from(db, now, now)
             properties.mark_job_finished(db, "sync", now)
+            for name in (properties.RULE, properties.SWEEP_RULE):  # or a sweep is due
+                properties.mark_property(db, name, freshness.write_rule())
             for number in range(1, sellers + 1):
                 db.execute(INSERT, {"number": number, "now": now})
         threading.Timer(QUIET_SECONDS, stop.set).start()
