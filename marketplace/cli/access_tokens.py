@@ -69,7 +69,7 @@ def rate(value: str) -> str:
 @click.option(
     "--rate",
     type=rate,
-    help="How often the token may write, instead of MARKETPLACE_WRITE_LIMIT: 10/s, 600/m, 5000/h or off.",
+    help="The token's own MARKETPLACE_WRITE_LIMIT: 10/s, 600/m, 5000/h or off.",
 )
 @click.option(
     "--on-behalf",
@@ -79,7 +79,7 @@ def rate(value: str) -> str:
 def create_command(
     name: str, scopes: tuple[str, ...], seconds: int | None, rate: str | None, on_behalf: bool
 ) -> None:
-    """Create an access token, and print it, only this once."""
+    """Create an access token and print it. It cannot be shown again."""
     if not name.isprintable() or not 1 <= len(name) <= 64:
         raise click.ClickException(f"{shown(name)} is not a name of 1 to 64 printable characters")
     if on_behalf:
@@ -92,10 +92,7 @@ def create_command(
 
 @cli.command("list")
 def list_command() -> None:
-    """List access tokens by name.
-
-    The tokens themselves are not stored, and cannot be shown again.
-    """
+    """List access tokens by name. The tokens themselves are not stored."""
     rows = access_tokens.list_access_tokens(read())
     if not rows:
         click.echo(f"There is no access token yet: {command('token create NAME')}")
@@ -130,15 +127,15 @@ def _describe_end(row: Any) -> str:
     help="How long the earlier token still works: 30m, 12h, 1d.",
 )
 def rotate_command(name: str, overlap: int) -> None:
-    """Replace an access token by a new one, and print that, only this once.
+    """Replace an access token, and print the new one. It cannot be shown again.
 
-    The new token has the name, the scopes, the rate and the length of life of the earlier one, which works
-    until the overlap ends. Both count as one caller.
+    The new token has the earlier one's name, scopes, rate and lifetime. The earlier one works until the
+    overlap ends. Both count as one caller.
     """
     made = access_tokens.rotate(name, overlap) if name.isprintable() else None
     if made is None:
         raise click.ClickException(
-            f"There is no valid token named {name}, or it has replaced one that still works:"
+            f"There is no valid token named {name}, or the one it replaced still works:"
             f" {command('token list')}"
         )
     echo(f"The earlier token works until {times.to_second(made.earlier_ends_at)}", err=True)
@@ -148,7 +145,7 @@ def rotate_command(name: str, overlap: int) -> None:
 @cli.command("revoke")
 @click.argument("name")
 def revoke_command(name: str) -> None:
-    """Revoke an access token, and the one that it has replaced: they stop working at once."""
+    """Revoke an access token, and the one it replaced. They stop working at once."""
     row = None
     if name.isprintable():  # as all stored names are; no database takes bytes that are not text
         with write() as db:

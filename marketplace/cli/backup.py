@@ -44,14 +44,14 @@ LEFT = ("*.before-[0-9]*T*Z*", ".restoring-*")
 
 @click.command("backup", cls=Command)
 @click.argument("path", metavar="FOLDER", type=PATH)
-@click.option("--force", is_flag=True, help="Replace FILE.db where it exists.")
-@click.option("--keep", type=duration, help="Delete backups in FOLDER that are older: 30d, 52w.")
+@click.option("--force", is_flag=True, help="Replace FILE.db if it exists.")
+@click.option("--keep", type=duration, help="Delete backups in FOLDER older than this: 30d, 52w.")
 def backup_command(path: Path, force: bool, keep: int | None) -> None:
-    """Save the service to FOLDER, while it runs.
+    """Back up the service to FOLDER while it runs.
 
-    FOLDER gets a new folder with the database as it was at one moment and the names of the settings, and the
-    images that it does not have yet. The backup appears complete or not at all, and only its owner may read
-    it. FILE.db in place of FOLDER saves the database alone.
+    Adds a folder with a copy of the database and with the settings, without passwords. Adds the images that
+    FOLDER lacks. The backup appears complete or not at all, and only its owner may read it. If you name
+    FILE.db instead of FOLDER, only the database is saved.
     """
     if path.suffix == ".db" or path.is_file():
         _back_up_database(path, force)
@@ -72,7 +72,7 @@ def backup_command(path: Path, force: bool, keep: int | None) -> None:
     _sync_names(path)
     _back_up_images(path / MEDIA)
     if key := current_app.config["ACCOUNT_KEY_FILE"]:
-        echo(f"Not in it: {key}, the account's key. Keep a copy of it in a safe place")
+        echo(f"Not included: {key}, the account's key. Keep a copy of it in a safe place")
     if keep is not None:
         _delete_older(path, now - timedelta(seconds=keep))
 
@@ -135,7 +135,7 @@ def _describe_settings() -> str:
 def _back_up_images(target: Path) -> None:
     folder = services().media.folder
     if folder is None:
-        echo(f"The images are in {current_app.config['MEDIA_URL']}, which this does not copy")
+        echo(f"Not included: the images in {current_app.config['MEDIA_URL']}")
         return
     target.mkdir(mode=0o700, exist_ok=True)
     new, all_of_them = _copy_images(folder, target, (entry.name for entry in os.scandir(folder)))
@@ -174,11 +174,12 @@ def _list_backups(folder: Path) -> list[Path]:
 def restore_command(path: Path) -> None:
     """Replace the database by a backup, and add its images. Stop the service first.
 
-    FOLDER is a folder of backups, of which the newest is taken, or one of the backups in it, or a file that
-    is a database alone. It is checked first. Nothing is changed if another process has the database open, or
-    if the backup is damaged. The old contents are kept in a file beside the database. Access tokens that were
-    revoked since the backup work again: revoke them again. What was hidden, blocked or verified since the
-    backup stays so.
+    FOLDER is a folder of backups (the newest is restored), one of the backups in it, or a FILE.db. Nothing
+    changes if the backup is damaged, or while another process has the database open. The old content is saved
+    in a file beside the database.
+
+    Access tokens that you revoked since the backup work again: revoke them again. NFTs, accounts and
+    collections that you hid, blocked or verified since then stay so.
     """
     file = _find_database(path)
     database = services().database
@@ -191,7 +192,7 @@ def restore_command(path: Path) -> None:
         kept = databases.replace(file)
     except (OSError, DatabaseUnreadable) as error:
         raise click.ClickException(f"Nothing was changed: {reason(error)}") from error
-    echo(f"Restored {database.name} from {file}; what it held before is in {kept}")
+    echo(f"Restored {database.name} from {file}; the old content is in {kept}")
     for row in moderation.decide_again(decided):
         echo(f"Still {row['kind']}: {Subject(row['id'], row['serial_no'])}")
     images = file.parent.parent / MEDIA
@@ -207,7 +208,7 @@ def _find_database(path: Path) -> Path:
     file = (newest[0] if newest else path) / DATABASE
     if not file.is_file():
         raise click.ClickException(
-            f"{path} is not a backup, and has none: name a folder of flask backup"
+            f"{path} is not a backup, and contains none: name the folder that backup wrote to"
         )
     return file
 
@@ -226,17 +227,17 @@ def _restore_images(source: Path) -> None:
 
 
 @click.command("prune", cls=Command)
-@click.option("--remove", is_flag=True, help="Remove what is shown.")
+@click.option("--remove", is_flag=True, help="Remove these files.")
 @click.option(
     "--older-than",
     "seconds",
     type=duration,
     default="7d",
     show_default=True,
-    help="Keep what is younger: an upgrade may still have to be undone.",
+    help="Keep newer files: you may need them to undo an upgrade.",
 )
 def prune_command(remove: bool, seconds: int | None) -> None:
-    """Show what upgrades, restores and interrupted commands left beside the database, or remove it."""
+    """Show or remove the files that upgrades, restores and interrupted commands left beside the database."""
     database = services().database
     folder = Path(current_app.config["DATA_DIR"])
     if isinstance(database, SQLiteDatabase):

@@ -14,10 +14,10 @@ WIDTH = 30  # of the left column
 @click.command("explain", cls=Command)
 @click.argument("name", metavar="TOKEN:SERIAL|ACCOUNT")
 def explain_command(name: str) -> None:
-    """Say why an NFT, or an account's NFTs, are for sale here or not.
+    """Explain why an NFT, or an account's NFTs, are for sale here or not.
 
-    Shows the ledger's facts beside what is stored, and each point of the rule of a listing with the
-    transaction that decides it. Changes nothing.
+    Compares the ledger with what is stored. Shows each point of the listing rule, and the transaction that
+    decides it. Changes nothing.
     """
     nft_id = NftId.parse(name)
     if nft_id is None and not is_entity_id(name):

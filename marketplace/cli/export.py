@@ -94,9 +94,9 @@ class Totals:
         yield f"Network fees paid  {self.amounts['network_fee']:,f} HBAR"
         yield f"Associations paid  {self.amounts['association_fee']:,f} HBAR"
         if self.pending:
-            yield f"Not looked up yet, or not on the ledger: what {self.pending:,} of them cost"
+            yield f"Without costs      {self.pending:,}: not looked up yet, or not on the ledger"
         if self.unrated:
-            yield f"No exchange rate is known for {self.unrated:,} of them"
+            yield f"Without a rate     {self.unrated:,}: no exchange rate is known"
 
 
 def describe_sale(row: Row) -> Row:
@@ -136,7 +136,7 @@ def _options(kind: str) -> Callable[[Callable[..., None]], click.Command]:
             "--output",
             "path",
             type=click.Path(path_type=Path, dir_okay=False),
-            help="The file to write.",
+            help="Write to this file, not to standard output.",
         )(function)
         function = click.option(
             "--csv/--json", "is_csv", default=True, help="The format. CSV is the default."
@@ -148,10 +148,10 @@ def _options(kind: str) -> Callable[[Callable[..., None]], click.Command]:
 
 @_options("sales")
 def sales_command(is_csv: bool, path: Path | None, since: str | None, until: str | None) -> None:
-    """Write the sales of a time, with all that each one cost.
+    """Write the sales of a period, with their royalties and fees.
 
-    Prices, parts, royalties and fees are in HBAR; hbar_us_cents is what one HBAR cost then. The sums are
-    printed at the end, to standard error.
+    Amounts are in HBAR; hbar_us_cents is the price of one HBAR at the time of the sale. The command prints
+    the sums to standard error.
     """
     totals = Totals()
     _export("sales", is_csv, path, since, until, describe_sale, totals.add)
@@ -161,13 +161,13 @@ def sales_command(is_csv: bool, path: Path | None, since: str | None, until: str
 
 @_options("listings")
 def listings_command(is_csv: bool, path: Path | None, since: str | None, until: str | None) -> None:
-    """Write the NFTs that are for sale. The dates select by when they were listed."""
+    """Write the NFTs that are for sale. --from and --to select by the date of the listing."""
     _export("listings", is_csv, path, since, until)
 
 
 @_options("events")
 def events_command(is_csv: bool, path: Path | None, since: str | None, until: str | None) -> None:
-    """Write the events of a time."""
+    """Write the events of a period."""
     _export("events", is_csv, path, since, until)
 
 

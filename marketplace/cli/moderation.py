@@ -38,7 +38,7 @@ def reason_text(text: str) -> str:
 
 
 _reason = click.option(
-    "--reason", type=reason_text, required=True, help="Why. You see it in: hidden."
+    "--reason", type=reason_text, required=True, help="Why. The command hidden shows it."
 )
 _public = click.option(
     "--public", "is_public", is_flag=True, help="Clients see the reason in the error's message."
@@ -50,11 +50,11 @@ _public = click.option(
 @_reason
 @_public
 def hide_command(what: Subject, reason: str, is_public: bool) -> None:
-    """Hide an NFT (0.0.5001:7), or a whole collection (0.0.5001).
+    """Hide an NFT (0.0.5001:7) or a whole collection (0.0.5001).
 
-    It is answered 451, is in no list, and is not bought or listed here. Its images are removed, and not
-    fetched again. Its owner can still withdraw it. What is not stored yet is hidden, too, once it is added.
-    If the command is interrupted, run it again.
+    Requests for it get a 451, and no list shows it. Nobody can list or buy it here; its owner can still
+    withdraw it. Its images are deleted, and not stored again. An NFT that is not stored yet is hidden once it
+    is added. If the command is interrupted, run it again.
     """
     count = moderation.hide(what, Ruling(reason, is_public))
     echo(f"Hid {what}. NFTs newly hidden: {count:,}. To undo: {command(f'unhide {what}')}")
@@ -75,13 +75,13 @@ def unhide_command(what: Subject) -> None:
 @click.option(
     "--file",
     type=click.Path(path_type=Path, dir_okay=False, exists=True, resolve_path=True),
-    help="Block the accounts of a file: one id a line, # begins a comment. It is read whole: what is gone"
-    " from it since the last time is unblocked.",
+    help="Block the accounts in a file: one account id per line, # starts a comment. Accounts that you removed"
+    " from the file since the last time are unblocked.",
 )
 @_reason
 @_public
 def block_command(account: str | None, file: Path | None, reason: str, is_public: bool) -> None:
-    """Block an account: its NFTs are not for sale here, and nothing is prepared for it but a withdrawal."""
+    """Block an account: take its NFTs off sale here, and prepare only withdrawals for it."""
     if (account is None) == (file is None):
         raise click.UsageError("Name an account, or a file of accounts with --file")
     if account:
@@ -111,7 +111,7 @@ def _read(file: Path) -> list[str]:
 @click.command("unblock", cls=Command)
 @click.argument("account", type=entity_id)
 def unblock_command(account: str) -> None:
-    """Unblock an account: what it has listed is for sale again."""
+    """Unblock an account: its listings are for sale again."""
     count = moderation.unblock(account)
     if count is None:
         raise click.ClickException(f"{account} is not blocked: {command('hidden')} lists all")
@@ -120,11 +120,11 @@ def unblock_command(account: str) -> None:
 
 @click.command("verify", cls=Command)
 @click.argument("token", type=entity_id)
-@click.option("--reason", type=reason_text, help="How you know. You see it in: hidden.")
+@click.option("--reason", type=reason_text, help="How you know. The command hidden shows it.")
 def verify_command(token: str, reason: str | None) -> None:
-    """Verify a collection: clients see that it is the one that its name says.
+    """Verify a collection: clients see that you vouch for its name.
 
-    Collections whose names look like its name are at the end of all lists, until they are verified, too.
+    Other collections with a name that looks like it come last in all lists, unless you verify them, too.
     """
     is_stored = moderation.verify(token, Ruling(reason or ""))
     later = "" if is_stored else ". None of its NFTs is stored yet"
@@ -134,16 +134,16 @@ def verify_command(token: str, reason: str | None) -> None:
 @click.command("unverify", cls=Command)
 @click.argument("token", type=entity_id)
 def unverify_command(token: str) -> None:
-    """Take the verification of a collection back."""
+    """Take back a collection's verification."""
     if not moderation.unverify(token):
         raise click.ClickException(f"{token} is not verified: {command('hidden')} lists all")
     echo(f"{token} is no longer verified")
 
 
 @click.command("hidden", cls=Command)
-@click.option("--json", "as_json", is_flag=True, help="As JSON, for programs.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 def hidden_command(as_json: bool) -> None:
-    """List what is hidden, blocked and verified: since when, and why."""
+    """List what is hidden, blocked and verified, since when, and why."""
     rows = [
         {
             "kind": row["kind"],

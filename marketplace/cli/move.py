@@ -24,8 +24,8 @@ AGAIN = (
 def move_command(addresses: tuple[str, ...]) -> None:
     """Copy the SQLite database to an empty PostgreSQL database. Stop the service first.
 
-    Everything is copied, counted, and committed at once. If it is interrupted, run it again. The SQLite file
-    stays as it is. Put the password into PGPASSWORD or ~/.pgpass: other users may see the command line.
+    Copies and counts everything in one transaction. If the command is interrupted, run it again. The SQLite
+    file stays as it is. Put the password into PGPASSWORD or ~/.pgpass: other users may see the command line.
     """
     if len(addresses) != 1:
         raise click.UsageError("Name one PostgreSQL database: postgresql://user@host/market")

@@ -30,14 +30,14 @@ def account_id(value: str) -> str:
 def reset_network_command(account_id: str | None, yes: bool) -> None:
     """Empty the market after the network was reset. Stop the service first.
 
-    Nothing that is stored exists on the new ledger: NFTs, collections, events, prepared transactions. They
-    are removed, and so is what was decided about them. Access tokens and webhooks stay. The old contents are
-    kept in a file.
+    Removes all NFTs, collections, events and prepared transactions, because they no longer exist on the
+    ledger, and what you hid, blocked and verified. Keeps access tokens and webhooks. Saves the old content in
+    a file.
     """
     network = current_app.config["NETWORK"]
     if network == "mainnet":
         raise click.ClickException(
-            "mainnet is never reset: set MARKETPLACE_MIRROR_NODE_URL to another mirror node of it"
+            "mainnet is never reset: set MARKETPLACE_MIRROR_NODE_URL to another of its mirror nodes"
         )
     database = services().database
     if not yes:
@@ -50,7 +50,7 @@ def reset_network_command(account_id: str | None, yes: bool) -> None:
         with write() as db:
             mark_property(db, "account_id", account_id.encode())
         echo(f"Set {PREFIX}ACCOUNT_ID={account_id} before you start the service")
-    echo(f"Emptied {database.name}; what it held before is in {kept}")
+    echo(f"Emptied {database.name}; the old content is in {kept}")
 
 
 def _make_empty(file: Path, source: Connection) -> None:

@@ -22,7 +22,7 @@ from marketplace.version import __version__
 
 @click.command("status", cls=Command)
 def status_command() -> None:
-    """Show version, database, account, mirror node, and the settings in force, without secrets."""
+    """Show the version, database, account, mirror node, and all settings without secrets."""
     config, database = current_app.config, services().database
     echo(f"NFT Marketplace Service {__version__}: {config['NETWORK']}")
     old = f", to be upgraded: {command('upgrade')}" if database.is_outdated else ""
@@ -35,7 +35,7 @@ def status_command() -> None:
             echo(f"Reset          {NetworkReset(reason)}")
         echo(f"Nodes          {', '.join(list_nodes())}")
         for node in list_gone_nodes():
-            echo(f"  {node} is gone from the network: take it out of {PREFIX}NODE_ACCOUNT_IDS")
+            echo(f"  {node} is gone from the network: remove it from {PREFIX}NODE_ACCOUNT_IDS")
     for line in _describe_ledger():
         echo(line)
     if not database.is_outdated and (state := account_key.find_state()):

@@ -15,8 +15,8 @@ from marketplace.store.engine import Engine
 def upgrade_command() -> None:
     """Upgrade the database of an earlier version. Stop the service first.
 
-    For SQLite, a copy is kept beside the file. Each step is one transaction: if it is interrupted, run the
-    command again.
+    On SQLite, a copy is saved beside the file. Each step is one transaction: if the command is interrupted,
+    run it again.
     """
     database = services().database
     started = time.monotonic()
@@ -29,9 +29,9 @@ def upgrade_command() -> None:
             backup = database.upgrade(echo)
         except OSError as error:
             raise click.ClickException(
-                f"{error}. {database.name} is as it was before this step: fix that, and run this again"
+                f"{error}. {database.name} is as it was before this step: solve that, and run this again"
             ) from error
-    kept = f"; what it held before is in {backup}" if backup else ""
+    kept = f"; the old content is in {backup}" if backup else ""
     echo(f"Upgraded {database.name} in {time.monotonic() - started:.1f} s{kept}")
 
 

@@ -83,10 +83,10 @@ def import_collection(collection: Collection, tally: Tally) -> Iterator[int]:
 @click.command("import", cls=Command)
 @click.argument("tokens", nargs=-1, required=True, metavar="TOKEN...")
 def import_command(tokens: tuple[str, ...]) -> None:
-    """Add whole collections with their listings, by token id. "rebuild" is the same command.
+    """Add whole collections and their listings, by token id. "rebuild" is the same command.
 
-    If the database was lost, it restores them. Stored NFTs are compared with the ledger. The command may be
-    interrupted and run again. Later, watch and sync add metadata and images.
+    Compares NFTs that are already stored with the ledger. Use it after you lost the database, too. If the
+    command is interrupted, run it again. Afterward, watch or sync adds metadata and images.
     """
     failed = False
     for token in tokens:

@@ -187,10 +187,10 @@ def _announce(is_leading: bool) -> None:
 
 @click.command("sync", cls=Command)
 def sync_command() -> None:
-    """Reconcile everything with the ledger, once: for cron.
+    """Compare everything with the ledger once: for cron.
 
-    Lists NFTs that are for sale on the ledger, reported or not. Takes those that were sold or withdrawn off
-    the order book. Adds missing metadata and images.
+    Lists the NFTs that are for sale on the ledger, reported or not. Removes sold and withdrawn NFTs from the
+    order book. Adds missing metadata and images.
     """
     counts = sync()
     with closing(make_enricher(application())) as enricher:

@@ -12,9 +12,9 @@ from marketplace.market.read_again import read_again, read_collection_again
 @click.command("refresh", cls=Command)
 @click.argument("ids", nargs=-1, required=True, metavar="TOKEN[:SERIAL]...")
 def refresh_command(ids: tuple[str, ...]) -> None:
-    """Have metadata and images read again: of collections (0.0.5001), or of NFTs (0.0.5001:7).
+    """Read the metadata and images of collections (0.0.5001) or NFTs (0.0.5001:7) again.
 
-    The watcher, or sync, reads them. What is stored stays until then, and if it fails.
+    The watcher, or sync, reads them. The stored ones stay until it succeeds.
     """
     for id in ids:
         nft_id = NftId.parse(id)

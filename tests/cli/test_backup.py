@@ -97,7 +97,7 @@ def test_the_settings_are_in_it_and_no_secret(tmp_path, engine):
     app = create_app(**own)
     ended = app.test_cli_runner().invoke(args=["backup", str(tmp_path / "copies")])
     assert ended.exit_code == 0, ended.output
-    assert f"Not in it: {key}, the account's key" in ended.output
+    assert f"Not included: {key}, the account's key" in ended.output
     [copy] = backups(tmp_path / "copies")
     text = (copy / "settings.env").read_text()
     assert "MARKETPLACE_NAME=The shop\n" in text and f"MARKETPLACE_ACCOUNT_KEY_FILE={key}\n" in text

@@ -76,8 +76,8 @@ def test_it_writes_sales_with_what_each_cost(sold):
         "Royalties          12.50000001 HBAR",
         "Network fees paid  0.017 HBAR",
         "Associations paid  0 HBAR",
-        "Not looked up yet, or not on the ledger: what 1 of them cost",
-        "No exchange rate is known for 1 of them",
+        "Without costs      1: not looked up yet, or not on the ledger",
+        "Without a rate     1: no exchange rate is known",
     ]
 
 

@@ -96,7 +96,7 @@ def test_a_node_that_is_set_and_gone_is_reported(market):
     assert client.get("/status").json["nodesGone"] == ["0.0.6"]
     output = run(args=["status"]).output
     assert (
-        "Nodes          0.0.6, 0.0.42\n  0.0.6 is gone from the network: take it out of" in output
+        "Nodes          0.0.6, 0.0.42\n  0.0.6 is gone from the network: remove it from" in output
     )
 
 

@@ -309,7 +309,7 @@ def test_it_works(outdated):
     output = flask(outdated, "upgrade")
     assert re.match(rf"Back it up to {outdated}\.before-\S+\n", output)
     assert "\nKeep what happens to NFTs from now on: the feed of events begins here\n" in output
-    assert re.search(rf"\nUpgraded {outdated} in \d+\.\d s; what it held before is in ", output)
+    assert re.search(rf"\nUpgraded {outdated} in \d+\.\d s; the old content is in ", output)
     assert version(outdated) == SCHEMA.version
     assert [row["memo"] for row in rows(outdated, "prepared_transaction")] == [
         row["memo"] for row in before

@@ -34,7 +34,7 @@ def test_a_full_disk_leaves_it_as_it_was_before_the_step(large):
     error = upgrade.communicate()[1]
     assert upgrade.returncode == 1
     assert "Traceback" not in error
-    assert f"{large} is as it was before this step: fix that, and run this again" in error
+    assert f"{large} is as it was before this step: solve that, and run this again" in error
     assert version(large) == 8, error  # the step before it is done
     assert "Back it up to" in flask(large, "upgrade")
     assert version(large) == SCHEMA.version

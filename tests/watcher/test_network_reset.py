@@ -78,7 +78,7 @@ def test_the_command_keeps_tokens_and_nothing_of_the_old_ledger(app, client, lis
     assert ended.exit_code == 1 and count(app, "nft") == 1
     ended = app.test_cli_runner().invoke(args=["reset-network", "--yes"])
     assert ended.exit_code == 0, ended.output
-    assert "what it held before is in" in ended.output
+    assert "the old content is in" in ended.output
     for table in ("nft", "collection", "event", "follow", "recheck", "prepared_transaction"):
         assert count(app, table) == 0
     assert client.get("/v1/orderbook").json == []

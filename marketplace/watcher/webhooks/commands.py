@@ -16,7 +16,7 @@ from marketplace.store.rows import WebhookRow
 from marketplace.watcher.webhooks import signing
 
 URL = r"://[^\s/?#@\\]+([/?][^\s#\\]{0,1000})?"
-ALLOW_PRIVATE = "URL is in your own network: any host and port, and http or https."
+ALLOW_PRIVATE = "Allow a URL in your own network: any host and port, http or https."
 
 cli = Group("webhook", help="Deliver events to other services (docs/webhooks.md).")
 
@@ -32,7 +32,7 @@ cli = Group("webhook", help="Deliver events to other services (docs/webhooks.md)
 )
 @click.option("--allow-private", is_flag=True, help=ALLOW_PRIVATE)
 def add_command(url: str, kinds: tuple[str, ...], allow_private: bool) -> None:
-    """Deliver new events to URL. Print the secret that signs them, once."""
+    """Deliver new events to URL, and print the secret that signs them. It cannot be shown again."""
     scheme = "https?" if allow_private else "https"
     if not url.isprintable() or not re.fullmatch(scheme + URL, url):
         raise click.ClickException(
@@ -88,7 +88,7 @@ def test_command(id: str) -> None:
 @cli.command("resume")
 @click.argument("id")
 def resume_command(id: str) -> None:
-    """Try again at once, starting with the first event that was not delivered."""
+    """Try again at once, starting with the first undelivered event."""
     with write() as db:
         webhook = _find(id)
         webhooks.mark_webhook(db, webhook, webhook["delivered_to"])
@@ -98,7 +98,7 @@ def resume_command(id: str) -> None:
 @cli.command("remove")
 @click.argument("id")
 def remove_command(id: str) -> None:
-    """Remove a webhook: nothing more is delivered to it."""
+    """Remove a webhook. No more events are delivered to it."""
     with write() as db:
         webhooks.delete_webhook(db, _find(id)["id"])
     echo(f"Removed webhook {id}")
