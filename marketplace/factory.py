@@ -62,8 +62,8 @@ Every call under `/v1` needs an access token with a scope: `read` for GET, `writ
 """
 
 NO_SANDBOX = """\
-MARKETPLACE_NETWORK is sandbox, its default, but hiero-sandbox is not installed: pip install \
-'nft-marketplace-service[sandbox]', or in a clone pip install ./sandbox, or name a network such as testnet\
+MARKETPLACE_NETWORK is sandbox (the default), but hiero-sandbox is not installed. Run pip install \
+'nft-marketplace-service[sandbox]' (in a clone: pip install ./sandbox), or set a network such as testnet\
 """
 
 
@@ -73,16 +73,18 @@ def create_app(
     sign: Sign | None = None,
     **overrides: Any,
 ) -> Flask:
-    """Make the service: a WSGI application that shares nothing with other applications of the process.
+    """Create the service: a WSGI application, isolated from other applications in the same process.
 
     Settings have the names of docs/settings.md without the prefix, and override the environment:
     ``create_app(DATABASE_URL="sqlite:///market.db")``. ``authenticate(request, scope)`` replaces
-    access tokens: it returns True or the end user's name if the caller is allowed, or raises an error of
-    marketplace.errors or werkzeug. ``sign(body)`` signs purchases for ACCOUNT_ID, in place of
-    ACCOUNT_KEY_FILE: it receives the bytes of a TransactionBody, and returns the raw public key and the
-    signature. Raises marketplace.errors.StartRefused for a setting that is not valid, and for a database
-    of another service, network or account, or of a newer version. A database of an older version is
-    opened, but every request is answered 503 until it is upgraded.
+    access tokens. It returns True or the end user's name if the caller is allowed; otherwise, it raises an
+    error of marketplace.errors or werkzeug. ``sign(body)`` signs purchases for ACCOUNT_ID, in place of
+    ACCOUNT_KEY_FILE. It receives the bytes of a TransactionBody, and returns the raw public key and the
+    signature.
+
+    Raises marketplace.errors.StartRefused for an invalid setting, and for a database of another service,
+    network or account, or of a newer version. A database of an older version is opened, but every request is
+    answered 503 until it is upgraded.
     """
     _require_callable(authenticate, "authenticate(request, scope)", None, "read")
     if sign is not None:
@@ -131,7 +133,7 @@ def _make_services(app: Flask, sign: Sign | None) -> Services:
 
 
 def _import_mount() -> ModuleType:
-    """Import what mounts the sandbox: a production service loads none of it, nor needs it installed."""
+    """Import the sandbox's mount only here: a production service does not load it or need it installed."""
     try:
         from marketplace.sandbox import mount
     except ModuleNotFoundError as error:
@@ -160,7 +162,7 @@ def _register_blueprints(app: Flask) -> None:
 
 
 def _list_middleware(app: Flask, asks_host: bool) -> list[Middleware]:
-    """List what a request passes before it comes to Flask, in this order."""
+    """List the middleware in front of Flask, the outermost first."""
     sandbox, proxies = services(app).sandbox, app.config["TRUSTED_PROXIES"]
     middleware: list[Middleware] = [
         partial(RequestMetrics, trusts_proxies=proxies > 0),

@@ -16,7 +16,9 @@ from marketplace.hedera.ids import is_entity_id
 PREFIX = "MARKETPLACE_"
 NETWORKS = ("sandbox", "mainnet", "testnet", "previewnet")
 LONGEST_SHOWN = 40  # characters: every form of a private key is longer
-KEY_ADVICE = "If it is the key itself, write that to a file, and give the account a new key"
+KEY_ADVICE = (
+    "If you set it to the key itself, write the key to a file, and give the account a new key"
+)
 
 
 class SettingError(StartRefused):
@@ -116,7 +118,7 @@ def _database(value: str) -> str:
     return value.replace("postgres://", "postgresql://", 1)
 
 
-# The form of browsers: lower case, nothing after the port, and no default port.
+# The form that browsers send: lower case, no default port, and nothing after the port.
 _origin = _matching(
     r"(?!http://.*:80\Z|https://.*:443\Z)"
     r"[a-z][a-z0-9+.-]*://([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:]+\])(:[1-9][0-9]{0,4})?",
@@ -128,9 +130,9 @@ parse_rate = _matching("off|[1-9][0-9]{0,5}/[smh]", "a rate (10/s, 600/m, 5000/h
 
 
 class Setting(NamedTuple):
-    """How one setting is parsed, its default, which may refer to settings above it, and its documentation.
+    """How one setting is parsed, its default and its documentation.
 
-    A setting without a default is required.
+    A default may refer to settings above it. A setting without a default is required.
     """
 
     parse: Callable[[str], Any]
@@ -257,7 +259,7 @@ SETTINGS = {
         "The marketplace's part of each price, in hundredths of a percent, 0 to 5000. `ACCOUNT_ID` receives"
         " it",
     ),
-    # In the sandbox a developer may buy all day, and HBAR are worth nothing.
+    # In the sandbox, HBAR are worth nothing, and a developer may buy all day.
     "SALE_FEE_BUDGET": Setting(
         _hbar,
         "20",
@@ -277,7 +279,7 @@ SETTINGS = {
         "The percentage of a token's share that one end user may use, after subtracting what its other end"
         " users use",
     ),
-    # A wallet that signs an offer shows little more than a number.
+    # off: a wallet that signs an offer shows its user little more than a number.
     "OFFERS": Setting(
         _switch,
         "off",
@@ -335,7 +337,7 @@ def format_setting(name: str, value: Any) -> str:
 
 
 def _may_be_secret(name: str, text: str) -> bool:
-    """Whether a value may contain a password or a private key, so that no message may repeat it."""
+    """True if a value may contain a password or a private key: no message may repeat it."""
     longest = 0 if name == "ACCOUNT_KEY_FILE" else LONGEST_SHOWN
     return len(text) > longest or bool(re.search("@|pass|pwd", text, re.IGNORECASE))
 
@@ -354,8 +356,8 @@ def load(overrides: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, 
         close = difflib.get_close_matches(name, SETTINGS, n=1)
         hint = f" (did you mean {PREFIX}{close[0]}?)" if close else ""
         raise SettingError(
-            f"{PREFIX}{name} is not a setting{hint}: docs/settings.md lists the settings of this version,"
-            " and the replacements of older ones"
+            f"{PREFIX}{name} is not a setting{hint}. docs/settings.md lists all settings, and what"
+            " replaced older ones"
         )
     settings: dict[str, Any] = {}
     for name, setting in SETTINGS.items():
@@ -375,8 +377,8 @@ def _require_agreement(settings: dict[str, Any]) -> None:
     """Raise SettingError if two settings contradict each other."""
     if 0 < settings["SALE_FEE_BUDGET"] < settings["MAX_TRANSACTION_FEE"] // 10:
         raise SettingError(
-            f"{PREFIX}SALE_FEE_BUDGET is less than one purchase can cost, a tenth of"
-            f" {PREFIX}MAX_TRANSACTION_FEE. Raise it, or set it to 0, which turns buying off"
+            f"{PREFIX}SALE_FEE_BUDGET is below the maximum cost of one purchase: a tenth of"
+            f" {PREFIX}MAX_TRANSACTION_FEE. Raise it, or set it to 0 to turn buying off"
         )
     prefix = settings["API_PREFIX"]
     if settings["NETWORK"] == "sandbox" and f"{prefix}/".startswith("/sandbox/"):
@@ -385,7 +387,9 @@ def _require_agreement(settings: dict[str, Any]) -> None:
         )
     files = settings["DATABASE_URL"], f"{settings['DATA_DIR']}/sandbox.db"
     if len({*map(os.path.realpath, files)}) < 2:
-        raise SettingError(f"{PREFIX}DATABASE_URL is the file of the sandbox's ledger")
+        raise SettingError(
+            f"{PREFIX}DATABASE_URL is the file of the sandbox's ledger: name another file"
+        )
 
 
 def _parse(name: str, setting: Setting, value: Any) -> Any:

@@ -75,8 +75,8 @@ def unhide_command(what: Subject) -> None:
 @click.option(
     "--file",
     type=click.Path(path_type=Path, dir_okay=False, exists=True, resolve_path=True),
-    help="Block the accounts in a file: one account id per line, # starts a comment. Accounts that you removed"
-    " from the file since the last time are unblocked.",
+    help="Block the accounts in a file: one account id per line, # starts a comment. Accounts that you"
+    " removed from the file since the last time are unblocked.",
 )
 @_reason
 @_public

@@ -28,9 +28,9 @@ Address = tuple[Any, ...] | str
 
 
 def make_served(make: Callable[[], Flask]) -> Flask:
-    """Make the application of a server. Exits with a sentence where it could not serve.
+    """Create a server's application. Exits with one sentence if it could not serve.
 
-    A command such as ``flask upgrade``, which makes it, too, needs less.
+    Commands such as ``flask upgrade`` also create it, but require less.
     """
     try:
         app = make()
@@ -64,12 +64,13 @@ def describe(app: Flask, addresses: Sequence[Address], watches: bool = False) ->
     ``addresses``: of the listening sockets. ``watches``: whether this server is the watcher, too.
     """
     config, database = app.config, services(app).database
-    share = ": this machine's share, MARKETPLACE_MIRROR_NODE_RATE" if database.is_shared else ""
+    rate = config["MIRROR_NODE_RATE"]
+    share = " (this machine's MARKETPLACE_MIRROR_NODE_RATE)" if database.is_shared else ""
     lines = [
         f"NFT Marketplace Service {__version__}: {config['NETWORK']}, account {config['ACCOUNT_ID']}",
         f"Serving {config['PUBLIC_URL']}{config['API_PREFIX']}/v1 on"
         f" {', '.join(map(_format, addresses))}, data in {database.name}",
-        f"Asking {config['MIRROR_NODE_URL']} at most {config['MIRROR_NODE_RATE']} times a second{share}",
+        f"Mirror node {config['MIRROR_NODE_URL']}, at most {rate} requests a second{share}",
         *_selling(app),
         *([] if watches else _next_steps(app)),
         *(f"Warning: {warning}" for warning in warnings(config, addresses, database.is_shared)),
@@ -94,11 +95,11 @@ def _selling(app: Flask) -> Iterator[str]:
         return
     if budget := app.config["SALE_FEE_BUDGET"]:
         most = f"{hbar.format_amount(budget)} HBAR"
-        yield f"Signing purchases: their fees may cost {app.config['ACCOUNT_ID']} {most} an hour"
+        yield f"Signing purchases: {app.config['ACCOUNT_ID']} pays at most {most} an hour in fees"
         if (rate := app.config["MIRROR_NODE_RATE"]) < BASKET_RATE:
             yield (
                 f"Warning: MARKETPLACE_MIRROR_NODE_RATE is {rate}: purchases of several NFTs may be refused"
-                f" (LEDGER_BUSY). With {BASKET_RATE} none is for that alone"
+                f" (LEDGER_BUSY). Set it to {BASKET_RATE} or more"
             )
     else:
         yield "Signing no purchases: MARKETPLACE_SALE_FEE_BUDGET is 0"
@@ -111,7 +112,7 @@ def _next_steps(app: Flask) -> Iterator[str]:
             yield f"Nothing is for sale yet: {command('sandbox seed')} adds sample collections"
         if not freshness.is_watched():
             yield (
-                f"No watcher has run in the last minute: start one ({command('watch')}). Without it no"
+                f"No watcher has run in the last minute: start one ({command('watch')}). Without it, no"
                 " metadata or image is fetched, and only reports change the order book"
             )
 
@@ -141,13 +142,13 @@ def warnings(
         )
     if exposed and not real:
         yield (
-            f"the sandbox listens on {_format(exposed[0])}: everybody who reaches it can sign for anybody."
+            f"the sandbox listens on {_format(exposed[0])}: anyone who can reach it can sign for any account."
             " Listen on 127.0.0.1, or set MARKETPLACE_NETWORK"
         )
     if exposed and config["TRUSTED_PROXIES"]:
         yield (
             f"MARKETPLACE_TRUSTED_PROXIES is {config['TRUSTED_PROXIES']}, but clients may reach"
-            f" {_format(exposed[0])} without the proxy: then they can claim any address"
+            f" {_format(exposed[0])} without the proxy, and then forge their address"
         )
     is_limited = config["WRITE_LIMIT"] != "off"
     if real and is_limited and url.scheme == "https" and not config["TRUSTED_PROXIES"]:
@@ -157,14 +158,14 @@ def warnings(
         )
     if is_shared and config["MEDIA_URL"].startswith("file:"):
         yield (
-            f"MARKETPLACE_MEDIA_URL is {config['MEDIA_URL']}, a folder of this machine: another machine"
-            " on the same database does not have its images. Set it to a bucket (s3://bucket/prefix), unless"
-            " this is the only machine, or they share the folder"
+            f"MARKETPLACE_MEDIA_URL is {config['MEDIA_URL']}, a folder of this machine: other machines on"
+            " the same database lack its images. Set it to a bucket (s3://bucket/prefix), unless this is the"
+            " only machine, or all machines share the folder"
         )
     if real and config["CORS_ORIGINS"] == ("*",):
         yield (
-            "MARKETPLACE_CORS_ORIGINS is *: every web page may use the tokens that its visitors have."
-            " Name the origins that may"
+            "MARKETPLACE_CORS_ORIGINS is *: any web page can use its visitors' tokens."
+            " List the origins that may"
         )
 
 

@@ -36,9 +36,7 @@ def find_keys(account: LedgerAccount | None) -> Sequence[bytes]:
     if key is None and current_app.config["NETWORK"] == "sandbox":
         return ()
     if key is None:
-        raise SignerFailed(
-            f"{account_id} is hollow: it has no key before it has signed a transaction"
-        )
+        raise SignerFailed(f"{account_id} is hollow: it has no key until it signs a transaction")
     keys = [key.content] if key.type in SINGLE_KEYS else _list_alternatives(key.content)
     if not keys:
         raise SignerFailed(
@@ -95,10 +93,10 @@ def require_account(signer: Signer) -> None:
         account = mirror_node().find_account(account_id, Deadline(KEY_SECONDS))
         find_keys(account)
     except SignerFailed as error:
-        raise StartRefused(f"Nobody could buy: {error}") from None
+        raise StartRefused(f"Purchases cannot be signed: {error}") from None
     except (LedgerUnreachable, LedgerAnswerInvalid) as error:
         current_app.logger.warning(
-            "The signer's key was not compared with the account's, and will be at the first purchase: %s",
+            "The signer's key could not be compared with the account's. The first purchase will do so: %s",
             error,
         )
         return
@@ -109,7 +107,7 @@ def require_account(signer: Signer) -> None:
             compare(public_key, account)
         except SignerFailed:
             raise StartRefused(
-                f"MARKETPLACE_ACCOUNT_KEY_FILE holds another key than that of {account_id} on the ledger"
+                f"MARKETPLACE_ACCOUNT_KEY_FILE does not hold the key that {account_id} has on the ledger"
             ) from None
 
 

@@ -78,7 +78,7 @@ def _require_safe(status: os.stat_result) -> None:
     if status.st_mode & 0o077 and not is_provided:
         mode = f"{stat.S_IMODE(status.st_mode):o}"
         raise Unusable(
-            f"may be read or written by others (its mode is {mode}): chmod 600 it, and if others could"
+            f"may be read or written by others (its mode is {mode}). Run chmod 600 on it. If others could"
             " read it until now, give the account a new key"
         )
     _require_safe_owner(status)
@@ -87,7 +87,7 @@ def _require_safe(status: os.stat_result) -> None:
 def _require_safe_owner(status: os.stat_result) -> None:
     if status.st_uid not in (os.geteuid(), 0):
         raise Unusable(
-            "belongs to another user, who can change it, or is that user's link: chown it to the service user"
+            "is a file or a link of another user, who can change it. Run chown: it must be the service user's"
         )
 
 
@@ -110,12 +110,12 @@ def _parse(content: bytes, path: str) -> PrivateKey:
 
 
 def _explain_raw(path: str) -> str:
-    """Say how to turn a raw key into DER. It does not say its own type, and a wrong guess is another key."""
+    """Say how to convert a raw key to DER. It does not show its type, and a wrong guess is another key."""
     lines = (
         f"{kind}: sed -i 's/^\\(0x\\)\\?/{prefix}/' {shlex.quote(path)}"
         for kind, prefix in PREFIXES.items()
     )
     return (
-        f"holds the 64 digits of a raw key, which do not say its type. Hedera's portal shows the type beside"
-        f" the key. One of these lines converts the file. {'; or '.join(lines)}"
+        f"holds the 64 digits of a raw key, which do not show its type. Hedera's portal shows the type beside"
+        f" the key. Convert the file with the line for the type. {'; or '.join(lines)}"
     )

@@ -77,8 +77,8 @@ def open_database(
     except ImportError as error:
         raise StartRefused(
             f"{called} names a PostgreSQL database, but psycopg is not installed"
-            f" ({error}): pip install 'nft-marketplace-service[postgresql]', or in a clone pip install"
-            " 'psycopg[binary]'"
+            f" ({error}). Run pip install 'nft-marketplace-service[postgresql]' (in a clone: pip install"
+            " 'psycopg[binary]')"
         ) from error
     return postgresql.PostgreSQLDatabase(url, SCHEMA, owners, called, makes)
 

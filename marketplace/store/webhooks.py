@@ -76,9 +76,9 @@ def store_secrets(db: Connection) -> None:
         secret = hmac.digest(key, webhook["salt"].encode(), "sha256")
         if hashlib.sha256(secret).hexdigest()[:8] != webhook["id"]:
             raise StartRefused(
-                f"{path} is not the file that made the secrets of webhooks. Copy it there from the machine of"
-                " the watcher. If it is lost, remove all webhooks with the earlier version (flask webhook"
-                " remove ID), upgrade, and add them again"
+                f"{path} is not the file that generated the webhooks' secrets. Copy that file from the"
+                " watcher's machine. If it is lost, remove all webhooks with the earlier version (flask"
+                " webhook remove ID), upgrade, and add them again"
             )
         sql = """
             INSERT INTO webhook

@@ -227,8 +227,10 @@ def test_it_says_what_it_serves(tmp_path, engine):
     assert service.output.count("mainnet, account 0.0.4321") == 1
     assert f"Serving {service.url}/v1 on 127.0.0.1:{service.port}" in service.output
     assert "Warning: MARKETPLACE_CORS_ORIGINS is *" in service.output
-    share = ": this machine's share, MARKETPLACE_MIRROR_NODE_RATE" if engine == "postgresql" else ""
-    rate = f"Asking https://mainnet.mirrornode.hedera.com at most 40 times a second{share}\n"
+    share = " (this machine's MARKETPLACE_MIRROR_NODE_RATE)" if engine == "postgresql" else ""
+    rate = (
+        f"Mirror node https://mainnet.mirrornode.hedera.com, at most 40 requests a second{share}\n"
+    )
     assert rate in service.output
     is_warned = "Warning: MARKETPLACE_MEDIA_URL is file:" in service.output
     assert is_warned == (engine == "postgresql")
@@ -268,7 +270,7 @@ def test_it_warns_about_what_is_unsafe(settings, address, warned):
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({}, "Signing purchases: their fees may cost 0.0.4321 20 HBAR an hour"),
+        ({}, "Signing purchases: 0.0.4321 pays at most 20 HBAR an hour in fees"),
         ({"SALE_FEE_BUDGET": "0"}, "Signing no purchases: MARKETPLACE_SALE_FEE_BUDGET is 0"),
         ({"sign": None}, None),
         ({"NETWORK": "sandbox"}, None),

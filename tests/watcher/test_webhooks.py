@@ -469,7 +469,9 @@ def test_a_webhook_of_an_earlier_version_keeps_its_secret(app, tmp_path):
 def test_without_the_key_of_an_earlier_version_nothing_is_upgraded(app, tmp_path, content):
     if content is not None:
         (tmp_path / "webhook.key").write_bytes(content)
-    with pytest.raises(StartRefused, match=r"webhook\.key is not the file that made the secrets"):
+    with pytest.raises(
+        StartRefused, match=r"webhook\.key is not the file that generated the webhooks"
+    ):
         upgrade(app)
     assert "There is no webhook yet" in listed(tmp_path)
 
