@@ -10,7 +10,7 @@ from marketplace.ledger.mirror_schemas import Nft, NftEvent
 from marketplace.market.listing_rule import Facts
 from marketplace.market.past import WITHDRAWAL, Past
 from marketplace.services import database
-from marketplace.store import nft_collections
+from marketplace.store import nft_collections, offers
 from marketplace.store.events import insert_event
 from marketplace.store.rows import Connection, NftRow
 
@@ -92,6 +92,13 @@ def note_sales(db: Connection, nft_id: NftId, events: Iterable[Event]) -> None:
     for event in events:
         if event.kind is EventKind.SOLD:
             nft_collections.add_sale(db, event._asdict() | nft_id._asdict())
+
+
+def note_accepted(db: Connection, events: Iterable[Event]) -> None:
+    """Store that offers were executed: those by which NFTs were sold."""
+    sold = {each.offer_id: each.consensus_at for each in events if each.offer_id}
+    for offer_id in sorted(sold):
+        offers.mark_executed(db, offer_id, sold[offer_id])
 
 
 def store(db: Connection, events: Mapping[NftId, Iterable[Event]]) -> None:

@@ -31,7 +31,7 @@ from marketplace.store import prepared_transactions
 from marketplace.store.database import read
 from marketplace.store.rows import Kind, OfferRow, PreparedTransactionRow
 
-QUESTIONS = 6
+QUESTIONS = 9
 # The states that each kind wants. What was executed was signed before.
 WANTED: dict[Kind, tuple[str, ...]] = {
     "offer_signature": ("signed", "executed", "failed"),

@@ -1,4 +1,4 @@
-"""Reconciles offers with the ledger: no other module writes them.
+"""Reconciles offers with the ledger: no other module writes them, but for a sale, which is one write.
 
 As for NFTs, the facts are read first, without a lock, and older facts never replace newer ones. What was
 prepared here only says where to look.
@@ -18,11 +18,12 @@ from marketplace.hedera.hbar import TINYBARS
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import ALLOWED_LAG, UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.mirror_schemas import LedgerAccount, LedgerKey, Schedule, Transaction
-from marketplace.market import add_nft, nft_events, offer_rule
+from marketplace.market import add_nft, nft_events, offer_rule, reconciler
 from marketplace.market.listing_rule import Undecided
 from marketplace.market.nft_events import Event
 from marketplace.market.offer_rule import ENDED, Facts, Offer
 from marketplace.market.purchase_fees import ASSOCIATION_CENTS, max_fee
+from marketplace.market.stored_state import shows
 from marketplace.services import mirror_node
 from marketplace.store import nfts, offers
 from marketplace.store.database import read, write
@@ -118,6 +119,7 @@ def reconcile(
     stored = {id: offers.get_offer(read(), id) for id in sorted({*schedule_ids})}
     questions = [partial(_look, id, before, deadline, changed_at) for id, before in stored.items()]
     found = dict(zip(stored, mirror_node().ask(*questions), strict=True))
+    found |= _store_sales(found, deadline)
     changes = [each for each in found.values() if isinstance(each, Change) and each.is_new]
     _add_nfts([change.offer for change in changes if change.offer.state == "signed"], deadline)
     _write(changes)
@@ -186,6 +188,25 @@ def _find_transactions(
         moments.add(changed_at)
     find = partial(mirror_node().find_transaction, deadline=deadline)
     return {moment: row for moment in sorted(moments) if (row := find(moment))}
+
+
+def _store_sales(
+    found: Mapping[str, Change | Undecided | None], deadline: Deadline
+) -> dict[str, Undecided]:
+    """Store with their NFTs that offers were executed. Returns those that have to wait for their NFTs."""
+    executed = {
+        id: change.offer
+        for id, change in found.items()
+        if isinstance(change, Change) and change.offer.state == "executed"
+    }
+    sold = {id: NftId(offer.token, offer.serial_no) for id, offer in executed.items()}
+    reconciler.reconcile(sorted({*sold.values()}), deadline)
+    late = Undecided("its NFT is stored as it was before the sale")
+    return {
+        id: late
+        for id, offer in executed.items()
+        if (nft := nfts.get_nft(read(), *sold[id])) and not shows(nft, offer.state_at)
+    }
 
 
 def _find_shown(deadline: Deadline) -> int:

@@ -296,8 +296,8 @@ def _store(
 ) -> dict[NftId, NftRow]:
     """Write changes in the order of the NFTs' ids.
 
-    NFTs come before collections, collections before the queue, and the queue before the feed, so that no two
-    transactions wait for each other.
+    NFTs come before collections, collections before offers, offers before the queue, and the queue before
+    the feed, so that no two transactions wait for each other.
     """
     known = {nft_id: row for nft_id, change in changes.items() if (row := change.before)}
     new = {
@@ -318,6 +318,7 @@ def _store(
             _note_in_collection(db, before[nft_id], nft)
             nft_events.note_sales(db, nft_id, events[nft_id])
     after = {nft_id: row for nft_id, row in marked.items() if row}
+    nft_events.note_accepted(db, [event for nft_id in after for event in events[nft_id]])
     now = times.now()
     rechecks = [recheck_later(What("nft", *id), changes[id].nft.modified_at, now) for id in added]
     rechecks += [

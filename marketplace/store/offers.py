@@ -85,6 +85,14 @@ def put_offer(db: Connection, offer: Mapping[str, object], state_before: str | N
     return db.execute(sql, {**offer, "state_before": state_before}).fetchone() is not None
 
 
+def mark_executed(db: Connection, schedule_id: str, executed_at: str | None) -> None:
+    sql = f"""
+        UPDATE offer SET state = 'executed', state_at = :executed_at
+        WHERE schedule_id = :schedule_id AND {UNENDED}
+    """
+    db.execute(sql, {"schedule_id": schedule_id, "executed_at": executed_at})
+
+
 def mark_covered(db: Connection, schedule_id: str, is_covered: bool, covered_at: str) -> None:
     sql = """
         UPDATE offer SET is_covered = :is_covered, covered_at = :covered_at

@@ -79,3 +79,10 @@ class Offer:
         # A sale is reported as an event of its NFT.
         if (state == "signed") != is_open and not (state == "executed" and is_open):
             raise Mismatch(f"{self} is stored as {state}, by its events it is open: {is_open}")
+
+    def require_one_sale(self, row: Any, nft: Any, *, is_reported: bool) -> None:
+        """Offer and NFT are stored as sold in one write."""
+        is_executed = row["state"] == "executed"
+        is_early = is_executed and nft is not None and nft["ledger_at"] < row["state_at"]
+        if is_early or (is_reported and not is_executed):
+            raise Mismatch(f"{self} is stored as {dict(row)}, and its NFT as {nft and dict(nft)}")

@@ -42,6 +42,7 @@ class Reader:
         self.seen = 0
         self.reported: dict[tuple[str, int], Reported] = {}
         self.consensus: dict[tuple[str, int], str] = {}
+        self.sold: set[str | None] = set()  # the offers by which NFTs were sold
 
     def read(self) -> None:
         sql = "SELECT * FROM event WHERE id > :seen ORDER BY id LIMIT 1000"
@@ -70,6 +71,7 @@ class Reader:
             self.reported[nft] = Reported(life, event, skew)
             self.reported[nft].is_fair = self.story.is_fair
             return
+        self.sold.add(event["offer_id"])
         self.reported[nft].is_strict = not self.story.world.has_lied
         self.reported[nft].apply(event)
         if (moment := event["consensus_at"]) is not None:
@@ -96,7 +98,10 @@ class Reader:
                     f"{nft} is stored as {dict(row)}, by its events it is {reported.state}"
                 )
         for id, row in of_offers.items():
-            self.story.offers[id].require_stored(row)
+            offer = self.story.offers[id]
+            offer.require_stored(row)
+            if row is not None:
+                offer.require_one_sale(row, rows[offer.nft], is_reported=id in self.sold)
 
 
 def stored_state(row) -> State:
