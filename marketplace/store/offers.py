@@ -86,9 +86,9 @@ def put_offer(db: Connection, offer: Mapping[str, object], state_before: str | N
 
 
 def mark_executed(db: Connection, schedule_id: str, executed_at: str | None) -> None:
-    sql = f"""
+    sql = """
         UPDATE offer SET state = 'executed', state_at = :executed_at
-        WHERE schedule_id = :schedule_id AND {UNENDED}
+        WHERE schedule_id = :schedule_id AND state <> 'executed'
     """
     db.execute(sql, {"schedule_id": schedule_id, "executed_at": executed_at})
 

@@ -109,7 +109,8 @@ ARGUMENTS = {
     "decision": DECISION, "is_listed": True, "is_hidden": True, "is_verified": True,
     "sales": 1, "volume": 5, "skeleton": "x", "key": "x", "keys": ["x"],
     "offer": OFFER, "schedule_id": "0.0.8001", "state_before": "unsigned", "is_covered": True,
-    "covered_at": DATE, "executed_at": DATE, "place": 50, "bidder": "0.0.1002", "caller": "x", "end_user": "x",
+    "covered_at": DATE, "executed_at": DATE, "place": 50, "bidder": "0.0.1002", "caller": "x",
+    "end_user": "x",
 }  # fmt: skip
 # What reads all there is of something, as its name says.
 WHOLE = {
