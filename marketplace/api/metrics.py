@@ -14,7 +14,7 @@ from marketplace.market import account_key, freshness
 from marketplace.market.purchase_fees import find_fees, find_noted_balance
 from marketplace.metrics import PREFIX, collect
 from marketplace.services import services
-from marketplace.store import access_tokens, following, nfts, webhooks
+from marketplace.store import access_tokens, disks, following, nfts, webhooks
 from marketplace.store.database import read
 from marketplace.store.database_errors import explained
 from marketplace.store.prepared_transactions import PREPARATIONS, UNSETTLED, count_open
@@ -33,6 +33,8 @@ HELP = {
     "balance_tinybars": "Balance of ACCOUNT_ID at the last purchase request; absent before the first",
     "signing_off": "1 if purchases cannot be signed: the signer's key is not the account's",
     "database_bytes": "Size of the database; for SQLite, with the -wal file",
+    "disk_free_bytes": "Room on the disk of an SQLite database or of a folder of images: the fuller one",
+    "last_backup_age_seconds": "Age of the last backup by flask backup; absent before the first",
     "last_sync_age_seconds": "How far following is behind; absent until a watcher has synced everything once",
     "network_reset": "1 if the mirror node shows another ledger than the one that was followed",
     "watcher_up": "1 if a watcher followed the ledger, or tried to, in the last minute, on any machine",
@@ -71,6 +73,10 @@ def _find_facts() -> dict[str, float]:
         if last_sync := freshness.find_last_sync():
             age = now / times.SECOND - times.from_iso(last_sync)
             facts["last_sync_age_seconds"] = max(age, 0)
+        if last_backup := freshness.find_last_backup():
+            facts["last_backup_age_seconds"] = now / times.SECOND - times.from_iso(last_backup)
+        if free := disks.find_free():
+            facts["disk_free_bytes"] = min(free.values())
         if (balance := find_noted_balance()) is not None:
             facts["balance_tinybars"] = balance
         return facts | _find_webhook_facts(db, now)

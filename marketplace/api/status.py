@@ -1,7 +1,5 @@
 """GET /status: the state of the service, for its operator, without a token."""
 
-import os
-import shutil
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +12,7 @@ from marketplace.api.response_schemas import ServiceStatusSchema
 from marketplace.errors import STATUS, NotReady, answered_by
 from marketplace.hedera import times
 from marketplace.market import account_key, freshness, nodes
-from marketplace.store import access_tokens
+from marketplace.store import access_tokens, disks
 from marketplace.store.database import read
 from marketplace.version import __version__
 
@@ -89,9 +87,6 @@ def _require_recent(followed: str | None, max_age: int) -> None:
 
 def _require_room() -> None:
     """Raise NotReady if the disk of the database or of the images is full."""
-    config = current_app.config
-    for name in ("DATABASE_URL", "MEDIA_URL"):
-        path = config[name].removeprefix("file:")
-        folder = path if name == "MEDIA_URL" else os.path.dirname(path) or "."
-        if "://" not in path and shutil.disk_usage(folder).free < MIN_FREE_BYTES:
+    for name, free in disks.find_free().items():
+        if free < MIN_FREE_BYTES:
             raise NotReady(f"the disk of MARKETPLACE_{name} is full")

@@ -22,15 +22,16 @@ from flask import current_app
 from marketplace.cli.access_tokens import duration
 from marketplace.cli.command import Command, echo
 from marketplace.command_line import command
-from marketplace.errors import StartRefused, reason
+from marketplace.errors import MarketplaceError, StartRefused, reason
+from marketplace.hedera import times
 from marketplace.market import moderation
 from marketplace.market.moderation import Subject
 from marketplace.services import services
 from marketplace.settings import PREFIX, SETTINGS, format_setting
 from marketplace.store import database as databases
-from marketplace.store import media
-from marketplace.store.database import read
-from marketplace.store.database_errors import DatabaseError, DatabaseUnreadable
+from marketplace.store import media, properties
+from marketplace.store.database import read, write
+from marketplace.store.database_errors import DatabaseError, DatabaseUnreadable, explained
 from marketplace.store.rows import DecisionRow
 from marketplace.store.sqlite import SQLiteDatabase
 
@@ -53,11 +54,12 @@ def backup_command(path: Path, force: bool, keep: int | None) -> None:
     FOLDER lacks. The backup appears complete or not at all, and only its owner may read it. If you name
     FILE.db instead of FOLDER, only the database is saved.
     """
+    now = datetime.now(UTC)
     if path.suffix == ".db" or path.is_file():
         _back_up_database(path, force)
+        _note_backup(now)
         return
     path.mkdir(mode=0o700, exist_ok=True)
-    now = datetime.now(UTC)
     target = path / now.strftime(STAMP)
     if target.exists():
         raise click.ClickException(f"{target} exists: try again in a second")
@@ -71,6 +73,7 @@ def backup_command(path: Path, force: bool, keep: int | None) -> None:
         raise
     _sync_names(path)
     _back_up_images(path / MEDIA)
+    _note_backup(now)
     if key := current_app.config["ACCOUNT_KEY_FILE"]:
         echo(f"Not included: {key}, the account's key. Keep a copy of it in a safe place")
     if keep is not None:
@@ -155,6 +158,18 @@ def _copy_images(source: Path, target: Path, names: Iterator[str]) -> tuple[int,
             partial.rename(target / name)
             new += 1
     return new, number
+
+
+def _note_backup(began_at: datetime) -> None:
+    """Store the date of a backup, for /metrics and ``flask status``. The backup is complete without it."""
+    if services().database.is_outdated:
+        return
+    date = times.to_iso(int(began_at.timestamp()) * times.SECOND)
+    try:
+        with explained(), write() as db:
+            properties.mark_property(db, properties.LAST_BACKUP, date.encode())
+    except (MarketplaceError, OSError) as error:
+        echo(f"The date of this backup was not stored: {error}", err=True)
 
 
 def _delete_older(folder: Path, before: datetime) -> None:

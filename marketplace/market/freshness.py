@@ -1,4 +1,4 @@
-"""How fresh the stored NFTs are: up to when they match the ledger, and whether a watcher is running."""
+"""How fresh the stored NFTs and the last backup are, and whether a watcher is running."""
 
 from marketplace.hedera import times
 from marketplace.ledger import ALLOWED_LAG
@@ -62,6 +62,11 @@ def _find_text(name: str) -> str | None:
 def find_last_sweep() -> str:
     """The start of the last sweep that ended; empty if none has ended since following began."""
     return _past(properties.find_job_finished(read(), "sync"))
+
+
+def find_last_backup() -> str | None:
+    """When flask backup began that last made a backup. None if it never did."""
+    return _find_text(properties.LAST_BACKUP)
 
 
 def is_judged(name: str = properties.RULE) -> bool:

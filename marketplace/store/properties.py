@@ -3,6 +3,7 @@
 from marketplace.store.rows import Connection, PropertyRow
 
 EXCHANGE_RATE = "exchange_rate"  # JSON of hbar, cents and the date
+LAST_BACKUP = "last_backup"  # when the last backup began that was completed, as a date
 HEARTBEAT = (
     "heartbeat"  # when a watcher last tried to follow a ledger that did not answer, as a date
 )

@@ -5,12 +5,15 @@ import time
 
 import pytest
 
-from harness.apps import settings, write_sql
+from harness.apps import authorized_client, settings, write_sql
 from harness.cast import KEYS, TOKEN
 from marketplace import create_app
 from marketplace.services import services
 from tests.engines import both_engines
+from tests.metrics import scrape
 
+AGE = ("marketplace_last_backup_age_seconds",)
+LONG_AGO = b"2026-11-01T03:17:00.000000000Z"
 pytestmark = both_engines
 
 
@@ -88,6 +91,18 @@ def test_a_second_backup_copies_only_new_images_and_old_ones_are_deleted(app, in
     assert "3, of which 1 are new" in output
     assert "Deleted copies/20200101T000000Z" in output
     assert len(backups(tmp_path / "copies")) == 1
+
+
+def test_its_date_is_kept_for_prometheus(app, invoke, tmp_path):
+    scraper = authorized_client(app, "metrics")
+    assert AGE not in scrape(scraper)
+    invoke("backup", "missing/copies", code=1)
+    assert AGE not in scrape(scraper)
+    invoke("backup", "copies")
+    write_sql(app, "UPDATE property SET value = :then WHERE name = 'last_backup'", then=LONG_AGO)
+    assert scrape(scraper)[AGE] > 86_400
+    invoke("backup", "copy.db")
+    assert 0 <= scrape(scraper)[AGE] < 60
 
 
 def test_the_settings_are_in_it_and_no_secret(tmp_path, engine):
