@@ -211,13 +211,16 @@ def enrich(nft: NftRow, enrich: Enrich, limits: Limits) -> Record:
         except (MediaUnreachable, MediaFull) as error:
             reason, outcome = str(error), Outcome.BUSY
             warn_once_a_minute("An image cannot be stored: %s", error.__cause__ or reason)
+    reason = reason and clean_text(reason)
     if reason and reason.startswith(REFUSED):
         warn_once_a_minute(
             "An address that is not public was not asked for %s: %s", _id(nft), reason
         )
+    elif reason:
+        warn_once_a_minute("%s lacks its metadata or image: %s", _id(nft), reason)
     count("images", outcome=result.outcome.value)
     record = {**nft, "image": key} | _describe(nft, result)
-    record["missing"] = reason and clean_text(reason)
+    record["missing"] = reason
     return record | _schedule(outcome, nft, record, is_quick=limits is QUICK)
 
 

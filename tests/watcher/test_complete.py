@@ -217,6 +217,23 @@ def test_a_second_try_with_more_time_follows_at_once_and_others_later(app, hosts
     assert nft["retry_at"] > times.to_iso(times.now() + times.MINUTE)
 
 
+def test_the_log_says_once_a_minute_why_an_nft_is_incomplete(
+    app, hosts, pointer, caplog, monkeypatch
+):
+    hosts.answers[pointer] = EnrichmentResult(Outcome.SLOW, "it took too long")
+    hosts.complete()  # two tries
+    lines = [f"{TOKEN} #7 lacks its metadata or image: it took too long"]
+    assert [record.getMessage() for record in caplog.records] == lines
+    monkeypatch.setattr(throttled_log, "PAUSE_SECONDS", 0)
+    change_pointer(app, "ipfs://new")
+    hosts.answers["ipfs://new"] = EnrichmentResult(Outcome.UNUSABLE, "it is not JSON")
+    hosts.complete()
+    lines.append(
+        f"{TOKEN} #7 lacks its metadata or image: it is not JSON (1 more since the last such line)"
+    )
+    assert [record.getMessage() for record in caplog.records] == lines
+
+
 def test_metadata_that_is_unusable_is_tried_again_in_a_day(app, hosts, pointer):
     hosts.answers[pointer] = EnrichmentResult(Outcome.UNUSABLE, "the metadata is not JSON")
     hosts.complete()
