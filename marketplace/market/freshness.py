@@ -64,6 +64,12 @@ def find_last_sweep() -> str:
     return _past(properties.find_job_finished(read(), "sync"))
 
 
+def find_beginning() -> str | None:
+    """The moment from which a watcher follows. None if none has begun."""
+    state = following.get_follow(read())
+    return state["began_at"] if state else None
+
+
 def find_last_backup() -> str | None:
     """When flask backup began that last made a backup. None if it never did."""
     return _find_text(properties.LAST_BACKUP)
