@@ -29,7 +29,7 @@ class DatabaseMissing(DatabaseUnreadable):
     def __init__(self, name: str) -> None:
         super().__init__(
             f"There is no database here: {name}. Set MARKETPLACE_DATA_DIR or MARKETPLACE_DATABASE_URL to the"
-            " service's. The first start of the service makes a database, and restore brings one back"
+            " service's. The service's first start creates a database; restore brings back a backup"
         )
 
 
