@@ -361,16 +361,31 @@ def load(overrides: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, 
         )
     settings: dict[str, Any] = {}
     for name, setting in SETTINGS.items():
-        is_sandbox = settings.get("NETWORK") == "sandbox"
-        default = (setting.in_sandbox if is_sandbox else None) or setting.default
         value = given.get(name)
         if value is None:
-            value = default and default.format_map(settings)
+            value = _find_default(setting, settings)
         if value is None:
             raise SettingError(f"{PREFIX}{name} is required when NETWORK is {settings['NETWORK']}")
         settings[name] = _parse(name, setting, value)
     _require_agreement(settings)
     return settings
+
+
+def list_changed(settings: Mapping[str, Any]) -> list[str]:
+    """The names of the settings that differ from their defaults, and of those that a database belongs to."""
+    return [
+        name
+        for name, setting in SETTINGS.items()
+        if name in ("NETWORK", "ACCOUNT_ID")
+        or setting.parse(_find_default(setting, settings) or "") != settings[name]
+    ]
+
+
+def _find_default(setting: Setting, settings: Mapping[str, Any]) -> str | None:
+    """The default of a setting, which may contain settings before it; None if it is required."""
+    is_sandbox = settings.get("NETWORK") == "sandbox"
+    default = (setting.in_sandbox if is_sandbox else None) or setting.default
+    return default and default.format_map(settings)
 
 
 def _require_agreement(settings: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ A folder of backups has a folder for each, named by its time, and one of images 
 
 import os
 import re
+import shlex
 import shutil
 import tempfile
 import time
@@ -27,7 +28,7 @@ from marketplace.hedera import times
 from marketplace.market import moderation
 from marketplace.market.moderation import Subject
 from marketplace.services import services
-from marketplace.settings import PREFIX, SETTINGS, format_setting
+from marketplace.settings import PREFIX, format_setting, list_changed
 from marketplace.store import database as databases
 from marketplace.store import media, properties
 from marketplace.store.database import read, write
@@ -126,13 +127,27 @@ def _sync_names(folder: Path) -> None:
 
 
 def _describe_settings() -> str:
-    """The settings in force, without secrets, for whoever must set them again on another machine."""
+    """The settings that differ from their defaults, without secrets, to set them on another machine."""
     config = current_app.config
-    lines = ["# The settings of this backup. Passwords and keys are not in it."]
-    for name in SETTINGS:
-        value = services().database.name if name == "DATABASE_URL" else config[name]
-        lines.append(f"{PREFIX}{name}={format_setting(name, value)}")
+    lines = [
+        "# The settings that are not defaults. Passwords and the database's user are not in it."
+    ]
+    for name in list_changed(config):
+        value = _find_address() if name == "DATABASE_URL" else format_setting(name, config[name])
+        lines.append(f"{PREFIX}{name}={_quote(value)}")
     return "\n".join(lines) + "\n"
+
+
+def _find_address() -> str:
+    """The database's address as a setting, without user and password."""
+    database = services().database
+    is_file = isinstance(database, SQLiteDatabase)
+    return f"sqlite:///{database.name}" if is_file else database.name
+
+
+def _quote(value: str) -> str:
+    """Quote for a shell and for systemd only what needs it: podman and Docker keep the quotes."""
+    return value if value in ("", "*") else shlex.quote(value)
 
 
 def _back_up_images(target: Path) -> None:

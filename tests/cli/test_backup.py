@@ -1,6 +1,8 @@
 """All that must be saved is saved in one folder, and comes back from it, on either engine."""
 
 import os
+import re
+import subprocess
 import time
 
 import pytest
@@ -9,6 +11,7 @@ from harness.apps import authorized_client, settings, write_sql
 from harness.cast import KEYS, TOKEN
 from marketplace import create_app
 from marketplace.services import services
+from marketplace.settings import load
 from tests.engines import both_engines
 from tests.metrics import scrape
 
@@ -115,7 +118,14 @@ def test_the_settings_are_in_it_and_no_secret(tmp_path, engine):
     assert f"Not included: {key}, the account's key" in ended.output
     [copy] = backups(tmp_path / "copies")
     text = (copy / "settings.env").read_text()
-    assert "MARKETPLACE_NAME=The shop\n" in text and f"MARKETPLACE_ACCOUNT_KEY_FILE={key}\n" in text
+    assert "EVENTS_DAYS" not in text  # it has its default
+    shell = ["sh", "-euc", f"set -a; . {copy}/settings.env; exec env -0"]
+    # Where * stands for no file
+    sourced = subprocess.run(shell, env={}, cwd=tmp_path / "copies/media", capture_output=True)
+    environ = dict(line.split("=", 1) for line in sourced.stdout.decode().split("\0") if line)
+    loaded = load({}, environ)
+    own = {name: app.config[name] for name in loaded}
+    assert loaded == own | {"DATABASE_URL": re.sub("//.*@", "//", own["DATABASE_URL"])}
     assert "1111" not in text
     for secret in ("market:", "password"):
         assert secret not in text.replace("Passwords", "")
