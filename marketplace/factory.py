@@ -44,7 +44,7 @@ from marketplace.errors import StartRefused
 from marketplace.market import signer
 from marketplace.market.signer import Sign
 from marketplace.metrics import count
-from marketplace.services import KEY, Services, services
+from marketplace.services import KEY, Services, applications, services
 from marketplace.store import database as db
 from marketplace.store import media as media_store
 from marketplace.store import token_usage
@@ -102,6 +102,7 @@ def create_app(
     asks_host = authenticate is not authentication.authenticate
     for wrap in reversed(_list_middleware(app, asks_host)):
         app.wsgi_app = wrap(app.wsgi_app)  # type: ignore[method-assign, assignment]  # as Flask documents
+    applications.add(app)
     return app
 
 

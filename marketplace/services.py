@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 from wsgiref.types import WSGIApplication
 
 from flask import Flask, current_app
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from marketplace.store.media import MediaStore
 
 KEY = "marketplace"
+# All applications of this process: a server finds here which ones its host has mounted.
+applications: WeakSet[Flask] = WeakSet()
 
 
 @dataclass(kw_only=True)

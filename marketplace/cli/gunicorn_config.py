@@ -1,6 +1,7 @@
 """The configuration of gunicorn. Options on gunicorn's command line override it.
 
-``gunicorn -c python:marketplace.cli.gunicorn_config`` serves the package in any folder.
+``gunicorn -c python:marketplace.cli.gunicorn_config`` serves the package in any folder. With a host's own
+application, such as ``shop:app`` at the end, it serves that.
 """
 
 import gc
@@ -10,7 +11,7 @@ import signal
 import socket
 import struct
 import sys
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from flask import Flask
@@ -19,6 +20,7 @@ from marketplace import metrics
 from marketplace.cli import process, startup
 from marketplace.cli.command import echo_log
 from marketplace.errors import StartRefused
+from marketplace.services import applications
 
 process.prepare()
 
@@ -83,18 +85,29 @@ def prepare(server: Any, watches: bool) -> None:
     ``watches``: a worker of this server is the watcher, too.
     """
     app = server.app.wsgi()
-    addresses = [listener.sock.getsockname() for listener in server.LISTENERS]
-    metrics.forget(app.config["DATA_DIR"], metrics.SERVER)
     for listener in server.LISTENERS:
         drop_silent_clients(listener)
     logging.getLogger("gunicorn.error").addFilter(shorten_traceback)
-    require_account(app)
     logging.raiseExceptions = False  # if the disk is full, log lines are lost
+    if app in applications:  # not a host's
+        require_account(app)
     # Objects that live as long as the processes need no garbage collection.
     gc.collect()
     gc.freeze()
-    # Printed here, because each worker would print it, too.
-    echo_log(startup.describe(app, addresses, watches))
+    if folder := find_metrics_folder(server):
+        metrics.forget(folder, metrics.SERVER)
+    if app in applications:
+        # Printed here, because each worker would print it, too.
+        addresses = [listener.sock.getsockname() for listener in server.LISTENERS]
+        echo_log(startup.describe(app, addresses, watches))
+
+
+@cache  # before the fork
+def find_metrics_folder(server: Any) -> str | None:
+    """The DATA_DIR in which the workers count together. None if a host has several marketplaces, or none."""
+    server.app.wsgi()  # makes them
+    folders = {app.config["DATA_DIR"] for app in applications}
+    return folders.pop() if len(folders) == 1 else None
 
 
 def require_account(app: Flask) -> None:
@@ -108,11 +121,13 @@ def require_account(app: Flask) -> None:
 
 
 def post_fork(server: Any, worker: Any) -> None:
-    metrics.share(server.app.wsgi().config["DATA_DIR"], metrics.SERVER)
+    if folder := find_metrics_folder(server):
+        metrics.share(folder, metrics.SERVER)
 
 
 def child_exit(server: Any, worker: Any) -> None:
-    metrics.end(server.app.wsgi().config["DATA_DIR"], metrics.SERVER, worker.pid)
+    if folder := find_metrics_folder(server):
+        metrics.end(folder, metrics.SERVER, worker.pid)
 
 
 def post_worker_init(worker: Any) -> None:

@@ -13,11 +13,13 @@ from urllib.error import HTTPError
 import pytest
 
 from harness.network import PATIENCE_SECONDS, read_all
+from harness.postgresql import until
 from harness.serving import CONFIGURATION, HUNDRED_NFTS, serve
 from marketplace import create_app
 from marketplace.api.reference import ASSETS, SCRIPT_NAME
 from marketplace.cli import startup
 from marketplace.settings import load
+from tests import metrics
 from tests.engines import both_engines
 
 PATIENCE = 1
@@ -97,6 +99,40 @@ def test_who_does_not_read_is_dropped(impatient, family):
         f"GET /reference/assets/{ASSETS.digest}/{SCRIPT_NAME} HTTP/1.1\r\nHost: x\r\n\r\n" * 10
     )
     fall_silent(impatient, request, family=family, dropped=False, SO_RCVBUF=4096)
+
+
+HOST = """
+from flask import Flask
+from werkzeug.middleware.dispatcher import DispatcherMiddleware
+from marketplace import create_app
+
+shop = Flask(__name__)
+shop.get("/status")(lambda: "The shop")
+markets = {f"/{path}": create_app(DATA_DIR=path, authenticate=lambda *_: True) for path in PATHS}
+shop.wsgi_app = DispatcherMiddleware(shop.wsgi_app, markets)
+"""
+
+
+@pytest.mark.parametrize("paths", [[], ["art"], ["art", "games"]])
+def test_a_host_is_served_whatever_it_mounts(tmp_path, paths):
+    """gunicorn failed at the host's missing setting DATA_DIR; without our configuration, it fell silent."""
+    (tmp_path / "shop.py").write_text(HOST.replace("PATHS", repr(paths)))
+    with serve(tmp_path, "--workers", "2", "shop:shop") as service:
+        service.silent_clients = 0
+        fall_silent(service, "", times=50, dropped=False)
+        for path in paths * 20:
+            service.get(f"/{path}/v1/orderbook").close()
+        if len(paths) == 1:  # the workers count together
+            until(lambda: count_reads(service) == 20, "not all reads are counted")
+            assert {count_reads(service) for _ in range(20)} == {20}
+    assert "Traceback" not in service.output
+
+
+def count_reads(service):
+    with service.get("/art/metrics") as response:
+        return metrics.read(response.read().decode())[
+            metrics.REQUESTS, "GET", "/v1/orderbook", "200"
+        ]
 
 
 @both_engines
