@@ -1,4 +1,4 @@
-"""A site with pages of its own and two marketplaces, which share nothing: ``gunicorn app:site``."""
+"""A site with pages of its own and two marketplaces. docs/embedding.md shows how to serve it."""
 
 from flask import Flask
 from werkzeug.middleware.dispatcher import DispatcherMiddleware

@@ -1,4 +1,4 @@
-"""A shop whose users log in with Flask-Login, and call the marketplace in it: ``gunicorn app:site``."""
+"""A shop whose users log in with Flask-Login. docs/embedding.md shows how to serve it."""
 
 import os
 

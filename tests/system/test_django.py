@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from flask.cli import ScriptInfo
 from werkzeug.test import Client
 
 from harness.apps import settings
@@ -77,6 +78,14 @@ def test_only_sellers_write(shop):
     client, _ = log_in(shop, "bob")
     assert client.get("/market/v1/orderbook").status_code == 200
     assert_error(client.post("/market/v1/add", json=KEYS), 403, "Only sellers may do this")
+
+
+def test_runserver_and_commands_find_the_market(shop):
+    from django.core.servers.basehttp import get_internal_wsgi_application
+
+    assert get_internal_wsgi_application() is shop
+    info = ScriptInfo(app_import_path="shop.wsgi:market")
+    assert Client(info.load_app()).get("/status").status_code == 200
 
 
 def test_its_page_logs_in(shop):

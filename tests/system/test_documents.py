@@ -194,7 +194,7 @@ def test_the_readmes_program_sells_an_nft(clone, tmp_path):
 
 def test_the_shortest_shop_shows_what_is_for_sale(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    block, _ = blocks("python", "docs/embedding.md")
+    block, *_ = blocks("python", "docs/embedding.md")
     namespace = {"__name__": "example"}
     exec(block.text, namespace)
     host = namespace["shop"].test_client()
@@ -204,7 +204,7 @@ def test_the_shortest_shop_shows_what_is_for_sale(tmp_path, monkeypatch):
 
 def test_the_shop_lets_its_own_users_in(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    _, block = blocks("python", "docs/embedding.md")
+    _, block, _ = blocks("python", "docs/embedding.md")
     namespace = {}
     exec(block.text, namespace)
     host = Client(namespace["application"])
@@ -213,6 +213,13 @@ def test_the_shop_lets_its_own_users_in(tmp_path, monkeypatch):
     assert host.get("/market/v1/orderbook", headers={"X-Shop-User": "alice"}).status_code == 401
     signed = namespace["signer"].sign("alice").decode()
     assert host.get("/market/v1/orderbook", headers={"X-Shop-User": signed}).json == []
+
+
+def test_the_hosts_own_test_passes(tmp_path):
+    *_, block = blocks("python", "docs/embedding.md")
+    namespace = {}
+    exec(block.text, namespace)
+    namespace["test_a_seller_lists_an_nft"](tmp_path)
 
 
 def test_the_error_shown_is_a_real_one(client):

@@ -35,7 +35,7 @@ def authenticate(request, scope):
             raise NotAuthenticated("Log in to the shop first")
         if scope == "write" and not is_seller(user):
             raise Forbidden("Only sellers may do this")
-        return True
+        return str(user.pk)
     finally:
         close_old_connections()
 

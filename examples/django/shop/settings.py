@@ -6,6 +6,7 @@ from pathlib import Path
 SECRET_KEY = os.environ.get("SHOP_SECRET_KEY", "an example: set SHOP_SECRET_KEY")
 ALLOWED_HOSTS = ["localhost", "127.0.0.1"]
 ROOT_URLCONF = "shop.urls"
+WSGI_APPLICATION = "shop.wsgi.application"  # runserver serves the market, too
 USE_TZ = True
 
 INSTALLED_APPS = [
