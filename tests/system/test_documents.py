@@ -31,7 +31,6 @@ NOT_RUN = {
     ("docs/operating.md", "systemctl stop"): "needs systemd",
     ("docs/postgresql.md", "runuser -u postgres"): "as root, beside a server",
     ("docs/postgresql.md", ".venv/bin/pip install 'psycopg"): "downloads",
-    ("docs/postgresql.md", "apt-get install -y postgresql"): "as root, on three machines",
     ("docs/postgresql.md", "/opt/patroni"): "beside a server of PostgreSQL on three machines",
     ("docs/postgresql.md", "pg_dump"): "needs a server of PostgreSQL",
     ("docs/postgresql.md", "createdb"): "needs a server of PostgreSQL",
