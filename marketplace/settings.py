@@ -232,7 +232,8 @@ SETTINGS = {
     "EVENTS_DAYS": Setting(
         _integer(1, 36_500),
         "400",
-        "[Events](api.md#events) older than this number of days, 1 to 36,500, are deleted",
+        "[Events](api.md#events) and [ended offers](offers.md#limits) older than this number of days, 1 to"
+        " 36,500, are deleted",
     ),
     "NODE_ACCOUNT_IDS": Setting(
         _list_of(_account_id, 0),

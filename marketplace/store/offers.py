@@ -6,6 +6,7 @@ from typing import NamedTuple
 from marketplace.store.rows import Connection, OfferRow, count, only
 
 UNENDED = "state IN ('unsigned', 'signed')"
+ENDED = "state IN ('executed', 'failed', 'withdrawn', 'expired')"
 # Whether an offer can be accepted now, of ``offer JOIN nft USING (token, serial_no)``: the NFT belongs to its
 # seller still, and is shown, and nobody of the two is blocked.
 OPEN = """
@@ -100,6 +101,16 @@ def mark_covered(db: Connection, schedule_id: str, is_covered: bool, covered_at:
     """
     parameters = {"schedule_id": schedule_id, "is_covered": int(is_covered)}
     db.execute(sql, parameters | {"covered_at": covered_at})
+
+
+def delete_ended(db: Connection, before: str, limit: int) -> int:
+    # Those that ended, and would have expired before a moment.
+    sql = f"""
+        DELETE FROM offer WHERE schedule_id IN (
+            SELECT schedule_id FROM offer WHERE {ENDED} AND expires_at < :before LIMIT :limit + 0
+        )
+    """
+    return db.execute(sql, {"before": before, "limit": limit}).rowcount
 
 
 class OfferFilter(NamedTuple):

@@ -374,6 +374,9 @@ CREATE INDEX offer_by_transaction ON offer (transaction_id);
 -- Serves offers.list_expired.
 CREATE INDEX offer_unended ON offer (expires_at) WHERE state IN ('unsigned', 'signed');
 
+-- Serves offers.delete_ended.
+CREATE INDEX offer_ended ON offer (expires_at) WHERE state IN ('executed', 'failed', 'withdrawn', 'expired');
+
 -- Serves offers.list_unended_of.
 CREATE INDEX offer_unended_by_bidder ON offer (bidder, schedule_id) WHERE state IN ('unsigned', 'signed');
 

@@ -29,6 +29,7 @@ from marketplace.store.database import read, write
 from marketplace.store.nft_collections import list_collections_due
 from marketplace.store.prepared_transactions import PREPARATIONS, PURCHASES
 from marketplace.store.rows import Connection
+from marketplace.watcher.check import MAX_LIFE
 from marketplace.watcher.pauses import MAX_ATTEMPTS
 from marketplace.watcher.work import Done
 
@@ -127,13 +128,24 @@ def _delete_prepared(which: str, followed_to: str | None) -> None:
 
 def delete_events() -> None:
     """Delete events that are older than EVENTS_DAYS. The API then refuses cursors before them."""
+    if before := _find_past(current_app.config["EVENTS_DAYS"] * times.DAY):
+        _delete_all(lambda db, limit: events.delete_events(db, before, limit))
+
+
+def delete_offers() -> None:
+    """Delete ended offers that expired more than EVENTS_DAYS ago: a sweep stores younger ones again."""
+    age = max(current_app.config["EVENTS_DAYS"] * times.DAY, MAX_LIFE)
+    if before := _find_past(age):
+        _delete_all(lambda db, limit: offer_rows.delete_ended(db, before, limit))
+
+
+def _find_past(age: int) -> str | None:
+    """The moment before which everything has an age, in nanoseconds. None if nothing was followed yet."""
     state = following.get_follow(read())
     if state is None:
-        return
+        return None
     # By the ledger's time, too: a clock that is far ahead would delete newer ones.
-    present = min(times.to_nanoseconds(state["fresh_at"]), times.now())
-    before = times.to_iso(present - current_app.config["EVENTS_DAYS"] * times.DAY)
-    _delete_all(lambda db, limit: events.delete_events(db, before, limit))
+    return times.to_iso(min(times.to_nanoseconds(state["fresh_at"]), times.now()) - age)
 
 
 def warn_of_ending_tokens() -> None:

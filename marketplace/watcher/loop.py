@@ -41,6 +41,7 @@ CHORES: dict[Callable[[], object], float] = {
     chores.store_network: 600,
     store_sale_costs: 10,
     chores.delete_events: 3600,
+    chores.delete_offers: 3600,
     chores.warn_of_ending_tokens: 86_400,
 }
 CHORES_SECONDS = 5  # between two checks which chores are due

@@ -7,9 +7,11 @@ from harness.cast import ALICE, BOB, CHARLIE
 from marketplace.errors import LedgerUnreachable
 from marketplace.hedera import times
 from marketplace.ledger import ALLOWED_LAG
+from marketplace.market import offer_rule
 from marketplace.store import offers
 from marketplace.store.database import read
 from marketplace.watcher import chores
+from marketplace.watcher.check import MAX_LIFE
 from marketplace.watcher.sweep import sync
 from tests.engines import both_engines
 from tests.offering import list_open, move_clock, schedule, sign, state
@@ -38,14 +40,17 @@ def run(app, chore):
         chore()
 
 
-def copy_offer(app, schedule_id, **changes):
-    """Store an offer many times: the mirror node shows none of the copies."""
+def store_copy(app, schedule_id, new_id, **changes):
+    """Store an offer under an id that the mirror node does not show."""
     with app.app_context():
-        row = {**offers.get_offer(read(), schedule_id)} | changes
+        row = {**offers.get_offer(read(), schedule_id)} | changes | {"schedule_id": new_id}
     names, values = ", ".join(row), ", ".join(f":{name}" for name in row)
+    write_sql(app, f"INSERT INTO offer ({names}) VALUES ({values})", **row)
+
+
+def copy_offer(app, schedule_id, **changes):
     for number in range(MANY):
-        copied = row | {"schedule_id": f"0.0.{900_000 + number}"}
-        write_sql(app, f"INSERT INTO offer ({names}) VALUES ({values})", **copied)
+        store_copy(app, schedule_id, f"0.0.{900_000 + number}", **changes)
 
 
 def test_an_offer_expires(app, ledger, watcher, offer, new_events, monkeypatch):
@@ -157,3 +162,38 @@ def test_nothing_is_looked_at_while_the_mirror_node_answers_nothing(
         chores.cover_offers()
     with app.app_context():
         assert offers.get_offer(read(), schedule_id) == before
+
+
+@pytest.mark.parametrize(
+    ("events_days", "kept"), [(1, {62}), (100, {62, 64, 99}), (400, {62, 64, 99, 101})]
+)
+def test_ended_ones_are_deleted_as_events_are(app, offer, events_days, kept):
+    """But for 63 days a sweep would find them again. What has not ended stays."""
+    app.config["EVENTS_DAYS"] = events_days
+    schedule_id = offer()
+    for days in (62, 64, 99, 101):
+        expires_at = times.to_iso(times.now() - days * times.DAY)
+        for ended in offer_rule.ENDED:
+            store_copy(app, schedule_id, f"{ended} {days}", state=ended, expires_at=expires_at)
+        store_copy(app, schedule_id, f"signed {days}", expires_at=expires_at)
+    run(app, chores.delete_offers)
+    left = {f"signed {days}" for days in (62, 64, 99, 101)}
+    left |= {f"{ended} {days}" for ended in offer_rule.ENDED for days in kept}
+    with app.app_context():
+        rows = read().execute("SELECT schedule_id FROM offer").fetchall()
+    assert {row["schedule_id"] for row in rows} == left | {schedule_id}
+
+
+def test_a_deleted_one_stays_deleted(app, ledger, watcher, offer, monkeypatch):
+    app.config["EVENTS_DAYS"] = 1
+    schedule_id = offer(expires_in=60)
+    for seconds in (60 + SHOWN_SECONDS, MAX_LIFE // times.SECOND):
+        move_clock(ledger, monkeypatch, seconds)
+        with app.app_context():
+            sync()
+        assert state(app, schedule_id) == "expired"
+        watcher.read()  # the deletion goes by the ledger's time
+        run(app, chores.delete_offers)
+    with app.app_context():
+        sync()
+    assert state(app, schedule_id) is None
