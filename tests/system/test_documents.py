@@ -182,12 +182,14 @@ def test_the_python_blocks_work(block, tmp_path, monkeypatch):
 
 def test_the_readmes_program_sells_an_nft(clone, tmp_path):
     [block] = blocks("python", "README.md")
-    assert len([*filter(None, block.text.splitlines())]) == 12
+    assert len([*filter(None, block.text.splitlines())]) == 13
     (tmp_path / "sell.py").write_text(block.text)
     shown = re.search(r"sell\.py\n(.*)\n```", read("README.md"))[1]
     line = f". instance/sandbox.env && .venv/bin/python {tmp_path}/sell.py"
     sold = clone.run("bash", "-c", line)
     assert sold.stdout.splitlines() == [shown], sold.stderr
+    again = clone.run("bash", "-c", line, check=False)  # the buyer owns it now
+    assert "belongs to 0.0.2003" in again.stderr and "Traceback" not in again.stderr
 
 
 def test_the_shortest_shop_shows_what_is_for_sale(tmp_path, monkeypatch):
