@@ -385,16 +385,32 @@ class OfferUnknown(Missing):
 
 
 class NotPrepared(Missing):
-    sentence = (
-        "{} here for {} and {} #{}. Prepare a transaction first: POST /v1/list/<wallet>, /v1/delist/<wallet>"
-        " or /v1/buy/<wallet>"
-    )
-    tell = "Start again: nothing was prepared"
-    example = ("0.0.1001", "0.0.5001", 7, None)
+    """A wallet that freezes a purchase again gives it another ID, and removes the marketplace's signature."""
 
-    def __init__(self, account_id: str, token: str, serial_no: int, transaction_id: str | None):
+    sentence = "{} here for {} and {} #{}. {}"
+    tell = "Start again: nothing was prepared"
+    example: tuple[object, ...] = ("0.0.1001", "0.0.5001", 7, None)
+
+    def __init__(
+        self,
+        account_id: str,
+        token: str,
+        serial_no: int,
+        transaction_id: str | None,
+        purchase: str | None = None,
+    ) -> None:
+        """``purchase``: the ID of one that was prepared here for this account and NFT."""
         what = f"{transaction_id} was not prepared" if transaction_id else "Nothing was prepared"
-        super().__init__(what, account_id, token, serial_no)
+        advice = (
+            "Prepare a transaction first: POST /v1/list/<wallet>, /v1/delist/<wallet> or"
+            " /v1/buy/<wallet>"
+        )
+        if purchase:
+            advice = (
+                f"If it was the purchase {purchase}, the wallet froze it again, and so removed the"
+                " marketplace's signature. Prepare another, and sign it unchanged: POST /v1/buy/<wallet>"
+            )
+        super().__init__(what, account_id, token, serial_no, advice)
 
 
 class Hidden(MarketplaceError):

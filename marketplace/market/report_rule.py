@@ -60,9 +60,7 @@ class Wanted(NamedTuple):
     market: str  # the marketplace's account
     transaction_id: str | None = None  # as the report names it
     row: PreparedNftRow | None = None  # None if nothing was prepared under this id
-    may_be_prepared: bool = (
-        False  # without a row: whether a wallet may have replaced a prepared id by this
-    )
+    newest: PreparedNftRow | None = None  # without a row: whose id a wallet may have replaced
 
 
 class Shown(NamedTuple):
@@ -145,7 +143,7 @@ def _judge_unsigned(kind: Kind, wanted: Wanted, nft: Shown, now: int) -> Verdict
         # A listing that another program prepared may be on the ledger.
         return _not_prepared(wanted, nft) if nft.is_decided else Verdict.PENDING
     if row is None:
-        may_come = wanted.may_be_prepared and _is_recent_id(wanted, now)
+        may_come = wanted.newest is not None and _is_recent_id(wanted, now)
         return Verdict.PENDING if may_come else _not_prepared(wanted, nft)
     is_anothers = nft.reconciled.is_decided and nft.row["owner"] != wanted.account_id
     if kind != "purchase" and wanted.transaction_id is None and is_anothers:
@@ -216,4 +214,6 @@ def _refused(kind: Kind, wanted: Wanted, nft: Shown, result: str) -> Transaction
 
 
 def _not_prepared(wanted: Wanted, nft: Shown) -> NotPrepared:
-    return NotPrepared(wanted.account_id, *nft.nft_id, wanted.transaction_id)
+    newest = wanted.newest
+    purchase = newest["transaction_id"] if newest and newest["kind"] == "purchase" else None
+    return NotPrepared(wanted.account_id, *nft.nft_id, wanted.transaction_id, purchase)

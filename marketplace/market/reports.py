@@ -132,7 +132,7 @@ def _judge_one(wanted: Wanted, nft: Shown, now: int, find_rows: FindRows) -> Jud
         # The wallet may have replaced the prepared id by its own.
         signed = _pick(find_rows(wanted.transaction_id))
         kind = KINDS.get(signed.name, "listing") if signed else kind
-        wanted = wanted._replace(may_be_prepared=newest is not None)
+        wanted = wanted._replace(newest=newest)
     elif not is_named and _is_in_force(newest, wanted, nft):
         kind = "listing"
         wanted = wanted._replace(row=newest)

@@ -1,5 +1,8 @@
+import base64
+
 import pytest
 
+from harness import wallets
 from harness.apps import write_sql
 from harness.cast import ALICE, BOB, CHARLIE, TOKEN
 from tests import actions
@@ -47,6 +50,19 @@ def test_a_purchase_stays_confirmed_once_it_was_deleted_here(app, bought, report
 def test_the_seller_learns_that_it_was_sold(bought, report):
     body = assert_error(report(ALICE), 409, "is no longer listed", f"belongs to {BOB} now")
     assert "errors" not in body
+
+
+def test_a_purchase_that_the_wallet_froze_again_is_named(listed, ledger, buy, report):
+    """The message only asked to list the NFT."""
+    prepared = buy().json
+    body = wallets.body_of(base64.b64decode(prepared["byteArray"]))
+    wallets.give_new_id(body, BOB)
+    receipt = ledger.submit(ledger.sign_bytes(wallets.seal(body), BOB))
+    assert receipt.result == "SPENDER_DOES_NOT_HAVE_ALLOWANCE"
+    was = prepared["metadata"]["transactionId"]
+    words = f"If it was the purchase {was}, the wallet froze it again"
+    error = assert_error(report(BOB, receipt.transaction_id), 404, "was not prepared", words)
+    assert error["reason"] == "NOT_PREPARED"
 
 
 def test_a_refusal_carries_the_ledgers_code(app, listed, ledger, buy, report):

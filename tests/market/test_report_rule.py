@@ -175,7 +175,7 @@ def test_each_cell(label, kind, outcome):
 
 
 def test_an_id_that_a_wallet_gave_a_prepared_transaction_is_awaited():
-    report = wanted("listing")._replace(may_be_prepared=True)
+    report = wanted("listing")._replace(newest=prepared("listing"))
     assert judge("listing", report, nft(), None, NOW) is Verdict.PENDING
     late = SIGNED_AT + 200 * SECOND
     assert type(judge("listing", report, nft(), None, late)).__name__ == "NotPrepared"
