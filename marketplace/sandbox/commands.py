@@ -32,16 +32,23 @@ def hello_command() -> None:
 
 @cli.command("node")
 @click.option(
-    "--port", type=click.IntRange(0, 65_535), default=50_211, show_default=True, help="0: any."
+    "--port",
+    type=click.IntRange(0, 65_535),
+    default=50_211,
+    show_default=True,
+    help="0: any free port.",
 )
 @click.option(
-    "--also", type=click.IntRange(1, 65_535), multiple=True, help="A further port, if it is free."
+    "--also",
+    type=click.IntRange(1, 65_535),
+    multiple=True,
+    help="Another port to serve on, if it is free.",
 )
 def node_command(port: int, also: tuple[int, ...]) -> None:
-    """Serve Hedera SDKs, by gRPC on a port of 127.0.0.1, until SIGTERM.
+    """Serve Hedera SDKs by gRPC on 127.0.0.1, until SIGTERM.
 
-    If that port is taken, it uses another one. It writes its address to the file sandbox-node, beside the
-    sandbox's ledger, and all addresses of the sandbox and its access token to sandbox.env.
+    If the port is taken, another one is used. The file sandbox-node, beside the sandbox's ledger, has the
+    node's address. The file sandbox.env has all addresses, and the access token.
     """
     if port == 50_212:
         raise click.BadParameter("Hedera SDKs use TLS on 50212. Take another port, such as 50213")
@@ -51,7 +58,7 @@ def node_command(port: int, also: tuple[int, ...]) -> None:
 @cli.command("key")
 @click.argument("account_id", metavar="ACCOUNT")
 def key_command(account_id: str) -> None:
-    """Print the demo wallet's private key of ACCOUNT, in DER for SDKs. It is worth nothing."""
+    """Print ACCOUNT's private key from the demo wallet, as DER for SDKs. It controls nothing of value."""
     if not is_entity_id(account_id):
         raise click.BadParameter(f"{account_id} is not an account id, such as 0.0.1001")
     echo(wallet.private_key(account_id).to_string_der())
