@@ -100,8 +100,8 @@ class Sweep:
 
         Raises the ledger's errors if the mirror node does not answer at the start.
         """
+        self._take_up(times.to_iso(times.now()))  # first: the database may be of an earlier version
         _require_ledger()
-        self._take_up(times.to_iso(times.now()))
         counts = Counter[Done]()
         for start in range(0, len(self._items), AT_ONCE):
             try:
