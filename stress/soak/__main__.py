@@ -1,9 +1,9 @@
 """Runs the service as an operator does, among all kinds of faults, for a given time.
 
-Two workers of gunicorn and a watcher, on a testnet of our own and on SQLite or PostgreSQL. Sellers,
-buyers, readers, strangers and broken clients ask; the mirror node and the gateway fail; processes are
-killed and frozen; the database is locked, or its server stops; the disk is full for a moment. What is
-acknowledged is recorded, and compared at the end with the database, the API and the ledger.
+Two workers of gunicorn and a watcher, on a testnet of our own and on SQLite or PostgreSQL. Sellers, buyers,
+bidders, readers, strangers and broken clients ask; the mirror node and the gateway fail; processes are killed
+and frozen; the database is locked, or its server stops; the disk is full for a moment. What is acknowledged
+is recorded, and compared at the end with the database, the API and the ledger.
 
     python -m stress.soak --seconds 1800
     python -m stress.soak --seconds 1800 --postgresql

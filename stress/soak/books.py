@@ -13,6 +13,8 @@ TOKENS = ["0.0.5002", *(f"0.0.{number}" for number in range(7001, 7012))]
 ACCOUNTS = [f"0.0.{number}" for number in range(1001, 1031)]
 # The access tokens of buyers. One is not enough: at most ten purchases of a token may be open.
 BUYERS = [f"buyer {number}" for number in range(1, 4)]
+BIDDERS = [f"bidder {number}" for number in range(1, 4)]
+MOST_BIDS = 4  # open ones for an NFT
 LAGGING = {"mirror: lags", "mirror: mixed"}  # faults in which replicas are behind
 AFTERWARDS_SECONDS = 5  # so long after its end, a fault still excuses what clients see
 
@@ -22,6 +24,21 @@ class Asked(NamedTuple):
     status: int  # 0 if there was no answer
     began: float
     seconds: float
+
+
+@dataclass
+class Bid:
+    """What the clients know of an offer."""
+
+    offer_id: str
+    seller: str
+    bidder: str
+    price: int  # HBAR
+    by: object = field(repr=False)  # the client that has made it
+    began: float
+    content: bytes = field(default=b"", repr=False)  # the signature, as it was handed out
+    is_signed: bool = False
+    end: str = ""  # as the ledger says
 
 
 @dataclass
@@ -35,6 +52,7 @@ class Nft:
     signed: set[tuple[str, int]] = field(default_factory=set)  # all offers that it ever had
     # Purchases that were handed out, and may be signed later: the buyer of each, and its bytes.
     kept: list[tuple[str, bytes]] = field(default_factory=list)
+    bids: dict[str, Bid] = field(default_factory=dict)  # by the offer's id
 
     @property
     def key(self) -> tuple[str, int]:
@@ -63,6 +81,8 @@ class Books:
         self.added: dict[tuple[str, int], Nft] = {}
         # The purchases that were handed out: NFT and buyer of each transaction id.
         self.purchases: dict[str, tuple[tuple[str, int], str]] = {}
+        # How often an offer was asked for: by NFT, bidder and price.
+        self.bids_asked = Counter()
         self._dice = random.Random(f"nfts {seed}")
         self._free: list[Nft] = []
         self._serial_numbers = itertools.count(1)

@@ -42,20 +42,23 @@ class Client:
         self.etags: dict[str, str] = {}
         self.connection = None
 
-    def ask(self, kind: str, path: str, body=None, expected=(200,), **headers) -> Answer:
+    def ask(
+        self, kind: str, path: str, body=None, expected=(200,), method=None, **headers
+    ) -> Answer:
         """Ask once, on the connection of this step. An answer that must not be is a finding."""
         if self.token:
             headers["Authorization"] = f"Bearer {self.token}"
         if body is not None:
             headers["Content-Type"] = "application/json"
             body = body if isinstance(body, bytes) else json.dumps(body).encode()
+        method = method or ("GET" if body is None else "POST")
         began = time.monotonic()
         try:
             if self.connection is None:
                 self.connection = http.client.HTTPConnection(
                     "127.0.0.1", self.port, timeout=PATIENCE_SECONDS, source_address=self.address
                 )
-            self.connection.request("POST" if body is not None else "GET", path, body, headers)
+            self.connection.request(method, path, body, headers)
             response = self.connection.getresponse()
             answer = Answer(response.status, response.read(), response.headers)
         except GONE as error:

@@ -3,7 +3,8 @@
 import threading
 import time
 
-from stress.soak.books import ACCOUNTS, BUYERS, LAGGING, Asked, Books
+from stress.soak.bidders import Bidder
+from stress.soak.books import ACCOUNTS, BIDDERS, BUYERS, LAGGING, Asked, Books
 from stress.soak.buyers import Buyer
 from stress.soak.client import PATIENCE_SECONDS, Answer, Client
 from stress.soak.network import Ledger
@@ -11,7 +12,8 @@ from stress.soak.readers import Reader
 from stress.soak.sellers import Seller
 from stress.soak.strangers import Stranger
 
-WRITING = {"add", "prepare", "withdraw", "buy", "report"}
+OF_OFFERS = {"offer", "accept", "retract", "delete"}
+WRITING = {"add", "prepare", "withdraw", "buy", "report"} | OF_OFFERS
 
 
 class Crowd:
@@ -24,6 +26,7 @@ class Crowd:
         "withdraw": (Seller, 1, 0.4),
         "trade": (Seller, 1, 0.5),
         "buy": (Buyer, len(BUYERS), 0.5),
+        "bid": (Bidder, len(BIDDERS), 0.5),
         "read": (Reader, 8, 5),
         "be_strange": (Stranger, 1, 2),
         "fail_to_authenticate": (Stranger, 1, 1),
@@ -31,7 +34,7 @@ class Crowd:
         "read_metrics": (Reader, 1, 0.5),
     }
     # The names of their access tokens, which they take in turn. The clients of other steps have the sellers'.
-    TOKENS = {"read_metrics": ["metrics"], "read": ["reader"], "buy": BUYERS}
+    TOKENS = {"read_metrics": ["metrics"], "read": ["reader"], "buy": BUYERS, "bid": BIDDERS}
 
     def __init__(self, books: Books, ledger: Ledger, port: int, tokens: dict, seed: int) -> None:
         self.books, self.ledger = books, ledger

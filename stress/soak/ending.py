@@ -12,6 +12,7 @@ from harness.engines import connect
 from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS
 from marketplace.ledger import ALLOWED_LAG
+from stress.soak import offers_ending
 from stress.soak.books import ACCOUNTS, TOKENS, Books
 from stress.soak.client import offer_in
 from stress.soak.network import Ledger, content_of
@@ -23,7 +24,7 @@ HOUR = 3600 * times.SECOND
 
 
 class Purchase(NamedTuple):
-    """What the service has stored of a purchase."""
+    """What the service has stored of a purchase, of an offer's creation, or of its deletion."""
 
     transaction_id: str
     token: str
@@ -46,6 +47,7 @@ class Ending:
         self.compare_added()
         self.compare_listings()
         self.compare_sales()
+        offers_ending.compare(self)
         self.compare_fees()
         if zombies := self.stage.zombies():
             time.sleep(2)
@@ -57,7 +59,7 @@ class Ending:
         for number in range(ROUNDS):
             waiting = self.hasten()
             done = self.stage.service.flask("sync", check=False)
-            left = re.search("listed|taken off|not decided|not checked", done.stdout)
+            left = re.search("listed|taken off|not decided|not checked|offers changed", done.stdout)
             unsettled = [row for row in self.purchases() if not row.is_settled]
             if done.returncode == 0 and not left and not waiting and not unsettled:
                 self.books.counts["rounds at the end"] = number + 1
@@ -79,7 +81,7 @@ class Ending:
             sql = """
                 SELECT transaction_id, token, serial_no, fee_tinybars, is_settled
                 FROM prepared_transaction JOIN prepared_nft USING (transaction_id)
-                WHERE kind = 'purchase'
+                WHERE kind IN ('purchase', 'offer', 'offer_deletion')
             """
             return [Purchase(*row) for row in db.execute(sql)]
 
@@ -125,9 +127,7 @@ class Ending:
     def compare_listings(self) -> None:
         expected = self.ledger.listings()
         signed = {nft.key: nft.offer for nft in self.books.added.values() if nft.offer}
-        self._differ(
-            "The ledger and its clients", {k: it[:2] for k, it in expected.items()}, signed
-        )
+        self.differ("The ledger and its clients", {k: it[:2] for k, it in expected.items()}, signed)
         book = list(self.rows("/v1/orderbook"))
         self.books.counts["listings expected"] = len(expected)
         self.books.counts["listings shown"] = len(book)
@@ -135,7 +135,7 @@ class Ending:
         if len(set(keys)) < len(keys):
             self.books.find("The order book shows an NFT twice")
         shown = {key: offer_in(row) for key, row in zip(keys, book, strict=True)}
-        self._differ("The order book", shown, {k: it[:2] for k, it in expected.items()})
+        self.differ("The order book", shown, {k: it[:2] for k, it in expected.items()})
         newest = sorted(expected, key=lambda key: expected[key][2], reverse=True)
         if keys != newest and shown.keys() == expected.keys():
             self.books.find("The order book is out of order")
@@ -149,7 +149,7 @@ class Ending:
                 for key, offer in shown.items()
                 if (part(offer) if part else key[0]) == name
             }
-            self._differ(f"The list {path}", found, wanted)
+            self.differ(f"The list {path}", found, wanted)
 
     def compare_sales(self) -> None:
         """Each NFT that the marketplace moved was paid for, and its buyers know of as many sales."""
@@ -185,7 +185,7 @@ class Ending:
                 )
                 return
 
-    def _differ(self, what: str, found: dict, expected: dict) -> None:
+    def differ(self, what: str, found: dict, expected: dict) -> None:
         if found != expected:
             keys = {key for key in found | expected if found.get(key) != expected.get(key)}
             some = [(key, found.get(key), expected.get(key)) for key in sorted(keys)[:5]]

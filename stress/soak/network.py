@@ -1,8 +1,9 @@
-"""The network around the service: a ledger, its mirror node, and a gateway for content.
+"""The network around the service: a ledger with its node, its mirror node, and a gateway for content.
 
 They run in a process of their own. Its weather decides how they answer: mostly well, and for a while not.
 """
 
+import asyncio
 import base64
 import contextlib
 import enum
@@ -40,6 +41,7 @@ from marketplace.sandbox.application import create_sandbox
 from marketplace.sandbox.catalogue import TREASURY
 from stress import audit, bombs
 from stress.soak.replica import BEHIND_SECONDS, Replica
+from stress.soak.schedules import Scheduled, list_scheduled
 
 MARKET, OTHER_MARKET = "0.0.9001", "0.0.6666"
 SILENCE_SECONDS = 12
@@ -101,8 +103,21 @@ class Network:
         self.replica = Replica(self.path, MARKET)
         self.bombs = self.dice.sample(list(bombs.CORPUS.values()), BOMBS)
         self.made: dict[int, bytes] = {}
+        threading.Thread(target=self._serve_node, daemon=True).start()
         with network.serve(self._answer, self.port):
             threading.Event().wait()
+
+    def _serve_node(self) -> None:
+        """Take the service's transactions, by gRPC."""
+        from hiero_sandbox.hapi import server  # imports gRPC, which must not be forked
+
+        @contextlib.contextmanager
+        def announced(port: int, others: list[int]) -> Iterator[None]:
+            self.sandbox.config["NODE_PORT"] = port
+            self.replica.show_node(port)
+            yield
+
+        asyncio.run(server.serve(self.sandbox, 0, (), announced, ending=()))
 
     def _answer(self, environ, start_response):
         path = environ["PATH_INFO"]
@@ -146,6 +161,8 @@ class Network:
     def _show_content(self, path: str, environ, start_response):
         """The metadata or image of an NFT; None for metadata that the sandbox should serve."""
         cid, _, name = path.removeprefix("/ipfs/").partition("/")
+        if not name.split(".")[0].isdecimal():  # a collection's document
+            return None
         serial_no, is_image = int(name.split(".")[0]), name.endswith(".png")
         kind = content_of(catalogue.token_of(cid), serial_no)
         if kind in ("missing", "garbage"):
@@ -239,10 +256,36 @@ class Ledger:
         with self._open() as db:
             for row in db.execute("SELECT * FROM transaction_record"):
                 transaction_id = TransactionId.parse(row["transaction_id"])
-                if transaction_id.account_id == MARKET:
-                    fee = records.read(row).record.transactionFee
+                record = records.read(row).record
+                # The bidder pays for what was scheduled, which has the id of its schedule's creation.
+                if transaction_id.account_id == MARKET and not record.transactionID.scheduled:
+                    fee = record.transactionFee
                     found[str(transaction_id)].append((row["consensus_at"], fee))
         return found
+
+    def find_seller(
+        self, offer_id: str, nft: tuple[str, int], bidder: str, price: int
+    ) -> str | None:
+        """The owner to whom an offer is made; None if the schedule is not this open offer."""
+        with self._open() as db:
+            for made in list_scheduled(db, offer_id):
+                if (made.nft, made.bidder, made.price, made.end) == (nft, bidder, price, ""):
+                    return made.seller
+        return None
+
+    def find_end(self, offer_id: str) -> str:
+        with self._open() as db:
+            [made] = list_scheduled(db, offer_id)
+            return made.end
+
+    def offers(self) -> list[Scheduled]:
+        with self._open() as db:
+            return list_scheduled(db)
+
+    def owners(self) -> dict[tuple[str, int], str]:
+        with self._open() as db:
+            rows = db.execute("SELECT token, serial_no, owner FROM nft").fetchall()
+            return {(token, serial_no): owner for token, serial_no, owner in rows}
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:

@@ -94,22 +94,22 @@ class Reader(Client):
             self.ask("image", urlsplit(answer.json["imageUrl"]).path)
 
     def read_metrics(self) -> None:
+        start = self.books.counts["services started"]  # before it is asked
         answer = self.ask("metrics", "/metrics")
         if answer.status == 200:
             text = answer.content.decode()
-            self._compare_counts(text)
+            self._compare_counts(start, text)
             self._compare_fees(text)
 
-    def _compare_counts(self, text: str) -> None:
+    def _compare_counts(self, start: int, text: str) -> None:
         """The service's count of requests never falls, unless the service was started again."""
         counts = re.findall(
             r"^marketplace_request_duration_seconds_count\{.*\} ([0-9.e+]+)$", text, re.MULTILINE
         )
         counted = sum(map(float, counts))
-        start = self.books.counts["services started"], counted
-        if start[0] == self._counted[0] and counted < self._counted[1]:
+        if start == self._counted[0] and counted < self._counted[1]:
             self.books.find(f"A counter fell, from {self._counted[1]} to {counted}")
-        self._counted = start
+        self._counted = start, counted
 
     def _compare_fees(self, text: str) -> None:
         """What purchases cost, or may cost, is within the budget, if the database can be asked."""

@@ -21,6 +21,10 @@ class Replica:
         self._copied_at = 0
         self._lock = threading.Lock()
 
+    def show_node(self, port: int) -> None:
+        """Show the ledger's node, which is there whatever the replica knows."""
+        self._sandbox.config["NODE_PORT"] = port
+
     def may_answer(self, environ) -> bool:
         """Whether it may answer. The ledger mints an NFT when it is first asked for; a replica must not."""
         return "serialnumber=" not in environ["QUERY_STRING"]

@@ -17,7 +17,7 @@ from harness.network import PATIENCE_SECONDS
 from harness.postgresql import until
 from harness.serving import BIN, CONFIGURATION, Service, environment
 from marketplace.sandbox import wallet
-from stress.soak.books import BUYERS, Books
+from stress.soak.books import BIDDERS, BUYERS, Books
 from stress.soak.network import MARKET
 
 WORKERS = 2
@@ -26,7 +26,7 @@ COMPLAINT = re.compile(
     "Traceback|Exception in|Fatal Python|WORKER TIMEOUT|was sent SIG(?!KILL|TERM)|was not checked$"
 )
 SCOPES = {"seller": ("read", "write"), "reader": ("read",), "metrics": ("metrics",)}
-SCOPES |= dict.fromkeys(BUYERS, ("read", "write"))
+SCOPES |= dict.fromkeys([*BUYERS, *BIDDERS], ("read", "write"))
 SHARE, FEE_BUDGET = 250, 200  # basis points of a price; HBAR in an hour
 # More growth than this, from the second quarter of a run to the last one, is a leak.
 GROWTH, GROWTH_BYTES, GROWTH_COUNT = 0.2, 15_000_000, 6
@@ -55,6 +55,7 @@ class Stage:
             "MIRROR_NODE_URL": network.url,
             "IPFS_GATEWAYS": f"{network.url}/ipfs",
             "ACCOUNT_KEY_FILE": self._write_key(),
+            "OFFERS": "on",
             "SALE_FEE_BASIS_POINTS": SHARE,
             "SALE_FEE_BUDGET": FEE_BUDGET,
             "SALE_FEE_USER_SHARE": 100,  # all buyers of a token have this machine's address
@@ -83,12 +84,12 @@ class Stage:
 
     def start(self) -> None:
         """Start the service, and wait until it answers."""
+        self.books.counts["services started"] += 1
         bind = f"127.0.0.1:{self.port}"
         self.master = self._popen(
             "gunicorn", "-c", CONFIGURATION, "--bind", bind, "--workers", str(WORKERS)
         )
         until(self.service.answers, "the service did not start")
-        self.books.counts["services started"] += 1
 
     def start_watcher(self) -> None:
         self.watcher = self._popen("flask", "--app", "wsgi", "watch")

@@ -28,15 +28,19 @@ class Trader(Client):
 
     def report(self, nft: Nft, keys: dict, seller: str, kind: str) -> None:
         """Report until it is acknowledged. Then the same must be read."""
+        if self.report_until_seen(keys, kind):
+            self.look_at(nft, seller)
+
+    def report_until_seen(self, keys: dict, kind: str) -> bool:
         for _ in range(REPORTS):
             answer = self.ask("report", "/v1/comingsoon", keys, expected=(200, 202))
             if answer.status == 200:
                 self.books.counts[f"{kind} acknowledged"] += 1
-                self.look_at(nft, seller)
-                return
+                return True
             if not self.wait(answer):
-                return
+                return False
         self.books.counts["reports given up"] += 1
+        return False
 
     def look_at(self, nft: Nft, seller: str) -> None:
         """What was just acknowledged must be read, whichever worker answers."""
