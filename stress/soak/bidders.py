@@ -19,13 +19,13 @@ REFUSED = ("BIDDER_BALANCE_TOO_LOW", "BUYER_BALANCE_TOO_LOW", "TOO_MANY_OFFERS",
 class Bidder(Trader):
     def bid(self) -> None:
         """Make an offer for an NFT, or go on with one."""
-        nft = self.books.take()
+        goes_on = self.dice.random() < 0.5
+        nft = self.books.take(has_bids=goes_on)
         if nft is None:
             return
         try:
-            open_bids = [bid for bid in nft.bids.values() if not bid.end]
-            if open_bids and (len(open_bids) >= MOST_BIDS or self.dice.random() < 0.5):
-                self._go_on(nft, self.dice.choice(open_bids))
+            if goes_on or len(nft.open_bids) >= MOST_BIDS:
+                self._go_on(nft, self.dice.choice(nft.open_bids))
             else:
                 self._make(nft)
         finally:
@@ -183,7 +183,7 @@ class Bidder(Trader):
         shown = {row["offerId"]: (row["to"]["accountId"], row["price"]) for row in answer.json}
         if bid.end:
             is_wrong = bid.offer_id in shown
-        else:  # for the present owner, unless the service was told of a former one
+        else:  # for the present owner, unless the service may know a former one
             is_due = nft.owner == bid.seller and not self.books.is_behind(bid.began)
             is_wrong = is_due and shown.get(bid.offer_id) != (bid.bidder, bid.price)
         if is_wrong:

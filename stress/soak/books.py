@@ -59,6 +59,10 @@ class Nft:
         return self.token, self.serial_no
 
     @property
+    def open_bids(self) -> list[Bid]:
+        return [bid for bid in self.bids.values() if not bid.end]
+
+    @property
     def wire(self) -> dict:
         return {"tokenId": self.token, "serialNo": self.serial_no}
 
@@ -99,7 +103,7 @@ class Books:
         self.added[nft.key] = nft
         self.put_back(nft)
 
-    def take(self, is_offered: bool | None = None) -> Nft | None:
+    def take(self, is_offered: bool | None = None, *, has_bids: bool = False) -> Nft | None:
         """Take an NFT that no client is using."""
         with self._lock:
             for _ in range(20):
@@ -107,7 +111,8 @@ class Books:
                     return None
                 number = self._dice.randrange(len(self._free))
                 nft = self._free[number]
-                if is_offered is None or is_offered == bool(nft.offer):
+                is_chosen = is_offered is None or is_offered == bool(nft.offer)
+                if is_chosen and (nft.open_bids or not has_bids):
                     self._free[number] = self._free[-1]
                     self._free.pop()
                     return nft
