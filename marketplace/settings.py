@@ -3,12 +3,13 @@
 import difflib
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from marketplace.environment_file import unquote
 from marketplace.errors import StartRefused
 from marketplace.hedera import hbar
 from marketplace.hedera.ids import is_entity_id
@@ -349,7 +350,7 @@ def load(overrides: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, 
     Raises SettingError, which names the setting, if one is unknown, missing or not valid.
     """
     given = {
-        name.removeprefix(PREFIX): value
+        name.removeprefix(PREFIX): unquote(value)
         for name, value in environ.items()
         if name.startswith(PREFIX)
     } | dict(overrides)
@@ -372,21 +373,31 @@ def load(overrides: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, 
     return settings
 
 
-def list_changed(settings: Mapping[str, Any]) -> list[str]:
-    """The names of the settings that differ from their defaults, and of those that a database belongs to."""
-    return [
-        name
-        for name, setting in SETTINGS.items()
-        if name in ("NETWORK", "ACCOUNT_ID")
-        or setting.parse(_find_default(setting, settings) or "") != settings[name]
-    ]
-
-
 def _find_default(setting: Setting, settings: Mapping[str, Any]) -> str | None:
-    """The default of a setting, which may contain settings before it; None if it is required."""
+    """A setting's default, which follows from the settings above it. None if it has none."""
     is_sandbox = settings.get("NETWORK") == "sandbox"
     default = (setting.in_sandbox if is_sandbox else None) or setting.default
     return default and default.format_map(settings)
+
+
+def list_changed(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what load() reads of the settings that differ from their defaults, without secrets.
+
+    And of those that a database belongs to.
+    """
+    for name, setting in SETTINGS.items():
+        default, value = _find_default(setting, settings), settings[name]
+        if name in ("NETWORK", "ACCOUNT_ID") or setting.parse(default or "") != value:
+            is_address = name == "DATABASE_URL"
+            yield name, _write_address(value) if is_address else format_setting(name, value)
+
+
+def _write_address(database: str) -> str:
+    """The address of a database, without its password."""
+    if not database.startswith("postgresql://"):
+        return f"sqlite:///{database}"
+    address = re.sub(r"(?<=//)([^/@:]*):[^/@]*@", r"\1@", database)
+    return re.sub(r"(?<=[?&])password=[^&]*&?", "", address)
 
 
 def _require_agreement(settings: dict[str, Any]) -> None:

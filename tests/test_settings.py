@@ -8,9 +8,10 @@ from harness.apps import settings
 from harness.serving import ROOT
 from marketplace import create_app
 from marketplace.demo import ASSETS
+from marketplace.environment_file import quote
 from marketplace.errors import StartRefused
 from marketplace.services import services
-from marketplace.settings import SettingError, format_setting, load
+from marketplace.settings import SettingError, format_setting, list_changed, load
 
 
 def test_the_defaults_serve_the_sandbox():
@@ -201,6 +202,43 @@ def test_secrets_in_settings_are_not_shown(tmp_path):
         assert format_setting("ACCOUNT_KEY_FILE", name) == "(not shown: it names no file)"
     path.touch()
     assert format_setting("ACCOUNT_KEY_FILE", str(path)) == str(path)
+
+
+CHANGED = {
+    "NAME": "Bob's",
+    "DATABASE_URL": "sqlite:////srv/other.db",
+    "CORS_ORIGINS": "",
+    "MAX_TRANSACTION_FEE": "2.5",
+    "IPFS_GATEWAYS": "https://a.example/ipfs,https://b.example/ipfs",
+    "OFFERS": "off",
+}
+
+
+def test_changed_settings_can_be_written_and_loaded():
+    own = {"NETWORK": "sandbox", "ACCOUNT_ID": "0.0.9001"}
+    assert dict(list_changed(load({}, {}))) == own
+    loaded = load(CHANGED, {})
+    written = dict(list_changed(loaded))
+    assert written.keys() == CHANGED.keys() | own
+    environ = {f"MARKETPLACE_{name}": quote(text) for name, text in written.items()}
+    assert load({}, environ) == loaded
+
+
+def test_changed_settings_are_written_without_passwords():
+    for given, written in {
+        "postgresql://market:secret@a,b:5433/x?sslmode=require": "market@a,b:5433/x?sslmode=require",
+        "postgresql://a/x?password=secret&sslmode=require": "a/x?sslmode=require",
+        "postgresql://a/x?sslmode=require&password=secret": "a/x?sslmode=require&",
+    }.items():
+        changed = dict(list_changed(load({"DATABASE_URL": given}, {})))
+        assert changed["DATABASE_URL"] == f"postgresql://{written}"
+
+
+@pytest.mark.parametrize(
+    ("written", "value"), [("'My $hop'", "My $hop"), (r'"a \"b\" \$c"', 'a "b" $c'), ("'", "'")]
+)
+def test_a_value_may_be_in_quotes(written, value):
+    assert load({}, {"MARKETPLACE_NAME": written})["NAME"] == value
 
 
 def test_an_address_of_postgresql_may_be_written_shorter():

@@ -8,7 +8,6 @@ A folder of backups has a folder for each, named by its time, and one of images 
 
 import os
 import re
-import shlex
 import shutil
 import tempfile
 import time
@@ -23,18 +22,20 @@ from flask import current_app
 from marketplace.cli.access_tokens import duration
 from marketplace.cli.command import Command, echo
 from marketplace.command_line import command
+from marketplace.environment_file import quote
 from marketplace.errors import MarketplaceError, StartRefused, reason
 from marketplace.hedera import times
 from marketplace.market import moderation
 from marketplace.market.moderation import Subject
 from marketplace.services import services
-from marketplace.settings import PREFIX, format_setting, list_changed
+from marketplace.settings import PREFIX, list_changed
 from marketplace.store import database as databases
 from marketplace.store import media, properties
 from marketplace.store.database import read, write
 from marketplace.store.database_errors import DatabaseError, DatabaseUnreadable, explained
 from marketplace.store.rows import DecisionRow
 from marketplace.store.sqlite import SQLiteDatabase
+from marketplace.version import __version__
 
 PATH = click.Path(path_type=Path)
 STAMP = "%Y%m%dT%H%M%SZ"
@@ -127,27 +128,12 @@ def _sync_names(folder: Path) -> None:
 
 
 def _describe_settings() -> str:
-    """The settings that differ from their defaults, without secrets, to set them on another machine."""
-    config = current_app.config
+    """The settings that differ from their defaults, to start the service with them elsewhere."""
     lines = [
-        "# The settings that are not defaults. Passwords and the database's user are not in it."
+        f"# Version {__version__}. Passwords and keys are not in it; all other settings have their defaults."
     ]
-    for name in list_changed(config):
-        value = _find_address() if name == "DATABASE_URL" else format_setting(name, config[name])
-        lines.append(f"{PREFIX}{name}={_quote(value)}")
+    lines += [f"{PREFIX}{name}={quote(text)}" for name, text in list_changed(current_app.config)]
     return "\n".join(lines) + "\n"
-
-
-def _find_address() -> str:
-    """The database's address as a setting, without user and password."""
-    database = services().database
-    is_file = isinstance(database, SQLiteDatabase)
-    return f"sqlite:///{database.name}" if is_file else database.name
-
-
-def _quote(value: str) -> str:
-    """Quote for a shell and for systemd only what needs it: podman and Docker keep the quotes."""
-    return value if value in ("", "*") else shlex.quote(value)
 
 
 def _back_up_images(target: Path) -> None:

@@ -73,6 +73,30 @@ def test_it_works(operator):
     assert backup.stat().st_mode & 0o777 == 0o600
 
 
+NAME = 'Bob\'s "$5" `shop`'
+READ = "import os; from marketplace.settings import load; print(load({}, os.environ)[%r])"
+
+
+def test_a_service_starts_elsewhere_with_the_settings_of_a_backup(operator):
+    operator.environ["MARKETPLACE_NAME"] = NAME
+    add(operator, "kept")
+    operator.flask("backup", "copies")
+    [file] = operator.folder.glob("copies/*/settings.env")
+    other = Service(operator.folder / "other", 0, environment())
+    other.folder.mkdir()
+    shell = f"set -eua; . {file}; MARKETPLACE_DATA_DIR={other.folder}/data;"
+    other.run("sh", "-c", f"{shell} exec flask --app wsgi restore {operator.folder}/copies")
+    assert held(other.folder / "data/marketplace.db") == ["kept"]
+    assert (
+        other.run("sh", "-c", f'{shell} exec python -c "$0"', READ % "NAME").stdout == f"{NAME}\n"
+    )
+    # As Docker reads it: the whole rest of a line, with its quotes.
+    lines = [line for line in file.read_text().splitlines() if not line.startswith("#")]
+    other.environ |= dict(line.split("=", 1) for line in lines)
+    assert other.run("python", "-c", READ % "NAME").stdout == f"{NAME}\n"
+    assert other.run("python", "-c", READ % "DATABASE_URL").stdout == "instance/marketplace.db\n"
+
+
 def test_nothing_answered_before_a_backup_is_missing(operator):
     path = operator.folder / "instance/marketplace.db"
     # A new database is written to at its first start; beside these writers that may have to wait too long.
