@@ -7,10 +7,14 @@ from flask.cli import ScriptInfo
 
 FOUND_BY_FLASK = ("wsgi.py", "app.py")  # in the current folder, such as a clone's
 OWN = ("nft-marketplace", "python -m marketplace")  # programs of our own
+# The variable that names a script around flask, such as deploy/nft-marketplace.
+CALLED = "NFT_MARKETPLACE_COMMAND"
 
 
 def command(words: str) -> str:
     """The command line to type: ``flask upgrade``, with --app where flask does not find the service alone."""
+    if called := os.environ.get(CALLED):
+        return f"{called} {words}"
     context = click.get_current_context(silent=True)
     program = context and context.find_root().info_name
     if program in OWN:

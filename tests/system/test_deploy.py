@@ -395,21 +395,43 @@ def test_it_may_be_below_a_path(tmp_path):
             assert response.headers["Content-Type"] == "image/webp"
 
 
-def test_the_wrapper_stays_in_the_folder_where_it_is_called(tmp_path):
-    """In the project's folder, a file named beside its caller was not found."""
-    [script] = re.findall(r"<<'EOF'\n(#!/bin/sh.*?)^EOF$", README, re.MULTILINE | re.DOTALL)
-    script, replaced = re.subn(r"setpriv .*\\\n", "", script)
+@pytest.fixture
+def call(tmp_path):
+    """Calls the script for commands in a folder of its caller's."""
+    script, replaced = re.subn(r"setpriv .*\\\n", "", (DEPLOY / "nft-marketplace").read_text())
     assert replaced == 1
     script = script.replace("/etc/nft-marketplace.env", str(tmp_path / "market.env"))
     script = script.replace("/opt/nft-marketplace/.venv/bin/", f"{BIN}/")
     script = script.replace("/opt/nft-marketplace", str(ROOT))
-    (tmp_path / "market.env").write_text(f"MARKETPLACE_DATA_DIR={tmp_path}/data\n")
     (tmp_path / "called").mkdir()
 
-    def call(*words):
+    def call(*words, **options):
         command = ["sh", "-c", script, "nft-marketplace", *words]
-        return run_program(*command, cwd=tmp_path / "called", env=environment())
+        return run_program(*command, cwd=tmp_path / "called", env=environment(), **options)
 
+    return call
+
+
+def test_the_script_for_commands_reads_settings_as_systemd_does(call, tmp_path):
+    """A shell ran what followed a space, and went on with the default."""
+    missing = call("status")
+    assert missing.returncode and "market.env" in missing.stderr
+    lines = ["# A comment", "", "; another", "MARKETPLACE_NAME=My Shop & Sons $5  "]
+    lines += [f"  MARKETPLACE_DATA_DIR='{tmp_path}/data'"]
+    (tmp_path / "market.env").write_text("\n".join(lines))
+    run_flask(tmp_path / "data", "token", "list")
+    assert "  MARKETPLACE_NAME=My Shop & Sons $5\n" in call("status").stdout
+    assert call("hide", "0.0.5001", "--reason", "x").stdout.endswith(
+        "To undo: nft-marketplace unhide 0.0.5001\n"
+    )
+    (tmp_path / "market.env").write_text("MARKETPLACE NAME=x\n")
+    wrong = call("status")
+    assert wrong.returncode and "MARKETPLACE NAME" in wrong.stderr
+
+
+def test_the_wrapper_stays_in_the_folder_where_it_is_called(call, tmp_path):
+    """In the project's folder, a file named beside its caller was not found."""
+    (tmp_path / "market.env").write_text(f"MARKETPLACE_DATA_DIR={tmp_path}/data\n")
     assert "There is no database here" in call("backup", "copies").stderr
     run_flask(tmp_path / "data", "token", "list")
     ended = call("backup", "copies")
