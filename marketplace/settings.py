@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from marketplace.environment_file import unquote
 from marketplace.errors import StartRefused
 from marketplace.hedera import hbar
 from marketplace.hedera.ids import is_entity_id
@@ -17,6 +16,11 @@ from marketplace.hedera.ids import is_entity_id
 PREFIX = "MARKETPLACE_"
 NETWORKS = ("sandbox", "mainnet", "testnet", "previewnet")
 LONGEST_SHOWN = 40  # characters: every form of a private key is longer
+# Values in environment files, which sh, systemd, Docker and load() read alike.
+PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./*?-]*")
+QUOTED = re.compile(r"""'([^']*)'|"((?:[^"\\]|\\.)*)\"""")
+SPECIAL = re.compile(r'(["$`\\])')  # in double quotes
+ESCAPED = re.compile(r'\\(["$`\\])')
 KEY_ADVICE = (
     "If you set it to the key itself, write the key to a file, and give the account a new key"
 )
@@ -350,7 +354,7 @@ def load(overrides: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, 
     Raises SettingError, which names the setting, if one is unknown, missing or not valid.
     """
     given = {
-        name.removeprefix(PREFIX): unquote(value)
+        name.removeprefix(PREFIX): _unquote(value)
         for name, value in environ.items()
         if name.startswith(PREFIX)
     } | dict(overrides)
@@ -398,6 +402,26 @@ def _write_address(database: str) -> str:
         return f"sqlite:///{database}"
     address = re.sub(r"(?<=//)([^/@:]*):[^/@]*@", r"\1@", database)
     return re.sub(r"(?<=[?&])password=[^&]*&?", "", address)
+
+
+def write_changed(settings: Mapping[str, Any]) -> str:
+    """The lines of an environment file with these settings."""
+    return "".join(f"{PREFIX}{name}={_quote(text)}\n" for name, text in list_changed(settings))
+
+
+def _quote(value: str) -> str:
+    """A value as it is written in a file: in double quotes, if it needs them."""
+    if PLAIN.fullmatch(value):
+        return value
+    return '"' + SPECIAL.sub(r"\\\1", value) + '"'
+
+
+def _unquote(value: str) -> str:
+    """The value itself: Docker's --env-file leaves the quotes in it."""
+    match = QUOTED.fullmatch(value)
+    if match is None:
+        return value
+    return match[1] if match[2] is None else ESCAPED.sub(r"\1", match[2])
 
 
 def _require_agreement(settings: dict[str, Any]) -> None:

@@ -8,10 +8,9 @@ from harness.apps import settings
 from harness.serving import ROOT
 from marketplace import create_app
 from marketplace.demo import ASSETS
-from marketplace.environment_file import quote
 from marketplace.errors import StartRefused
 from marketplace.services import services
-from marketplace.settings import SettingError, format_setting, list_changed, load
+from marketplace.settings import SettingError, format_setting, list_changed, load, write_changed
 
 
 def test_the_defaults_serve_the_sandbox():
@@ -220,7 +219,7 @@ def test_changed_settings_can_be_written_and_loaded():
     loaded = load(CHANGED, {})
     written = dict(list_changed(loaded))
     assert written.keys() == CHANGED.keys() | own
-    environ = {f"MARKETPLACE_{name}": quote(text) for name, text in written.items()}
+    environ = dict(line.split("=", 1) for line in write_changed(loaded).splitlines())
     assert load({}, environ) == loaded
 
 

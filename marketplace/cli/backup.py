@@ -22,13 +22,12 @@ from flask import current_app
 from marketplace.cli.access_tokens import duration
 from marketplace.cli.command import Command, echo
 from marketplace.command_line import command
-from marketplace.environment_file import quote
 from marketplace.errors import MarketplaceError, StartRefused, reason
 from marketplace.hedera import times
 from marketplace.market import moderation
 from marketplace.market.moderation import Subject
 from marketplace.services import services
-from marketplace.settings import PREFIX, list_changed
+from marketplace.settings import write_changed
 from marketplace.store import database as databases
 from marketplace.store import media, properties
 from marketplace.store.database import read, write
@@ -129,11 +128,8 @@ def _sync_names(folder: Path) -> None:
 
 def _describe_settings() -> str:
     """The settings that differ from their defaults, to start the service with them elsewhere."""
-    lines = [
-        f"# Version {__version__}. Passwords and keys are not in it; all other settings have their defaults."
-    ]
-    lines += [f"{PREFIX}{name}={quote(text)}" for name, text in list_changed(current_app.config)]
-    return "\n".join(lines) + "\n"
+    first = f"# Version {__version__}. Passwords and keys are not in it; other settings have their defaults."
+    return f"{first}\n{write_changed(current_app.config)}"
 
 
 def _back_up_images(target: Path) -> None:
