@@ -1,4 +1,4 @@
-"""List an NFT, have it signed, report it, and follow the events. In the sandbox the demo wallet signs.
+"""List an NFT, have the sandbox's demo wallet sign it, report it, and follow the events until Ctrl-C.
 
 Beside ``make run``, in the clone:
 
@@ -8,6 +8,7 @@ Beside ``make run``, in the clone:
 
 import sys
 import time
+from contextlib import suppress
 from urllib.parse import urljoin
 
 import requests
@@ -48,6 +49,8 @@ if __name__ == "__main__":
     market, token = sys.argv[1:]
     session = requests.Session()
     session.headers["Authorization"] = f"Bearer {token}"
+    print("Events as they happen; Ctrl-C ends this", flush=True)
     cursor = ask("v1/orderbook").headers["X-Events-Cursor"]
     list_nft({"accountId": "0.0.2002", "tokenId": "0.0.7007", "serialNo": 8}, price=250)
-    follow(f"v1/events?after={cursor}")
+    with suppress(KeyboardInterrupt):
+        follow(f"v1/events?after={cursor}")

@@ -1,4 +1,4 @@
-// List an NFT, have it signed, report it, and follow the events. In the sandbox the demo wallet signs.
+// List an NFT, have the sandbox's demo wallet sign it, report it, and follow the events until Ctrl-C.
 // With Node.js 22.18 or newer, beside `make run`, in the clone:
 //
 //     . instance/sandbox.env
@@ -40,6 +40,7 @@ async function follow(path: string) {
   }
 }
 
+console.log("Events as they happen; Ctrl-C ends this");
 const cursor = (await ask("v1/orderbook")).headers.get("X-Events-Cursor");
 await listNft({ accountId: "0.0.2002", tokenId: "0.0.7007", serialNo: 8 }, 250);
 await follow(`v1/events?after=${cursor}`);

@@ -51,9 +51,10 @@ def describe_node(port: int) -> str:
 def describe_further(what: str, served: Sequence[int], wanted: Sequence[int]) -> str:
     """A line with the ports for Client.forLocalNode(): those that are served, and those that are taken."""
     taken = ", ".join(str(port) for port in wanted if port not in served)
-    listed = ", ".join(str(port) for port in served) or "none"
-    others = f"; others listen on {taken}" if taken else ""
-    return f"  forLocalNode() {what} on {HOST}, ports {listed}{others}"
+    if not served:
+        return f"  forLocalNode() has no {what} here: other programs listen on its ports {taken}"
+    others = f" (other programs listen on {taken})" if taken else ""
+    return f"  forLocalNode() {what} on {HOST}, ports {', '.join(map(str, served))}{others}"
 
 
 # The files

@@ -6,6 +6,7 @@ Needs the generators: make tools installs them.
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -72,9 +73,11 @@ def test_the_documented_client_lists_an_nft_and_follows(tmp_path, language):
         command += [service.url, service.token]
         client = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
         with client:
-            printed = [client.stdout.readline() for _ in range(2)]
-            client.kill()
-    assert printed[1] == "LISTED 0.0.7007 8 250\n", printed
+            printed = [client.stdout.readline() for _ in range(3)]
+            client.send_signal(signal.SIGINT)
+    assert client.returncode == (0 if language == "py" else -signal.SIGINT)
+    assert printed[0] == "Events as they happen; Ctrl-C ends this\n"
+    assert printed[2] == "LISTED 0.0.7007 8 250\n", printed
 
 
 def test_the_documents_pin_the_generator_of_typescript_clients():

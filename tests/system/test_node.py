@@ -177,7 +177,7 @@ def test_further_ports_are_served_where_they_are_free(tmp_path):
         f"export NODE=127.0.0.1:{node.port}",
         f"export TOKEN={(tmp_path / 'instance/sandbox-token').read_text()}",
     ]
-    said = f"forLocalNode() gRPC on 127.0.0.1, ports {free}; others listen on {taken}\n"
+    said = f"forLocalNode() gRPC on 127.0.0.1, ports {free} (other programs listen on {taken})\n"
     assert said in node.output
     assert not (tmp_path / "instance/sandbox.env").exists()
 
