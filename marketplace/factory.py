@@ -58,7 +58,7 @@ Hedera NFTs, an order book, and the transactions that list, withdraw and buy an 
 report it with `POST /v1/comingsoon`. `POST /v1/delist/extwallet` and `POST /v1/buy/extwallet` work the same
 way.
 
-Every call under `/v1` needs an access token with a scope: `read` for GET, `write` for POST.
+Every call under `/v1` needs an access token with a scope: `read` for GET, `write` for POST and DELETE.
 """
 
 NO_SANDBOX = """\
