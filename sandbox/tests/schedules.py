@@ -8,7 +8,8 @@ from sandbox.tests.people import ALICE, BOB, CHARLIE
 def creation_of(scheduled, payer=CHARLIE, **fields):
     """A ScheduleCreate of the transaction in a body."""
     kind = scheduled.WhichOneof("data")
-    content = {"memo": scheduled.memo, kind: getattr(scheduled, kind)}
+    content = {"memo": scheduled.memo, "transactionFee": scheduled.transactionFee}
+    content[kind] = getattr(scheduled, kind)
     if "expires" in fields:
         fields["expiration_time"] = {"seconds": fields.pop("expires")}
     return make(payer, "scheduleCreate", scheduledTransactionBody=content, **fields)

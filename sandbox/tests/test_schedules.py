@@ -8,6 +8,8 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 from hiero_sdk_python.hapi.services.schedulable_transaction_body_pb2 import (
     SchedulableTransactionBody,
 )
+from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
+from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction
 
 from hiero_sandbox import times
 from hiero_sandbox.database import write
@@ -15,9 +17,9 @@ from hiero_sandbox.ledger import keys, schedules
 from hiero_sandbox.messages import account, schedule
 from sandbox.tests import hapi
 from sandbox.tests.account_deletion import deletion
-from sandbox.tests.accounts import creation, public
+from sandbox.tests.accounts import address, creation, public, to_alias
 from sandbox.tests.batches import BATCHER, batch, inner
-from sandbox.tests.bodies import HBAR, make, minting, transfer
+from sandbox.tests.bodies import HBAR, make, minting, sign, transfer
 from sandbox.tests.people import ALICE, BOB, CHARLIE, public_key
 from sandbox.tests.schedules import about, creation_of, payment
 from sandbox.tests.tokens import ISSUER, TREASURY
@@ -32,6 +34,10 @@ SIGNERS = [
 ]
 PUBLIC = [public(key) for key in SIGNERS]
 ADMIN = PrivateKey.generate_ed25519()
+
+
+def raw(key):
+    return key.public_key().to_bytes_raw()
 
 
 def now():
@@ -77,7 +83,7 @@ def test_it_waits_until_all_have_signed(done, signing, executed, joint, balance,
     assert (child["name"], child["scheduled"], child["result"]) == (
         "CRYPTOTRANSFER", True, "SUCCESS",
     )  # fmt: skip
-    assert child["charged_tx_fee"] == HBAR // 1000
+    assert child["charged_tx_fee"] == 0  # all that a transfer of HBAR costs is of node and network
     assert executed(made) == child["consensus_timestamp"]
     assert signing(made, SIGNERS[2]) == "SCHEDULE_ALREADY_EXECUTED"
     shown = get(f"/schedules/{made}")
@@ -98,32 +104,50 @@ def test_the_key_that_counts_is_the_one_at_the_end(done, submit, signing, execut
 
 def test_the_payer_that_it_names_signs_and_pays(done, signing, executed, balance, created):
     payer = created(creation(key=PUBLIC[0], initialBalance=HBAR), ALICE)
-    body = creation_of(payment(HBAR, CHARLIE), payerAccountID=account(payer))
+    body = creation_of(creation(key=PUBLIC[1]), payerAccountID=account(payer))
     made = done(body, CHARLIE)["entity_id"]
     assert executed(made) is None
     assert signing(made, SIGNERS[0]) == "SUCCESS"
     assert executed(made)
-    assert balance(payer) == HBAR - HBAR // 1000
+    assert balance(payer) == HBAR - HBAR // 2 + HBAR // 1000  # without the fees of node and network
+
+
+def cheap(body, fee=1):
+    body.transactionFee = fee
+    return body
 
 
 @pytest.mark.parametrize(
-    ("has", "result"),
-    [(5 * HBAR, "INSUFFICIENT_ACCOUNT_BALANCE"), (0, "INSUFFICIENT_PAYER_BALANCE")],
+    ("has", "scheduled", "result"),
+    [
+        (5 * HBAR, lambda payer: payment(10 * HBAR, payer), "INSUFFICIENT_ACCOUNT_BALANCE"),
+        (HBAR // 10, lambda payer: creation(key=PUBLIC[1]), "INSUFFICIENT_PAYER_BALANCE"),
+        (5 * HBAR, lambda payer: cheap(creation(key=PUBLIC[1])), "INSUFFICIENT_TX_FEE"),
+    ],
 )
-def test_it_fails_by_itself(done, created, balance, rows_of, has, result):
+def test_it_fails_by_itself(done, created, balance, rows_of, get, has, scheduled, result):
     payer = created(creation(key=PUBLIC[0], initialBalance=has), ALICE)
-    body = creation_of(payment(10 * HBAR, payer), payerAccountID=account(payer))
+    body = creation_of(scheduled(payer), payerAccountID=account(payer))
     made, child = rows_of(done(body, CHARLIE, SIGNERS[0]))
     assert (made["result"], child["result"]) == ("SUCCESS", result)
-    assert balance(payer) == has - child["charged_tx_fee"]
+    assert (balance(payer), child["charged_tx_fee"]) == (has, 0)
+    shown = get(f"/schedules/{made['entity_id']}")
+    assert shown["executed_timestamp"] == child["consensus_timestamp"]
 
 
 def test_a_deleted_payer_pays_nothing(done, submit, created, signing, rows_of):
     payer = created(creation(key=PUBLIC[0], initialBalance=HBAR), ALICE)
-    row = done(creation_of(payment(), payerAccountID=account(payer)), CHARLIE, SIGNERS[0])
+    named = {"payerAccountID": account(payer)}
+    needs_another = creation(key=PUBLIC[1], receiverSigRequired=True)
+    row, free = (
+        done(creation_of(scheduled, **named), CHARLIE, SIGNERS[0])
+        for scheduled in (needs_another, payment())
+    )
     assert submit(deletion(payer), ALICE, SIGNERS[0]).result == "SUCCESS"
-    assert signing(row["entity_id"], ALICE) == "SUCCESS"
-    assert rows_of(row)[1]["result"] == "PAYER_ACCOUNT_DELETED"
+    assert signing(row["entity_id"], SIGNERS[1]) == "SUCCESS"
+    assert rows_of(row)[1]["result"] == "INSUFFICIENT_PAYER_BALANCE"
+    assert signing(free["entity_id"], ALICE) == "SUCCESS"
+    assert rows_of(free)[1]["result"] == "SUCCESS"
 
 
 def test_it_waits_for_its_time(done, signing, executed, balance, get, monkeypatch):
@@ -173,7 +197,10 @@ def test_hapi_shows_it(done, ask, joint):
     assert info.adminKey == public(ADMIN)
     signers = [keys.of_bytes(public_key(CHARLIE)), PUBLIC[0]]
     assert sorted(info.signers.keys, key=str) == sorted(signers, key=str)
-    scheduled = SchedulableTransactionBody(cryptoTransfer=payment(1, joint).cryptoTransfer)
+    paid = payment(1, joint)
+    scheduled = SchedulableTransactionBody(
+        cryptoTransfer=paid.cryptoTransfer, transactionFee=paid.transactionFee
+    )
     assert info.scheduledTransactionBody == scheduled
     assert info.scheduledTransactionID.scheduled
     assert not info.HasField("execution_time") and not info.HasField("deletion_time")
@@ -218,6 +245,55 @@ def test_its_admin_deletes_it(done, submit, get, signing, joint):
     assert submit(about("scheduleDelete", immutable), CHARLIE).result == "SCHEDULE_IS_IMMUTABLE"
 
 
+def test_either_key_of_its_admin_deletes_it(done, submit, get, joint):
+    other = PrivateKey.generate_ecdsa()
+    admin = Key(thresholdKey={"threshold": 1, "keys": {"keys": [public(ADMIN), public(other)]}})
+    made = [
+        done(creation_of(payment(amount, joint), adminKey=admin), CHARLIE, ADMIN)["entity_id"]
+        for amount in (1, 2)
+    ]
+    for schedule_id, key in zip(made, (ADMIN, other), strict=True):
+        assert submit(about("scheduleDelete", schedule_id), CHARLIE, key).result == "SUCCESS"
+        assert get(f"/schedules/{schedule_id}")["deleted"] is True
+
+
+def test_what_needs_a_hollow_account_is_not_scheduled(submit, created, get):
+    """Its signature of a ScheduleSign does not complete it."""
+    key = PrivateKey.generate_ecdsa()
+    assert submit(to_alias(address(key)), ALICE).result == "SUCCESS"
+    hollow = get(f"/accounts/0x{address(key).hex()}")["account"]
+    body = creation_of(payment(1, hollow))
+    assert submit(body, CHARLIE, key).result == "UNRESOLVABLE_REQUIRED_SIGNERS"
+    assert submit(creation_of(payment(1, ALICE, hollow)), CHARLIE).result == "SUCCESS"
+    assert submit(transfer(hollow, {hollow: -1, ALICE: 1}), key).result == "SUCCESS"
+    assert submit(creation_of(payment(1, hollow)), CHARLIE).result == "SUCCESS"
+
+
+def falsify(content, key):
+    """Make a key's signature false."""
+    transaction = Transaction.FromString(content)
+    signed = SignedTransaction.FromString(transaction.signedTransactionBytes)
+    [pair] = [each for each in signed.sigMap.sigPair if each.pubKeyPrefix == key]
+    pair.ed25519 = bytes(64)
+    transaction.signedTransactionBytes = signed.SerializeToString()
+    return transaction.SerializeToString()
+
+
+def test_a_false_signature_is_ignored(done, ledger, executed, joint, get):
+    """It does not count, and the mirror node shows it beside the others."""
+    made = done(creation_of(payment(1, joint)), CHARLIE)["entity_id"]
+    for needed, false, result in (
+        ([], SIGNERS[2], "NO_NEW_VALID_SIGNATURES"),
+        (SIGNERS[:1], SIGNERS[2], "SUCCESS"),
+    ):
+        content = sign(about("scheduleSign", made), CHARLIE, *needed, false)
+        assert ledger.submit(falsify(content, raw(false))).result == result
+    assert executed(made) is None
+    shown = get(f"/schedules/{made}")["signatures"]
+    prefixes = {base64.b64decode(each["public_key_prefix"]) for each in shown}
+    assert prefixes == {public_key(CHARLIE), raw(SIGNERS[0]), raw(SIGNERS[2])}
+
+
 @pytest.mark.parametrize("kind", ["scheduleSign", "scheduleDelete"])
 def test_one_that_is_none(submit, kind):
     assert submit(about(kind, "0.0.77"), CHARLIE).result == "INVALID_SCHEDULE_ID"
@@ -234,6 +310,11 @@ def test_one_that_is_none(submit, kind):
         (payment(), {"memo": "\0"}, "INVALID_ZERO_BYTE_IN_STRING"),
         (payment(), {"payerAccountID": account("0.0.0")}, "ACCOUNT_ID_DOES_NOT_EXIST"),
         (payment(), {"adminKey": Key(ed25519=b"x")}, "INVALID_ADMIN_KEY"),
+        (
+            payment(),
+            {"adminKey": Key(ed25519=b"x"), "expires": 5},
+            "SCHEDULE_EXPIRATION_TIME_MUST_BE_HIGHER_THAN_CONSENSUS_TIME",
+        ),
         (payment(), {"adminKey": public(ADMIN)}, "INVALID_SIGNATURE"),
         (transfer(ALICE, {ALICE: -1}), {}, "INVALID_ACCOUNT_AMOUNTS"),
         (deletion(ALICE), {}, "SCHEDULED_TRANSACTION_NOT_IN_WHITELIST"),

@@ -142,8 +142,8 @@ def price_unexecuted(db: Connection, signed: Signed) -> int:
 
 
 def price_scheduled(db: Connection, fee: Fee, content: Message, payer: str) -> int:
-    """The fee of a scheduled transaction when it is executed, in tinybars."""
-    return 0 if payer in SUPERUSERS else tinybars(db, fee.usd(db, content))
+    """The fee of a scheduled execution in tinybars: without those of node and network."""
+    return 0 if payer in SUPERUSERS else tinybars(db, fee.usd(db, content) - NODE_AND_NETWORK)
 
 
 def is_superuser(signed: Signed) -> bool:

@@ -1,7 +1,8 @@
 """Transactions about schedules: creation, signatures, deletion; and the execution of what was scheduled.
 
 Which keys a scheduled transaction requires is seen by executing it, and undoing that.
-Source: ScheduleCreateHandler and AbstractScheduleHandler of hiero-consensus-node.
+Source: ScheduleCreateHandler, ScheduleSignHandler, ScheduleDeleteHandler, AbstractScheduleHandler and
+ScheduleFeeCharging of hiero-consensus-node.
 """
 
 import logging
@@ -39,8 +40,9 @@ WHITELIST = {
     "registeredNodeCreate", "registeredNodeDelete", "registeredNodeUpdate", "systemDelete",
     "systemUndelete", "tokenBurn", "tokenCreation", "tokenMint", "tokenUpdate",
 }  # fmt: skip
+UNRESOLVABLE = "UNRESOLVABLE_REQUIRED_SIGNERS"
 # Codes which say that nobody knows who must sign.
-UNRESOLVABLE = ("INVALID_ACCOUNT_ID", "INVALID_TOKEN_ID", "INVALID_TOPIC_ID")
+UNKNOWN = ("INVALID_ACCOUNT_ID", "INVALID_TOKEN_ID", "INVALID_TOPIC_ID", UNRESOLVABLE)
 NANOSECONDS = (
     31  # from what executes a schedule to the scheduled transaction, which may create 30 accounts
 )
@@ -65,10 +67,11 @@ def create(execution: Execution, content: ScheduleCreateTransactionBody) -> None
         code = "ACCOUNT_ID_DOES_NOT_EXIST"
         refuse_if(not accounts.exists(db, entity(content.payerAccountID, code)), code)
     _require_schedulable(content.scheduledTransactionBody, execution.node)
-    if content.HasField("adminKey"):
-        refuse_if(not keys.is_valid(content.adminKey), "INVALID_ADMIN_KEY")
+    is_valid = keys.is_valid(content.adminKey)
+    if content.HasField("adminKey") and is_valid:
         execution.require_key(content.adminKey)
     expires_at = _expiry(content, now)
+    refuse_if(content.HasField("adminKey") and not is_valid, "INVALID_ADMIN_KEY")
     made = Schedule("", execution.signed.body, _identity(content), KeyList(), now, expires_at)
     required = _list_required(execution, made)
     _require_new(db, made, now)
@@ -159,6 +162,8 @@ class Rehearsal(Execution):
     def require_signature(self, account_id: str) -> None:
         known = accounts.key(self.db, account_id)
         if known is None:
+            # Only a transaction of its own completes a hollow account.
+            refuse_if(bool(queries.list_aliases(self.db, account_id)), UNRESOLVABLE)
             try:
                 super().require_signature(account_id)
                 known = accounts.key(self.db, account_id) or NOBODYS
@@ -187,8 +192,8 @@ def _list_required(execution: Execution, made: Schedule) -> list[Key]:
         rehearsal.require_signature(made.payer)
         execution.node.handlers[made.kind].execute(rehearsal, getattr(signed.body, made.kind))
     except Refused as refusal:
-        if str(refusal) in UNRESOLVABLE:
-            raise Refused("UNRESOLVABLE_REQUIRED_SIGNERS") from None
+        if str(refusal) in UNKNOWN:
+            raise Refused(UNRESOLVABLE) from None
         if str(refusal) == "INVALID_SIGNATURE":
             rehearsal.required.append(NOBODYS)
     finally:
@@ -226,14 +231,16 @@ def _sign(execution: Execution, made: Schedule, required: list[Key]) -> None:
 
 
 def _execute(db: Connection, node: Node, made: Schedule, now: int) -> Execution:
-    """Execute a scheduled transaction; its payer pays for it."""
+    """Execute a scheduled transaction. Its payer, who may be deleted, pays for it within its own maximum."""
     scheduled = made.definition.scheduledTransactionBody
     fee, content = node.handlers[made.kind].fee, getattr(scheduled, made.kind)
     price = network_fees.price_scheduled(db, fee, content, made.payer)
     execution = Execution(db, node, made.signed(), now, price, paid_by=made.payer)
     try:
-        accounts.require_usable(db, made.payer, "PAYER_ACCOUNT_DELETED")
-        execution.charge(price)
+        refuse_if(scheduled.transactionFee < price, "INSUFFICIENT_TX_FEE")
+        refuse_if(accounts.balance(db, made.payer) < price, "INSUFFICIENT_PAYER_BALANCE")
+        if price:
+            execution.charge(price)
     except Refused as refusal:
         execution.fee, execution.result = 0, str(refusal)
     else:
