@@ -16,6 +16,7 @@ from marketplace.errors import (
     OffersOff,
     OfferUnknown,
     OwnerIsMarketplace,
+    PurchaseImpossible,
 )
 from marketplace.hedera import times
 from marketplace.hedera.hbar import find_credit, to_hbar
@@ -111,6 +112,7 @@ def require_possible(nft: NftRow, bidder: str, price: int, deadline: Deadline) -
     transfer_limits.require_few_changes(bidder, [sale], answers.token)
     buyer, owner = answers.account(bidder), answers.account(seller)
     assert buyer and owner  # noqa: S101 - require_able() has seen both
+    _require_keys([buyer, owner])
     _require_other_keys([buyer, owner], list_market_keys(payer))
     need = find_need(price, bool(answers.unassociated), deadline)
     balance = require_balance(bidder, buyer)
@@ -124,6 +126,17 @@ def list_market_keys(payer: Payer) -> Sequence[bytes]:
     signer = services().signer
     own = getattr(signer.load(), "public_key", None) if signer else None
     return account_key.find_keys(payer.account) or ([own] if own else [])
+
+
+def _require_keys(accounts: Sequence[LedgerAccount]) -> None:
+    """Raise PurchaseImpossible if an account is hollow: what it must sign cannot be scheduled.
+
+    In the sandbox, accounts of the demo wallet have no key before they sign.
+    """
+    for account in accounts:
+        if account.key is None and not services().sandbox:
+            reason = f"{account.id} is hollow: it has no key before it has paid for a transaction"
+            raise PurchaseImpossible(reason, "UNRESOLVABLE_REQUIRED_SIGNERS")
 
 
 def _require_other_keys(accounts: Sequence[LedgerAccount], keys: Sequence[bytes]) -> None:
