@@ -15,7 +15,8 @@ from marketplace.api.request_schemas import (
 )
 from marketplace.api.response_schemas import PreparedTransactionSchema, ReportResultSchema
 from marketplace.hedera.ids import NftId
-from marketplace.market import listings, offer_reports, purchases, reports
+from marketplace.market import listings, purchases, reports
+from marketplace.market.offers import reports as offer_reports
 from marketplace.market.prepare import TransactionRequest
 
 OF_A_WALLET = (errors.NftNotStored, errors.WalletUnknown, errors.LedgerBehind)

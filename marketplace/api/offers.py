@@ -38,9 +38,9 @@ from marketplace.api.response_schemas import (
 )
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
-from marketplace.market import answer_offer, delete_offer, make_offer, open_offers
-from marketplace.market.make_offer import Wanted
 from marketplace.market.moderation import require_shown
+from marketplace.market.offers import answers, deletion, lists, making
+from marketplace.market.offers.making import Wanted
 from marketplace.market.prepare import TransactionRequest
 from marketplace.store import nfts
 from marketplace.store.database import read
@@ -114,7 +114,7 @@ def make_offer_for_nft(
     Wallets show little of what is signed: docs/offers.md says how to check it.
     """
     request = TransactionRequest(account_id, [NftId(token, serial_no)], wallet, caller())
-    prepared = make_offer.make(request, Wanted(offer_price, expires_in))
+    prepared = making.make(request, Wanted(offer_price, expires_in))
     return answer_prepared(prepared) if prepared else answer_pending()
 
 
@@ -139,7 +139,7 @@ def accept_offer(account_id: str, wallet: str, offer_id: str, expected_price: in
     signature. If the NFT is listed, the sale ends the listing. Send as expectedPrice the price that the owner
     saw.
     """
-    prepared = answer_offer.accept(account_id, wallet, offer_id, expected_price, caller())
+    prepared = answers.accept(account_id, wallet, offer_id, expected_price, caller())
     return answer_prepared(prepared)
 
 
@@ -162,7 +162,7 @@ def withdraw_offer(account_id: str, wallet: str, offer_id: str) -> Answer:
     byteArray is the bidder's unsigned ScheduleDelete. Nobody else needs to sign. If the wallet does not sign
     it, the caller who made the offer can delete it: DELETE /v1/offers/<offerId>.
     """
-    return answer_prepared(answer_offer.withdraw(account_id, wallet, offer_id, caller()))
+    return answer_prepared(answers.withdraw(account_id, wallet, offer_id, caller()))
 
 
 @blp.delete("/offers/<offerId>")
@@ -180,7 +180,7 @@ def delete_offer_of_caller(offer_id: str) -> Answer | Response:
     The marketplace deletes the offer's schedule. Only the caller who made the offer can do this: the same
     access token and end user. You can repeat the call.
     """
-    return {"result": "OK"} if delete_offer.delete(offer_id, caller()) else answer_pending()
+    return {"result": "OK"} if deletion.delete(offer_id, caller()) else answer_pending()
 
 
 @blp.get("/offers/<offerId>")
@@ -193,7 +193,7 @@ def get_offer(offer_id: str) -> dict[str, Any]:
 
     Returns the offer in any state, with the bytes of the scheduled transaction as the mirror node shows them.
     """
-    offer = open_offers.find(offer_id, times.now())
+    offer = lists.find(offer_id, times.now())
     _cache_until([offer])
     return offer
 
@@ -265,7 +265,7 @@ def list_user_offers(
 
 def _list_page(chosen: OfferFilter, limit: int, page: Position | None) -> Page[OfferRow]:
     after = page and (int(page.key), page.entity_id)
-    rows = open_offers.list_open(chosen, after, limit + 1, times.now())
+    rows = lists.list_open(chosen, after, limit + 1, times.now())
     _cache_until(rows)
     return paging.page(rows, limit, BY_OFFER)
 

@@ -18,8 +18,8 @@ from marketplace.hedera.hbar import TINYBARS, format_amount
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
 from marketplace.ledger.mirror_schemas import LedgerNftTransfer, NftEvent, Transaction
-from marketplace.market import offer_rule
 from marketplace.market.memos import read_basket_memo, read_listing_memo, read_purchase_memo
+from marketplace.market.offers.rule import CREATION, read_sale
 from marketplace.services import mirror_node
 from marketplace.store import offers, prepared_transactions
 from marketplace.store.database import read
@@ -64,15 +64,13 @@ def _find_accepted(nft_id: NftId, move: NftEvent, deadline: Deadline) -> Sale | 
     rows = mirror_node().list_transactions(move.transaction_id, deadline)
     if not any(row.consensus_at == move.consensus_at for row in rows):
         raise TransactionNotShown
-    created = next(
-        (row for row in rows if row.name == offer_rule.CREATION and row.is_original), None
-    )
+    created = next((row for row in rows if row.name == CREATION and row.is_original), None)
     if created is None or created.entity_id is None:
         return None
     schedule = mirror_node().find_schedule(created.entity_id, deadline)
     if schedule is None:
         raise TransactionNotShown
-    sale = offer_rule.read_sale(schedule, current_app.config["ACCOUNT_ID"])
+    sale = read_sale(schedule, current_app.config["ACCOUNT_ID"])
     if sale and parties == (sale.token, sale.serial_no, sale.seller, sale.bidder):
         return Sale(sale.price, schedule.id)
     return None

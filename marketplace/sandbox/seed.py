@@ -13,7 +13,7 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.ledger import Deadline
 from marketplace.market import add_nft, reconciler
-from marketplace.market.offers import reconcile_offers
+from marketplace.market.offers.reconciler import reconcile_offers
 from marketplace.sandbox import catalogue, deeds, month, unsigned
 from marketplace.sandbox.month import Deed
 from marketplace.services import mirror_node

@@ -336,7 +336,7 @@ CREATE TABLE prepared_nft (
 CREATE INDEX prepared_nft_by_nft ON prepared_nft (token, serial_no, transaction_id);
 
 -- One schedule of the marketplace's account with the form of an offer, as the ledger showed it last. An offer is open
--- while it is signed and not expired, and its seller owns the NFT: store/offers.py, market/offer_rule.py.
+-- while it is signed and not expired, and its seller owns the NFT: store/offers.py, market/offers/rule.py.
 CREATE TABLE offer (
     schedule_id TEXT PRIMARY KEY,
     token TEXT NOT NULL,

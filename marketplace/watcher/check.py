@@ -10,8 +10,9 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
 from marketplace.ledger.mirror_schemas import Nft
-from marketplace.market import offers, reconciler
-from marketplace.market.offer_rule import ENDED
+from marketplace.market import reconciler
+from marketplace.market.offers.reconciler import reconcile_schedules, schedule_may_differ
+from marketplace.market.offers.rule import ENDED
 from marketplace.market.recheck_queue import Recheck, What
 from marketplace.market.reconciler import Reconciliation
 from marketplace.services import mirror_node
@@ -86,7 +87,7 @@ def _read_listing(nft: NftRow) -> tuple[int, str | None, str]:
 
 def _check_offer(schedule_id: str, changed_at: int) -> Checked:
     deadline = Deadline(NFT_SECONDS)
-    made = offers.reconcile([schedule_id], deadline, changed_at)[schedule_id]
+    made = reconcile_schedules([schedule_id], deadline, changed_at)[schedule_id]
     if made.undecided:
         current_app.logger.info("The offer %s is not decided yet: %s", schedule_id, made.undecided)
         return Checked(Done.UNDECIDED)
@@ -109,7 +110,7 @@ def _compare_offers(creator: str, since: int) -> Checked:
             continue
         if schedule.created_at < times.now() - MAX_LIFE:
             break
-        if offers.may_differ(schedule):
+        if schedule_may_differ(schedule):
             moment = schedule.newest_at
             differing.append(Recheck(What("offer", schedule.id), moment, min(moment, since)))
     return Checked(done, 0, differing)

@@ -11,8 +11,9 @@ from marketplace.command_line import command
 from marketplace.hedera import times
 from marketplace.hedera.ids import numbers
 from marketplace.ledger import ALLOWED_LAG, UNHURRIED_SECONDS, Deadline
-from marketplace.market import collection_facts, freshness, offers
+from marketplace.market import collection_facts, freshness
 from marketplace.market.nodes import list_addresses
+from marketplace.market.offers.cover import look_at_covers
 from marketplace.market.recheck_queue import Recheck, What, enqueue_all
 from marketplace.services import mirror_node
 from marketplace.store import (
@@ -20,11 +21,11 @@ from marketplace.store import (
     events,
     following,
     nfts,
+    offers,
     prepared_transactions,
     properties,
     sales,
 )
-from marketplace.store import offers as offer_rows
 from marketplace.store.database import read, write
 from marketplace.store.nft_collections import list_collections_due
 from marketplace.store.prepared_transactions import PREPARATIONS, PURCHASES
@@ -72,7 +73,7 @@ def queue_expired_offers() -> int:
     before = times.to_iso(times.now() - ALLOWED_LAG)
     rechecks = [
         Recheck.of(What("offer", row["schedule_id"]), times.to_nanoseconds(row["expires_at"]))
-        for row in offer_rows.list_expired(read(), before, OFFERS_AT_ONCE)
+        for row in offers.list_expired(read(), before, OFFERS_AT_ONCE)
     ]
     if rechecks:
         with write() as db:
@@ -84,7 +85,7 @@ def cover_offers() -> None:
     """Look whether bidders can still pay for their offers: every few minutes, longest ago first."""
     if current_app.config["OFFERS"]:
         before = times.to_iso(times.now() - COVER_SECONDS * times.SECOND)
-        offers.look_at_covers(offer_rows.list_to_cover(read(), before, OFFERS_AT_ONCE))
+        look_at_covers(offers.list_to_cover(read(), before, OFFERS_AT_ONCE))
 
 
 def store_network() -> None:
@@ -136,7 +137,7 @@ def delete_offers() -> None:
     """Delete ended offers that expired more than EVENTS_DAYS ago: a sweep stores younger ones again."""
     age = max(current_app.config["EVENTS_DAYS"] * times.DAY, MAX_LIFE)
     if before := _find_past(age):
-        _delete_all(lambda db, limit: offer_rows.delete_ended(db, before, limit))
+        _delete_all(lambda db, limit: offers.delete_ended(db, before, limit))
 
 
 def _find_past(age: int) -> str | None:

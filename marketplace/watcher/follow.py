@@ -18,7 +18,7 @@ from marketplace.ledger.mirror_schemas import Transaction
 from marketplace.ledger.transaction_feed import OF_OFFERS, TYPES, Page
 from marketplace.market import purchase_fees
 from marketplace.market.memos import is_bulk_listing_memo, read_named_nft
-from marketplace.market.offer_rule import CREATION
+from marketplace.market.offers.rule import CREATION
 from marketplace.market.recheck_queue import Recheck, What, enqueue_all, let_failed_be_due
 from marketplace.services import mirror_node
 from marketplace.store import following, nft_collections, nfts, offers, properties

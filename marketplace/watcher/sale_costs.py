@@ -19,7 +19,7 @@ from marketplace.hedera.hbar import TINYBARS
 from marketplace.hedera.ids import TransactionId
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.mirror_schemas import Transaction
-from marketplace.market.offer_rule import CREATION
+from marketplace.market.offers.rule import CREATION
 from marketplace.market.past import Replicas
 from marketplace.market.purchase_fees import ASSOCIATION_CENTS
 from marketplace.services import mirror_node

@@ -23,7 +23,7 @@ from marketplace.hedera.scheduled_sale import ScheduledSale
 from marketplace.ledger.mirror_schemas import LedgerKey, Schedule, ScheduleSignature, Transaction
 from marketplace.market.listing_rule import Undecided
 from marketplace.market.memos import offer_memo
-from marketplace.market.offer_rule import MAX_FEE_TINYBARS, Facts, Offer, decide, read_sale
+from marketplace.market.offers.rule import MAX_FEE_TINYBARS, Facts, Offer, decide, read_sale
 
 SCHEDULE = "0.0.8001"
 CREATED, SIGNED, LATER, EXECUTED, EXPIRES = 1000, 2000, 3000, 4000, 9000

@@ -8,7 +8,8 @@ from hiero_sandbox.conditions import KEY as CONDITIONS
 from marketplace.errors import SignerFailed
 from marketplace.hedera import times
 from marketplace.ledger.consensus_node import NodeSilent
-from marketplace.market import purchase_fees, submission
+from marketplace.market import purchase_fees
+from marketplace.market.offers import submission
 from marketplace.services import services
 from marketplace.store.database import read
 from tests.answers import assert_error

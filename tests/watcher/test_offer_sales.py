@@ -7,7 +7,8 @@ from harness.cast import ALICE, BOB, CHARLIE, TOKEN
 from marketplace.errors import LedgerAnswerInvalid
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
-from marketplace.market import offers, reconciler
+from marketplace.market import reconciler
+from marketplace.market.offers.reconciler import reconcile_schedules
 from marketplace.store.database import read
 from marketplace.store.nfts import get_nft
 from marketplace.store.offers import get_offer
@@ -49,7 +50,7 @@ def look_at_nft(app):
 
 def look_at_offer(app, schedule_id):
     with app.app_context():
-        return offers.reconcile([schedule_id], Deadline(5))[schedule_id]
+        return reconcile_schedules([schedule_id], Deadline(5))[schedule_id]
 
 
 def test_the_offer_is_accepted_with_the_nft(app, accepted, stored, new_events):

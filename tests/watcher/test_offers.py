@@ -17,11 +17,12 @@ from hiero_sandbox.ledger import keys
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import ALLOWED_LAG, Deadline
-from marketplace.market import add_nft, moderation, offers, purchase_fees
+from marketplace.market import add_nft, moderation, purchase_fees
 from marketplace.market.moderation import Ruling, Subject
+from marketplace.market.offers.reconciler import reconcile_offers, reconcile_schedules
 from marketplace.sandbox import wallet
 from marketplace.services import services
-from marketplace.store import offers as offer_rows
+from marketplace.store import offers
 from marketplace.store.database import read
 from marketplace.watcher import chores
 from marketplace.watcher.sale_costs import store_sale_costs
@@ -220,7 +221,7 @@ def test_a_schedule_of_another_form_or_account_is_no_offer(app, ledger, nft, wat
         watcher.follow()
         assert state(app, schedule_id) is None
         with app.app_context():
-            assert offers.reconcile_offers([schedule_id], Deadline(5)) == {schedule_id: None}
+            assert reconcile_offers([schedule_id], Deadline(5)) == {schedule_id: None}
 
 
 def change_key(ledger, account, key):
@@ -259,7 +260,7 @@ def test_a_key_that_was_changed_unseen_is_seen_when_somebody_asks(
     change_key(ledger, BOB, PrivateKey.generate_ecdsa())
     move_clock(ledger, monkeypatch, 2 * SHOWN_SECONDS)
     with app.app_context():
-        [row] = offers.reconcile_offers([offered], Deadline(5)).values()
+        [row] = reconcile_offers([offered], Deadline(5)).values()
     assert row["state"] == "unsigned"
 
 
@@ -269,7 +270,7 @@ def test_an_uncovered_one_opens_as_uncovered(app, ledger, nft, watcher):
     sign(ledger, schedule_id)
     watcher.follow()
     with app.app_context():
-        assert offer_rows.get_offer(read(), schedule_id)["is_covered"] == 0
+        assert offers.get_offer(read(), schedule_id)["is_covered"] == 0
 
 
 def test_a_sweep_finds_what_following_missed(app, ledger, nft, new_events):
@@ -353,7 +354,7 @@ def test_a_replica_before_the_signature_takes_nothing_back(
     new_events()
     mirror.answer("/schedules/", before)
     with app.app_context():
-        made = offers.reconcile([schedule_id], Deadline(5))[schedule_id]
+        made = reconcile_schedules([schedule_id], Deadline(5))[schedule_id]
     assert "older" in made.undecided
     assert (state(app, schedule_id), new_events()) == ("signed", [])
 
@@ -438,11 +439,11 @@ def test_of_two_processes_that_see_it_open_one_says_so(
         if others:
             others.pop()
             with app.app_context():
-                offers.reconcile([schedule_id], Deadline(5))
+                reconcile_schedules([schedule_id], Deadline(5))
 
     mirror.before(f"/accounts/{BOB}$", look_too)
     with app.app_context():
-        row = offers.reconcile_offers([schedule_id], Deadline(5))[schedule_id]
+        row = reconcile_offers([schedule_id], Deadline(5))[schedule_id]
     assert (row["state"], others) == ("signed", [])
     assert new_events() == [("OFFERED", ALICE, BOB, 300, None)]
 

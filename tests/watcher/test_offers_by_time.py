@@ -7,7 +7,7 @@ from harness.cast import ALICE, BOB, CHARLIE
 from marketplace.errors import LedgerUnreachable
 from marketplace.hedera import times
 from marketplace.ledger import ALLOWED_LAG
-from marketplace.market import offer_rule
+from marketplace.market.offers import rule
 from marketplace.store import offers
 from marketplace.store.database import read
 from marketplace.watcher import chores
@@ -173,12 +173,12 @@ def test_ended_ones_are_deleted_as_events_are(app, offer, events_days, kept):
     schedule_id = offer()
     for days in (62, 64, 99, 101):
         expires_at = times.to_iso(times.now() - days * times.DAY)
-        for ended in offer_rule.ENDED:
+        for ended in rule.ENDED:
             store_copy(app, schedule_id, f"{ended} {days}", state=ended, expires_at=expires_at)
         store_copy(app, schedule_id, f"signed {days}", expires_at=expires_at)
     run(app, chores.delete_offers)
     left = {f"signed {days}" for days in (62, 64, 99, 101)}
-    left |= {f"{ended} {days}" for ended in offer_rule.ENDED for days in kept}
+    left |= {f"{ended} {days}" for ended in rule.ENDED for days in kept}
     with app.app_context():
         rows = read().execute("SELECT schedule_id FROM offer").fetchall()
     assert {row["schedule_id"] for row in rows} == left | {schedule_id}

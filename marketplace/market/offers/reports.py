@@ -20,9 +20,10 @@ from marketplace.errors import (
 from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId
 from marketplace.ledger import ALLOWED_LAG, Deadline
-from marketplace.market import mirror_turns, offer_checks
+from marketplace.market import mirror_turns
 from marketplace.market.add_nft import find_account_id
-from marketplace.market.answer_offer import require_unended
+from marketplace.market.offers import checks
+from marketplace.market.offers.answers import require_unended
 from marketplace.market.prepare import OPERATOR, Caller
 from marketplace.market.report_rule import LONGEST_VALIDITY
 from marketplace.market.reports import Answer
@@ -53,10 +54,10 @@ def answer(
     Raises OffersOff, OfferUnknown, AccountNotOnLedger, NotTheBidder, OfferEnded, TransactionRefused,
     TransactionExpired, LedgerBusy, and the ledger's own errors.
     """
-    offer_checks.require_on()
+    checks.require_on()
     with mirror_turns.take(caller, QUESTIONS) as deadline:
         account_id = find_account_id(account_id, deadline)
-        offer = offer_checks.find_offer(offer_id, deadline)
+        offer = checks.find_offer(offer_id, deadline)
         row = _find_prepared(account_id, offer, transaction_id, caller)
         kind = row["kind"] if row else _guess(account_id, offer)
         if offer["state"] in WANTED[kind]:

@@ -31,7 +31,8 @@ from marketplace.market import (
     reconciler,
     transfer_limits,
 )
-from marketplace.market.offers import find_need, reconcile_offers
+from marketplace.market.offers.cover import find_need
+from marketplace.market.offers.reconciler import reconcile_offers
 from marketplace.market.purchase_fees import Payer, require_balance
 from marketplace.market.signer import Signer
 from marketplace.market.stored_state import is_gone

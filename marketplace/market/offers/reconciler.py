@@ -4,25 +4,24 @@ As for NFTs, the facts are read first, without a lock, and older facts never rep
 prepared here only says where to look.
 """
 
-from collections import ChainMap, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 from flask import current_app
 
-from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, NftGone, NftNotOnLedger
+from marketplace.errors import NftGone, NftNotOnLedger
 from marketplace.events import EventKind
 from marketplace.hedera import times
-from marketplace.hedera.hbar import TINYBARS
 from marketplace.hedera.ids import NftId
-from marketplace.ledger import ALLOWED_LAG, UNHURRIED_SECONDS, Deadline
-from marketplace.ledger.mirror_schemas import LedgerAccount, LedgerKey, Schedule, Transaction
-from marketplace.market import add_nft, nft_events, offer_rule, reconciler
+from marketplace.ledger import ALLOWED_LAG, Deadline
+from marketplace.ledger.mirror_schemas import LedgerKey, Schedule, Transaction
+from marketplace.market import add_nft, nft_events, reconciler
 from marketplace.market.listing_rule import Undecided
 from marketplace.market.nft_events import Event
-from marketplace.market.offer_rule import ENDED, Facts, Offer
-from marketplace.market.purchase_fees import ASSOCIATION_CENTS, max_fee
+from marketplace.market.offers import rule
+from marketplace.market.offers.cover import covers
+from marketplace.market.offers.rule import ENDED, Facts, Offer
 from marketplace.market.stored_state import shows
 from marketplace.services import mirror_node
 from marketplace.store import nfts, offers
@@ -106,10 +105,10 @@ def reconcile_offers(
 
     None: the schedule is no offer. Raises the ledger's and the database's errors.
     """
-    return {id: each.offer for id, each in reconcile(schedule_ids, deadline).items()}
+    return {id: each.offer for id, each in reconcile_schedules(schedule_ids, deadline).items()}
 
 
-def reconcile(
+def reconcile_schedules(
     schedule_ids: Iterable[str], deadline: Deadline, changed_at: int = 0
 ) -> dict[str, Reconciliation]:
     """Compare schedules with the ledger, and store those that are offers, in one transaction.
@@ -143,15 +142,15 @@ def _look(
     if before and times.to_iso(schedule.newest_at) < before["state_at"]:
         return Undecided("the mirror node shows an older state of it")
     market = current_app.config["ACCOUNT_ID"]
-    sale = offer_rule.read_sale(schedule, market)
+    sale = rule.read_sale(schedule, market)
     if sale is None:
         return None
     bidder = None
-    if not offer_rule.has_ended(schedule, shown_to):
+    if not rule.has_ended(schedule, shown_to):
         bidder = mirror_node().find_account(sale.bidder, deadline)
     key = bidder.key if bidder and not bidder.is_deleted else None
     rows = _find_transactions(schedule, key, deadline, changed_at)
-    offer = offer_rule.decide(Facts(schedule, key, rows, shown_to), market)
+    offer = rule.decide(Facts(schedule, key, rows, shown_to), market)
     if not isinstance(offer, Offer):
         return offer
     if before and before["opened_at"] and offer.state == "unsigned":
@@ -162,13 +161,13 @@ def _look(
             return Undecided(reason)
     is_covered = None
     if offer.state == "signed" and (before is None or before["state"] == "unsigned"):
-        is_covered = _covers(bidder, offer.token, offer.price, deadline)
+        is_covered = covers(bidder, offer.token, offer.price, deadline)
     return Change(before, offer, is_covered)
 
 
-def may_differ(schedule: Schedule) -> bool:
+def schedule_may_differ(schedule: Schedule) -> bool:
     """Tell whether a schedule, as a list shows it, may be an offer that is not stored like this."""
-    if offer_rule.read_sale(schedule, current_app.config["ACCOUNT_ID"]) is None:
+    if rule.read_sale(schedule, current_app.config["ACCOUNT_ID"]) is None:
         return False
     stored = offers.get_offer(read(), schedule.id)
     if stored is None or stored["state"] in ENDED:
@@ -181,7 +180,7 @@ def _find_transactions(
     schedule: Schedule, key: LedgerKey | None, deadline: Deadline, changed_at: int
 ) -> dict[int, Transaction]:
     """The transactions that a schedule's state follows from, by consensus timestamp."""
-    moments = {schedule.created_at, *offer_rule.list_signed(schedule, key)}
+    moments = {schedule.created_at, *rule.list_signed(schedule, key)}
     if schedule.executed_at:
         moments.add(schedule.executed_at)
     if schedule.is_deleted and changed_at:
@@ -239,73 +238,3 @@ def _write(changes: Sequence[Change]) -> None:
                 nft_id = NftId(offer.token, offer.serial_no)
                 events[nft_id] = events.get(nft_id, []) + change.find_events()
         nft_events.store(db, events)
-
-
-# What the execution takes from the bidder
-
-
-def find_need(price: int, needs_association: bool, deadline: Deadline) -> int:
-    """What the bidder's balance must cover, in tinybars: the price, the fee, and an association if needed.
-
-    Raises the ledger's errors.
-    """
-    association = mirror_node().find_price(ASSOCIATION_CENTS, deadline) if needs_association else 0
-    return price * TINYBARS + max_fee(1) + association
-
-
-def _covers(bidder: LedgerAccount | None, token: str, price: int, deadline: Deadline) -> bool:
-    """Tell whether a bidder can pay, and can receive an NFT of the token."""
-    if bidder is None or bidder.is_deleted or bidder.balance is None:
-        return False
-    if bidder.balance < find_need(price, needs_association=False, deadline=deadline):
-        return False
-    if mirror_node().find_relationship(bidder.id, token, deadline):
-        return True
-    if not bidder.max_automatic_associations:
-        return False
-    return bidder.balance >= find_need(price, needs_association=True, deadline=deadline)
-
-
-def look_at_cover(offer: OfferRow, deadline: Deadline) -> None:
-    """Store whether its bidder can pay for an offer. Raises the ledger's and the database's errors."""
-    _mark_covered(_find_covered([offer], deadline))
-
-
-def look_at_covers(rows: Iterable[OfferRow]) -> None:
-    """Store whether bidders can pay for offers: in at most three requests for each offer.
-
-    If the mirror node answers about one bidder what makes no sense, or nothing, only that bidder's offers
-    stay as they are, until the next look. Raises the ledger's errors if it answers nothing at all.
-    """
-    of_bidder = defaultdict[str, list[OfferRow]](list)
-    for row in rows:
-        of_bidder[row["bidder"]].append(row)
-    if of_bidder:
-        mirror_node().recall_present(Deadline(UNHURRIED_SECONDS))
-        questions = [partial(_look_at_bidder, each) for each in of_bidder.values()]
-        _mark_covered(dict(ChainMap(*mirror_node().ask(*questions))))
-
-
-def _look_at_bidder(rows: Sequence[OfferRow]) -> dict[str, bool]:
-    """Tell of each offer of a bidder whether it is covered: as stored, if the ledger does not say."""
-    try:
-        return _find_covered(rows, Deadline(UNHURRIED_SECONDS))
-    except (LedgerUnreachable, LedgerAnswerInvalid) as error:
-        bidder = rows[0]["bidder"]
-        current_app.logger.warning("It is not known whether %s can pay: %s", bidder, error)
-        return {row["schedule_id"]: bool(row["is_covered"]) for row in rows}
-
-
-def _find_covered(rows: Sequence[OfferRow], deadline: Deadline) -> dict[str, bool]:
-    """Ask the ledger of each offer of one bidder whether it is covered."""
-    bidder = mirror_node().find_account(rows[0]["bidder"], deadline)
-    return {
-        row["schedule_id"]: _covers(bidder, row["token"], row["price"], deadline) for row in rows
-    }
-
-
-def _mark_covered(covered: Mapping[str, bool]) -> None:
-    now = times.to_iso(times.now())
-    with write() as db:
-        for schedule_id in sorted(covered):
-            offers.mark_covered(db, schedule_id, covered[schedule_id], now)

@@ -13,11 +13,12 @@ from marketplace.errors import (
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
-from marketplace.market import mirror_turns, offer_checks
+from marketplace.market import mirror_turns
 from marketplace.market.add_nft import find_account_id
 from marketplace.market.memos import acceptance_memo, offer_withdrawal_memo
 from marketplace.market.moderation import require_not_blocked, require_shown
-from marketplace.market.offers import look_at_cover
+from marketplace.market.offers import checks
+from marketplace.market.offers.cover import look_at_cover
 from marketplace.market.prepare import Caller, PreparedTransaction, TransactionRequest
 from marketplace.market.unsigned_transactions import prepare_for_offer
 from marketplace.services import mirror_node
@@ -39,15 +40,15 @@ def accept(
     """Prepare the signature by which an NFT's owner accepts an offer.
 
     Raises OffersOff, OfferUnknown, Hidden, AccountBlocked, AccountNotOnLedger, NftGone, NotTheOwner,
-    OfferNotSigned, OfferEnded, OfferPriceOther; the errors of offer_checks.require_possible(); LedgerBusy,
+    OfferNotSigned, OfferEnded, OfferPriceOther; the errors of checks.require_possible(); LedgerBusy,
     LedgerBehind, LedgerUndecided and the ledger's errors.
     """
     from marketplace.hedera.transactions import build_offer_signature
 
-    offer_checks.require_on()
-    with mirror_turns.take(caller, offer_checks.QUESTIONS) as deadline:
+    checks.require_on()
+    with mirror_turns.take(caller, checks.QUESTIONS) as deadline:
         account_id = find_account_id(account_id, deadline)
-        offer = offer_checks.find_offer(offer_id, deadline)
+        offer = checks.find_offer(offer_id, deadline)
         nft_id = NftId(offer["token"], offer["serial_no"])
         require_shown(*nft_id)
         for side in (account_id, offer["bidder"]):
@@ -55,7 +56,7 @@ def accept(
         require_unended(offer)
         if offer["state"] == "unsigned":
             raise OfferNotSigned(offer_id)
-        nft = offer_checks.find_owned(nft_id, deadline)
+        nft = checks.find_owned(nft_id, deadline)
         if account_id != nft["owner"]:
             raise NotTheOwner(account_id, *nft_id, nft["owner"])
         if account_id != offer["seller"]:
@@ -63,7 +64,7 @@ def accept(
         if expected_price not in (None, offer["price"]):
             raise OfferPriceOther(offer_id, offer["price"], expected_price)
         look_at_cover(offer, deadline)
-        offer_checks.require_possible(nft, offer["bidder"], offer["price"], deadline)
+        checks.require_possible(nft, offer["bidder"], offer["price"], deadline)
     request = TransactionRequest(account_id, [nft_id], wallet, caller)
     memo = acceptance_memo(*nft_id, offer["price"], current_app.config["NAME"])
     return prepare_for_offer("acceptance", request, offer, memo, build_offer_signature)
@@ -78,10 +79,10 @@ def withdraw(account_id: str, wallet: str, offer_id: str, caller: Caller) -> Pre
     """
     from marketplace.hedera.transactions import build_offer_withdrawal
 
-    offer_checks.require_on()
+    checks.require_on()
     with mirror_turns.take(caller, WITHDRAWAL_QUESTIONS) as deadline:
         account_id = find_account_id(account_id, deadline)
-        offer = offer_checks.find_offer(offer_id, deadline)
+        offer = checks.find_offer(offer_id, deadline)
         if account_id != offer["bidder"]:
             raise NotTheBidder(account_id, offer_id, offer["bidder"])
         require_unended(offer)
@@ -107,6 +108,6 @@ def _require_key(offer: OfferRow, deadline: Deadline) -> None:
     bidder = mirror_node().find_account(offer["bidder"], deadline)
     key = bidder.key if bidder else None
     is_unsigned = key is None and offer["state"] == "unsigned"  # in the sandbox
-    if is_unsigned or (schedule and key and offer_checks.has_key(schedule.admin_key, key.content)):
+    if is_unsigned or (schedule and key and checks.has_key(schedule.admin_key, key.content)):
         return
     raise WithdrawalNeedsMarketplace(offer["schedule_id"])

@@ -11,12 +11,12 @@ from marketplace.ledger import Deadline
 from marketplace.market import (
     fee_budget,
     mirror_turns,
-    offer_checks,
     purchase_fees,
-    submission,
 )
-from marketplace.market.answer_offer import require_unended
 from marketplace.market.memos import offer_withdrawal_memo
+from marketplace.market.offers import checks, submission
+from marketplace.market.offers.answers import require_unended
+from marketplace.market.offers.submission import VALID_SECONDS, Paid
 from marketplace.market.prepare import (
     START_BEFORE_NOW,
     Caller,
@@ -26,7 +26,6 @@ from marketplace.market.prepare import (
     insert,
 )
 from marketplace.market.purchase_fees import Payer
-from marketplace.market.submission import VALID_SECONDS, Paid
 from marketplace.market.valid_start import find_present
 from marketplace.services import mirror_node
 from marketplace.store import prepared_transactions
@@ -46,9 +45,9 @@ def delete(offer_id: str, caller: Caller) -> bool:
     Raises OffersOff, OfferUnknown, NotYourOffer, OfferEnded; TooManyPurchases, FeesSpent, OperatorNeeded;
     SignerFailed, NodesUnreachable, TransactionRefused; LedgerBusy, LedgerBehind and the ledger's errors.
     """
-    signer = offer_checks.require_signer()
+    signer = checks.require_signer()
     with mirror_turns.take(caller, QUESTIONS) as deadline:
-        offer = offer_checks.find_offer(offer_id, deadline)
+        offer = checks.find_offer(offer_id, deadline)
         made = prepared_transactions.get_prepared_transaction(read(), offer["transaction_id"])
         if made is None or (made["caller"], made["end_user"]) != caller:
             raise NotYourOffer(offer_id)
@@ -121,7 +120,7 @@ def _find_deleted(row: PreparedTransactionRow, offer_id: str, deadline: Deadline
     if not deleted:
         return None
     purchase_fees.note_charged(row["transaction_id"], rows)
-    offer = offer_checks.find_offer(offer_id, deadline)
+    offer = checks.find_offer(offer_id, deadline)
     if offer["state"] == "withdrawn":
         return True
     require_unended(offer)

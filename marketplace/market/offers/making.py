@@ -25,15 +25,15 @@ from marketplace.ledger.mirror_schemas import LedgerAccount, LedgerKey
 from marketplace.market import (
     fee_budget,
     mirror_turns,
-    offer_checks,
     purchase_fees,
-    submission,
 )
 from marketplace.market.add_nft import find_account_id, require_nfts
 from marketplace.market.memos import offer_memo
 from marketplace.market.moderation import require_all_shown, require_not_blocked
-from marketplace.market.offer_checks import Sides
-from marketplace.market.offers import reconcile_offers
+from marketplace.market.offers import checks, submission
+from marketplace.market.offers.checks import Sides
+from marketplace.market.offers.reconciler import reconcile_offers
+from marketplace.market.offers.submission import VALID_SECONDS, Paid
 from marketplace.market.prepare import (
     START_BEFORE_NOW,
     Draft,
@@ -42,7 +42,6 @@ from marketplace.market.prepare import (
     TransactionRequest,
     insert,
 )
-from marketplace.market.submission import VALID_SECONDS, Paid
 from marketplace.market.unsigned_transactions import prepare_for_offer
 from marketplace.market.valid_start import find_present
 from marketplace.services import mirror_node, services
@@ -79,21 +78,21 @@ def make(request: TransactionRequest, wanted: Wanted) -> PreparedTransaction | N
     same request of the same caller gets the same offer, while it is not signed.
 
     Raises OffersOff, Hidden, AccountBlocked, AccountNotOnLedger, NftNotStored, NftGone; the errors of
-    offer_checks.require_possible(); TooManyOffers, OfferTooLow; TooManyPurchases, FeesSpent, OperatorNeeded;
+    checks.require_possible(); TooManyOffers, OfferTooLow; TooManyPurchases, FeesSpent, OperatorNeeded;
     SignerFailed, NodesUnreachable, TransactionRefused; LedgerBusy, LedgerBehind, LedgerUndecided and the
     ledger's errors. Then nothing was created.
     """
-    signer = offer_checks.require_signer()
+    signer = checks.require_signer()
     require_all_shown(request.nft_ids)
     require_nfts(request.nft_ids)
     [nft_id] = request.nft_ids
-    with mirror_turns.take(request.caller, offer_checks.QUESTIONS) as deadline:
+    with mirror_turns.take(request.caller, checks.QUESTIONS) as deadline:
         request = request._replace(account_id=find_account_id(request.account_id, deadline))
         require_not_blocked(request.account_id)
         present = find_present(deadline)
-        nft = offer_checks.find_owned(nft_id, deadline)
+        nft = checks.find_owned(nft_id, deadline)
         require_not_blocked(nft["owner"])
-        sides = offer_checks.require_possible(nft, request.account_id, wanted.price, deadline)
+        sides = checks.require_possible(nft, request.account_id, wanted.price, deadline)
         known = _find_known(read(), request, wanted, sides, 0)
         made = known and _find_created(known, request, wanted, deadline)
         if made and made["state"] == "unsigned":
@@ -226,7 +225,7 @@ def _list_admin_keys(sides: Sides) -> "list[Key]":
     """
     from marketplace.hedera import messages
 
-    public_keys = offer_checks.list_market_keys(sides.payer)
+    public_keys = checks.list_market_keys(sides.payer)
     if not public_keys:
         raise SignerFailed("the key of the marketplace's account is not known yet")
     keys = [*map(messages.public_key, public_keys)]

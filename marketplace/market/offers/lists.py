@@ -6,7 +6,7 @@ from marketplace.errors import OfferUnknown
 from marketplace.hedera import times
 from marketplace.hedera.ids import MAX_HBAR
 from marketplace.market.moderation import require_shown
-from marketplace.market.offer_checks import require_on
+from marketplace.market.offers.checks import require_on
 from marketplace.store import offers
 from marketplace.store.database import read
 from marketplace.store.offers import OfferFilter

@@ -1,0 +1,1 @@
+"""Offers: made, signed, accepted and withdrawn as schedules of the ledger."""
