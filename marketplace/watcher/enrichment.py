@@ -8,7 +8,7 @@ from typing import Any
 
 from flask import Flask, current_app
 
-from marketplace.errors import Hidden, MarketplaceError, MediaUnreachable
+from marketplace.errors import Hidden, MarketplaceError, MediaUnreachable, Unavailable
 from marketplace.events import EventKind
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
@@ -156,10 +156,13 @@ class Enricher:
     def _complete(self, nft: NftRow, limits: Limits) -> tuple[NftRow, Record]:
         with self._app.app_context():
             try:
-                return nft, enrich(nft, self._enrich, limits)
+                with explained():
+                    return nft, enrich(nft, self._enrich, limits)
+            except Unavailable as error:  # the database
+                warn_once_a_minute("%s was not completed: %s", _id(nft), error)
             except Exception:
                 self._app.logger.exception("%s was not completed", _id(nft))
-                return nft, {**nft} | _at(nft["attempts"], times.MINUTE)
+            return nft, {**nft} | _at(nft["attempts"], times.MINUTE)
 
     def _begin_description(self) -> None:
         """Read the document of one collection at a time."""

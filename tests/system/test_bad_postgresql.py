@@ -3,7 +3,8 @@
 import re
 import sys
 import traceback
-from contextlib import suppress
+from contextlib import closing, suppress
+from threading import Event
 from urllib.parse import quote
 
 import psycopg
@@ -13,8 +14,8 @@ import marketplace.store
 from harness.apps import authorized_client, settings
 from harness.engines import execute
 from harness.mirror import Mirror
-from harness.network import answering, serve_raw
-from harness.postgresql import DATABASE, Proxy, new_server, standing_before
+from harness.network import PATIENCE_SECONDS, answering, serve_raw
+from harness.postgresql import DATABASE, Proxy, new_server, standing_before, until
 from harness.serving import BIN, CONFIGURATION, ROOT, environment, run_flask, run_program
 from marketplace import create_app
 from marketplace.errors import DatabaseUnreachable, StartRefused
@@ -22,6 +23,8 @@ from marketplace.services import services
 from marketplace.store.database import open_database
 from marketplace.store.database_errors import DatabaseOutdated
 from marketplace.watcher import sweep
+from marketplace.watcher.enrichment import Enricher
+from marketplace.watcher.enrichment_result import EnrichmentResult, Optimised, Outcome
 
 ODD = "s3cret/@:%?#&é x"  # what an address must not hold as it is
 NO_ADDRESS = (
@@ -306,6 +309,35 @@ def test_a_round_that_loses_the_database_fails_as_one(tmp_path, server, database
         proxy.mend()
         services(app).database.close()
     assert "was not checked" not in caplog.text
+
+
+def test_an_image_that_comes_while_the_database_is_away_is_no_fault(
+    tmp_path, server, database, caplog
+):
+    with standing_before(database, Proxy) as (proxy, url):
+        app = create_app(**settings(tmp_path) | {"DATABASE_URL": url})
+        execute(
+            database,
+            "INSERT INTO nft (token, serial_no, name, file_type, owner, missing, ledger_at, retry_at)"
+            " VALUES ('0.0.7001', 7, 'It', 'image/png', '0.0.1001', 'It is new',"
+            " '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z')",
+        )
+        has_begun = Event()
+
+        def enrich(pointer, limits):
+            has_begun.wait(PATIENCE_SECONDS)
+            proxy.cut()
+            image = Optimised(b"RIFF", "image/png")
+            return EnrichmentResult(Outcome.COMPLETE, image=image)
+
+        with closing(Enricher(app, enrich)) as enricher:
+            enricher.step()
+            has_begun.set()
+            until(lambda: "was not completed" in caplog.text, "nothing is said of it")
+        proxy.mend()
+        services(app).database.close()
+    assert "0.0.7001 #7 was not completed: The database cannot be reached" in caplog.text
+    assert "Traceback" not in caplog.text
 
 
 def test_what_is_moved_is_a_file(tmp_path, database):
