@@ -158,7 +158,8 @@ class EngineBase:
             if value.decode() != self._owners[owner]:
                 raise DatabaseUnreadable(
                     f"{name} belongs to {value.decode()}, but MARKETPLACE_{owner.upper()} is"
-                    f" {self._owners[owner]}: name another database"
+                    f" {self._owners[owner]}: correct that, or name another database. A new one that holds"
+                    " nothing yet may be deleted"
                 )
         return version
 

@@ -507,15 +507,20 @@ def test_the_containers_are_confined_and_begin_in_turn():
 
 
 def test_the_settings_make_sense():
-    loaded = config.load({}, environ_of(DEPLOY / "nft-marketplace.env"))
-    assert loaded["NETWORK"] == "testnet"
+    own = {"ACCOUNT_ID": "0.0.4321", "PUBLIC_URL": "https://nft.example.com"}
+    shipped = environ_of(DEPLOY / "nft-marketplace.env")
+    for name in own:
+        with pytest.raises(config.SettingError, match=f"MARKETPLACE_{name}='' is not "):
+            config.load(own | {name: ""}, shipped)
+    loaded = config.load(own, shipped)
+    assert (loaded["NETWORK"], loaded["NAME"]) == ("testnet", "NFT Marketplace")
     compose = yaml.safe_load((ROOT / "compose.yml").read_text())
     image = dict(re.findall(r"(MARKETPLACE_\w+)=([^\s\\]+)", (ROOT / "Containerfile").read_text()))
     assert config.load({}, {**image, "MARKETPLACE_NETWORK": "sandbox"})
     given = environ_of(DEPLOY / "compose.env")
     for name in ("service", "watch"):
         environ = image | given | compose["services"][name]["environment"]
-        settings = config.load({}, environ)
+        settings = config.load(own, environ)
         assert settings["DATABASE_URL"] == "postgresql://market@postgresql/market"
         assert settings["NETWORK"] == "testnet" and settings["TRUSTED_PROXIES"] == 1
         assert settings["DATA_DIR"] == "/var/lib/nft-marketplace"
