@@ -64,9 +64,9 @@ def explain_nft(nft_id: NftId) -> Iterator[Line]:
     yield from _describe_offers(nft_id)
     if stored:
         yield from _describe_metadata(stored)
-    yield from _describe_prepared(
-        prepared_transactions.list_prepared(read(), *nft_id, PREPARED), stored
-    )
+    prepared = prepared_transactions.list_prepared(read(), *nft_id, PREPARED)
+    last = facts and facts.history and facts.history.last_event
+    yield from _describe_prepared(prepared, stored, str(last.transaction_id) if last else None)
     yield from _describe_events(nft_id)
     yield from _describe_looks(stored)
 
@@ -117,27 +117,30 @@ def _read_facts(nft_id: NftId) -> Facts | None:
 def find_points(facts: Facts) -> list[Point]:
     """The rule's three points one by one, each with the transaction that decides it."""
     last = facts.history.last_event if facts.history else None
-    by = "no transaction"
+    by = None
     if last:
         by = f"{last.transaction_id} ({last.name}, {_to_second(last.consensus_at)})"
     return [_judge_spender(facts.nft, by), _judge_approval(facts, by), _judge_memo(facts)]
 
 
-def _judge_spender(nft: Nft, by: str) -> Point:
+def _judge_spender(nft: Nft, by: str | None) -> Point:
     name, market = "May be spent", _market()
+    because = f", by {by}" if by else ""
     if listing_rule.is_gone(nft):
-        return Point(name, False, f"{listing_rule.GONE}, by {by}")
+        return Point(name, False, f"{listing_rule.GONE}{because}")
     if nft.spender == market:
-        return Point(
-            name, True, f"its row of {_to_second(nft.modified_at)} names {market}, by {by}"
-        )
-    return Point(name, False, f"{nft.spender or 'nobody'} may spend it since {by}")
+        row = f"its row of {_to_second(nft.modified_at)} names {market}"
+        return Point(name, True, f"{row}{because}")
+    since = f" since {by}" if by else ""
+    return Point(name, False, f"{nft.spender or 'nobody'} may spend it{since}")
 
 
-def _judge_approval(facts: Facts, by: str) -> Point:
+def _judge_approval(facts: Facts, by: str | None) -> Point:
     name, signed = "Approved by its owner", facts.transaction
     last = facts.history.last_event if facts.history else None
-    if last is None or last.name != APPROVAL:
+    if last is None:
+        return Point(name, False, "its history has no approval")
+    if last.name != APPROVAL:
         return Point(name, False, f"its last event is no approval, but {by}")
     if signed is None:
         return Point(name, False, f"the mirror node does not show {by}")
@@ -257,7 +260,10 @@ def _describe_metadata(nft: NftRow) -> Iterator[Line]:
     )
 
 
-def _describe_prepared(rows: Sequence[PreparedNftRow], nft: NftRow | None) -> Iterator[Line]:
+def _describe_prepared(
+    rows: Sequence[PreparedNftRow], nft: NftRow | None, on_ledger: str | None = None
+) -> Iterator[Line]:
+    """``on_ledger``: the transaction id of the NFT's last event on the ledger."""
     for row in rows:
         price = f" for {row['price']:,} HBAR" if row["price"] else ""
         caller = f"access token {shown(row['caller'])}, end user {shown(row['end_user'])}"
@@ -266,13 +272,15 @@ def _describe_prepared(rows: Sequence[PreparedNftRow], nft: NftRow | None) -> It
         what = f"{row['kind']}{about}{price}, signed by {row['account_id']}"
         yield (
             f"Prepared {times.to_second(row['prepared_at'])}",
-            (f"{what}: {row['transaction_id']}, {until}{_describe_outcome(row)} ({caller})"),
+            (
+                f"{what}: {row['transaction_id']}, {until}{_describe_outcome(row, on_ledger)} ({caller})"
+            ),
         )
     if not rows:
         yield "Prepared", "nothing within the last hours"
 
 
-def _describe_outcome(row: PreparedNftRow) -> str:
+def _describe_outcome(row: PreparedNftRow, on_ledger: str | None) -> str:
     if row["is_settled"]:
         return ", sold" if row["is_sold"] else ", not sold"
     selection = EventFilter(row["token"], row["serial_no"])
@@ -280,7 +288,11 @@ def _describe_outcome(row: PreparedNftRow) -> str:
         read(), database().epoch, selection, Place(None, EVENTS, newest_first=True)
     )
     named = [event for event in newest if event["transaction_id"] == row["transaction_id"]]
-    return f", seen as {named[0]['kind']}" if named else ", not seen on the ledger under this id"
+    if named:
+        return f", seen as {named[0]['kind']}"
+    if row["transaction_id"] == on_ledger:
+        return ", on the ledger, but not seen here yet"
+    return ", not among its last events under this id"
 
 
 def _describe_events(nft_id: NftId) -> Iterator[Line]:

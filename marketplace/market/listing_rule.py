@@ -14,6 +14,8 @@ from marketplace.market.memos import read_listing_memo
 VERSION = 2
 APPROVAL = "CRYPTOAPPROVEALLOWANCE"
 GONE = "it was burned, or its token was deleted"
+NOT_SPENDABLE = "the marketplace may not spend it"
+WITHDRAWN = "its owner withdrew the approval"
 
 
 class Facts(NamedTuple):
@@ -54,6 +56,11 @@ def is_gone(nft: Nft) -> bool:
     return nft.is_deleted or nft.owner is None
 
 
+def explain_end(reason: str) -> str:
+    """Why a listing has ended, though its NFT still belongs to who listed it."""
+    return WITHDRAWN if reason == NOT_SPENDABLE else reason
+
+
 def decide(facts: Facts, market: str) -> Verdict:
     """Apply the rule. An NFT is for sale exactly when
 
@@ -66,7 +73,7 @@ def decide(facts: Facts, market: str) -> Verdict:
     """
     nft, history = facts.nft, facts.history
     if is_decided_by_row(nft, market):
-        return NotForSale(GONE if is_gone(nft) else "its owner withdrew the approval")
+        return NotForSale(GONE if is_gone(nft) else NOT_SPENDABLE)
     if history is None or history.newest_at != nft.modified_at:
         return Undecided("its row and its history are of different moments")
     if history.is_cut:

@@ -200,7 +200,7 @@ def _listing_ended(wanted: Wanted, nft: Shown) -> ListingEnded:
     elif nft.row["owner"] != wanted.account_id:
         reason = f"it belongs to {nft.row['owner']} now"
     else:
-        reason = nft.reconciled.reason
+        reason = listing_rule.explain_end(nft.reconciled.reason)
     return ListingEnded(*nft.nft_id, reason)
 
 

@@ -10,7 +10,7 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
 from marketplace.ledger.mirror_schemas import Nft
-from marketplace.market import reconciler
+from marketplace.market import listing_rule, reconciler
 from marketplace.market.offers.reconciler import reconcile_schedules, schedule_may_differ
 from marketplace.market.offers.rule import ENDED
 from marketplace.market.recheck_queue import Recheck, What
@@ -65,9 +65,22 @@ def _check_nft(nft_id: NftId) -> Checked:
     if not made.is_decided:
         current_app.logger.info("%s is not decided yet: %s", nft_id, made.reason)
     done = _describe(made)
-    if done is Done.TAKEN_OFF:
-        current_app.logger.info("%s was taken off the order book: %s", nft_id, made.reason)
+    if done is Done.LISTED and made.nft:
+        price, owner = f"{made.nft['listing_price']:,} HBAR", made.nft["owner"]
+        current_app.logger.info("%s is for sale for %s by %s", nft_id, price, owner)
+    elif done is Done.TAKEN_OFF:
+        why = _explain_end(made)
+        current_app.logger.info("%s was taken off the order book: %s", nft_id, why)
     return Checked(done, made.facts_at)
+
+
+def _explain_end(made: Reconciliation) -> str:
+    """Why a listing has ended: the NFT has another owner, or may no longer be spent."""
+    if made.reason == listing_rule.GONE:
+        return made.reason
+    if made.before and made.nft and made.before["owner"] != made.nft["owner"]:
+        return f"it belongs to {made.nft['owner']} now"
+    return listing_rule.explain_end(made.reason)
 
 
 def _describe(made: Reconciliation) -> Done:

@@ -48,7 +48,10 @@ CHORES_SECONDS = 5  # between two checks which chores are due
 ENDING_SECONDS = 0.5  # for jobs in progress when the watcher ends
 # After the signal to end.
 ENDED_AFTER_SECONDS = 1
+# What the log need not count: nothing has changed, or it names each.
 UNREMARKABLE = {
+    Done.LISTED,
+    Done.TAKEN_OFF,
     Done.SELLERS,
     Done.TOKENS,
     Done.OFFER_LISTS,

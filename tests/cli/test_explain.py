@@ -12,6 +12,7 @@ from marketplace.watcher.follow import Follower
 from marketplace.watcher.rechecker import drain_queue
 from tests.actions import list_nft
 from tests.engines import both_engines
+from tests.watcher.following import approve
 
 NFT = f"{TOKEN}:7"
 ID = r"0\.0\.\d+@\d+\.\d{9}"
@@ -131,7 +132,7 @@ def test_an_account_is_explained_by_its_nfts(app, client, ledger):
     )
     ledger.withdraw((TOKEN, 7), ALICE)
     assert re.fullmatch(
-        rf"not for sale: its owner withdrew the approval; here for sale for 250 HBAR by {ALICE}, since \S+",
+        rf"not for sale: the marketplace may not spend it; here for sale for 250 HBAR by {ALICE}, since \S+",
         explain(app, ALICE)[f"{TOKEN} #7"],
     )
     assert explain(app, CHARLIE)["On the ledger"] == "the marketplace may spend 0 of its NFTs"
@@ -154,3 +155,35 @@ def test_the_log_names_what_was_taken_off(app, client, ledger, caplog):
     assert (
         f"{TOKEN} #7 was taken off the order book: its owner withdrew the approval" in caplog.text
     )
+
+
+def test_the_log_names_what_was_listed_and_who_has_it_now(app, client, ledger, caplog):
+    caplog.set_level("INFO")
+    with app.app_context():
+        follower = Follower()
+        follower.step()
+        ledger.mint((TOKEN, 7), ALICE, 1)
+        approve(ledger, (TOKEN, 7), price=1250)
+        follower.step()
+        drain_queue()
+        assert f"{TOKEN} #7 is for sale for 1,250 HBAR by {ALICE}" in caplog.text
+        ledger.hand_over((TOKEN, 7), BOB)
+        follower.step()
+        drain_queue()
+    assert f"{TOKEN} #7 was taken off the order book: it belongs to {BOB} now" in caplog.text
+
+
+def test_one_that_was_never_listed_has_no_approval_to_withdraw(app, client, ledger):
+    client.post("/v1/add", json=KEYS)
+    explained = explain(app)
+    assert explained["On the ledger"] == "not for sale: the marketplace may not spend it"
+    assert explained["1. May be spent"].startswith("no: nobody may spend it")
+    assert "no transaction" not in " ".join(explained.values())
+
+
+def test_a_listing_that_only_the_ledger_shows_yet_is_said(app, client, ledger):
+    client.post("/v1/add", json=KEYS)
+    prepared = client.post("/v1/list/extwallet", json=KEYS | {"listingPrice": 250})
+    ledger.sign_and_submit(prepared.json["byteArray"])
+    [said] = [what for about, what in explain(app).items() if about.startswith("Prepared 20")]
+    assert ", on the ledger, but not seen here yet (" in said

@@ -44,7 +44,7 @@ def wanted(kind, row=None, is_named=True):
 
 def nft(owner=ALICE, price=0, seen_at=BEFORE):
     """The NFT as facts of a moment show it, listed at that moment for a price, or not listed."""
-    verdict = ForSale(price, seen_at) if price else NotForSale("its owner withdrew the approval")
+    verdict = ForSale(price, seen_at) if price else NotForSale("the marketplace may not spend it")
     moment = times.to_iso(seen_at)
     row = {"token": TOKEN, "serial_no": 7, "owner": owner, "is_for_sale": bool(price)}
     row |= {"listing_price": price, "last_listed_at": price and moment}

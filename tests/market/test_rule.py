@@ -41,9 +41,9 @@ CASES = {
     "it was burned": (facts(nft(owner=None, is_deleted=True)), "burned"),
     "nobody owns it": (facts(nft(owner=None)), "burned"),
     "its token was deleted": (facts(nft(is_deleted=True)), "its token was deleted"),
-    "nobody may spend it": (facts(nft(spender=None)), "withdrew"),
-    "another marketplace may spend it": (facts(nft(spender="0.0.6666")), "withdrew"),
-    "the row alone takes it off": (Facts(nft(spender=None)), "withdrew"),
+    "nobody may spend it": (facts(nft(spender=None)), "may not spend it"),
+    "another marketplace may spend it": (facts(nft(spender="0.0.6666")), "may not spend it"),
+    "the row alone takes it off": (Facts(nft(spender=None)), "may not spend it"),
     "a transfer came later": (facts(history=history(name=TRANSFER)), "a later CRYPTOTRANSFER"),
     "something unheard of came later": (facts(history=history(name="X")), "a later X"),
     "a stranger paid for it, and wrote the memo": (

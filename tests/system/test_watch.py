@@ -37,7 +37,7 @@ def test_watch_works_alone_and_stops_cleanly(client, nft, ledger, own):
     ledger.sign_and_submit(prepare(client))
     first = watcher(own)
     assert first.stdout.readline() == "Following sandbox\n"
-    wait_for(first, "NFTs listed: 1")
+    wait_for(first, f"{nft[0]} #{nft[1]} is for sale for ")
     second = watcher(own)
     wait_for(second, "Another watcher is at work")
 
