@@ -1,6 +1,7 @@
 """``flask hide``, ``block``, ``verify``, what undoes them, and ``flask hidden``, which lists all of it."""
 
 import json
+import sys
 from pathlib import Path
 
 import click
@@ -8,13 +9,17 @@ from flask import Flask
 
 from marketplace.cli.command import Command, echo
 from marketplace.command_line import command
-from marketplace.errors import shown
+from marketplace.errors import MarketplaceError, shown
 from marketplace.hedera import times
 from marketplace.hedera.ids import is_entity_id
+from marketplace.ledger import Deadline
 from marketplace.market import moderation
 from marketplace.market.moderation import Ruling, Subject
+from marketplace.services import mirror_node
 
 MAX_REASON = 500  # characters
+STDIN = Path("-")
+LOOK_SECONDS = 5  # for an account on the ledger
 
 
 def subject(text: str) -> Subject:
@@ -74,9 +79,12 @@ def unhide_command(what: Subject) -> None:
 @click.argument("account", type=entity_id, required=False)
 @click.option(
     "--file",
-    type=click.Path(path_type=Path, dir_okay=False, exists=True, resolve_path=True),
-    help="Block the accounts in a file: one account id per line, # starts a comment. Accounts that you"
-    " removed from the file since the last time are unblocked.",
+    type=click.Path(
+        path_type=Path, dir_okay=False, exists=True, resolve_path=True, allow_dash=True
+    ),
+    help="Block the accounts in a file, or in standard input (-): one account id per line, # starts a"
+    " comment. Accounts that you removed from the file since the last time are unblocked. Standard input"
+    " counts as one file.",
 )
 @_reason
 @_public
@@ -88,17 +96,31 @@ def block_command(account: str | None, file: Path | None, reason: str, is_public
         count = moderation.block(account, Ruling(reason, is_public))
         undo = command(f"unblock {account}")
         echo(f"Blocked {account}. Listings ended: {count:,}. To undo: {undo}")
+        if not count and _is_unknown(account):
+            echo(f"Warning: {account} is not an account on the ledger", err=True)
     if file:
+        if file == STDIN:
+            name, text = "standard input", sys.stdin.read()
+        else:
+            name, text = str(file), file.read_text(errors="replace")
         blocked, unblocked = moderation.block_list(
-            _read(file), Ruling(reason, is_public, str(file))
+            _read(name, text), Ruling(reason, is_public, name)
         )
-        echo(f"{file}: blocked {len(blocked):,}, unblocked {len(unblocked):,}")
+        echo(f"{name}: blocked {len(blocked):,}, unblocked {len(unblocked):,}")
 
 
-def _read(file: Path) -> list[str]:
-    """Read the ids of a file. Raises click.ClickException, which names the first wrong line."""
+def _is_unknown(account: str) -> bool:
+    """Whether the ledger has no such account, perhaps a mistyped one. Not if it does not answer."""
+    try:
+        return mirror_node().find_account(account, Deadline(LOOK_SECONDS)) is None
+    except MarketplaceError:
+        return False
+
+
+def _read(file: str, text: str) -> list[str]:
+    """Read the ids in the text of a file. Raises click.ClickException, which names the first wrong line."""
     ids = []
-    for number, line in enumerate(file.read_text(errors="replace").splitlines(), 1):
+    for number, line in enumerate(text.splitlines(), 1):
         id = line.partition("#")[0].strip()
         if id and not is_entity_id(id):
             raise click.ClickException(

@@ -6,6 +6,7 @@ import pytest
 
 from harness.apps import write_sql
 from harness.cast import ALICE, BOB, CHARLIE, KEYS, TOKEN
+from harness.mirror import MISSING
 from marketplace.errors import Hidden
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
@@ -318,6 +319,27 @@ def test_who_gets_an_nft_of_a_blocked_account_can_list_it(app, client, ledger, r
     with app.app_context():
         sync()
     assert client.get("/v1/orderbook").json == []
+
+
+def test_an_account_that_the_ledger_does_not_have_is_named(app, run, mirror):
+    mirror.answer("/accounts/", MISSING)
+    ended = app.test_cli_runner().invoke(args=["block", "0.0.99999999", "--reason", "theirs"])
+    assert ended.exit_code == 0 and ended.stdout.startswith("Blocked 0.0.99999999. ")
+    assert ended.stderr == "Warning: 0.0.99999999 is not an account on the ledger\n"
+    mirror.fail("/accounts/")
+    ended = app.test_cli_runner().invoke(args=["block", "0.0.99999998", "--reason", "theirs"])
+    assert (ended.exit_code, ended.stderr) == (0, "")
+
+
+def test_a_list_of_accounts_is_read_from_standard_input(app, run):
+    words = ["block", "--file", "-", "--reason", "theirs"]
+    for listed, said in ((f"{ALICE}\n{BOB}\n", "blocked 2, unblocked 0"), (BOB, "0, unblocked 1")):
+        ended = app.test_cli_runner().invoke(args=words, input=listed)
+        assert ended.exit_code == 0, ended.output
+        assert ended.output.startswith("standard input: ") and said in ended.output
+    ended = app.test_cli_runner().invoke(args=words, input="Bob")
+    assert ended.exit_code == 1 and "standard input, line 1: " in ended.output
+    assert "[standard input]" in run("hidden")
 
 
 def test_a_list_of_accounts_is_read_whole(client, run, tmp_path):
