@@ -1,6 +1,6 @@
-"""The key of the marketplace's account: which keys can sign for it, and whether the signer's is one of them.
+"""The marketplace account's key: which keys can sign for the account, and whether the signer's key can.
 
-The processes that sign store the result, and so does the watcher, which may have no signer.
+Processes that sign store the result. So does the watcher, which may have no signer.
 """
 
 import json
@@ -24,9 +24,9 @@ KEY_SECONDS = 3  # for the mirror node to show the account's key
 
 
 def find_keys(account: LedgerAccount | None) -> Sequence[bytes]:
-    """The public keys of which each can sign for an account; none if the sandbox has no key for it yet.
+    """The public keys that can each sign for an account alone; none if the sandbox has no key for it yet.
 
-    There are several while the account's key is being changed: a threshold key of which one is enough. Raises
+    While an operator replaces the key, the account may have a 1-of-N threshold key, with several keys. Raises
     SignerFailed if one signature is not enough.
     """
     account_id = current_app.config["ACCOUNT_ID"]
@@ -47,7 +47,7 @@ def find_keys(account: LedgerAccount | None) -> Sequence[bytes]:
 
 
 def _list_alternatives(encoded: bytes) -> list[bytes]:
-    """The simple keys of a threshold key of which one is enough; none if it is any other key."""
+    """The simple keys of a 1-of-N threshold key; none for any other key."""
     from hiero_sdk_python.hapi.services.basic_types_pb2 import Key  # the SDK takes 70 MB
 
     try:
@@ -82,10 +82,10 @@ def compare(public_key: bytes, account: LedgerAccount | None) -> None:
 
 
 def require_account(signer: Signer) -> None:
-    """Compare the signer's key with the account's on the ledger, at the start. Raises StartRefused.
+    """At startup, compare the signer's key with the account's key on the ledger. Raises StartRefused.
 
-    If the ledger does not answer, it logs a warning, and the first purchase compares the keys. The key of a
-    host's callable is known only when it signs.
+    If the ledger does not answer, logs a warning; the first purchase compares the keys. A host's callable
+    reveals its key only when it signs.
     """
     public_key: bytes | None = getattr(signer.load(), "public_key", None)
     account_id = current_app.config["ACCOUNT_ID"]
@@ -133,7 +133,7 @@ def find_reason() -> str | None:
 
 
 def _note(public_key: bytes, reason: str | None) -> None:
-    """Store whether a key can sign for the account, and log a change. Writes nothing if all is as before."""
+    """Store whether a key can sign for the account, and log a change. Writes nothing if nothing changed."""
     before = find_state()
     key, reason_before = public_key.hex(), before["reason"] if before else None
     if before and (before["public_key"], reason_before) == (key, reason):

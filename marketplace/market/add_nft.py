@@ -38,7 +38,7 @@ def find_account_id(named: str, deadline: Deadline) -> str:
 
 
 def require_nfts(nft_ids: Sequence[NftId]) -> dict[NftId, NftRow]:
-    """Return the stored NFTs. Raises NftNotStored, which names all that are not."""
+    """Return the stored NFTs. Raises NftNotStored, which names every missing NFT."""
     stored = _list_stored(nft_ids)
 
     def require(nft_id: NftId) -> None:
@@ -50,7 +50,7 @@ def require_nfts(nft_ids: Sequence[NftId]) -> dict[NftId, NftRow]:
 
 
 def require_owned(account_id: str, stored: Mapping[NftId, NftRow], deadline: Deadline) -> None:
-    """Raise an error unless stored NFTs belong to an account. Ask the ledger about those of other owners.
+    """Raise an error unless an account owns these NFTs. Asks the ledger where the stored owner differs.
 
     Raises NftGone, NotTheOwner, and the ledger's errors.
     """

@@ -1,4 +1,4 @@
-"""Checks whether the ledger would refuse a purchase: the marketplace pays for refused ones, too."""
+"""Checks whether the ledger would refuse a purchase. The marketplace pays even for refused purchases."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -87,8 +87,8 @@ class Answers:
 def require_able(nft: NftRow, price: int, answers: Answers, *, seller_signs: bool = False) -> None:
     """Raise PurchaseImpossible, with the ledger's result code, if an NFT's sale would fail at consensus.
 
-    BuyerBalanceTooLow and BuyerNotAssociated are two kinds of it. ``price``: of all NFTs of the purchase, in
-    HBAR. ``seller_signs``: the seller signs it, too. Also raises the ledger's errors.
+    BuyerBalanceTooLow and BuyerNotAssociated are subclasses. ``price``: the whole purchase's price in HBAR.
+    ``seller_signs``: whether the seller signs the transaction, too. Also raises the ledger's errors.
     """
     id, seller, buyer = nft["token"], nft["owner"], answers.buyer
     selling = f"The seller {seller}"

@@ -21,7 +21,7 @@ Columns = dict[str, Any]
 
 
 def describe(token: str, on_ledger: LedgerToken, read_at: int) -> Columns:
-    """The columns of a collection, as it was read from the ledger at ``read_at``, in nanoseconds."""
+    """A collection's columns, from the ledger's answer. ``read_at``: when it was read, in nanoseconds."""
     name = clean_text(on_ledger.name)
     return {
         "token": token,
@@ -57,8 +57,8 @@ def _describe(fee: Any) -> Columns:
 def look_up(token: str, deadline: Deadline) -> tuple[str | None, Columns | None]:
     """Find the name of an NFT's collection, and the columns to store with the NFT, if any.
 
-    Asks the ledger if the collection was never read. If it does not answer in time, the name is None, and the
-    collection is read later.
+    Asks the ledger only about a collection that was never read. If the ledger does not answer in time, the
+    name is None, and the watcher reads the collection later.
     """
     stored = nft_collections.get_collection(read(), token)
     if stored and stored["read_at"]:
@@ -98,7 +98,7 @@ def _describe_nothing(token: str) -> Columns:
 def store(db: Connection, token: str, columns: Columns | None) -> None:
     """Store a collection, in the transaction that stores an NFT of it.
 
-    A known collection is read again soon: it has one more NFT here, and perhaps on the ledger.
+    A known collection is read again soon: it has a new NFT here, and its supply may have grown.
     """
     if columns is None:
         soon = times.to_iso(times.now() + times.MINUTE)
@@ -108,7 +108,7 @@ def store(db: Connection, token: str, columns: Columns | None) -> None:
 
 
 def _index(db: Connection, columns: Columns) -> None:
-    """Write what follows from a collection's name. Write its row first: its lock makes other writers wait."""
+    """Index a collection's name. Write its row first, so that the row's lock makes other writers wait."""
     nft_collections.mark_imitations(db, columns["skeleton"])
     collection_search.delete_words(db, columns["token"])
     for word in find_parts(columns["token"], columns["symbol"], columns["name"]):
@@ -116,9 +116,9 @@ def _index(db: Connection, columns: Columns) -> None:
 
 
 def note_listed(db: Connection, token: str, change: int) -> None:
-    """Count an NFT that is listed now (1), or no longer (-1), or note that its price changed (0).
+    """Add to a collection's count of listed NFTs: 1 for a new listing, -1 for its end, 0 for a new price.
 
-    If it is listed now, and its collection would be read only in a day, that is read again in a minute.
+    After a new listing, a collection that was due only daily is read again within a minute.
     """
     nft_collections.add_listed(db, token, change)
     if change <= 0:
@@ -131,8 +131,8 @@ def note_listed(db: Connection, token: str, change: int) -> None:
 def refresh(token: str) -> bool:
     """Read a stored collection again. Returns whether the ledger answered.
 
-    It is next read in an hour if it has listings, otherwise in a day; after failures in growing intervals; in
-    a minute if another NFT of it was stored meanwhile.
+    The next read follows in an hour if the collection has listings, otherwise in a day. After failures, the
+    pauses grow. If another of its NFTs was stored meanwhile, the next read follows in a minute.
     """
     stored = nft_collections.get_collection(read(), token)
     attempts = stored["attempts"] + 1 if stored else 1

@@ -42,8 +42,8 @@ def require_payable(sale: Sale, token: LedgerToken) -> None:
     taken = royalties + sale.nfts * sum(fee.amount for fee in fixed_fees)
     if taken and taken >= sale.credit:
         raise NothingLeftForSeller(sale.token, to_hbar(taken), to_hbar(sale.credit))
-    # The seller agreed to the fees at the time of listing. Of newer fees, the seller pays only royalties,
-    # and only up to half the credit.
+    # The seller agreed to the fees at the time of listing. If the fees are newer, the seller pays only
+    # royalties, and at most half the credit.
     since, listed_at = token.fees_since, sale.listed_at
     is_known = since and listed_at and times.to_iso(since) <= listed_at
     if not is_known and (fixed_fees or 2 * royalties > sale.credit):

@@ -1,6 +1,6 @@
-"""Explains why an NFT is for sale here or not, in lines for an operator: the ledger's facts beside ours.
+"""Explains to an operator why an NFT is for sale here or not: shows the ledger's facts beside ours.
 
-It reads, and changes nothing. listing_rule.py decides; this module only says by which of the rule's points.
+Changes nothing. listing_rule.py decides; this module only shows which of the rule's points decided.
 """
 
 from collections.abc import Iterator, Sequence
@@ -80,7 +80,7 @@ def explain_account(account_id: str) -> Iterator[Line]:
     count = f"{len(spendable)}" if len(spendable) <= NFTS else f"more than {NFTS}"
     yield "On the ledger", f"the marketplace may spend {count} of its NFTs"
     found = {nft.id for nft in spendable if isinstance(nft, Nft)}
-    # Those for sale here, too: the ledger may no longer let the marketplace spend them.
+    # Include NFTs for sale here: the ledger may no longer let the marketplace spend them.
     known = {NftId(*nft_id) for nft_id in nfts.list_known_of_seller(read(), account_id)}
     for nft_id in sorted(found | known)[:NFTS]:
         yield str(nft_id), _compare(nft_id)
@@ -166,7 +166,7 @@ _HOLDS = {True: "yes", False: "no", None: "not asked"}
 
 
 def is_different(stored: NftRow | None, verdict: Verdict) -> bool:
-    """Tell whether what is stored is not what the rule says now."""
+    """Tell whether the stored state differs from the rule's verdict."""
     if isinstance(verdict, Undecided):
         return False
     price = verdict.listing_price if isinstance(verdict, ForSale) else 0
@@ -199,7 +199,7 @@ def _describe_verdict(verdict: Verdict | None) -> str:
 
 
 def _describe_decisions(nft_id: NftId | None, owner: str | None) -> Iterator[Line]:
-    """What the operator decided: it is not for sale here, whatever the ledger says."""
+    """The operator's decisions that keep an NFT from sale here, whatever the ledger says."""
     hidden = decisions.get_hiding(read(), *nft_id) if nft_id else None
     blocked = decisions.get_decision(read(), "blocked", owner) if owner else None
     if nft_id:

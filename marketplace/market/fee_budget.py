@@ -1,17 +1,17 @@
 """Decides whether a purchase may be signed: the hourly budget and the caller's share must have room for it.
 
-A reservation is the highest cost of an open purchase. A caller *holds* its reservations, and the fees charged
-for its purchases of the last hour, failed or not. What is reserved and not used comes back.
+A reservation is an open purchase's maximum cost. A caller *holds* its reservations, and the fees charged for
+its purchases of the last hour, failed or not. The unused part of a reservation returns to the budget.
 
-The rule: an access token may hold at most half of what the other tokens leave of the budget, and an end user
-at most a quarter of what the other end users leave of that. Settings change both parts.
+The rule: an access token may hold at most half of the budget that other tokens do not hold. An end user may
+hold at most a quarter of the token's share that its other end users do not hold. Settings change both parts.
 
-While others only reserve, they stop nobody: a caller without an open purchase may have one while there is
-room, as long as its charges are within the share that the charges of others leave. A basket must leave half
-of the room.
+Others' reservations alone block nobody: a caller without an open purchase may open one while the budget has
+room, if the caller's charged fees are within the share that others' charged fees leave. A basket must leave
+half of the room.
 
 A buyer's association costs 25 times as much as a sale. The marketplace pays for it while the fees charged to
-the caller are below half of its share. So associations alone use up nobody's share.
+the caller stay below half of its share. So associations alone cannot use up a share.
 """
 
 import math
@@ -34,7 +34,7 @@ from marketplace.market.purchase_fees import an_hour_before, max_fee
 from marketplace.store import prepared_transactions
 from marketplace.store.rows import Connection, HeldRow
 
-# By then the fee of each purchase that is open now is known or released, unless the network is idle.
+# By then, every open purchase's fee is known or released, unless the network is idle.
 AGAIN_SECONDS = 90
 BASKET = 1 / 2  # of the room, at most, for a basket of a caller that has nothing else open
 
@@ -82,7 +82,7 @@ class Share(NamedTuple):
     held: int
     charged: int
     room: float  # what nobody holds
-    uncharged: float  # the same, when all that is reserved has come back
+    uncharged: float  # the same, if nothing were reserved
 
     @property
     def most(self) -> float:
@@ -91,7 +91,7 @@ class Share(NamedTuple):
 
     @property
     def most_charged(self) -> float:
-        """The same, when all that is reserved has come back."""
+        """The same, if nothing were reserved."""
         return (self.uncharged + self.charged) * self.percent / 100
 
     def has_room(self, fee: int, nfts: int) -> bool:
@@ -107,7 +107,7 @@ class Share(NamedTuple):
 def _find_shares(held: HeldRow, free: float, fee: int) -> dict[str, Share]:
     """The shares of an access token and of its end user, by the names of the two in errors.
 
-    If the token has room for the fee only because it has none open, that room is the end user's, too.
+    If the token has room only because it has no open purchase, the end user gets that room, too.
     """
     settings = current_app.config
     token = Share(

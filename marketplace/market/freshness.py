@@ -7,16 +7,16 @@ from marketplace.market.recheck_queue import NEVER_COMPARED
 from marketplace.store import following, properties
 from marketplace.store.database import read
 
-# Without a heartbeat for so long, no watcher is running: one writes it every ten seconds.
+# After this long without a heartbeat, no watcher is running: a watcher writes one every ten seconds.
 SILENT = times.MINUTE
-# A date that is further in the future was written with a wrong clock. It counts as never.
+# A date further in the future was written with a wrong clock, and is ignored.
 AHEAD = times.MINUTE
 
 
 def find_last_sync() -> str | None:
-    """The date up to which stored NFTs show the ledger. None before the first sweep has ended.
+    """The date up to which the stored NFTs match the ledger. None before the first sweep has ended.
 
-    What could not be checked yet holds it back, however often that was tried.
+    An unchecked NFT holds this date back, however often its check has failed.
     """
     followed, db = find_followed(), read()
     first = following.get_first_change(db)
@@ -36,12 +36,12 @@ def find_followed() -> str | None:
 
 
 def _compared_to(swept: str) -> str:
-    """The date up to which a sweep compared: it asked replicas that may lag."""
+    """The date up to which a sweep compared, less the replicas' allowed lag."""
     return swept and times.to_iso(times.to_nanoseconds(swept) - ALLOWED_LAG)
 
 
 def find_block_age() -> int | None:
-    """How many seconds ago the ledger's newest block ended that a watcher has seen. None before the first."""
+    """The age in seconds of the newest block that a watcher has seen. None before the first block."""
     ended = _find_text(properties.NEWEST_BLOCK)
     if ended is None:
         return None
@@ -71,18 +71,18 @@ def find_beginning() -> str | None:
 
 
 def find_last_backup() -> str | None:
-    """When flask backup began that last made a backup. None if it never did."""
+    """The start of the last ``flask backup`` that succeeded. None if none has."""
     return _find_text(properties.LAST_BACKUP)
 
 
 def is_judged(name: str = properties.RULE) -> bool:
-    """Tell whether every stored NFT was judged by the present rule: a sweep has ended that began with it."""
+    """Tell whether the current rule has judged every stored NFT: a sweep that began with it has ended."""
     stored = properties.get_property(read(), name)
     return stored is not None and bytes(stored["value"]) == write_rule()
 
 
 def write_rule() -> bytes:
-    """The version of the present rule, as it is stored."""
+    """The current rule's version, in its stored form."""
     return str(listing_rule.VERSION).encode()
 
 

@@ -51,8 +51,8 @@ class FileKey:
 def read_key(path: str) -> FileKey:
     """Read the key in a file that nobody else can read or change.
 
-    Raises StartRefused, with the file, the fault and the way out. A path that does not exist is not shown:
-    somebody may have put the key itself there.
+    Raises StartRefused, which names the file, the fault and the fix. The error hides a path that does not
+    exist: the operator may have set the key itself as the path.
     """
     try:
         _require_safe_owner(os.lstat(path))
@@ -110,7 +110,7 @@ def _parse(content: bytes, path: str) -> PrivateKey:
 
 
 def _explain_raw(path: str) -> str:
-    """Say how to convert a raw key to DER. It does not show its type, and a wrong guess is another key."""
+    """Say how to convert a raw key to DER. A raw key has no type, and a wrong guess gives a different key."""
     lines = (
         f"{kind}: sed -i 's/^\\(0x\\)\\?/{prefix}/' {shlex.quote(path)}"
         for kind, prefix in PREFIXES.items()

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from marketplace.ledger.mirror_schemas import History, Nft, Transaction
 from marketplace.market.memos import read_listing_memo
 
-# Count it up if the rule decides otherwise about the same facts. A sweep then judges again what is stored as
-# not for sale, though the marketplace may spend it.
+# Increment this when the rule decides the same facts differently. A sweep then judges again each NFT that the
+# marketplace may spend, but that is stored as not for sale.
 VERSION = 2
 APPROVAL = "CRYPTOAPPROVEALLOWANCE"
 GONE = "it was burned, or its token was deleted"
@@ -47,7 +47,7 @@ Verdict = ForSale | NotForSale | Undecided
 
 
 def is_decided_by_row(nft: Nft, market: str) -> bool:
-    """Tell whether the NFT's own row is enough to decide: only a row that ends a listing is."""
+    """Tell whether the NFT's own row is enough to decide. Only a row that ends a listing is enough."""
     return is_gone(nft) or nft.spender != market
 
 

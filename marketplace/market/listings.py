@@ -1,4 +1,4 @@
-"""Listing NFTs, and withdrawing them: the transactions that their owner signs and pays for."""
+"""Prepares listings and withdrawals: transactions that the NFTs' owner signs and pays for."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -36,8 +36,8 @@ def prepare_listing(
 ) -> PreparedTransaction:
     """Build the transaction that lists NFTs of a token, each for a price in HBAR, and store a record of it.
 
-    If the ledger does not answer, the stored owner gets the transaction anyway. ``now``: the moment at which
-    it is prepared, if not the present.
+    If the ledger does not answer, the stored owner gets the transaction anyway. ``now``: the preparation
+    time, by default the present.
     Raises Hidden, AccountBlocked, AccountNotOnLedger, NftNotStored, NftGone, NotTheOwner, OwnerIsMarketplace,
     LedgerBehind, and LedgerBusy or the ledger's errors if it must be asked.
     """
@@ -65,8 +65,8 @@ def prepare_listing(
 def prepare_withdrawal(request: TransactionRequest) -> PreparedTransaction:
     """Build the transaction that withdraws listings of a token, and store a record of it.
 
-    The NFTs are reconciled first. If the ledger does not answer, the stored owner gets the transaction
-    anyway: only the owner can sign it. That an NFT is hidden, or its owner blocked, keeps nobody from it.
+    Reconciles the NFTs first. If the ledger does not answer, the stored owner gets the transaction anyway:
+    only the owner can sign it. Hidden NFTs can be withdrawn, and blocked owners can withdraw.
     Raises AccountNotOnLedger, NftNotStored, NftGone, NotTheOwner, NotListed, LedgerUndecided, LedgerBehind,
     LedgerBusy, and the ledger's errors.
     """

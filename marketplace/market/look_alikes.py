@@ -1,7 +1,7 @@
-"""What a name looks like: names with the same skeleton are the same to an eye.
+"""Finds names that look alike: they have the same skeleton.
 
-Letters are without case, accents, blanks and punctuation. Letters of other scripts, and digits, are the Latin
-letter that they look like. It is the idea of Unicode's UTS #39, with the letters that imitations use.
+A skeleton drops case, accents, blanks and punctuation. It replaces digits and other scripts' letters with the
+Latin letters that they look like. This follows Unicode's UTS #39, limited to letters that imitations use.
 """
 
 import unicodedata

@@ -13,7 +13,7 @@ def listing_memo(token: str, serial_no: int, listing_price: int, name: str) -> s
     """Write the memo of a listing: at most 100 bytes, the price always whole.
 
     Price trackers read ``for (\\d+) HBAR``, so a memo that is too long loses the end of the marketplace's
-    name. With ids longer than any on the network it loses the token: the transaction names that anyway.
+    name. If the ids are longer than any on the network, it loses the token, which the transaction names, too.
     """
     return _write("Listing", token, serial_no, f" for {listing_price} HBAR", name)
 
@@ -84,7 +84,7 @@ def _shorten(memo: str, without_token: str, name: str) -> str:
 def read_listing_memo(memo: bytes, token: str, serial_no: int) -> int | None:
     """Read the price in HBAR from a listing's memo; None if it does not list this NFT.
 
-    The memo must be as listing_memo() or bulk_listing_memo() writes it, with the name of any marketplace or
+    Accepts only the forms that listing_memo() and bulk_listing_memo() write, with any marketplace's name or
     none.
     """
     price = _read_price(memo)

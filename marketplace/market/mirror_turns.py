@@ -1,6 +1,6 @@
-"""How many times a client's request asks the mirror node. It takes that many turns before it asks.
+"""Counts the mirror node questions of a client's request. The request takes one turn for each beforehand.
 
-These are the numbers for the usual request. Each further question takes one more turn of the same caller.
+The counts fit the usual request. Each further question takes one more of the caller's turns.
 """
 
 from collections.abc import Collection
@@ -15,7 +15,7 @@ from marketplace.store.rows import NftRow
 
 
 def take(caller: Caller, questions: int) -> AbstractContextManager[Turns]:
-    """Take turns for a request, which are its deadline, too. Raises LedgerBusy."""
+    """Take a request's turns. They also serve as its deadline. Raises LedgerBusy."""
     who = f"{caller.token}\n{caller.end_user}"
     return mirror_node().take_turns(who, questions, reconciler.LEDGER_SECONDS)
 
@@ -26,7 +26,7 @@ def count_account(account_id: str) -> int:
 
 
 def count_facts(nfts: Collection[NftRow]) -> int:
-    """The questions about all that the rule of a listing needs. NFTs that were listed together share one."""
+    """The questions about the listing rule's facts. NFTs that were listed together share one question."""
     return 2 * len(nfts) + len({nft["last_listed_at"] for nft in nfts})
 
 
@@ -57,7 +57,7 @@ def count_adding(account_id: str, nft_ids: Collection[NftId]) -> int:
 
 
 def count_listing(owner: str, nfts: Collection[NftRow]) -> int:
-    """The questions of a listing: NFTs whose stored owner is another account."""
+    """The questions of a listing, which concern only NFTs whose stored owner is another account."""
     return count_account(owner) + sum(nft["owner"] != owner for nft in nfts)
 
 

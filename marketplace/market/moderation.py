@@ -1,7 +1,7 @@
-"""What the operator decides: what is hidden, which accounts are blocked, and which collections are verified.
+"""The operator's decisions: hidden NFTs and collections, blocked accounts, and verified collections.
 
-A decision is committed first: all that is written from then on follows it. Then it is applied to what is
-stored, in parts. If that is interrupted, the same command goes on.
+A decision is committed first, so that all later writes follow it. It is then applied to the stored rows, in
+parts. After an interruption, the same command continues.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -29,7 +29,7 @@ Change = Callable[[Connection, list[NftRow]], Changed]
 
 
 class Subject(NamedTuple):
-    """What a decision is about: an NFT, or with the serial number 0 a whole collection, or an account."""
+    """What a decision is about: an NFT; or, with serial number 0, a whole collection or an account."""
 
     id: str
     serial_no: int = 0
@@ -75,7 +75,7 @@ def require_not_blocked(account_id: str) -> None:
 
 
 def decide(db: Connection, kind: DecisionKind, subject: Subject, ruling: Ruling) -> None:
-    """Store a decision, after all that others are writing about NFTs now."""
+    """Store a decision, after waiting for all transactions that write NFTs."""
     database().lock_nfts(db)
     row = {"kind": kind, **subject._asdict(), **ruling._asdict()}
     row["since"] = ruling.since or times.to_iso(times.now())
@@ -90,13 +90,13 @@ def hide(subject: Subject, ruling: Ruling) -> int:
         if not subject.serial_no:
             _hide_collection(db, subject)
     count = _change_all(subject, _hide_part(subject))
-    # All of them: the last time may have been interrupted before it came to that.
+    # Remove all noted images: an interrupted earlier call may have left some.
     remove_images(subject)
     return count
 
 
 def remove_images(subject: Subject) -> None:
-    """Remove the images that are noted for that. Not in a transaction: a bucket may take long."""
+    """Remove the noted images. Do not call it in a transaction: a bucket may answer slowly."""
     services().media.remove(decisions.list_hidden_images(read(), *subject))
 
 
@@ -109,9 +109,9 @@ def _hide_collection(db: Connection, subject: Subject) -> None:
 
 
 def _note_images(db: Connection, subject: Subject, images: Sequence[tuple[str, int]]) -> None:
-    """Note images to be removed, with the serial number that each belongs to.
+    """Note images to be removed, each with its NFT's serial number.
 
-    Not those that others show, too.
+    Leaves out images that other NFTs show, too.
     """
     keys = sorted({key for key, _ in images})
     shared = {
@@ -134,7 +134,7 @@ def _change_all(subject: Subject, change: Change) -> int:
 
 
 def _list_of_subject(subject: Subject, after: int) -> list[NftRow]:
-    """The stored NFTs that a decision is about, after a serial number: as many as are changed at once."""
+    """The next stored NFTs that a decision is about, after a serial number: enough for one transaction."""
     if not subject.serial_no:
         return nfts.list_nfts_of_token(read(), subject.id, after, AT_ONCE)
     nft = nfts.get_nft(read(), *subject)
@@ -166,7 +166,7 @@ def _hide_part(subject: Subject) -> Change:
 
 
 def _store_changes(db: Connection, changed: Changed, *, is_hidden: bool) -> None:
-    """Write what follows for traits, events and collections of NFTs that are hidden or shown now."""
+    """Update traits, events and collections after NFTs were hidden or shown."""
     _count_listed(db, changed)
     for before, nft in changed:
         traits.replace_traits(db, before, nft)
@@ -182,7 +182,7 @@ def _store_changes(db: Connection, changed: Changed, *, is_hidden: bool) -> None
 
 
 def _count_listed(db: Connection, changed: Changed) -> None:
-    """Count the NFTs that are listed now, or no longer, in their collections."""
+    """Update the collections' counts of listed NFTs."""
     for before, nft in changed:
         if difference := nft["is_listed"] - before["is_listed"]:
             nft_collections.add_listed(db, nft["token"], difference)
@@ -269,9 +269,9 @@ def _list_as_decided(
     list_some: Callable[[Connection, str, int], list[NftRow]],
     find_event: Callable[[NftRow, NftRow], Event],
 ) -> int:
-    """Take an account's NFTs off, or put them on again.
+    """Take an account's NFTs off the market, or list them again.
 
-    ``list_some`` lists those that are still to be changed.
+    ``list_some`` lists the NFTs that must still change.
     """
 
     def change(db: Connection, stored: list[NftRow]) -> Changed:
@@ -283,7 +283,7 @@ def _list_as_decided(
     count = 0
     while found := list_some(read(), account_id, AT_ONCE):
         changed = _change_part(found, change)
-        if not changed:  # it was decided otherwise meanwhile
+        if not changed:  # the operator has decided otherwise meanwhile
             break
         count += changed
     return count
@@ -292,7 +292,7 @@ def _list_as_decided(
 def block_list(accounts: Sequence[str], ruling: Ruling) -> tuple[list[str], list[str]]:
     """Block the accounts of a file, and unblock those that are no longer in it.
 
-    ``accounts``: each once. Returns both. What a command or another file has blocked stays so.
+    ``accounts``: each once. Returns both lists. Accounts that a command or another file blocked stay blocked.
     """
     blocked = {
         row["id"]: row for row in decisions.list_decisions(read()) if row["kind"] == "blocked"
@@ -320,7 +320,7 @@ def put_image(content: bytes, small: bytes | None) -> str:
 
 
 def note_late_image(db: Connection, subject: Subject, key: str) -> bool:
-    """Note an image to be removed that was fetched while its NFT was hidden. Returns whether it was."""
+    """If an NFT was hidden while its image was fetched, note it for removal. Returns whether it was."""
     stored = nfts.get_nft(db, *subject)
     is_hidden = bool(stored and stored["is_hidden"])
     if is_hidden:
@@ -329,7 +329,7 @@ def note_late_image(db: Connection, subject: Subject, key: str) -> bool:
 
 
 def verify(token: str, ruling: Ruling) -> bool:
-    """Verify a collection. Returns whether it is stored: otherwise, it is verified once it is."""
+    """Verify a collection. Returns whether it is stored. If not, the decision applies once it is."""
     with write() as db:
         decide(db, "verified", Subject(token), ruling)
         return _mark_verified(db, token, is_verified=True)
@@ -356,14 +356,14 @@ def _is_other(row: DecisionRow, ruling: Ruling) -> bool:
 
 
 def list_all() -> list[DecisionRow]:
-    """All that was decided, and is not undone."""
+    """All decisions that are in force."""
     return decisions.list_decisions(read())
 
 
 def decide_again(earlier: Iterable[DecisionRow]) -> list[DecisionRow]:
-    """Decide what was decided in a database that another one has replaced, and is not in that one.
+    """After a restore, store the replaced database's decisions again, where the new database lacks them.
 
-    Returns these decisions. Those of the other database stay.
+    Returns the decisions that it stored. The new database keeps its own.
     """
     known = {(row["kind"], row["id"], row["serial_no"]) for row in list_all()}
     missing = [row for row in earlier if (row["kind"], row["id"], row["serial_no"]) not in known]

@@ -64,7 +64,7 @@ def _name(entry: NftEvent | None, date: str | None = None) -> tuple[str | None, 
 def _find_changes(
     on_ledger: Nft, owner: str, new_owner: str, price: int | None, past: Past
 ) -> Iterator[Event]:
-    """Yield each change of owner, and the withdrawal before it. The first one has the listing's price."""
+    """Yield each change of owner, and the withdrawal before it. The first event has the listing's price."""
     for entry in past.entries:
         if entry.is_move:
             sale = past.sales.get(entry.consensus_at)
@@ -95,7 +95,7 @@ def note_sales(db: Connection, nft_id: NftId, events: Iterable[Event]) -> None:
 
 
 def note_accepted(db: Connection, events: Iterable[Event]) -> None:
-    """Store that offers were executed: those by which NFTs were sold."""
+    """Mark the offers that sold NFTs as executed."""
     sold = {each.offer_id: each.consensus_at for each in events if each.offer_id}
     for offer_id in sorted(sold):
         offers.mark_executed(db, offer_id, sold[offer_id])
@@ -114,7 +114,7 @@ def store(db: Connection, events: Mapping[NftId, Iterable[Event]]) -> None:
 
 
 def insert(db: Connection, rows: Iterable[dict[str, Any]]) -> None:
-    """Insert events at the end of the feed: no other transaction writes any until this one is visible."""
+    """Append events to the feed. No other transaction can write events until this one is visible."""
     database().lock_events(db)
     for row in rows:
         insert_event(db, row)

@@ -13,8 +13,8 @@ from marketplace.services import mirror_node
 from marketplace.store import properties
 from marketplace.store.database import read
 
-# An SDK submits only to nodes of its own list, which is older than the network's. The nodes with the lowest
-# numbers are on every list: newer nodes have higher numbers.
+# An SDK submits only to nodes of its built-in list, which may be outdated. The nodes with the lowest numbers
+# are on every list: newer nodes have higher numbers.
 MOST = 6
 # Every network has these. They are used until the network's nodes have been read.
 ALWAYS_THERE = ("0.0.3", "0.0.4", "0.0.7", "0.0.8", "0.0.9")
@@ -23,7 +23,7 @@ _turns = itertools.count()
 
 
 def next_node() -> str:
-    """The node for the next transaction. Nodes take turns, so that one that is down does not stop all."""
+    """The node for the next transaction. Nodes take turns, so that an unreachable node cannot stop all."""
     nodes = list_nodes()
     return nodes[next(_turns) % len(nodes)]
 
@@ -42,7 +42,7 @@ def list_gone_nodes() -> list[str]:
 def find_addresses(deadline: Deadline) -> dict[str, list[str]]:
     """The addresses at which nodes take transactions, by the nodes' accounts.
 
-    As the watcher last read them; before it did, the mirror node is asked. Raises the ledger's errors.
+    Uses the watcher's last reading, or asks the mirror node if there is none. Raises the ledger's errors.
     """
     stored = properties.get_property(read(), properties.NODE_ADDRESSES)
     if stored is None:

@@ -49,7 +49,7 @@ class Past(NamedTuple):
 
 
 class Replicas:
-    """The mirror node's replicas, which may lag. Their present is asked for once, if at all."""
+    """The mirror node's replicas, which may lag. Asks for the newest block at most once."""
 
     def __init__(self, deadline: Deadline) -> None:
         self.deadline = deadline
@@ -59,7 +59,7 @@ class Replicas:
         return mirror_node().find_present(self.deadline)
 
     def may_lack(self, moment: int) -> bool:
-        """Tell whether some of them may still lack what happened at a moment."""
+        """Tell whether a replica may still lack a moment's transactions."""
         return moment > self._present - ALLOWED_LAG
 
 
@@ -69,7 +69,7 @@ def read_past(
     """Find the entries between a stored NFT and its new state, and the prices of sales.
 
     Returns None if the mirror node shows the NFT's row, but not yet its whole history. Raises the ledger's
-    errors. Neither holds up the end of a listing for longer than replicas may lag, if the owner is the same.
+    errors. If the owner is the same, neither delays a listing's end for longer than replicas may lag.
     """
     nft, history = facts.nft, facts.history
     replicas = Replicas(deadline)
@@ -96,7 +96,7 @@ def _find_history(nft: Nft, before: NftRow, deadline: Deadline) -> History:
 
 
 def _is_late(nft: Nft, history: History, replicas: Replicas) -> bool:
-    """Tell whether a history lacks the NFT's newest change, or one between pages, but may still show it."""
+    """Tell whether a history lacks the newest change, or one between pages, because a replica lags."""
     if history.is_torn and replicas.may_lack(history.entries[-1].consensus_at):
         return True
     if (history.newest_at or 0) < nft.modified_at:
@@ -113,8 +113,8 @@ def _is_late(nft: Nft, history: History, replicas: Replicas) -> bool:
 def _entries_between(before: NftRow, nft: Nft, history: History) -> tuple[NftEvent, ...]:
     """The entries after the stored state, up to the entry of the NFT's own row, the oldest first.
 
-    A history may be newer than the row: later entries become events together with a newer row. No row follows
-    that of a burned NFT or of a deleted token.
+    A history may be newer than the row: later entries become events with the next row. A burned NFT or a
+    deleted token gets no next row.
     """
     stored_at = find_stored_at(before)
     until_row = [
@@ -124,7 +124,7 @@ def _entries_between(before: NftRow, nft: Nft, history: History) -> tuple[NftEve
     ]
 
     def is_after(entry: NftEvent) -> bool:
-        # If the NFT was stored without a date, it belonged to the stored owner by then.
+        # If the NFT was stored without a date, its history starts when the stored owner received it.
         is_before = stored_at == 0 and entry.is_move and entry.receiver == before["owner"]
         return entry.consensus_at > stored_at and not is_before
 

@@ -8,7 +8,7 @@ from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.store import prepared_transactions
 from marketplace.store.rows import Connection, Kind, PreparedTransactionRow
 
-# A node whose clock is a little behind must not find the start to be in the future.
+# Otherwise, a node whose clock is slightly behind would see a start in the future.
 START_BEFORE_NOW = 5 * times.SECOND
 
 
@@ -60,7 +60,7 @@ class PreparedTransaction(NamedTuple):
 
     @property
     def expires_at(self) -> str:
-        """Until when it can be submitted: a date as in the database."""
+        """The latest date for submission, in the database's form."""
         valid_start = TransactionId.require(self.transaction_id).valid_start
         return times.to_iso(valid_start + self.valid_seconds * times.SECOND)
 
@@ -81,7 +81,7 @@ class Draft(NamedTuple):
     schedule_expires_at: int | None = None  # only for an offer
 
     def columns(self, valid_start: int) -> dict[str, Any]:
-        """The columns of a prepared transaction with the id of a start."""
+        """The columns of a prepared transaction whose id has this valid start."""
         expires_at = valid_start + self.valid_seconds * times.SECOND
         return {
             "transaction_id": str(TransactionId(self.payer, *divmod(valid_start, times.SECOND))),

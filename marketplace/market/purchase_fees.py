@@ -1,8 +1,8 @@
 """The marketplace's costs of purchases: the cap of each, and the fee that it was charged.
 
-The marketplace pays for each purchase, even if it fails at consensus. So each purchase reserves its highest
-possible cost, in the same database transaction that checks the budget. The watcher replaces the reservation
-by the fee on the ledger, or by zero if the purchase was never submitted.
+The marketplace pays for each purchase, even if it fails at consensus. So each purchase reserves its maximum
+cost, in the database transaction that checks the budget. The watcher replaces the reservation with the
+ledger's fee, or with zero if the purchase was never submitted.
 """
 
 from collections.abc import Iterable
@@ -38,9 +38,9 @@ def find_max_cost(nfts: int, tokens: int, deadline: Deadline) -> int:
 
 
 def max_fee(nfts: int) -> int:
-    """The cap of the fee of a purchase of N NFTs itself, in tinybars.
+    """The fee cap of a purchase of N NFTs, in tinybars, without associations.
 
-    The network asks for less than $0.01 for one NFT. Each further one costs a tenth of that at most: $0.0001
+    The network asks for less than $0.01 for one NFT. Each further NFT costs at most a tenth of that: $0.0001
     for its seller, and as much for its token.
     """
     return int(current_app.config["MAX_TRANSACTION_FEE"]) // 100 * (9 + nfts)
@@ -87,7 +87,7 @@ def find_fees(now: int) -> tuple[int, int]:
 
 
 def an_hour_before(now: int) -> str:
-    """The expiry date before which purchases no longer count: their fees are more than an hour old."""
+    """The expiry date before which purchases no longer count, because their fees are over an hour old."""
     return times.to_iso(now - HOUR)
 
 
@@ -100,10 +100,10 @@ def look_up_unsettled() -> None:
 
 
 def note_charged(transaction_id: str, rows: Iterable[Transaction]) -> None:
-    """Add what an id's rows on the ledger charged the marketplace to the fee of a purchase. Each counts once.
+    """Add the fees of a transaction id's ledger rows to its purchase's fee. Each row counts once.
 
     A purchase that was submitted several times has several rows, and the marketplace pays for each. The first
-    row replaces the reservation, or the zero of a purchase that was assumed to be never submitted.
+    row replaces the reservation, or the zero of a purchase that seemed never submitted.
     """
     charged = [row for row in rows if _is_charged(row)]
     if not charged:
@@ -131,7 +131,7 @@ def _is_charged(row: Transaction) -> bool:
 
 
 def note_never_submitted(seen_to: int) -> None:
-    """Release the fees of purchases that had expired by a moment up to which every transaction was seen."""
+    """Release the fees of purchases that expired by ``seen_to``: every transaction until then was seen."""
     before = times.to_iso(seen_to)
     if prepared_transactions.is_any_expired(read(), UNSETTLED, before):
         with write() as db:

@@ -61,7 +61,7 @@ from marketplace.store import following, nfts, prepared_transactions
 from marketplace.store.database import read, write
 from marketplace.store.rows import Connection, NftRow, PreparedTransactionRow
 
-HANDED_OUT_SECONDS = 15  # an open purchase that stays valid for so long is handed out again
+HANDED_OUT_SECONDS = 15  # an open purchase is returned again if it stays valid for this long
 NOTHING: Mapping[NftId, int] = {}
 
 
@@ -81,7 +81,7 @@ def prepare(
     A caller who repeats a request gets the same transaction while it can still be signed in time. Another
     caller gets a separate one, since anybody can use up a transaction by submitting it unsigned.
 
-    ``expected_prices``: in HBAR, of NFTs whose price must not be another one.
+    ``expected_prices``: in HBAR. An NFT with another price is refused.
 
     Raises BuyingOff, Hidden, AccountBlocked, AccountNotOnLedger; NftNotStored, NotListed, BuyerIsOwner,
     BuyerIsMarketplace, PriceChanged, CollectionsMixed, PurchaseImpossible, AssociationNotPaid,
@@ -116,7 +116,7 @@ def _prepare(
         require_not_blocked(request.account_id)
         if not _find_open(read(), request):  # refuse before the ledger is asked
             fee_budget.require_room(read(), request, purchase_fees.max_fee(len(request.nft_ids)))
-        # Before the prices are read: so they were in force after the purchase became valid.
+        # Read this before the prices, so that they were in force after the purchase became valid.
         present = find_present(deadline)
         nfts = _find_for_sale(request, expected_prices, deadline)
         cost = _look_up(request, nfts, deadline)
@@ -139,7 +139,7 @@ def _find_open(
 ) -> PreparedTransactionRow | None:
     """Find an open purchase of the same request that can still be signed in time.
 
-    ``nfts``: those of the request. Without them, it may be at other prices, from other sellers.
+    ``nfts``: the request's stored NFTs. Without them, prices and sellers may differ.
     """
     until = times.to_iso(times.now() + HANDED_OUT_SECONDS * times.SECOND)
     rows = prepared_transactions.list_open_purchases(
@@ -256,8 +256,8 @@ def _write_memo(nfts: Sequence[NftRow]) -> str:
 def _require_newest(db: Connection, nft: NftRow, present: int) -> None:
     """Raise LedgerUndecided if the watcher has stored, or has queued, a newer change of the NFT meanwhile.
 
-    It follows the ledger, while the replica of the mirror node that was asked here may lag. A listing of
-    several by the NFT's seller may be such a change: its memo does not say.
+    This request's mirror node replica may lag behind the watcher. A listing of several NFTs by the seller
+    may include this NFT: its memo does not name them.
     """
     nft_id = NftId(nft["token"], nft["serial_no"])
     for what in (What("nft", *nft_id), What("seller", nft["owner"])):

@@ -1,11 +1,12 @@
 """Ranks the NFTs of a collection by rarity: the information content of their traits.
 
-As in OpenRarity, a value that a share p of the NFTs has weighs -log2(p). The lack of a trait that others have
-is a value, too. An NFT weighs the sum of its values, and the heaviest NFT is the rarest. Numbers and dates
-weigh nothing; names and values are compared without case and outer blanks. Unlike in OpenRarity, the number
-of an NFT's traits is no trait, all values of a trait weigh (there, the last one), only NFTs with traits are
-ranked, a unique trait alone does not come first, and weights are not divided by the collection's entropy,
-which changes no rank.
+As in OpenRarity, a value weighs -log2(p), where p is the share of NFTs that have it. Lacking a trait that
+others have is a value, too. An NFT's weight is the sum of its values' weights, and the heaviest NFT is the
+rarest. Numbers and dates weigh nothing. Names and values are compared without case and outer blanks.
+
+Unlike in OpenRarity, the trait count is no trait, all values of a trait weigh (there, only the last), only
+NFTs with traits are ranked, and a unique trait alone does not come first. Weights are not divided by the
+collection's entropy; this changes no rank.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from marketplace.store.rows import TraitRow, TraitValueRow
 from marketplace.store.traits import Trait
 
 MAX_ROWS = 200_000  # a collection with more traits is not ranked
-# The most of all collections together that are cached: about 32 MB of rankings, and 16 MB of values.
+# The caches' limits for all collections together: about 32 MB of rankings, and 16 MB of values.
 NFTS_KEPT, VALUES_KEPT = 2_000_000, 32_000
 VALUE_NFTS = 16  # a value of a ranking takes as much memory as this many NFTs
 # Weights are whole multiples of 1 / UNIT, so that their sum does not depend on the order of adding.
@@ -63,7 +64,7 @@ NOTHING_RANKED = Ranking({}, array("q"), array("q"))
 
 
 def rank_collection(token: str) -> Ranking:
-    """Rank a collection, once after each change of its traits; one with too many traits is not ranked."""
+    """Rank a collection, once per change of its traits. Skips a collection with too many traits."""
     collection = nft_collections.get_collection(read(), token)
     if collection is None:
         return NOTHING_RANKED
@@ -79,7 +80,7 @@ def list_values(token: str) -> list[TraitValueRow]:
     return _list_version(services.database().name, token, versions)
 
 
-# Each is made once, while other threads wait for it.
+# One thread computes each value; the others wait for it.
 @cached(LRUCache(NFTS_KEPT, lambda ranking: ranking.size), condition=threading.Condition())
 def _rank_version(database: str, token: str, traits_version: int) -> Ranking:
     rows = traits.list_traits(read(), token, MAX_ROWS + 1)
@@ -114,7 +115,7 @@ def rank(rows: list[TraitRow], unranked: Mapping[int, Collection[str]] = NONE_UN
     weights = dict.fromkeys((row["serial_no"] for row in rows), 0)
     for values in weighed.values():
         having = set[int]().union(*values.values())
-        # Holders lose the weight of the lack, in place of all others gaining it: the ranking is the same.
+        # Subtract the lack's weight from holders, instead of adding it to others: the ranking is the same.
         lacking = _weigh(len(weights) - len(having), len(weights))
         for serial_no in having:
             weights[serial_no] -= lacking

@@ -1,4 +1,4 @@
-"""Asks the watcher to read the metadata of stored NFTs again. Until then they stay as they are."""
+"""Asks the watcher to read stored NFTs' metadata again. Until then, the stored metadata stays."""
 
 from marketplace.errors import NftGone, NftNotStored
 from marketplace.hedera import times
@@ -11,9 +11,9 @@ PAUSE_SECONDS = 600  # between two requests for one NFT, of anybody
 
 
 def read_again(token: str, serial_no: int) -> int:
-    """Have an NFT's metadata read again, unless somebody asked for it a moment ago.
+    """Have an NFT's metadata read again, unless somebody asked within the last PAUSE_SECONDS.
 
-    Returns the seconds after which it can be asked for again. Raises Hidden, NftNotStored, or NftGone.
+    Returns the seconds until the next request is accepted. Raises Hidden, NftNotStored, or NftGone.
     """
     nft = nfts.get_nft(read(), token, serial_no)
     require_shown(token, serial_no)

@@ -1,6 +1,6 @@
 """The queue of NFTs, tokens and accounts that the watcher compares with the ledger again.
 
-Its one rule of finality is is_final(): a purchase waits by it, too.
+is_final() alone decides whether a check is final. A purchase waits by the same rule.
 """
 
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from marketplace.ledger import ALLOWED_LAG
 from marketplace.store import following
 from marketplace.store.rows import Connection, RecheckKind, RecheckRow
 
-# A token that is queued already waits longer: it may have 100,000 NFTs.
+# A token that is queued again waits longer: it may have 100,000 NFTs.
 TOKEN_PAUSE = 10 * times.SECOND
 NEVER_COMPARED = 0  # in place of a date since when something may differ
 
@@ -43,7 +43,7 @@ class Recheck(NamedTuple):
 
 
 def enqueue(db: Connection, recheck: Recheck, now: int) -> None:
-    """Queue a recheck. If it is queued already, it is done at the earlier of both times."""
+    """Queue a recheck. An entry that is queued already keeps the earlier time."""
     due_at = now + recheck.delay
     pause = TOKEN_PAUSE if recheck.what.kind == "token" else 0
     row = recheck.what._asdict() | {
@@ -56,7 +56,7 @@ def enqueue(db: Connection, recheck: Recheck, now: int) -> None:
 
 
 def enqueue_all(db: Connection, rechecks: Iterable[Recheck], now: int) -> None:
-    """Queue rechecks in an order that is the same in every transaction: no two can wait for each other."""
+    """Queue rechecks in a fixed order, so that no two transactions can wait for each other."""
 
     def order(recheck: Recheck) -> tuple[bool, What]:
         return recheck.what.kind != "nft", recheck.what
@@ -66,24 +66,24 @@ def enqueue_all(db: Connection, rechecks: Iterable[Recheck], now: int) -> None:
 
 
 def let_failed_be_due(db: Connection, now: int) -> None:
-    """Let entries that wait after an attempt be due: the ledger answers again."""
+    """Make failed entries due now: the ledger answers again."""
     moment = times.to_iso(now)
     for row in following.list_rechecks_failed(db, moment):
         following.mark_recheck_due(db, row, moment, attempts=0)
 
 
 def recheck_later(what: What, facts_at: int, now: int) -> Recheck:
-    """Check a new NFT, a new seller or an import again when all replicas show what they show one by one now.
+    """A recheck of a new NFT, a new seller or an import, due once every replica has caught up.
 
-    The watcher may already have passed transactions that came after these facts, as not ours.
+    The watcher may have skipped transactions after these facts, because nothing of theirs was stored yet.
     """
-    # A purchase waits for an NFT's newer change, and none is known.
+    # A purchase waits for an NFT's newer change, but no newer change is known.
     changed_at = facts_at if what.kind == "nft" else now
     return Recheck(what, changed_at, max(facts_at, now - ALLOWED_LAG), delay=ALLOWED_LAG)
 
 
 def is_final(row: RecheckRow, facts_at: str, ledger_now: int) -> bool:
-    """Tell whether facts of a date are as new as the change, or were read when all replicas show it."""
+    """Tell whether facts are as new as a change, or were read once every replica must show it."""
     return facts_at >= row["changed_at"] or find_time_left(row, ledger_now) <= 0
 
 

@@ -71,7 +71,7 @@ class Judgement(NamedTuple):
     facts: Facts
 
     def conclude(self, nft: NftRow | None, verdict: Verdict | None = None) -> Reconciliation:
-        """The result, if this is stored now; with another verdict than this one, if there is one."""
+        """The result, with the NFT's stored row. ``verdict`` replaces this judgement's verdict."""
         on_ledger = self.facts.nft
         facts_at = FOREVER if on_ledger.is_deleted else on_ledger.modified_at
         return Reconciliation(self.before, nft, verdict or self.verdict, facts_at)
@@ -104,10 +104,10 @@ class Change(NamedTuple):
 
 
 def reconcile(nft_ids: Sequence[NftId], deadline: Deadline) -> dict[NftId, Reconciliation]:
-    """Compare NFTs with the ledger, all at once, and store what follows, in one transaction.
+    """Compare NFTs with the ledger, all at once, and store the results in one transaction.
 
-    An NFT that is not stored is added if the marketplace may spend it. One that another process writes
-    meanwhile is read and written again. Raises the ledger's and the database's errors.
+    Adds an NFT that is not stored if the marketplace may spend it. If another process writes an NFT
+    meanwhile, reads and writes that NFT again. Raises the ledger's and the database's errors.
     """
     done, left = dict[NftId, Reconciliation](), [*nft_ids]
     for _ in range(TRIES):
@@ -121,7 +121,7 @@ def reconcile(nft_ids: Sequence[NftId], deadline: Deadline) -> dict[NftId, Recon
 
 
 def _reconcile_once(nft_ids: Sequence[NftId], deadline: Deadline) -> dict[NftId, Reconciliation]:
-    """Read NFTs from the ledger, and store what follows. Leaves out those that were written meanwhile."""
+    """Read NFTs from the ledger, and store the results. Leaves out NFTs that others wrote meanwhile."""
     stored = _list_stored(nft_ids)
     questions = [partial(_look, nft_id, stored.get(nft_id), deadline) for nft_id in nft_ids]
     found = mirror_node().ask(*questions)
@@ -184,8 +184,8 @@ def _pointer(on_ledger: Nft) -> str | None:
 def add(judgements: Iterable[Judgement], deadline: Deadline) -> None:
     """Store NFTs that were not stored when they were judged, all or none, in one transaction.
 
-    One that another process has stored meanwhile is left alone. Raises the ledger's and the database's
-    errors; then nothing is written.
+    Skips an NFT that another process has stored meanwhile. Raises the ledger's and the database's errors;
+    then nothing is written.
     """
     _write([_plan_new(judgement) for judgement in judgements], deadline)
 
@@ -195,7 +195,7 @@ def _plan(judgement: Judgement, deadline: Deadline) -> Reconciliation | Change:
     before, verdict, facts = judgement
     on_ledger = facts.nft
     if before is None:
-        # Stored as not listed, it would contradict lastSync while it is undecided: it may be listed for long.
+        # Do not store an undecided NFT as unlisted: it may be listed since before lastSync.
         is_new = may_differ(on_ledger, None) and not isinstance(verdict, Undecided)
         return _plan_new(judgement) if is_new else judgement.conclude(None)
     state = _state(on_ledger, before, verdict)
@@ -246,7 +246,7 @@ def _state(on_ledger: Nft, before: NftRow | None, verdict: Verdict) -> Columns:
                 gone_at = max(ledger_at, before["ledger_at"]) if before else ledger_at
                 state: Columns = {"ledger_state": "gone", "ledger_at": gone_at}
             elif before and before["is_for_sale"] and is_decided_by(on_ledger, before):
-                # It was for sale by facts of the same date: one of the two answers is wrong.
+                # Facts of the same date said it was for sale: one of the two answers is wrong.
                 state = {"ledger_state": "undecided"}
             else:
                 state = {"ledger_state": "row_only" if _is_row_enough(on_ledger) else "decided"}
@@ -277,8 +277,8 @@ def new_record(on_ledger: Nft, token_name: str | None) -> Columns:
 def _write(changes: Sequence[Change], deadline: Deadline) -> dict[NftId, NftRow]:
     """Write changes of NFTs with their events, in one transaction.
 
-    Returns the rows that were written: without those of NFTs that other processes wrote meanwhile. Looks up
-    the collections of new NFTs first.
+    Returns the written rows. Skips NFTs that other processes wrote meanwhile. Looks up the collections of new
+    NFTs first.
     """
     if not changes:
         return {}
@@ -311,7 +311,7 @@ def _store(
     events = {nft_id: changes[nft_id].find_events(row) for nft_id, row in before.items()}
     for nft_id in sorted(before):
         if nft_id in added:
-            if first_of_token[nft_id.token] == nft_id:  # counts what is listed before it is marked
+            if first_of_token[nft_id.token] == nft_id:  # counts listings before any is marked
                 collection_facts.store(db, nft_id.token, collections[nft_id.token][1])
             marked[nft_id] = _mark(db, changes[nft_id], added[nft_id])
         if nft := marked[nft_id]:
@@ -332,8 +332,8 @@ def _store(
 
 
 def _insert(db: Connection, on_ledger: Nft, token_name: str | None) -> NftRow | None:
-    """Insert a new NFT, which is not decided yet. Returns None if another process was first."""
-    # Older facts are refused from now on.
+    """Insert a new NFT, still undecided. Returns None if another process was first."""
+    # From now on, older facts are refused.
     record = new_record(on_ledger, token_name) | {"ledger_state": "undecided"}
     return nfts.insert_nft(db, record)
 

@@ -1,6 +1,6 @@
-"""The rule of a report: whether a signed transaction had its effect on an NFT, or may still have it.
+"""The rule of a report: whether a signed transaction has had its effect on an NFT, or still may.
 
-Pure, as the rule of a listing: no I/O, no clock. The first line that fits decides:
+Pure, like the listing rule: no I/O, no clock. The first matching line decides:
 
 | The report                                         | listing        | withdrawal       | purchase       |
 |----------------------------------------------------|----------------|------------------|----------------|
@@ -93,8 +93,8 @@ def judge(
 ) -> Verdict | MarketplaceError:
     """Judge a report by the table above.
 
-    ``signed``: what reached consensus under the id; None if it is not there, or if the NFT is as wanted.
-    ``now``: the moment before which expired transactions are on the mirror node, or never will be.
+    ``signed``: the transaction that reached consensus; None if there is none, or if the NFT is as wanted.
+    ``now``: the mirror node will show no further transaction that expired before this moment.
     """
     if is_as_wanted(kind, wanted, nft):
         return Verdict.OK
@@ -121,9 +121,9 @@ def judge(
 def is_as_wanted(kind: Kind, wanted: Wanted, nft: Shown) -> bool:
     """Tell whether an NFT is as a report wants it, no matter which transaction did that.
 
-    A listing without an id: it is for sale. With one: for sale as prepared, even if the wallet changed the
-    id. A withdrawal: the account still owns it, and does not sell it. A purchase: only its transaction can
-    prove that the NFT was bought, and not a gift.
+    Listing without an id: the NFT is for sale. Listing with an id: it is for sale as prepared, even if the
+    wallet changed the id. Withdrawal: the account owns the NFT and does not sell it. Purchase: never, since
+    only the transaction can prove that the NFT was bought, and not a gift.
     """
     row, is_listed = wanted.row, nft.is_listed_by(wanted.account_id)
     if kind == "purchase" or (wanted.transaction_id and row is None):
@@ -154,7 +154,7 @@ def _judge_unsigned(kind: Kind, wanted: Wanted, nft: Shown, now: int) -> Verdict
 
 
 def _is_recent_id(wanted: Wanted, now: int) -> bool:
-    """Tell whether the wallet may have just given a prepared transaction this id in place of ours."""
+    """Tell whether a wallet may have just replaced a prepared transaction's id with this one."""
     transaction_id = TransactionId.require(wanted.transaction_id or "")
     is_recent = abs(transaction_id.valid_start - now) < LONGEST_VALIDITY
     return transaction_id.account_id == wanted.account_id and is_recent

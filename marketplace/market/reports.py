@@ -109,7 +109,7 @@ def _judge_all(
         )
 
     rows = dict(zip(nft_ids, for_each(nft_ids, find_row), strict=True))
-    # Read first: a transaction that expired before this moment and is not shown afterwards never will be.
+    # Find this first: a transaction that expired before it is shown by the reads that follow, or never.
     now = _find_overdue(rows.values(), deadline)
     reconciled = reconciler.reconcile(nft_ids, deadline)
     find_rows = cache(partial(_find_rows, deadline=deadline))
@@ -124,12 +124,12 @@ def _judge_all(
 
 
 def _judge_one(wanted: Wanted, nft: Shown, now: int, find_rows: FindRows) -> Judged:
-    """Find the transaction that a report means, and judge the report. Raises the error that follows."""
+    """Find the transaction that a report means, and judge the report. Raises the verdict's error."""
     kind, row, signed = wanted.row["kind"] if wanted.row else "listing", wanted.row, None
     is_named = wanted.transaction_id is not None
     newest = None if is_named and row else _find_newest_of_all(nft.nft_id, wanted.account_id)
     if wanted.transaction_id and row is None:
-        # The wallet may have replaced the prepared id by its own.
+        # The wallet may have replaced the prepared id with its own.
         signed = _pick(find_rows(wanted.transaction_id))
         kind = KINDS.get(signed.name, "listing") if signed else kind
         wanted = wanted._replace(newest=newest)
@@ -159,7 +159,7 @@ def _is_in_force(newest: PreparedNftRow | None, wanted: Wanted, nft: Shown) -> b
 
 
 def _find_expiry(wanted: Wanted) -> str | None:
-    """Until when a transaction can be submitted. A wallet's own may be valid for as long as any."""
+    """The latest submission date. A wallet's own transaction gets the longest possible validity."""
     if wanted.row:
         return wanted.row["expires_at"]
     if wanted.transaction_id is None:
@@ -169,7 +169,7 @@ def _find_expiry(wanted: Wanted) -> str | None:
 
 
 def _settle(transaction_id: str, rows: list[Transaction]) -> None:
-    """Replace a purchase's reservation by what it was charged. If that fails, the watcher does it."""
+    """Replace a purchase's reservation with the charged fee. If this fails, the watcher does it later."""
     with suppress(Unavailable):
         purchase_fees.note_charged(transaction_id, rows)
 
@@ -200,7 +200,7 @@ def _find_newest_of_all(nft_id: NftId, account_id: str) -> PreparedNftRow | None
 
 
 def _find_overdue(rows: Iterable[PreparedNftRow | None], deadline: Deadline) -> int:
-    """The moment before which expired transactions are on the mirror node, or never will be."""
+    """The mirror node will show no further transaction that expired before this moment."""
     overdue = times.now() - ALLOWED_LAG
     if all(row and row["expires_at"] > times.to_iso(overdue) for row in rows):
         return overdue

@@ -1,9 +1,8 @@
-"""The price of a sale: what the marketplace's own transaction, or its schedule, said.
+"""Finds a sale's price in the memo of the marketplace's own transaction or schedule.
 
-Only the marketplace signs transactions that its account pays for. So their memos are its own words, and the
-prices of its prepared purchases are those that were paid. The HBAR that a buyer paid in the end says less: a
-mirror node shows them net of staking rewards, and of royalties that the buyer collects. They only confirm a
-memo: the account's owner may use it for other transactions, too.
+Only the marketplace signs transactions that its account pays for, so their memos can be trusted. The buyer's
+HBAR transfers say less: a mirror node shows them net of staking rewards, and of royalties that the buyer
+collects. They only confirm a memo, because the account's owner may use it for other transactions, too.
 """
 
 from collections import Counter
@@ -37,7 +36,7 @@ class Sale(NamedTuple):
 def may_be_sale(move: NftEvent) -> bool:
     """Tell whether an entry may be a sale of this marketplace.
 
-    Its account either spent an approval, and paid the fee, or has created the schedule of an offer.
+    The marketplace's account either spent an approval and paid the fee, or created an offer's schedule.
     """
     is_of_market = move.is_move and move.payer == current_app.config["ACCOUNT_ID"]
     return is_of_market and (move.is_approval or bool(current_app.config["OFFERS"]))
@@ -98,8 +97,8 @@ def _find_price_in_basket(
 ) -> int | None:
     """The price of one NFT of several: that of the listing which the purchase ended.
 
-    The memo has only the sum. No price is made up, unless the listings that ended have this sum, too, and
-    each seller was paid what its listings say: sellers may have changed their prices meanwhile.
+    The memo has only the sum, and sellers may have changed their prices meanwhile. So the listings' prices
+    count only if they add up to the memo's sum, and if each seller was paid accordingly.
     """
     price = read_basket_memo(transaction.memo, len(transaction.nft_transfers))
     if not _is_paid(transaction, price, buyer):
@@ -120,7 +119,7 @@ def _find_price_in_basket(
 
 
 def _are_paid(transaction: Transaction, prices: Sequence[int]) -> bool:
-    """Whether each seller in a basket earned the same part of its prices: all but the marketplace's part."""
+    """Whether each seller in a basket earned the same fraction of its prices."""
     of_seller = Counter[str]()
     for nft, price in zip(transaction.nft_transfers, prices, strict=True):
         of_seller[nft.sender or ""] += price

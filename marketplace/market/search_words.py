@@ -34,9 +34,9 @@ def find_words(*texts: str | None, limit: int) -> list[str]:
 
 
 def find_parts(*texts: str | None) -> list[str]:
-    """The words of a collection's texts, by whose beginnings it is found.
+    """The words of a collection's texts. A search finds the collection by the beginning of any of them.
 
-    Of a Chinese, Japanese or Korean word, each end counts, so that it is found by any part.
+    For a Chinese, Japanese or Korean word, includes every suffix, so that a search finds any part of it.
     """
     words = find_words(*texts, limit=MAX_WORDS)
     ends = [word[at:] for word in words if re.match(f"[{CJK}]", word) for at in range(1, len(word))]

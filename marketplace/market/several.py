@@ -1,4 +1,4 @@
-"""One answer about several NFTs: what is refused names each NFT that it is about."""
+"""One answer about several NFTs: an error names every NFT that it concerns."""
 
 from collections.abc import Callable, Iterable
 from typing import TypeVar
@@ -10,10 +10,10 @@ T = TypeVar("T")
 
 
 def for_each(nft_ids: Iterable[NftId], do: Callable[[NftId], T]) -> list[T]:
-    """Call a function with each NFT. Raises one error that names all NFTs which the function refused.
+    """Call a function with each NFT. Raises one error that names every NFT that the function refused.
 
-    It is the first refusal, with the sentences of all. What may succeed later counts as refused only if
-    nothing else is.
+    The error is the first refusal, with the sentences of all. Temporary errors are raised only if there is
+    no permanent one.
     """
     done: list[T] = []
     refused: dict[NftId, MarketplaceError] = {}

@@ -1,4 +1,4 @@
-"""Compares the stored state of an NFT with the ledger: by its date, and by what is known of that date."""
+"""Compares an NFT's stored state with the ledger, by its date and by whether it was decided then."""
 
 from marketplace.hedera import times
 from marketplace.ledger.mirror_schemas import Nft
@@ -11,12 +11,12 @@ def find_stored_at(nft: NftRow) -> int:
 
 
 def is_gone(nft: NftRow) -> bool:
-    """Tell whether it was burned, or its token was deleted: that is final."""
+    """Tell whether the NFT was burned, or its token was deleted. Both are final."""
     return nft["ledger_state"] == "gone"
 
 
 def is_undecided(nft: NftRow) -> bool:
-    """Tell whether nothing could be decided by the newest facts about it."""
+    """Tell whether its newest facts left the NFT undecided."""
     return nft["ledger_state"] == "undecided"
 
 
@@ -31,7 +31,7 @@ def is_newer(on_ledger: Nft, stored: NftRow) -> bool:
 
 
 def is_decided_by(on_ledger: Nft, stored: NftRow) -> bool:
-    """Tell whether the stored state was decided by all facts of the time of this row."""
+    """Tell whether the stored state is the verdict on all facts of this row's date."""
     is_of_row = times.to_iso(on_ledger.modified_at) == stored["ledger_at"]
     return is_of_row and stored["ledger_state"] == "decided"
 

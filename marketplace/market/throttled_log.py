@@ -5,8 +5,8 @@ import time
 from flask import current_app
 
 PAUSE_SECONDS = 60
-# In the application's extensions, by message: when it was logged, on the monotonic clock, and how many were
-# left out since.
+# In the application's extensions, by message: when it was last logged, on the monotonic clock, and how many
+# lines were left out since.
 WARNED = "marketplace.warned"
 
 

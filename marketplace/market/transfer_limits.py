@@ -1,4 +1,4 @@
-"""The network's limits of one transfer, which a purchase of several NFTs must keep.
+"""The network's limits on one transfer, which apply to purchases of several NFTs.
 
 Source: ledger.transfers.maxLen, ledger.xferBalanceChanges.maxLen, CustomFeeAssessmentStep and
 AssessmentResult of https://github.com/hiero-ledger/hiero-consensus-node.
@@ -22,8 +22,8 @@ MAX_CHANGES = 20  # of balances and of owners, with custom fees
 def group_sales(nfts: Sequence[NftRow]) -> list[Sale]:
     """Group the NFTs of a purchase by seller. Raises CollectionsMixed, and PurchaseImpossible.
 
-    The network takes a royalty once of each seller and token, of all that this seller is credited: royalties
-    of two tokens would both be taken of the prices of both.
+    For each seller and token, the network charges one royalty on the seller's whole credit. So if a seller
+    sold NFTs of two tokens, both royalties would be charged on both prices.
     """
     sales = []
     for seller, group in groupby(sorted(nfts, key=_seller), key=_seller):

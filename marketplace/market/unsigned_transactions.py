@@ -21,8 +21,8 @@ from marketplace.store import prepared_transactions
 from marketplace.store.database import write
 from marketplace.store.rows import Kind, OfferRow
 
-# Of each kind, account and NFT, an end user's newest transactions are kept. A second limit covers all end
-# users of an access token, since a token can invent end users.
+# For each kind, account and NFT, an end user's newest transactions are kept. A second limit covers all of an
+# access token's end users, since a token can invent end users.
 KEPT_FOR_EACH_NFT = 5
 KEPT_FOR_EACH_TOKEN = 50
 VALID_SECONDS = 180  # the ledger's maximum
@@ -39,7 +39,7 @@ def prepare_unsigned(
 ) -> PreparedTransaction:
     """Store a transaction's record, and build the transaction.
 
-    ``build`` receives what all kinds have in common. ``now``: the moment at which it is prepared, if not the
+    ``build`` receives the parameters that all kinds share. ``now``: the preparation time, by default the
     present. Raises LedgerBehind, and the database's errors.
     """
     start = now - START_BEFORE_NOW if now else find_start()

@@ -6,10 +6,10 @@ from marketplace.ledger import Deadline
 from marketplace.market.prepare import START_BEFORE_NOW
 from marketplace.services import mirror_node
 
-CLOCK_SECONDS = 2  # for the question how far the mirror node is
-# Before the mirror node's present, which is recalled for some seconds: nodes' clocks differ, too.
+CLOCK_SECONDS = 2  # to ask for the mirror node's last block
+# Before the mirror node's last block, which is cached for some seconds. Nodes' clocks differ, too.
 START_BEFORE_PRESENT = 2 * times.SECOND
-# Our clock is not trusted if it is further behind, and the mirror node if it seems to be further behind.
+# Further behind than this, our clock or the mirror node is not trusted.
 CLOCK_BEHIND = 15 * times.SECOND
 LEDGER_BEHIND = 120 * times.SECOND
 # The largest difference between our clock and the end of the mirror node's last block, for what we pay for.
@@ -19,8 +19,8 @@ MOST_APART = 15 * times.SECOND
 def find_start() -> int:
     """The start of a validity that begins now: a little earlier than the mirror node's last block.
 
-    If our clock is ahead, the network would refuse a start by it (INVALID_TRANSACTION_START). If the ledger
-    does not answer, our clock must do. Raises LedgerBehind.
+    If our clock is ahead, the network would refuse a start by our clock (INVALID_TRANSACTION_START). If the
+    ledger does not answer, our clock is used. Raises LedgerBehind.
     """
     now = times.now()
     ahead = mirror_node().recall_ahead(Deadline(CLOCK_SECONDS))

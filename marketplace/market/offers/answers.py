@@ -1,4 +1,4 @@
-"""Accepting an offer, and withdrawing it: what the NFT's owner or the bidder signs."""
+"""Prepares what an NFT's owner signs to accept an offer, and what a bidder signs to withdraw it."""
 
 from flask import current_app
 
@@ -73,7 +73,7 @@ def accept(
 def withdraw(account_id: str, wallet: str, offer_id: str, caller: Caller) -> PreparedTransaction:
     """Prepare the transaction by which a bidder deletes an offer's schedule.
 
-    That its NFT is hidden, or the account blocked, keeps nobody from it. Raises OffersOff, OfferUnknown,
+    Works for hidden NFTs and blocked accounts, too. Raises OffersOff, OfferUnknown,
     AccountNotOnLedger, NotTheBidder, OfferEnded, WithdrawalNeedsMarketplace; LedgerBusy, LedgerBehind and the
     ledger's errors.
     """

@@ -1,4 +1,4 @@
-"""Checks, before an offer is made and before it is accepted, that its sale would not fail on the ledger."""
+"""Checks, before an offer is made or accepted, that its sale would succeed on the ledger."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -68,7 +68,7 @@ def require_signer() -> Signer:
 
 
 def find_offer(offer_id: str, deadline: Deadline) -> OfferRow:
-    """Compare an offer with the ledger, and return it as it is stored then. Raises OfferUnknown."""
+    """Compare an offer with the ledger, and return the updated row. Raises OfferUnknown."""
     offer = reconcile_offers([offer_id], deadline)[offer_id]
     if offer is None:
         raise OfferUnknown(offer_id)
@@ -130,9 +130,9 @@ def list_market_keys(payer: Payer) -> Sequence[bytes]:
 
 
 def _require_keys(accounts: Sequence[LedgerAccount]) -> None:
-    """Raise PurchaseImpossible if an account is hollow: what it must sign cannot be scheduled.
+    """Raise PurchaseImpossible if an account is hollow: it cannot sign a schedule.
 
-    In the sandbox, accounts of the demo wallet have no key before they sign.
+    Accepts the sandbox's demo wallet, whose accounts have no key before they sign.
     """
     for account in accounts:
         if account.key is None and not services().sandbox:
@@ -141,9 +141,9 @@ def _require_keys(accounts: Sequence[LedgerAccount]) -> None:
 
 
 def _require_other_keys(accounts: Sequence[LedgerAccount], keys: Sequence[bytes]) -> None:
-    """Raise KeyShared if an account's key has one of these keys.
+    """Raise KeyShared if an account's key contains one of these keys.
 
-    The marketplace signs each offer's schedule. Under a key of theirs, that would be their signature, too.
+    The marketplace signs each offer's schedule. With a shared key, it would sign for the account, too.
     """
     for account in accounts:
         if any(has_key(account.key, key) for key in keys):
@@ -151,5 +151,5 @@ def _require_other_keys(accounts: Sequence[LedgerAccount], keys: Sequence[bytes]
 
 
 def has_key(key: LedgerKey | None, public_key: bytes) -> bool:
-    """Whether a key is this one, or a list that has it."""
+    """Whether a key is this public key, or a list that contains it."""
     return key is not None and public_key in key.content

@@ -46,10 +46,10 @@ def look_at_cover(offer: OfferRow, deadline: Deadline) -> None:
 
 
 def look_at_covers(rows: Iterable[OfferRow]) -> None:
-    """Store whether bidders can pay for offers: in at most three requests for each offer.
+    """Store whether bidders can pay for offers, with at most three requests for each offer.
 
-    If the mirror node answers about one bidder what makes no sense, or nothing, only that bidder's offers
-    stay as they are, until the next look. Raises the ledger's errors if it answers nothing at all.
+    If the mirror node's answer about a bidder is invalid or missing, that bidder's offers stay unchanged
+    until the next look. Raises the ledger's errors if the mirror node does not answer at all.
     """
     of_bidder = defaultdict[str, list[OfferRow]](list)
     for row in rows:
@@ -61,7 +61,7 @@ def look_at_covers(rows: Iterable[OfferRow]) -> None:
 
 
 def _look_at_bidder(rows: Sequence[OfferRow]) -> dict[str, bool]:
-    """Tell of each offer of a bidder whether it is covered: as stored, if the ledger does not say."""
+    """Tell which of a bidder's offers are covered. If the ledger does not say, return the stored values."""
     try:
         return _find_covered(rows, Deadline(UNHURRIED_SECONDS))
     except (LedgerUnreachable, LedgerAnswerInvalid) as error:
@@ -71,7 +71,7 @@ def _look_at_bidder(rows: Sequence[OfferRow]) -> dict[str, bool]:
 
 
 def _find_covered(rows: Sequence[OfferRow], deadline: Deadline) -> dict[str, bool]:
-    """Ask the ledger of each offer of one bidder whether it is covered."""
+    """Ask the ledger which of one bidder's offers are covered."""
     bidder = mirror_node().find_account(rows[0]["bidder"], deadline)
     return {
         row["schedule_id"]: covers(bidder, row["token"], row["price"], deadline) for row in rows

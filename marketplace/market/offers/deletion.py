@@ -38,9 +38,9 @@ QUESTIONS, QUESTIONS_LATER = 6, 3
 
 
 def delete(offer_id: str, caller: Caller) -> bool:
-    """Delete the schedule of an offer that this caller has asked for. Returns whether that is done.
+    """Delete the schedule of an offer that this caller asked for. Returns whether the ledger shows that.
 
-    False: the mirror node does not show it in time. The same request finds it then, and submits nothing new.
+    False: the mirror node did not show that in time. A repeated request finds it, and submits nothing new.
 
     Raises OffersOff, OfferUnknown, NotYourOffer, OfferEnded; TooManyPurchases, FeesSpent, OperatorNeeded;
     SignerFailed, NodesUnreachable, TransactionRefused; LedgerBusy, LedgerBehind and the ledger's errors.
@@ -74,7 +74,7 @@ def delete(offer_id: str, caller: Caller) -> bool:
 def _reserve(
     request: TransactionRequest, offer: OfferRow, payer: Payer, present: int, fee: int
 ) -> tuple[PreparedTransactionRow, bool]:
-    """Return the row of the same request, or insert one, which reserves the fee; and whether it is new."""
+    """Return an equal request's row, or insert one that reserves the fee; and whether the row is new."""
     now, market = times.now(), request.account_id
     start = min(present, now - START_BEFORE_NOW)
     nft_id, by = request.nft_ids[0], (request.caller.token, request.caller.end_user)

@@ -1,4 +1,4 @@
-"""Lists offers, as the ledger showed them last."""
+"""Lists offers in their last known state on the ledger."""
 
 from typing import Any
 

@@ -1,8 +1,8 @@
 """Makes offers: the marketplace creates a schedule of the sale, which the bidder then signs.
 
-The marketplace pays for the creation, and gains nothing by its signature: nothing moves before bidder and
-owner have signed this very sale. The mirror node, and not the answer of a node, says which schedule was
-created. Its sale is compared with the requested one before the bidder gets bytes to sign.
+The marketplace pays for the creation. Its signature alone moves nothing: bidder and owner must sign, too.
+The mirror node, not a consensus node's answer, says which schedule was created. The schedule's sale is
+compared with the requested one before the bidder gets bytes to sign.
 """
 
 from functools import partial
@@ -54,14 +54,14 @@ if TYPE_CHECKING:
 
 CREATION = "SCHEDULECREATE"
 DAY_SECONDS = times.DAY // times.SECOND
-# What is not signed for so long no longer counts, and is not handed out again.
+# An offer that stays unsigned for this long no longer counts, and is not returned again.
 UNSIGNED_SECONDS = 1800
 MOST_OF_BIDDER = MOST_OF_CALLER = 20
 MOST_OF_NFT = 50  # further ones must be higher than the lowest of these
-KEY_CENTS = 1  # of a schedule's creation, for each key that can delete it: $0.01 with the first one
+KEY_CENTS = 1  # added to a schedule creation's price for each key that can delete it
 SPARE_CENTS = 1  # the exchange rate may change
 MOST_KEYS = 5  # of a bidder: with more, only the marketplace can delete the schedule
-QUESTIONS_LATER = 4  # of a look for what was created
+QUESTIONS_LATER = 4  # of one look for the created schedule
 
 
 class Wanted(NamedTuple):
@@ -74,8 +74,8 @@ class Wanted(NamedTuple):
 def make(request: TransactionRequest, wanted: Wanted) -> PreparedTransaction | None:
     """Create an offer for one NFT, and prepare the bidder's signature of it.
 
-    None: the mirror node does not show it in time. The same request finds it then. Within half an hour, the
-    same request of the same caller gets the same offer, while it is not signed.
+    None: the mirror node did not show the offer in time. A repeated request finds it. Within half an hour,
+    the caller's repeated request gets the same offer, while that is unsigned.
 
     Raises OffersOff, Hidden, AccountBlocked, AccountNotOnLedger, NftNotStored, NftGone; the errors of
     checks.require_possible(); TooManyOffers, OfferTooLow; TooManyPurchases, FeesSpent, OperatorNeeded;
@@ -111,9 +111,9 @@ def make(request: TransactionRequest, wanted: Wanted) -> PreparedTransaction | N
 def _find_known(
     db: Connection, request: TransactionRequest, wanted: Wanted, sides: Sides, shown_to: int
 ) -> PreparedNftRow | None:
-    """Find the offer of an equal request that is not signed yet.
+    """Find an equal request's offer that is not signed yet.
 
-    ``shown_to``: what had expired by then and is not on the mirror node never will be.
+    ``shown_to``: a transaction that expired by then is on the mirror node, or never will be.
     """
     since = times.to_iso(times.now() - UNSIGNED_SECONDS * times.SECOND)
     rows = prepared_transactions.list_own_offers(db, request.columns(), *request.nft_ids[0], since)
@@ -130,7 +130,7 @@ def _find_known(
 
 
 def _count_days(row: PreparedTransactionRow) -> int:
-    """For how many days the schedule of an offer lives, some seconds less."""
+    """An offer's days until its schedule expires, rounded up: the schedule ends some seconds early."""
     start = TransactionId.require(row["transaction_id"]).valid_start
     return -(-(times.to_nanoseconds(row["schedule_expires_at"] or "") - start) // times.DAY)
 
@@ -138,7 +138,7 @@ def _count_days(row: PreparedTransactionRow) -> int:
 def _reserve(
     request: TransactionRequest, wanted: Wanted, sides: Sides, present: int, fee: int
 ) -> tuple[PreparedTransactionRow, bool]:
-    """Return the row of the same request, or insert one, which reserves the fee; and whether it is new."""
+    """Return an equal request's row, or insert one that reserves the fee; and whether the row is new."""
     now, market, [nft_id] = times.now(), current_app.config["ACCOUNT_ID"], request.nft_ids
     start = min(present, now - START_BEFORE_NOW)
     memo = offer_memo(*nft_id, wanted.price, current_app.config["NAME"])
@@ -157,7 +157,7 @@ def _reserve(
 
 
 def _find_free(second: int, taken: set[str]) -> int:
-    """The last moment up to a second at which no equal schedule expires: the network refuses a second one."""
+    """The last free expiry up to a second: the network refuses two equal schedules with the same expiry."""
     while times.to_iso(second * times.SECOND) in taken:
         second -= 1
     return second * times.SECOND
@@ -166,8 +166,7 @@ def _find_free(second: int, taken: set[str]) -> int:
 def _require_few(db: Connection, request: TransactionRequest, wanted: Wanted, now: int) -> None:
     """Raise TooManyOffers or OfferTooLow if bidder, caller or NFT have many offers.
 
-    Anybody may ask for an offer in a bidder's name. So of those that are not signed, only the caller's own
-    count.
+    Anybody may ask for an offer in a bidder's name. So only the caller's own unsigned offers count.
     """
     [nft_id], by = request.nft_ids, (request.caller.token, request.caller.end_user)
     moments = times.to_iso(now), times.to_iso(now - UNSIGNED_SECONDS * times.SECOND)
@@ -218,10 +217,10 @@ def _build(
 
 
 def _list_admin_keys(sides: Sides) -> "list[Key]":
-    """The keys of which each can delete the schedule: the marketplace's, and the bidder's.
+    """The keys that can each delete the schedule: the marketplace's, and the bidder's.
 
-    An account whose key is not known cannot delete it, nor one with many keys, for each of which the network
-    charges. In the sandbox, such an account is the demo wallet's.
+    Leaves out a bidder whose key is unknown, or who has many keys, since the network charges for each. In the
+    sandbox, an account without a key uses the demo wallet's.
     """
     from marketplace.hedera import messages
 
@@ -251,9 +250,9 @@ def _count(keys: "list[Key]") -> int:
 def _find_created(
     row: PreparedTransactionRow, request: TransactionRequest, wanted: Wanted, deadline: Deadline
 ) -> OfferRow | None:
-    """Find the schedule that was created, and require that it is the offer. None: it is not shown yet.
+    """Find the created schedule, and require that it is this offer. None: it is not shown yet.
 
-    Raises TransactionRefused if it was not created, LedgerAnswerInvalid if it is another one.
+    Raises TransactionRefused if no schedule was created, LedgerAnswerInvalid if the offer differs.
     """
     transaction_id = TransactionId.require(row["transaction_id"])
     rows = mirror_node().list_transactions(transaction_id, deadline)

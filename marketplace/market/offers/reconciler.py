@@ -1,7 +1,7 @@
-"""Reconciles offers with the ledger: no other module writes them, but for a sale, which is one write.
+"""Reconciles offers with the ledger. No other module writes offers, except for the sale of an NFT.
 
-As for NFTs, the facts are read first, without a lock, and older facts never replace newer ones. What was
-prepared here only says where to look.
+As for NFTs, the facts are read first, without a lock, and older facts never replace newer ones. A prepared
+offer only says where to look.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,7 +37,7 @@ OF_END = {
 
 
 class Reconciliation(NamedTuple):
-    """What came of reconciling one schedule."""
+    """The result of reconciling one schedule."""
 
     before: OfferRow | None  # as it was stored
     offer: OfferRow | None  # as it is stored now; None: it is no offer
@@ -78,7 +78,7 @@ class Change(NamedTuple):
         return self.before is None or {**self.before} != {**self.before} | columns
 
     def find_events(self) -> list[Event]:
-        """The event of an offer that opens, or that ends after it was open here; and of any failure.
+        """The event of an offer that opens, ends after it was open here, or fails.
 
         A sale is an event of its NFT.
         """
@@ -101,7 +101,7 @@ class Change(NamedTuple):
 def reconcile_offers(
     schedule_ids: Sequence[str], deadline: Deadline
 ) -> Mapping[str, OfferRow | None]:
-    """Compare offers with the ledger, and return them as they are stored afterwards.
+    """Compare offers with the ledger, and return the updated rows.
 
     None: the schedule is no offer. Raises the ledger's and the database's errors.
     """
@@ -135,7 +135,7 @@ def _look(
     """Read a schedule from the ledger, and apply the rule. It does not use the database."""
     if before and before["state"] in ENDED:
         return None
-    shown_to = _find_shown(deadline)  # asked first: the facts are as new
+    shown_to = _find_shown(deadline)  # asked first, so that the facts are at least as new
     schedule = mirror_node().find_schedule(schedule_id, deadline)
     if schedule is None:
         return Undecided("the mirror node no longer shows it") if before else None
@@ -154,7 +154,8 @@ def _look(
     if not isinstance(offer, Offer):
         return offer
     if before and before["opened_at"] and offer.state == "unsigned":
-        # A replica may show the key from before the signature, and another one that from before the change.
+        # Replicas may differ: one may show the key from before the signature, another one the key from before
+        # the change.
         since = max(times.to_nanoseconds(before["opened_at"]), changed_at)
         if shown_to < since:
             reason = "the bidder's key is another one, or the mirror node shows an older one"
@@ -166,7 +167,7 @@ def _look(
 
 
 def schedule_may_differ(schedule: Schedule) -> bool:
-    """Tell whether a schedule, as a list shows it, may be an offer that is not stored like this."""
+    """Tell whether a listed schedule may be an offer whose stored state differs."""
     if rule.read_sale(schedule, current_app.config["ACCOUNT_ID"]) is None:
         return False
     stored = offers.get_offer(read(), schedule.id)
@@ -179,7 +180,7 @@ def schedule_may_differ(schedule: Schedule) -> bool:
 def _find_transactions(
     schedule: Schedule, key: LedgerKey | None, deadline: Deadline, changed_at: int
 ) -> dict[int, Transaction]:
-    """The transactions that a schedule's state follows from, by consensus timestamp."""
+    """The transactions that decide a schedule's state, by consensus timestamp."""
     moments = {schedule.created_at, *rule.list_signed(schedule, key)}
     if schedule.executed_at:
         moments.add(schedule.executed_at)
@@ -192,7 +193,7 @@ def _find_transactions(
 def _store_sales(
     found: Mapping[str, Change | Undecided | None], deadline: Deadline
 ) -> dict[str, Undecided]:
-    """Store with their NFTs that offers were executed. Returns those that have to wait for their NFTs."""
+    """Reconcile executed offers' NFTs, which stores the sales. Returns offers whose NFTs are still behind."""
     executed = {
         id: change.offer
         for id, change in found.items()
@@ -209,12 +210,12 @@ def _store_sales(
 
 
 def _find_shown(deadline: Deadline) -> int:
-    """The consensus time up to which every replica shows all that happened."""
+    """The consensus time up to which every replica is complete."""
     return mirror_node().recall_present(deadline).ended_at - ALLOWED_LAG
 
 
 def _add_nfts(signed: Iterable[Offer], deadline: Deadline) -> None:
-    """Store the NFTs of offers that are not stored: the database may have been lost."""
+    """Store missing NFTs that have signed offers: the database may have been lost."""
     for offer in signed:
         nft_id = NftId(offer.token, offer.serial_no)
         if nfts.get_nft(read(), *nft_id) is None:
@@ -225,7 +226,7 @@ def _add_nfts(signed: Iterable[Offer], deadline: Deadline) -> None:
 
 
 def _write(changes: Sequence[Change]) -> None:
-    """Write changes of offers with their events, in one transaction. What others wrote meanwhile stays."""
+    """Write changes of offers with their events, in one transaction. Keep others' newer writes."""
     if not changes:
         return
     events, now = dict[NftId, list[Event]](), times.to_iso(times.now())

@@ -1,4 +1,4 @@
-"""Answers a report that something about an offer was signed: compares the offer with the ledger, then judges.
+"""Answers reports of signed transactions about offers: compares the offer with the ledger, then judges.
 
 | The report                                              | answer       |
 |---------------------------------------------------------|--------------|
@@ -33,7 +33,7 @@ from marketplace.store.database import read
 from marketplace.store.rows import Kind, OfferRow, PreparedTransactionRow
 
 QUESTIONS = 9
-# The states that each kind wants. What was executed was signed before.
+# The states that each kind wants. An executed offer was signed before.
 WANTED: dict[Kind, tuple[str, ...]] = {
     "offer_signature": ("signed", "executed", "failed"),
     "acceptance": ("executed",),
@@ -49,7 +49,7 @@ WORDS: dict[Kind, str] = {
 def answer(
     account_id: str, offer_id: str, transaction_id: str | None = None, caller: Caller = OPERATOR
 ) -> Answer:
-    """Tell whether what an account signed about an offer had its effect.
+    """Tell whether an account's signed transaction about an offer had its effect.
 
     Raises OffersOff, OfferUnknown, AccountNotOnLedger, NotTheBidder, OfferEnded, TransactionRefused,
     TransactionExpired, LedgerBusy, and the ledger's own errors.
@@ -68,7 +68,7 @@ def answer(
 def _find_prepared(
     account_id: str, offer: OfferRow, transaction_id: str | None, caller: Caller
 ) -> PreparedTransactionRow | None:
-    """Find what was prepared under an id, or else the newest for the account; None if there is nothing."""
+    """Find the transaction prepared under an id, or the account's newest without one; None if none exists."""
     offer_id, by = offer["schedule_id"], (caller.token, caller.end_user)
     if transaction_id:
         row = prepared_transactions.get_prepared_transaction(read(), transaction_id)
@@ -80,7 +80,7 @@ def _find_prepared(
 
 
 def _guess(account_id: str, offer: OfferRow) -> Kind:
-    """What an account signs of an offer, for which nothing was prepared here."""
+    """The kind of transaction that an account must have signed, if none was prepared here."""
     if account_id == offer["bidder"]:
         return "offer_signature"
     if account_id == offer["seller"]:

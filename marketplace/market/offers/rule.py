@@ -61,11 +61,11 @@ def decide(facts: Facts, market: str) -> Offer | Undecided | None:
     1. the marketplace's account created it, the bidder pays for its execution, and it is executed as soon as
        all have signed;
     2. its transaction is exactly that of hedera/scheduled_sale.py: one NFT from its owner to the bidder, for
-       whole HBAR to the owner, of which the marketplace gets a part; with the memo of an offer.
+       whole HBAR to the owner, less the marketplace's part; with an offer's memo.
 
-    The offer is signed while the bidder's account has paid for a ScheduleSign that has the signatures which
-    the account's present key requires. Others' transactions do not count: the network ignores signatures that
-    it does not need, so anybody could add a false one under the bidder's key to theirs.
+    The offer is signed while the bidder's account has paid for a ScheduleSign with all signatures that the
+    account's current key requires. Others' transactions do not count: the network does not verify signatures
+    that it does not need, so anybody could add a false one under the bidder's key.
 
     Returns None for any other schedule.
     """
@@ -128,7 +128,7 @@ def _find_deletion(facts: Facts) -> Transaction | None:
 
 
 def _is_signature(transaction: Transaction, schedule: Schedule, bidder: str) -> bool:
-    """Whether the bidder's account paid for a signature: then the network has verified its key's."""
+    """Whether the bidder's account paid for a signature. If so, the network has verified its signatures."""
     is_of_schedule = transaction.name == SIGNATURE and transaction.entity_id == schedule.id
     is_paid = transaction.is_original and transaction.payer == bidder
     return is_of_schedule and is_paid and transaction.result == "SUCCESS"
@@ -141,7 +141,7 @@ def find_signed_at(schedule: Schedule) -> int:
 
 
 def list_signed(schedule: Schedule, key: LedgerKey | None) -> list[int]:
-    """When transactions signed a schedule with all that a key requires, the oldest first."""
+    """When transactions signed a schedule with every signature that a key requires, the oldest first."""
     moments = sorted({signature.consensus_at for signature in schedule.signatures})
     signed = [moment for moment in moments if key and _satisfies(key, _signers(schedule, moment))]
     return signed[:MAX_SIGNATURES]
@@ -175,7 +175,7 @@ def _satisfies_nested(key: "Key", signers: Collection[bytes]) -> bool:
 
 
 def read_sale(schedule: Schedule, market: str) -> "ScheduledSale | None":
-    """Read what a schedule executes; None if it has not the form of an offer."""
+    """Read the sale that a schedule executes; None unless it has the form of an offer."""
     from google.protobuf.message import DecodeError
 
     if schedule.creator != market or schedule.waits_for_expiry:
@@ -227,7 +227,7 @@ def _read_body(content: bytes, market: str) -> "ScheduledSale | None":
         and 1 <= body.transactionFee <= MAX_FEE_TINYBARS
         and read_offer_memo(body.memo.encode(), token, moved.serialNumber) == price
     )
-    # Whatever else it holds, known or not, makes other bytes. Both were read by the same library.
+    # Any other content, known or unknown, changes the bytes. The same library read both.
     if is_sane and body.SerializeToString(deterministic=True) == sale.build().SerializeToString(
         deterministic=True
     ):

@@ -1,7 +1,7 @@
-"""Submits what the marketplace signs and pays for to a consensus node, and looks for it at the mirror node.
+"""Submits transactions that the marketplace signs and pays for, and looks for them at the mirror node.
 
-The signed bytes are stored before they are submitted. A repeated request submits the same bytes again, and
-the network takes a transaction id once: so neither a lost answer nor a killed process makes anything twice.
+The signed bytes are stored before they are submitted. A repeated request submits the same bytes, and the
+network accepts a transaction id once. So a lost answer or a killed process causes no duplicates.
 """
 
 import time
@@ -65,16 +65,16 @@ class Paid(NamedTuple):
 
 
 def is_left(row: PreparedTransactionRow) -> bool:
-    """Whether the process that was to sign a transaction has ended without that."""
+    """Whether the process that was to sign a transaction has ended without signing it."""
     return row["prepared_at"] < times.to_iso(times.now() - IN_PROGRESS_SECONDS * times.SECOND)
 
 
 def hand_over(paid: Paid) -> None:
-    """Sign a transaction, and submit it to one node after the other, until one takes it.
+    """Sign a transaction, and submit it to one node after the other, until one accepts it.
 
-    A transaction that may have been submitted before is submitted as it was. Returns also if a node may have
-    it, without an answer. Raises SignerFailed, NodesUnreachable and TransactionRefused: then nothing was
-    submitted, and nothing stays reserved.
+    A transaction that may have been submitted before keeps its bytes. Also returns if a node may have the
+    transaction but did not answer. Raises SignerFailed, NodesUnreachable and TransactionRefused: then nothing
+    stays reserved, unless a node may have the transaction.
     """
     deadline, failures = Deadline(SUBMIT_SECONDS), list[str]()
     row, may_be_taken = paid.row, paid.row["signed"] is not None
@@ -110,7 +110,7 @@ def hand_over(paid: Paid) -> None:
 
 
 def _list_signed(paid: Paid) -> Iterator[bytes]:
-    """Sign the transaction for a few nodes, one after the other. First as it was signed before, if it was."""
+    """Yield the transaction signed for a few nodes in turn, beginning with any stored signed bytes."""
     from marketplace.hedera.transactions import read_node, write_signed
 
     nodes = set()
@@ -140,7 +140,7 @@ def _list_signed(paid: Paid) -> Iterator[bytes]:
 
 
 def _submit_signed(method: Method, signed: bytes, deadline: Deadline) -> str:
-    """Submit to the node that it names. Raises NodeUnreachable and NodeSilent."""
+    """Submit a transaction to the node that it names. Raises NodeUnreachable and NodeSilent."""
     from marketplace.hedera.transactions import read_first, read_node
 
     sandbox, transaction, node = services().sandbox, read_first(signed), read_node(signed)
@@ -162,9 +162,9 @@ def _submit_signed(method: Method, signed: bytes, deadline: Deadline) -> str:
 def wait_for(
     caller: Caller, questions: int, look: Callable[[Deadline], Found | None]
 ) -> Found | None:
-    """Look at the mirror node again and again, and return what is found.
+    """Poll the mirror node until ``look`` finds something, and return that.
 
-    None: it does not show it in time, or does not answer. ``questions``: of one look.
+    None: the mirror node shows nothing in time, or does not answer. ``questions``: the number for one look.
     """
     try:
         with mirror_turns.take(caller, questions) as deadline:
