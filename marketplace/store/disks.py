@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from pathlib import Path
 
 from flask import current_app
 
@@ -12,6 +13,11 @@ def find_free() -> dict[str, int]:
     for name in ("DATABASE_URL", "MEDIA_URL"):
         path = current_app.config[name].removeprefix("file:")
         if "://" not in path:
-            folder = path if name == "MEDIA_URL" else os.path.dirname(path) or "."
-            free[name] = shutil.disk_usage(folder).free
+            folder = Path(path) if name == "MEDIA_URL" else Path(path).parent
+            free[name] = shutil.disk_usage(_find_present(folder)).free
     return free
+
+
+def _find_present(folder: Path) -> Path:
+    """The folder, or the nearest one above it: the next image makes a folder again that was removed."""
+    return next(each for each in (folder, *folder.parents) if os.path.isdir(each))

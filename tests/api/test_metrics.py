@@ -3,6 +3,7 @@
 import os
 import re
 import resource
+import shutil
 import signal
 
 import pytest
@@ -125,6 +126,14 @@ def test_it_is_unavailable_while_the_database_is_gone(client, scraper, tmp_path)
     assert_error(scraper.get("/metrics"), 503, "its file has vanished")
     (tmp_path / "elsewhere.db").rename(tmp_path / "marketplace.db")
     assert scrape(scraper)["marketplace_listings",] == 0
+
+
+def test_the_room_is_known_where_the_folder_of_images_was_removed(app, client, scraper):
+    shutil.rmtree(services(app).media.folder)
+    assert scrape(scraper)["marketplace_disk_free_bytes",] > 0
+    assert client.get("/status?ready").status_code == 200
+    assert "All is well" not in (shown := app.test_cli_runner().invoke(args=["status"])).output
+    assert "Error: No watcher is running" in shown.stderr
 
 
 def in_a_process(act):
