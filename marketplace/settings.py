@@ -401,7 +401,7 @@ def _write_address(database: str) -> str:
     if not database.startswith("postgresql://"):
         return f"sqlite:///{database}"
     address = re.sub(r"(?<=//)([^/@:]*):[^/@]*@", r"\1@", database)
-    return re.sub(r"(?<=[?&])password=[^&]*&?", "", address)
+    return re.sub(r"(?<=[?&])(ssl)?password=[^&]*&?", "", address)
 
 
 def write_changed(settings: Mapping[str, Any]) -> str:

@@ -228,6 +228,7 @@ def test_changed_settings_are_written_without_passwords():
         "postgresql://market:secret@a,b:5433/x?sslmode=require": "market@a,b:5433/x?sslmode=require",
         "postgresql://a/x?password=secret&sslmode=require": "a/x?sslmode=require",
         "postgresql://a/x?sslmode=require&password=secret": "a/x?sslmode=require&",
+        "postgresql://a/x?sslkey=k&sslpassword=secret&sslcert=c": "a/x?sslkey=k&sslcert=c",
     }.items():
         changed = dict(list_changed(load({"DATABASE_URL": given}, {})))
         assert changed["DATABASE_URL"] == f"postgresql://{written}"
