@@ -1,1 +1,1 @@
-"""The watcher, the second process: it alone follows the ledger, completes NFTs and connects to strangers."""
+"""The watcher process: only it follows the ledger, completes NFTs and connects to strangers' hosts."""

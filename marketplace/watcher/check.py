@@ -1,4 +1,4 @@
-"""Compares an NFT, an account's listings, a token's NFTs or offers with the ledger, for queue and sweeps."""
+"""Compares NFTs, accounts' listings, tokens and offers with the ledger, for the recheck queue and sweeps."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -50,8 +50,9 @@ def check(row: RecheckRow) -> Checked:
 def compare(what: What, changed_at: int, since: int, *, judges_again: bool = False) -> Checked:
     """Compare the stored NFTs of an account or a token with the ledger, in as few requests as possible.
 
-    ``changed_at``: when a transaction may have changed them. ``since``: since when one of them may differ, if
-    not since its own date. ``judges_again``: whether an earlier rule may have found some not for sale.
+    ``changed_at``: when a transaction may have changed them. ``since``: the earliest moment of a difference
+    that an NFT's own date does not show. ``judges_again``: whether an earlier rule may have judged some NFTs
+    not for sale.
     """
     if what.kind == "token":
         return _compare_token(what.id, since, judges_again=judges_again)
@@ -114,7 +115,7 @@ def _check_offer(schedule_id: str, changed_at: int) -> Checked:
 
 
 def _compare_offers(creator: str, since: int) -> Checked:
-    """Compare an account's schedules with the stored offers, back to the first that may not have ended."""
+    """Compare an account's schedules with the stored offers. Skip schedules that must have ended by now."""
     done, differing = Done.OFFER_LISTS, []
     for schedule in mirror_node().list_schedules_of(creator):
         if isinstance(schedule, LedgerAnswerInvalid):
@@ -132,7 +133,7 @@ def _compare_offers(creator: str, since: int) -> Checked:
 def _compare_account(account_id: str, changed_at: int, since: int) -> Checked:
     """Compare the listings of an account with the ledger: usually one request.
 
-    The answer to one request is of one replica, which has seen all that came before the newest NFT in it.
+    One request gets one replica's answer. That replica is complete up to the newest NFT in the answer.
     """
     market = current_app.config["ACCOUNT_ID"]
     unseen = set(nfts.list_known_of_seller(read(), account_id))
@@ -196,6 +197,6 @@ def _compare(
         if reconciler.may_differ(nft, stored):
             differing.append(Recheck(what, nft.modified_at, min(nft.modified_at, since)))
         elif judges_again and stored and nft.spender == market and not stored["is_for_sale"]:
-            # The ledger is as it was when it was judged.
+            # The ledger has not changed since the NFT was judged.
             differing.append(Recheck(what, nft.modified_at, times.now()))
     return Checked(done, 0, differing)

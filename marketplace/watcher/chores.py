@@ -44,7 +44,7 @@ DELETED_AT_ONCE = 1000  # rows in one transaction: other writers wait for it
 
 
 def refresh_collections() -> Counter[Done]:
-    """Read collections again from the ledger: first those that have been due longest."""
+    """Read collections again from the ledger, the longest overdue first."""
     counts: Counter[Done] = Counter()
     now, until = times.to_iso(times.now()), time.monotonic() + REFRESHING_SECONDS
     for token in list_collections_due(read(), now, COLLECTIONS_AT_ONCE):
@@ -54,7 +54,7 @@ def refresh_collections() -> Counter[Done]:
 
 
 def read_metadata_again() -> None:
-    """Have metadata read again that may have been replaced at its address, and is due."""
+    """Queue due metadata that may have been replaced at its address."""
     now = times.to_iso(times.now())
     due = nfts.list_to_reread(read(), now, REREAD_AT_ONCE)
     if due:
@@ -64,9 +64,9 @@ def read_metadata_again() -> None:
 
 
 def queue_expired_offers() -> int:
-    """Queue offers that have expired, when every replica shows whether they were accepted before that.
+    """Queue expired offers, once every replica shows whether they were accepted in time.
 
-    Returns how many: those that are queued already are not queued again.
+    Returns how many were queued. Offers that are queued already are skipped.
     """
     if not current_app.config["OFFERS"]:
         return 0
@@ -82,14 +82,14 @@ def queue_expired_offers() -> int:
 
 
 def cover_offers() -> None:
-    """Look whether bidders can still pay for their offers: every few minutes, longest ago first."""
+    """Check every few minutes whether bidders can still pay for their offers, the oldest check first."""
     if current_app.config["OFFERS"]:
         before = times.to_iso(times.now() - COVER_SECONDS * times.SECOND)
         look_at_covers(offers.list_to_cover(read(), before, OFFERS_AT_ONCE))
 
 
 def store_network() -> None:
-    """Store the exchange rate and the nodes' accounts. Raises the ledger's errors, and keeps the old ones."""
+    """Store the exchange rate and the nodes' accounts. Raises the ledger's errors, keeping the old values."""
     deadline = Deadline(UNHURRIED_SECONDS)
     rate = mirror_node().find_exchange_rates(deadline).current
     now = times.to_iso(times.now())
@@ -115,7 +115,7 @@ def delete_prepared() -> None:
     """
     state = following.get_follow(read())
     _delete_prepared(PREPARATIONS, freshness.find_last_sync())
-    # By the ledger's time: with a clock that is hours ahead, this hour's costs would be deleted.
+    # Use the ledger's time: by a clock that is hours ahead, this hour's costs would be deleted.
     _delete_prepared(PURCHASES, state and state["fresh_at"])
 
 
@@ -134,18 +134,18 @@ def delete_events() -> None:
 
 
 def delete_offers() -> None:
-    """Delete ended offers that expired more than EVENTS_DAYS ago: a sweep stores younger ones again."""
+    """Delete ended offers that expired EVENTS_DAYS and MAX_LIFE ago. A sweep would store newer ones again."""
     age = max(current_app.config["EVENTS_DAYS"] * times.DAY, MAX_LIFE)
     if before := _find_past(age):
         _delete_all(lambda db, limit: offers.delete_ended(db, before, limit))
 
 
 def _find_past(age: int) -> str | None:
-    """The moment before which everything has an age, in nanoseconds. None if nothing was followed yet."""
+    """``age`` nanoseconds before now, or before the followed date if that is earlier; None without one."""
     state = following.get_follow(read())
     if state is None:
         return None
-    # By the ledger's time, too: a clock that is far ahead would delete newer ones.
+    # Respect the ledger's time, too: by a clock that is far ahead, newer rows would be deleted.
     return times.to_iso(min(times.to_nanoseconds(state["fresh_at"]), times.now()) - age)
 
 

@@ -1,4 +1,4 @@
-"""Reads the documents in which collections describe themselves (HIP-766), as metadata of NFTs is read."""
+"""Reads collections' own documents (HIP-766), in the same way as NFTs' metadata."""
 
 import json
 from typing import Any
@@ -18,7 +18,7 @@ NOTHING = dict.fromkeys(("description", "banner", "logo", "links", "describe_at"
 
 
 def describe(collection: CollectionRow, enrich: Enrich) -> Columns:
-    """Read a collection's document and its images; returns the new columns. What fails replaces nothing."""
+    """Read a collection's document and images; returns the new columns. Failed parts keep the old values."""
     pointer = collection["metadata"]
     columns: Columns = {**collection}
     if not pointer:
@@ -32,7 +32,7 @@ def describe(collection: CollectionRow, enrich: Enrich) -> Columns:
 
 
 def _read(result: EnrichmentResult, columns: Columns, enrich: Enrich) -> bool:
-    """Write what was found into the columns. Returns whether that is all there is."""
+    """Write the found facts into the columns. Returns whether nothing is missing."""
     if result.description is None:
         return False
     facts = json.loads(result.description.collection or "{}")

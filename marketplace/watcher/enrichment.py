@@ -42,7 +42,7 @@ PAUSE_SECONDS = 0.25  # between two queries for what is due
 COMPLETING_SECONDS = 20  # of one sync
 FIRST_AT_ONCE, LATER_AT_ONCE = 8, 3  # in each lane; tries after the first one have more time
 LONGEST_PAUSE = 32 * times.DAY
-# In the application's extensions, for tests: what takes the place of the processes for metadata and images.
+# In the application's extensions, for tests: a replacement for the processes that read metadata and images.
 ENRICH = "marketplace.enrich"
 REFUSED = "InvalidIPAddress"  # the beginning of the reason if an address is not public
 
@@ -68,7 +68,7 @@ class Enricher:
     def __init__(self, app: Flask, enrich: Enrich, end: Callable[[], None] = lambda: None) -> None:
         """``end`` ends the processes of ``enrich``."""
         self._app, self._enrich, self._end = app, enrich, end
-        # Each returns the NFT as it was stored, and its new columns.
+        # Each task returns the NFT's earlier row and its new columns.
         self._tries: Tasks[Try, tuple[NftRow, Record]] = Tasks(
             sum(map(_count_places, nfts.LANES)), "enrich"
         )
@@ -102,7 +102,7 @@ class Enricher:
             return counts
 
     def _store(self, nft: NftRow, record: Record) -> Done:
-        """Store the result of a try. If it cannot be written, the NFT is not tried again by this process."""
+        """Store the result of a try. If that fails, this process does not try the NFT again."""
         try:
             self._write(nft, record)
         except (MarketplaceError, OSError):
@@ -228,9 +228,9 @@ def enrich(nft: NftRow, enrich: Enrich, limits: Limits) -> Record:
 
 
 def _describe(nft: NftRow, result: EnrichmentResult) -> Record:
-    """The columns that come from the metadata; none if it was not found.
+    """The columns that come from the metadata; none if no metadata was found.
 
-    A host's message in place of the document, such as {"description": "Too many requests"}, is none.
+    A host's error message, such as {"description": "Too many requests"}, does not count as metadata.
     """
     if result.description is None or result.description._replace(collection=None) == Description():
         return {}
@@ -253,7 +253,7 @@ def _without_public_url(url: str | None) -> str | None:
 
 
 def _schedule(outcome: Outcome, nft: NftRow, record: Record, *, is_quick: bool) -> Record:
-    """When to try again, after growing pauses of at most a day; after the last one, when to read again."""
+    """When to try again, after growing pauses of up to a day; after the last try, when to read again."""
     attempts = nft["attempts"]
     if outcome is Outcome.BUSY:
         return _at(attempts, times.MINUTE)
@@ -269,7 +269,7 @@ def _schedule(outcome: Outcome, nft: NftRow, record: Record, *, is_quick: bool) 
 
 
 def _schedule_reread(nft: NftRow, record: Record) -> str | None:
-    """When to read metadata again: in a day, or after twice the last pause if it has not changed."""
+    """When to read metadata again: in a day, or after twice the last pause if nothing changed."""
     if not may_change(nft["metadata"]):
         return None
     now, pause = times.now(), times.DAY

@@ -1,4 +1,4 @@
-"""The processes that meet strangers: readers, each of which reads one NFT at a time."""
+"""The reader processes, which connect to strangers' hosts. Each reads one NFT at a time."""
 
 import os
 import subprocess
@@ -22,7 +22,7 @@ from marketplace.watcher.enrichment_result import (
 
 READER = "marketplace.watcher.strangers.reader"  # not imported: it takes 20 MB
 SPARE_SECONDS = 10  # to start, and beyond the limits. Then a reader is killed
-BUSY_SECONDS = 0.5  # to wait for a reader in use: to start another one takes as long
+BUSY_SECONDS = 0.5  # to wait for a busy reader: starting another one takes as long
 IDLE_SECONDS = 30  # then an idle reader is ended
 NEEDED = ("ARWEAVE_GATEWAYS", "DATA_DIR", "IPFS_GATEWAYS", "MIRROR_NODE_RATE", "MIRROR_NODE_URL")
 # The only variables of a reader's environment: proxies, certificates, and where our code is.
@@ -33,7 +33,7 @@ ALLOCATOR = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": "65536"}
 
 
 class Reader:
-    """A process that reads one NFT after the other, without our environment: that may hold passwords."""
+    """A process that reads one NFT after the other. Our environment is withheld: it may hold passwords."""
 
     def __init__(self, *arguments: Any) -> None:
         """Start it. The kernel kills it when this thread ends. Raises OSError."""
@@ -59,11 +59,11 @@ class Reader:
         return self._ask((pointer, limits), limits.fetching)
 
     def decode(self, limits: Limits) -> EnrichmentResult:
-        """Have the image that was read made small."""
+        """Have the fetched image made small."""
         return self._ask(None, limits.decoder_timeout)
 
     def _ask(self, question: object, seconds: float) -> EnrichmentResult:
-        """Ask, and kill the process if it does not answer in time, or says what makes no sense."""
+        """Ask, and kill the process if its answer is late or invalid."""
         timeout = seconds + SPARE_SECONDS
         until = time.monotonic() + timeout
         timer = threading.Timer(timeout, self.process.kill)
@@ -97,11 +97,11 @@ class Reader:
 
 
 class EnrichmentProcesses:
-    """The readers. One is started where all others are in use; which one reads an NFT makes no difference."""
+    """The readers. A new one is started when all others are busy. Any reader can read any NFT."""
 
     def __init__(self, settings: Mapping[str, Any], make_adapters: MakeAdapters) -> None:
         self._arguments = {name: settings[name] for name in NEEDED}, make_adapters
-        # The kernel kills a reader when the thread ends that started it, so one thread starts them all.
+        # The kernel kills a reader when its starting thread ends, so one thread starts all readers.
         self._starter = ThreadPoolExecutor(1, "reader")
         self._readers: set[Reader] = set()
         self._idle: list[Reader] = []
@@ -171,7 +171,7 @@ class EnrichmentProcesses:
         self._readers.discard(reader)
 
     def close(self) -> None:
-        """Kill all readers. What they read is not lost: it is due again."""
+        """Kill all readers. Their NFTs stay due."""
         with self._changed:
             self._is_closed = True
             self._starter.shutdown()

@@ -1,4 +1,4 @@
-"""The metadata and image found for an NFT, and the message that brings them to the watcher.
+"""The metadata and image found for an NFT, and the message that carries them to the watcher.
 
 A message is a line of JSON, followed by the image, and by the small image. This module imports no image
 library.
@@ -51,7 +51,7 @@ class Limits(NamedTuple):
 
     @property
     def decoder_timeout(self) -> float:
-        """Seconds until a decoder is killed, which may have waited for the processor."""
+        """Seconds until a decoder is killed, including time that it waited for the processor."""
         return 3 * self.decoding + 2
 
 
@@ -78,7 +78,7 @@ class EnrichmentResult(NamedTuple):
     image: Optimised | None = None
 
     def with_image_of(self, decoded: "EnrichmentResult") -> "EnrichmentResult":
-        """This metadata with the image that a decoder made. What else a decoder says does not count."""
+        """This metadata with a decoder's image. The decoder's other fields are ignored."""
         return self._replace(outcome=decoded.outcome, reason=decoded.reason, image=decoded.image)
 
 

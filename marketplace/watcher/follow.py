@@ -31,10 +31,10 @@ APPROVALS = ("CRYPTOAPPROVEALLOWANCE", "CRYPTODELETEALLOWANCE")
 OF_TOKENS = ("TOKENDELETION", "TOKENFEESCHEDULEUPDATE", "TOKENUPDATE", "TOKENUPDATENFTS")
 # Between two writes of the cursor if nothing is queued: each write empties the response cache.
 WRITING_SECONDS = 10
-# After an empty page the cursor stays so far behind: more than the allowed lag, as it costs nothing.
+# After an empty page, the cursor stays this far behind: more than the allowed lag, as that costs nothing.
 KEPT_BEHIND = times.HOUR
-HOPELESS = times.DAY  # a watcher that is so far behind sweeps, and follows from now on
-# The mirror node's lists reach so far back: maxTransactionsTimestampRange.
+HOPELESS = times.DAY  # a watcher that is further behind sweeps, and follows from the present
+# How far back the mirror node's lists reach: maxTransactionsTimestampRange.
 MAX_PAST = 60 * times.DAY
 BACKFILL_SECONDS = 2  # between two checks whether past approvals are to be read
 AHEAD = times.HOUR  # rows beyond this in the future are refused
@@ -45,7 +45,7 @@ def ignore(row: Transaction) -> None:
 
 
 class Follower:
-    """Reads page after page. It keeps its own cursor between writes, so use one in a process."""
+    """Reads page after page. Keeps its cursor in memory between writes, so use one per process."""
 
     def __init__(
         self, queued: threading.Event | None = None, look_at: Callable[[Transaction], None] = ignore
@@ -53,7 +53,7 @@ class Follower:
         """``look_at`` is called with each row."""
         self._look_at = look_at
         self._queued = queued or threading.Event()  # set when rechecks are queued
-        # How far it has read, which may be beyond the stored cursor; and the stored cursor.
+        # How far this process has read, possibly beyond the stored cursor; and the stored cursor.
         self._cursor = self._stored = 0
         self._written_at = float("-inf")
         self._present = 0  # the end of the mirror node's last block; 0: not asked yet
@@ -64,8 +64,8 @@ class Follower:
     def step(self) -> bool:
         """Read the next page, and queue rechecks. Returns whether the next page may have rows already.
 
-        When the mirror node answers again, rechecks that wait since they failed are done at once. Raises the
-        ledger's errors, and the database's; then nothing is written.
+        When the mirror node answers again, failed rechecks become due at once. Raises the ledger's errors,
+        and the database's; then nothing is written.
         """
         try:
             is_full = self._step()
@@ -95,14 +95,14 @@ class Follower:
         if page.last_at > present + AHEAD:
             raise LedgerAnswerInvalid("/transactions: a row is dated in the future")
         cursor = max(present - KEPT_BEHIND, after) if page.last_at == after else page.last_at
-        # The page may come from a replica that is behind the one that showed the present.
+        # The page's replica may lag behind the replica that showed the newest block.
         seen_to = page.last_at if page.is_full else max(page.last_at, present - ALLOWED_LAG)
         self._write(page, cursor, seen_to)
         self._cursor = cursor
         return page.is_full
 
     def _find_present(self) -> int:
-        """The end of the mirror node's last block, some seconds old at most. Pages are at least as new."""
+        """The end of the mirror node's last block, at most some seconds old."""
         mirror, deadline = mirror_node(), Deadline(UNHURRIED_SECONDS)
         if self._present:
             self._present = mirror.recall_present(deadline).ended_at
@@ -138,10 +138,10 @@ class Follower:
             self._queued.set()
 
     def _find_called(self, row: Transaction) -> Iterator[Recheck]:
-        """Yield the token of which a contract call approved or withdrew something, if it called the token.
+        """Yield a contract call's target, which may be the token of its approval or withdrawal.
 
-        The approval names neither the NFT nor, if a relay paid for the call, its owner. The call names the
-        token. One that cannot be read is asked for once more with its page, and then left to the sweep.
+        The approval does not name the NFT; nor its owner, if a relay paid for the call. The call names the
+        token. An unreadable call is read once more with its page, and then left to the sweep.
         """
         if not (row.name in APPROVALS and row.result == "SUCCESS" and row.nonce and row.parent_at):
             return
@@ -165,10 +165,10 @@ def ask_page(after: int, types: Iterable[str] = ()) -> Page:
 
 
 def _begin_at(present: int, state: FollowRow | None) -> None:
-    """Begin to follow: from what all replicas show.
+    """Begin to follow, from a moment that all replicas show.
 
-    A sweep finds earlier changes of stored NFTs; backfill() reads earlier approvals of others. The fees of
-    earlier purchases are looked up first: then those that are still not known were never submitted.
+    A sweep finds earlier changes of stored NFTs; backfill() reads earlier approvals of other NFTs. Earlier
+    purchases' fees are looked up first: a purchase whose fee stays unknown was never submitted.
     """
     purchase_fees.look_up_unsettled()
     begin = present - ALLOWED_LAG
@@ -214,10 +214,10 @@ def find_rechecks(row: Transaction) -> Iterator[Recheck]:
 def _select(
     db: Connection, row: Transaction, recheck: Recheck, named: Set[What]
 ) -> Iterator[Recheck]:
-    """Yield what concerns us of what a transaction may have changed: stored NFTs, and those listed here.
+    """Yield a recheck if it concerns this marketplace: stored or queued NFTs, listed NFTs, or a listing memo.
 
-    What is not stored, or not listed, is left out. Should it come by facts from before the transaction, it is
-    checked once more: see recheck_later(). ``named``: by earlier transactions of the page.
+    Skips other NFTs and accounts. If one is stored later from facts before this transaction, it is checked
+    again: see recheck_later(). ``named``: entries from earlier transactions of the page.
     """
     what = recheck.what
     if what.kind == "token":
@@ -228,7 +228,7 @@ def _select(
         is_queued = what in named or following.get_recheck(db, *what) is not None
         is_of_memo = row.name in APPROVALS
         if is_of_memo and stored and stored["owner"] != row.payer and not is_queued:
-            # Only its owner can give it a price, so no purchase waits for it. It may have ended, though.
+            # Only the owner can set a price, so no purchase waits for this. But the listing may have ended.
             if stored["is_for_sale"]:
                 yield recheck._replace(what=What("account", stored["owner"]))
         elif stored or is_of_memo or is_queued:
@@ -236,7 +236,7 @@ def _select(
     else:
         listed = nfts.count_for_sale_of_owner(db, what.id, read_named_nft(row.memo))
         if listed or what.kind == "seller":
-            # So a seller who signs one transaction after the other costs a request each second.
+            # The delay limits a seller who signs many transactions to about one request a second.
             yield recheck._replace(delay=listed // PAGE * times.SECOND)
 
 
@@ -277,7 +277,7 @@ def backfill(stop: threading.Event) -> float:
 
 
 def _find_unknown(row: Transaction) -> Iterator[Recheck]:
-    """Yield what a memo names, and is not stored: an NFT, or NFTs of the payer. A sweep checks the stored."""
+    """Yield an unstored NFT that a memo names, or the payer's NFTs. A sweep checks stored NFTs."""
     for recheck in find_rechecks(row):
         what = recheck.what
         is_unknown = what.kind == "nft" and nfts.get_nft(read(), what.id, what.serial_no) is None

@@ -1,4 +1,4 @@
-"""Compares the key that signs purchases with the account's: hourly, and when the ledger shows a reason to."""
+"""Compares the purchase signing key with the account's key: hourly, and when a transaction gives a reason."""
 
 import time
 from contextlib import suppress
@@ -18,7 +18,7 @@ HOUR = 3600
 
 
 class KeyWatch:
-    """When to compare next. A reason is looked into at once, and again when all replicas show it."""
+    """When to compare next: at once after a reason, and again once all replicas show it."""
 
     def __init__(self) -> None:
         self._due = [float("-inf")]  # on the monotonic clock

@@ -1,4 +1,4 @@
-"""Notices that the mirror node shows another ledger than the one that was followed: the network was reset."""
+"""Detects a network reset: the mirror node shows a different ledger than the one followed so far."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""When metadata is read again: after a failure, and where it may have been replaced."""
+"""When metadata is read again: after a failure, or because it may have been replaced."""
 
 import re
 

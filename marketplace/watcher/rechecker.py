@@ -25,7 +25,7 @@ from marketplace.watcher.work import Done, Tasks
 # Checks at once, by kind: lists take long, and must not delay NFTs.
 AT_ONCE = {"nft": 8, "account": 4, "seller": 4, "token": 4, "offer": 4}
 PAUSE_SECONDS = 0.25  # between two queries for due rechecks, if nothing changes
-PROBE_PAUSE = 5 * times.SECOND  # between two tries of one of the checks that the ledger failed
+PROBE_PAUSE = 5 * times.SECOND  # between two probes with a failed check
 
 RecheckKey = tuple[str, str, int]
 
@@ -37,7 +37,7 @@ class Rechecker:
         self._app = app
         self._checks: Tasks[RecheckKey, Done] = Tasks(sum(AT_ONCE.values()), "recheck")
         self.changed = self._checks.changed
-        # Checks that failed because of the ledger's answer, or because none came; and when one was tried.
+        # Checks without a usable answer of the ledger, and when one of them was last tried.
         self._failed: dict[RecheckKey, None] = {}
         self._probed_at = 0
 
@@ -56,7 +56,7 @@ class Rechecker:
         return counts
 
     def _probe(self, now: int | None) -> None:
-        """Try one of the failed checks, although it is not due. If the ledger answers, all are due."""
+        """Try one failed check before it is due. If the ledger answers, all failed checks become due."""
         self._probed_at = now or times.now()
         key = next(iter([*self._failed]), None)  # of a copy: other threads change it meanwhile
         if key is None:  # another thread was faster
@@ -84,7 +84,7 @@ class Rechecker:
             ledger_now = now = moment or times.now()
             try:
                 if find_time_left(row, now) <= 0:
-                    # By the ledger's time: our clock may be wrong. Asked first: the facts are as new.
+                    # Use the ledger's time: our clock may be wrong. Ask first: the facts are then newer.
                     deadline = Deadline(UNHURRIED_SECONDS)
                     ledger_now -= mirror_node().recall_present(deadline).ahead
                 checked = check(row)
@@ -94,11 +94,11 @@ class Rechecker:
                 checked = Checked(Done.NOT_CHECKED)
             _store(row, checked, now, ledger_now)
             if checked.done is Done.NOT_CHECKED:
-                # After its pause is stored: an answer to another check ends that pause, or this one is tried.
+                # Only now that its pause is stored can another check's answer, or a probe, end the pause.
                 if not self._failed:
                     self._probed_at = now
                 self._failed.pop(_key(row), None)
-                self._failed[_key(row)] = None  # now the last one that is tried
+                self._failed[_key(row)] = None  # moved to the end: probed last
             elif _key(row) in self._failed:
                 self._failed.clear()
                 with write() as db:
@@ -128,7 +128,7 @@ def _store(row: RecheckRow, checked: Checked, now: int, ledger_now: int) -> None
 
 
 def _find_pause(row: RecheckRow, checked: Checked, ledger_now: int) -> int:
-    """How long to wait: ever longer. A list is read again at the latest when all replicas must show it."""
+    """How long to wait: longer each time. A list is read again at the latest once all replicas caught up."""
     pause = times.growing_pause(row["attempts"], times.SECOND, times.HOUR)
     if checked.done.is_final and row["kind"] != "nft":
         until = max(times.SECOND, find_time_left(row, ledger_now))

@@ -1,7 +1,6 @@
-"""Looks up what each sale cost: the marketplace's part, royalties, fees. The ledger says it, whoever sold.
+"""Looks up each sale's costs on the ledger: the marketplace's part, royalties and fees.
 
-Of a basket, each NFT gets its share: of royalties and of the marketplace's part by its price, of the
-network's fee as much as each other one.
+In a basket, royalties and the marketplace's part are divided by price. The network's fee is divided equally.
 """
 
 import json
@@ -129,9 +128,9 @@ def _share(
 def _find_associations(
     row: Transaction, buyer: str, tokens: Sequence[str], rate: RateRow | None, deadline: Deadline
 ) -> dict[str, int]:
-    """What we paid to associate a buyer with tokens in a transaction, by token: HIP-904."""
+    """What we paid in a transaction for a buyer's associations (HIP-904), by token."""
     price = _find_association_price(rate, deadline)
-    if price > row.fee_tinybars:  # of most sales: then nobody has to be asked
+    if price > row.fee_tinybars:  # true for most sales: no question is needed
         return {}
     associated = {}
     for token in dict.fromkeys(tokens):

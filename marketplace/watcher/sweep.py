@@ -1,8 +1,8 @@
-"""Compares everything with the ledger, to find changes that following missed: at once, or over a day.
+"""Compares everything with the ledger, at once or over a day, to find changes that following missed.
 
-A sweep goes through the sellers, and then through the tokens. Its place is stored, so that it outlives the
-watcher. What differs is queued. After a change of the rule, so are NFTs that are stored as not for sale,
-though the marketplace may spend them.
+A sweep compares the sellers, then the offers, then the tokens. Its progress is stored, so that it survives a
+restart. Differing NFTs are queued. After a change of the rule, it also queues NFTs that the marketplace may
+spend, but that are stored as not for sale.
 """
 
 from bisect import bisect_right
@@ -35,7 +35,7 @@ from marketplace.watcher.rechecker import drain_queue
 from marketplace.watcher.work import Done
 
 SLOWLY = 20 * times.HOUR  # the duration of a daily sweep
-OF_SELLERS = SLOWLY // 10  # sellers and offers come first, in this time: they matter most
+OF_SELLERS = SLOWLY // 10  # for sellers and offers, which come first: they matter most
 PAUSE_SECONDS = 2
 AT_ONCE = 8
 
@@ -96,7 +96,7 @@ class Sweep:
         return 0 if due else PAUSE_SECONDS
 
     def compare_all(self) -> Counter[Done]:
-        """Compare everything at once, whatever another sweep has compared. Returns counts of the results.
+        """Compare everything at once, regardless of other sweeps. Returns counts of the results.
 
         Raises the ledger's errors if the mirror node does not answer at the start.
         """
@@ -136,7 +136,7 @@ class Sweep:
         self._began_at, self._items, self._is_whole = began_at, sorted(items, key=_name), True
 
     def _count_due(self, now: int) -> int:
-        """How many of the items are due: all of the first sweep at once."""
+        """How many of the items are due. In the first sweep, all are due at once."""
         if _is_first():
             return len(self._items)
         passed = now - times.to_nanoseconds(self._began_at)
@@ -145,9 +145,9 @@ class Sweep:
         return max(0, min(sellers, sellers * passed // OF_SELLERS)) + max(0, of_tokens)
 
     def _compare(self, items: Sequence[What]) -> tuple[Counter[Done], list[Recheck]]:
-        """Compare items. Returns counts of the results, and what is to be queued: also what failed.
+        """Compare items. Returns counts of the results, and rechecks of differing and failed items.
 
-        Raises the ledger's errors if the mirror node answers nothing else, either.
+        Raises the ledger's errors if the mirror node does not answer at all.
         """
         counts, rechecks = Counter[Done](), list[Recheck]()
         since, self._compared = _find_since(), []
@@ -165,7 +165,7 @@ class Sweep:
         return counts, rechecks
 
     def _note_compared(self, now: int) -> None:
-        """Note in the queue up to when the last items were compared, after all that differs is queued."""
+        """Once all differences are queued, note in the queue up to when the last items were compared."""
         compared_to = times.to_iso(now - ALLOWED_LAG)
         for what in self._compared:
             queued = following.get_recheck(read(), *what)
@@ -182,7 +182,7 @@ class Sweep:
                 return None
 
     def _end(self, db: Connection) -> None:
-        """Note that everything was compared since this sweep began, but for what is queued."""
+        """Note that everything was compared since this sweep began, except for queued entries."""
         if self._began_at > freshness.find_last_sweep():
             properties.mark_job_finished(db, "sync", self._began_at)
         if self._is_whole:
@@ -198,12 +198,12 @@ def _name(what: What) -> str:
 
 
 def _require_ledger() -> None:
-    """Raise the ledger's errors if the mirror node does not answer: a sweep of nothing asks nothing else."""
+    """Raise the ledger's errors if the mirror node does not answer. An empty sweep asks nothing else."""
     mirror_node().recall_present(Deadline(UNHURRIED_SECONDS))
 
 
 def _find_since() -> int:
-    """Since when something may differ that following has not found: since all was followed or compared."""
+    """The earliest moment of a change that was missed so far: when all was last followed or compared."""
     followed = freshness.find_followed()
     return times.to_nanoseconds(followed) + 1 if followed else NEVER_COMPARED
 
@@ -220,7 +220,7 @@ def _is_due() -> bool:
 
 
 def _was_missed(recheck: Recheck) -> bool:
-    """Tell whether following missed an NFT's change: it has passed the change, but did not queue the NFT."""
+    """Tell whether following passed an NFT's change without queueing the NFT."""
     state, changed_at = following.get_follow(read()), times.to_iso(recheck.changed_at)
     if state is None or not state["began_at"] < changed_at <= state["cursor_at"]:
         return False

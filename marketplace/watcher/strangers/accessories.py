@@ -1,4 +1,4 @@
-"""Leaves out of an image's file what is not the picture: nothing that is wrong there refuses the picture."""
+"""Strips an image file down to its picture, so that damaged extras do not make the image unusable."""
 
 import re
 import struct
@@ -20,7 +20,7 @@ TRANSPARENT = {0: range(2, 3), 2: range(6, 7), 3: range(1, 257)}
 
 
 class Bare(NamedTuple):
-    """A file without its accessories, and what they said of the picture."""
+    """A file without its accessories, and the facts from them that the picture needs."""
 
     content: bytes
     profile: bytes | None = None  # of a PNG
@@ -114,7 +114,7 @@ def _skip_blocks(content: bytes, at: int) -> int:
 
 
 def _read_jpeg(content: bytes) -> bytes:
-    """Keep all segments but comments, what programs noted, and what is between segments."""
+    """Drop comments, programs' metadata, and bytes between segments."""
     view, at = memoryview(content), 2
     kept = [view[:2]]
     while at + 4 <= len(content):

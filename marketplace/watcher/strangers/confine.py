@@ -13,14 +13,14 @@ MAX_MORE_BYTES = 200_000_000  # for a decoder, in addition to what the reader ha
 
 
 def end_with_parent() -> None:
-    """Have this process killed when the thread ends that started it. A change of the user undoes this."""
+    """Have the kernel kill this process when its starting thread ends. Changing the user undoes this."""
     _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def limit() -> None:
-    """Give this process no new privileges, and less of the machine than the service has.
+    """Give this process no new privileges, and fewer resources than the service has.
 
-    It gives way to the service, and is killed first if memory is short.
+    The service takes precedence, and the kernel kills this process first if memory is short.
     """
     _prctl(PR_SET_NO_NEW_PRIVS, 1)
     _set_limit(resource.RLIMIT_CORE, 0)
@@ -33,10 +33,9 @@ def limit() -> None:
 def confine(seconds: int, answer: int, parent: int, own_bytes: int = 0) -> None:
     """Leave this process one descriptor, for its answer, and a number of seconds of processor time.
 
-    It may have no more descriptors, so it can open no file and no socket, on any kernel. It can start no
-    process. Its own bytes count in the memory that it may take. Root could raise these limits again, so root
-    becomes nobody. In a user namespace that has no other user, root stays, and cannot raise them. Later
-    imports fail.
+    It gets no further descriptors, so it can open no file and no socket, on any kernel. It can start no
+    process. Its own bytes count toward its memory limit. Root could raise the limits again, so root becomes
+    nobody. In a user namespace without another user, root stays, but cannot raise them. Later imports fail.
     """
     if os.geteuid() == 0:
         with suppress(OSError):

@@ -16,7 +16,7 @@ PICTURE = re.compile(
     rb"\x89PNG\r\n|\xff\xd8\xff|GIF8[79]a|RIFF....WEBP|BM.{4}\0{4}|II\*\0|MM\0\*|....ftyp|\x00\x00\x01\x00|\x1aE\xdf\xa3",
     re.DOTALL,
 )
-# With atomic groups, which are tried in one way: many comments would take a matcher for ever.
+# Atomic groups prevent backtracking: many comments would keep a matcher busy forever.
 PAGE = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*+(?>(?>\s|<\?xml[^>]*+>|<!--.*?-->)*+)<(?:!doctype\s+html|html|head|body|title|script)\b",
     re.DOTALL | re.IGNORECASE,
@@ -85,7 +85,7 @@ def _parse_fraction(text: str) -> float | str:
 
 
 def _require_no_page(body: bytes) -> None:
-    """Raise FetchError for an answer that is no answer. It may be another one soon."""
+    """Raise FetchError for an empty answer or a web page. The host may answer properly later."""
     if not body.strip(b"\0 \t\r\n"):
         raise FetchError("the answer is empty")
     if PAGE.match(body[:HEAD_BYTES]):
@@ -93,9 +93,9 @@ def _require_no_page(body: bytes) -> None:
 
 
 def _decode(content: Content) -> str:
-    """Decode a text: by its charset, otherwise as UTF-8, with a replacement for each byte that is not.
+    """Decode a text by its charset, otherwise as UTF-8, and replace invalid bytes.
 
-    Some servers declare Latin-1 for whatever they serve: what is UTF-8 beyond ASCII is nothing else.
+    Some servers declare Latin-1 for everything, so valid UTF-8 beyond ASCII is decoded as UTF-8.
     """
     body = content.body
     try:

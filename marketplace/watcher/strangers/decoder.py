@@ -1,4 +1,4 @@
-"""Makes one image small, in a fork of the reader that gives up all but memory, the image and its answer."""
+"""Makes one image small, in a fork of the reader that keeps only memory, the image and its answer pipe."""
 
 import multiprocessing
 import os
@@ -23,7 +23,7 @@ FORKED = multiprocessing.get_context("fork")
 def decode(image: bytes, limits: Limits) -> bytes:
     """Make an image small within the limits. Returns a message of enrichment_result.py.
 
-    It is not looked at here: a stranger's image may have written it.
+    The message stays unparsed here: a stranger's image may have written it.
     """
     ours, theirs = FORKED.Pipe(duplex=False)
     process = FORKED.Process(target=_answer, args=(theirs, image, limits.decoding, os.getpid()))

@@ -101,7 +101,7 @@ class Fetcher:
 
 
 def follow(address: Address, location: str) -> Address:
-    """The target of a redirect. Its bytes beyond ASCII, which were read as Latin-1, are sent as they came."""
+    """A redirect's target. Bytes beyond ASCII, which arrive decoded as Latin-1, are sent unchanged."""
     try:
         sent = location.encode("latin-1")
         try:

@@ -1,6 +1,6 @@
-"""Turns a stranger's image into a small WebP, whose longest side has at most 640 pixels, and one of 320.
+"""Turns a stranger's image into a WebP of at most 640 pixels on its longest side, and one of at most 320.
 
-A stranger's bytes may keep a decoder busy, or crash it: decoder.py runs it in a process of its own.
+A stranger's bytes may block or crash a decoder, so decoder.py runs this code in a separate process.
 """
 
 import copy
@@ -136,7 +136,7 @@ def _save(image: Image.Image, **options: Any) -> bytes:
 
 
 def _animate_if_short(content: bytes) -> Optimised | None:
-    """Make a small animation; None of what is none, or is too long."""
+    """Make a small animation; None if the image is not one, or if it is too long."""
     if not content.startswith(MAY_BE_ANIMATED):
         return None
     with _open(leave_out(content, with_frames=True)) as original:
@@ -152,7 +152,7 @@ def _animate_if_short(content: bytes) -> Optimised | None:
 
 
 def _animate(original: Image.Image, numbers: range) -> bytes:
-    """Encode frames. The more there are, the smaller they get: all are in memory at once."""
+    """Encode frames. More frames get smaller, since all are in memory at once."""
     frames, durations = [], []
     longest = min(LONGEST_SIDE, isqrt(MAX_SMALL_PIXELS // len(numbers)))
     for number in numbers:
@@ -163,7 +163,7 @@ def _animate(original: Image.Image, numbers: range) -> bytes:
 
 
 def _count_plays(animation: Image.Image) -> int:
-    """How often an animation is played. A GIF says how often it is repeated: without a word, not at all."""
+    """How often an animation plays. A GIF counts its repeats; without a count, it plays once."""
     plays: int = animation.info.get("loop", FOREVER)
     if animation.format == "GIF" and plays != FOREVER:
         plays += 1

@@ -26,7 +26,7 @@ def is_registry(memo: str) -> bool:
 
 
 def join_parts(rows: Iterable[Message]) -> Iterator[bytes]:
-    """Yield the messages in the rows of a topic. One that was split is joined, once it is complete."""
+    """Yield the messages in a topic's rows. A split message is yielded once all parts are joined."""
     unfinished: dict[tuple[str, int], dict[int, bytes]] = {}
     for content, _, part in rows:
         if part is None or part.total == 1:

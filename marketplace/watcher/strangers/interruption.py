@@ -1,4 +1,4 @@
-"""Interrupts what waits for a stranger: a host that sends its headers byte by byte outlasts each timeout."""
+"""Interrupts waits for strangers' hosts: a host that sends headers byte by byte outlasts every timeout."""
 
 import signal
 import threading

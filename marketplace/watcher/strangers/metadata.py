@@ -1,6 +1,6 @@
 """Converts a metadata document (HIP-412) to the fields of an NFT, or (HIP-766) of a collection.
 
-Minters write the same in many ways: other names of a key, other cases, objects in place of lists.
+Minters write the same facts in many ways: other key names, other cases, objects in place of lists.
 """
 
 import json
@@ -65,7 +65,7 @@ def describe(document: dict[str, Any]) -> Description:
 def find(fields: dict[str, Any], *names: str) -> Any:
     """The first value of these keys that is not empty.
 
-    A key that is written exactly so wins over one in another case, or with other separators.
+    An exact match of a key wins over a match with another case or other separators.
     """
     alike: dict[str, Any] = {}
     for key, value in islice(fields.items(), MAX_KEYS):
@@ -175,7 +175,7 @@ def _has_value(item: dict[str, Any]) -> bool:
 
 
 def describe_collection(document: dict[str, Any]) -> str | None:
-    """JSON text of what a document says of a collection (HIP-766); None if it says nothing."""
+    """A document's facts about a collection (HIP-766) as JSON text; None if there are none."""
     banner = _find_address(find(document, name) for name in BANNER)
     logo = _find_address(find(document, name) for name in LOGO)
     description = clean_text(find(document, "description"), limit=MAX_DESCRIPTION)
@@ -221,7 +221,7 @@ def _web_url(value: object) -> str | None:
 
 
 def _find_image(document: dict[str, Any]) -> str | None:
-    """The address of the image; a text that is no address if there is none."""
+    """The image's address. If no text is an address, returns another text."""
     named = [find(document, name) for name in IMAGE]
     texts = [text for value in (*named, *_list_files(document)) for text in _list_texts(value)]
     uris = [uri for text in texts if (uri := _uri(text))]
@@ -241,7 +241,7 @@ def _list_files(document: dict[str, Any]) -> Iterable[object]:
 
 
 def _list_texts(value: object) -> Iterator[object]:
-    """A text, or the texts in an object or a list that may be its address: first those of a key for it."""
+    """A text, or the texts in an object or a list that may be the address, those of address keys first."""
     if isinstance(value, dict):
         yield from filter(None, (find(value, name) for name in ADDRESS))
         yield from (text for text in value.values() if isinstance(text, str) and is_address(text))

@@ -33,7 +33,7 @@ MAX_VERSIONS = 100  # the newest rows of an HCS-6 topic, of which one must name 
 MAX_ROWS = 1000  # of a topic, among which are the parts of a single message
 
 T = TypeVar("T")
-# Makes something of the content that a host answered. Raises FetchError if that cannot be it.
+# Parses a host's content. Raises FetchError for unusable content.
 Read = Callable[[Content], T]
 
 
@@ -49,7 +49,7 @@ class Metadata(NamedTuple):
 
 
 class Resolver:
-    """Reads the content of URIs. If there are several gateways, the first answer that can be it counts."""
+    """Reads the content of URIs. With several gateways, the first usable answer counts."""
 
     def __init__(self, fetcher: Fetcher, mirror_node: MirrorNode, gateways: Gateways) -> None:
         self._fetcher = fetcher
@@ -96,9 +96,9 @@ class Resolver:
         return None
 
     def _fetch_first(self, addresses: tuple[Address, ...], deadline: Deadline, read: Read[T]) -> T:
-        """Return the first content that can be it. Raises FetchError with the most telling reason.
+        """Return the first usable content. Raises FetchError with the most telling reason.
 
-        That is final if all failures are. Gateways share the time; one that was silent is asked last.
+        The error is final only if all failures are. Gateways share the time; a silent one is asked last.
         """
         failures: list[FetchError] = []
         in_order = sorted(addresses, key=self._was_silent)
@@ -172,7 +172,7 @@ class Resolver:
 
 
 def _weigh(failure: FetchError) -> int:
-    """How little a failure says: one that may be temporary counts before a final one, and before a 404."""
+    """A failure's rank: a possibly temporary one comes before a final one, and that before a 404."""
     return 2 if isinstance(failure, NotThere) else int(isinstance(failure, Unfetchable))
 
 

@@ -107,7 +107,7 @@ def _canonical(id: str) -> str:
 
 
 def _find_paths(rest: str) -> list[str]:
-    """The paths that the text after an id may mean: first whole, since a name may hold a question mark."""
+    """The paths that the text after an id may mean. The whole text comes first: names may contain a ``?``."""
     if not rest.startswith("/"):
         return [""]
     return [*dict.fromkeys(_encoded(path) for path in (rest, rest.partition("?")[0]))]

@@ -20,7 +20,7 @@ from marketplace.watcher.webhooks.messages import Refusal
 from marketplace.watcher.work import Tasks
 
 PAUSE_SECONDS = 0.25  # between two checks for new events
-# Progress is stored only so often: each commit empties the response cache.
+# Progress is stored at this interval only, because each commit empties the response cache.
 STORING_SECONDS = 1
 EVENTS_AT_ONCE = 100
 NOTED_AFTER = 1000  # events of other kinds: then progress is stored without a delivery
@@ -82,7 +82,7 @@ class Deliveries:
             warning = "Webhook %s goes on after event %s instead of %s: others are not stored"
             self._app.logger.warning(warning, webhook["id"], to, after)
         elif not page and feed["newest"] - after >= NOTED_AFTER:
-            to = feed["newest"]  # or these would count as lost once they are deleted
+            to = feed["newest"]  # otherwise, these events would count as lost once they are deleted
         if to != after:
             with write() as db:
                 webhooks.mark_webhook(db, webhook, to)
@@ -114,6 +114,6 @@ def find_next_try(refusal: Refusal, failed_since: int, now: int) -> str | None:
         return None
     if asked := refusal.retry_after * times.SECOND:
         return times.to_iso(min(now + max(FIRST_PAUSE, min(asked, LONGEST_PAUSE)), end))
-    # The pause is as long as the failure so far; with jitter, so that not all webhooks come back at once.
+    # Pause as long as the failure has lasted. Jitter keeps webhooks from retrying at the same moment.
     pause = max(FIRST_PAUSE, min(now - failed_since, LONGEST_PAUSE)) * random.uniform(0.5, 1)
     return times.to_iso(min(now + int(pause), end))
