@@ -89,8 +89,8 @@ def transfer(execution: Execution, content: CryptoTransferTransactionBody) -> No
     given, moved = given_of(content), nfts_of(content)
     _require_signatures(execution, content, given, moved)
     require_few(content, given, moved)
-    _associate(execution, content)
     changes, fees = assess(execution, given, moved)
+    _associate(execution, content)
     _require_units(execution, content)
     _spend_allowances(execution, content, given, changes)
     for each in (changes, *fees):

@@ -73,7 +73,7 @@ def test_a_difference_fails_with_the_rule_and_its_source(served, addresses):
     refusal = "scheduleCreate is SCHEDULE_EXPIRATION_TIME_MUST_BE_HIGHER_THAN_CONSENSUS_TIME"
     assert code == 1
     assert f"failed  schedules   a schedule that waits for its time\n        {refusal}" in printed
-    assert "is not executed before it expires. (HIP-423)" in printed
+    assert "is not executed before it expires. (AbstractScheduleHandler" in printed
     assert "0 passed, 1 failed, 0 skipped" in printed
 
 
