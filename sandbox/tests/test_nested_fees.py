@@ -1,7 +1,9 @@
 """Fees that are paid in a token owe that token's own fees, two levels deep."""
 
 import pytest
+from hiero_sdk_python import PrivateKey
 
+from sandbox.tests import accounts
 from sandbox.tests.bodies import HBAR, association, transfer
 from sandbox.tests.fractional_fees import OTHER, fractional
 from sandbox.tests.fungible_tokens import move
@@ -48,13 +50,18 @@ def test_a_fee_owes_the_fee_of_its_token(coin, done, balance):
     assert assessed == [(silver, 7), (gold, 10), (None, HBAR)]
 
 
-def test_there_are_two_levels(coin, submit):
+def test_there_are_two_levels(coin, submit, created):
+    """Which is checked before associations."""
+    unassociated = created(
+        accounts.creation(key=accounts.public(PrivateKey.generate_ed25519())), ALICE
+    )
     token = coin()
     for _ in range(2):
         token = coin(paid_in(token, 1))
     assert submit(move(ALICE, token, {ALICE: -1, BOB: 1}), ALICE).result == "SUCCESS"
     token = coin(paid_in(token, 1))
-    assert submit(move(ALICE, token, {ALICE: -1, BOB: 1}), ALICE).result == DEEP
+    for receiver in (BOB, unassociated):
+        assert submit(move(ALICE, token, {ALICE: -1, receiver: 1}), ALICE).result == DEEP
 
 
 def test_who_gets_a_fee_pays_the_fraction_of_it(coin, done):

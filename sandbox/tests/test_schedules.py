@@ -270,11 +270,13 @@ def test_what_needs_a_hollow_account_is_not_scheduled(submit, created, get):
 
 
 def falsify(content, key):
-    """Make a key's signature false."""
+    """Make a key's signature false. Add one of another kind, and one of none."""
     transaction = Transaction.FromString(content)
     signed = SignedTransaction.FromString(transaction.signedTransactionBytes)
     [pair] = [each for each in signed.sigMap.sigPair if each.pubKeyPrefix == key]
     pair.ed25519 = bytes(64)
+    signed.sigMap.sigPair.add(pubKeyPrefix=b"other", RSA_3072=b"x")
+    signed.sigMap.sigPair.add(pubKeyPrefix=b"none")
     transaction.signedTransactionBytes = signed.SerializeToString()
     return transaction.SerializeToString()
 
@@ -290,8 +292,9 @@ def test_a_false_signature_is_ignored(done, ledger, executed, joint, get):
         assert ledger.submit(falsify(content, raw(false))).result == result
     assert executed(made) is None
     shown = get(f"/schedules/{made}")["signatures"]
-    prefixes = {base64.b64decode(each["public_key_prefix"]) for each in shown}
-    assert prefixes == {public_key(CHARLIE), raw(SIGNERS[0]), raw(SIGNERS[2])}
+    types = {base64.b64decode(each["public_key_prefix"]): each["type"] for each in shown}
+    ed25519 = dict.fromkeys([public_key(CHARLIE), raw(SIGNERS[0]), raw(SIGNERS[2])], "ED25519")
+    assert types == ed25519 | {b"other": "RSA_3072"}
 
 
 @pytest.mark.parametrize("kind", ["scheduleSign", "scheduleDelete"])

@@ -42,6 +42,7 @@ def _document(schedule_id: str) -> Document:
         given = definition.expiration_time
         expiry = times.to_consensus(given.seconds * times.SECOND + given.nanos)
     rows = queries.select(read(), "schedule_signature", schedule_id=schedule_id)
+    signatures = [(row, SignaturePair.FromString(row["pair"])) for row in rows]
     executed_at = found.resolved_at if found.state == "executed" else None
     return {
         "admin_key": keys.shown(definition.adminKey) if definition.HasField("adminKey") else None,
@@ -53,7 +54,9 @@ def _document(schedule_id: str) -> Document:
         "memo": definition.memo,
         "payer_account_id": found.payer,
         "schedule_id": schedule_id,
-        "signatures": [*map(_signature, rows)],
+        "signatures": [
+            _signature(row, pair) for row, pair in signatures if pair.WhichOneof("signature")
+        ],
         "transaction_body": base64.b64encode(
             definition.scheduledTransactionBody.SerializeToString()
         ).decode(),
@@ -61,12 +64,11 @@ def _document(schedule_id: str) -> Document:
     }
 
 
-def _signature(row: Row) -> Document:
-    pair = SignaturePair.FromString(row["pair"])
-    kind = pair.WhichOneof("signature")
+def _signature(row: Row, pair: SignaturePair) -> Document:
+    kind = str(pair.WhichOneof("signature"))
     return {
         "consensus_timestamp": times.to_consensus(row["consensus_at"]),
         "public_key_prefix": base64.b64encode(pair.pubKeyPrefix).decode(),
         "signature": base64.b64encode(getattr(pair, kind)).decode(),
-        "type": keys.TYPES[kind][0],
+        "type": kind.upper(),
     }
