@@ -43,6 +43,8 @@ MAX_BYTES, MAX_GOVERNANCE_BYTES = 6144, 133_120
 GOVERNANCE = {2, *range(42, 800)}  # the numbers of these payers
 # The networks' nodes have accounts among these. The sandbox is one node, and takes what was signed for any.
 NODES = {f"0.0.{number}" for number in range(3, 100)}
+# Of its valid duration, a transaction must have as much left when a node takes it.
+SPARE_SECONDS = 10
 # The most accounts that a transaction can create. Each reaches consensus a nanosecond before the next.
 MAX_CREATED = 30
 _log = logging.getLogger("hiero_sandbox")
@@ -175,7 +177,7 @@ def _require_readable(signed: Signed) -> None:
 
 def _require_acceptable(db: Connection, conditions: Conditions, signed: Signed, now: int) -> bool:
     """Refuse a transaction that its node would refuse. Returns whether another node has had it."""
-    _require_valid(signed, now - conditions.clock_moved)
+    _require_valid(signed, now - conditions.clock_moved, SPARE_SECONDS)
     recorded = queries.list_transactions(db, signed.id.dashed)
     # Only this node knows the duplicate before consensus. Another node would accept it.
     nodes = [records.read(row).body.nodeAccountID for row in recorded[:1]]
@@ -206,14 +208,14 @@ def _require_paid(db: Connection, signed: Signed, now: int) -> None:
         raise Refused("INSUFFICIENT_PAYER_BALANCE")
 
 
-def _require_valid(signed: Signed, now: int) -> None:
-    """Refuse a transaction before its valid start, and after it has expired.
+def _require_valid(signed: Signed, now: int, spare_seconds: int = 0) -> None:
+    """Refuse a transaction before its valid start, and after it has expired, or will have in some seconds.
 
     Its SDK has this machine's time, and so has ``now``, however far the ledger's clock is moved.
     """
-    if not 15 <= signed.body.transactionValidDuration.seconds <= 180:
-        raise Refused("INVALID_TRANSACTION_DURATION")
-    ends_at = signed.id.valid_start + signed.body.transactionValidDuration.seconds * times.SECOND
+    seconds = signed.body.transactionValidDuration.seconds
+    refuse_if(not 15 <= seconds <= 180, "INVALID_TRANSACTION_DURATION")
+    ends_at = signed.id.valid_start + (seconds - spare_seconds) * times.SECOND
     refuse_if(ends_at < now, "TRANSACTION_EXPIRED")
     refuse_if(signed.id.valid_start > now, "INVALID_TRANSACTION_START")
 

@@ -1,5 +1,7 @@
 """What a node refuses before consensus."""
 
+import time
+
 from hiero_sdk_python.crypto.private_key import PrivateKey
 from hiero_sdk_python.hapi.services.basic_types_pb2 import SignatureMap
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
@@ -64,6 +66,14 @@ def a_start_that_is_over(network: Network) -> object:
     """The valid duration is not over."""
     body = pay(network)
     body.transactionID.transactionValidStart.seconds -= 3600
+    return body
+
+
+@refused("TRANSACTION_EXPIRED", f"{TRANSACTION_CHECKER}; HederaConfig", by_node=True)
+def a_start_that_is_over_in_nine_seconds(network: Network) -> object:
+    """When a node takes it, a transaction is valid for ten more seconds."""
+    body = pay(network)
+    body.transactionID.transactionValidStart.seconds = int(time.time()) - 111
     return body
 
 
