@@ -7,6 +7,7 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID
 from sandbox.tests.batches import BATCHER, KEY, batch, inner, pay
 from sandbox.tests.bodies import FIRST, HBAR, NFT, approval, new_body, rejection, transfer
 from sandbox.tests.people import ALICE, BOB, CHARLIE
+from sandbox.tests.schedules import creation_of, payment
 
 
 @pytest.fixture
@@ -49,9 +50,10 @@ def test_one_fails_and_none_has_an_effect_but_its_fee(submit, minted, outcomes, 
 def test_a_transaction_that_its_payer_has_not_signed(submit, balance):
     content = batch(inner(pay(ALICE, BOB, 1), BOB))
     submit(pay(ALICE, BOB, 1), ALICE)  # whose key is known now
-    before = balance(ALICE)
-    assert submit(content, CHARLIE, BATCHER).result == "INNER_TRANSACTION_FAILED"
-    assert balance(ALICE) == before
+    before = balance(ALICE), balance(CHARLIE)
+    refused = submit(content, CHARLIE, BATCHER)
+    assert (refused.result, refused.reached_consensus) == ("INVALID_SIGNATURE", False)
+    assert (balance(ALICE), balance(CHARLIE)) == before
 
 
 def test_one_is_executed_once(submit, balance):
@@ -71,6 +73,11 @@ def test_a_batch_may_be_the_first_that_an_operator_signs(submit):
 
 def many(count):
     return [inner(pay(ALICE, BOB, 1), ALICE) for _ in range(count)]
+
+
+def late(body):
+    body.transactionID.transactionValidStart.seconds -= 115
+    return body
 
 
 def within(kind=None, **payer):
@@ -93,9 +100,11 @@ def within(kind=None, **payer):
         (within, "INVALID_TRANSACTION_BODY"),
         (lambda: within("cryptoTransfer", accountNum=-1), "PAYER_ACCOUNT_NOT_FOUND"),
         (lambda: within("cryptoTransfer", alias=b"\xab" * 20), "PAYER_ACCOUNT_NOT_FOUND"),
-        (lambda: within("freeze"), "BATCH_TRANSACTION_IN_BLACKLIST"),
-        (lambda: within("scheduleCreate"), "BATCH_TRANSACTION_IN_BLACKLIST"),
-        (lambda: within("atomic_batch"), "BATCH_TRANSACTION_IN_BLACKLIST"),
+        (lambda: within("freeze"), "NOT_SUPPORTED"),
+        (lambda: within("atomic_batch"), "BATCH_LIST_EMPTY"),
+        (lambda: [inner(batch(*many(1)), CHARLIE)], "BATCH_TRANSACTION_IN_BLACKLIST"),
+        (lambda: [inner(creation_of(payment()), CHARLIE)], "BATCH_TRANSACTION_IN_BLACKLIST"),
+        (lambda: [inner(late(pay(ALICE, BOB, 1)), ALICE)], "TRANSACTION_EXPIRED"),
         (lambda: many(40), "TRANSACTION_OVERSIZE"),
     ],
 )

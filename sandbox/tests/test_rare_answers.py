@@ -37,7 +37,7 @@ def test_a_transaction_submitted_to_a_second_node_leaves_a_second_row(ledger, ro
 def test_a_schedule_executes_an_approval_under_its_own_id(submit, rows, history, shown, minted):
     body = new_body(CHARLIE)
     scheduled = body.scheduleCreate.scheduledTransactionBody
-    scheduled.memo = "signed"
+    scheduled.memo, scheduled.transactionFee = "signed", body.transactionFee
     allow(scheduled.cryptoApproveAllowance, NFT, ALICE, MARKET)
     assert submit(body, CHARLIE, ALICE).result == "SUCCESS"
     made, executed = rows(body)

@@ -120,6 +120,7 @@ def forge(ledger, nft, forger):
     approvals = body.cryptoApproveAllowance
     if forger == "schedule":
         scheduled = body.scheduleCreate.scheduledTransactionBody
+        scheduled.transactionFee = body.transactionFee
         approvals = scheduled.cryptoApproveAllowance
     wallets.allow(approvals, nft, ALICE, MARKET)
     content = wallets.seal(body)

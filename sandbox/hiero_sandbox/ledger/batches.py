@@ -17,7 +17,7 @@ NANOSECONDS = 31  # from one to the next: each may create 30 accounts
 
 def check(content: AtomicBatchTransactionBody) -> None:
     """Check what a node checks before consensus."""
-    inner = _open(content)
+    inner = open_inner(content)
     refuse_if(not inner, "BATCH_LIST_EMPTY")
     refuse_if(len({signed.id for signed in inner}) < len(inner), "BATCH_LIST_CONTAINS_DUPLICATES")
     for signed in inner:
@@ -27,7 +27,8 @@ def check(content: AtomicBatchTransactionBody) -> None:
         refuse_if(envelopes.write_id(signed.body.nodeAccountID) != NODE, "INVALID_NODE_ACCOUNT_ID")
 
 
-def _open(content: AtomicBatchTransactionBody) -> list[Signed]:
+def open_inner(content: AtomicBatchTransactionBody) -> list[Signed]:
+    """The transactions of a batch."""
     try:
         return [
             envelopes.open_transaction(Transaction(signedTransactionBytes=signed))
@@ -38,7 +39,7 @@ def _open(content: AtomicBatchTransactionBody) -> list[Signed]:
 
 
 def execute(execution: Execution, content: AtomicBatchTransactionBody) -> None:
-    inner = _open(content)
+    inner = open_inner(content)
     refuse_if(len(inner) > MAX_TRANSACTIONS, "BATCH_SIZE_LIMIT_EXCEEDED")
     for signed in inner:
         refuse_if(signed.body.WhichOneof("data") in NOT_ALLOWED, "BATCH_TRANSACTION_IN_BLACKLIST")

@@ -183,7 +183,17 @@ def _require_acceptable(db: Connection, conditions: Conditions, signed: Signed, 
     nodes = [records.read(row).body.nodeAccountID for row in recorded[:1]]
     refuse_if(signed.body.nodeAccountID in nodes, "DUPLICATE_TRANSACTION")
     _require_paid(db, signed, now)
+    _require_inner(db, conditions, signed, now)
     return bool(recorded)
+
+
+def _require_inner(db: Connection, conditions: Conditions, signed: Signed, now: int) -> None:
+    """Refuse a batch with a transaction that its node would refuse by itself."""
+    for inner in batches.open_inner(signed.body.atomic_batch):
+        _require_readable(inner)
+        _require_valid(inner, now - conditions.clock_moved, SPARE_SECONDS)
+        _require_paid(db, inner, now)
+        _require_inner(db, conditions, inner, now)
 
 
 def _require_paid(db: Connection, signed: Signed, now: int) -> None:

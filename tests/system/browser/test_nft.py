@@ -91,6 +91,7 @@ def test_the_history_shows_what_was_signed_at_each_moment(visit, trader):
     trader.call(f"/sandbox/api/v1/accounts/{ALICE}/nfts?token.id={nft[0]}&serialnumber={nft[1]}")
     body = wallets.new_body(CHARLIE, "the stranger's memo")
     scheduled = body.scheduleCreate.scheduledTransactionBody
+    scheduled.transactionFee = body.transactionFee
     scheduled.memo = "the memo that was signed"
     wallets.allow(scheduled.cryptoApproveAllowance, nft, ALICE, "0.0.9001")
     signed = wallet.sign(ALICE, wallet.sign(CHARLIE, wallets.seal(body)))

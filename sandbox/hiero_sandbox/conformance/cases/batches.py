@@ -6,7 +6,7 @@ from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, Transact
 
 from hiero_sandbox import messages
 from hiero_sandbox.conformance.case import case, equal, holds, refused
-from hiero_sandbox.conformance.entities import ISSUER, ISSUER_KEY, payment
+from hiero_sandbox.conformance.entities import ISSUER, ISSUER_KEY, holder, payment
 from hiero_sandbox.conformance.network import Network, code_of, envelope
 
 NO_NODE = "0.0.0"
@@ -66,6 +66,14 @@ def a_batch_that_its_key_has_not_signed(network: Network) -> object:
     """The batch keys sign the batch."""
     content = inner(network, pay(network, network.node_account, 1))
     return network.body("atomic_batch", transactions=[content])
+
+
+@refused("INVALID_SIGNATURE", "HIP-551; IngestChecker of hiero-consensus-node", by_node=True)
+def a_transaction_that_its_payer_has_not_signed(network: Network) -> object:
+    """A node refuses a batch with a transaction that it would refuse by itself."""
+    payer = network.once(holder)
+    body = payment(network, (payer.id, -1), (network.operator.id, 1), payer=payer.id)
+    return network.body("atomic_batch", transactions=[inner(network, body)]), ISSUER
 
 
 @refused("BATCH_LIST_EMPTY", "HIP-551; AtomicBatchHandler of hiero-consensus-node")
