@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import pwd
 import re
 import shutil
 import socket
@@ -427,6 +428,29 @@ def test_the_script_for_commands_reads_settings_as_systemd_does(call, tmp_path):
     (tmp_path / "market.env").write_text("MARKETPLACE NAME=x\n")
     wrong = call("status")
     assert wrong.returncode and "MARKETPLACE NAME" in wrong.stderr
+
+
+def test_the_script_for_commands_gives_them_what_systemd_would(tmp_path):
+    """It left the quotes in a password."""
+    lines = {
+        "PGPASSWORD='a \"$b'": 'a "$b',
+        r'AWS_SECRET_ACCESS_KEY="a\"b\$c\\d e"': r'a"b$c\d e',
+        "AWS_REGION=a='b'": "a='b'",
+        "PGUSER='": "'",
+        "PGHOST=": "",
+    }
+    (tmp_path / "market.env").write_text("\n".join(lines))
+    script = (DEPLOY / "nft-marketplace").read_text().replace("nft-marketplace.env", "market.env")
+    script = script.replace("/etc/market.env", str(tmp_path / "market.env"))
+    script, replaced = re.subn(
+        r"(?s)exec setpriv.*", "exec env -0", script.replace("~nft-marketplace", "~nobody")
+    )
+    assert replaced == 1
+    given = run_program("sh", "-c", script, env=environment()).stdout.split("\0")
+    read = dict(line.split("=", 1) for line in given if line)
+    for line, value in lines.items():
+        assert read[line.partition("=")[0]] == value
+    assert read["HOME"] == pwd.getpwnam("nobody").pw_dir
 
 
 def test_the_wrapper_stays_in_the_folder_where_it_is_called(call, tmp_path):
