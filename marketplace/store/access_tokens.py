@@ -1,4 +1,4 @@
-"""Access tokens: how they are made, and the statements about them. Only their hashes are stored."""
+"""Creates access tokens, and holds the statements about them. Only their hashes are stored."""
 
 import hashlib
 import secrets
@@ -11,13 +11,13 @@ from marketplace.store.rows import AccessTokenRow, AccessTokenUsageRow, Connecti
 
 SCOPES = ("read", "write", "metrics")
 ON_BEHALF = "on-behalf"  # the scope of a token that may name end users
-ENDING = 14 * times.DAY  # before its end, the operator is warned of a token
+ENDING = 14 * times.DAY  # how long before a token's expiry the operator is warned
 
 
 def create(
     name: str, scopes: tuple[str, ...], seconds: int | None, rate: str | None = None
 ) -> str | None:
-    """Store a new access token and return it, or None if a token that is not revoked has this name.
+    """Store a new access token and return it; None if an unrevoked token has this name.
 
     ``rate`` limits its writes: 600/m, or off. If it is None, the setting WRITE_LIMIT applies.
     """
@@ -50,10 +50,10 @@ class Rotation(NamedTuple):
 
 
 def rotate(name: str, overlap: int) -> Rotation | None:
-    """Replace a token by a new one with its name, scopes, rate and length of life.
+    """Replace a token with a new one that has the same name, scopes, rate and lifetime.
 
-    The earlier one works for ``overlap`` more seconds, if it does not expire before. Returns None if there is
-    no such token, or if it has replaced one that still works.
+    The old token works for ``overlap`` more seconds, unless it expires sooner. Returns None if there is no
+    such token, or if the token that it replaced still works.
     """
     now = times.now()
     until = times.to_iso(now + overlap * times.SECOND)
@@ -67,7 +67,7 @@ def rotate(name: str, overlap: int) -> Rotation | None:
 
 
 def _find_life(row: AccessTokenRow) -> int | None:
-    """For how many seconds a token was to work when it was made; None: for ever."""
+    """A token's lifetime at its creation, in seconds; None: unlimited."""
     if row["expires_at"] is None:
         return None
     life = times.to_nanoseconds(row["expires_at"]) - times.to_nanoseconds(row["created_at"])
@@ -106,13 +106,13 @@ def list_access_tokens(db: Connection) -> list[AccessTokenUsageRow]:
 
 
 def find_ending(db: Connection) -> list[AccessTokenUsageRow]:
-    """The tokens that expire soon and were not replaced, the first to expire first."""
+    """The tokens that expire soon and were not replaced, in the order of their expiry."""
     now = times.now()
     return list_ending_tokens(db, times.to_iso(now), times.to_iso(now + ENDING))
 
 
 def list_ending_tokens(db: Connection, now: str, until: str) -> list[AccessTokenUsageRow]:
-    # Those that expire between two moments, and that no other one has replaced.
+    # Tokens that expire between two moments and were not replaced.
     sql = """
         SELECT * FROM access_token
         WHERE revoked_at IS NULL AND replaced_at IS NULL AND expires_at > :now AND expires_at <= :until
@@ -124,7 +124,7 @@ def list_ending_tokens(db: Connection, now: str, until: str) -> list[AccessToken
 def mark_access_token_replaced(
     db: Connection, name: str, now: str, until: str
 ) -> AccessTokenUsageRow | None:
-    # Returns the row as it was before. Nothing is replaced twice: at most two tokens of a name work.
+    # Returns the earlier row. A token is replaced once at most, so at most two tokens of a name work.
     sql = """
         SELECT * FROM access_token
         WHERE name = :name AND revoked_at IS NULL AND replaced_at IS NULL

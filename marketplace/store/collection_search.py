@@ -12,8 +12,8 @@ from marketplace.store.rows import Connection, FoundCollectionRow, NftRow, only
 # A page begins after this key and token. None: the first page.
 After = tuple[int | str, str] | None
 
-# The key of each order, which has an index. The order by recent sales has neither: see _BY_SALES.
-# Names that imitate a verified collection's are at the end of each.
+# Each order's key, which has an index. The order by recent sales has no key or index: see _BY_SALES.
+# Names that imitate a verified collection's come last in each order.
 KEYS = {
     "-volume": "is_imitation * 1000000000000000000 - volume",
     "listed": "is_imitation * 1000000000000000000 - listed",
@@ -24,9 +24,9 @@ BY_SALES, BY_VOLUME = "volume24h", "-volume"
 MAX_WORDS = 8
 LOOKED_THROUGH = 20  # how many NFTs of a collection are searched for an image
 
-# The collections in which each word begins a word of theirs. The statements follow an order, and look up each
-# collection among those of a word: that is fast for words of one collection, and for words of all. An empty
-# word is none.
+# The collections that have, for each searched word, a word that begins with it. The statements follow an
+# order, and look up each collection among a word's collections: that is fast for rare and for common words.
+# An empty word is ignored.
 _MATCHING = """
     SELECT * FROM collection
     WHERE is_hidden = 0 AND is_verified >= :only_verified
@@ -46,7 +46,7 @@ _BY_KEY = """
     LIMIT :limit + 0
 """
 # In two parts: collections with sales, then all others by token. Without the first line, SQLite would group
-# all sales of all time by the index of tokens. Imitations come last, by another statement.
+# all sales ever made, by the index of tokens. Another statement lists imitations, which come last.
 _BY_SALES = f"""
     WITH sale AS MATERIALIZED (SELECT token, price FROM event WHERE sold_at >= :since)
     SELECT token, key FROM (
@@ -70,7 +70,7 @@ _IMITATING = """
     LIMIT :limit + 0
 """
 _PAGES = {sort: _BY_KEY.format(key=key) for sort, key in KEYS.items()} | {BY_SALES: _BY_SALES}
-# The image is of one of the cheapest listed NFTs, otherwise of one of the first NFTs.
+# The image belongs to one of the cheapest listed NFTs, otherwise to one of the first NFTs.
 _SHOWN = """
     WITH matching AS NOT MATERIALIZED ({matching}), page AS ({page})
     SELECT page.key, page.token, name, symbol, listed, is_verified,
@@ -135,7 +135,7 @@ def list_found_nfts(
 
 
 def _begin(sort: str, after: After, words: Sequence[str], only_verified: bool) -> dict[str, Any]:
-    """The parameters of where a page begins, and of what is searched."""
+    """The parameters for the page's start and for the search."""
     key, token = after or ("" if sort == "name" else -(2**63), "")
     parameters: dict[str, Any] = {"key": key, "token": token, "only_verified": int(only_verified)}
     for n in range(MAX_WORDS):

@@ -33,9 +33,9 @@ OWNERS = ("network", "account_id")
 
 
 def from_config(config: Config, makes: bool = True) -> Engine:
-    """Open the database, or make it. Raises DatabaseUnreadable for one of another network or account.
+    """Open the database, or create it if ``makes`` is true and none exists.
 
-    Raises DatabaseMissing if there is none, and it is not to be made.
+    Raises DatabaseUnreadable for another network's or account's database, DatabaseMissing if there is none.
     """
     return open_database(config["DATABASE_URL"], _owners(config), makes=makes)
 
@@ -84,16 +84,16 @@ def open_database(
 
 
 def make_file(path: Path) -> sqlite.SQLiteDatabase:
-    """Make a file of this service, without rows, whichever engine its own database is of."""
+    """Create an empty SQLite file of this service, whichever engine its own database uses."""
     return sqlite.SQLiteDatabase(str(path), SCHEMA, _owners(current_app.config))
 
 
 def replace(source: Path) -> Path:
-    """Replace all content by that of a backup, whichever engine made it. Returns a copy of the old content.
+    """Replace all content with a backup's, whichever engine made it. Returns a copy of the old content.
 
-    A backup of an earlier version is upgraded. Raises DatabaseInUse while another process has the database
-    open, DatabaseUnreadable for a file that is damaged, or not a backup of this service, OSError if a disk is
-    full. Then nothing was changed.
+    Upgrades a backup of an earlier version. Raises DatabaseInUse while another process has the database
+    open, DatabaseUnreadable for a damaged file or one that is no backup of this service, OSError if a disk
+    is full. Then nothing was changed.
     """
     database = services.database()
     if isinstance(database, sqlite.SQLiteDatabase):
@@ -116,7 +116,7 @@ def replace(source: Path) -> Path:
 def read() -> Connection:
     """Return the connection for reads. Each statement sees all earlier commits.
 
-    Note that the request reads: its response is true only until the next commit.
+    Marks the request as reading: its response is valid only until the next commit.
     """
     g.reads_freely = True
     return services.database().connection

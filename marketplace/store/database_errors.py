@@ -24,7 +24,7 @@ class DatabaseOutdated(DatabaseUnreadable):
 
 
 class DatabaseMissing(DatabaseUnreadable):
-    """There is none where a command looked for it."""
+    """A command found no database at the configured place."""
 
     def __init__(self, name: str) -> None:
         super().__init__(
@@ -45,7 +45,7 @@ class NoFile(RuntimeError):
 
 
 def explain(error: DatabaseError) -> MarketplaceError | None:
-    """Find the error that a client receives for a problem of the database or its disk. None: it is a bug."""
+    """The error that a client receives for a problem of the database or its disk. None: a bug."""
     reason = str(error)
     if "locked" in reason:
         return DatabaseBusy()

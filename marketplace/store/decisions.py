@@ -9,7 +9,7 @@ _KEYS = ", ".join(f":key_{n}" for n in range(KEYS_AT_ONCE))
 
 
 def insert_decision(db: Connection, decision: Mapping[str, object]) -> DecisionRow | None:
-    # One that is there already gets the new reason, and keeps its date.
+    # An existing decision gets the new reason, and keeps its date.
     sql = """
         INSERT INTO decision (kind, id, serial_no, reason, since, is_public, list)
         VALUES (:kind, :id, :serial_no, :reason, :since, :is_public, :list)
@@ -28,7 +28,7 @@ def get_decision(
 
 
 def get_hiding(db: Connection, token: str, serial_no: int) -> DecisionRow | None:
-    # The decision that hides an NFT: of its own, or of its collection.
+    # The decision that hides an NFT: its own, or its collection's.
     sql = """
         SELECT * FROM decision WHERE kind = 'hidden' AND id = :token AND serial_no IN (0, :serial_no)
         ORDER BY serial_no DESC
@@ -83,7 +83,7 @@ def delete_hidden_images(db: Connection, token: str, serial_no: int) -> None:
 
 
 def list_shared_keys(db: Connection, keys: Sequence[str], token: str, serial_no: int) -> list[str]:
-    # Of at most KEYS_AT_ONCE images, those that others than an NFT (or a whole collection: 0) have, and show.
+    # Which of at most KEYS_AT_ONCE images are shown outside this NFT, too; or with 0, outside the collection.
     sql = f"""
         SELECT image AS key FROM nft
         WHERE image IN ({_KEYS}) AND is_hidden = 0 AND NOT (token = :token AND :serial_no IN (0, serial_no))

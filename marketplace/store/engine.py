@@ -47,7 +47,7 @@ class Engine(Protocol):
         """Read the schema's version, and check the owners, again. Raises DatabaseUnreadable."""
 
     def startup_lock(self) -> AbstractContextManager[object]:
-        """Hold a lock, so that processes that start at the same time take turns, for any time."""
+        """Hold a lock for any time, so that processes that start at the same time take turns."""
 
     def upgrade(self, report: Callable[[str], None] = ...) -> Path | None:
         """Upgrade to this version. Returns the path of a backup, if the engine makes one."""
@@ -60,16 +60,16 @@ class Engine(Protocol):
         """One write transaction: committed at the end, durably, or rolled back whole."""
 
     def stream(self, sql: str, parameters: Mapping[str, object]) -> Iterator[dict[str, Any]]:
-        """Read any number of rows of one moment, one by one, over a connection of their own, for any time."""
+        """Read one moment's rows one by one, over a separate connection. Number and time have no limit."""
 
     def data_version(self) -> object | None:
         """A value that changes with each commit of any process. None if it cannot be read now."""
 
     def lock_events(self, db: Connection) -> None:
-        """Keep other transactions from writing events until this one is visible: none gets a lower id."""
+        """Keep others from writing events until this transaction is visible, so that none gets a lower id."""
 
     def lock_nfts(self, db: Connection) -> None:
-        """Wait for all transactions that write NFTs, and keep others from it until this one ends."""
+        """Wait for all transactions that write NFTs, and block new ones until this one ends."""
 
     def size(self) -> int:
         """The size of the database in bytes."""
@@ -127,8 +127,8 @@ class EngineBase:
     def find_version(self, db: Connection, name: str) -> int:
         """Find the schema's version of this database or a copy, and check its owners.
 
-        Raises DatabaseUnreadable for a database of something else, of a newer or a too old version, or of
-        another network or account.
+        Raises DatabaseUnreadable for another program's database, for a version that is newer or too old, or
+        for another network or account.
         """
         tables = self.list_tables(db)
         if not tables >= self.schema.tables:

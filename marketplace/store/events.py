@@ -1,4 +1,4 @@
-"""The statements about events, which have the order in which they became visible here."""
+"""The statements about events. Events are ordered by when they became visible here."""
 
 import secrets
 from collections.abc import Mapping
@@ -77,7 +77,7 @@ def insert_event(db: Connection, event: Mapping[str, object]) -> None:
 
 
 def mark_events_hidden(db: Connection, token: str, serial_no: int, is_hidden: bool) -> None:
-    # All but those that tell consumers that it was hidden.
+    # All events except those that report the hiding.
     sql = """
         UPDATE event SET is_hidden = :is_hidden
         WHERE token = :token AND serial_no = :serial_no AND kind <> 'HIDDEN' AND is_hidden <> :is_hidden
@@ -102,7 +102,7 @@ def get_next_event(db: Connection, selection: EventFilter, after: int) -> Stored
 def list_page(
     db: Connection, epoch: str, selection: EventFilter, place: Place
 ) -> tuple[FeedRow, list[EventRow]]:
-    # The events of this place, and the feed at that moment.
+    # The events at this place, and the state of the feed at that moment.
     begins = 0 if selection.since and not place.newest_first else MAX_INT64
     after = begins if place.after is None else place.after
     is_backwards = place.newest_first or after == MAX_INT64
@@ -158,8 +158,8 @@ def _conditions(selection: EventFilter, kinds: list[str]) -> list[str]:
 
 
 def _select_dates(selection: EventFilter) -> list[str]:
-    # Ids nearly have the order of dates. So the lowest and the highest id between two dates, which an index
-    # has, bound what is read in the order of ids.
+    # Ids are nearly in the order of dates. An index yields the lowest and the highest id between two dates;
+    # only events between these ids are read.
     bounds = [f"{DATED} >= :since"] if selection.since else []
     bounds += [f"{DATED} < :until"] if selection.until else []
     if not bounds:
@@ -185,8 +185,8 @@ def get_sales_since(db: Connection, token: str, since: str) -> SalesRow:
 
 
 def delete_events(db: Connection, before: str, limit: int) -> int:
-    # Deletes all events before the first one to keep, at most ``limit``: so there is no gap, even if the
-    # clock was changed. The newest event stays, because the next id follows it.
+    # Deletes at most ``limit`` events before the first one to keep, so that no gap arises even if the clock
+    # was changed. The newest event stays, because the next id follows it.
     sql = """
         DELETE FROM event WHERE id < (
             SELECT MIN(id) FROM (

@@ -1,9 +1,9 @@
-"""The statements of ``flask export``: everything of a time, in its order."""
+"""The statements of ``flask export``: all rows of a period, in order."""
 
 from marketplace.store.events import DATED
 from marketplace.store.rows import Connection, count
 
-# Of each: what it reads, the date by which it selects, and its order, which an index has.
+# For each kind: its table, its date column, and its order, which has an index.
 _FROM = {
     "sales": (
         "event AS sold LEFT JOIN sale ON sale.event_id = sold.id"

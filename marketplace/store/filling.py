@@ -24,8 +24,8 @@ def fill(
 ) -> None:
     """Copy these tables in the open transaction. Each table comes after the tables that it refers to.
 
-    ``name`` is the database's name in messages. Calls ``report`` with what is next. Leaves out NULs in
-    texts, which PostgreSQL cannot store. Raises DatabaseUnreadable if a row is missing after the copy.
+    ``name`` is the database's name in messages. Calls ``report`` before each step. Removes NULs from texts,
+    which PostgreSQL cannot store. Raises DatabaseUnreadable if a row is missing after the copy.
     """
     # After a TRUNCATE in this transaction, COPY can freeze rows: VACUUM has little to do then.
     session.execute(f"TRUNCATE {', '.join(tables)}")

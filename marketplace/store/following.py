@@ -15,7 +15,7 @@ def get_follow(db: Connection) -> FollowRow | None:
 def mark_followed_from(
     db: Connection, moment: str, heartbeat_at: str, backfilled_to: str | None = None
 ) -> None:
-    # Following begins here. A sweep checks what came before; approvals are read from backfilled_to on.
+    # Following begins here. A sweep checks earlier changes; earlier approvals are read from backfilled_to on.
     sql = """
         INSERT INTO follow (id, began_at, cursor_at, fresh_at, heartbeat_at, backfilled_to)
         VALUES (1, :moment, :moment, :moment, :heartbeat_at, :backfilled_to)
@@ -33,7 +33,7 @@ def mark_follow(db: Connection, column: FollowColumn, moment: str | None) -> Non
 
 
 def mark_followed_to(db: Connection, cursor_at: str, fresh_at: str, heartbeat_at: str) -> None:
-    # Neither date goes back: if there are two watchers, the one that is behind must change nothing.
+    # Neither date goes back: with two watchers, the slower one must change nothing.
     sql = """
         UPDATE follow
         SET cursor_at = CASE WHEN cursor_at < :cursor_at THEN :cursor_at ELSE cursor_at END,
@@ -46,7 +46,7 @@ def mark_followed_to(db: Connection, cursor_at: str, fresh_at: str, heartbeat_at
 
 
 def mark_sweep(db: Connection, began_at: str | None) -> None:
-    # A sweep begins, or if there is no date, ends.
+    # With a date, a sweep begins. Without one, it ends.
     sql = "UPDATE follow SET sweep_began_at = :began_at, swept_to = NULL WHERE id = 1"
     db.execute(sql, {"began_at": began_at})
 
@@ -55,7 +55,7 @@ def mark_sweep(db: Connection, began_at: str | None) -> None:
 
 
 def insert_recheck(db: Connection, recheck: Mapping[str, object]) -> None:
-    # What is queued already waits for the newer change since the older one, until the earlier time.
+    # A queued entry keeps the newer changed_at, the older since and the earlier time to be due.
     sql = """
         INSERT INTO recheck (kind, id, serial_no, changed_at, since, due_at)
         VALUES (:kind, :id, :serial_no, :changed_at, :since, :due_at)
@@ -79,7 +79,7 @@ def list_rechecks_due(db: Connection, kind: str, now: str, limit: int) -> list[R
 
 
 def list_rechecks_failed(db: Connection, now: str) -> list[RecheckRow]:
-    # Those that wait after an attempt, in the order in which all transactions write entries.
+    # Entries that wait after an attempt, in the order in which every transaction writes entries.
     sql = """
         SELECT * FROM recheck
         WHERE kind IN ('nft', 'account', 'seller', 'token', 'offer') AND due_at > :now AND attempts > 0
@@ -94,14 +94,14 @@ def get_recheck(db: Connection, kind: str, id: str, serial_no: int) -> RecheckRo
 
 
 def get_first_change(db: Connection) -> str | None:
-    # Of what is to be checked about NFTs.
+    # The oldest unchecked change that may concern NFTs.
     sql = "SELECT MIN(since) AS first_at FROM recheck WHERE kind <> 'offer'"
     first_at: str | None = only(db, sql)["first_at"]
     return first_at
 
 
 def delete_recheck(db: Connection, recheck: Mapping[str, object]) -> None:
-    # Keeps it if a newer transaction was read meanwhile.
+    # Keeps the entry if a newer transaction was read meanwhile.
     sql = """
         DELETE FROM recheck
         WHERE kind = :kind AND id = :id AND serial_no = :serial_no AND changed_at = :changed_at

@@ -70,7 +70,7 @@ class MediaStore:
         return self._folder is None
 
     def put(self, content: bytes, extension: str, small: bytes | None = None) -> str:
-        """Store an image and return its key, which ends in -640 if there is a small one, too: that in -320.
+        """Store an image and return its key. With a small image, the keys end in -640 and -320.
 
         Raises MediaFull if the folder's disk is nearly full, and MediaUnreachable.
         """
@@ -137,7 +137,7 @@ def find_key(content: bytes, extension: str, small: bytes | None = None) -> str:
 
 
 def _small_of(key: str) -> str:
-    """The key of the small image beside a large one. Any other image has none, and keeps its key."""
+    """The key of the small image beside a large one; for an image without one, its own key."""
     return key.replace("-640.", "-320.")
 
 

@@ -28,7 +28,7 @@ def apply(
 
 
 def record(connection: sqlite3.Connection, schema: Schema, version: int) -> None:
-    """Record the steps up to a version: a new database has them, and so has one of an earlier release."""
+    """Record the steps up to a version as taken, for a new database or one of an earlier release."""
     db = wrap(connection)
     Migrations(SET).ensure_migrations_table(db)
     now = str(datetime.now(UTC))

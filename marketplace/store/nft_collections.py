@@ -70,7 +70,7 @@ def list_collections_due(db: Connection, now: str, limit: int) -> list[str]:
 
 
 def mark_collection_asked(db: Connection, token: str, until: str) -> None:
-    # No other process asks until then. If it becomes due meanwhile, mark_collection_read() notices.
+    # No other process asks before ``until``. mark_collection_read() notices if it becomes due meanwhile.
     sql = "UPDATE collection SET retry_at = :until WHERE token = :token"
     db.execute(sql, {"token": token, "until": until})
 
@@ -78,7 +78,7 @@ def mark_collection_asked(db: Connection, token: str, until: str) -> None:
 def mark_collection_read(
     db: Connection, collection: Mapping[str, object], until: str | None = None
 ) -> CollectionRow | None:
-    # Keeps the stored row if nothing was read, or if it is newer. If it became due meanwhile, it stays due.
+    # Keeps a stored row that is newer, or if nothing was read. A row that became due meanwhile stays due.
     sql = """
         INSERT INTO collection (
             token, name, symbol, total_supply, treasury, royalties, fixed_fees, read_at, attempts, retry_at,
@@ -151,7 +151,7 @@ def mark_collection_unread(db: Connection, token: str, attempts: int, retry_at: 
 
 
 def add_sale(db: Connection, event: Mapping[str, object]) -> None:
-    # Sales may be seen in a different order than on the ledger. That of a hidden NFT is not counted.
+    # Sales may arrive in a different order than on the ledger. A hidden NFT's sale is not counted.
     sql = """
         UPDATE collection
         SET sales = sales + 1,
@@ -166,7 +166,7 @@ def add_sale(db: Connection, event: Mapping[str, object]) -> None:
 
 
 def add_listed(db: Connection, token: str, change: int) -> None:
-    # Counts the listed NFTs. For another price of a listed one, the change is 0.
+    # Adds to the count of listed NFTs. A new price changes it by 0.
     sql = """
         UPDATE collection SET listed = listed + :change, listings_version = listings_version + 1
         WHERE token = :token
@@ -184,7 +184,7 @@ def mark_collection_due(db: Connection, token: str, soon: str, beyond: str) -> N
 
 
 def add_sales(db: Connection, token: str, sales: int, volume: int) -> None:
-    # Of an NFT that is shown or hidden: negative numbers. The last sale is the newest one that is in a list.
+    # For an NFT that is shown or, with negative numbers, hidden. The last sale is the newest visible one.
     sql = """
         UPDATE collection
         SET sales = CASE WHEN sales + :sales < 0 THEN 0 ELSE sales + :sales END,
@@ -202,7 +202,7 @@ def add_sales(db: Connection, token: str, sales: int, volume: int) -> None:
 def mark_collection_hidden(
     db: Connection, token: str, is_hidden: bool, now: str
 ) -> CollectionRow | None:
-    # One that is hidden has no pictures any more; one that is shown is described again.
+    # A hidden collection loses its pictures; a shown one is described again.
     sql = """
         UPDATE collection
         SET is_hidden = :is_hidden, banner = NULL, logo = NULL,
@@ -220,8 +220,8 @@ def mark_collection_verified(db: Connection, token: str, is_verified: bool) -> C
 
 
 def mark_imitations(db: Connection, skeleton: str) -> None:
-    # Of the collections whose names look alike, those that are not verified, if another one is. They are at
-    # the end of each order, also of names. Others are not written: their writers need not wait for this one.
+    # Marks unverified collections whose name looks like a verified one's. They come last in each order, also
+    # in that of names. Writes no unchanged rows, so that their writers need not wait for this one.
     sql = f"""
         UPDATE collection
         SET is_imitation = {_IS_IMITATION}, sort_name = {_SORT_NAME}
@@ -232,7 +232,7 @@ def mark_imitations(db: Connection, skeleton: str) -> None:
 
 
 def list_some_read(db: Connection, limit: int) -> list[str]:
-    # Collections that were read from the ledger, some of them, in an order of their own.
+    # Some collections that were read from the ledger, ordered by token as text.
     sql = """
         SELECT token FROM collection WHERE read_at IS NOT NULL
         ORDER BY token LIMIT :limit + 0

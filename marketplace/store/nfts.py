@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from marketplace.store.rows import Connection, NftRow, count
 
-# The lanes of what is incomplete: first tries, second ones, and others. What is read again goes to the last
-# one: it delays nothing that is new. What is still to have its first or second try keeps its place.
+# The lanes of incomplete NFTs: first tries, second tries, and others. NFTs to be read again use the last
+# lane, so that they delay no new ones. An NFT still waiting for its first or second try keeps its lane.
 LANES = (0, 1, 2)
 _LANE = "CASE WHEN attempts < 2 THEN attempts ELSE 2 END"
 _LANE_OF_ASKED = "CASE WHEN attempts < 2 AND retry_at IS NOT NULL THEN attempts ELSE 2 END"
@@ -61,7 +61,7 @@ def list_nfts_of_owner(
 
 
 def insert_nft(db: Connection, nft: Mapping[str, object]) -> NftRow | None:
-    # Of two adds at once, the second finds the row and changes nothing. For a hidden NFT, nothing is fetched.
+    # If two processes add an NFT at once, the second changes nothing. A hidden NFT's files are not fetched.
     sql = f"""
         INSERT INTO nft (
             token, serial_no, name, file_type, attributes, image, original_image_url,
@@ -79,7 +79,7 @@ def insert_nft(db: Connection, nft: Mapping[str, object]) -> NftRow | None:
 
 
 def mark_reconciled(db: Connection, state: Mapping[str, object], stored: NftRow) -> NftRow | None:
-    # An older state of the ledger never wins, nor one that was derived from a row which has changed since.
+    # Writes nothing if the ledger's state is older, or if the stored row has changed since it was read.
     sql = f"""
         UPDATE nft
         SET is_for_sale = :is_for_sale,
@@ -104,7 +104,7 @@ def _before(stored: NftRow) -> dict[str, object]:
 def mark_pointer(
     db: Connection, token: str, serial_no: int, metadata: str, now: str
 ) -> NftRow | None:
-    # The metadata of the previous pointer stays until that of this one was read.
+    # The previous pointer's metadata stays until the new pointer's metadata was read.
     sql = """
         UPDATE nft
         SET metadata = :metadata, missing = 'its metadata changed', attempts = 0,
@@ -117,7 +117,7 @@ def mark_pointer(
 
 
 def mark_enriched(db: Connection, nft: Mapping[str, object], stored: NftRow) -> NftRow | None:
-    # An attempt must not overwrite another one that ended since it began, a new pointer, or a refresh.
+    # Must not overwrite a later attempt's result, a new pointer, or a refresh.
     sql = """
         UPDATE nft
         SET name = :name,
@@ -144,7 +144,7 @@ def mark_enriched(db: Connection, nft: Mapping[str, object], stored: NftRow) -> 
 def mark_asked_again(
     db: Connection, token: str, serial_no: int, now: str, before: str
 ) -> NftRow | None:
-    # Only if nobody has asked since then. What is stored stays until the metadata was read.
+    # Only if nobody has asked since then. The stored metadata stays until the new one was read.
     sql = f"""
         UPDATE nft
         SET missing = 'it is read again', attempts = {_LANE_OF_ASKED}, retry_at = :now, asked_at = :now
@@ -176,7 +176,7 @@ def list_to_reread(db: Connection, now: str, limit: int) -> list[tuple[str, int]
 
 
 def mark_to_reread(db: Connection, token: str, serial_no: int, now: str, last_attempt: int) -> None:
-    # In the last lane. Metadata that was given up gets one more attempt.
+    # Uses the last lane. Metadata that was given up gets one more attempt.
     sql = """
         UPDATE nft
         SET attempts = CASE WHEN missing IS NULL THEN 2 ELSE :last_attempt END,
@@ -236,7 +236,7 @@ def count_listed_of_owner(db: Connection, owner: str) -> int:
 def count_for_sale_of_owner(
     db: Connection, owner: str, besides: tuple[str, int] | None = None
 ) -> int:
-    # By the ledger: also what is not listed here, because it is hidden, or its owner blocked.
+    # Counts by the ledger, so includes NFTs that are not listed here: hidden ones, or a blocked owner's.
     sql = """
         SELECT COUNT(*) AS n FROM (
             SELECT token, serial_no FROM nft WHERE is_listed = 1 AND owner = :owner
@@ -290,7 +290,7 @@ def list_withheld_of_owner(db: Connection, owner: str, limit: int) -> list[NftRo
 
 
 def mark_hidden(db: Connection, token: str, serial_no: int) -> NftRow | None:
-    # It has no image any more, and none is fetched. Changes nothing that is hidden already.
+    # The NFT loses its image, and none is fetched. Does nothing if it is hidden already.
     sql = """
         UPDATE nft
         SET is_hidden = 1, is_listed = 0, image = NULL, missing = 'it is hidden', retry_at = NULL,
@@ -302,7 +302,7 @@ def mark_hidden(db: Connection, token: str, serial_no: int) -> NftRow | None:
 
 
 def mark_shown(db: Connection, nft: NftRow, now: str) -> NftRow | None:
-    # Its metadata and image are fetched again. Changes nothing that is shown, or still to be hidden.
+    # Its metadata and image are fetched again. Does nothing if it is shown, or if a decision still hides it.
     sql = f"""
         UPDATE nft
         SET is_hidden = 0,

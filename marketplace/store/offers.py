@@ -7,8 +7,8 @@ from marketplace.store.rows import Connection, OfferRow, count, only
 
 UNENDED = "state IN ('unsigned', 'signed')"
 ENDED = "state IN ('executed', 'failed', 'withdrawn', 'expired')"
-# Whether an offer can be accepted now, of ``offer JOIN nft USING (token, serial_no)``: the NFT belongs to its
-# seller still, and is shown, and nobody of the two is blocked.
+# For ``offer JOIN nft USING (token, serial_no)``: whether the offer can be accepted now. The seller still
+# owns the NFT, the NFT is shown, and neither side is blocked.
 OPEN = """
     state = 'signed' AND expires_at > :now AND nft.owner = offer.seller
     AND nft.ledger_state <> 'gone' AND nft.is_hidden = 0
@@ -38,7 +38,7 @@ def list_open_of_nft(db: Connection, token: str, serial_no: int, now: str) -> li
 
 
 def list_expired(db: Connection, before: str, limit: int) -> list[OfferRow]:
-    # Those that have expired before a moment, whose end is not known, and whose expiry is not queued.
+    # Offers that expired before a moment, whose end is unknown, and whose expiry is not queued.
     sql = f"""
         SELECT * FROM offer
         WHERE {UNENDED} AND expires_at <= :before AND NOT EXISTS (
@@ -57,7 +57,7 @@ def list_unended_of(db: Connection, bidder: str) -> list[str]:
 
 
 def list_to_cover(db: Connection, before: str, limit: int) -> list[OfferRow]:
-    # Those that are signed, and whose cover was looked at before a moment, or never: longest ago first.
+    # Signed offers whose cover was last checked before a moment, or never: the oldest check first.
     sql = """
         SELECT * FROM offer
         WHERE state = 'signed' AND COALESCE(covered_at, '') <= :before
@@ -68,7 +68,7 @@ def list_to_cover(db: Connection, before: str, limit: int) -> list[OfferRow]:
 
 
 def put_offer(db: Connection, offer: Mapping[str, object], state_before: str | None) -> bool:
-    # As a reconciler compared it: nothing is written if another process wrote another state meanwhile.
+    # Writes nothing if another process has changed the state since the reconciler read it.
     sql = """
         INSERT INTO offer (
             schedule_id, token, serial_no, seller, bidder, price, transaction_id, created_at, expires_at,
@@ -174,8 +174,8 @@ def count_of_bidder(db: Connection, bidder: str, now: str) -> int:
 def count_of_caller(
     db: Connection, caller: str, end_user: str, now: str, since: str, bidder: str | None = None
 ) -> tuple[int, int]:
-    # Of what an access token and its end user have asked for: the offers that are signed, and those that
-    # were prepared since a moment and are not signed yet; of all bidders, or of one.
+    # Counts the offers that an access token and its end user asked for: the signed ones, and the unsigned
+    # ones prepared since a moment; for all bidders, or for one.
     sql = f"""
         SELECT COALESCE(SUM(CASE WHEN state = 'signed' AND offer.expires_at > :now THEN 1 END), 0) AS signed,
             COALESCE(SUM(CASE WHEN COALESCE(state, 'unsigned') = 'unsigned' AND prepared_at > :since
@@ -191,7 +191,7 @@ def count_of_caller(
 
 
 def is_open(db: Connection, offer: OfferRow) -> bool:
-    # What OPEN says of the NFT and of both sides: of a signed offer, which has not expired.
+    # Applies OPEN's conditions on the NFT and both sides to a signed, unexpired offer.
     sql = """
         SELECT 1 FROM nft
         WHERE token = :token AND serial_no = :serial_no AND owner = :seller

@@ -48,7 +48,7 @@ def list_selected(
 ) -> list[NftRow]:
     """List a page of a selection, from an offset or after a position in it."""
     sort, key = selection.sort, KEYS[selection.sort]
-    # If rows are skipped, the keys are found only in an index, and then the rows of the page are read.
+    # If rows are skipped or filtered, finds the page's keys in an index first, and then reads only its rows.
     is_priced = (selection.min_price, selection.max_price) != (0, MAX_HBAR)
     is_skipping = offset > 0 or is_priced or bool(selection.traits)
     last_key, token, serial_no = after or ("", selection.token, 0)
@@ -125,7 +125,7 @@ def _select_traits(db: Connection, selection: Selection, parameters: dict[str, o
             SELECT serial_no FROM nft_trait
             WHERE token = :token AND type = :type_{n} AND value IN ({", ".join(f":{it}" for it in named)})
         """)
-    # The set is made once. Then the order is followed, and each NFT looked up in it.
+    # Builds the set of matching NFTs once. Then follows the order, and looks up each NFT in the set.
     return f"AND serial_no IN ({' INTERSECT '.join(having)})"
 
 
@@ -138,7 +138,7 @@ def _group_by_type(db: Connection, token: str, traits: Iterable[str]) -> dict[st
 
 
 def _find_trait(db: Connection, token: str, text: str) -> Trait:
-    """Of the traits that a text may mean, the first one that an NFT of the collection has."""
+    """The first of a text's possible traits that an NFT of the collection has."""
     first, *others = split_trait(text)
     if not others:
         return first

@@ -30,7 +30,7 @@ from marketplace.store.rows import Connection as AnyConnection
 from marketplace.store.schema import Schema
 from marketplace.store.sqlite_files import Contents, writing
 
-ANSWER_SECONDS = 3  # for each answer; later the server counts as lost
+ANSWER_SECONDS = 3  # for each answer; after that, the server counts as lost
 CONNECT_SECONDS = 2  # to connect to each server
 LEADER_SECONDS = 20  # after which the server ends the session of a silent leader
 LOCK_TIMEOUT = "2s"  # for another transaction's lock
@@ -86,11 +86,11 @@ LEAD = f"{0x6E66746E}, hashtext(current_schema() || :name)"  # held by the leade
 # Shared by all that read and write; held alone by an upgrade.
 USE = f"{0x6E66746F}, hashtext(current_schema())"
 EMIT = f"{0x6E667470}, hashtext(current_schema())"  # held to write events, until they are visible
-# A thread's session only reads until a transaction begins to write: so a statement outside may be repeated.
+# Outside of write transactions, a thread's session is read-only, so its statements can be repeated.
 BEGIN_SESSION = f"SET default_transaction_read_only = on; SELECT pg_advisory_lock_shared({USE})"
 
-# The server, its timeline, and the table. They change after a failover, or if tables were restored. The
-# property events_home holds those for which the word events_epoch was made.
+# The server, its timeline, and the table. They change after a failover or a restore. The property events_home
+# holds the values for which events_epoch was generated.
 HOME = """
     convert_to(concat_ws(
         '.', (pg_control_system()).system_identifier, LEFT(pg_walfile_name(pg_current_wal_lsn()), 8),
@@ -140,12 +140,12 @@ class Session(psycopg.Connection[DictRow]):
     def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
         """Wait for an answer, but not for ever.
 
-        TCP sees that a machine has gone, but not that a server stands still, and libpq has no such limit.
+        TCP detects a lost machine, but not a hung server, and libpq has no limit for that.
         """
         return super().wait(gen, interval, self.answer_seconds if timeout is None else timeout)
 
     def __del__(self, *_: Any) -> None:
-        """Do not warn: its thread has ended, or it was a parent's. libpq closes it in its own process."""
+        """Do not warn: the session's thread has ended, or it belongs to a parent process. libpq closes it."""
 
 
 class Connection:
@@ -230,8 +230,8 @@ class Connection:
     def data_version(self) -> tuple[int, str]:
         """The number of the session, and the server's snapshot. Raises DatabaseUnreachable.
 
-        After a crash, a server counts transactions again from the last one that it knows to be done. But it
-        also ends all sessions, which changes the number.
+        After a crash, a server may reuse transaction numbers. But it also ends all sessions, which changes
+        the session's number.
         """
         [row] = self.execute("SELECT pg_current_snapshot() AS snapshot").fetchall()
         return self._session.number if self._session else -1, row["snapshot"]
@@ -263,8 +263,8 @@ class PostgreSQLDatabase(EngineBase):
         """Open the database, or make its tables. ``owners``: the network and the account to which it belongs.
 
         ``called``: the name of the address in messages, because the address may have a password. Raises
-        DatabaseUnreadable for a server or a database that cannot be used, or of another network or account,
-        and DatabaseMissing if there are no tables, and they are not to be made.
+        DatabaseUnreadable for an unusable server or database, or for another network or account, and
+        DatabaseMissing if there are no tables and none may be created.
         """
         self._called = called
         given = postgresql_checks.read_address(url, called)
@@ -379,7 +379,7 @@ class PostgreSQLDatabase(EngineBase):
     def write(self) -> AbstractContextManager[Connection]:
         """One write transaction: committed at the end, durably, or rolled back whole.
 
-        Raises DatabaseBusy or DatabaseUnusable, or DatabaseUnreachable: then it may be either.
+        Raises DatabaseBusy or DatabaseUnusable. After DatabaseUnreachable, it may be committed or not.
         """
         return self.connection.transaction()
 
@@ -475,9 +475,9 @@ class PostgreSQLDatabase(EngineBase):
     ) -> None:
         """Copy everything from another database of this version, in one transaction.
 
-        ``replaces``: in place of what is there. Raises DatabaseInUse while a service or another command has
-        this database open, DatabaseUnreadable if it is not empty and not to be replaced, or cannot take all
-        rows: then nothing was changed. After DatabaseUnreachable, either everything or nothing was copied.
+        ``replaces``: whether to replace the current content. Raises DatabaseInUse while a service or another
+        command has this database open, DatabaseUnreadable if it has rows that must not be replaced, or cannot
+        take all rows: then nothing was changed. After DatabaseUnreachable, all or nothing was copied.
         """
         self.close()
         self.require_current()

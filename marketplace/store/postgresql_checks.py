@@ -1,4 +1,4 @@
-"""What must be so before a PostgreSQL database is used: of its address, its server, and the database."""
+"""Checks a PostgreSQL database before its use: its address, its server, and the database itself."""
 
 import re
 from typing import Any
@@ -11,8 +11,8 @@ from marketplace.store.database_errors import DatabaseUnreadable
 from marketplace.store.rows import only
 
 OLDEST_SERVER = 15
-# At most one @, before the first slash. If a password has an unescaped @ or /, libpq takes the rest of it for
-# a host, a port or a name, and repeats it in messages.
+# At most one @, before the first slash. If a password has an unescaped @ or /, libpq takes the password's
+# rest for a host, a port or a name, and shows it in messages.
 ADDRESS = re.compile(r"postgresql://([^@/]*@)?[^@?]*([?].*)?")
 CREATE = "CREATE DATABASE ... TEMPLATE template0 LOCALE 'C' ENCODING 'UTF8'"
 POOLER = "a pooler (such as pgbouncer) is in front of it: connect to PostgreSQL itself"
@@ -35,7 +35,7 @@ def read_address(url: str, called: str) -> dict[str, Any]:
     ports = str(given.get("port", "")).split(",")
     are_ports = all(re.fullmatch("[0-9]{0,5}", port) for port in ports)
     if not given or not ADDRESS.fullmatch(url) or not are_ports:
-        # The message quotes neither the library nor the address: they may have the password.
+        # Quote neither the library nor the address: they may contain the password.
         raise DatabaseUnreadable(
             f"{called} is not the address of a PostgreSQL database"
             " (postgresql://user:password@host-a,host-b/market): in a user and a password,"

@@ -64,8 +64,8 @@ def get_prepared_nft(
 def get_newest_prepared(
     db: Connection, token: str, serial_no: int, account_id: str, by: tuple[str, str] | None = None
 ) -> PreparedNftRow | None:
-    # A listing, a withdrawal or a purchase of all callers, or of one (``by``): an access token and its end
-    # user.
+    # All callers' newest listing, withdrawal or purchase, or one caller's: ``by`` is an access token and its
+    # end user.
     sql = f"""
         SELECT * FROM {_WITH_NFT}
         WHERE token = :token AND serial_no = :serial_no AND account_id = :account_id
@@ -92,7 +92,7 @@ def list_prepared(db: Connection, token: str, serial_no: int, limit: int) -> lis
 
 
 def list_prepared_by(db: Connection, account_id: str, limit: int) -> list[PreparedNftRow]:
-    # Of an account, the newest first. It reads all: of the last hours.
+    # Of an account, the newest first. Reads all its rows, which cover only some hours.
     sql = f"""
         SELECT * FROM {_WITH_NFT}
         WHERE account_id = :account_id
@@ -121,9 +121,9 @@ def list_sellers(db: Connection) -> list[str]:
 def delete_prepared_beyond(
     db: Connection, prepared: Mapping[str, object], of_user: int, of_token: int
 ) -> None:
-    # Of each NFT of a prepared transaction, keeps the newest listings or withdrawals of each end user, and of
-    # all end users of its access token. A transaction of several NFTs is deleted when one of them has that
-    # many newer ones. Purchases stay until their fee was counted for an hour.
+    # For each NFT of a prepared transaction, keeps the newest listings or withdrawals: ``of_user`` per end
+    # user, ``of_token`` per access token. A transaction of several NFTs is deleted when any of them exceeds a
+    # limit. Purchases stay until their fee was counted for an hour.
     sql = """
         DELETE FROM prepared_transaction
         WHERE transaction_id IN (
@@ -149,8 +149,8 @@ def delete_prepared_beyond(
     db.execute(sql, {**prepared, "of_user": of_user, "of_token": of_token})
 
 
-# Conditions for what the marketplace does not pay for, for what it pays for, and for that with an unknown
-# fee. Each has an index.
+# Conditions for transactions that the user pays for, that the marketplace pays for, and of the latter, those
+# with an unknown fee. Each has an index.
 PREPARATIONS = "is_settled IS NULL"
 PURCHASES = "is_settled IS NOT NULL"
 UNSETTLED = "is_settled = 0"
@@ -168,7 +168,7 @@ def is_any_expired(db: Connection, which: str, before: str) -> bool:
 
 
 def delete_expired(db: Connection, which: str, before: str, limit: int) -> int:
-    # The row of an offer stays until its schedule expires: only who asked for it may have it deleted.
+    # A created offer's row stays until its schedule expires: only its caller may have the offer deleted.
     sql = f"""
         DELETE FROM prepared_transaction
         WHERE transaction_id IN (
@@ -185,16 +185,16 @@ def delete_expired(db: Connection, which: str, before: str, limit: int) -> int:
 
 
 def lock_purchases(db: Connection, balance: int) -> None:
-    # The write makes reservations wait for each other, on all machines, so each counts all others. It stores
-    # the balance of the marketplace's account, in tinybars.
+    # This write makes reservations wait for each other, on all machines, so that each counts all others. It
+    # stores the marketplace account's balance, in tinybars.
     properties.mark_property(db, "balance", str(balance).encode())
 
 
 def list_open_purchases(
     db: Connection, purchase: Mapping[str, object], token: str, serial_no: int, until: str
 ) -> list[PreparedNftRow]:
-    # All NFTs of the purchases of this one that a caller received for a buyer, not settled, and valid until
-    # after ``until``; the newest purchase first.
+    # All NFTs of a caller's unsettled purchases for a buyer that include this NFT and stay valid after
+    # ``until``; the newest purchase first.
     sql = f"""
         SELECT * FROM {_WITH_NFT}
         WHERE transaction_id IN (
@@ -320,7 +320,7 @@ def list_expiries(db: Connection, account_id: str, token: str, serial_no: int) -
 def get_newest_of_schedule(
     db: Connection, schedule_id: str, account_id: str, by: tuple[str, str] | None = None
 ) -> PreparedNftRow | None:
-    # Of what an account was to sign about an offer; of all callers, or of one, as above.
+    # The newest transaction that an account was to sign about an offer; all callers', or one's, as above.
     sql = f"""
         SELECT * FROM {_WITH_NFT}
         WHERE schedule_id = :schedule_id AND account_id = :account_id

@@ -39,7 +39,7 @@ OLDEST_VERSION = (3, 40)  # of SQLite, that the tests were run with
 # Reads check that the file still exists, but not more often. Writes always check. A check lets another
 # thread run.
 FILE_CHECK_SECONDS = 0.1
-# More than the service has, without filters by traits: if pysqlite3's cache is full, all other
+# More than the service's statements, apart from trait filters. If pysqlite3's cache is full, all other
 # statements are prepared each time.
 STATEMENTS_KEPT = 300
 
@@ -47,10 +47,10 @@ STATEMENTS_KEPT = 300
 class SQLiteDatabase(EngineBase):
     """One SQLite file. Each thread of each process keeps one connection.
 
-    To open and close a connection for each request would checkpoint the WAL each time. No connection may be
-    open at a fork: the child would believe that it holds the parent's locks. The forking thread's own
-    connections are closed before the fork, and opened again on demand. So a host that forks must do so
-    before its other threads have used the database.
+    Opening and closing a connection for each request would checkpoint the WAL each time. No connection may be
+    open at a fork: the child would assume that it holds the parent's locks. The forking thread closes its own
+    connections before the fork; they are opened again on demand. So a host must fork before its other threads
+    use the database.
     """
 
     def __init__(
@@ -60,11 +60,10 @@ class SQLiteDatabase(EngineBase):
         owners: Mapping[str, str] | None = None,
         makes: bool = True,
     ) -> None:
-        """Open the file, or make it. ``owners``: the network and the account to which it belongs.
+        """Open the file, or create it. ``owners``: the network and the account to which it belongs.
 
-        Raises DatabaseUnreadable for a file of something else, of another network or account, or of a newer
-        version. Then nothing is written into it. Raises DatabaseMissing if there is none, and it is not to
-        be made.
+        Raises DatabaseUnreadable for another program's file, another network or account, or a newer version.
+        Then nothing is written into it. Raises DatabaseMissing if there is no file and none may be created.
         """
         if sqlite3.sqlite_version_info < OLDEST_VERSION:
             raise StartRefused(
@@ -144,13 +143,12 @@ class SQLiteDatabase(EngineBase):
 
     @contextmanager
     def _write_lock(self) -> Iterator[None]:
-        """Hold the lock of whoever writes or checkpoints. Raises DatabaseBusy or DatabaseUnusable.
+        """Hold the lock for writes and checkpoints. Raises DatabaseBusy or DatabaseUnusable.
 
         Before SQLite 3.51.3, the database may be corrupted if another connection restarts the WAL between two
-        steps of a checkpoint: https://sqlite.org/wal.html#walresetbug. Only a write restarts it, and
-        only the commit of a write checkpoints; or the last connection when it is closed, beside which
-        SQLite itself lets nobody open the file. So the two never meet if a write holds this lock until its
-        commit has returned.
+        steps of a checkpoint: https://sqlite.org/wal.html#walresetbug. Only a write restarts the WAL. Only a
+        write's commit checkpoints, or the last connection when it closes, while SQLite lets nobody else open
+        the file. So a write must hold this lock until its commit has returned.
         """
         try:
             lock = take_lock(self._lock_path, database_errors.BUSY_TIMEOUT_SECONDS)
@@ -164,7 +162,7 @@ class SQLiteDatabase(EngineBase):
             release_lock(lock)
 
     def _connect(self, timeout: float | None = None, **options: Any) -> sqlite3.Connection:
-        """Open the file, after a check that it is the same file, version and owner as at the start."""
+        """Open the file, after checking that file, version and owners are the same as at the start."""
         self._require_same_file()
         self.read_version(timeout)
         self.require_current()
@@ -197,9 +195,9 @@ class SQLiteDatabase(EngineBase):
         )
 
     def _require_same_wal(self) -> None:
-        """Raise DatabaseUnusable if the -wal was removed. SQLite would go on writing into it.
+        """Raise DatabaseUnusable if the -wal was removed. SQLite would keep writing into the removed file.
 
-        The last writes are only there: so they are moved into the database first.
+        Only that file has the last writes, so they are moved into the database first.
         """
         wal_id = self._wal_id
         with suppress(FileNotFoundError):
@@ -310,7 +308,7 @@ class SQLiteDatabase(EngineBase):
         """
         self._require_same_file()
         with closing(open_file(self.path, "ro")) as source, writing(target) as copy:
-            # In one step: in several, it would start again after each write of another process.
+            # Copy in one step: with several, each write of another process would restart the copy.
             source.backup(copy)
             # The copy must be complete without a -wal beside it.
             copy.execute("PRAGMA journal_mode = DELETE")

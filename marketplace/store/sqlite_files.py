@@ -17,7 +17,7 @@ from sqlite_utils.utils import sqlite3
 
 from marketplace.store import database_errors
 
-# What SQLite needs at least to open a database: its -shm.
+# The space that SQLite needs to open a database: its -shm file.
 SMALL_FILE_BYTES = 64 * 1024
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 LOCK_PAUSE_SECONDS = 0.001
@@ -40,7 +40,7 @@ def wrap(connection: sqlite3.Connection) -> Database:
 
 
 def name_copy(path: Path) -> Path:
-    """Name the copy that is kept of a database before it is upgraded or replaced: LEFT finds all of them."""
+    """Name the backup of a database that is about to be upgraded or replaced. LEFT matches all such names."""
     return path.with_name(f"{path.name}.before-{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}")
 
 

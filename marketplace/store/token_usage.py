@@ -1,6 +1,6 @@
 """When access tokens were last used: noted in memory, and written by another thread within a minute.
 
-A request must not write: reads would wait for writers, or for a PostgreSQL server that only reads.
+Reading requests must not write: they would wait for writers, and fail on a read-only PostgreSQL server.
 """
 
 import os
@@ -20,7 +20,7 @@ PAUSE_SECONDS = 60  # from a use until it is written
 
 
 class TokenUsage:
-    """The tokens used in this hour. If a kill loses a use, the next use in any process is written."""
+    """The tokens used in this hour. If a kill loses a use, any process writes the next use."""
 
     def __init__(self, database: Engine) -> None:
         self._database = database
@@ -29,7 +29,7 @@ class TokenUsage:
         self._timer_pid = 0  # the process of the running timer: no thread survives a fork
 
     def note(self, token_hash: str, now: float) -> None:
-        """Note that a token is used at ``now``, in Unix time. Quick if it was noted in this hour already."""
+        """Note a token's use at ``now``, in Unix time. Fast if this hour's use was noted already."""
         hour = int(now) // HOUR
         if self._hours.get(token_hash) == hour:
             return
@@ -48,7 +48,7 @@ class TokenUsage:
                     used_at = times.to_iso(hour * HOUR * times.SECOND)
                     access_tokens.mark_access_token_used(db, token_hash, used_at)
         except Exception:
-            self._unwritten.extend(uses)  # requests report what is wrong with the database
+            self._unwritten.extend(uses)  # requests report the database's fault
             return False
         return True
 

@@ -1,4 +1,4 @@
-"""The traits of NFTs: rows made from their attributes, for filters, counts and ranks.
+"""NFTs' traits: rows derived from their attributes, for filters, counts and ranks.
 
 An NFT has a row for each trait of read_traits(), and no rows if it is burned or hidden.
 """
@@ -17,7 +17,7 @@ MAX_TYPE, MAX_VALUE = 100, 200  # characters
 MAX_VALUES = 1000  # of a collection, in a list
 AT_ONCE = 1000  # NFTs, in an upgrade
 
-MAX_COLONS = 5  # of a trait that is asked for: its type and its value may hold colons
+MAX_COLONS = 5  # of a requested trait, whose type and value may contain colons
 
 Trait = tuple[str, str]  # its type and its value
 
@@ -46,7 +46,7 @@ def split_trait(text: str) -> list[Trait]:
 def replace_traits(db: Connection, before: NftRow, nft: NftRow) -> None:
     """Update an NFT's rows after a change of its attributes, or after it was burned, hidden or shown.
 
-    In the same transaction.
+    Call it in the transaction of that change.
     """
     old, new = set(read_traits(before["attributes"])), set(read_traits(nft["attributes"]))
     if before["is_hidden"]:
@@ -99,7 +99,7 @@ def insert_all_traits(db: Any) -> None:
             for row in rows
             for kind, value in read_traits(row["attributes"])
         ]
-        # All at once: a server that is asked for each row takes ten times as long.
+        # Insert all rows at once: a server takes ten times as long for single rows.
         db.cursor().executemany(INSERT_TRAIT, traits)
 
 

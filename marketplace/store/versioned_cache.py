@@ -1,8 +1,8 @@
 """Values computed from rows, revalidated when the database changes.
 
-Each value has the data version that was read before it was made, and the rows that it was made from. While
-the version stays the same, the value is true. When the version has changed, the rows are read again. If they
-are the same, the value is still true, and gets the new version.
+Each value keeps its source rows, and the data version that was read before them. While the version stays the
+same, the value is valid. When the version has changed, the rows are read again. If they are unchanged, the
+value is still valid, and gets the new version.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ OVERHEAD_BYTES = 2000  # of an entry: a generous estimate
 
 
 class CachedQuery(NamedTuple):
-    """A query of store/ with its arguments, and the row that it found."""
+    """A query function of store/, its arguments, and the row that it returned."""
 
     query: Callable[..., Any]
     arguments: tuple[object, ...]
@@ -47,7 +47,7 @@ class _Entry:
     size: int
 
     def is_true(self, data_version: object, database: Engine) -> bool:
-        """Whether it is true for the database now, which has this data version."""
+        """Whether the value is valid for the database's current data version."""
         if self.until is not None and self.until <= times.now():
             return False
         if self.data_version == data_version:
@@ -57,7 +57,7 @@ class _Entry:
         db = database.connection
         if not all(query.is_unchanged(db) for query in self.queries):
             return False
-        # Several threads may write their versions here: each of them is right.
+        # Several threads may write their versions here. Each version is correct.
         self.data_version = data_version
         return True
 
@@ -71,9 +71,9 @@ class VersionedCache:
         self._storing = threading.Lock()
 
     def find(self, key: Hashable, data_version: object) -> Any:
-        """Find a value that is true for the database now, which has this data version, or None.
+        """Find a value that is valid for the database's current data version, or None.
 
-        Nothing is found and nothing is stored while the data version cannot be read (None).
+        While the data version cannot be read (None), nothing is found or stored.
         """
         try:
             entry = self._entries[key]
@@ -84,7 +84,7 @@ class VersionedCache:
         try:
             return entry.value if entry.is_true(data_version, self._database) else None
         except Exception:
-            return None  # whoever computes it again meets the same error, and reports it
+            return None  # computing the value again meets the same error, and reports it
 
     def store(
         self,

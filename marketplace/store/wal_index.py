@@ -1,7 +1,7 @@
 """The header of SQLite's wal-index, which every commit changes: https://sqlite.org/walformat.html, 2.1.
 
-It is read from a memory map: a statement would let other threads run, and the request would wait for them.
-With PRAGMA data_version in its place, a worker of eight threads answered the cached order book 11 to 12 %
+The header is read from a memory map: a statement would let other threads run, and the request would wait for
+them. With PRAGMA data_version instead, a worker with eight threads answered the cached order book 11 to 12 %
 less often (1 and 8 connections), and used 11 to 15 % more CPU for each answer.
 """
 

@@ -66,9 +66,9 @@ def delete_webhook(db: Connection, webhook_id: str) -> None:
 
 
 def store_secrets(db: Connection) -> None:
-    """Make the secrets of earlier webhooks from their salts and the file webhook.key, for the upgrade.
+    """For the upgrade, compute earlier webhooks' secrets from their salts and the file webhook.key.
 
-    Raises StartRefused if there are webhooks, and the file does not make their secrets.
+    Raises StartRefused if there are webhooks whose secrets the file cannot produce.
     """
     for webhook in db.execute("SELECT * FROM earlier").fetchall():
         path = Path(current_app.config["DATA_DIR"], "webhook.key")
