@@ -11,8 +11,8 @@ from marketplace.ledger.mirror import Count, MirrorNode
 
 __all__ = ["ALLOWED_LAG", "UNHURRIED_SECONDS", "Deadline", "from_config"]
 
-# A mirror node is several replicas, and each answer may come from another one. What happened so long ago, by
-# the ledger's clock, all of them show. docs/watcher.md says what depends on it, and what happens beyond.
+# A mirror node has several replicas, and each answer may come from a different one. By the ledger's clock, a
+# replica lags at most this much. docs/watcher.md says what depends on this limit, and what happens beyond it.
 ALLOWED_LAG = 90 * times.SECOND
 
 
@@ -20,7 +20,7 @@ def from_config(
     config: Mapping[str, Any], adapters: Mapping[str, BaseAdapter], count: Count
 ) -> MirrorNode:
     """Make the client of the mirror node. ``adapters``: see http_client.Session."""
-    # Not above: strangers' reader, which has a client of its own, loads no SQLite.
+    # Imported here, so that the strangers' reader, which has its own client, loads no SQLite.
     from marketplace.ledger.mirror_rate_limit import MirrorRateLimit
 
     rate_limit = MirrorRateLimit(config["DATA_DIR"], config["MIRROR_NODE_RATE"])

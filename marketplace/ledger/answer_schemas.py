@@ -17,16 +17,16 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import MAX_INT64, TransactionId, is_entity_id
 from marketplace.ledger import mirror_schemas
 
-# 100,000 HBAR, in tinybars: no transaction costs so much, and the sum of a page's fees stays within 63 bits.
+# 100,000 HBAR, in tinybars: more than any transaction costs. A page's fees still add up to less than 2^63.
 MAX_FEE = 10**13
 
-UNREADABLE = object()  # in place of a value that is not within an object: no field reads it
+UNREADABLE = object()  # stands for a value whose parent is not an object; no field reads it
 
 T = TypeVar("T")
 
 
 class Text(fields.String):
-    """A text, and what a function makes of it. The function raises ValueError to refuse it."""
+    """A text that a function parses. The function raises ValueError to refuse the text."""
 
     def __init__(self, parse: Callable[[str], Any] = str, **more: Any) -> None:
         super().__init__(**more)
@@ -70,7 +70,7 @@ class Rows(fields.Nested):
 
 
 class Lenient(fields.Field[Any]):
-    """What another field reads; None if that makes no sense of it."""
+    """Another field's value, or None if that field cannot read it."""
 
     def __init__(self, field: fields.Field[Any], load_default: Any = None, **more: Any) -> None:
         super().__init__(allow_none=True, load_default=load_default, **more)
@@ -156,7 +156,7 @@ IF_ANY: Mapping[str, Any] = {"load_default": None, "allow_none": True}
 
 
 class AnswerSchema(Schema, Generic[T]):
-    """Reads an object. A field's key has dots where its value is within other objects."""
+    """Reads an object. A field's key with dots is a path through nested objects."""
 
     class Meta:
         unknown = EXCLUDE
@@ -181,7 +181,7 @@ class AnswerSchema(Schema, Generic[T]):
     @pre_load
     def _flatten(self, document: Any, **_: Any) -> Any:
         if not isinstance(document, dict):
-            return document  # which marshmallow refuses
+            return document  # marshmallow refuses it
         found = {}
         for name, field in self.load_fields.items():
             key = field.data_key or name
@@ -219,7 +219,7 @@ def _describe(messages: Any) -> str:
 
 
 def _find(document: Any, key: str) -> Any:
-    """The value of a key; missing where an object on its way is null or missing."""
+    """The value at a key's path; missing if an object on the path is null or missing."""
     value = document
     for part in key.split("."):
         if value is None or value is missing:
@@ -415,14 +415,14 @@ class MessageSchema(AnswerSchema[mirror_schemas.Message]):
 
 
 class MomentSchema(AnswerSchema[int]):
-    """Only when a transaction reached consensus."""
+    """Reads only a transaction's consensus timestamp."""
 
     makes = staticmethod(lambda consensus_at: consensus_at)
     consensus_at = _moment("consensus_timestamp", **NEEDED)
 
 
 class BlockSchema(AnswerSchema[int]):
-    """Only the end of a block."""
+    """Reads only a block's end."""
 
     makes = staticmethod(lambda ended_at: ended_at)
     ended_at = _moment("timestamp.to", **NEEDED)
@@ -442,14 +442,14 @@ class NodeSchema(AnswerSchema[mirror_schemas.ConsensusNode]):
 
 
 class TopicSchema(AnswerSchema[str]):
-    """Only the memo of a topic."""
+    """Reads only a topic's memo."""
 
     makes = staticmethod(lambda memo: memo)
     memo = Text(**NEEDED)
 
 
 class LinksSchema(AnswerSchema[str | None]):
-    """Only the address of the page that follows; None for the last one."""
+    """Reads only the next page's address; None on the last page."""
 
     makes = staticmethod(lambda following: following)
     following = Text(data_key="links.next", **OR_NULL)

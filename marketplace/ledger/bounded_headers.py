@@ -1,4 +1,4 @@
-"""Connections whose answers have headers of bounded size. The standard library reads up to 6.5 MB of them."""
+"""Connections that bound the size of response headers. The standard library reads up to 6.5 MB of headers."""
 
 import http.client
 from typing import Any
@@ -15,7 +15,7 @@ class HeadersTooLarge(ValueError):
 
 
 class _Head:
-    """The beginning of a file: its lines, up to the bound."""
+    """Reads a file's first lines, up to the bound."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -59,7 +59,7 @@ class _HTTPSConnectionPool(HTTPSConnectionPool):
 
 
 def bound_headers(adapter: BaseAdapter) -> None:
-    """Let an adapter's new connections refuse longer headers. A proxy is the operator's own."""
+    """Let an adapter's new connections refuse longer headers. Excludes proxies, which are the operator's."""
     if isinstance(adapter, HTTPAdapter):
         pools = {"http": _HTTPConnectionPool, "https": _HTTPSConnectionPool}
         adapter.poolmanager.pool_classes_by_scheme = pools

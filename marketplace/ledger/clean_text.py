@@ -6,7 +6,7 @@ MAX_TEXT = 1000
 
 
 def clean_text(value: object, limit: int = MAX_TEXT) -> str | None:
-    """Make a value a text that the database and clients can hold. A value that is no text becomes JSON.
+    """Convert a value to a text that the database and clients can hold. A value that is no text becomes JSON.
 
     Returns None if nothing is left.
     """

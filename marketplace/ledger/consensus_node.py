@@ -1,10 +1,10 @@
 """Submits transactions to a consensus node, over gRPC: HAPI, as Hedera SDKs speak it.
 
-gRPC and hiero-sdk-python are imported by the first call, so that only processes that submit load them, each
-after it was forked. Each call has a connection of its own: a lasting one would not survive a fork.
+The first call imports gRPC and hiero-sdk-python, so that only processes that submit load them, and only after
+their fork. Each call opens its own connection: a lasting one would not survive a fork.
 
-The connection is not encrypted, as that of SDKs. What is sent is signed, and public soon. A node's answer
-proves nothing, so nobody but the mirror node says what came of a transaction.
+Like SDKs' connections, it is not encrypted. The transaction is signed, and soon public. A node's answer
+proves nothing, so only the mirror node's answer decides a transaction's outcome.
 """
 
 from typing import Literal
@@ -13,17 +13,17 @@ from marketplace.ledger.deadline import Deadline
 
 CONNECT_SECONDS = 1.5
 ANSWER_SECONDS = 3.0
-TLS_PORT = 50212  # of every node: the others take connections that are not encrypted
+TLS_PORT = 50212  # of every node; other ports take unencrypted connections
 
 Method = Literal["createSchedule", "deleteSchedule"]
 
 
 class NodeUnreachable(Exception):
-    """There is no connection to the node: it did not get the transaction."""
+    """No connection to the node: it did not receive the transaction."""
 
 
 class NodeSilent(Exception):
-    """The node did not answer: it may have got the transaction."""
+    """The node did not answer: it may have received the transaction."""
 
 
 def submit(address: str, method: Method, transaction: bytes, deadline: Deadline) -> str:
@@ -52,7 +52,7 @@ def submit(address: str, method: Method, transaction: bytes, deadline: Deadline)
 
 
 def read_code(response: bytes) -> str:
-    """Read the precheck code of a HAPI TransactionResponse. Its number, if it is not known here."""
+    """Read the precheck code of a HAPI TransactionResponse. Returns the number of an unknown code."""
     from hiero_sdk_python.hapi.services.response_code_pb2 import ResponseCodeEnum
     from hiero_sdk_python.hapi.services.transaction_response_pb2 import TransactionResponse
 

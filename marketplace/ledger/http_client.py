@@ -28,7 +28,7 @@ class FetchError(Exception):
 
 
 class Unfetchable(FetchError):
-    """Trying again would not help: too large, too many redirects, an address that is not allowed."""
+    """Retrying would not help: too large, too many redirects, or a forbidden address."""
 
 
 class Fetched(NamedTuple):
@@ -50,14 +50,14 @@ class Session(requests.Session):
             self.mount(prefix, adapter)
 
     def get_redirect_target(self, response: Any) -> None:
-        """Return None: otherwise requests reads the whole body of a redirect, even if it does not follow."""
+        """Return None. Otherwise, requests reads a redirect's whole body, even without following it."""
 
 
 def fetch(session: Session, url: str, max_bytes: int, deadline: Deadline) -> Fetched:
     """Fetch a URL. Raises FetchError with the reason.
 
     The deadline limits each wait for the server, and is checked after each part of the body. A server that
-    sends its headers byte by byte can exceed it.
+    sends its headers byte by byte can exceed the deadline.
     """
     try:
         seconds = deadline.remaining()
@@ -72,7 +72,7 @@ def fetch(session: Session, url: str, max_bytes: int, deadline: Deadline) -> Fet
 
 
 def read_retry_after(headers: Mapping[str, str]) -> int:
-    """The seconds that Retry-After asks for, as a number or as a date; 0 without one."""
+    """The seconds that Retry-After asks for, as a number or as a date; 0 without this header."""
     value = headers.get("Retry-After", "").strip()
     if value.isascii() and value.isdigit():
         return int(value[:9])

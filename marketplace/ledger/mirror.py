@@ -57,13 +57,13 @@ LONGEST_ASKED_SECONDS = 3600  # by Retry-After
 TRANSIENT = (429, 500, 502, 503, 504)
 PAGE = 100  # the mirror node's own maximum
 MAX_PAGES = 100_000  # of one list: ten million NFTs
-HISTORY_PAGES = 5  # read for one NFT at most: its metadata key can sign any number of entries
-SUCCESSES = (200, 206)  # 206: all that the mirror node has, which began after the NFT was minted
+HISTORY_PAGES = 5  # per NFT at most: its metadata key can sign any number of entries
+SUCCESSES = (200, 206)  # 206: incomplete, since the mirror node began after the NFT was minted
 CONNECTIONS = 32  # kept open
 QUESTIONS_AT_ONCE = 20  # threads of one caller of ask()
 AHEAD_RECALLED = 10 * times.SECOND
-# The newest transactions that were read are not asked for again: one that lists several NFTs is read once for
-# all. Not for longer, as an answer may have been wrong.
+# Recently read transactions are cached, so that a listing of several NFTs is read once for all. Only briefly,
+# since an answer may have been wrong.
 TRANSACTIONS_RECALLED, RECALLED_SECONDS = 200, 10
 IMPOSSIBLE = re.compile(rb'"(?:Invalid (?:parameter: |entity ID )|Bad Request"|Failed to convert)')
 
@@ -88,14 +88,14 @@ class Count(Protocol):
 
 
 class Present(NamedTuple):
-    """The end of the mirror node's last block: what it shows is up to date then. All in nanoseconds."""
+    """The end of the mirror node's last block, up to which its data is current. All in nanoseconds."""
 
     ended_at: int
     ahead: int  # of our clock, when it was read
     read_at: int  # on the monotonic clock
 
     def is_recent(self) -> bool:
-        """Whether it was read within the last ten seconds, and our clock was not set since."""
+        """Whether it was read within the last ten seconds, and our clock has not been changed since."""
         passed = time.monotonic_ns() - self.read_at
         by_clock = times.now() - self.ended_at - self.ahead
         return passed < AHEAD_RECALLED and abs(by_clock - passed) < times.SECOND
@@ -119,7 +119,7 @@ class MirrorNode:
         self._count = count
         self._present: Present | None = None  # as it was read last
         self._silent_until = 0
-        # By consensus timestamp: what was read, and what is being asked.
+        # By consensus timestamp: recently read transactions, and questions in progress.
         self._transactions: dict[int, tuple[float, Transaction]] = {}
         self._asked: dict[int, Future[Transaction | None]] = {}
         self._lock = Lock()
@@ -137,7 +137,7 @@ class MirrorNode:
     def ask(self, *questions: Callable[[], Any]) -> list[Any]:
         """Call several functions at once, and return their results in the same order.
 
-        Each limits its time by a deadline of its own. Raises the error of the first one that failed.
+        Each function must limit its own time. Raises the error of the first failed function in this order.
         """
         if len(questions) < 2:
             return [question() for question in questions]
@@ -166,9 +166,9 @@ class MirrorNode:
         return next((nft for nft in nfts if nft.id == (token, serial_no)), None)
 
     def list_nfts(self, token: str) -> Iterator[Nft | LedgerAnswerInvalid]:
-        """Yield all NFTs of a token by serial number, the burned ones too.
+        """Yield all of a token's NFTs by serial number, including burned ones.
 
-        For an NFT that makes no sense, yields an error in its place.
+        Yields an error in place of an unreadable NFT.
         """
         return self._list_nfts(f"/tokens/{token}/nfts?limit={PAGE}&order=asc")
 
@@ -188,8 +188,8 @@ class MirrorNode:
     def find_history(self, token: str, serial_no: int, deadline: Deadline, since: int) -> History:
         """Read an NFT's entries since a moment, and the last event that decides its owner and spender.
 
-        Reads at least one page, and at most HISTORY_PAGES. Each begins with the entry that ended the one
-        before: so it is of a replica that shows what came before that.
+        Reads at least one page, and at most HISTORY_PAGES. Each page must begin with the previous page's last
+        entry. Otherwise, its replica lags, and the history is torn.
         """
         path = f"/tokens/{token}/nfts/{serial_no}/transactions"
         read: list[NftEvent] = []
@@ -256,7 +256,7 @@ class MirrorNode:
     def find_transaction(self, consensus_at: int, deadline: Deadline) -> Transaction | None:
         """Find the transaction with a consensus timestamp, in nanoseconds, however old it is.
 
-        The newest that were just read are not asked for again. Who asks at the same time gets one answer.
+        Recently read transactions come from a cache. Simultaneous callers share one request.
         """
         with self._lock:
             read_at, known = self._transactions.get(consensus_at, (0.0, None))
@@ -271,13 +271,13 @@ class MirrorNode:
             return asked.result(deadline.left)
         except TimeoutError:
             raise LedgerUnreachable("it took too long") from None
-        except MarketplaceError:  # the other one may have had less time, or no turn left
+        except MarketplaceError:  # the other caller may have had less time, or no turn left
             return self._read_transaction(consensus_at, deadline)
 
     def _answer(
         self, consensus_at: int, answer: Future[Transaction | None], deadline: Deadline
     ) -> Transaction | None:
-        """Read a transaction, for all who wait for it."""
+        """Read a transaction, for all callers that wait for it."""
         try:
             answer.set_result(self._read_transaction(consensus_at, deadline))
         except BaseException as error:
@@ -309,7 +309,7 @@ class MirrorNode:
     def list_schedules_of(self, creator: str) -> Iterator[Schedule | LedgerAnswerInvalid]:
         """Yield all schedules that an account has created, the newest first.
 
-        For a schedule that makes no sense, yields an error in its place.
+        Yields an error in place of an unreadable schedule.
         """
         path = f"/schedules?account.id={creator}&limit={PAGE}&order=desc"
         for item in self._pages(path, "schedules", None):
@@ -340,7 +340,7 @@ class MirrorNode:
         return page
 
     def find_present(self, deadline: Deadline) -> int:
-        """Find the end of the mirror node's last block, in nanoseconds: what it shows is up to date then."""
+        """Find the end of the mirror node's last block, in nanoseconds. Its data is current up to then."""
         path = "/blocks?limit=1&order=desc"
         blocks = self._get_rows(path, answer_schemas.BlockSchema(), deadline, "blocks")
         if not blocks:
@@ -349,13 +349,13 @@ class MirrorNode:
         return blocks[0]
 
     def recall_present(self, deadline: Deadline) -> Present:
-        """The end of the last block, as whoever read it within the last ten seconds."""
+        """The end of the last block, read now or at most ten seconds ago."""
         if self._present is None or not self._present.is_recent():
             self.find_present(deadline)
         return cast(Present, self._present)
 
     def recall_ahead(self, deadline: Deadline) -> int | None:
-        """By how many nanoseconds our clock is ahead of the last block. None if no answer came lately."""
+        """By how many nanoseconds our clock is ahead of the last block. None after a recent failure."""
         now = time.monotonic_ns()
         if now < self._silent_until:
             return None
@@ -366,7 +366,7 @@ class MirrorNode:
             return None
 
     def find_price(self, cents: int, deadline: Deadline) -> int:
-        """Convert US cents to tinybars, by the current or the next exchange rate: the one that costs more."""
+        """Convert US cents to tinybars, by the current or the next exchange rate, whichever costs more."""
         rates = self.find_exchange_rates(deadline)
         return max(ceil(Fraction(cents * rate.hbar * TINYBARS, rate.cents)) for rate in rates)
 
@@ -406,9 +406,9 @@ class MirrorNode:
         schema: AnswerSchema[Any] | None,
         deadline: Deadline | None = None,
     ) -> Iterator[Any]:
-        """Yield the items of all pages; without a schema, as they are. Of links.next only the query is used.
+        """Yield the items of all pages, unparsed if there is no schema. Uses only the query of links.next.
 
-        Raises LedgerAnswerInvalid for a repeated one, and beyond MAX_PAGES.
+        Raises LedgerAnswerInvalid for a repeated query, and beyond MAX_PAGES.
         """
         path, _, query = path.partition("?")
         seen: set[str] = set()
@@ -504,9 +504,9 @@ class MirrorNode:
 
 
 def _is_not_found(answer: Fetched) -> bool:
-    """Tell whether the mirror node itself found nothing; another server's 404 means a wrong address.
+    """Tell whether the mirror node itself found nothing. Another server's 404 means a wrong address.
 
-    A 400 about a parameter or an id counts, too: it is well-formed, but out of the network's range.
+    A 400 about a parameter or an id counts, too: the id is well-formed, but out of the network's range.
     """
     is_own = b'"_status"' in answer.content
     is_impossible = answer.status == 400 and IMPOSSIBLE.search(answer.content)

@@ -1,7 +1,7 @@
-"""Limits how often all processes of this machine together ask the mirror node: it hands out turns.
+"""Limits how often this machine's processes together ask the mirror node, by handing out turns.
 
-A client's request takes all turns that it needs before it asks anything, or is refused at once. So no request
-uses up turns until its time is over. Whoever works for no client takes one turn after the other.
+A client's request takes all its turns before its first question, or is refused at once. So no request uses up
+turns only to time out. Work for no client takes one turn after the other.
 """
 
 import time
@@ -15,14 +15,14 @@ from marketplace.errors import LedgerBusy, LedgerUnreachable
 from marketplace.ledger.deadline import Deadline, TimeIsUp
 from marketplace.machine_file import ERRORS, NOW, MachineFile
 
-MOST_SECONDS = 4.0  # for which anybody waits for one turn
+MOST_SECONDS = 4.0  # the longest wait for one turn
 # The turns of clients' requests come within this many seconds: then the last answers are in time, too.
 ALL_SECONDS = 3.0
-# A request that its caller has alone may take the turns up to there. The rest are left for smaller ones.
+# A caller without turns may take a request's turns up to this moment. The rest are for smaller requests.
 FIRST_SECONDS = 2.0
 
-# A row has the turns of one request, evenly spaced from begins_at to ends_at: moments of Unix time. A row
-# that ends beyond the longest wait was written before the clock was set back, and counts for nothing.
+# A row has one request's turns, evenly spaced from begins_at to ends_at, in Unix time. A row that ends beyond
+# the longest wait was written before the clock was set back, and is ignored.
 _WAITING = f"""
     SELECT max({NOW}, coalesce(max(ends_at), 0)) AS ends_at, {NOW} AS now,
         coalesce(sum(ends_at - max(begins_at, {NOW})) FILTER (WHERE caller = :caller), 0) AS own
@@ -60,19 +60,19 @@ class Turns(Deadline):
         self._moments = [begin + number * gap for number in reversed(range(count))]
 
     def find_next(self) -> float | None:
-        """Seconds until the next turn, or None if all were used. A turn that is late is not lost."""
+        """Seconds until the next turn, or None if all were used. A missed turn can still be used."""
         with self._lock:
             return max(0.0, self._moments.pop() - time.monotonic()) if self._moments else None
 
     def take_rest(self) -> int:
-        """How many turns were not used; none is left."""
+        """Remove all unused turns, and return their number."""
         with self._lock:
             count, self._moments = len(self._moments), []
         return count
 
 
 class MirrorRateLimit:
-    """Gives each question to the mirror node a time to be sent. All processes share the queue."""
+    """Assigns a sending time to each question to the mirror node. All processes share the queue."""
 
     def __init__(self, folder: str, per_second: int) -> None:
         self._file = MachineFile(folder, "the mirror node is not asked")
@@ -80,11 +80,11 @@ class MirrorRateLimit:
 
     @contextmanager
     def taken(self, caller: str, count: int, seconds: float) -> Iterator[Turns]:
-        """Take the turns of a client's request, and give back those that it does not use.
+        """Take the turns of a client's request, and give unused turns back.
 
-        A caller may hold at most half of the turns that all others leave, of those that come within
-        ALL_SECONDS. A caller that holds none may take one request's turns within FIRST_SECONDS: no request
-        takes more at once. Raises LedgerBusy, or LedgerUnreachable if the queue cannot be used.
+        A caller may hold at most half of the turns within ALL_SECONDS that others do not hold. A caller that
+        holds none may take one request's turns within FIRST_SECONDS; no request takes more at once. Raises
+        LedgerBusy, or LedgerUnreachable if the queue cannot be used.
         """
         turns, id = Turns(seconds, caller), None
         count = min(count, int(FIRST_SECONDS / self._gap))
@@ -99,10 +99,10 @@ class MirrorRateLimit:
                     self._file.execute(_GIVE_BACK, id=id, seconds=unused * self._gap)
 
     def acquire(self, deadline: Deadline) -> float:
-        """Wait for a turn; returns the seconds. Raises TimeIsUp if it would come too late, and takes none.
+        """Wait for a turn, and return the seconds waited. Raises TimeIsUp if the turn would come too late.
 
-        Also raises LedgerUnreachable if the queue cannot be used, and LedgerBusy if a client's request needs
-        more turns than were taken for it, and its caller may hold no more.
+        Raises LedgerUnreachable if the queue cannot be used. Raises LedgerBusy if a client's request needs
+        more turns than it has taken, and its caller may hold no more.
         """
         deadline.remaining()
         pause = deadline.find_next() if isinstance(deadline, Turns) else None
@@ -133,7 +133,7 @@ class MirrorRateLimit:
         return int(id), float(pause)
 
     def _find_pause(self, caller: str, seconds: float) -> int:
-        """In how many seconds a caller may take turns that it may not take now."""
+        """The seconds until a refused caller may take these turns."""
         [(ends_at, now, own)] = self._execute(_WAITING, caller=caller)
         waiting = ends_at - now
         by_share = 2 * (own + seconds) - (ALL_SECONDS - (waiting - own))

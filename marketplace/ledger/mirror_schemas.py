@@ -62,7 +62,7 @@ class FallbackFee(NamedTuple):
 
 
 class RoyaltyFee(NamedTuple):
-    """The part of an NFT's price that its creator is paid at each sale."""
+    """The part of an NFT's price that a collector, such as its creator, receives at each sale."""
 
     collector: str
     numerator: int
@@ -82,7 +82,7 @@ class FixedFee(NamedTuple):
 
 
 class LedgerToken(NamedTuple):
-    """A token as the ledger has it. A field is None if the ledger's value makes no sense."""
+    """A token as the ledger has it. A field is None if the ledger's value is unreadable."""
 
     name: str
     type: str = ""
@@ -103,7 +103,7 @@ class LedgerToken(NamedTuple):
 
     @property
     def pointer(self) -> str | None:
-        """Where the token describes itself: before HIP-765, HIP-766 had the pointer in the memo."""
+        """Where the token describes itself. Before HIP-765, HIP-766 put this pointer into the memo."""
         is_address = re.match("(?:ipfs|ar|hcs|https?)://", self.memo or "", re.IGNORECASE)
         return self.metadata or (self.memo if is_address else None) or None
 
@@ -182,13 +182,13 @@ class Transaction(NamedTuple):
     # Charged to its payer.
     fee_tinybars: int = 0
     nft_transfers: tuple[LedgerNftTransfer, ...] = ()
-    # Net of all that moved: also of the rewards and the fees that the next two list.
+    # Net amounts, which include the rewards and the assessed fees below.
     hbar_transfers: tuple[HbarTransfer, ...] = ()
     rewards: tuple[HbarTransfer, ...] | None = ()
-    # Lists of transactions leave these out. A look-up by id has them.
+    # Lists of transactions leave these fees out. A look-up by id has them.
     assessed_fees: tuple[AssessedFee, ...] | None = ()
     entity_id: str | None = None  # the token that it changes, if any
-    # Of a batch's part, or of what a contract call has executed.
+    # Only for a batch's part, or for a child of a contract call.
     parent_at: int | None = None
 
     def moves(self, nft_id: NftId, receiver: str) -> bool:
@@ -197,14 +197,14 @@ class Transaction(NamedTuple):
         return any((nft.token, nft.serial_no, nft.receiver) == given for nft in self.nft_transfers)
 
     def find_paid(self, account_id: str) -> int:
-        """The tinybars that an account paid to others, whatever it received as a reward or a token's fee."""
+        """The tinybars that an account paid to others, not reduced by received rewards or tokens' fees."""
         received = [row.amount for row in self.rewards or () if row.account == account_id]
         received += [fee.amount for fee in self._fees_in_hbar if fee.collector == account_id]
         net = sum(row.amount for row in self.hbar_transfers if row.account == account_id)
         return sum(received) - net
 
     def find_earned(self, account_id: str) -> int:
-        """The tinybars that others paid to an account, before it paid tokens' fees of them."""
+        """The tinybars that others paid to an account, before the account paid tokens' fees."""
         fees = [fee.amount for fee in self._fees_in_hbar if fee.payers == (account_id,)]
         return sum(fees) - self.find_paid(account_id)
 
@@ -228,7 +228,7 @@ class Transaction(NamedTuple):
 class ScheduleSignature(NamedTuple):
     """A signature of the transaction that created a schedule, or of one that signed it.
 
-    The network has verified those that it needed. Others can be anything.
+    The network has verified only the signatures that it needed. Others may be false.
     """
 
     consensus_at: int  # of this transaction
@@ -253,7 +253,7 @@ class Schedule(NamedTuple):
 
     @property
     def newest_at(self) -> int:
-        """When it last changed, as far as the ledger tells: it has no date of a deletion."""
+        """When it last changed. The ledger shows no date for a deletion."""
         signed = [signature.consensus_at for signature in self.signatures]
         return max(self.created_at, self.executed_at or 0, *signed)
 
@@ -290,7 +290,7 @@ class History(NamedTuple):
     last_event: NftEvent | None
     is_cut: bool = False  # whether it is too long to find its last event
     entries: tuple[NftEvent, ...] = ()  # the newest ones, the newest first
-    # Whether the next page was of a replica that does not show the last of these entries yet.
+    # Whether the next page came from a replica that does not show the last of these entries yet.
     is_torn: bool = False
 
 
@@ -304,7 +304,7 @@ class Part(NamedTuple):
 
     @property
     def message(self) -> tuple[str, int]:
-        """What the parts of a message have in common: the id of the transaction that began it."""
+        """What a message's parts share: the id of the transaction that began the message."""
         return self.payer, self.valid_start
 
 

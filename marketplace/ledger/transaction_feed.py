@@ -30,7 +30,7 @@ class Page(NamedTuple):
     rows: list[Transaction]
     last_at: int  # consensus timestamp of the last row; the moment itself if there is no row
     is_full: bool  # the next page may have rows already
-    # What is readable of rows that make no sense: they tell what may have changed, and nothing else.
+    # The readable parts of invalid rows. They only show what may have changed.
     odd: tuple[Transaction, ...] = ()
 
 
