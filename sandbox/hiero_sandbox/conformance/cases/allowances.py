@@ -20,9 +20,9 @@ from hiero_sandbox.conformance.entities import (
 )
 from hiero_sandbox.conformance.network import Account, Network, account_amounts
 
-APPROVE = "CryptoApproveAllowanceHandler of hiero-consensus-node"
-DELETE = "CryptoDeleteAllowanceHandler of hiero-consensus-node"
-TRANSFER = "CryptoTransferHandler of hiero-consensus-node"
+APPROVE = "CryptoApproveAllowanceHandler, ApproveAllowanceValidator of hiero-consensus-node"
+DELETE = "CryptoDeleteAllowanceHandler, DeleteAllowanceValidator of hiero-consensus-node"
+TRANSFER = "NFTOwnersChangeStep of hiero-consensus-node"
 
 
 def approved_nft(network: Network, owner: Account) -> tuple[str, int]:
@@ -62,7 +62,7 @@ def an_approval(network: Network) -> None:
     shown_spender(network, token, serial_no, other.id)
 
 
-@case("HIP-336")
+@case(f"HIP-336; {TRANSFER}")
 def a_transfer_by_approval(network: Network) -> None:
     """The spender, as the payer, moves the NFT without the owner; then it has no spender."""
     owner, mover = network.once(holder), network.once(spender)
@@ -84,7 +84,7 @@ def a_transfer_that_somebody_else_pays_for(network: Network) -> object:
     return body, network.once(spender)
 
 
-@case("HIP-336")
+@case(f"HIP-336; {TRANSFER}")
 def a_transfer_ends_the_approval(network: Network) -> None:
     """What an owner sends without the spender has no spender afterwards."""
     owner, other = network.once(holder), network.once(buyer)

@@ -25,6 +25,9 @@ from hiero_sandbox.conformance.network import Account, Network, account_amounts,
 
 MINT = "TokenMintHandler of hiero-consensus-node"
 TRANSFER = "CryptoTransferHandler of hiero-consensus-node"
+SIGNERS = "TransferExecutor, CryptoTransferValidationHelper of hiero-consensus-node"
+RECEIVE = "AssociateTokenRecipientsStep of hiero-consensus-node"
+MOVE = "NFTOwnersChangeStep of hiero-consensus-node"
 BURN = "TokenBurnHandler of hiero-consensus-node"
 
 
@@ -79,7 +82,7 @@ def a_transfer(network: Network) -> None:
     equal(history[-1]["type"], "TOKENMINT")
 
 
-@refused("SENDER_DOES_NOT_OWN_NFT_SERIAL_NO", TRANSFER)
+@refused("SENDER_DOES_NOT_OWN_NFT_SERIAL_NO", MOVE)
 def an_nft_of_somebody_else(network: Network) -> object:
     """Nobody sends what they do not own."""
     token, owner, other = network.once(collection), network.once(holder), network.once(buyer)
@@ -88,14 +91,14 @@ def an_nft_of_somebody_else(network: Network) -> object:
     return nft_transfer(network, token, serial_no, owner, other), owner
 
 
-@refused("INVALID_NFT_ID", TRANSFER)
+@refused("INVALID_NFT_ID", RECEIVE)
 def an_nft_that_was_never_minted(network: Network) -> object:
     """An NFT is minted before it is sent."""
     token, receiver = network.once(collection), network.once(holder)
     return nft_transfer(network, token, 2**31, network.operator, receiver)
 
 
-@refused("INVALID_SIGNATURE", TRANSFER)
+@refused("INVALID_SIGNATURE", SIGNERS)
 def an_owner_who_has_not_signed(network: Network) -> object:
     """The owner signs, unless it is by approval."""
     token, owner = network.once(collection), network.once(holder)
@@ -164,7 +167,7 @@ def new_metadata_without_its_key(network: Network) -> object:
     return network.body("token_update_nfts", token=messages.token(token), **fields), ISSUER
 
 
-@case("HIP-18; AssessmentResult of hiero-consensus-node")
+@case("HIP-18; CustomRoyaltyFeeAssessor of hiero-consensus-node")
 def a_royalty(network: Network) -> None:
     """A royalty is taken of what the seller is credited for an NFT."""
     token, collector = network.once(with_royalty)
@@ -197,7 +200,7 @@ def amounts_of_nfts(network: Network) -> object:
     return network.body("cryptoTransfer", tokenTransfers=lists)
 
 
-@refused("INVALID_NFT_ID", TRANSFER)
+@refused("INVALID_NFT_ID", RECEIVE)
 def a_serial_number_of_units(network: Network) -> object:
     """Units have no serial numbers."""
     return nft_transfer(network, network.once(units), 1, network.operator, network.once(holder))

@@ -28,6 +28,8 @@ from hiero_sandbox.conformance.network import Account, Network, Outcome, key_of,
 CREATE = "TokenCreateHandler of hiero-consensus-node"
 VALIDATOR = "TokenCreateValidator of hiero-consensus-node"
 TRANSFER = "CryptoTransferHandler of hiero-consensus-node"
+TRANSFER_VALIDATOR = "CryptoTransferValidator of hiero-consensus-node"
+RECEIVE = "AssociateTokenRecipientsStep of hiero-consensus-node"
 MINT = "TokenMintHandler of hiero-consensus-node"
 BURN = "TokenBurnHandler of hiero-consensus-node"
 WIPE = "TokenAccountWipeHandler of hiero-consensus-node"
@@ -163,7 +165,7 @@ def a_transfer_of_units(network: Network) -> None:
     equal({each["token_id"] for each in row["token_transfers"]}, {token})
 
 
-@refused("TRANSFERS_NOT_ZERO_SUM_FOR_TOKEN", TRANSFER, by_node=True)
+@refused("TRANSFERS_NOT_ZERO_SUM_FOR_TOKEN", TRANSFER_VALIDATOR, by_node=True)
 def units_that_are_not_zero_together(network: Network) -> object:
     """The amounts of each token add up to zero."""
     receiver = network.once(holder)
@@ -202,7 +204,7 @@ def an_association(network: Network) -> None:
     relationship(network, account, token, "automatic_association", False)
 
 
-@case("HIP-23")
+@case(f"HIP-23; {RECEIVE}")
 def an_automatic_association(network: Network) -> None:
     """Automatic associations are made by transfers, as many as an account allows."""
     account = network.account(max_automatic_token_associations=1)
