@@ -55,6 +55,7 @@ def soak(seconds: float, *, postgresql: bool, seed: int, pause: float = 10) -> B
         tokens = stage.create_tokens()
         stage.start_watcher()
         ledger = Ledger(net)
+        ledger.give_keys()
         crowd = Crowd(books, ledger, stage.port, tokens, seed)
         stack.callback(crowd.over.set)
         samples = Samples(stage)

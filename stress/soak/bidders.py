@@ -132,9 +132,7 @@ class Bidder(Trader):
         if prepared is None:
             return
         if prepared.status == 409:
-            # The account had no key yet when the offer was made.
-            if prepared.json["reason"] != "WITHDRAWAL_NEEDS_MARKETPLACE":
-                self._judge_refusal("retract", path, prepared, time.monotonic())
+            self._judge_refusal("retract", path, prepared, time.monotonic())
             return
         result = self.ledger.submit(bid.bidder, content_of(prepared))
         if result != "SUCCESS":

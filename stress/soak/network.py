@@ -40,6 +40,7 @@ from marketplace.sandbox import catalogue, gateway, wallet
 from marketplace.sandbox.application import create_sandbox
 from marketplace.sandbox.catalogue import TREASURY
 from stress import audit, bombs
+from stress.soak.books import ACCOUNTS
 from stress.soak.replica import BEHIND_SECONDS, Replica
 from stress.soak.schedules import Scheduled, list_scheduled
 
@@ -225,6 +226,14 @@ class Ledger:
         """Sign for an account, or for nobody, and submit; returns the result code."""
         signed = wallet.sign(account_id, content) if account_id else content
         return self._post("/transactions", transaction=base64.b64encode(signed).decode())["result"]
+
+    def give_keys(self) -> None:
+        """Let each account pay for a transaction. Without a key, nobody can make an offer."""
+        for account_id in ACCOUNTS:
+            body = wallets.new_body(account_id, "")
+            body.cryptoTransfer.SetInParent()
+            result = self.submit(account_id, wallets.seal(body))
+            assert result == "SUCCESS", result
 
     def list_by_other_means(self, owner: str, nft: tuple[str, int], price: int) -> str:
         body = wallets.approval(owner, nft, MARKET, listing_memo(*nft, price, "Foo"))
