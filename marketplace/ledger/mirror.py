@@ -1,7 +1,7 @@
 """The client of the mirror node's REST API: its paths, paging, faults and retries.
 
 Source of the paths: the mirror node's OpenAPI document, /api/v1. Every method may raise LedgerUnreachable
-(503), or LedgerAnswerInvalid (502) for an answer that makes no sense.
+(503), or LedgerAnswerInvalid (502) for an unreadable answer.
 """
 
 import json

@@ -37,7 +37,7 @@ class Page(NamedTuple):
 def read_page(document: Mapping[str, Any], after: int, payer: str, length: int) -> Page:
     """Read a page of at most ``length`` rows. Leave out transfers of HBAR alone, unless ``payer`` paid.
 
-    Raises ValueError if a consensus timestamp makes no sense, or if the rows are out of order.
+    Raises ValueError if a consensus timestamp is unreadable, or if the rows are out of order.
     """
     rows, odd, last_at = [], [], after
     documents = read_list(document, "transactions")

@@ -32,8 +32,8 @@ class Sale(NamedTuple):
 def require_payable(sale: Sale, token: LedgerToken) -> None:
     """Raise FeesInTokens, NothingLeftForSeller or FeesChanged if custom fees forbid a sale.
 
-    Raises LedgerAnswerInvalid if a fee makes no sense. Fees in tokens are refused: their transfer may
-    associate the collector, which the marketplace would pay on top of the purchase's fee cap.
+    Raises LedgerAnswerInvalid for an unreadable fee. Refuses fees in tokens: their transfer may associate the
+    collector, and the marketplace would pay for that on top of the purchase's fee cap.
     """
     royalty_fees, fixed_fees = find_owed(sale, token)
     if any(fee.token for fee in fixed_fees):
@@ -53,7 +53,7 @@ def require_payable(sale: Sale, token: LedgerToken) -> None:
 def find_owed(sale: Sale, token: LedgerToken) -> tuple[list[RoyaltyFee], list[FixedFee]]:
     """Return the royalties and the fixed fees that the seller owes.
 
-    Raises LedgerAnswerInvalid if a fee of the token makes no sense.
+    Raises LedgerAnswerInvalid if one of the token's fees is unreadable.
     """
     if token.royalties is None or token.fixed_fees is None:
         raise LedgerAnswerInvalid(f"/tokens/{sale.token}: its custom fees make no sense")

@@ -78,7 +78,7 @@ def require_association_paid(
 class Share(NamedTuple):
     """What a caller holds of a budget, and may hold, in tinybars."""
 
-    percent: int  # of what the others leave
+    percent: int  # of the budget that others do not hold
     held: int
     charged: int
     room: float  # what nobody holds

@@ -1,4 +1,4 @@
-"""Prepared transactions: their callers, and the parts that are the same for every kind."""
+"""Prepared transactions: their callers, and the parts that every kind shares."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple

@@ -137,7 +137,7 @@ def _signer() -> Signer:
 def _find_open(
     db: Connection, request: TransactionRequest, nfts: Sequence[NftRow] = ()
 ) -> PreparedTransactionRow | None:
-    """Find an open purchase of the same request that can still be signed in time.
+    """Find an equal request's open purchase that can still be signed in time.
 
     ``nfts``: the request's stored NFTs. Without them, prices and sellers may differ.
     """
@@ -228,7 +228,7 @@ def _look_up(request: TransactionRequest, nfts: Sequence[NftRow], deadline: Dead
 def _reserve(
     request: TransactionRequest, nfts: Sequence[NftRow], cost: Cost, present: int
 ) -> PreparedTransactionRow:
-    """Return the open purchase of the same request, or insert one. The new row reserves the fee."""
+    """Return an equal request's open purchase, or insert one. The new row reserves the fee."""
     now, payer = times.now(), current_app.config["ACCOUNT_ID"]
     # Not later than the mirror node's last block, and early enough for a node whose clock is a little behind.
     start = min(present, now - START_BEFORE_NOW)

@@ -13,7 +13,7 @@ from marketplace.store.rows import Connection, RecheckKind, RecheckRow
 
 # A token that is queued again waits longer: it may have 100,000 NFTs.
 TOKEN_PAUSE = 10 * times.SECOND
-NEVER_COMPARED = 0  # in place of a date since when something may differ
+NEVER_COMPARED = 0  # as Recheck.since: anything may differ
 
 
 class What(NamedTuple):
@@ -33,7 +33,7 @@ class Recheck(NamedTuple):
 
     what: What
     changed_at: int  # consensus timestamp of the newest transaction that may have changed it
-    since: int  # of the oldest one that no final check has shown yet
+    since: int  # consensus timestamp of the oldest change without a final check
     delay: int = 0  # nanoseconds
 
     @classmethod

@@ -46,7 +46,7 @@ Columns = dict[str, Any]
 
 
 class Reconciliation(NamedTuple):
-    """What came of reconciling one NFT."""
+    """The result of reconciling one NFT."""
 
     before: NftRow | None  # the NFT as it was stored; None if it was not
     nft: NftRow | None  # as it is stored now; None if it is not

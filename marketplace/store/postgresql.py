@@ -138,7 +138,7 @@ class Session(psycopg.Connection[DictRow]):
     number: int  # no other session of this process, or of its parent, has it
 
     def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
-        """Wait for an answer, but not for ever.
+        """Wait for an answer, by default for at most ``answer_seconds``.
 
         TCP detects a lost machine, but not a hung server, and libpq has no limit for that.
         """
@@ -285,7 +285,7 @@ class PostgreSQLDatabase(EngineBase):
 
     @contextmanager
     def startup_lock(self) -> Iterator[Session]:
-        """Hold a lock, so that processes that start at the same time take turns, for any time."""
+        """Hold a lock for any time, so that processes that start at the same time take turns."""
         with self._open() as session:
             _set_no_timeout(session)
             session.execute(f"SELECT pg_advisory_lock({TURN})")

@@ -263,7 +263,7 @@ def mark_charged(
     is_sold: bool,
     charged_to: str,
 ) -> None:
-    # Adds to what earlier rows charged. If two processes count the same rows, the second one changes nothing.
+    # Adds to earlier rows' fees. If two processes count the same rows, the second one changes nothing.
     sql = """
         UPDATE prepared_transaction
         SET fee_tinybars = CASE WHEN is_settled = 1 THEN fee_tinybars ELSE 0 END + :fee_tinybars,

@@ -17,7 +17,7 @@ class Step(NamedTuple):
     """An upgrade from the previous version to this one, in one transaction."""
 
     version: int
-    # The comment before each statement, which the operator reads while it runs; and the statement.
+    # Pairs of a comment and its statement. The operator sees the comment while the statement runs.
     statements: list[tuple[str, str]]
     fill: Callable[[Any], None] | None  # runs after the statements, for work that SQL cannot do
 

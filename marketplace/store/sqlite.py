@@ -134,7 +134,7 @@ class SQLiteDatabase(EngineBase):
 
     @contextmanager
     def startup_lock(self) -> Iterator[None]:
-        """Hold a lock, so that processes that start at the same time take turns, for any time."""
+        """Hold a lock for any time, so that processes that start at the same time take turns."""
         lock = take_lock(self._lock_path)
         try:
             yield

@@ -51,7 +51,7 @@ def make_transform(content: bytes | None, mode: str) -> ImageCms.ImageCmsTransfo
 
 
 def find_profile(chunks: Mapping[bytes, bytes], *, is_grey: bool) -> bytes | None:
-    """The profile that a PNG's chunks stand for; None for sRGB. A chunk that makes no sense is absent."""
+    """The profile that a PNG's chunks stand for; None for sRGB. Ignores unreadable chunks."""
     return next(_list_profiles(chunks, is_grey=is_grey), None)
 
 

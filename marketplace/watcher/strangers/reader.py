@@ -45,7 +45,7 @@ def read(resolver: Resolver, pointer: str, seconds: float) -> tuple[EnrichmentRe
 if __name__ == "__main__":
     confine.end_with_parent()
     confine.limit()
-    # It would log a line for each refused address, without a time. The watcher logs them, once a minute.
+    # Otherwise, each refused address is logged here, without a time. The watcher logs them once a minute.
     logging.getLogger("requests_hardened.ip_filter").disabled = True
     resource.setrlimit(resource.RLIMIT_NOFILE, (MAX_DESCRIPTORS, MAX_DESCRIPTORS))
     with suppress(EOFError, ConnectionError):

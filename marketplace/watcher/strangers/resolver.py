@@ -159,7 +159,7 @@ class Resolver:
         return self._fetch_inscription(topic, deadline) if topic else message
 
     def _join_parts(self, row: Message, deadline: Deadline) -> bytes:
-        """The whole message of which a row may be any part."""
+        """The whole message that a row may be any part of."""
         if row.part is None or row.topic is None or row.part.total == 1:
             return row.content
         since = row.part.valid_start  # no part is older
