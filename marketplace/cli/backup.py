@@ -66,8 +66,8 @@ def backup_command(path: Path, force: bool, keep: int | None) -> None:
         raise click.ClickException(f"{target} exists: try again in a second")
     partial = Path(tempfile.mkdtemp(dir=path, prefix=".partial-"))
     try:
+        _write_settings(partial / ENVIRONMENT)
         _back_up_database(partial / DATABASE, force=False, shown=target / DATABASE)
-        (partial / ENVIRONMENT).write_text(_describe_settings())
         partial.rename(target)
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
@@ -126,10 +126,14 @@ def _sync_names(folder: Path) -> None:
         os.close(handle)
 
 
-def _describe_settings() -> str:
-    """The settings that differ from their defaults, to start the service with them elsewhere."""
+def _write_settings(file: Path) -> None:
+    """Write the settings that differ from their defaults, to start the service with them elsewhere."""
     first = f"# Version {__version__}. Passwords and keys are not in it; other settings have their defaults."
-    return f"{first}\n{write_changed(current_app.config)}"
+    handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(handle, "w", encoding="utf-8") as opened:
+        opened.write(f"{first}\n{write_changed(current_app.config)}")
+        opened.flush()
+        os.fsync(handle)
 
 
 def _back_up_images(target: Path) -> None:

@@ -118,6 +118,7 @@ def test_the_settings_are_in_it_and_no_secret(tmp_path, engine):
     assert f"Not included: {key}, the account's key" in ended.output
     [copy] = backups(tmp_path / "copies")
     text = (copy / "settings.env").read_text()
+    assert {file.stat().st_mode & 0o777 for file in copy.iterdir()} == {0o600}
     assert "EVENTS_DAYS" not in text  # it has its default
     shell = ["sh", "-euc", f"set -a; . {copy}/settings.env; exec env -0"]
     # Where * stands for no file
