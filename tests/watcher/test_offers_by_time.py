@@ -107,6 +107,19 @@ def test_one_ends_although_its_bidder_cannot_be_read(
     assert state(app, schedule_id) == "expired"
 
 
+def test_one_that_the_mirror_node_shows_as_none_stays_queued(
+    app, ledger, watcher, mirror, offer, monkeypatch
+):
+    """It was queued again by each chore, before offers that had expired later."""
+    schedule_id = offer(expires_in=60)
+    mirror.alter(f"/schedules/{schedule_id}", lambda answer: answer.update(memo="hello"))
+    move_clock(ledger, monkeypatch, 60 + SHOWN_SECONDS)
+    run(app, chores.queue_expired_offers)
+    watcher.recheck()
+    assert state(app, schedule_id) == "signed"
+    assert len(rechecks(app)) == 1
+
+
 def test_whether_the_bidder_can_pay_is_looked_at_now_and_then(app, ledger, offer, monkeypatch):
     schedule_id = offer()
     monkeypatch.setattr(chores, "COVER_SECONDS", -1)

@@ -137,14 +137,15 @@ def _look(
         return None
     shown_to = _find_shown(deadline)  # asked first, so that the facts are at least as new
     schedule = mirror_node().find_schedule(schedule_id, deadline)
+    gone = Undecided("the mirror node no longer shows it as an offer") if before else None
     if schedule is None:
-        return Undecided("the mirror node no longer shows it") if before else None
+        return gone
     if before and times.to_iso(schedule.newest_at) < before["state_at"]:
         return Undecided("the mirror node shows an older state of it")
     market = current_app.config["ACCOUNT_ID"]
     sale = rule.read_sale(schedule, market)
     if sale is None:
-        return None
+        return gone
     bidder = None
     if not rule.has_ended(schedule, shown_to):
         bidder = mirror_node().find_account(sale.bidder, deadline)
@@ -152,7 +153,7 @@ def _look(
     rows = _find_transactions(schedule, key, deadline, changed_at)
     offer = rule.decide(Facts(schedule, key, rows, shown_to), market)
     if not isinstance(offer, Offer):
-        return offer
+        return offer or gone
     if before and before["opened_at"] and offer.state == "unsigned":
         # Replicas may differ: one may show the key from before the signature, another one the key from before
         # the change.
