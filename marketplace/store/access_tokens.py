@@ -76,7 +76,7 @@ def _find_life(row: AccessTokenRow) -> int | None:
 
 def hash_token(token: str) -> str:
     """The SHA-256 of a token, hexadecimal: the only form that is stored."""
-    return hashlib.sha256(token.encode()).hexdigest()
+    return hashlib.sha256(token.encode(errors="surrogatepass")).hexdigest()
 
 
 def insert_access_token(

@@ -226,6 +226,12 @@ def test_a_host_brings_its_own_authentication(tmp_path):
     assert seen == [("alice", "read"), ("bob", "read"), ("charlie", "write")]
 
 
+@pytest.mark.parametrize("name", ["Zoë", "\0", "\ud800", "a" * 10_000])
+def test_a_host_may_name_its_users_by_any_text(tmp_path, name):
+    client = create_app(authenticate=lambda *_: name, **settings(tmp_path)).test_client()
+    assert client.post("/v1/add", json=KEYS).status_code == 200
+
+
 @pytest.mark.parametrize("name", [7, b"alice", {"id": 7}])
 def test_a_host_that_returns_no_name_is_shown_its_mistake(tmp_path, caplog, name):
     """It counted as True: behind the host's proxy, all users had the limits of one address."""
