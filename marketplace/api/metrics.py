@@ -74,7 +74,8 @@ def _find_facts() -> dict[str, float]:
             age = now / times.SECOND - times.from_iso(last_sync)
             facts["last_sync_age_seconds"] = max(age, 0)
         if last_backup := freshness.find_last_backup():
-            facts["last_backup_age_seconds"] = now / times.SECOND - times.from_iso(last_backup)
+            age = now / times.SECOND - times.from_iso(last_backup)
+            facts["last_backup_age_seconds"] = max(age, 0)
         if free := disks.find_free():
             facts["disk_free_bytes"] = min(free.values())
         if (balance := find_noted_balance()) is not None:

@@ -89,14 +89,15 @@ def prepare(server: Any, watches: bool) -> None:
         drop_silent_clients(listener)
     logging.getLogger("gunicorn.error").addFilter(shorten_traceback)
     logging.raiseExceptions = False  # if the disk is full, log lines are lost
-    if app in applications:  # not a host's
+    is_ours = isinstance(app, Flask) and app in applications  # not a host's
+    if is_ours:
         require_account(app)
     # Objects that live as long as the processes need no garbage collection.
     gc.collect()
     gc.freeze()
     if folder := find_metrics_folder(server):
         metrics.forget(folder, metrics.SERVER)
-    if app in applications:
+    if is_ours:
         # Printed here, because each worker would print it, too.
         addresses = [listener.sock.getsockname() for listener in server.LISTENERS]
         echo_log(startup.describe(app, addresses, watches))
