@@ -45,7 +45,7 @@ def test_the_way_back_is_as_the_page_says(old, tmp_path):
     assert earlier("token", "create", "kept").returncode == 0
     upgraded = new("upgrade")
     assert upgraded.returncode == 0, upgraded.stderr
-    backup = re.search(r"before is in (\S+)", upgraded.stdout)[1]
+    backup = re.search(r"old content is in (\S+)", upgraded.stdout)[1]
     assert new("token", "create", "later").returncode == 0
 
     assert "is of a newer version" in earlier("restore", backup).stderr  # without the missing step
