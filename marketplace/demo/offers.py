@@ -114,8 +114,13 @@ def show_acceptance() -> Values:
     nft = values["nft"] | {"listingPrice": offer["price"]}
     collections = read_collections([nft])
     shares = terms().divide_purchase([nft], collections, offer["to"]["accountId"])
-    order = values["order"] | {"expectedPrice": offer["price"]}
-    return values | {"order": order, "shares": shares, "rate": rate()}
+    received = shares[1].tinybars if shares else None
+    return values | {
+        "order": values["order"] | {"expectedPrice": offer["price"]},
+        "shares": shares,
+        "rate": rate(),
+        "done": _address("accepted", [nft], price=offer["price"], received=received),
+    }
 
 
 def show_accepted() -> Values:
@@ -125,13 +130,16 @@ def show_accepted() -> Values:
         "nfts": nfts,
         "named": named(nfts),
         "price": price,
-        "balance": read_balance(visitor()),
+        "received": request.args.get("received", None, int),
     }
 
 
 def show_retraction() -> Values:
-    return _show_one("to", "retracted", "OPEN", "UNSIGNED")
+    values = _show_one("to", "retracted", "OPEN", "UNSIGNED")
+    if (offer := values["offer"]) and offer["state"] == "UNSIGNED":
+        values["done"] = _address("retracted", [values["nft"]], unsigned="yes")
+    return values
 
 
 def show_retracted() -> Values:
-    return {"nfts": _read_nfts()}
+    return {"nfts": _read_nfts(), "was_signed": "unsigned" not in request.args}

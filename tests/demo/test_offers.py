@@ -1,5 +1,6 @@
 """The offers on the demo's pages, and nothing of them where they are off."""
 
+import html
 import re
 
 import pytest
@@ -65,6 +66,10 @@ def test_only_the_owner_accepts_and_only_the_bidder_withdraws(client, offer_id):
         assert "<button" not in other
     acceptance = client.get(f"/demo/trade/acceptance?{ITEM}&offer={offer_id}&account={ALICE}").text
     assert "&#34;expectedPrice&#34;: 50" in acceptance
+    done = html.unescape(re.search(r'data-done="([^"]+)"', acceptance)[1])
+    assert "You sold it for 50 HBAR." in client.get(done).text
+    less = client.get(done.replace("received=5000000000", "received=4750000000")).text
+    assert "for 50 HBAR, and received 47.5 HBAR after royalties" in less
 
 
 def test_an_offer_that_is_not_signed_is_shown_to_its_bidder(client, listed):
@@ -81,6 +86,8 @@ def test_an_offer_that_is_not_signed_is_shown_to_its_bidder(client, listed):
     page = client.get(address).text
     assert '<button class="button">Cancel offer</button>' in page
     assert "data-signed" not in page
+    done = html.unescape(re.search(r'data-done="([^"]+)"', page)[1])
+    assert "Your offer is canceled" in client.get(done).text
     assert client.delete(f"/v1/offers/{offer_id}").status_code == 200
     assert "This offer is not open any more" in client.get(address).text
 

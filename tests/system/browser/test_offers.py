@@ -162,7 +162,7 @@ def test_an_offer_that_is_not_signed_is_canceled(shown, trader):
     with page.expect_request("**/v1/offers/*") as asked:
         press(dialog, "Cancel offer")
     assert asked.value.method == "DELETE"
-    expect(dialog.get_by_role("heading", name="Your offer is withdrawn")).to_be_visible()
+    expect(dialog.get_by_role("heading", name="Your offer is canceled")).to_be_visible()
     press(dialog, "View")
     expect(page.locator("[data-unsigned] li")).to_have_count(0)
     offer_id = asked.value.url.rpartition("/")[2]
