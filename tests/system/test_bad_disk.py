@@ -3,12 +3,14 @@
 import resource
 import signal
 import sys
+import threading
 
 import pytest
 
 from harness.apps import settings
 from harness.cast import ALICE, TOKEN
 from harness.engines import connect, execute
+from harness.network import PATIENCE_SECONDS
 from harness.serving import begin_flask, run_flask, run_program
 from hiero_sandbox import database as ledger_database
 from hiero_sandbox import storage as ledger_storage
@@ -120,14 +122,17 @@ def test_what_only_reads_goes_on(own, database):
     assert end(start(own, ["token", "list"], MAX_FILE_BYTES)) == (0, "")
 
 
-def wait_for(stream, words):
-    assert any(words in line for line in iter(stream.readline, "")), words
+def wait_for(process, words):
+    timer = threading.Timer(PATIENCE_SECONDS, process.kill)  # then its output ends
+    timer.start()
+    assert any(words in line for line in iter(process.stderr.readline, "")), words
+    timer.cancel()
 
 
 def test_a_watcher_says_it_and_goes_on(own, database):
     fill_disk(database)
     process = start(own, ["watch"], MAX_FILE_BYTES)
-    wait_for(process.stderr, f"The ledger was not followed: {FULL}\n")
+    wait_for(process, f"The ledger was not followed: {FULL}\n")
     process.send_signal(signal.SIGTERM)
     code, stderr = end(process)
     assert code == 0
@@ -137,9 +142,9 @@ def test_a_watcher_says_it_and_goes_on(own, database):
 def test_a_watcher_works_again_once_there_is_room(own, database):
     database.execute("BEGIN IMMEDIATE")
     process = start(own, ["watch"])
-    wait_for(process.stderr, f"The ledger was not followed: {LOCKED}\n")
+    wait_for(process, f"The ledger was not followed: {LOCKED}\n")
     database.execute("ROLLBACK")
-    wait_for(process.stderr, "was taken off the order book: ")
+    wait_for(process, "was taken off the order book: ")
     process.send_signal(signal.SIGTERM)
     assert end(process)[0] == 0
 
