@@ -102,14 +102,7 @@ def _reserve(
 def _build(node: str, *, row: PreparedTransactionRow, offer_id: str) -> bytes:
     from marketplace.hedera.transactions import build_offer_deletion
 
-    return build_offer_deletion(
-        schedule_id=offer_id,
-        node_account_id=node,
-        transaction_id=TransactionId.require(row["transaction_id"]),
-        memo=row["memo"],
-        max_fee_tinybars=row["fee_tinybars"] or 0,
-        valid_seconds=VALID_SECONDS,
-    )
+    return build_offer_deletion(schedule_id=offer_id, **submission.find_envelope(row, node))
 
 
 def _find_deleted(row: PreparedTransactionRow, offer_id: str, deadline: Deadline) -> bool | None:

@@ -208,11 +208,7 @@ def _build(
         sale=sale,
         expires_at=times.to_nanoseconds(row["schedule_expires_at"] or "") // times.SECOND,
         admin_keys=admin_keys,
-        node_account_id=node,
-        transaction_id=TransactionId.require(row["transaction_id"]),
-        memo=row["memo"],
-        max_fee_tinybars=row["fee_tinybars"] or 0,
-        valid_seconds=VALID_SECONDS,
+        **submission.find_envelope(row, node),
     )
 
 

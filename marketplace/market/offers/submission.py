@@ -6,7 +6,7 @@ network accepts a transaction id once. So a lost answer or a killed process caus
 
 import time
 from collections.abc import Callable, Iterator
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from flask import current_app
 
@@ -18,6 +18,7 @@ from marketplace.errors import (
     Unavailable,
 )
 from marketplace.hedera import times
+from marketplace.hedera.ids import TransactionId
 from marketplace.ledger import Deadline
 from marketplace.ledger.consensus_node import (
     Method,
@@ -36,6 +37,9 @@ from marketplace.services import services
 from marketplace.store import prepared_transactions
 from marketplace.store.database import write
 from marketplace.store.rows import PreparedTransactionRow
+
+if TYPE_CHECKING:
+    from marketplace.hedera.transactions import Envelope
 
 IN_PROGRESS_SECONDS = 10  # for which another request may be signing it
 SUBMIT_SECONDS = 6  # for all nodes that are tried
@@ -67,6 +71,17 @@ class Paid(NamedTuple):
 def is_left(row: PreparedTransactionRow) -> bool:
     """Whether the process that was to sign a transaction has ended without signing it."""
     return row["prepared_at"] < times.to_iso(times.now() - IN_PROGRESS_SECONDS * times.SECOND)
+
+
+def find_envelope(row: PreparedTransactionRow, node: str) -> "Envelope":
+    """What a stored transaction has beside its content, for a node."""
+    return {
+        "transaction_id": TransactionId.require(row["transaction_id"]),
+        "memo": row["memo"],
+        "max_fee_tinybars": row["fee_tinybars"] or 0,
+        "valid_seconds": VALID_SECONDS,
+        "node_account_id": node,
+    }
 
 
 def hand_over(paid: Paid) -> None:
