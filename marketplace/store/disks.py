@@ -14,10 +14,10 @@ def find_free() -> dict[str, int]:
         path = current_app.config[name].removeprefix("file:")
         if "://" not in path:
             folder = Path(path) if name == "MEDIA_URL" else Path(path).parent
-            free[name] = shutil.disk_usage(_find_present(folder)).free
+            free[name] = shutil.disk_usage(_find_existing(folder)).free
     return free
 
 
-def _find_present(folder: Path) -> Path:
+def _find_existing(folder: Path) -> Path:
     """The folder, or the nearest one above it: the next image makes a folder again that was removed."""
     return next(each for each in (folder, *folder.parents) if os.path.isdir(each))
