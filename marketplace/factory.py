@@ -79,8 +79,8 @@ def create_app(
     ``create_app(DATABASE_URL="sqlite:///market.db")``. ``authenticate(request, scope)`` replaces
     access tokens. It returns True or the end user's name if the caller is allowed; otherwise, it raises an
     error of marketplace.errors or werkzeug. ``sign(body)`` signs purchases for ACCOUNT_ID, in place of
-    ACCOUNT_KEY_FILE. It receives the bytes of a TransactionBody, and returns the raw public key and the
-    signature.
+    ACCOUNT_KEY_FILE; the sandbox refuses both. It receives the bytes of a TransactionBody, and returns the
+    raw public key and the signature.
 
     Raises marketplace.errors.StartRefused for an invalid setting, and for a database of another service,
     network or account, or of a newer version. A database of an older version is opened, but every request is
@@ -89,7 +89,10 @@ def create_app(
     _require_callable(authenticate, "authenticate(request, scope)", None, "read")
     if sign is not None:
         _require_callable(sign, "sign(body)", b"")
-    app = Application("marketplace", **settings.load(overrides, os.environ))
+    config = settings.load(overrides, os.environ)
+    if sign is not None and config["NETWORK"] == "sandbox":
+        raise StartRefused(f"create_app(sign=...) is given, but {settings.NO_KEY_IN_SANDBOX}")
+    app = Application("marketplace", **config)
     request_metrics.name_routes(app)
     app.extensions[KEY] = _make_services(app, sign)
     authentication.init_app(app, authenticate)
@@ -122,7 +125,7 @@ def _make_services(app: Flask, sign: Sign | None) -> Services:
     mount = _import_mount() if config["NETWORK"] == "sandbox" else None
     database = db.from_config(config, makes=may_make_database())
     if mount:
-        sandbox = mount.init_app(app, database, sign)
+        sandbox = mount.init_app(app, database)
     mirror_node = ledger.from_config(config, sandbox.adapters if sandbox else {}, count)
     return Services(
         database=database,

@@ -25,6 +25,12 @@ KEY_ADVICE = (
     "If you set it to the key itself, write the key to a file, and give the account a new key"
 )
 
+# A transaction names no network: what a real key signs in the sandbox is valid on the account's network.
+NO_KEY_IN_SANDBOX = (
+    f"{PREFIX}NETWORK is sandbox (the default), where no real key may sign. Set {PREFIX}NETWORK to the"
+    " account's network; in the sandbox, set no key"
+)
+
 
 class SettingError(StartRefused):
     """A setting is not valid. The message names it."""
@@ -257,7 +263,8 @@ SETTINGS = {
     "ACCOUNT_KEY_FILE": Setting(
         _valid(str.isprintable, f"the path of a file. {KEY_ADVICE}"),
         "",
-        "A file with the private key of `ACCOUNT_ID`, which [signs purchases](buying.md#the-key)",
+        "A file with the private key of `ACCOUNT_ID`, which [signs purchases](buying.md#the-key). Refused in"
+        " the sandbox",
     ),
     "SALE_FEE_BASIS_POINTS": Setting(
         _integer(0, 5000),
@@ -431,6 +438,8 @@ def _require_agreement(settings: dict[str, Any]) -> None:
             f"{PREFIX}SALE_FEE_BUDGET is below the maximum cost of one purchase: a tenth of"
             f" {PREFIX}MAX_TRANSACTION_FEE. Raise it, or set it to 0 to turn buying off"
         )
+    if settings["NETWORK"] == "sandbox" and settings["ACCOUNT_KEY_FILE"]:
+        raise SettingError(f"{PREFIX}ACCOUNT_KEY_FILE is set, but {NO_KEY_IN_SANDBOX}")
     prefix = settings["API_PREFIX"]
     if settings["NETWORK"] == "sandbox" and f"{prefix}/".startswith("/sandbox/"):
         raise SettingError(

@@ -1,6 +1,5 @@
 """Mounts the sandbox in the service: as its ledger, its gateway, its signer, and below ``/sandbox``."""
 
-from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from wsgiref.types import WSGIApplication
@@ -30,19 +29,12 @@ from marketplace.wsgi_environ import ROUTE
 HOST_HINT = ", or set MARKETPLACE_PUBLIC_URL to this one"
 
 
-def init_app(
-    app: Flask, database: Engine, sign: Callable[[bytes], tuple[bytes, bytes]] | None = None
-) -> Sandbox:
-    """Make the sandbox, and upgrade the marketplace's database.
-
-    ``sign`` signs for the marketplace in place of the demo wallet.
-    """
+def init_app(app: Flask, database: Engine) -> Sandbox:
+    """Make the sandbox, and upgrade the marketplace's database."""
     upgrade_at_once(database)
     folder, prefix = app.config["DATA_DIR"], app.config["PUBLIC_URL"] + PATH
-    is_signed_here = sign is None and not app.config["ACCOUNT_KEY_FILE"]
-    signs_for = app.config["ACCOUNT_ID"] if is_signed_here else None
     try:
-        sandbox = create_sandbox(f"{folder}/sandbox.db", prefix, signs_for)
+        sandbox = create_sandbox(f"{folder}/sandbox.db", prefix, app.config["ACCOUNT_ID"])
     except LedgerRefused as error:
         raise StartRefused(str(error)) from error
     sandbox.register_blueprint(gateway.blp)

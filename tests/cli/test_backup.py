@@ -8,7 +8,7 @@ import time
 import pytest
 
 from harness.apps import authorized_client, settings, write_sql
-from harness.cast import KEYS, TOKEN
+from harness.cast import KEYS, TESTNET, TOKEN
 from marketplace import create_app
 from marketplace.services import services
 from marketplace.settings import load
@@ -111,7 +111,7 @@ def test_its_date_is_kept_for_prometheus(app, invoke, tmp_path):
 def test_the_settings_are_in_it_and_no_secret(tmp_path, engine):
     key = tmp_path / "account.key"
     key.write_text("3030020100300706052b8104000a04220420" + 64 * "1")
-    own = settings(tmp_path) | {"ACCOUNT_KEY_FILE": str(key), "NAME": "The shop"}
+    own = settings(tmp_path) | TESTNET | {"ACCOUNT_KEY_FILE": str(key), "NAME": "The shop"}
     app = create_app(**own)
     ended = app.test_cli_runner().invoke(args=["backup", str(tmp_path / "copies")])
     assert ended.exit_code == 0, ended.output

@@ -11,6 +11,8 @@ from harness.ledger import Ledger
 from marketplace import create_app
 from marketplace.hedera import times
 from marketplace.market import purchase_fees
+from marketplace.market.signer import Signer
+from marketplace.services import services
 from marketplace.store.database import write
 from marketplace.watcher.follow import Follower
 from marketplace.watcher.sweep import sync
@@ -35,8 +37,11 @@ def stuff(content, count):
 class Market:
     """A marketplace with one NFT for sale after the other."""
 
-    def __init__(self, folder, **more):
+    def __init__(self, folder, sign=None, **more):
+        """``sign``: a host's signer, which only a real network has."""
         self.app = create_app(**settings(folder) | {"MIRROR_NODE_RATE": "10000"} | more)
+        if sign:
+            services(self.app).signer = Signer(MARKET, lambda: sign)
         self.client = authorized_client(self.app, "read", "write")
         self.ledger = Ledger(self.app)
         self.follower = Follower()

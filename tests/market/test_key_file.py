@@ -18,6 +18,7 @@ from hiero_sdk_python.crypto.private_key import PrivateKey
 from werkzeug.wrappers import Response
 
 from harness.apps import on_testnet, settings
+from harness.cast import TESTNET
 from harness.ledger import Ledger
 from harness.network import serve
 from harness.serving import run_flask
@@ -232,31 +233,38 @@ def test_a_key_shows_only_its_public_half():
 # The start
 
 
-def start(tmp_path, path, **more):
-    return create_app(ACCOUNT_KEY_FILE=path, **settings(tmp_path), **more)
-
-
 def learn(app, key):
     """Let the ledger know the account's key: it signs something."""
     encoded = keys.of_bytes(raw(key)).SerializeToString().hex()
     Ledger(app).change_account("0.0.9001", key=encoded)
 
 
+@pytest.mark.parametrize("how", ["ACCOUNT_KEY_FILE", "sign"])
+def test_the_sandbox_refuses_a_real_key(tmp_path, put, how):
+    """What it signs is valid on the account's network: a transaction names none."""
+    given = put(TAKEN["ED25519, PEM"][1]) if how == "ACCOUNT_KEY_FILE" else print
+    with pytest.raises(StartRefused, match="MARKETPLACE_NETWORK is sandbox"):
+        create_app(**settings(tmp_path), **{how: given})
+    assert os.listdir(tmp_path) == ["key"] * (how == "ACCOUNT_KEY_FILE")
+
+
 @pytest.mark.parametrize("name", ["ED25519, PEM", "ECDSA, DER"])
 def test_purchases_are_signed_by_it(tmp_path, make_market, put, name):
     key, content = TAKEN[name]
     learn(create_app(**settings(tmp_path)), key)
-    market = make_market(ACCOUNT_KEY_FILE=put(content))
+    market = make_market(sign=read_key(put(content)))
     assert market.submit(market.buy(market.list_one())).result == "SUCCESS"
 
 
 @pytest.mark.parametrize("name", ["ED25519, DER", "ECDSA, PEM"])
 def test_a_start_with_another_key_is_refused(tmp_path, put, name):
-    path = put(TAKEN[name][1])
-    learn(create_app(**settings(tmp_path)), Ed25519PrivateKey.generate())
-    app = start(tmp_path, path)
-    with pytest.raises(StartRefused, match=r"does not hold the key that 0\.0\.9001 has on the led"):
-        startup.require_account(app)
+    key = {"_type": "ED25519", "key": raw(Ed25519PrivateKey.generate()).hex()}
+    account = Response(json.dumps({"account": "0.0.4321", "balance": {"balance": 5}, "key": key}))
+    with serve(account) as url:
+        app = on_testnet(tmp_path, url, ACCOUNT_KEY_FILE=put(TAKEN[name][1]))
+        account_id = app.config["ACCOUNT_ID"]
+        with pytest.raises(StartRefused, match=f"not hold the key that {account_id} has on the l"):
+            startup.require_account(app)
 
 
 @pytest.mark.parametrize(
@@ -279,7 +287,7 @@ def test_a_start_with_an_unfit_account_is_refused(tmp_path, put, change, words):
 
 def test_making_the_application_asks_nobody(tmp_path, put, monkeypatch):
     monkeypatch.setattr(MirrorNode, "_get_object", None)
-    start(tmp_path, put(TAKEN["ED25519, PEM"][1]))
+    on_testnet(tmp_path, ACCOUNT_KEY_FILE=put(TAKEN["ED25519, PEM"][1]))
 
 
 def test_a_start_without_the_mirror_node_warns(tmp_path, put, caplog):
@@ -293,11 +301,12 @@ def test_a_start_without_the_mirror_node_warns(tmp_path, put, caplog):
 def test_two_signers_are_one_too_many(tmp_path, put):
     path = put(TAKEN["ED25519, PEM"][1])
     with pytest.raises(StartRefused, match="are both set"):
-        start(tmp_path, path, sign=lambda body: None)
+        on_testnet(tmp_path, ACCOUNT_KEY_FILE=path, sign=lambda body: None)
 
 
 def test_an_operators_command_needs_no_key(tmp_path):
-    assert run_flask(tmp_path, "token", "list", ACCOUNT_KEY_FILE=str(tmp_path)).exit_code == 0
+    own = TESTNET | {"ACCOUNT_KEY_FILE": str(tmp_path)}
+    assert run_flask(tmp_path, "token", "list", **own).exit_code == 0
 
 
 # A key in place of the path
@@ -329,7 +338,7 @@ def assert_not_shown(pasted, text):
 @pytest.mark.parametrize("setting", ["ACCOUNT_KEY_FILE", "ACCOUNT_ID", "DATABASE_URL"])
 def test_a_key_in_place_of_a_setting_is_not_shown(tmp_path, name, setting):
     with pytest.raises(StartRefused) as refused:
-        startup.require_ready(create_app(**settings(tmp_path) | {setting: PASTED[name]}))
+        startup.require_ready(create_app(**settings(tmp_path) | TESTNET | {setting: PASTED[name]}))
     assert f"MARKETPLACE_{setting} " in str(refused.value)
     assert_not_shown(PASTED[name], str(refused.value))
     assert refused.value.__suppress_context__  # nor in a traceback
@@ -341,11 +350,11 @@ def test_a_key_in_place_of_a_setting_is_not_shown(tmp_path, name, setting):
 def test_the_status_does_not_show_a_key(tmp_path, name):
     value = PASTED[name] if isinstance(PASTED[name], str) else str(PASTED[name])
     value = value.replace("\n", " ")
-    output = run_flask(tmp_path, "status", ACCOUNT_KEY_FILE=value).output
+    output = run_flask(tmp_path, "status", **TESTNET | {"ACCOUNT_KEY_FILE": value}).output
     assert "\n  MARKETPLACE_ACCOUNT_KEY_FILE=(not shown: it names no file)\n" in output
     assert_not_shown(value, output)
 
 
 @pytest.mark.parametrize("path", ["/etc/nft-marketplace.key", "/run/secrets/" + 64 * "a", ""])
 def test_a_path_may_be_long(path):
-    assert load({"ACCOUNT_KEY_FILE": path}, {})["ACCOUNT_KEY_FILE"] == path
+    assert load(TESTNET | {"ACCOUNT_KEY_FILE": path}, {})["ACCOUNT_KEY_FILE"] == path

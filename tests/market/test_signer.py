@@ -10,6 +10,7 @@ from hiero_sdk_python.crypto.private_key import PrivateKey
 
 from harness.cast import ALICE, MARKET
 from harness.mirror import Mirror
+from hiero_sandbox.ledger import keys
 from marketplace.hedera.signatures import SECP256K1_ORDER, verifies
 from marketplace.market import signer as signing
 from marketplace.market.signer import Signer
@@ -25,6 +26,12 @@ def signing_with(key):
     return lambda body: (key.public_key().to_bytes_raw(), key.sign(body))
 
 
+def set_key(market, key):
+    """Let the ledger's account have a key."""
+    encoded = keys.of_bytes(key.public_key().to_bytes_raw()).SerializeToString().hex()
+    market.ledger.change_account(MARKET, key=encoded)
+
+
 def buy(market):
     return market.buy(market.list_one())
 
@@ -38,6 +45,7 @@ def test_it_works(make_market, key):
         return signing_with(key)(body)
 
     market = make_market(sign=sign)
+    set_key(market, key)
     assert market.submit(buy(market)).result == "SUCCESS"
     [body] = given
     assert type(body) is bytes
@@ -97,15 +105,15 @@ def test_another_key_than_the_accounts_is_refused(make_market, caplog):
 
 
 def test_a_key_that_changed_is_looked_up_again(make_market):
-    keys = [OTHER]
-    market = make_market(sign=lambda body: signing_with(keys[0])(body))
+    own = [OTHER]
+    market = make_market(sign=lambda body: signing_with(own[0])(body))
 
-    def set_key(document):
-        document["key"] = {"_type": "ED25519", "key": keys[0].public_key().to_bytes_raw().hex()}
+    def show_key(document):
+        document["key"] = {"_type": "ED25519", "key": own[0].public_key().to_bytes_raw().hex()}
 
-    Mirror(market.app).alter(f"/accounts/{MARKET}", set_key)
+    Mirror(market.app).alter(f"/accounts/{MARKET}", show_key)
     assert buy(market).status_code == 200
-    keys[0] = DEMO
+    own[0] = DEMO
     assert buy(market).status_code == 200
 
 
