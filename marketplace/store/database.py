@@ -10,7 +10,7 @@ from flask import Config, current_app, g
 
 from marketplace import services
 from marketplace.errors import StartRefused
-from marketplace.store import sqlite, sqlite_files, traits, webhooks
+from marketplace.store import sqlite, sqlite_files
 from marketplace.store.database_errors import DatabaseUnreadable, NoFile
 from marketplace.store.engine import Engine
 from marketplace.store.rows import Connection
@@ -19,15 +19,7 @@ from marketplace.store.schema import Schema
 if TYPE_CHECKING:  # psycopg may be missing
     from marketplace.store.postgresql import PostgreSQLDatabase
 
-SCHEMA = Schema(
-    Path(__file__).parent,
-    tables={"nft", "access_token"},
-    fills={
-        10: traits.insert_all_traits,
-        24: traits.normalise_all_traits,
-        25: webhooks.store_secrets,
-    },
-)
+SCHEMA = Schema(Path(__file__).parent, tables={"nft", "access_token"})
 # Listings were approved for one account of one network. With another one, a sync would delist all of them.
 OWNERS = ("network", "account_id")
 

@@ -13,11 +13,6 @@ from marketplace.store.database_errors import DatabaseOutdated, DatabaseUnreadab
 from marketplace.store.rows import Connection
 from marketplace.store.schema import PROPERTY, VERSION, Schema
 
-TOO_OLD = (
-    "is of a version before 0.3.0: install 0.3.0, run flask --app wsgi upgrade, and then upgrade to this"
-    " version"
-)
-
 
 class Leadership(Protocol):
     """A role that one process holds at a time, until it ends."""
@@ -140,7 +135,7 @@ class EngineBase:
         stored = {row["name"]: row["value"] for row in rows}
         number = stored.pop(PROPERTY, None)
         if number is None:
-            raise DatabaseUnreadable(f"{name} {TOO_OLD}")
+            raise _too_old(name)
         if not VERSION.fullmatch(number):
             raise DatabaseUnreadable(
                 f"{name} cannot be used: the version of its schema is {number!r}, which is not a number."
@@ -148,7 +143,7 @@ class EngineBase:
             )
         version = int(number)
         if version < self.schema.oldest:
-            raise DatabaseUnreadable(f"{name} {TOO_OLD}")
+            raise _too_old(name)
         if version > self.schema.version:
             raise DatabaseUnreadable(
                 f"{name} is of a newer version (its schema is {version}, this version's is"
@@ -162,6 +157,13 @@ class EngineBase:
                     " nothing yet may be deleted"
                 )
         return version
+
+
+def _too_old(name: str) -> DatabaseUnreadable:
+    return DatabaseUnreadable(
+        f"{name} is of a version before 0.4.0 and can't be upgraded: name a new database, and read the"
+        f" collections from the ledger with {command('rebuild TOKEN_ID ...')}"
+    )
 
 
 _engines: "weakref.WeakSet[Engine]" = weakref.WeakSet()

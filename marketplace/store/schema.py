@@ -1,7 +1,7 @@
 """The versions of a schema: the SQL of a new database, and the steps that upgrade an older one."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -19,7 +19,6 @@ class Step(NamedTuple):
     version: int
     # Pairs of a comment and its statement. The operator sees the comment while the statement runs.
     statements: list[tuple[str, str]]
-    fill: Callable[[Any], None] | None  # runs after the statements, for work that SQL cannot do
 
     def take(
         self, db: Any, report: Callable[[str], None], translate: Callable[[str], str] = str
@@ -29,8 +28,6 @@ class Step(NamedTuple):
             report(what)
             for _, statement in statements:
                 db.execute(translate(statement))
-        if self.fill:
-            self.fill(db)
 
 
 class Schema:
@@ -40,16 +37,8 @@ class Schema:
     N - 1 to N.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        tables: set[str],
-        fills: Mapping[int, Callable[[Any], None]] | None = None,
-    ) -> None:
-        """``tables``: tables that every version of this kind of database has. ``fills``: functions that some
-        versions call after their statements, with the connection.
-        """
-        self._fills = fills or {}
+    def __init__(self, folder: Path, tables: set[str]) -> None:
+        """``tables``: tables that every version of this kind of database has."""
         self._upgrades = {int(path.stem): path for path in folder.glob("upgrades/[0-9]*.sql")}
         self.tables = tables
         self.sql = (folder / "schema.sql").read_text()
@@ -65,7 +54,7 @@ class Schema:
     def steps(self) -> list[Step]:
         """All upgrades, the oldest first."""
         return [
-            Step(number, [*_statements(path.read_text())], self._fills.get(number))
+            Step(number, [*_statements(path.read_text())])
             for number, path in sorted(self._upgrades.items())
         ]
 

@@ -7,7 +7,6 @@ import json
 import unicodedata
 from collections.abc import Iterable
 from itertools import islice
-from typing import Any
 
 from marketplace.store.rows import Connection, NftRow, TraitRow, TraitValueRow, UnrankedRow
 
@@ -15,8 +14,6 @@ from marketplace.store.rows import Connection, NftRow, TraitRow, TraitValueRow, 
 MAX_TRAITS = 30  # of an NFT
 MAX_TYPE, MAX_VALUE = 100, 200  # characters
 MAX_VALUES = 1000  # of a collection, in a list
-AT_ONCE = 1000  # NFTs, in an upgrade
-
 MAX_COLONS = 5  # of a requested trait, whose type and value may contain colons
 
 Trait = tuple[str, str]  # its type and its value
@@ -80,46 +77,6 @@ def delete_trait(db: Connection, token: str, kind: str, trait_value: str, serial
         WHERE token = :token AND type = :kind AND value = :value AND serial_no = :serial_no
     """
     db.execute(sql, {"token": token, "kind": kind, "value": trait_value, "serial_no": serial_no})
-
-
-def insert_all_traits(db: Any) -> None:
-    """Write the rows of all NFTs, in the upgrade of a database that has none."""
-    # In such a database, the ledger_at of burned NFTs is in the year 9999.
-    sql = """
-        SELECT token, serial_no, attributes FROM nft
-        WHERE (token, serial_no) > (:token, :serial_no) AND ledger_at < '9999'
-        ORDER BY token, serial_no
-        LIMIT :limit + 0
-    """
-    after: dict[str, object] = {"token": "", "serial_no": 0}
-    while rows := db.execute(sql, {**after, "limit": AT_ONCE}).fetchall():
-        after = {"token": rows[-1]["token"], "serial_no": rows[-1]["serial_no"]}
-        traits = [
-            {"token": row["token"], "kind": kind, "value": value, "serial_no": row["serial_no"]}
-            for row in rows
-            for kind, value in read_traits(row["attributes"])
-        ]
-        # Insert all rows at once: a server takes ten times as long for single rows.
-        db.cursor().executemany(INSERT_TRAIT, traits)
-
-
-def normalise_all_traits(db: Any) -> None:
-    """Normalise the rows of all NFTs, in the upgrade of a database whose rows are as metadata was written."""
-    sql = """
-        SELECT token, type, value, serial_no FROM nft_trait
-        WHERE (token, type, value, serial_no) > (:token, :type, :value, :serial_no)
-        ORDER BY token, type, value, serial_no
-        LIMIT :limit + 0
-    """
-    after: dict[str, object] = {"token": "", "type": "", "value": "", "serial_no": 0}
-    while rows := [*map(dict, db.execute(sql, {**after, "limit": AT_ONCE}).fetchall())]:
-        after = rows[-1]
-        for row in rows:
-            kind, value = normalise(row["type"]), normalise(row["value"])
-            if (kind, value) != (row["type"], row["value"]):
-                delete_trait(db, row["token"], row["type"], row["value"], row["serial_no"])
-                keys = {**row, "kind": kind, "value": value}
-                db.execute(f"{INSERT_TRAIT} ON CONFLICT DO NOTHING", keys)
 
 
 def list_trait_values(db: Connection, token: str) -> list[TraitValueRow]:

@@ -1,14 +1,7 @@
 """The statements about webhooks: their URLs, and how far each has received the events."""
 
-import base64
-import hashlib
-import hmac
 from collections.abc import Mapping
-from pathlib import Path
 
-from flask import current_app
-
-from marketplace.errors import StartRefused
 from marketplace.store import events
 from marketplace.store.rows import Connection, StoredEventRow, WebhookRow
 
@@ -63,29 +56,3 @@ def mark_webhook(
 
 def delete_webhook(db: Connection, webhook_id: str) -> None:
     db.execute("DELETE FROM webhook WHERE id = :id", {"id": webhook_id})
-
-
-def store_secrets(db: Connection) -> None:
-    """For the upgrade, compute earlier webhooks' secrets from their salts and the file webhook.key.
-
-    Raises StartRefused if there are webhooks whose secrets the file cannot produce.
-    """
-    for webhook in db.execute("SELECT * FROM earlier").fetchall():
-        path = Path(current_app.config["DATA_DIR"], "webhook.key")
-        key = path.read_bytes().strip() if path.is_file() else b""
-        secret = hmac.digest(key, webhook["salt"].encode(), "sha256")
-        if hashlib.sha256(secret).hexdigest()[:8] != webhook["id"]:
-            raise StartRefused(
-                f"{path} is not the file that generated the webhooks' secrets. Copy that file from the"
-                " watcher's machine. If it is lost, remove all webhooks with the earlier version (flask"
-                " webhook remove ID), upgrade, and add them again"
-            )
-        sql = """
-            INSERT INTO webhook
-                (id, url, kinds, is_private, secret, delivered_to, failure, failed_since, due_at)
-            VALUES (
-                :id, :url, :kinds, :is_private, :secret, :delivered_to, :failure, :failed_since, :due_at
-            )
-        """
-        db.execute(sql, {**webhook, "secret": f"whsec_{base64.b64encode(secret).decode()}"})
-    db.execute("DROP TABLE earlier")

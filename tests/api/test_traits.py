@@ -307,45 +307,6 @@ def test_it_rejects(client, nft):
     assert_error(client.get("/v1/nft/0.0.7999/1/traits"), 404, "is not stored")
 
 
-class Counted:
-    """A connection that counts the statements of which each waits for an answer."""
-
-    def __init__(self, db):
-        self._db, self.count = db, 0
-
-    def execute(self, *arguments):
-        self.count += 1
-        return self._db.execute(*arguments)
-
-    def cursor(self):
-        return self._db.cursor()
-
-
-@both_engines
-def test_an_upgrade_writes_the_traits_of_many_at_once(app):
-    """On PostgreSQL each was a statement: 30,000 NFTs took 18 s."""
-    attributes = json.dumps([{"trait_type": kind, "value": "x"} for kind in "abc"])
-    sql = """
-        INSERT INTO nft (token, serial_no, name, file_type, owner, ledger_at, attributes)
-        VALUES (:token, :serial_no, 'x', 'image/png', :owner, :ledger_at, :attributes)
-    """
-    keys = {"token": TOKEN, "owner": ALICE, "attributes": attributes}
-    with app.app_context(), write() as db:
-        for serial_no in range(1, 1201):
-            ledger_at = "9999" if serial_no == 7 else "2026"
-            db.execute(sql, keys | {"serial_no": serial_no, "ledger_at": ledger_at})
-    with services(app).database.startup_lock() as session:
-        db = session or services(app).database.connection
-        counted = Counted(db)
-        db.execute("BEGIN READ WRITE" if session else "BEGIN")
-        traits.insert_all_traits(counted)
-        db.execute("COMMIT")
-    assert counted.count <= 3
-    with app.app_context():
-        rows = read().execute("SELECT type, COUNT(*) AS n FROM nft_trait GROUP BY type").fetchall()
-    assert sorted((row["type"], row["n"]) for row in rows) == [(kind, 1199) for kind in "abc"]
-
-
 COMPOSED, DECOMPOSED = ("Größe", "Grün"), ("Gro\u0308ße", "Gru\u0308n")  # equal, as Unicode says
 
 
@@ -368,15 +329,3 @@ def test_two_forms_of_the_same_letters_are_one_trait(app, client):
     enrich(app, 3, [DECOMPOSED])
     enrich(app, 3, [])
     assert rows(app) == {(*COMPOSED, 1), (*COMPOSED, 2)}
-
-
-@both_engines
-def test_an_upgrade_makes_one_trait_of_both_forms(app):
-    with app.app_context(), write() as db:
-        for serial_no in range(1, 1201):
-            traits.insert_traits(db, TOKEN, serial_no, [DECOMPOSED, ("Plain", "x")])
-        traits.insert_traits(db, TOKEN, 7, [COMPOSED])
-        traits.normalise_all_traits(db)
-    every = range(1, 1201)
-    expected = {(*pair, each) for pair in (COMPOSED, ("Plain", "x")) for each in every}
-    assert rows(app) == expected

@@ -1,8 +1,10 @@
 """Databases as released versions made them."""
 
 import shutil
+from contextlib import closing
 
 import pytest
+from sqlite_utils.utils import sqlite3
 
 from harness.engines import execute
 from harness.serving import ROOT, run_flask
@@ -12,7 +14,7 @@ from marketplace.store.schema import Schema
 from marketplace.store.sqlite import SQLiteDatabase
 
 SCHEMA_FOLDER = ROOT / "marketplace/store"
-OLD = ROOT / "tests/store/databases/0.3.0"
+OLD = ROOT / "tests/store/databases/0.4.0"
 TESTNET = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.4321"}
 SET_PROPERTY = "UPDATE property SET value = ? WHERE name = ?"
 
@@ -22,8 +24,10 @@ def version(path):
 
 
 def put(folder, **properties):
-    """Copy the database of 0.3.0, as an index of another network or account, beside its ledger."""
-    shutil.copy(OLD / "marketplace.db", folder)
+    """Make the database of 0.4.0, as an index of another network or account, beside its ledger."""
+    with closing(sqlite3.connect(folder / "marketplace.db")) as db:
+        db.execute("PRAGMA journal_mode = WAL")
+        db.executescript((OLD / "schema.sql").read_text() + (OLD / "rows.sql").read_text())
     (folder / "sandbox.db").unlink(missing_ok=True)
     ledger = Database(folder / "sandbox.db")
     with ledger.write() as db:
@@ -33,6 +37,14 @@ def put(folder, **properties):
     for name, value in properties.items():
         execute(folder / "marketplace.db", SET_PROPERTY, value.encode(), name.lower())
     return folder / "marketplace.db"
+
+
+def earlier_schema(folder):
+    """The schema of 0.4.0, for a new database."""
+    shutil.copy(OLD / "schema.sql", folder)
+    (folder / "upgrades").mkdir()
+    (folder / "upgrades/33.sql").touch()
+    return Schema(folder, tables=SCHEMA.tables)
 
 
 @pytest.fixture

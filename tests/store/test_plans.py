@@ -132,8 +132,8 @@ STATEMENTS = {
 # Of several statements, or below with arguments of their own.
 for name in (
     "list_selected", "_list_conditions", "_select_traits", "_group_by_type", "_find_trait",
-    "insert_all_traits", "normalise_all_traits", "store_secrets", "replace_traits", "insert_traits",
-    "get_next_event", "list_page", "list_found_collections", "is_any_expired",
+    "replace_traits", "insert_traits", "get_next_event", "list_page", "list_found_collections",
+    "is_any_expired",
     "delete_expired", "count_open", "list_ids_of_owner", "get_trades", "list_listed_values",
     "list_open",
 ):  # fmt: skip

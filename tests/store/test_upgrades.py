@@ -8,38 +8,28 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 import sqlite_utils
 from sqlite_utils.utils import sqlite3
 
-from harness.apps import settings, write_sql
+from harness.apps import settings
 from harness.engines import execute, move_database
 from harness.forks import fork
 from harness.network import PATIENCE_SECONDS
 from harness.serving import run_flask
-from harness.wallets import allow, new_body, seal
-from hiero_sandbox import database as ledger_database
-from hiero_sandbox import node
-from hiero_sandbox.ledger import queries
 from marketplace import create_app
 from marketplace.cli import startup
 from marketplace.errors import StartRefused
-from marketplace.hedera import times
-from marketplace.market.memos import bulk_listing_memo
-from marketplace.sandbox import wallet
-from marketplace.sandbox.application import create_sandbox
 from marketplace.services import services
-from marketplace.store import following
 from marketplace.store import sqlite as engine
-from marketplace.store.database import SCHEMA, read
+from marketplace.store.database import SCHEMA
 from marketplace.store.database_errors import DatabaseUnreadable
-from marketplace.store.postgresql import PostgreSQLDatabase, translate_ddl
+from marketplace.store.postgresql import PostgreSQLDatabase
 from marketplace.store.sqlite import SQLiteDatabase
 from marketplace.watcher.sweep import sync
-from tests.actions import tell
 from tests.answers import assert_error
 from tests.engines import both_engines
 from tests.store.released import (
@@ -57,7 +47,7 @@ __all__ = ["newer", "outdated"]  # fixtures
 
 KEPT = ("nft", "prepared_transaction", "access_token")
 LISTED = {("0.0.5001", 1), ("0.0.5001", 2), ("0.0.7001", 1), ("0.0.7001", 3)}
-OF_0_3_0 = 7  # the version of its schema
+OF_0_4_0 = 33  # the version of its schema
 
 
 def connect(path):
@@ -98,10 +88,8 @@ def test_the_sandboxs_come_through_with_every_row(old, tmp_path):
     app = create_app(**settings(tmp_path))
     for table, earlier in before.items():
         for was, now in zip(earlier, rows(path, table), strict=True):
-            for column in was.keys() & now.keys() - {"ledger_at", "original_image_url"}:
+            for column in was.keys() & now.keys():
                 assert now[column] == was[column], (table, column)
-            if table == "nft":
-                assert (now["ledger_at"], now["ledger_state"]) == state_of(was["ledger_at"])
     client = app.test_client()
     client.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {token}"
     orderbook = client.get("/v1/orderbook").json
@@ -120,175 +108,11 @@ def test_the_sandboxs_come_through_with_every_row(old, tmp_path):
     assert client.post("/v1/list/extwallet", json=keys | {"listingPrice": 9}).status_code == 200
 
 
-def state_of(ledger_at):
-    """The date and the state of an NFT by the date that 0.3.0 stored."""
-    state = "decided" if ledger_at.endswith("Z") else "row_only"
-    return ledger_at.removesuffix("Z") + "Z", state
-
-
-@contextmanager
-def upgrading(app):
-    """A transaction of an upgrade, and what translates its statements."""
-    with services(app).database.startup_lock() as session:
-        db = session or services(app).database.connection
-        db.execute("BEGIN READ WRITE" if session else "BEGIN")
-        yield db, translate_ddl if session else str
-        db.execute("COMMIT")
-
-
-OF_BEFORE_STATES = """
-    DROP INDEX nft_undecided;
-    DROP INDEX nft_by_owner;
-    DROP INDEX nft_in_collection_by_owner;
-    ALTER TABLE nft DROP COLUMN ledger_state;
-    CREATE INDEX nft_undecided ON nft (owner) WHERE SUBSTR(ledger_at, 30) = '?';
-    CREATE INDEX nft_by_owner ON nft (owner, token, serial_no) WHERE ledger_at < '9999';
-    CREATE INDEX nft_in_collection_by_owner ON nft (token, owner) WHERE ledger_at < '9999';
-"""
-
-
-@both_engines
-def test_the_states_that_dates_stood_for_are_states(app, client):
-    """As in a database of the version before: with a Z, without, with ?, or in the year 9999."""
-    date, burned_at = "2026-11-20T12:00:00.123456789", "2026-11-21T12:00:00.000000000Z"
-    earlier = (f"{date}Z", date, f"{date}?", "9999-12-31T23:59:59.999999999Z")
-    for serial_no in range(1, 6):
-        body = {"accountId": "0.0.1001", "tokenId": "0.0.7001", "serialNo": serial_no}
-        assert client.post("/v1/add", json=body).status_code == 200
-    write_sql(app, "DELETE FROM event")
-    tell(app, {"kind": "BURNED", "serial_no": 5, "consensus_at": burned_at})
-    [step] = [step for step in SCHEMA.steps if step.version == 26]
-    with upgrading(app) as (db, translate):
-        for statement in OF_BEFORE_STATES.split(";")[:-1]:
-            db.execute(statement)
-        for serial_no, ledger_at in enumerate([*earlier, earlier[-1]], 1):
-            db.execute(f"UPDATE nft SET ledger_at = '{ledger_at}' WHERE serial_no = {serial_no}")
-        step.take(db, str, translate)
-    with app.app_context():
-        stored = read().execute("SELECT * FROM nft ORDER BY serial_no").fetchall()
-    assert [(row["ledger_at"], row["ledger_state"]) for row in stored] == [
-        (f"{date}Z", "decided"),
-        (f"{date}Z", "row_only"),
-        (f"{date}Z", "undecided"),
-        ("1970-01-01T00:00:00.000000000Z", "gone"),
-        (burned_at, "gone"),
-    ]
-
-
-OF_EARLIER_QUEUE = """
-    DROP TABLE recheck;
-    ALTER TABLE follow DROP COLUMN swept_to;
-    CREATE TABLE recheck (
-        kind TEXT NOT NULL CHECK (kind IN ('nft', 'token', 'account')),
-        id TEXT NOT NULL,
-        serial_no INTEGER NOT NULL CHECK ((kind = 'nft') = (serial_no > 0)),
-        changed_at TEXT NOT NULL,
-        stale_ok_at TEXT,
-        attempts INTEGER NOT NULL DEFAULT 0,
-        due_at TEXT NOT NULL,
-        is_swept INTEGER NOT NULL DEFAULT 0 CHECK (is_swept IN (0, 1)),
-        first_changed_at TEXT,
-        bulk_listed_at TEXT,
-        PRIMARY KEY (kind, id, serial_no)
-    ) STRICT;
-    CREATE INDEX recheck_due ON recheck (kind, due_at);
-"""
-
-
-@both_engines
-def test_what_was_queued_stays_queued_but_for_a_sweeps(app, client):
-    """As in a database of the version before, in the middle of a sweep."""
-    never, first, last, due = (times.to_iso(moment * times.SECOND) for moment in (0, 10, 20, 30))
-    earlier = (
-        # changed_at, stale_ok_at, attempts, due_at, is_swept, first_changed_at, bulk_listed_at
-        ("nft", "0.0.7001", 7, last, None, 3, due, 0, first, None),
-        ("nft", "0.0.7001", 8, never, None, 0, due, 0, None, None),  # to be judged again
-        ("account", "0.0.1001", 0, last, due, 1, due, 1, first, last),
-        ("account", "0.0.1002", 0, never, None, 0, due, 1, None, None),
-        ("token", "0.0.7001", 0, last, due, 0, due, 0, None, None),
-    )
-    [step] = [step for step in SCHEMA.steps if step.version == 27]
-    with upgrading(app) as (db, translate):
-        db.execute("DELETE FROM follow")
-        db.execute("INSERT INTO follow VALUES (1, '', '', '', '', NULL, '2026', NULL)")
-        for statement in OF_EARLIER_QUEUE.split(";")[:-1]:
-            db.execute(translate(statement))
-        for row in earlier:
-            values = ", ".join("NULL" if value is None else repr(value) for value in row)
-            db.execute(f"INSERT INTO recheck VALUES ({values})")
-        step.take(db, str, translate)
-    with app.app_context():
-        rows = read().execute("SELECT * FROM recheck ORDER BY kind, id, serial_no").fetchall()
-        assert following.get_follow(read())["sweep_began_at"] is None
-    assert [tuple({**row}.values()) for row in rows] == [
-        ("account", "0.0.1001", 0, last, first, due, 1),
-        ("nft", "0.0.7001", 7, last, first, due, 3),
-        ("nft", "0.0.7001", 8, never, due, due, 0),
-        ("seller", "0.0.1001", 0, last, last, due, 0),
-        ("token", "0.0.7001", 0, last, last, due, 0),
-    ]
-
-
-@pytest.fixture
-def listed_together(old, tmp_path):
-    """Two NFTs that one approval lists: 0.3.0 saw it, and found them not for sale."""
-    body = new_body("0.0.1001", bulk_listing_memo("0.0.5001", 70, "Foo"))
-    allow(body.cryptoApproveAllowance, ("0.0.5001", 3), "0.0.1001", "0.0.9001", 5)
-    sandbox = create_sandbox(tmp_path / "sandbox.db")
-    with sandbox.app_context():
-        receipt = node.submit(wallet.sign("0.0.1001", seal(body)), times.now())
-        assert receipt.result == "SUCCESS"
-        listed_at = times.to_iso(queries.get_last_consensus(ledger_database.read()))
-    sandbox.extensions[ledger_database.KEY].close()
-    seen = "UPDATE nft SET ledger_at = ? WHERE token = '0.0.5001' AND serial_no IN (3, 5)"
-    execute(old[0], seen, listed_at)
-
-
-def test_what_0_3_0_found_not_for_sale_is_judged_again(listed_together, tmp_path):
-    app = create_app(**settings(tmp_path))
-    with app.app_context():
-        sync()
-    listed = {
-        (nft["token"], nft["serial_no"]): nft["listing_price"]
-        for nft in rows(tmp_path / "marketplace.db", "nft")
-        if nft["is_for_sale"]
-    }
-    assert listed.keys() - LISTED == {("0.0.5001", 3), ("0.0.5001", 5)}
-    assert listed["0.0.5001", 3] == listed["0.0.5001", 5] == 70
-
-
 def test_an_upgraded_database_is_as_a_new_one(old, tmp_path):
     (tmp_path / "new").mkdir()
     create_app(**settings(tmp_path))
     create_app(**settings(tmp_path / "new"))
     assert shape(tmp_path / "marketplace.db") == shape(tmp_path / "new/marketplace.db")
-
-
-def test_metadata_that_may_have_been_replaced_is_read_again_after_the_upgrade(old, tmp_path):
-    path, _ = old
-    pointers = ("https://x.io/1", "HTTP://x.io/2", "hcs://6/0.0.9", "hcs://1/0.0.9")
-    execute(path, "UPDATE nft SET retry_at = NULL")
-    for serial_no, pointer in enumerate(pointers, 1):
-        marked = "UPDATE nft SET metadata = ? WHERE token = '0.0.5001' AND serial_no = ?"
-        execute(path, marked, pointer, serial_no)
-    create_app(**settings(tmp_path))
-    due = {row["metadata"] for row in rows(path, "nft") if row["reread_at"]}
-    assert due & {*pointers} == {*pointers[:3]}
-
-
-def test_sales_and_withdrawals_of_0_3_0_stay(old, tmp_path):
-    path, token = old
-    client = create_app(**settings(tmp_path)).test_client()
-    client.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {token}"
-    for account_id, token_id, serial_no in (
-        ("0.0.1001", "0.0.5001", 4),
-        ("0.0.1002", "0.0.7001", 2),
-    ):
-        body = {"accountId": account_id, "tokenId": token_id, "serialNo": serial_no}
-        assert client.post("/v1/comingsoon", json=body).json["result"] == "OK"
-    settled = {(row["is_settled"], row["is_sold"]) for row in rows(path, "prepared_transaction")}
-    assert settled == {(None, None), (1, 1), (0, None)}
-    assert client.get("/v1/events").json == []
 
 
 def test_the_sandbox_keeps_what_its_databases_held(old, tmp_path):
@@ -308,14 +132,13 @@ def test_it_works(outdated):
     before = rows(outdated, "prepared_transaction")
     output = flask(outdated, "upgrade")
     assert re.match(rf"Back it up to {outdated}\.before-\S+\n", output)
-    assert "\nKeep what happens to NFTs from now on: the feed of events begins here\n" in output
     assert re.search(rf"\nUpgraded {outdated} in \d+\.\d s; the old content is in ", output)
     assert version(outdated) == SCHEMA.version
     assert [row["memo"] for row in rows(outdated, "prepared_transaction")] == [
         row["memo"] for row in before
     ]
     [backup] = outdated.parent.glob("*.before-*")
-    assert version(backup) == OF_0_3_0
+    assert version(backup) == OF_0_4_0
     assert backup.stat().st_mode & 0o777 == 0o600
     assert "there is nothing to do" in flask(outdated, "upgrade")
     assert "writer" in flask(outdated, "token", "list")
@@ -329,9 +152,10 @@ def applied(path):
 
 
 def test_sqlite_utils_records_what_was_applied(outdated, tmp_path):
-    numbers = [str(number) for number in range(OF_0_3_0 + 1, SCHEMA.version + 1)]
+    earlier = applied(outdated)
+    numbers = [str(number) for number in range(OF_0_4_0 + 1, SCHEMA.version + 1)]
     flask(outdated, "upgrade")
-    assert applied(outdated) == numbers
+    assert applied(outdated) == earlier + numbers
     (tmp_path / "new").mkdir()
     flask(tmp_path / "new/marketplace.db", "token", "list")
     assert applied(tmp_path / "new/marketplace.db") == numbers
@@ -340,10 +164,10 @@ def test_sqlite_utils_records_what_was_applied(outdated, tmp_path):
 @pytest.mark.parametrize("command", [("token", "list"), ("token", "create", "x"), ("sync",)])
 def test_no_other_command_works_on_an_older_one(outdated, command):
     assert flask(outdated, *command, succeeds=False) == (
-        f"Error: {outdated} is of an earlier version (its schema is {OF_0_3_0}, this version's is"
+        f"Error: {outdated} is of an earlier version (its schema is {OF_0_4_0}, this version's is"
         f" {SCHEMA.version}): stop the service and the watcher, and run flask upgrade\n"
     )
-    assert version(outdated) == OF_0_3_0
+    assert version(outdated) == OF_0_4_0
 
 
 def test_a_host_gets_an_error_for_an_outdated_database(outdated, tmp_path, caplog):
@@ -361,7 +185,7 @@ def test_it_is_refused_while_another_process_has_it_open(outdated):
     assert output.startswith(
         f"Error: {outdated} is in use: database is locked. Nothing was changed"
     )
-    assert version(outdated) == OF_0_3_0
+    assert version(outdated) == OF_0_4_0
     assert not [*outdated.parent.glob("*.before-*")]
     flask(outdated, "upgrade")
 
@@ -399,36 +223,28 @@ def test_nothing_of_another_network_is_upgraded_by_mistake(tmp_path):
     assert path.read_bytes() == content
 
 
-@pytest.mark.parametrize("is_of", ["0.1.0", "0.2.0"])
-def test_a_database_before_0_3_0_is_refused_with_the_way_out(tmp_path, is_of):
-    path = put(tmp_path, **TESTNET)
-    set_version(path, is_of)
-    content = path.read_bytes()
-    for arguments in (("token", "list"), ("status",), ("upgrade",), ("sync",)):
-        output = flask(path, *arguments, succeeds=False)
-        assert output == (
-            f"Error: {path} is of a version before 0.3.0: install 0.3.0, run flask --app wsgi upgrade, and"
-            " then upgrade to this version\n"
-        )
-    assert path.read_bytes() == content
-
-
-def test_a_backup_before_0_3_0_is_refused(tmp_path):
-    backup = put(tmp_path, **TESTNET).rename(tmp_path / "old.db")
-    set_version(backup, "0.2.0")
-    path = tmp_path / "marketplace.db"
-    flask(path, "token", "create", "mine")
-    output = flask(path, "restore", str(backup), succeeds=False)
-    assert f"Nothing was changed: {backup} is of a version before 0.3.0" in output
-    assert "mine" in flask(path, "token", "list")
-
-
-def set_version(path, release):
-    """0.1.0 stored no version of its schema; 0.2.0 was 4."""
-    if release == "0.1.0":
-        execute(path, "DELETE FROM property WHERE name = 'schema_version'")
+@pytest.mark.parametrize("number", [b"7", None])
+def test_a_database_before_0_4_0_is_refused_with_the_way_out(outdated, number):
+    """The first versions stored no number."""
+    if number:
+        execute(outdated, SET_PROPERTY, number, "schema_version")
     else:
-        execute(path, SET_PROPERTY, b"4", "schema_version")
+        execute(outdated, "DELETE FROM property WHERE name = 'schema_version'")
+    content = outdated.read_bytes()
+    for arguments in (("token", "list"), ("status",), ("upgrade",), ("sync",)):
+        output = flask(outdated, *arguments, succeeds=False)
+        assert output.startswith(f"Error: {outdated} is of a version before 0.4.0")
+        assert "rebuild TOKEN_ID" in output
+    assert outdated.read_bytes() == content
+
+
+def test_a_backup_before_0_4_0_is_refused(outdated, tmp_path):
+    execute(outdated, SET_PROPERTY, b"7", "schema_version")
+    backup = outdated.rename(tmp_path / "old.db")
+    flask(outdated, "token", "create", "mine")
+    output = flask(outdated, "restore", str(backup), succeeds=False)
+    assert f"Nothing was changed: {backup} is of a version before 0.4.0" in output
+    assert "mine" in flask(outdated, "token", "list")
 
 
 # The versions to come
@@ -453,7 +269,7 @@ def test_a_database_without_the_record_takes_only_the_steps_that_it_lacks(path, 
     database.upgrade(steps.append)
     assert steps[1:] == ["Rename all"]
     assert applied(path)[-1] == str(database.version) == str(SCHEMA.version + 1)
-    assert len(applied(path)) == database.version - OF_0_3_0
+    assert len(applied(path)) == database.version - OF_0_4_0
     assert execute(path, "SELECT name FROM access_token") == [("mine!",)]
 
 
@@ -614,7 +430,8 @@ os.kill(os.getpid(), 9)
 def test_an_older_backup_is_restored_by_the_same_steps(tmp_path):
     run_flask(tmp_path, "token", "create", "later")
     backup = tmp_path / "old.db"
-    shutil.copy(OLD / "marketplace.db", backup)
+    (tmp_path / "old").mkdir()
+    put(tmp_path / "old").rename(backup)
     content = backup.read_bytes()
     assert run_flask(tmp_path, "restore", str(backup)).exit_code == 0
     assert backup.read_bytes() == content

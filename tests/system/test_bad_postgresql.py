@@ -247,7 +247,7 @@ def test_a_database_of_no_version(tmp_path, database):
     """tests/store/test_upgrades.py has what else its version may be."""
     create_app(**settings(tmp_path) | {"DATABASE_URL": database})
     execute(database, "DELETE FROM property WHERE name = 'schema_version'")
-    assert "is of a version before 0.3.0" in refuse(tmp_path, database)
+    assert "is of a version before 0.4.0" in refuse(tmp_path, database)
 
 
 # TLS

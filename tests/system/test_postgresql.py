@@ -29,7 +29,7 @@ from marketplace.store.postgresql import PostgreSQLDatabase
 from marketplace.store.schema import Schema
 from tests.answers import assert_error
 from tests.metrics import scrape
-from tests.store.released import newer
+from tests.store.released import earlier_schema, newer
 from tests.store.tokens import insert_token, names
 
 __all__ = ["newer"]
@@ -386,6 +386,35 @@ def test_an_upgrade(url, database, newer):
         names(database.connection)
     with pytest.raises(DatabaseUnreadable, match="is of a newer version"):
         PostgreSQLDatabase(url, SCHEMA, OWNERS)
+
+
+def shape(url):
+    """Every table's columns, constraints and indexes, in the public schema."""
+    selects = (
+        """
+            SELECT table_name, column_name, data_type, is_nullable, column_default, generation_expression
+            FROM information_schema.columns WHERE table_schema = 'public'
+        """,
+        """
+            SELECT conrelid::regclass::text, pg_get_constraintdef(oid) FROM pg_constraint
+            WHERE connamespace = 'public'::regnamespace
+        """,
+        "SELECT tablename, indexdef FROM pg_indexes WHERE schemaname = 'public'",
+    )
+    return [{*execute(url, select)} for select in selects]
+
+
+def test_a_database_of_0_4_0_becomes_as_a_new_one(url, tmp_path):
+    PostgreSQLDatabase(url, earlier_schema(tmp_path), OWNERS).close()
+    later = PostgreSQLDatabase(url, SCHEMA, OWNERS)
+    assert later.is_outdated
+    later.upgrade()
+    later.close()
+    upgraded = shape(url)
+    execute(url, "DROP SCHEMA public CASCADE")
+    execute(url, "CREATE SCHEMA public")
+    PostgreSQLDatabase(url, SCHEMA, OWNERS).close()
+    assert upgraded == shape(url)
 
 
 def test_a_step_that_fails_is_undone_and_those_before_it_stay(url, database, newer):

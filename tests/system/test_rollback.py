@@ -1,4 +1,4 @@
-"""The way back to 0.3.0 that docs/database.md describes, with both versions."""
+"""The way back to 0.4.0 that docs/database.md describes, with both versions."""
 
 import re
 import subprocess
@@ -8,15 +8,15 @@ import pytest
 
 from harness.serving import BIN, ROOT, environment, run_program
 
-COMMIT = "b4168ff86ebc0535fd2c45bfa6ca04504f46603f"  # the last one of 0.3.0
+COMMIT = "de35050147dae08475b630317c7874d89c83b8eb"  # the last one of 0.4.0
 PAGE = (ROOT / "docs/database.md").read_text()
 TESTNET = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.4321"}
 
 
 @pytest.fixture(scope="module")
 def old(tmp_path_factory):
-    """A clone of 0.3.0 with an environment of its own; returns its folder."""
-    folder = tmp_path_factory.mktemp("old") / "0.3.0"
+    """A clone of 0.4.0 with an environment of its own; returns its folder."""
+    folder = tmp_path_factory.mktemp("old") / "0.4.0"
     folder.mkdir()
     archive = subprocess.run(["git", "archive", COMMIT], cwd=ROOT, capture_output=True)
     if archive.returncode:

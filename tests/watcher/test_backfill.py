@@ -1,6 +1,5 @@
 """Listings of before following began, of NFTs that nobody has added and sellers never heard of."""
 
-import shutil
 import threading
 
 import pytest
@@ -8,7 +7,6 @@ import pytest
 from harness.apps import settings
 from harness.cast import CHARLIE, TOKEN
 from harness.ledger import Ledger
-from harness.serving import ROOT
 from marketplace import create_app
 from marketplace.hedera import times
 from marketplace.store import following, nfts
@@ -18,6 +16,7 @@ from marketplace.watcher.follow import backfill
 from marketplace.watcher.work import Done
 from tests.actions import shown
 from tests.engines import both_engines
+from tests.store.released import put
 from tests.watcher.conftest import Watcher
 from tests.watcher.following import approve, rechecks
 
@@ -89,7 +88,7 @@ def test_a_watcher_that_was_hopelessly_behind_reads_what_came_since(app, late, l
 
 
 def test_an_upgraded_database_is_backfilled(tmp_path):
-    shutil.copy(ROOT / "tests/store/databases/0.3.0/marketplace.db", tmp_path)
+    put(tmp_path)
     app = create_app(**settings(tmp_path))
     ledger = Ledger(app)
     ledger.mint(NFT, CHARLIE, times.now())

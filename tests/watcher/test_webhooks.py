@@ -1,8 +1,6 @@
 """Events reach each webhook in order, at least once, signed, and at its own pace."""
 
 import base64
-import hashlib
-import hmac
 import json
 import random
 import re
@@ -21,15 +19,12 @@ from harness.apps import authorized_client, write_sql
 from harness.network import serve, serve_raw, silence
 from harness.postgresql import until
 from harness.serving import run_flask
-from marketplace.errors import StartRefused
 from marketplace.hedera import times
 from marketplace.market import moderation
 from marketplace.market.moderation import Ruling, Subject
-from marketplace.services import services
 from marketplace.store import events, webhooks
-from marketplace.store.database import SCHEMA, read, write
-from marketplace.store.postgresql import translate_ddl
-from marketplace.watcher.webhooks import deliveries, messages, signing
+from marketplace.store.database import read, write
+from marketplace.watcher.webhooks import deliveries, messages
 from marketplace.watcher.webhooks.deliveries import Deliveries
 from marketplace.watcher.webhooks.messages import Refusal
 from tests.engines import both_engines
@@ -423,57 +418,6 @@ def test_a_secret_is_shown_once(receiver, tmp_path):
     assert len(base64.b64decode(receiver.secret.removeprefix("whsec_"))) == 32
     assert receiver.secret not in listed(tmp_path)
     assert add(tmp_path, "https://shop.example/")[1] != receiver.secret
-
-
-# As earlier versions stored it: with a salt, which a key in a file made into the secret.
-EARLIER = """
-    CREATE TABLE webhook (
-        id TEXT PRIMARY KEY, url TEXT NOT NULL, kinds TEXT NOT NULL, is_private INTEGER NOT NULL,
-        salt TEXT NOT NULL, delivered_to INTEGER NOT NULL, failure TEXT, failed_since TEXT, due_at TEXT
-    )
-"""
-KEY, SALT = b"0123456789abcdef" * 4, "f00d"
-SECRET = hmac.digest(KEY, SALT.encode(), "sha256")
-
-
-def upgrade(app):
-    """Upgrade a database that has a webhook of an earlier version."""
-    [step] = [step for step in SCHEMA.steps if step.fill is webhooks.store_secrets]
-    translate = str if services(app).database.name.endswith(".db") else translate_ddl
-    id = hashlib.sha256(SECRET).hexdigest()[:8]
-    with app.app_context(), write() as db:
-        db.execute("DROP TABLE webhook")
-        db.execute(translate(EARLIER))
-        insert = "INSERT INTO webhook VALUES (:id, 'https://shop.example/', 'SOLD', 0, :salt, 5)"
-        columns = "(id, url, kinds, is_private, salt, delivered_to)"
-        db.execute(insert.replace("VALUES", f"{columns} VALUES"), {"id": id, "salt": SALT})
-        step.take(db, str, translate)
-
-
-@both_engines
-def test_a_webhook_of_an_earlier_version_keeps_its_secret(app, tmp_path):
-    (tmp_path / "webhook.key").write_bytes(KEY + b"\n")
-    upgrade(app)
-    stored = webhook(app)
-    assert base64.b64decode(stored["secret"].removeprefix("whsec_")) == SECRET
-    assert stored["id"] == signing.find_id(stored["secret"])
-    assert (stored["url"], stored["kinds"], stored["delivered_to"]) == (
-        "https://shop.example/",
-        "SOLD",
-        5,
-    )
-
-
-@both_engines
-@pytest.mark.parametrize("content", [None, b"", b"0" * 64])
-def test_without_the_key_of_an_earlier_version_nothing_is_upgraded(app, tmp_path, content):
-    if content is not None:
-        (tmp_path / "webhook.key").write_bytes(content)
-    with pytest.raises(
-        StartRefused, match=r"webhook\.key is not the file that generated the webhooks"
-    ):
-        upgrade(app)
-    assert "There is no webhook yet" in listed(tmp_path)
 
 
 @both_engines

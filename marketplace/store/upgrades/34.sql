@@ -1,0 +1,1 @@
+-- From 0.4.0, whose schema is version 33.
