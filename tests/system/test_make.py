@@ -250,3 +250,16 @@ def test_without_a_network(tmp_path, uv):
     *_, last = said.splitlines()
     assert "Can the package index be reached from here" in last
     assert not (tmp_path / ".venv/installed").exists()
+
+
+def test_the_linters_leave_a_users_own_programs_alone(tmp_path):
+    """The README's program, for example, which a newcomer saves in the clone."""
+    clone = tmp_path / "clone"
+    run_program("git", "clone", "--quiet", str(ROOT), str(clone), timeout=PATIENCE_SECONDS)
+    (clone / "sell.py").write_text("import os, sys, unused\n")
+    make = ["make", "-s", "-o", ".venv/installed-dev", f"BIN={BIN}", "lint-style"]
+    options = {"cwd": clone, "env": environment(), "timeout": PATIENCE_SECONDS}
+    untracked = run_program(*make, **options)
+    assert untracked.returncode == 0, untracked.stdout
+    run_program("git", "add", "sell.py", cwd=clone, timeout=PATIENCE_SECONDS)
+    assert run_program(*make, **options).returncode != 0
