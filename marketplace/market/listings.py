@@ -45,8 +45,7 @@ def prepare_listing(
 
     require_all_shown(request.nft_ids)
     stored = require_nfts(request.nft_ids)
-    questions = mirror_turns.count_listing(request.account_id, stored.values())
-    with mirror_turns.take(request.caller, questions) as deadline:
+    with mirror_turns.take(request.caller) as deadline:
         request = request._replace(account_id=find_account_id(request.account_id, deadline))
         require_not_blocked(request.account_id)
         require_owned(request.account_id, stored, deadline)
@@ -73,8 +72,7 @@ def prepare_withdrawal(request: TransactionRequest) -> PreparedTransaction:
     from marketplace.hedera.transactions import build_withdrawal
 
     stored = require_nfts(request.nft_ids)
-    questions = mirror_turns.count_withdrawal(request.account_id, stored.values())
-    with mirror_turns.take(request.caller, questions) as deadline:
+    with mirror_turns.take(request.caller) as deadline:
         request = request._replace(account_id=find_account_id(request.account_id, deadline))
         _require_all_listed(request.account_id, stored, deadline)
     first, *others = request.nft_ids

@@ -109,9 +109,8 @@ def _prepare(
 ) -> PreparedTransaction:
     signer = _signer()
     require_all_shown(request.nft_ids)
-    stored = require_nfts(request.nft_ids)
-    questions = mirror_turns.count_purchase(request.account_id, stored.values())
-    with mirror_turns.take(request.caller, questions) as deadline:
+    require_nfts(request.nft_ids)
+    with mirror_turns.take(request.caller) as deadline:
         request = request._replace(account_id=find_account_id(request.account_id, deadline))
         require_not_blocked(request.account_id)
         if not _find_open(read(), request):  # refuse before the ledger is asked

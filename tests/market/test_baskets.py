@@ -4,12 +4,10 @@ import time
 
 import pytest
 
-from harness.apps import authorized_client, settings, write_sql
+from harness.apps import write_sql
 from harness.cast import ALICE, BOB, CHARLIE, TOKEN
 from harness.mirror import Mirror
-from marketplace import create_app
 from marketplace.hedera import times
-from marketplace.market.mirror_turns import count_purchase
 from marketplace.services import services
 from tests.actions import list_nft
 from tests.answers import assert_error, handed_out, opened
@@ -251,14 +249,3 @@ def test_it_is_refused_at_once_while_its_turns_at_the_mirror_node_are_taken(make
     assert 1 <= int(r.headers["Retry-After"]) <= 2
     assert mirror.asked == []
     assert market.fees() == (0, 0)
-
-
-def test_it_takes_turns_for_all_its_questions(tmp_path, market, basket):
-    stored = [
-        {"owner": nft["owner"]["accountId"], "token": nft["token"], "last_listed_at": number}
-        for number, nft in enumerate(market.client.get("/v1/orderbook").json)
-    ]
-    app = create_app(**settings(tmp_path))  # which has not read their transactions yet
-    mirror = Mirror(app)
-    assert buy(market, basket, client=authorized_client(app, "write")).status_code == 200
-    assert len(mirror.asked) == count_purchase(BOB, stored)

@@ -24,7 +24,6 @@ from marketplace.market.unsigned_transactions import prepare_for_offer
 from marketplace.services import mirror_node
 from marketplace.store.rows import OfferRow
 
-WITHDRAWAL_QUESTIONS = 5
 # Why nobody can sign an offer any more, as the end of a sentence.
 ENDS = {
     "executed": "was accepted already",
@@ -46,7 +45,7 @@ def accept(
     from marketplace.hedera.transactions import build_offer_signature
 
     checks.require_on()
-    with mirror_turns.take(caller, checks.QUESTIONS) as deadline:
+    with mirror_turns.take(caller) as deadline:
         account_id = find_account_id(account_id, deadline)
         offer = checks.find_offer(offer_id, deadline)
         nft_id = NftId(offer["token"], offer["serial_no"])
@@ -80,7 +79,7 @@ def withdraw(account_id: str, wallet: str, offer_id: str, caller: Caller) -> Pre
     from marketplace.hedera.transactions import build_offer_withdrawal
 
     checks.require_on()
-    with mirror_turns.take(caller, WITHDRAWAL_QUESTIONS) as deadline:
+    with mirror_turns.take(caller) as deadline:
         account_id = find_account_id(account_id, deadline)
         offer = checks.find_offer(offer_id, deadline)
         if account_id != offer["bidder"]:

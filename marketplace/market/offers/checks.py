@@ -39,8 +39,6 @@ from marketplace.market.stored_state import is_gone
 from marketplace.services import mirror_node, services
 from marketplace.store.rows import NftRow, OfferRow
 
-QUESTIONS = 15  # of an offer's checks, with its schedule
-
 
 class Sides(NamedTuple):
     """The accounts of an offer that passed the checks, and the marketplace's own."""

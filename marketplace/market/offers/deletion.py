@@ -34,7 +34,6 @@ from marketplace.store.rows import OfferRow, PreparedTransactionRow
 
 DELETION = "SCHEDULEDELETE"
 CENTS = 1  # the network asks for $0.001
-QUESTIONS, QUESTIONS_LATER = 6, 3
 
 
 def delete(offer_id: str, caller: Caller) -> bool:
@@ -46,7 +45,7 @@ def delete(offer_id: str, caller: Caller) -> bool:
     SignerFailed, NodesUnreachable, TransactionRefused; LedgerBusy, LedgerBehind and the ledger's errors.
     """
     signer = checks.require_signer()
-    with mirror_turns.take(caller, QUESTIONS) as deadline:
+    with mirror_turns.take(caller) as deadline:
         offer = checks.find_offer(offer_id, deadline)
         made = prepared_transactions.get_prepared_transaction(read(), offer["transaction_id"])
         if made is None or (made["caller"], made["end_user"]) != caller:
@@ -68,7 +67,7 @@ def delete(offer_id: str, caller: Caller) -> bool:
         build = partial(_build, row=row, offer_id=offer_id)
         submission.hand_over(Paid("deleteSchedule", row, build, signer, payer))
     look = partial(_find_deleted, row, offer_id)
-    return bool(submission.wait_for(caller, QUESTIONS_LATER, look))
+    return bool(submission.wait_for(caller, look))
 
 
 def _reserve(

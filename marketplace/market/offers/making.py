@@ -61,7 +61,6 @@ MOST_OF_NFT = 50  # further ones must be higher than the lowest of these
 KEY_CENTS = 1  # added to a schedule creation's price for each key that can delete it
 SPARE_CENTS = 1  # the exchange rate may change
 MOST_KEYS = 5  # of a bidder: with more, only the marketplace can delete the schedule
-QUESTIONS_LATER = 4  # of one look for the created schedule
 
 
 class Wanted(NamedTuple):
@@ -86,7 +85,7 @@ def make(request: TransactionRequest, wanted: Wanted) -> PreparedTransaction | N
     require_all_shown(request.nft_ids)
     require_nfts(request.nft_ids)
     [nft_id] = request.nft_ids
-    with mirror_turns.take(request.caller, checks.QUESTIONS) as deadline:
+    with mirror_turns.take(request.caller) as deadline:
         request = request._replace(account_id=find_account_id(request.account_id, deadline))
         require_not_blocked(request.account_id)
         present = find_present(deadline)
@@ -104,7 +103,7 @@ def make(request: TransactionRequest, wanted: Wanted) -> PreparedTransaction | N
         build = partial(_build, row=row, sides=sides, wanted=wanted, admin_keys=admin_keys)
         submission.hand_over(Paid("createSchedule", row, build, signer, sides.payer))
     look = partial(_find_created, row, request, wanted)
-    offer = submission.wait_for(request.caller, QUESTIONS_LATER, look)
+    offer = submission.wait_for(request.caller, look)
     return _answer(request, offer) if offer else None
 
 

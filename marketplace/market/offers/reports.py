@@ -32,7 +32,6 @@ from marketplace.store import prepared_transactions
 from marketplace.store.database import read
 from marketplace.store.rows import Kind, OfferRow, PreparedTransactionRow
 
-QUESTIONS = 9
 # The states that each kind wants. An executed offer was signed before.
 WANTED: dict[Kind, tuple[str, ...]] = {
     "offer_signature": ("signed", "executed", "failed"),
@@ -55,7 +54,7 @@ def answer(
     TransactionExpired, LedgerBusy, and the ledger's own errors.
     """
     checks.require_on()
-    with mirror_turns.take(caller, QUESTIONS) as deadline:
+    with mirror_turns.take(caller) as deadline:
         account_id = find_account_id(account_id, deadline)
         offer = checks.find_offer(offer_id, deadline)
         row = _find_prepared(account_id, offer, transaction_id, caller)

@@ -174,15 +174,13 @@ def _submit_signed(method: Method, signed: bytes, deadline: Deadline) -> str:
     raise NodeUnreachable(failure)
 
 
-def wait_for(
-    caller: Caller, questions: int, look: Callable[[Deadline], Found | None]
-) -> Found | None:
+def wait_for(caller: Caller, look: Callable[[Deadline], Found | None]) -> Found | None:
     """Poll the mirror node until ``look`` finds something, and return that.
 
-    None: the mirror node shows nothing in time, or does not answer. ``questions``: the number for one look.
+    None: the mirror node shows nothing in time, or does not answer.
     """
     try:
-        with mirror_turns.take(caller, questions) as deadline:
+        with mirror_turns.take(caller) as deadline:
             while (found := look(deadline)) is None and deadline.left > PAUSE_SECONDS:
                 time.sleep(PAUSE_SECONDS)
             return found
