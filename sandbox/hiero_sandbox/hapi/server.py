@@ -35,6 +35,7 @@ AT_ONCE = 2000  # concurrent requests; further ones are answered RESOURCE_EXHAUS
 # A request whose message takes longer is dropped. SDKs send it together with the headers.
 SILENT_CLIENT_SECONDS = 5
 POLL_SECONDS = 0.1  # between looks for new messages of a topic
+PING_SECONDS = 10  # between a client's pings, at least
 GRACE_SECONDS = 1  # for requests under way at shutdown
 OPTIONS = (
     ("grpc.so_reuseport", 0),  # two servers must not share a port
@@ -43,6 +44,9 @@ OPTIONS = (
     ("grpc.server_handshake_timeout_ms", SILENT_CLIENT_SECONDS * 1000),
     # SDKs open another connection when they need one.
     ("grpc.max_connection_idle_ms", 300_000),
+    # As on a node, pings may come each 10 s, and without a request. SDKs send one each 90 s.
+    ("grpc.http2.min_ping_interval_without_data_ms", PING_SECONDS * 1000),
+    ("grpc.keepalive_permit_without_calls", 1),
 )
 
 Answered = TypeVar("Answered")
