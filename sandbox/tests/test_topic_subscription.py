@@ -17,9 +17,10 @@ from hiero_sdk_python.hapi.mirror.consensus_service_pb2 import (
 from hiero_sandbox import messages, times
 from hiero_sandbox.hapi.address import HOST
 from hiero_sandbox.ledger.genesis import known_accounts
-from sandbox.tests.bodies import sign
+from hiero_sandbox.messages import account
+from sandbox.tests.bodies import make, sign
 from sandbox.tests.command import ask, running
-from sandbox.tests.topics import message, new_topic
+from sandbox.tests.topics import DAYS, message, new_topic
 
 OPERATOR = known_accounts()[0]
 SUBSCRIBE = "/com.hedera.mirror.api.proto.ConsensusService/subscribeTopic"
@@ -28,12 +29,12 @@ SUBSCRIBE = "/com.hedera.mirror.api.proto.ConsensusService/subscribeTopic"
 class Topic:
     def __init__(self, ports):
         self.ports = ports
-        self.id = None
-        self.send(new_topic("0.0.2"))
-        [row] = ask(ports, "/api/v1/transactions?transactiontype=CONSENSUSCREATETOPIC")[
-            "transactions"
-        ]
-        self.id = row["entity_id"]
+        self.id = self.create(new_topic("0.0.2"))
+
+    def create(self, body):
+        self.send(body)
+        [row, *_] = ask(self.ports, "/api/v1/transactions")["transactions"]
+        return row["entity_id"]
 
     def send(self, body):
         start = body.transactionID.transactionValidStart
@@ -45,16 +46,16 @@ class Topic:
         self.send(message(self.id, content, payer="0.0.2"))
 
     @contextmanager
-    def listen(self, topic=None, **asked):
+    def listen(self, topic=None, options=(), **asked):
         """What a subscription sends."""
         query = ConsensusTopicQuery(topicID=messages.topic(topic or self.id), **asked)
-        with listening(self.ports, query) as stream:
+        with listening(self.ports, query, options) as stream:
             yield stream
 
 
 @contextmanager
-def listening(ports, query):
-    with grpc.insecure_channel(f"{HOST}:{ports['mirror']}") as channel:
+def listening(ports, query, options=()):
+    with grpc.insecure_channel(f"{HOST}:{ports['mirror']}", options) as channel:
         yield channel.unary_stream(
             SUBSCRIBE, response_deserializer=ConsensusTopicResponse.FromString
         )(query.SerializeToString(), timeout=60)
@@ -132,7 +133,8 @@ def test_a_mirror_node_that_lags_sends_them_later(topic):
     ("asked", "status"),
     [
         ({}, grpc.StatusCode.INVALID_ARGUMENT),
-        ({"topicID": messages.topic("0.0.77")}, grpc.StatusCode.NOT_FOUND),
+        ({"topicID": messages.topic("0.0.999999")}, grpc.StatusCode.NOT_FOUND),
+        ({"topicID": messages.topic("0.0.1002")}, grpc.StatusCode.INVALID_ARGUMENT),
         ({"topicID": messages.topic("0.0.0")}, grpc.StatusCode.INVALID_ARGUMENT),
         (
             {"topicID": messages.topic("0.0.77"), "limit": 2**64 - 1},
@@ -151,6 +153,20 @@ def test_what_cannot_be_subscribed_to(topic, asked, status):
     ):
         next(stream)
     assert error.value.code() == status
+
+
+def test_a_subscription_to_what_is_no_topic(topic):
+    renewed = {"autoRenewAccount": account("0.0.2"), "autoRenewPeriod": {"seconds": 90 * DAYS}}
+    body = make(
+        "0.0.2", "tokenCreation", name="A", symbol="A", treasury=account("0.0.2"), **renewed
+    )
+    token = topic.create(body)
+    with topic.listen(token) as stream, pytest.raises(grpc.RpcError) as error:
+        next(stream)
+    assert (error.value.code(), error.value.details()) == (
+        grpc.StatusCode.INVALID_ARGUMENT,
+        "Not a valid topic",
+    )
 
 
 def test_bytes_that_are_no_query(topic):

@@ -24,7 +24,7 @@ from hiero_sandbox.conditions import mirror_now
 from hiero_sandbox.database import read
 from hiero_sandbox.hapi.errors import Failed
 from hiero_sandbox.ids import MAX_INT64
-from hiero_sandbox.ledger import queries, topics
+from hiero_sandbox.ledger import accounts, queries, tokens, topics
 from hiero_sandbox.ledger.envelopes import Refused, write_id
 from hiero_sandbox.ledger.execution import entity
 from hiero_sandbox.ledger.topic_messages import HASH_VERSION
@@ -77,8 +77,16 @@ def _require_topic(asked: ConsensusTopicQuery) -> str:
     except Refused:
         raise Failed(INVALID, "Invalid entity ID") from None
     if topics.get(read(), topic) is None:
+        if _is_of_another_kind(topic):
+            raise Failed(INVALID, "Not a valid topic")
         raise Failed(StatusCode.NOT_FOUND, f"Topic {write_id(asked.topicID)} does not exist")
     return topic
+
+
+def _is_of_another_kind(entity_id: str) -> bool:
+    """Whether an id that is no topic's is that of an account, a token, a file or a schedule."""
+    is_created = queries.get(read(), "created", number=int(entity_id.rpartition(".")[2]))
+    return bool(is_created or accounts.exists(read(), entity_id) or tokens.get(read(), entity_id))
 
 
 def _moment(asked: Timestamp) -> int:
