@@ -1,6 +1,7 @@
 """gRPC-web on the port of REST: as the JavaScript SDK speaks it in a browser, and as nobody should."""
 
 import io
+from base64 import b64decode, b64encode
 
 import pytest
 
@@ -63,6 +64,28 @@ def test_a_transaction_and_its_receipt(app, nft, post):
     assert r.data[5 + length :] == OK
 
 
+TEXT = "application/grpc-web-text"
+
+
+@pytest.mark.parametrize("kind", [TEXT, f"{TEXT}+proto"])
+def test_react_native_sends_and_reads_text(nft, post, kind):
+    body = framed(sign(approval(ALICE), ALICE))
+    # Its parts may be encoded one by one.
+    content = b"".join(b64encode(part) for part in (body[:5], body[5:]))
+    r = post(APPROVE, content, headers={"Content-Type": kind})
+    assert_readable(r)
+    assert r.content_type == f"{TEXT}+proto"
+    assert b64decode(r.data) == bytes(5) + OK
+    r = post("/proto.Nobody/nothing", content, headers={"Content-Type": kind})
+    assert_refused(r, 12)
+    assert r.content_type == f"{TEXT}+proto"
+
+
+@pytest.mark.parametrize("content", [b"", b"=", b"AAAA!", b"AAA", b64encode(b"abc"), b"\xff"])
+def test_text_that_is_no_frame(post, content):
+    assert_refused(post(APPROVE, content, headers={"Content-Type": TEXT}), 3)
+
+
 def test_an_empty_post_tells_that_somebody_is_there(post):
     r = post("/", b"")
     assert r.status_code == 200
@@ -110,7 +133,7 @@ def test_garbage_in_a_frame(post):
     assert hapi.precheck(r.data[5 : 5 + int.from_bytes(r.data[1:5])]) == "INVALID_TRANSACTION"
 
 
-@pytest.mark.parametrize("kind", ["application/json", "application/grpc-web-text", "", "x" * 2000])
+@pytest.mark.parametrize("kind", ["application/json", "application/grpc-web-json", "", "x" * 2000])
 def test_another_content_type(post, kind):
     r = post(APPROVE, framed(b""), headers={"Content-Type": kind})
     assert_refused(r, 3, "Content-Type", CONTENT_TYPE)
