@@ -27,6 +27,7 @@ HELLO = (
 )
 FIRST = "Operator {id}, {kind} key {key}. More: http://{rest}/accounts"
 EXPORTS = "export OPERATOR_ID={id}\nexport OPERATOR_KEY={der}"
+HOST_HINT = ", or start with --allow-host and this name"
 PORT = click.IntRange(0, 65_535)
 
 
@@ -53,6 +54,19 @@ def _ports(name: str, what: str, *default: int) -> Callable[..., Any]:
 @_ports("mirror", "The mirror node's gRPC.", 5600)
 @click.option("--skip-taken", is_flag=True, help="Leave out ports that are taken.")
 @click.option("--host", default=HOST, show_default=True, help="The address to listen on.")
+@click.option(
+    "--allow-host",
+    "allowed_hosts",
+    metavar="NAME",
+    multiple=True,
+    help="Answer to this host name, too; .example.com stands for all that end so. Several may be given.",
+)
+@click.option(
+    "--node-host",
+    default=HOST,
+    show_default=True,
+    help="The host that gRPC's address book names. REST's names the one that was asked.",
+)
 @click.option(
     "--balance-queries/--no-balance-queries",
     default=True,
@@ -97,6 +111,8 @@ def main(
     mirror_ports: tuple[int, ...],
     skip_taken: bool,
     host: str,
+    allowed_hosts: tuple[str, ...],
+    node_host: str,
     balance_queries: bool,
     accounts: str,
     cents_per_hbar: int,
@@ -131,6 +147,7 @@ def main(
         sandbox.config.update(
             BALANCE_QUERIES=balance_queries,
             BIND_TIMESTAMP_RANGE=bind_timestamp_range,
+            NODE_HOST=node_host,
         )
         if log:
             sandbox.logger.setLevel(logging.DEBUG)
@@ -155,7 +172,7 @@ def main(
                 state.dump(ledger.connection, dump_state)
 
         logging.getLogger("werkzeug").setLevel(logging.WARNING)  # no line for each request
-        application = HostGuard(sandbox, url)
+        application = HostGuard(sandbox, url, HOST_HINT, allowed_hosts)
         for port, listener in zip(rest, listeners, strict=True):
             web = make_server(host, port, application, threaded=True, fd=listener.fileno())
             Thread(target=web.serve_forever, name=f"rest-{port}", daemon=True).start()

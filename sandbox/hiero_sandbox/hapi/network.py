@@ -1,5 +1,7 @@
 """HAPI's queries about the network: the address book, the version, the exchange rate."""
 
+from ipaddress import IPv4Address
+
 import hiero_sdk_python.hapi.services.basic_types_pb2 as hapi
 from flask import current_app
 from grpc import StatusCode
@@ -10,14 +12,13 @@ from hiero_sdk_python.hapi.services.network_get_version_info_pb2 import (
 )
 
 from hiero_sandbox import __version__
-from hiero_sandbox.hapi.address import find_port
+from hiero_sandbox.hapi.address import find_host, find_port
 from hiero_sandbox.hapi.errors import Failed
 from hiero_sandbox.ledger.envelopes import write_id
 from hiero_sandbox.messages import account
 
 ADDRESS_BOOKS = ("0.0.101", "0.0.102")
 NODE = "0.0.3"  # its own account; it also takes transactions for other nodes
-ADDRESS = (127, 0, 0, 1)
 # Roughly the version of the SDK's descriptors, which do not state it.
 HAPI_VERSION = hapi.SemanticVersion(major=0, minor=70, patch=0)
 
@@ -25,11 +26,14 @@ HAPI_VERSION = hapi.SemanticVersion(major=0, minor=70, patch=0)
 def _address() -> hapi.NodeAddress:
     """The node's entry in the address book. It has no endpoint while the node's process does not run."""
     port = find_port(current_app)
+    address, name = find_host()
+    packed = IPv4Address(address).packed if address else b""
+    endpoint = hapi.ServiceEndpoint(ipAddressV4=packed, domain_name=name, port=port or 0)
     return hapi.NodeAddress(
         nodeAccountId=account(NODE),
         memo=NODE.encode(),
         description="The sandbox",
-        serviceEndpoint=[{"ipAddressV4": bytes(ADDRESS), "port": port}] if port else [],
+        serviceEndpoint=[endpoint] if port else [],
     )
 
 

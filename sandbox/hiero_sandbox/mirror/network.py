@@ -12,7 +12,7 @@ from werkzeug.exceptions import NotFound
 from hiero_sandbox import times
 from hiero_sandbox.conditions import mirror_now
 from hiero_sandbox.database import read
-from hiero_sandbox.hapi.address import HOST, find_port
+from hiero_sandbox.hapi.address import find_host, find_port
 from hiero_sandbox.hapi.network import NODE
 from hiero_sandbox.ids import MAX_HBAR, MAX_INT64, TINYBARS
 from hiero_sandbox.ledger import accounts, consensus, network_fees, queries
@@ -154,7 +154,8 @@ def estimate_fee() -> Document:
 def list_nodes() -> Document:
     """List the one node, without an endpoint while its process does not run."""
     port = find_port(current_app)
-    endpoint = {"domain_name": "", "ip_address_v4": HOST, "port": port}
+    address, name = find_host()
+    endpoint = {"domain_name": name, "ip_address_v4": address, "port": port}
     node = {
         "admin_key": None,
         "associated_registered_nodes": [],
