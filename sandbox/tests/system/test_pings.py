@@ -8,7 +8,7 @@ from hiero_sandbox.hapi.address import HOST
 from hiero_sandbox.hapi.server import PING_SECONDS
 from sandbox.tests import hapi
 from sandbox.tests.command import running
-from sandbox.tests.test_topic_subscription import Topic
+from sandbox.tests.subscriptions import Topic
 
 PINGS = 4  # without the setting, the third one is an "excess ping"
 OPTIONS = (
