@@ -10,7 +10,7 @@ from flask import current_app
 from marshmallow import EXCLUDE, Schema, ValidationError, fields, missing
 
 from marketplace.api.paging import Position, read_position
-from marketplace.errors import WalletUnknown, find_kinds, shown
+from marketplace.errors import WalletUnknown, shown
 from marketplace.events import CURSOR, Cursor
 from marketplace.hedera import times
 from marketplace.hedera.ids import (
@@ -313,11 +313,6 @@ class TraitText(Strict, fields.String):
             0 < at <= MAX_TRAIT_NAME and 0 < len(value) - at - 1 <= MAX_TRAIT_VALUE for at in colons
         )
         return value if is_one and "\0" not in value else None
-
-
-def reasons() -> list[str]:
-    """The reasons of all errors."""
-    return sorted(kind.word() for kind in find_kinds())
 
 
 class Wrapped(fields.Nested):

@@ -12,13 +12,12 @@ from flask import Flask, Response, current_app, jsonify, request
 from flask_smorest.utils import resolve_schema_instance
 from werkzeug.routing import Rule
 
-from marketplace.api import error_handlers, http_caching
+from marketplace.api import error_handlers, http_caching, webhooks
 from marketplace.api.error_responses import document_refusals, list_reasons
 from marketplace.api.fields import WalletName
 from marketplace.api.llms_txt import make_llms_txt
 from marketplace.api.request_schemas import NftsSchema, RequestSchema
 from marketplace.api.response_schemas import ApiErrorSchema, WebhookMessageSchema
-from marketplace.api.webhooks import EVENT
 from marketplace.version import __version__
 
 # Not 3.0, which cannot describe "an object or null" without loosening the object.
@@ -203,8 +202,8 @@ class Api(flask_smorest.Api):
         document["components"]["schemas"].pop("PaginationMetadata", None)
         reasons = [REASON.format(each) for each in list_reasons(find_reasons(document))]
         errors = {"name": ERRORS_TAG, "description": REASONS.format("\n".join(reasons))}
-        document["tags"].append(errors)
-        return document | {"webhooks": {"event": {"post": EVENT}}}
+        document["tags"] += [webhooks.TAG, errors]
+        return document | {"webhooks": {"event": {"post": webhooks.EVENT}}}
 
 
 def _name_wallets(converter: Any, field: Any, **_: Any) -> dict[str, Any]:

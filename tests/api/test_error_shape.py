@@ -67,12 +67,6 @@ def test_a_status_that_has_no_name_is_answered_in_the_one_shape(app, client):
     assert (r.status_code, r.json) == (499, expected)
 
 
-def test_the_reasons_are_those_that_are_documented(app):
-    schemas = app.test_client().get("/openapi.json").json["components"]["schemas"]
-    enum = schemas["ApiError"]["properties"]["reason"]["enum"]
-    assert sorted(kind.word() for kind in find_kinds()) == enum
-
-
 def test_the_reference_explains_every_reason(app):
     document = app.test_client().get("/openapi.json").json
     *_, described = document["tags"]
@@ -114,10 +108,9 @@ def test_the_document_lists_the_reasons_of_each_status(app):
         name = response.get("$ref", "").rpartition("/")[2]
         if not name:
             continue
-        _, narrowed = schemas[f"{name}Error"]["allOf"]
         content = document["components"]["responses"][name]["content"]["application/json"]
-        for reason in narrowed["properties"]["reason"]["enum"]:
-            assert content["examples"][reason]["value"]["code"] == int(status)
+        for reason, example in content["examples"].items():
+            assert example["value"]["code"] == int(status)
             found.add(reason)
     assert {"PRICE_CHANGED", "BUYER_BALANCE_TOO_LOW", "TOO_MANY_PURCHASES", "FEES_SPENT"} <= found
     assert not {"NOT_PREPARED", "TRANSACTION_EXPIRED", "NOT_READY"} & found

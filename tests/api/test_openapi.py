@@ -64,6 +64,32 @@ def test_response_schemas_allow_additional_properties(app, path):
             assert schema.get("additionalProperties") is not False, name
 
 
+@pytest.mark.parametrize("path", ["/openapi.json", "/sandbox/openapi.json"])
+def test_words_in_answers_are_open_strings(app, path):
+    """A client that was generated earlier refused a whole page of events for one kind that was new."""
+    for name, schema in document(app, path)["components"]["schemas"].items():
+        if not name.endswith("Request"):
+            assert not {"enum", "const"} & find_keys(schema), name
+
+
+def find_keys(described):
+    """All keys of a JSON value, however deep."""
+    if isinstance(described, dict):
+        return described.keys() | set().union(*map(find_keys, described.values()))
+    return set().union(*map(find_keys, described)) if isinstance(described, list) else set()
+
+
+def test_the_webhook_shares_no_tag_operation_or_schema_with_a_path(app):
+    described = document(app)
+    [webhook] = [each["post"] for each in described["webhooks"].values()]
+    of_paths = [each for _, _, each in operations(app.test_client())]
+    assert not {*webhook["tags"]} & {tag for each in of_paths for tag in each["tags"]}
+    assert webhook["operationId"] not in {each["operationId"] for each in of_paths}
+    schema = webhook["requestBody"]["content"]["application/json"]["schema"]["$ref"]
+    assert schema not in str(described["paths"]) + str(described["components"]["responses"])
+    assert {*webhook["tags"]} <= {tag["name"] for tag in described["tags"]}
+
+
 def test_every_field_has_a_description_and_an_example(app):
     for name, schema in document(app)["components"]["schemas"].items():
         for field, described in schema.get("properties", {}).items():

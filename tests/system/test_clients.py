@@ -5,6 +5,7 @@ Needs the generators: make tools installs them.
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -27,6 +28,11 @@ needs_python_generator = pytest.mark.skipif(
     not find_spec("openapi_python_client"),
     reason="needs openapi-python-client (make tools)",
 )
+needs_generators = pytest.mark.skipif(
+    not find_spec("openapi_generator_cli") or not find_spec("datamodel_code_generator"),
+    reason="needs openapi-generator-cli and datamodel-code-generator (make tools)",
+)
+needs_java = pytest.mark.skipif(not shutil.which("java"), reason="needs Java (make tools)")
 needs_typescript_generator = pytest.mark.skipif(
     not shutil.which("node") or not (TYPESCRIPT / "node_modules").exists(),
     reason="needs openapi-typescript (make tools, with npm)",
@@ -103,6 +109,87 @@ def test_a_python_client_lists_an_nft(documents, tmp_path):
         run("openapi-python-client", "generate", *arguments, *options, cwd=tmp_path)
     script = shutil.copy(FOLDER / "list_nft.py", tmp_path)
     assert_listed(listed_by(tmp_path, sys.executable, script))
+
+
+LATER_WORDS = {
+    "Event": {"kind": "LATER_KIND"},
+    "OfferRecord": {"state": "LATER_STATE"},
+    "Network": {"network": "laternet"},
+    "ServiceStatus": {"network": "laternet", "watcher": "later"},
+    "ApiError": {"reason": "LATER_REASON"},
+}
+# Each reads an answer as its client does: of a generated package, a class's name and a record.
+READ_LATER = {
+    "openapi-python-client": "import market.models; read = lambda name, record:"
+    " getattr(market.models, name).from_dict(record).to_dict()",
+    "openapi-generator": "import openapi_client; openapi_client.EventsApi.list_events"
+    "; read = lambda name, record: getattr(openapi_client, name).from_dict(record).to_dict()",
+    "datamodel-codegen": "import market; read = lambda name, record:"
+    " getattr(market, name).model_validate(record).model_dump(mode='json')",
+}
+
+
+def generate(tool, document, folder):
+    """Generate a Python client of a document into a folder."""
+    match tool:
+        case "openapi-python-client":
+            options = ["--output-path", "market", "--meta", "none", "--config"]
+            run(tool, "generate", "--path", document, *options, FOLDER / "python.yml", cwd=folder)
+        case "openapi-generator":
+            run("openapi-generator-cli", "generate", "-g", "python", "-i", document, cwd=folder)
+        case "datamodel-codegen":
+            kind = ["--output-model-type", "pydantic_v2.BaseModel", "--formatters", "builtin"]
+            run(tool, "--input", document, "--output", "market.py", *kind, cwd=folder)
+
+
+def make_record(schemas, name):
+    """An object of a schema, with the examples of its required fields."""
+    record = {}
+    for field in schemas[name]["required"]:
+        described = schemas[name]["properties"][field]
+        refs = [each["$ref"] for each in (described, *described.get("allOf", ())) if "$ref" in each]
+        if refs:
+            record[field] = make_record(schemas, refs[0].rpartition("/")[2])
+        elif "example" in described:
+            record[field] = described["example"]
+        else:
+            record[field] = None if "null" in str(described) else []
+    return record
+
+
+@needs_python_generator
+@needs_generators
+@needs_java
+@pytest.mark.parametrize("tool", READ_LATER)
+def test_a_generated_client_reads_words_of_a_later_version(documents, tmp_path, tool):
+    """One new kind of event made clients refuse the whole page."""
+    schemas = json.loads((documents / "market.json").read_text())["components"]["schemas"]
+    records = {name: make_record(schemas, name) | new for name, new in LATER_WORDS.items()}
+    generate(tool, documents / "market.json", tmp_path)
+    (tmp_path / "records.json").write_text(json.dumps(records))
+    program = f"{READ_LATER[tool]}\nimport json\nrecords = json.load(open('records.json'))"
+    program += (
+        "\nprint(json.dumps({name: read(name, records[name]) for name in records}, default=str))"
+    )
+    read = json.loads(run(sys.executable, "-c", program, cwd=tmp_path))
+    for name, new in LATER_WORDS.items():
+        assert read[name] | new == read[name], (name, read[name])
+
+
+@needs_generators
+@needs_java
+@pytest.mark.parametrize("language", ["java", "csharp", "typescript-fetch"])
+def test_a_client_of_openapi_generator_can_list_the_events(documents, tmp_path, language):
+    """A webhook of the same tag took the place of these calls."""
+    only = [
+        "--global-property",
+        "apis,apiDocs=false,apiTests=false",
+        "-i",
+        documents / "market.json",
+    ]
+    run("openapi-generator-cli", "generate", "-g", language, *only, "-o", ".", cwd=tmp_path)
+    [api] = tmp_path.rglob("EventsApi.*")
+    assert re.search("listEvents", api.read_text(), re.IGNORECASE)
 
 
 @needs_typescript_generator

@@ -18,16 +18,15 @@ from market.api.users import list_user_listings
 from market.models import (
     AddNftRequest,
     AddNftsRequest,
+    ApiError,
     CollectionRecord,
     Nft,
-    NftNotStoredError,
     NftToBuyRequest,
     NftToReportRequest,
     PrepareBasketRequest,
     PreparedTransaction,
     PrepareListingRequest,
     PrepareListingsRequest,
-    PreparePurchase409Error,
     PreparePurchaseRequest,
     PrepareWithdrawalRequest,
     PrepareWithdrawalsRequest,
@@ -56,7 +55,7 @@ with AuthenticatedClient(url, token) as market, Client(f"{url}/sandbox") as sand
     assert isinstance(status, ServiceStatus)
 
     missing = get_nft.sync(TOKEN_ID, SERIAL_NO, client=market)
-    assert isinstance(missing, NftNotStoredError)
+    assert isinstance(missing, ApiError)
     assert (missing.code, missing.reason) == (404, "NFT_NOT_STORED")
 
     nft = {"account_id": ACCOUNT_ID, "token_id": TOKEN_ID, "serial_no": SERIAL_NO}
@@ -100,7 +99,7 @@ with AuthenticatedClient(url, token) as market, Client(f"{url}/sandbox") as sand
     complete(prepare_listing.sync("extwallet", client=market, body=listing), report)
     dearer = PreparePurchaseRequest(expected_price=249, **BUYER)
     refused = prepare_purchase.sync("extwallet", client=market, body=dearer)
-    assert isinstance(refused, PreparePurchase409Error)
+    assert isinstance(refused, ApiError)
     assert refused.reason == "PRICE_CHANGED"
     purchase = PreparePurchaseRequest(expected_price=250, **BUYER)
     prepared = prepare_purchase.sync("extwallet", client=market, body=purchase)
