@@ -35,6 +35,8 @@ def environment(**settings):
     environ = {name: value for name, value in os.environ.items() if "MARKETPLACE" not in name}
     path = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     environ |= {"PATH": f"{BIN}:{os.environ['PATH']}", "PYTHONPATH": os.pathsep.join(path)}
+    if "DATA_DIR" in settings:
+        environ["PROMETHEUS_MULTIPROC_DIR"] = f"{settings['DATA_DIR']}/metrics"
     return environ | {f"MARKETPLACE_{name}": str(value) for name, value in settings.items()}
 
 

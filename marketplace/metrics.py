@@ -1,23 +1,21 @@
 """Every counter and histogram, which prometheus_client counts: ``count("images", outcome="made")``.
 
-A process counts in its memory, unless it called share(): then it counts in files of its own, and /metrics of
-any process adds up those of all. Applications of one process count together.
+Applications of one process count together. After share(), the processes of a program count together, too:
+https://prometheus.github.io/client_python/multiprocess/
 """
 
-import fcntl
 import logging
 import os
-import sys
-from collections import defaultdict
+import shutil
+import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, values
 from prometheus_client.metrics_core import Metric
-from prometheus_client.mmap_dict import MmapedDict
-from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 PREFIX = "marketplace_"
 # Seconds: the upper bounds of a histogram's buckets.
@@ -70,7 +68,7 @@ COUNTERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ),
     (
         "token_requests",
-        "Requests by the access token's name. A process counts up to 100 names; the rest count as other",
+        "Requests by the access token's name",
         ("token",),
     ),
     ("token_writes", "POST requests by the access token's name", ("token",)),
@@ -81,13 +79,9 @@ COUNTERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ),
 )
 
-SERVER, WATCHER = "server", "watcher"  # the programs that share, with a folder for each
-# Bytes of a process's files: enough for 500 routes with their statuses. Without room of its own, a file would
-# have the system kill its process (SIGBUS) when the disk is full.
-SIZES = {"histogram": 2 * 1024 * 1024, "counter": 256 * 1024}
-NAMES = 100  # of access tokens that a process counts by name; requests with further ones count as "other"
-UNUSED = 8  # bytes of a file without a metric
-ENDED = "ended"  # in place of a process's id: what ended processes counted
+SERVER, WATCHER = "server", "watcher"  # the programs that share
+VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
+IN_MEMORY = Path("/dev/shm")  # noqa: S108  # a full disk does not matter there
 
 
 class Metrics:
@@ -105,18 +99,9 @@ class Metrics:
             name: Counter(f"{PREFIX}{name}", help, labels, registry=self.registry)
             for name, help, labels in COUNTERS
         }
-        self._names: set[str] = set()
-        # To find the child of some labels takes labels() longer than to count.
+        # labels() takes longer than counting.
         self.find_counter = cache(self._find_counter)
         self.find_request = cache(self._requests.labels)
-
-    def find_label(self, name: str) -> str:
-        """The label of an access token: there is no end of names, but one of a process's file."""
-        if name not in self._names:
-            if len(self._names) >= NAMES:
-                return "other"
-            self._names.add(name)
-        return name
 
     def _find_counter(self, name: str, *labels: str) -> Counter:
         counter = self._counters[name]
@@ -124,8 +109,7 @@ class Metrics:
 
 
 _metrics = Metrics()
-_is_shared = False
-_reported: set[str] = set()  # damaged files that the log has named
+_shared: Path | None = None  # the folder of all programs, after share()
 
 
 def count(name: str, number: float = 1, **labels: str) -> None:
@@ -135,10 +119,9 @@ def count(name: str, number: float = 1, **labels: str) -> None:
 
 def count_token(name: str, *, writes: bool) -> None:
     """Count a request with an access token."""
-    label = _metrics.find_label(name)
-    count("token_requests", token=label)
+    count("token_requests", token=name)
     if writes:
-        count("token_writes", token=label)
+        count("token_writes", token=name)
 
 
 def observe(method: str, route: str, status: str, seconds: float) -> None:
@@ -147,154 +130,44 @@ def observe(method: str, route: str, status: str, seconds: float) -> None:
 
 
 def share(data_dir: str, program: str) -> None:
-    """Count in files of this process from now on, which begin at 0; in memory if there is no room."""
-    global _metrics, _is_shared
-    folder = _folder(data_dir, program)
+    """Count from now on in files, which the program's forks share. Its counts begin at 0."""
+    global _metrics, _shared
+    root = _find_root(data_dir)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for kind, size in SIZES.items():
-            _make_file(folder / f"{kind}_{os.getpid()}.db", size)
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if root.lstat().st_uid != os.getuid():
+            raise PermissionError(f"{root} belongs to another user")
+        shutil.rmtree(root / program, ignore_errors=True)
+        (root / program).mkdir()
     except OSError as error:
-        logging.getLogger("marketplace").warning(
-            "/metrics of the other processes lacks what this one counts: %s", error
-        )
-        values.ValueClass, _is_shared = values.MutexValue, False
-    else:
-        os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
-        values.ValueClass = values.MultiProcessValue()  # type: ignore[no-untyped-call]
-        _is_shared = True
-    _metrics = Metrics()
-
-
-def _make_file(path: Path, size: int) -> None:
-    """Make a file of zeros. Under its name it is seen only whole: /metrics of others may read it at once."""
-    partial = path.with_suffix(".new")
-    try:
-        with partial.open("wb") as file:
-            os.posix_fallocate(file.fileno(), 0, size)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def forget(data_dir: str, program: str) -> None:
-    """Remove what ended processes of a program counted: it starts, and counts begin at 0."""
-    for file in _folder(data_dir, program).glob("*_*.*"):  # a kill leaves a .new
-        pid = file.stem.rpartition("_")[2]
-        if pid == ENDED or (pid.isdecimal() and not _is_alive(int(pid))):
-            file.unlink(missing_ok=True)
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except OSError as error:
-        return not isinstance(error, ProcessLookupError)  # another user's is alive
-    return True
-
-
-def end(data_dir: str, program: str, pid: int) -> None:
-    """Keep what a process counted that has ended: in one file for all of them, however many there were.
-
-    Without room for that, or while /metrics is read, its own files stay, without the room that they no longer
-    need.
-    """
-    folder = _folder(data_dir, program)
-    for kind in SIZES:
-        path = folder / f"{kind}_{pid}.db"
-        with suppress(OSError):
-            with path.open("rb+") as file:
-                used = int.from_bytes(file.read(4), sys.byteorder)
-                file.truncate(max(used, UNUSED))
-            with _locked(folder, fcntl.LOCK_EX | fcntl.LOCK_NB):
-                _add_up(folder / f"{kind}_{ENDED}.db", path)
-
-
-def _add_up(total: Path, part: Path) -> None:
-    """Add the values of a file to those of another, and remove it."""
-    files = [path for path in (total, part) if path.exists()]
-    if any(map(_is_damaged, files)):
+        logging.getLogger("marketplace").warning("Each process counts alone: %s", error)
         return
-    values: dict[str, float] = defaultdict(float)
-    for path in files:
-        rows = MmapedDict.read_all_values_from_file(path)  # type: ignore[no-untyped-call]
-        for key, value, *_ in rows:
-            values[key] += value
-    both = total.with_suffix(".both")
-    try:
-        _make_file(both, sum(path.stat().st_size for path in files))
-        written = MmapedDict(both)  # type: ignore[no-untyped-call]
-        for key, value in values.items():
-            written.write_value(key, value, 0)  # type: ignore[no-untyped-call]
-        written.close()  # type: ignore[no-untyped-call]
-        both.replace(total)
-    finally:
-        both.unlink(missing_ok=True)
-    part.unlink()
+    os.environ[VARIABLE] = str(root / program)
+    values.ValueClass = values.MultiProcessValue()  # type: ignore[no-untyped-call]
+    _metrics, _shared = Metrics(), root
 
 
-@contextmanager
-def _locked(folder: Path, how: int) -> Iterator[None]:
-    """Hold the lock of a folder, so that nobody adds up files while others are reading them."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, how)
-        yield
-    finally:
-        os.close(handle)
+@cache  # share() sets the variable
+def _find_root(data_dir: str) -> Path:
+    if given := os.environ.get(VARIABLE):
+        return Path(given)
+    folder = IN_MEMORY if IN_MEMORY.is_dir() else Path(tempfile.gettempdir())
+    name = sha256(os.path.realpath(data_dir).encode()).hexdigest()[:16]
+    return folder / f"nft-marketplace-{os.getuid()}-{name}"
 
 
-def collect(data_dir: str) -> Iterator[Metric]:
-    """Add up what this process and all that share() counted."""
-    families = [] if _is_shared else [*_metrics.registry.collect()]
-    sums: dict[tuple[str, str, str], dict[tuple[str, tuple[tuple[str, str], ...]], float]] = {}
-    for family in (*families, *_read_files(data_dir)):
-        name, kind = family.name, family.type
-        samples = sums.setdefault((name, family.documentation, kind), defaultdict(float))
-        for sample in family.samples:
-            if not sample.name.endswith("_created"):
-                samples[sample.name, tuple(sorted(sample.labels.items()))] += sample.value
-    for (name, documentation, kind), samples in sorted(sums.items()):
-        family = Metric(name, documentation, kind)
-        for (sample_name, labels), value in samples.items():
-            family.add_sample(sample_name, dict(labels), value)
+def end(pid: int) -> None:
+    """Tell prometheus_client that a process of this program has ended. Its counts stay."""
+    if _shared:
+        mark_process_dead(pid)  # type: ignore[no-untyped-call]
+
+
+def collect() -> Iterator[Metric]:
+    """Add up what the processes of all programs counted; without share(), what this process did."""
+    if _shared:
+        files = [str(path) for path in _shared.glob("*/*.db")]
+        yield from MultiProcessCollector.merge(files)  # type: ignore[no-untyped-call]
+        return
+    for family in _metrics.registry.collect():
+        family.samples = [each for each in family.samples if not each.name.endswith("_created")]
         yield family
-
-
-def _read_files(data_dir: str) -> list[Metric]:
-    with ExitStack() as locks:
-        for program in (SERVER, WATCHER):
-            with suppress(FileNotFoundError):
-                locks.enter_context(_locked(_folder(data_dir, program), fcntl.LOCK_SH))
-        files = [str(path) for path in Path(data_dir, "metrics").glob("*/*.db")]
-        try:
-            return _merge(files)
-        except FileNotFoundError:  # the server or the watcher has just started, and removed some
-            pass
-        except Exception:  # whatever a damaged file makes the library raise
-            damaged = {*filter(_is_damaged, files)}
-            for path in damaged - _reported:
-                logging.getLogger("marketplace").warning(
-                    "/metrics leaves out %s, which is damaged. The next start removes it", path
-                )
-            _reported.update(damaged)
-            return _merge([path for path in files if path not in damaged])
-    return _read_files(data_dir)
-
-
-def _merge(files: list[str]) -> list[Metric]:
-    return [*MultiProcessCollector.merge(files)]  # type: ignore[no-untyped-call]
-
-
-def _is_damaged(path: str | Path) -> bool:
-    try:
-        _merge([str(path)])
-    except FileNotFoundError:
-        return False
-    except Exception:
-        return True
-    return False
-
-
-def _folder(data_dir: str, program: str) -> Path:
-    return Path(data_dir, "metrics", program)

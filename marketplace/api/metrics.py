@@ -118,4 +118,4 @@ class _Found(Collector):
         yield InfoMetricFamily("marketplace", INFO, value=info)
         for name, value in facts.items():
             yield GaugeMetricFamily(PREFIX + name, HELP[name], value=value)
-        yield from collect(config["DATA_DIR"])
+        yield from collect()

@@ -11,7 +11,7 @@ import signal
 import socket
 import struct
 import sys
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 from flask import Flask
@@ -95,20 +95,13 @@ def prepare(server: Any, watches: bool) -> None:
     # Objects that live as long as the processes need no garbage collection.
     gc.collect()
     gc.freeze()
-    if folder := find_metrics_folder(server):
-        metrics.forget(folder, metrics.SERVER)
+    folders = {each.config["DATA_DIR"] for each in applications}
+    if len(folders) == 1:  # a host may have several marketplaces
+        metrics.share(folders.pop(), metrics.SERVER)
     if is_ours:
         # Printed here, because each worker would print it, too.
         addresses = [listener.sock.getsockname() for listener in server.LISTENERS]
         echo_log(startup.describe(app, addresses, watches))
-
-
-@cache  # before the fork
-def find_metrics_folder(server: Any) -> str | None:
-    """The DATA_DIR in which the workers count together. None if a host has several marketplaces, or none."""
-    server.app.wsgi()  # makes them
-    folders = {app.config["DATA_DIR"] for app in applications}
-    return folders.pop() if len(folders) == 1 else None
 
 
 def require_account(app: Flask) -> None:
@@ -121,14 +114,8 @@ def require_account(app: Flask) -> None:
         sys.exit(f"Error: {error}")
 
 
-def post_fork(server: Any, worker: Any) -> None:
-    if folder := find_metrics_folder(server):
-        metrics.share(folder, metrics.SERVER)
-
-
 def child_exit(server: Any, worker: Any) -> None:
-    if folder := find_metrics_folder(server):
-        metrics.end(folder, metrics.SERVER, worker.pid)
+    metrics.end(worker.pid)
 
 
 def post_worker_init(worker: Any) -> None:

@@ -219,9 +219,7 @@ def watch_command() -> None:
 
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, end)
-    folder = current_app.config["DATA_DIR"]
-    metrics.forget(folder, metrics.WATCHER)
-    metrics.share(folder, metrics.WATCHER)
+    metrics.share(current_app.config["DATA_DIR"], metrics.WATCHER)
     watch(stop)
     echo_log("Stopped")
 

@@ -2,7 +2,6 @@
 
 import os
 import re
-import resource
 import shutil
 import signal
 
@@ -56,15 +55,6 @@ def test_it_counts_requests_by_token(app, scraper):
     requests, writes = "marketplace_token_requests_total", "marketplace_token_writes_total"
     assert [found.get((requests, name)) for name in names[-2:]] == [2, 1]
     assert [found.get((writes, name)) for name in names[-2:]] == [None, 1]
-
-
-def test_it_counts_no_more_names_than_there_is_room_for(scraper):
-    for number in range(metrics.NAMES + 7):
-        metrics.count_token(f"one of many {number}", writes=False)
-    found = scrape(scraper)
-    names = [name for name in found if name[0] == "marketplace_token_requests_total"]
-    assert len(names) <= metrics.NAMES + 1
-    assert found["marketplace_token_requests_total", "other"] >= 7
 
 
 def list_tokens(app):
@@ -137,7 +127,7 @@ def test_the_room_is_known_where_the_folder_of_images_was_removed(app, client, s
 
 
 def in_a_process(act):
-    """Run it in a process of its own, which is killed at the end; returns its id."""
+    """Run it in a process of its own, which is killed at the end."""
     pid = os.fork()
     if not pid:
         try:
@@ -145,141 +135,54 @@ def in_a_process(act):
         finally:
             os.kill(os.getpid(), signal.SIGKILL)
     os.waitpid(pid, 0)
-    return pid
 
 
-def test_counts_of_another_process_are_shown(scraper, tmp_path):
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Where programs share."""
+    monkeypatch.setattr(metrics, "_find_root", lambda data_dir: tmp_path / "shared")
+    return tmp_path
+
+
+def test_processes_of_two_programs_count_together(app, folder):
     def count_in(program):
-        metrics.share(tmp_path, program)
+        metrics.share(folder, program)
+        for _ in range(2):
+            in_a_process(count_once)
+
+    def count_once():
         metrics.count("images", outcome="made")
         metrics.count("writes_refused", 3)
         metrics.observe("GET", "/reference", "200", 0.5)
 
-    metrics.count("images", outcome="made")  # this process's: a child does not count it again
-    _, server = (
-        in_a_process(lambda program=program: count_in(program))
-        for program in (metrics.WATCHER, metrics.SERVER)
-    )
-    metrics.end(tmp_path, metrics.SERVER, server)
-    assert sum(path.stat().st_size for path in tmp_path.glob("metrics/server/*")) < 10_000
-    for _ in range(2):
-        found = scrape(scraper)
-        assert found["marketplace_images_total", "made"] == 3
-        assert found["marketplace_writes_refused_total",] == 6
-        assert found[SEEN] == 2
-    metrics.forget(tmp_path, metrics.WATCHER)
-    assert scrape(scraper)["marketplace_images_total", "made"] == 2
-    assert not [name for name, *_ in found if name.endswith("_created")]
-
-
-def test_restarts_leave_one_file_of_each_kind(scraper, tmp_path):
-    """A worker that crashed every second left two files each time, which each scrape read."""
-
-    def count_once():
-        metrics.share(tmp_path, metrics.SERVER)
-        metrics.count("images", outcome="made")
-        metrics.observe("GET", "/reference", "200", 0.5)
-
-    for _ in range(5):
-        metrics.end(tmp_path, metrics.SERVER, in_a_process(count_once))
-    found = scrape(scraper)
-    assert (found["marketplace_images_total", "made"], found[SEEN]) == (5, 5)
-    assert found["marketplace_request_duration_seconds_sum", "GET", "/reference", "200"] == 2.5
-    names = {path.name for path in tmp_path.glob("metrics/server/*")}
-    assert names == {"counter_ended.db", "histogram_ended.db"}
-    metrics.forget(tmp_path, metrics.SERVER)
-    assert [*tmp_path.glob("metrics/server/*")] == []
-
-
-def test_a_kill_while_a_file_is_made_leaves_nothing(tmp_path):
-    folder = tmp_path / "metrics/server"
-    folder.mkdir(parents=True)
-    pid = in_a_process(lambda: None)
-    (folder / f"histogram_{pid}.new").write_bytes(b"half")
-    metrics.forget(tmp_path, metrics.SERVER)
-    assert [*folder.iterdir()] == []
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda content: b"",
-        lambda content: content[:100],
-        lambda content: content[:8] + os.urandom(len(content) - 8),
-        lambda content: content[:12] + b"x" + content[13:],
-    ],
-    ids=["empty", "cut", "random", "no JSON"],
-)
-def test_a_damaged_file_is_left_out(scraper, tmp_path, caplog, damage):
-    """It made /metrics a 500 until the next start."""
-
-    def count_once():
-        metrics.share(tmp_path, metrics.SERVER)
-        metrics.count("images", outcome="made")
-
-    broken, ended, _ = (in_a_process(count_once) for _ in range(3))
-    path = tmp_path / f"metrics/server/counter_{broken}.db"
-    path.write_bytes(damage(path.read_bytes()))
-    for _ in range(2):
-        assert scrape(scraper)["marketplace_images_total", "made"] == 2
-    assert [f"{path}, which is damaged" in record.message for record in caplog.records] == [True]
-    metrics.end(tmp_path, metrics.SERVER, broken)
-    metrics.end(tmp_path, metrics.SERVER, ended)
-    assert scrape(scraper)["marketplace_images_total", "made"] == 2
-
-
-def test_a_start_removes_no_counts_of_who_still_works(scraper, tmp_path):
-    """The watcher that waits for another one starts beside it."""
-    server, client = os.pipe(), os.pipe()
-    pid = os.fork()
-    if not pid:
-        metrics.share(tmp_path, metrics.WATCHER)
-        metrics.count("images", outcome="made")
-        os.write(server[1], b".")
-        os.read(client[0], 1)
-        os._exit(0)
-    os.read(server[0], 1)
-    metrics.forget(tmp_path, metrics.WATCHER)
-    assert scrape(scraper)["marketplace_images_total", "made"] == 1
-    os.write(client[1], b".")
-    os.waitpid(pid, 0)
-    metrics.forget(tmp_path, metrics.WATCHER)
-    assert ("marketplace_images_total", "made") not in scrape(scraper)
-
-
-def test_who_has_no_room_counts_in_memory(app, tmp_path):
-    """The system would kill a process that writes to a file without room."""
-    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
-    server = os.pipe()
-
-    def count_without_room():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limit[1]))
-        metrics.share(tmp_path, metrics.SERVER)
-        metrics.count("images", outcome="made")
+    def scrape_all():
+        metrics.share(folder, metrics.SERVER)
+        in_a_process(count_once)
         found = scrape(authorized_client(app, "metrics"))
-        os.write(server[1], str(found["marketplace_images_total", "made"]).encode())
+        assert found["marketplace_images_total", "made"] == 3
+        assert found["marketplace_writes_refused_total",] == 9
+        assert found[SEEN] == 3
+        assert not [name for name, *_ in found if name.endswith("_created")]
+        (folder / "scraped").touch()
 
-    in_a_process(count_without_room)
-    assert os.read(server[0], 10) == b"1.0"
-    assert [*tmp_path.glob("metrics/server/*")] == []
+    in_a_process(lambda: count_in(metrics.WATCHER))
+    in_a_process(lambda: count_in(metrics.SERVER))  # a start forgets what it counted
+    in_a_process(scrape_all)
+    assert (folder / "scraped").exists()
 
 
-def test_a_file_has_room_for_all_labels(tmp_path):
-    """Beyond the size that it was made with, a full disk would kill the process."""
-    app = create_app(**settings(tmp_path))
-    rules = {
-        rule.rule for each in (app, services(app).sandbox.app) for rule in each.url_map.iter_rules()
-    }
+def test_who_cannot_share_counts_alone(app, folder, caplog):
+    """As where another user made the folder."""
+    (folder / "shared").touch()
 
-    def answer_all():
-        metrics.share(tmp_path, metrics.SERVER)
-        for rule in rules:
-            for status in ("200", "404", "422", "503"):
-                metrics.observe("POST", f"/sandbox{rule}", status, 0.1)
+    def count_alone():
+        metrics.share(folder, metrics.SERVER)
+        metrics.count("images", outcome="made")
+        assert scrape(authorized_client(app, "metrics"))["marketplace_images_total", "made"] == 1
+        (folder / "scraped").touch()
 
-    pid = in_a_process(answer_all)
-    path = tmp_path / f"metrics/server/histogram_{pid}.db"
-    assert path.stat().st_size == metrics.SIZES["histogram"]
+    in_a_process(count_alone)
+    assert (folder / "scraped").exists()
 
 
 def test_every_error_has_the_id_of_its_request(client, caplog):
