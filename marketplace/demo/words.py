@@ -147,8 +147,10 @@ def small(image_url: str) -> str:
 
 
 def sources(nft: dict[str, Any]) -> str:
-    """The sizes of an NFT's image, as a srcset; empty if there is one only."""
+    """The sizes of an NFT's or a collection's image, as a srcset; empty if there is one or none."""
     url, original = nft["imageUrl"], nft.get("originalImageUrl") or ""
+    if url is None:  # of a collection none of whose NFTs has an image
+        return ""
     sizes = [f"{url} 640w"]
     if small(url) != url:
         sizes.insert(0, f"{small(url)} 320w")

@@ -48,6 +48,14 @@ def test_a_collection_is_asked_for_by_its_name(app, listed):
     assert cards(client.get("/?collection=red+hour")) == []
 
 
+def test_a_collection_without_a_picture_is_found(app, listed):
+    write_sql(app, "UPDATE nft SET image = NULL")
+    client = app.test_client()
+    for path in (f"/demo/search?q={TOKEN}", f"/demo/search?q={TOKEN}+7", "/demo/collections"):
+        page = client.get(path)
+        assert page.status_code == 200 and TOKEN in page.text, path
+
+
 def test_what_is_wrong_stands_at_its_field(app):
     page = app.test_client().get("/?minPrice=1.5").text
     said = re.search(r'id="wrong-minPrice">([^<]*)<', page)[1]
