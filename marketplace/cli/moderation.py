@@ -146,11 +146,12 @@ def unblock_command(account: str) -> None:
 def verify_command(token: str, reason: str | None) -> None:
     """Verify a collection: clients see that you vouch for its name.
 
-    Other collections with a name that looks like it come last in all lists, unless you verify them, too.
+    Other collections with a name that looks like it come last in all lists, unless you verify them, too. If
+    it gets another name or symbol, it is verified no more until you verify it again.
     """
-    is_stored = moderation.verify(token, Ruling(reason or ""))
-    later = "" if is_stored else ". None of its NFTs is stored yet"
-    echo(f"Verified {token}{later}. To undo: {command(f'unverify {token}')}")
+    verified = moderation.verify(token, Ruling(reason or ""))
+    name = f"{shown(verified.name)} ({shown(verified.symbol)})"
+    echo(f"Verified {token} as {name}. To undo: {command(f'unverify {token}')}")
 
 
 @click.command("unverify", cls=Command)
@@ -166,6 +167,7 @@ def unverify_command(token: str) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 def hidden_command(as_json: bool) -> None:
     """List what is hidden, blocked and verified, since when, and why."""
+    suspended = {row["token"] for row in moderation.list_suspended()}
     rows = [
         {
             "kind": row["kind"],
@@ -174,6 +176,9 @@ def hidden_command(as_json: bool) -> None:
             "reason": row["reason"],
             "public": bool(row["is_public"]),
             "file": row["list"],
+            "name": row["name"],
+            "symbol": row["symbol"],
+            "suspended": row["kind"] == "verified" and row["id"] in suspended,
         }
         for row in moderation.list_all()
     ]
@@ -184,9 +189,11 @@ def hidden_command(as_json: bool) -> None:
         echo("Nothing is hidden, blocked or verified")
     for row in rows:
         public = " (public)" if row["public"] else ""
+        name = f"  {shown(row['name'])}" if row["kind"] == "verified" else ""
+        name += ", suspended: it has another name now" if row["suspended"] else ""
         file = f"  [{row['file']}]" if row["file"] else ""
         echo(
-            f"{row['kind']:8}  {row['what']:18}  since {row['since']}{file}  {row['reason']}{public}"
+            f"{row['kind']:8}  {row['what']:18}  since {row['since']}{name}{file}  {row['reason']}{public}"
         )
 
 

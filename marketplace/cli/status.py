@@ -8,12 +8,13 @@ from flask import current_app
 
 from marketplace.cli.command import Command, echo
 from marketplace.command_line import command
-from marketplace.errors import MarketplaceError, NetworkReset
+from marketplace.errors import MarketplaceError, NetworkReset, shown
 from marketplace.hedera.hbar import to_hbar
 from marketplace.hedera.times import DAY, MINUTE, SECOND, now, to_iso, to_nanoseconds, to_second
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.market import account_key, freshness
 from marketplace.market.feed import find_feed
+from marketplace.market.moderation import list_suspended
 from marketplace.market.nodes import list_gone_nodes, list_nodes
 from marketplace.services import mirror_node, services
 from marketplace.settings import PREFIX, SETTINGS, format_setting
@@ -74,6 +75,9 @@ def _describe_database(faults: list[str]) -> Iterator[str]:
     if reason := freshness.find_reset():
         yield f"Reset          {NetworkReset(reason)}"
         faults.append("The mirror node shows another ledger")
+    for row in list_suspended():
+        name, verify = shown(row["name_now"]), command(f"verify {row['token']}")
+        yield f"Verified       no more: {row['token']} is {name} now. If that is right: {verify}"
     yield f"Nodes          {', '.join(list_nodes())}"
     for node in list_gone_nodes():
         yield f"  {node} is gone from the network: remove it from {PREFIX}NODE_ACCOUNT_IDS"

@@ -5,7 +5,8 @@ from typing import Any
 
 from flask import current_app
 
-from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
+from marketplace.command_line import command
+from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, shown
 from marketplace.hedera import times
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.clean_text import clean_text
@@ -64,15 +65,15 @@ def look_up(token: str, deadline: Deadline) -> tuple[str | None, Columns | None]
     if stored and stored["read_at"]:
         return stored["name"], None
     try:
-        columns = _read(token, deadline)
+        columns = read_from_ledger(token, deadline)
         return columns["name"], columns
     except (LedgerUnreachable, LedgerAnswerInvalid):
         # The NFT itself was read from the ledger, so it is stored anyway.
         return None, None if stored else _describe_nothing(token)
 
 
-def _read(token: str, deadline: Deadline) -> Columns:
-    """Read a collection from the ledger. Raises the ledger's errors."""
+def read_from_ledger(token: str, deadline: Deadline) -> Columns:
+    """A collection's columns, read from the ledger. Raises the ledger's errors."""
     read_at = times.now()
     on_ledger = mirror_node().find_token(token, deadline)
     if on_ledger is None or not on_ledger.is_nft:
@@ -103,16 +104,34 @@ def store(db: Connection, token: str, columns: Columns | None) -> None:
     if columns is None:
         soon = times.to_iso(times.now() + times.MINUTE)
         nft_collections.mark_collection_due(db, token, soon, beyond=soon)
-    elif nft_collections.mark_collection_read(db, columns):
-        _index(db, columns)
+    else:
+        _store_read(db, columns)
 
 
-def _index(db: Connection, columns: Columns) -> None:
-    """Index a collection's name. Write its row first, so that the row's lock makes other writers wait."""
-    nft_collections.mark_imitations(db, columns["skeleton"])
-    collection_search.delete_words(db, columns["token"])
-    for word in find_parts(columns["token"], columns["symbol"], columns["name"]):
-        collection_search.insert_word(db, word, columns["token"])
+def _store_read(db: Connection, columns: Columns, until: str | None = None) -> None:
+    """Store what was read, unless something newer is stored, and index its name.
+
+    Writes the row first, so that the row's lock makes other writers wait.
+    """
+    before = nft_collections.get_collection(db, columns["token"])
+    stored = nft_collections.mark_collection_read(db, columns, until)
+    if stored is None:
+        return
+    for skeleton in {stored["skeleton"], before["skeleton"] if before else ""}:
+        nft_collections.mark_imitations(db, skeleton)
+    collection_search.delete_words(db, stored["token"])
+    for word in find_parts(stored["token"], stored["symbol"], stored["name"]):
+        collection_search.insert_word(db, word, stored["token"])
+    if before and before["is_verified"] and not stored["is_verified"]:
+        current_app.logger.warning(
+            "%s is verified no more: it was renamed from %s (%s) to %s (%s). If that is right: %s",
+            stored["token"],
+            shown(before["name"]),
+            shown(before["symbol"]),
+            shown(stored["name"]),
+            shown(stored["symbol"]),
+            command(f"verify {stored['token']}"),
+        )
 
 
 def note_listed(db: Connection, token: str, change: int) -> None:
@@ -141,7 +160,7 @@ def refresh(token: str) -> bool:
     with write() as db:
         nft_collections.mark_collection_asked(db, token, until)
     try:
-        columns = _read(token, Deadline(UNHURRIED_SECONDS))
+        columns = read_from_ledger(token, Deadline(UNHURRIED_SECONDS))
     except (LedgerUnreachable, LedgerAnswerInvalid) as error:
         current_app.logger.warning("The collection %s was not read: %s", token, error)
         with write() as db:
@@ -151,6 +170,5 @@ def refresh(token: str) -> bool:
         stored = nft_collections.get_collection(db, token)
         pause = times.HOUR if stored and stored["listed"] else times.DAY
         retry_at = times.to_iso(times.now() + pause)
-        if nft_collections.mark_collection_read(db, columns | {"retry_at": retry_at}, until):
-            _index(db, columns)
+        _store_read(db, columns | {"retry_at": retry_at}, until)
     return True

@@ -11,7 +11,8 @@ from marketplace.errors import AccountBlocked, Hidden
 from marketplace.events import EventKind
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId, is_entity_id
-from marketplace.market import nft_events
+from marketplace.ledger import UNHURRIED_SECONDS, Deadline
+from marketplace.market import collection_facts, nft_events
 from marketplace.market.nft_events import Event
 from marketplace.market.several import for_each
 from marketplace.services import database, services
@@ -20,7 +21,7 @@ from marketplace.store.database import read, write
 from marketplace.store.decisions import KEYS_AT_ONCE
 from marketplace.store.media import find_key
 from marketplace.store.orderbook import Selection
-from marketplace.store.rows import Connection, DecisionKind, DecisionRow, NftRow
+from marketplace.store.rows import Connection, DecisionKind, DecisionRow, NftRow, SuspendedRow
 
 AT_ONCE = 200  # NFTs in one transaction: others wait for it
 
@@ -53,6 +54,8 @@ class Ruling(NamedTuple):
     is_public: bool = False
     list: str | None = None  # the file that names it
     since: str | None = None  # None: it is decided now
+    name: str | None = None  # as the symbol, of a verified token: what it is called then
+    symbol: str | None = None
 
 
 def require_shown(token: str, serial_no: int = 0) -> None:
@@ -328,11 +331,22 @@ def note_late_image(db: Connection, subject: Subject, key: str) -> bool:
     return is_hidden
 
 
-def verify(token: str, ruling: Ruling) -> bool:
-    """Verify a collection. Returns whether it is stored. If not, the decision applies once it is."""
+def verify(token: str, ruling: Ruling) -> Ruling:
+    """Verify a collection under its present name and symbol, or those of the ruling.
+
+    Returns the ruling with both. Asks the ledger about a collection that is not stored; raises its errors.
+    """
+    if ruling.name is None:
+        known = nft_collections.get_collection(read(), token)
+        if known is None or known["read_at"] is None:
+            columns = collection_facts.read_from_ledger(token, Deadline(UNHURRIED_SECONDS))
+            ruling = ruling._replace(name=columns["name"], symbol=columns["symbol"])
+        else:
+            ruling = ruling._replace(name=known["name"], symbol=known["symbol"])
     with write() as db:
         decide(db, "verified", Subject(token), ruling)
-        return _mark_verified(db, token, is_verified=True)
+        _mark_verified(db, token)
+    return ruling
 
 
 def unverify(token: str) -> bool:
@@ -340,15 +354,18 @@ def unverify(token: str) -> bool:
     with write() as db:
         database().lock_nfts(db)
         decision = decisions.delete_decision(db, "verified", token)
-        _mark_verified(db, token, is_verified=False)
+        _mark_verified(db, token)
     return decision is not None
 
 
-def _mark_verified(db: Connection, token: str, *, is_verified: bool) -> bool:
-    collection = nft_collections.mark_collection_verified(db, token, is_verified)
-    if collection:
+def _mark_verified(db: Connection, token: str) -> None:
+    if collection := nft_collections.mark_verified_as_decided(db, token):
         nft_collections.mark_imitations(db, collection["skeleton"])
-    return collection is not None
+
+
+def list_suspended() -> list[SuspendedRow]:
+    """The verified collections that are called something else by now, so that they are verified no more."""
+    return decisions.list_suspended(read())
 
 
 def _is_other(row: DecisionRow, ruling: Ruling) -> bool:
@@ -369,7 +386,14 @@ def decide_again(earlier: Iterable[DecisionRow]) -> list[DecisionRow]:
     missing = [row for row in earlier if (row["kind"], row["id"], row["serial_no"]) not in known]
     for row in missing:
         subject = Subject(row["id"], row["serial_no"])
-        ruling = Ruling(row["reason"], bool(row["is_public"]), row["list"], row["since"])
+        ruling = Ruling(
+            row["reason"],
+            bool(row["is_public"]),
+            row["list"],
+            row["since"],
+            row["name"],
+            row["symbol"],
+        )
         match row["kind"]:
             case "hidden":
                 hide(subject, ruling)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from marketplace.store.rows import Connection, DecisionKind, DecisionRow
+from marketplace.store.rows import Connection, DecisionKind, DecisionRow, SuspendedRow
 
 KEYS_AT_ONCE = 500  # of list_shared_keys(), which reads all NFTs each time
 _KEYS = ", ".join(f":key_{n}" for n in range(KEYS_AT_ONCE))
@@ -11,10 +11,11 @@ _KEYS = ", ".join(f":key_{n}" for n in range(KEYS_AT_ONCE))
 def insert_decision(db: Connection, decision: Mapping[str, object]) -> DecisionRow | None:
     # An existing decision gets the new reason, and keeps its date.
     sql = """
-        INSERT INTO decision (kind, id, serial_no, reason, since, is_public, list)
-        VALUES (:kind, :id, :serial_no, :reason, :since, :is_public, :list)
+        INSERT INTO decision (kind, id, serial_no, reason, since, is_public, list, name, symbol)
+        VALUES (:kind, :id, :serial_no, :reason, :since, :is_public, :list, :name, :symbol)
         ON CONFLICT (kind, id, serial_no) DO UPDATE
-        SET reason = excluded.reason, is_public = excluded.is_public, list = excluded.list
+        SET reason = excluded.reason, is_public = excluded.is_public, list = excluded.list,
+            name = excluded.name, symbol = excluded.symbol
         RETURNING *
     """
     return db.execute(sql, decision).fetchone()
@@ -39,6 +40,18 @@ def get_hiding(db: Connection, token: str, serial_no: int) -> DecisionRow | None
 
 def list_decisions(db: Connection) -> list[DecisionRow]:
     return db.execute("SELECT * FROM decision ORDER BY kind, id, serial_no").fetchall()
+
+
+def list_suspended(db: Connection) -> list[SuspendedRow]:
+    # The verified collections that are called something else by now.
+    sql = """
+        SELECT token, decision.name, decision.symbol, collection.name AS name_now,
+            collection.symbol AS symbol_now
+        FROM decision JOIN collection ON token = id
+        WHERE kind = 'verified' AND is_verified = 0
+        ORDER BY id
+    """
+    return db.execute(sql).fetchall()
 
 
 def delete_decision(

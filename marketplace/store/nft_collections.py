@@ -10,11 +10,24 @@ _IS_IMITATION = """CASE WHEN is_verified = 0 AND EXISTS (
     SELECT 1 FROM collection AS original
     WHERE original.skeleton = :skeleton AND original.skeleton <> '' AND original.is_verified = 1
 ) THEN 1 ELSE 0 END"""
+# Whether the operator has verified a token of this name and symbol.
+_IS_VERIFIED = """CASE WHEN EXISTS (
+    SELECT 1 FROM decision
+    WHERE kind = 'verified' AND id = {0}token
+      AND COALESCE(decision.name, '') = COALESCE({0}name, '')
+      AND COALESCE(decision.symbol, '') = COALESCE({0}symbol, '')
+) THEN 1 ELSE 0 END"""
 _SORT_NAME = f"CASE WHEN {_IS_IMITATION} = 1 THEN :last ELSE '' END || LTRIM(sort_name, :last)"
 
 
 def get_collection(db: Connection, token: str) -> CollectionRow | None:
     return db.execute("SELECT * FROM collection WHERE token = :token", {"token": token}).fetchone()
+
+
+def is_verified(db: Connection, token: str) -> bool:
+    """Whether the operator has verified a collection, and it is still called what it was called then."""
+    collection = get_collection(db, token)
+    return bool(collection and collection["is_verified"])
 
 
 def get_collection_on_sale(db: Connection, token: str) -> CollectionOnSaleRow | None:
@@ -79,7 +92,7 @@ def mark_collection_read(
     db: Connection, collection: Mapping[str, object], until: str | None = None
 ) -> CollectionRow | None:
     # Keeps a stored row that is newer, or if nothing was read. A row that became due meanwhile stays due.
-    sql = """
+    sql = f"""
         INSERT INTO collection (
             token, name, symbol, total_supply, treasury, royalties, fixed_fees, read_at, attempts, retry_at,
             sort_name, skeleton, metadata, describe_at, listed, is_hidden, is_verified
@@ -90,7 +103,7 @@ def mark_collection_read(
             CASE WHEN CAST(:metadata AS TEXT) IS NOT NULL THEN :read_at END,
             (SELECT COUNT(*) FROM nft WHERE is_listed = 1 AND token = :token),
             (SELECT COUNT(*) FROM decision WHERE kind = 'hidden' AND id = :token AND serial_no = 0),
-            (SELECT COUNT(*) FROM decision WHERE kind = 'verified' AND id = :token AND serial_no = 0)
+            {_IS_VERIFIED.format(":")}
         )
         ON CONFLICT (token) DO UPDATE
         SET name = excluded.name,
@@ -102,6 +115,7 @@ def mark_collection_read(
             royalties = excluded.royalties,
             fixed_fees = excluded.fixed_fees,
             metadata = excluded.metadata,
+            is_verified = excluded.is_verified,
             describe_at = CASE WHEN COALESCE(collection.metadata, '') = COALESCE(excluded.metadata, '')
                 THEN collection.describe_at ELSE excluded.read_at END,
             describe_attempts = CASE WHEN COALESCE(collection.metadata, '') = COALESCE(excluded.metadata, '')
@@ -214,9 +228,10 @@ def mark_collection_hidden(
     return db.execute(sql, parameters).fetchone()
 
 
-def mark_collection_verified(db: Connection, token: str, is_verified: bool) -> CollectionRow | None:
-    sql = "UPDATE collection SET is_verified = :is_verified WHERE token = :token RETURNING *"
-    return db.execute(sql, {"token": token, "is_verified": int(is_verified)}).fetchone()
+def mark_verified_as_decided(db: Connection, token: str) -> CollectionRow | None:
+    is_verified = _IS_VERIFIED.format("collection.")
+    sql = f"UPDATE collection SET is_verified = {is_verified} WHERE token = :token RETURNING *"
+    return db.execute(sql, {"token": token}).fetchone()
 
 
 def mark_imitations(db: Connection, skeleton: str) -> None:

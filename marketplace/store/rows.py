@@ -396,6 +396,18 @@ class DecisionRow(TypedDict):
     since: str
     is_public: int
     list: str | None
+    name: str | None
+    symbol: str | None
+
+
+class SuspendedRow(TypedDict):
+    """A verified collection that is called something else by now."""
+
+    token: str
+    name: str  # when it was verified
+    symbol: str
+    name_now: str | None
+    symbol_now: str | None
 
 
 class AccessTokenRow(TypedDict):

@@ -249,6 +249,9 @@ CREATE TABLE decision (
     since TEXT NOT NULL,
     is_public INTEGER NOT NULL CHECK (is_public IN (0, 1)), -- whether clients see the reason
     list TEXT, -- the file that names it; null: a command did
+    -- Of a verified token, what it was called then: it is verified while it is called so
+    name TEXT,
+    symbol TEXT,
     PRIMARY KEY (kind, id, serial_no)
 ) STRICT;
 

@@ -11,9 +11,9 @@ from marketplace.errors import Hidden
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
-from marketplace.market import moderation, reconciler
+from marketplace.market import collection_facts, moderation, reconciler
 from marketplace.market.look_alikes import find_skeleton
-from marketplace.store import nfts
+from marketplace.store import nft_collections, nfts
 from marketplace.store.database import read
 from marketplace.watcher.sweep import sync
 from tests.actions import list_nft, report, shown, tell
@@ -415,6 +415,41 @@ def test_a_verified_collection(app, client, run, lister):
     run("unverify", TOKEN)
     assert client.get("/v1/collections").json[0]["token"] == "0.0.7002"
     assert client.get(f"/v1/collection/{TOKEN}").json["verified"] is False
+
+
+@both_engines
+def test_a_verified_collection_that_is_renamed_is_verified_no_more(
+    app, client, mirror, run, lister, caplog
+):
+    lister((TOKEN, 7), 250)
+    lister(("0.0.7002", 1), 70)
+
+    def rename(token, name, symbol="SAND"):
+        mirror.alter(f"/tokens/{token}$", lambda it: it.update(name=name, symbol=symbol))
+        with app.app_context():
+            collection_facts.refresh(token)
+            return nft_collections.is_verified(read(), token)
+
+    def list_in_order():
+        return [(one["token"], one["verified"]) for one in client.get("/v1/collections").json]
+
+    rename("0.0.7002", "Golden Pandas")
+    rename(TOKEN, "Nice Art")
+    assert '"Nice Art" ("SAND")' in run("verify", TOKEN)
+    assert rename(TOKEN, "Nice Art")
+    assert not rename(TOKEN, "Golden Pandas")
+    assert f"verify {TOKEN}" in caplog.text
+    assert "no more: 0.0.7001" in app.test_cli_runner().invoke(args=["status"]).output
+    assert json.loads(run("hidden", "--json"))[0]["suspended"]
+    assert "suspended" in run("hidden")
+    # The genuine one is not its imitation.
+    run("verify", "0.0.7002")
+    assert list_in_order() == [("0.0.7002", True), (TOKEN, False)]
+    assert rename(TOKEN, "Nice Art")
+    assert not rename(TOKEN, "Nice Art", "NICE")
+    run("verify", TOKEN)
+    assert (TOKEN, True) in list_in_order()
+    assert not json.loads(run("hidden", "--json"))[0]["suspended"]
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ WEBHOOK = {
 }  # fmt: skip
 DECISION = {
     "kind": "hidden", "id": "0.0.7001", "serial_no": 1, "reason": "x", "since": DATE, "is_public": 0,
-    "list": None,
+    "list": None, "name": "x", "symbol": "x",
 }  # fmt: skip
 OFFER = {
     "schedule_id": "0.0.8001", "token": "0.0.7001", "serial_no": 1, "seller": "0.0.1001",
