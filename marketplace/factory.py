@@ -16,6 +16,7 @@ from marketplace.api import (
     authentication,
     concurrency_limit,
     cors,
+    error_handlers,
     events,
     listings,
     media,
@@ -161,7 +162,7 @@ def _register_blueprints(app: Flask) -> None:
     if is_sandbox:
         from marketplace import demo
 
-        demo.init_app(app)
+        demo.init_app(app, cors.find_paths(app.config), error_handlers.answer_http_error)
     reference.init_app(app, is_home=not is_sandbox)
 
 

@@ -6,7 +6,7 @@ all of them, and so reads our error in place of the browser's own "network error
 
 import re
 
-from flask import Flask, request
+from flask import Config, Flask, request
 from flask_cors import CORS
 
 PREFLIGHT_SECONDS = 3600
@@ -16,13 +16,18 @@ EXPOSED_HEADERS = (
 )
 
 
+def find_paths(config: Config) -> re.Pattern[str]:
+    """The paths of the API, known or not, which pages of other origins may read."""
+    prefix = re.escape(config["API_PREFIX"])
+    return re.compile(rf"{prefix}/v1(/|\Z)|{prefix}/openapi\.json\Z|/status\Z")
+
+
 def init_app(app: Flask) -> None:
     """Allow pages of CORS_ORIGINS to call the API with an access token, also at unknown paths."""
     origins = app.config["CORS_ORIGINS"]
     if not origins:
         return
-    prefix = re.escape(app.config["API_PREFIX"])
-    paths = re.compile(rf"{prefix}/v1(/|\Z)|{prefix}/openapi\.json\Z|/status\Z")
+    paths = find_paths(app.config)
     # Compiled, because flask-cors guesses which texts are patterns, and takes an IPv6 address for one.
     named = [re.compile(rf"{re.escape(origin)}\Z") for origin in origins]
     CORS(

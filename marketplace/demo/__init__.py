@@ -14,7 +14,17 @@ from time import time
 from typing import Any
 from urllib.parse import urlsplit
 
-from flask import Blueprint, Flask, Response, current_app, render_template, request, url_for
+from flask import (
+    Blueprint,
+    Flask,
+    Response,
+    current_app,
+    make_response,
+    render_template,
+    request,
+    url_for,
+)
+from werkzeug.exceptions import NotFound
 
 from marketplace.assets import Assets
 from marketplace.demo import calls, offers, pages, trades, words
@@ -164,20 +174,6 @@ def give_addresses() -> dict[str, Any]:
     }
 
 
-@blp.after_app_request
-def show_not_found(response: Response) -> Response:
-    """Answer a browser with a page if there is none at the address; programs get the API's error."""
-    path = request.path.removeprefix(current_app.config["API_PREFIX"])
-    is_page = not path.startswith(("/v1/", "/media/", "/demo/assets/"))
-    wanted = request.accept_mimetypes.best_match(("application/json", "text/html"))
-    is_shown = response.mimetype == "text/html"
-    if response.status_code != 404 or not is_page or is_shown or wanted != "text/html":
-        return response
-    response.set_data(render_template("demo/404.html"))
-    response.mimetype = "text/html"
-    return set_policy(response)
-
-
 @blp.after_request
 def set_policy(response: Response) -> Response:
     """Let a page load only its own files, and images from the addresses of the settings."""
@@ -207,6 +203,16 @@ def compress(response: Response) -> Response:
     return response
 
 
-def init_app(app: Flask) -> None:
+def init_app(app: Flask, api: re.Pattern[str], answer_error: Callable[[NotFound], Any]) -> None:
+    """``api``: the paths of the API. ``answer_error``: answers them, and programs."""
     words.init_app(app)
     app.register_blueprint(blp)
+
+    @app.errorhandler(404)
+    def show_not_found(error: NotFound) -> Any:
+        """Show browsers a page, but never at an address of the API: other origins would read its token."""
+        wanted = request.accept_mimetypes.best_match(("application/json", "text/html"))
+        is_file = request.path.startswith(("/media/", "/demo/assets/"))
+        if is_file or api.match(request.path) or wanted != "text/html":
+            return answer_error(error)
+        return set_policy(make_response(render_template("demo/404.html"), 404))

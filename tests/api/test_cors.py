@@ -1,5 +1,6 @@
 """Browsers' dApps: pages of the named origins may call the API, and no others. The Fetch standard's CORS."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -167,6 +168,22 @@ def test_only_the_api_its_document_and_the_status_are_opened(app):
         with client.get(path, headers={"Origin": DAPP}) as r:
             assert not granted(r), path
         assert not granted(preflight(client, path)), path
+
+
+@pytest.mark.parametrize("prefix", ["", "/market", "/demo"])
+def test_no_page_of_another_origin_reads_the_sandboxs_token(tmp_path, prefix):
+    app = create_app(API_PREFIX=prefix, **settings(tmp_path))
+    client = app.test_client()
+    wants_page = {"Origin": "https://evil.example", "Accept": "text/html"}
+    known = {re.sub("<[^>]*>", "x", rule.rule) for rule in app.url_map.iter_rules()}
+    below = ("/v1", "/v1/", "/v1/x", "/v1//", "/openapi.json/", "/media", "/media/x", "/status/x")
+    unknown = {start + path for path in below for start in ("", prefix)}
+    assert client.get("/").status_code == 200  # which makes the token
+    token = (tmp_path / "sandbox-token").read_text()
+    for path in known | unknown | {"/nowhere", "/v1%2f", "/sandbox", "/sandbox/x", "/api/v1/x"}:
+        for method in ("GET", "POST"):
+            with client.open(path, method=method, headers=wants_page) as r:
+                assert token not in r.text or not granted(r), path
 
 
 @pytest.mark.parametrize(

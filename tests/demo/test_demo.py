@@ -106,7 +106,7 @@ def test_people_get_a_page_where_there_is_none_and_programs_json(app):
         assert (r.status_code, r.mimetype) == (404, "text/html")
         assert "Content-Security-Policy" in r.headers
         assert client.get(address).json["code"] == 404
-    for address in ("/v1/nowhere", "/media/nowhere.webp", "/demo/assets/nowhere.js"):
+    for address in ("/v1", "/v1/nowhere", "/media/nowhere.webp", "/demo/assets/nowhere.js"):
         assert client.get(address, headers={"Accept": CHROMIUM}).mimetype == "application/json"
 
 
