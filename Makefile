@@ -165,7 +165,8 @@ benchmarks/.venv/installed: requirements.txt sandbox/pyproject.toml benchmarks/r
 DEBIAN_TOOLS = $(call lacking,chromium,chromium fonts-liberation) $(call lacking,firefox-esr,firefox-esr) \
   $(call lacking,javac,default-jdk-headless) $(call lacking,wrk,wrk) $(call lacking,pg_lsclusters,postgresql) \
   $(call lacking,nginx,nginx-light) $(call lacking,curl,curl) $(call lacking,openssl,openssl) \
-  $(call lacking,systemd-analyze,systemd) $(call lacking,promtool,prometheus)
+  $(call lacking,systemd-analyze,systemd) $(call lacking,promtool,prometheus) \
+  $(call lacking,fusermount3,fuse3)
 NPM_TOOLS = examples/sdk/javascript tests/lint tests/system/clients/typescript tests/system/openapi tests/system/wallets
 
 .venv/installed-tools: tests/system/clients/requirements.txt examples/sdk/java/lib/hedera/sdk-2.50.0.jar \

@@ -11,7 +11,7 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -29,7 +29,7 @@ from marketplace.market.moderation import Subject
 from marketplace.services import services
 from marketplace.settings import write_changed
 from marketplace.store import database as databases
-from marketplace.store import media, properties
+from marketplace.store import disks, media, properties
 from marketplace.store.database import read, write
 from marketplace.store.database_errors import DatabaseError, DatabaseUnreadable, explained
 from marketplace.store.rows import DecisionRow
@@ -72,7 +72,7 @@ def backup_command(path: Path, force: bool, keep: int | None) -> None:
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
-    _sync_names(path)
+    disks.sync_names(path)
     _back_up_images(path / MEDIA)
     _note_backup(now)
     if key := current_app.config["ACCOUNT_KEY_FILE"]:
@@ -106,24 +106,15 @@ def _copy(file: Path) -> int:
         database.copy(Path(name))
         if isinstance(database, SQLiteDatabase):  # its pages were copied as they are
             database.check(Path(name))
-        os.fsync(handle)
+        disks.sync(handle, file.parent)
         os.replace(name, file)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
     finally:
         os.close(handle)
-    _sync_names(file.parent)
+    disks.sync_names(file.parent)
     return file.stat().st_size
-
-
-def _sync_names(folder: Path) -> None:
-    """Sync a folder, so that the names in it survive a power cut."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _write_settings(file: Path) -> None:
@@ -133,7 +124,7 @@ def _write_settings(file: Path) -> None:
     with open(handle, "w", encoding="utf-8") as opened:
         opened.write(f"{first}\n{write_changed(current_app.config)}")
         opened.flush()
-        os.fsync(handle)
+        disks.sync(handle, file.parent)
 
 
 def _back_up_images(target: Path) -> None:
@@ -146,19 +137,34 @@ def _back_up_images(target: Path) -> None:
     echo(f"Images in {target}: {all_of_them:,}, of which {new:,} are new")
 
 
-def _copy_images(source: Path, target: Path, names: Iterator[str]) -> tuple[int, int]:
-    """Copy the images that are missing: none ever changes. Returns their number, and that of all."""
+def _copy_images(
+    source: Path, target: Path, names: Iterable[str], mode: int | None = None
+) -> tuple[int, int]:
+    """Copy the images that are missing: none ever changes. Returns their number, and that of all.
+
+    Follows no link: the image of a backup could be any file of this machine.
+    """
     new = number = 0
     for name in names:
-        if name.startswith(".") or not (source / name).is_file():
+        is_hidden = name.startswith(".") or "/" in name
+        if is_hidden or (source / name).is_symlink() or not (source / name).is_file():
             continue
         number += 1
         if not (target / name).exists():
-            partial = target / f".{name}"
-            shutil.copy(source / name, partial)
-            partial.rename(target / name)
+            _copy_image(source / name, target / name, mode)
             new += 1
     return new, number
+
+
+def _copy_image(source: Path, target: Path, mode: int | None) -> None:
+    """Copy to a file that appears complete or not at all."""
+    partial = target.with_name(f".{target.name}")
+    partial.unlink(missing_ok=True)
+    with source.open("rb") as old, partial.open("xb") as new:
+        shutil.copyfileobj(old, new)
+    if mode is not None:
+        disks.set_mode(partial, mode)
+    partial.rename(target)
 
 
 def _note_backup(began_at: datetime) -> None:
@@ -236,9 +242,12 @@ def _restore_images(source: Path) -> None:
         echo(f"The images are in {source}: copy those that {url} lacks")
         return
     names = (name for key in media.list_keys(read()) for name in media.list_sizes(key))
-    new, number = _copy_images(source, folder, names)
-    for path in folder.iterdir():
-        path.chmod(0o644)  # for a web server that serves the folder
+    try:
+        new, number = _copy_images(source, folder, names, media.FILE_MODE)
+    except OSError as error:
+        raise click.ClickException(
+            f"The database is restored, but images are missing: {reason(error)}"
+        ) from error
     echo(f"Images in {folder}: {number:,} of the backup, of which {new:,} were missing")
 
 

@@ -128,6 +128,7 @@ def mark_access_token_replaced(
     sql = """
         SELECT * FROM access_token
         WHERE name = :name AND revoked_at IS NULL AND replaced_at IS NULL
+          AND (expires_at IS NULL OR expires_at > :now)
           AND NOT EXISTS (
               SELECT 1 FROM access_token AS earlier
               WHERE earlier.name = :name AND earlier.revoked_at IS NULL AND earlier.replaced_at IS NOT NULL

@@ -1,7 +1,6 @@
 """Stores optimized images under the hash of their content."""
 
 import hashlib
-import os
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -15,6 +14,7 @@ from obstore.store import LocalStore, S3Store
 
 from marketplace.errors import MediaUnreachable
 from marketplace.settings import SettingError
+from marketplace.store import disks
 from marketplace.store.rows import Connection
 
 # Versions before 0.3.0 stored GIF and PNG.
@@ -22,6 +22,7 @@ TYPES = {"webp": "image/webp", "gif": "image/gif", "png": "image/png"}
 MAX_AGE_SECONDS = 86_400  # a client asks again after a day: the operator may have hidden the image
 # No image is stored if its disk has less free space: the database may be on the same disk.
 MIN_FREE_BYTES = 200_000_000
+FILE_MODE = 0o644  # for a web server that serves the folder
 PLACEHOLDER = Path(__file__).with_name("placeholder.webp")
 TIMEOUT = timedelta(seconds=10)
 CONNECT_TIMEOUT = timedelta(seconds=3)
@@ -87,7 +88,7 @@ class MediaStore:
             self._require_room()
             obstore.put(self._store, key, content, attributes=self._attributes(extension))
             if self._folder:
-                os.chmod(self._folder / key, 0o644)  # for a web server that serves the folder
+                disks.set_mode(self._folder / key, FILE_MODE)
         except (OSError, GenericError) as error:
             raise MediaUnreachable from error
         return key

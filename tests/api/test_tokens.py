@@ -142,6 +142,18 @@ def test_two_tokens_of_a_name_work_while_one_replaces_the_other(app):
 
 
 @both_engines
+def test_an_expired_token_is_not_rotated(app):
+    """It worked again, for its whole lifetime."""
+    earlier = run(app, "create", "shop", "--expires-in", "30d").output.strip()
+    write_sql(app, "UPDATE access_token SET expires_at = created_at")
+    result = run(app, "rotate", "shop")
+    assert result.exit_code == 1
+    assert "There is no valid token named shop" in result.output
+    assert not works(app, earlier)
+    assert len(run(app, "list").output.splitlines()) == 1
+
+
+@both_engines
 def test_a_replaced_token_ends_with_the_overlap_or_before(app):
     earlier = run(app, "create", "shop", "--expires-in", "never").output.strip()
     token = rotate(app, "shop", "--overlap", "1s")

@@ -154,3 +154,39 @@ def test_what_was_left_is_shown_and_removed(app, invoke, tmp_path):
     assert all(path.exists() for path in copies)
     assert "Removed 1,000 bytes" in invoke("prune", "--remove")
     assert [path.exists() for path in copies] == [False, True]
+
+
+def test_a_restore_sets_modes_of_what_it_wrote_alone(app, invoke, lister, tmp_path):
+    lister((TOKEN, 7))
+    write_sql(app, "UPDATE nft SET image = 'a-640.webp'")
+    media = put_images(app, "a-640.webp", "theirs.webp")
+    invoke("backup", "copies")
+    (media / "a-640.webp").unlink()
+    (media / "thumbnails").mkdir()
+    (media / "theirs.webp").chmod(0o600)
+    before = (media / "thumbnails").stat().st_mode
+    invoke("restore", "copies")
+    assert (media / "thumbnails").stat().st_mode == before
+    assert (media / "theirs.webp").stat().st_mode & 0o777 == 0o600
+    assert (media / "a-640.webp").stat().st_mode & 0o777 == 0o644
+
+
+def test_images_are_never_copied_through_links_or_from_other_folders(app, invoke, lister, tmp_path):
+    """Such a link made any file of the machine a public image."""
+    lister((TOKEN, 7))
+    lister((TOKEN, 8))
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
+    media = put_images(app, "left.webp")
+    (media / "link.webp").symlink_to(secret)
+    write_sql(app, "UPDATE nft SET image = 'x.webp' WHERE serial_no = 7")
+    write_sql(app, f"UPDATE nft SET image = '../../{secret.name}' WHERE serial_no = 8")
+    assert "Images in copies/media: 1, of which 1 are new" in invoke("backup", "copies")
+    (tmp_path / "copies/media/x.webp").symlink_to(secret)
+    (media / ".x.webp").symlink_to(secret)
+    assert "0 of the backup, of which 0 were missing" in invoke("restore", "copies")
+    assert {path.name for path in media.iterdir() if not path.is_symlink()} == {"left.webp"}
+    (tmp_path / "copies/media/x.webp").unlink()
+    (tmp_path / "copies/media/x.webp").write_text("an image")
+    assert "1 of the backup, of which 1 were missing" in invoke("restore", "copies")
+    assert secret.read_text() == "secret"
