@@ -751,7 +751,7 @@ class TooManyPurchases(LimitExceeded):
 
 
 class LedgerBusy(LimitExceeded):
-    """The request needs more turns at the mirror node than its caller may reserve now."""
+    """The turns at the mirror node are all taken until the request's deadline."""
 
     sentence = "Too many requests to {} are waiting, yours or others': try again in {} s"
     tell = "Too many requests: wait a moment"

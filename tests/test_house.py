@@ -23,7 +23,6 @@ WORDS = {
     "command_line",
     "hedera",
     "wsgi_environ",
-    "machine_file",
     "metrics",
     "settings",
     "services",
@@ -37,7 +36,6 @@ ALLOWED = {
     "command_line": set(),
     "hedera": set(),
     "wsgi_environ": set(),
-    "machine_file": {"errors"},
     "metrics": set(),
     "settings": {"errors", "hedera"},
     "store": WORDS,
@@ -203,7 +201,7 @@ def test_only_the_reconciler_writes_what_is_for_sale():
     assert callers == {"reconciler.py"}
 
 
-def test_only_the_engine_and_the_machines_file_import_the_sqlite_library():
+def test_only_the_engine_imports_the_sqlite_library():
     """They import sqlite-utils' one: two libraries in a process lose each other's locks."""
     importers = defaultdict(set)
     for path in MODULES:
@@ -211,7 +209,7 @@ def test_only_the_engine_and_the_machines_file_import_the_sqlite_library():
             if room_of(path) != "hiero_sandbox" and re.search(r"(^|\.)(py)?sqlite3$", name):
                 importers[name].add(path.name)
     engine = {"database_errors.py", "migrations.py", "schema.py", "sqlite.py", "sqlite_files.py"}
-    assert importers == {"sqlite_utils.utils.sqlite3": engine | {"machine_file.py"}}
+    assert importers == {"sqlite_utils.utils.sqlite3": engine}
 
 
 def test_every_module_says_what_it_is_for(subtests):

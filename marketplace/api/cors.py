@@ -10,10 +10,7 @@ from flask import Config, Flask, request
 from flask_cors import CORS
 
 PREFLIGHT_SECONDS = 3600
-EXPOSED_HEADERS = (
-    "ETag, Link, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Events-Cursor,"
-    " X-Request-ID"
-)
+EXPOSED_HEADERS = "ETag, Link, Retry-After, WWW-Authenticate, X-Events-Cursor, X-Request-ID"
 
 
 def find_paths(config: Config) -> re.Pattern[str]:

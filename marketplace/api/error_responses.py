@@ -23,10 +23,7 @@ NAMES = {
 API_ERROR = {"$ref": "#/components/schemas/ApiError"}
 CHALLENGE = documented("WWW-Authenticate", "RFC 6750")
 RETRY_AFTER = documented("Retry-After", "Seconds", "integer")
-LIMITS = documented("RateLimit", "How many calls each limit still allows") | documented(
-    "RateLimit-Policy", "Each limit"
-)
-HEADERS = {401: CHALLENGE, 403: CHALLENGE, 429: RETRY_AFTER | LIMITS, 503: RETRY_AFTER}
+HEADERS = {401: CHALLENGE, 403: CHALLENGE, 429: RETRY_AFTER, 503: RETRY_AFTER}
 
 
 def document_refusals(spec: APISpec, operation: dict[str, Any]) -> None:

@@ -1,30 +1,31 @@
 """Rate limits: writes of each access token, end user and address; failed authentication of an address.
 
 Reads with a valid token are limited by nginx (deploy/nginx.conf), not here. A window begins with the first
-request of a token or an address, and ends after a second, a minute or an hour.
-The response headers tell how much of it is left: draft-ietf-httpapi-ratelimit-headers-10.
+request of a token or an address, and ends after a second, a minute or an hour. Each process counts by itself.
 """
 
 import re
 import time
 from collections.abc import Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from ipaddress import ip_address, ip_network
 from math import ceil
 from typing import NamedTuple
 
-from flask import Config, Flask, Response, after_this_request, current_app, g, request
+from flask import Config, Flask, current_app, request
+from limits import RateLimitItem
+from limits import parse as parse_rate
+from limits.storage import MemoryStorage
+from limits.strategies import FixedWindowRateLimiter
 
 from marketplace.errors import LimitExceeded
 from marketplace.hedera.ids import NftId
-from marketplace.machine_file import ERRORS, MachineFile
 from marketplace.metrics import count
-from marketplace.store.rate_limit_store import count_in_window
 from marketplace.wsgi_environ import END_USER, TOKEN_NAME
 
 FAILED_LIMIT = "30/m"
 
-SECONDS = {"s": 1, "m": 60, "h": 3600}
+UNITS = {"s": "second", "m": "minute", "h": "hour"}
 WORDS = {"s": "a second", "m": "a minute", "h": "an hour"}
 
 KEY = "marketplace.rate_limits"  # in the application's extensions
@@ -33,20 +34,15 @@ RATE = "marketplace.rate"
 
 _match_with_port = re.compile(r"\[([^]]+)\](?::\d+)?|([\d.]+):\d+").fullmatch
 
-# How long nothing is counted after a failure: no request must wait for a disk that hangs.
-PAUSE_SECONDS = 5
-
 
 class RateLimits:
-    """The rate limits of an application. While its file cannot be used, no limit holds."""
+    """The rate limits of an application."""
 
     def __init__(self, config: Config) -> None:
-        """Raises StartRefused if the file cannot be used."""
         self._write, self._on_behalf = config["WRITE_LIMIT"], config["ON_BEHALF_LIMIT"]
         self._failed = "off" if self._write == "off" else FAILED_LIMIT
-        self._file = MachineFile(config["DATA_DIR"], "no limit of requests holds")
-        self._file.check()
-        self._paused_until = 0.0
+        self._storage = MemoryStorage()
+        self._windows = FixedWindowRateLimiter(self._storage)
 
     def count_write(self, number: int = 1) -> None:
         """Count an authenticated write, or several. Raises LimitExceeded.
@@ -76,20 +72,13 @@ class RateLimits:
 
     def _count(self, rate: str, by: str, who: str, what: str, number: int = 1) -> None:
         limit = _parse(rate)
-        if limit is None or time.monotonic() < self._paused_until:
+        if limit is None or self._windows.hit(limit.item, what, who, cost=number):
             return
-        key = f"{what}/{who}/{rate}"
-        try:
-            counted, ends_at = count_in_window(self._file, key, limit.seconds, number)
-        except ERRORS:  # the log says which
-            self._paused_until = time.monotonic() + PAUSE_SECONDS
-            return
+        ends_at = self._windows.get_window_stats(limit.item, what, who).reset_time
         seconds = max(1, ceil(ends_at - time.time()))
-        _tell(f"{what} by {by}", limit, max(0, limit.amount - counted), seconds)
-        if counted <= limit.amount:
-            return
         sentence = f"{who} may {what} {limit.words}"
-        if counted - number <= limit.amount:
+        counted = self._storage.get(limit.item.key_for(what, who))
+        if counted - number <= limit.item.amount:
             current_app.logger.warning(
                 "%s: more requests are answered 429 for %d s", sentence, seconds
             )
@@ -104,15 +93,13 @@ def rate_limits() -> RateLimits:
 
 
 def init_app(app: Flask) -> None:
-    """Raises StartRefused if the file of the limits cannot be used."""
     app.extensions[KEY] = RateLimits(app.config)
 
 
 class Limit(NamedTuple):
-    """A number of requests in a window of some seconds; in words: 600 times a minute."""
+    """A rate, and how messages call it: 600 times a minute."""
 
-    amount: int
-    seconds: int
+    item: RateLimitItem
     words: str
 
 
@@ -121,23 +108,7 @@ def _parse(rate: str) -> Limit | None:
     """Read a rate as the settings have it: 600/m, or off."""
     amount, _, unit = rate.partition("/")
     times = "once" if amount == "1" else f"{amount} times"
-    return Limit(int(amount), SECONDS[unit], f"{times} {WORDS[unit]}") if unit else None
-
-
-def _tell(policy: str, limit: Limit, remaining: int, seconds: int) -> None:
-    """Add the limit to the response's headers. Several limits of a request add a line each."""
-    limits: dict[str, tuple[str, str]] = g.setdefault("rate_limits", {})
-    if not limits:
-        after_this_request(partial(_add_headers, limits))
-    window = f"q={limit.amount};w={limit.seconds}"
-    limits[policy] = (f'"{policy}";{window}', f'"{policy}";r={remaining};t={seconds}')
-
-
-def _add_headers(limits: dict[str, tuple[str, str]], response: Response) -> Response:
-    for policy, left in limits.values():
-        response.headers.add("RateLimit-Policy", policy)
-        response.headers.add("RateLimit", left)
-    return response
+    return Limit(parse_rate(f"{amount}/{UNITS[unit]}"), f"{times} {WORDS[unit]}") if unit else None
 
 
 def count_each(nft_ids: Sequence[NftId]) -> None:

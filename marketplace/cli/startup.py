@@ -20,9 +20,6 @@ from marketplace.store.database import read
 from marketplace.store.orderbook import ALL
 from marketplace.version import __version__
 
-# The questions of the largest basket are asked within two seconds: market/mirror_turns.py, FIRST_SECONDS.
-BASKET_RATE = 34
-
 # The address of a socket: host and port first, or the path of a Unix socket.
 Address = tuple[Any, ...] | str
 
@@ -96,11 +93,6 @@ def _selling(app: Flask) -> Iterator[str]:
     if budget := app.config["SALE_FEE_BUDGET"]:
         most = f"{hbar.format_amount(budget)} HBAR"
         yield f"Signing purchases: {app.config['ACCOUNT_ID']} pays at most {most} an hour in fees"
-        if (rate := app.config["MIRROR_NODE_RATE"]) < BASKET_RATE:
-            yield (
-                f"Warning: MARKETPLACE_MIRROR_NODE_RATE is {rate}: purchases of several NFTs may be refused"
-                f" (LEDGER_BUSY). Set it to {BASKET_RATE} or more"
-            )
     else:
         yield "Signing no purchases: MARKETPLACE_SALE_FEE_BUDGET is 0"
 

@@ -8,6 +8,7 @@ from requests.adapters import BaseAdapter
 from marketplace.hedera import times
 from marketplace.ledger.deadline import UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.mirror import Count, MirrorNode
+from marketplace.ledger.rate import MirrorRate
 
 __all__ = ["ALLOWED_LAG", "UNHURRIED_SECONDS", "Deadline", "from_config"]
 
@@ -20,8 +21,5 @@ def from_config(
     config: Mapping[str, Any], adapters: Mapping[str, BaseAdapter], count: Count
 ) -> MirrorNode:
     """Make the client of the mirror node. ``adapters``: see http_client.Session."""
-    # Imported here, so that the strangers' reader, which has its own client, loads no SQLite.
-    from marketplace.ledger.mirror_rate_limit import MirrorRateLimit
-
-    rate_limit = MirrorRateLimit(config["DATA_DIR"], config["MIRROR_NODE_RATE"])
-    return MirrorNode(adapters, rate_limit, config["MIRROR_NODE_URL"], count)
+    rate = MirrorRate(config["DATA_DIR"], config["MIRROR_NODE_RATE"])
+    return MirrorNode(adapters, rate, config["MIRROR_NODE_URL"], count)

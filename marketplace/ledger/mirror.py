@@ -48,7 +48,7 @@ from marketplace.ledger.mirror_schemas import (
 )
 
 if TYPE_CHECKING:  # see from_config()
-    from marketplace.ledger.mirror_rate_limit import MirrorRateLimit, Turns
+    from marketplace.ledger.rate import MirrorRate, RequestDeadline
 
 MAX_ANSWER_BYTES = 5 * 1024 * 1024
 ATTEMPTS = 3
@@ -107,14 +107,14 @@ class MirrorNode:
     def __init__(
         self,
         adapters: Mapping[str, BaseAdapter],
-        rate_limit: "MirrorRateLimit",
+        rate: "MirrorRate",
         base_url: str,
         count: Count,
     ) -> None:
         """``adapters``: see http_client.Session."""
         network = HTTPAdapter(pool_maxsize=CONNECTIONS)
         self._session = Session({"http://": network, "https://": network, **adapters})
-        self._rate_limit = rate_limit
+        self._rate = rate
         self._base_url = f"{base_url}/api/v1"
         self._count = count
         self._present: Present | None = None  # as it was read last
@@ -128,11 +128,11 @@ class MirrorNode:
         """Close the open connections. New ones are opened on demand."""
         self._session.close()
 
-    def take_turns(
-        self, caller: str, count: int, seconds: float
-    ) -> "AbstractContextManager[Turns]":
-        """Take the turns of a request that may ask for up to ``seconds``: see MirrorRateLimit.taken()."""
-        return self._rate_limit.taken(caller, count, seconds)
+    def request(
+        self, caller: str, seconds: float, nfts: int
+    ) -> "AbstractContextManager[RequestDeadline]":
+        """Begin a client's request, which may ask for up to ``seconds``: see MirrorRate.request()."""
+        return self._rate.request(caller, seconds, nfts)
 
     def ask(self, *questions: Callable[[], Any]) -> list[Any]:
         """Call several functions at once, and return their results in the same order.
@@ -470,7 +470,7 @@ class MirrorNode:
         """Try a few times while there is time. The pauses grow, and are at least as long as Retry-After."""
         first = FIRST_PAUSE_SECONDS * random.uniform(0.5, 1.5)
         for attempt in range(1, ATTEMPTS + 1):
-            self._count("mirror_node_wait_seconds", self._rate_limit.acquire(deadline))
+            self._count("mirror_node_wait_seconds", self._rate.wait(deadline))
             try:
                 answer = fetch(self._session, url, MAX_ANSWER_BYTES, deadline)
                 self._count("mirror_node_requests", outcome=_outcome(answer.status))

@@ -85,7 +85,7 @@ def add(account_id: str, nft_ids: Sequence[NftId], caller: Caller = OPERATOR) ->
     require_all_shown(nft_ids)
     stored = _list_stored(nft_ids)
     new = [nft_id for nft_id in nft_ids if nft_id not in stored]
-    with mirror_turns.take(caller) as deadline:
+    with mirror_turns.take(caller, len(new)) as deadline:
         add_new(find_account_id(account_id, deadline), new, deadline)
 
 

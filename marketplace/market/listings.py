@@ -45,7 +45,7 @@ def prepare_listing(
 
     require_all_shown(request.nft_ids)
     stored = require_nfts(request.nft_ids)
-    with mirror_turns.take(request.caller) as deadline:
+    with mirror_turns.take(request.caller, len(stored)) as deadline:
         request = request._replace(account_id=find_account_id(request.account_id, deadline))
         require_not_blocked(request.account_id)
         require_owned(request.account_id, stored, deadline)
@@ -72,7 +72,7 @@ def prepare_withdrawal(request: TransactionRequest) -> PreparedTransaction:
     from marketplace.hedera.transactions import build_withdrawal
 
     stored = require_nfts(request.nft_ids)
-    with mirror_turns.take(request.caller) as deadline:
+    with mirror_turns.take(request.caller, len(stored)) as deadline:
         request = request._replace(account_id=find_account_id(request.account_id, deadline))
         _require_all_listed(request.account_id, stored, deadline)
     first, *others = request.nft_ids

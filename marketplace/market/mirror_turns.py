@@ -2,13 +2,16 @@
 
 from contextlib import AbstractContextManager
 
-from marketplace.ledger.mirror_rate_limit import Turns
+from marketplace.ledger.rate import RequestDeadline
 from marketplace.market import reconciler
 from marketplace.market.prepare import Caller
 from marketplace.services import mirror_node
 
 
-def take(caller: Caller) -> AbstractContextManager[Turns]:
-    """Begin a request, whose deadline is returned. Its questions, of any number, raise LedgerBusy."""
+def take(caller: Caller, nfts: int = 1) -> AbstractContextManager[RequestDeadline]:
+    """Begin a request about some NFTs, whose deadline is returned.
+
+    This and each of its questions may raise LedgerBusy.
+    """
     who = f"{caller.token}\n{caller.end_user}"
-    return mirror_node().take_turns(who, 0, reconciler.LEDGER_SECONDS)
+    return mirror_node().request(who, reconciler.LEDGER_SECONDS, nfts)

@@ -110,7 +110,7 @@ def _prepare(
     signer = _signer()
     require_all_shown(request.nft_ids)
     require_nfts(request.nft_ids)
-    with mirror_turns.take(request.caller) as deadline:
+    with mirror_turns.take(request.caller, len(request.nft_ids)) as deadline:
         request = request._replace(account_id=find_account_id(request.account_id, deadline))
         require_not_blocked(request.account_id)
         if not _find_open(read(), request):  # refuse before the ledger is asked

@@ -79,7 +79,7 @@ def answer(
     errors.
     """
     stored = require_nfts(nft_ids)
-    with mirror_turns.take(caller) as deadline:
+    with mirror_turns.take(caller, len(stored)) as deadline:
         account_id = find_account_id(account_id, deadline)
         judged = _judge_all(account_id, stored, transaction_id, caller, deadline)
     pending = [each for each in judged if each.verdict is Verdict.PENDING]

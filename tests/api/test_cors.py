@@ -28,10 +28,7 @@ def serve(folder, origins, **more):
 
 
 EXPOSED_BY_SANDBOX = "ETag, Link, Retry-After, X-Request-ID"
-EXPOSED = (
-    "ETag, Link, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Events-Cursor,"
-    " X-Request-ID"
-)
+EXPOSED = "ETag, Link, Retry-After, WWW-Authenticate, X-Events-Cursor, X-Request-ID"
 SANDBOX = [
     ("POST", "/sandbox/sign", {"json": {}}, 422),
     ("POST", "/sandbox/decode", {"data": "{", "content_type": "application/json"}, 400),

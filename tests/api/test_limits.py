@@ -1,24 +1,18 @@
 """How often one may: writes by token and by address, failures to authenticate by address."""
 
-import os
-import re
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 
 import pytest
 import requests
-from sqlite_utils.utils import sqlite3
 from werkzeug.exceptions import Unauthorized
 
-from harness.apps import authorized_client, settings
-from harness.cast import KEYS
+from harness.apps import settings
 from harness.network import PATIENCE_SECONDS
 from harness.serving import serve
-from marketplace import create_app, machine_file
+from marketplace import create_app
 from marketplace.api import rate_limit
-from marketplace.errors import StartRefused
 from marketplace.store import access_tokens
 from tests.answers import assert_error
 
@@ -67,26 +61,6 @@ def test_a_token_may_write_so_often(make_app, caplog):
     [record] = caplog.records
     assert record.levelname == "WARNING"
     assert "The access token shop may write 3 times" in record.getMessage()
-
-
-def test_the_ratelimit_header_says_what_is_left(make_app):
-    app = make_app(failed="30/m", WRITE_LIMIT="2/h")
-    token = make_token(app, "shop")
-    assert "RateLimit" not in read(app, token).headers
-    for remaining, status in ((1, 422), (0, 422), (0, 429)):
-        r = write(app, token, f"192.0.2.{remaining}")
-        assert r.status_code == status
-        policy, left = r.headers["RateLimit-Policy"], r.headers["RateLimit"]
-        assert policy == '"write by token";q=2;w=3600'
-        assert re.fullmatch(rf'"write by token";r={remaining};t=3\d{{3}}', left)
-    assert_error(r, 429, f"try again in {left.rpartition('=')[2]} s")
-    addresses = write(app, make_token(app, "other"), "192.0.2.1").headers
-    assert addresses.getlist("RateLimit-Policy") == [
-        f'"write by {by}";q=2;w=3600' for by in ("token", "address")
-    ]
-    assert len(addresses.getlist("RateLimit")) == 2
-    failed = read(app, "wrong").headers
-    assert failed["RateLimit-Policy"] == '"fail to authenticate by address";q=30;w=60'
 
 
 def test_an_address_may_write_so_often(make_app):
@@ -194,59 +168,8 @@ def test_a_host_with_its_own_authentication_is_limited_by_address(make_app):
     assert read(app, "alice").status_code == 200
 
 
-def test_counts_of_a_limit_outlive_a_restart(make_app):
-    token = make_token(make_app(WRITE_LIMIT="1/h"), "shop")
-    assert write(make_app(WRITE_LIMIT="1/h"), token).status_code == 422
-    assert write(make_app(WRITE_LIMIT="1/h"), token).status_code == 429
-    assert write(make_app(WRITE_LIMIT="2/h"), token).status_code == 422, (
-        "another limit starts from zero"
-    )
-
-
-def test_a_store_that_stays_locked_lets_everybody_through(make_app, tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr("marketplace.api.rate_limit.PAUSE_SECONDS", 0)
-    monkeypatch.setattr(machine_file, "TIMEOUT_SECONDS", 0.01)
-    app = make_app(WRITE_LIMIT="1/h")
-    token = make_token(app, "shop")
-    assert write(app, token).status_code == 422
-    with closing(sqlite3.connect(tmp_path / "machine.db")) as other:
-        other.execute("BEGIN EXCLUSIVE")
-        assert {write(app, token).status_code for _ in range(3)} == {422}
-    assert write(app, token).status_code == 429
-    messages = [record.getMessage() for record in caplog.records]
-    assert len([message for message in messages if "no limit of requests holds" in message]) == 1
-
-
-def test_a_store_that_is_gone_is_asked_again_after_a_rest(make_app, tmp_path, caplog):
-    app = make_app(WRITE_LIMIT="1/h")
-    token = make_token(app, "shop")
-    (tmp_path / "machine.db").unlink()
-    (tmp_path / "machine.db").mkdir()
-    assert {write(app, token).status_code for _ in range(3)} == {422}
-    (tmp_path / "machine.db").rmdir()
-    assert {write(app, token).status_code for _ in range(3)} == {422}
-    [record] = caplog.records
-    assert record.levelname == "ERROR"
-
-
-def test_a_file_that_cannot_be_written_is_refused(make_app, tmp_path):
-    (tmp_path / "machine.db").mkdir()
-    with pytest.raises(StartRefused, match=r"machine\.db cannot be written"):
-        make_app()
-
-
-def test_a_file_that_is_emptied_while_the_service_runs_breaks_nothing(make_app, tmp_path):
-    """Every add was a 503 that blamed the mirror node, and no limit held."""
-    app = make_app(WRITE_LIMIT="3/h")
-    client = authorized_client(app, "write")
-    assert client.post("/v1/add", json=KEYS).status_code == 200
-    os.truncate(tmp_path / "machine.db", 0)
-    answers = [client.post("/v1/add", json=KEYS | {"serialNo": n}).status_code for n in range(1, 6)]
-    assert answers == [200, 200, 200, 429, 429]
-
-
-def test_the_workers_of_a_machine_count_together(tmp_path):
-    with serve(tmp_path, "--workers", "4", WRITE_LIMIT="20/h") as service:
+def test_each_worker_counts_by_itself(tmp_path):
+    with serve(tmp_path, "--workers", "2", WRITE_LIMIT="20/h") as service:
         token = (tmp_path / "instance/sandbox-token").read_text().strip()
 
         def call(number, token):
@@ -262,9 +185,8 @@ def test_the_workers_of_a_machine_count_together(tmp_path):
             return answer.status_code
 
         with ThreadPoolExecutor(8) as threads:
-            written = Counter(threads.map(lambda number: call(number, token), range(60)))
-            failed = Counter(threads.map(lambda number: call(number, f"x{number}"), range(60)))
-    assert written == {422: 20, 429: 40}
-    assert failed == {401: 30, 429: 30}
-    assert service.output.count("may fail to authenticate") == 1
-    assert service.output.count("may write") == 1
+            written = Counter(threads.map(lambda number: call(number, token), range(200)))
+            failed = Counter(threads.map(lambda number: call(number, f"x{number}"), range(200)))
+    assert 20 <= written[422] <= 40
+    assert 30 <= failed[401] <= 60
+    assert service.output.count("may fail to authenticate") <= 2

@@ -5,22 +5,21 @@ Over real sockets, with the code that talks to the real network.
 
 import contextlib
 import json
+import struct
 import time
-from contextlib import closing
 from itertools import count
 
 import pytest
-from sqlite_utils.utils import sqlite3
 from werkzeug.wrappers import Request, Response
 
 from harness import network
 from harness.apps import authorized_client, on_testnet
 from harness.cast import ALICE, KEYS, TOKEN
 from harness.network import answering, serve, serve_raw
-from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
+from marketplace.errors import LedgerAnswerInvalid
 from marketplace.ledger import mirror
 from marketplace.ledger.deadline import Deadline, TimeIsUp
-from marketplace.ledger.mirror_rate_limit import MirrorRateLimit
+from marketplace.ledger.rate import MirrorRate
 from marketplace.market import reconciler
 from marketplace.sandbox.application import create_sandbox
 from marketplace.services import mirror_node
@@ -177,47 +176,31 @@ def test_an_id_that_no_network_can_have_is_not_there(connect, message):
 
 
 def test_refused_callers_do_not_lengthen_the_queue(tmp_path):
-    pace = MirrorRateLimit(tmp_path, 40)
+    rate = MirrorRate(tmp_path, 40)
     granted = 0
     for _ in range(400):
         with contextlib.suppress(TimeIsUp):
-            pace.acquire(Deadline(0.001))
+            rate.wait(Deadline(0.001))
             granted += 1
     assert granted < 400
-    pace.acquire(Deadline(5))  # all 400 together would take ten seconds
+    rate.wait(Deadline(5))  # all 400 together would take ten seconds
 
 
-def test_whoever_was_stopped_with_the_pace_keeps_nobody_waiting_for_long(tmp_path):
-    pace = MirrorRateLimit(tmp_path, 40)
-    pace.acquire(Deadline(5))
-    with closing(sqlite3.connect(tmp_path / "machine.db")) as other:
-        other.execute("BEGIN EXCLUSIVE")
-        with pytest.raises(LedgerUnreachable):
-            pace.acquire(Deadline(0.05))
-    pace.acquire(Deadline(5))
+@pytest.mark.parametrize(
+    "content", [b"", b"half", struct.pack("d", 1e9), struct.pack("d", float("nan"))]
+)
+def test_a_file_that_cannot_be_used_delays_no_request(tmp_path, content):
+    """As after a start of the machine, whose clock begins at 0."""
+    (tmp_path / "mirror-node.turn").write_bytes(content)
+    rate = MirrorRate(tmp_path, 40)
+    assert rate.wait(Deadline(5)) < 0.02
+    assert 0.01 < rate.wait(Deadline(5)) < 1
 
 
-@pytest.mark.parametrize("seconds", [6, 30, 61])
-def test_a_clock_that_was_set_back_delays_no_request(tmp_path, seconds):
-    """All that asked the ledger was a 503, for up to a minute."""
-    pace = MirrorRateLimit(tmp_path, 40)
-    pace.acquire(Deadline(5))
-    with closing(sqlite3.connect(tmp_path / "machine.db", isolation_level=None)) as other:
-        other.execute("UPDATE mirror_queue SET ends_at = ends_at + ?", (seconds,))
-    started = time.monotonic()
-    pace.acquire(Deadline(5))
-    pace.acquire(Deadline(5))
-    assert 0.02 < time.monotonic() - started < 1
-
-
-def test_a_file_that_cannot_be_used_is_a_503(connect, tmp_path):
-    with serve_raw(answering(NOT_FOUND, "404 Not Found")) as url:
-        client = connect(url)
-        (tmp_path / "machine.db").unlink()
-        (tmp_path / "machine.db").mkdir()
-        assert_error(
-            add(client), 503, "it was not asked, as machine.db of this service cannot be used"
-        )
+def test_without_a_folder_a_process_keeps_the_rate_for_itself(tmp_path):
+    rate = MirrorRate(tmp_path / "gone", 40)
+    assert rate.wait(Deadline(5)) < 0.02
+    assert 0.01 < rate.wait(Deadline(5)) < 1
 
 
 def test_an_unanswered_question_about_the_owner_changes_nothing(connect, tmp_path):

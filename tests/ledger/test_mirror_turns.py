@@ -1,4 +1,4 @@
-"""Turns at the mirror node: a request takes all that it needs or none, and a caller only its share."""
+"""Turns at the mirror node: callers take turns, and who cannot be served in time is refused."""
 
 import json
 import threading
@@ -12,85 +12,115 @@ from harness.network import serve_raw
 from marketplace.errors import LedgerBusy, LedgerUnreachable
 from marketplace.ledger.deadline import Deadline
 from marketplace.ledger.mirror import MirrorNode
-from marketplace.ledger.mirror_rate_limit import MirrorRateLimit
+from marketplace.ledger.rate import MirrorRate
 
-RATE = 40  # a second: 120 turns come within three seconds
+RATE = 40  # a second
 AT = 1_700_000_000_000_000_005
 
 
+class Asking:
+    """Clients that ask one question after the other, and the order in which they were allowed to."""
+
+    def __init__(self, rate):
+        self._rate, self._order, self._threads = rate, [], []
+
+    def ask(self, caller, questions, seconds=4.0):
+        """Begin a request of a caller, in a thread of its own."""
+        begun = threading.Event()
+
+        def ask():
+            with self._rate.request(caller, seconds) as deadline:
+                begun.set()
+                try:
+                    for _ in range(questions):
+                        self._rate.wait(deadline)
+                        self._order.append(caller)
+                except LedgerBusy:
+                    self._order.append(f"{caller} refused")
+
+        self._threads.append(threading.Thread(target=ask))
+        self._threads[-1].start()
+        begun.wait()
+
+    def order(self):
+        for thread in self._threads:
+            thread.join()
+        return self._order
+
+
 @pytest.fixture
-def take(tmp_path):
-    """Take turns, until the end of the test."""
-    limit = MirrorRateLimit(tmp_path, RATE)
-    with ExitStack() as held:
-        yield lambda caller, count: held.enter_context(limit.taken(caller, count, 4))
+def asking(tmp_path):
+    return Asking(MirrorRate(tmp_path, RATE))
 
 
-def test_a_caller_holds_half_of_what_others_leave(take):
-    take("a", 40)
-    take("a", 19)
-    with pytest.raises(LedgerBusy):
-        take("a", 10)
-    take("b", 29)
-    with pytest.raises(LedgerBusy):
-        take("b", 10)
-    take("c", 14)
+def test_a_request_that_has_begun_finishes_before_later_ones(asking):
+    asking.ask("a", 9)
+    asking.ask("b", 2)
+    order = asking.order()
+    assert order.index("b") >= 8
+    assert len(order) == 11
 
 
-def test_a_caller_without_turns_may_take_many_of_the_first(take):
-    take("a", 75)
-    with pytest.raises(LedgerBusy) as refused:
-        take("b", 30)
-    assert refused.value.headers == {"Retry-After": "1"}
-    take("b", 20)
+def test_a_callers_second_request_waits_for_the_first_ones_of_others(asking):
+    for _ in range(4):
+        asking.ask("greedy", 5)
+    time.sleep(1 / RATE)
+    asking.ask("b", 5)
+    order = asking.order()
+    assert "b" not in order[:4]
+    assert max(place for place, who in enumerate(order) if who == "b") <= 12
 
 
-def test_the_pause_is_as_long_as_the_queue(take):
-    take("a", 78)
-    with pytest.raises(LedgerBusy) as refused:
-        take("b", 78)
+def test_who_has_no_turn_within_the_deadline_is_refused(asking):
+    asking.ask("a", 20)
+    asking.ask("b", 1, seconds=0.7)
+    order = asking.order()
+    assert "b refused" in order[:12]
+    assert order.count("a") == 20
+
+
+def test_a_crowd_is_refused_at_once(tmp_path):
+    rate = MirrorRate(tmp_path, 10)
+    refused = []
+
+    def ask(number):
+        began = time.monotonic()
+        with rate.request(f"caller {number}", 1) as deadline:
+            try:
+                rate.wait(deadline)
+            except LedgerBusy as error:
+                refused.append((time.monotonic() - began, int(error.headers["Retry-After"])))
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(30)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(refused) >= 20
+    assert len([seconds for seconds, _ in refused if seconds < 0.3]) >= 15
+    assert {after for _, after in refused} == {1}
+
+
+def test_one_basket_is_answered_at_a_time(tmp_path):
+    rate = MirrorRate(tmp_path, RATE)
+    with rate.request("a", 4, nfts=9):
+        with pytest.raises(LedgerBusy) as refused, rate.request("b", 4, nfts=9):
+            pass
+        with rate.request("c", 4) as deadline:
+            rate.wait(deadline)
     assert refused.value.headers == {"Retry-After": "2"}
+    with rate.request("b", 4, nfts=20):
+        pass
 
 
-def test_a_request_of_more_turns_than_there_are_takes_the_first(take):
-    take("a", 1000)
-    with pytest.raises(LedgerBusy):
-        take("b", 30)
-
-
-def test_turns_that_are_not_used_are_given_back(tmp_path):
-    limit = MirrorRateLimit(tmp_path, RATE)
+def test_processes_share_the_rate(tmp_path):
+    """They need not know of each other."""
+    rates = [MirrorRate(tmp_path, RATE) for _ in range(2)]
+    began = time.monotonic()
     for _ in range(10):
-        with limit.taken("a", 50, 4) as turns:
-            limit.acquire(turns)
-    started = time.monotonic()
-    limit.acquire(Deadline(4))
-    assert time.monotonic() - started < 0.5  # fifteen seconds if none was given back
-
-
-def test_turns_are_evenly_spaced_and_none_is_lost(tmp_path):
-    limit = MirrorRateLimit(tmp_path, RATE)
-    with limit.taken("a", 4, 4) as turns:
-        started = time.monotonic()
-        waits = [limit.acquire(turns) for _ in range(3)]
-        assert time.monotonic() - started == pytest.approx(2 / RATE, abs=0.04)
-        assert waits[0] < 1 / RATE
-        time.sleep(0.1)
-        assert limit.acquire(turns) == 0
-
-
-def test_a_question_beyond_them_takes_a_turn_of_the_same_caller(tmp_path):
-    limit = MirrorRateLimit(tmp_path, RATE)
-    with limit.taken("a", 1, 4) as turns, limit.taken("a", 57, 4):
-        limit.acquire(turns)
-        with limit.taken("b", 25, 4), pytest.raises(LedgerBusy):
-            limit.acquire(turns)
-
-
-def test_whoever_works_for_no_client_has_turns_beyond_them(take, tmp_path):
-    take("a", 80)
-    take("b", 15)
-    assert MirrorRateLimit(tmp_path, RATE).acquire(Deadline(4)) == pytest.approx(95 / RATE, abs=0.5)
+        for rate in rates:
+            rate.wait(Deadline(4))
+    assert time.monotonic() - began == pytest.approx(19 / RATE, abs=0.1)
 
 
 @pytest.fixture
@@ -99,7 +129,7 @@ def connect(tmp_path):
 
         def connect(answer):
             url = opened.enter_context(serve_raw(answer))
-            limit = MirrorRateLimit(tmp_path, 1000)
+            limit = MirrorRate(tmp_path, 1000)
             mirror = MirrorNode({}, limit, url, lambda *_, **__: None)
             return opened.enter_context(closing(mirror))
 

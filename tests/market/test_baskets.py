@@ -1,14 +1,10 @@
 """Several NFTs bought by one transfer: all or none, each for its own price."""
 
-import time
-
 import pytest
 
 from harness.apps import write_sql
 from harness.cast import ALICE, BOB, CHARLIE, TOKEN
-from harness.mirror import Mirror
 from marketplace.hedera import times
-from marketplace.services import services
 from tests.actions import list_nft
 from tests.answers import assert_error, handed_out, opened
 
@@ -233,19 +229,3 @@ def test_a_listing_of_several_is_bought_in_one_go(market):
     assert market.submit(r).result == "SUCCESS"
     assert report(market, nfts).json["result"] == "OK"
     assert market.client.get("/v1/orderbook").json == []
-
-
-def test_it_is_refused_at_once_while_its_turns_at_the_mirror_node_are_taken(make_market):
-    """It used up turns for four seconds, and failed: as did the single purchases beside it."""
-    listed = list_all(make_market(), ALICE, TOKEN, {1: 5, 2: 7})
-    market = make_market(MIRROR_NODE_RATE="10")
-    mirror = Mirror(market.app)
-    with services(market.app).mirror_node.take_turns("another", 18, 4):
-        began = time.monotonic()
-        r = buy(market, listed)
-        assert time.monotonic() - began < 1
-    assert_error(r, 429, "Too many requests to the ledger's mirror node are waiting")
-    assert r.json["reason"] == "LEDGER_BUSY"
-    assert 1 <= int(r.headers["Retry-After"]) <= 2
-    assert mirror.asked == []
-    assert market.fees() == (0, 0)
