@@ -217,22 +217,31 @@ def _select(
     """Yield a recheck if it concerns this marketplace: stored or queued NFTs, listed NFTs, or a listing memo.
 
     Skips other NFTs and accounts. If one is stored later from facts before this transaction, it is checked
-    again: see recheck_later(). ``named``: entries from earlier transactions of the page.
+    again: see recheck_later(). Anybody can name an NFT in a memo: only its owner's row prolongs what is
+    queued. ``named``: entries from earlier transactions of the page.
     """
     what = recheck.what
+
+    def is_queued(what: What) -> bool:
+        return what in named or following.get_recheck(db, *what) is not None
+
     if what.kind == "token":
         if nfts.is_any_stored_of_token(db, what.id):
             yield recheck
     elif what.kind == "nft":
         stored = nfts.get_nft(db, what.id, what.serial_no)
-        is_queued = what in named or following.get_recheck(db, *what) is not None
-        is_of_memo = row.name in APPROVALS
-        if is_of_memo and stored and stored["owner"] != row.payer and not is_queued:
-            # Only the owner can set a price, so no purchase waits for this. But the listing may have ended.
-            if stored["is_for_sale"]:
-                yield recheck._replace(what=What("account", stored["owner"]))
-        elif stored or is_of_memo or is_queued:
+        if row.name not in APPROVALS:
+            if stored or is_queued(what):
+                yield recheck
+        elif stored and stored["owner"] == row.payer:
             yield recheck
+        elif is_queued(what):  # perhaps by its new owner, whose list shows that
+            yield recheck._replace(what=What("seller", row.payer))
+        elif stored is None:
+            yield recheck
+        elif stored["is_for_sale"] and not is_queued(of_owner := What("account", stored["owner"])):
+            # Only the owner can set a price, so no purchase waits for this. But the listing may have ended.
+            yield recheck._replace(what=of_owner)
     else:
         listed = nfts.count_for_sale_of_owner(db, what.id, read_named_nft(row.memo))
         if listed or what.kind == "seller":

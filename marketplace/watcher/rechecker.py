@@ -7,7 +7,7 @@ from flask import Flask
 
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.hedera import times
-from marketplace.ledger import UNHURRIED_SECONDS, Deadline
+from marketplace.ledger import ALLOWED_LAG, UNHURRIED_SECONDS, Deadline
 from marketplace.market.recheck_queue import (
     enqueue_all,
     find_time_left,
@@ -125,6 +125,9 @@ def _store(row: RecheckRow, checked: Checked, now: int, ledger_now: int) -> None
         else:
             due_at = times.to_iso(now + _find_pause(row, checked, ledger_now))
             following.mark_recheck_due(db, row, due_at, row["attempts"] + 1)
+            if checked.done.is_final:  # newer rows may prolong it again and again
+                compared_to = min(row["changed_at"], times.to_iso(ledger_now - ALLOWED_LAG))
+                following.mark_compared(db, row, compared_to)
 
 
 def _find_pause(row: RecheckRow, checked: Checked, ledger_now: int) -> int:

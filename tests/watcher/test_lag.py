@@ -9,6 +9,7 @@ import pytest
 from werkzeug.wrappers import Response
 
 from harness import wallets
+from harness.apps import write_sql
 from harness.cast import ALICE, BOB, CHARLIE, TOKEN
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.hedera import times
@@ -213,6 +214,48 @@ def test_a_strangers_memo_stops_no_purchase(app, watcher, listed, ledger, buy):
     watcher.follow()
     assert rechecks(app) == [("account", ALICE, 0)]
     assert buy(expectedPrice=250).status_code == 200
+
+
+@both_engines
+def test_a_strangers_memo_stops_no_purchase_of_what_is_queued(app, watcher, listed, ledger, buy):
+    """An NFT that was just added is queued: a replica may have shown something old."""
+    ledger.mint((TOKEN, 8), CHARLIE, times.now())
+    watcher.read()
+    assert ("nft", *listed) in rechecks(app)
+    for _ in range(2):
+        ledger.approve((TOKEN, 8), CHARLIE, MARKET, memo=listing_memo(*listed, 1, "Foo"))
+        watcher.read()
+        bought = buy(expectedPrice=250)
+        assert bought.status_code == 200, bought.text
+
+
+@both_engines
+def test_a_new_owners_listing_is_found_though_its_nft_is_queued(client, watcher, listed, ledger):
+    ledger.hand_over(listed, BOB)
+    approve(ledger, listed, price=9, owner=BOB)
+    watcher.follow()
+    watcher.recheck(seconds=SHOWN_SECONDS)
+    nft = shown(client, listed)
+    assert (nft["owner"]["accountId"], nft["listingPrice"]) == (BOB, 9)
+
+
+@pytest.mark.parametrize("serial_no", [7, 99])
+def test_what_strangers_queue_again_and_again_holds_the_last_sync_back_no_longer_than_a_replica_lags(
+    app, watcher, listed, ledger, serial_no
+):
+    """A memo names a listed NFT, or one that does not exist."""
+    ledger.mint((TOKEN, 8), CHARLIE, times.now())
+    watcher.follow()
+    watcher.recheck(seconds=SHOWN_SECONDS)
+    memo = listing_memo(TOKEN, serial_no, 1, "Foo")
+    ledger.approve((TOKEN, 8), CHARLIE, MARKET, memo=memo)
+    watcher.read()
+    an_hour_ago = times.to_iso(times.now() - times.HOUR)  # since when it has been queued again
+    write_sql(app, "UPDATE recheck SET since = :since", since=an_hour_ago)
+    watcher.recheck()
+    with app.app_context():
+        first = following.get_first_change(read())
+    assert first is None or first > times.to_iso(times.now() - 2 * ALLOWED_LAG)
 
 
 @both_engines
