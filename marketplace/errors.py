@@ -723,6 +723,30 @@ class TransactionAltered(Conflict):
     example = (ID, "listing", "CRYPTOTRANSFER")
 
 
+class NotAsPrepared(Conflict):
+    """What was handed in is not, byte for byte, what would be prepared now."""
+
+    sentence = (
+        "{0} is not the {1} that would be prepared here now: the wallet changed it, or the NFT has another"
+        " owner. Prepare a new {1}, and sign it unchanged"
+    )
+    again = PREPARE
+    tell = "The wallet changed the transaction"
+    example = (ID, "purchase")
+
+
+class SignatureInvalid(Conflict):
+    """The signatures that were handed in do not satisfy the account's key on the ledger."""
+
+    sentence = (
+        "The transaction is not signed by {0}: the valid signatures do not satisfy the key that the account"
+        " has on the ledger"
+    )
+    again = "with valid signatures"
+    tell = "Sign with the wallet of this account"
+    example = ("0.0.1002",)
+
+
 class ListingEnded(Conflict):
     sentence = "{} #{} is no longer listed: {}"
     tell = "This listing has ended; the message says why"
@@ -733,6 +757,32 @@ class WithdrawalEnded(Conflict):
     sentence = "{} #{} was withdrawn, and then listed again at {}"
     tell = "The NFT has been listed again"
     example = ("0.0.5001", 7, "2026-11-20T12:34:56.789012345Z")
+
+
+class PurchaseInProgress(LimitExceeded):
+    """A purchase by the account, or of the NFT, was submitted, and the ledger does not show it yet."""
+
+    sentence = "A purchase {0} {1} is in progress: try again in {2} s"
+    tell = "Another purchase is in progress: wait a moment"
+    calls = ()
+    example = ("by", "0.0.1002")
+
+    def __init__(self, of: str, what: object) -> None:
+        """``of``: "by" an account, or "of" an NFT."""
+        MarketplaceError.__init__(self, of, what, 5, headers={"Retry-After": "5"})
+
+
+class TooManyFailed(LimitExceeded):
+    """The account's purchases failed at consensus, and the marketplace paid for them."""
+
+    sentence = "{} purchases by {} failed within an hour: try again in {} s"
+    tell = "Your last purchases failed: wait an hour"
+    calls = ()
+    example = (3, "0.0.1002", 1800)
+
+    def __init__(self, failed: int, account_id: str, retry_after: int) -> None:
+        headers = {"Retry-After": str(retry_after)}
+        MarketplaceError.__init__(self, failed, account_id, retry_after, headers=headers)
 
 
 class TooManyPurchases(LimitExceeded):

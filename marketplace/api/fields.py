@@ -349,6 +349,19 @@ class Base64(fields.String):
         return base64.b64encode(value).decode()
 
 
+class Base64Bytes(Strict, fields.String):
+    """Bytes that a client sends as base64."""
+
+    expected = "base64"
+    shape = {"format": "byte"}
+
+    def read(self, value: Any) -> bytes | None:
+        try:
+            return base64.b64decode(value, validate=True) if isinstance(value, str) else None
+        except ValueError:  # binascii.Error is one
+            return None
+
+
 class Milliseconds(fields.String):
     """A date of the database, shortened from nanoseconds to 2026-11-20T12:34:56.789Z."""
 

@@ -15,13 +15,38 @@ from marketplace.api.request_schemas import (
 )
 from marketplace.api.response_schemas import PreparedTransactionSchema, ReportResultSchema
 from marketplace.hedera.ids import NftId
-from marketplace.market import listings, purchases, reports
+from marketplace.market import handed_in, listings, reports
+from marketplace.market.buying import purchase
 from marketplace.market.offers import reports as offer_reports
 from marketplace.market.prepare import TransactionRequest
 
 OF_A_WALLET = (errors.NftNotStored, errors.WalletUnknown, errors.LedgerBehind)
 OF_MODERATION = (errors.Hidden, errors.AccountBlocked)
 OF_THE_OWNER = (*OF_A_WALLET, errors.NftGone, errors.NotTheOwner)
+
+OF_A_PURCHASE = (
+    *OF_MODERATION,
+    errors.LedgerBehind,
+    errors.LedgerUndecided,
+    errors.PriceChanged,
+    errors.NotListed,
+    errors.BuyerIsOwner,
+    errors.BuyerIsMarketplace,
+    errors.BuyerBalanceTooLow,
+    errors.BuyerNotAssociated,
+    errors.CollectionsMixed,
+    errors.PurchaseImpossible,
+    errors.NothingLeftForSeller,
+    errors.FeesChanged,
+    errors.FeesInTokens,
+    errors.PurchaseInProgress,
+    errors.TooManyFailed,
+    errors.BuyingOff,
+    errors.ClockBehind,
+    errors.FeesSpent,
+    errors.BudgetTooSmall,
+    errors.BalanceTooLow,
+)
 
 blp = Blueprint("Listings", __name__, description="Listing, withdrawing and buying an NFT")
 
@@ -74,29 +99,9 @@ def prepare_withdrawal(account_id: str, wallet: str, nft_ids: list[NftId]) -> An
 @blp.arguments(PreparePurchaseSchema)
 @blp.response(200, PreparedTransactionSchema, description="The transaction to sign")
 @blp.refuses(
-    *OF_A_WALLET,
-    *OF_MODERATION,
-    errors.LedgerUndecided,
-    errors.PriceChanged,
-    errors.NotListed,
-    errors.BuyerIsOwner,
-    errors.BuyerIsMarketplace,
-    errors.BuyerBalanceTooLow,
-    errors.BuyerNotAssociated,
-    errors.AssociationNotPaid,
-    errors.CollectionsMixed,
-    errors.PurchaseImpossible,
-    errors.NothingLeftForSeller,
-    errors.FeesChanged,
-    errors.FeesInTokens,
-    errors.TooManyPurchases,
-    errors.BuyingOff,
-    errors.ClockBehind,
-    errors.BasketTooExpensive,
-    errors.FeesSpent,
-    errors.BudgetTooSmall,
-    errors.BalanceTooLow,
-    errors.SignerFailed,
+    errors.NftNotStored,
+    errors.WalletUnknown,
+    *OF_A_PURCHASE,
 )
 def prepare_purchase(
     account_id: str, wallet: str, nft_ids: list[NftId], expected_prices: dict[NftId, int]
@@ -104,17 +109,16 @@ def prepare_purchase(
     """Prepare a purchase
 
     The transaction is one atomic transfer: the NFT goes from its owner to the buyer, and the price from the
-    buyer to the owner, minus the marketplace's fee. The marketplace has signed it and pays the network fee.
-    The buyer's wallet adds its signature and submits it within a minute; it must not freeze the transaction
-    again. Send as expectedPrice the price that the buyer saw. The service checks the price and the buyer's
-    balance and association first. Send nfts instead of tokenId and serialNo to buy up to 10 NFTs, all or
-    none; from one seller, only NFTs of one collection.
-    The same request again returns the same transaction until its last 15 seconds. Each caller has a share of
-    the marketplace's fee budget (429): prepare only what your user is about to sign.
+    buyer to the owner, minus the marketplace's fee. It is unsigned, and valid for three minutes. The buyer's
+    wallet signs it unchanged and returns it (returnTransaction): hand it in with POST /v1/comingsoon. Only
+    then does the marketplace sign and submit it, and pay the network fee. Send as expectedPrice the price
+    that the buyer saw. The service checks the price and the buyer's balance and association first, and
+    stores nothing. Send nfts instead of tokenId and serialNo to buy up to 10 NFTs, all or none; from one
+    seller, only NFTs of one collection.
     """
     count_each(nft_ids)
     request = TransactionRequest(account_id, nft_ids, wallet, caller())
-    return answer_prepared(purchases.prepare(request, expected_prices))
+    return answer_prepared(purchase.prepare(request, expected_prices))
 
 
 @blp.post("/comingsoon")
@@ -143,27 +147,40 @@ def prepare_purchase(
     errors.OfferUnknown,
     errors.OfferEnded,
     errors.NotTheBidder,
+    *OF_A_PURCHASE,
+    errors.NotAsPrepared,
+    errors.SignatureInvalid,
+    errors.SignerFailed,
+    errors.NodesUnreachable,
 )
 def report_transaction(
     account_id: str,
     nft_ids: list[NftId],
     transaction_id: str | None = None,
     offer_id: str | None = None,
+    signed_transaction: bytes = b"",
+    signature_map: bytes = b"",
 ) -> Answer | tuple[Answer, int, dict[str, str]]:
-    """Report a signed transaction
+    """Hand in or report a signed transaction
 
-    Report a listing, a withdrawal, a purchase or an offer. The ledger decides, not the report: once it shows
-    the approval, the NFT is listed at the price that its owner signed, whatever ID the wallet gave the
-    transaction. You can repeat a report. If the ledger refused the transaction, the error has its result
-    code. Without transactionId, the report is about the newest transaction that this caller prepared for the
-    account and the NFT. A 200 then means only that the NFT is listed: send transactionId to report a new
-    price. With serialNos or nfts, the report is about several NFTs: 200 once the ledger shows all of them.
-    With offerId, the report is about an offer: 200 once it is signed by its bidder, accepted or withdrawn. A
-    listing's OK has the listingPrice in force. PENDING has expiresAt: a transaction that was not submitted by
-    then never will be. If the wallet refused to sign, stop reporting.
+    With signedTransaction: hand in a purchase that the buyer has signed. The marketplace compares it with
+    the listing, verifies the signature, signs and submits it. If an answer is lost, send the same again:
+    the network takes a transaction once. Without it: report a listing, a withdrawal, a purchase or an
+    offer. The ledger decides, not the report: once it shows the approval, the NFT is listed at the price
+    that its owner signed, whatever ID the wallet gave the transaction. You can repeat a report. If the
+    ledger refused the transaction, the error has its result code. Without transactionId, the report is
+    about the newest transaction that this caller prepared for the account and the NFT. A 200 then means
+    only that the NFT is listed: send transactionId to report a new price. With serialNos or nfts, the
+    report is about several NFTs: 200 once the ledger shows all of them. With offerId, the report is about
+    an offer: 200 once it is signed by its bidder, accepted or withdrawn. A listing's OK has the
+    listingPrice in force. PENDING has expiresAt: a transaction that was not submitted by then never will
+    be. If the wallet refused to sign, stop reporting.
     """
     count_each(nft_ids)
-    if offer_id:
+    if signed_transaction:
+        request = TransactionRequest(account_id, nft_ids, "", caller())
+        answer = handed_in.answer(request, signed_transaction, signature_map)
+    elif offer_id:
         answer = offer_reports.answer(account_id, offer_id, transaction_id, caller())
     else:
         answer = reports.answer(account_id, nft_ids, transaction_id, caller())

@@ -16,7 +16,7 @@ RETRY_AFTER_HEADER = documented("Retry-After", "Seconds", "integer")
 def answer_prepared(prepared: PreparedTransaction) -> Answer:
     metadata = {
         "account_id": prepared.account_id,
-        "return_transaction": False,
+        "return_transaction": prepared.returns,
         "transaction_id": prepared.transaction_id,
         "expires_at": prepared.expires_at,
         "network": current_app.config["NETWORK"],

@@ -12,6 +12,7 @@ from marshmallow.validate import Length
 
 from marketplace.api.fields import (
     AccountName,
+    Base64Bytes,
     CamelCaseSchema,
     Choice,
     Choices,
@@ -388,6 +389,18 @@ class ReportTransactionSchema(NftsSchema):
         "0.0.1001@1763640000.123456789",
         allow_none=True,
     )
+    signed_transaction = Base64Bytes(
+        "What the wallet returned, to be submitted: a HAPI TransactionList or Transaction in base64. With"
+        " signatureMap: the unchanged byteArray"
+    )
+    signature_map = Base64Bytes("The HAPI SignatureMap that the wallet returned, in base64")
+    instead = {"byteArray": "signedTransaction"}
+
+    @validates_schema
+    def require_transaction(self, report: dict[str, Any], **kwargs: Any) -> None:
+        """Raise ValidationError for signatures of nothing."""
+        if "signature_map" in report and "signed_transaction" not in report:
+            raise ValidationError("is required with signatureMap", "signedTransaction")
 
 
 def offer_id_field() -> EntityId:

@@ -11,7 +11,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
-from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction
+from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, TransactionBody
 
 ZEROS_WRITTEN = {
     "AccountID": ("shardNum", "realmNum"),
@@ -35,6 +35,11 @@ def encode(message: Message) -> bytes:
         _encode_field(field, value)
         for field, value in sorted(written.values(), key=lambda pair: pair[0].number)
     )
+
+
+def list_forms(body: bytes) -> tuple[bytes, bytes]:
+    """The two forms in which SDKs write a body of ours: as encode() does, and as Java does, without zeros."""
+    return body, TransactionBody.FromString(body).SerializeToString(deterministic=True)
 
 
 def write_list(signed: SignedTransaction) -> bytes:

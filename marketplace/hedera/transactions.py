@@ -54,7 +54,7 @@ def build_listing(
         # approve-for-all that the owner gave earlier.
     )
     data = approvals.CryptoApproveAllowanceTransactionBody(nftAllowances=[allowance])
-    return _write_unsigned(_body(envelope, cryptoApproveAllowance=data))
+    return write_unsigned(_body(envelope, cryptoApproveAllowance=data))
 
 
 def build_withdrawal(
@@ -70,7 +70,7 @@ def build_withdrawal(
         serial_numbers=serial_nos,
     )
     data = removals.CryptoDeleteAllowanceTransactionBody(nftAllowances=[removed])
-    return _write_unsigned(_body(envelope, cryptoDeleteAllowance=data))
+    return write_unsigned(_body(envelope, cryptoDeleteAllowance=data))
 
 
 class SoldNft(NamedTuple):
@@ -162,12 +162,12 @@ def build_offer_signature(*, schedule_id: str, **envelope: Unpack[Envelope]) -> 
     Returns what build_listing() does.
     """
     data = ScheduleSignTransactionBody(scheduleID=messages.schedule(schedule_id))
-    return _write_unsigned(_body(envelope, scheduleSign=data))
+    return write_unsigned(_body(envelope, scheduleSign=data))
 
 
 def build_offer_withdrawal(*, schedule_id: str, **envelope: Unpack[Envelope]) -> bytes:
     """Build the unsigned ScheduleDelete of an offer. Returns what build_listing() does."""
-    return _write_unsigned(build_offer_deletion(schedule_id=schedule_id, **envelope))
+    return write_unsigned(build_offer_deletion(schedule_id=schedule_id, **envelope))
 
 
 def build_offer_deletion(*, schedule_id: str, **envelope: Unpack[Envelope]) -> bytes:
@@ -217,5 +217,6 @@ def _body(envelope: Envelope, **data: Any) -> bytes:
     return encode(body)
 
 
-def _write_unsigned(body: bytes) -> bytes:
+def write_unsigned(body: bytes) -> bytes:
+    """Write a body without signatures: the bytes of a HAPI TransactionList."""
     return write_list(SignedTransaction(bodyBytes=body))

@@ -7,15 +7,21 @@ Like SDKs' connections, it is not encrypted. The transaction is signed, and soon
 proves nothing, so only the mirror node's answer decides a transaction's outcome.
 """
 
-from typing import Literal
-
 from marketplace.ledger.deadline import Deadline
 
 CONNECT_SECONDS = 1.5
 ANSWER_SECONDS = 3.0
 TLS_PORT = 50212  # of every node; other ports take unencrypted connections
 
-Method = Literal["createSchedule", "deleteSchedule"]
+# The services and methods of HAPI that take each kind of transaction.
+METHODS = {
+    "cryptoTransfer": "CryptoService/cryptoTransfer",
+    "cryptoApproveAllowance": "CryptoService/approveAllowances",
+    "cryptoDeleteAllowance": "CryptoService/deleteAllowances",
+    "scheduleCreate": "ScheduleService/createSchedule",
+    "scheduleSign": "ScheduleService/signSchedule",
+    "scheduleDelete": "ScheduleService/deleteSchedule",
+}
 
 
 class NodeUnreachable(Exception):
@@ -26,16 +32,16 @@ class NodeSilent(Exception):
     """The node did not answer: it may have received the transaction."""
 
 
-def submit(address: str, method: Method, transaction: bytes, deadline: Deadline) -> str:
+def send(address: str, transaction: bytes, deadline: Deadline) -> str:
     """Submit the bytes of a HAPI Transaction, and return the node's precheck code: OK, BUSY, ...
 
     Raises NodeUnreachable or NodeSilent.
     """
     import grpc
-    from hiero_sdk_python.hapi.services.schedule_service_pb2_grpc import ScheduleServiceStub
-    from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction
 
-    request = Transaction.FromString(transaction)
+    from marketplace.hedera import signed
+
+    kind = signed.find_kind(signed.read(transaction).body)
     options = [("grpc.use_local_subchannel_pool", 1)]
     with grpc.insecure_channel(address, options) as channel:
         try:
@@ -43,12 +49,12 @@ def submit(address: str, method: Method, transaction: bytes, deadline: Deadline)
             grpc.channel_ready_future(channel).result(connect_seconds)
         except grpc.FutureTimeoutError:
             raise NodeUnreachable(address) from None
-        call = getattr(ScheduleServiceStub(channel), method)
+        call = channel.unary_unary(f"/proto.{METHODS[kind]}")
         try:
-            answer = call(request, timeout=min(ANSWER_SECONDS, deadline.left))
+            answer = call(transaction, timeout=min(ANSWER_SECONDS, deadline.left))
         except grpc.RpcError as error:
             raise NodeSilent(f"{address}: {error.code().name}") from None
-    return read_code(answer.SerializeToString())
+    return read_code(answer)
 
 
 def read_code(response: bytes) -> str:

@@ -11,7 +11,7 @@ from marketplace.hedera.hbar import TINYBARS, to_hbar
 from marketplace.ledger import Deadline
 from marketplace.ledger.mirror_schemas import LedgerAccount, LedgerToken, Relationship
 from marketplace.market.purchase_fees import require_balance
-from marketplace.services import mirror_node
+from marketplace.services import mirror_node, services
 from marketplace.store.rows import NftRow
 
 UNLIMITED = -1
@@ -84,8 +84,11 @@ class Answers:
         return most - taken if len(counted) < COUNTED_ASSOCIATIONS else 0
 
 
-def require_able(nft: NftRow, price: int, answers: Answers, *, seller_signs: bool = False) -> None:
-    """Raise PurchaseImpossible, with the ledger's result code, if an NFT's sale would fail at consensus.
+def require_able(
+    nft: NftRow, price: int, answers: Answers, *, seller_signs: bool = False
+) -> LedgerAccount:
+    """Return the buyer's account. Raises PurchaseImpossible, with the ledger's result code, if an NFT's sale
+    would fail at consensus.
 
     BuyerBalanceTooLow and BuyerNotAssociated are subclasses. ``price``: the whole purchase's price in HBAR.
     ``seller_signs``: whether the seller signs the transaction, too. Also raises the ledger's errors.
@@ -104,6 +107,9 @@ def require_able(nft: NftRow, price: int, answers: Answers, *, seller_signs: boo
         raise PurchaseImpossible(f"{buyer} is not an account", "INVALID_ACCOUNT_ID")
     if of_buyer.is_deleted:
         raise PurchaseImpossible(f"{buyer} was deleted", "ACCOUNT_DELETED")
+    if of_buyer.key is None and not services().sandbox:
+        reason = f"{buyer} has no key until it signs a transaction that it pays for itself"
+        raise PurchaseImpossible(reason, "INVALID_SIGNATURE")
     balance = require_balance(buyer, of_buyer)
     if balance < price * TINYBARS:
         raise BuyerBalanceTooLow(buyer, to_hbar(balance), price)
@@ -119,6 +125,7 @@ def require_able(nft: NftRow, price: int, answers: Answers, *, seller_signs: boo
         if held and held.lacks_kyc:
             reason = f"{account} lacks the issuer's KYC for {id}"
             raise PurchaseImpossible(reason, "ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN")
+    return of_buyer
 
 
 def _require_free_association(token: str, most: int, answers: Answers) -> None:

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import time
 from collections.abc import Iterable
 
 from flask import current_app
@@ -19,13 +20,21 @@ MOST = 6
 # Every network has these. They are used until the network's nodes have been read.
 ALWAYS_THERE = ("0.0.3", "0.0.4", "0.0.7", "0.0.8", "0.0.9")
 
+AVOIDED_SECONDS = 60
+
 _turns = itertools.count()
+_avoided_until: dict[str, float] = {}  # of nodes that did not take a transaction of this process
 
 
 def next_node() -> str:
-    """The node for the next transaction. Nodes take turns, so that an unreachable node cannot stop all."""
-    nodes = list_nodes()
-    return nodes[next(_turns) % len(nodes)]
+    """The node for the next transaction. Nodes take turns; one that failed lately is left out."""
+    nodes, now = list_nodes(), time.monotonic()
+    left = [node for node in nodes if _avoided_until.get(node, 0) <= now] or nodes
+    return left[next(_turns) % len(left)]
+
+
+def note_unreachable(node: str) -> None:
+    _avoided_until[node] = time.monotonic() + AVOIDED_SECONDS
 
 
 def list_nodes() -> tuple[str, ...]:

@@ -10,6 +10,9 @@ from marketplace.store.rows import Connection, Kind, PreparedTransactionRow
 
 # Otherwise, a node whose clock is slightly behind would see a start in the future.
 START_BEFORE_NOW = 5 * times.SECOND
+VALID_SECONDS = 180  # the ledger's maximum
+# Nodes refuse a transaction in its last seconds.
+LAST_SECONDS = 10
 
 
 class Caller(NamedTuple):
@@ -55,14 +58,19 @@ class PreparedTransaction(NamedTuple):
     account_id: str  # must sign it
     transaction: bytes
     transaction_id: str
-    valid_seconds: int
     offer_id: str | None = None  # that it is about
+    returns: bool = (
+        False  # whether the wallet returns it, to be handed in; otherwise, it submits it
+    )
 
     @property
     def expires_at(self) -> str:
-        """The latest date for submission, in the database's form."""
-        valid_start = TransactionId.require(self.transaction_id).valid_start
-        return times.to_iso(valid_start + self.valid_seconds * times.SECOND)
+        return find_expiry(TransactionId.require(self.transaction_id).valid_start)
+
+
+def find_expiry(valid_start: int, valid_seconds: int = VALID_SECONDS) -> str:
+    """The latest date for submission, in the database's form."""
+    return times.to_iso(valid_start + (valid_seconds - LAST_SECONDS) * times.SECOND)
 
 
 class Draft(NamedTuple):
@@ -82,19 +90,19 @@ class Draft(NamedTuple):
 
     def columns(self, valid_start: int) -> dict[str, Any]:
         """The columns of a prepared transaction whose id has this valid start."""
-        expires_at = valid_start + self.valid_seconds * times.SECOND
         return {
             "transaction_id": str(TransactionId(self.payer, *divmod(valid_start, times.SECOND))),
             "kind": self.kind,
             "memo": self.memo,
             "prepared_at": times.to_iso(self.prepared_at),
-            "expires_at": times.to_iso(expires_at),
+            "expires_at": find_expiry(valid_start, self.valid_seconds),
             "schedule_id": self.schedule_id,
             "schedule_expires_at": (
                 times.to_iso(self.schedule_expires_at) if self.schedule_expires_at else None
             ),
             "fee_tinybars": self.fee_tinybars,
             "is_settled": None if self.fee_tinybars is None else 0,
+            "signed": None,
         }
 
 
@@ -110,4 +118,33 @@ def insert(
         valid_start += 1
     for nft in nfts:
         prepared_transactions.insert_prepared_nft(db, inserted["transaction_id"], nft._asdict())
+    return inserted
+
+
+def insert_purchase(
+    db: Connection,
+    request: TransactionRequest,
+    nfts: Sequence[PreparedNft],
+    transaction_id: TransactionId,
+    memo: str,
+    fee: int,
+    signed: bytes,
+) -> PreparedTransactionRow:
+    """Store a purchase that all have signed. ``fee``: in tinybars, until the charged one is known."""
+    row = request.columns() | {
+        "transaction_id": str(transaction_id),
+        "kind": "purchase",
+        "memo": memo,
+        "prepared_at": times.to_iso(times.now()),
+        "expires_at": find_expiry(transaction_id.valid_start),
+        "schedule_id": None,
+        "schedule_expires_at": None,
+        "fee_tinybars": fee,
+        "is_settled": 0,
+        "signed": signed,
+    }
+    inserted = prepared_transactions.insert_prepared_transaction(db, row)
+    assert inserted  # noqa: S101 - the caller has looked for it
+    for nft in nfts:
+        prepared_transactions.insert_prepared_nft(db, str(transaction_id), nft._asdict())
     return inserted

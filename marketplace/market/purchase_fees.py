@@ -20,7 +20,6 @@ from marketplace.store import prepared_transactions, properties
 from marketplace.store.database import read, write
 from marketplace.store.prepared_transactions import UNSETTLED
 
-VALID_SECONDS = 60  # how long a purchase can be submitted
 ASSOCIATION_CENTS = 5  # https://docs.hedera.com/networks/fees
 # The largest difference between the clocks of two machines: LedgerBehind refuses purchases beyond it.
 CLOCKS = 15 * times.SECOND

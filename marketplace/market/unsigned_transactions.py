@@ -11,6 +11,7 @@ from marketplace.market import prepare
 from marketplace.market.nodes import next_node
 from marketplace.market.prepare import (
     START_BEFORE_NOW,
+    VALID_SECONDS,
     Draft,
     PreparedNft,
     PreparedTransaction,
@@ -25,7 +26,6 @@ from marketplace.store.rows import Kind, OfferRow
 # access token's end users, since a token can invent end users.
 KEPT_FOR_EACH_NFT = 5
 KEPT_FOR_EACH_TOKEN = 50
-VALID_SECONDS = 180  # the ledger's maximum
 
 
 def prepare_unsigned(
@@ -57,9 +57,7 @@ def prepare_unsigned(
         valid_seconds=VALID_SECONDS,
         node_account_id=next_node(),
     )
-    return PreparedTransaction(
-        request.account_id, transaction, row["transaction_id"], VALID_SECONDS, offer_id
-    )
+    return PreparedTransaction(request.account_id, transaction, row["transaction_id"], offer_id)
 
 
 def prepare_for_offer(

@@ -19,8 +19,7 @@ from marketplace.hedera.transactions import (
 )
 from marketplace.market import memos, purchase_fees
 from marketplace.market.nodes import next_node
-from marketplace.market.prepare import START_BEFORE_NOW
-from marketplace.market.unsigned_transactions import VALID_SECONDS
+from marketplace.market.prepare import START_BEFORE_NOW, VALID_SECONDS
 from marketplace.sandbox import wallet
 from marketplace.sandbox.month import OFFER_DAYS, Deed
 from marketplace.services import services

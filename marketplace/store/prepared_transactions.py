@@ -22,12 +22,12 @@ def insert_prepared_transaction(
         INSERT INTO prepared_transaction (
             transaction_id, kind, account_id, memo, wallet,
             prepared_at, expires_at, caller, end_user, schedule_id, schedule_expires_at,
-            fee_tinybars, is_settled
+            fee_tinybars, is_settled, signed
         )
         VALUES (
             :transaction_id, :kind, :account_id, :memo, :wallet,
             :prepared_at, :expires_at, :caller, :end_user, :schedule_id, :schedule_expires_at,
-            :fee_tinybars, :is_settled
+            :fee_tinybars, :is_settled, :signed
         )
         ON CONFLICT (transaction_id) DO NOTHING
         RETURNING *
@@ -185,29 +185,31 @@ def delete_expired(db: Connection, which: str, before: str, limit: int) -> int:
 
 
 def lock_purchases(db: Connection, balance: int) -> None:
-    # This write makes reservations wait for each other, on all machines, so that each counts all others. It
+    # This write makes purchases wait for each other, on all machines, so that each counts all others. It
     # stores the marketplace account's balance, in tinybars.
     properties.mark_property(db, "balance", str(balance).encode())
 
 
-def list_open_purchases(
-    db: Connection, purchase: Mapping[str, object], token: str, serial_no: int, until: str
-) -> list[PreparedNftRow]:
-    # All NFTs of a caller's unsettled purchases for a buyer that include this NFT and stay valid after
-    # ``until``; the newest purchase first.
+def list_in_progress(db: Connection, since: str) -> list[PreparedNftRow]:
+    # All NFTs of the submitted purchases whose fee is not known yet, and that expire after a moment.
     sql = f"""
         SELECT * FROM {_WITH_NFT}
-        WHERE transaction_id IN (
-                SELECT transaction_id FROM prepared_nft
-                WHERE token = :token AND serial_no = :serial_no
-            )
-          AND account_id = :account_id AND wallet = :wallet
-          AND caller = :caller AND end_user = :end_user
-          AND kind = 'purchase' AND signed IS NOT NULL AND expires_at > :until
-        ORDER BY prepared_at DESC, transaction_id, token, serial_no
+        WHERE is_settled = 0 AND kind = 'purchase' AND expires_at > :since
     """
-    parameters = {**purchase, "token": token, "serial_no": serial_no, "until": until}
-    return db.execute(sql, parameters).fetchall()
+    return db.execute(sql, {"since": since}).fetchall()
+
+
+def list_failed(db: Connection, account_id: str, since: str) -> list[str]:
+    # When the purchases of an account expired that failed at consensus since a moment, the oldest first.
+    sql = """
+        SELECT expires_at FROM prepared_transaction
+        WHERE is_settled = 1 AND is_sold = 0 AND fee_tinybars > 0 AND kind = 'purchase'
+          AND expires_at > :since AND account_id = :account_id
+        ORDER BY expires_at
+    """
+    return [
+        row["expires_at"] for row in db.execute(sql, {"account_id": account_id, "since": since})
+    ]
 
 
 def mark_signed(

@@ -21,11 +21,10 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId
 from marketplace.ledger import Deadline
 from marketplace.ledger.consensus_node import (
-    Method,
     NodeSilent,
     NodeUnreachable,
     read_code,
-    submit,
+    send,
 )
 from marketplace.market import account_key, mirror_turns
 from marketplace.market.nodes import find_addresses, next_node
@@ -61,7 +60,7 @@ Found = TypeVar("Found")
 class Paid(NamedTuple):
     """A transaction that the marketplace's account pays for."""
 
-    method: Method
+    method: str
     row: PreparedTransactionRow
     build: Callable[[str], bytes]  # the body, for a node
     signer: Signer
@@ -96,7 +95,7 @@ def hand_over(paid: Paid) -> None:
     try:
         for signed in _list_signed(paid):
             try:
-                code = _submit_signed(paid.method, signed, deadline)
+                code = _submit_signed(signed, deadline)
             except NodeUnreachable as error:
                 failures.append(f"there is no connection to {error}")
                 continue
@@ -154,7 +153,7 @@ def _list_signed(paid: Paid) -> Iterator[bytes]:
         yield signed
 
 
-def _submit_signed(method: Method, signed: bytes, deadline: Deadline) -> str:
+def _submit_signed(signed: bytes, deadline: Deadline) -> str:
     """Submit a transaction to the node that it names. Raises NodeUnreachable and NodeSilent."""
     from marketplace.hedera.transactions import read_first, read_node
 
@@ -168,7 +167,7 @@ def _submit_signed(method: Method, signed: bytes, deadline: Deadline) -> str:
     failure = f"{node}, which has no address"
     for address in addresses:
         try:
-            return submit(address, method, transaction, deadline)
+            return send(address, transaction, deadline)
         except NodeUnreachable:
             failure = address
     raise NodeUnreachable(failure)

@@ -1,0 +1,204 @@
+"""What a purchase is, what is looked up before it, and its unsigned transaction. Stores nothing."""
+
+import random
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from flask import current_app
+
+from marketplace.errors import (
+    BalanceTooLow,
+    BuyerIsMarketplace,
+    BuyerIsOwner,
+    BuyingOff,
+    LedgerUndecided,
+    NotListed,
+    PriceChanged,
+)
+from marketplace.hedera import times
+from marketplace.hedera.hbar import to_hbar
+from marketplace.hedera.ids import NftId, TransactionId
+from marketplace.ledger import Deadline
+from marketplace.ledger.mirror_schemas import LedgerAccount
+from marketplace.market import (
+    buyer_checks,
+    custom_fees,
+    mirror_turns,
+    purchase_fees,
+    reconciler,
+    transfer_limits,
+)
+from marketplace.market.add_nft import find_account_id, require_nfts
+from marketplace.market.buying import rules
+from marketplace.market.memos import basket_memo, purchase_memo
+from marketplace.market.moderation import require_all_shown, require_not_blocked
+from marketplace.market.nodes import next_node
+from marketplace.market.prepare import (
+    START_BEFORE_NOW,
+    VALID_SECONDS,
+    PreparedTransaction,
+    TransactionRequest,
+)
+from marketplace.market.purchase_fees import Payer
+from marketplace.market.reconciler import Reconciliation
+from marketplace.market.several import for_each
+from marketplace.market.signer import Signer
+from marketplace.market.valid_start import find_present
+from marketplace.services import mirror_node, services
+from marketplace.store.database import read
+from marketplace.store.rows import NftRow
+
+NOTHING: Mapping[NftId, int] = {}
+
+
+class Purchase(NamedTuple):
+    """NFTs that an account can buy now, as the ledger shows them, and what that can cost the marketplace."""
+
+    buyer: LedgerAccount
+    nfts: Sequence[NftRow]
+    fee: int  # tinybars, at most
+    payer: Payer
+    associated: Sequence[str]  # the tokens with which the purchase associates the buyer
+    present: int  # of the mirror node, before it was asked for prices
+
+
+def prepare(
+    request: TransactionRequest, expected_prices: Mapping[NftId, int] = NOTHING
+) -> PreparedTransaction:
+    """Build the unsigned transaction by which an account buys NFTs for their current prices.
+
+    ``expected_prices``: in HBAR. An NFT with another price is refused.
+
+    Raises BuyingOff, NftNotStored, AccountNotOnLedger, LedgerBusy; what look_up() and rules.require() do.
+    """
+    from marketplace.hedera.transactions import write_unsigned
+
+    with rules.refusals_counted(request):
+        require_signer()
+        stored = require_nfts(request.nft_ids)
+        questions = mirror_turns.count_purchase(request.account_id, stored.values())
+        with mirror_turns.take(request.caller, questions) as deadline:
+            buyer = find_account_id(request.account_id, deadline)
+            request = request._replace(account_id=buyer)
+            purchase = look_up(request, deadline, expected_prices)
+        rules.require(read(), purchase)
+    transaction_id = _make_id(purchase.present)
+    body = build(purchase.nfts, buyer, transaction_id, next_node())
+    return PreparedTransaction(buyer, write_unsigned(body), str(transaction_id), returns=True)
+
+
+def require_signer() -> Signer:
+    signer = services().signer
+    if signer is None or not current_app.config["SALE_FEE_BUDGET"]:
+        raise BuyingOff(has_signer=signer is not None)
+    return signer
+
+
+def look_up(
+    request: TransactionRequest, deadline: Deadline, expected_prices: Mapping[NftId, int] = NOTHING
+) -> Purchase:
+    """Reconcile the NFTs, and ask the ledger for all that could make the purchase fail at consensus.
+
+    Raises Hidden, AccountBlocked; NotListed, BuyerIsOwner, BuyerIsMarketplace, PriceChanged,
+    CollectionsMixed, PurchaseImpossible and its subclasses, the errors of custom_fees; BalanceTooLow;
+    LedgerBehind, LedgerUndecided and the ledger's errors.
+    """
+    require_all_shown(request.nft_ids)
+    require_not_blocked(request.account_id)
+    # Read this before the prices, so that they were in force after the purchase became valid.
+    present = find_present(deadline)
+    nfts = _find_for_sale(request, expected_prices, deadline)
+    sales = transfer_limits.group_sales(nfts)
+    questions = buyer_checks.list_questions(request.account_id, nfts, deadline)
+    tokens = len({nft["token"] for nft in nfts})
+    fee, payer, *found = mirror_node().ask(
+        partial(purchase_fees.find_max_cost, len(nfts), tokens, deadline),
+        partial(purchase_fees.find_payer, deadline),
+        *questions.values(),
+    )
+    answers = buyer_checks.Answers(
+        request.account_id, dict(zip(questions, found, strict=True)), deadline
+    )
+    buyer = _require_able(nfts, answers)
+    for sale in sales:
+        custom_fees.require_payable(sale, answers.token(sale.token))
+    transfer_limits.require_few_changes(request.account_id, sales, answers.token)
+    if payer.balance < fee:
+        purchase_fees.note_balance(payer.balance)
+        raise BalanceTooLow(to_hbar(payer.balance))
+    return Purchase(buyer, nfts, fee, payer, answers.unassociated, present)
+
+
+def _find_for_sale(
+    request: TransactionRequest, expected_prices: Mapping[NftId, int], deadline: Deadline
+) -> list[NftRow]:
+    reconciled = reconciler.reconcile(request.nft_ids, deadline)
+
+    def find_one(nft_id: NftId) -> NftRow:
+        return _require_for_sale(
+            request.account_id, nft_id, reconciled[nft_id], expected_prices.get(nft_id)
+        )
+
+    return for_each(request.nft_ids, find_one)
+
+
+def _require_for_sale(
+    buyer: str, nft_id: NftId, reconciled: Reconciliation, expected_price: int | None
+) -> NftRow:
+    if not reconciled.is_decided:
+        raise LedgerUndecided(*nft_id, reconciled.reason)
+    nft = reconciled.nft
+    if nft is None or not nft["is_listed"]:
+        raise NotListed(*nft_id)
+    if nft["owner"] == buyer:
+        raise BuyerIsOwner(buyer, *nft_id)
+    if buyer == current_app.config["ACCOUNT_ID"]:
+        raise BuyerIsMarketplace(buyer)
+    if expected_price not in (None, nft["listing_price"]):
+        raise PriceChanged(*nft_id, expected_price, nft["listing_price"])
+    return nft
+
+
+def _require_able(nfts: Sequence[NftRow], answers: buyer_checks.Answers) -> LedgerAccount:
+    """Require that the ledger would not refuse the NFTs' sale, and return the buyer's account."""
+    price = sum(nft["listing_price"] for nft in nfts)
+    by_id = {NftId(nft["token"], nft["serial_no"]): nft for nft in nfts}
+    return for_each(by_id, lambda nft_id: buyer_checks.require_able(by_id[nft_id], price, answers))[
+        0
+    ]
+
+
+def _make_id(present: int) -> TransactionId:
+    """A new id, which nothing reserves: the nanoseconds make it another one than that of anybody else.
+
+    Not later than the mirror node's last block, and early enough for a node whose clock is a little behind.
+    """
+    start = min(present, times.now() - START_BEFORE_NOW) - random.randrange(times.SECOND)
+    return TransactionId(current_app.config["ACCOUNT_ID"], *divmod(start, times.SECOND))
+
+
+def build(nfts: Sequence[NftRow], buyer: str, transaction_id: TransactionId, node: str) -> bytes:
+    """Build the body of the purchase of NFTs for their current prices. The same for the same parameters."""
+    from marketplace.hedera.transactions import SoldNft, build_purchase
+
+    return build_purchase(
+        nfts=[
+            SoldNft(nft["token"], nft["serial_no"], nft["owner"], nft["listing_price"])
+            for nft in nfts
+        ],
+        buyer=buyer,
+        fee_basis_points=current_app.config["SALE_FEE_BASIS_POINTS"],
+        node_account_id=node,
+        transaction_id=transaction_id,
+        memo=write_memo(nfts),
+        max_fee_tinybars=purchase_fees.max_fee(len(nfts)),
+        valid_seconds=VALID_SECONDS,
+    )
+
+
+def write_memo(nfts: Sequence[NftRow]) -> str:
+    name, price = current_app.config["NAME"], sum(nft["listing_price"] for nft in nfts)
+    if len(nfts) > 1:
+        return basket_memo(len(nfts), price, name)
+    return purchase_memo(nfts[0]["token"], nfts[0]["serial_no"], price, name)
