@@ -1,8 +1,12 @@
 """What tests do with a service, and what they read of it."""
 
+import base64
+
+from harness import wallets
 from harness.apps import write_sql
 from harness.cast import ALICE, BOB, KEYS, TOKEN
 from harness.ledger import Ledger
+from harness.mirror import Mirror
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.market import add_nft, listings, nft_events
@@ -51,8 +55,40 @@ def list_nft(client, listing_price=5, **keys):
     return transaction_id
 
 
+def hand_in(client, prepared, account_id=BOB, signed=None, **fields):
+    """Hand in a prepared purchase, signed by the demo wallet; returns the answer."""
+    byte_array = prepared if isinstance(prepared, str) else prepared.json["byteArray"]
+    signed = signed or Ledger(client.application).sign(byte_array, account_id)
+    moved = wallets.body_of(base64.b64decode(byte_array)).cryptoTransfer.tokenTransfers
+    nfts = [
+        {"tokenId": f"0.0.{each.token.tokenNum}", "serialNo": nft.serialNumber}
+        for each in moved
+        for nft in each.nftTransfers
+    ]
+    about = nfts[0] if len(nfts) == 1 else {"nfts": nfts}
+    body = {"accountId": account_id, "signedTransaction": base64.b64encode(signed).decode()}
+    return client.post("/v1/comingsoon", json=body | about | fields)
+
+
+def settle_purchase(client, prepared, account_id=BOB):
+    """Hand in a prepared purchase, which the ledger shows at once; returns the transaction's id."""
+    answer = hand_in(client, prepared, account_id)
+    assert answer.json == {"result": "OK"}, answer.json
+    return prepared.json["metadata"]["transactionId"]
+
+
+def buy_unseen(client, prepared, account_id=BOB):
+    """Hand in a purchase that the mirror node does not show yet; returns the transaction's id."""
+    mirror = Mirror(client.application)
+    mirror.alter("/transactions/[^/]*$", lambda document: document.update(transactions=[]))
+    answer = hand_in(client, prepared, account_id)
+    mirror.heal()
+    assert answer.json["result"] == "PENDING", answer.json
+    return prepared.json["metadata"]["transactionId"]
+
+
 def list_purchases(app):
-    """The purchases that were prepared, the oldest first."""
+    """The purchases that were handed in, the oldest first."""
     sql = """
         SELECT * FROM prepared_transaction JOIN prepared_nft USING (transaction_id)
         WHERE kind = 'purchase'

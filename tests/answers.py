@@ -19,19 +19,23 @@ def opened(response):
     return envelopes.open_transaction(transaction)
 
 
-def handed_out(response, account_id):
-    """The transaction of an answer that has nothing else but what a wallet needs to know of it."""
+def handed_out(response, account_id, returns=False):
+    """The transaction of an answer that has nothing else but what a wallet needs to know of it.
+
+    ``returns``: whether the wallet is to return it.
+    """
     assert response.status_code == 200, response.text
     transaction = opened(response)
     start = transaction.body.transactionID.transactionValidStart
-    seconds = start.seconds + transaction.body.transactionValidDuration.seconds
+    # Nodes refuse the last ten seconds.
+    seconds = start.seconds + transaction.body.transactionValidDuration.seconds - 10
     expires_at = times.to_iso(seconds * times.SECOND + start.nanos)
     payer = transaction.body.transactionID.accountID.accountNum
     assert response.json == {
         "byteArray": response.json["byteArray"],
         "metadata": {
             "accountToSign": account_id,
-            "returnTransaction": False,
+            "returnTransaction": returns,
             "transactionId": f"0.0.{payer}@{start.seconds}.{start.nanos:09d}",
             "expiresAt": f"{expires_at[:23]}Z",
             "network": "sandbox",

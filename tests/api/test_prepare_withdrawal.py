@@ -2,7 +2,7 @@ import pytest
 from werkzeug.wrappers import Response
 
 from harness.cast import ALICE, BOB, CHARLIE, KEYS, TOKEN
-from tests.actions import expire, report, shown
+from tests.actions import expire, report, settle_purchase, shown
 from tests.answers import assert_error, handed_out
 from tests.engines import both_engines
 
@@ -44,7 +44,7 @@ def test_a_withdrawal_of_an_nft_that_was_listed_again_is_refused(client, listed,
 
 def test_a_withdrawal_of_an_nft_that_was_sold_is_refused(client, listed, ledger, buy):
     signed = ledger.sign(prepare(client).json["byteArray"])
-    ledger.sign_and_submit(buy().json["byteArray"], BOB)
+    settle_purchase(client, buy())
     assert_error(report(client), 409, "is no longer listed", f"it belongs to {BOB} now")
     receipt = ledger.submit(signed)
     assert receipt.result == "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO"

@@ -1,12 +1,9 @@
-import base64
-
 import pytest
 
-from harness import wallets
 from harness.apps import write_sql
 from harness.cast import ALICE, BOB, CHARLIE, TOKEN
 from tests import actions
-from tests.actions import shown
+from tests.actions import hand_in, settle_purchase, shown
 from tests.answers import assert_error
 
 
@@ -18,9 +15,9 @@ def report(client):
 
 
 @pytest.fixture
-def bought(listed, ledger, buy):
+def bought(client, listed, ledger, buy):
     """A purchase that is on the ledger, and not reported yet."""
-    return ledger.sign_and_submit(buy().json["byteArray"], BOB)
+    return settle_purchase(client, buy())
 
 
 @pytest.mark.parametrize("is_named", [True, False])
@@ -52,38 +49,6 @@ def test_the_seller_learns_that_it_was_sold(bought, report):
     assert "errors" not in body
 
 
-def test_a_purchase_that_the_wallet_froze_again_is_named(listed, ledger, buy, report):
-    """The message only asked to list the NFT."""
-    prepared = buy().json
-    body = wallets.body_of(base64.b64decode(prepared["byteArray"]))
-    wallets.give_new_id(body, BOB)
-    receipt = ledger.submit(ledger.sign_bytes(wallets.seal(body), BOB))
-    assert receipt.result == "SPENDER_DOES_NOT_HAVE_ALLOWANCE"
-    was = prepared["metadata"]["transactionId"]
-    words = f"If it was the purchase {was}, the wallet froze it again"
-    error = assert_error(report(BOB, receipt.transaction_id), 404, "was not prepared", words)
-    assert error["reason"] == "NOT_PREPARED"
-
-
-def test_a_refusal_carries_the_ledgers_code(app, listed, ledger, buy, report):
-    transaction = buy().json["byteArray"]
-    ledger.withdraw(listed, ALICE)
-    receipt = ledger.submit(ledger.sign(transaction, BOB))
-    assert receipt.result == "SPENDER_DOES_NOT_HAVE_ALLOWANCE"
-    for transaction_id in (receipt.transaction_id, None):
-        body = assert_error(report(BOB, transaction_id), 409, "had no effect")
-        assert body["errors"] == {"ledger": {"result": ["SPENDER_DOES_NOT_HAVE_ALLOWANCE"]}}
-
-
-def test_the_second_buyer_learns_why_it_failed(listed, ledger, buy, report):
-    first, second = buy(account_id=BOB).json, buy(account_id=CHARLIE).json
-    ledger.sign_and_submit(first["byteArray"], BOB)
-    ledger.submit(ledger.sign(second["byteArray"], CHARLIE))
-    sold = f"{TOKEN} #7 was sold to somebody else; you paid nothing"
-    assert_error(report(CHARLIE), 409, sold, "SPENDER_DOES_NOT_HAVE_ALLOWANCE")
-    assert report(BOB).json["result"] == "OK"
-
-
 def test_anothers_purchase_is_not_reported(bought, report):
     assert_error(report(CHARLIE, bought), 404, f"{bought} was not prepared here for {CHARLIE}")
     assert_error(report(CHARLIE), 404, "Nothing was prepared here")
@@ -94,17 +59,17 @@ def test_it_is_pending_while_a_replica_shows_the_nft_as_it_was(
 ):
     rows = []
     mirror.alter(f"/tokens/{TOKEN}/nfts/7$", rows.append)
-    transaction = buy().json["byteArray"]
+    prepared = buy()
     before = dict(rows[-1])
-    bought = ledger.sign_and_submit(transaction, BOB)
     mirror.alter(f"/tokens/{TOKEN}/nfts/7$", lambda document: document.update(before))
-    assert report(BOB, bought).status_code == 202
+    assert hand_in(client, prepared).status_code == 202
+    assert report(BOB, prepared.json["metadata"]["transactionId"]).status_code == 202
     assert shown(client)["isForSale"] is True
 
 
-def test_a_report_is_about_the_newest_transaction(listed, ledger, lister, buy, report):
+def test_a_report_is_about_the_newest_transaction(client, listed, lister, buy, report):
     """Bob buys it, lists it, withdraws it: each report is about Bob's last transaction."""
-    ledger.sign_and_submit(buy().json["byteArray"], BOB)
+    settle_purchase(client, buy())
     assert report().json["result"] == "OK"
     lister(listed, 300, BOB, add=False)
     assert report().json["result"] == "OK"

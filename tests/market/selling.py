@@ -1,9 +1,6 @@
 """A marketplace with one NFT for sale after the other, and what its buyers do."""
 
-import base64
-
-from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
-from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
+from typing import NamedTuple
 
 from harness.apps import authorized_client, settings
 from harness.cast import BOB, MARKET, TOKEN
@@ -23,15 +20,12 @@ HBAR = 100_000_000
 MOST = HBAR  # of one purchase: 0.5, and an association of $0.05 at ten cents an HBAR
 
 
-def stuff(content, count):
-    """The same transaction with N additional junk signatures."""
-    transactions = TransactionList.FromString(content)
-    [transaction] = transactions.transaction_list
-    signed = SignedTransaction.FromString(transaction.signedTransactionBytes)
-    for number in range(count):
-        signed.sigMap.sigPair.add(pubKeyPrefix=bytes([number]), ed25519=bytes(64))
-    transaction.signedTransactionBytes = signed.SerializeToString()
-    return transactions.SerializeToString()
+class Outcome(NamedTuple):
+    """What became of a signed transaction: the ledger's result, or the reason of a refusal before."""
+
+    result: str
+    transaction_id: str
+    answer: object = None
 
 
 class Market:
@@ -58,11 +52,19 @@ class Market:
         return (client or self.client).post("/v1/buy/extwallet", json=keys)
 
     def submit(self, r, account_id=BOB):
-        return self.ledger.submit(self.ledger.sign(r.json["byteArray"], account_id))
+        """Hand in a purchase, signed by its buyer; or submit another transaction, as its wallet does."""
+        if not r.json["metadata"]["returnTransaction"]:
+            receipt = self.ledger.submit(self.ledger.sign(r.json["byteArray"], account_id))
+            return Outcome(receipt.result, receipt.transaction_id)
+        answer = actions.hand_in(self.client, r, account_id)
+        result = "SUCCESS" if answer.status_code == 200 else answer.json.get("reason", "PENDING")
+        if result == "TRANSACTION_REFUSED":
+            [result] = answer.json["errors"]["ledger"]["result"]
+        return Outcome(result, r.json["metadata"]["transactionId"], answer)
 
-    def submit_stuffed(self, r, signatures=72):
-        """Without the buyer's signature, and with junk in its place: the payer is charged for each byte."""
-        return self.ledger.submit(stuff(base64.b64decode(r.json["byteArray"]), signatures))
+    def submit_unseen(self, r, account_id=BOB):
+        """Hand in a purchase that the mirror node does not show yet."""
+        actions.buy_unseen(self.client, r, account_id)
 
     def sync(self):
         """Let another watcher read on, and compare everything."""

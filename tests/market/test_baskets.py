@@ -50,7 +50,7 @@ def events(market, kind="SOLD"):
 
 
 def test_it_works(market, basket):
-    body = handed_out(buy(market, basket), BOB).body
+    body = handed_out(buy(market, basket), BOB, returns=True).body
     moved = {
         (
             f"0.0.{of_token.token.tokenNum}",
@@ -83,47 +83,11 @@ def test_all_change_hands_at_their_own_prices(market, basket):
     assert market.fees()[1] == 0
 
 
-def test_it_is_one_purchase_of_the_caller(market, basket):
-    first = buy(market, basket)
-    associations = 2 * HBAR // 2  # $0.05 each, at ten cents an HBAR
-    fee = 60_000_000 + associations
-    assert market.fees() == (0, fee)
-    assert buy(market, [*basket][::-1]).json == first.json
-    assert market.fees() == (0, fee)
-    assert buy(market, [*basket][:2]).json != first.json
-    assert buy(market, [*basket][:1]).json != first.json
-    assert buy(market, basket).json == first.json
-
-
 def test_without_its_row_each_has_the_price_of_its_listing(market, basket):
     assert market.submit(buy(market, basket)).result == "SUCCESS"
     write_sql(market.app, "DELETE FROM prepared_transaction")
     market.sync()
     assert {nft: event["price"] for nft, event in events(market).items()} == PRICES
-
-
-def test_without_its_row_no_price_is_made_up(market, basket):
-    """One of the three was listed again after the purchase was signed, and is sold at the old price."""
-    r = buy(market, basket)
-    list_nft(market.client, 6, tokenId=TOKEN, serialNo=1)
-    assert market.submit(r).result == "SUCCESS"
-    write_sql(market.app, "DELETE FROM prepared_transaction")
-    market.sync()
-    assert events(market) == {}
-    assert events(market, "TRANSFERRED").keys() == {*basket}
-
-
-def test_without_its_row_no_seller_is_said_to_have_got_what_another_one_got(market):
-    """Two sellers swapped their prices after the purchase was signed: the sum was the same."""
-    nfts = list_all(market, ALICE, TOKEN, {1: 100}) | list_all(market, CHARLIE, OTHER, {1: 200})
-    r = buy(market, nfts)
-    list_nft(market.client, 200, tokenId=TOKEN, serialNo=1)
-    list_nft(market.client, 100, tokenId=OTHER, serialNo=1, accountId=CHARLIE)
-    assert market.submit(r).result == "SUCCESS"
-    write_sql(market.app, "DELETE FROM prepared_transaction")
-    market.sync()
-    assert events(market) == {}
-    assert events(market, "TRANSFERRED").keys() == {*nfts}
 
 
 @pytest.mark.parametrize("seller", [CHARLIE, "0.0.2001"])
@@ -135,25 +99,6 @@ def test_without_its_row_fees_that_sellers_pay_hide_no_price(make_market, seller
     write_sql(market.app, "DELETE FROM prepared_transaction")
     market.sync()
     assert {nft: event["price"] for nft, event in events(market).items()} == nfts
-
-
-@pytest.mark.parametrize("end", ["withdrawn", "sold", "in another basket"])
-def test_all_or_none(market, basket, end):
-    r = buy(market, basket)
-    if end == "withdrawn":
-        market.ledger.withdraw((TOKEN, 2), ALICE)
-    else:
-        nfts, buyer = [(TOKEN, 2)] if end == "sold" else [(TOKEN, 2), (OTHER, 1)], "0.0.1004"
-        assert market.submit(buy(market, nfts, buyer), buyer).result == "SUCCESS"
-    market.follow()
-    before = market.balance(BOB)
-    receipt = market.submit(r)
-    assert receipt.result != "SUCCESS"
-    assert market.balance(BOB) == before
-    body = report(market, basket, transactionId=receipt.transaction_id)
-    assert receipt.result in assert_error(body, 409)["message"]
-    market.settle()
-    assert market.fees()[0] > 0
 
 
 def test_a_refusal_names_each_nft(market, basket):
@@ -206,13 +151,6 @@ def test_ten_accounts_at_most_pay_or_are_paid(make_market, part, most):
     assert_error(r, 409, "TRANSFER_LIST_SIZE_LIMIT_EXCEEDED", words)
     r = buy(market, [*nfts][:-1])
     assert market.submit(r).result == "SUCCESS"
-
-
-def test_a_basket_beyond_the_budget_is_for_the_caller_to_shrink(make_market):
-    market = make_market(SALE_FEE_BUDGET="1.05")
-    nfts = list_all(market, ALICE, TOKEN, {1: 5, 2: 5, 3: 5})
-    assert_error(buy(market, nfts), 409, "buy fewer at once")
-    assert buy(market, [*nfts][:1]).status_code == 200
 
 
 def test_a_listing_of_several_is_bought_in_one_go(market):

@@ -17,7 +17,7 @@ from marketplace.ledger import Deadline
 from marketplace.market import past, reconciler
 from marketplace.services import services
 from marketplace.store.database import write
-from tests.actions import SALE, insert_sales, shown
+from tests.actions import SALE, buy_unseen, insert_sales, shown
 from tests.engines import both_engines
 from tests.watcher.conftest import list_after, newest
 
@@ -45,7 +45,7 @@ def test_each_kind_of_event_is_recorded(
     assert new_events() == [("WITHDRAWN", ALICE, None, None, 300)]
     assert newest(app)["transaction_id"] == withdrawn_by
     lister(nft, 400, add=False)
-    sold_by = ledger.sign_and_submit(buy().json["byteArray"], BOB)
+    sold_by = buy_unseen(client, buy())
     watcher.follow()
     assert new_events() == [("LISTED", ALICE, None, 400, None), ("SOLD", ALICE, BOB, 400, 400)]
     assert newest(app)["transaction_id"] == sold_by
@@ -75,8 +75,10 @@ def test_a_gift_ends_a_listing(listed, ledger, watcher, new_events):
     assert new_events() == [("TRANSFERRED", ALICE, BOB, None, 250)]
 
 
-def test_all_that_happened_between_two_looks_is_recorded(listed, ledger, buy, watcher, new_events):
-    ledger.sign_and_submit(buy().json["byteArray"], BOB)
+def test_all_that_happened_between_two_looks_is_recorded(
+    client, listed, ledger, buy, watcher, new_events
+):
+    buy_unseen(client, buy())
     ledger.hand_over(listed, CHARLIE)
     ledger.hand_over(listed, ALICE)
     watcher.follow()
@@ -88,9 +90,9 @@ def test_all_that_happened_between_two_looks_is_recorded(listed, ledger, buy, wa
 
 
 def test_a_sale_that_is_half_shown_is_not_called_a_gift(
-    client, listed, ledger, buy, watcher, mirror, new_events
+    client, listed, buy, watcher, mirror, new_events
 ):
-    ledger.sign_and_submit(buy().json["byteArray"], BOB)
+    buy_unseen(client, buy())
     mirror.alter("/nfts/7/transactions", lambda document: document["transactions"].pop(0))
     watcher.follow()
     assert new_events() == []
@@ -105,7 +107,7 @@ def test_a_sale_that_is_half_shown_is_not_called_a_gift(
 def test_a_history_that_is_newer_than_the_row_tells_nothing_twice(
     client, listed, ledger, buy, watcher, mirror, new_events
 ):
-    ledger.sign_and_submit(buy().json["byteArray"], BOB)
+    buy_unseen(client, buy())
     lagging = mirror.replica()
     ledger.hand_over(listed, CHARLIE)
     mirror.answer("/nfts/7$", lagging)
@@ -118,7 +120,7 @@ def test_a_history_that_is_newer_than_the_row_tells_nothing_twice(
 
 
 def test_a_sale_before_a_burn_is_recorded(client, listed, ledger, buy, watcher, new_events):
-    ledger.sign_and_submit(buy().json["byteArray"], BOB)
+    buy_unseen(client, buy())
     with ledger.sandbox.app_context():
         assert wallets.wipe_nft(listed, BOB, times.now()).result == "SUCCESS"
     watcher.follow()
@@ -127,9 +129,9 @@ def test_a_sale_before_a_burn_is_recorded(client, listed, ledger, buy, watcher, 
 
 
 def test_the_last_owner_is_recorded_though_the_history_lacks_the_last_move(
-    listed, ledger, buy, watcher, mirror, new_events, monkeypatch
+    client, listed, ledger, buy, watcher, mirror, new_events, monkeypatch
 ):
-    ledger.sign_and_submit(buy().json["byteArray"], BOB)
+    buy_unseen(client, buy())
     ledger.hand_over(listed, CHARLIE)
     mirror.alter("/nfts/7/transactions", lambda document: document["transactions"].pop(0))
     monkeypatch.setattr(past, "ALLOWED_LAG", -times.MINUTE)  # it was long ago

@@ -8,7 +8,7 @@ from harness.cast import ALICE, BOB, CHARLIE, KEYS, MARKET, TOKEN
 from marketplace.hedera import times
 from marketplace.market import past
 from marketplace.market.memos import listing_memo
-from tests.actions import shown
+from tests.actions import buy_unseen, shown
 from tests.answers import assert_error
 from tests.engines import both_engines
 from tests.watcher.conftest import list_after, newest
@@ -83,9 +83,9 @@ def test_who_burned_an_nft_that_was_handed_back_is_recorded(
 
 
 def test_a_sale_before_a_burn_is_recorded_though_the_history_is_late(
-    listed, ledger, buy, watcher, mirror, new_events
+    client, listed, ledger, buy, watcher, mirror, new_events
 ):
-    ledger.sign_and_submit(buy().json["byteArray"], BOB)
+    buy_unseen(client, buy())
     replica = mirror.replica()
     wipe(ledger, listed, BOB)
     mirror.answer("/nfts/7/transactions", replica)
@@ -196,7 +196,7 @@ def test_a_sale_is_recorded_though_the_seller_has_the_nft_back_before_its_histor
     client, listed, ledger, buy, watcher, mirror, new_events, silence
 ):
     replica = mirror.replica()
-    ledger.sign_and_submit(buy().json["byteArray"], BOB)
+    buy_unseen(client, buy())
     ledger.hand_over(listed, ALICE)
     mirror.answer("/nfts/7/transactions", silence or replica)
     watcher.follow()
@@ -230,10 +230,10 @@ def test_a_listing_ends_without_its_history_when_no_replica_lags_any_more(
 
 
 def test_a_sale_is_recorded_though_a_hundred_updates_followed(
-    listed, ledger, buy, watcher, mirror, new_events
+    client, listed, ledger, buy, watcher, mirror, new_events
 ):
     replica = mirror.replica()
-    ledger.sign_and_submit(buy().json["byteArray"], BOB)
+    buy_unseen(client, buy())
     update_metadata(ledger, listed, 101)
     mirror.answer_later_pages("/nfts/7/transactions", replica)
     watcher.follow()
@@ -246,9 +246,9 @@ def test_a_sale_is_recorded_though_a_hundred_updates_followed(
 
 @pytest.mark.parametrize("updates", [99, 100])
 def test_a_page_of_a_replica_that_has_no_history_of_it_is_awaited(
-    listed, ledger, buy, watcher, mirror, new_events, updates
+    client, listed, ledger, buy, watcher, mirror, new_events, updates
 ):
-    ledger.sign_and_submit(buy().json["byteArray"], BOB)
+    buy_unseen(client, buy())
     update_metadata(ledger, listed, updates)
     nothing = Response(b'{"transactions": [], "links": {"next": null}}')
     mirror.answer_later_pages("/nfts/7/transactions", nothing)
@@ -269,9 +269,9 @@ def test_a_listing_is_found_though_a_hundred_updates_followed_at_once(client, nf
 
 
 def test_a_sale_is_recorded_though_many_sales_elsewhere_followed(
-    listed, ledger, buy, watcher, new_events
+    client, listed, ledger, buy, watcher, new_events
 ):
-    ledger.sign_and_submit(buy().json["byteArray"], BOB)
+    buy_unseen(client, buy())
     for _ in range(3):
         move_elsewhere(ledger, listed, BOB, ALICE)
         move_elsewhere(ledger, listed, ALICE, BOB)

@@ -5,13 +5,12 @@ import pytest
 from harness import wallets
 from harness.apps import authorized_client, settings, write_sql
 from harness.cast import ALICE, BOB, MARKET, TOKEN
-from harness.ledger import Ledger
 from harness.mirror import Mirror
 from marketplace import create_app
 from marketplace.hedera import times
 from marketplace.market.memos import purchase_memo
 from marketplace.store.database import read
-from tests.actions import list_nft, shown
+from tests.actions import buy_unseen, list_nft, shown
 from tests.engines import both_engines
 from tests.watcher.conftest import Watcher
 
@@ -55,10 +54,10 @@ def reward(mirror, account_id, amount):
 @pytest.mark.parametrize("is_prepared_here", [True, False])
 @pytest.mark.parametrize(("price", "amount"), [(100, 1), (100, 30 * HBAR), (1, HBAR)])
 def test_a_buyer_with_a_staking_reward_pays_the_price(
-    app, client, nft, lister, ledger, buy, watcher, mirror, is_prepared_here, price, amount
+    app, client, nft, lister, buy, watcher, mirror, is_prepared_here, price, amount
 ):
     lister(nft, price, add=False)
-    ledger.sign_and_submit(buy().json["byteArray"], BOB)
+    buy_unseen(client, buy())
     if not is_prepared_here:
         forget(app)
     reward(mirror, BOB, amount)
@@ -72,11 +71,11 @@ def test_a_buyer_with_a_staking_reward_pays_the_price(
 @pytest.mark.parametrize("is_prepared_here", [True, False])
 @pytest.mark.parametrize("collector", ROYALTIES)
 def test_a_collector_of_the_royalty_pays_the_price(
-    app, client, lister, ledger, buy, watcher, collector, is_prepared_here
+    app, client, lister, buy, watcher, collector, is_prepared_here
 ):
     nft = ROYALTIES[collector]
     lister(nft, 10)
-    ledger.sign_and_submit(buy(nft, collector).json["byteArray"], collector)
+    buy_unseen(client, buy(nft, collector), collector)
     if not is_prepared_here:
         forget(app)
     watcher.follow()
@@ -86,11 +85,11 @@ def test_a_collector_of_the_royalty_pays_the_price(
 @pytest.mark.parametrize("is_prepared_here", [True, False])
 def test_the_marketplaces_part_is_in_the_price(tmp_path, is_prepared_here):
     app = create_app(**settings(tmp_path) | {"SALE_FEE_BASIS_POINTS": "250"})
-    client, ledger, watcher = authorized_client(app, "read", "write"), Ledger(app), Watcher(app)
+    client, watcher = authorized_client(app, "read", "write"), Watcher(app)
     watcher.read()
     list_nft(client, 3)
     keys = {"accountId": BOB, "tokenId": TOKEN, "serialNo": 7}
-    ledger.sign_and_submit(client.post("/v1/buy/extwallet", json=keys).json["byteArray"], BOB)
+    buy_unseen(client, client.post("/v1/buy/extwallet", json=keys), BOB)
     if not is_prepared_here:
         forget(app)
     reward(Mirror(app), BOB, 3 * HBAR + 1)
@@ -143,10 +142,10 @@ def test_what_the_account_moved_by_hand_is_sold_only_if_its_memo_says_what_was_p
 
 @both_engines
 def test_a_sale_whose_transaction_is_not_shown_yet_is_not_called_a_gift(
-    app, nft, lister, ledger, buy, watcher, mirror
+    client, app, nft, lister, buy, watcher, mirror
 ):
     lister(nft, 5, add=False)
-    ledger.sign_and_submit(buy().json["byteArray"], BOB)
+    buy_unseen(client, buy())
     forget(app)
     mirror.alter("/api/v1/transactions/", lambda document: document["transactions"].clear())
     watcher.follow()

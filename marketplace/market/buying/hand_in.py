@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from flask import current_app
 
 from marketplace.errors import (
-    LedgerUndecided,
     MarketplaceError,
     NotAsPrepared,
     NotListed,
@@ -22,7 +21,6 @@ from marketplace.errors import (
 )
 from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS
-from marketplace.hedera.ids import NftId
 from marketplace.ledger.mirror_schemas import LedgerAccount
 from marketplace.market import account_key, mirror_turns, submission
 from marketplace.market.add_nft import find_account_id, require_nfts
@@ -31,6 +29,7 @@ from marketplace.market.buying.purchase import (
     Purchase,
     build,
     look_up,
+    require_newest,
     require_signer,
     write_memo,
 )
@@ -41,12 +40,11 @@ from marketplace.market.prepare import (
     TransactionRequest,
     insert_purchase,
 )
-from marketplace.market.recheck_queue import What, is_final
 from marketplace.market.signer import Signer
 from marketplace.market.valid_start import MOST_APART
 from marketplace.metrics import count
 from marketplace.services import services
-from marketplace.store import following, nfts, prepared_transactions
+from marketplace.store import prepared_transactions
 from marketplace.store.database import read, write
 from marketplace.store.rows import Connection, NftRow, PreparedTransactionRow
 
@@ -86,21 +84,20 @@ def _take(request: TransactionRequest, signed: "Signed") -> tuple[PreparedTransa
     signer = require_signer()
     stored = require_nfts(request.nft_ids)
     _require_current(signed)
-    questions = mirror_turns.count_purchase(request.account_id, stored.values())
-    with mirror_turns.take(request.caller, questions) as deadline:
+    with mirror_turns.take(request.caller) as deadline:
         request = request._replace(account_id=find_account_id(request.account_id, deadline))
         _require_same(signed, request, [*stored.values()])  # refuse before the ledger is asked
         purchase = look_up(request, deadline)
     _require_same(signed, request, purchase.nfts)
     pairs = _require_signed(signed, purchase.buyer)
-    rules.require(read(), purchase)
+    rules.require(read(), purchase, str(signed.transaction_id))
     transaction = _sign(signer, signed, pairs, purchase)
     with write() as db:
         prepared_transactions.lock_purchases(db, purchase.payer.balance)
         if known := _find(db, signed):
             return known, False
         for nft in purchase.nfts:
-            _require_newest(db, nft, purchase.present)
+            require_newest(db, nft, purchase.present)
         rules.require(db, purchase)
         row = _insert(db, request, purchase, signed, transaction)
     count("purchases", outcome="signed")
@@ -133,7 +130,7 @@ def _require_same(signed: "Signed", request: TransactionRequest, nfts: Sequence[
             raise NotListed(nft["token"], nft["serial_no"])
     paid = find_paid(signed.body, request.account_id) // TINYBARS
     price = sum(nft["listing_price"] for nft in nfts)
-    if paid != price and len(nfts) == 1:
+    if 0 < paid != price and len(nfts) == 1:
         raise PriceChanged(nfts[0]["token"], nfts[0]["serial_no"], paid, price)
     raise NotAsPrepared(str(signed.transaction_id), "purchase")
 
@@ -165,25 +162,6 @@ def _sign(signer: Signer, signed: "Signed", pairs: "Sequence[Pair]", purchase: P
     ours = Pair(public_key, signature, len(public_key) == ECDSA_BYTES)
     # The buyer may have the same key.
     return write(signed.body, [ours, *(pair for pair in pairs if pair.prefix != public_key)])
-
-
-def _require_newest(db: Connection, nft: NftRow, present: int) -> None:
-    """Raise LedgerUndecided if the watcher has stored, or has queued, a newer change of the NFT meanwhile.
-
-    This request's mirror node replica may lag behind the watcher. A listing of several NFTs by the seller
-    may include this NFT: its memo does not name them.
-    """
-    nft_id = NftId(nft["token"], nft["serial_no"])
-    for what in (What("nft", *nft_id), What("seller", nft["owner"])):
-        queued = following.get_recheck(db, *what)
-        if queued and not is_final(queued, nft["ledger_at"], present):
-            raise LedgerUndecided(*nft_id, "it does not show a later transaction yet")
-    stored = nfts.get_nft(db, *nft_id)
-    if stored and not stored["is_listed"]:
-        raise NotListed(*nft_id)
-    state = nft["ledger_at"], nft["ledger_state"]
-    if stored is None or (stored["ledger_at"], stored["ledger_state"]) != state:
-        raise LedgerUndecided(*nft_id, "it has just changed")
 
 
 def _insert(

@@ -41,13 +41,16 @@ from marketplace.market.prepare import (
     TransactionRequest,
 )
 from marketplace.market.purchase_fees import Payer
+from marketplace.market.recheck_queue import What, is_final
 from marketplace.market.reconciler import Reconciliation
 from marketplace.market.several import for_each
 from marketplace.market.signer import Signer
 from marketplace.market.valid_start import find_present
 from marketplace.services import mirror_node, services
+from marketplace.store import following
+from marketplace.store import nfts as stored_nfts
 from marketplace.store.database import read
-from marketplace.store.rows import NftRow
+from marketplace.store.rows import Connection, NftRow
 
 NOTHING: Mapping[NftId, int] = {}
 
@@ -76,9 +79,8 @@ def prepare(
 
     with rules.refusals_counted(request):
         require_signer()
-        stored = require_nfts(request.nft_ids)
-        questions = mirror_turns.count_purchase(request.account_id, stored.values())
-        with mirror_turns.take(request.caller, questions) as deadline:
+        require_nfts(request.nft_ids)
+        with mirror_turns.take(request.caller) as deadline:
             buyer = find_account_id(request.account_id, deadline)
             request = request._replace(account_id=buyer)
             purchase = look_up(request, deadline, expected_prices)
@@ -127,6 +129,8 @@ def look_up(
     if payer.balance < fee:
         purchase_fees.note_balance(payer.balance)
         raise BalanceTooLow(to_hbar(payer.balance))
+    for nft in nfts:
+        require_newest(read(), nft, present)
     return Purchase(buyer, nfts, fee, payer, answers.unassociated, present)
 
 
@@ -167,6 +171,25 @@ def _require_able(nfts: Sequence[NftRow], answers: buyer_checks.Answers) -> Ledg
     return for_each(by_id, lambda nft_id: buyer_checks.require_able(by_id[nft_id], price, answers))[
         0
     ]
+
+
+def require_newest(db: Connection, nft: NftRow, present: int) -> None:
+    """Raise LedgerUndecided if the watcher has stored, or has queued, a newer change of the NFT meanwhile.
+
+    This request's mirror node replica may lag behind the watcher. A listing of several NFTs by the seller
+    may include this NFT: its memo does not name them.
+    """
+    nft_id = NftId(nft["token"], nft["serial_no"])
+    for what in (What("nft", *nft_id), What("seller", nft["owner"])):
+        queued = following.get_recheck(db, *what)
+        if queued and not is_final(queued, nft["ledger_at"], present):
+            raise LedgerUndecided(*nft_id, "it does not show a later transaction yet")
+    stored = stored_nfts.get_nft(db, *nft_id)
+    if stored and not stored["is_listed"]:
+        raise NotListed(*nft_id)
+    state = nft["ledger_at"], nft["ledger_state"]
+    if stored is None or (stored["ledger_at"], stored["ledger_state"]) != state:
+        raise LedgerUndecided(*nft_id, "it has just changed")
 
 
 def _make_id(present: int) -> TransactionId:

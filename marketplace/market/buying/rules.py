@@ -40,15 +40,21 @@ MOST_FAILED = 3
 AGAIN_SECONDS = 90
 
 
-def require(db: Connection, purchase: "Purchase") -> None:
-    """Raise PurchaseInProgress, TooManyFailed, BudgetTooSmall, FeesSpent or BuyerNotAssociated."""
+def require(db: Connection, purchase: "Purchase", transaction_id: str | None = None) -> None:
+    """Raise PurchaseInProgress, TooManyFailed, BudgetTooSmall, FeesSpent or BuyerNotAssociated.
+
+    ``transaction_id``: of this purchase, which does not hinder itself.
+    """
     buyer, now = purchase.buyer.id, times.now()
     nfts = {NftId(nft["token"], nft["serial_no"]) for nft in purchase.nfts}
     for row in prepared_transactions.list_in_progress(db, times.to_iso(now - ALLOWED_LAG)):
         nft_id = NftId(row["token"], row["serial_no"])
-        if row["account_id"] == buyer or nft_id in nfts:
-            is_buyers = row["account_id"] == buyer
-            raise PurchaseInProgress(*(("by", buyer) if is_buyers else ("of", nft_id)))
+        if row["transaction_id"] == transaction_id:
+            continue
+        if row["account_id"] == buyer:
+            raise PurchaseInProgress("by", buyer)
+        if nft_id in nfts:
+            raise PurchaseInProgress("of", nft_id)
     since = an_hour_before(now)
     failed = prepared_transactions.list_failed(db, buyer, since)
     if len(failed) >= MOST_FAILED:

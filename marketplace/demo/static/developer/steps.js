@@ -10,7 +10,7 @@ import { showTransaction } from "./decoded.js";
 import { exchange } from "./exchange.js";
 
 const SAYS = {
-  buy: "The marketplace has signed it, because it may move what is sold. Without the buyer's signature it has no effect.",
+  buy: "Nobody has signed it yet. The marketplace signs last: it pays the network fee, and may move what is sold.",
   list: "It lets the marketplace spend what is named here, and nothing else. Nothing is signed yet.",
   delist: "Once it is signed and submitted, the marketplace may no longer sell what is named here.",
   offer: "It names the schedule of the sale, and nothing else. The offer is open once it is signed and submitted.",
@@ -186,7 +186,7 @@ export class Steps {
   async submitted({ data }) {
     const { submit, report, settled } = this.named;
     report.open({ focus: false });
-    if (data.result === "SUCCESS") {
+    if (["SUCCESS", "OK", "PENDING"].includes(data.result)) {
       this.inside?.stop("The ledger has it");
       report.open();
       submit.succeed("The ledger says ", bold(data.result), ".");

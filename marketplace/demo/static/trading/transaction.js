@@ -27,13 +27,14 @@ export class Transaction {
     this.kind = kind;
     this.order = order;
     this.observe = observe;
-    this.bytes = this.signed = this.signer = this.transactionId = undefined;
+    this.bytes = this.signed = this.signer = this.transactionId = this.isReturned = undefined;
     this.offerId = order.offerId;
   }
 
   async prepare() {
     const { data } = await this.#askUntilShown("prepare", api(`/${this.kind}/{wallet}`, { wallet }), this.order);
     this.bytes = data.byteArray;
+    this.isReturned = data.metadata.returnTransaction;
     this.signer = data.metadata.accountToSign;
     this.offerId = data.metadata.offerId;
     if (this.kind === "offer") keepUnsigned(this);
@@ -64,6 +65,7 @@ export class Transaction {
   async submit() {
     await this.observe("submitting");
     keep(this);
+    if (this.isReturned) return this.#handIn();
     const { data } = await this.#ask("submit", sandbox("/transactions"), { transaction: this.signed });
     this.transactionId = data.transactionId;
     if (data.result === "SUCCESS") return;
@@ -71,13 +73,21 @@ export class Transaction {
     throw new Refusal(`The ledger refused it: ${data.result}. ${data.message ?? ""}`.trim());
   }
 
-  /** Returns whether the marketplace has seen it on the ledger. */
-  async report() {
+  /** The marketplace signs and submits what the buyer has signed. */
+  async #handIn() {
+    await this.#ask("submit", api("/comingsoon"), { ...this.#about(), signedTransaction: this.signed });
+  }
+
+  #about() {
     const { accountId, tokenId, serialNo, serialNos, nfts } = this.order;
     const named = nfts?.map((nft) => ({ tokenId: nft.tokenId, serialNo: nft.serialNo }));
+    return { accountId, ...(this.offerId ? { offerId: this.offerId } : { tokenId, serialNo, serialNos, nfts: named }) };
+  }
+
+  /** Returns whether the marketplace has seen it on the ledger. */
+  async report() {
     const { offerId, transactionId } = this;
-    const about = offerId ? { offerId } : { tokenId, serialNo, serialNos, nfts: named };
-    const body = { accountId, ...about, transactionId };
+    const body = { ...this.#about(), transactionId };
     const isSeen = (await this.#ask("report", api("/comingsoon"), body)).status === 200;
     if (isSeen) forget(this);
     if (isSeen && offerId) forgetUnsigned(offerId);
