@@ -456,7 +456,7 @@ def test_associations_are_paid_from_half_of_the_budget(market, serial_no):
     )  # fmt: skip
     body = assert_error(market.buy(serial_no), 409, f"{BOB} is not associated with {TOKEN}")
     assert body["reason"] == "BUYER_NOT_ASSOCIATED"
-    market.ledger.hand_over((TOKEN, 99), BOB)  # which associates him
+    market.ledger.hand_over((TOKEN, 99), BOB)  # which associates Bob
     assert market.submit(market.buy(serial_no)).result == "SUCCESS"
 
 

@@ -1,9 +1,8 @@
-"""What a purchase is, what is looked up before it, and its unsigned transaction. Stores nothing."""
+"""What is looked up before a purchase, and its unsigned transaction. Stores nothing."""
 
 import random
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
 
 from flask import current_app
 
@@ -31,6 +30,7 @@ from marketplace.market import (
 )
 from marketplace.market.add_nft import find_account_id, require_nfts
 from marketplace.market.buying import rules
+from marketplace.market.buying.rules import Purchase
 from marketplace.market.memos import basket_memo, purchase_memo
 from marketplace.market.moderation import require_all_shown, require_not_blocked
 from marketplace.market.nodes import next_node
@@ -40,7 +40,6 @@ from marketplace.market.prepare import (
     PreparedTransaction,
     TransactionRequest,
 )
-from marketplace.market.purchase_fees import Payer
 from marketplace.market.recheck_queue import What, is_final
 from marketplace.market.reconciler import Reconciliation
 from marketplace.market.several import for_each
@@ -53,17 +52,6 @@ from marketplace.store.database import read
 from marketplace.store.rows import Connection, NftRow
 
 NOTHING: Mapping[NftId, int] = {}
-
-
-class Purchase(NamedTuple):
-    """NFTs that an account can buy now, as the ledger shows them, and what that can cost the marketplace."""
-
-    buyer: LedgerAccount
-    nfts: Sequence[NftRow]
-    fee: int  # tinybars, at most
-    payer: Payer
-    associated: Sequence[str]  # the tokens with which the purchase associates the buyer
-    present: int  # of the mirror node, before it was asked for prices
 
 
 def prepare(

@@ -1,13 +1,13 @@
-"""The rules of a purchase that guard the fees which the marketplace pays, even for what fails at consensus.
+"""What a purchase is, and the rules that guard the fees which the marketplace pays for purchases.
 
 One purchase is in progress for a buyer's account, and for an NFT. An account with three failed purchases
 within an hour waits. All that was charged within an hour, and all that is submitted and not yet known, stays
 within SALE_FEE_BUDGET. Once half of that is used, buyers' associations are no longer paid.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from flask import current_app
 
@@ -25,22 +25,31 @@ from marketplace.hedera import times
 from marketplace.hedera.hbar import to_hbar
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import ALLOWED_LAG
+from marketplace.ledger.mirror_schemas import LedgerAccount
 from marketplace.market.prepare import TransactionRequest
-from marketplace.market.purchase_fees import HOUR, an_hour_before
+from marketplace.market.purchase_fees import HOUR, Payer, an_hour_before
 from marketplace.market.throttled_log import warn_once_a_minute
 from marketplace.metrics import count
 from marketplace.store import prepared_transactions
-from marketplace.store.rows import Connection
-
-if TYPE_CHECKING:
-    from marketplace.market.buying.purchase import Purchase
+from marketplace.store.rows import Connection, NftRow
 
 MOST_FAILED = 3
 # By then, every submitted purchase's fee is known, unless the network is idle.
 AGAIN_SECONDS = 90
 
 
-def require(db: Connection, purchase: "Purchase", transaction_id: str | None = None) -> None:
+class Purchase(NamedTuple):
+    """NFTs that an account can buy now, as the ledger shows them, and what that can cost the marketplace."""
+
+    buyer: LedgerAccount
+    nfts: Sequence[NftRow]
+    fee: int  # tinybars, at most
+    payer: Payer
+    associated: Sequence[str]  # the tokens with which the purchase associates the buyer
+    present: int  # of the mirror node, before it was asked for prices
+
+
+def require(db: Connection, purchase: Purchase, transaction_id: str | None = None) -> None:
     """Raise PurchaseInProgress, TooManyFailed, BudgetTooSmall, FeesSpent or BuyerNotAssociated.
 
     ``transaction_id``: of this purchase, which does not hinder itself.
