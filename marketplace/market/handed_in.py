@@ -41,7 +41,7 @@ def answer(request: TransactionRequest, transaction: bytes, signature_map: bytes
 def _is_shown(transaction_id: TransactionId, caller: Caller) -> bool:
     """Look once: what was just submitted is shown some seconds later."""
     try:
-        with mirror_turns.take(caller) as deadline:
+        with mirror_turns.take(caller, 1) as deadline:
             return bool(mirror_node().list_transactions(transaction_id, deadline))
     except (LedgerBusy, LedgerAnswerInvalid, Unavailable):
         return False

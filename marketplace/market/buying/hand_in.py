@@ -89,7 +89,7 @@ def _take(request: TransactionRequest, signed: "Signed") -> tuple[PreparedTransa
     signer = require_signer()
     stored = require_nfts(request.nft_ids)
     _require_current(signed)
-    with mirror_turns.take(request.caller) as deadline:
+    with mirror_turns.take(request.caller, len(request.nft_ids)) as deadline:
         request = request._replace(account_id=find_account_id(request.account_id, deadline))
         _require_same(signed, request, [*stored.values()])  # refuse before the ledger is asked
         purchase = look_up(request, deadline)

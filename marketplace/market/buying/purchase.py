@@ -68,7 +68,7 @@ def prepare(
     with rules.refusals_counted(request):
         require_signer()
         require_nfts(request.nft_ids)
-        with mirror_turns.take(request.caller) as deadline:
+        with mirror_turns.take(request.caller, len(request.nft_ids)) as deadline:
             buyer = find_account_id(request.account_id, deadline)
             request = request._replace(account_id=buyer)
             purchase = look_up(request, deadline, expected_prices)
