@@ -146,7 +146,7 @@ postman: .venv/installed-dev tests/system/openapi/node_modules/.installed
 # Compile now: a process that compiles modules at its start keeps 2 MB of memory for that.
 .venv/installed: requirements.txt sandbox/pyproject.toml constraints.txt | .venv/bin/python
 	@echo "Installing what the service runs on ..."
-	@$(call install,.venv,-r requirements.txt -e ./sandbox)
+	@$(call install,.venv,-r requirements.txt -e './sandbox[relay]')
 	@$(BIN)/python -m compileall -q *.py sandbox/hiero_sandbox marketplace
 	@touch $@
 
@@ -167,7 +167,8 @@ DEBIAN_TOOLS = $(call lacking,chromium,chromium fonts-liberation) $(call lacking
   $(call lacking,nginx,nginx-light) $(call lacking,curl,curl) $(call lacking,openssl,openssl) \
   $(call lacking,systemd-analyze,systemd) $(call lacking,promtool,prometheus) \
   $(call lacking,fusermount3,fuse3)
-NPM_TOOLS = examples/sdk/javascript tests/lint tests/system/clients/typescript tests/system/openapi tests/system/wallets
+NPM_TOOLS = examples/sdk/javascript sandbox/tests/system/relay tests/lint \
+  tests/system/clients/typescript tests/system/openapi tests/system/wallets
 
 .venv/installed-tools: tests/system/clients/requirements.txt examples/sdk/java/lib/hedera/sdk-2.50.0.jar \
     $(if $(shell command -v npm),$(NPM_TOOLS:%=%/node_modules/.installed)) | .venv/installed-dev

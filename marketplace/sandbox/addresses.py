@@ -48,6 +48,11 @@ def describe_node(port: int) -> str:
     return f'  Hedera SDKs    Client.forNetwork({{"{HOST}:{port}": "0.0.3"}})'
 
 
+def describe_relay(host: str, port: int) -> str:
+    """The line with the address of the wallets' relay."""
+    return f"  Wallets        relayUrl: ws://{host}:{port} (WalletConnect)"
+
+
 def describe_further(what: str, served: Sequence[int], wanted: Sequence[int]) -> str:
     """A line with the ports for Client.forLocalNode(): those that are served, and those that are taken."""
     taken = ", ".join(str(port) for port in wanted if port not in served)

@@ -2,7 +2,7 @@
 
     gunicorn -c python:marketplace.sandbox.server
 
-PORT and GRPC_PORT are its ports. It adds the sample collections, unless SAMPLE is "no".
+PORT, GRPC_PORT and RELAY_PORT are its ports. It adds the sample collections, unless SAMPLE is "no".
 """
 
 import fcntl
@@ -16,6 +16,7 @@ from typing import Any
 from flask import Flask
 from gunicorn.sock import TCPSocket
 
+from hiero_sandbox import relay
 from hiero_sandbox.hapi.address import HOST
 from marketplace.cli import gunicorn_config
 from marketplace.cli.command import echo_log
@@ -38,6 +39,8 @@ def read_port(name: str, default: str) -> int:
 
 
 PORT, GRPC_PORT = read_port("PORT", "8000"), read_port("GRPC_PORT", "50211")
+RELAY_PORT = read_port("RELAY_PORT", str(relay.PORT))
+RELAY_HOST = os.environ.get("RELAY_HOST") or HOST  # 0.0.0.0: for a wallet on a phone
 
 bind = f"{HOST}:{PORT}"
 workers = 1  # the watcher and the node are in it
@@ -91,8 +94,21 @@ def begin_threads(worker: Any) -> None:
     """Start the node and the watcher in threads. Requests wait until the node has started."""
     gunicorn_config.post_worker_init(worker)
     app: Flask = worker.wsgi
+    begin_relay(app)
     node.begin(app, GRPC_PORT).wait(NODE_SECONDS)
     threading.Thread(target=watch, args=(app,), name="watch", daemon=True).start()
+
+
+def begin_relay(app: Flask) -> None:
+    """Serve the wallets' relay, on another port if its own is taken."""
+    try:
+        listener = socket.create_server((RELAY_HOST, RELAY_PORT))
+    except OSError:
+        listener = socket.create_server((RELAY_HOST, 0))
+    relay.begin(listener)
+    port = listener.getsockname()[1]
+    node.sandbox_of(app).config["RELAY_PORT"] = port
+    echo_log(addresses.describe_relay(relay.find_address(RELAY_HOST), port))
 
 
 def watch(app: Flask) -> None:

@@ -4,8 +4,10 @@ import asyncio
 import logging
 import os
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -13,7 +15,7 @@ from typing import Any
 import click
 from werkzeug.serving import make_server
 
-from hiero_sandbox import __version__, database, state
+from hiero_sandbox import __version__, database, relay, state
 from hiero_sandbox.application import create_sandbox
 from hiero_sandbox.errors import LedgerRefused
 from hiero_sandbox.hapi.address import HOST
@@ -25,6 +27,7 @@ HELLO = (
     "hiero-sandbox {version}: mirror node http://{rest}, node {node}, mirror node's gRPC {mirror},"
     " ledger in {ledger}"
 )
+RELAY = "Relay of WalletConnect, for wallets: {address}"
 FIRST = "Operator {id}, {kind} key {key}. More: http://{rest}/accounts"
 EXPORTS = "export OPERATOR_ID={id}\nexport OPERATOR_KEY={der}"
 HOST_HINT = ", or start with --allow-host and this name"
@@ -52,6 +55,18 @@ def _ports(name: str, what: str, *default: int) -> Callable[..., Any]:
 @_ports("rest", "The mirror node's REST, and gRPC-web.", 5551, 8080, 8084, 38081, 50213)
 @_ports("node", "The node's gRPC.", 50211, 35211)
 @_ports("mirror", "The mirror node's gRPC.", 5600)
+@click.option(
+    "--relay-port",
+    type=PORT,
+    help=f"The relay of WalletConnect, for wallets. 0: any free one.  [default: {relay.PORT}]",
+)
+@click.option(
+    "--relay-host",
+    default=HOST,
+    show_default=True,
+    help="The address that the relay listens on: 0.0.0.0 for a phone.",
+)
+@click.option("--no-relay", is_flag=True, help="Serve no relay.")
 @click.option("--skip-taken", is_flag=True, help="Leave out ports that are taken.")
 @click.option("--host", default=HOST, show_default=True, help="The address to listen on.")
 @click.option(
@@ -109,6 +124,9 @@ def main(
     rest_ports: tuple[int, ...],
     node_ports: tuple[int, ...],
     mirror_ports: tuple[int, ...],
+    relay_port: int | None,
+    relay_host: str,
+    no_relay: bool,
     skip_taken: bool,
     host: str,
     allowed_hosts: tuple[str, ...],
@@ -133,6 +151,7 @@ def main(
             [_close(each) for each in _take(host, ports, skip_taken)]  # gRPC opens them itself
             for ports in (node_ports, mirror_ports)
         )
+        relays = [] if no_relay else _take_relay(relay_host, relay_port, skip_taken)
         rest = [listener.getsockname()[1] for listener in listeners]
         url = f"http://{HOST}:{rest[0]}"
         try:
@@ -166,6 +185,8 @@ def main(
                 "Mirror node (gRPC)": places["mirror"],
             }
             click.echo(HELLO.format(version=__version__, ledger=data or "memory", **places))
+            for listener in relays:
+                click.echo(_begin_relay(listener, relay_host))
             click.echo(_greet(operator(accounts), _place(rest[:1])))
             yield
             if dump_state:
@@ -192,6 +213,28 @@ def _take(host: str, ports: tuple[int, ...], skip_taken: bool) -> list[socket.so
         way_out = "" if skip_taken else ". --skip-taken leaves it out"
         raise click.ClickException("; ".join(failures) + way_out)
     return listeners
+
+
+def _take_relay(host: str, port: int | None, skip_taken: bool) -> list[socket.socket]:
+    """Listen on the relay's port. Without its extra, there is none; if a port was given, that is an error."""
+    if not find_spec("websockets"):
+        if port is None:
+            return []
+        raise click.ClickException("The relay needs more: pip install 'hiero-sandbox[relay]'")
+    try:
+        return _take(host, (relay.PORT if port is None else port,), skip_taken=False)
+    except click.ClickException:
+        if not skip_taken:
+            raise
+        return []
+
+
+def _begin_relay(listener: socket.socket, host: str) -> str:
+    """Serve the relay, and name its address; with a QR code, if others may type it."""
+    relay.begin(listener)
+    address = f"ws://{relay.find_address(host)}:{listener.getsockname()[1]}"
+    code = relay.draw(address) if host != HOST and sys.stdout.isatty() else ""
+    return RELAY.format(address=address) + code
 
 
 def _close(listener: socket.socket) -> int:

@@ -10,7 +10,7 @@ from typing import IO, Any
 from urllib.request import Request, urlopen
 
 SECONDS = 30  # for an answer
-ANY_PORTS = ("--rest-port", "0", "--node-port", "0", "--mirror-port", "0")
+ANY_PORTS = ("--rest-port", "0", "--node-port", "0", "--mirror-port", "0", "--no-relay")
 
 
 class Sandbox:

@@ -36,8 +36,9 @@ def running(*arguments, stderr=None):
     with reserved_port() as rest, reserved_port() as node, reserved_port() as mirror:
         ports = {"rest": rest, "node": node, "mirror": mirror}
         options = [word for name, port in ports.items() for word in (f"--{name}-port", str(port))]
+        relay = () if "--relay-port" in arguments else ("--no-relay",)
         process = subprocess.Popen(
-            [*COMMAND, *options, *arguments],
+            [*COMMAND, *options, *relay, *arguments],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             stderr=stderr,
@@ -68,6 +69,7 @@ def ask(ports, path, body=None):
 def options(kind, *ports):
     """Options for ports of one kind; any ports for the other kinds."""
     given = {"rest": (0,), "node": (0,), "mirror": (0,)} | {kind: ports}
-    return [
+    words = [
         word for name in given for port in given[name] for word in (f"--{name}-port", str(port))
     ]
+    return [*words, "--no-relay"]

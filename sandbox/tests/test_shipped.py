@@ -10,6 +10,7 @@ import yaml
 from hiero_sdk_python import PrivateKey
 
 from hiero_sandbox import __main__ as command
+from hiero_sandbox import relay
 from hiero_sandbox.ledger.genesis import known_accounts
 from sandbox.tests.command import ROOT
 
@@ -40,7 +41,7 @@ def start(tmp_path):
 
 
 def test_the_action_serves_when_its_step_ends(start, tmp_path):
-    ended = start("--rest-port 0 --node-port 0 --mirror-port 0")
+    ended = start("--rest-port 0 --node-port 0 --mirror-port 0 --no-relay")
     assert ended.returncode == 0, ended.stdout
     assert "Operator 0.0.2" in ended.stdout
     outputs = dict(line.split("=", 1) for line in (tmp_path / "outputs").read_text().splitlines())
@@ -69,5 +70,6 @@ def test_the_image_exposes_the_commands_ports():
         if option.name.endswith("_ports")
         for port in option.default
     ]
+    ports.append(relay.PORT)
     assert [int(port) for port in exposed.split()] == ports
     assert all(f"-p {port}:{port}" in content for port in ports)

@@ -17,7 +17,7 @@ from hiero_sandbox.hapi.address import HOST
 from hiero_sandbox.ledger.genesis import known_accounts
 from sandbox.tests import hapi
 from sandbox.tests.bodies import sign, transfer
-from sandbox.tests.command import COMMAND, ROOT, ask, options, running
+from sandbox.tests.command import COMMAND, ROOT, ask, options, reserved_port, running
 
 GIFT = {"accountId": "0.0.1002", "amount": 7}
 
@@ -129,3 +129,29 @@ def test_a_state_is_dumped_loaded_and_logged(tmp_path):
     assert re.search(r"0\.0\.1002@\S+ CRYPTOTRANSFER: SUCCESS\n", log.read_text())
     with running("--load-state", str(path)) as (_, ports):
         assert ask(ports, "/api/v1/transactions") == shown
+
+
+def test_the_relays_port_may_be_taken():
+    with taken_port() as port:
+        arguments = [word for word in options("rest", 0) if word != "--no-relay"]
+        command = [*COMMAND, *arguments, "--relay-port", str(port)]
+        ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+        assert f"Error: Port {port} can't be used" in ended.stderr
+        process = subprocess.Popen(
+            [*command, "--skip-taken"], cwd=ROOT, stdout=subprocess.PIPE, text=True
+        )
+        try:
+            lines = [process.stdout.readline() for _ in range(2)]
+        finally:
+            process.kill()
+            process.communicate()
+    assert lines[1].startswith("Operator")
+
+
+def test_a_phone_can_type_an_address_of_this_machine():
+    with reserved_port() as port:
+        relay = ("--relay-host", "0.0.0.0", "--relay-port", str(port))
+        with running(*relay) as (process, _):
+            line = process.stdout.readline()
+    assert re.fullmatch(rf"Relay of .*: ws://\d+\.\d+\.\d+\.\d+:{port}\n", line)
+    assert "0.0.0.0" not in line
