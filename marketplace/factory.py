@@ -48,7 +48,6 @@ from marketplace.metrics import count
 from marketplace.services import KEY, Services, applications, services
 from marketplace.store import database as db
 from marketplace.store import media as media_store
-from marketplace.store import token_usage
 from marketplace.watcher import collection_import, loop, refresh
 
 Middleware = Callable[[WSGIApplication], WSGIApplication]
@@ -97,7 +96,7 @@ def create_app(
     request_metrics.name_routes(app)
     app.extensions[KEY] = _make_services(app, sign)
     authentication.init_app(app, authenticate)
-    for module in (rate_limit, concurrency_limit, token_usage):
+    for module in (rate_limit, concurrency_limit):
         module.init_app(app)
     for commands in (cli, loop, collection_import, refresh):
         commands.init_app(app)

@@ -1,12 +1,12 @@
 """Authentication: access tokens as bearer tokens (RFC 6750), or a host's own authenticate()."""
 
 import re
-import time
 from collections.abc import Callable
-from functools import wraps
+from contextlib import suppress
+from functools import partial, wraps
 from typing import Any
 
-from flask import Flask, Request, current_app, request
+from flask import Flask, Request, Response, after_this_request, current_app, request
 from werkzeug.exceptions import HTTPException, Unauthorized
 
 from marketplace.api.blueprint import Blueprint, Decorator, View
@@ -27,8 +27,8 @@ from marketplace.market.prepare import Caller
 from marketplace.services import database, services
 from marketplace.store import access_tokens
 from marketplace.store.access_tokens import ON_BEHALF, hash_token
+from marketplace.store.engine import Engine
 from marketplace.store.rows import AccessTokenRow
-from marketplace.store.token_usage import usage
 from marketplace.wsgi_environ import END_USER, TOKEN_NAME, TRUSTED
 
 Authenticate = Callable[[Request, str], bool | str]
@@ -51,7 +51,7 @@ def authenticate(request: Request, scope: str) -> bool | str:
     cached = cache and cache.find_token(header)
     row = cached or _find_valid_token(header)
     request.environ[TOKEN_NAME], request.environ[RATE] = row["name"], row["rate"]
-    usage().note(row["hash"], time.time())
+    _note_use(row)
     scopes = row["scopes"].split()
     if scope not in scopes:
         raise ScopeMissing(scope)
@@ -75,6 +75,25 @@ def _find_valid_token(header: str) -> AccessTokenRow:
     if row["expires_at"] and row["expires_at"] <= times.to_iso(times.now()):
         raise NotAuthenticated(f"This access token expired at {row['expires_at']}", "invalid_token")
     return row
+
+
+def _note_use(row: AccessTokenRow) -> None:
+    """Store that a token was used today, once its response has been sent."""
+    today = times.to_iso(times.now() // times.DAY * times.DAY)
+    if (row["last_used_at"] or "") >= today:
+        return
+    mark_used = partial(_mark_used, database(), row["hash"], today)
+
+    @after_this_request
+    def mark_at_end(response: Response) -> Response:
+        response.call_on_close(mark_used)
+        return response
+
+
+def _mark_used(engine: Engine, token_hash: str, today: str) -> None:
+    # If the database can't be written now, the next request notes it.
+    with suppress(Exception), engine.write() as db:
+        access_tokens.mark_access_token_used(db, token_hash, today)
 
 
 def _find_end_user(request: Request, scopes: list[str]) -> str | None:

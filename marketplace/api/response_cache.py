@@ -6,7 +6,6 @@ middleware sends finished bytes. Otherwise Flask answers, as any request, with a
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
@@ -21,7 +20,6 @@ from marketplace.metrics import count
 from marketplace.services import database, services
 from marketplace.store import access_tokens
 from marketplace.store.rows import AccessTokenRow
-from marketplace.store.token_usage import usage
 from marketplace.store.versioned_cache import CachedQuery, VersionedCache
 from marketplace.wsgi_environ import ROUTE, TOKEN_NAME
 
@@ -76,7 +74,9 @@ class RequestCache:
 
     def store_token(self, authorization: str, row: AccessTokenRow) -> None:
         query = CachedQuery(access_tokens.get_access_token, (row["hash"],), row)
-        until = times.to_nanoseconds(row["expires_at"]) if row["expires_at"] else None
+        until = times.now() // times.DAY * times.DAY + times.DAY  # each day's first use is stored
+        if row["expires_at"]:
+            until = min(until, times.to_nanoseconds(row["expires_at"]))
         self._cache.store(authorization, row, self._data_version, [query], until)
 
 
@@ -123,7 +123,7 @@ class ResponseCache:
         own, config = services(app), app.config
         self._application, self._asks_host = application, asks_host
         self._prefix, self._origins = f"{config['API_PREFIX']}/v1/", config["CORS_ORIGINS"]
-        self._database, self._token_usage = own.database, usage(app)
+        self._database = own.database
         self._cache = VersionedCache(own.database, MAX_BYTES)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
@@ -142,7 +142,6 @@ class ResponseCache:
         finished, environ[ROUTE] = cached
         environ[TOKEN_NAME] = token["name"]
         count("response_cache_requests", outcome="hit")
-        self._token_usage.note(token["hash"], time.time())
         return finished.send(environ, start_response)
 
     def _make_key(self, path: str, environ: WSGIEnvironment) -> tuple[str, ...] | None:

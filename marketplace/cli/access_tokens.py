@@ -106,8 +106,8 @@ def list_command() -> None:
 
 
 def _describe_use(row: Any) -> str:
-    """When a token was last used, to the hour: 2026-11-21T14Z."""
-    return f"last used {row['last_used_at'][:13]}Z" if row["last_used_at"] else "never used"
+    """When a token was last used: the day, in UTC."""
+    return f"last used {row['last_used_at'][:10]}" if row["last_used_at"] else "never used"
 
 
 def _describe_end(row: Any) -> str:

@@ -92,9 +92,8 @@ def insert_access_token(
 
 
 def get_access_token(db: Connection, token_hash: str) -> AccessTokenRow | None:
-    # Without last_used_at: the row must stay the same, as the response cache compares it.
     sql = """
-        SELECT hash, name, scopes, created_at, expires_at, revoked_at, rate
+        SELECT hash, name, scopes, created_at, expires_at, revoked_at, rate, last_used_at
         FROM access_token WHERE hash = :hash
     """
     return db.execute(sql, {"hash": token_hash}).fetchone()

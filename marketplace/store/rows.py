@@ -418,10 +418,10 @@ class AccessTokenRow(TypedDict):
     expires_at: str | None
     revoked_at: str | None
     rate: str | None
+    last_used_at: str | None  # the day
 
 
 class AccessTokenUsageRow(AccessTokenRow):
-    last_used_at: str | None
     replaced_at: str | None
 
 

@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from mmap import mmap
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -33,7 +32,6 @@ from marketplace.store.sqlite_files import (
     transaction,
     writing,
 )
-from marketplace.store.wal_index import open_map, read_header
 
 OLDEST_VERSION = (3, 40)  # of SQLite, that the tests were run with
 # Reads check that the file still exists, but not more often. Writes always check. A check lets another
@@ -76,7 +74,6 @@ class SQLiteDatabase(EngineBase):
         self._local = threading.local()
         self._observer: sqlite3.Connection | None = None
         self._observers = 0  # how many were opened
-        self._header: mmap | None = None
         self._wal_id: tuple[int, int] | None = (
             None  # while the observer keeps it from being removed
         )
@@ -242,29 +239,25 @@ class SQLiteDatabase(EngineBase):
     def list_tables(self, db: AnyConnection) -> set[str]:
         return {row["name"] for row in db.execute("SELECT name FROM sqlite_schema")}
 
-    def data_version(self) -> tuple[int, bytes] | None:
+    def data_version(self) -> tuple[int, int] | None:
         """A value that changes with each commit of any thread or process. None if it cannot be read now."""
         try:
             self._require_same_file_lately()
-            header = read_header(self._header or self._observe())
-            return (self._observers, header) if header else None
-        except (OSError, ValueError, sqlite3.Error, DatabaseUnusable, DatabaseUnreadable):
+            with self._observing:
+                observer = self._open_observer()
+                return self._observers, observer.execute("PRAGMA data_version").fetchone()[0]
+        except (OSError, sqlite3.Error, DatabaseUnusable, DatabaseUnreadable):
             return None
 
-    def _observe(self) -> mmap:
-        """Map the header that changes with each commit. An open connection keeps its file from vanishing."""
-        with self._observing:
-            self._open_observer()
-            self._header = open_map(self.path)
-            return self._header
-
-    def _open_observer(self) -> None:
+    def _open_observer(self) -> sqlite3.Connection:
+        """The connection that never writes: its data_version changes with each commit of all others."""
         if self._observer is None:
             # Any thread may close it. It waits for no lock.
             self._observer = self._connect(timeout=0, check_same_thread=False)
             self._observers += 1
             with suppress(FileNotFoundError):
                 self._wal_id = self._find_file_id("-wal")
+        return self._observer
 
     def close(self) -> None:
         """Close the calling thread's own connection and the observer. They are opened again on demand."""
@@ -272,7 +265,7 @@ class SQLiteDatabase(EngineBase):
         if connection:
             connection.close()
         with self._observing:
-            observer, self._observer, self._header, self._wal_id = self._observer, None, None, None
+            observer, self._observer, self._wal_id = self._observer, None, None
             if observer:
                 observer.close()
 
