@@ -32,6 +32,7 @@ from marketplace.hedera.ids import is_entity_id
 from marketplace.sandbox import access, addresses
 from marketplace.sandbox.addresses import PATH
 
+# A purchase is signed and returned: snippets/buy/ has the code of the wallets that do this by another call.
 SNIPPETS = (
     ("hashconnect-0.js", "HashConnect 0.x"),
     ("hashconnect-3.js", "HashConnect v3"),
@@ -119,10 +120,17 @@ def show_listing() -> str:
         "serial_no": str(random.choice(SERIAL_NOS)),
         "price": PRICE,
     }
-    folder = Path(__file__).parent / "snippets"
-    snippets = [(title, (folder / name).read_text()) for name, title in SNIPPETS]
-    values = trades.show_listing(suggested)
-    return render_template("demo/listing.html", snippets=snippets, **values)
+    return render_template("demo/listing.html", **trades.show_listing(suggested))
+
+
+def read_snippets(*folders: str) -> list[tuple[str, str]]:
+    """Each wallet's title and code, from the first of these folders that has it, or else from snippets/."""
+    snippets = Path(__file__).parent / "snippets"
+    places = [snippets / name for name in (*folders, ".")]
+    return [
+        (title, next(place / name for place in places if (place / name).exists()).read_text())
+        for name, title in SNIPPETS
+    ]
 
 
 def artwork(token: str, serial_no: str) -> str:
@@ -141,6 +149,7 @@ def give_words() -> dict[str, Any]:
         "basket_without": words.basket_without,
         "chips_of": words.chips,
         "listed_count": words.listed_count,
+        "read_snippets": read_snippets,
         **words.ORDERS,
     }
 

@@ -202,7 +202,7 @@ def test_the_greeting_of_the_sandbox_names_the_demo_first(app):
 def filled(name, listing):
     """A snippet as the page shows it: with the listing in it."""
     code = (DEMO / "snippets" / name).read_text()
-    return code.replace("LISTING", json.dumps(listing)).replace("BYTE_ARRAY", listing["byteArray"])
+    return code.replace("PREPARED", json.dumps(listing)).replace("BYTE_ARRAY", listing["byteArray"])
 
 
 @pytest.fixture

@@ -1,5 +1,5 @@
 // hashconnect 0.2: topic is that of the pairing.
-const listing = LISTING;
+const listing = PREPARED;
 
 // Hand over bytes, not the text of byteArray: HashConnect encodes them as base64 itself,
 // and a wallet cannot read bytes that were encoded twice.

@@ -1,7 +1,7 @@
 // hashconnect 3 wants the SDK's objects: hand it a Transaction, not bytes and not text.
 import { AccountId, Transaction } from "@hashgraph/sdk";
 
-const listing = LISTING;
+const listing = PREPARED;
 
 const bytes = Uint8Array.from(atob(listing.byteArray), (char) => char.charCodeAt(0));
 const transaction = Transaction.fromBytes(bytes);

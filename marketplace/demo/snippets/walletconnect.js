@@ -1,5 +1,5 @@
 // HIP-820. signClient and session are those of @walletconnect/sign-client.
-const listing = LISTING;
+const listing = PREPARED;
 
 const { transactionId } = await signClient.request({
   topic: session.topic,

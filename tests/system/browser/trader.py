@@ -32,6 +32,9 @@ class Trader:
 
     def _settle(self, keys, prepared):
         order = {"accountId": keys["accountId"], "transaction": prepared["byteArray"]}
-        receipt = self.call("/sandbox/transactions", self.call("/sandbox/sign", order))
-        assert receipt["result"] == "SUCCESS"
+        signed = self.call("/sandbox/sign", order)
+        if prepared["metadata"]["returnTransaction"]:
+            keys |= {"signedTransaction": signed["transaction"]}
+        else:
+            assert self.call("/sandbox/transactions", signed)["result"] == "SUCCESS"
         assert self.call("/v1/comingsoon", keys)["result"] == "OK"

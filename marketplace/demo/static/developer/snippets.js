@@ -9,10 +9,10 @@ const blocks = [...document.querySelectorAll("[data-snippet]")].map((block) => {
   return { code, template: code.textContent };
 });
 
-export function fillSnippets(listing) {
+export function fillSnippets(prepared) {
   for (const { code, template } of blocks) {
     code.textContent = template
-      .replace("LISTING", () => stringify(listing, 2))
-      .replace("BYTE_ARRAY", () => listing.byteArray);
+      .replace("PREPARED", () => stringify(prepared, 2))
+      .replace("BYTE_ARRAY", () => prepared.byteArray);
   }
 }

@@ -103,7 +103,8 @@ export class Steps {
       if (name !== "report") await this.trade.load();
       return;
     }
-    if (name === "report" && this.named.report.root.classList.contains("done")) await this.trade.done();
+    const isLast = ["submit", "report"].includes(name);
+    if (isLast && this.named.report.root.classList.contains("done")) await this.trade.done();
   }
 
   async prepare() {
@@ -186,7 +187,12 @@ export class Steps {
   async submitted({ data }) {
     const { submit, report, settled } = this.named;
     report.open({ focus: false });
-    if (["SUCCESS", "OK", "PENDING"].includes(data.result)) {
+    if (["OK", "PENDING"].includes(data.result)) {
+      this.inside?.stop("It is submitted");
+      submit.succeed("The marketplace has signed it, too, and submitted it: ", bold(data.result), ".");
+      if (data.result === "OK") report.succeed("The ledger shows it.");
+      else report.open();
+    } else if (data.result === "SUCCESS") {
       this.inside?.stop("The ledger has it");
       report.open();
       submit.succeed("The ledger says ", bold(data.result), ".");

@@ -27,7 +27,7 @@ export class Transaction {
     this.kind = kind;
     this.order = order;
     this.observe = observe;
-    this.bytes = this.signed = this.signer = this.transactionId = this.isReturned = undefined;
+    this.bytes = this.signed = this.signer = this.preparedId = this.transactionId = this.isReturned = undefined;
     this.offerId = order.offerId;
   }
 
@@ -35,6 +35,7 @@ export class Transaction {
     const { data } = await this.#askUntilShown("prepare", api(`/${this.kind}/{wallet}`, { wallet }), this.order);
     this.bytes = data.byteArray;
     this.isReturned = data.metadata.returnTransaction;
+    this.preparedId = data.metadata.transactionId;
     this.signer = data.metadata.accountToSign;
     this.offerId = data.metadata.offerId;
     if (this.kind === "offer") keepUnsigned(this);
@@ -62,20 +63,24 @@ export class Transaction {
     this.transactionId = undefined;
   }
 
+  /** Returns whether the marketplace has seen it on the ledger already. */
   async submit() {
     await this.observe("submitting");
     keep(this);
     if (this.isReturned) return this.#handIn();
     const { data } = await this.#ask("submit", sandbox("/transactions"), { transaction: this.signed });
     this.transactionId = data.transactionId;
-    if (data.result === "SUCCESS") return;
+    if (data.result === "SUCCESS") return false;
     forget(this);
     throw new Refusal(`The ledger refused it: ${data.result}. ${data.message ?? ""}`.trim());
   }
 
-  /** The marketplace signs and submits what the buyer has signed. */
+  /** The marketplace signs last, and submits it. */
   async #handIn() {
-    await this.#ask("submit", api("/comingsoon"), { ...this.#about(), signedTransaction: this.signed });
+    this.transactionId = this.preparedId;
+    const { status } = await this.#ask("submit", api("/comingsoon"), { ...this.#about(), signedTransaction: this.signed });
+    if (status === 200) forget(this);
+    return status === 200;
   }
 
   #about() {
@@ -115,9 +120,9 @@ async function complete(transaction, say) {
   say("Signing with the demo wallet…");
   await transaction.sign();
   say("Submitting to the ledger…");
-  await transaction.submit();
+  const isSeen = await transaction.submit();
   say("Confirming…");
-  await confirm(transaction);
+  if (!isSeen) await confirm(transaction);
   return transaction;
 }
 
