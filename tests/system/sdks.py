@@ -22,7 +22,7 @@ STEPS = [
     "Not in the order book any more",
     rf"Listed again: SUCCESS, {HBAR} of fees, {ID}",
     "In the order book for 199 HBAR",
-    rf"Bought: SUCCESS, {HBAR} of fees, 0\.0\.9001@[0-9.]+",
+    "Bought: OK",
     "It belongs to the buyer now",
     # Of 10,000 HBAR: the price of 199 comes or goes, and fees go, those of queries among them.
     r"Seller has 10197\.49[0-9]* ℏ",
@@ -45,14 +45,19 @@ def assert_sold(lines):
     assert_printed(lines[:-2] + sorted(lines[-2:], reverse=True), STEPS)
 
 
-# Each signs what the service has prepared, has the node execute it, and prints as JSON: when it began, the
-# status, the fee in tinybars, and who paid and got what.
+# Each signs what the service has prepared. Without NODE, it prints the signed bytes. Otherwise, it has the
+# node execute them, and prints as JSON: when it began, the status, the fee in tinybars, and who paid and got
+# what.
 EXECUTE_JAVASCRIPT = """
 const [name, account, key, byteArray] = process.argv.slice(1);
 const { Client, PrivateKey, Transaction } = await import(name);
 const signer = PrivateKey.fromStringDer(key);
-const client = Client.forNetwork({ [process.env.NODE]: "0.0.3" }).setOperator(account, signer);
 const signed = await Transaction.fromBytes(Buffer.from(byteArray, "base64")).sign(signer);
+if (!process.env.NODE) {
+  console.log(Buffer.from(signed.toBytes()).toString("base64"));
+  process.exit();
+}
+const client = Client.forNetwork({ [process.env.NODE]: "0.0.3" }).setOperator(account, signer);
 const began = Date.now() / 1000;
 const response = await signed.execute(client);
 const { receipt, transactionFee, transfers } = await response.getRecord(client);
@@ -68,9 +73,12 @@ from hiero_sdk_python import *
 
 account, key, byte_array = sys.argv[1:]
 signer = PrivateKey.from_string_der(key)
+signed = Transaction.from_bytes(base64.b64decode(byte_array)).sign(signer)
+if not os.environ["NODE"]:
+    print(base64.b64encode(signed.to_bytes()).decode())
+    sys.exit()
 client = Client.for_network({os.environ["NODE"]: AccountId.from_string("0.0.3")})
 client.set_operator(AccountId.from_string(account), signer)
-signed = Transaction.from_bytes(base64.b64decode(byte_array)).sign(signer)
 began = time.time()
 receipt = signed.execute(client)
 record = TransactionRecordQuery(receipt.transaction_id).execute(client)
@@ -95,9 +103,16 @@ by_each_sdk = pytest.mark.parametrize(
 
 def execute(program, node, account_id, key, byte_array):
     """Sign what was prepared by an SDK's program, and have a node execute it; returns what it printed."""
-    options = {"check": True, "cwd": JAVASCRIPT, "timeout": SECONDS}
-    environ = os.environ | {"NODE": node}
-    ended = run_program(*program, account_id, key, byte_array, env=environ, **options)
-    executed = json.loads(ended.stdout)
+    executed = json.loads(_run(program, node, account_id, key, byte_array))
     assert executed["status"] == "SUCCESS"
     return executed
+
+
+def sign(program, account_id, key, byte_array):
+    """Sign what was prepared by an SDK's program; returns the signed bytes in base64."""
+    return _run(program, "", account_id, key, byte_array).strip()
+
+
+def _run(program, node, *arguments):
+    options = {"check": True, "cwd": JAVASCRIPT, "timeout": SECONDS}
+    return run_program(*program, *arguments, env=os.environ | {"NODE": node}, **options).stdout

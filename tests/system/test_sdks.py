@@ -8,6 +8,7 @@ a JDK with the SDK's jar: make tools installs them.
 
 import os
 import random
+import re
 import shutil
 import sys
 import time
@@ -28,6 +29,7 @@ from tests.system.sdks import (
     by_each_sdk,
     execute,
     needs_javascript,
+    sign,
 )
 
 JAR = JAVA / "lib/hedera/sdk-2.50.0.jar"
@@ -118,6 +120,19 @@ class Trader:
         node = f"127.0.0.1:{self._market.node.port}"
         return execute(self._program, node, self.id, self._key, prepared["byteArray"])
 
+    def buy(self, **body):
+        """Sign a purchase and hand it in; returns what the ledger shows of it."""
+        prepared = self.call("buy/extwallet", **body)
+        signed = sign(self._program, self.id, self._key, prepared["byteArray"])
+        assert self.call("comingsoon", signedTransaction=signed, **body) == {"result": "OK"}
+        transaction_id = re.sub(
+            "[@.](?=[0-9]+(?:[.]|$))", "-", prepared["metadata"]["transactionId"]
+        )
+        [shown] = self._market.call(f"/sandbox/api/v1/transactions/{transaction_id}")[
+            "transactions"
+        ]
+        return shown
+
 
 @by_each_sdk
 def test_twenty_are_listed_and_eight_are_bought(market, program):
@@ -142,14 +157,16 @@ def test_twenty_are_listed_and_eight_are_bought(market, program):
         for nfts, price in ((bulk, 30), (four, 50))
         for number in nfts["serialNos"][:4]
     ]
-    purchase = buyer.execute("buy", nfts=basket)
-    moved = purchase["moved"]
-    print(f"Bought 8: of {purchase['fee']} tinybars of fees, each account got {moved}")
+    purchase = buyer.buy(nfts=basket)
+    moved, fee = {}, purchase["charged_tx_fee"]
+    for transfer in purchase["transfers"]:
+        moved[transfer["account"]] = moved.get(transfer["account"], 0) + transfer["amount"]
+    print(f"Bought 8: of {fee} tinybars of fees, each account got {moved}")
     paid = {seller.id: 120, other.id: 200, buyer.id: -320}
     assert {account: moved[account] for account in paid} == {
         account: amount * TINYBARS for account, amount in paid.items()
     }
-    assert moved["0.0.9001"] == -purchase["fee"]
+    assert moved["0.0.9001"] == -fee
     until(lambda: is_listed(market, seller, 16) and is_listed(market, other, 0), "it is not shown")
     ids = "&".join(f"id={nft['tokenId']}:{nft['serialNo']}" for nft in basket)
     bought = market.call(f"/v1/nfts?{ids}")

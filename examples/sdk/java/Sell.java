@@ -44,7 +44,7 @@ public class Sell {
     if (body != null) request.POST(HttpRequest.BodyPublishers.ofString(gson.toJson(body)));
     var response = http.send(request.build(), HttpResponse.BodyHandlers.ofString());
     var answer = gson.fromJson(response.body(), JsonObject.class);
-    if (response.statusCode() != 200) throw new Exception(path + ": " + answer.get("message"));
+    if (response.statusCode() / 100 != 2) throw new Exception(path + ": " + answer.get("message"));
     return answer;
   }
 
@@ -59,11 +59,18 @@ public class Sell {
       client = Client.forNetwork(Map.of(NODE, AccountId.fromString("0.0.3"))).setOperator(id, key);
     }
 
-    // What the service has prepared: read, signed by whom it is for, and submitted to the node. (Here bytes without
-    // a signature are taken as not frozen; freezeWith() keeps what is in them, and leaves alone what has one.)
-    void executePrepared(String what, String path, Object body) throws Exception {
+    // What the service has prepared: read, and signed by whom it is for. (Here bytes without a signature are taken as
+    // not frozen; freeze() keeps what is in them.)
+    Transaction<?> signPrepared(String path, Object body) throws Exception {
       var bytes = Base64.getDecoder().decode(call(path, body).get("byteArray").getAsString());
-      tell(what, Transaction.fromBytes(bytes).freezeWith(client).sign(key).execute(client));
+      return Transaction.fromBytes(bytes).freeze().sign(key);
+    }
+
+    // A purchase is signed and handed in: the marketplace signs last, and submits it.
+    void buy(Map<String, Object> body) throws Exception {
+      var signed = signPrepared("/v1/buy/extwallet", body).toBytes();
+      body.put("signedTransaction", Base64.getEncoder().encodeToString(signed));
+      System.out.println("Bought: " + call("/v1/comingsoon", body).get("result").getAsString());
     }
 
     void execute(String what, Transaction<?> transaction) throws Exception {
@@ -103,7 +110,8 @@ public class Sell {
     var buyer = new Account(PrivateKey.generateECDSA());
 
     call("/v1/add", nft(seller.id, serialNo, Map.of()));
-    seller.executePrepared("Listed", "/v1/list/extwallet", nft(seller.id, serialNo, Map.of("listingPrice", 250)));
+    seller.execute("Listed",
+        seller.signPrepared("/v1/list/extwallet", nft(seller.id, serialNo, Map.of("listingPrice", 250))));
     System.out.println("In the order book for " + waitFor(true, serialNo).get("listingPrice") + " HBAR");
 
     seller.execute("Withdrawn", new AccountAllowanceDeleteTransaction().deleteAllTokenNftAllowances(nftId, seller.id));
@@ -116,7 +124,7 @@ public class Sell {
         .setTransactionMemo("Listing NFT with 0.0.7100 and Serial Number " + serialNo + " for 199 HBAR on my desk"));
     System.out.println("In the order book for " + waitFor(true, serialNo).get("listingPrice") + " HBAR");
 
-    buyer.executePrepared("Bought", "/v1/buy/extwallet", nft(buyer.id, serialNo, Map.of()));
+    buyer.buy(nft(buyer.id, serialNo, Map.of()));
     waitFor(false, serialNo);
 
     var owner = new TokenNftInfoQuery().setNftId(nftId).execute(buyer.client).get(0).accountId;

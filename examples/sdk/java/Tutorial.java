@@ -74,14 +74,21 @@ public class Tutorial {
     return new Account(execute(creation).accountId, key);
   }
 
-  // Sign and submit what the marketplace has prepared, as the account that it names. (Here bytes without a signature
-  // are taken as not frozen; freezeWith() keeps what is in them, and leaves alone what has one.)
-  static void executePrepared(String path, Account account, TokenId token, Map<String, Object> more) throws Exception {
+  // Sign what the marketplace has prepared. A purchase is handed in, because the marketplace signs it last; a listing
+  // is submitted. (Here bytes without a signature are taken as not frozen; freeze() keeps what is in them.)
+  static void complete(String path, Account account, TokenId token, Map<String, Object> more) throws Exception {
     var body = new HashMap<String, Object>(more);
     body.putAll(Map.of("accountId", account.id.toString(), "tokenId", token.toString(), "serialNo", 1));
-    var bytes = Base64.getDecoder().decode(call(path, body).get("byteArray").getAsString());
+    var prepared = call(path, body);
+    var bytes = Base64.getDecoder().decode(prepared.get("byteArray").getAsString());
+    var signed = Transaction.fromBytes(bytes).freeze().sign(account.key);
+    if (prepared.getAsJsonObject("metadata").get("returnTransaction").getAsBoolean()) {
+      body.put("signedTransaction", Base64.getEncoder().encodeToString(signed.toBytes()));
+      call("/v1/comingsoon", body);
+      return;
+    }
     try (var own = clientOf(account.id, account.key)) {
-      Transaction.fromBytes(bytes).freezeWith(own).sign(account.key).execute(own).getReceipt(own);
+      signed.execute(own).getReceipt(own);
     }
   }
 
@@ -139,10 +146,10 @@ public class Tutorial {
     System.out.println("Sold #1 for 100 HBAR: the artist has " + balance(artist));
 
     call("/v1/add", Map.of("accountId", first.id.toString(), "tokenId", token.toString(), "serialNo", 1));
-    executePrepared("/v1/list/extwallet", first, token, Map.of("listingPrice", 200));
+    complete("/v1/list/extwallet", first, token, Map.of("listingPrice", 200));
     waitFor(true, token);
     System.out.println("Listed #1 for 200 HBAR");
-    executePrepared("/v1/buy/extwallet", buyer, token, Map.of());
+    complete("/v1/buy/extwallet", buyer, token, Map.of());
     waitFor(false, token);
     System.out.println("Bought #1: the artist has " + balance(artist) + ", the buyer " + balance(buyer));
 

@@ -22,12 +22,19 @@ export async function sell(sdk, { market, node, token, say }) {
   // The client of one account: its key signs and pays for whatever is executed.
   const clientOf = (account, key) => Client.forNetwork({ [node]: "0.0.3" }).setOperator(account, key);
 
-  // What the service has prepared: read, signed by whom it is for, and submitted to the node.
-  const executePrepared = async (path, body, client, key) => {
+  // What the service has prepared: read, and signed by whom it is for.
+  const signPrepared = async (path, body, key) => {
     const { byteArray } = await call(path, body);
     const bytes = Uint8Array.from(atob(byteArray), (character) => character.charCodeAt(0));
-    const signed = await Transaction.fromBytes(bytes).sign(key);
-    return signed.execute(client);
+    return Transaction.fromBytes(bytes).sign(key);
+  };
+
+  // A purchase is signed and handed in: the marketplace signs last, and submits it.
+  const buy = async (body, key) => {
+    const signed = await signPrepared("/v1/buy/extwallet", body, key);
+    const signedTransaction = btoa(String.fromCharCode(...signed.toBytes()));
+    const { result } = await call("/v1/comingsoon", { ...body, signedTransaction });
+    say(`Bought: ${result}`);
   };
 
   const tell = async (what, response, client) => {
@@ -62,8 +69,8 @@ export async function sell(sdk, { market, node, token, say }) {
     const accountId = seller;
     await call("/v1/add", { accountId, ...nft });
     const wanted = { accountId, ...nft, listingPrice: 250 };
-    const listed = await executePrepared("/v1/list/extwallet", wanted, sellers, sellerKey);
-    await tell("Listed", listed, sellers);
+    const listing = await signPrepared("/v1/list/extwallet", wanted, sellerKey);
+    await tell("Listed", await listing.execute(sellers), sellers);
     say(`In the order book for ${(await orderBookHas(true)).listingPrice} HBAR`);
 
     const withdrawn = await new AccountAllowanceDeleteTransaction()
@@ -81,8 +88,7 @@ export async function sell(sdk, { market, node, token, say }) {
     await tell("Listed again", listedAgain, sellers);
     say(`In the order book for ${(await orderBookHas(true)).listingPrice} HBAR`);
 
-    const bought = await executePrepared("/v1/buy/extwallet", { accountId: buyer, ...nft }, buyers, buyerKey);
-    await tell("Bought", bought, buyers);
+    await buy({ accountId: buyer, ...nft }, buyerKey);
     await orderBookHas(false);
 
     const [{ accountId: owner }] = await new TokenNftInfoQuery().setNftId(nftId).execute(buyers);

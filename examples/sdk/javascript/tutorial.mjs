@@ -88,11 +88,16 @@ const sale = new TransferTransaction()
 await execute(sale, artistKey, firstKey);
 console.log(`Sold #1 for 100 HBAR: the artist has ${await balance(artist)}`);
 
-// Sign and submit what the marketplace has prepared, as the account that it names.
-const executePrepared = async (path, account, key, fields) => {
+// Sign what the marketplace has prepared. A purchase is handed in, because the marketplace signs it last; a listing is
+// submitted.
+const complete = async (path, account, key, fields) => {
   const body = { accountId: `${account}`, tokenId: `${token}`, serialNo: 1, ...fields };
-  const { byteArray } = await call(path, body);
+  const { byteArray, metadata } = await call(path, body);
   const signed = await Transaction.fromBytes(Buffer.from(byteArray, "base64")).sign(key);
+  if (metadata.returnTransaction) {
+    const signedTransaction = Buffer.from(signed.toBytes()).toString("base64");
+    return call("/v1/comingsoon", { ...body, signedTransaction });
+  }
   const own = clientOf(account, key);
   await (await signed.execute(own)).getReceipt(own);
   own.close();
@@ -107,10 +112,10 @@ const waitFor = async (isForSale) => {
 };
 
 await call("/v1/add", { accountId: `${first}`, tokenId: `${token}`, serialNo: 1 });
-await executePrepared("/v1/list/extwallet", first, firstKey, { listingPrice: 200 });
+await complete("/v1/list/extwallet", first, firstKey, { listingPrice: 200 });
 await waitFor(true);
 console.log("Listed #1 for 200 HBAR");
-await executePrepared("/v1/buy/extwallet", buyer, buyerKey);
+await complete("/v1/buy/extwallet", buyer, buyerKey);
 await waitFor(false);
 console.log(`Bought #1: the artist has ${await balance(artist)}, the buyer ${await balance(buyer)}`);
 

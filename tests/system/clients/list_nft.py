@@ -63,12 +63,16 @@ with AuthenticatedClient(url, token) as market, Client(f"{url}/sandbox") as sand
     assert added == Result("OK")
 
     def complete(prepared, report):
-        """Sign what was prepared, submit it, and report it."""
+        """Sign what was prepared, submit it and report it, or hand it in."""
         assert isinstance(prepared, PreparedTransaction)
         assert prepared.metadata.account_to_sign == report.account_id
         unsigned = SignTransactionRequest(prepared.metadata.account_to_sign, prepared.byte_array)
         signed = sign_transaction.sync(client=sandbox, body=unsigned)
         assert isinstance(signed, SignedTransaction)
+        if prepared.metadata.return_transaction:
+            report.signed_transaction = signed.transaction
+            assert report_transaction.sync(client=market, body=report).result == "OK"
+            return
         receipt = submit_transaction.sync(
             client=sandbox, body=SubmitTransactionRequest(signed.transaction)
         )
