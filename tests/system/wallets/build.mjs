@@ -1,5 +1,5 @@
 // One bundle of all, as a dApp's bundler makes it: these libraries are not written for Node.js' own loader.
-// The demo's snippets stand in it, too, as functions of the listing and of what is paired.
+// The demo's snippets stand in it, too, as functions of what was prepared and of what is paired.
 import { readFileSync, readdirSync } from "node:fs";
 import { build } from "esbuild";
 
@@ -26,7 +26,7 @@ const snippets = {
 };
 
 function listOf() {
-  const names = readdirSync(SNIPPETS).filter((name) => /\.m?js$/.test(name));
+  const names = readdirSync(SNIPPETS, { recursive: true }).filter((name) => /\.m?js$/.test(name));
   const imported = names.map((name, n) => `import run${n} from "snippet:${name}";`);
   return [...imported, `export default {${names.map((name, n) => `"${name}": run${n}`)}};`].join("\n");
 }
@@ -35,7 +35,7 @@ function functionOf(name) {
   const lines = readFileSync(new URL(name, SNIPPETS), "utf8").split("\n");
   const [imports, body] = [true, false].map((are) =>
     lines.filter((line) => line.startsWith("import ") === are).join("\n"));
-  const given = "LISTING, { hashconnect, topic, signClient, session }, console";
+  const given = "PREPARED, { hashconnect, topic, signClient, session }, console";
   return `${imports}\nexport default async (${given}) => {\n${body}\n};`;
 }
 

@@ -1,26 +1,29 @@
 // The service that is tried, and who trades there. What a row did not use up, the next one is given.
-import { AccountId, Hbar, PrivateKey, Transaction, TransactionId, TransferTransaction } from "@hashgraph/sdk";
+import { AccountId, Hbar, PrivateKey, PublicKey, Transaction, TransactionId, TransferTransaction } from "@hashgraph/sdk";
+import { proto } from "@hiero-ledger/proto";
 
 const SECOND = 1000;
 
-/** A service with the sandbox: {url, tokens}. They take turns: a token may have few purchases open. */
+/** A service with the sandbox: {url, token}. */
 export class Market {
-  constructor({ url, tokens }) {
+  constructor({ url, token }) {
     this.url = url;
-    this.tokens = [...tokens];
-    this.last = undefined; // the ledger's answer to what was submitted last
+    this.token = token;
+    this.last = undefined; // the answer to what was submitted or handed in last
   }
 
   async call(path, body) {
-    const token = this.tokens.shift();
-    this.tokens.push(token);
     const response = await fetch(this.url + path, {
       method: body ? "POST" : "GET",
-      headers: { "Content-Type": "application/json", Authorization: `Bearer ${token}` },
+      headers: { "Content-Type": "application/json", Authorization: `Bearer ${this.token}` },
       body: body && JSON.stringify(body),
     });
     const answer = await response.json();
-    if (!response.ok) throw new Error(`${path}: ${answer.message}`);
+    if (response.status === 503) { // a busy machine
+      await new Promise((resolve) => setTimeout(resolve, SECOND));
+      return this.call(path, body);
+    }
+    if (!response.ok) throw Object.assign(new Error(`${path}: ${answer.message}`), { answer });
     return answer;
   }
 
@@ -104,6 +107,27 @@ export class Trade {
     return { ...answer, signer, bytes, until: Date.now() + 10 * SECOND };
   }
 
+  /**
+   * Hand in what a wallet returned: a signed transaction as bytes, or the fields of the request. What the service
+   * refuses has the ledger's code, or the service's own reason.
+   */
+  async handIn(signed) {
+    if (this.kind !== "buy") return this.market.submit(complete(signed));
+    const transactionId = this.lastId;
+    const fields = signed instanceof Uint8Array
+      ? { signedTransaction: Buffer.from(signed).toString("base64") }
+      : signed;
+    try {
+      const { result } = await this.market.call("/v1/comingsoon", {
+        accountId: this.signer.id, ...this.named, ...fields,
+      });
+      this.market.last = { result: result === "OK" ? "SUCCESS" : result, transactionId };
+    } catch ({ answer, ...error }) {
+      if (!answer) throw error;
+      this.market.last = { result: answer.errors?.ledger?.result[0] ?? answer.reason, transactionId };
+    }
+  }
+
   /** Have all listed: whoever bought them gives them back first. */
   async #listAll() {
     if (this.isListed) return;
@@ -140,6 +164,15 @@ export class Trade {
         listingPrice === (this.isListed ? this.price : 0) && owner.accountId === this.signer.id);
     return isAsWanted ? "SUCCESS" : `SUCCESS, but ${JSON.stringify([reports, nfts])}`;
   }
+}
+
+/** The signed bytes of what a wallet returned. */
+function complete(signed) {
+  if (signed instanceof Uint8Array) return signed;
+  const [pair] = proto.SignatureMap.decode(Buffer.from(signed.signatureMap, "base64")).sigPair;
+  const publicKey = PublicKey.fromBytes(pair.pubKeyPrefix);
+  const transaction = Transaction.fromBytes(Buffer.from(signed.signedTransaction, "base64"));
+  return transaction.addSignature(publicKey, pair.ed25519 || pair.ECDSASecp256k1).toBytes();
 }
 
 function nameLot({ tokenId, serialNos }) {

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from harness.serving import run_flask, run_program, sandbox_market
+from harness.serving import run_program, sandbox_market
 
 FOLDER = Path(__file__).parent
 RESULTS = (
     FOLDER / "results.json"
 )  # of the last recorded run; make docs writes it into docs/wallets.md
 CODE = re.compile(r"[A-Z_]+")
-TOKENS, SCOPES = 6, ("--scope", "read", "--scope", "write")
 needs_wallets = pytest.mark.skipif(
     not shutil.which("node") or not (FOLDER / "node_modules").exists(),
     reason="needs the wallets' libraries (make tools, with npm)",
@@ -30,22 +29,10 @@ def run_libraries(folder):
     own = folder / "one"
     own.mkdir()
     with sandbox_market(own, "--workers", "1", **settings) as one:
-        given = {**_access(one), "node": f"127.0.0.1:{one.node.port}"}
+        given = {"url": one.url, "token": one.token, "node": f"127.0.0.1:{one.node.port}"}
         (folder / "node_modules").symlink_to(FOLDER / "node_modules")
         ended = run_program("node", bundle, json.dumps(given), cwd=folder, check=True)
     return [json.loads(line) for line in ended.stdout.splitlines()]
-
-
-def _access(service):
-    """Where it is, and tokens enough for all purchases that the rows leave open."""
-    folder = service.folder / "instance"
-    own = {"DATABASE_URL": f"sqlite:///{folder}/marketplace.db"}
-    tokens = []
-    for number in range(TOKENS):
-        made = run_flask(folder, "token", "create", f"{number}", *SCOPES, **own)
-        tokens += re.findall(r"nftm_\S+", made.stdout)
-    assert len(tokens) == TOKENS
-    return {"url": service.url, "tokens": tokens}
 
 
 def find_versions():

@@ -1,5 +1,5 @@
 // The rows of docs/wallets.md: each is given what was prepared, and does with it what the row says. What it
-// returns, if anything, are signed bytes that the dApp submits itself, or what the ledger said.
+// returns, if anything, is what the dApp hands in (signed bytes, or the fields of the request), or what the ledger said.
 import * as hashgraph from "@hashgraph/sdk";
 import * as hiero279 from "@hiero-ledger/sdk";
 import { proto } from "@hiero-ledger/proto";
@@ -23,17 +23,25 @@ export const makeRows = ({ hashconnect0, hashconnect3, connector, node }) => ({
     {
       "hashconnect0-bytes": callsOfHashConnect0(hashconnect0).bytes,
       "hashconnect3-send": callsOfHashConnect3(hashconnect3).send,
+      "hashconnect3-sign-and-return": callsOfHashConnect3(hashconnect3)["sign-and-return"],
       "walletconnect-text": callsOfWalletConnect(connector).text,
+      "walletconnect-sign": callsOfWalletConnect(connector).sign,
+      "walletconnect-sign-body": callsOfWalletConnect(connector)["sign-body"],
       "hashgraph-sign": callsOfSdk(hashgraph).sign,
+      "hiero-sign": callsOfSdk(hiero).sign,
     },
     "ecdsa", { trades: "ECDSA" }),
   ...named(
     {
       "hashconnect0-bytes": callsOfHashConnect0(hashconnect0).bytes,
       "hashconnect3-send": callsOfHashConnect3(hashconnect3).send,
+      "hashconnect3-sign-and-return": callsOfHashConnect3(hashconnect3)["sign-and-return"],
       "walletconnect-text": callsOfWalletConnect(connector).text,
       "walletconnect-sign": callsOfWalletConnect(connector).sign,
+      "walletconnect-sign-body": callsOfWalletConnect(connector)["sign-body"],
+      "hashgraph-sign": callsOfSdk(hashgraph).sign,
       "hashgraph-execute": callsOfSdk(hashgraph, node).execute,
+      "hiero-sign": callsOfSdk(hiero).sign,
       "hiero-execute": callsOfSdk(hiero, node).execute,
     },
     "several", { trades: "several" }),
@@ -50,15 +58,18 @@ function rowsOfSnippets(hashconnect0, hashconnect3, connector) {
     sdk: {},
   };
   return Object.fromEntries(Object.entries(snippets).map(([name, run]) => {
-    const stem = name.replace(/\.m?js$/, "");
+    const stem = name.replace(/^buy\//, "").replace(/\.m?js$/, "");
+    const isSdk = stem === "sdk";
     const act = async ({ byteArray, metadata }) => {
       const printed = [];
       await run({ byteArray, metadata }, given[stem], { log: (line) => printed.push(line) });
-      if (stem === "sdk") return new Uint8Array(Buffer.from(printed[0], "base64"));
+      const [line] = printed;
+      if (line?.startsWith("{")) return JSON.parse(line);
+      if (isSdk || name.startsWith("buy/")) return new Uint8Array(Buffer.from(line, "base64"));
     };
-    // It signs with a key that it has just made: the first that the ledger sees of its account.
-    const options = stem === "sdk" ? { trades: "unknown", kinds: ["list", "buy"] } : {};
-    return [`snippet-${name}`, { act, ...options }];
+    const kinds = name.startsWith("buy/") ? ["buy"] : isSdk ? ["list", "buy"] : ["list", "withdraw"];
+    // The SDK's signs with a key that it has just made: the first that the ledger sees of its account.
+    return [`snippet-${name}`, { act, kinds, trades: isSdk ? "unknown" : "ED25519" }];
   }));
 }
 
@@ -130,19 +141,16 @@ function callsOfHashConnect3(hashconnect) {
 }
 
 function callsOfWalletConnect(connector) {
-  const { AccountId, PublicKey, Transaction } = hiero279; // the SDK that it asks for
+  const { AccountId, Transaction } = hiero279; // the SDK that it asks for
   const signerFor = ({ id }) => connector.getSigner(AccountId.fromString(id));
   const caip = ({ id }) => `hedera:testnet:${id}`;
   const execute = (signer, transactionList) =>
     connector.signAndExecuteTransaction({ signerAccountId: caip(signer), transactionList });
-  const signBody = async ({ bytes, signer }, transactionBody) => {
+  const signBody = async ({ byteArray, signer }, transactionBody) => {
     const { signatureMap } = await connector.signTransaction({
       signerAccountId: caip(signer), transactionBody,
     });
-    const [pair] = proto.SignatureMap.decode(Buffer.from(signatureMap, "base64")).sigPair;
-    const publicKey = PublicKey.fromBytes(pair.pubKeyPrefix);
-    const signature = pair.ed25519 || pair.ECDSASecp256k1;
-    return Transaction.fromBytes(bytes).addSignature(publicKey, signature).toBytes();
+    return { signedTransaction: byteArray, signatureMap };
   };
   const bodyOf = (bytes) => {
     const [{ signedTransactionBytes }] = proto.TransactionList.decode(bytes).transactionList;
@@ -197,10 +205,16 @@ function callsOfSdk(sdk, node) {
     execute: async ({ bytes, signer }) => {
       const client = Client.forNetwork({ [node]: "0.0.3" });
       const signed = await Transaction.fromBytes(bytes).sign(keyFor(sdk, signer));
-      const response = await signed.execute(client);
-      const { status } = await response.getReceipt(client);
-      client.close();
-      return { result: status.toString(), transactionId: response.transactionId.toString() };
+      const transactionId = signed.transactionId.toString();
+      try {
+        const { status } = await (await signed.execute(client)).getReceipt(client);
+        return { result: status.toString(), transactionId };
+      } catch (error) {
+        if (!error.status) throw error;
+        return { result: error.status.toString(), transactionId };
+      } finally {
+        client.close();
+      }
     },
     unsigned: ({ bytes }) => Transaction.fromBytes(bytes).toBytes(),
     "another-key": async ({ bytes }) =>
