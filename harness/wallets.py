@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID, TokenID
+from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID, Key, TokenID
 from hiero_sdk_python.hapi.services.crypto_approve_allowance_pb2 import NftAllowance
 from hiero_sdk_python.hapi.services.crypto_delete_allowance_pb2 import NftRemoveAllowance
 from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee
@@ -10,11 +10,13 @@ from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransa
 from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, TransactionBody
 
 from hiero_sandbox import node
-from hiero_sandbox.ledger import envelopes
+from hiero_sandbox.database import write
+from hiero_sandbox.ledger import envelopes, tokens
 from hiero_sandbox.ledger.consensus import Receipt
 from marketplace.hedera import times
 from marketplace.sandbox import wallet
 from marketplace.sandbox.catalogue import TREASURY
+from marketplace.sandbox.world import TREASURYS_KEY
 
 MINTED_AT = 1_700_000_000 * times.SECOND  # of the NFTs that nobody minted
 
@@ -115,8 +117,23 @@ def delete_token(token: str, now: int) -> Receipt:
     return _submit(body, now)
 
 
-def change_fees(token: str, fees: Iterable[CustomFee], now: int) -> Receipt:
+def change_fees(
+    token: str, fees: Iterable[CustomFee], now: int, *, keeps_key: bool = False
+) -> Receipt:
+    """Give a token other custom fees. ``keeps_key``: whether its issuer can change them again."""
+    set_fee_key(token, TREASURYS_KEY)
     body = _new_body()
     body.token_fee_schedule_update.token_id.CopyFrom(token_id((token, 0)))
     body.token_fee_schedule_update.custom_fees.extend(fees)
-    return _submit(body, now)
+    receipt = _submit(body, now)
+    if not keeps_key:
+        set_fee_key(token, Key())
+    return receipt
+
+
+def set_fee_key(token: str, key: Key) -> None:
+    """Give a token this key for its custom fees, behind everybody's back."""
+    with write() as db:
+        found = tokens.find(db, token)
+        found.definition.fee_schedule_key.CopyFrom(key)
+        tokens.put(db, found)

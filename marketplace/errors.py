@@ -385,32 +385,20 @@ class OfferUnknown(Missing):
 
 
 class NotPrepared(Missing):
-    """A wallet that freezes a purchase again gives it another ID, and removes the marketplace's signature."""
+    """A purchase is not known here before the buyer's signature is handed in."""
 
-    sentence = "{} here for {} and {} #{}. {}"
+    sentence = (
+        "{} here for {} and {} #{}. Prepare a transaction first: POST /v1/list/<wallet>, /v1/delist/<wallet>"
+        " or /v1/buy/<wallet>. A purchase is handed in, with signedTransaction: no wallet can submit it"
+    )
     tell = "Start again: nothing was prepared"
     example: tuple[object, ...] = ("0.0.1001", "0.0.5001", 7, None)
 
     def __init__(
-        self,
-        account_id: str,
-        token: str,
-        serial_no: int,
-        transaction_id: str | None,
-        purchase: str | None = None,
+        self, account_id: str, token: str, serial_no: int, transaction_id: str | None
     ) -> None:
-        """``purchase``: the ID of one that was prepared here for this account and NFT."""
         what = f"{transaction_id} was not prepared" if transaction_id else "Nothing was prepared"
-        advice = (
-            "Prepare a transaction first: POST /v1/list/<wallet>, /v1/delist/<wallet> or"
-            " /v1/buy/<wallet>"
-        )
-        if purchase:
-            advice = (
-                f"If it was the purchase {purchase}, the wallet froze it again, and so removed the"
-                " marketplace's signature. Prepare another, and sign it unchanged: POST /v1/buy/<wallet>"
-            )
-        super().__init__(what, account_id, token, serial_no, advice)
+        super().__init__(what, account_id, token, serial_no)
 
 
 class Hidden(MarketplaceError):
@@ -594,6 +582,18 @@ class FeesChanged(Conflict):
         " to accept them"
     )
     tell = "The fees have changed: the owner must list the NFT again"
+    example = ("0.0.5001",)
+
+
+class FeesChangeable(Conflict):
+    """The token's issuer can change its custom fees at any time, and the operator has not verified it."""
+
+    sentence = (
+        "The issuer of {0} can change its custom fees at any moment, also during a sale. Its NFTs can be"
+        " listed and bought here once the operator has verified it (flask verify {0})"
+    )
+    again = "once the operator has verified the collection"
+    tell = "This collection's fees can change at any time: it can't be sold here"
     example = ("0.0.5001",)
 
 

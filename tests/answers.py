@@ -19,10 +19,10 @@ def opened(response):
     return envelopes.open_transaction(transaction)
 
 
-def handed_out(response, account_id, returns=False):
+def handed_out(response, account_id, returns=False, **metadata):
     """The transaction of an answer that has nothing else but what a wallet needs to know of it.
 
-    ``returns``: whether the wallet is to return it.
+    ``returns``: whether the wallet is to return it. ``metadata``: more of it.
     """
     assert response.status_code == 200, response.text
     transaction = opened(response)
@@ -39,6 +39,7 @@ def handed_out(response, account_id, returns=False):
             "transactionId": f"0.0.{payer}@{start.seconds}.{start.nanos:09d}",
             "expiresAt": f"{expires_at[:23]}Z",
             "network": "sandbox",
+            **metadata,
         },
     }
     return transaction

@@ -13,7 +13,11 @@ from marketplace.api.request_schemas import (
     ReportTransactionSchema,
     WalletPathSchema,
 )
-from marketplace.api.response_schemas import PreparedTransactionSchema, ReportResultSchema
+from marketplace.api.response_schemas import (
+    PreparedListingSchema,
+    PreparedTransactionSchema,
+    ReportResultSchema,
+)
 from marketplace.hedera.ids import NftId
 from marketplace.market import handed_in, listings, reports
 from marketplace.market.buying import purchase
@@ -37,6 +41,7 @@ OF_A_PURCHASE = (
     errors.CollectionsMixed,
     errors.PurchaseImpossible,
     errors.NothingLeftForSeller,
+    errors.FeesChangeable,
     errors.FeesChanged,
     errors.FeesInTokens,
     errors.PurchaseInProgress,
@@ -55,8 +60,15 @@ blp = Blueprint("Listings", __name__, description="Listing, withdrawing and buyi
 @require_scope("write")
 @blp.arguments(WalletPathSchema, location="path")
 @blp.arguments(PrepareListingSchema)
-@blp.response(200, PreparedTransactionSchema, description="The transaction to sign")
-@blp.refuses(*OF_THE_OWNER, errors.OwnerIsMarketplace, *OF_MODERATION)
+@blp.response(200, PreparedListingSchema, description="The transaction to sign")
+@blp.refuses(
+    *OF_THE_OWNER,
+    errors.OwnerIsMarketplace,
+    *OF_MODERATION,
+    errors.FeesChangeable,
+    errors.FeesInTokens,
+    errors.NothingLeftForSeller,
+)
 def prepare_listing(
     account_id: str, wallet: str, nft_ids: list[NftId], listing_price: int
 ) -> Answer:

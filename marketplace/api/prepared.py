@@ -21,6 +21,9 @@ def answer_prepared(prepared: PreparedTransaction) -> Answer:
         "expires_at": prepared.expires_at,
         "network": current_app.config["NETWORK"],
         "offer_id": prepared.offer_id,
+        "seller_receives": (
+            None if prepared.seller_receives is None else str(prepared.seller_receives)
+        ),
     }
     return {"transaction": prepared.transaction, "metadata": metadata}
 

@@ -426,6 +426,20 @@ class PreparedTransactionSchema(CamelCaseSchema):
     metadata = fields.Nested(SigningMetadataSchema, required=True)
 
 
+class ListingMetadataSchema(SigningMetadataSchema):
+    seller_receives = show(
+        fields.String,
+        "What the seller receives for each NFT in tinybars: the price without the marketplace's part and the"
+        " collection's royalties and fees. null if the ledger did not answer",
+        "24250000000",
+        nullable=True,
+    )
+
+
+class PreparedListingSchema(PreparedTransactionSchema):
+    metadata = fields.Nested(ListingMetadataSchema, required=True)
+
+
 class OfferMetadataSchema(SigningMetadataSchema):
     offer_id = text("The offer's ID, which is its schedule's", "0.0.8001")
 

@@ -1,5 +1,6 @@
 """Reads signed transactions in the forms that wallets and SDKs return. No I/O."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from google.protobuf.message import DecodeError
@@ -59,7 +60,7 @@ def read(signed: bytes, signature_map: bytes = b"") -> Signed:
     )
 
 
-def write(body: bytes, pairs: list[Pair]) -> bytes:
+def write(body: bytes, pairs: Iterable[Pair]) -> bytes:
     """Write a body with signatures: the bytes of a HAPI TransactionList."""
     signatures = SignatureMap(
         sigPair=[

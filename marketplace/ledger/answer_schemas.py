@@ -302,6 +302,9 @@ class TokenSchema(AnswerSchema[mirror_schemas.LedgerToken]):
     )
     fixed_fees = Lenient(Rows(FixedFeeSchema), data_key="custom_fees.fixed_fees", load_default=())
     fees_since = Lenient(Text(times.from_consensus), data_key="custom_fees.created_timestamp")
+    can_change_fees = fields.Function(
+        deserialize=bool, data_key="fee_schedule_key", load_default=False
+    )
     modified_at = Lenient(Text(times.from_consensus), data_key="modified_timestamp")
     is_deleted = _flag("deleted")
     is_paused = _is("PAUSED", "pause_status")

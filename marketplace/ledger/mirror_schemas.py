@@ -93,6 +93,7 @@ class LedgerToken(NamedTuple):
     fixed_fees: tuple[FixedFee, ...] | None = ()
     # When its custom fees were last changed.
     fees_since: int | None = None
+    can_change_fees: bool = False  # whether its issuer has a key for that
     is_deleted: bool = False
     modified_at: int | None = None
     is_paused: bool = False

@@ -9,6 +9,7 @@ https://github.com/hiero-ledger/hiero-consensus-node.
 from typing import NamedTuple
 
 from marketplace.errors import (
+    FeesChangeable,
     FeesChanged,
     FeesInTokens,
     LedgerAnswerInvalid,
@@ -17,6 +18,8 @@ from marketplace.errors import (
 from marketplace.hedera import times
 from marketplace.hedera.hbar import to_hbar
 from marketplace.ledger.mirror_schemas import FixedFee, LedgerToken, RoyaltyFee
+from marketplace.store.database import read
+from marketplace.store.nft_collections import is_verified
 
 
 class Sale(NamedTuple):
@@ -30,10 +33,33 @@ class Sale(NamedTuple):
 
 
 def require_payable(sale: Sale, token: LedgerToken) -> None:
-    """Raise FeesInTokens, NothingLeftForSeller or FeesChanged if custom fees forbid a sale.
+    """Raise an error if custom fees forbid a sale: FeesChangeable, FeesChanged, or that of find_received().
 
-    Raises LedgerAnswerInvalid for an unreadable fee. Refuses fees in tokens: their transfer may associate the
-    collector, and the marketplace would pay for that on top of the purchase's fee cap.
+    The seller agreed to the fees at the time of the listing.
+    """
+    require_unchangeable(sale.token, token)
+    find_received(sale, token)
+    since, listed_at = token.fees_since, sale.listed_at
+    is_known = since and listed_at and times.to_iso(since) <= listed_at
+    if not is_known and (since or token.royalties or token.fixed_fees):
+        raise FeesChanged(sale.token)
+
+
+def require_unchangeable(id: str, token: LedgerToken) -> None:
+    """Raise FeesChangeable if a token's issuer can change its custom fees, and the operator does not know it.
+
+    Nothing binds the fees that a sale is charged to those that were in force when it was signed.
+    """
+    if token.can_change_fees and not is_verified(read(), id):
+        raise FeesChangeable(id)
+
+
+def find_received(sale: Sale, token: LedgerToken) -> int:
+    """Return the tinybars that the custom fees leave the seller.
+
+    Raises FeesInTokens, NothingLeftForSeller; LedgerAnswerInvalid for an unreadable fee. Refuses fees in
+    tokens: their transfer may associate the collector, and the marketplace would pay for that on top of the
+    purchase's fee cap.
     """
     royalty_fees, fixed_fees = find_owed(sale, token)
     if any(fee.token for fee in fixed_fees):
@@ -42,12 +68,7 @@ def require_payable(sale: Sale, token: LedgerToken) -> None:
     taken = royalties + sale.nfts * sum(fee.amount for fee in fixed_fees)
     if taken and taken >= sale.credit:
         raise NothingLeftForSeller(sale.token, to_hbar(taken), to_hbar(sale.credit))
-    # The seller agreed to the fees at the time of listing. If the fees are newer, the seller pays only
-    # royalties, and at most half the credit.
-    since, listed_at = token.fees_since, sale.listed_at
-    is_known = since and listed_at and times.to_iso(since) <= listed_at
-    if not is_known and (fixed_fees or 2 * royalties > sale.credit):
-        raise FeesChanged(sale.token)
+    return sale.credit - taken
 
 
 def find_owed(sale: Sale, token: LedgerToken) -> tuple[list[RoyaltyFee], list[FixedFee]]:

@@ -13,10 +13,12 @@ from marketplace.errors import (
     NotListed,
     OwnerIsMarketplace,
 )
+from marketplace.hedera.hbar import find_credit
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
-from marketplace.market import mirror_turns, reconciler
+from marketplace.market import custom_fees, mirror_turns, reconciler
 from marketplace.market.add_nft import find_account_id, require_nfts, require_owned, require_owner
+from marketplace.market.custom_fees import Sale
 from marketplace.market.memos import (
     bulk_listing_memo,
     bulk_withdrawal_memo,
@@ -28,6 +30,7 @@ from marketplace.market.prepare import PreparedNft, PreparedTransaction, Transac
 from marketplace.market.reconciler import Reconciliation
 from marketplace.market.several import for_each
 from marketplace.market.unsigned_transactions import prepare_unsigned
+from marketplace.services import mirror_node
 from marketplace.store.rows import NftRow
 
 
@@ -39,7 +42,8 @@ def prepare_listing(
     If the ledger does not answer, the stored owner gets the transaction anyway. ``now``: the preparation
     time, by default the present.
     Raises Hidden, AccountBlocked, AccountNotOnLedger, NftNotStored, NftGone, NotTheOwner, OwnerIsMarketplace,
-    LedgerBehind, and LedgerBusy or the ledger's errors if it must be asked.
+    FeesChangeable, FeesInTokens, NothingLeftForSeller, LedgerBehind, LedgerBusy, and the ledger's errors if
+    only it can say who owns the NFTs.
     """
     from marketplace.hedera.transactions import build_listing
 
@@ -49,6 +53,7 @@ def prepare_listing(
         request = request._replace(account_id=find_account_id(request.account_id, deadline))
         require_not_blocked(request.account_id)
         require_owned(request.account_id, stored, deadline)
+        receives = _find_received(request, listing_price, deadline)
     spender, name = current_app.config["ACCOUNT_ID"], current_app.config["NAME"]
     if request.account_id == spender:
         raise OwnerIsMarketplace(request.account_id)
@@ -58,7 +63,27 @@ def prepare_listing(
         memo = bulk_listing_memo(first.token, listing_price, name)
     nfts = [PreparedNft(*nft_id, listing_price) for nft_id in request.nft_ids]
     build = partial(build_listing, spender=spender, **_named(nfts))
-    return prepare_unsigned("listing", request, nfts, memo, build, now=now)
+    prepared = prepare_unsigned("listing", request, nfts, memo, build, now=now)
+    return prepared._replace(seller_receives=receives)
+
+
+def _find_received(
+    request: TransactionRequest, listing_price: int, deadline: Deadline
+) -> int | None:
+    """What custom fees leave the seller of each NFT, in tinybars; None if the ledger does not answer.
+
+    Raises FeesChangeable, FeesInTokens, NothingLeftForSeller.
+    """
+    id = request.nft_ids[0].token
+    try:
+        token = mirror_node().find_token(id, deadline)
+        if token is None:
+            return None
+        custom_fees.require_unchangeable(id, token)
+        credit = find_credit(listing_price, current_app.config["SALE_FEE_BASIS_POINTS"])
+        return custom_fees.find_received(Sale(id, request.account_id, credit, None), token)
+    except (LedgerUnreachable, LedgerAnswerInvalid):
+        return None
 
 
 def prepare_withdrawal(request: TransactionRequest) -> PreparedTransaction:

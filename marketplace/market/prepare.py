@@ -1,6 +1,6 @@
 """Prepared transactions: their callers, and the parts that every kind shares."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from marketplace.hedera import times
@@ -59,6 +59,7 @@ class PreparedTransaction(NamedTuple):
     transaction: bytes
     transaction_id: str
     offer_id: str | None = None  # that it is about
+    seller_receives: int | None = None  # tinybars, of each NFT that is sold; None: not known
     returns: bool = (
         False  # whether the wallet returns it, to be handed in; otherwise, it submits it
     )
@@ -103,16 +104,26 @@ class Draft(NamedTuple):
             "fee_tinybars": self.fee_tinybars,
             "is_settled": None if self.fee_tinybars is None else 0,
             "signed": None,
+            "unsigned": None,
         }
 
 
 def insert(
-    db: Connection, request: TransactionRequest, nfts: Sequence[PreparedNft], draft: Draft
+    db: Connection,
+    request: TransactionRequest,
+    nfts: Sequence[PreparedNft],
+    draft: Draft,
+    build: Callable[[TransactionId], bytes] | None = None,
 ) -> PreparedTransactionRow:
-    """Store a prepared transaction under its payer's first free id. Each try is a nanosecond later."""
+    """Store a prepared transaction under its payer's first free id. Each try is a nanosecond later.
+
+    ``build``: builds the unsigned transaction that is handed out.
+    """
     valid_start = draft.valid_start
     while True:
         row = request.columns() | draft.columns(valid_start)
+        if build:
+            row["unsigned"] = build(TransactionId.require(row["transaction_id"]))
         if inserted := prepared_transactions.insert_prepared_transaction(db, row):
             break
         valid_start += 1
@@ -142,6 +153,7 @@ def insert_purchase(
         "fee_tinybars": fee,
         "is_settled": 0,
         "signed": signed,
+        "unsigned": None,
     }
     inserted = prepared_transactions.insert_prepared_transaction(db, row)
     assert inserted  # noqa: S101 - the caller has looked for it

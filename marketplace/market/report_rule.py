@@ -214,6 +214,4 @@ def _refused(kind: Kind, wanted: Wanted, nft: Shown, result: str) -> Transaction
 
 
 def _not_prepared(wanted: Wanted, nft: Shown) -> NotPrepared:
-    newest = wanted.newest
-    purchase = newest["transaction_id"] if newest and newest["kind"] == "purchase" else None
-    return NotPrepared(wanted.account_id, *nft.nft_id, wanted.transaction_id, purchase)
+    return NotPrepared(wanted.account_id, *nft.nft_id, wanted.transaction_id)

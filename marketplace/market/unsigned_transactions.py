@@ -44,19 +44,24 @@ def prepare_unsigned(
     """
     start = now - START_BEFORE_NOW if now else find_start()
     now = now or times.now()
+    node = next_node()
     draft = Draft(kind, request.account_id, memo, now, start, VALID_SECONDS, schedule_id=offer_id)
+
+    def build_for(transaction_id: TransactionId) -> bytes:
+        return build(
+            transaction_id=transaction_id,
+            memo=memo,
+            max_fee_tinybars=current_app.config["MAX_TRANSACTION_FEE"],
+            valid_seconds=VALID_SECONDS,
+            node_account_id=node,
+        )
+
     with write() as db:
-        row = prepare.insert(db, request, nfts, draft)
+        row = prepare.insert(db, request, nfts, draft, build_for)
         prepared_transactions.delete_prepared_beyond(
             db, row, of_user=KEPT_FOR_EACH_NFT, of_token=KEPT_FOR_EACH_TOKEN
         )
-    transaction = build(
-        transaction_id=TransactionId.require(row["transaction_id"]),
-        memo=memo,
-        max_fee_tinybars=current_app.config["MAX_TRANSACTION_FEE"],
-        valid_seconds=VALID_SECONDS,
-        node_account_id=next_node(),
-    )
+    transaction = bytes(row["unsigned"] or b"")
     return PreparedTransaction(request.account_id, transaction, row["transaction_id"], offer_id)
 
 

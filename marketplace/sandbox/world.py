@@ -19,7 +19,7 @@ logger = logging.getLogger("hiero_sandbox")
 # Derived here, before make run forks: a process that derives it itself needs 3 MB more.
 TREASURYS_KEY = keys.of_bytes(wallet.public_key(TREASURY))
 FIRST_KEY = "The first key that signs for an account becomes its key: sign with that one."
-KEYS_OF_CATALOGUE = ("admin", "fee_schedule", "metadata", "supply", "wipe")
+KEYS_OF_CATALOGUE = ("admin", "metadata", "supply", "wipe")
 
 
 class EveryId(World):

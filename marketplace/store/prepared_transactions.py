@@ -22,12 +22,12 @@ def insert_prepared_transaction(
         INSERT INTO prepared_transaction (
             transaction_id, kind, account_id, memo, wallet,
             prepared_at, expires_at, caller, end_user, schedule_id, schedule_expires_at,
-            fee_tinybars, is_settled, signed
+            fee_tinybars, is_settled, signed, unsigned
         )
         VALUES (
             :transaction_id, :kind, :account_id, :memo, :wallet,
             :prepared_at, :expires_at, :caller, :end_user, :schedule_id, :schedule_expires_at,
-            :fee_tinybars, :is_settled, :signed
+            :fee_tinybars, :is_settled, :signed, :unsigned
         )
         ON CONFLICT (transaction_id) DO NOTHING
         RETURNING *

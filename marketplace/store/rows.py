@@ -317,6 +317,7 @@ class PreparedTransactionRow(TypedDict):
     is_sold: int | None
     signed: bytes | None
     charged_to: str | None
+    unsigned: bytes | None
 
 
 class PreparedNftRow(PreparedTransactionRow):

@@ -300,8 +300,9 @@ CREATE TABLE prepared_transaction (
     fee_tinybars INTEGER CHECK (fee_tinybars >= 0), -- the fee charged; until it is known, the highest possible fee
     is_settled INTEGER CHECK (is_settled IN (0, 1)), -- whether the fee is known
     is_sold INTEGER CHECK (is_sold IN (0, 1)), -- whether the purchase succeeded; null until it is settled
-    signed BLOB, -- the signed transaction, to return it again; null once it is settled
+    signed BLOB, -- the signed transaction, to submit it again; null once it is settled
     charged_to TEXT, -- the consensus timestamp of the newest row that the fee includes; null until there is one
+    unsigned BLOB, -- only if the user pays: as it was handed out, to compare it with what is handed in
     CHECK ((kind IN ('purchase', 'offer', 'offer_deletion')) = (fee_tinybars IS NOT NULL)),
     CHECK ((kind IN ('purchase', 'offer', 'offer_deletion')) = (is_settled IS NOT NULL))
 ) STRICT;

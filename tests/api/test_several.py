@@ -70,7 +70,7 @@ def test_none_is_added_if_the_ledger_lacks_one(client, post, mirror):
 @pytest.mark.usefixtures("added")
 def test_several_are_listed_by_one_transaction(client, post, ledger):
     r = post("list")
-    body = handed_out(r, ALICE).body
+    body = handed_out(r, ALICE, sellerReceives="3000000000").body
     [approval] = body.cryptoApproveAllowance.nftAllowances
     assert [*approval.serial_numbers] == [7, 8, 9]
     assert not approval.HasField("approved_for_all")

@@ -20,10 +20,13 @@ from marketplace.hedera import times
 from marketplace.hedera.messages import account, token
 from marketplace.ledger.mirror_schemas import FixedFee, LedgerToken, RoyaltyFee
 from marketplace.market.custom_fees import Sale, find_owed
+from marketplace.market.memos import listing_memo
 from marketplace.sandbox import wallet
+from marketplace.sandbox.world import TREASURYS_KEY
 from sandbox.tests.bodies import HBAR, make, sign, transfer
-from tests.actions import list_nft
+from tests.actions import hand_in
 from tests.answers import assert_error
+from tests.engines import both_engines
 from tests.examples import SEEDS
 from tests.market import selling
 
@@ -80,7 +83,14 @@ class Market(selling.Market):
             return sum(row["balance"] - accounts.FIRST_BALANCE for row in rows)
 
     def list(self, nft, price, seller=ALICE):
-        list_nft(self.client, price, accountId=seller, tokenId=nft[0], serialNo=nft[1])
+        """List an NFT as another program does, which does not look at the fees."""
+        keys = {"accountId": seller, "tokenId": nft[0], "serialNo": nft[1]}
+        assert self.client.post("/v1/add", json=keys).status_code == 200
+        self.ledger.approve(nft, seller, MARKET, listing_memo(*nft, price, "any"))
+
+    def prepare_listing(self, nft, price=10):
+        keys = {"accountId": ALICE, "tokenId": nft[0], "serialNo": nft[1]}
+        return self.client.post("/v1/list/extwallet", json=keys | {"listingPrice": price})
 
     def buy(self, nft, buyer=BOB):
         return super().buy(nft[1], buyer, token=nft[0])
@@ -277,19 +287,59 @@ def test_without_fees_nothing_more_is_asked(market, listed):
     assert len(mirror.asked) <= 12
 
 
-def test_fixed_fees_that_are_newer_than_the_listing(market, listed):
-    nft = listed()
-    market.charge(TOKEN, fixed(1))
+@pytest.mark.parametrize("newer", [[fixed(1)], [royalty(COLLECTOR, 1, 100)], []])
+def test_fees_that_are_newer_than_the_listing(market, listed, newer):
+    nft = listed(fixed(2))
+    market.charge(TOKEN, *newer)
     assert_refused(market, market.buy(nft), "changed after this NFT was listed", "list it again")
     market.list(nft, 10)
     assert market.buy(nft).status_code == 200
 
 
-@pytest.mark.parametrize(("part", "status"), [(1, 200), (5, 200), (6, 409), (9, 409)])
-def test_royalties_that_are_newer_than_the_listing(market, listed, part, status):
+def test_fees_that_change_between_preparing_and_handing_in(market, listed):
+    nft = listed(fixed(2))
+    r = market.buy(nft)
+    market.charge(TOKEN, royalty(COLLECTOR, 99, 100))
+    before = market.balance(ALICE)
+    assert_refused(market, hand_in(market.client, r), "changed after this NFT was listed")
+    assert market.balance(ALICE) == before
+
+
+def let_issuer_change_fees(market):
+    with market.ledger.sandbox.app_context():
+        wallets.set_fee_key(TOKEN, TREASURYS_KEY)
+
+
+@both_engines
+def test_fees_that_the_issuer_can_change_need_a_verified_collection(market, listed):
+    """Between signature and consensus, nothing binds the fees: 99 % left a seller 10 of 1,000."""
     nft = listed()
-    market.charge(TOKEN, royalty(COLLECTOR, part, 10))
-    assert market.buy(nft).status_code == status
+    let_issuer_change_fees(market)
+    for answer in (market.prepare_listing(nft), market.buy(nft)):
+        body = assert_error(answer, 409, f"flask verify {TOKEN}")
+        assert body["reason"] == "FEES_CHANGEABLE"
+    run = market.app.test_cli_runner().invoke(args=["verify", TOKEN, "--reason", "known"])
+    assert run.exit_code == 0, run.output
+    market.list(nft, 10)
+    assert market.submit(market.buy(nft)) == "SUCCESS"
+
+
+@pytest.mark.parametrize(
+    ("fees", "receives"),
+    [([], 975), ([royalty(COLLECTOR, 5, 100)], 926.25), ([fixed(2 * HBAR)], 973)],
+)
+def test_the_seller_sees_what_is_left(market, fees, receives):
+    """The marketplace's part is 2.5 %."""
+    market.charge(TOKEN, *fees)
+    market.ledger.mint((TOKEN, 7), ALICE, times.now())
+    keys = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
+    assert market.client.post("/v1/add", json=keys).status_code == 200
+    r = market.prepare_listing((TOKEN, 7), 1000)
+    assert r.json["metadata"]["sellerReceives"] == str(int(receives * HBAR))
+    mirror = Mirror(market.app)
+    mirror.fail(f"/tokens/{TOKEN}$")
+    r = market.prepare_listing((TOKEN, 7), 1000)
+    assert r.json["metadata"]["sellerReceives"] is None
 
 
 @pytest.mark.parametrize(
@@ -303,11 +353,15 @@ def test_royalties_that_are_newer_than_the_listing(market, listed, part, status)
     ],
 )
 def test_fees_that_leave_the_seller_nothing(market, listed, fees):
-    assert_refused(market, market.buy(listed(*fees)), "nothing would be left", TOKEN)
+    nft = listed(*fees)
+    for r in (market.buy(nft), market.prepare_listing(nft)):
+        assert_refused(market, r, "nothing would be left", TOKEN)
 
 
 def test_a_fee_in_a_token_is_refused(market, listed):
-    assert_refused(market, market.buy(listed(fixed(5, market.coin))), TOKEN, "is paid in a token")
+    nft = listed(fixed(5, market.coin))
+    for r in (market.buy(nft), market.prepare_listing(nft)):
+        assert_refused(market, r, TOKEN, "is paid in a token")
 
 
 @pytest.mark.parametrize(

@@ -6,3 +6,5 @@ UPDATE decision
 SET name = (SELECT name FROM collection WHERE token = decision.id),
     symbol = (SELECT symbol FROM collection WHERE token = decision.id)
 WHERE kind = 'verified';
+-- Keep what was handed out unsigned
+ALTER TABLE prepared_transaction ADD COLUMN unsigned BLOB;

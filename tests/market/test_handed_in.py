@@ -1,0 +1,71 @@
+"""Handing in what a user signs and pays for, instead of submitting it."""
+
+import base64
+
+import pytest
+
+from harness import wallets
+from harness.cast import ALICE, BOB, KEYS, TOKEN
+from tests.actions import expire, list_nft, shown
+from tests.answers import assert_error
+from tests.engines import both_engines
+
+
+def hand_in(client, content, **fields):
+    body = KEYS | {"signedTransaction": base64.b64encode(content).decode()} | fields
+    return client.post("/v1/comingsoon", json=body)
+
+
+def prepare(client, path="list", **fields):
+    answer = client.post(f"/v1/{path}/extwallet", json=KEYS | fields)
+    assert answer.status_code == 200, answer.json
+    return answer.json["byteArray"]
+
+
+@both_engines
+def test_a_listing_and_a_withdrawal(client, nft, ledger):
+    signed = ledger.sign(prepare(client, listingPrice=250))
+    for _ in range(2):
+        assert hand_in(client, signed).json == {"result": "OK", "listingPrice": 250}
+    assert shown(client)["listingPrice"] == 250
+    assert hand_in(client, ledger.sign(prepare(client, "delist"))).json == {"result": "OK"}
+    assert shown(client)["isForSale"] is False
+
+
+def change_memo(body):
+    body.memo = "Listing NFT with 0.0.7001 and Serial Number 7 for 1 HBAR on X"
+
+
+def change_spender(body):
+    [allowance] = body.cryptoApproveAllowance.nftAllowances
+    allowance.spender.CopyFrom(wallets.account(BOB))
+
+
+@pytest.mark.parametrize(
+    "change", [change_memo, change_spender, lambda body: wallets.give_new_id(body, ALICE)]
+)
+def test_nothing_else_is_passed_on(client, nft, ledger, change):
+    body = wallets.body_of(base64.b64decode(prepare(client, listingPrice=250)))
+    change(body)
+    answer = hand_in(client, ledger.sign_bytes(wallets.seal(body)))
+    assert assert_error(answer, 409)["reason"] == "NOT_AS_PREPARED"
+    assert shown(client)["isForSale"] is False
+
+
+def test_what_was_not_prepared_here_is_not_passed_on(client, nft, ledger):
+    body = wallets.approval(ALICE, (TOKEN, 7), BOB, "hello")
+    answer = hand_in(client, ledger.sign_bytes(wallets.seal(body)))
+    assert assert_error(answer, 409)["reason"] == "NOT_AS_PREPARED"
+
+
+def test_the_ledgers_refusal_is_told(client, nft, ledger):
+    signed = ledger.sign(prepare(client, listingPrice=250), BOB)
+    list_nft(client, 5)  # from then on, Alice's key is known
+    body = assert_error(hand_in(client, signed), 409, "had no effect")
+    assert body["errors"] == {"ledger": {"result": ["INVALID_SIGNATURE"]}}
+
+
+def test_too_late(app, client, nft, ledger):
+    signed = ledger.sign(prepare(client, listingPrice=250))
+    expire(app)
+    assert assert_error(hand_in(client, signed), 409)["reason"] == "TRANSACTION_EXPIRED"
