@@ -58,7 +58,7 @@ def test_what_was_not_prepared_here_is_not_passed_on(client, nft, ledger):
     assert assert_error(answer, 409)["reason"] == "NOT_AS_PREPARED"
 
 
-def test_the_ledgers_refusal_is_told(client, nft, ledger):
+def test_the_ledgers_refusal_is_reported(client, nft, ledger):
     signed = ledger.sign(prepare(client, listingPrice=250), BOB)
     list_nft(client, 5)  # from then on, Alice's key is known
     body = assert_error(hand_in(client, signed), 409, "had no effect")
