@@ -36,7 +36,6 @@ from marketplace.api import (
 )
 from marketplace.api.application import Application
 from marketplace.api.authentication import Authenticate
-from marketplace.api.host_header import HostRequired
 from marketplace.api.openapi import Api
 from marketplace.api.request_metrics import RequestMetrics
 from marketplace.api.response_cache import ResponseCache
@@ -170,7 +169,6 @@ def _list_middleware(app: Flask, asks_host: bool) -> list[Middleware]:
     sandbox, proxies = services(app).sandbox, app.config["TRUSTED_PROXIES"]
     middleware: list[Middleware] = [
         partial(RequestMetrics, trusts_proxies=proxies > 0),
-        HostRequired,
     ]
     if proxies:
         trusted = dict.fromkeys(("x_for", "x_proto", "x_host", "x_prefix"), proxies)

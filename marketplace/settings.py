@@ -328,12 +328,6 @@ SETTINGS = {
         "Arweave gateways, tried in order",
         in_sandbox="{PUBLIC_URL}/sandbox/arweave",
     ),
-    "SANDBOX_BALANCE_QUERIES": Setting(
-        _integer(0, 1),
-        "0",
-        "`1`: the sandbox's node answers `cryptoGetBalance`, which"
-        " [the networks refuse](../sandbox/README.md#what-it-answers)",
-    ),
 }
 
 

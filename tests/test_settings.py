@@ -150,7 +150,7 @@ def test_a_file_may_be_called_what_an_address_has():
 
 
 GONE = ["REDIS_URL", "ACCESS_LOG", "MEDIA_MAX_BYTES", "READY_SYNC_SECONDS", "SANDBOX_DATABASE_URL"]
-GONE += ["TRANSACTION_VALID_SECONDS", "USER_LIMIT_MAX"]
+GONE += ["TRANSACTION_VALID_SECONDS", "USER_LIMIT_MAX", "SANDBOX_BALANCE_QUERIES"]
 
 
 def test_an_unknown_setting_stops_the_start():

@@ -47,16 +47,11 @@ class RequestParser(FlaskParser):
         return given
 
     def pre_load(self, location_data: Any, *, schema: Schema, req: Request, location: str) -> Any:
-        """Refuse an unknown name that is similar to a known one which is missing. Checks 20 unknown names.
-
-        With Prefer: handling=strict, refuse every unknown name; with handling=lenient, none.
-        """
-        prefer = req.headers.get("Prefer", "")
-        if isinstance(location_data, Mapping) and "handling=lenient" not in prefer:
+        """Refuse an unknown name that is similar to a known one which is missing. Checks 20 unknown names."""
+        if isinstance(location_data, Mapping):
             kind = "parameter" if location == "query" else "field"
             for name, hint in _find_unknown(location_data.keys(), schema):
-                if hint or "handling=strict" in prefer:
-                    raise ValidationError({name: [f"is no {kind} here{hint}"]})
+                raise ValidationError({name: [f"is no {kind} here{hint}"]})
         return location_data
 
 
@@ -66,7 +61,7 @@ def _names_of(schema: Schema) -> set[str]:
 
 
 def _find_unknown(given: Collection[str], schema: Schema) -> Iterator[tuple[str, str]]:
-    """Yield the first unknown names, each with a hint if a similar known one is missing, or ""."""
+    """Yield unknown names that are similar to a missing known one, each with a hint."""
     known, instead = _names_of(schema), getattr(schema, "instead", {})
     others = [name for name in given if name not in known][:MOST_COMPARED]
     plain = {name.lower(): name for name in known if name not in given} if others else {}
@@ -74,8 +69,8 @@ def _find_unknown(given: Collection[str], schema: Schema) -> Iterator[tuple[str,
         near = get_close_matches(name.lower().replace("_", ""), plain, 1, NEARLY)
         if name in instead:
             yield name, f": use {instead[name]}"
-        else:
-            yield name, f": did you mean {plain[near[0]]}?" if near else ""
+        elif near:
+            yield name, f": did you mean {plain[near[0]]}?"
 
 
 def _read_whole(req: Request) -> bytes:

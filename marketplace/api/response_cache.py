@@ -144,14 +144,12 @@ class ResponseCache:
         count("response_cache_requests", outcome="hit")
         return finished.send(environ, start_response)
 
-    def _make_key(self, path: str, environ: WSGIEnvironment) -> tuple[str, ...] | None:
-        """Everything in a request that its response may depend on. None: it is not cached.
+    def _make_key(self, path: str, environ: WSGIEnvironment) -> tuple[str, ...]:
+        """Everything in a request that its response may depend on.
 
         The page's origin matters only if it is allowed: the response to any other is the same.
         """
         get = environ.get
-        if "HTTP_PREFER" in environ:
-            return None
         origin = get("HTTP_ORIGIN", "")
         if origin and origin not in self._origins:
             origin = "*" if "*" in self._origins else ""

@@ -30,7 +30,7 @@ wsgi_app = "marketplace.wsgi:app"
 bind = "127.0.0.1:8000"
 
 # One process for each core that we may use. The threads are for requests that wait for the ledger.
-worker_class = "marketplace.cli.gunicorn_worker.Worker"
+worker_class = "gthread"
 workers = len(os.sched_getaffinity(0))
 threads = 8
 

@@ -13,7 +13,6 @@ import requests
 from requests.adapters import BaseAdapter
 from urllib3.exceptions import HTTPError
 
-from marketplace.ledger.bounded_headers import bound_headers
 from marketplace.ledger.deadline import Deadline, TimeIsUp
 from marketplace.version import __version__
 
@@ -46,7 +45,6 @@ class Session(requests.Session):
         self.headers["User-Agent"] = USER_AGENT
         self.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
         for prefix, adapter in adapters.items():
-            bound_headers(adapter)
             self.mount(prefix, adapter)
 
     def get_redirect_target(self, response: Any) -> None:

@@ -41,8 +41,8 @@ def init_app(app: Flask, database: Engine) -> Sandbox:
     name_routes(sandbox, PATH)
     sandbox.before_request(_name_method)
     sandbox.config["CLOCK"] = lambda: times.now()  # looked up at each call
+    sandbox.config["BALANCE_QUERIES"] = False  # as on the networks
     sandbox.config["NODE_FILE"] = addresses.node_file(folder)
-    sandbox.config["BALANCE_QUERIES"] = app.config["SANDBOX_BALANCE_QUERIES"]
     # The marketplace's own API may be there: /api/v1, or below it.
     is_own = f"{app.config['API_PREFIX']}/v1/".startswith(MIRROR_PATH)
 

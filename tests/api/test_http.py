@@ -1,10 +1,8 @@
 """HTTP's own means, for every answer under /v1: ETag and 304, HEAD, gzip, and what caches may do."""
 
 import gzip
-import json
 
 import pytest
-from werkzeug.test import EnvironBuilder, run_wsgi_app
 
 from harness.apps import authorized_client, completing, settings
 from harness.cast import ALICE, BOB, KEYS, TOKEN
@@ -145,23 +143,6 @@ def test_an_invalid_host_header_is_refused(client, host):
     of_a_page = {"Host": host, "Origin": "https://dapp.example"}
     assert_error(client.get("/v1/nftslisted/0.0.2", headers=of_a_page), 400, "Host", host[:50])
     assert_error(client.post("/v1/add", headers={"Host": host}), 400, "Host", host[:50])
-
-
-@pytest.mark.parametrize(
-    "path", ["/v1/orderbook", "/status", "/media/placeholder.webp", "/nowhere"]
-)
-def test_http_1_1_without_a_host_is_refused(client, listed, path):
-    """RFC 9112, 3.2; HTTP/1.0 has no Host."""
-    for protocol, is_refused in (("HTTP/1.1", True), ("HTTP/1.0", False)):
-        environ = EnvironBuilder(path, environ_base=client.environ_base).get_environ()
-        environ["SERVER_PROTOCOL"] = protocol
-        del environ["HTTP_HOST"]
-        body, status, _ = run_wsgi_app(client.application, environ)
-        assert status.startswith("400") == is_refused
-        if is_refused:
-            answer = json.loads(b"".join(body))
-            assert answer["reason"] == "BAD_HOST"
-            assert answer["message"] == "The header Host is missing"
 
 
 def test_a_query_that_is_no_text_is_refused(client):

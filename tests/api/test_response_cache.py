@@ -348,21 +348,11 @@ def shared(tmp_path):
     return authorized_client(app, "read")
 
 
-def test_an_invented_origin_or_preference_is_not_cached_for_itself(shared):
+def test_an_invented_origin_is_not_cached_for_itself(shared):
     for number in range(3):
-        for headers in ({"Origin": f"https://{number}.example"}, {"Prefer": f"x={number}"}):
-            assert shared.get("/v1/orderbook", headers=headers).status_code == 200
+        headers = {"Origin": f"https://{number}.example"}
+        assert shared.get("/v1/orderbook", headers=headers).status_code == 200
     assert len(cached_by(shared.application)) == 2, "the token and one answer"
-
-
-def test_prefer_is_obeyed_whatever_is_cached(client, nft):
-    for query in ("Limit=1", "x=1"):
-        url, strict = f"/v1/orderbook?{query}", {"Prefer": "handling=strict"}
-        for _ in range(2):
-            lenient = client.get(url, headers={"Prefer": "handling=lenient"})
-            assert lenient.status_code == 200
-            assert client.get(url, headers=strict).status_code == 422
-            assert client.get(url).status_code == (422 if query == "Limit=1" else 200)
 
 
 def test_hooks_and_signals_see_each_request_that_is_not_answered_from_the_cache(

@@ -12,18 +12,11 @@ from tests.answers import assert_error
 )
 def test_a_misspelt_parameter_is_refused_with_the_one_that_was_meant(client, name, meant):
     message = f"{name} is no parameter here: did you mean {meant}?"
-    for handling in ("strict", "respond-async"):
-        r = client.get(f"/v1/orderbook?{name}=x", headers={"Prefer": f"handling={handling}"})
-        assert_error(r, 422, message)
-    lenient = {"Prefer": "handling=lenient"}
-    assert client.get(f"/v1/orderbook?{name}=x", headers=lenient).status_code == 200
-    assert_error(client.get(f"/v1/orderbook?{name}=x"), 422, message)  # nothing kept is answered
+    assert_error(client.get(f"/v1/orderbook?{name}=x"), 422, message)
 
 
-def test_unknown_parameters_are_ignored_unless_strict(client):
+def test_unknown_parameters_are_ignored(client):
     assert client.get("/v1/orderbook?utm_source=x&_=1").status_code == 200
-    r = client.get("/v1/orderbook?utm_source=x&_=1", headers={"Prefer": "handling=strict"})
-    assert_error(r, 422, "is no parameter here")
 
 
 def test_a_field_that_is_nearly_ours_is_refused_before_anything_is_signed(client, listed):

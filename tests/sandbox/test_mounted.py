@@ -6,7 +6,6 @@ from harness.apps import authorized_client, on_testnet, settings
 from harness.cast import ALICE, KEYS, MARKET, TOKEN
 from marketplace import create_app
 from marketplace.sandbox import catalogue, wallet
-from marketplace.services import services
 from sandbox.tests.hapi import APPROVE, RECEIPTS
 from sandbox.tests.sdk import approval_of_sdk, of_sdk
 
@@ -46,13 +45,6 @@ def test_the_marketplace_may_stand_where_the_mirror_node_would(tmp_path, prefix)
     client = create_app(**settings(tmp_path), API_PREFIX=prefix).test_client()
     assert client.get(f"{prefix}/openapi.json").status_code == 200
     assert client.get(f"{prefix}/v1/orderbook").status_code == 401
-
-
-def test_balances_are_refused_unless_the_operator_allows_them(tmp_path, app):
-    config = services(app).sandbox.app.config
-    assert not config["BALANCE_QUERIES"]
-    other = create_app(SANDBOX_BALANCE_QUERIES="1", **settings(tmp_path / "other"))
-    assert services(other).sandbox.app.config["BALANCE_QUERIES"]
 
 
 def test_one_of_the_sample_has_no_attributes(client):

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import requests
 
 from marketplace.hedera import times
-from marketplace.ledger.bounded_headers import MAX_HEADER_BYTES, HeadersTooLarge
 from marketplace.ledger.http_client import FetchError, read_retry_after
 from marketplace.store.rows import WebhookRow
 from marketplace.watcher.strangers.guarded_fetch import Address, Fetcher
@@ -19,7 +18,6 @@ FAILURES = {
     requests.exceptions.SSLError: "its TLS certificate is not valid",
     requests.Timeout: "it did not answer in time",
     requests.ConnectionError: "it cannot be reached",
-    HeadersTooLarge: f"its headers are larger than {MAX_HEADER_BYTES} bytes",
 }
 
 
