@@ -114,12 +114,12 @@ def of_another_feed(route):
 
 def test_a_collection_and_an_account_lead_there(visit, sold):
     page = visit(f"/demo/collection/{sold[0]}")
-    shown = figures(page)
-    assert (shown["Sales"], shown["Volume"]) == ("1", "1,200 HBAR")
-    assert shown["Last 24 hours"] == "1,200 HBAR, 1 sale"
-    assert shown["Last sale"].startswith("1,200 HBAR, ")
+    assert figures(page)["Volume"] == "1,200 HBAR 1 sale"
     page.get_by_role("link", name="Activity", exact=True).last.click()
     page.wait_for_url(f"**/demo/activity?collection={sold[0]}")
+    shown = figures(page)
+    assert shown["Last 24 hours"] == "1,200 HBAR, 1 sale"
+    assert shown["Last sale"].startswith("1,200 HBAR, ")
     page.get_by_role("link", name="Sales").click()
     expect(rows(page)).to_have_count(1)
     page.get_by_role("link", name=BUYER).click()
