@@ -26,10 +26,9 @@ def show_media(key: str) -> Response:
         etag = hashlib.sha256(content).hexdigest()
         response = _send(content, "image/webp", etag, PLACEHOLDER.name)
     elif KEY.fullmatch(key):
+        _require_shown(key)
         etag, _, extension = key.partition(".")
         is_known = request.if_none_match.contains_weak(etag)
-        if is_known:
-            _require_shown(key)
         response = _send(b"" if is_known else _read(key), TYPES[extension], etag)
     else:
         abort(404)
@@ -73,13 +72,12 @@ def _read(key: str) -> bytes:
     media = services().media
     with one_image() if media.is_remote else nullcontext():
         content = media.get(key)
-    if content is not None:
-        return content
-    _require_shown(key)
-    abort(404)
+    if content is None:
+        abort(404)
+    return content
 
 
 def _require_shown(key: str) -> None:
-    """Raise Hidden for an image that was removed."""
+    """Raise Hidden for an image that only hidden NFTs have."""
     if decisions.is_image_hidden(database().connection, large_of(key)):
         raise Hidden("This image")

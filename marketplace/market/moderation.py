@@ -1,32 +1,32 @@
 """The operator's decisions: hidden NFTs and collections, blocked accounts, and verified collections.
 
-A decision is committed first, so that all later writes follow it. It is then applied to the stored rows, in
-parts. After an interruption, the same command continues.
+A decision is a row. What follows from it is written in the same transaction, or in parts if that is very
+much; after a kill, the watcher writes the rest.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from marketplace.errors import AccountBlocked, Hidden
-from marketplace.events import EventKind
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId, is_entity_id
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
-from marketplace.market import collection_facts, nft_events
-from marketplace.market.nft_events import Event
+from marketplace.market import collection_facts
 from marketplace.market.several import for_each
 from marketplace.services import database, services
-from marketplace.store import decisions, events, nft_collections, nfts, orderbook, traits
+from marketplace.store import decisions, nft_collections, nfts
 from marketplace.store.database import read, write
-from marketplace.store.decisions import KEYS_AT_ONCE
-from marketplace.store.media import find_key
-from marketplace.store.orderbook import Selection
-from marketplace.store.rows import Connection, DecisionKind, DecisionRow, NftRow, SuspendedRow
+from marketplace.store.rows import (
+    CollectionRow,
+    Connection,
+    DecisionKind,
+    DecisionRow,
+    SuspendedRow,
+)
 
-AT_ONCE = 200  # NFTs in one transaction: others wait for it
-
-Changed = list[tuple[NftRow, NftRow]]  # NFTs before and after
-Change = Callable[[Connection, list[NftRow]], Changed]
+IMAGES_AT_ONCE = 100
+Position = tuple[str, int]  # a token, and a serial number
+BEGINNING: Position = ("", 0)
 
 
 class Subject(NamedTuple):
@@ -77,144 +77,88 @@ def require_not_blocked(account_id: str) -> None:
         raise AccountBlocked(account_id, decision["reason"] if decision["is_public"] else None)
 
 
-def decide(db: Connection, kind: DecisionKind, subject: Subject, ruling: Ruling) -> None:
+def _decide(db: Connection, kind: DecisionKind, subject: Subject, ruling: Ruling) -> None:
     """Store a decision, after waiting for all transactions that write NFTs."""
     database().lock_nfts(db)
     row = {"kind": kind, **subject._asdict(), **ruling._asdict()}
     row["since"] = ruling.since or times.to_iso(times.now())
     row["is_public"] = int(ruling.is_public)
     decisions.insert_decision(db, row)
+    _apply_later(db, kind, subject)
+
+
+def _undo(db: Connection, kind: DecisionKind, subject: Subject) -> bool:
+    """Delete a decision, as _decide() stores one. Returns whether there was one."""
+    database().lock_nfts(db)
+    if decisions.delete_decision(db, kind, *subject) is None:
+        return False
+    _apply_later(db, kind, subject)
+    return True
+
+
+def _apply_later(db: Connection, kind: DecisionKind, subject: Subject) -> None:
+    if kind == "verified":
+        if collection := nft_collections.mark_verified_as_decided(db, subject.id):
+            nft_collections.mark_imitations(db, collection["skeleton"])
+        return
+    if kind == "hidden" and not subject.serial_no:
+        decisions.mark_collection(db, subject.id, times.to_iso(times.now()))
+    decisions.insert_to_apply(db, kind, *subject)
+
+
+def _apply_part(
+    db: Connection, kind: DecisionKind, subject: Subject, after: Position
+) -> tuple[int, Position | None]:
+    """Apply a decision to the next NFTs. Returns how many changed, and the position of the rest, if any."""
+    database().lock_nfts(db)
+    database().lock_events(db)
+    part, changed = decisions.find_part(db, kind, *subject, after), 0
+    if part:
+        changed = decisions.apply(db, part, times.to_iso(times.now()))
+        if not part.is_last:
+            return changed, (part.token, part.last)
+    if kind == "hidden":
+        decisions.delete_shown_images(db, subject.id)
+    decisions.delete_to_apply(db, kind, *subject)
+    return changed, None
+
+
+def _apply(kind: DecisionKind, subject: Subject, after: Position | None = BEGINNING) -> int:
+    """Apply a decision to the NFTs after a position. Returns how many changed."""
+    count = 0
+    while after:
+        with write() as db:
+            changed, after = _apply_part(db, kind, subject, after)
+        count += changed
+    if kind == "hidden":
+        remove_images()
+    return count
+
+
+def apply_decisions() -> None:
+    """Apply what a killed command has left, and remove images that came late: the watcher's chore."""
+    for row in decisions.list_to_apply(read()):
+        _apply(row["kind"], Subject(row["id"], row["serial_no"]))
+    remove_images()
+
+
+def _change(kind: DecisionKind, subject: Subject, ruling: Ruling | None) -> int | None:
+    """Make a decision, or without a ruling undo it. Returns how many NFTs changed; None: there was none.
+
+    What it is about is changed in the same transaction, unless that is very much.
+    """
+    with write() as db:
+        if ruling:
+            _decide(db, kind, subject, ruling)
+        elif not _undo(db, kind, subject):
+            return None
+        changed, after = _apply_part(db, kind, subject, BEGINNING)
+    return changed + _apply(kind, subject, after)
 
 
 def hide(subject: Subject, ruling: Ruling) -> int:
     """Hide an NFT or a collection, and remove its images. Returns how many NFTs became hidden."""
-    with write() as db:
-        decide(db, "hidden", subject, ruling)
-        if not subject.serial_no:
-            _hide_collection(db, subject)
-    count = _change_all(subject, _hide_part(subject))
-    # Remove all noted images: an interrupted earlier call may have left some.
-    remove_images(subject)
-    return count
-
-
-def remove_images(subject: Subject) -> None:
-    """Remove the noted images. Do not call it in a transaction: a bucket may answer slowly."""
-    services().media.remove(decisions.list_hidden_images(read(), *subject))
-
-
-def _hide_collection(db: Connection, subject: Subject) -> None:
-    before = nft_collections.get_collection(db, subject.id)
-    now = times.to_iso(times.now())
-    if before and nft_collections.mark_collection_hidden(db, subject.id, True, now):
-        pictures = [key for key in (before["banner"], before["logo"]) if key]
-        _note_images(db, subject, [(key, 0) for key in pictures])
-
-
-def _note_images(db: Connection, subject: Subject, images: Sequence[tuple[str, int]]) -> None:
-    """Note images to be removed, each with its NFT's serial number.
-
-    Leaves out images that other NFTs show, too.
-    """
-    keys = sorted({key for key, _ in images})
-    shared = {
-        key
-        for at in range(0, len(keys), KEYS_AT_ONCE)
-        for key in decisions.list_shared_keys(db, keys[at : at + KEYS_AT_ONCE], *subject)
-    }
-    for key, serial_no in images:
-        if key not in shared:
-            decisions.insert_hidden_image(db, key, subject.id, serial_no)
-
-
-def _change_all(subject: Subject, change: Change) -> int:
-    """Change the stored NFTs that a decision is about, in parts. Returns how many were changed."""
-    count, after = 0, 0
-    while found := _list_of_subject(subject, after):
-        count += _change_part(found, change)
-        after = found[-1]["serial_no"]
-    return count
-
-
-def _list_of_subject(subject: Subject, after: int) -> list[NftRow]:
-    """The next stored NFTs that a decision is about, after a serial number: enough for one transaction."""
-    if not subject.serial_no:
-        return nfts.list_nfts_of_token(read(), subject.id, after, AT_ONCE)
-    nft = nfts.get_nft(read(), *subject)
-    return [nft] if nft and after < subject.serial_no else []
-
-
-def _change_part(found: list[NftRow], change: Change) -> int:
-    """Change NFTs in one transaction, which no other writer of NFTs can disturb."""
-    with write() as db:
-        database().lock_nfts(db)
-        ids = [(nft["token"], nft["serial_no"]) for nft in found]
-        return len(change(db, [nft for id in ids if (nft := nfts.get_nft(db, *id))]))
-
-
-def _hide_part(subject: Subject) -> Change:
-    def hide_part(db: Connection, stored: list[NftRow]) -> Changed:
-        changed = [
-            (nft, hidden)
-            for nft in stored
-            if (hidden := nfts.mark_hidden(db, nft["token"], nft["serial_no"]))
-        ]
-        images = [(nft["image"], nft["serial_no"]) for nft, _ in changed if nft["image"]]
-        _note_images(db, subject, images)
-        _store_changes(db, changed, is_hidden=True)
-        _tell(db, changed, _hidden)
-        return changed
-
-    return hide_part
-
-
-def _store_changes(db: Connection, changed: Changed, *, is_hidden: bool) -> None:
-    """Update traits, events and collections after NFTs were hidden or shown."""
-    _count_listed(db, changed)
-    for before, nft in changed:
-        traits.replace_traits(db, before, nft)
-        nft_id = NftId(nft["token"], nft["serial_no"])
-        if not is_hidden:
-            events.mark_events_hidden(db, *nft_id, False)
-        sold = events.get_sales_of_nft(db, *nft_id)
-        if is_hidden:
-            events.mark_events_hidden(db, *nft_id, True)
-        if sold["sales"]:
-            sign = -1 if is_hidden else 1
-            nft_collections.add_sales(db, nft_id.token, sign * sold["sales"], sign * sold["volume"])
-
-
-def _count_listed(db: Connection, changed: Changed) -> None:
-    """Update the collections' counts of listed NFTs."""
-    for before, nft in changed:
-        if difference := nft["is_listed"] - before["is_listed"]:
-            nft_collections.add_listed(db, nft["token"], difference)
-
-
-def _tell(db: Connection, changed: Changed, find: Callable[[NftRow, NftRow], Event]) -> None:
-    events = {NftId(nft["token"], nft["serial_no"]): [find(before, nft)] for before, nft in changed}
-    nft_events.store(db, events)
-
-
-def _hidden(before: NftRow, nft: NftRow) -> Event:
-    price = before["listing_price"] if before["is_listed"] else None
-    return Event(EventKind.HIDDEN, from_account=before["owner"], previous_price=price)
-
-
-def _shown(before: NftRow, nft: NftRow) -> Event:
-    price, listed_at = None, None
-    if nft["is_listed"]:
-        price, listed_at = nft["listing_price"], nft["last_listed_at"]
-    return Event(EventKind.SHOWN, None, nft["owner"], price, consensus_at=listed_at)
-
-
-def _withdrawn(before: NftRow, nft: NftRow) -> Event:
-    return Event(EventKind.WITHDRAWN, nft["owner"], previous_price=before["listing_price"])
-
-
-def _listed(before: NftRow, nft: NftRow) -> Event:
-    price, listed_at = nft["listing_price"], nft["last_listed_at"]
-    return Event(EventKind.LISTED, nft["owner"], price=price, consensus_at=listed_at)
+    return _change("hidden", subject, ruling) or 0
 
 
 def unhide(subject: Subject) -> int | None:
@@ -222,74 +166,17 @@ def unhide(subject: Subject) -> int | None:
 
     None: it was not hidden by itself.
     """
-    now = times.to_iso(times.now())
-    with write() as db:
-        database().lock_nfts(db)
-        decision = decisions.delete_decision(db, "hidden", *subject)
-        if not subject.serial_no:
-            nft_collections.mark_collection_hidden(db, subject.id, False, now)
-            decisions.delete_hidden_images(db, subject.id, 0)
-    count = _change_all(subject, _show_part)
-    return count if decision or count else None
-
-
-def _show_part(db: Connection, stored: list[NftRow]) -> Changed:
-    now = times.to_iso(times.now())
-    changed = [
-        (nft, shown)
-        for nft in stored
-        if nft["is_hidden"] and (shown := nfts.mark_shown(db, nft, now))
-    ]
-    for nft, _ in changed:
-        decisions.delete_hidden_images(db, nft["token"], nft["serial_no"])
-    _store_changes(db, changed, is_hidden=False)
-    _tell(db, changed, _shown)
-    return changed
+    return _change("hidden", subject, None)
 
 
 def block(account_id: str, ruling: Ruling) -> int:
     """Block an account. Returns how many of its NFTs are no longer for sale here."""
-    with write() as db:
-        decide(db, "blocked", Subject(account_id), ruling)
-    return _list_as_decided(account_id, _list_listed, _withdrawn)
+    return _change("blocked", Subject(account_id), ruling) or 0
 
 
 def unblock(account_id: str) -> int | None:
     """Unblock an account. Returns how many of its NFTs are for sale here again; None: it was not blocked."""
-    with write() as db:
-        database().lock_nfts(db)
-        decision = decisions.delete_decision(db, "blocked", account_id)
-    count = _list_as_decided(account_id, nfts.list_withheld_of_owner, _listed)
-    return count if decision or count else None
-
-
-def _list_listed(db: Connection, account_id: str, limit: int) -> list[NftRow]:
-    return orderbook.list_selected(db, Selection(owner=account_id), limit)
-
-
-def _list_as_decided(
-    account_id: str,
-    list_some: Callable[[Connection, str, int], list[NftRow]],
-    find_event: Callable[[NftRow, NftRow], Event],
-) -> int:
-    """Take an account's NFTs off the market, or list them again.
-
-    ``list_some`` lists the NFTs that must still change.
-    """
-
-    def change(db: Connection, stored: list[NftRow]) -> Changed:
-        changed = [(nft, new) for nft in stored if (new := nfts.mark_listed_as_decided(db, nft))]
-        _count_listed(db, changed)
-        _tell(db, changed, find_event)
-        return changed
-
-    count = 0
-    while found := list_some(read(), account_id, AT_ONCE):
-        changed = _change_part(found, change)
-        if not changed:  # the operator has decided otherwise meanwhile
-            break
-        count += changed
-    return count
+    return _change("blocked", Subject(account_id), None)
 
 
 def block_list(accounts: Sequence[str], ruling: Ruling) -> tuple[list[str], list[str]]:
@@ -297,38 +184,48 @@ def block_list(accounts: Sequence[str], ruling: Ruling) -> tuple[list[str], list
 
     ``accounts``: each once. Returns both lists. Accounts that a command or another file blocked stay blocked.
     """
-    blocked = {
-        row["id"]: row for row in decisions.list_decisions(read()) if row["kind"] == "blocked"
-    }
-    wanted = {*accounts}
-    gone = [id for id, row in blocked.items() if row["list"] == ruling.list and id not in wanted]
-    new = [id for id in accounts if id not in blocked]
-    for id in accounts:
-        row = blocked.get(id)
-        if row is None or (row["list"] == ruling.list and _is_other(row, ruling)):
-            block(id, ruling)
-        elif row["list"] == ruling.list:  # the last time may have been interrupted
-            _list_as_decided(id, _list_listed, _withdrawn)
-    for id in gone:
-        unblock(id)
+    with write() as db:
+        rows = decisions.list_decisions(db)
+        blocked = {row["id"]: row for row in rows if row["kind"] == "blocked"}
+        of_list = {id for id, row in blocked.items() if row["list"] == ruling.list}
+        gone, new = sorted(of_list - {*accounts}), [id for id in accounts if id not in blocked]
+        for id in accounts:
+            if id not in blocked or (id in of_list and _is_other(blocked[id], ruling)):
+                _decide(db, "blocked", Subject(id), ruling)
+        for id in gone:
+            _undo(db, "blocked", Subject(id))
+    for id in (*new, *gone):
+        _apply("blocked", Subject(id))
     return new, gone
 
 
-def put_image(content: bytes, small: bytes | None) -> str:
-    """Store an image, and return its key. Raises Hidden for one that was removed, and put()'s errors."""
-    key = find_key(content, "webp", small)
-    if decisions.is_image_hidden(read(), key):
-        raise Hidden("This image")
-    return services().media.put(content, "webp", small)
+def remove_images() -> None:
+    """Remove hidden images from the media store. Not in a transaction: a bucket may answer slowly."""
+    while keys := decisions.list_images_to_remove(read(), IMAGES_AT_ONCE):
+        services().media.remove(keys)
+        with write() as db:
+            for key in keys:
+                if not decisions.mark_image_removed(
+                    db, key
+                ):  # something shown has got it meanwhile
+                    decisions.mark_image_lost(db, key, times.to_iso(times.now()))
 
 
-def note_late_image(db: Connection, subject: Subject, key: str) -> bool:
-    """If an NFT was hidden while its image was fetched, note it for removal. Returns whether it was."""
-    stored = nfts.get_nft(db, *subject)
-    is_hidden = bool(stored and stored["is_hidden"])
-    if is_hidden:
-        _note_images(db, subject, [(key, subject.serial_no)])
-    return is_hidden
+def note_image(db: Connection, subject: Subject, key: str) -> None:
+    """Note an image that was just stored: it is shown now, or its NFT or collection was hidden meanwhile."""
+    nft, collection = None, nft_collections.get_collection(db, subject.id)
+    if subject.serial_no:
+        nft = nfts.get_nft(db, *subject)
+    owner = nft if subject.serial_no else collection
+    if owner and owner["is_hidden"]:
+        decisions.insert_hidden_image(db, key, *subject)
+        decisions.delete_shown_images(db, subject.id)
+    elif (nft and nft["image"] == key) or (collection and key in _pictures(collection)):
+        decisions.delete_hidden_image(db, key)
+
+
+def _pictures(collection: CollectionRow) -> tuple[str | None, str | None]:
+    return collection["logo"], collection["banner"]
 
 
 def verify(token: str, ruling: Ruling) -> Ruling:
@@ -344,23 +241,14 @@ def verify(token: str, ruling: Ruling) -> Ruling:
         else:
             ruling = ruling._replace(name=known["name"], symbol=known["symbol"])
     with write() as db:
-        decide(db, "verified", Subject(token), ruling)
-        _mark_verified(db, token)
+        _decide(db, "verified", Subject(token), ruling)
     return ruling
 
 
 def unverify(token: str) -> bool:
     """Take a verification back. Returns whether there was one."""
     with write() as db:
-        database().lock_nfts(db)
-        decision = decisions.delete_decision(db, "verified", token)
-        _mark_verified(db, token)
-    return decision is not None
-
-
-def _mark_verified(db: Connection, token: str) -> None:
-    if collection := nft_collections.mark_verified_as_decided(db, token):
-        nft_collections.mark_imitations(db, collection["skeleton"])
+        return _undo(db, "verified", Subject(token))
 
 
 def list_suspended() -> list[SuspendedRow]:

@@ -10,7 +10,7 @@ from marketplace.store.rows import (
     Connection,
     EventRow,
     FeedRow,
-    NftSalesRow,
+    KeptSalesRow,
     SalesRow,
     StoredEventRow,
     merge,
@@ -54,43 +54,35 @@ class Place(NamedTuple):
 
 
 def insert_event(db: Connection, event: Mapping[str, object]) -> None:
-    # Only after Engine.lock_events(). It is in no list while its NFT is hidden; nor is a listing of a blocked
-    # account, or an offer of one or to one.
+    # Only after Engine.lock_events(). It is in no list while its NFT is hidden. A blocked account's listings,
+    # and offers of one or to one, are no events.
     sql = """
         INSERT INTO event (
             id, kind, token, serial_no, from_account, to_account, price, previous_price, transaction_id,
             consensus_at, seen_at, offer_id, is_hidden
         )
-        VALUES (
+        SELECT
             (SELECT COALESCE(MAX(id), 0) + 1 FROM event), :kind, :token, :serial_no, :from_account,
             :to_account, :price, :previous_price, :transaction_id, :consensus_at, :seen_at, :offer_id,
-            CASE WHEN :kind <> 'HIDDEN' AND EXISTS (
-                SELECT 1 FROM nft
-                WHERE token = :token AND serial_no = :serial_no
-                  AND (is_hidden = 1 OR (is_listed < is_for_sale AND :kind IN ('LISTED', 'PRICE_CHANGED')))
-            ) OR :kind LIKE 'OFFER%' AND EXISTS (
-                SELECT 1 FROM decision WHERE kind = 'blocked' AND id IN (:from_account, :to_account)
+            CASE WHEN EXISTS (
+                SELECT 1 FROM nft WHERE token = :token AND serial_no = :serial_no AND is_hidden = 1
             ) THEN 1 ELSE 0 END
+        WHERE NOT (
+            (:kind IN ('LISTED', 'PRICE_CHANGED') OR :kind LIKE 'OFFER%') AND EXISTS (
+                SELECT 1 FROM decision WHERE kind = 'blocked' AND id IN (:from_account, :to_account)
+            )
         )
     """
     db.execute(sql, event)
 
 
-def mark_events_hidden(db: Connection, token: str, serial_no: int, is_hidden: bool) -> None:
-    # All events except those that report the hiding.
-    sql = """
-        UPDATE event SET is_hidden = :is_hidden
-        WHERE token = :token AND serial_no = :serial_no AND kind <> 'HIDDEN' AND is_hidden <> :is_hidden
-    """
-    db.execute(sql, {"token": token, "serial_no": serial_no, "is_hidden": int(is_hidden)})
-
-
-def get_sales_of_nft(db: Connection, token: str, serial_no: int) -> NftSalesRow:
+def get_sales_between(db: Connection, token: str, first: int, last: int) -> KeptSalesRow:
+    # Of NFTs that are not hidden, between two serial numbers.
     sql = """
         SELECT COUNT(*) AS sales, CAST(COALESCE(SUM(price), 0) AS BIGINT) AS volume FROM event
-        WHERE token = :token AND serial_no = :serial_no AND sold_at IS NOT NULL
+        WHERE token = :token AND serial_no BETWEEN :first AND :last AND sold_at IS NOT NULL
     """
-    row: NftSalesRow = only(db, sql, {"token": token, "serial_no": serial_no})
+    row: KeptSalesRow = only(db, sql, {"token": token, "first": first, "last": last})
     return row
 
 

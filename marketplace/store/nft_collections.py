@@ -197,11 +197,15 @@ def mark_collection_due(db: Connection, token: str, soon: str, beyond: str) -> N
     db.execute(sql, {"token": token, "soon": soon, "beyond": beyond})
 
 
-def add_sales(db: Connection, token: str, sales: int, volume: int) -> None:
-    # For an NFT that is shown or, with negative numbers, hidden. The last sale is the newest visible one.
+def count_again(db: Connection, token: str, sales: int, volume: int) -> None:
+    # After NFTs were hidden, shown, or taken off sale: counts listings, and adds sales, or subtracts negative
+    # ones. The last sale is the newest visible one.
     sql = """
         UPDATE collection
-        SET sales = CASE WHEN sales + :sales < 0 THEN 0 ELSE sales + :sales END,
+        SET listed = (SELECT COUNT(*) FROM nft WHERE is_listed = 1 AND token = :token),
+            listings_version = listings_version + 1,
+            traits_version = traits_version + 1,
+            sales = CASE WHEN sales + :sales < 0 THEN 0 ELSE sales + :sales END,
             volume = CASE WHEN volume + :volume < 0 THEN 0 ELSE volume + :volume END,
             last_sale_price = (
                 SELECT price FROM event WHERE event.token = :token AND sold_at IS NOT NULL
@@ -211,21 +215,6 @@ def add_sales(db: Connection, token: str, sales: int, volume: int) -> None:
         WHERE token = :token
     """
     db.execute(sql, {"token": token, "sales": sales, "volume": volume})
-
-
-def mark_collection_hidden(
-    db: Connection, token: str, is_hidden: bool, now: str
-) -> CollectionRow | None:
-    # A hidden collection loses its pictures; a shown one is described again.
-    sql = """
-        UPDATE collection
-        SET is_hidden = :is_hidden, banner = NULL, logo = NULL,
-            describe_at = CASE WHEN metadata IS NOT NULL THEN :now END, describe_attempts = 0
-        WHERE token = :token AND is_hidden <> :is_hidden
-        RETURNING *
-    """
-    parameters = {"token": token, "is_hidden": int(is_hidden), "now": now}
-    return db.execute(sql, parameters).fetchone()
 
 
 def mark_verified_as_decided(db: Connection, token: str) -> CollectionRow | None:

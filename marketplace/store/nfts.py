@@ -14,8 +14,6 @@ _IS_HIDDEN = """EXISTS (
     SELECT 1 FROM decision WHERE kind = 'hidden' AND id = :token AND serial_no IN (0, :serial_no)
 )"""
 _IS_BLOCKED = "EXISTS (SELECT 1 FROM decision WHERE kind = 'blocked' AND id = :owner)"
-_IS_OWNER_BLOCKED = _IS_BLOCKED.replace(":owner", "nft.owner")
-_AS_DECIDED = f"CASE WHEN is_hidden = 1 OR {_IS_OWNER_BLOCKED} THEN 0 ELSE is_for_sale END"
 NFTS_AT_ONCE = 100  # the most ids of list_nfts()
 _PAIRS = [f"(:token_{n}, CAST(:serial_no_{n} AS BIGINT))" for n in range(NFTS_AT_ONCE)]
 # Statements by the number of ids that they take. With IN, SQLite 3.40 would read all NFTs.
@@ -269,59 +267,3 @@ def is_any_stored_of_token(db: Connection, token: str) -> bool:
 def list_stored_of_token(db: Connection, token: str) -> list[int]:
     sql = "SELECT serial_no FROM nft WHERE token = :token ORDER BY serial_no"
     return [row["serial_no"] for row in db.execute(sql, {"token": token})]
-
-
-def list_nfts_of_token(db: Connection, token: str, after: int, limit: int) -> list[NftRow]:
-    sql = """
-        SELECT * FROM nft WHERE token = :token AND serial_no > :after
-        ORDER BY serial_no
-        LIMIT :limit + 0
-    """
-    return db.execute(sql, {"token": token, "after": after, "limit": limit}).fetchall()
-
-
-def list_withheld_of_owner(db: Connection, owner: str, limit: int) -> list[NftRow]:
-    # For sale by the ledger, and not hidden, but not listed here.
-    sql = """
-        SELECT * FROM nft WHERE owner = :owner AND is_for_sale = 1 AND is_listed = 0 AND is_hidden = 0
-        LIMIT :limit + 0
-    """
-    return db.execute(sql, {"owner": owner, "limit": limit}).fetchall()
-
-
-def mark_hidden(db: Connection, token: str, serial_no: int) -> NftRow | None:
-    # The NFT loses its image, and none is fetched. Does nothing if it is hidden already.
-    sql = """
-        UPDATE nft
-        SET is_hidden = 1, is_listed = 0, image = NULL, missing = 'it is hidden', retry_at = NULL,
-            reread_at = NULL
-        WHERE token = :token AND serial_no = :serial_no AND is_hidden = 0
-        RETURNING *
-    """
-    return db.execute(sql, {"token": token, "serial_no": serial_no}).fetchone()
-
-
-def mark_shown(db: Connection, nft: NftRow, now: str) -> NftRow | None:
-    # Its metadata and image are fetched again. Does nothing if it is shown, or if a decision still hides it.
-    sql = f"""
-        UPDATE nft
-        SET is_hidden = 0,
-            is_listed = CASE WHEN {_IS_OWNER_BLOCKED} THEN 0 ELSE is_for_sale END,
-            missing = 'it is read again',
-            attempts = 0,
-            retry_at = CASE WHEN ledger_state <> 'gone' THEN :now END
-        WHERE token = :token AND serial_no = :serial_no AND is_hidden = 1 AND NOT {_IS_HIDDEN}
-        RETURNING *
-    """
-    keys = {"token": nft["token"], "serial_no": nft["serial_no"], "now": now}
-    return db.execute(sql, keys).fetchone()
-
-
-def mark_listed_as_decided(db: Connection, nft: NftRow) -> NftRow | None:
-    # After its owner was blocked or unblocked. Returns None if nothing changes.
-    sql = f"""
-        UPDATE nft SET is_listed = {_AS_DECIDED}
-        WHERE token = :token AND serial_no = :serial_no AND is_listed <> {_AS_DECIDED}
-        RETURNING *
-    """
-    return db.execute(sql, {"token": nft["token"], "serial_no": nft["serial_no"]}).fetchone()

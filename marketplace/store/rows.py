@@ -192,7 +192,7 @@ class EventRow(FeedRow):
     date: str
 
 
-class NftSalesRow(TypedDict):
+class KeptSalesRow(TypedDict):
     sales: int
     volume: int
 
@@ -399,6 +399,12 @@ class DecisionRow(TypedDict):
     list: str | None
     name: str | None
     symbol: str | None
+
+
+class ToApplyRow(TypedDict):
+    kind: DecisionKind
+    id: str
+    serial_no: int
 
 
 class SuspendedRow(TypedDict):

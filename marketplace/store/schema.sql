@@ -69,6 +69,9 @@ CREATE INDEX nft_by_owner_and_listing_date
 CREATE INDEX nft_listed_in_collection
     ON nft (token, serial_no, listing_price) WHERE is_listed = 1;
 
+-- Serves traits.list_trait_values and list_traits.
+CREATE INDEX nft_hidden ON nft (token, serial_no) WHERE is_hidden = 1;
+
 -- Serves prepared_transactions.list_sellers, nfts.list_known_of_seller and count_for_sale_of_owner.
 CREATE INDEX nft_withheld ON nft (owner) WHERE is_for_sale = 1 AND is_listed = 0;
 
@@ -186,7 +189,7 @@ CREATE TABLE event (
     transaction_id TEXT, -- 0.0.x@seconds.nanoseconds; null if the ledger was not asked for it, or has none
     consensus_at TEXT, -- null if it is not an event of the ledger, or its time is not known
     seen_at TEXT NOT NULL, -- when it was written here
-    is_hidden INTEGER NOT NULL DEFAULT 0 CHECK (is_hidden IN (0, 1)), -- whether it is in no list: its NFT is hidden
+    is_hidden INTEGER NOT NULL DEFAULT 0 CHECK (is_hidden IN (0, 1)), -- whether its NFT is hidden
     offer_id TEXT, -- the schedule of an offer, or of the offer that a sale accepted
     -- Of a sale
     sold_at TEXT GENERATED ALWAYS AS (CASE WHEN kind = 'SOLD' AND is_hidden = 0 THEN consensus_at END) VIRTUAL
@@ -240,7 +243,7 @@ CREATE TABLE exchange_rate (
     hbar INTEGER NOT NULL
 ) STRICT;
 
--- What the operator decided, until it is undone. It is applied to the tables above: market/moderation.py.
+-- What the operator decided, until it is undone. store/decisions.py applies it to the tables above.
 CREATE TABLE decision (
     kind TEXT NOT NULL CHECK (kind IN ('hidden', 'blocked', 'verified')),
     id TEXT NOT NULL, -- of a token, or of a blocked account
@@ -255,17 +258,29 @@ CREATE TABLE decision (
     PRIMARY KEY (kind, id, serial_no)
 ) STRICT;
 
--- One image that was removed from the media store, because the NFT that had it is hidden, or its collection
--- (serial_no 0). Nothing stores it again.
+-- A decision, made or undone, that is not yet applied to all NFTs that it is about: there are many.
+CREATE TABLE decision_to_apply (
+    kind TEXT NOT NULL CHECK (kind IN ('hidden', 'blocked')),
+    id TEXT NOT NULL,
+    serial_no INTEGER NOT NULL,
+    PRIMARY KEY (kind, id, serial_no)
+) STRICT;
+
+-- One image that nobody gets, because the NFT that had it is hidden, or its collection (serial_no 0). An NFT that is
+-- shown, and has the same image, ends this.
 CREATE TABLE hidden_image (
     key TEXT NOT NULL,
     token TEXT NOT NULL,
     serial_no INTEGER NOT NULL,
+    is_removed INTEGER NOT NULL DEFAULT 0 CHECK (is_removed IN (0, 1)), -- whether the media store has it no more
     PRIMARY KEY (key, token, serial_no)
 ) STRICT, WITHOUT ROWID;
 
--- Serves decisions.list_hidden_images and delete_hidden_images.
+-- Serves decisions.apply.
 CREATE INDEX hidden_image_by_nft ON hidden_image (token, serial_no);
+
+-- Serves decisions.list_images_to_remove.
+CREATE INDEX hidden_image_to_remove ON hidden_image (key) WHERE is_removed = 0;
 
 -- One URL to which events are delivered, and how far they were.
 CREATE TABLE webhook (

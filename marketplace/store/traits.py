@@ -1,6 +1,6 @@
 """NFTs' traits: rows derived from their attributes, for filters, counts and ranks.
 
-An NFT has a row for each trait of read_traits(), and no rows if it is burned or hidden.
+An NFT has a row for each trait of read_traits(), and no rows if it is burned. Hidden NFTs do not count.
 """
 
 import json
@@ -15,6 +15,8 @@ MAX_TRAITS = 30  # of an NFT
 MAX_TYPE, MAX_VALUE = 100, 200  # characters
 MAX_VALUES = 1000  # of a collection, in a list
 MAX_COLONS = 5  # of a requested trait, whose type and value may contain colons
+
+_IS_SHOWN = "serial_no NOT IN (SELECT serial_no FROM nft WHERE token = :token AND is_hidden = 1)"
 
 Trait = tuple[str, str]  # its type and its value
 
@@ -41,14 +43,12 @@ def split_trait(text: str) -> list[Trait]:
 
 
 def replace_traits(db: Connection, before: NftRow, nft: NftRow) -> None:
-    """Update an NFT's rows after a change of its attributes, or after it was burned, hidden or shown.
+    """Update an NFT's rows after a change of its attributes, or after it was burned.
 
     Call it in the transaction of that change.
     """
     old, new = set(read_traits(before["attributes"])), set(read_traits(nft["attributes"]))
-    if before["is_hidden"]:
-        old = set()
-    if nft["ledger_state"] == "gone" or nft["is_hidden"]:
+    if nft["ledger_state"] == "gone":
         new = set()
     if old == new and before["unranked"] == nft["unranked"]:
         return
@@ -82,14 +82,14 @@ def delete_trait(db: Connection, token: str, kind: str, trait_value: str, serial
 def list_trait_values(db: Connection, token: str) -> list[TraitValueRow]:
     # The most frequent values: how many NFTs have each, how many of those are listed, and their lowest price.
     # The prices are read from an index first. Otherwise SQLite would look up each row.
-    sql = """
+    sql = f"""
         WITH listing AS MATERIALIZED (
             SELECT serial_no, listing_price FROM nft WHERE is_listed = 1 AND token = :token
         )
         SELECT type, value, COUNT(*) AS count,
             COUNT(listing_price) AS listed, MIN(listing_price) AS floor_price
         FROM nft_trait LEFT JOIN listing USING (serial_no)
-        WHERE token = :token
+        WHERE token = :token AND {_IS_SHOWN}
         GROUP BY type, value
         ORDER BY COUNT(*) DESC, type, value
         LIMIT :limit + 0
@@ -98,8 +98,8 @@ def list_trait_values(db: Connection, token: str) -> list[TraitValueRow]:
 
 
 def list_traits(db: Connection, token: str, limit: int) -> list[TraitRow]:
-    sql = """
-        SELECT type, value, serial_no FROM nft_trait WHERE token = :token
+    sql = f"""
+        SELECT type, value, serial_no FROM nft_trait WHERE token = :token AND {_IS_SHOWN}
         ORDER BY type, value, serial_no
         LIMIT :limit + 0
     """

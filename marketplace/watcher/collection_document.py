@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from marketplace.errors import Hidden, MediaUnreachable
+from marketplace.errors import MediaUnreachable
 from marketplace.hedera import times
-from marketplace.market import moderation
+from marketplace.services import services
 from marketplace.store.media import MediaFull
 from marketplace.store.rows import CollectionRow
 from marketplace.watcher.enrichment_result import LONG, Enrich, EnrichmentResult
@@ -26,7 +26,7 @@ def describe(collection: CollectionRow, enrich: Enrich) -> Columns:
     result = enrich(pointer, LONG)
     try:
         is_whole = _read(result, columns, enrich)
-    except (Hidden, MediaUnreachable, MediaFull):
+    except (MediaUnreachable, MediaFull):
         is_whole = False
     return columns | _schedule(collection, is_whole=is_whole)
 
@@ -45,7 +45,7 @@ def _read(result: EnrichmentResult, columns: Columns, enrich: Enrich) -> bool:
         uri = facts.get(name)
         image = uri and enrich(json.dumps({"image": uri}), LONG).image
         if image:
-            columns[name] = moderation.put_image(image.content, image.small)
+            columns[name] = services().media.put(image.content, "webp", image.small)
         elif uri:
             is_whole = False
         else:

@@ -8,7 +8,7 @@ from typing import Any
 
 from flask import Flask, current_app
 
-from marketplace.errors import Hidden, MarketplaceError, MediaUnreachable, Unavailable
+from marketplace.errors import MarketplaceError, MediaUnreachable, Unavailable
 from marketplace.events import EventKind
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
@@ -115,19 +115,13 @@ class Enricher:
 
     def _write(self, before: NftRow, record: Record) -> None:
         with explained(), write() as db:
-            nft, subject, is_late = (
-                nfts.mark_enriched(db, record, before),
-                Subject(*_id(before)),
-                False,
-            )
-            if nft is None and record["image"] and record["image"] != before["image"]:
-                is_late = moderation.note_late_image(db, subject, record["image"])
+            nft = nfts.mark_enriched(db, record, before)
+            if record["image"] and record["image"] != before["image"]:
+                moderation.note_image(db, Subject(*_id(before)), record["image"])
             if nft:
                 traits.replace_traits(db, before, nft)
             if nft and nft_events.is_redrawn(before, nft):
                 nft_events.store(db, {_id(nft): [Event(EventKind.METADATA_CHANGED)]})
-        if is_late:
-            moderation.remove_images(subject)
 
     def _begin_due(self, lane: int) -> None:
         """Begin tries in a lane's free places, first for the collections with the fewest tries in progress.
@@ -183,6 +177,8 @@ class Enricher:
         for columns in self._descriptions.take_ended():
             with write() as db:
                 nft_collections.mark_collection_described(db, columns)
+                for key in filter(None, (columns["logo"], columns["banner"])):
+                    moderation.note_image(db, Subject(columns["token"]), key)
 
     def close(self) -> None:
         """End the tries in progress. They stay due."""
@@ -208,9 +204,7 @@ def enrich(nft: NftRow, enrich: Enrich, limits: Limits) -> Record:
     key, reason, outcome = nft["image"], result.reason, result.outcome
     if result.image:
         try:
-            key = moderation.put_image(result.image.content, result.image.small)
-        except Hidden as error:
-            reason, outcome = str(error), Outcome.UNUSABLE
+            key = services().media.put(result.image.content, "webp", result.image.small)
         except (MediaUnreachable, MediaFull) as error:
             reason, outcome = str(error), Outcome.BUSY
             warn_once_a_minute("An image cannot be stored: %s", error.__cause__ or reason)

@@ -15,6 +15,7 @@ from marketplace.cli.command import Command, echo, echo_log
 from marketplace.cli.systemd import notify, notify_alive
 from marketplace.errors import MarketplaceError
 from marketplace.hedera import times
+from marketplace.market import moderation
 from marketplace.services import application, services
 from marketplace.store import properties
 from marketplace.store.database import write
@@ -34,6 +35,7 @@ FAILED_SECONDS = 5  # after a page that could not be read
 # The interval of each chore, in seconds.
 CHORES: dict[Callable[[], object], float] = {
     chores.refresh_collections: 5,
+    moderation.apply_decisions: 5,
     chores.delete_prepared: 60,
     chores.read_metadata_again: 60,
     chores.queue_expired_offers: 10,

@@ -7,12 +7,12 @@ import pytest
 from harness.apps import write_sql
 from harness.cast import ALICE, BOB, CHARLIE, KEYS, TOKEN
 from harness.mirror import MISSING
-from marketplace.errors import Hidden
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
 from marketplace.market import collection_facts, moderation, reconciler
 from marketplace.market.look_alikes import find_skeleton
+from marketplace.services import services
 from marketplace.store import nft_collections, nfts
 from marketplace.store.database import read
 from marketplace.watcher.sweep import sync
@@ -242,9 +242,6 @@ def test_a_listing_in_the_watchers_eyes_does_not_show_it(app, client, ledger, ru
 
 def test_its_image_is_never_fetched_again(app, client, ledger, run, listed, complete):
     key = find_image(app)
-    image, small = (
-        client.get(f"/media/{each}").data for each in (key, key.replace("-640", "-320"))
-    )
     run("hide", NFT, "--reason", "stolen")
     ledger.update_metadata((TOKEN, 7))
     with app.app_context():
@@ -253,10 +250,94 @@ def test_its_image_is_never_fetched_again(app, client, ledger, run, listed, comp
     assert app.test_cli_runner().invoke(args=["refresh", TOKEN]).exit_code == 0
     complete()
     assert find_image(app) is None
-    # Nor stored for another NFT that has the same image.
-    with app.app_context(), pytest.raises(Hidden):
-        moderation.put_image(image, small)
     assert client.get(f"/media/{key}").status_code == 451
+
+
+@both_engines
+def test_the_image_of_a_hidden_imitation_is_the_genuine_nfts_all_the_same(
+    app, client, ledger, run, pair, complete
+):
+    key = find_image(app)
+    run("hide", NFT, "--reason", "imitation")
+    assert client.get(f"/media/{key}").status_code == 451
+    with app.app_context():
+        pointer = nfts.get_nft(read(), TOKEN, 7)["metadata"]
+    ledger.update_metadata((TOKEN, 8), pointer)
+    with app.app_context():
+        sync()
+    complete()
+    assert find_image(app, (TOKEN, 8)) == key
+    assert client.get(f"/media/{key}").status_code == 200
+
+
+@both_engines
+def test_an_image_that_stayed_on_the_disk_is_not_served_and_the_watcher_removes_it(
+    app, client, run, listed
+):
+    key = find_image(app)
+    path = services(app).media.folder / key
+    content = path.read_bytes()
+    run("hide", NFT, "--reason", "stolen")
+    assert not path.exists()
+    # As if the command had been killed before it removed the image
+    path.write_bytes(content)
+    write_sql(app, "UPDATE hidden_image SET is_removed = 0")
+    assert client.get(f"/media/{key}").status_code == 451
+    with app.app_context():
+        moderation.remove_images()
+    assert not path.exists()
+
+
+def test_a_decision_that_cannot_be_written_whole_is_not_made(app, client, run, pair):
+    fault = """
+        CREATE TRIGGER fault BEFORE UPDATE OF listed ON collection
+        BEGIN SELECT RAISE(ABORT, 'disk I/O error'); END
+    """
+    write_sql(app, fault)
+    before = [client.get(path).json for path in LISTS]
+    for words in (("hide", TOKEN), ("hide", NFT), ("block", ALICE)):
+        app.test_cli_runner().invoke(args=[*words, "--reason", "fraud"])
+        assert [client.get(path).json for path in LISTS] == before, words
+        assert json.loads(run("hidden", "--json")) == []
+
+
+def test_the_watcher_goes_on_where_a_command_was_killed(app, client, run, pair, monkeypatch):
+    monkeypatch.setattr("marketplace.store.decisions.AT_ONCE", 1)
+    fault = """
+        CREATE TRIGGER fault BEFORE UPDATE OF listed ON collection WHEN OLD.listed = 1
+        BEGIN SELECT RAISE(ABORT, 'killed'); END
+    """
+    for words in (("hide", TOKEN), ("block", ALICE)):
+        write_sql(app, fault)
+        app.test_cli_runner().invoke(args=[*words, "--reason", "fraud"])
+        assert [row["what"] for row in json.loads(run("hidden", "--json"))] == [words[1]]
+        assert keys_of(client.get("/v1/orderbook")) == [(TOKEN, 8)]
+        write_sql(app, "DROP TRIGGER fault")
+        with app.app_context():
+            moderation.apply_decisions()
+        assert client.get("/v1/orderbook").json == []
+        assert client.get(f"/v1/nftslisted/{TOKEN}").json == []
+        run("un" + words[0], words[1])
+        assert len(client.get("/v1/orderbook").json) == 2
+        assert client.get(f"/v1/collection/{TOKEN}").json["listed"] == 2
+
+
+@both_engines
+def test_a_blocked_accounts_listing_stays_untold_when_its_nft_is_hidden_and_shown(
+    app, client, ledger, run, listed
+):
+    run("block", ALICE, "--reason", "fraud")
+    begin(client)
+    memo = f"Listing NFT with {TOKEN} and Serial Number 7 for 9 HBAR on x"
+    ledger.approve((TOKEN, 7), ALICE, "0.0.9001", memo)
+    with app.app_context():
+        sync()
+    assert read_events(client) == []
+    run("hide", NFT, "--reason", "stolen")
+    run("unhide", NFT)
+    assert read_events(client) == [("HIDDEN", 7, None, None), ("SHOWN", 7, None, None)]
+    run("unblock", ALICE)
+    assert read_events(client)[2:] == [("LISTED", 7, 9, None)]
 
 
 @both_engines

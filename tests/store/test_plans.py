@@ -106,7 +106,9 @@ ARGUMENTS = {
     "finished_at": DATE, "value": b"x", "trait_value": "x", "since": DATE, "fee_tinybars": 5,
     "webhook": WEBHOOK, "webhook_id": "x", "balance": 5, "purchase": PREPARED, "is_sold": 1, "signed": b"x",
     "charged_to": DATE, "after": 500, "sale": SALE, "read_at": DATE, "cents": 5, "hbar": 5,
-    "decision": DECISION, "is_listed": True, "is_hidden": True, "is_verified": True,
+    "decision": DECISION, "first": 1, "last": 500,
+    "part": decisions.Part("0.0.7001", 1, 500, None, True),
+    "is_listed": True, "is_hidden": True, "is_verified": True,
     "sales": 1, "volume": 5, "skeleton": "x", "key": "x", "keys": ["x"],
     "offer": OFFER, "schedule_id": "0.0.8001", "state_before": "unsigned", "is_covered": True,
     "covered_at": DATE, "executed_at": DATE, "place": 50, "bidder": "0.0.1002", "caller": "x",
@@ -117,7 +119,7 @@ WHOLE = {
     "list_access_tokens", "list_prepared_by", "list_ending_tokens", "find_ending", "list_sellers",
     "list_collections",
     "get_follow", "get_first_change", "count_rechecks", "list_rechecks_failed", "list_webhooks",
-    "list_decisions", "list_shared_keys",
+    "list_decisions", "list_to_apply", "delete_shown_images", "mark_image_lost",
 }  # fmt: skip
 MODULES = (
     access_tokens, collection_search, decisions, events, figures, following, nft_collections, nfts, offers,
@@ -135,9 +137,17 @@ for name in (
     "replace_traits", "insert_traits", "get_next_event", "list_page", "list_found_collections",
     "is_any_expired",
     "delete_expired", "count_open", "list_ids_of_owner", "get_trades", "list_listed_values",
-    "list_open",
+    "list_open", "apply", "find_part", "insert_to_apply",
 ):  # fmt: skip
     del STATEMENTS[name]
+STATEMENTS["insert_to_apply"] = partial(decisions.insert_to_apply, kind="hidden")
+for kind, serial_no in (("hidden", 0), ("hidden", 7), ("blocked", 0)):
+    STATEMENTS[f"find_part {kind} {serial_no}"] = partial(
+        decisions.find_part, kind=kind, serial_no=serial_no, after=("", 0)
+    )
+for statement in (decisions.insert_events, decisions.mark_nfts):
+    part = decisions.Part("0.0.7001", 1, 500, "0.0.1001", True)
+    STATEMENTS[f"{statement.__name__} of owner"] = partial(statement, part=part)
 STATEMENTS["list_nfts of many"] = partial(nfts.list_nfts, ids=[("0.0.7001", 1)] * 100)
 BOUNDS = ({}, {"min_price": 5}, {"max_price": 300}, {"min_price": 5, "max_price": 300})
 LISTINGS = [Selection(owner="0.0.1001")]
@@ -228,7 +238,7 @@ OF_TWO_PAGES = (f"list_selected after Selection(sort='{MOST_EXPENSIVE}'", "list_
 FOUND = re.compile(
     r"delete_prepared_beyond|get_newest_prepared|get_newest_of_schedule|list_prepared|list_open_purchases|"
     r"list_found_nfts|list_found_collections (volume24h|.*x)|list_selected .*:common'\)|list_trait_values"
-    r"|list_owners|list_ids_of_owner|list_listed_values"
+    r"|list_owners|list_ids_of_owner|list_listed_values|insert_events"
 )
 PAGE_SORTED = re.compile(
     r"USE TEMP B-TREE FOR ORDER BY$|SCAN part"
