@@ -13,6 +13,7 @@ from marketplace.market import add_nft, listings, nft_events
 from marketplace.market.prepare import TransactionRequest
 from marketplace.store import nft_collections
 from marketplace.store.database import read, write
+from marketplace.watcher.ranker import Ranker
 
 SALE = {
     "kind": "SOLD", "token": TOKEN, "serial_no": 7, "from_account": ALICE, "to_account": BOB, "price": 250,
@@ -112,3 +113,9 @@ def prepare_long_ago(app):
         add_nft.add(ALICE, [NftId(TOKEN, 7)])
         ask = TransactionRequest(ALICE, [NftId(TOKEN, 7)], "extwallet")
         return listings.prepare_listing(ask, 250, then).transaction, then
+
+
+def rank(app):
+    """Rank the collections that have changed, as the watcher does."""
+    with app.app_context():
+        Ranker().step()

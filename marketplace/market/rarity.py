@@ -24,9 +24,9 @@ from typing import NamedTuple
 from cachetools import LRUCache, cached
 
 from marketplace import services
-from marketplace.store import nft_collections, traits
-from marketplace.store.database import read
-from marketplace.store.rows import TraitRow, TraitValueRow
+from marketplace.store import traits
+from marketplace.store.database import read, write
+from marketplace.store.rows import RankingRow, TraitRow, TraitValueRow
 from marketplace.store.traits import Trait
 
 MAX_ROWS = 200_000  # a collection with more traits is not ranked
@@ -64,42 +64,61 @@ NOTHING_RANKED = Ranking({}, array("q"), array("q"))
 
 
 def rank_collection(token: str) -> Ranking:
-    """Rank a collection, once per change of its traits. Skips a collection with too many traits."""
-    collection = nft_collections.get_collection(read(), token)
-    if collection is None:
+    """The ranking that the watcher has stored last."""
+    version = traits.get_ranking_version(read(), token)
+    if version is None:
         return NOTHING_RANKED
-    return _rank_version(services.database().name, token, collection["traits_version"])
+    return _load_ranks(services.database().name, token, version)
 
 
 def list_values(token: str) -> list[TraitValueRow]:
-    """List a collection's most frequent values, read once after each change of its traits or listings."""
-    collection = nft_collections.get_collection(read(), token)
-    if collection is None:
-        return traits.list_trait_values(read(), token)
-    versions = collection["traits_version"], collection["listings_version"]
-    return _list_version(services.database().name, token, versions)
+    """A collection's most frequent values, as the watcher has stored them last."""
+    version = traits.get_ranking_version(read(), token)
+    return [] if version is None else _load_values(services.database().name, token, version)
 
 
-# One thread computes each value; the others wait for it.
+# One thread reads each; the others wait for it.
 @cached(LRUCache(NFTS_KEPT, lambda ranking: ranking.size), condition=threading.Condition())
-def _rank_version(database: str, token: str, traits_version: int) -> Ranking:
-    rows = traits.list_traits(read(), token, MAX_ROWS + 1)
-    if len(rows) > MAX_ROWS:
+def _load_ranks(database: str, token: str, version: int) -> Ranking:
+    row = traits.get_ranking(read(), token)
+    if row is None:
         return NOTHING_RANKED
-    unranked = traits.list_unranked(read(), token)
-    types = {row["serial_no"]: json.loads(row["unranked"]) for row in unranked}
-    return rank(rows, {number: [*map(traits.normalise, named)] for number, named in types.items()})
+    counts, serials, ranks = json.loads(row["ranks"])
+    by_trait = {(kind, value): count for kind, value, count in counts}
+    return Ranking(by_trait, array("q", serials), array("q", ranks))
 
 
 @cached(LRUCache(VALUES_KEPT, lambda rows: 1 + len(rows)), condition=threading.Condition())
-def _list_version(database: str, token: str, versions: tuple[int, int]) -> list[TraitValueRow]:
-    return traits.list_trait_values(read(), token)
+def _load_values(database: str, token: str, version: int) -> list[TraitValueRow]:
+    row = traits.get_ranking(read(), token)
+    values: list[TraitValueRow] = json.loads(row["trait_values"]) if row else []
+    return values
 
 
 def forget() -> None:
     """Empty the caches, for tests: they know a database by its name."""
-    _rank_version.cache_clear()
-    _list_version.cache_clear()
+    _load_ranks.cache_clear()
+    _load_values.cache_clear()
+
+
+def store_ranking(token: str, version: int) -> None:
+    """Count a collection's traits, rank its NFTs, and store both. Ranks none if there are too many traits."""
+    rows, ranking = traits.list_traits(read(), token, MAX_ROWS + 1), NOTHING_RANKED
+    if len(rows) <= MAX_ROWS:
+        unranked = traits.list_unranked(read(), token)
+        types = {row["serial_no"]: json.loads(row["unranked"]) for row in unranked}
+        ranking = rank(
+            rows, {number: [*map(traits.normalise, named)] for number, named in types.items()}
+        )
+    counts = [[*trait, count] for trait, count in ranking.counts.items()]
+    row: RankingRow = {
+        "token": token,
+        "version": version,
+        "trait_values": json.dumps([{**each} for each in traits.list_trait_values(read(), token)]),
+        "ranks": json.dumps([counts, [*ranking.serials], [*ranking.ranks]]),
+    }
+    with write() as db:
+        traits.mark_ranking(db, row)
 
 
 def rank(rows: list[TraitRow], unranked: Mapping[int, Collection[str]] = NONE_UNRANKED) -> Ranking:

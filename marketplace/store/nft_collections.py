@@ -182,7 +182,7 @@ def add_sale(db: Connection, event: Mapping[str, object]) -> None:
 def add_listed(db: Connection, token: str, change: int) -> None:
     # Adds to the count of listed NFTs. A new price changes it by 0.
     sql = """
-        UPDATE collection SET listed = listed + :change, listings_version = listings_version + 1
+        UPDATE collection SET listed = listed + :change, traits_version = traits_version + 1
         WHERE token = :token
     """
     db.execute(sql, {"token": token, "change": change})
@@ -203,7 +203,6 @@ def count_again(db: Connection, token: str, sales: int, volume: int) -> None:
     sql = """
         UPDATE collection
         SET listed = (SELECT COUNT(*) FROM nft WHERE is_listed = 1 AND token = :token),
-            listings_version = listings_version + 1,
             traits_version = traits_version + 1,
             sales = CASE WHEN sales + :sales < 0 THEN 0 ELSE sales + :sales END,
             volume = CASE WHEN volume + :volume < 0 THEN 0 ELSE volume + :volume END,

@@ -112,7 +112,7 @@ class CollectionRow(CollectionFactsRow):
     sort_name: str
     number: int
     traits_version: int
-    listings_version: int
+    ranked_version: int
     is_hidden: int
     skeleton: str
     is_imitation: int
@@ -399,6 +399,18 @@ class DecisionRow(TypedDict):
     list: str | None
     name: str | None
     symbol: str | None
+
+
+class ToRankRow(TypedDict):
+    token: str
+    traits_version: int
+
+
+class RankingRow(TypedDict):
+    token: str
+    version: int
+    trait_values: str
+    ranks: str
 
 
 class ToApplyRow(TypedDict):

@@ -114,8 +114,8 @@ CREATE TABLE collection (
     last_sale_at TEXT,
     listed INTEGER NOT NULL DEFAULT 0 CHECK (listed >= 0), -- how many of its NFTs are listed here
     sort_name TEXT NOT NULL DEFAULT '', -- its name without case and accents; empty while not known; U+10FFFF before an imitation's
-    traits_version INTEGER NOT NULL DEFAULT 0, -- grows with each change of its NFTs' traits
-    listings_version INTEGER NOT NULL DEFAULT 0, -- grows with each change of its NFTs' listings or prices
+    traits_version INTEGER NOT NULL DEFAULT 0, -- grows with each change of its NFTs' traits, listings or prices
+    ranked_version INTEGER NOT NULL DEFAULT 0, -- the version of which the watcher has written the ranking
     -- The last number of its id: newer tokens have higher ones
     number INTEGER NOT NULL
         GENERATED ALWAYS AS (CAST(SUBSTR(token, LENGTH(RTRIM(token, '0123456789')) + 1) AS INTEGER)) VIRTUAL,
@@ -133,6 +133,9 @@ CREATE TABLE collection (
     skeleton TEXT NOT NULL DEFAULT '', -- its name as an eye reads it: names with the same skeleton look alike
     is_imitation INTEGER NOT NULL DEFAULT 0 CHECK (is_imitation IN (0, 1)) -- of a verified one's name
 ) STRICT;
+
+-- Serves traits.list_to_rank.
+CREATE INDEX collection_to_rank ON collection (token) WHERE traits_version > ranked_version;
 
 -- Serves collection_search.list_found_collections, by what was sold.
 CREATE INDEX collection_imitating ON collection (token) WHERE is_imitation = 1;
@@ -171,6 +174,14 @@ CREATE TABLE nft_trait (
     serial_no INTEGER NOT NULL,
     PRIMARY KEY (token, type, value, serial_no)
 ) STRICT, WITHOUT ROWID;
+
+-- What the watcher has counted of a collection's traits, at most once in a while. Requests read this.
+CREATE TABLE ranking (
+    token TEXT PRIMARY KEY,
+    version INTEGER NOT NULL, -- collection.traits_version of that moment
+    trait_values TEXT NOT NULL, -- JSON text of what traits.list_trait_values found
+    ranks TEXT NOT NULL -- JSON text of market/rarity.py's Ranking
+) STRICT;
 
 -- What happened to NFTs, in the order in which it became visible here. Each id is the last id + 1, and is given in
 -- the transaction that makes the change. After this transaction no lower id can become visible. The newest row is never

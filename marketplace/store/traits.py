@@ -8,7 +8,15 @@ import unicodedata
 from collections.abc import Iterable
 from itertools import islice
 
-from marketplace.store.rows import Connection, NftRow, TraitRow, TraitValueRow, UnrankedRow
+from marketplace.store.rows import (
+    Connection,
+    NftRow,
+    RankingRow,
+    ToRankRow,
+    TraitRow,
+    TraitValueRow,
+    UnrankedRow,
+)
 
 # Strangers write metadata. Traits beyond these bounds are shown, but not used in filters, counts or ranks.
 MAX_TRAITS = 30  # of an NFT
@@ -115,3 +123,36 @@ def is_any_with_trait(db: Connection, token: str, kind: str, trait_value: str) -
 def list_unranked(db: Connection, token: str) -> list[UnrankedRow]:
     sql = "SELECT serial_no, unranked FROM nft WHERE token = :token AND unranked IS NOT NULL"
     return db.execute(sql, {"token": token}).fetchall()
+
+
+def list_to_rank(db: Connection) -> list[ToRankRow]:
+    # The collections of which traits or listings have changed.
+    sql = """
+        SELECT token, traits_version FROM collection
+        WHERE traits_version > ranked_version
+        ORDER BY token
+    """
+    return db.execute(sql).fetchall()
+
+
+def get_ranking_version(db: Connection, token: str) -> int | None:
+    row = db.execute(
+        "SELECT version FROM ranking WHERE token = :token", {"token": token}
+    ).fetchone()
+    return row["version"] if row else None
+
+
+def get_ranking(db: Connection, token: str) -> RankingRow | None:
+    return db.execute("SELECT * FROM ranking WHERE token = :token", {"token": token}).fetchone()
+
+
+def mark_ranking(db: Connection, ranking: RankingRow) -> None:
+    sql = """
+        INSERT INTO ranking (token, version, trait_values, ranks)
+        VALUES (:token, :version, :trait_values, :ranks)
+        ON CONFLICT (token) DO UPDATE
+        SET version = excluded.version, trait_values = excluded.trait_values, ranks = excluded.ranks
+    """
+    db.execute(sql, ranking)
+    sql = "UPDATE collection SET ranked_version = :version WHERE token = :token"
+    db.execute(sql, ranking)

@@ -24,6 +24,7 @@ from marketplace.watcher import chores
 from marketplace.watcher.enrichment import COMPLETING_SECONDS, make_enricher
 from marketplace.watcher.follow import Follower, backfill
 from marketplace.watcher.key_watch import KeyWatch
+from marketplace.watcher.ranker import Ranker
 from marketplace.watcher.rechecker import Rechecker
 from marketplace.watcher.sale_costs import store_sale_costs
 from marketplace.watcher.sweep import Sweep, sync
@@ -82,6 +83,7 @@ class Watch:
             "The sweep": self._sweep.step,
             "Reading past approvals": lambda: backfill(stop),
             "A chore": self._do_chores,
+            "Ranking collections": Ranker().step,
             "Delivering events": Deliveries(app).run,
             "Comparing the signer's key": self._compare_key,
             "Completing NFTs": self._enricher.run,
@@ -201,6 +203,7 @@ def sync_command() -> None:
     counts = sync()
     with closing(make_enricher(application())) as enricher:
         counts += enricher.drain(COMPLETING_SECONDS)
+    Ranker().step()
     echo(summary(counts) or "Nothing to do")
     if not is_complete(counts):
         raise click.ClickException("Not everything could be checked: run it again")

@@ -14,7 +14,9 @@ from marketplace.market import collection_facts
 from marketplace.services import services
 from marketplace.store import nfts, traits
 from marketplace.store.database import read, write
+from marketplace.watcher.ranker import Ranker
 from marketplace.watcher.sweep import sync
+from tests.actions import rank
 from tests.answers import assert_error
 from tests.api.pages import all_rows
 from tests.engines import both_engines
@@ -112,6 +114,7 @@ def test_traits_and_ranks_agree_with_a_model(app, client, seed):
                 nft |= {"burned": True, "traits": set()}
     expected = {(*pair, serial_no) for serial_no, nft in model.items() for pair in nft["traits"]}
     assert rows(app) == expected
+    rank(app)
     check_counts(client, model)
     check_filters(client, model, rng)
     ranks = ranks_of(model)
@@ -167,6 +170,7 @@ def check_filters(client, model, rng):
 
 
 def ranks(client, *serials):
+    rank(client.application)
     return [client.get(f"/v1/nft/{TOKEN}/{serial_no}/traits").json["rank"] for serial_no in serials]
 
 
@@ -243,6 +247,7 @@ def test_the_watcher_writes_traits_and_a_burn_deletes_them(app, client, complete
     body = KEYS | {"tokenId": "0.0.5001"}
     assert client.post("/v1/add", json=body).status_code == 200
     complete()
+    rank(app)
     shown = client.get("/v1/nft/0.0.5001/7/traits").json
     assert shown["rank"] == 1
     attributes = json.loads(client.get("/v1/nft/0.0.5001/7").json["stringifiedAttributes"])
@@ -252,6 +257,7 @@ def test_the_watcher_writes_traits_and_a_burn_deletes_them(app, client, complete
     ledger.delete_token("0.0.5001")
     with app.app_context():
         sync()
+    rank(app)
     assert client.get("/v1/nft/0.0.5001/7/traits").json == {
         "token": "0.0.5001", "serialNo": 7, "rank": None, "ranked": 0, "traits": [],
     }  # fmt: skip
@@ -260,6 +266,7 @@ def test_the_watcher_writes_traits_and_a_burn_deletes_them(app, client, complete
 
 def test_a_listing_a_new_price_and_a_withdrawal_are_in_the_counts(client, nft, lister, ledger):
     def offers():
+        rank(client.application)
         shown = client.get(f"/v1/collection/{TOKEN}/traits").json
         return {(v["listed"], v["floorPrice"]) for each in shown for v in each["values"]}
 
@@ -280,13 +287,33 @@ def test_the_traits_of_many_collections_in_turn_are_read_once(app, client):
             db.execute(COLLECTION, {"token": token})
             stored = nfts.insert_nft(db, NFT | {"token": token})
             traits.replace_traits(db, {**stored, "attributes": None}, stored)
+    rank(app)
     statements = []
     services(app).database.connection.set_trace_callback(statements.append)
     for turn in range(3):
         for token in tokens:
             for path in (f"/v1/collection/{token}/traits", f"/v1/nft/{token}/1/traits"):
                 assert client.get(f"{path}?x={turn}").status_code == 200
-    assert len([sql for sql in statements if "FROM nft_trait" in sql]) == 2 * len(tokens)
+    assert len([sql for sql in statements if "* FROM ranking" in sql]) == 2 * len(tokens)
+    assert not [sql for sql in statements if "FROM nft_trait" in sql]
+
+
+@both_engines
+def test_a_read_counts_no_traits_and_the_watcher_counts_a_slow_collection_less_often(app, client):
+    add(client, 1, 2)
+    ranker = Ranker()
+    with app.app_context():
+        enrich(app, 1, [("Eyes", "Red")])
+        ranker.step()
+        assert client.get(f"/v1/nft/{TOKEN}/1/traits").json["ranked"] == 1
+        enrich(app, 2, [("Eyes", "Blue")])
+        assert client.get(f"/v1/nft/{TOKEN}/2/traits").json["rank"] is None
+        ranker.delay(TOKEN, 60)  # as if it had taken two seconds
+        ranker.step()
+        assert client.get(f"/v1/nft/{TOKEN}/1/traits").json["ranked"] == 1
+        ranker.delay(TOKEN, 0)
+        ranker.step()
+        assert client.get(f"/v1/nft/{TOKEN}/2/traits").json["rank"] == 1
 
 
 def test_hostile_metadata_is_bounded():
@@ -316,6 +343,7 @@ def test_two_forms_of_the_same_letters_are_one_trait(app, client):
     enrich(app, 1, [COMPOSED])
     enrich(app, 2, [DECOMPOSED], unranked=[DECOMPOSED[0]])
     enrich(app, 3, [COMPOSED, DECOMPOSED])
+    rank(app)
     [shown] = client.get(f"/v1/collection/{TOKEN}/traits").json
     assert (shown["trait_type"], shown["values"][0]["value"]) == COMPOSED
     assert [value["count"] for value in shown["values"]] == [3]

@@ -16,7 +16,7 @@ from marketplace.services import services
 from marketplace.store import nft_collections, nfts
 from marketplace.store.database import read
 from marketplace.watcher.sweep import sync
-from tests.actions import list_nft, report, shown, tell
+from tests.actions import list_nft, rank, report, shown, tell
 from tests.answers import assert_error, handed_out
 from tests.engines import both_engines
 
@@ -76,6 +76,7 @@ OF_ONE = (f"/v1/nft/{TOKEN}/7", f"/v1/nft/{TOKEN}/7/events", f"/v1/nft/{TOKEN}/7
 
 @both_engines
 def test_it_works(app, client, run, pair, complete):
+    rank(app)
     before = {path: client.get(path).json for path in (*LISTS, *OF_ONE, f"/v1/collection/{TOKEN}")}
     traits = client.get(f"/v1/collection/{TOKEN}/traits").json
     key = find_image(app)
@@ -98,6 +99,7 @@ def test_it_works(app, client, run, pair, complete):
     assert client.get(f"/v1/search?q={ALICE}").json["accounts"] == [
         {"accountId": ALICE, "listed": 1}
     ]
+    rank(app)
     counted = [value["count"] for trait in client.get(f"/v1/collection/{TOKEN}/traits").json
                for value in trait["values"]]  # fmt: skip
     assert {*counted} == {1}
@@ -115,6 +117,7 @@ def test_it_works(app, client, run, pair, complete):
     assert read_events(client)[-1] == ("SHOWN", 7, 250, None)
     assert shown(client)["isForSale"]
     complete()
+    rank(app)
     after = {path: client.get(path).json for path in before}
     after[OF_ONE[1]] = after[OF_ONE[1]][: len(before[OF_ONE[1]])]
     assert after == before

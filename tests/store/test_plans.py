@@ -75,6 +75,7 @@ WEBHOOK = {
     "id": "x", "url": "x", "kinds": "SOLD", "is_private": 0, "secret": "x",
     "delivered_to": 500, "failure": None, "failed_since": None, "due_at": None,
 }  # fmt: skip
+RANKING = {"token": "0.0.7001", "version": 1, "trait_values": "[]", "ranks": "[[], [], []]"}
 DECISION = {
     "kind": "hidden", "id": "0.0.7001", "serial_no": 1, "reason": "x", "since": DATE, "is_public": 0,
     "list": None, "name": "x", "symbol": "x",
@@ -109,7 +110,7 @@ ARGUMENTS = {
     "decision": DECISION, "first": 1, "last": 500,
     "part": decisions.Part("0.0.7001", 1, 500, None, True),
     "is_listed": True, "is_hidden": True, "is_verified": True,
-    "sales": 1, "volume": 5, "skeleton": "x", "key": "x", "keys": ["x"],
+    "sales": 1, "volume": 5, "skeleton": "x", "key": "x", "ranking": RANKING,
     "offer": OFFER, "schedule_id": "0.0.8001", "state_before": "unsigned", "is_covered": True,
     "covered_at": DATE, "executed_at": DATE, "place": 50, "bidder": "0.0.1002", "caller": "x",
     "end_user": "x",

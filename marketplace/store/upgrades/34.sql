@@ -25,3 +25,14 @@ CREATE INDEX hidden_image_to_remove ON hidden_image (key) WHERE is_removed = 0;
 DELETE FROM event
 WHERE is_hidden = 1 AND kind IN ('LISTED', 'PRICE_CHANGED', 'OFFERED', 'OFFER_WITHDRAWN', 'OFFER_EXPIRED', 'OFFER_FAILED')
   AND EXISTS (SELECT 1 FROM decision WHERE decision.kind = 'blocked' AND decision.id IN (from_account, to_account));
+-- Let the watcher rank collections
+ALTER TABLE collection DROP COLUMN listings_version;
+ALTER TABLE collection ADD COLUMN ranked_version INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX collection_to_rank ON collection (token) WHERE traits_version > ranked_version;
+CREATE TABLE ranking (
+    token TEXT PRIMARY KEY,
+    version INTEGER NOT NULL,
+    trait_values TEXT NOT NULL,
+    ranks TEXT NOT NULL
+) STRICT;
+UPDATE collection SET traits_version = traits_version + 1;
