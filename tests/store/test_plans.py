@@ -344,6 +344,7 @@ def app(tmp_path_factory, engine):
             insert(db, [event])
     with app.app_context(), write() as db:
         if engine == "postgresql":
+            db.execute("SET LOCAL statement_timeout = 0")
             for statement in MANY:
                 db.execute(statement)
             db.execute("ANALYZE")
