@@ -24,7 +24,8 @@ CREATE INDEX hidden_image_to_remove ON hidden_image (key) WHERE is_removed = 0;
 -- Forget the listings and offers of blocked accounts that no list shows
 DELETE FROM event
 WHERE is_hidden = 1 AND kind IN ('LISTED', 'PRICE_CHANGED', 'OFFERED', 'OFFER_WITHDRAWN', 'OFFER_EXPIRED', 'OFFER_FAILED')
-  AND EXISTS (SELECT 1 FROM decision WHERE decision.kind = 'blocked' AND decision.id IN (from_account, to_account));
+  AND EXISTS (SELECT 1 FROM decision WHERE decision.kind = 'blocked' AND decision.id IN (from_account, to_account))
+  AND id < (SELECT MAX(id) FROM event);
 -- Let the watcher rank collections
 ALTER TABLE collection DROP COLUMN listings_version;
 ALTER TABLE collection ADD COLUMN ranked_version INTEGER NOT NULL DEFAULT 0;
