@@ -195,7 +195,7 @@ class RequestEntityTooLarge(MarketplaceError):
 
 
 class RequestUriTooLong(MarketplaceError):
-    """The proxy (deploy/nginx.conf) answers this."""
+    """A list answers this, and the proxy (deploy/nginx.conf)."""
 
     status = HTTPStatus.REQUEST_URI_TOO_LONG
     sentence = "The URL is longer than {} bytes"

@@ -13,6 +13,7 @@ from urllib.parse import quote, urlencode
 
 from flask import g, request
 
+from marketplace.errors import RequestUriTooLong
 from marketplace.hedera.ids import MAX_INT64, is_entity_id
 from marketplace.market.feed import find_cursor
 from marketplace.store import orderbook
@@ -20,6 +21,10 @@ from marketplace.store.database import read
 from marketplace.store.rows import FoundCollectionRow, NftRow, OfferRow, OwnerRow
 
 MAX_TOKEN_LENGTH = 1000  # characters: more than the longest ids and the longest name need
+# deploy/nginx.conf and gunicorn accept such a URL, and nginx the headers with it.
+MAX_URL_LENGTH = 3999
+# Needs no escape in a query (RFC 3986). Clients that read Link headers may stop at ; and quotes.
+SAFE = "/?:@!$()*,"
 _write_json = json.JSONEncoder(separators=(",", ":")).encode
 
 EVENTS_CURSOR = "X-Events-Cursor"
@@ -131,7 +136,18 @@ def with_events_cursor(view: View) -> View:
 
 def link_to_next(**changed: Any) -> Headers:
     """The Link header to the next page: the query of this request with another position."""
+    return {"Link": f'<{_write_url(changed)}>; rel="next"'}
+
+
+def require_room_for_link() -> None:
+    """Raise RequestUriTooLong if a Link with this request's query could be longer than a URL may be."""
+    longest = _write_url({"limit": 1000, "after": "", "page": "x" * MAX_TOKEN_LENGTH})
+    if len(longest) > MAX_URL_LENGTH:
+        raise RequestUriTooLong(MAX_URL_LENGTH - MAX_TOKEN_LENGTH)
+
+
+def _write_url(changed: dict[str, object]) -> str:
     query = {name: value for name, value in g.query.items() if name != "offset"} | changed
     # Quoted, because the prefix comes from a proxy and may have any characters.
     path = quote(request.script_root + request.path, safe="/!$&'()*+,;=:@")
-    return {"Link": f'<{path}?{urlencode(query, doseq=True)}>; rel="next"'}
+    return f"{path}?{urlencode(query, doseq=True, safe=SAFE)}"

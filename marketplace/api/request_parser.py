@@ -12,8 +12,10 @@ from webargs.flaskparser import FlaskParser
 from werkzeug.exceptions import BadRequest, HTTPException, RequestEntityTooLarge
 
 from marketplace import errors
+from marketplace.api.paging import require_room_for_link
 
 NEARLY = 0.8  # how similar an unknown name must be to a known one: sorted and sort
+SHORT = 900  # bytes of a query: with each escaped, a link fits
 MOST_COMPARED = 20  # names: a body may have thousands
 
 
@@ -44,6 +46,8 @@ class RequestParser(FlaskParser):
             raise BadRequest("The query is not UTF-8") from None
         known = _names_of(schema)
         g.query = {name: given[name] for name in given if name in known}
+        if len(req.query_string) > SHORT and not known.isdisjoint(("page", "after")):
+            require_room_for_link()
         return given
 
     def pre_load(self, location_data: Any, *, schema: Schema, req: Request, location: str) -> Any:

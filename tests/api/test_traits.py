@@ -9,6 +9,7 @@ from math import isclose, log2
 import pytest
 
 from harness.cast import ALICE, KEYS, TOKEN
+from marketplace.api.paging import MAX_URL_LENGTH
 from marketplace.hedera import times
 from marketplace.market import collection_facts
 from marketplace.services import services
@@ -18,7 +19,7 @@ from marketplace.watcher.ranker import Ranker
 from marketplace.watcher.sweep import sync
 from tests.actions import rank
 from tests.answers import assert_error
-from tests.api.pages import all_rows
+from tests.api.pages import all_rows, next_url
 from tests.engines import both_engines
 from tests.examples import SEEDS
 
@@ -357,3 +358,40 @@ def test_two_forms_of_the_same_letters_are_one_trait(app, client):
     enrich(app, 3, [DECOMPOSED])
     enrich(app, 3, [])
     assert rows(app) == {(*COMPOSED, 1), (*COMPOSED, 2)}
+
+
+def write_filters(filler, length):
+    """A query that selects an NFT with the trait Sky:Dusk, or with others that fill it up."""
+    parts = []
+    while length > 0:
+        parts.append(f"&trait=Sky:{(filler * 60)[: min(length, 60)]}")
+        length -= len(parts[-1])
+    return f"limit=1&tokenId={TOKEN}&trait=Sky:Dusk{''.join(parts)}"
+
+
+@both_engines
+@pytest.mark.parametrize("filler", [":/", "|'", "%C3%A9"])
+def test_the_link_of_every_query_that_is_taken_is_taken(app, client, filler):
+    """Escaped to three times its length, it was refused by gunicorn; and nginx refused its header."""
+    for serial_no in (1, 2):
+        add(client, serial_no)
+        enrich(app, serial_no, {("Sky", "Dusk")})
+        reconcile(app, serial_no, price=5)
+    taken = []
+    for length in range(0, 1000, 60):
+        r = client.get(f"/v1/orderbook?{write_filters(filler, length)}")
+        if r.status_code == 414:
+            break
+        assert len(next_url(r)) <= MAX_URL_LENGTH
+        assert client.get(next_url(r)).status_code == 200
+        taken.append(length)
+    assert len(taken) > 5
+
+
+def test_a_query_whose_link_would_be_too_long_is_refused_however_little_it_selects(client):
+    for path in ("/v1/orderbook", "/v1/collections", "/v1/events", f"/v1/nfts/{ALICE}"):
+        assert client.get(f"{path}?x={'y' * 3900}").status_code != 414  # it is left out of the link
+    r = client.get(f"/v1/orderbook?{write_filters('|', 1100)}")
+    assert assert_error(r, 414, "The URL is longer than ")["reason"] == "REQUEST_URI_TOO_LONG"
+    r = client.get(f"/v1/nfts?{'&'.join(['id=0.0.1234567:1'] * 90)}")  # it has no pages
+    assert r.status_code == 200
