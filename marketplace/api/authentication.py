@@ -34,6 +34,10 @@ from marketplace.wsgi_environ import END_USER, TOKEN_NAME, TRUSTED
 Authenticate = Callable[[Request, str], bool | str]
 
 KEY = "marketplace.authenticate"  # in the application's extensions
+MISSING = (
+    "The header Authorization: Bearer <token> is missing. If you sent it, a server or proxy in front dropped it"
+    " (Apache's mod_wsgi does so without WSGIPassAuthorization On)"
+)
 # The end user for whom a trusted caller acts. SWORD 2.0 has this header for mediated deposits.
 ON_BEHALF_OF = "On-Behalf-Of"
 _match_end_user = re.compile(r"[!-~]{1,64}").fullmatch
@@ -46,7 +50,7 @@ def authenticate(request: Request, scope: str) -> bool | str:
     """
     header = request.headers.get("Authorization")
     if header is None:
-        raise NotAuthenticated("The header Authorization: Bearer <token> is missing")
+        raise NotAuthenticated(MISSING)
     cache: RequestCache | None = request.environ.get(REQUEST_CACHE) if scope == "read" else None
     cached = cache and cache.find_token(header)
     row = cached or _find_valid_token(header)

@@ -55,6 +55,11 @@ def test_it_rejects_a_broken_header(app, header):
     assert_error(r, 401, "not of the form: Bearer <token>")
 
 
+def test_a_missing_header_names_what_drops_it(app):
+    """Apache's mod_wsgi does: nobody found out why each call was refused."""
+    assert_error(read_orderbook(app.test_client()), 401, "is missing", "WSGIPassAuthorization On")
+
+
 def test_it_rejects_an_unknown_token(app):
     r = read_orderbook(app.test_client(), Authorization="Bearer nftm_unknown")
     assert_error(r, 401, f"is unknown: the sandbox's is in the file {app.config['DATA_DIR']}/")
