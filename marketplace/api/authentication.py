@@ -35,7 +35,7 @@ Authenticate = Callable[[Request, str], bool | str]
 
 KEY = "marketplace.authenticate"  # in the application's extensions
 MISSING = (
-    "The header Authorization: Bearer <token> is missing. If you sent it, a server or proxy in front dropped it"
+    "The header Authorization: Bearer <token> is missing. If you sent it, a proxy or server dropped it"
     " (Apache's mod_wsgi does so without WSGIPassAuthorization On)"
 )
 # The end user for whom a trusted caller acts. SWORD 2.0 has this header for mediated deposits.
