@@ -166,7 +166,7 @@ DEBIAN_TOOLS = $(call lacking,chromium,chromium fonts-liberation) $(call lacking
   $(call lacking,javac,default-jdk-headless) $(call lacking,wrk,wrk) $(call lacking,pg_lsclusters,postgresql) \
   $(call lacking,nginx,nginx-light) $(call lacking,curl,curl) $(call lacking,openssl,openssl) \
   $(call lacking,systemd-analyze,systemd) $(call lacking,promtool,prometheus) \
-  $(call lacking,fusermount3,fuse3)
+  $(call lacking,fusermount3,fuse3) $(call lacking,soffice,libreoffice-calc)
 NPM_TOOLS = examples/sdk/javascript sandbox/tests/system/relay tests/lint \
   tests/system/clients/typescript tests/system/openapi tests/system/wallets
 

@@ -82,15 +82,18 @@ def backup_command(path: Path, force: bool, keep: int | None) -> None:
 
 
 def _back_up_database(file: Path, force: bool, shown: Path | None = None) -> None:
-    database = services().database
+    database, shown = services().database, shown or file
+    file = file.resolve()
+    if file.exists() and not file.is_file():
+        raise click.ClickException(f"{shown} is no file: take another name")
     if file.exists() and not force:
-        raise click.ClickException(f"{file} exists: take another name, or replace it with --force")
+        raise click.ClickException(f"{shown} exists: take another name, or replace it with --force")
     if _is_of(database, file):
-        raise click.ClickException(f"{file} is the database itself: take another name")
+        raise click.ClickException(f"{shown} is the database itself: take another name")
     started = time.monotonic()
     size = _copy(file)
     seconds = time.monotonic() - started
-    echo(f"Backed up {database.name} to {shown or file}: {size:,} bytes in {seconds:.1f} s")
+    echo(f"Backed up {database.name} to {shown}: {size:,} bytes in {seconds:.1f} s")
 
 
 def _is_of(database: object, file: Path) -> bool:

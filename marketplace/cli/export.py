@@ -3,8 +3,8 @@
 import csv
 import json
 import os
+import re
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
@@ -18,12 +18,16 @@ from marketplace.cli.command import Group, echo
 from marketplace.hedera import times
 from marketplace.hedera.hbar import to_hbar
 from marketplace.services import database
-from marketplace.store import exports
+from marketplace.store import disks, exports
 
 Row = dict[str, Any]
 
-# A spreadsheet takes a cell that begins so for a formula, and strangers have written names.
-FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+# The beginning of a formula: OWASP's list of CSV injection, with full-width signs. Strangers write the names.
+# With semicolons as separators, as in half of Europe, it finds cells and lines inside of a quoted cell, too.
+FORMULA = re.compile(
+    r"""\A(?=[\t\r\n])|(\A|[;\t\r\n])(?=[\s"'\x00-\x1f]*[=+@\uff1d\uff0b\uff0d\uff20-])"""
+)
+BOM = "\ufeff"
 # Columns of a sale: those of its event, and amounts in HBAR.
 OF_EVENT = (
     "consensus_at", "transaction_id", "token", "serial_no", "name", "seller", "buyer", "price",
@@ -139,6 +143,11 @@ def _options(kind: str) -> Callable[[Callable[..., None]], click.Command]:
             help="Write to this file, not to standard output.",
         )(function)
         function = click.option(
+            "--bom",
+            is_flag=True,
+            help="Begin the CSV with a byte order mark, without which Excel misreads names.",
+        )(function)
+        function = click.option(
             "--csv/--json", "is_csv", default=True, help="The format. CSV is the default."
         )(function)
         return cli.command(kind)(function)
@@ -147,44 +156,46 @@ def _options(kind: str) -> Callable[[Callable[..., None]], click.Command]:
 
 
 @_options("sales")
-def sales_command(is_csv: bool, path: Path | None, since: str | None, until: str | None) -> None:
+def sales_command(**options: Any) -> None:
     """Write the sales of a period, with their royalties and fees.
 
     Amounts are in HBAR; hbar_us_cents is the price of one HBAR at the time of the sale. The command prints
     the sums to standard error.
     """
     totals = Totals()
-    _export("sales", is_csv, path, since, until, describe_sale, totals.add)
+    _export("sales", describe_sale, totals.add, **options)
     for line in totals.describe():
         echo(line, err=True)
 
 
 @_options("listings")
-def listings_command(is_csv: bool, path: Path | None, since: str | None, until: str | None) -> None:
+def listings_command(**options: Any) -> None:
     """Write the NFTs that are for sale. --from and --to select by the date of the listing."""
-    _export("listings", is_csv, path, since, until)
+    _export("listings", **options)
 
 
 @_options("events")
-def events_command(is_csv: bool, path: Path | None, since: str | None, until: str | None) -> None:
+def events_command(**options: Any) -> None:
     """Write the events of a period."""
-    _export("events", is_csv, path, since, until)
+    _export("events", **options)
 
 
 @_options("nfts")
-def nfts_command(is_csv: bool, path: Path | None) -> None:
+def nfts_command(**options: Any) -> None:
     """Write all stored NFTs."""
-    _export("nfts", is_csv, path, None, None)
+    _export("nfts", **options)
 
 
 def _export(
     kind: str,
-    is_csv: bool,
-    path: Path | None,
-    since: str | None,
-    until: str | None,
     describe: Callable[[Row], Row] = dict,
     note: Callable[[Row], None] = ignore,
+    *,
+    is_csv: bool,
+    bom: bool,
+    path: Path | None,
+    since: str | None = None,
+    until: str | None = None,
 ) -> None:
     """Write all rows of a kind, one by one: it takes no more memory for a million."""
     own, parameters = database(), {"since": since, "until": until}
@@ -195,6 +206,7 @@ def _export(
     with _open(path) as file, bar as shown:
         described = _describe_all(shown, describe, note)
         if is_csv:
+            file.write(BOM if bom else "")
             write_csv(file, describe(dict.fromkeys(exports.NAMES[kind])), described)
         else:
             write_json(file, described)
@@ -211,21 +223,33 @@ def _describe_all(
 
 @contextmanager
 def _open(path: Path | None) -> Iterator[TextIO]:
-    """Standard output, or a file that appears complete or not at all."""
+    """Standard output, a pipe or a device; or a file that appears complete or not at all."""
     if path is None:
         yield sys.stdout
         sys.stdout.flush()
-        return
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with open(handle, "w", encoding="utf-8", newline="") as file:
+    elif path.exists() and not path.is_file():
+        with path.open("w", encoding="utf-8", newline="") as file:
+            yield file
+    else:
+        with _replace(path.resolve()) as file:
+            yield file
+
+
+@contextmanager
+def _replace(path: Path) -> Iterator[TextIO]:
+    """A new file, which replaces that of the path, with its mode and its owner, once it is complete."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    with partial.open("x", encoding="utf-8", newline="") as file:
+        try:
             yield file
             file.flush()
-            os.fsync(handle)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+            disks.sync(file.fileno(), path.parent)
+            if path.exists():
+                disks.copy_owner(path, partial)
+            os.replace(partial, path)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
 
 
 def write_csv(file: TextIO, names: Iterable[str], rows: Iterable[Row]) -> None:
@@ -240,7 +264,7 @@ def _write_cell(value: object) -> object:
         return " ".join(f"{each['account_id']}:{each['amount']:f}" for each in value)
     if isinstance(value, Decimal):
         return f"{value:f}"
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULAS) else value
+    return FORMULA.sub(r"\1'", value) if isinstance(value, str) else value
 
 
 def write_json(file: TextIO, rows: Iterable[Row]) -> None:

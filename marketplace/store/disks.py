@@ -3,8 +3,9 @@
 import errno
 import os
 import shutil
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from flask import current_app
@@ -35,6 +36,14 @@ def set_mode(path: Path, mode: int) -> None:
     """Set a file's mode, if its disk has modes."""
     with _hardening(path.parent, "sets no modes"):
         path.chmod(mode)
+
+
+def copy_owner(source: Path, target: Path) -> None:
+    """Give a file the mode of another one and, if this user may, its owner and group."""
+    status = source.stat()
+    with suppress(PermissionError):
+        os.chown(target, status.st_uid, status.st_gid)
+    set_mode(target, stat.S_IMODE(status.st_mode))
 
 
 def sync(handle: int, folder: Path) -> None:

@@ -3,6 +3,10 @@
 import csv
 import io
 import json
+import os
+import re
+import stat
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -14,7 +18,9 @@ from marketplace.store import exports, sales
 from marketplace.store.database import read, write
 from tests import actions
 from tests.engines import both_engines
+from tests.formulas import FORMULAS, HIDDEN, PLAIN
 
+os.umask(UMASK := os.umask(0))
 RATE = {"rate_cents": 60, "rate_hbar": 10}
 COSTS = {
     "event_id": 1, "way": "single", "part_tinybars": 625_000_000,
@@ -131,16 +137,74 @@ def test_a_name_is_no_formula(sold):
     assert json.loads(run(sold, "nfts", "--json").stdout)[0]["name"].startswith("=HYPERLINK")
 
 
+def write_names(names):
+    file = io.StringIO(newline="")
+    export.write_csv(file, ["name", "number"], [{"name": name, "number": 5} for name in names])
+    return file.getvalue()
+
+
+def test_no_cell_begins_a_formula_with_any_separator():
+    for delimiter in ",;\t":
+        text = write_names(FORMULAS + HIDDEN)
+        cells = [cell for row in csv.reader(io.StringIO(text), delimiter=delimiter) for cell in row]
+        lines = [line for cell in cells for line in cell.splitlines()]
+        assert not [line for line in lines if re.match(r"""[\s"]*[=+@\uff1d-]""", line)]
+
+
+def test_other_names_stay_as_they_are():
+    assert [row["name"] for row in read_csv(write_names(PLAIN))] == PLAIN
+
+
+@both_engines
+def test_excel_reads_names_after_a_byte_order_mark(sold):
+    assert run(sold, "nfts", "--bom").stdout.startswith("\ufefftoken,serial_no,")
+    assert not run(sold, "nfts").stdout.startswith("\ufeff")
+
+
 def test_a_file_appears_whole(sold, tmp_path):
     path = tmp_path / "sales.csv"
     result = run(sold, "sales", "-o", str(path))
     assert result.stdout == ""
     assert len(read_csv(path.read_text())) == 2
+    assert path.stat().st_mode & 0o777 == 0o666 & ~UMASK
     path.write_text("earlier")
     write_sql(sold, "UPDATE sale SET royalties = 'damaged'")
     assert sold.test_cli_runner().invoke(args=["export", "sales", "-o", str(path)]).exit_code
     assert path.read_text() == "earlier"
     assert [each.name for each in tmp_path.iterdir() if "sales" in each.name] == ["sales.csv"]
+
+
+def test_it_follows_a_link_and_keeps_the_mode(sold, tmp_path):
+    (tmp_path / "books").mkdir()
+    target, link = tmp_path / "books/sales.csv", tmp_path / "sales.csv"
+    target.write_text("earlier")
+    target.chmod(0o640)
+    link.symlink_to("books/sales.csv")
+    run(sold, "sales", "-o", str(link))
+    assert link.is_symlink() and len(read_csv(target.read_text())) == 2
+    assert target.stat().st_mode & 0o777 == 0o640
+    assert [each.name for each in (tmp_path / "books").iterdir()] == ["sales.csv"]
+
+
+def test_it_writes_into_what_is_no_file(sold, tmp_path):
+    """As root, it replaced /dev/null by a file."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        reading = pool.submit(pipe.read_text)
+        run(sold, "sales", "-o", str(pipe))
+        assert len(read_csv(reading.result())) == 2
+    assert pipe.is_fifo()
+    device = tmp_path / "null"
+    if os.geteuid() == 0:
+        os.mknod(device, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+        run(sold, "sales", "-o", str(device))
+        assert device.is_char_device()
+    ends = os.pipe()
+    run(sold, "listings", "-o", f"/dev/fd/{ends[1]}")  # as the shell hands over >(command)
+    assert os.read(ends[0], 5) == b"token"
+    for end in ends:
+        os.close(end)
 
 
 @both_engines
