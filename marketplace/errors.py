@@ -377,7 +377,7 @@ class WalletUnknown(Missing):
 
 
 class OfferUnknown(Missing):
-    """No schedule of the marketplace's account with this id has the form of an offer."""
+    """No schedule with this id has the form of an offer."""
 
     sentence = "{} is not an offer of this marketplace"
     tell = "This offer is not known here"
@@ -605,15 +605,6 @@ class FeesInTokens(Conflict):
     example = ("0.0.5001",)
 
 
-class OfferNotSigned(Conflict):
-    """The offer is not open yet: the ledger does not show its bidder's signature."""
-
-    sentence = "The offer {} is not signed by its bidder yet"
-    again = "once its bidder has signed it"
-    tell = "The bidder has not signed this offer yet"
-    example = ("0.0.8001",)
-
-
 class OfferEnded(Conflict):
     sentence = "The offer {} {}"
     tell = "This offer has ended; the message says why"
@@ -632,49 +623,46 @@ class OfferPriceOther(Conflict):
         super().__init__(offer_id, price, expected, errors=errors)
 
 
-class NotTheBidder(Conflict):
-    sentence = "The offer {1} was made by {2}, not by {0}"
-    tell = "Another account has made this offer"
-    example = ("0.0.1001", "0.0.8001", "0.0.1002")
+class NeitherBidderNorOwner(Conflict):
+    sentence = "{0} neither made the offer {1} nor received it: that are {2} and {3}"
+    tell = "This offer is between other accounts"
+    example = ("0.0.1003", "0.0.8001", "0.0.1002", "0.0.1001")
 
 
-class KeyShared(Conflict):
-    """The marketplace's signature of a schedule would also count as the account's."""
-
-    sentence = (
-        "{} shares a key with the marketplace's own account, so it cannot make or accept offers"
-    )
-    tell = "Offers are not possible for this NFT or by this account"
-    example = ("0.0.1001",)
-
-
-class WithdrawalNeedsMarketplace(Conflict):
-    """The schedule has no key of its bidder: the account had no key, or too many keys."""
+class OfferNotDeletable(Conflict):
+    """The account's key has changed since the offer was made, or another program made the offer."""
 
     sentence = (
-        "The bidder's key cannot withdraw the offer {0}. The caller who made it here can delete it:"
-        " DELETE /v1/offers/{0}"
+        "The key of {} cannot delete the schedule of the offer {}: it has changed since the offer was made,"
+        " or another program made the offer. The offer ends at {}"
     )
-    tell = "None: call `DELETE /v1/offers/<offerId>` instead"
-    example = ("0.0.8001",)
+    tell = "This account cannot end the offer; the message says when it expires"
+    example = ("0.0.1002", "0.0.8001", "2026-11-27T12:34:56.000000000Z")
 
 
-class TooManyOffers(Conflict):
-    """An account or an end user has reached the limit of offers."""
+class OfferNotExecuted(Conflict):
+    """The owner accepted an offer over a minute ago, and the ledger has not executed the sale."""
 
-    sentence = "{} can have {} offers at once: withdraw one, or wait until one ends"
-    again = "once an offer has ended"
-    tell = "Withdraw another offer first"
-    example = ("0.0.1002", 20)
+    sentence = (
+        "{0} accepted the offer {1}, but the sale was not executed: the bidder's account has another key."
+        " Until {2}, the bidder can still sign, and buy the NFT for {3} HBAR. Sign the withdrawal to end the"
+        " offer"
+    )
+    again = "no: sign the prepared withdrawal"
+    tell = "Nothing was sold. Withdraw from the offer, or the bidder may still buy at this price"
+    example = ("0.0.1001", "0.0.8001", "2026-11-27T12:34:56.000Z", 50)
 
-
-class OfferTooLow(Conflict):
-    """An NFT has reached the limit of offers. Only a higher offer is accepted."""
-
-    sentence = "{0} #{1} has {2} offers of {3} HBAR or more: offer more than {3} HBAR"
-    again = "with a higher `offerPrice`"
-    tell = "Other offers are higher"
-    example = ("0.0.5001", 7, 50, 120)
+    def __init__(
+        self,
+        account_id: str,
+        offer_id: str,
+        expires_at: str,
+        price: int,
+        withdrawal: Mapping[str, object] | None = None,
+    ) -> None:
+        """``withdrawal``: the prepared ScheduleDelete, as the answer to withdrawoffer."""
+        errors = {"withdrawal": withdrawal} if withdrawal else None
+        super().__init__(account_id, offer_id, expires_at, price, errors=errors)
 
 
 class TransactionRefused(Conflict):
@@ -846,25 +834,6 @@ class BuyingOff(MarketplaceError):
                 " signer to create_app(sign=...)"
             )
         super().__init__(reason)
-
-
-class OffersOff(MarketplaceError):
-    status = HTTPStatus.NOT_IMPLEMENTED
-    sentence = "This service has no offers: {}"
-    tell = "Offers can't be made here"
-    example = ("its operator has not turned them on (MARKETPLACE_OFFERS=on)",)
-
-
-class NotYourOffer(MarketplaceError):
-    """Only the caller who made an offer here may delete it."""
-
-    status = HTTPStatus.FORBIDDEN
-    sentence = (
-        "The offer {} was not made by this caller. Its bidder can withdraw it:"
-        " POST /v1/withdrawoffer/<wallet>"
-    )
-    tell = "Withdraw the offer with the wallet that signed it"
-    example = ("0.0.8001",)
 
 
 class NodesUnreachable(Unavailable):

@@ -292,14 +292,6 @@ SETTINGS = {
         "The percentage of a token's share that one end user may use, after subtracting what its other end"
         " users use",
     ),
-    # off: a wallet that signs an offer shows its user little more than a number.
-    "OFFERS": Setting(
-        _switch,
-        "off",
-        "`on` lets accounts make [offers](offers.md) for NFTs, listed or not. `ACCOUNT_ID` pays $0.02 for"
-        " each, from `SALE_FEE_BUDGET`. The service then connects to the network's nodes at port 50211",
-        in_sandbox="on",
-    ),
     "MIRROR_NODE_URL": Setting(
         lambda value: _url(value).removesuffix("/api/v1"),
         "https://{NETWORK}.mirrornode.hedera.com",

@@ -1,10 +1,12 @@
-"""Offers on the sandbox's ledger: created by the marketplace's account, signed and deleted by anybody."""
+"""Offers on the sandbox's ledger: created by their bidders, accepted and deleted by anybody."""
 
 from harness import wallets
 from harness.cast import ALICE, BOB, MARKET, TOKEN
 from hiero_sandbox import conditions
 from marketplace.hedera import messages, times
+from marketplace.hedera.ids import TransactionId
 from marketplace.hedera.scheduled_sale import ScheduledSale
+from marketplace.ledger import Deadline
 from marketplace.market.memos import offer_memo
 from marketplace.sandbox import wallet
 from marketplace.services import mirror_node
@@ -14,27 +16,38 @@ from marketplace.store.database import read
 DAY_SECONDS = 86_400
 
 
-def schedule(app, ledger, *, expires_in=DAY_SECONDS, creator=MARKET, **fields):
-    """Create the schedule of an offer; returns its id."""
+def creation(ledger, *, expires_in=DAY_SECONDS, creator=None, memo=None, **fields):
+    """The ScheduleCreate of an offer, as a program of somebody may build it."""
     values = dict(token=TOKEN, serial_no=7, seller=ALICE, bidder=BOB, price=300, market=MARKET)
     values |= dict(part_tinybars=0, max_fee_tinybars=50_000_000) | fields
-    sale = ScheduledSale(
-        **{"memo": offer_memo(values["token"], values["serial_no"], values["price"], "")} | values
-    )
-    body = wallets.new_body(creator, "")
+    if memo is None:
+        memo = offer_memo(values["token"], values["serial_no"], values["price"], "")
+    sale = ScheduledSale(memo=memo, **values)
+    body = wallets.new_body(creator or sale.bidder, memo)
     content = body.scheduleCreate
     content.scheduledTransactionBody.CopyFrom(sale.build())
     content.payerAccountID.CopyFrom(messages.account(sale.bidder))
-    content.memo = sale.memo
+    content.memo = memo
     with ledger.sandbox.app_context():
         content.expiration_time.seconds = conditions.now() // times.SECOND + expires_in
     either = content.adminKey.thresholdKey
     either.threshold = 1
-    for account in (creator, sale.bidder):
+    for account in (sale.bidder, sale.seller):
         either.keys.keys.add(ed25519=wallet.public_key(account))
-    submit(ledger, body, creator)
+    return body
+
+
+def schedule(app, ledger, *, creator=None, bidder=BOB, **fields):
+    """Create the schedule of an offer, signed by its bidder; returns its id."""
+    body = creation(ledger, creator=creator, bidder=bidder, **fields)
+    transaction_id = submit(ledger, body, *dict.fromkeys((creator or bidder, bidder)))
+    return find_created(app, transaction_id)
+
+
+def find_created(app, transaction_id):
     with app.app_context():
-        return next(mirror_node().list_schedules_of(creator)).id
+        rows = mirror_node().list_transactions(TransactionId.require(transaction_id), Deadline(5))
+    return next(row.entity_id for row in rows if row.name == "SCHEDULECREATE")
 
 
 def submit(ledger, body, *signers):
@@ -53,8 +66,8 @@ def about(schedule_id, kind, payer):
     return body
 
 
-def sign(ledger, schedule_id, account=BOB):
-    """Sign a schedule: as the bidder, or as the owner, who accepts."""
+def sign(ledger, schedule_id, account=ALICE):
+    """Sign a schedule: by default as the owner, who accepts."""
     return submit(ledger, about(schedule_id, "scheduleSign", account), account)
 
 

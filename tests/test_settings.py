@@ -26,15 +26,6 @@ def test_limits_are_of_the_real_networks():
     assert load({"NETWORK": "testnet", "ACCOUNT_ID": "0.0.4321"}, {})["WRITE_LIMIT"] == "600/m"
 
 
-def test_offers_are_of_the_sandbox_unless_they_are_turned_on():
-    real = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.4321"}
-    assert load({}, {})["OFFERS"] is True
-    assert load({"OFFERS": "off"}, {})["OFFERS"] is False
-    assert load(real, {})["OFFERS"] is False
-    assert load(real, {"MARKETPLACE_OFFERS": "on"})["OFFERS"] is True
-    assert format_setting("OFFERS", True) == "on"
-
-
 def test_the_environment_is_read_with_the_prefix_and_overrides_without():
     environ = {"MARKETPLACE_NAME": "From outside", "MARKETPLACE_WALLETS": "a, b", "NAME": "no"}
     loaded = load({"NAME": "From the code"}, environ)
@@ -75,7 +66,6 @@ INVALID = {
     "ARWEAVE_GATEWAYS": [" , "],
     "DATABASE_URL": ["mysql://localhost/market", "sqlite://"],
     "MEDIA_URL": ["instance/media"],
-    "OFFERS": ["yes", ""],
     "WRITE_LIMIT": ["0/m", "600/d", "1000000/s", "30/m; 1/s"],
 }
 
@@ -150,7 +140,7 @@ def test_a_file_may_be_called_what_an_address_has():
 
 
 GONE = ["REDIS_URL", "ACCESS_LOG", "MEDIA_MAX_BYTES", "READY_SYNC_SECONDS", "SANDBOX_DATABASE_URL"]
-GONE += ["TRANSACTION_VALID_SECONDS", "USER_LIMIT_MAX", "SANDBOX_BALANCE_QUERIES"]
+GONE += ["TRANSACTION_VALID_SECONDS", "USER_LIMIT_MAX", "SANDBOX_BALANCE_QUERIES", "OFFERS"]
 
 
 def test_an_unknown_setting_stops_the_start():
@@ -209,7 +199,6 @@ CHANGED = {
     "CORS_ORIGINS": "",
     "MAX_TRANSACTION_FEE": "2.5",
     "IPFS_GATEWAYS": "https://a.example/ipfs,https://b.example/ipfs",
-    "OFFERS": "off",
 }
 
 

@@ -15,13 +15,15 @@ from marketplace.api.request_schemas import (
 )
 from marketplace.api.response_schemas import (
     PreparedListingSchema,
+    PreparedOfferSchema,
     PreparedTransactionSchema,
     ReportResultSchema,
 )
+from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.market import handed_in, listings, reports
 from marketplace.market.buying import purchase
-from marketplace.market.offers import reports as offer_reports
+from marketplace.market.offers import answer as offers
 from marketplace.market.prepare import TransactionRequest
 
 OF_A_WALLET = (errors.NftNotStored, errors.WalletUnknown, errors.LedgerBehind)
@@ -155,10 +157,10 @@ def prepare_purchase(
     errors.TransactionAltered,
     errors.ListingEnded,
     errors.WithdrawalEnded,
-    errors.OffersOff,
     errors.OfferUnknown,
     errors.OfferEnded,
-    errors.NotTheBidder,
+    errors.OfferNotExecuted,
+    errors.NeitherBidderNorOwner,
     *OF_A_PURCHASE,
     errors.NotAsPrepared,
     errors.SignatureInvalid,
@@ -183,17 +185,18 @@ def report_transaction(
     ledger refused the transaction, the error has its result code. Without transactionId, the report is
     about the newest transaction that this caller prepared for the account and the NFT. A 200 then means
     only that the NFT is listed: send transactionId to report a new price. With serialNos or nfts, the
-    report is about several NFTs: 200 once the ledger shows all of them. With offerId, the report is about
-    an offer: 200 once it is signed by its bidder, accepted or withdrawn. A listing's OK has the
-    listingPrice in force. PENDING has expiresAt: a transaction that was not submitted by then never will
-    be. If the wallet refused to sign, stop reporting.
+    report is about several NFTs: 200 once the ledger shows all of them. A new offer's OK has its offerId.
+    With offerId, the report is about this offer: 200 once it is accepted or withdrawn; 409
+    OFFER_NOT_EXECUTED if the owner accepted it a minute ago and nothing was sold, with the withdrawal
+    prepared. A listing's OK has the listingPrice in force. PENDING has expiresAt: a transaction that was not
+    submitted by then never will be. If the wallet refused to sign, stop reporting.
     """
     count_each(nft_ids)
     if signed_transaction:
         request = TransactionRequest(account_id, nft_ids, "", caller())
         answer = handed_in.answer(request, signed_transaction, signature_map)
-    elif offer_id:
-        answer = offer_reports.answer(account_id, offer_id, transaction_id, caller())
+    elif of_offer := _report_offer(account_id, nft_ids, transaction_id, offer_id):
+        return of_offer
     else:
         answer = reports.answer(account_id, nft_ids, transaction_id, caller())
     if answer.is_pending:
@@ -202,3 +205,26 @@ def report_transaction(
     if answer.listing_price:
         return {"result": "OK", "listing_price": answer.listing_price}
     return {"result": "OK"}
+
+
+def _report_offer(
+    account_id: str, nft_ids: list[NftId], transaction_id: str | None, offer_id: str | None
+) -> Answer | tuple[Answer, int, dict[str, str]] | None:
+    """Answer a report about an offer. None: it is about something else."""
+    answer = None
+    if offer_id:
+        answer = offers.report(account_id, offer_id, transaction_id, caller())
+    elif len(nft_ids) == 1:
+        answer = offers.report_made(account_id, nft_ids[0], transaction_id, caller())
+    if answer is None:
+        return None
+    if answer.withdrawal and answer.offer:
+        withdrawal = PreparedOfferSchema().dump(answer_prepared(answer.withdrawal))
+        offer, expires_at = answer.offer, times.to_second(answer.offer["expires_at"])
+        raise errors.OfferNotExecuted(
+            account_id, offer["schedule_id"], expires_at, offer["price"], withdrawal
+        )
+    if answer.is_pending:
+        body = {"result": "PENDING", "expires_at": answer.expires_at}
+        return body, 202, {"Retry-After": str(RETRY_AFTER_SECONDS)}
+    return {"result": "OK"} | ({"offer_id": answer.offer_id} if answer.offer_id else {})

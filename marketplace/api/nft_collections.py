@@ -3,8 +3,6 @@
 import json
 from typing import Any
 
-from flask import current_app
-
 from marketplace.api import paging
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
@@ -44,9 +42,7 @@ def get_collection(token: str) -> dict[str, Any]:
     moments = []
     if sold["first_at"]:  # then this sale is older than 24 hours
         moments.append(times.to_nanoseconds(sold["first_at"]) + times.DAY)
-    best = None
-    if current_app.config["OFFERS"]:
-        best = cached_query(offers.get_best, token, times.to_iso(now))
+    best = cached_query(offers.get_best, token, times.to_iso(now))
     if best:
         moments.append(times.to_nanoseconds(best["expires_at"]))
     request_cache().until = min(moments, default=None)

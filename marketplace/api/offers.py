@@ -2,19 +2,12 @@
 
 from typing import Any
 
-from flask import Response
-
 from marketplace import errors
 from marketplace.api import paging
 from marketplace.api.authentication import caller, require_scope
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.paging import BY_OFFER, Page, Position
-from marketplace.api.prepared import (
-    RETRY_AFTER_HEADER,
-    Answer,
-    answer_pending,
-    answer_prepared,
-)
+from marketplace.api.prepared import Answer, answer_prepared
 from marketplace.api.request_schemas import (
     MADE,
     AcceptOfferSchema,
@@ -32,54 +25,42 @@ from marketplace.api.response_cache import request_cache
 from marketplace.api.response_schemas import (
     OfferRecordSchema,
     OfferSchema,
+    PreparedAcceptanceSchema,
     PreparedOfferSchema,
-    ReportResultSchema,
-    ResultSchema,
+    PreparedTransactionSchema,
 )
 from marketplace.hedera import times
-from marketplace.hedera.ids import NftId
+from marketplace.hedera.ids import MAX_HBAR, NftId
 from marketplace.market.moderation import require_shown
-from marketplace.market.offers import answers, deletion, lists, making
-from marketplace.market.offers.making import Wanted
+from marketplace.market.offers import answer, delete, make
 from marketplace.market.prepare import TransactionRequest
-from marketplace.store import nfts
+from marketplace.store import nfts, offers
 from marketplace.store.database import read
 from marketplace.store.offers import OfferFilter
-from marketplace.store.rows import OfferRow
+from marketplace.store.rows import MadeOfferRow
 
-OF_OFFERS = (errors.OffersOff, errors.OfferUnknown)
 OF_A_SALE = (
     errors.WalletUnknown,
     errors.AccountBlocked,
     errors.NftGone,
     errors.BuyerIsOwner,
     errors.BuyerIsMarketplace,
-    errors.OwnerIsMarketplace,
-    errors.KeyShared,
     errors.BuyerBalanceTooLow,
     errors.BidderBalanceTooLow,
     errors.BuyerNotAssociated,
     errors.PurchaseImpossible,
     errors.NothingLeftForSeller,
+    errors.FeesChangeable,
     errors.FeesInTokens,
     errors.LedgerUndecided,
     errors.LedgerBehind,
 )
-OF_SUBMISSION = (
-    errors.TooManyPurchases,
-    errors.FeesSpent,
-    errors.BudgetTooSmall,
-    errors.ClockBehind,
-    errors.SignerFailed,
-    errors.NodesUnreachable,
-    errors.TransactionRefused,
-)
-PENDING = {
-    "schema": ReportResultSchema,
-    "example": {"result": "PENDING"},
-    "headers": RETRY_AFTER_HEADER,
-    "description": "The ledger does not show it yet: send the same request again",
-    "success": True,
+BEFORE_ALL = (MAX_HBAR + 1, "")  # the position of no offer
+ENDS = {
+    "executed": "ACCEPTED",
+    "failed": "FAILED",
+    "withdrawn": "WITHDRAWN",
+    "expired": "EXPIRED",
 }
 
 blp = Blueprint("Offers", __name__, description="Offers for NFTs, listed or not")
@@ -89,45 +70,33 @@ blp = Blueprint("Offers", __name__, description="Offers for NFTs, listed or not"
 @require_scope("write")
 @blp.arguments(WalletPathSchema, location="path")
 @blp.arguments(MakeOfferSchema)
-@blp.response(200, PreparedOfferSchema, description="The transaction to sign")
-@blp.alt_response(202, **PENDING)
-@blp.refuses(
-    errors.OffersOff,
-    errors.NftNotStored,
-    errors.Hidden,
-    errors.TooManyOffers,
-    errors.OfferTooLow,
-    *OF_A_SALE,
-    *OF_SUBMISSION,
-)
+@blp.response(200, PreparedTransactionSchema, description="The transaction to sign")
+@blp.refuses(errors.NftNotStored, errors.Hidden, *OF_A_SALE)
 def make_offer_for_nft(
     account_id: str, wallet: str, token: str, serial_no: int, offer_price: int, expires_in: int
-) -> Answer | Response:
+) -> Answer:
     """Make an offer for an NFT
 
-    The service refuses an offer whose sale would fail. Otherwise, the marketplace creates a schedule of
-    exactly this sale, and pays for it: the NFT goes from its owner to the bidder, and the price from the
-    bidder to the owner, minus the marketplace's fee. byteArray is the bidder's unsigned ScheduleSign. The
-    offer is open once the ledger has it. Once the owner has signed, too, the network executes the sale, and
-    the bidder pays for the execution. No HBAR is locked: an offer that the bidder can no longer pay is not
-    covered. While an offer is not signed, the same request within half an hour returns the same offer.
-    Wallets show little of what is signed: docs/offers.md says how to check it.
+    byteArray is the bidder's unsigned ScheduleCreate of exactly this sale: the NFT goes from its owner to the
+    bidder, and the price from the bidder to the owner, minus the marketplace's fee. The bidder's wallet signs
+    and submits it, and pays for it. The offer is open once the ledger has it. Once the owner has signed, too,
+    the network executes the sale, and the bidder pays for that. No HBAR is locked: an offer that the bidder
+    can no longer pay is not covered. The service refuses an offer whose sale would fail. Report it with
+    transactionId: the answer has its offerId.
     """
     request = TransactionRequest(account_id, [NftId(token, serial_no)], wallet, caller())
-    prepared = making.make(request, Wanted(offer_price, expires_in))
-    return answer_prepared(prepared) if prepared else answer_pending()
+    return answer_prepared(make.make(request, make.Wanted(offer_price, expires_in)))
 
 
 @blp.post("/acceptoffer/<wallet>")
 @require_scope("write")
 @blp.arguments(WalletPathSchema, location="path")
 @blp.arguments(AcceptOfferSchema)
-@blp.response(200, PreparedOfferSchema, description="The transaction to sign")
+@blp.response(200, PreparedAcceptanceSchema, description="The transaction to sign")
 @blp.refuses(
-    *OF_OFFERS,
+    errors.OfferUnknown,
     errors.Hidden,
     errors.NotTheOwner,
-    errors.OfferNotSigned,
     errors.OfferEnded,
     errors.OfferPriceOther,
     *OF_A_SALE,
@@ -137,9 +106,10 @@ def accept_offer(account_id: str, wallet: str, offer_id: str, expected_price: in
 
     byteArray is the owner's unsigned ScheduleSign. The network executes the sale as soon as it has this
     signature. If the NFT is listed, the sale ends the listing. Send as expectedPrice the price that the owner
-    saw.
+    saw; metadata.sellerReceives is what is left of it after the marketplace's fee and royalties. If the
+    bidder's key has changed within the last 90 seconds, the answer is a 503: try again.
     """
-    prepared = answers.accept(account_id, wallet, offer_id, expected_price, caller())
+    prepared = answer.accept(account_id, wallet, offer_id, expected_price, caller())
     return answer_prepared(prepared)
 
 
@@ -149,53 +119,38 @@ def accept_offer(account_id: str, wallet: str, offer_id: str, expected_price: in
 @blp.arguments(WithdrawOfferSchema)
 @blp.response(200, PreparedOfferSchema, description="The transaction to sign")
 @blp.refuses(
-    *OF_OFFERS,
+    errors.OfferUnknown,
     errors.WalletUnknown,
-    errors.NotTheBidder,
+    errors.NeitherBidderNorOwner,
     errors.OfferEnded,
-    errors.WithdrawalNeedsMarketplace,
+    errors.OfferNotDeletable,
     errors.LedgerBehind,
 )
 def withdraw_offer(account_id: str, wallet: str, offer_id: str) -> Answer:
-    """Withdraw an offer
+    """Withdraw or decline an offer
 
-    byteArray is the bidder's unsigned ScheduleDelete. Nobody else needs to sign. If the wallet does not sign
-    it, the caller who made the offer can delete it: DELETE /v1/offers/<offerId>.
+    byteArray is the unsigned ScheduleDelete of the bidder, or of the owner to whom the offer was made. Nobody
+    else needs to sign. It also takes back an acceptance that has not executed the sale.
     """
-    return answer_prepared(answers.withdraw(account_id, wallet, offer_id, caller()))
-
-
-@blp.delete("/offers/<offerId>")
-@require_scope("write")
-@blp.arguments(OfferPathSchema, location="path")
-@blp.response(200, ResultSchema, description="The offer is withdrawn")
-@blp.alt_response(202, **PENDING)
-@blp.refuses(*errors.answered_by(errors.BODIES))
-@blp.refuses(
-    *OF_OFFERS, errors.NotYourOffer, errors.OfferEnded, errors.LedgerBehind, *OF_SUBMISSION
-)
-def delete_offer_of_caller(offer_id: str) -> Answer | Response:
-    """Delete your offer
-
-    The marketplace deletes the offer's schedule. Only the caller who made the offer can do this: the same
-    access token and end user. You can repeat the call.
-    """
-    return {"result": "OK"} if deletion.delete(offer_id, caller()) else answer_pending()
+    return answer_prepared(delete.withdraw(account_id, wallet, offer_id, caller()))
 
 
 @blp.get("/offers/<offerId>")
 @require_scope("read")
 @blp.arguments(OfferPathSchema, location="path")
 @blp.response(200, OfferRecordSchema, description="The offer")
-@blp.refuses(*OF_OFFERS, errors.Hidden)
+@blp.refuses(errors.OfferUnknown, errors.Hidden)
 def get_offer(offer_id: str) -> dict[str, Any]:
     """Get an offer
 
     Returns the offer in any state, with the bytes of the scheduled transaction as the mirror node shows them.
     """
-    offer = lists.find(offer_id, times.now())
+    offer = offers.get_shown(read(), offer_id, times.to_iso(times.now()))
+    if offer is None:
+        raise errors.OfferUnknown(offer_id)
+    require_shown(offer["token"], offer["serial_no"])
     _cache_until([offer])
-    return offer
+    return _with_state(offer)
 
 
 @blp.get("/nft/<tokenId>/<serialNo>/offers")
@@ -205,11 +160,11 @@ def get_offer(offer_id: str) -> dict[str, Any]:
 @blp.response(
     200, OfferSchema(many=True), description="The open offers", headers=paging.PAGE_HEADERS
 )
-@blp.refuses(errors.OffersOff, errors.NftNotStored, errors.Hidden)
+@blp.refuses(errors.NftNotStored, errors.Hidden)
 @paging.with_events_cursor
 def list_nft_offers(
     token: str, serial_no: int, limit: int, page: Position | None
-) -> Page[OfferRow]:
+) -> Page[dict[str, Any]]:
     """List the open offers for an NFT
 
     The highest offer comes first, ties by offerId.
@@ -228,9 +183,9 @@ def list_nft_offers(
 @blp.response(
     200, OfferSchema(many=True), description="The open offers", headers=paging.PAGE_HEADERS
 )
-@blp.refuses(errors.OffersOff, errors.CollectionNotStored, errors.Hidden)
+@blp.refuses(errors.CollectionNotStored, errors.Hidden)
 @paging.with_events_cursor
-def list_collection_offers(token: str, limit: int, page: Position | None) -> Page[OfferRow]:
+def list_collection_offers(token: str, limit: int, page: Position | None) -> Page[dict[str, Any]]:
     """List the open offers for a collection's NFTs
 
     The highest offer comes first, ties by offerId.
@@ -246,34 +201,49 @@ def list_collection_offers(token: str, limit: int, page: Position | None) -> Pag
 @require_scope("read")
 @blp.arguments(AccountPathSchema, location="path")
 @blp.arguments(UserOffersQuerySchema, location="query")
-@blp.response(
-    200, OfferSchema(many=True), description="The open offers", headers=paging.PAGE_HEADERS
-)
-@blp.refuses(errors.OffersOff)
+@blp.response(200, OfferSchema(many=True), description="The offers", headers=paging.PAGE_HEADERS)
 @paging.with_events_cursor
 def list_user_offers(
     account_id: str, side: str, limit: int, page: Position | None
-) -> Page[OfferRow]:
-    """List an account's open offers
+) -> Page[dict[str, Any]]:
+    """List an account's offers
 
-    Returns the offers that the account made, or those for its NFTs. The highest comes first, ties by offerId.
+    Returns the offers that the account made, in any state, or the open ones for its NFTs. The highest comes
+    first, ties by offerId.
     """
-    is_made = side == MADE
-    chosen = OfferFilter(bidder=account_id) if is_made else OfferFilter(seller=account_id)
-    return _list_page(chosen, limit, page)
+    if side != MADE:
+        return _list_page(OfferFilter(seller=account_id), limit, page)
+    now = times.to_iso(times.now())
+    rows = offers.list_made(read(), account_id, _find_position(page), limit + 1, now)
+    return _answer_page(rows, limit)
 
 
-def _list_page(chosen: OfferFilter, limit: int, page: Position | None) -> Page[OfferRow]:
-    after = page and (int(page.key), page.entity_id)
-    rows = lists.list_open(chosen, after, limit + 1, times.now())
+def _list_page(chosen: OfferFilter, limit: int, page: Position | None) -> Page[dict[str, Any]]:
+    now = times.to_iso(times.now())
+    rows = offers.list_open(read(), chosen, _find_position(page), limit + 1, now)
+    return _answer_page(rows, limit)
+
+
+def _find_position(page: Position | None) -> tuple[int, str]:
+    return (int(page.key), page.entity_id) if page else BEFORE_ALL
+
+
+def _answer_page(rows: list[MadeOfferRow], limit: int) -> Page[dict[str, Any]]:
     _cache_until(rows)
-    return paging.page(rows, limit, BY_OFFER)
+    return paging.page([*map(_with_state, rows)], limit, BY_OFFER)
 
 
-def _cache_until(offers: Any) -> None:
+def _with_state(offer: MadeOfferRow) -> dict[str, Any]:
+    """An offer, with its state in the API's words."""
+    state = ENDS.get(offer["state"])
+    if state is None and offer["expires_at"] <= times.to_iso(times.now()):
+        state = "EXPIRED"
+    return {**offer, "state": state or ("OPEN" if offer["is_acceptable"] else "CLOSED")}
+
+
+def _cache_until(found: list[MadeOfferRow]) -> None:
     """Let a response leave the cache when its first offer expires."""
-    moments = [
-        offer["expires_at"] for offer in offers if offer["expires_at"] > times.to_iso(times.now())
-    ]
+    now = times.to_iso(times.now())
+    moments = [offer["expires_at"] for offer in found if offer["expires_at"] > now]
     if moments:
         request_cache().until = times.to_nanoseconds(min(moments))

@@ -18,7 +18,7 @@ from marketplace.hedera.ids import MAX_INT64, is_entity_id
 from marketplace.market.feed import find_cursor
 from marketplace.store import orderbook
 from marketplace.store.database import read
-from marketplace.store.rows import FoundCollectionRow, NftRow, OfferRow, OwnerRow
+from marketplace.store.rows import FoundCollectionRow, NftRow, OwnerRow
 
 MAX_TOKEN_LENGTH = 1000  # characters: more than the longest ids and the longest name need
 # deploy/nginx.conf and gunicorn accept such a URL, and nginx the headers with it.
@@ -59,7 +59,7 @@ KEYS = orderbook.KEYS | {BY_ID: "serial_no"}
 ENTITIES = {BY_NFTS: "account_id", BY_OFFER: "schedule_id"}
 Headers = dict[str, str]
 View = Callable[..., Any]
-Row = TypeVar("Row", NftRow, FoundCollectionRow, OwnerRow, OfferRow)
+Row = TypeVar("Row", NftRow, FoundCollectionRow, OwnerRow, dict[str, Any])
 Page = list[Row] | tuple[list[Row], Headers]
 NftPage = Page[NftRow]
 

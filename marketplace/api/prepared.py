@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from flask import Response, current_app, jsonify
+from flask import current_app
 
 from marketplace.api.paging import documented
 from marketplace.market.prepare import PreparedTransaction
@@ -26,11 +26,3 @@ def answer_prepared(prepared: PreparedTransaction) -> Answer:
         ),
     }
     return {"transaction": prepared.transaction, "metadata": metadata}
-
-
-def answer_pending() -> Response:
-    """What was submitted is not on the mirror node yet: the same request finds it."""
-    response = jsonify({"result": "PENDING"})
-    response.status_code = 202
-    response.headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
-    return response

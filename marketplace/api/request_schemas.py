@@ -383,7 +383,7 @@ class ReportTransactionSchema(NftsSchema):
     serial_no = serial_no_field(required=False)
     serial_nos = serial_nos_field()
     nfts = NftObjects(NftToReportSchema, f"The NFTs that were bought, up to {BASKET}", most=BASKET)
-    offer_id = EntityId("The offer that was signed, accepted or withdrawn", "0.0.8001")
+    offer_id = EntityId("The offer that was accepted or withdrawn", "0.0.8001")
     transaction_id = TransactionIdField(
         "The signed transaction's ID. Without it, the newest one prepared for this account and each NFT",
         "0.0.1001@1763640000.123456789",
@@ -418,7 +418,7 @@ class OffersQuerySchema(RequestSchema):
 
 class UserOffersQuerySchema(OffersQuerySchema):
     side = Choice(
-        "made: the account's offers; received: offers for its NFTs",
+        "made: the account's offers, in any state; received: the open offers for its NFTs",
         (MADE, RECEIVED),
         load_default=MADE,
     )
@@ -444,7 +444,9 @@ class AcceptOfferSchema(RequestSchema):
 
 
 class WithdrawOfferSchema(RequestSchema):
-    account_id = account_name_field("The account that made the offer and signs", "0.0.1002")
+    account_id = account_name_field(
+        "The account that made the offer, or to which it was made, and that signs", "0.0.1002"
+    )
     offer_id = offer_id_field()
 
 

@@ -323,8 +323,9 @@ class EventSchema(CamelCaseSchema):
         "What happened. SOLD is a sale through this marketplace, TRANSFERRED any other change of owner."
         " A listing ends with WITHDRAWN, SOLD, TRANSFERRED, BURNED or HIDDEN. When the operator shows a"
         " hidden NFT again, SHOWN has the owner, and the price if the NFT is for sale. An offer opens with"
-        " OFFERED, and ends with SOLD, OFFER_WITHDRAWN, OFFER_EXPIRED or OFFER_FAILED. While another account"
-        " owns the NFT, the offer is not open",
+        " OFFERED, and ends with SOLD, OFFER_WITHDRAWN, OFFER_EXPIRED or OFFER_FAILED. OFFER_NOT_EXECUTED:"
+        " the owner accepted the offer, but nothing was sold. While another account owns the NFT, the offer"
+        " is not open",
         "SOLD",
         [*EventKind],
     )
@@ -390,6 +391,9 @@ class ReportResultSchema(CamelCaseSchema):
             "format": "int64",
         }
     )
+    offer_id = fields.String(
+        metadata={"description": "For an offer that is OK: its ID", "example": "0.0.8001"}
+    )
     expires_at = Milliseconds(
         allow_none=True,
         metadata={
@@ -444,14 +448,29 @@ class OfferMetadataSchema(SigningMetadataSchema):
     offer_id = text("The offer's ID, which is its schedule's", "0.0.8001")
 
 
+class AcceptanceMetadataSchema(OfferMetadataSchema):
+    seller_receives = show(
+        fields.String,
+        "What the seller receives in tinybars: the price without the marketplace's part and the collection's"
+        " royalties and fees",
+        "4750000000",
+    )
+
+
 class PreparedOfferSchema(PreparedTransactionSchema):
     """A transaction about an offer, to be signed."""
 
     metadata = fields.Nested(OfferMetadataSchema, required=True)
 
 
+class PreparedAcceptanceSchema(PreparedTransactionSchema):
+    """The acceptance of an offer, to be signed."""
+
+    metadata = fields.Nested(AcceptanceMetadataSchema, required=True)
+
+
 class OfferSchema(CamelCaseSchema):
-    """An offer for an NFT: a schedule of the marketplace's account."""
+    """An offer for an NFT: the bidder's schedule of the sale."""
 
     schedule_id = text("The offer's ID, which is its schedule's", "0.0.8001", key="offerId")
     token = token_field()
@@ -467,18 +486,23 @@ class OfferSchema(CamelCaseSchema):
         key="covered",
     )
     created_at = moment("The consensus time of the schedule's creation, in UTC")
+    state = word(
+        "OPEN: the owner can accept, if the offer is covered. CLOSED: the owner cannot accept at the moment,"
+        " because the bidder's account has another key, the NFT has another owner or is hidden, an account is"
+        " blocked, or the marketplace asks for a larger fee. ACCEPTED: sold. FAILED: accepted, but the ledger"
+        " refused the sale",
+        "OPEN",
+        ["OPEN", "CLOSED", "ACCEPTED", "FAILED", "WITHDRAWN", "EXPIRED"],
+    )
+    accepted_at = moment(
+        "When the owner accepted the offer, if the sale was not executed: until expiresAt it may still be",
+        nullable=True,
+    )
 
 
 class OfferRecordSchema(OfferSchema):
     """One offer, as the ledger showed it last."""
 
-    state = word(
-        "UNSIGNED: the bidder has not signed. OPEN: the owner can accept. CLOSED: the owner cannot accept at"
-        " the moment, because the NFT has another owner or is hidden, or an account is blocked. ACCEPTED:"
-        " sold. FAILED: accepted, but the ledger refused the sale",
-        "OPEN",
-        ["UNSIGNED", "OPEN", "CLOSED", "ACCEPTED", "FAILED", "WITHDRAWN", "EXPIRED"],
-    )
     transaction_id = text(
         "The transaction that created the schedule", "0.0.9001@1763640000.123456789"
     )

@@ -72,7 +72,6 @@ FRAGMENTS: tuple[Callable[..., pages.Values], ...] = (
     trades.show_sweep,
     offers.show_offer,
     offers.show_offered,
-    offers.show_unsigned,
     offers.show_acceptance,
     offers.show_accepted,
     offers.show_retraction,
@@ -145,7 +144,6 @@ def give_words() -> dict[str, Any]:
     """Give the demo's own pages what they say beside their values."""
     return {
         "calls_made": calls.made,
-        "has_offers": pages.has_offers(),
         "basket_without": words.basket_without,
         "chips_of": words.chips,
         "listed_count": words.listed_count,

@@ -1,24 +1,19 @@
 """What the dialogs of offers show: to make one, to accept one and to withdraw one, and how that ended."""
 
-from datetime import datetime, timedelta
-from math import ceil
 from typing import Any
 from urllib.parse import quote
 
-from flask import abort, current_app, request, url_for
+from flask import current_app, request, url_for
 
 from marketplace.demo import calls
 from marketplace.demo.basket import read_items
-from marketplace.demo.pages import Values, has_offers, key_of, rate, read_balance, read_offers
+from marketplace.demo.pages import Values, key_of, rate, read_balance, read_offers
 from marketplace.demo.trades import named, read_collections, read_nfts, terms, visitor
 
 DAYS = 7  # until an offer expires, unless its bidder chooses otherwise
-UNSIGNED = 20  # offers of an end user, as the API takes them
 
 
 def _read_nfts() -> list[Values]:
-    if not has_offers():
-        abort(404)
     return read_nfts([*read_items()])
 
 
@@ -70,26 +65,6 @@ def _read_offer(offer_id: str, *states: str) -> Values | None:
     return answer.data if answer and answer.is_ok and answer.data["state"] in states else None
 
 
-def show_unsigned() -> Values:
-    """The visitor's offers that are not signed. The browser knows their ids: no list of the API has them."""
-    if not has_offers():
-        abort(404)
-    ids = request.args.getlist("offer")[:UNSIGNED]
-    found = [offer for one in ids if (offer := _read_offer(one, "UNSIGNED"))]
-    made = [offer for offer in found if offer["to"]["accountId"] == visitor()]
-    nfts = read_nfts([f"{one['token']}:{one['serialNo']}" for one in made])
-    return {
-        "unsigned": [(offer, _count_days(offer)) for offer in made],
-        "nfts": {key_of(nft): nft for nft in nfts},
-    }
-
-
-def _count_days(offer: Values) -> int:
-    """For how many days it was made. It was created some seconds later than that began."""
-    created, expires = map(datetime.fromisoformat, (offer["createdAt"], offer["expiresAt"]))
-    return ceil((expires - created) / timedelta(days=1))
-
-
 def _show_one(side: str, end: str, *states: str) -> Values:
     """An offer, for the account on one side of it: the price that it shows is what is agreed to."""
     nfts, offer_id = _read_nfts(), request.args.get("offer", "")
@@ -135,11 +110,12 @@ def show_accepted() -> Values:
 
 
 def show_retraction() -> Values:
-    values = _show_one("to", "retracted", "OPEN", "UNSIGNED")
-    if (offer := values["offer"]) and offer["state"] == "UNSIGNED":
-        values["done"] = _address("retracted", [values["nft"]], unsigned="yes")
-    return values
+    """For the bidder, or the owner."""
+    values = _show_one("to", "retracted", "OPEN", "CLOSED")
+    offer, is_bidder = values["offer"], values["is_yours"]
+    is_owner = offer is not None and offer["from"]["accountId"] == visitor()
+    return values | {"is_yours": is_bidder or is_owner, "is_bidder": is_bidder}
 
 
 def show_retracted() -> Values:
-    return {"nfts": _read_nfts(), "was_signed": "unsigned" not in request.args}
+    return {"nfts": _read_nfts()}

@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from flask import abort, current_app, request
+from flask import current_app, request
 
 from marketplace.demo import calls, figures
 from marketplace.demo.basket import read_items
@@ -22,11 +22,12 @@ from marketplace.store.orderbook import Selection, list_listed_values
 Values = dict[str, Any]
 
 # The kinds of events for each word in the address. Without one: what people did, not what was read.
+STUCK = "OFFER_NOT_EXECUTED"
 KINDS = {
     "sales": ["SOLD"],
     "listings": ["LISTED", "PRICE_CHANGED", "WITHDRAWN"],
     "moves": ["TRANSFERRED", "BURNED"],
-    "offers": ["OFFERED", "OFFER_WITHDRAWN", "OFFER_EXPIRED", "OFFER_FAILED"],
+    "offers": ["OFFERED", "OFFER_WITHDRAWN", "OFFER_EXPIRED", "OFFER_FAILED", STUCK],
 }
 EVENTS = 30
 NAMES = 100  # of collections, to choose from
@@ -36,6 +37,7 @@ SHOWN = 40
 RANKED = {"floor": "floorPrice", "week": "volume_7d", "owners": "owners"}
 HOLDINGS = 20  # collections of an account, to choose from
 BASKET = 10  # NFTs, as the API takes them
+UNENDED = ("OPEN", "CLOSED")
 OFFERS = 100  # of an NFT, or of one side, highest first
 
 
@@ -267,19 +269,20 @@ def show_account(account: str) -> Values:
 
 
 def show_offers(account: str) -> Values:
-    """The open offers that an account made, and those for its NFTs: the highest first."""
-    if not has_offers():
-        abort(404)
+    """The offers that an account made, and the open ones for its NFTs: the highest first."""
     made, received = (
         calls.get(f"/user/{account}/offers", side=side, limit=OFFERS)
         for side in ("made", "received")
     )
     ids = [f"{one['token']}:{one['serialNo']}" for one in made.rows + received.rows]
+    events = calls.get("/events", accountId=account, kind=STUCK, order="desc", limit=OFFERS)
     return {
         "account": account,
         "book": made,
-        "made": made.rows,
+        "made": [one for one in made.rows if one["state"] in UNENDED],
+        "ended": [one for one in made.rows if one["state"] not in UNENDED],
         "received": received.rows,
+        "stuck": [one for one in read_stuck(events.rows) if one["from"]["accountId"] == account],
         "is_cut": bool(received.next),
         "nfts": {key_of(nft): nft for nft in read_nfts([*dict.fromkeys(ids)][:NAMES])},
         "balance": read_balance(account) if made.is_ok else None,
@@ -306,6 +309,7 @@ def show_nft(token: str, serial_no: str) -> Values:
     return values | {
         "rarity": calls.get(f"/nft/{token}/{serial_no}/traits"),
         "offers": read_offers(token, serial_no),
+        "stuck": read_stuck(events.rows),
         "attributes": traits(record.data["stringifiedAttributes"]),
         "events": merge_updates(events.rows[::-1]),
         "sold": find_last_sale(events.rows),
@@ -321,7 +325,15 @@ def show_nft(token: str, serial_no: str) -> Values:
 def read_offers(token: str, serial_no: str | int) -> list[Values]:
     """The open offers for an NFT, the highest first."""
     path = f"/nft/{token}/{serial_no}/offers"
-    return calls.get(path, limit=OFFERS).rows if has_offers() else []
+    return calls.get(path, limit=OFFERS).rows
+
+
+def read_stuck(events: list[Values]) -> list[Values]:
+    """The offers that were accepted without a sale, and have not ended since."""
+    ids = dict.fromkeys(event["offerId"] for event in events if event["kind"] == STUCK)
+    answers = [calls.get(f"/offers/{id}") for id in ids]
+    found = [answer.data for answer in answers if answer.is_ok]
+    return [offer for offer in found if offer["acceptedAt"] and offer["state"] in UNENDED]
 
 
 def find_last_sale(events: list[Values]) -> Values | None:
@@ -354,9 +366,7 @@ def neighbours(token: str, serial_no: int) -> Values:
 def show_activity() -> Values:
     wanted = asked("collection", "account", "kind")
     kind = wanted.get("kind")
-    shown = [
-        one for name, some in KINDS.items() for one in some if name != "offers" or has_offers()
-    ]
+    shown = [one for some in KINDS.values() for one in some]
     kinds = KINDS.get(kind, [kind]) if kind else shown
     position = request.args.get("before")
     order = {"order": "desc", "after": position} if position else {}
@@ -399,11 +409,6 @@ def show_basket() -> Values:
         "rate": rate(),
         "cursor": calls.get("/events", limit=1).next,
     }
-
-
-def has_offers() -> bool:
-    """Whether accounts may make offers here. If not, no page shows any."""
-    return bool(current_app.config["OFFERS"])
 
 
 def key_of(nft: Values) -> tuple[str, int]:

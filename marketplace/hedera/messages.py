@@ -49,9 +49,3 @@ def key(kind: str, content: bytes) -> Key:
     if kind == "ProtobufEncoded":
         return Key.FromString(content)
     return public_key(content)
-
-
-def count_keys(key: Key) -> int:
-    """How many simple keys, or contracts, a key has."""
-    keys = key.keyList.keys or key.thresholdKey.keys.keys
-    return sum(map(count_keys, keys)) if keys else 1

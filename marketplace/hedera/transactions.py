@@ -139,11 +139,11 @@ def build_offer(
     admin_keys: Sequence[hapi.Key],
     **envelope: Unpack[Envelope],
 ) -> bytes:
-    """Build the body of a ScheduleCreate, which the marketplace signs and pays for.
+    """Build the unsigned ScheduleCreate of an offer. The transaction id's account is the bidder.
 
-    The network executes the sale once bidder and owner have signed it; the bidder pays for that. Each of
-    ``admin_keys`` can delete the schedule. ``expires_at``: in seconds since 1970. Returns the bytes of a HAPI
-    TransactionBody.
+    The network executes the sale once the owner has signed it, too; the bidder pays for that. Each of
+    ``admin_keys`` can delete the schedule. ``expires_at``: in seconds since 1970. Returns what
+    build_listing() does.
     """
     threshold = hapi.ThresholdKey(threshold=1, keys=hapi.KeyList(keys=admin_keys))
     data = ScheduleCreateTransactionBody(
@@ -153,7 +153,7 @@ def build_offer(
         payerAccountID=messages.account(sale.bidder),
         expiration_time=messages.timestamp(expires_at * times.SECOND),
     )
-    return _body(envelope, scheduleCreate=data)
+    return write_unsigned(_body(envelope, scheduleCreate=data))
 
 
 def build_offer_signature(*, schedule_id: str, **envelope: Unpack[Envelope]) -> bytes:
@@ -167,13 +167,8 @@ def build_offer_signature(*, schedule_id: str, **envelope: Unpack[Envelope]) -> 
 
 def build_offer_withdrawal(*, schedule_id: str, **envelope: Unpack[Envelope]) -> bytes:
     """Build the unsigned ScheduleDelete of an offer. Returns what build_listing() does."""
-    return write_unsigned(build_offer_deletion(schedule_id=schedule_id, **envelope))
-
-
-def build_offer_deletion(*, schedule_id: str, **envelope: Unpack[Envelope]) -> bytes:
-    """Build the body of the same transaction, for the marketplace to sign."""
     data = ScheduleDeleteTransactionBody(scheduleID=messages.schedule(schedule_id))
-    return _body(envelope, scheduleDelete=data)
+    return write_unsigned(_body(envelope, scheduleDelete=data))
 
 
 def read_first(transactions: bytes) -> bytes:

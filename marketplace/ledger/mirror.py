@@ -223,9 +223,12 @@ class MirrorNode:
     def find_token(self, token: str, deadline: Deadline) -> LedgerToken | None:
         return self._get(f"/tokens/{token}", answer_schemas.TokenSchema(), deadline)
 
-    def find_account(self, account_id: str, deadline: Deadline) -> LedgerAccount | None:
-        """Find an account by its id or its EVM address."""
-        return self._get(f"/accounts/{account_id}?transactions=false", ACCOUNTS, deadline)
+    def find_account(
+        self, account_id: str, deadline: Deadline, at: int | None = None
+    ) -> LedgerAccount | None:
+        """Find an account by its id or its EVM address, as it is now, or was at a consensus time."""
+        moment = f"&timestamp={times.to_consensus(at)}" if at else ""
+        return self._get(f"/accounts/{account_id}?transactions=false{moment}", ACCOUNTS, deadline)
 
     def find_relationship(
         self, account_id: str, token: str, deadline: Deadline
@@ -305,18 +308,6 @@ class MirrorNode:
         if schedule and schedule.id != schedule_id:
             raise self._invalid(path, f"it describes another schedule, {schedule.id}")
         return schedule
-
-    def list_schedules_of(self, creator: str) -> Iterator[Schedule | LedgerAnswerInvalid]:
-        """Yield all schedules that an account has created, the newest first.
-
-        Yields an error in place of an unreadable schedule.
-        """
-        path = f"/schedules?account.id={creator}&limit={PAGE}&order=desc"
-        for item in self._pages(path, "schedules", None):
-            try:
-                yield SCHEDULES.read(item)
-            except ValueError as error:
-                yield self._invalid(path, str(error)[:200])
 
     def list_transactions_after(
         self,

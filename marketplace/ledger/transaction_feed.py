@@ -11,14 +11,14 @@ from marketplace.hedera.ids import TransactionId
 from marketplace.ledger.answer_schemas import MomentSchema, TransactionSchema, read_list
 from marketplace.ledger.mirror_schemas import LedgerNftTransfer, Transaction
 
-# The types of transactions that change an NFT, its approvals, its token, or an account's key.
+# The types of transactions that change an offer, beside those that change its bidder's key.
+OF_OFFERS = ("SCHEDULECREATE", "SCHEDULEDELETE", "SCHEDULESIGN")
+# The types of transactions that change an offer, an NFT, its approvals, its token, or an account's key.
 TYPES = (
     "CRYPTOAPPROVEALLOWANCE", "CRYPTODELETEALLOWANCE", "CRYPTOTRANSFER", "TOKENAIRDROP", "TOKENBURN",
     "CRYPTOUPDATEACCOUNT", "TOKENCLAIMAIRDROP", "TOKENDELETION", "TOKENFEESCHEDULEUPDATE", "TOKENREJECT",
-    "TOKENUPDATE", "TOKENUPDATENFTS", "TOKENWIPE",
+    "TOKENUPDATE", "TOKENUPDATENFTS", "TOKENWIPE", *OF_OFFERS,
 )  # fmt: skip
-# The types of transactions that change an offer, beside those that change its bidder's key.
-OF_OFFERS = ("SCHEDULECREATE", "SCHEDULEDELETE", "SCHEDULESIGN")
 
 
 MOMENT, TRANSACTION = MomentSchema(), TransactionSchema()

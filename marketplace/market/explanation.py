@@ -234,14 +234,12 @@ def _describe_recheck(row: RecheckRow) -> str:
 
 
 def _describe_offers(nft_id: NftId) -> Iterator[Line]:
-    if current_app.config["OFFERS"]:
-        rows = offers.list_open_of_nft(read(), *nft_id, times.to_iso(times.now()))
-        for row in rows[:OFFERS]:
-            covered = "covered" if row["is_covered"] else "not covered"
-            until = times.to_second(row["expires_at"])
-            name = f"Offer {row['schedule_id']}"
-            yield name, f"{row['price']:,} HBAR by {row['bidder']}, {covered}, until {until}"
-        yield "Open offers", f"{len(rows)}"
+    rows = offers.list_open_of_nft(read(), *nft_id, times.to_iso(times.now()))
+    for row in rows[:OFFERS]:
+        until = times.to_second(row["expires_at"])
+        name = f"Offer {row['schedule_id']}"
+        yield name, f"{row['price']:,} HBAR by {row['bidder']}, until {until}"
+    yield "Open offers", f"{len(rows)}"
 
 
 def _describe_metadata(nft: NftRow) -> Iterator[Line]:

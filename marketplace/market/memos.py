@@ -6,6 +6,7 @@ from marketplace.hedera.ids import ENTITY_ID, MAX_HBAR, MAX_INT64, is_entity_id
 
 MEMO_BYTES = 100  # HAPI TransactionBody.memo
 BULK_LISTING = rf"Listing NFTs of {ENTITY_ID} for [1-9][0-9]{{0,10}} HBAR each\b".encode()
+OFFER = rf"Offer of [1-9][0-9]{{0,10}} HBAR for (?:{ENTITY_ID} and )?Serial Number [1-9]".encode()
 NAMED = rf"(?:Listing|Delisting) NFT with ({ENTITY_ID}) and Serial Number ([1-9][0-9]{{0,18}})\b".encode()
 
 
@@ -59,9 +60,9 @@ def acceptance_memo(token: str, serial_no: int, price: int, name: str) -> str:
     return _write("Selling", token, serial_no, f" for {price} HBAR", name)
 
 
-def offer_withdrawal_memo(token: str, serial_no: int, price: int, name: str) -> str:
-    """Write the memo of an offer's withdrawal, shortened like the memo of a listing."""
-    return _write("Withdrawing offer for", token, serial_no, f" of {price} HBAR", name)
+def offer_withdrawal_memo(doing: str, token: str, serial_no: int, price: int, name: str) -> str:
+    """Write the memo of an offer's end, shortened like that of a listing. ``doing``: such as Withdrawing."""
+    return _write(f"{doing} offer for", token, serial_no, f" of {price} HBAR", name)
 
 
 def _write(doing: str, token: str, serial_no: int, price: str, name: str) -> str:
@@ -114,6 +115,11 @@ def read_offer_memo(memo: bytes, token: str, serial_no: int) -> int | None:
     price = int(match[1]) if match and int(match[1]) <= MAX_HBAR else None
     is_ours = price and _is_ours(memo, offer_memo(token, serial_no, price, name=""))
     return price if is_ours else None
+
+
+def is_offer_memo(memo: bytes) -> bool:
+    """Tell whether a memo may be an offer's, for any NFT, price and marketplace."""
+    return re.match(OFFER, memo) is not None
 
 
 def _read_price(memo: bytes) -> int | None:

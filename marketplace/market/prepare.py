@@ -84,10 +84,7 @@ class Draft(NamedTuple):
     valid_start: int
     valid_seconds: int
     fee_tinybars: int | None = None  # reserved, if the marketplace pays for it
-    schedule_id: str | None = (
-        None  # of the offer that its bidder or owner signs, or that it deletes
-    )
-    schedule_expires_at: int | None = None  # only for an offer
+    schedule_id: str | None = None  # of the offer that it accepts or withdraws
 
     def columns(self, valid_start: int) -> dict[str, Any]:
         """The columns of a prepared transaction whose id has this valid start."""
@@ -98,9 +95,6 @@ class Draft(NamedTuple):
             "prepared_at": times.to_iso(self.prepared_at),
             "expires_at": find_expiry(valid_start, self.valid_seconds),
             "schedule_id": self.schedule_id,
-            "schedule_expires_at": (
-                times.to_iso(self.schedule_expires_at) if self.schedule_expires_at else None
-            ),
             "fee_tinybars": self.fee_tinybars,
             "is_settled": None if self.fee_tinybars is None else 0,
             "signed": None,
@@ -149,7 +143,6 @@ def insert_purchase(
         "prepared_at": times.to_iso(times.now()),
         "expires_at": find_expiry(transaction_id.valid_start),
         "schedule_id": None,
-        "schedule_expires_at": None,
         "fee_tinybars": fee,
         "is_settled": 0,
         "signed": signed,

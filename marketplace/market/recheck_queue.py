@@ -19,7 +19,7 @@ NEVER_COMPARED = 0  # as Recheck.since: anything may differ
 class What(NamedTuple):
     """An NFT; the stored NFTs of a token; the listings of an account; or an offer.
 
-    An offer is named by its schedule, and all offers by the marketplace's account, which creates them.
+    An offer is named by its schedule, and all offers by an empty id.
     A seller is an account that has listed several NFTs: the memo does not say which have a new price.
     """
 

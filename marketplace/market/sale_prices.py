@@ -1,8 +1,9 @@
-"""Finds a sale's price in the memo of the marketplace's own transaction or schedule.
+"""Finds a sale's price in the memo of the marketplace's own transaction, or in the schedule of an offer.
 
-Only the marketplace signs transactions that its account pays for, so their memos can be trusted. The buyer's
-HBAR transfers say less: a mirror node shows them net of staking rewards, and of royalties that the buyer
-collects. They only confirm a memo, because the account's owner may use it for other transactions, too.
+Only the marketplace signs transactions that its account pays for, so their memos can be trusted. A schedule
+must be an offer by its rule. The buyer's HBAR transfers say less: a mirror node shows them net of staking
+rewards, and of royalties that the buyer collects. They only confirm a memo, because the account's owner may
+use it for other transactions, too.
 """
 
 from collections import Counter
@@ -17,8 +18,13 @@ from marketplace.hedera.hbar import TINYBARS, format_amount
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
 from marketplace.ledger.mirror_schemas import LedgerNftTransfer, NftEvent, Transaction
-from marketplace.market.memos import read_basket_memo, read_listing_memo, read_purchase_memo
-from marketplace.market.offers.rule import CREATION, read_sale
+from marketplace.market.memos import (
+    read_basket_memo,
+    read_listing_memo,
+    read_offer_memo,
+    read_purchase_memo,
+)
+from marketplace.market.offers.rule import CREATION, Shop, read_sale
 from marketplace.services import mirror_node
 from marketplace.store import offers, prepared_transactions
 from marketplace.store.database import read
@@ -36,10 +42,10 @@ class Sale(NamedTuple):
 def may_be_sale(move: NftEvent) -> bool:
     """Tell whether an entry may be a sale of this marketplace.
 
-    The marketplace's account either spent an approval and paid the fee, or created an offer's schedule.
+    The marketplace's account spent an approval and paid the fee; or the receiver paid, as an offer's bidder.
     """
-    is_of_market = move.is_move and move.payer == current_app.config["ACCOUNT_ID"]
-    return is_of_market and (move.is_approval or bool(current_app.config["OFFERS"]))
+    is_purchase = move.is_approval and move.payer == current_app.config["ACCOUNT_ID"]
+    return move.is_move and (is_purchase or move.payer == move.receiver)
 
 
 def find_sale(nft_id: NftId, move: NftEvent, deadline: Deadline) -> Sale | None:
@@ -47,7 +53,7 @@ def find_sale(nft_id: NftId, move: NftEvent, deadline: Deadline) -> Sale | None:
 
     Raises TransactionNotShown, and the ledger's errors.
     """
-    if not move.is_approval:
+    if move.payer == move.receiver:
         return _find_accepted(nft_id, move, deadline)
     price = _find_price(nft_id, move, deadline)
     return None if price is None else Sale(price)
@@ -60,16 +66,20 @@ def _find_accepted(nft_id: NftId, move: NftEvent, deadline: Deadline) -> Sale | 
     if stored:
         of_offer = (stored["token"], stored["serial_no"], stored["seller"], stored["bidder"])
         return Sale(stored["price"], stored["schedule_id"]) if parties == of_offer else None
-    rows = mirror_node().list_transactions(move.transaction_id, deadline)
-    if not any(row.consensus_at == move.consensus_at for row in rows):
+    executed = mirror_node().find_transaction(move.consensus_at, deadline)
+    if executed is None:
         raise TransactionNotShown
+    if not executed.scheduled or read_offer_memo(executed.memo, *nft_id) is None:
+        return None
+    rows = mirror_node().list_transactions(move.transaction_id, deadline)
     created = next((row for row in rows if row.name == CREATION and row.is_original), None)
     if created is None or created.entity_id is None:
         return None
     schedule = mirror_node().find_schedule(created.entity_id, deadline)
     if schedule is None:
         raise TransactionNotShown
-    sale = read_sale(schedule, current_app.config["ACCOUNT_ID"])
+    # Whatever part the marketplace asks for now: this was sold.
+    sale = read_sale(schedule, Shop(current_app.config["ACCOUNT_ID"], basis_points=0))
     if sale and parties == (sale.token, sale.serial_no, sale.seller, sale.bidder):
         return Sale(sale.price, schedule.id)
     return None

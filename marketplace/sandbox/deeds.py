@@ -28,7 +28,7 @@ OFFER_SECONDS = OFFER_DAYS * times.DAY // times.SECOND
 
 
 def sign(deed: Deed, then: int) -> bytes:
-    """A listing, a withdrawal or a purchase."""
+    """What a deed's account signs, except for the answer to an offer."""
     market = current_app.config["ACCOUNT_ID"]
     [*tokens], [*serial_nos] = zip(*deed.nfts, strict=True)
     if deed.kind == "buy":
@@ -46,8 +46,8 @@ def sign(deed: Deed, then: int) -> bytes:
     return wallet.sign(deed.account, build_withdrawal(**named, **envelope))
 
 
-def create_offer(deed: Deed, then: int) -> bytes:
-    """The schedule of an offer, which the marketplace creates."""
+def make_offer(deed: Deed, then: int) -> bytes:
+    """The schedule of an offer."""
     market, [nft], [price] = current_app.config["ACCOUNT_ID"], deed.nfts, deed.prices
     memo = _write_memo(deed)
     credit = find_credit(price, current_app.config["SALE_FEE_BASIS_POINTS"])
@@ -61,19 +61,18 @@ def create_offer(deed: Deed, then: int) -> bytes:
         memo,
         purchase_fees.max_fee(1),
     )
-    body = build_offer(
+    sides = deed.account, deed.others[0]
+    unsigned = build_offer(
         sale=sale,
         expires_at=then // times.SECOND + OFFER_SECONDS,
-        admin_keys=[
-            messages.public_key(wallet.public_key(each)) for each in (market, deed.account)
-        ],
-        **_envelope(market, memo, then),
+        admin_keys=[messages.public_key(wallet.public_key(each)) for each in sides],
+        **_envelope(deed.account, memo, then),
     )
-    return _sign_for_market(body)
+    return wallet.sign(deed.account, unsigned)
 
 
 def answer_offer(deed: Deed, schedule_id: str, then: int) -> bytes:
-    """The signature of a bidder or an owner; or what deletes the schedule."""
+    """The signature of an owner; or what deletes the schedule."""
     build = build_offer_withdrawal if deed.kind == "retract" else build_offer_signature
     envelope = _envelope(deed.account, _write_memo(deed), then)
     return wallet.sign(deed.account, build(schedule_id=schedule_id, **envelope))
@@ -101,11 +100,12 @@ def _write_memo(deed: Deed) -> str:
         return memos.withdrawal_memo(*first, name)
     if len(deed.nfts) > 1:
         return memos.basket_memo(len(deed.nfts), sum(deed.prices), name)
+    if deed.kind == "retract":
+        return memos.offer_withdrawal_memo("Withdrawing", *first, deed.prices[0], name)
     write = {
         "list": memos.listing_memo,
         "buy": memos.purchase_memo,
         "offer": memos.offer_memo,
         "accept": memos.acceptance_memo,
-        "retract": memos.offer_withdrawal_memo,
     }[deed.kind]
     return write(*first, deed.prices[0], name)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from flask import Flask, current_app
+from flask import Flask
 
 from hiero_sandbox import node
 from hiero_sandbox.errors import LedgerBusy, LedgerUnusable, explained
@@ -13,7 +13,7 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.ledger import Deadline
 from marketplace.market import add_nft, reconciler
-from marketplace.market.offers.reconciler import reconcile_offers
+from marketplace.market.offers.reconcile import reconcile_offers
 from marketplace.sandbox import catalogue, deeds, month, unsigned
 from marketplace.sandbox.month import Deed
 from marketplace.services import mirror_node
@@ -22,7 +22,6 @@ from marketplace.store.database import read
 
 NFTS_PER_COLLECTION = 30
 LEDGER_SECONDS = 10
-OF_OFFERS = ("offer", "accept", "retract")
 
 
 def fill(sandbox: Flask) -> None:
@@ -43,8 +42,7 @@ def fill(sandbox: Flask) -> None:
     new = {nft for nft in sample if _is_new(nft)}
     now = times.now()
     for position, deed in enumerate(month.draw(sample)):
-        is_on = current_app.config["OFFERS"] or deed.kind not in OF_OFFERS
-        if is_on and new.issuperset(deed.nfts):
+        if new.issuperset(deed.nfts):
             # A payer's transactions that began at one moment would have the same id.
             _do(sandbox, deed, now - int(deed.days_ago * times.DAY) + position)
 
@@ -73,8 +71,9 @@ def _do(sandbox: Flask, deed: Deed, then: int) -> None:
         with _ledger_of(sandbox):
             unsigned.hand_over(*deed.nfts[0], deed.others[0], then)
     elif deed.kind == "offer":
-        transaction_id = _submit(sandbox, deeds.create_offer(deed, then), then)
-        _answer(sandbox, deed, _find_created(transaction_id), then + times.SECOND)
+        transaction_id = _submit(sandbox, deeds.make_offer(deed, then), then)
+        if schedule_id := _find_created(transaction_id):
+            reconcile_offers([schedule_id], Deadline(LEDGER_SECONDS))
     elif deed.kind in ("accept", "retract"):
         bidder = deed.others[0] if deed.kind == "accept" else deed.account
         _answer(sandbox, deed, _find_open(deed.nfts[0], bidder), then)
@@ -89,7 +88,7 @@ def _submit(sandbox: Flask, signed: bytes, then: int) -> TransactionId:
 
 
 def _answer(sandbox: Flask, deed: Deed, schedule_id: str | None, then: int) -> None:
-    """Sign an offer or withdraw it. None: somebody has used the ledger before, and there is no such offer."""
+    """Accept an offer or withdraw it. None: somebody has used the ledger, and there is no such offer."""
     if schedule_id:
         _submit(sandbox, deeds.answer_offer(deed, schedule_id, then), then)
         reconcile_offers([schedule_id], Deadline(LEDGER_SECONDS))

@@ -21,12 +21,12 @@ def insert_prepared_transaction(
     sql = """
         INSERT INTO prepared_transaction (
             transaction_id, kind, account_id, memo, wallet,
-            prepared_at, expires_at, caller, end_user, schedule_id, schedule_expires_at,
+            prepared_at, expires_at, caller, end_user, schedule_id,
             fee_tinybars, is_settled, signed, unsigned
         )
         VALUES (
             :transaction_id, :kind, :account_id, :memo, :wallet,
-            :prepared_at, :expires_at, :caller, :end_user, :schedule_id, :schedule_expires_at,
+            :prepared_at, :expires_at, :caller, :end_user, :schedule_id,
             :fee_tinybars, :is_settled, :signed, :unsigned
         )
         ON CONFLICT (transaction_id) DO NOTHING
@@ -168,13 +168,11 @@ def is_any_expired(db: Connection, which: str, before: str) -> bool:
 
 
 def delete_expired(db: Connection, which: str, before: str, limit: int) -> int:
-    # A created offer's row stays until its schedule expires: only its caller may have the offer deleted.
     sql = f"""
         DELETE FROM prepared_transaction
         WHERE transaction_id IN (
             SELECT transaction_id FROM prepared_transaction
             WHERE {which} AND expires_at < :before
-              AND (is_sold IS NULL OR is_sold = 0 OR COALESCE(schedule_expires_at, '') < :before)
             LIMIT :limit + 0
         )
     """
@@ -293,30 +291,20 @@ def delete_purchase(db: Connection, transaction_id: str) -> None:
 # Offers
 
 
-def list_own_offers(
-    db: Connection, prepared: Mapping[str, object], token: str, serial_no: int, since: str
-) -> list[PreparedNftRow]:
-    # The offers of a bidder for an NFT that a caller asked for since a moment, the newest first.
+def get_newest_offer(
+    db: Connection, token: str, serial_no: int, account_id: str, by: tuple[str, str]
+) -> PreparedNftRow | None:
+    # The newest offer for an NFT that a caller prepared for an account.
     sql = f"""
         SELECT * FROM {_WITH_NFT}
-        WHERE schedule_expires_at IS NOT NULL AND caller = :caller AND end_user = :end_user
-          AND prepared_at > :since
-          AND account_id = :account_id AND wallet = :wallet
-          AND token = :token AND serial_no = :serial_no
+        WHERE token = :token AND serial_no = :serial_no AND account_id = :account_id
+          AND kind = 'offer' AND caller = :caller AND end_user = :end_user
         ORDER BY prepared_at DESC
-    """
-    parameters = {**prepared, "token": token, "serial_no": serial_no, "since": since}
-    return db.execute(sql, parameters).fetchall()
-
-
-def list_expiries(db: Connection, account_id: str, token: str, serial_no: int) -> set[str]:
-    # When the schedules of a bidder's offers for an NFT expire, whoever asked for them.
-    sql = f"""
-        SELECT schedule_expires_at FROM {_WITH_NFT}
-        WHERE token = :token AND serial_no = :serial_no AND account_id = :account_id AND kind = 'offer'
+        LIMIT 1
     """
     parameters = {"token": token, "serial_no": serial_no, "account_id": account_id}
-    return {row["schedule_expires_at"] for row in db.execute(sql, parameters)}
+    caller, end_user = by
+    return db.execute(sql, parameters | {"caller": caller, "end_user": end_user}).fetchone()
 
 
 def get_newest_of_schedule(

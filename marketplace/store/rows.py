@@ -287,16 +287,14 @@ class WebhookRow(TypedDict):
     due_at: str | None
 
 
-# Of a prepared transaction. The marketplace pays for a purchase, an offer and an offer_deletion.
+# Of a prepared transaction. The marketplace pays for a purchase.
 Kind = Literal[
     "listing",
     "withdrawal",
     "purchase",
     "offer",
-    "offer_signature",
     "acceptance",
     "offer_withdrawal",
-    "offer_deletion",
 ]
 
 
@@ -311,7 +309,6 @@ class PreparedTransactionRow(TypedDict):
     caller: str
     end_user: str
     schedule_id: str | None
-    schedule_expires_at: str | None
     fee_tinybars: int | None
     is_settled: int | None
     is_sold: int | None
@@ -329,7 +326,7 @@ class PreparedNftRow(PreparedTransactionRow):
     seller: str | None
 
 
-OfferState = Literal["unsigned", "signed", "executed", "failed", "withdrawn", "expired"]
+OfferState = Literal["open", "closed", "executed", "failed", "withdrawn", "expired"]
 
 
 class OfferRow(TypedDict):
@@ -345,9 +342,16 @@ class OfferRow(TypedDict):
     body: bytes
     state: OfferState
     state_at: str
-    opened_at: str | None
+    accepted_at: str | None
     is_covered: int
     covered_at: str | None
+
+
+class MadeOfferRow(OfferRow):
+    """An offer in a list."""
+
+    key: int  # its price, by which the list is sorted
+    is_acceptable: int  # whether it can be accepted now, if it is covered
 
 
 class HeldRow(TypedDict):

@@ -190,7 +190,7 @@ CREATE TABLE event (
     id INTEGER PRIMARY KEY,
     kind TEXT NOT NULL CHECK (kind IN ('ADDED', 'LISTED', 'PRICE_CHANGED', 'WITHDRAWN', 'SOLD', 'TRANSFERRED',
         'BURNED', 'METADATA_CHANGED', 'HIDDEN', 'SHOWN', 'OFFERED', 'OFFER_WITHDRAWN', 'OFFER_EXPIRED',
-        'OFFER_FAILED')),
+        'OFFER_FAILED', 'OFFER_NOT_EXECUTED')),
     token TEXT NOT NULL,
     serial_no INTEGER NOT NULL,
     from_account TEXT, -- the owner before; for a listing, the seller; for an offer, the owner
@@ -307,12 +307,12 @@ CREATE TABLE webhook (
 ) STRICT;
 
 -- One transaction that a caller received to have it signed, or that the marketplace submits for a caller. It tells what
--- to look for on the ledger, and what to answer to a report, but decides nothing about an NFT. For a purchase, and for
--- an offer's schedule and its deletion, whose fees the marketplace pays, it also has the fee.
+-- to look for on the ledger, and what to answer to a report, but decides nothing about an NFT. For a purchase, whose fee
+-- the marketplace pays, it also has the fee.
 CREATE TABLE prepared_transaction (
     transaction_id TEXT PRIMARY KEY, -- 0.0.x@seconds.nanoseconds, nine digits of them
-    kind TEXT NOT NULL CHECK (kind IN ('listing', 'withdrawal', 'purchase', 'offer', 'offer_signature',
-        'acceptance', 'offer_withdrawal', 'offer_deletion')),
+    kind TEXT NOT NULL CHECK (kind IN ('listing', 'withdrawal', 'purchase', 'offer', 'acceptance',
+        'offer_withdrawal')),
     account_id TEXT NOT NULL, -- the account that must sign: the owner, the buyer, or the bidder
     memo TEXT NOT NULL,
     wallet TEXT NOT NULL,
@@ -320,8 +320,7 @@ CREATE TABLE prepared_transaction (
     expires_at TEXT NOT NULL,
     caller TEXT NOT NULL, -- name of the access token that asked for it; empty if a host authenticates callers
     end_user TEXT NOT NULL, -- the name or the IP address of the end user who asked for it; empty if unknown
-    schedule_id TEXT, -- of the offer that it is about; null if it is about none, or creates it: see offer
-    schedule_expires_at TEXT, -- only of an offer's creation: when its schedule expires
+    schedule_id TEXT, -- of the offer that it is about; null if it is about none, or creates it
     -- Only if the marketplace pays for it, otherwise null
     fee_tinybars INTEGER CHECK (fee_tinybars >= 0), -- the fee charged; until it is known, the highest possible fee
     is_settled INTEGER CHECK (is_settled IN (0, 1)), -- whether the fee is known
@@ -329,8 +328,8 @@ CREATE TABLE prepared_transaction (
     signed BLOB, -- the signed transaction, to submit it again; null once it is settled
     charged_to TEXT, -- the consensus timestamp of the newest row that the fee includes; null until there is one
     unsigned BLOB, -- only if the user pays: as it was handed out, to compare it with what is handed in
-    CHECK ((kind IN ('purchase', 'offer', 'offer_deletion')) = (fee_tinybars IS NOT NULL)),
-    CHECK ((kind IN ('purchase', 'offer', 'offer_deletion')) = (is_settled IS NOT NULL))
+    CHECK ((kind = 'purchase') = (fee_tinybars IS NOT NULL)),
+    CHECK ((kind = 'purchase') = (is_settled IS NOT NULL))
 ) STRICT;
 
 -- Serves prepared_transactions.list_sellers, count_open and delete_expired.
@@ -343,10 +342,6 @@ CREATE INDEX purchase_by_expiry
 
 -- Serves prepared_transactions.count_open, list_unsettled and mark_never_submitted.
 CREATE INDEX purchase_unsettled ON prepared_transaction (expires_at) WHERE is_settled = 0;
-
--- Serves prepared_transactions.list_own_offers and offers.count_of_caller.
-CREATE INDEX prepared_offer
-    ON prepared_transaction (caller, end_user, prepared_at) WHERE schedule_expires_at IS NOT NULL;
 
 -- Serves prepared_transactions.get_newest_of_schedule and delete_prepared_beyond.
 CREATE INDEX prepared_by_schedule ON prepared_transaction (schedule_id, account_id) WHERE schedule_id IS NOT NULL;
@@ -365,8 +360,8 @@ CREATE TABLE prepared_nft (
 -- Serves prepared_transactions.get_newest_prepared, list_open_purchases and delete_prepared_beyond.
 CREATE INDEX prepared_nft_by_nft ON prepared_nft (token, serial_no, transaction_id);
 
--- One schedule of the marketplace's account with the form of an offer, as the ledger showed it last. An offer is open
--- while it is signed and not expired, and its seller owns the NFT: store/offers.py, market/offers/rule.py.
+-- One schedule that is an offer, as the ledger showed it last: market/offers/rule.py. It can be accepted while it is
+-- open, covered and not expired, and its seller owns the NFT: store/offers.py.
 CREATE TABLE offer (
     schedule_id TEXT PRIMARY KEY,
     token TEXT NOT NULL,
@@ -378,40 +373,41 @@ CREATE TABLE offer (
     created_at TEXT NOT NULL, -- consensus timestamp of its creation
     expires_at TEXT NOT NULL,
     body BLOB NOT NULL, -- the scheduled transaction, a SchedulableTransactionBody
-    state TEXT NOT NULL CHECK (state IN ('unsigned', 'signed', 'executed', 'failed', 'withdrawn', 'expired')),
-    state_at TEXT NOT NULL, -- consensus timestamp of the newest fact that the state follows from
-    opened_at TEXT, -- consensus timestamp of the bidder's signature; null before it
+    -- closed: the bidder's account has another key than at the creation, or the marketplace asks for a larger part
+    state TEXT NOT NULL CHECK (state IN ('open', 'closed', 'executed', 'failed', 'withdrawn', 'expired')),
+    state_at TEXT NOT NULL, -- consensus timestamp of the schedule's newest change whose date is known
+    accepted_at TEXT, -- consensus timestamp of the owner's signature, if it did not execute the sale
     -- Whether the bidder's balance covers price and fees, and when that was looked at last; null: never
     is_covered INTEGER NOT NULL DEFAULT 0 CHECK (is_covered IN (0, 1)),
     covered_at TEXT
 ) STRICT;
 
 -- Serves offers.list_open_of_nft.
-CREATE INDEX offer_by_nft ON offer (token, serial_no, price DESC, schedule_id) WHERE state = 'signed';
+CREATE INDEX offer_by_nft ON offer (token, serial_no, price DESC, schedule_id) WHERE state = 'open';
 
 -- Serves offers.list_open of a collection, and offers.get_best.
-CREATE INDEX offer_by_token ON offer (token, price DESC, schedule_id) WHERE state = 'signed';
+CREATE INDEX offer_by_token ON offer (token, price DESC, schedule_id) WHERE state = 'open';
 
--- Serves offers.list_open of a bidder, and offers.count_of_caller.
-CREATE INDEX offer_by_bidder ON offer (bidder, price DESC, schedule_id) WHERE state = 'signed';
+-- Serves offers.list_made.
+CREATE INDEX offer_by_bidder ON offer (bidder, price DESC, schedule_id);
 
 -- Serves offers.list_open of an owner.
-CREATE INDEX offer_by_seller ON offer (seller, price DESC, schedule_id) WHERE state = 'signed';
+CREATE INDEX offer_by_seller ON offer (seller, price DESC, schedule_id) WHERE state = 'open';
 
 -- Serves offers.get_offer_of_transaction.
 CREATE INDEX offer_by_transaction ON offer (transaction_id);
 
--- Serves offers.list_expired.
-CREATE INDEX offer_unended ON offer (expires_at) WHERE state IN ('unsigned', 'signed');
+-- Serves offers.list_expired and list_unended.
+CREATE INDEX offer_unended ON offer (expires_at) WHERE state IN ('open', 'closed');
 
 -- Serves offers.delete_ended.
 CREATE INDEX offer_ended ON offer (expires_at) WHERE state IN ('executed', 'failed', 'withdrawn', 'expired');
 
 -- Serves offers.list_unended_of.
-CREATE INDEX offer_unended_by_bidder ON offer (bidder, schedule_id) WHERE state IN ('unsigned', 'signed');
+CREATE INDEX offer_unended_by_bidder ON offer (bidder, schedule_id) WHERE state IN ('open', 'closed');
 
 -- Serves offers.list_to_cover.
-CREATE INDEX offer_to_cover ON offer ((COALESCE(covered_at, ''))) WHERE state = 'signed';
+CREATE INDEX offer_to_cover ON offer ((COALESCE(covered_at, ''))) WHERE state = 'open';
 
 -- How far the ledger's transactions were followed: one row, or none before the first start of a watcher.
 CREATE TABLE follow (
@@ -420,7 +416,7 @@ CREATE TABLE follow (
     cursor_at TEXT NOT NULL, -- consensus timestamp up to which every transaction was seen
     fresh_at TEXT NOT NULL, -- the ledger's time up to which every transaction was seen
     heartbeat_at TEXT NOT NULL, -- when a watcher last wrote this row, by its own clock
-    backfilled_to TEXT, -- approvals before began_at were read up to this time; null: all that concern us were read
+    backfilled_to TEXT, -- approvals and offers before began_at were read up to this time; null: all that concern us were read
     sweep_began_at TEXT, -- when the running sweep began; null if none is running
     swept_to TEXT -- the last account or token that it compared; null: none yet
 ) STRICT;

@@ -11,12 +11,12 @@ from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
 from marketplace.ledger.mirror_schemas import Nft
 from marketplace.market import listing_rule, reconciler
-from marketplace.market.offers.reconciler import reconcile_schedules, schedule_may_differ
+from marketplace.market.offers.reconcile import reconcile_offers
 from marketplace.market.offers.rule import ENDED
 from marketplace.market.recheck_queue import Recheck, What
 from marketplace.market.reconciler import Reconciliation
 from marketplace.services import mirror_node
-from marketplace.store import nfts
+from marketplace.store import nfts, offers
 from marketplace.store.database import read
 from marketplace.store.rows import NftRow, RecheckRow
 from marketplace.watcher.work import Done
@@ -24,6 +24,8 @@ from marketplace.watcher.work import Done
 NFT_SECONDS = 30  # to check one NFT, whose history may have several pages, or one offer
 PAGE = 100  # NFTs that the mirror node lists at once
 MAX_LIFE = 63 * times.DAY  # of a schedule: the network's limit is 62 days
+
+ALL_OFFERS = What("offer", "")
 
 Listed = Nft | LedgerAnswerInvalid
 
@@ -41,8 +43,8 @@ def check(row: RecheckRow) -> Checked:
     """Check an entry of the queue. Raises the ledger's errors, and the database's."""
     if row["kind"] == "nft":
         return _check_nft(NftId(row["id"], row["serial_no"]))
-    if row["kind"] == "offer" and row["id"] != current_app.config["ACCOUNT_ID"]:
-        return _check_offer(row["id"], times.to_nanoseconds(row["changed_at"]))
+    if row["kind"] == "offer" and row["id"]:
+        return _check_offer(row["id"])
     changed_at = times.to_nanoseconds(row["changed_at"]) or times.now()
     return compare(What(row["kind"], row["id"]), changed_at, times.to_nanoseconds(row["since"]))
 
@@ -57,7 +59,7 @@ def compare(what: What, changed_at: int, since: int, *, judges_again: bool = Fal
     if what.kind == "token":
         return _compare_token(what.id, since, judges_again=judges_again)
     if what.kind == "offer":
-        return _compare_offers(what.id, since)
+        return _compare_offers(since)
     return _compare_account(what.id, changed_at, since)
 
 
@@ -99,9 +101,8 @@ def _read_listing(nft: NftRow) -> tuple[int, str | None, str]:
     return nft["listing_price"], nft["last_listed_at"], nft["owner"]
 
 
-def _check_offer(schedule_id: str, changed_at: int) -> Checked:
-    deadline = Deadline(NFT_SECONDS)
-    made = reconcile_schedules([schedule_id], deadline, changed_at)[schedule_id]
+def _check_offer(schedule_id: str) -> Checked:
+    made = reconcile_offers([schedule_id], Deadline(NFT_SECONDS))[schedule_id]
     if made.undecided:
         current_app.logger.info("The offer %s is not decided yet: %s", schedule_id, made.undecided)
         return Checked(Done.UNDECIDED)
@@ -114,20 +115,13 @@ def _check_offer(schedule_id: str, changed_at: int) -> Checked:
     return Checked(done, facts_at, is_short=True)
 
 
-def _compare_offers(creator: str, since: int) -> Checked:
-    """Compare an account's schedules with the stored offers. Skip schedules that must have ended by now."""
-    done, differing = Done.OFFER_LISTS, []
-    for schedule in mirror_node().list_schedules_of(creator):
-        if isinstance(schedule, LedgerAnswerInvalid):
-            current_app.logger.warning("A schedule was not checked: %s", schedule)
-            done = Done.UNREADABLE
-            continue
-        if schedule.created_at < times.now() - MAX_LIFE:
-            break
-        if schedule_may_differ(schedule):
-            moment = schedule.newest_at
-            differing.append(Recheck(What("offer", schedule.id), moment, min(moment, since)))
-    return Checked(done, 0, differing)
+def _compare_offers(since: int) -> Checked:
+    """Queue all offers that have not ended, as of the date of their newest facts."""
+    differing = []
+    for offer in offers.list_unended(read()):
+        moment = times.to_nanoseconds(offer["state_at"])
+        differing.append(Recheck(What("offer", offer["schedule_id"]), moment, min(moment, since)))
+    return Checked(Done.OFFER_LISTS, 0, differing)
 
 
 def _compare_account(account_id: str, changed_at: int, since: int) -> Checked:

@@ -13,7 +13,7 @@ from marketplace.hedera.ids import numbers
 from marketplace.ledger import ALLOWED_LAG, UNHURRIED_SECONDS, Deadline
 from marketplace.market import collection_facts, freshness
 from marketplace.market.nodes import list_addresses
-from marketplace.market.offers.cover import look_at_covers
+from marketplace.market.offers.checks import look_at_covers
 from marketplace.market.recheck_queue import Recheck, What, enqueue_all
 from marketplace.services import mirror_node
 from marketplace.store import (
@@ -68,8 +68,6 @@ def queue_expired_offers() -> int:
 
     Returns how many were queued. Offers that are queued already are skipped.
     """
-    if not current_app.config["OFFERS"]:
-        return 0
     before = times.to_iso(times.now() - ALLOWED_LAG)
     rechecks = [
         Recheck.of(What("offer", row["schedule_id"]), times.to_nanoseconds(row["expires_at"]))
@@ -83,9 +81,8 @@ def queue_expired_offers() -> int:
 
 def cover_offers() -> None:
     """Check every few minutes whether bidders can still pay for their offers, the oldest check first."""
-    if current_app.config["OFFERS"]:
-        before = times.to_iso(times.now() - COVER_SECONDS * times.SECOND)
-        look_at_covers(offers.list_to_cover(read(), before, OFFERS_AT_ONCE))
+    before = times.to_iso(times.now() - COVER_SECONDS * times.SECOND)
+    look_at_covers(offers.list_to_cover(read(), before, OFFERS_AT_ONCE))
 
 
 def store_network() -> None:

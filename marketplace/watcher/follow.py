@@ -17,14 +17,13 @@ from marketplace.ledger.mirror import PAGE
 from marketplace.ledger.mirror_schemas import Transaction
 from marketplace.ledger.transaction_feed import OF_OFFERS, TYPES, Page
 from marketplace.market import purchase_fees
-from marketplace.market.memos import is_bulk_listing_memo, read_named_nft
-from marketplace.market.offers.rule import CREATION
+from marketplace.market.memos import is_bulk_listing_memo, is_offer_memo, read_named_nft
+from marketplace.market.offers.rule import CREATION, KEY_UPDATE
 from marketplace.market.recheck_queue import Recheck, What, enqueue_all, let_failed_be_due
 from marketplace.services import mirror_node
 from marketplace.store import following, nft_collections, nfts, offers, properties
 from marketplace.store.database import read, write
 from marketplace.store.rows import Connection, FollowRow, RecheckKind
-from marketplace.watcher.key_watch import UPDATE as KEY_UPDATE
 from marketplace.watcher.network_reset import ResetCheck
 
 APPROVALS = ("CRYPTOAPPROVEALLOWANCE", "CRYPTODELETEALLOWANCE")
@@ -34,9 +33,9 @@ WRITING_SECONDS = 10
 # After an empty page, the cursor stays this far behind: more than the allowed lag, as that costs nothing.
 KEPT_BEHIND = times.HOUR
 HOPELESS = times.DAY  # a watcher that is further behind sweeps, and follows from the present
-# How far back the mirror node's lists reach: maxTransactionsTimestampRange.
-MAX_PAST = 60 * times.DAY
-BACKFILL_SECONDS = 2  # between two checks whether past approvals are to be read
+# How far back approvals and offers are read: a schedule lives for 62 days at most.
+MAX_PAST = 62 * times.DAY
+BACKFILL_SECONDS = 2  # between two checks whether past approvals and offers are to be read
 AHEAD = times.HOUR  # rows beyond this in the future are refused
 
 
@@ -119,7 +118,7 @@ class Follower:
             named = {recheck.what for recheck in rechecks}
             for recheck in (*find_rechecks(row), *self._find_called(row)):
                 rechecks += _select(read(), row, recheck, named)
-            rechecks += _find_offers(read(), row, named)
+            rechecks += find_offers(read(), row, named)
         if not rechecks and time.monotonic() < self._written_at + WRITING_SECONDS:
             return
         with write() as db:
@@ -159,15 +158,14 @@ class Follower:
 
 def ask_page(after: int, types: Iterable[str] = ()) -> Page:
     """Ask for the transactions after a moment, by default of all types. Raises the ledger's errors."""
-    types = types or (*TYPES, *(OF_OFFERS if current_app.config["OFFERS"] else ()))
     deadline, market = Deadline(UNHURRIED_SECONDS), current_app.config["ACCOUNT_ID"]
-    return mirror_node().list_transactions_after(after, market, deadline, types)
+    return mirror_node().list_transactions_after(after, market, deadline, types or TYPES)
 
 
 def _begin_at(present: int, state: FollowRow | None) -> None:
     """Begin to follow, from a moment that all replicas show.
 
-    A sweep finds earlier changes of stored NFTs; backfill() reads earlier approvals of other NFTs. Earlier
+    A sweep finds earlier changes of stored NFTs; backfill() reads earlier approvals and offers. Earlier
     purchases' fees are looked up first: a purchase whose fee stays unknown was never submitted.
     """
     purchase_fees.look_up_unsettled()
@@ -249,23 +247,23 @@ def _select(
             yield recheck._replace(delay=listed // PAGE * times.SECOND)
 
 
-def _find_offers(db: Connection, row: Transaction, named: Set[What]) -> Iterator[Recheck]:
+def find_offers(db: Connection, row: Transaction, named: Set[What]) -> Iterator[Recheck]:
     """Yield the offers that a transaction may have changed. ``named``: by earlier ones of the page."""
-    if not (current_app.config["OFFERS"] and row.result == "SUCCESS" and row.entity_id):
+    if row.result != "SUCCESS" or not row.entity_id:
         return
     if row.name == KEY_UPDATE:
         for schedule_id in offers.list_unended_of(db, row.entity_id):
             yield Recheck.of(What("offer", schedule_id), row.consensus_at)
     elif row.name in OF_OFFERS:
         what = What("offer", row.entity_id)
-        is_created = row.name == CREATION and row.payer == current_app.config["ACCOUNT_ID"]
+        is_created = row.name == CREATION and is_offer_memo(row.memo)
         is_queued = what in named or following.get_recheck(db, *what) is not None
         if is_created or is_queued or offers.get_offer(db, row.entity_id):
             yield Recheck.of(what, row.consensus_at)
 
 
 def backfill(stop: threading.Event) -> float:
-    """Read past approvals until some must be checked. Returns how many seconds to pause.
+    """Read past approvals and offers until some must be checked. Returns how many seconds to pause.
 
     Raises the ledger's errors, and the database's; then nothing is written.
     """
@@ -273,10 +271,11 @@ def backfill(stop: threading.Event) -> float:
     if state is None or state["backfilled_to"] is None:
         return BACKFILL_SECONDS
     began_at, until = times.to_nanoseconds(state["began_at"]), time.monotonic() + WRITING_SECONDS
-    page = Page([], times.to_nanoseconds(state["backfilled_to"]), is_full=True)
+    begin = max(times.to_nanoseconds(state["backfilled_to"]), began_at - MAX_PAST)
+    page = Page([], begin, is_full=True)
     unknown: list[Recheck] = []
     while page.is_full and not unknown and time.monotonic() < until and not stop.is_set():
-        page = ask_page(page.last_at, APPROVALS[:1])
+        page = ask_page(page.last_at, (APPROVALS[0], CREATION))
         unknown = [each for row in (*page.rows, *page.odd) for each in _find_unknown(row)]
     is_over = not page.is_full or page.last_at >= began_at
     with write() as db:
@@ -286,7 +285,8 @@ def backfill(stop: threading.Event) -> float:
 
 
 def _find_unknown(row: Transaction) -> Iterator[Recheck]:
-    """Yield an unstored NFT that a memo names, or the payer's NFTs. A sweep checks stored NFTs."""
+    """Yield an offer, an unstored NFT that a memo names, or the payer's NFTs. A sweep checks stored NFTs."""
+    yield from find_offers(read(), row, set())
     for recheck in find_rechecks(row):
         what = recheck.what
         is_unknown = what.kind == "nft" and nfts.get_nft(read(), what.id, what.serial_no) is None

@@ -10,9 +10,9 @@ from marketplace.hedera import times
 from marketplace.ledger import ALLOWED_LAG, UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.mirror_schemas import Transaction
 from marketplace.market import account_key
+from marketplace.market.offers.rule import KEY_UPDATE
 from marketplace.services import mirror_node
 
-UPDATE = "CRYPTOUPDATEACCOUNT"
 REFUSED = ("INVALID_SIGNATURE", "INVALID_PAYER_SIGNATURE")
 HOUR = 3600
 
@@ -26,7 +26,7 @@ class KeyWatch:
     def look_at(self, row: Transaction) -> None:
         """Note a transaction that may have changed the account's key, or that its key did not sign."""
         account_id = current_app.config["ACCOUNT_ID"]
-        is_update = row.name == UPDATE and row.entity_id == account_id
+        is_update = row.name == KEY_UPDATE and row.entity_id == account_id
         is_refused = row.result in REFUSED and row.payer == account_id and not row.scheduled
         if is_update or is_refused:
             now = time.monotonic()

@@ -81,7 +81,7 @@ class Watch:
         jobs = {
             "Rechecking": self._recheck,
             "The sweep": self._sweep.step,
-            "Reading past approvals": lambda: backfill(stop),
+            "Reading past approvals and offers": lambda: backfill(stop),
             "A chore": self._do_chores,
             "Ranking collections": Ranker().step,
             "Delivering events": Deliveries(app).run,

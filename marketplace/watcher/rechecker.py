@@ -133,10 +133,10 @@ def _store(row: RecheckRow, checked: Checked, now: int, ledger_now: int) -> None
 def _find_pause(row: RecheckRow, checked: Checked, ledger_now: int) -> int:
     """How long to wait: longer each time. A list is read again at the latest once all replicas caught up."""
     pause = times.growing_pause(row["attempts"], times.SECOND, times.HOUR)
-    if checked.done.is_final and row["kind"] != "nft":
-        until = max(times.SECOND, find_time_left(row, ledger_now))
-        return min(pause, until) if checked.is_short else until
-    return pause
+    left = find_time_left(row, ledger_now)
+    if checked.done.is_final and row["kind"] != "nft" and not checked.is_short:
+        return max(times.SECOND, left)
+    return min(pause, max(times.SECOND, left)) if left > 0 else pause
 
 
 def _key(row: RecheckRow) -> RecheckKey:

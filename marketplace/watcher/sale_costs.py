@@ -18,7 +18,6 @@ from marketplace.hedera.hbar import TINYBARS
 from marketplace.hedera.ids import TransactionId
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.mirror_schemas import Transaction
-from marketplace.market.offers.rule import CREATION
 from marketplace.market.past import Replicas
 from marketplace.market.purchase_fees import ASSOCIATION_CENTS
 from marketplace.services import mirror_node
@@ -66,12 +65,13 @@ def _find_costs(sold: SoldRow) -> Costs | None:
             TransactionId.require(sold["transaction_id"]), deadline
         )
         row = next((row for row in rows if row.consensus_at == consensus_at), None)
+        # A schedule may be executed weeks after the valid start of its id, by which the mirror node looks.
+        row = row or mirror_node().find_transaction(consensus_at, deadline)
         if row is None and Replicas(deadline).may_lack(consensus_at):
             return None
         if row is None:
             return UNKNOWN | rated
-        created = next((each for each in rows if each.name == CREATION), None)
-        return rated | _share(row, created, sold, rate, deadline)
+        return rated | _share(row, sold, rate, deadline)
     except (LedgerAnswerInvalid, ValueError, ZeroDivisionError) as error:  # it is not as a sale is
         current_app.logger.warning(
             "What the sale of event %s cost is not known: %s", sold["id"], error
@@ -79,14 +79,7 @@ def _find_costs(sold: SoldRow) -> Costs | None:
         return UNKNOWN | rated
 
 
-def _share(
-    row: Transaction,
-    created: Transaction | None,
-    sold: SoldRow,
-    rate: RateRow | None,
-    deadline: Deadline,
-) -> Costs:
-    """``created``: the transaction that created the schedule, of an offer."""
+def _share(row: Transaction, sold: SoldRow, rate: RateRow | None, deadline: Deadline) -> Costs:
     market, buyer, seller = (
         current_app.config["ACCOUNT_ID"],
         sold["to_account"],
@@ -98,7 +91,6 @@ def _share(
     fee, fee_of_buyer = (0, row.fee_tinybars) if row.scheduled else (row.fee_tinybars, 0)
     part = row.find_earned(market) + fee
     price, paid = sold["price"] * TINYBARS, row.find_paid(buyer) - fee_of_buyer
-    fee += created.fee_tinybars if created else 0
     # This NFT's share of its seller's prices. The seller's earnings exclude the marketplace's part.
     share = (
         Fraction(price * (paid - part), paid * row.find_earned(seller))

@@ -17,7 +17,9 @@ from flask import Flask, current_app
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.hedera import times
 from marketplace.ledger import ALLOWED_LAG, UNHURRIED_SECONDS, Deadline
+from marketplace.ledger.transaction_feed import Page
 from marketplace.market import freshness
+from marketplace.market.offers.rule import CREATION
 from marketplace.market.recheck_queue import NEVER_COMPARED, Recheck, What, enqueue_all
 from marketplace.metrics import count
 from marketplace.services import application, mirror_node
@@ -25,12 +27,13 @@ from marketplace.store import following, nft_collections, prepared_transactions,
 from marketplace.store.database import read, write
 from marketplace.store.database_errors import explained
 from marketplace.store.rows import Connection
-from marketplace.watcher.check import Checked, compare
+from marketplace.watcher.check import ALL_OFFERS, Checked, compare
 from marketplace.watcher.chores import (
     delete_prepared,
     queue_expired_offers,
     refresh_collections,
 )
+from marketplace.watcher.follow import MAX_PAST, ask_page, find_offers
 from marketplace.watcher.rechecker import drain_queue
 from marketplace.watcher.work import Done
 
@@ -44,12 +47,26 @@ def sync() -> Counter[Done]:
     """Reconcile everything with the ledger, once. Returns counts of the results."""
     with closing(Sweep(application())) as sweep:
         counts = sweep.compare_all()
+    if following.get_follow(read()) is None:  # no watcher reads them
+        _queue_past_offers()
     while queue_expired_offers():
         pass
     counts += drain_queue()
     delete_prepared()
     del counts[Done.TOKENS], counts[Done.OFFER_LISTS]
     return counts + refresh_collections()
+
+
+def _queue_past_offers() -> None:
+    """Queue the offers that were made since the last sweep, by anybody. Raises the ledger's errors."""
+    since = freshness.find_last_sweep()
+    after = max(times.to_nanoseconds(since) if since else 0, times.now() - MAX_PAST) - ALLOWED_LAG
+    page = Page([], after, is_full=True)
+    while page.is_full:
+        page = ask_page(page.last_at, [CREATION])
+        rechecks = [each for row in page.rows for each in find_offers(read(), row, set())]
+        with write() as db:
+            enqueue_all(db, rechecks, times.now())
 
 
 class Sweep:
@@ -131,8 +148,7 @@ class Sweep:
             nft_collections.list_collections(db),
         )
         items = [What("account", id) for id in accounts] + [What("token", id) for id in tokens]
-        if current_app.config["OFFERS"]:
-            items.append(What("offer", current_app.config["ACCOUNT_ID"]))  # all of its offers
+        items.append(ALL_OFFERS)
         self._began_at, self._items, self._is_whole = began_at, sorted(items, key=_name), True
 
     def _count_due(self, now: int) -> int:

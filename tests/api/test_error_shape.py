@@ -112,7 +112,7 @@ def test_the_document_lists_the_reasons_of_each_status(app):
         for reason, example in content["examples"].items():
             assert example["value"]["code"] == int(status)
             found.add(reason)
-    assert {"PRICE_CHANGED", "BUYER_BALANCE_TOO_LOW", "TOO_MANY_PURCHASES", "FEES_SPENT"} <= found
+    assert {"PRICE_CHANGED", "BUYER_BALANCE_TOO_LOW", "FEES_SPENT"} <= found
     assert not {"NOT_PREPARED", "TRANSACTION_EXPIRED", "NOT_READY"} & found
     assert schemas["ApiError"]["properties"]["errors"]["$ref"].endswith("Details")
     assert schemas["LedgerError"]["properties"]["result"]["type"] == "array"

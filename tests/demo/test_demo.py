@@ -333,13 +333,6 @@ def test_an_offer_of_the_sample_was_accepted(seeded):
     assert f"Sold for {price:,} HBAR, <time" in page
 
 
-def test_without_offers_the_sample_has_none(tmp_path):
-    app = create_app(MIRROR_NODE_RATE=10_000, OFFERS="off", **settings(tmp_path))
-    assert app.test_cli_runner().invoke(args=["sandbox", "seed"]).exit_code == 0
-    with app.app_context():
-        assert read().execute("SELECT count(*) AS n FROM offer").fetchone()["n"] == 0
-
-
 def test_whoever_acts_in_the_sample_may():
     """A model of the month: owners, what is listed at which price, and who has offered what."""
     owners = {nft: month.first_owner(nft) for nft in SAMPLE}

@@ -6,7 +6,6 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import (
     Key,
     KeyList,
     NftTransfer,
-    ThresholdKey,
     TokenTransferList,
 )
 from hiero_sdk_python.hapi.services.schedulable_transaction_body_pb2 import (
@@ -23,14 +22,23 @@ from marketplace.hedera.scheduled_sale import ScheduledSale
 from marketplace.ledger.mirror_schemas import LedgerKey, Schedule, ScheduleSignature, Transaction
 from marketplace.market.listing_rule import Undecided
 from marketplace.market.memos import offer_memo
-from marketplace.market.offers.rule import MAX_FEE_TINYBARS, Facts, Offer, decide, read_sale
+from marketplace.market.offers.rule import (
+    LIFE,
+    MAX_FEE_TINYBARS,
+    Facts,
+    Offer,
+    Shop,
+    decide,
+    read_sale,
+)
 
 SCHEDULE = "0.0.8001"
 CREATED, SIGNED, LATER, EXECUTED, EXPIRES = 1000, 2000, 3000, 4000, 9000
+SHOP = Shop(MARKET, basis_points=100)
 MEMO = offer_memo(TOKEN, 7, 250, "Foo")
-ED25519, OTHER, ECDSA = bytes(range(32)), bytes(range(1, 33)), b"\2" + bytes(32)
+ED25519, OTHER = bytes(range(32)), bytes(range(1, 33))
 PLAIN = LedgerKey("ED25519", ED25519)
-ID = TransactionId(MARKET, 100, 5)
+ID = TransactionId(BOB, 100, 5)
 
 
 def sale(**fields):
@@ -47,12 +55,14 @@ def tampered(change, **fields):
     return body.SerializeToString()
 
 
-def schedule(body=None, signers=((SIGNED, ED25519),), **fields):
+def schedule(body=None, signers=(), **fields):
     values = dict(
-        id=SCHEDULE, creator=MARKET, payer=BOB, created_at=CREATED, expires_at=EXPIRES, memo=MEMO
+        id=SCHEDULE, creator=BOB, payer=BOB, created_at=CREATED, expires_at=EXPIRES, memo=MEMO
     )
     values["body"] = sale().build().SerializeToString() if body is None else body
-    values["signatures"] = tuple(ScheduleSignature(*each) for each in ((CREATED, OTHER), *signers))
+    values["signatures"] = tuple(
+        ScheduleSignature(*each) for each in ((CREATED, ED25519), *signers)
+    )
     return Schedule(**values | fields)
 
 
@@ -62,13 +72,16 @@ def row(consensus_at, **fields):
     return Transaction(**values | fields)
 
 
-CREATION = row(CREATED, name="SCHEDULECREATE", transaction_id=ID)
+CREATION = row(CREATED, name="SCHEDULECREATE", transaction_id=ID, memo=MEMO.encode())
 
 
-def facts(schedule=None, *rows, key=PLAIN, shown_to=LATER):
-    """Facts in which Bob has signed, unless these rows say otherwise."""
-    rows = {each.consensus_at: each for each in (CREATION, *(rows or (row(SIGNED),)))}
-    return Facts(schedule or globals()["schedule"](), key, rows, shown_to)
+def facts(
+    schedule=None, *rows, created=CREATION, then=PLAIN, key=PLAIN, shown_to=LATER, changed_at=0
+):
+    """Facts in which Bob has the key that created the schedule, unless they say otherwise."""
+    rows = {each.consensus_at: each for each in (created, *rows)}
+    schedule = schedule or globals()["schedule"]()
+    return Facts(schedule, then, key, rows, shown_to, changed_at)
 
 
 # Not an offer: each part of the schedule tampered in turn
@@ -105,10 +118,10 @@ def receive(account):
 
 TAMPERED = {
     "another account created it": schedule(creator=CHARLIE),
+    "the marketplace created it": schedule(creator=MARKET),
     "another account pays for its execution": schedule(payer=CHARLIE),
     "nobody is named who pays for its execution": schedule(payer=None),
     "it waits for its expiry": schedule(waits_for_expiry=True),
-    "it has no expiry": schedule(expires_at=None),
     "its own memo is another": schedule(memo=offer_memo(TOKEN, 7, 251, "Foo")),
     "its own memo is empty": schedule(memo=""),
     "its transaction is empty": schedule(b""),
@@ -158,7 +171,6 @@ TAMPERED = {
     "it pays the owner twice": schedule(
         tampered(lambda body: transfers(body).append(receive(ALICE)))
     ),
-    "it pays in another order": schedule(tampered(lambda body: transfers(body).reverse())),
     "the bidder pays by an approval": schedule(
         tampered(lambda body: setattr(transfers(body)[1], "is_approval", True))
     ),
@@ -168,6 +180,7 @@ TAMPERED = {
     "the marketplace gets more than the price": schedule(
         tampered(lambda body: None, part_tinybars=251 * TINYBARS)
     ),
+    "the marketplace gets less than it asks for": schedule(tampered(amounts(market=-1, seller=1))),
     "the marketplace pays": schedule(tampered(lambda body: None, part_tinybars=-1)),
     "it costs nothing": schedule(
         tampered(lambda body: None, price=0, part_tinybars=0, memo=MEMO.replace("250", "0"))
@@ -190,15 +203,19 @@ TAMPERED = {
 
 @pytest.mark.parametrize("case", TAMPERED)
 def test_a_schedule_that_was_tampered_with_is_no_offer(case):
-    there = TAMPERED[case]
-    assert read_sale(there, MARKET) is None or there.expires_at is None
-    rows = {moment: row(moment) for moment in (SIGNED,)} | {CREATED: CREATION}
-    assert decide(Facts(there, PLAIN, rows), MARKET) is None
+    assert read_sale(TAMPERED[case], SHOP) is None
+    assert decide(facts(TAMPERED[case]), SHOP) is None
+
+
+@pytest.mark.parametrize("memo", [b"", b"hello", offer_memo(TOKEN, 7, 251, "Foo").encode()])
+def test_a_creation_with_another_memo_makes_no_offer(memo):
+    """Its memo is how offers are found."""
+    assert decide(facts(created=CREATION._replace(memo=memo)), SHOP) is None
 
 
 FORMS = {
     "as the service builds it": {},
-    "with nothing for the marketplace": {"part_tinybars": 0},
+    "with more for the marketplace than it asks for": {"part_tinybars": 300_000_000},
     "with all for the marketplace": {"part_tinybars": 250 * TINYBARS},
     "from the marketplace's own account": {"seller": MARKET, "part_tinybars": 0},
     "with the highest cap": {"max_fee_tinybars": MAX_FEE_TINYBARS},
@@ -208,14 +225,31 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 def test_a_schedule_with_the_form_of_an_offer_is_one(form):
     offered = sale(**FORMS[form])
-    assert read_sale(schedule(offered.build().SerializeToString()), MARKET) == offered
+    assert read_sale(schedule(offered.build().SerializeToString()), SHOP) == offered
+
+
+def test_the_accounts_may_be_in_any_order():
+    assert read_sale(schedule(tampered(lambda body: transfers(body).reverse())), SHOP) == sale()
+
+
+def test_nothing_for_the_marketplace_is_an_offer_where_it_asks_for_nothing():
+    there = schedule(sale(part_tinybars=0).build().SerializeToString())
+    assert read_sale(there, SHOP) is None
+    assert read_sale(there, Shop(MARKET, 0)) == sale(part_tinybars=0)
+
+
+def test_a_schedule_without_an_expiry_lives_for_half_an_hour():
+    """An SDK that rebuilds a ScheduleCreate loses its expiration_time."""
+    there = schedule(expires_at=None)
+    assert decide(facts(there), SHOP).expires_at == CREATED + LIFE
+    assert decide(facts(there, shown_to=CREATED + LIFE), SHOP).state == "expired"
 
 
 def test_zeros_that_javascript_writes_make_no_difference():
     """Some encoders write fields that are zero, such as the shard."""
     from marketplace.hedera.encoding import encode
 
-    assert read_sale(schedule(encode(sale().build())), MARKET) == sale()
+    assert read_sale(schedule(encode(sale().build())), SHOP) == sale()
 
 
 @given(
@@ -230,7 +264,7 @@ def test_every_price_and_serial_number_is_read_as_it_was_written(offered):
     memo = offer_memo(TOKEN, offered.serial_no, offered.price, "Foo")
     offered = offered._replace(memo=memo)
     there = schedule(offered.build().SerializeToString(), memo=memo)
-    assert read_sale(there, MARKET) == offered
+    assert read_sale(there, Shop(MARKET, 0)) == offered
 
 
 # The state of an offer
@@ -240,88 +274,94 @@ def list_of(*keys):
     return Key(keyList=KeyList(keys=keys))
 
 
-def threshold(count, *keys):
-    return Key(thresholdKey=ThresholdKey(threshold=count, keys=KeyList(keys=keys)))
-
-
 def encoded(key):
     return LedgerKey("ProtobufEncoded", key.SerializeToString())
 
 
-ONE, TWO, THREE = Key(ed25519=ED25519), Key(ed25519=OTHER), Key(ECDSA_secp256k1=ECDSA)
-TWICE = schedule(signers=((SIGNED, ED25519), (SIGNED, ECDSA)))
+ONE, TWO = Key(ed25519=ED25519), Key(ed25519=OTHER)
+NEW, BOTH = LedgerKey("ED25519", OTHER), encoded(list_of(ONE, TWO))
 RUN = row(EXECUTED, name="CRYPTOTRANSFER", transaction_id=ID, scheduled=True, entity_id=None)
+UPDATE = row(LATER, name="CRYPTOUPDATEACCOUNT", entity_id=BOB)
 STATES = {
-    "the bidder has signed": (facts(), "signed"),
-    "the bidder has signed, by ECDSA": (
-        facts(schedule(signers=((SIGNED, ECDSA),)), key=LedgerKey("ECDSA_SECP256K1", ECDSA)), "signed"),
-    "all of a list have signed": (facts(TWICE, key=encoded(list_of(ONE, THREE))), "signed"),
-    "one of a list has signed": (facts(key=encoded(list_of(ONE, THREE))), "unsigned"),
-    "enough of a threshold have signed": (
-        facts(TWICE, key=encoded(threshold(2, ONE, TWO, THREE))), "signed"),
-    "too few of a threshold have signed": (
-        facts(key=encoded(threshold(2, ONE, TWO, THREE))), "unsigned"),
-    "a nested key has signed": (
-        facts(TWICE, key=encoded(list_of(threshold(1, TWO, THREE), list_of(ONE)))), "signed"),
-    "the key is an empty list": (facts(key=encoded(list_of())), "unsigned"),
-    "the key is a threshold of none": (facts(key=encoded(threshold(0, ONE))), "unsigned"),
-    "the key is a contract": (facts(key=encoded(Key(contractID={"contractNum": 5}))), "unsigned"),
-    "the key is no message": (facts(key=LedgerKey("ProtobufEncoded", b"\xff")), "unsigned"),
-    "the account is hollow": (facts(key=None), "unsigned"),
-    "the key was changed since": (facts(key=LedgerKey("ED25519", OTHER)), "unsigned"),
-    "the key was changed, and has signed again": (
-        facts(schedule(signers=((SIGNED, ED25519), (LATER, ECDSA))), row(LATER),
-            key=LedgerKey("ECDSA_SECP256K1", ECDSA)), "signed"),
-    "the key was changed since, or an older one is shown": (
-        facts(key=LedgerKey("ED25519", OTHER), shown_to=SIGNED - 1), None),
-    "nobody has signed, and nothing is shown to all": (facts(schedule(signers=()), shown_to=0), "unsigned"),
-    "a first part of the key has signed": (facts(schedule(signers=((SIGNED, ED25519[:6]),))), "unsigned"),
-    "nobody has signed": (facts(schedule(signers=())), "unsigned"),
-    "the owner put the bidder's key beside a false signature": (
-        facts(schedule(), row(SIGNED, transaction_id=TransactionId(ALICE, 200, 1))), "unsigned"),
-    "so did the owner, before the bidder signed": (
-        facts(schedule(signers=((SIGNED, ED25519), (LATER, ED25519))),
-            row(SIGNED, transaction_id=TransactionId(ALICE, 200, 1)), row(LATER)), "signed"),
-    "a contract signed it": (facts(schedule(), row(SIGNED, nonce=1)), "unsigned"),
-    "the bidder's transaction failed": (
-        facts(schedule(), row(SIGNED, result="NO_NEW_VALID_SIGNATURES")), "unsigned"),
-    "the bidder signed another schedule": (
-        facts(schedule(), row(SIGNED, entity_id="0.0.8002")), "unsigned"),
-    "the bidder's transaction is another": (
-        facts(schedule(), row(SIGNED, name="CRYPTOTRANSFER")), "unsigned"),
-    "the bidder's signature is not shown yet": (facts(schedule(), CREATION), None),
-    "its creation is not shown yet": (Facts(schedule(), PLAIN, {SIGNED: row(SIGNED)}), None),
+    "the key is that of the creation": (facts(), "open"),
+    "it is a list": (facts(then=BOTH, key=BOTH), "open"),
+    "all signatures at the creation have a short prefix": (
+        facts(schedule()._replace(signatures=(ScheduleSignature(CREATED, ED25519[:6]),))), "open"),
+    "a false signature of another key stands beside it": (
+        facts(schedule(signers=((CREATED, OTHER),))), "open"),
+    "the account got the key of the false signature": (
+        facts(schedule(signers=((CREATED, OTHER),)), key=NEW), "closed"),
+    "others have signed it": (facts(schedule(signers=((SIGNED, OTHER),)), row(SIGNED)), "open"),
+    "the key is another one": (facts(key=NEW), "closed"),
+    "the key is a list with that of the creation": (facts(key=BOTH), "closed"),
+    "the account was deleted": (facts(key=None), "closed"),
+    "the key is another one, and has signed": (
+        facts(schedule(signers=((SIGNED, OTHER),)), row(SIGNED), key=NEW), "closed"),
+    "the key is another one, a moment after a change": (
+        facts(None, UPDATE, key=NEW, shown_to=SIGNED, changed_at=LATER), "closed"),
+    "the key is another one, or one from before the creation": (
+        facts(key=NEW, shown_to=CREATED - 1), None),
+    "the key was changed back a moment ago": (facts(None, UPDATE, shown_to=SIGNED, changed_at=LATER), None),
+    "the key was changed back": (facts(None, UPDATE, shown_to=LATER, changed_at=LATER), "open"),
+    "a change is not shown yet": (facts(shown_to=SIGNED, changed_at=LATER), None),
+    "the newest change is a signature, which is shown": (
+        facts(schedule(signers=((LATER, OTHER),)), row(LATER), shown_to=SIGNED, changed_at=LATER), "open"),
+    "it was just created": (facts(shown_to=0, changed_at=CREATED), "open"),
+    "the key at the creation is not shown": (facts(then=None), None),
+    "its creation is not shown yet": (facts()._replace(transactions={}), None),
     "it was executed": (facts(schedule(executed_at=EXECUTED), RUN), "executed"),
     "it was executed, after which its expiry came": (
         facts(schedule(executed_at=EXECUTED), RUN, shown_to=EXPIRES), "executed"),
     "its execution failed": (
         facts(schedule(executed_at=EXECUTED), RUN._replace(result="INSUFFICIENT_ACCOUNT_BALANCE")), "failed"),
-    "its execution is not shown yet": (facts(schedule(executed_at=EXECUTED), row(SIGNED)), None),
+    "its execution is not shown yet": (facts(schedule(executed_at=EXECUTED)), None),
     "it was deleted": (facts(schedule(is_deleted=True)), "withdrawn"),
     "it has expired": (facts(schedule(), shown_to=EXPIRES), "expired"),
-    "it has expired, but not for all replicas": (facts(schedule(), shown_to=EXPIRES - 1), "signed"),
+    "it has expired, but not for all replicas": (facts(schedule(), shown_to=EXPIRES - 1), "open"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("case", STATES)
 def test_every_case_has_its_state(case):
     given_facts, state = STATES[case]
-    decided = decide(given_facts, MARKET)
+    decided = decide(given_facts, SHOP)
     if state is None:
         assert isinstance(decided, Undecided)
     else:
         assert decided.state == state
-        assert (decided.by is None) == (state in ("unsigned", "withdrawn", "expired"))
 
 
 def test_a_deletion_that_is_known_dates_the_withdrawal():
     deleted = row(LATER, name="SCHEDULEDELETE")
-    decided = decide(facts(schedule(is_deleted=True), deleted), MARKET)
+    decided = decide(facts(schedule(is_deleted=True), deleted, changed_at=LATER), SHOP)
     assert (decided.state, decided.state_at, decided.by) == ("withdrawn", LATER, deleted)
+
+
+@pytest.mark.parametrize("key", [PLAIN, NEW])
+def test_a_key_update_that_is_known_is_what_opened_or_closed_it(key):
+    decided = decide(facts(None, UPDATE, key=key, changed_at=LATER), SHOP)
+    assert decided.by == UPDATE
+    assert decided.state_at == CREATED  # the schedule itself has not changed
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_acceptance"),
+    [
+        ({}, True),
+        ({"transaction_id": TransactionId(CHARLIE, 200, 1)}, False),
+        ({"nonce": 1}, False),
+        ({"entity_id": "0.0.8002"}, False),
+        ({"name": "CRYPTOTRANSFER"}, False),
+    ],
+)
+def test_the_owners_own_signature_that_executed_nothing_is_an_acceptance(changes, is_acceptance):
+    signed = row(SIGNED, transaction_id=TransactionId(ALICE, 200, 1))._replace(**changes)
+    decided = decide(facts(schedule(signers=((SIGNED, OTHER),)), signed, key=NEW), SHOP)
+    assert (decided.accepted == signed) == is_acceptance
 
 
 def test_an_offer_has_all_that_is_shown_of_it():
     there = schedule()
-    assert decide(facts(), MARKET) == Offer(
-        SCHEDULE, TOKEN, 7, ALICE, BOB, 250, ID, CREATED, EXPIRES, there.body, "signed", SIGNED, row(SIGNED)
+    assert decide(facts(), SHOP) == Offer(
+        SCHEDULE, TOKEN, 7, ALICE, BOB, 250, ID, CREATED, EXPIRES, there.body, "open", CREATED, CREATION
     )  # fmt: skip

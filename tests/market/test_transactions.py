@@ -1,7 +1,6 @@
 import pytest
 from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 from hiero_sdk_python.hapi.services.schedule_create_pb2 import ScheduleCreateTransactionBody
-from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
 from harness.wallets import account
 from hiero_sandbox.ledger import envelopes
@@ -70,11 +69,13 @@ def test_an_offer_schedules_its_sale():
         "0.0.5005", 7, "0.0.1001", "0.0.1002", 250, 0, "0.0.9001", "hi", 50_000_000
     )
     admin_keys = [Key(ed25519=bytes([200]) * 32), Key(ECDSA_secp256k1=bytes([2]) * 33)]
-    market = {"transaction_id": TransactionId("0.0.9001", 1_790_000_000, 5)}
+    bidder = {"transaction_id": TransactionId("0.0.1002", 1_790_000_000, 5)}
     content = build_offer(
-        sale=sale, expires_at=1_795_000_000, admin_keys=admin_keys, **ENVELOPE | market
+        sale=sale, expires_at=1_795_000_000, admin_keys=admin_keys, **ENVELOPE | bidder
     )
-    assert TransactionBody.FromString(content).scheduleCreate == ScheduleCreateTransactionBody(
+    [transaction] = envelopes.read_list(content)
+    body = envelopes.open_transaction(transaction).body
+    assert body.scheduleCreate == ScheduleCreateTransactionBody(
         scheduledTransactionBody=sale.build(),
         memo="hi",
         adminKey={"thresholdKey": {"threshold": 1, "keys": {"keys": admin_keys}}},

@@ -50,7 +50,7 @@ PREPARED = {
     "transaction_id": "x", "account_id": "0.0.1001",
     "memo": "", "wallet": "x", "prepared_at": DATE, "expires_at": DATE,
     "kind": "purchase", "caller": "x", "end_user": "x", "fee_tinybars": 5,
-    "is_settled": 0, "charged_to": None, "schedule_id": None, "schedule_expires_at": None,
+    "is_settled": 0, "charged_to": None, "schedule_id": None, "signed": None, "unsigned": None,
 }  # fmt: skip
 PREPARED_NFT = {"token": "0.0.7001", "serial_no": 1, "price": 5, "seller": "x"}
 TOKEN = {
@@ -83,7 +83,7 @@ DECISION = {
 OFFER = {
     "schedule_id": "0.0.8001", "token": "0.0.7001", "serial_no": 1, "seller": "0.0.1001",
     "bidder": "0.0.1002", "price": 5, "transaction_id": "x", "created_at": DATE, "expires_at": DATE,
-    "body": b"x", "state": "signed", "state_at": DATE, "opened_at": DATE,
+    "body": b"x", "state": "open", "state_at": DATE, "accepted_at": None,
 }  # fmt: skip
 RECHECK = {
     "kind": "nft", "id": "0.0.7001", "serial_no": 1, "changed_at": DATE, "since": DATE,
@@ -111,8 +111,8 @@ ARGUMENTS = {
     "part": decisions.Part("0.0.7001", 1, 500, None, True),
     "is_listed": True, "is_hidden": True, "is_verified": True,
     "sales": 1, "volume": 5, "skeleton": "x", "key": "x", "ranking": RANKING,
-    "offer": OFFER, "schedule_id": "0.0.8001", "state_before": "unsigned", "is_covered": True,
-    "covered_at": DATE, "executed_at": DATE, "place": 50, "bidder": "0.0.1002", "caller": "x",
+    "offer": OFFER, "schedule_id": "0.0.8001", "replaced": OFFER, "is_covered": True,
+    "covered_at": DATE, "executed_at": DATE, "bidder": "0.0.1002", "caller": "x",
     "end_user": "x",
 }  # fmt: skip
 # What reads all there is of something, as its name says.
@@ -120,7 +120,7 @@ WHOLE = {
     "list_access_tokens", "list_prepared_by", "list_ending_tokens", "find_ending", "list_sellers",
     "list_collections",
     "get_follow", "get_first_change", "count_rechecks", "list_rechecks_failed", "list_webhooks",
-    "list_decisions", "list_to_apply", "delete_shown_images", "mark_image_lost",
+    "list_decisions", "list_to_apply", "delete_shown_images", "mark_image_lost", "list_unended",
 }  # fmt: skip
 MODULES = (
     access_tokens, collection_search, decisions, events, figures, following, nft_collections, nfts, offers,
@@ -205,11 +205,11 @@ STATEMENTS["get_newest_prepared by one"] = partial(
 STATEMENTS["get_newest_of_schedule by one"] = partial(
     prepared_transactions.get_newest_of_schedule, by=("x", "x")
 )
-STATEMENTS["count_of_caller of one"] = partial(offers.count_of_caller, bidder="0.0.1002")
+STATEMENTS["get_newest_offer"] = partial(prepared_transactions.get_newest_offer, by=("x", "x"))
+STATEMENTS["list_made"] = partial(offers.list_made, after=(5, "0.0.9"))
 for chosen in (
     offers.OfferFilter(token="0.0.7001"),
     offers.OfferFilter("0.0.7001", 1),
-    offers.OfferFilter(bidder="0.0.1002"),
     offers.OfferFilter(seller="0.0.1001"),
 ):
     STATEMENTS[f"list_open {chosen}"] = partial(offers.list_open, chosen=chosen, after=(5, "0.0.9"))
@@ -237,7 +237,7 @@ FIRST_COLUMNS = """
 OF_TWO_PAGES = (f"list_selected after Selection(sort='{MOST_EXPENSIVE}'", "list_page")
 # What words or traits find is sorted, and so are sums and counts, and what was prepared for one NFT: dozens.
 FOUND = re.compile(
-    r"delete_prepared_beyond|get_newest_prepared|get_newest_of_schedule|list_prepared|list_open_purchases|"
+    r"delete_prepared_beyond|get_newest_prepared|get_newest_of_schedule|get_newest_offer|list_prepared|list_open_purchases|"
     r"list_found_nfts|list_found_collections (volume24h|.*x)|list_selected .*:common'\)|list_trait_values"
     r"|list_owners|list_ids_of_owner|list_listed_values|insert_events"
 )

@@ -94,7 +94,7 @@ def prepared(db, nft, number, caller="shop", end_user="eve", seller=None, **more
         "transaction_id": str(number), "account_id": ALICE,
         "memo": "", "wallet": "w", "prepared_at": at(number), "kind": "listing",
         "expires_at": at(number + 9), "caller": caller, "end_user": end_user,
-        "fee_tinybars": None, "is_settled": None, "schedule_id": None, "schedule_expires_at": None,
+        "fee_tinybars": None, "is_settled": None, "schedule_id": None, "signed": None, "unsigned": None,
     }  # fmt: skip
     inserted = prepared_transactions.insert_prepared_transaction(db, row | more)
     of_nft = {"token": nft[0], "serial_no": nft[1], "price": 5, "seller": seller}

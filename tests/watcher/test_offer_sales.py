@@ -8,7 +8,7 @@ from marketplace.errors import LedgerAnswerInvalid
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
 from marketplace.market import reconciler
-from marketplace.market.offers.reconciler import reconcile_schedules
+from marketplace.market.offers.reconcile import reconcile_offers
 from marketplace.store.database import read
 from marketplace.store.nfts import get_nft
 from marketplace.store.offers import get_offer
@@ -18,14 +18,13 @@ from tests.offering import schedule, sign, state
 
 pytestmark = both_engines
 
-NFT, BEFORE, AFTER = NftId(TOKEN, 7), ("signed", ALICE), ("executed", BOB)
+NFT, BEFORE, AFTER = NftId(TOKEN, 7), ("open", ALICE), ("executed", BOB)
 
 
 @pytest.fixture
 def accepted(app, ledger, nft, watcher, new_events):
     """An offer of Bob's that Alice has just accepted, of which nothing is stored yet."""
     schedule_id = schedule(app, ledger)
-    sign(ledger, schedule_id)
     watcher.follow()
     new_events()
     sign(ledger, schedule_id, ALICE)
@@ -50,7 +49,7 @@ def look_at_nft(app):
 
 def look_at_offer(app, schedule_id):
     with app.app_context():
-        return reconcile_schedules([schedule_id], Deadline(5))[schedule_id]
+        return reconcile_offers([schedule_id], Deadline(5))[schedule_id]
 
 
 def test_the_offer_is_accepted_with_the_nft(app, accepted, stored, new_events):
@@ -91,15 +90,14 @@ def test_a_report_finds_both(client, accepted, stored):
 
 def test_an_older_replica_of_the_nft_holds_up_both(app, ledger, nft, watcher, mirror, new_events):
     schedule_id = schedule(app, ledger)
-    sign(ledger, schedule_id)
     watcher.follow()
     new_events()
     mirror.answer("/nfts/", mirror.replica())
     sign(ledger, schedule_id, ALICE)
     assert "before the sale" in look_at_offer(app, schedule_id).undecided
-    assert (state(app, schedule_id), new_events()) == ("signed", [])
+    assert (state(app, schedule_id), new_events()) == ("open", [])
     watcher.follow()
-    assert (state(app, schedule_id), new_events()) == ("signed", [])
+    assert (state(app, schedule_id), new_events()) == ("open", [])
     mirror.heal()
     watcher.recheck(seconds=10)
     assert (state(app, schedule_id), new_events()) == (

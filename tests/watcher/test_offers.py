@@ -1,7 +1,9 @@
 """Offers on the ledger are found without a report, and end as the ledger ends them."""
 
+import base64
 import json
 import re
+from threading import Event
 
 import pytest
 from hiero_sdk_python.crypto.private_key import PrivateKey
@@ -14,22 +16,32 @@ from harness.cast import ALICE, BOB, CHARLIE, MARKET, TOKEN
 from hiero_sandbox import wallet as signing
 from hiero_sandbox.conditions import conditions, now
 from hiero_sandbox.ledger import keys
-from marketplace.hedera import times
+from marketplace.hedera import messages, times
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import ALLOWED_LAG, Deadline
-from marketplace.market import add_nft, moderation, purchase_fees
+from marketplace.market import add_nft, moderation
 from marketplace.market.moderation import Ruling, Subject
-from marketplace.market.offers.reconciler import reconcile_offers, reconcile_schedules
+from marketplace.market.offers.reconcile import reconcile_offers
 from marketplace.sandbox import wallet
-from marketplace.services import services
-from marketplace.store import offers
+from marketplace.store import following, offers
 from marketplace.store.database import read
-from marketplace.watcher import chores
+from marketplace.watcher.follow import backfill
 from marketplace.watcher.sale_costs import store_sale_costs
 from marketplace.watcher.sweep import sync
 from tests.actions import shown
 from tests.engines import both_engines
-from tests.offering import about, list_open, move_clock, schedule, sign, state, withdraw
+from tests.offering import (
+    about,
+    creation,
+    find_created,
+    list_open,
+    move_clock,
+    schedule,
+    sign,
+    state,
+    submit,
+    withdraw,
+)
 
 pytestmark = both_engines
 
@@ -42,7 +54,6 @@ def offered(app, ledger, nft, watcher, new_events):
     """An open offer of Bob's for Alice's NFT: 300 HBAR."""
     new_events()
     schedule_id = schedule(app, ledger)
-    sign(ledger, schedule_id)
     watcher.follow()
     assert new_events() == [("OFFERED", ALICE, BOB, 300, None)]
     return schedule_id
@@ -53,35 +64,33 @@ def newest_event(app):
         return read().execute("SELECT * FROM event ORDER BY id DESC LIMIT 1").fetchone()
 
 
-def test_an_offer_opens_when_its_bidder_has_signed(app, ledger, nft, watcher, new_events):
-    new_events()
-    schedule_id = schedule(app, ledger)
-    watcher.follow()
-    assert state(app, schedule_id) == "unsigned"
-    assert list_open(app) == []
-    assert new_events() == []
-    signed_by = sign(ledger, schedule_id)
-    watcher.follow()
-    assert list_open(app) == [schedule_id]
-    assert new_events() == [("OFFERED", ALICE, BOB, 300, None)]
+def test_an_offer_opens_when_its_bidder_has_created_it(offered, app, watcher, new_events):
+    assert (state(app, offered), list_open(app)) == ("open", [offered])
     event = newest_event(app)
-    assert (event["offer_id"], event["transaction_id"]) == (schedule_id, signed_by)
+    with app.app_context():
+        offer = offers.get_offer(read(), offered)
+    assert (event["offer_id"], event["consensus_at"]) == (offered, offer["created_at"])
+    assert event["transaction_id"] == offer["transaction_id"]
     watcher.follow()
     assert new_events() == []
 
 
-def test_an_offer_that_was_created_and_signed_before_one_look_opens(offered, app):
-    assert list_open(app) == [offered]
+def test_an_offer_by_another_program_for_an_nft_that_is_not_stored(app, ledger, nft, watcher):
+    ledger.mint((TOKEN, 8), ALICE, times.now())
+    body = creation(ledger, serial_no=8)
+    body.scheduleCreate.ClearField("adminKey")
+    body.scheduleCreate.ClearField("expiration_time")
+    submit(ledger, body, BOB)
+    watcher.follow()
+    [schedule_id] = list_open(app, (TOKEN, 8))
+    assert state(app, schedule_id) == "open"
 
 
 @pytest.mark.parametrize("part", [0, 3 * HBAR])
 def test_an_accepted_one_is_sold_at_the_price_of_its_schedule(
     app, client, ledger, nft, watcher, new_events, part
 ):
-    before = ledger.balance(MARKET)
     schedule_id = schedule(app, ledger, part_tinybars=part)
-    created = before - ledger.balance(MARKET)
-    sign(ledger, schedule_id)
     watcher.follow()
     new_events()
     before = ledger.balance(MARKET)
@@ -98,14 +107,13 @@ def test_an_accepted_one_is_sold_at_the_price_of_its_schedule(
         store_sale_costs()
         [sale] = read().execute("SELECT * FROM sale").fetchall()
     assert (sale["way"], sale["part_tinybars"]) == ("offer", part)
-    assert (sale["network_tinybars"], sale["association_tinybars"]) == (created, 0)
+    assert (sale["network_tinybars"], sale["association_tinybars"]) == (0, 0)
 
 
 def test_a_listing_that_stands_beside_it_ends_with_the_sale(
     app, client, ledger, listed, watcher, new_events
 ):
     schedule_id = schedule(app, ledger)
-    sign(ledger, schedule_id)
     watcher.follow()
     new_events()
     sign(ledger, schedule_id, ALICE)
@@ -124,10 +132,11 @@ def test_a_withdrawn_one_ends(offered, app, ledger, watcher, new_events):
     assert (state(app, offered), list_open(app)) == ("withdrawn", [])
 
 
-def test_the_marketplace_may_delete_it_too(offered, app, ledger, watcher):
-    withdraw(ledger, offered, MARKET)
+def test_the_owner_declines_it(offered, app, ledger, watcher, new_events):
+    withdraw(ledger, offered, ALICE)
     watcher.follow()
     assert state(app, offered) == "withdrawn"
+    assert new_events() == [("OFFER_WITHDRAWN", ALICE, BOB, 300, None)]
 
 
 def test_a_failed_acceptance_ends_it_and_sells_nothing(
@@ -146,7 +155,7 @@ def test_an_nft_that_was_sold_between_ends_its_offers_and_a_return_opens_them(
 ):
     ledger.hand_over(NFT, CHARLIE)
     watcher.follow()
-    assert (state(app, offered), list_open(app)) == ("signed", [])
+    assert (state(app, offered), list_open(app)) == ("open", [])
     ledger.hand_over(NFT, ALICE)
     watcher.follow()
     assert list_open(app) == [offered]
@@ -156,7 +165,6 @@ def test_of_two_that_are_accepted_at_once_one_sells_and_the_other_fails(
     offered, app, ledger, watcher, new_events
 ):
     other = schedule(app, ledger, bidder=CHARLIE, price=400)
-    sign(ledger, other, CHARLIE)
     watcher.follow()
     assert list_open(app) == [other, offered]  # the highest first
     new_events()
@@ -179,7 +187,6 @@ def test_royalties_change_neither_the_price_nor_what_it_cost(app, ledger, watche
     schedule_id = schedule(
         app, ledger, token=TIDES, serial_no=1, bidder=bidder, part_tinybars=3 * HBAR
     )
-    sign(ledger, schedule_id, bidder)
     watcher.follow()
     sign(ledger, schedule_id, ALICE)
     watcher.follow()
@@ -192,65 +199,142 @@ def test_royalties_change_neither_the_price_nor_what_it_cost(app, ledger, watche
     assert json.loads(sale["royalties"]) == [{"collector": COLLECTOR, "tinybars": 297 * HBAR // 20}]
 
 
-def test_a_stranger_who_reads_it_can_sign_nothing_for_the_bidder(
-    app, ledger, nft, watcher, new_events
-):
-    """The owner signs, with a false signature under the bidder's key beside the own one."""
-    schedule_id = schedule(app, ledger)
-    watcher.follow()
-    body = about(schedule_id, "scheduleSign", ALICE)
-    content = ledger.sign_bytes(wallets.seal(body), ALICE)
-    transactions = TransactionList.FromString(content)
-    [transaction] = transactions.transaction_list
-    signed = SignedTransaction.FromString(transaction.signedTransactionBytes)
-    signed.sigMap.sigPair.add(pubKeyPrefix=wallet.public_key(BOB), ed25519=bytes(64))
-    transaction.signedTransactionBytes = signed.SerializeToString()
-    assert ledger.submit(transactions.SerializeToString()).result == "SUCCESS"
-    watcher.follow()
-    assert state(app, schedule_id) == "unsigned"
-    assert list_open(app) == []
-    sign(ledger, schedule_id, BOB)  # now both have
-    watcher.follow()
-    assert state(app, schedule_id) == "executed"
-
-
 def test_a_schedule_of_another_form_or_account_is_no_offer(app, ledger, nft, watcher):
-    for fields in ({"memo": "hello"}, {"creator": CHARLIE}):
+    for fields in ({"memo": "hello"}, {"creator": CHARLIE}, {"creator": MARKET, "price": 301}):
         schedule_id = schedule(app, ledger, **fields)
-        sign(ledger, schedule_id)
         watcher.follow()
         assert state(app, schedule_id) is None
         with app.app_context():
-            assert reconcile_offers([schedule_id], Deadline(5)) == {schedule_id: None}
+            assert reconcile_offers([schedule_id], Deadline(5))[schedule_id].offer is None
 
 
-def change_key(ledger, account, key):
+# No free option for the bidder
+
+
+def change_key(ledger, account, new, old=None):
+    """Give an account another key. ``old``: its key, if it is not the demo wallet's."""
     body = wallets.new_body(account, "")
     body.cryptoUpdateAccount.accountIDToUpdate.CopyFrom(wallets.account(account))
-    body.cryptoUpdateAccount.key.CopyFrom(keys.of_bytes(key.public_key().to_bytes_raw()))
-    content = signing.add_signature(key, ledger.sign_bytes(wallets.seal(body), account))
-    assert ledger.submit(content).result == "SUCCESS"
+    body.cryptoUpdateAccount.key.CopyFrom(keys.of_bytes(new.public_key().to_bytes_raw()))
+    content = wallets.seal(body)
+    content = signing.add_signature(old, content) if old else ledger.sign_bytes(content, account)
+    receipt = ledger.submit(signing.add_signature(new, content))
+    assert receipt.result == "SUCCESS"
+    return receipt.transaction_id
 
 
-def test_a_key_that_was_changed_ends_it_until_the_new_one_has_signed(
-    offered, app, ledger, watcher, new_events, monkeypatch
-):
+def list_offer_events(app):
+    with app.app_context():
+        rows = read().execute("SELECT * FROM event WHERE kind LIKE 'OFFER%' ORDER BY id").fetchall()
+    dates = [row["consensus_at"] or row["seen_at"] for row in rows]
+    assert dates == sorted(dates)
+    return [row["kind"] for row in rows]
+
+
+def test_another_key_closes_it_at_once(offered, app, ledger, watcher, new_events):
+    changed_by = change_key(ledger, BOB, PrivateKey.generate_ecdsa())
+    watcher.follow()
+    assert new_events() == [("OFFER_WITHDRAWN", ALICE, BOB, 300, None)]
+    assert newest_event(app)["transaction_id"] == changed_by
+    assert (state(app, offered), list_open(app)) == ("closed", [])
+
+
+def test_a_new_keys_signature_opens_nothing(offered, app, ledger, watcher, monkeypatch):
     new = PrivateKey.generate_ecdsa()
     change_key(ledger, BOB, new)
-    watcher.follow()
-    assert (state(app, offered), new_events()) == (
-        "signed",
-        [],
-    )  # a replica might show an older key
-    move_clock(ledger, monkeypatch, 2 * SHOWN_SECONDS)
-    watcher.recheck()
-    assert new_events() == [("OFFER_WITHDRAWN", ALICE, BOB, 300, None)]
-    assert (state(app, offered), list_open(app)) == ("unsigned", [])
     content = signing.add_signature(new, wallets.seal(about(offered, "scheduleSign", BOB)))
     assert ledger.submit(content).result == "SUCCESS"
+    move_clock(ledger, monkeypatch, SHOWN_SECONDS)
     watcher.follow()
-    assert new_events() == [("OFFERED", ALICE, BOB, 300, None)]
-    assert list_open(app) == [offered]
+    assert (state(app, offered), list_open(app)) == ("closed", [])
+
+
+def test_the_first_key_again_opens_it_once_no_replica_may_show_a_newer_change(
+    offered, app, ledger, watcher, monkeypatch
+):
+    new = PrivateKey.generate_ed25519()
+    change_key(ledger, BOB, new)
+    watcher.follow()
+    assert state(app, offered) == "closed"
+    body = wallets.new_body(BOB, "")
+    body.cryptoUpdateAccount.accountIDToUpdate.CopyFrom(wallets.account(BOB))
+    body.cryptoUpdateAccount.key.CopyFrom(keys.of_bytes(wallet.public_key(BOB)))
+    content = signing.add_signature(new, ledger.sign_bytes(wallets.seal(body), BOB))
+    assert ledger.submit(content).result == "SUCCESS"
+    watcher.follow()
+    assert state(app, offered) == "closed"
+    move_clock(ledger, monkeypatch, SHOWN_SECONDS)
+    watcher.recheck()
+    assert (state(app, offered), list_open(app)) == ("open", [offered])
+    assert list_offer_events(app) == ["OFFERED", "OFFER_WITHDRAWN", "OFFERED"]
+
+
+def test_a_change_is_decided_within_90_seconds(offered, app, ledger, watcher, monkeypatch):
+    """Growing pauses let it take up to 131 s."""
+    new = PrivateKey.generate_ed25519()
+    change_key(ledger, BOB, new)
+    watcher.follow()
+    with app.app_context():
+        for _ in range(9):
+            row = following.get_recheck(read(), "offer", offered, 0)
+            if row is None:
+                break
+            moment = times.to_nanoseconds(row["due_at"])
+            assert (
+                moment <= times.to_nanoseconds(row["changed_at"]) + ALLOWED_LAG + 2 * times.SECOND
+            )
+            move_clock(ledger, monkeypatch, max(1, (moment - times.now()) // times.SECOND + 1))
+            watcher.recheck()
+    assert row is None
+
+
+def test_a_key_that_changes_every_80_seconds_keeps_nothing_open(
+    offered, app, ledger, watcher, monkeypatch
+):
+    old = None
+    for _ in range(3):
+        new = PrivateKey.generate_ed25519()
+        change_key(ledger, BOB, new, old)
+        watcher.follow()
+        assert list_open(app) == []
+        move_clock(ledger, monkeypatch, 80)
+        watcher.recheck()
+        old = new
+    assert state(app, offered) == "closed"
+
+
+def test_a_false_signature_of_a_later_key_opens_nothing(app, ledger, nft, watcher, new_events):
+    """Anybody may put one beside the signatures that the network verifies; the mirror node shows it."""
+    new = PrivateKey.generate_ed25519()
+    content = ledger.sign_bytes(wallets.seal(creation(ledger)), BOB)
+    transactions = TransactionList.FromString(content)
+    [transaction] = transactions.transaction_list
+    signed = SignedTransaction.FromString(transaction.signedTransactionBytes)
+    signed.sigMap.sigPair.add(pubKeyPrefix=new.public_key().to_bytes_raw(), ed25519=bytes(64))
+    transaction.signedTransactionBytes = signed.SerializeToString()
+    receipt = ledger.submit(transactions.SerializeToString())
+    assert receipt.result == "SUCCESS"
+    schedule_id = find_created(app, receipt.transaction_id)
+    watcher.follow()
+    assert state(app, schedule_id) == "open"
+    change_key(ledger, BOB, new)
+    watcher.follow()
+    assert (state(app, schedule_id), list_open(app)) == ("closed", [])
+
+
+def test_a_short_key_prefix_hinders_nothing(app, ledger, nft, watcher):
+    first = schedule(app, ledger, price=400)  # now the ledger knows the key
+    content = ledger.sign_bytes(wallets.seal(creation(ledger)), BOB)
+    transactions = TransactionList.FromString(content)
+    [transaction] = transactions.transaction_list
+    signed = SignedTransaction.FromString(transaction.signedTransactionBytes)
+    [pair] = signed.sigMap.sigPair
+    pair.pubKeyPrefix = pair.pubKeyPrefix[:6]
+    transaction.signedTransactionBytes = signed.SerializeToString()
+    receipt = ledger.submit(transactions.SerializeToString())
+    assert receipt.result == "SUCCESS"
+    watcher.follow()
+    assert list_open(app) == [first, find_created(app, receipt.transaction_id)]
 
 
 def test_a_key_that_was_changed_unseen_is_seen_when_somebody_asks(
@@ -260,14 +344,67 @@ def test_a_key_that_was_changed_unseen_is_seen_when_somebody_asks(
     change_key(ledger, BOB, PrivateKey.generate_ecdsa())
     move_clock(ledger, monkeypatch, 2 * SHOWN_SECONDS)
     with app.app_context():
-        [row] = reconcile_offers([offered], Deadline(5)).values()
-    assert row["state"] == "unsigned"
+        [made] = reconcile_offers([offered], Deadline(5)).values()
+    assert made.offer["state"] == "closed"
+
+
+def test_an_acceptance_that_executes_nothing_is_reported_until_it_ends(
+    offered, app, client, ledger, watcher, new_events, monkeypatch
+):
+    new = PrivateKey.generate_ecdsa()
+    change_key(ledger, BOB, new)
+    accepted_by = sign(ledger, offered, ALICE)
+    watcher.follow()
+    assert [event[0] for event in new_events()] == ["OFFER_WITHDRAWN", "OFFER_NOT_EXECUTED"]
+    assert newest_event(app)["transaction_id"] == accepted_by
+    offer = client.get(f"/v1/offers/{offered}").json
+    assert (offer["state"], bool(offer["acceptedAt"])) == ("CLOSED", True)
+    report = {"accountId": ALICE, "offerId": offered}
+    assert client.post("/v1/comingsoon", json=report).status_code == 202
+    move_clock(ledger, monkeypatch, 61)
+    r = client.post("/v1/comingsoon", json=report)
+    assert (r.status_code, r.json["reason"]) == (409, "OFFER_NOT_EXECUTED")
+    assert offer["expiresAt"][:19] in r.json["message"]
+    withdrawal = r.json["errors"]["withdrawal"]
+    assert withdrawal["metadata"]["accountToSign"] == ALICE
+    body = wallets.body_of(base64.b64decode(withdrawal["byteArray"]))
+    assert body.scheduleDelete.scheduleID == messages.schedule(offered)
+    withdraw(ledger, offered, ALICE)
+    watcher.follow()
+    assert state(app, offered) == "withdrawn"
+    assert client.post("/v1/comingsoon", json=report).json == {"result": "OK"}
+    content = signing.add_signature(new, wallets.seal(about(offered, "scheduleSign", BOB)))
+    assert ledger.submit(content).result != "SUCCESS"
+    assert shown(client)["owner"]["accountId"] == ALICE
+
+
+def test_an_acceptance_that_the_bidder_completes_later_is_a_sale(
+    offered, app, client, ledger, watcher, new_events
+):
+    new = PrivateKey.generate_ecdsa()
+    change_key(ledger, BOB, new)
+    sign(ledger, offered, ALICE)
+    watcher.follow()
+    new_events()
+    content = signing.add_signature(new, wallets.seal(about(offered, "scheduleSign", BOB)))
+    assert ledger.submit(content).result == "SUCCESS"
+    watcher.follow()
+    assert new_events() == [("SOLD", ALICE, BOB, 300, None)]
+    assert state(app, offered) == "executed"
+
+
+def test_a_larger_part_for_the_marketplace_closes_it(offered, app):
+    app.config["SALE_FEE_BASIS_POINTS"] = 100
+    with app.app_context():
+        assert reconcile_offers([offered], Deadline(5))[offered].offer["state"] == "closed"
+    app.config["SALE_FEE_BASIS_POINTS"] = 0
+    with app.app_context():
+        assert reconcile_offers([offered], Deadline(5))[offered].offer["state"] == "open"
 
 
 def test_an_uncovered_one_opens_as_uncovered(app, ledger, nft, watcher):
     ledger.change_account(BOB, balance=100 * HBAR)
     schedule_id = schedule(app, ledger)
-    sign(ledger, schedule_id)
     watcher.follow()
     with app.app_context():
         assert offers.get_offer(read(), schedule_id)["is_covered"] == 0
@@ -279,8 +416,6 @@ def test_a_sweep_finds_what_following_missed(app, ledger, nft, new_events):
     ledger.mint(other, ALICE, times.now())
     opened, withdrawn, accepted = (schedule(app, ledger, price=price) for price in (300, 310, 320))
     stranger = schedule(app, ledger, serial_no=8)
-    for schedule_id in (opened, withdrawn, accepted, stranger):
-        sign(ledger, schedule_id)
     withdraw(ledger, withdrawn)
     with app.app_context():
         sync()
@@ -327,7 +462,6 @@ def test_a_hidden_nft_and_a_blocked_party_have_no_open_offers(
         assert list_open(app) == [offered]
         moderation.block(BOB, Ruling("no"))
     other = schedule(app, ledger, price=400)
-    sign(ledger, other)
     watcher.follow()
     assert ("OFFERED", other) not in events()
 
@@ -337,91 +471,32 @@ def test_an_older_replica_changes_nothing(offered, app, ledger, watcher, mirror,
     mirror.answer("/schedules/", mirror.replica())
     withdraw(ledger, offered)
     watcher.follow()
-    assert (state(app, offered), new_events()) == ("signed", [])
+    assert (state(app, offered), new_events()) == ("open", [])
     mirror.heal()
     watcher.recheck(seconds=SHOWN_SECONDS)
     assert new_events() == [("OFFER_WITHDRAWN", ALICE, BOB, 300, None)]
 
 
-def test_a_replica_before_the_signature_takes_nothing_back(
-    app, ledger, nft, watcher, mirror, new_events
-):
-    schedule_id = schedule(app, ledger)
-    watcher.follow()
-    before = mirror.replica()
-    sign(ledger, schedule_id)
-    watcher.follow()
-    new_events()
-    mirror.answer("/schedules/", before)
-    with app.app_context():
-        made = reconcile_schedules([schedule_id], Deadline(5))[schedule_id]
-    assert "older" in made.undecided
-    assert (state(app, schedule_id), new_events()) == ("signed", [])
-
-
 def test_a_mirror_node_that_lags_shows_it_all_a_little_later(
     app, ledger, nft, watcher, new_events, monkeypatch
 ):
-    new_events()
     schedule_id = schedule(app, ledger)
     watcher.follow()
+    new_events()
     with ledger.sandbox.app_context():
         conditions().set_lag(60 * times.SECOND, now())
-    sign(ledger, schedule_id)
     sign(ledger, schedule_id, ALICE)
     watcher.follow()
-    assert (state(app, schedule_id), new_events()) == ("unsigned", [])
+    assert (state(app, schedule_id), new_events()) == ("open", [])
     move_clock(ledger, monkeypatch, 61)
     watcher.follow()
     assert new_events() == [("SOLD", ALICE, BOB, 300, None)]
     assert state(app, schedule_id) == "executed"
 
 
-def test_the_marketplace_is_charged_for_the_creation_and_not_for_the_sale(
-    app, ledger, nft, watcher
-):
-    """The row of the sale has the same transaction id, and the fee that its bidder paid."""
-    before = ledger.balance(MARKET)
-    schedule_id = schedule(app, ledger)
-    created = before - ledger.balance(MARKET)
-    with app.app_context():
-        transaction_id = str(
-            services()
-            .mirror_node.find_transaction(
-                services().mirror_node.find_schedule(schedule_id, Deadline(5)).created_at,
-                Deadline(5),
-            )
-            .transaction_id
-        )
-    columns = {
-        "transaction_id": transaction_id, "account_id": BOB, "memo": "", "wallet": "x", "caller": "x",
-        "prepared_at": times.to_iso(0), "expires_at": times.to_iso(times.now()), "end_user": "x",
-        "kind": "offer", "fee_tinybars": 5 * HBAR, "is_settled": 0,
-    }  # fmt: skip
-    names = ", ".join(columns)
-    places = ", ".join(f":{name}" for name in columns)
-    write_sql(app, f"INSERT INTO prepared_transaction ({names}) VALUES ({places})", **columns)
-    sign(ledger, schedule_id)
-    sign(ledger, schedule_id, ALICE)
-    watcher.follow()
-
-    def charged():
-        with app.app_context():
-            [row] = read().execute("SELECT * FROM prepared_transaction").fetchall()
-        return row["fee_tinybars"], row["is_settled"]
-
-    assert charged() == (created, 1)
-    write_sql(
-        app, "UPDATE prepared_transaction SET is_settled = 0, fee_tinybars = 5, charged_to = NULL"
-    )
-    with app.app_context():
-        purchase_fees.look_up_unsettled()
-    assert charged() == (created, 1)
-
-
 def test_an_operator_sees_it(offered, app):
     result = app.test_cli_runner().invoke(args=["explain", f"{TOKEN}:7"])
-    assert re.search(rf"Offer {offered} +300 HBAR by {BOB}, covered, until 20", result.output)
+    assert re.search(rf"Offer {offered} +300 HBAR by {BOB}, until 20", result.output)
     assert re.search(r"Open offers +1\n", result.output)
 
 
@@ -430,8 +505,6 @@ def test_of_two_processes_that_see_it_open_one_says_so(
 ):
     """The second one reads and writes it while the first one reads the schedule."""
     schedule_id = schedule(app, ledger)
-    watcher.follow()
-    sign(ledger, schedule_id)
     new_events()
     others = [1]
 
@@ -439,25 +512,32 @@ def test_of_two_processes_that_see_it_open_one_says_so(
         if others:
             others.pop()
             with app.app_context():
-                reconcile_schedules([schedule_id], Deadline(5))
+                reconcile_offers([schedule_id], Deadline(5))
 
     mirror.before(f"/accounts/{BOB}$", look_too)
     with app.app_context():
-        row = reconcile_offers([schedule_id], Deadline(5))[schedule_id]
-    assert (row["state"], others) == ("signed", [])
+        row = reconcile_offers([schedule_id], Deadline(5))[schedule_id].offer
+    assert (row["state"], others) == ("open", [])
     assert new_events() == [("OFFERED", ALICE, BOB, 300, None)]
 
 
-def test_nothing_is_asked_for_while_offers_are_off(app, ledger, nft, watcher, mirror):
-    app.config["OFFERS"] = False
-    schedule_id = schedule(app, ledger)
-    sign(ledger, schedule_id)
-    asked = []
-    mirror.before("/", lambda environ: asked.append(environ["PATH_INFO"] + environ["QUERY_STRING"]))
+def test_a_database_that_was_lost_finds_offers_of_62_days(
+    app, ledger, offered, watcher, monkeypatch
+):
+    """A first start of a watcher reads past creations."""
+    move_clock(ledger, monkeypatch, 2 * SHOWN_SECONDS)
+    write_sql(app, "DELETE FROM offer")
+    write_sql(app, "DELETE FROM follow")
     watcher.follow()
+    assert list_open(app) == []
     with app.app_context():
-        chores.cover_offers()
-        sync()
-    assert state(app, schedule_id) is None
-    assert len(asked) > 1
-    assert [url for url in asked if "SCHEDULECREATE" in url or "/schedules" in url] == []
+        backfill(Event())
+    watcher.recheck()
+    assert list_open(app) == [offered]
+
+
+def test_others_schedules_are_not_asked_for(app, ledger, nft, watcher, mirror):
+    schedule(app, ledger, memo="hello")
+    before = mirror.count("/schedules/")
+    watcher.follow()
+    assert mirror.count("/schedules/") == before

@@ -14,7 +14,7 @@ from marketplace.watcher import chores
 from marketplace.watcher.check import MAX_LIFE
 from marketplace.watcher.sweep import sync
 from tests.engines import both_engines
-from tests.offering import list_open, move_clock, schedule, sign, state
+from tests.offering import list_open, move_clock, schedule, state
 
 pytestmark = both_engines
 
@@ -24,11 +24,10 @@ MANY = 2 * chores.OFFERS_AT_ONCE
 
 @pytest.fixture
 def offer(app, ledger, nft, watcher):
-    """Have an offer for Alice's NFT made and signed."""
+    """Have an offer for Alice's NFT made."""
 
     def offer(bidder=BOB, **fields):
         schedule_id = schedule(app, ledger, bidder=bidder, **fields)
-        sign(ledger, schedule_id, bidder)
         watcher.follow()
         return schedule_id
 
@@ -58,7 +57,7 @@ def test_an_offer_expires(app, ledger, watcher, offer, new_events, monkeypatch):
     new_events()
     run(app, chores.queue_expired_offers)
     watcher.recheck()
-    assert state(app, schedule_id) == "signed"
+    assert state(app, schedule_id) == "open"
     move_clock(ledger, monkeypatch, 60 + SHOWN_SECONDS)
     assert list_open(app) == []
     run(app, chores.queue_expired_offers)
@@ -116,7 +115,7 @@ def test_one_that_the_mirror_node_shows_as_none_stays_queued(
     move_clock(ledger, monkeypatch, 60 + SHOWN_SECONDS)
     run(app, chores.queue_expired_offers)
     watcher.recheck()
-    assert state(app, schedule_id) == "signed"
+    assert state(app, schedule_id) == "open"
     assert len(rechecks(app)) == 1
 
 
@@ -127,7 +126,7 @@ def test_whether_the_bidder_can_pay_is_looked_at_now_and_then(app, ledger, offer
     ledger.change_account(BOB, balance=299 * HBAR)
     run(app, chores.cover_offers)
     assert not is_covered(app, schedule_id)
-    assert list_open(app) == [schedule_id]
+    assert list_open(app) == []
     ledger.change_account(BOB, balance=302 * HBAR)
     run(app, chores.cover_offers)
     assert is_covered(app, schedule_id)
@@ -188,9 +187,9 @@ def test_ended_ones_are_deleted_as_events_are(app, offer, events_days, kept):
         expires_at = times.to_iso(times.now() - days * times.DAY)
         for ended in rule.ENDED:
             store_copy(app, schedule_id, f"{ended} {days}", state=ended, expires_at=expires_at)
-        store_copy(app, schedule_id, f"signed {days}", expires_at=expires_at)
+        store_copy(app, schedule_id, f"open {days}", expires_at=expires_at)
     run(app, chores.delete_offers)
-    left = {f"signed {days}" for days in (62, 64, 99, 101)}
+    left = {f"open {days}" for days in (62, 64, 99, 101)}
     left |= {f"{ended} {days}" for ended in rule.ENDED for days in kept}
     with app.app_context():
         rows = read().execute("SELECT schedule_id FROM offer").fetchall()

@@ -6,7 +6,6 @@ import { followAddress } from "./dialog.js";
 import { element, notice } from "./element.js";
 import { Feed } from "./feed.js";
 import { readPage, show } from "./fragments.js";
-import { recall } from "./memory.js";
 import { sayUnloaded } from "./toast.js";
 import { onVisitor } from "./visitor.js";
 
@@ -82,17 +81,5 @@ addEventListener("keydown", ({ key, target, ctrlKey, metaKey, altKey }) => {
   const isTyping = /** @type {HTMLElement} */ (target).closest("input, select, textarea, dialog, [popover]");
   if (key === "f" && find("picture") && !isTyping && !ctrlKey && !metaKey && !altKey) location.hash = "#picture";
 });
-/** The visitor's offers that are not signed. */
-function showUnsigned() {
-  const place = document.querySelector("[data-unsigned]");
-  if (!place || (!place.childElementCount && ["[]", null].includes(recall("unsigned")))) return;
-  /** @param {import("./trading/transaction.js").Order} order */
-  const isOfThis = ({ tokenId, serialNo }) => tokenId === token && String(serialNo) === serial;
-  import("./trading/unsigned.js").then((unsigned) => unsigned.showUnsigned(place, isOfThis), sayUnloaded);
-}
-
-document.addEventListener("parts", showUnsigned);
-onVisitor(showUnsigned);
-showUnsigned();
 if (events) new Feed(events, refresh, () => location.reload());
 followAddress(begin);

@@ -1,1 +1,1 @@
-"""Offers: made, signed, accepted and withdrawn as schedules of the ledger."""
+"""Offers: the bidder's own schedules of a sale, which the NFT's owner accepts by signing them."""

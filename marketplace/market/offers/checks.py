@@ -1,6 +1,7 @@
-"""Checks, before an offer is made or accepted, that its sale would succeed on the ledger."""
+"""Checks, before an offer is made or accepted, that its sale would succeed; and whether bidders can pay."""
 
-from collections.abc import Sequence
+from collections import ChainMap, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -10,67 +11,32 @@ from marketplace.errors import (
     BidderBalanceTooLow,
     BuyerIsMarketplace,
     BuyerIsOwner,
-    KeyShared,
+    LedgerAnswerInvalid,
     LedgerUndecided,
+    LedgerUnreachable,
     NftGone,
-    OffersOff,
-    OfferUnknown,
-    OwnerIsMarketplace,
     PurchaseImpossible,
 )
 from marketplace.hedera import times
-from marketplace.hedera.hbar import find_credit, to_hbar
+from marketplace.hedera.hbar import TINYBARS, find_credit, to_hbar
 from marketplace.hedera.ids import NftId
-from marketplace.ledger import Deadline
-from marketplace.ledger.mirror_schemas import LedgerAccount, LedgerKey
-from marketplace.market import (
-    account_key,
-    buyer_checks,
-    custom_fees,
-    purchase_fees,
-    reconciler,
-    transfer_limits,
-)
-from marketplace.market.offers.cover import find_need
-from marketplace.market.offers.reconciler import reconcile_offers
-from marketplace.market.purchase_fees import Payer, require_balance
-from marketplace.market.signer import Signer
+from marketplace.ledger import UNHURRIED_SECONDS, Deadline
+from marketplace.ledger.mirror_schemas import LedgerAccount, LedgerKey, LedgerToken
+from marketplace.market import buyer_checks, custom_fees, reconciler, transfer_limits
+from marketplace.market.purchase_fees import ASSOCIATION_CENTS, max_fee, require_balance
 from marketplace.market.stored_state import is_gone
 from marketplace.services import mirror_node, services
+from marketplace.store import offers
+from marketplace.store.database import write
 from marketplace.store.rows import NftRow, OfferRow
 
 
 class Sides(NamedTuple):
-    """The accounts of an offer that passed the checks, and the marketplace's own."""
+    """The accounts of an offer that passed the checks, and what the owner would receive."""
 
-    nft: NftRow
     bidder: LedgerAccount
-    payer: Payer
-
-
-def require_on() -> None:
-    """Raise OffersOff unless the operator has turned offers on."""
-    if not current_app.config["OFFERS"]:
-        raise OffersOff("its operator has not turned them on (MARKETPLACE_OFFERS=on)")
-
-
-def require_signer() -> Signer:
-    """The signer, which new offers need. Raises OffersOff if there is none."""
-    require_on()
-    signer = services().signer
-    if signer is None:
-        raise OffersOff("it has no signer (MARKETPLACE_ACCOUNT_KEY_FILE)")
-    if not current_app.config["SALE_FEE_BUDGET"]:
-        raise OffersOff("MARKETPLACE_SALE_FEE_BUDGET is 0")
-    return signer
-
-
-def find_offer(offer_id: str, deadline: Deadline) -> OfferRow:
-    """Compare an offer with the ledger, and return the updated row. Raises OfferUnknown."""
-    offer = reconcile_offers([offer_id], deadline)[offer_id]
-    if offer is None:
-        raise OfferUnknown(offer_id)
-    return offer
+    owner: LedgerAccount
+    received: int  # tinybars
 
 
 def find_owned(nft_id: NftId, deadline: Deadline) -> NftRow:
@@ -83,71 +49,144 @@ def find_owned(nft_id: NftId, deadline: Deadline) -> NftRow:
     return reconciled.nft
 
 
-def require_possible(nft: NftRow, bidder: str, price: int, deadline: Deadline) -> Sides:
+def find_part(price: int) -> int:
+    """The marketplace's part of a price in HBAR, in tinybars."""
+    return price * TINYBARS - find_credit(price, current_app.config["SALE_FEE_BASIS_POINTS"])
+
+
+def require_possible(nft: NftRow, bidder: str, price: int, part: int, deadline: Deadline) -> Sides:
     """Raise an error if the sale of an NFT for a price in HBAR would fail, or if nobody may offer it.
 
-    Raises BuyerIsOwner, BuyerIsMarketplace, OwnerIsMarketplace, KeyShared; PurchaseImpossible and its kinds,
-    FeesInTokens, NothingLeftForSeller; and the ledger's errors.
+    Raises BuyerIsOwner, BuyerIsMarketplace; PurchaseImpossible and its kinds, FeesChangeable, FeesInTokens,
+    NothingLeftForSeller; and the ledger's errors.
     """
     market, seller = current_app.config["ACCOUNT_ID"], nft["owner"]
     if bidder == market:
         raise BuyerIsMarketplace(bidder)
-    if seller == market:
-        raise OwnerIsMarketplace(seller)
     if seller == bidder:
         raise BuyerIsOwner(bidder, nft["token"], nft["serial_no"])
-    # The owner agrees to the fees of today by signing.
-    agreed_at = times.to_iso(times.now())
-    sold: NftRow = {**nft, "listing_price": price, "last_listed_at": agreed_at}
+    sold: NftRow = {**nft, "listing_price": price}
     questions = buyer_checks.list_questions(bidder, [sold], deadline)
-    payer, *found = mirror_node().ask(
-        partial(purchase_fees.find_payer, deadline), *questions.values()
-    )
+    found = mirror_node().ask(*questions.values())
     answers = buyer_checks.Answers(bidder, dict(zip(questions, found, strict=True)), deadline)
-    buyer_checks.require_able(sold, price, answers, seller_signs=True)
-    credit = find_credit(price, current_app.config["SALE_FEE_BASIS_POINTS"])
-    sale = custom_fees.Sale(nft["token"], seller, credit, agreed_at)
-    custom_fees.require_payable(sale, answers.token(nft["token"]))
-    transfer_limits.require_few_changes(bidder, [sale], answers.token)
     buyer, owner = answers.account(bidder), answers.account(seller)
+    _require_keys([account for account in (buyer, owner) if account])
+    buyer_checks.require_able(sold, price, answers, seller_signs=True)
+    token = answers.token(nft["token"])
+    sale = custom_fees.Sale(nft["token"], seller, price * TINYBARS - part, None)
+    custom_fees.require_unchangeable(sale.token, token)
+    received = custom_fees.find_received(sale, token)
+    transfer_limits.require_few_changes(bidder, [sale], answers.token)
     assert buyer and owner  # noqa: S101 - require_able() has seen both
-    _require_keys([buyer, owner])
-    _require_other_keys([buyer, owner], list_market_keys(payer))
+    _require_receivers(nft["token"], token, market if part and market != seller else None, deadline)
     need = find_need(price, bool(answers.unassociated), deadline)
     balance = require_balance(bidder, buyer)
     if balance < need:
         raise BidderBalanceTooLow(bidder, to_hbar(balance), to_hbar(need))
-    return Sides(nft, buyer, payer)
+    return Sides(buyer, owner, received)
 
 
-def list_market_keys(payer: Payer) -> Sequence[bytes]:
-    """The public keys that can sign for the marketplace's account, as far as they are known."""
-    signer = services().signer
-    own = getattr(signer.load(), "public_key", None) if signer else None
-    return account_key.find_keys(payer.account) or ([own] if own else [])
+def find_key(account: LedgerAccount) -> LedgerKey | None:
+    """An account's key. In the sandbox, an account that has not signed yet has the demo wallet's."""
+    sandbox = services().sandbox
+    if account.key is None and sandbox:
+        return LedgerKey("ED25519", sandbox.find_key(account.id))
+    return account.key
 
 
 def _require_keys(accounts: Sequence[LedgerAccount]) -> None:
-    """Raise PurchaseImpossible if an account is hollow: it cannot sign a schedule.
-
-    Accepts the sandbox's demo wallet, whose accounts have no key before they sign.
-    """
+    """Raise PurchaseImpossible if an account is hollow: it cannot sign a schedule."""
     for account in accounts:
-        if account.key is None and not services().sandbox:
+        if find_key(account) is None:
             reason = f"{account.id} is hollow: it has no key before it has paid for a transaction"
             raise PurchaseImpossible(reason, "UNRESOLVABLE_REQUIRED_SIGNERS")
 
 
-def _require_other_keys(accounts: Sequence[LedgerAccount], keys: Sequence[bytes]) -> None:
-    """Raise KeyShared if an account's key contains one of these keys.
+def _require_receivers(
+    token_id: str, token: LedgerToken, market: str | None, deadline: Deadline
+) -> None:
+    """Raise PurchaseImpossible if a collector of fees, or the marketplace, cannot receive its part.
 
-    The marketplace signs each offer's schedule. With a shared key, it would sign for the account, too.
+    The marketplace does not sign a schedule, so it must not have to sign for payments.
     """
-    for account in accounts:
-        if any(has_key(account.key, key) for key in keys):
-            raise KeyShared(account.id)
+    collectors = {fee.collector for fee in token.royalties or ()}
+    collectors |= {fee.collector for fee in token.fixed_fees or ()}
+    ids = sorted(collectors | ({market} if market else set()))
+    find = partial(mirror_node().find_account, deadline=deadline)
+    for id, account in zip(ids, mirror_node().ask(*(partial(find, id) for id in ids)), strict=True):
+        if account is None or account.is_deleted:
+            reason = f"{id}, which receives a part of each price of {token_id}, was deleted"
+            raise PurchaseImpossible(reason, "ACCOUNT_DELETED")
+        if id == market and account.must_sign_to_receive:
+            reason = f"The marketplace's account {id} must sign for each payment to it"
+            raise PurchaseImpossible(reason, "INVALID_SIGNATURE")
 
 
-def has_key(key: LedgerKey | None, public_key: bytes) -> bool:
-    """Whether a key is this public key, or a list that contains it."""
-    return key is not None and public_key in key.content
+# Cover: whether bidders can pay for their offers, as their accounts are now
+
+
+def find_need(price: int, needs_association: bool, deadline: Deadline) -> int:
+    """What the bidder's balance must cover, in tinybars: the price, the fee, and an association if needed.
+
+    Raises the ledger's errors.
+    """
+    association = mirror_node().find_price(ASSOCIATION_CENTS, deadline) if needs_association else 0
+    return price * TINYBARS + max_fee(1) + association
+
+
+def covers(bidder: LedgerAccount | None, token: str, price: int, deadline: Deadline) -> bool:
+    """Tell whether a bidder can pay, and can receive an NFT of the token."""
+    if bidder is None or bidder.is_deleted or bidder.balance is None:
+        return False
+    if bidder.balance < find_need(price, needs_association=False, deadline=deadline):
+        return False
+    if mirror_node().find_relationship(bidder.id, token, deadline):
+        return True
+    if not bidder.max_automatic_associations:
+        return False
+    return bidder.balance >= find_need(price, needs_association=True, deadline=deadline)
+
+
+def look_at_cover(offer: OfferRow, deadline: Deadline) -> None:
+    """Store whether its bidder can pay for an offer. Raises the ledger's and the database's errors."""
+    _mark_covered(_find_covered([offer], deadline))
+
+
+def look_at_covers(rows: Iterable[OfferRow]) -> None:
+    """Store whether bidders can pay for offers, with at most three requests for each offer.
+
+    If the mirror node's answer about a bidder is invalid or missing, that bidder's offers stay unchanged
+    until the next look. Raises the ledger's errors if the mirror node does not answer at all.
+    """
+    of_bidder = defaultdict[str, list[OfferRow]](list)
+    for row in rows:
+        of_bidder[row["bidder"]].append(row)
+    if of_bidder:
+        mirror_node().recall_present(Deadline(UNHURRIED_SECONDS))
+        questions = [partial(_look_at_bidder, each) for each in of_bidder.values()]
+        _mark_covered(dict(ChainMap(*mirror_node().ask(*questions))))
+
+
+def _look_at_bidder(rows: Sequence[OfferRow]) -> dict[str, bool]:
+    """Tell which of a bidder's offers are covered. If the ledger does not say, return the stored values."""
+    try:
+        return _find_covered(rows, Deadline(UNHURRIED_SECONDS))
+    except (LedgerUnreachable, LedgerAnswerInvalid) as error:
+        bidder = rows[0]["bidder"]
+        current_app.logger.warning("It is not known whether %s can pay: %s", bidder, error)
+        return {row["schedule_id"]: bool(row["is_covered"]) for row in rows}
+
+
+def _find_covered(rows: Sequence[OfferRow], deadline: Deadline) -> dict[str, bool]:
+    """Ask the ledger which of one bidder's offers are covered."""
+    bidder = mirror_node().find_account(rows[0]["bidder"], deadline)
+    return {
+        row["schedule_id"]: covers(bidder, row["token"], row["price"], deadline) for row in rows
+    }
+
+
+def _mark_covered(covered: Mapping[str, bool]) -> None:
+    now = times.to_iso(times.now())
+    with write() as db:
+        for schedule_id in sorted(covered):
+            offers.mark_covered(db, schedule_id, covered[schedule_id], now)

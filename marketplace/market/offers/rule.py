@@ -1,43 +1,55 @@
 """The rule of an offer: the ledger alone decides whether a schedule is an offer, and in which state.
 
-Facts in, an offer out: no I/O, no clock, no setting but the marketplace's account. It makes no difference who
-prepared the schedule, or whether anybody reported a signature.
+Facts in, an offer out: no I/O, no clock. It makes no difference who prepared the schedule, or whether anybody
+reported a signature.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from marketplace.hedera.hbar import TINYBARS
-from marketplace.hedera.ids import MAX_HBAR, MAX_INT64, TransactionId
+from marketplace.hedera import times
+from marketplace.hedera.hbar import TINYBARS, find_credit
+from marketplace.hedera.ids import MAX_HBAR, MAX_INT64, TransactionId, numbers
 from marketplace.ledger.mirror_schemas import LedgerKey, Schedule, Transaction
 from marketplace.market.listing_rule import Undecided
 from marketplace.market.memos import read_offer_memo
 from marketplace.store.rows import OfferState
 
 if TYPE_CHECKING:
-    from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID, Key
+    from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID
 
     from marketplace.hedera.scheduled_sale import ScheduledSale
 
 MAX_FEE_TINYBARS = 10 * TINYBARS  # the highest cap of the execution's fee, which the bidder pays
+LIFE = 1800 * times.SECOND  # of a schedule that names no expiry, as some SDKs leave it out
 CREATION, SIGNATURE, DELETION = "SCHEDULECREATE", "SCHEDULESIGN", "SCHEDULEDELETE"
-MAX_SIGNATURES = 20  # transactions that a state depends on: the first ones
+KEY_UPDATE = "CRYPTOUPDATEACCOUNT"
+MAX_SIGNATURES = 5  # after the creation: an owner's acceptance is looked for in the first ones
 ENDED = ("executed", "failed", "withdrawn", "expired")
+
+
+class Shop(NamedTuple):
+    """What the marketplace asks for."""
+
+    market: str  # its account
+    basis_points: int  # of a price, for the marketplace
 
 
 class Facts(NamedTuple):
     """One schedule as the ledger shows it. Each part may come from another replica of the mirror node."""
 
     schedule: Schedule
-    key: LedgerKey | None = None  # of the bidder's account; not needed if the schedule has ended
-    # By consensus timestamp: the transaction that created it, those of list_signed(), its execution, and its
-    # deletion if the date of that is known
+    # Of the bidder's account; not needed if the schedule has ended.
+    key_at_creation: LedgerKey | None = None
+    key: LedgerKey | None = None
+    # By consensus timestamp: its creation, those of list_signed(), its execution, and that of changed_at
     transactions: Mapping[int, Transaction] = {}
     shown_to: int = 0  # the consensus time up to which every replica shows all that happened
+    changed_at: int = 0  # of the newest transaction that may have changed the offer, if known
 
 
 class Offer(NamedTuple):
-    """One schedule of the marketplace's account with the form of an offer."""
+    """One schedule with the form of an offer."""
 
     schedule_id: str
     token: str
@@ -50,52 +62,37 @@ class Offer(NamedTuple):
     expires_at: int
     body: bytes  # the scheduled transaction, a SchedulableTransactionBody
     state: OfferState
-    state_at: int  # of the newest change whose date is known
-    # What the state follows from: the bidder's signature, the execution, or the deletion if its date is known
+    state_at: int  # of the schedule's newest change whose date is known
+    # What the state follows from: the creation, a new key, the execution or the deletion, if known
     by: Transaction | None = None
+    accepted: Transaction | None = None  # the owner's signature, if it did not execute the sale
 
 
-def decide(facts: Facts, market: str) -> Offer | Undecided | None:
+def decide(facts: Facts, shop: Shop) -> Offer | Undecided | None:
     """Apply the rule. A schedule is an offer exactly when
 
-    1. the marketplace's account created it, the bidder pays for its execution, and it is executed as soon as
-       all have signed;
+    1. its creator is the bidder, who also pays for its execution, and it is executed as soon as all have
+       signed;
     2. its transaction is exactly that of hedera/scheduled_sale.py: one NFT from its owner to the bidder, for
-       whole HBAR to the owner, less the marketplace's part; with an offer's memo.
+       whole HBAR to the owner, less at least the part that the marketplace asks for;
+    3. its memos and that of the transaction which created it are of an offer's form, and name this NFT and
+       this price.
 
-    The offer is signed while the bidder's account has paid for a ScheduleSign with all signatures that the
-    account's current key requires. Others' transactions do not count: the network does not verify signatures
-    that it does not need, so anybody could add a false one under the bidder's key.
+    The offer is open while the bidder's account has the key with which it created the schedule: the network
+    has verified all signatures that this key requires, and keeps them. Signatures that others add, or that
+    the key did not require then, do not count: the network does not verify them.
 
     Returns None for any other schedule.
     """
-    schedule, sale = facts.schedule, read_sale(facts.schedule, market)
-    if sale is None or schedule.expires_at is None:
+    schedule, sale = facts.schedule, read_sale(facts.schedule, shop)
+    if sale is None:
         return None
     created = facts.transactions.get(schedule.created_at)
     if created is None:
         return Undecided("the transaction of its creation is not there")
-    state: OfferState = "unsigned"
-    by: Transaction | None = None
-    if schedule.executed_at:
-        by = facts.transactions.get(schedule.executed_at)
-        if by is None:
-            return Undecided("the transaction of its execution is not there")
-        state = "executed" if by.result == "SUCCESS" else "failed"
-    elif schedule.is_deleted:
-        state, by = "withdrawn", _find_deletion(facts)
-    elif schedule.expires_at <= facts.shown_to:
-        state = "expired"
-    else:
-        for moment in list_signed(schedule, facts.key):
-            if moment not in facts.transactions:
-                return Undecided("the transaction of a signature is not there")
-            if _is_signature(facts.transactions[moment], schedule, sale.bidder):
-                state, by = "signed", facts.transactions[moment]
-                break
-        if state == "unsigned" and facts.shown_to < find_signed_at(schedule):
-            return Undecided("the newest signature may be of a key that is not shown yet")
-    return Offer(
+    if read_offer_memo(created.memo, sale.token, sale.serial_no) != sale.price:
+        return None
+    offer = Offer(
         schedule.id,
         sale.token,
         sale.serial_no,
@@ -104,89 +101,104 @@ def decide(facts: Facts, market: str) -> Offer | Undecided | None:
         sale.price,
         created.transaction_id,
         schedule.created_at,
-        schedule.expires_at,
+        find_expiry(schedule),
         schedule.body,
-        state,
-        max(schedule.newest_at, by.consensus_at if by else 0),
-        by,
+        "open",
+        schedule.newest_at,
+        created,
     )
+    if has_ended(schedule, facts.shown_to):
+        return _decide_end(facts, offer)
+    return _decide_open(facts, offer)
+
+
+def _decide_end(facts: Facts, offer: Offer) -> Offer | Undecided:
+    if executed_at := facts.schedule.executed_at:
+        by = facts.transactions.get(executed_at)
+        if by is None:
+            return Undecided("the transaction of its execution is not there")
+        return offer._replace(state="executed" if by.result == "SUCCESS" else "failed", by=by)
+    if facts.schedule.is_deleted:
+        by = _find_change(facts, DELETION, facts.schedule.id)
+        state_at = max(offer.state_at, by.consensus_at if by else 0)
+        return offer._replace(state="withdrawn", by=by, state_at=state_at)
+    return offer._replace(state="expired", by=None)
+
+
+def _decide_open(facts: Facts, offer: Offer) -> Offer | Undecided:
+    """Compare the bidder's key with that of the creation.
+
+    Another key closes the offer at once. The same key opens it only if no replica may lack a newer change: an
+    account that changes its key back and forth keeps nothing open.
+    """
+    if facts.key_at_creation is None:
+        return Undecided("the bidder's key at its creation is not there")
+    by, accepted = _find_change(facts, KEY_UPDATE, offer.bidder), _find_acceptance(facts, offer)
+    if facts.key != facts.key_at_creation:
+        # With the key of its creation, the owner's signature would have executed it.
+        is_later = by or accepted or facts.shown_to >= offer.created_at
+        if is_later:
+            return offer._replace(state="closed", by=by, accepted=accepted)
+        return Undecided("the bidder's key is another one, or the mirror node shows an older one")
+    if facts.changed_at > max(facts.shown_to, facts.schedule.newest_at):
+        return Undecided("a change within the last 90 seconds may not be shown yet")
+    return offer._replace(by=by or offer.by, accepted=accepted)
+
+
+def _find_change(facts: Facts, name: str, entity_id: str) -> Transaction | None:
+    """The newest change, if it is of this type and this entity."""
+    row = facts.transactions.get(facts.changed_at)
+    is_this = row and (row.name, row.entity_id, row.result) == (name, entity_id, "SUCCESS")
+    return row if is_this else None
+
+
+def _find_acceptance(facts: Facts, offer: Offer) -> Transaction | None:
+    """The owner's own ScheduleSign. The network has verified its signatures, as the owner paid for it."""
+    for moment in list_signed(facts.schedule):
+        row = facts.transactions.get(moment)
+        is_sign = row and row.name == SIGNATURE and row.entity_id == offer.schedule_id
+        if row and is_sign and row.is_original and row.payer == offer.seller:
+            return row
+    return None
+
+
+def find_expiry(schedule: Schedule) -> int:
+    return schedule.expires_at or schedule.created_at + LIFE
 
 
 def has_ended(schedule: Schedule, shown_to: int) -> bool:
-    """Whether a schedule's state no longer depends on who has signed it."""
-    is_over = schedule.expires_at is not None and schedule.expires_at <= shown_to
-    return bool(schedule.executed_at) or schedule.is_deleted or is_over
+    """Whether a schedule can no longer be signed. By ``shown_to``, every replica shows an execution."""
+    is_over = bool(schedule.executed_at) or schedule.is_deleted
+    return is_over or find_expiry(schedule) <= shown_to
 
 
-def _find_deletion(facts: Facts) -> Transaction | None:
-    deletions = (
-        row
-        for row in facts.transactions.values()
-        if (row.name, row.entity_id, row.result) == (DELETION, facts.schedule.id, "SUCCESS")
-    )
-    return next(deletions, None)
+def list_signed(schedule: Schedule) -> list[int]:
+    """When transactions signed a schedule after its creation, the oldest first."""
+    moments = {signature.consensus_at for signature in schedule.signatures}
+    return sorted(moment for moment in moments if moment > schedule.created_at)[:MAX_SIGNATURES]
 
 
-def _is_signature(transaction: Transaction, schedule: Schedule, bidder: str) -> bool:
-    """Whether the bidder's account paid for a signature. If so, the network has verified its signatures."""
-    is_of_schedule = transaction.name == SIGNATURE and transaction.entity_id == schedule.id
-    is_paid = transaction.is_original and transaction.payer == bidder
-    return is_of_schedule and is_paid and transaction.result == "SUCCESS"
-
-
-def find_signed_at(schedule: Schedule) -> int:
-    """The date of the newest signature since its creation; 0 if there is none."""
-    moments = (signature.consensus_at for signature in schedule.signatures)
-    return max((moment for moment in moments if moment > schedule.created_at), default=0)
-
-
-def list_signed(schedule: Schedule, key: LedgerKey | None) -> list[int]:
-    """When transactions signed a schedule with every signature that a key requires, the oldest first."""
-    moments = sorted({signature.consensus_at for signature in schedule.signatures})
-    signed = [moment for moment in moments if key and _satisfies(key, _signers(schedule, moment))]
-    return signed[:MAX_SIGNATURES]
-
-
-def _signers(schedule: Schedule, moment: int) -> set[bytes]:
-    of_moment = (each for each in schedule.signatures if each.consensus_at == moment)
-    return {signature.public_key for signature in of_moment}
-
-
-def _satisfies(key: LedgerKey, signers: Collection[bytes]) -> bool:
-    """Whether these public keys are enough for a key."""
-    if key.type != "ProtobufEncoded":
-        return key.content in signers
-    from google.protobuf.message import DecodeError
-    from hiero_sdk_python.hapi.services.basic_types_pb2 import Key  # the SDK takes 70 MB
-
-    try:
-        return _satisfies_nested(Key.FromString(key.content), signers)
-    except DecodeError:
-        return False
-
-
-def _satisfies_nested(key: "Key", signers: Collection[bytes]) -> bool:
-    kind = key.WhichOneof("key")
-    if kind in ("keyList", "thresholdKey"):
-        keys = (key.keyList if kind == "keyList" else key.thresholdKey.keys).keys
-        needed = len(keys) if kind == "keyList" else key.thresholdKey.threshold
-        return 0 < needed <= sum(_satisfies_nested(each, signers) for each in keys)
-    return kind in ("ed25519", "ECDSA_secp256k1") and getattr(key, kind) in signers
-
-
-def read_sale(schedule: Schedule, market: str) -> "ScheduledSale | None":
+def read_sale(schedule: Schedule, shop: Shop) -> "ScheduledSale | None":
     """Read the sale that a schedule executes; None unless it has the form of an offer."""
     from google.protobuf.message import DecodeError
 
-    if schedule.creator != market or schedule.waits_for_expiry:
+    if schedule.creator != schedule.payer or schedule.waits_for_expiry:
         return None
     try:
-        sale = _read_body(schedule.body, market)
+        sale = _read_body(schedule.body, shop.market)
     except (DecodeError, StopIteration, UnicodeDecodeError):
         return None
     if sale is None or sale.bidder != schedule.payer or sale.memo != schedule.memo:
         return None
-    return sale
+    asked = sale.price * TINYBARS - find_credit(sale.price, shop.basis_points)
+    is_paid = sale.seller == shop.market or sale.part_tinybars >= asked
+    return sale if is_paid else None
+
+
+def read_part(content: bytes, market: str) -> int:
+    """The marketplace's part of a stored offer's price, in tinybars."""
+    sale = _read_body(content, market)
+    return sale.part_tinybars if sale else 0
 
 
 def _read_body(content: bytes, market: str) -> "ScheduledSale | None":
@@ -227,7 +239,11 @@ def _read_body(content: bytes, market: str) -> "ScheduledSale | None":
         and 1 <= body.transactionFee <= MAX_FEE_TINYBARS
         and read_offer_memo(body.memo.encode(), token, moved.serialNumber) == price
     )
-    # Any other content, known or unknown, changes the bytes. The same library read both.
+    # SDKs differ in the order of the accounts. Any other content, known or unknown, changes the bytes: the
+    # same library read both.
+    body.cryptoTransfer.transfers.accountAmounts.sort(
+        key=lambda each: numbers(_write_id(each.accountID))
+    )
     if is_sane and body.SerializeToString(deterministic=True) == sale.build().SerializeToString(
         deterministic=True
     ):

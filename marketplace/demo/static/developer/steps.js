@@ -13,7 +13,7 @@ const SAYS = {
   buy: "Nobody has signed it yet. The marketplace signs last: it pays the network fee, and may move what is sold.",
   list: "It lets the marketplace spend what is named here, and nothing else. Nothing is signed yet.",
   delist: "Once it is signed and submitted, the marketplace may no longer sell what is named here.",
-  offer: "It names the schedule of the sale, and nothing else. The offer is open once it is signed and submitted.",
+  offer: "It is a schedule of exactly this sale. The offer is open once it is signed and submitted.",
   acceptoffer: "It names the schedule of the sale, and nothing else. Once it is signed and submitted, the network executes the sale.",
   withdrawoffer: "Once it is signed and submitted, the schedule of the sale is deleted.",
 };

@@ -14,7 +14,7 @@ const WORDS = {
   withdrawoffer: ["Your withdrawal", ""],
 };
 
-/** @returns {{ kind: any, order: any, offerId?: string, at: number }[]} */
+/** @returns {{ kind: any, order: any, at: number }[]} */
 function all() {
   try {
     return parse(recall("pending") ?? "[]");
@@ -26,20 +26,19 @@ function all() {
 const isSame = (one, other) => one.kind === other.kind && stringify(one.order) === stringify(other.order);
 const others = (transaction) => all().filter((one) => !isSame(one, transaction));
 
-/** With the id of an offer, which its order does not have before it is made. */
-export const keep = ({ kind, order, offerId }) => remember("pending", stringify([...others({ kind, order }), { kind, order, offerId, at: Date.now() }]));
+export const keep = ({ kind, order }) => remember("pending", stringify([...others({ kind, order }), { kind, order, at: Date.now() }]));
 
 export const forget = (transaction) => remember("pending", stringify(others(transaction)));
 
 /** Confirm what another page has submitted, and say how it ended. */
 export async function resume() {
   const { Transaction, confirm } = await import("./transaction.js");
-  for (const { kind, order, offerId, at } of all()) {
+  for (const { kind, order, at } of all()) {
     const [name, consolation] = WORDS[kind];
     const isOver = Date.now() - at > OVER_MS;
     if (!isOver) toast(`${name} is being confirmed…`);
     try {
-      await confirm(Object.assign(new Transaction(kind, order), { offerId }));
+      await confirm(new Transaction(kind, order));
       toast(`${name} is confirmed.`);
     } catch (error) {
       if (!isOver) toast(`${name}: ${error.message}`);

@@ -1,9 +1,8 @@
 // A transaction, from its order to the ledger and back: each step returns, or throws a Refusal.
 
 import { api, sandbox, wallet } from "../addresses.js";
-import { call, post } from "../call.js";
+import { post } from "../call.js";
 import { forget, keep } from "./pending.js";
-import { forgetUnsigned, keepUnsigned } from "./unsigned.js";
 
 const REPORTS_AT_MOST = 10;
 const PAUSE_MS = 1_000;
@@ -28,27 +27,14 @@ export class Transaction {
     this.order = order;
     this.observe = observe;
     this.bytes = this.signed = this.signer = this.preparedId = this.transactionId = this.isReturned = undefined;
-    this.offerId = order.offerId;
   }
 
   async prepare() {
-    const { data } = await this.#askUntilShown("prepare", api(`/${this.kind}/{wallet}`, { wallet }), this.order);
+    const { data } = await this.#ask("prepare", api(`/${this.kind}/{wallet}`, { wallet }), this.order);
     this.bytes = data.byteArray;
     this.isReturned = data.metadata.returnTransaction;
     this.preparedId = data.metadata.transactionId;
     this.signer = data.metadata.accountToSign;
-    this.offerId = data.metadata.offerId;
-    if (this.kind === "offer") keepUnsigned(this);
-  }
-
-  /** The same call again while the ledger does not show yet what it has created: an offer. */
-  async #askUntilShown(step, url, body) {
-    for (let i = 0; i < REPORTS_AT_MOST; i += 1) {
-      const answer = await this.#ask(step, url, body);
-      if (answer.status !== 202) return answer;
-      await pause();
-    }
-    throw new Refusal("The ledger does not show it yet. Try again in a few seconds.");
   }
 
   /** With the demo wallet. */
@@ -84,18 +70,16 @@ export class Transaction {
   }
 
   #about() {
-    const { accountId, tokenId, serialNo, serialNos, nfts } = this.order;
+    const { accountId, tokenId, serialNo, serialNos, nfts, offerId } = this.order;
     const named = nfts?.map((nft) => ({ tokenId: nft.tokenId, serialNo: nft.serialNo }));
-    return { accountId, ...(this.offerId ? { offerId: this.offerId } : { tokenId, serialNo, serialNos, nfts: named }) };
+    return { accountId, ...(offerId ? { offerId } : { tokenId, serialNo, serialNos, nfts: named }) };
   }
 
   /** Returns whether the marketplace has seen it on the ledger. */
   async report() {
-    const { offerId, transactionId } = this;
-    const body = { ...this.#about(), transactionId };
+    const body = { ...this.#about(), transactionId: this.transactionId };
     const isSeen = (await this.#ask("report", api("/comingsoon"), body)).status === 200;
     if (isSeen) forget(this);
-    if (isSeen && offerId) forgetUnsigned(offerId);
     return isSeen;
   }
 
@@ -149,22 +133,6 @@ export const acceptOffer = (order, say, observe) => complete(new Transaction("ac
 
 /** @param {Order} order @param {(words: string) => void} say @param {Observer} [observe] */
 export const withdrawOffer = (order, say, observe) => complete(new Transaction("withdrawoffer", order, observe), say);
-
-/**
- * Have the marketplace withdraw an offer, which needs no signature.
- * @param {Order} order
- * @param {(words: string) => void} say
- */
-export async function deleteOffer({ offerId }, say) {
-  say("Withdrawing the offer…");
-  for (let i = 0; i < REPORTS_AT_MOST; i += 1) {
-    const answer = await call("DELETE", api("/offers/{offerId}", { offerId }));
-    if (!answer.ok) throw new Refusal(answer.message, { cause: answer });
-    if (answer.status === 200) return forgetUnsigned(offerId);
-    await pause();
-  }
-  throw new Refusal("The ledger does not show it yet. Try again in a few seconds.");
-}
 
 /** @param {Order} order @param {(words: string) => void} say @param {Observer} [observe] */
 export async function list(order, say, observe) {

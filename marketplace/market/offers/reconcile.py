@@ -1,7 +1,6 @@
 """Reconciles offers with the ledger. No other module writes offers, except for the sale of an NFT.
 
-As for NFTs, the facts are read first, without a lock, and older facts never replace newer ones. A prepared
-offer only says where to look.
+As for NFTs, the facts are read first, without a lock, and older facts never replace newer ones.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,24 +14,25 @@ from marketplace.events import EventKind
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import ALLOWED_LAG, Deadline
-from marketplace.ledger.mirror_schemas import LedgerKey, Schedule, Transaction
+from marketplace.ledger.mirror_schemas import Transaction
 from marketplace.market import add_nft, nft_events, reconciler
 from marketplace.market.listing_rule import Undecided
 from marketplace.market.nft_events import Event
 from marketplace.market.offers import rule
-from marketplace.market.offers.cover import covers
-from marketplace.market.offers.rule import ENDED, Facts, Offer
+from marketplace.market.offers.checks import covers
+from marketplace.market.offers.rule import ENDED, Facts, Offer, Shop
+from marketplace.market.recheck_queue import What
 from marketplace.market.stored_state import shows
 from marketplace.services import mirror_node
-from marketplace.store import nfts, offers
+from marketplace.store import following, nfts, offers
 from marketplace.store.database import read, write
 from marketplace.store.rows import OfferRow
 
 OF_END = {
+    "closed": EventKind.OFFER_WITHDRAWN,  # the bidder's account has another key
     "failed": EventKind.OFFER_FAILED,
     "withdrawn": EventKind.OFFER_WITHDRAWN,
     "expired": EventKind.OFFER_EXPIRED,
-    "unsigned": EventKind.OFFER_WITHDRAWN,  # the bidder's account has another key by now
 }
 
 
@@ -58,75 +58,84 @@ class Change(NamedTuple):
     @property
     def columns(self) -> dict[str, Any]:
         offer = self.offer
-        opened_at = self.before and self.before["opened_at"]
-        if offer.state == "signed" and offer.by:
-            opened_at = times.to_iso(offer.by.consensus_at)
-        elif offer.state == "unsigned":
-            opened_at = None
+        accepted_at = offer.accepted and times.to_iso(offer.accepted.consensus_at)
         return offer._asdict() | {
             "transaction_id": str(offer.transaction_id),
             "created_at": times.to_iso(offer.created_at),
             "expires_at": times.to_iso(offer.expires_at),
             "state_at": times.to_iso(offer.state_at),
-            "opened_at": opened_at,
+            "accepted_at": accepted_at,
         }
 
     @property
     def is_new(self) -> bool:
         """Whether it differs from what is stored."""
-        columns = {name: self.columns[name] for name in ("state", "state_at", "opened_at")}
+        columns = {name: self.columns[name] for name in ("state", "state_at", "accepted_at")}
         return self.before is None or {**self.before} != {**self.before} | columns
 
     def find_events(self) -> list[Event]:
-        """The event of an offer that opens, ends after it was open here, or fails.
+        """The events of an offer that opens, is accepted without a sale, or ends after it was open here.
 
         A sale is an event of its NFT.
         """
         offer, before = self.offer, self.before["state"] if self.before else None
-        kind = None
-        if offer.state == "signed" and before != "signed":
+        events, kind = [], None
+        if offer.state == "open" and before != "open":
             kind = EventKind.OFFERED
-        elif before == "signed" or (before and offer.state == "failed"):
+        elif before == "open" or (before and offer.state == "failed"):
             kind = OF_END.get(offer.state)
-        if kind is None:
-            return []
-        by, moment = None, offer.expires_at if offer.state == "expired" else None
-        if offer.by:
-            by, moment = str(offer.by.transaction_id), offer.by.consensus_at
-        at = times.to_iso(moment) if moment else None
-        parties = offer.seller, offer.bidder
-        return [Event(kind, *parties, offer.price, None, by, at, offer.schedule_id)]
+        if kind:
+            moment = offer.expires_at if offer.state == "expired" else None
+            events.append(self._event(kind, offer.by, moment))
+        was_accepted = self.before and self.before["accepted_at"]
+        if offer.accepted and not was_accepted:
+            events.append(self._event(EventKind.OFFER_NOT_EXECUTED, offer.accepted))
+        return events
+
+    def _event(self, kind: EventKind, by: Transaction | None, moment: int | None = None) -> Event:
+        offer = self.offer
+        moment = by.consensus_at if by else moment
+        return Event(
+            kind,
+            offer.seller,
+            offer.bidder,
+            offer.price,
+            transaction_id=str(by.transaction_id) if by else None,
+            consensus_at=times.to_iso(moment) if moment else None,
+            offer_id=offer.schedule_id,
+        )
 
 
-def reconcile_offers(
-    schedule_ids: Sequence[str], deadline: Deadline
-) -> Mapping[str, OfferRow | None]:
-    """Compare offers with the ledger, and return the updated rows.
-
-    None: the schedule is no offer. Raises the ledger's and the database's errors.
-    """
-    return {id: each.offer for id, each in reconcile_schedules(schedule_ids, deadline).items()}
+def find_shop() -> Shop:
+    """What the marketplace asks for now."""
+    return Shop(current_app.config["ACCOUNT_ID"], current_app.config["SALE_FEE_BASIS_POINTS"])
 
 
-def reconcile_schedules(
-    schedule_ids: Iterable[str], deadline: Deadline, changed_at: int = 0
-) -> dict[str, Reconciliation]:
+def reconcile_offers(schedule_ids: Iterable[str], deadline: Deadline) -> dict[str, Reconciliation]:
     """Compare schedules with the ledger, and store those that are offers, in one transaction.
 
-    ``changed_at``: the consensus timestamp of the newest transaction that may have changed them, if known.
+    Raises the ledger's and the database's errors.
     """
     stored = {id: offers.get_offer(read(), id) for id in sorted({*schedule_ids})}
-    questions = [partial(_look, id, before, deadline, changed_at) for id, before in stored.items()]
+    questions = [
+        partial(_look, id, before, deadline, _find_changed(id)) for id, before in stored.items()
+    ]
     found = dict(zip(stored, mirror_node().ask(*questions), strict=True))
     found |= _store_sales(found, deadline)
     changes = [each for each in found.values() if isinstance(each, Change) and each.is_new]
-    _add_nfts([change.offer for change in changes if change.offer.state == "signed"], deadline)
+    _add_nfts([change.offer for change in changes if change.offer.state == "open"], deadline)
     _write(changes)
     reasons = {id: each.reason for id, each in found.items() if isinstance(each, Undecided)}
     return {
         id: Reconciliation(before, offers.get_offer(read(), id), reasons.get(id, ""))
         for id, before in stored.items()
     }
+
+
+def _find_changed(schedule_id: str) -> int:
+    """The consensus timestamp of the newest transaction that may have changed an offer, if one is queued."""
+    queued = following.get_recheck(read(), *What("offer", schedule_id))
+    return times.to_nanoseconds(queued["changed_at"]) if queued else 0
 
 
 def _look(
@@ -142,53 +151,44 @@ def _look(
         return gone
     if before and times.to_iso(schedule.newest_at) < before["state_at"]:
         return Undecided("the mirror node shows an older state of it")
-    market = current_app.config["ACCOUNT_ID"]
-    sale = rule.read_sale(schedule, market)
+    # The marketplace may ask for a larger part by now: that closes an offer.
+    shop = find_shop()
+    if before and rule.read_sale(schedule, shop) is None:
+        shop = shop._replace(basis_points=0)
+    sale = rule.read_sale(schedule, shop)
     if sale is None:
         return gone
+    facts = Facts(schedule, shown_to=shown_to, changed_at=changed_at)
     bidder = None
     if not rule.has_ended(schedule, shown_to):
-        bidder = mirror_node().find_account(sale.bidder, deadline)
-    key = bidder.key if bidder and not bidder.is_deleted else None
-    rows = _find_transactions(schedule, key, deadline, changed_at)
-    offer = rule.decide(Facts(schedule, key, rows, shown_to), market)
+        then, bidder = mirror_node().ask(
+            partial(mirror_node().find_account, sale.bidder, deadline, schedule.created_at),
+            partial(mirror_node().find_account, sale.bidder, deadline),
+        )
+        key = bidder.key if bidder and not bidder.is_deleted else None
+        facts = facts._replace(key_at_creation=then and then.key, key=key)
+    facts = facts._replace(transactions=_find_transactions(facts, deadline))
+    offer = rule.decide(facts, shop)
     if not isinstance(offer, Offer):
         return offer or gone
-    if before and before["opened_at"] and offer.state == "unsigned":
-        # Replicas may differ: one may show the key from before the signature, another one the key from before
-        # the change.
-        since = max(times.to_nanoseconds(before["opened_at"]), changed_at)
-        if shown_to < since:
-            reason = "the bidder's key is another one, or the mirror node shows an older one"
-            return Undecided(reason)
+    if offer.state == "open" and shop != find_shop():
+        offer = offer._replace(state="closed", by=None)
     is_covered = None
-    if offer.state == "signed" and (before is None or before["state"] == "unsigned"):
+    if offer.state == "open" and (before is None or before["state"] != "open"):
         is_covered = covers(bidder, offer.token, offer.price, deadline)
     return Change(before, offer, is_covered)
 
 
-def schedule_may_differ(schedule: Schedule) -> bool:
-    """Tell whether a listed schedule may be an offer whose stored state differs."""
-    if rule.read_sale(schedule, current_app.config["ACCOUNT_ID"]) is None:
-        return False
-    stored = offers.get_offer(read(), schedule.id)
-    if stored is None or stored["state"] in ENDED:
-        return stored is None
-    is_newer = times.to_iso(schedule.newest_at) > stored["state_at"]
-    return is_newer or schedule.is_deleted
-
-
-def _find_transactions(
-    schedule: Schedule, key: LedgerKey | None, deadline: Deadline, changed_at: int
-) -> dict[int, Transaction]:
+def _find_transactions(facts: Facts, deadline: Deadline) -> dict[int, Transaction]:
     """The transactions that decide a schedule's state, by consensus timestamp."""
-    moments = {schedule.created_at, *rule.list_signed(schedule, key)}
-    if schedule.executed_at:
-        moments.add(schedule.executed_at)
-    if schedule.is_deleted and changed_at:
-        moments.add(changed_at)
+    schedule = facts.schedule
+    moments = {schedule.created_at, schedule.executed_at, facts.changed_at}
+    if not rule.has_ended(schedule, facts.shown_to):
+        moments |= {*rule.list_signed(schedule)}
     find = partial(mirror_node().find_transaction, deadline=deadline)
-    return {moment: row for moment in sorted(moments) if (row := find(moment))}
+    asked = sorted(moment for moment in moments if moment)
+    rows = mirror_node().ask(*(partial(find, moment) for moment in asked))
+    return {moment: row for moment, row in zip(asked, rows, strict=True) if row}
 
 
 def _store_sales(
@@ -215,9 +215,9 @@ def _find_shown(deadline: Deadline) -> int:
     return mirror_node().recall_present(deadline).ended_at - ALLOWED_LAG
 
 
-def _add_nfts(signed: Iterable[Offer], deadline: Deadline) -> None:
-    """Store missing NFTs that have signed offers: the database may have been lost."""
-    for offer in signed:
+def _add_nfts(opened: Iterable[Offer], deadline: Deadline) -> None:
+    """Store missing NFTs that have open offers: somebody else prepared them, or the database was lost."""
+    for offer in opened:
         nft_id = NftId(offer.token, offer.serial_no)
         if nfts.get_nft(read(), *nft_id) is None:
             try:
@@ -233,8 +233,8 @@ def _write(changes: Sequence[Change]) -> None:
     events, now = dict[NftId, list[Event]](), times.to_iso(times.now())
     with write() as db:
         for change in changes:
-            offer, state_before = change.offer, change.before["state"] if change.before else None
-            if offers.put_offer(db, change.columns, state_before):
+            offer = change.offer
+            if offers.put_offer(db, change.columns, change.before):
                 if change.is_covered is not None:
                     offers.mark_covered(db, offer.schedule_id, change.is_covered, now)
                 nft_id = NftId(offer.token, offer.serial_no)

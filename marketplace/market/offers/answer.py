@@ -1,0 +1,267 @@
+"""What an NFT's owner answers to an offer, and what a bidder's or an owner's report is answered.
+
+| The report about an offer                               | answer              |
+|---------------------------------------------------------|---------------------|
+| The offer is as the reported transaction wants it       | OK                  |
+| The ledger refused the transaction                      | Refused             |
+| The owner accepted a minute ago, and nothing was sold   | a withdrawal        |
+| It is on the ledger, and the offer may follow           | PENDING             |
+| It may still be submitted, or be shown                  | PENDING             |
+| The offer has ended otherwise                           | OfferEnded          |
+| It never was submitted                                  | Expired             |
+"""
+
+from typing import NamedTuple
+
+from flask import current_app
+
+from marketplace.errors import (
+    LedgerUndecided,
+    MarketplaceError,
+    NeitherBidderNorOwner,
+    NotTheOwner,
+    OfferEnded,
+    OfferPriceOther,
+    TransactionAltered,
+    TransactionExpired,
+    TransactionRefused,
+)
+from marketplace.hedera import times
+from marketplace.hedera.ids import NftId, TransactionId
+from marketplace.ledger import ALLOWED_LAG, Deadline
+from marketplace.market import mirror_turns
+from marketplace.market.add_nft import find_account_id
+from marketplace.market.memos import acceptance_memo
+from marketplace.market.moderation import require_not_blocked, require_shown
+from marketplace.market.offers import checks
+from marketplace.market.offers.delete import find_offer, prepare_withdrawal, require_unended
+from marketplace.market.offers.reconcile import reconcile_offers
+from marketplace.market.offers.rule import CREATION, read_part
+from marketplace.market.prepare import OPERATOR, Caller, PreparedTransaction, TransactionRequest
+from marketplace.market.recheck_queue import What, is_final
+from marketplace.market.report_rule import LONGEST_VALIDITY
+from marketplace.market.unsigned_transactions import prepare_for_offer
+from marketplace.services import mirror_node
+from marketplace.store import following, prepared_transactions
+from marketplace.store.database import read
+from marketplace.store.rows import Kind, OfferRow, PreparedTransactionRow
+
+EXECUTION = (
+    times.MINUTE
+)  # an acceptance that did not execute the sale by then is reported to the owner
+# The states that each kind wants.
+WANTED: dict[Kind, tuple[str, ...]] = {
+    "offer": ("open", "closed", "executed", "failed"),
+    "acceptance": ("executed",),
+    "offer_withdrawal": ("withdrawn",),
+}
+WORDS: dict[Kind, str] = {
+    "offer": "offer",
+    "acceptance": "acceptance",
+    "offer_withdrawal": "withdrawal",
+}
+
+
+def accept(
+    account_id: str, wallet: str, offer_id: str, expected_price: int | None, caller: Caller
+) -> PreparedTransaction:
+    """Prepare the signature by which an NFT's owner accepts an offer.
+
+    Raises OfferUnknown, Hidden, AccountBlocked, AccountNotOnLedger, NftGone, NotTheOwner, OfferEnded,
+    OfferPriceOther; the errors of checks.require_possible(); LedgerBusy, LedgerBehind, LedgerUndecided and
+    the ledger's errors.
+    """
+    from marketplace.hedera.transactions import build_offer_signature
+
+    with mirror_turns.take(caller) as deadline:
+        account_id = find_account_id(account_id, deadline)
+        offer, undecided = find_offer(offer_id, deadline)
+        nft_id = NftId(offer["token"], offer["serial_no"])
+        require_shown(*nft_id)
+        for side in (account_id, offer["bidder"]):
+            require_not_blocked(side)
+        require_unended(offer)
+        nft = checks.find_owned(nft_id, deadline)
+        if account_id != nft["owner"]:
+            raise NotTheOwner(account_id, *nft_id, nft["owner"])
+        if account_id != offer["seller"]:
+            raise OfferEnded(offer_id, f"was made to {offer['seller']}, who sold the NFT since")
+        if expected_price not in (None, offer["price"]):
+            raise OfferPriceOther(offer_id, offer["price"], expected_price)
+        _require_open(offer, undecided, deadline)
+        checks.look_at_cover(offer, deadline)
+        part = read_part(bytes(offer["body"]), current_app.config["ACCOUNT_ID"])
+        sides = checks.require_possible(nft, offer["bidder"], offer["price"], part, deadline)
+    request = TransactionRequest(account_id, [nft_id], wallet, caller)
+    memo = acceptance_memo(*nft_id, offer["price"], current_app.config["NAME"])
+    prepared = prepare_for_offer("acceptance", request, offer, memo, build_offer_signature)
+    return prepared._replace(seller_receives=sides.received)
+
+
+def _require_open(offer: OfferRow, undecided: str, deadline: Deadline) -> None:
+    """Raise OfferEnded or LedgerUndecided unless the owner's signature would execute the sale.
+
+    If the bidder's key is another one by then, the signature stays on the schedule: until the offer expires,
+    the bidder could have the NFT for this price. So a change within the last 90 seconds is waited for.
+    """
+    if offer["state"] == "closed":
+        reason = "is closed: its bidder's account has another key, or the marketplace asks for a larger part"
+        raise OfferEnded(offer["schedule_id"], reason)
+    queued = following.get_recheck(read(), *What("offer", offer["schedule_id"]))
+    present = mirror_node().recall_present(deadline).ended_at
+    if queued and not is_final(queued, offer["state_at"], present):
+        undecided = undecided or "the offer may have changed within the last 90 seconds"
+    if undecided:
+        raise LedgerUndecided(offer["token"], offer["serial_no"], undecided)
+
+
+class Answer(NamedTuple):
+    """What a report is answered."""
+
+    is_pending: bool
+    offer_id: str | None = None  # of an offer that was made
+    expires_at: str | None = None  # while it is pending, as of a listing
+    # If the owner has accepted, and nothing was sold: the transaction that ends the offer
+    withdrawal: PreparedTransaction | None = None
+    offer: OfferRow | None = None  # which it ends
+
+
+def report_made(
+    account_id: str, nft_id: NftId, transaction_id: str | None, caller: Caller
+) -> Answer | None:
+    """Answer a report that names an NFT, if it is about an offer. None: it is about something else.
+
+    Raises TransactionRefused, TransactionAltered, TransactionExpired, OfferEnded, LedgerBusy and the ledger's
+    errors.
+    """
+    with mirror_turns.take(caller) as deadline:
+        account_id = find_account_id(account_id, deadline)
+        row = _find_made(account_id, nft_id, transaction_id, caller)
+        if row is None:
+            return None
+        named = transaction_id or row["transaction_id"]
+        rows = mirror_node().list_transactions(TransactionId.require(named), deadline)
+        signed = next((each for each in rows if each.is_original), None)
+        if signed is None:
+            return _wait(named, "offer", row["expires_at"], deadline)
+        if signed.result != "SUCCESS":
+            raise TransactionRefused(named, "offer", signed.result)
+        if signed.name != CREATION or signed.entity_id is None:
+            raise TransactionAltered(named, "offer", signed.name)
+        offer = reconcile_offers([signed.entity_id], deadline)[signed.entity_id].offer
+        if offer is None:
+            if signed.consensus_at < times.now() - ALLOWED_LAG:
+                raise TransactionAltered(named, "offer", signed.name)
+            return Answer(True)
+        if offer["state"] not in WANTED["offer"]:
+            require_unended(offer)
+        return Answer(False, offer["schedule_id"])
+
+
+def _find_made(
+    account_id: str, nft_id: NftId, transaction_id: str | None, caller: Caller
+) -> PreparedTransactionRow | None:
+    """Find the offer that a report means: by its id, or the caller's newest one for the account and the NFT.
+
+    A wallet may have replaced the id. Without an id, a listing or purchase that was prepared later is meant.
+    """
+    if transaction_id:
+        row = prepared_transactions.get_prepared_transaction(read(), transaction_id)
+        if row or TransactionId.require(transaction_id).account_id != account_id:
+            is_this = row and row["kind"] == "offer" and row["account_id"] == account_id
+            return row if is_this else None
+    by = caller.token, caller.end_user
+    made = prepared_transactions.get_newest_offer(read(), *nft_id, account_id, by)
+    other = prepared_transactions.get_newest_prepared(read(), *nft_id, account_id, by)
+    is_newest = made and (other is None or other["prepared_at"] <= made["prepared_at"])
+    return made if is_newest else None
+
+
+def report(
+    account_id: str,
+    offer_id: str,
+    transaction_id: str | None = None,
+    caller: Caller = OPERATOR,
+) -> Answer:
+    """Tell whether an account's signed transaction about an offer had its effect.
+
+    Raises OfferUnknown, AccountNotOnLedger, NeitherBidderNorOwner, OfferEnded, TransactionRefused,
+    TransactionExpired, LedgerBusy, and the ledger's own errors.
+    """
+    with mirror_turns.take(caller) as deadline:
+        account_id = find_account_id(account_id, deadline)
+        offer, _ = find_offer(offer_id, deadline)
+        row = _find_prepared(account_id, offer, transaction_id, caller)
+        kind = row["kind"] if row else _guess(account_id, offer)
+        if offer["state"] in WANTED[kind]:
+            return Answer(False)
+        answer = _judge(kind, offer, row, transaction_id, deadline)
+    if kind == "acceptance" and offer["accepted_at"]:
+        accepted_at = times.to_nanoseconds(offer["accepted_at"])
+        if times.now() - accepted_at > EXECUTION:
+            wallet = row["wallet"] if row else ""
+            withdrawal = prepare_withdrawal(account_id, wallet, offer, caller)
+            return answer._replace(withdrawal=withdrawal, offer=offer)
+    return answer
+
+
+def _find_prepared(
+    account_id: str, offer: OfferRow, transaction_id: str | None, caller: Caller
+) -> PreparedTransactionRow | None:
+    """Find the transaction prepared under an id, or the account's newest without one; None if none exists."""
+    offer_id, by = offer["schedule_id"], (caller.token, caller.end_user)
+    if transaction_id:
+        row = prepared_transactions.get_prepared_transaction(read(), transaction_id)
+        is_this = row and (row["schedule_id"], row["account_id"]) == (offer_id, account_id)
+        if row and is_this:
+            return row
+    find = prepared_transactions.get_newest_of_schedule
+    return find(read(), offer_id, account_id, by) or find(read(), offer_id, account_id)
+
+
+def _guess(account_id: str, offer: OfferRow) -> Kind:
+    """The kind of transaction that an account must have signed, if none was prepared here."""
+    if account_id == offer["bidder"]:
+        return "offer"
+    if account_id == offer["seller"]:
+        return "acceptance"
+    raise NeitherBidderNorOwner(account_id, offer["schedule_id"], offer["bidder"], offer["seller"])
+
+
+def _judge(
+    kind: Kind,
+    offer: OfferRow,
+    row: PreparedTransactionRow | None,
+    transaction_id: str | None,
+    deadline: Deadline,
+) -> Answer:
+    named = transaction_id or (row["transaction_id"] if row else None)
+    rows = []
+    if named:
+        rows = mirror_node().list_transactions(TransactionId.require(named), deadline)
+    signed = next((each for each in rows if each.is_original), None)
+    if named and signed and signed.result != "SUCCESS":
+        raise TransactionRefused(named, WORDS[kind], signed.result)
+    if offer["state"] == "failed":
+        raise _find_failure(offer, kind, deadline)
+    require_unended(offer)
+    if signed or named is None:
+        return Answer(True, expires_at=row["expires_at"] if row else None)
+    return _wait(named, WORDS[kind], row["expires_at"] if row else None, deadline)
+
+
+def _wait(named: str, word: str, expires_at: str | None, deadline: Deadline) -> Answer:
+    """A transaction that is not on the ledger yet. Raises TransactionExpired if it never will be."""
+    if expires_at is None:
+        expires_at = times.to_iso(TransactionId.require(named).valid_start + LONGEST_VALIDITY)
+    overdue = min(times.now(), mirror_node().recall_present(deadline).ended_at) - ALLOWED_LAG
+    if expires_at < times.to_iso(overdue):
+        raise TransactionExpired(named, word)
+    return Answer(True, expires_at=expires_at)
+
+
+def _find_failure(offer: OfferRow, kind: Kind, deadline: Deadline) -> MarketplaceError:
+    """The ledger refused the sale itself. Its row has the consensus time at which the offer ended."""
+    executed = mirror_node().find_transaction(times.to_nanoseconds(offer["state_at"]), deadline)
+    result = executed.result if executed else "UNKNOWN"
+    return TransactionRefused(offer["transaction_id"], WORDS[kind], result)

@@ -1,0 +1,77 @@
+"""Prepares offers: the bidder's wallet signs and submits a schedule of the sale, and pays for it."""
+
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from flask import current_app
+
+from marketplace.hedera import times
+from marketplace.market import mirror_turns, purchase_fees
+from marketplace.market.add_nft import find_account_id, require_nfts
+from marketplace.market.memos import offer_memo
+from marketplace.market.moderation import require_all_shown, require_not_blocked
+from marketplace.market.offers import checks
+from marketplace.market.offers.checks import Sides
+from marketplace.market.prepare import PreparedNft, PreparedTransaction, TransactionRequest
+from marketplace.market.unsigned_transactions import prepare_unsigned
+
+if TYPE_CHECKING:
+    from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
+
+DAY_SECONDS = times.DAY // times.SECOND
+
+
+class Wanted(NamedTuple):
+    """What a bidder wants to offer."""
+
+    price: int  # HBAR
+    days: int  # until it expires
+
+
+def make(request: TransactionRequest, wanted: Wanted) -> PreparedTransaction:
+    """Prepare the bidder's schedule of the sale of one NFT.
+
+    Raises Hidden, AccountBlocked, AccountNotOnLedger, NftNotStored, NftGone; the errors of
+    checks.require_possible(); LedgerBusy, LedgerBehind, LedgerUndecided and the ledger's errors.
+    """
+    from marketplace.hedera.scheduled_sale import ScheduledSale
+    from marketplace.hedera.transactions import build_offer
+
+    require_all_shown(request.nft_ids)
+    require_nfts(request.nft_ids)
+    [nft_id], price, settings = request.nft_ids, wanted.price, current_app.config
+    part = checks.find_part(price)
+    with mirror_turns.take(request.caller) as deadline:
+        request = request._replace(account_id=find_account_id(request.account_id, deadline))
+        require_not_blocked(request.account_id)
+        nft = checks.find_owned(nft_id, deadline)
+        seller = nft["owner"]
+        require_not_blocked(seller)
+        sides = checks.require_possible(nft, request.account_id, price, part, deadline)
+    memo = offer_memo(*nft_id, price, settings["NAME"])
+    sale = ScheduledSale(
+        *nft_id,
+        seller,
+        request.account_id,
+        price,
+        0 if seller == settings["ACCOUNT_ID"] else part,
+        settings["ACCOUNT_ID"],
+        memo,
+        purchase_fees.max_fee(1),
+    )
+    build = partial(
+        build_offer,
+        sale=sale,
+        expires_at=times.now() // times.SECOND + wanted.days * DAY_SECONDS,
+        admin_keys=_list_admin_keys(sides),
+    )
+    nfts = [PreparedNft(*nft_id, price, seller)]
+    return prepare_unsigned("offer", request, nfts, memo, build)
+
+
+def _list_admin_keys(sides: Sides) -> "list[Key]":
+    """The keys that can each delete the schedule: the bidder withdraws the offer, the owner declines it."""
+    from marketplace.hedera import messages
+
+    found = map(checks.find_key, (sides.bidder, sides.owner))
+    return [messages.key(*key) for key in found if key]
