@@ -146,7 +146,7 @@ postman: .venv/installed-dev tests/system/openapi/node_modules/.installed
 # Compile now: a process that compiles modules at its start keeps 2 MB of memory for that.
 .venv/installed: requirements.txt sandbox/pyproject.toml constraints.txt | .venv/bin/python
 	@echo "Installing what the service runs on ..."
-	@$(call install,.venv,-r requirements.txt -e './sandbox[relay]')
+	@$(call install,.venv,-r requirements.txt -e './sandbox[relay]' pillow)
 	@$(BIN)/python -m compileall -q *.py sandbox/hiero_sandbox marketplace
 	@touch $@
 
@@ -158,7 +158,7 @@ postman: .venv/installed-dev tests/system/openapi/node_modules/.installed
 benchmarks/.venv/installed: requirements.txt sandbox/pyproject.toml benchmarks/requirements.txt constraints.txt | .venv/bin/python
 	@echo "Installing what the service is compared with ..."
 	@$(call venv,.venv/bin/python,benchmarks/.venv)
-	@$(call install,benchmarks/.venv,-r requirements.txt -e ./sandbox -r benchmarks/requirements.txt)
+	@$(call install,benchmarks/.venv,-r requirements.txt -e ./sandbox pillow -r benchmarks/requirements.txt)
 	@touch $@
 
 # What make tools installs: packages of Debian, of npm and of PyPI, and the Java SDK.

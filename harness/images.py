@@ -58,6 +58,19 @@ def png(side: int, colour: int, *chunks: bytes, depth: int = 8, interlaced: int 
 
 
 @bomb
+def png_slow() -> bytes:
+    """As many pixels as are allowed, with 8 bytes each: seconds of work. Its zeros are one repeated block."""
+    packer = zlib.compressobj(9)
+    head = packer.compress(b"") + packer.flush(zlib.Z_FULL_FLUSH)
+    block = packer.compress(bytes(MEGABYTE)) + packer.flush(zlib.Z_FULL_FLUSH)
+    header = struct.pack(">IIBBBBB", 13_400, 13_400, 16, RGBA, 0, 0, 0)
+    data = head + block * (13_400 * (13_400 * 8 + 1) // MEGABYTE + 1)
+    return (
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
+    )
+
+
+@bomb
 def png_one_row_of_many_pixels() -> bytes:
     header = struct.pack(">IIBBBBB", 20_000_000, 1, 8, RGB, 0, 0, 0)
     data = chunk(b"IHDR", header) + chunk(b"IDAT", zeros(60_000_001)) + chunk(b"IEND", b"")

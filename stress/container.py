@@ -156,8 +156,10 @@ def make_base(folder, podman):
 
 def build(folder, podman, base):
     wheels = folder / "wheels"
+    pure = [sys.executable, "-m", "pip", "wheel", "--quiet", "--constraint=constraints.txt"]
+    subprocess.run([*pure, f"--wheel-dir={wheels}", "--no-deps", "pyvips"], cwd=ROOT, check=True)
     fetch = [sys.executable, "-m", "pip", "download", "--quiet", "--constraint=constraints.txt"]
-    fetch += [f"--dest={wheels}", "--only-binary=:all:"]
+    fetch += [f"--dest={wheels}", f"--find-links={wheels}", "--only-binary=:all:"]
     fetch += [f"--python-version={python_version(podman, base)}", "setuptools"]
     fetch += ["--requirement=requirements.txt", "psycopg[binary]"]
     subprocess.run(fetch, cwd=ROOT, check=True)

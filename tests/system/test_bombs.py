@@ -15,6 +15,9 @@ SHOWN = {
     "webp_150_frames",
     "tiff_many_strips",
     "gif_slow",
+    "png_slow",
+    "tiff_turned",
+    "avif",
 }
 
 

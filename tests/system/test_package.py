@@ -147,6 +147,7 @@ def test_its_metadata_says_what_it_needs(wheel):
     assert extras == [
         ("psycopg[binary]<4,>=3.3.1", "postgresql"),
         ("hiero-sandbox[relay]<0.2,>=0.1", "sandbox"),
+        ("pillow<14,>=13", "sandbox"),
     ]
 
 

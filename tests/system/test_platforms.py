@@ -11,9 +11,22 @@ SYSTEMS = ("manylinux_2_28", "unknown-linux-musl")
 @pytest.mark.parametrize("system", SYSTEMS)
 @pytest.mark.parametrize("machine", ("aarch64", "x86_64"))
 def test_no_requirement_is_built_from_source(machine, system, python, tmp_path):
-    """uv resolves for another machine; pip would read the markers of the one that it runs on."""
+    """uv resolves for another machine; pip would read the markers of the one that it runs on.
+
+    pyvips is Python alone, without a wheel: libvips comes with pyvips-binary.
+    """
     target = ["--python-platform", f"{machine}-{system}", "--python-version", python]
-    command = [BIN / "uv", "pip", "install", "--dry-run", "--only-binary", ":all:", *target]
+    command = [
+        BIN / "uv",
+        "pip",
+        "install",
+        "--dry-run",
+        "--only-binary",
+        ":all:",
+        "--no-binary",
+        "pyvips",
+        *target,
+    ]
     files = ["--target", tmp_path, "-r", ROOT / "requirements.txt", "-c", ROOT / "constraints.txt"]
     ended = run_program(*command, *files)
     assert ended.returncode == 0, ended.stderr

@@ -3,15 +3,14 @@
 from harness.images import MEGABYTE
 
 REFUSED = [
-    "png_palette_with_transparency",
-    "gif_largest_screen",
-    "webp_largest_canvas",
-    "tiff_turned",
+    "png_one_row_of_many_pixels",
+    "jpeg_largest",
+    "jpeg_progressive_huge",
 ]
 
 
 def assert_bounded(found):
-    assert found.decoder < 225 * MEGABYTE  # with the reader of which it is a fork
+    assert found.decoder < 245 * MEGABYTE  # with the reader of which it is a fork
     assert found.outcome.startswith(
         (
             "made ",
@@ -19,7 +18,6 @@ def assert_bounded(found):
             "it took too long",  # on a busy machine, before its processor time is used up
             "the image can't ",
             "it is not an image",
-            "its shades",
             "the answer is empty",
         )
     )
