@@ -4,11 +4,11 @@ Raise each with the facts that its sentence needs. The sentence names the thing,
 The tables in docs/api.md and in the OpenAPI document are generated from the classes.
 """
 
-import json
-import re
 from collections.abc import Mapping
 from decimal import Decimal
 from http import HTTPStatus
+
+from marketplace.text import printable, shown, upper_words
 
 # Groups of calls that share errors, in the words of the table.
 ANYWHERE = "any address"
@@ -30,40 +30,6 @@ ASSOCIATE = "Associate the collection in your wallet first"
 ID = "0.0.1001@1763640000.123456789"
 
 
-def shown(value: object) -> str:
-    """A client's value for an error message: as JSON, in ASCII, and cut to 60 characters."""
-    try:
-        text = json.dumps(value)
-    except (TypeError, ValueError, RecursionError):
-        text = "a value of another kind"
-    return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def reason(error: Exception) -> str:
-    """The message of an error; of an OSError, with the file: ``/backups: Permission denied``."""
-    if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    return str(error)
-
-
-def upper_words(name: str) -> str:
-    """Write the name of a class in upper case: NotFound becomes NOT_FOUND."""
-    return re.sub("(?<=[a-z])(?=[A-Z])", "_", name).upper()
-
-
-def camel_case(name: str) -> str:
-    """Write words as the name of a class: NOT_FOUND and not_found become NotFound."""
-    return "".join(word.capitalize() for word in name.split("_"))
-
-
-def printable(text: str) -> str:
-    """Escape all characters that a terminal cannot print, except line ends."""
-    return "".join(
-        character if character.isprintable() or character == "\n" else repr(character)[1:-1]
-        for character in text
-    )
-
-
 class StartRefused(Exception):
     """The service does not start. The message is for the operator."""
 
@@ -74,7 +40,8 @@ class StartRefused(Exception):
 class MarketplaceError(Exception):
     """An error that a client receives. Raise it with the facts that its sentence needs.
 
-    Clients receive the classes that set ``tell``. The other classes only share attributes.
+    Clients receive the words of classes that set ``tell``. A class below one of these has its word, and a
+    sentence of its own. The other classes only share attributes.
     """
 
     status = HTTPStatus.INTERNAL_SERVER_ERROR
@@ -88,7 +55,7 @@ class MarketplaceError(Exception):
     @classmethod
     def word(cls) -> str:
         """The stable word by which clients recognize the error: NFT_NOT_STORED."""
-        return upper_words(cls.__name__)
+        return upper_words(next(each.__name__ for each in cls.mro() if "tell" in vars(each)))
 
     @classmethod
     def make_example(cls) -> "MarketplaceError":
@@ -122,18 +89,23 @@ class Unavailable(MarketplaceError):
         return self.reason
 
 
+class TryAgain(Unavailable):
+    """Something is busy or does not answer. The proxy answers this while it does not reach the service."""
+
+    sentence = "The service did not answer; try again"
+    tell = LATER
+    calls = (ANYWHERE, SCOPED, STATUS)
+
+
 class BadRequest(MarketplaceError):
     status = HTTPStatus.BAD_REQUEST
     tell = PROGRAM
-    calls = (QUERIES,)
-    example = ("The query is not UTF-8",)
+    calls = (ANYWHERE, QUERIES, BODIES)
+    example: tuple[object, ...] = ("The query is not UTF-8",)
 
 
-class BadHost(MarketplaceError):
-    status = HTTPStatus.BAD_REQUEST
+class BadHost(BadRequest):
     sentence = "The header Host {}"
-    tell = PROGRAM
-    calls = (ANYWHERE,)
     example = ("is missing",)
 
 
@@ -161,7 +133,7 @@ class NotFound(MarketplaceError):
     sentence = "There is nothing at {}: the API reference lists every address"
     tell = PROGRAM
     calls = ("any other address",)
-    example = ('"/v2"',)
+    example: tuple[object, ...] = ('"/v2"',)
 
 
 class MethodNotAllowed(MarketplaceError):
@@ -214,14 +186,6 @@ class RequestHeadersTooLarge(MarketplaceError):
     example = (8000,)
 
 
-class ServiceDown(Unavailable):
-    """The proxy answers this while it does not reach the service."""
-
-    sentence = "The service did not answer; try again"
-    tell = LATER
-    calls = (ANYWHERE,)
-
-
 class FieldInvalid(MarketplaceError):
     """The fact: marshmallow's messages, by location and field."""
 
@@ -252,19 +216,13 @@ class InternalServerError(MarketplaceError):
     calls = (ANYWHERE,)
 
 
-class RequestNotJson(MarketplaceError):
-    status = HTTPStatus.BAD_REQUEST
+class RequestNotJson(BadRequest):
     sentence = "The body is not JSON: {}"
-    tell = PROGRAM
-    calls = (BODIES,)
     example = ("Expecting value: line 1 column 1 (char 0)",)
 
 
-class BodyMalformed(MarketplaceError):
-    status = HTTPStatus.BAD_REQUEST
+class BodyMalformed(BadRequest):
     sentence = "The body cannot be read: its chunked encoding is damaged"
-    tell = PROGRAM
-    calls = (BODIES,)
     example = ()
 
 
@@ -361,15 +319,13 @@ class AccountNotOnLedger(Missing):
     example = ("0x00000000000000000000000000000000000003e9",)
 
 
-class NftGone(Missing):
+class NftGone(NftNotOnLedger):
     sentence = "{} #{} was burned on the ledger, or its token was deleted"
-    tell = "The NFT does not exist any more"
     example = ("0.0.5001", 999)
 
 
-class WalletUnknown(Missing):
+class WalletUnknown(NotFound):
     sentence = "{} is not a wallet of this service. Its wallets are: {}"
-    tell = PROGRAM
     example = ("fastwallet", ("extwallet",))
 
     def __init__(self, wallet: str, wallets: tuple[str, ...]) -> None:
@@ -701,16 +657,6 @@ class TransactionExpired(TransactionRefused):
         return f"it was not submitted in time ({result})"
 
 
-class TransactionAltered(Conflict):
-    sentence = (
-        "{0} is a {2} on the ledger, but not the transaction prepared here: its kind or its memo differs."
-        " Prepare a new {1}"
-    )
-    again = PREPARE
-    tell = "The wallet changed the transaction"
-    example = (ID, "listing", "CRYPTOTRANSFER")
-
-
 class NotAsPrepared(Conflict):
     """What was handed in is not, byte for byte, what would be prepared now."""
 
@@ -720,7 +666,15 @@ class NotAsPrepared(Conflict):
     )
     again = PREPARE
     tell = "The wallet changed the transaction"
-    example = (ID, "purchase")
+    example: tuple[object, ...] = (ID, "purchase")
+
+
+class TransactionAltered(NotAsPrepared):
+    sentence = (
+        "{0} is a {2} on the ledger, but not the transaction prepared here: its kind or its memo differs."
+        " Prepare a new {1}"
+    )
+    example = (ID, "listing", "CRYPTOTRANSFER")
 
 
 class SignatureInvalid(Conflict):
@@ -792,8 +746,6 @@ class LedgerBusy(LimitExceeded):
     """The turns at the mirror node are all taken until the request's deadline."""
 
     sentence = "Too many requests to {} are waiting, yours or others': try again in {} s"
-    tell = "Too many requests: wait a moment"
-    calls = (BODIES,)
     example = (2,)
 
     def __init__(self, retry_after: int) -> None:
@@ -836,19 +788,17 @@ class BuyingOff(MarketplaceError):
         super().__init__(reason)
 
 
-class NodesUnreachable(Unavailable):
+class NodesUnreachable(TryAgain):
     sentence = "None of the network's nodes took the transaction. Nothing was done; try again"
     log_sentence = "None of the network's nodes took a transaction: {}"
     retry_after = 5
-    tell = LATER
     example = ("10.0.0.3:50211 does not answer",)
 
 
-class SignerFailed(Unavailable):
+class SignerFailed(TryAgain):
     sentence = "The marketplace's signer did not sign. Nothing was done; try again"
     log_sentence = "{}"
     retry_after = 10
-    tell = LATER
     example = ("no answer",)
 
 
@@ -861,11 +811,14 @@ class FeesSpent(Unavailable):
         super().__init__(retry_after, retry_after=retry_after)
 
 
-class OperatorNeeded(Unavailable):
+class BuyingPaused(Unavailable):
     """Nothing can be bought until the operator acts. The log gives the reason."""
 
+    sentence = "Nothing can be bought at the moment"
+    tell = CLOSED
 
-class BudgetTooSmall(OperatorNeeded):
+
+class BudgetTooSmall(BuyingPaused):
     """One purchase can cost more than the hourly budget. Both facts are in HBAR."""
 
     sentence = "Nothing can be bought at the moment: the operator must raise the fee budget"
@@ -874,21 +827,19 @@ class BudgetTooSmall(OperatorNeeded):
         " MARKETPLACE_SALE_FEE_BUDGET"
     )
     retry_after = 3600
-    tell = CLOSED
     example = (Decimal(13), Decimal(10))
 
 
-class BalanceTooLow(OperatorNeeded):
+class BalanceTooLow(BuyingPaused):
     """The marketplace's account cannot pay the fee of a purchase. The fact is its balance in HBAR."""
 
     sentence = "The marketplace can't pay fees at the moment: nothing can be bought"
     log_sentence = "The marketplace's account has {:f} HBAR, too little for a fee. Top it up"
     retry_after = 300
-    tell = CLOSED
     example = (Decimal(0),)
 
 
-class ClockBehind(OperatorNeeded):
+class ClockBehind(BuyingPaused):
     """The clock is too many seconds behind: purchases would expire before a wallet can submit them."""
 
     sentence = "Nothing can be bought at the moment: the service's clock is wrong"
@@ -897,7 +848,6 @@ class ClockBehind(OperatorNeeded):
         " Set the clock"
     )
     retry_after = 60
-    tell = CLOSED
     example = (20,)
 
 
@@ -926,12 +876,11 @@ class LedgerUnreachable(Unavailable):
     example = ("timed out",)
 
 
-class LedgerUndecided(Unavailable):
+class LedgerUndecided(TryAgain):
     sentence = (
         "The ledger's mirror node contradicts itself about {} #{} ({}). Nothing was done; try again"
     )
     retry_after = 3
-    tell = LATER
     example = ("0.0.5001", 7, "it has just changed")
 
 
@@ -945,14 +894,9 @@ class LedgerBehind(Unavailable):
     example = (130,)
 
 
-class TooBusy(Unavailable):
+class TooBusy(TryAgain):
     sentence = "Too many requests are in progress. Nothing was done; try again"
     retry_after = 2
-    tell = LATER
-    calls = (
-        POSTS,
-        MEDIA,
-    )
     example = ()
 
 
@@ -963,17 +907,12 @@ class MediaUnreachable(Unavailable):
     example = ()
 
 
-class DatabaseBusy(Unavailable):
+class DatabaseBusy(TryAgain):
     sentence = (
         "The database stayed locked by another writer, or took too long. Nothing was changed; try"
         " again"
     )
     retry_after = 1
-    tell = LATER
-    calls = (
-        SCOPED,
-        STATUS,
-    )
     example = ()
 
 
@@ -988,17 +927,12 @@ class DatabaseUnusable(Unavailable):
     example = ("database or disk is full",)
 
 
-class DatabaseUnreachable(Unavailable):
+class DatabaseUnreachable(TryAgain):
     """The log's reason names servers and users, so the client does not see it."""
 
     sentence = "The database cannot be reached at the moment. Try again: nothing is done twice"
     log_sentence = "{}"
     retry_after = 2
-    tell = LATER
-    calls = (
-        SCOPED,
-        STATUS,
-    )
     example = ("the primary does not answer",)
 
     def __str__(self) -> str:

@@ -18,6 +18,7 @@ SHARED = sorted(path for folder in ("harness", "stress") for path in (ROOT / fol
 WORDS = {
     "version",
     "errors",
+    "text",
     "events",
     "assets",
     "command_line",
@@ -30,7 +31,8 @@ WORDS = {
 # The rooms and words that each room may import, besides itself. The factory puts them together.
 ALLOWED = {
     "version": set(),
-    "errors": set(),
+    "errors": {"text"},
+    "text": set(),
     "events": {"hedera"},
     "assets": set(),
     "command_line": set(),

@@ -14,10 +14,9 @@ from marketplace.errors import (
     DatabaseUnusable,
     MarketplaceError,
     StartRefused,
-    shown,
-    upper_words,
 )
 from marketplace.store.database_errors import DatabaseError, explain
+from marketplace.text import shown, upper_words
 
 Answer = tuple[dict[str, Any], int, dict[str, str]]
 

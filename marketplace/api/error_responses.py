@@ -7,7 +7,8 @@ from apispec import APISpec
 
 from marketplace.api import error_handlers
 from marketplace.api.paging import documented
-from marketplace.errors import MarketplaceError, camel_case, find_kinds
+from marketplace.errors import MarketplaceError, find_kinds
+from marketplace.text import camel_case
 
 REFUSALS = "x-refusals"  # the key of a view's documentation that has the classes of its errors
 Kinds = dict[str, type[MarketplaceError]]  # by their words
@@ -17,8 +18,7 @@ NAMES = {
     frozenset({"NOT_AUTHENTICATED", "UNAUTHORIZED"}): "NotAuthenticated",
     frozenset({"SCOPE_MISSING", "FORBIDDEN"}): "NotAllowed",
     frozenset({"FIELD_INVALID", "END_USER_INVALID"}): "RequestInvalid",
-    frozenset({"REQUEST_NOT_JSON", "BODY_MALFORMED"}): "BodyInvalid",
-    frozenset({"DATABASE_BUSY", "DATABASE_UNREACHABLE", "DATABASE_UNUSABLE"}): "Unavailable",
+    frozenset({"TRY_AGAIN", "DATABASE_UNUSABLE"}): "Unavailable",
 }
 API_ERROR = {"$ref": "#/components/schemas/ApiError"}
 CHALLENGE = documented("WWW-Authenticate", "RFC 6750")

@@ -10,7 +10,7 @@ from flask import current_app
 from marshmallow import EXCLUDE, Schema, ValidationError, fields, missing
 
 from marketplace.api.paging import Position, read_position
-from marketplace.errors import WalletUnknown, shown
+from marketplace.errors import WalletUnknown
 from marketplace.events import CURSOR, Cursor
 from marketplace.hedera import times
 from marketplace.hedera.ids import (
@@ -25,6 +25,7 @@ from marketplace.hedera.ids import (
     is_evm_address,
 )
 from marketplace.services import services
+from marketplace.text import shown
 
 DIGITS = re.compile("0|[1-9][0-9]{0,18}")
 MAX_TRAIT_NAME, MAX_TRAIT_VALUE = 100, 200

@@ -7,7 +7,7 @@ from flask import Flask
 from flask.logging import create_logger
 
 from marketplace.api.request_metrics import name_request
-from marketplace.errors import printable
+from marketplace.text import printable
 
 
 def make_printable(record: logging.LogRecord) -> bool:

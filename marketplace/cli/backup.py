@@ -22,7 +22,7 @@ from flask import current_app
 from marketplace.cli.access_tokens import duration
 from marketplace.cli.command import Command, echo
 from marketplace.command_line import command
-from marketplace.errors import MarketplaceError, StartRefused, reason
+from marketplace.errors import MarketplaceError, StartRefused
 from marketplace.hedera import times
 from marketplace.market import moderation
 from marketplace.market.moderation import Subject
@@ -34,6 +34,7 @@ from marketplace.store.database import read, write
 from marketplace.store.database_errors import DatabaseError, DatabaseUnreadable, explained
 from marketplace.store.rows import DecisionRow
 from marketplace.store.sqlite import SQLiteDatabase
+from marketplace.text import reason
 from marketplace.version import __version__
 
 PATH = click.Path(path_type=Path)

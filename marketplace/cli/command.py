@@ -9,8 +9,9 @@ import click
 from flask.cli import with_appcontext
 
 from marketplace.cli import process
-from marketplace.errors import MarketplaceError, StartRefused, printable, reason
+from marketplace.errors import MarketplaceError, StartRefused
 from marketplace.store.database_errors import DatabaseInUse, NoFile, explained
+from marketplace.text import printable, reason
 
 # The programs whose commands look after a service; and those commands that may be the first to start.
 PROGRAMS = ("flask", "nft-marketplace", "flask/__main__.py", "marketplace/__main__.py")

@@ -9,13 +9,14 @@ from flask import Flask
 
 from marketplace.cli.command import Command, echo
 from marketplace.command_line import command
-from marketplace.errors import MarketplaceError, shown
+from marketplace.errors import MarketplaceError
 from marketplace.hedera import times
 from marketplace.hedera.ids import is_entity_id
 from marketplace.ledger import Deadline
 from marketplace.market import moderation
 from marketplace.market.moderation import Ruling, Subject
 from marketplace.services import mirror_node
+from marketplace.text import shown
 
 MAX_REASON = 500  # characters
 STDIN = Path("-")

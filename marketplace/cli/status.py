@@ -8,7 +8,7 @@ from flask import current_app
 
 from marketplace.cli.command import Command, echo
 from marketplace.command_line import command
-from marketplace.errors import MarketplaceError, NetworkReset, shown
+from marketplace.errors import MarketplaceError, NetworkReset
 from marketplace.hedera.hbar import to_hbar
 from marketplace.hedera.times import DAY, MINUTE, SECOND, now, to_iso, to_nanoseconds, to_second
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
@@ -19,6 +19,7 @@ from marketplace.market.nodes import list_gone_nodes, list_nodes
 from marketplace.services import mirror_node, services
 from marketplace.settings import PREFIX, SETTINGS, format_setting
 from marketplace.store import disks
+from marketplace.text import shown
 from marketplace.version import __version__
 
 # As in examples/alerts.yml.

@@ -4,7 +4,7 @@ import logging
 
 from gunicorn.systemd import sd_notify
 
-from marketplace.errors import printable
+from marketplace.text import printable
 
 _logger = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast
 
 from requests.adapters import BaseAdapter, HTTPAdapter
 
-from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, MarketplaceError, shown
+from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, MarketplaceError
 from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS
 from marketplace.hedera.ids import TransactionId
@@ -46,6 +46,7 @@ from marketplace.ledger.mirror_schemas import (
     Schedule,
     Transaction,
 )
+from marketplace.text import shown
 
 if TYPE_CHECKING:  # see from_config()
     from marketplace.ledger.rate import MirrorRate, RequestDeadline

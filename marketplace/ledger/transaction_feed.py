@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 from marshmallow import ValidationError
 
-from marketplace.errors import shown
 from marketplace.hedera.ids import TransactionId
 from marketplace.ledger.answer_schemas import MomentSchema, TransactionSchema, read_list
 from marketplace.ledger.mirror_schemas import LedgerNftTransfer, Transaction
+from marketplace.text import shown
 
 # The types of transactions that change an offer, beside those that change its bidder's key.
 OF_OFFERS = ("SCHEDULECREATE", "SCHEDULEDELETE", "SCHEDULESIGN")

@@ -6,7 +6,7 @@ from typing import Any
 from flask import current_app
 
 from marketplace.command_line import command
-from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, shown
+from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.hedera import times
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.clean_text import clean_text
@@ -17,6 +17,7 @@ from marketplace.services import mirror_node
 from marketplace.store import collection_search, nft_collections
 from marketplace.store.database import read, write
 from marketplace.store.rows import Connection
+from marketplace.text import shown
 
 Columns = dict[str, Any]
 

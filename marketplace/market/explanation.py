@@ -10,7 +10,6 @@ from typing import NamedTuple
 from flask import current_app
 
 from marketplace.command_line import command
-from marketplace.errors import shown
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
@@ -25,6 +24,7 @@ from marketplace.store import decisions, events, following, nfts, offers, prepar
 from marketplace.store.database import read
 from marketplace.store.events import EventFilter, Place
 from marketplace.store.rows import DecisionRow, NftRow, PreparedNftRow, RecheckRow
+from marketplace.text import shown
 
 SECONDS = 30  # for the ledger's facts about one NFT
 EVENTS = 5  # of an NFT, the newest

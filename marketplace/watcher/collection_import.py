@@ -11,7 +11,7 @@ import click
 from flask import Flask, current_app
 
 from marketplace.cli.command import Command, echo
-from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, printable
+from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.events import EventKind
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId, is_entity_id
@@ -23,6 +23,7 @@ from marketplace.market.recheck_queue import Recheck, What, enqueue, enqueue_all
 from marketplace.services import mirror_node
 from marketplace.store import nfts
 from marketplace.store.database import read, write
+from marketplace.text import printable
 from marketplace.watcher.rechecker import drain_queue
 from marketplace.watcher.work import is_complete, summary
 

@@ -540,7 +540,7 @@ def test_a_change_within_the_last_90_seconds_is_waited_for(app, client, nft):
     with app.app_context(), write() as db:
         enqueue(db, Recheck.of(What("offer", offer_id), times.now()), times.now())
     body = assert_error(accept(client, offer_id), 503, "within the last 90 seconds")
-    assert body["reason"] == "LEDGER_UNDECIDED"
+    assert body["reason"] == "TRY_AGAIN"
     write_sql(
         app, "UPDATE recheck SET changed_at = :then", then=times.to_iso(times.now() - ALLOWED_LAG)
     )

@@ -8,7 +8,7 @@ from flask.cli import FlaskGroup
 
 from harness.apps import write_sql
 from harness.serving import environment, run_flask
-from marketplace import __version__, errors
+from marketplace import __version__, text
 from marketplace.hedera import times
 from marketplace.services import services
 from tests.engines import both_engines
@@ -122,4 +122,4 @@ def test_a_command_whose_application_does_not_start_ends_with_one_sentence(tmp_p
 def test_what_the_system_says_is_a_sentence(tmp_path):
     with pytest.raises(OSError) as raised:
         (tmp_path / "missing/file").read_text()
-    assert errors.reason(raised.value) == f"{tmp_path}/missing/file: No such file or directory"
+    assert text.reason(raised.value) == f"{tmp_path}/missing/file: No such file or directory"

@@ -382,7 +382,7 @@ def test_the_error_while_the_service_is_down_has_our_shape(site):
     assert site.error("/v1/add", b"{}")[1]["code"] == 401
     site.service.stop()
     headers, body = site.error("/status")
-    assert (body["reason"], body["code"], headers["Retry-After"]) == ("SERVICE_DOWN", 503, "5")
+    assert (body["reason"], body["code"], headers["Retry-After"]) == ("TRY_AGAIN", 503, "5")
     assert headers["Access-Control-Allow-Origin"] == "*"
     assert headers["Access-Control-Expose-Headers"] == "Retry-After"
     logged = re.findall(r'^\[.+\] (\S+) "\S+ (\S+) HTTP', site.service.output, re.MULTILINE)

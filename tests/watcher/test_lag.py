@@ -98,7 +98,7 @@ def test_no_purchase_is_signed_at_a_price_that_a_later_transaction_changed(
     assert watcher.follow() == {}
     refused = buy()
     assert_error(refused, 503, "it does not show a later transaction yet")
-    assert refused.json["reason"] == "LEDGER_UNDECIDED"
+    assert refused.json["reason"] == "TRY_AGAIN"
     assert refused.headers["Retry-After"] == "3"
     mirror.heal()
     assert watcher.recheck(seconds=1) == {Done.LISTED: 1}
@@ -117,7 +117,7 @@ def test_no_purchase_is_signed_at_a_price_that_changed_between_two_pages_of_a_hi
     watcher.follow()
     refused = buy()
     assert_error(refused, 503)
-    assert refused.json["reason"] == "LEDGER_UNDECIDED"
+    assert refused.json["reason"] == "TRY_AGAIN"
     mirror.heal()
     mirror.set_present(times.now() + 2 * times.MINUTE)
     assert watcher.recheck(60) == {Done.LISTED: 1}
@@ -135,7 +135,7 @@ def test_no_purchase_is_signed_at_a_price_that_a_listing_of_several_changed(
     assert watcher.follow() == {}
     refused = buy()
     assert_error(refused, 503, "it does not show a later transaction yet")
-    assert refused.json["reason"] == "LEDGER_UNDECIDED"
+    assert refused.json["reason"] == "TRY_AGAIN"
     mirror.heal()
     assert watcher.recheck(seconds=1) == {Done.LISTED: 1}
     assert_error(buy(expectedPrice=250), 409, "1000")

@@ -17,7 +17,6 @@ from marketplace.errors import (
     PriceChanged,
     SignatureInvalid,
     TransactionExpired,
-    shown,
 )
 from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS
@@ -47,6 +46,7 @@ from marketplace.services import services
 from marketplace.store import prepared_transactions
 from marketplace.store.database import read, write
 from marketplace.store.rows import Connection, NftRow, PreparedTransactionRow
+from marketplace.text import shown
 
 if TYPE_CHECKING:  # the SDK takes 70 MB
     from marketplace.hedera.signed import Pair, Signed

@@ -14,12 +14,11 @@ from flask import current_app
 from marketplace.errors import (
     BudgetTooSmall,
     BuyerNotAssociated,
+    BuyingPaused,
     FeesSpent,
     MarketplaceError,
-    OperatorNeeded,
     PurchaseInProgress,
     TooManyFailed,
-    shown,
 )
 from marketplace.hedera import times
 from marketplace.hedera.hbar import to_hbar
@@ -32,6 +31,7 @@ from marketplace.market.throttled_log import warn_once_a_minute
 from marketplace.metrics import count
 from marketplace.store import prepared_transactions
 from marketplace.store.rows import Connection, NftRow
+from marketplace.text import shown
 
 MOST_FAILED = 3
 # By then, every submitted purchase's fee is known, unless the network is idle.
@@ -91,7 +91,7 @@ def refusals_counted(request: TransactionRequest) -> Iterator[None]:
         yield
     except MarketplaceError as error:
         count("purchases", outcome=type(error).__name__)
-        if isinstance(error, FeesSpent | OperatorNeeded):
+        if isinstance(error, FeesSpent | BuyingPaused):
             warn_once_a_minute(
                 "Refused a purchase by %s (access token %s, end user %s): %s",
                 request.account_id,

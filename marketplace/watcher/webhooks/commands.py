@@ -7,12 +7,12 @@ import click
 
 from marketplace.cli.command import Group, echo
 from marketplace.command_line import command
-from marketplace.errors import shown
 from marketplace.events import EventKind
 from marketplace.hedera import times
 from marketplace.store import webhooks
 from marketplace.store.database import read, write
 from marketplace.store.rows import WebhookRow
+from marketplace.text import shown
 from marketplace.watcher.webhooks import signing
 
 URL = r"://[^\s/?#@\\]+([/?][^\s#\\]{0,1000})?"
