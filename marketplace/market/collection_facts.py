@@ -11,7 +11,7 @@ from marketplace.hedera import times
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.clean_text import clean_text
 from marketplace.ledger.mirror_schemas import FixedFee, LedgerToken, RoyaltyFee
-from marketplace.market.look_alikes import find_skeleton
+from marketplace.market.look_alikes import find_skeletons
 from marketplace.market.search_words import MAX_WORD, find_parts, fold
 from marketplace.services import mirror_node
 from marketplace.store import collection_search, nft_collections
@@ -29,7 +29,6 @@ def describe(token: str, on_ledger: LedgerToken, read_at: int) -> Columns:
         "token": token,
         "name": name,
         "sort_name": fold(name or "")[:MAX_WORD],
-        "skeleton": find_skeleton(name or ""),
         "symbol": clean_text(on_ledger.symbol),
         "total_supply": on_ledger.total_supply,
         "treasury": on_ledger.treasury,
@@ -94,7 +93,7 @@ def _describe_nothing(token: str) -> Columns:
         "read_at",
     )
     due = {"attempts": 0, "retry_at": times.to_iso(times.now())}
-    return dict.fromkeys(columns) | {"token": token, "sort_name": "", "skeleton": ""} | due
+    return dict.fromkeys(columns) | {"token": token, "sort_name": ""} | due
 
 
 def store(db: Connection, token: str, columns: Columns | None) -> None:
@@ -118,7 +117,12 @@ def _store_read(db: Connection, columns: Columns, until: str | None = None) -> N
     stored = nft_collections.mark_collection_read(db, columns, until)
     if stored is None:
         return
-    for skeleton in {stored["skeleton"], before["skeleton"] if before else ""}:
+    skeletons = find_skeletons(stored["name"] or "")
+    earlier = nft_collections.list_skeletons(db, stored["token"])
+    nft_collections.delete_skeletons(db, stored["token"])
+    for skeleton in skeletons:
+        nft_collections.insert_skeleton(db, stored["token"], skeleton)
+    for skeleton in sorted(skeletons.union(earlier)):
         nft_collections.mark_imitations(db, skeleton)
     collection_search.delete_words(db, stored["token"])
     for word in find_parts(stored["token"], stored["symbol"], stored["name"]):

@@ -1,49 +1,63 @@
-"""Finds names that look alike: they have the same skeleton.
+"""Finds names that look alike, by the data of Unicode's UTS #39 (confusables.json).
 
-A skeleton drops case, accents, blanks and punctuation. It replaces digits and other scripts' letters with the
-Latin letters that they look like. This follows Unicode's UTS #39, limited to letters that imitations use.
+A skeleton has for each character the one that it looks like. It lacks what is invisible, blanks, punctuation,
+and Latin letters' accents. As capitals look like other letters than small ones, a name has up to three
+skeletons: as it is written, in small letters, and in capitals. Two names look alike if they share one.
 """
 
+import json
+import re
 import unicodedata
-
-from marketplace.market.search_words import fold
+from functools import cache
+from pathlib import Path
 
 MAX_SKELETON = 100  # characters
-# Lower-case letters by the Latin letter that they, or their capitals, look like.
-_LIKE = {
-    "a": "\u0430\u03b1\u0251@4",
-    "b": "\u0432\u03b2\u044c8",
-    "c": "\u0441\u03f2",
-    "d": "\u0501",
-    "e": "\u0435\u03b5\u04543",
-    "g": "\u0261\u0581",
-    "h": "\u043d\u04bb\u03b7",
-    "i": "\u0456\u03b9\u0131l1|\u04cf\u0142",
-    "j": "\u0458\u03f3",
-    "k": "\u043a\u03ba",
-    "m": "\u043c\u03bc",
-    "n": "\u0578\u03bd\u043f",
-    "o": "\u043e\u03bf\u05430\u00f8\u0585",
-    "p": "\u0440\u03c1",
-    "q": "\u051b",
-    "r": "\u0433",
-    "s": "\u0455$5",
-    "t": "\u0442\u03c47",
-    "u": "\u057d\u03c5",
-    "v": "\u0475",
-    "w": "\u0461\u051d\u03c9",
-    "x": "\u0445\u03c7\u00d7",
-    "y": "\u0443\u03b3\u04af",
-    "z": "\u03b62",
-}
-LETTERS = str.maketrans({letter: latin for latin, others in _LIKE.items() for letter in others})
-PAIRS = (("rn", "m"), ("vv", "w"))
+TABLE = Path(__file__).with_name("confusables.json")
+# Default_Ignorable_Code_Point of Unicode's DerivedCoreProperties.txt.
+INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+DRAWN_CAPITAL = re.compile(r".*LATIN (?:LETTER SMALL CAPITAL|CAPITAL LETTER) ([A-Z])")
 
 
-def find_skeleton(name: str) -> str:
-    """The skeleton of a name; empty for one without letters."""
-    folded = fold(unicodedata.normalize("NFKC", name)).translate(LETTERS)
-    letters = "".join(letter for letter in folded if letter.isalnum())
-    for pair, letter in PAIRS:
-        letters = letters.replace(pair, letter)
-    return letters[:MAX_SKELETON]
+def find_skeletons(name: str) -> set[str]:
+    """The skeletons of a name; none for one without letters and digits."""
+    seen = unicodedata.normalize("NFKC", INVISIBLE.sub("", name))
+    plain = INVISIBLE.sub("", "".join(map(_read_capital, seen)))
+    return {_find_skeleton(each) for each in (plain, plain.lower(), plain.upper())} - {""}
+
+
+def _read_capital(character: str) -> str:
+    """The capital that a small capital, or one in a circle or square, is drawn as."""
+    drawn = DRAWN_CAPITAL.fullmatch(unicodedata.name(character, ""))
+    return drawn[1] if drawn else character
+
+
+def _find_skeleton(text: str) -> str:
+    words = [_map(word) if any(map(str.isalpha, word)) else word for word in text.split()]
+    kept = [character for word in words for character in word if _is_kept(character)]
+    return "".join(kept)[:MAX_SKELETON]
+
+
+def _map(word: str) -> str:
+    """Replace each character of a word by the one that it looks like. A number imitates no word."""
+    mapped = unicodedata.normalize("NFD", word).translate(_read_table())
+    bare, is_latin = "", False
+    for character in unicodedata.normalize("NFD", mapped):
+        if not unicodedata.category(character).startswith("M"):
+            is_latin = unicodedata.name(character, "").startswith("LATIN")
+        elif is_latin:  # an accent
+            continue
+        bare += character
+    return unicodedata.normalize("NFC", bare)
+
+
+def _is_kept(character: str) -> bool:
+    return unicodedata.category(character)[0] in "LMN"
+
+
+@cache
+def _read_table() -> dict[int, str]:
+    table: dict[str, str] = json.loads(TABLE.read_text())["confusables"]
+    return {ord(each): like for like, others in table.items() for each in others}

@@ -98,8 +98,9 @@ def _undo(db: Connection, kind: DecisionKind, subject: Subject) -> bool:
 
 def _apply_later(db: Connection, kind: DecisionKind, subject: Subject) -> None:
     if kind == "verified":
-        if collection := nft_collections.mark_verified_as_decided(db, subject.id):
-            nft_collections.mark_imitations(db, collection["skeleton"])
+        nft_collections.mark_verified_as_decided(db, subject.id)
+        for skeleton in nft_collections.list_skeletons(db, subject.id):
+            nft_collections.mark_imitations(db, skeleton)
         return
     if kind == "hidden" and not subject.serial_no:
         decisions.mark_collection(db, subject.id, times.to_iso(times.now()))

@@ -7,8 +7,10 @@ from marketplace.store.rows import CollectionOnSaleRow, CollectionRow, Connectio
 # The last character: it sorts after all names, and word + LAST after all that begin with the word.
 LAST = "\U0010ffff"
 _IS_IMITATION = """CASE WHEN is_verified = 0 AND EXISTS (
-    SELECT 1 FROM collection AS original
-    WHERE original.skeleton = :skeleton AND original.skeleton <> '' AND original.is_verified = 1
+    SELECT 1 FROM collection_skeleton AS own
+    JOIN collection_skeleton AS other ON other.skeleton = own.skeleton
+    JOIN collection AS original ON original.token = other.token
+    WHERE own.token = collection.token AND original.is_verified = 1
 ) THEN 1 ELSE 0 END"""
 # Whether the operator has verified a token of this name and symbol.
 _IS_VERIFIED = """CASE WHEN EXISTS (
@@ -95,11 +97,11 @@ def mark_collection_read(
     sql = f"""
         INSERT INTO collection (
             token, name, symbol, total_supply, treasury, royalties, fixed_fees, read_at, attempts, retry_at,
-            sort_name, skeleton, metadata, describe_at, listed, is_hidden, is_verified
+            sort_name, metadata, describe_at, listed, is_hidden, is_verified
         )
         VALUES (
             :token, :name, :symbol, :total_supply, :treasury, :royalties, :fixed_fees, :read_at, :attempts,
-            :retry_at, :sort_name, :skeleton, :metadata,
+            :retry_at, :sort_name, :metadata,
             CASE WHEN CAST(:metadata AS TEXT) IS NOT NULL THEN :read_at END,
             (SELECT COUNT(*) FROM nft WHERE is_listed = 1 AND token = :token),
             (SELECT COUNT(*) FROM decision WHERE kind = 'hidden' AND id = :token AND serial_no = 0),
@@ -109,7 +111,7 @@ def mark_collection_read(
         SET name = excluded.name,
             symbol = excluded.symbol,
             sort_name = excluded.sort_name,
-            skeleton = excluded.skeleton,
+            is_imitation = 0,
             total_supply = excluded.total_supply,
             treasury = excluded.treasury,
             royalties = excluded.royalties,
@@ -216,10 +218,14 @@ def count_again(db: Connection, token: str, sales: int, volume: int) -> None:
     db.execute(sql, {"token": token, "sales": sales, "volume": volume})
 
 
-def mark_verified_as_decided(db: Connection, token: str) -> CollectionRow | None:
+def mark_verified_as_decided(db: Connection, token: str) -> None:
     is_verified = _IS_VERIFIED.format("collection.")
-    sql = f"UPDATE collection SET is_verified = {is_verified} WHERE token = :token RETURNING *"
-    return db.execute(sql, {"token": token}).fetchone()
+    sql = f"""
+        UPDATE collection
+        SET is_verified = {is_verified}, is_imitation = 0, sort_name = LTRIM(sort_name, :last)
+        WHERE token = :token
+    """
+    db.execute(sql, {"token": token, "last": LAST})
 
 
 def mark_imitations(db: Connection, skeleton: str) -> None:
@@ -228,10 +234,24 @@ def mark_imitations(db: Connection, skeleton: str) -> None:
     sql = f"""
         UPDATE collection
         SET is_imitation = {_IS_IMITATION}, sort_name = {_SORT_NAME}
-        WHERE skeleton = :skeleton AND skeleton <> ''
+        WHERE token IN (SELECT token FROM collection_skeleton WHERE skeleton = :skeleton)
           AND (is_imitation <> {_IS_IMITATION} OR sort_name <> {_SORT_NAME})
     """
     db.execute(sql, {"skeleton": skeleton, "last": LAST})
+
+
+def list_skeletons(db: Connection, token: str) -> list[str]:
+    sql = "SELECT skeleton FROM collection_skeleton WHERE token = :token ORDER BY skeleton"
+    return [row["skeleton"] for row in db.execute(sql, {"token": token})]
+
+
+def insert_skeleton(db: Connection, token: str, skeleton: str) -> None:
+    sql = "INSERT INTO collection_skeleton (skeleton, token) VALUES (:skeleton, :token)"
+    db.execute(sql, {"token": token, "skeleton": skeleton})
+
+
+def delete_skeletons(db: Connection, token: str) -> None:
+    db.execute("DELETE FROM collection_skeleton WHERE token = :token", {"token": token})
 
 
 def list_some_read(db: Connection, limit: int) -> list[str]:

@@ -114,7 +114,6 @@ class CollectionRow(CollectionFactsRow):
     traits_version: int
     ranked_version: int
     is_hidden: int
-    skeleton: str
     is_imitation: int
 
 

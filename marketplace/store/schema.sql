@@ -115,7 +115,6 @@ CREATE TABLE collection (
     listed INTEGER NOT NULL DEFAULT 0 CHECK (listed >= 0), -- how many of its NFTs are listed here
     sort_name TEXT NOT NULL DEFAULT '', -- its name without case and accents; empty while not known; U+10FFFF before an imitation's
     traits_version INTEGER NOT NULL DEFAULT 0, -- grows with each change of its NFTs' traits, listings or prices
-    ranked_version INTEGER NOT NULL DEFAULT 0, -- the version of which the watcher has written the ranking
     -- The last number of its id: newer tokens have higher ones
     number INTEGER NOT NULL
         GENERATED ALWAYS AS (CAST(SUBSTR(token, LENGTH(RTRIM(token, '0123456789')) + 1) AS INTEGER)) VIRTUAL,
@@ -130,8 +129,8 @@ CREATE TABLE collection (
     -- What follows from the table decision
     is_hidden INTEGER NOT NULL DEFAULT 0 CHECK (is_hidden IN (0, 1)),
     is_verified INTEGER NOT NULL DEFAULT 0 CHECK (is_verified IN (0, 1)),
-    skeleton TEXT NOT NULL DEFAULT '', -- its name as an eye reads it: names with the same skeleton look alike
-    is_imitation INTEGER NOT NULL DEFAULT 0 CHECK (is_imitation IN (0, 1)) -- of a verified one's name
+    is_imitation INTEGER NOT NULL DEFAULT 0 CHECK (is_imitation IN (0, 1)), -- of a verified one's name
+    ranked_version INTEGER NOT NULL DEFAULT 0 -- the traits_version of which the watcher has written the ranking
 ) STRICT;
 
 -- Serves traits.list_to_rank.
@@ -139,9 +138,6 @@ CREATE INDEX collection_to_rank ON collection (token) WHERE traits_version > ran
 
 -- Serves collection_search.list_found_collections, by what was sold.
 CREATE INDEX collection_imitating ON collection (token) WHERE is_imitation = 1;
-
--- Serves nft_collections.mark_imitations.
-CREATE INDEX collection_by_skeleton ON collection (skeleton) WHERE skeleton <> '';
 
 -- Serves nft_collections.list_collections_to_describe.
 CREATE INDEX collection_to_describe ON collection (describe_at) WHERE describe_at IS NOT NULL;
@@ -165,6 +161,16 @@ CREATE TABLE collection_word (
 
 -- Serves collection_search.delete_words.
 CREATE INDEX collection_word_by_token ON collection_word (token, word);
+
+-- The skeletons of collections' names: names that share one look alike.
+CREATE TABLE collection_skeleton (
+    skeleton TEXT NOT NULL,
+    token TEXT NOT NULL,
+    PRIMARY KEY (skeleton, token)
+) STRICT;
+
+-- Serves nft_collections.mark_imitations and list_skeletons.
+CREATE INDEX collection_skeleton_by_token ON collection_skeleton (token, skeleton);
 
 -- The traits of NFTs that are not burned, within the bounds of store/traits.py. They are made from nft.attributes.
 CREATE TABLE nft_trait (

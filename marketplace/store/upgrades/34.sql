@@ -189,3 +189,13 @@ CREATE INDEX event_by_kind ON event (kind, id);
 CREATE INDEX event_sold ON event (token, sold_at, price) WHERE sold_at IS NOT NULL;
 CREATE INDEX event_sold_at ON event (sold_at, token, price) WHERE sold_at IS NOT NULL;
 CREATE INDEX event_of_sale ON event (consensus_at, id) WHERE kind = 'SOLD';
+-- Read collections again soon, whose names may look like others
+DROP INDEX collection_by_skeleton;
+ALTER TABLE collection DROP COLUMN skeleton;
+CREATE TABLE collection_skeleton (
+    skeleton TEXT NOT NULL,
+    token TEXT NOT NULL,
+    PRIMARY KEY (skeleton, token)
+) STRICT;
+CREATE INDEX collection_skeleton_by_token ON collection_skeleton (token, skeleton);
+UPDATE collection SET retry_at = '2026-11-28T00:00:00.000000000Z' WHERE read_at IS NOT NULL;
