@@ -268,6 +268,10 @@ MANY = (
     SELECT '0.0.' || (7000 + n), 'Tides', '9999', 'tides ' || n FROM generate_series(1000, 4000) AS n
     """,
     """
+    INSERT INTO collection_skeleton (skeleton, token)
+    SELECT 'x' || n % 1500, '0.0.' || (7000 + n) FROM generate_series(1000, 4000) AS n
+    """,
+    """
     INSERT INTO collection_word (word, token)
     SELECT word || n % 100, '0.0.' || (7000 + n)
     FROM generate_series(1000, 4000) AS n CROSS JOIN (VALUES ('x'), ('common'), ('other')) AS made (word)
