@@ -265,17 +265,6 @@ class ScopeMissing(MarketplaceError):
         )
 
 
-class EndUserInvalid(MarketplaceError):
-    status = HTTPStatus.UNPROCESSABLE_ENTITY
-    tell = PROGRAM
-    calls = (POSTS,)
-    example = ("On-Behalf-Of", "Bob Miller")
-
-    def __init__(self, header: str, name: str) -> None:
-        must = f"must be 1 to 64 visible ASCII characters, not {shown(name)}"
-        super().__init__(f"{header} {must}", errors={"headers": {header: [must]}})
-
-
 class LimitExceeded(MarketplaceError):
     status = HTTPStatus.TOO_MANY_REQUESTS
     sentence = "{}: try again in {} s"
@@ -445,18 +434,6 @@ class CollectionsMixed(Conflict):
     example = ("0.0.1001", "0.0.7001 #2")
 
 
-class BasketTooExpensive(Conflict):
-    """A basket's fees exceed what one caller may use, both in HBAR. Fewer NFTs may fit."""
-
-    sentence = (
-        "{} NFTs at once can cost the marketplace {:f} HBAR in fees, and it spends at most {:f} HBAR for a"
-        " caller: buy fewer at once"
-    )
-    again = "with fewer NFTs"
-    tell = "Buy fewer at once"
-    example = (10, Decimal("5.25"), Decimal(3))
-
-
 class PurchaseImpossible(Conflict):
     """The ledger would refuse the purchase, with this result code. The marketplace has paid no fee."""
 
@@ -501,22 +478,6 @@ class BuyerNotAssociated(PurchaseImpossible):
         "0.0.1002 is not associated with 0.0.5001: associate it first",
         "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT",
     )
-
-
-class AssociationNotPaid(Conflict):
-    """The marketplace has paid for enough associations of this caller's buyers within the hour."""
-
-    sentence = (
-        "{0} is not associated with {1}. The marketplace pays for only a few associations an hour: associate"
-        " it first, then try again"
-    )
-    again = "once associated"
-    tell = ASSOCIATE
-    example = ("0.0.1002", "0.0.5001")
-
-    def __init__(self, account_id: str, token: str) -> None:
-        errors = {"ledger": {"result": ["TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"]}}
-        super().__init__(account_id, token, errors=errors)
 
 
 class NothingLeftForSeller(Conflict):
@@ -725,21 +686,6 @@ class TooManyFailed(LimitExceeded):
     def __init__(self, failed: int, account_id: str, retry_after: int) -> None:
         headers = {"Retry-After": str(retry_after)}
         MarketplaceError.__init__(self, failed, account_id, retry_after, headers=headers)
-
-
-class TooManyPurchases(LimitExceeded):
-    """The caller has used up its share of the hourly fee budget, by open purchases or by fees charged.
-
-    The caller is "you", or a name for all callers that share the limit.
-    """
-
-    sentence = (
-        "Too many purchases that {} asked for are open, or purchases and offers have cost too much within the"
-        " hour. Sign and submit the open ones, or try again in {} s"
-    )
-    tell = "Finish your other purchases, or wait a minute"
-    calls = ()
-    example = ("you", 90)
 
 
 class LedgerBusy(LimitExceeded):

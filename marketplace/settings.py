@@ -233,13 +233,6 @@ SETTINGS = {
         " or `off`",
         in_sandbox="off",
     ),
-    "ON_BEHALF_LIMIT": Setting(
-        parse_rate,
-        "6000/m",
-        "The rate of an access token's writes for [all end users](buying.md#who-may-buy-how-much) that it"
-        " names",
-        in_sandbox="off",
-    ),
     "EVENTS_DAYS": Setting(
         _integer(1, 36_500),
         "400",
@@ -279,18 +272,6 @@ SETTINGS = {
         "What purchases may [cost the marketplace](buying.md) in an hour, in HBAR. It must cover one"
         " purchase: a tenth of `MAX_TRANSACTION_FEE` plus an association ($0.05). 0 turns buying off",
         in_sandbox="2000",
-    ),
-    "SALE_FEE_TOKEN_SHARE": Setting(
-        _integer(1, 100),
-        "50",
-        "The percentage of `SALE_FEE_BUDGET` that one access token may use, after subtracting what other"
-        " tokens use. Set [100 for your only token](buying.md#who-may-buy-how-much)",
-    ),
-    "SALE_FEE_USER_SHARE": Setting(
-        _integer(1, 100),
-        "25",
-        "The percentage of a token's share that one end user may use, after subtracting what its other end"
-        " users use",
     ),
     "MIRROR_NODE_URL": Setting(
         lambda value: _url(value).removesuffix("/api/v1"),

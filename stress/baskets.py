@@ -46,10 +46,10 @@ class Shop:
     def __init__(self, folder: Path) -> None:
         more = {"SALE_FEE_BUDGET": "10000", "MIRROR_NODE_RATE": "10000"}
         seller = create_app(**settings(folder) | more)
+        self._addresses: dict[str, str] = {}  # of callers: each is an end user
         self._ledger = Ledger(seller)
         with seller.app_context():
-            scopes = ("read", "write", "on-behalf")
-            self._token = access_tokens.create("shop", scopes, 3600)
+            self._token = access_tokens.create("shop", ("read", "write"), 3600)
         for number in range(NFTS):
             self._list(seller, number)
         self._app = create_app(**settings(folder) | more | {"MIRROR_NODE_RATE": str(RATE)})
@@ -76,8 +76,15 @@ class Shop:
         return {"tokenId": f"0.0.{32001 + number}", "serialNo": 1}
 
     def _post(self, app, end_user: str, path: str, body: dict):
-        headers = {"Authorization": f"Bearer {self._token}", "On-Behalf-Of": end_user}
-        return app.test_client().post(f"/v1/{path}", json=body, headers=headers)
+        headers = {"Authorization": f"Bearer {self._token}"}
+        environ = {
+            "REMOTE_ADDR": self._addresses.setdefault(
+                end_user, f"10.0.0.{len(self._addresses) + 1}"
+            )
+        }
+        return app.test_client().post(
+            f"/v1/{path}", json=body, headers=headers, environ_base=environ
+        )
 
     def prepare_basket(self, caller: int, buyer: str):
         nfts = [self._name(number) for number in range(NFTS)]

@@ -49,8 +49,6 @@ INVALID = {
     "MAX_TRANSACTION_FEE": ["0", "five", "0.000000001"],
     "SALE_FEE_BUDGET": ["-1", "10001"],
     "SALE_FEE_BASIS_POINTS": ["5001", "2.5"],
-    "SALE_FEE_TOKEN_SHARE": ["0", "101", "50%"],
-    "SALE_FEE_USER_SHARE": ["0", "101", "1/4"],
     "PUBLIC_URL": ["nft.example.com"],
     "API_PREFIX": ["marketplace", "/market/", "/market/../x"],
     "CORS_ORIGINS": [
@@ -141,6 +139,7 @@ def test_a_file_may_be_called_what_an_address_has():
 
 GONE = ["REDIS_URL", "ACCESS_LOG", "MEDIA_MAX_BYTES", "READY_SYNC_SECONDS", "SANDBOX_DATABASE_URL"]
 GONE += ["TRANSACTION_VALID_SECONDS", "USER_LIMIT_MAX", "SANDBOX_BALANCE_QUERIES", "OFFERS"]
+GONE += ["ON_BEHALF_LIMIT", "SALE_FEE_TOKEN_SHARE", "SALE_FEE_USER_SHARE"]
 
 
 def test_an_unknown_setting_stops_the_start():

@@ -16,7 +16,6 @@ from marketplace.api.response_cache import REQUEST_CACHE, RequestCache
 from marketplace.errors import (
     POSTS,
     SCOPED,
-    EndUserInvalid,
     MarketplaceError,
     NotAuthenticated,
     ScopeMissing,
@@ -26,7 +25,7 @@ from marketplace.hedera import times
 from marketplace.market.prepare import Caller
 from marketplace.services import database, services
 from marketplace.store import access_tokens
-from marketplace.store.access_tokens import ON_BEHALF, hash_token
+from marketplace.store.access_tokens import hash_token
 from marketplace.store.engine import Engine
 from marketplace.store.rows import AccessTokenRow
 from marketplace.wsgi_environ import END_USER, TOKEN_NAME, TRUSTED
@@ -38,16 +37,11 @@ MISSING = (
     "The header Authorization: Bearer <token> is missing. If you sent it, a proxy or server dropped it"
     " (Apache's mod_wsgi does so without WSGIPassAuthorization On)"
 )
-# The end user for whom a trusted caller acts. SWORD 2.0 has this header for mediated deposits.
-ON_BEHALF_OF = "On-Behalf-Of"
 _match_end_user = re.compile(r"[!-~]{1,64}").fullmatch
 
 
-def authenticate(request: Request, scope: str) -> bool | str:
-    """Check the bearer token. Returns True, or the end user if the request writes and names one.
-
-    Raises NotAuthenticated (401), ScopeMissing (403), EndUserInvalid (422).
-    """
+def authenticate(request: Request, scope: str) -> bool:
+    """Check the bearer token. Raises NotAuthenticated (401) and ScopeMissing (403)."""
     header = request.headers.get("Authorization")
     if header is None:
         raise NotAuthenticated(MISSING)
@@ -56,12 +50,11 @@ def authenticate(request: Request, scope: str) -> bool | str:
     row = cached or _find_valid_token(header)
     request.environ[TOKEN_NAME], request.environ[RATE] = row["name"], row["rate"]
     _note_use(row)
-    scopes = row["scopes"].split()
-    if scope not in scopes:
+    if scope not in row["scopes"].split():
         raise ScopeMissing(scope)
     if cache and not cached:
         cache.store_token(header, row)
-    return scope == "read" or _find_end_user(request, scopes) or True
+    return True
 
 
 def _find_valid_token(header: str) -> AccessTokenRow:
@@ -98,18 +91,6 @@ def _mark_used(engine: Engine, token_hash: str, today: str) -> None:
     # If the database can't be written now, the next request notes it.
     with suppress(Exception), engine.write() as db:
         access_tokens.mark_access_token_used(db, token_hash, today)
-
-
-def _find_end_user(request: Request, scopes: list[str]) -> str | None:
-    """The end user named by the request, or None. To name one, the token needs the scope on-behalf."""
-    name = request.headers.get(ON_BEHALF_OF)
-    if name is None:
-        return None
-    if ON_BEHALF not in scopes:
-        raise ScopeMissing(ON_BEHALF, f"and may not send {ON_BEHALF_OF}")
-    if not _match_end_user(name):
-        raise EndUserInvalid(ON_BEHALF_OF, name)
-    return name
 
 
 def caller() -> Caller:

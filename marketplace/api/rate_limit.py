@@ -39,7 +39,7 @@ class RateLimits:
     """The rate limits of an application."""
 
     def __init__(self, config: Config) -> None:
-        self._write, self._on_behalf = config["WRITE_LIMIT"], config["ON_BEHALF_LIMIT"]
+        self._write = config["WRITE_LIMIT"]
         self._failed = "off" if self._write == "off" else FAILED_LIMIT
         self._storage = MemoryStorage()
         self._windows = FixedWindowRateLimiter(self._storage)
@@ -47,16 +47,11 @@ class RateLimits:
     def count_write(self, number: int = 1) -> None:
         """Count an authenticated write, or several. Raises LimitExceeded.
 
-        A named end user has its own count, because many end users share a token and an address. A token may
-        invent their names, so that there is a count of all of them, too.
+        An end user whom the host names has its own count, because many may share an address.
         """
         name, own_rate = request.environ.get(TOKEN_NAME), request.environ.get(RATE)
         if end_user := request.environ.get(END_USER):
-            who = f"The end user {end_user}" + (f" of the access token {name}" if name else "")
-            self._count(own_rate or self._write, "end_user", who, "write", number)
-            if name:
-                who = f"The access token {name} for all its end users"
-                self._count(self._on_behalf, "token", who, "write", number)
+            self._count(self._write, "end_user", f"The end user {end_user}", "write", number)
             return
         if name is not None:
             self._count(

@@ -10,7 +10,7 @@ from marketplace.command_line import command
 from marketplace.hedera import times
 from marketplace.settings import parse_rate
 from marketplace.store import access_tokens
-from marketplace.store.access_tokens import ON_BEHALF, SCOPES, create
+from marketplace.store.access_tokens import SCOPES, create
 from marketplace.store.database import read, write
 from marketplace.text import shown
 
@@ -72,19 +72,12 @@ def rate(value: str) -> str:
     type=rate,
     help="The token's own MARKETPLACE_WRITE_LIMIT: 10/s, 600/m, 5000/h or off.",
 )
-@click.option(
-    "--on-behalf",
-    is_flag=True,
-    help="Requests with the token may name their end user in the header On-Behalf-Of.",
-)
 def create_command(
-    name: str, scopes: tuple[str, ...], seconds: int | None, rate: str | None, on_behalf: bool
+    name: str, scopes: tuple[str, ...], seconds: int | None, rate: str | None
 ) -> None:
     """Create an access token and print it. It cannot be shown again."""
     if not name.isprintable() or not 1 <= len(name) <= 64:
         raise click.ClickException(f"{shown(name)} is not a name of 1 to 64 printable characters")
-    if on_behalf:
-        scopes = (*scopes, ON_BEHALF)
     token = create(name, scopes, seconds, rate)
     if token is None:
         raise click.ClickException(f"A token named {name} exists: revoke it, or take another name")

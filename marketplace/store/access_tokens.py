@@ -10,7 +10,6 @@ from marketplace.store.database import write
 from marketplace.store.rows import AccessTokenRow, AccessTokenUsageRow, Connection
 
 SCOPES = ("read", "write", "metrics")
-ON_BEHALF = "on-behalf"  # the scope of a token that may name end users
 ENDING = 14 * times.DAY  # how long before a token's expiry the operator is warned
 
 

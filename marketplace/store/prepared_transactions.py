@@ -210,35 +210,15 @@ def list_failed(db: Connection, account_id: str, since: str) -> list[str]:
     ]
 
 
-def mark_signed(
-    db: Connection, transaction_id: str, signed: bytes
-) -> PreparedTransactionRow | None:
-    sql = """
-        UPDATE prepared_transaction SET signed = :signed WHERE transaction_id = :transaction_id
-        RETURNING *
-    """
-    return db.execute(sql, {"transaction_id": transaction_id, "signed": signed}).fetchone()
-
-
-def get_held(db: Connection, since: str, caller: str = "", end_user: str = "") -> HeldRow:
-    # In tinybars. ``total``: all fees charged or reserved since a moment. ``of_token``, ``of_user``: those of
-    # an access token and of its end user. ``charged_to_...``: the same without reservations.
+def get_held(db: Connection, since: str) -> HeldRow:
+    # In tinybars: all fees of purchases that expire after a moment, and those of them that are not known yet.
     sql = """
         SELECT CAST(COALESCE(SUM(fee_tinybars), 0) AS BIGINT) AS total,
-            CAST(COALESCE(SUM(CASE WHEN is_settled = 0 THEN fee_tinybars END), 0) AS BIGINT) AS reserved,
-            CAST(COALESCE(SUM(CASE WHEN caller = :caller
-                THEN fee_tinybars END), 0) AS BIGINT) AS of_token,
-            CAST(COALESCE(SUM(CASE WHEN caller = :caller AND end_user = :end_user
-                THEN fee_tinybars END), 0) AS BIGINT) AS of_user,
-            CAST(COALESCE(SUM(CASE WHEN caller = :caller AND is_settled = 1
-                THEN fee_tinybars END), 0) AS BIGINT) AS charged_to_token,
-            CAST(COALESCE(SUM(CASE WHEN caller = :caller AND end_user = :end_user AND is_settled = 1
-                THEN fee_tinybars END), 0) AS BIGINT) AS charged_to_user
+            CAST(COALESCE(SUM(CASE WHEN is_settled = 0 THEN fee_tinybars END), 0) AS BIGINT) AS reserved
         FROM prepared_transaction
         WHERE is_settled IS NOT NULL AND expires_at > :since
     """
-    parameters = {"since": since, "caller": caller, "end_user": end_user}
-    row: HeldRow = only(db, sql, parameters)
+    row: HeldRow = only(db, sql, {"since": since})
     return row
 
 

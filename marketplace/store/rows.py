@@ -358,10 +358,6 @@ class HeldRow(TypedDict):
 
     total: int
     reserved: int
-    of_token: int
-    of_user: int
-    charged_to_token: int
-    charged_to_user: int
 
 
 class FollowRow(TypedDict):

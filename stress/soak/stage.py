@@ -58,7 +58,6 @@ class Stage:
             "OFFERS": "on",
             "SALE_FEE_BASIS_POINTS": SHARE,
             "SALE_FEE_BUDGET": FEE_BUDGET,
-            "SALE_FEE_USER_SHARE": 100,  # all buyers of a token have this machine's address
         }
         self.service = Service(folder, port, environment(**settings))
         self.master = self.watcher = None

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+import pytest
+
 from harness.apps import authorized_client, settings
 from harness.cast import BOB, MARKET, TOKEN
 from harness.ledger import Ledger
@@ -26,6 +28,24 @@ class Outcome(NamedTuple):
     result: str
     transaction_id: str
     answer: object = None
+
+
+def kill_while_submitting(market, r, account_id=BOB):
+    """Hand in, and end the request before anything has been submitted."""
+
+    class Killed(BaseException):
+        pass
+
+    def kill(transaction):
+        raise Killed
+
+    sandbox = market.app.extensions["marketplace"].sandbox
+    submit, sandbox.submit = sandbox.submit, kill
+    try:
+        with pytest.raises(Killed):
+            actions.hand_in(market.client, r, account_id)
+    finally:
+        sandbox.submit = submit
 
 
 class Market:
@@ -100,7 +120,7 @@ class Market:
 
     def settle(self):
         """Let all purchases expire, and the watcher settle them."""
-        self.age(80)
+        self.age(190)
         self.sync()
 
     def fees(self):

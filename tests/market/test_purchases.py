@@ -19,7 +19,7 @@ from marketplace.sandbox import wallet
 from tests.actions import hand_in, list_nft
 from tests.answers import assert_error, opened
 from tests.engines import both_engines
-from tests.market.selling import HBAR, MOST
+from tests.market.selling import HBAR, MOST, kill_while_submitting
 
 
 @pytest.fixture
@@ -327,24 +327,6 @@ def test_of_many_buyers_at_once_only_one_pays(market, serial_no):
     }  # fmt: skip
     assert market.balance(ALICE) == had + 5 * HBAR
     assert len(market.rows()) == 1
-
-
-def kill_while_submitting(market, r):
-    """Hand in, and end the request before anything has been submitted."""
-
-    class Killed(BaseException):
-        pass
-
-    def kill(transaction):
-        raise Killed
-
-    sandbox = market.app.extensions["marketplace"].sandbox
-    submit, sandbox.submit = sandbox.submit, kill
-    try:
-        with pytest.raises(Killed):
-            hand_in(market.client, r)
-    finally:
-        sandbox.submit = submit
 
 
 @both_engines

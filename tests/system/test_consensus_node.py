@@ -12,7 +12,7 @@ from harness.network import reserved_port, serve_raw, silence
 from harness.serving import node
 from harness.wallets import seal
 from marketplace.hedera.transactions import read_first
-from marketplace.ledger.consensus_node import NodeSilent, NodeUnreachable, submit
+from marketplace.ledger.consensus_node import NodeSilent, NodeUnreachable, send
 from marketplace.ledger.deadline import Deadline
 from marketplace.sandbox import wallet
 from sandbox.tests.schedules import about, creation_of, payment
@@ -35,26 +35,26 @@ def creation(memo="offer"):
 
 def test_a_node_takes_a_schedule_once_and_its_deletion(address):
     transaction = creation()
-    assert submit(address, "createSchedule", transaction, Deadline(5)) == "OK"
-    assert submit(address, "createSchedule", transaction, Deadline(5)) == "DUPLICATE_TRANSACTION"
+    assert send(address, transaction, Deadline(5)) == "OK"
+    assert send(address, transaction, Deadline(5)) == "DUPLICATE_TRANSACTION"
     deletion = signed(about("scheduleDelete", "0.0.999999", MARKET))
-    assert submit(address, "deleteSchedule", deletion, Deadline(5)) == "OK"
+    assert send(address, deletion, Deadline(5)) == "OK"
 
 
 def test_a_node_says_why_it_takes_none(address):
     unsigned = creation_of(payment(), payer=MARKET)
     content = read_first(wallet.sign("0.0.1002", seal(unsigned)))
-    assert submit(address, "createSchedule", content, Deadline(5)) == "INVALID_SIGNATURE"
+    assert send(address, content, Deadline(5)) == "INVALID_SIGNATURE"
 
 
 def test_a_closed_port_is_unreachable():
     with reserved_port() as port, pytest.raises(NodeUnreachable):
-        submit(f"127.0.0.1:{port}", "createSchedule", creation(), Deadline(0.5))
+        send(f"127.0.0.1:{port}", creation(), Deadline(0.5))
 
 
 def test_what_speaks_no_grpc_is_unreachable():
     with serve_raw(silence) as url, pytest.raises(NodeUnreachable):
-        submit(url.removeprefix("http://"), "createSchedule", creation(), Deadline(0.5))
+        send(url.removeprefix("http://"), creation(), Deadline(0.5))
 
 
 @contextmanager
@@ -79,7 +79,7 @@ def test_a_node_that_does_not_answer_may_have_the_transaction():
 
     with serving(hang) as address, pytest.raises(NodeSilent, match="DEADLINE_EXCEEDED"):
         began = time.monotonic()
-        submit(address, "createSchedule", creation(), Deadline(1))
+        send(address, creation(), Deadline(1))
     assert time.monotonic() - began < 4
 
 
@@ -88,7 +88,7 @@ def test_a_node_that_breaks_off_may_have_the_transaction():
         context.abort(grpc.StatusCode.UNAVAILABLE, "It stops")
 
     with serving(break_off) as address, pytest.raises(NodeSilent, match="UNAVAILABLE"):
-        submit(address, "createSchedule", creation(), Deadline(2))
+        send(address, creation(), Deadline(2))
 
 
 def test_an_unknown_code_is_a_number():
@@ -96,4 +96,4 @@ def test_an_unknown_code_is_a_number():
         return b"\x08\xff\x7f"  # nodeTransactionPrecheckCode: 16383
 
     with serving(answer) as address:
-        assert submit(address, "createSchedule", creation(), Deadline(2)) == "16383"
+        assert send(address, creation(), Deadline(2)) == "16383"
