@@ -1,23 +1,22 @@
 """Offers as on a real network: gunicorn, a watcher, a key in a file, and hiero-sandbox in its own process.
 
-The bidder and the owner sign with Hedera SDKs as they are, over gRPC. Nobody reports anything.
+The service has no key. The bidder and the owner sign with Hedera SDKs as they are, over gRPC.
 """
 
+import base64
 import itertools
 import json
-import os
-import signal
 import time
 import urllib.request
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from datetime import datetime, timedelta
 from decimal import Decimal
-from http.client import HTTPException
 from urllib.error import HTTPError
 
 import pytest
 from hiero_sdk_python import (
     AccountId,
+    AccountUpdateTransaction,
     Client,
     CustomFixedFee,
     CustomRoyaltyFee,
@@ -25,14 +24,13 @@ from hiero_sdk_python import (
     NftId,
     PrivateKey,
     ResponseCode,
-    ScheduleId,
-    ScheduleSignTransaction,
     SupplyType,
     TokenAssociateTransaction,
     TokenCreateTransaction,
     TokenId,
     TokenMintTransaction,
     TokenType,
+    Transaction,
     TransferTransaction,
 )
 
@@ -109,11 +107,6 @@ class Network:
     def balance(self, account_id):
         return self.ask(f"/accounts/{account_id}")["balance"]["balance"]
 
-    def count_created(self):
-        """How many schedules the market has created, as the network saw it: the mirror node may lag."""
-        lines = self.log.read_text().upper().splitlines()
-        return sum("SCHEDULECREATE" in line and "SUCCESS" in line for line in lines)
-
     def find_sale(self, transaction_id):
         """The fee of the execution of a schedule, and how many tinybars each account got."""
         payer, moment = transaction_id.split("@")
@@ -167,6 +160,17 @@ class Market:
         nft = {"tokenId": self.network.token, "serialNo": serial_no}
         return self.call("offer/extwallet", {"accountId": bidder, "offerPrice": price, **nft})
 
+    def make(self, program, serial_no, price=PRICE):
+        """Make an offer that the bidder signs and submits; returns its id, and what was submitted."""
+        status, prepared = self.offer(serial_no, price)
+        assert status == 200, prepared
+        assert prepared["metadata"]["returnTransaction"] is False
+        made = self.sign(program, BIDDER, prepared)
+        nft = {"tokenId": self.network.token, "serialNo": serial_no, "accountId": BIDDER}
+        report = nft | {"transactionId": prepared["metadata"]["transactionId"]}
+        until(lambda: self.call("comingsoon", report)[0] == 200, "the offer is not found")
+        return self.get("comingsoon", report)["offerId"], made
+
     def sign(self, program, account_id, prepared):
         keys, node = self.network.keys, self.network.sandbox.node
         return execute(program, node, account_id, keys[account_id], prepared["byteArray"])
@@ -186,17 +190,12 @@ class Market:
 
 
 @pytest.fixture(scope="module")
-def settings(network, tmp_path_factory):
-    key = tmp_path_factory.mktemp("key") / "key"
-    key.touch(0o600)
-    key.write_text(network.keys[MARKET])
+def settings(network):
     return {
         "NETWORK": "testnet",
         "ACCOUNT_ID": MARKET,
-        "ACCOUNT_KEY_FILE": key,
         "MIRROR_NODE_URL": network.sandbox.url,
         "NODE_ACCOUNT_IDS": "0.0.3",
-        "OFFERS": "on",
     }
 
 
@@ -218,23 +217,26 @@ def market(network, settings, tmp_path_factory):
 def test_an_offer_is_made_accepted_and_seen(market, network, program):
     """With -s it shows what each account got, and how soon the sale was seen."""
     serial_no, before = market.add(), network.balance(MARKET)
-    status, prepared = market.offer(serial_no)
-    assert status == 200, prepared
-    offer_id = prepared["metadata"]["offerId"]
-    signature = market.sign(program, BIDDER, prepared)
-    market.wait_for(offer_id, "OPEN")
-    acceptance = market.sign(program, OWNER, market.answer("acceptoffer", OWNER, offer_id))
+    offer_id, made = market.make(program, serial_no)
+    offer = market.get(f"offers/{offer_id}")
+    assert (offer["state"], offer["covered"]) == ("OPEN", True)
+    days = datetime.fromisoformat(offer["expiresAt"]) - datetime.fromisoformat(offer["createdAt"])
+    assert timedelta(days=6, hours=23) < days <= timedelta(days=7)  # no SDK has lost it
+    prepared = market.answer("acceptoffer", OWNER, offer_id)
+    royalty = PRICE * ROYALTY * HBAR // 100
+    assert prepared["metadata"]["sellerReceives"] == str(PRICE * HBAR - royalty)
+    acceptance = market.sign(program, OWNER, prepared)
     sold = [("ADDED", None), ("OFFERED", PRICE), ("SOLD", PRICE)]
     until(lambda: market.kinds(serial_no) == sold, "it is not sold")
     seconds = time.time() - acceptance["began"]  # with the end of the program
     assert market.get(f"nft/{network.token}/{serial_no}")["owner"] == {"accountId": BIDDER}
     market.wait_for(offer_id, "ACCEPTED")
     fee, got = network.find_sale(market.get(f"offers/{offer_id}")["transactionId"])
-    royalty, after = PRICE * ROYALTY * HBAR // 100, network.balance(MARKET)
-    fees = f"{signature['fee']} and {acceptance['fee']}, of the sale {fee}"
+    fees = f"{made['fee']} and {acceptance['fee']}, of the sale {fee}"
     print(f"\nSold after {seconds:.1f} s. Tinybars of the signatures {fees}. Each got {got}")
-    assert before - after == usd("0.02")
-    assert signature["fee"] == acceptance["fee"] == usd("0.001")
+    assert network.balance(MARKET) == before
+    assert made["fee"] == usd("0.02")
+    assert acceptance["fee"] == usd("0.001")
     assert fee == usd("0.0019")  # without the fees of node and network
     assert (got[OWNER], got[ARTIST]) == (PRICE * HBAR - royalty, royalty)
     assert got[BIDDER] == -PRICE * HBAR - fee
@@ -242,13 +244,13 @@ def test_an_offer_is_made_accepted_and_seen(market, network, program):
 
 
 @by_each_sdk
-def test_its_bidder_withdraws_it(market, network, program):
+@pytest.mark.parametrize("account_id", [BIDDER, OWNER])
+def test_its_bidder_or_the_owner_ends_it(market, network, program, account_id):
     serial_no = market.add()
-    _, prepared = market.offer(serial_no)
-    offer_id = prepared["metadata"]["offerId"]
-    market.sign(program, BIDDER, prepared)
-    market.wait_for(offer_id, "OPEN")
-    withdrawal = market.sign(program, BIDDER, market.answer("withdrawoffer", BIDDER, offer_id))
+    offer_id, _ = market.make(program, serial_no)
+    withdrawal = market.sign(
+        program, account_id, market.answer("withdrawoffer", account_id, offer_id)
+    )
     market.wait_for(offer_id, "WITHDRAWN")
     assert withdrawal["fee"] == usd("0.001")
     withdrawn = [("ADDED", None), ("OFFERED", PRICE), ("OFFER_WITHDRAWN", PRICE)]
@@ -259,8 +261,22 @@ def test_its_bidder_withdraws_it(market, network, program):
     assert status == 409, refused
 
 
-def test_nothing_is_scheduled_that_a_hollow_account_must_sign(market, network):
-    serial_no, before = market.add(), network.count_created()
+def test_it_may_be_handed_in_signed(market, network):
+    serial_no = market.add()
+    _, prepared = market.offer(serial_no)
+    signed = Transaction.from_bytes(base64.b64decode(prepared["byteArray"]))
+    signed.sign(PrivateKey.from_string_der(network.keys[BIDDER]))
+    body = {"accountId": BIDDER, "tokenId": network.token, "serialNo": serial_no}
+    handed_in = body | {"signedTransaction": base64.b64encode(signed.to_bytes()).decode()}
+    status, answer = market.call("comingsoon", handed_in)
+    assert status in (200, 202), answer
+    report = body | {"transactionId": prepared["metadata"]["transactionId"]}
+    until(lambda: market.call("comingsoon", report)[0] == 200, "the offer is not found")
+    assert market.get(f"offers/{market.get('comingsoon', report)['offerId']}")["state"] == "OPEN"
+
+
+def test_nothing_is_prepared_that_a_hollow_account_must_sign(market, network):
+    serial_no = market.add()
     address = PrivateKey.generate_ecdsa().public_key().to_evm_address()
     gift = TransferTransaction().add_hbar_transfer(AccountId.from_string(BIDDER), -100 * HBAR)
     gift.add_hbar_transfer(AccountId.from_evm_address(address, 0, 0), 100 * HBAR)
@@ -276,78 +292,13 @@ def test_nothing_is_scheduled_that_a_hollow_account_must_sign(market, network):
     assert [status for status, _ in refusals] == [409, 409]
     for _, answer in refusals:
         assert f"{hollow} is hollow" in str(answer)
-    assert network.count_created() == before
-
-
-def test_two_equal_requests_at_once_create_one_schedule(market, network):
-    serial_no, before = market.add(), network.count_created()
-    with ThreadPoolExecutor(2) as pool:
-        answers = [*pool.map(market.offer, [serial_no] * 2)]
-    assert {status for status, _ in answers} <= {200, 202}, answers
-    until(lambda: market.offer(serial_no)[0] == 200, "the offer is not found")
-    made = {answer["metadata"]["offerId"] for status, answer in answers if status == 200}
-    assert {market.offer(serial_no)[1]["metadata"]["offerId"]} >= made
-    assert network.count_created() == before + 1
-
-
-def test_a_kill_between_submission_and_answer_creates_nothing_twice(market, network):
-    serial_no, before, balance = market.add(), network.count_created(), network.balance(MARKET)
-    network.sandbox.set_lag(LAG_SECONDS)
-    try:
-        with ThreadPoolExecutor(1) as pool:
-            answer = pool.submit(market.offer, serial_no)
-            until(lambda: network.count_created() > before, "nothing was submitted")
-            assert not answer.done()
-            workers = market.service.workers()
-            for worker in workers:
-                os.kill(worker, signal.SIGKILL)
-            with pytest.raises((OSError, HTTPException)):
-                answer.result(PATIENCE_SECONDS)
-        market.service.wait_for_other_workers(workers)
-        until(market.service.answers, "it does not answer again")
-        until(lambda: market.offer(serial_no)[0] == 200, "the offer is not found")
-    finally:
-        network.sandbox.set_lag(0)
-    assert network.count_created() == before + 1
-    assert balance - network.balance(MARKET) == usd("0.02")
-
-
-def test_a_node_that_fails_is_asked_again(market, network):
-    serial_no, before = market.add(), network.count_created()
-    network.sandbox.fail("NODE_UNAVAILABLE", 1)
-    status, answer = market.offer(serial_no)
-    assert status in (202, 503), answer
-    until(lambda: market.offer(serial_no)[0] == 200, "the offer is not made")
-    assert network.count_created() == before + 1
-
-
-def test_a_wallet_may_change_the_transaction_id(market, network):
-    _, prepared = market.offer(market.add())
-    offer_id = prepared["metadata"]["offerId"]
-    schedule = ScheduleId.from_string(offer_id)
-    network.execute(BIDDER, ScheduleSignTransaction().set_schedule_id(schedule))
-    market.wait_for(offer_id, "OPEN")
-
-
-def test_who_made_it_deletes_it_though_a_node_fails(market, network):
-    _, prepared = market.offer(market.add())
-    path, balance = f"offers/{prepared['metadata']['offerId']}", network.balance(MARKET)
-    network.sandbox.fail("NODE_UNAVAILABLE", 1)
-    status, answer = market.call(path, method="DELETE")
-    assert status in (202, 503), answer
-    until(lambda: market.call(path, method="DELETE")[0] == 200, "it is not deleted")
-    assert market.get(path)["state"] == "WITHDRAWN"
-    assert balance - network.balance(MARKET) == usd("0.001")
 
 
 def test_a_database_from_before_the_offer_finds_it_again(market, network, settings, tmp_path):
     serial_no = market.add()
     (tmp_path / "instance").mkdir()
     market.service.flask("backup", str(tmp_path / "instance/marketplace.db"))
-    _, prepared = market.offer(serial_no)
-    offer_id = prepared["metadata"]["offerId"]
-    market.sign(PYTHON_PROGRAM, BIDDER, prepared)
-    market.wait_for(offer_id, "OPEN")
+    offer_id, _ = market.make(PYTHON_PROGRAM, serial_no)
     path = f"nft/{network.token}/{serial_no}/offers"
     with (
         serve(tmp_path, "--workers", "1", **settings) as service,
@@ -357,6 +308,46 @@ def test_a_database_from_before_the_offer_finds_it_again(market, network, settin
         until(lambda: restored.get(path), "the offer is not found")
         [offer] = restored.get(path)
     assert (offer["offerId"], offer["price"]) == (offer_id, PRICE)
+
+
+def test_an_empty_database_finds_it_though_nobody_added_the_nft(
+    market, network, settings, tmp_path
+):
+    serial_no = market.add()
+    offer_id, _ = market.make(PYTHON_PROGRAM, serial_no)
+    with (
+        serve(tmp_path, "--workers", "1", **settings) as service,
+        watcher(tmp_path, PUBLIC_URL=service.url, **settings),
+    ):
+        scopes = ("--scope", "read", "--scope", "write", "--rate", "off")
+        token = service.flask("token", "create", "x", *scopes).stdout.strip()
+        empty = Market(network, service, token)
+        until(lambda: empty.call(f"offers/{offer_id}")[0] == 200, "the offer is not found")
+        assert empty.get(f"offers/{offer_id}")["state"] == "OPEN"
+
+
+def test_another_key_leaves_the_owner_no_offer_to_accept(market, network):
+    """The free option: the bidder signs, changes the key, and would sign again when the price is right."""
+    serial_no = market.add()
+    offer_id, _ = market.make(PYTHON_PROGRAM, serial_no)
+    new = PrivateKey.generate_ed25519()
+    update = AccountUpdateTransaction().set_account_id(AccountId.from_string(BIDDER))
+    update.set_key(new.public_key())
+    first = network.keys[BIDDER]
+    network.keys["new"] = new.to_string_der()
+    network.execute(BIDDER, update, "new")
+    network.keys[BIDDER] = new.to_string_der()
+    try:
+        market.wait_for(offer_id, "CLOSED")
+        body = {"accountId": OWNER, "offerId": offer_id}
+        status, answer = market.call("acceptoffer/extwallet", body)
+        assert status in (409, 503), answer
+    finally:
+        back = AccountUpdateTransaction().set_account_id(AccountId.from_string(BIDDER))
+        back.set_key(PrivateKey.from_string_der(first).public_key())
+        network.keys["first"] = first
+        network.execute(BIDDER, back, "first")
+        network.keys[BIDDER] = first
 
 
 def usd(amount):
