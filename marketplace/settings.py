@@ -391,7 +391,8 @@ def _quote(value: str) -> str:
 
 
 def _unquote(value: str) -> str:
-    """The value itself: Docker's --env-file leaves the quotes in it."""
+    """The value itself: Docker's --env-file leaves the quotes in it, and the CR of a file from Windows."""
+    value = value.removesuffix("\r")
     match = QUOTED.fullmatch(value)
     if match is None:
         return value

@@ -277,3 +277,10 @@ def test_the_sandbox_is_not_installed(tmp_path, monkeypatch):
     monkeypatch.delattr(marketplace, "sandbox", raising=False)
     with pytest.raises(StartRefused, match=r"pip install .*\[sandbox\]"):
         create_app(**settings(tmp_path))
+
+
+@pytest.mark.parametrize("value", ["testnet\r", '"testnet"\r', "'testnet'\r"])
+def test_a_file_from_windows_ends_lines_with_cr(value):
+    """Docker hands it over."""
+    environ = {"MARKETPLACE_NETWORK": value, "MARKETPLACE_ACCOUNT_ID": "0.0.4321\r"}
+    assert load({}, environ)["NETWORK"] == "testnet"

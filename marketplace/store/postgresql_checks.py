@@ -62,7 +62,8 @@ def find_fault(session: Connection[DictRow]) -> str | None:
         SELECT pg_backend_pid() AS pid, pg_encoding_to_char(encoding) AS encoding,
                CASE datlocprovider WHEN 'i' THEN 'of ICU' WHEN 'b' THEN 'C' ELSE datcollate END
                AS collation, -- b is PostgreSQL's own provider, which sorts by code points, too
-               current_schema() AS schema
+               current_schema() AS schema,
+               has_function_privilege('pg_control_system()', 'EXECUTE') AS may_identify
         FROM pg_database WHERE datname = current_database()
     """
     row = only(session, sql)
@@ -72,6 +73,11 @@ def find_fault(session: Connection[DictRow]) -> str | None:
         return (
             f"its collation is {row['collation']} and its encoding {row['encoding']}, but C and"
             f" UTF8 are needed: {CREATE}"
+        )
+    if not row["may_identify"]:
+        return (
+            f"its user {session.info.user} may not call pg_control_system(), which tells a failover: GRANT"
+            f" EXECUTE ON FUNCTION pg_control_system() TO {session.info.user}, as a superuser"
         )
     if row["schema"] is None:
         return "none of the schemas in its search_path exists: create one"

@@ -232,6 +232,16 @@ def test_foreign_tables(tmp_path, server, database):
     assert sorted(tables) == [("nft",), ("other",)]
 
 
+def test_a_user_who_may_not_ask_which_server_it_is(tmp_path, server, database):
+    """The start was refused with advice about tables and schemas."""
+    as_administrator = database.replace("//market:", "//postgres:")
+    execute(as_administrator, "REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC")
+    way_out = "GRANT EXECUTE ON FUNCTION pg_control_system() TO market"
+    assert way_out in refuse(tmp_path, database, server.password)
+    execute(as_administrator, way_out)
+    create_app(**settings(tmp_path) | {"DATABASE_URL": database})
+
+
 def test_a_schema_of_ones_own(tmp_path, server, database):
     own = f"{database}?options=-csearch_path%3Down"
     assert "none of the schemas in its search_path exists: create one" in refuse(tmp_path, own)

@@ -467,6 +467,17 @@ def test_the_script_for_commands_gives_them_what_systemd_would(tmp_path):
     assert read["HOME"] == pwd.getpwnam("nobody").pw_dir
 
 
+def test_a_settings_file_from_windows_is_read(call, tmp_path):
+    """systemd takes it; the script said that 'sandbox\\r' is not a network."""
+    lines = ["# A comment", "", "MARKETPLACE_NETWORK=sandbox", 'MARKETPLACE_NAME="My Shop"']
+    lines += [f"MARKETPLACE_DATA_DIR={tmp_path}/data", ""]
+    (tmp_path / "market.env").write_text("\r\n".join(lines), newline="")
+    run_flask(tmp_path / "data", "token", "list")
+    assert '  MARKETPLACE_NAME="My Shop"\n' in call("status").stdout.replace(
+        "=My Shop", '="My Shop"'
+    )
+
+
 def test_the_wrapper_stays_in_the_folder_where_it_is_called(call, tmp_path):
     """In the project's folder, a file named beside its caller was not found."""
     (tmp_path / "market.env").write_text(f"MARKETPLACE_DATA_DIR={tmp_path}/data\n")

@@ -371,8 +371,30 @@ def test_a_private_address_is_refused(app, send, tmp_path, host, reason):
 def test_another_address_is_not_added(app, tmp_path, url):
     refused = run_flask(tmp_path, "webhook", "add", url)
     assert refused.exit_code == 1
-    assert "is not an https address" in refused.output
+    assert "The URL " in refused.output and "password@" not in refused.output
     assert "There is no webhook yet" in listed(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("https://user:password@shop.example/", "has a user name or a password"),
+        ("https://shop.example/#part", "has a part after #"),
+        ("http://shop.example/", "--allow-private"),
+        ("ftp://shop.example/", "is not an https address"),
+    ],
+)
+def test_the_refusal_of_an_address_says_why_and_never_shows_it(tmp_path, app, url, words):
+    refused = run_flask(tmp_path, "webhook", "add", url)
+    assert words in refused.output
+    assert url not in refused.output and "user" not in refused.output.replace("user name", "")
+
+
+def test_a_scheme_may_be_in_capitals_and_a_query_is_not_listed(tmp_path, app):
+    url = "HTTPS://shop.example/hooks?token=s3cret"
+    assert run_flask(tmp_path, "webhook", "add", url).exit_code == 0
+    assert "  https://shop.example/hooks?...  [all kinds]" in listed(tmp_path)
+    assert "s3cret" not in listed(tmp_path)
 
 
 def test_events_that_were_deleted_are_reported(app, receiver, happen, deliver, caplog):

@@ -15,7 +15,7 @@ from marketplace.store.rows import WebhookRow
 from marketplace.text import shown
 from marketplace.watcher.webhooks import signing
 
-URL = r"://[^\s/?#@\\]+([/?][^\s#\\]{0,1000})?"
+URL = r"https?://[^\s/?#@\\]+([/?][^\s#\\]{0,1000})?"
 ALLOW_PRIVATE = "Allow a URL in your own network: any host and port, http or https."
 
 cli = Group("webhook", help="Deliver events to other services (docs/webhooks.md).")
@@ -33,12 +33,10 @@ cli = Group("webhook", help="Deliver events to other services (docs/webhooks.md)
 @click.option("--allow-private", is_flag=True, help=ALLOW_PRIVATE)
 def add_command(url: str, kinds: tuple[str, ...], allow_private: bool) -> None:
     """Deliver new events to URL, and print the secret that signs them. It cannot be shown again."""
-    scheme = "https?" if allow_private else "https"
-    if not url.isprintable() or not re.fullmatch(scheme + URL, url):
-        raise click.ClickException(
-            f"{shown(url)} is not an https address (https://shop.example/hooks). For http in your own"
-            " network: --allow-private"
-        )
+    scheme, colon, rest = url.partition(":")
+    url = scheme.lower() + colon + rest
+    if fault := _find_fault(url, allow_private):
+        raise click.ClickException(f"The URL {fault}")  # which is not shown: it may have a password
     secret = signing.make_secret()
     id, kind_names = signing.find_id(secret), " ".join(dict.fromkeys(kinds))
     webhook = {"id": id, "url": url, "kinds": kind_names, "is_private": int(allow_private)}
@@ -49,6 +47,29 @@ def add_command(url: str, kinds: tuple[str, ...], allow_private: bool) -> None:
     echo(secret)
 
 
+def _find_fault(url: str, allow_private: bool) -> str | None:
+    """What is wrong with the URL of a webhook."""
+    host = url.partition("://")[2].partition("/")[0].partition("?")[0]
+    if "#" in url:
+        return "has a part after #, which no server receives: leave it out"
+    if "@" in host:
+        return (
+            "has a user name or a password, which are not sent: verify the messages' signatures, or put a"
+            " secret into the query"
+        )
+    if url.startswith("http://") and not allow_private:
+        return "is not an https address. For http in your own network: --allow-private"
+    if not url.isprintable() or not re.fullmatch(URL, url):
+        return "is not an https address of 1,000 characters at most (https://shop.example/hooks)"
+    return None
+
+
+def _show(webhook: WebhookRow) -> str:
+    """The URL of a webhook without its query, which may have a secret."""
+    address, mark, _ = webhook["url"].partition("?")
+    return f"{address}?..." if mark else address
+
+
 @cli.command("list")
 def list_command() -> None:
     """List webhooks and the state of their deliveries."""
@@ -56,7 +77,7 @@ def list_command() -> None:
     if not rows:
         echo(f"There is no webhook yet: {command('webhook add URL')}")
     for row in rows:
-        echo(f"{row['id']}  {row['url']}  [{row['kinds'] or 'all kinds'}]  {_describe_state(row)}")
+        echo(f"{row['id']}  {_show(row)}  [{row['kinds'] or 'all kinds'}]  {_describe_state(row)}")
 
 
 def _describe_state(webhook: WebhookRow) -> str:
@@ -81,8 +102,8 @@ def test_command(id: str) -> None:
     message_id = f"test-{secrets.token_hex(8)}"
     body = messages.write("webhook.test", f"{times.to_iso(times.now())[:23]}Z", {})
     if failure := messages.post(Fetcher({}), webhook, message_id, body):
-        raise click.ClickException(f"{webhook['url']} did not accept the message: {failure}")
-    echo(f"{webhook['url']} accepted the message")
+        raise click.ClickException(f"{_show(webhook)} did not accept the message: {failure}")
+    echo(f"{_show(webhook)} accepted the message")
 
 
 @cli.command("resume")
