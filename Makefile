@@ -31,7 +31,7 @@ debian = $(if $(strip $(1)),if command -v apt-get > /dev/null && [ "$$(id -u)" =
   else echo "Missing. As root on Debian: apt-get install $(strip $(1))"; $(2); fi,true)
 
 .PHONY: help run test test-all tools format clean test-stdlib test-system test-postgresql test-again lint \
-  lint-style lint-scripts bench bench-check container wheel docs postman
+  lint-style lint-scripts bench bench-check container wheel docs postman wallet-link
 
 ## For newcomers
 
@@ -133,6 +133,10 @@ docs: .venv/installed-dev
 postman: .venv/installed-dev tests/system/openapi/node_modules/.installed
 	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m tests.system.postman
 
+# marketplace/demo/static/wallet-link.js, from clients/wallet-link.
+wallet-link: clients/wallet-link/node_modules/.installed
+	@node clients/wallet-link/build.mjs > marketplace/demo/static/wallet-link.js
+
 ## What is installed
 
 .venv/bin/python:
@@ -167,7 +171,7 @@ DEBIAN_TOOLS = $(call lacking,chromium,chromium fonts-liberation) $(call lacking
   $(call lacking,nginx,nginx-light) $(call lacking,curl,curl) $(call lacking,openssl,openssl) \
   $(call lacking,systemd-analyze,systemd) $(call lacking,promtool,prometheus) \
   $(call lacking,fusermount3,fuse3) $(call lacking,soffice,libreoffice-calc)
-NPM_TOOLS = examples/sdk/javascript sandbox/tests/system/relay tests/lint \
+NPM_TOOLS = clients/wallet-link examples/sdk/javascript sandbox/tests/system/relay tests/lint \
   tests/system/clients/typescript tests/system/openapi tests/system/wallets
 
 .venv/installed-tools: tests/system/clients/requirements.txt examples/sdk/java/lib/hedera/sdk-2.50.0.jar \

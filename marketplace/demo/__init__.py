@@ -31,6 +31,7 @@ from marketplace.demo import calls, offers, pages, trades, words
 from marketplace.hedera.ids import is_entity_id
 from marketplace.sandbox import access, addresses
 from marketplace.sandbox.addresses import PATH
+from marketplace.services import services
 
 # A purchase is signed and returned: snippets/buy/ has the code of the wallets that do this by another call.
 SNIPPETS = (
@@ -88,7 +89,18 @@ PAGES = (
 
 STATIC = Path(__file__).parent / "static"
 # The parts of the one stylesheet, in their order.
-STYLE = ("base", "controls", "code", "list", "collection", "nft", "trade", "activity", "basket")
+STYLE = (
+    "base",
+    "controls",
+    "code",
+    "list",
+    "collection",
+    "nft",
+    "trade",
+    "activity",
+    "basket",
+    "wallet",
+)
 ASSETS = Assets(STATIC, {"style.css": [STATIC / f"{name}.css" for name in STYLE]})
 
 blp = Blueprint("demo", __name__, template_folder="templates")
@@ -166,6 +178,7 @@ def give_addresses() -> dict[str, Any]:
             "token": access.kept_token(),
             "wallet": current_app.config["WALLETS"][0],
             "visitor": VISITOR,
+            "relay": find_relay(),
             "api": f"{root}{current_app.config['API_PREFIX']}/v1",
             "sandbox": root + PATH,
             "gallery": url_for("demo.show_gallery"),
@@ -181,14 +194,22 @@ def give_addresses() -> dict[str, Any]:
     }
 
 
+def find_relay() -> str:
+    """The address of the wallets' relay, on the host that was asked; empty if none is served."""
+    sandbox = services().sandbox
+    port = sandbox and sandbox.app.config.get("RELAY_PORT")
+    return f"ws://{urlsplit(request.host_url).hostname}:{port}" if port else ""
+
+
 @blp.after_request
 def set_policy(response: Response) -> Response:
     """Let a page load only its own files, and images from the addresses of the settings."""
     settings = current_app.config
     urls = map(urlsplit, (settings["PUBLIC_URL"], settings["MEDIA_PUBLIC_URL"]))
+    connected = f"'self' {find_relay()}".strip()
     images = " ".join(sorted({f"{url.scheme}://{url.netloc}" for url in urls}))
     response.headers["Content-Security-Policy"] = (
-        f"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+        f"default-src 'none'; script-src 'self'; style-src 'self'; connect-src {connected}; "
         f"img-src 'self' {images}; form-action 'self'; base-uri 'none'; "
         "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
     )

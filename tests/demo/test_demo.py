@@ -83,6 +83,7 @@ def assert_addresses(page, mount, api):
     assert addresses == {
         "wallet": "extwallet",
         "visitor": "0.0.2007",
+        "relay": "",  # none is served here
         "api": mount + api,
         **{name: mount + path for name, path in paths.items()},
     }

@@ -5,6 +5,8 @@ const meta = (name) => /** @type {HTMLMetaElement} */ (document.querySelector(`m
 export const accessToken = meta("token");
 export const wallet = meta("wallet");
 export const suggestedAccount = meta("visitor");
+/** Of the relay for wallets; empty if none is served. */
+export const relay = meta("relay");
 
 /** Fills {names} in a path of the public API: api("/nft/{token}/{serial}", { token, serial }). */
 export const api = (path, values) => meta("api") + fill(path, values);

@@ -11,9 +11,11 @@ export function recall(key) {
   }
 }
 
+/** Null forgets it. */
 export function remember(key, value) {
   try {
-    localStorage.setItem(name(key), value);
+    if (value === null) localStorage.removeItem(name(key));
+    else localStorage.setItem(name(key), value);
   } catch {
     // the next page begins without it
   }

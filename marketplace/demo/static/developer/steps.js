@@ -169,8 +169,8 @@ export class Steps {
     return look.succeed(SAYS[this.trade.kind]);
   }
 
-  sign() {
-    this.showSigned(`The demo wallet signed for ${this.buyer}.`);
+  sign({ method }) {
+    this.showSigned(method === "WC" ? "Your wallet signed it." : `The demo wallet signed for ${this.buyer}.`);
   }
 
   showSigned(sentence) {

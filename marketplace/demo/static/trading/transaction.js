@@ -2,10 +2,12 @@
 
 import { api, sandbox, wallet } from "../addresses.js";
 import { post } from "../call.js";
+import { walletAccount } from "../wallet/link.js";
 import { forget, keep } from "./pending.js";
 
 const REPORTS_AT_MOST = 10;
 const PAUSE_MS = 1_000;
+const MAY_COME = ["TIMEOUT", "RELAY"]; // errors after which the wallet may still submit it
 
 const pause = () => new Promise((go) => setTimeout(go, PAUSE_MS));
 
@@ -27,6 +29,7 @@ export class Transaction {
     this.order = order;
     this.observe = observe;
     this.bytes = this.signed = this.signer = this.preparedId = this.transactionId = this.isReturned = undefined;
+    this.signatureMap = this.isSubmitted = undefined; // of the visitor's own wallet
   }
 
   async prepare() {
@@ -37,10 +40,30 @@ export class Transaction {
     this.signer = data.metadata.accountToSign;
   }
 
-  /** With the demo wallet. */
+  /** Whether the visitor's own wallet signs it. */
+  get isOwn() {
+    return this.signer === walletAccount();
+  }
+
+  /** With the demo wallet, or the visitor's own. */
   async sign() {
+    if (this.isOwn) return this.#signWithWallet();
     const { data } = await this.#ask("sign", sandbox("/sign"), { accountId: this.signer, transaction: this.bytes });
     this.take(data.transaction);
+  }
+
+  /** The wallet submits what is not returned. */
+  async #signWithWallet() {
+    const { signWithWallet } = await import("../wallet/signing.js");
+    if (!this.isReturned) keep(this);
+    try {
+      this.take(this.bytes);
+      Object.assign(this, await signWithWallet(this.bytes, this.isReturned, this.observe));
+      this.isSubmitted = !this.isReturned;
+    } catch (error) {
+      if (!MAY_COME.includes(error.kind)) forget(this);
+      throw new Refusal(error.message);
+    }
   }
 
   /** Take bytes that were signed elsewhere. */
@@ -52,6 +75,7 @@ export class Transaction {
   /** Returns whether the marketplace has seen it on the ledger already. */
   async submit() {
     await this.observe("submitting");
+    if (this.isSubmitted) return false;
     keep(this);
     if (this.isReturned) return this.#handIn();
     const { data } = await this.#ask("submit", sandbox("/transactions"), { transaction: this.signed });
@@ -64,7 +88,8 @@ export class Transaction {
   /** The marketplace signs last, and submits it. */
   async #handIn() {
     this.transactionId = this.preparedId;
-    const { status } = await this.#ask("submit", api("/comingsoon"), { ...this.#about(), signedTransaction: this.signed });
+    const { signed: signedTransaction, signatureMap } = this;
+    const { status } = await this.#ask("submit", api("/comingsoon"), { ...this.#about(), signedTransaction, signatureMap });
     if (status === 200) forget(this);
     return status === 200;
   }
@@ -101,7 +126,7 @@ export class Transaction {
 async function complete(transaction, say) {
   say("Preparing the transaction…");
   await transaction.prepare();
-  say("Signing with the demo wallet…");
+  say(transaction.isOwn ? "Sign it in your wallet…" : "Signing with the demo wallet…");
   await transaction.sign();
   say("Submitting to the ledger…");
   const isSeen = await transaction.submit();

@@ -1,0 +1,56 @@
+// A wallet on one's desk, as its developer writes it: WalletConnect's library, Hedera's SDK, and a key. Takes
+// {relayUrl, node, account, keyType, wallet} as JSON. A line of its input is the address of a pairing, "refuse" or
+// "sign". Prints a line of JSON for what it does: {method, outcome}.
+import { createInterface } from "node:readline";
+import { proto } from "@hiero-ledger/proto";
+import { AccountId, Client, PrivateKey, Transaction } from "@hiero-ledger/sdk";
+import { wallets } from "./wallets.mjs";
+
+const { relayUrl, node, account, keyType, wallet = "walletkit 1.2.10" } = JSON.parse(process.argv[2]);
+const key = keyType === "ECDSA" ? PrivateKey.generateECDSA() : PrivateKey.generateED25519();
+const client = Client.forNetwork({ [node]: new AccountId(3) });
+const bytesOf = (text) => Buffer.from(text, "base64");
+let isRefusing = false;
+
+function sign(content) {
+  const name = keyType === "ECDSA" ? "ECDSASecp256k1" : "ed25519";
+  const pair = { pubKeyPrefix: key.publicKey.toBytesRaw(), [name]: key.sign(content) };
+  return Buffer.from(proto.SignatureMap.encode({ sigPair: [pair] }).finish()).toString("base64");
+}
+
+const METHODS = {
+  async hedera_signAndExecuteTransaction({ transactionList }) {
+    const signed = await Transaction.fromBytes(bytesOf(transactionList)).sign(key);
+    const response = await signed.execute(client);
+    await response.getReceipt(client);
+    const { transactionId, nodeId, transactionHash } = response;
+    return { transactionId: `${transactionId}`, nodeId: `${nodeId}`, transactionHash: Buffer.from(transactionHash).toString("hex") };
+  },
+  async hedera_signTransaction({ transactionBody }) {
+    return { signatureMap: sign(bytesOf(transactionBody)) };
+  },
+  async hedera_signMessage({ message }) {
+    return { signatureMap: sign(Buffer.from(`\x19Hedera Signed Message:\n${message.length}${message}`)) };
+  },
+};
+
+async function answer({ request: { method, params } }) {
+  try {
+    if (isRefusing) throw { code: 5000, message: "User rejected." };
+    if (!METHODS[method]) throw { code: 5101, message: "Unsupported method." };
+    const result = await METHODS[method](params);
+    console.log(JSON.stringify({ method, outcome: "signed" }));
+    return result;
+  } catch (error) {
+    console.log(JSON.stringify({ method, outcome: `${error.message ?? error}` }));
+    throw error.code ? error : { code: 9000, message: `${error.status ?? error.message}`, data: `${error.status?._code ?? ""}` };
+  }
+}
+
+const opened = await wallets[wallet]({ relayUrl, accounts: [`hedera:testnet:${account}`], answer });
+console.log(JSON.stringify({ method: "start", outcome: key.publicKey.toStringRaw() }));
+for await (const line of createInterface({ input: process.stdin })) {
+  if (line.startsWith("wc:")) await opened.pair(line);
+  else isRefusing = line === "refuse";
+}
+process.exit();

@@ -1,0 +1,44 @@
+// Wallets made of WalletConnect's own libraries. answer(request) returns the result of a request, or throws {code, message, data}.
+import { WalletKit } from "@reown/walletkit";
+import { Core } from "@walletconnect/core";
+import { SignClient as SignClient211 } from "sign-client-2.11";
+
+const metadata = { name: "Test", description: "A test", url: "https://test.example", icons: [] };
+let clients = 0;
+
+export const options = (relayUrl) => ({
+  customStoragePrefix: `client-${(clients += 1)}`, // with the same one, two would be one
+  projectId: "test", relayUrl, metadata, logger: "silent", telemetryEnabled: false,
+  storageOptions: { database: ":memory:" },
+});
+
+const respond = async (answer, { id, topic, params }) => {
+  const outcome = await Promise.resolve(params)
+    .then(answer)
+    .then((result) => ({ result }), ({ code, message, data }) => ({ error: { code, message, data } }));
+  return { topic, response: { id, jsonrpc: "2.0", ...outcome } };
+};
+
+async function openWalletKit({ relayUrl, accounts, answer }) {
+  const wallet = await WalletKit.init({ core: new Core(options(relayUrl)), metadata });
+  wallet.engine.signClient.engine.requestQueueDelay = 0; // it waits for a second between two requests
+  wallet.on("session_proposal", ({ id, params }) => wallet.approveSession({ id, namespaces: allow(params, accounts) }));
+  wallet.on("session_request", async (event) => wallet.respondSessionRequest(await respond(answer, event)));
+  return { pair: (uri) => wallet.pair({ uri }), client: wallet.engine.signClient };
+}
+
+async function openSignClient({ relayUrl, accounts, answer }) {
+  const wallet = await SignClient211.init(options(relayUrl));
+  wallet.on("session_proposal", ({ id, params }) => wallet.approve({ id, namespaces: allow(params, accounts) }));
+  wallet.on("session_request", async (event) => wallet.respond(await respond(answer, event)));
+  return { pair: (uri) => wallet.core.pairing.pair({ uri }), client: wallet };
+}
+
+/** All that a dApp proposes, for accounts. */
+function allow({ optionalNamespaces, requiredNamespaces }, accounts) {
+  const { hedera } = { ...requiredNamespaces, ...optionalNamespaces };
+  const chains = accounts.map((account) => account.split(":").slice(0, 2).join(":"));
+  return { hedera: { ...hedera, chains: [...new Set(chains)], accounts } };
+}
+
+export const wallets = { "walletkit 1.2.10": openWalletKit, "sign-client 2.11.2": openSignClient };

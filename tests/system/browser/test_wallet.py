@@ -1,0 +1,165 @@
+"""A wallet of one's own: paired by the page over the relay, it signs what the demo's visitor trades."""
+
+import json
+import shutil
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import pytest
+from playwright.sync_api import expect
+
+from harness.network import reserved_port
+from harness.postgresql import until
+from harness.serving import ROOT, Service, environment
+from tests.system.browser.conftest import CheckedPage, on_two_screens
+from tests.system.browser.steps import press
+from tests.system.browser.trader import Trader
+
+FOLDER = ROOT / "sandbox/tests/system/relay"
+OWN = "0.0.4242"
+TOKEN = "0.0.7007"
+
+pytestmark = pytest.mark.skipif(
+    not shutil.which("node") or not (FOLDER / "node_modules").exists(),
+    reason="needs WalletConnect's packages (make tools, with npm)",
+)
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory):
+    """What make run serves, with a relay, and without a sample."""
+    folder = tmp_path_factory.mktemp("desk")
+    with reserved_port() as port, reserved_port() as node, reserved_port() as relay:
+        url = f"http://127.0.0.1:{port}"
+        environ = environment(DATA_DIR=f"{folder}/instance", PUBLIC_URL=url)
+        environ |= {"PORT": str(port), "GRPC_PORT": str(node), "RELAY_PORT": str(relay)}
+        environ |= {"SAMPLE": "no"}
+        del environ["PROMETHEUS_MULTIPROC_DIR"]  # the server sets its own
+        service = Service(folder, port, environ)
+        service.node, service.relay = f"127.0.0.1:{node}", f"ws://127.0.0.1:{relay}"
+        server = ("-m", "gunicorn", "-c", "python:marketplace.sandbox.server", "wsgi:app")
+        with service.running([sys.executable, *server, "--chdir", str(ROOT)]):
+            until(service.answers, "the service does not start")
+            yield service
+
+
+@pytest.fixture
+def visit(browsers, screen, desk):
+    """Open a page of that service, on this test's screen."""
+    pages = []
+
+    def visit(path="/"):
+        size, scheme = screen
+        name = f"chromium-{scheme}-{size[0]}"
+        page = CheckedPage(browsers("chromium"), name, desk.url, size, scheme)
+        pages.append(page)
+        page.goto(desk.url + path)
+        return page
+
+    yield visit
+    for page in pages:
+        page.context.close()
+        assert page.problems == []
+
+
+class Wallet:
+    """The program desk.mjs."""
+
+    def __init__(self, process):
+        self._process = process
+
+    def say(self, line):
+        self._process.stdin.write(f"{line}\n")
+        self._process.stdin.flush()
+
+    def read(self):
+        return json.loads(self._process.stdout.readline())
+
+
+@contextmanager
+def wallet(desk, account=OWN, **options):
+    settings = {"relayUrl": desk.relay, "node": desk.node, "account": account} | options
+    command = ["node", str(FOLDER / "desk.mjs"), json.dumps(settings)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(command, **pipes)
+    try:
+        own = Wallet(process)
+        assert own.read()["method"] == "start"
+        yield own
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def connect(page, own):
+    page.locator("#visitor").click()
+    press(page, "Connect a wallet")
+    address = page.locator("#wallet code", has_text="wc:")
+    expect(page.get_by_role("img", name="QR code of the pairing")).to_be_visible()
+    own.say(address.inner_text())
+    expect(page.locator("#wallet")).to_contain_text("signs for")
+
+
+def list_one(page, desk, account, serial_no):
+    page.goto(
+        f"{desk.url}/demo/list?account={account}&token={TOKEN}&serial_no={serial_no}&price=25"
+    )
+    page.get_by_role("button", name="List for sale", exact=True).click()
+
+
+@on_two_screens
+def test_it_is_connected_and_signs_a_listing(visit, desk, screen):
+    account = f"0.0.{4300 + screen[0][0]}"
+    with wallet(desk, account) as own:
+        page = visit()
+        connect(page, own)
+        page.look("wallet-connected", full=False)
+        press(page, "Start trading")
+        expect(page.locator("#visitor")).to_contain_text(account)
+        list_one(page, desk, account, screen[0][0])
+        assert own.read() == {"method": "hedera_signAndExecuteTransaction", "outcome": "signed"}
+        expect(page.get_by_role("link", name="All for sale")).to_be_visible()
+        nft = desk.call(f"/v1/nft/{TOKEN}/{screen[0][0]}")
+        assert (nft["isForSale"], nft["owner"]["accountId"]) == (True, account)
+
+
+@pytest.mark.parametrize("key_type", ["ED25519", "ECDSA"])
+def test_it_signs_a_purchase_which_the_marketplace_submits(visit, desk, key_type):
+    serial_no, account = {"ED25519": (1, "0.0.4501"), "ECDSA": (2, "0.0.4502")}[key_type]
+    Trader(desk).list((TOKEN, serial_no), "0.0.1004", 30)
+    with wallet(desk, account, keyType=key_type) as own:
+        page = visit()
+        connect(page, own)
+        page.goto(f"{desk.url}/demo/nft/{TOKEN}/{serial_no}#purchase")
+        page.locator("#purchase").get_by_role("button", name="Buy").click()
+        assert own.read() == {"method": "hedera_signTransaction", "outcome": "signed"}
+        expect(page.locator("#purchase")).to_contain_text("You own")
+        nft = desk.call(f"/v1/nft/{TOKEN}/{serial_no}")
+        assert nft["owner"]["accountId"] == account
+
+
+def test_what_its_user_refuses_is_said_and_nothing_is_lost(visit, desk):
+    with wallet(desk, "0.0.4601") as own:
+        page = visit()
+        connect(page, own)
+        own.say("refuse")
+        list_one(page, desk, "0.0.4601", 3)
+        assert own.read()["outcome"] == "User rejected."
+        expect(page.locator("main")).to_contain_text("The wallet's user refused it.")
+        own.say("sign")
+        page.get_by_role("button", name="List for sale", exact=True).click()
+        assert own.read()["outcome"] == "signed"
+        expect(page.get_by_role("link", name="All for sale")).to_be_visible()
+
+
+def test_the_page_shows_what_went_over_the_relay(visit, desk):
+    with wallet(desk, "0.0.4701") as own:
+        page = visit()
+        connect(page, own)
+        page.locator("#wallet summary", has_text="What goes over the relay").click()
+        expect(page.locator("#wallet .exchange").first).to_contain_text("wc_sessionPropose")
+        press(page, "Disconnect")
+        page.locator("#visitor").click()
+        press(page, "Connect a wallet")
+        expect(page.get_by_role("img", name="QR code of the pairing")).to_be_visible()
