@@ -75,6 +75,18 @@ def get_hiding(db: Connection, token: str, serial_no: int) -> DecisionRow | None
     return db.execute(sql, {"token": token, "serial_no": serial_no}).fetchone()
 
 
+def is_withheld(db: Connection, token: str, serial_no: int, owner: str) -> bool:
+    # Whether a decision keeps an NFT off sale, applied to its row already or not.
+    sql = """
+        SELECT 1 FROM decision
+        WHERE (kind = 'hidden' AND id = :token AND serial_no IN (0, :serial_no))
+           OR (kind = 'blocked' AND id = :owner AND serial_no = 0)
+        LIMIT 1
+    """
+    parameters = {"token": token, "serial_no": serial_no, "owner": owner}
+    return db.execute(sql, parameters).fetchone() is not None
+
+
 def list_decisions(db: Connection) -> list[DecisionRow]:
     return db.execute("SELECT * FROM decision ORDER BY kind, id, serial_no").fetchall()
 

@@ -304,7 +304,7 @@ def test_a_decision_that_cannot_be_written_whole_is_not_made(app, client, run, p
         assert json.loads(run("hidden", "--json")) == []
 
 
-def test_the_watcher_goes_on_where_a_command_was_killed(app, client, run, pair, monkeypatch):
+def test_the_watcher_goes_on_where_a_command_was_killed(app, client, run, pair, buy, monkeypatch):
     monkeypatch.setattr("marketplace.store.decisions.AT_ONCE", 1)
     fault = """
         CREATE TRIGGER fault BEFORE UPDATE OF listed ON collection WHEN OLD.listed = 1
@@ -315,6 +315,7 @@ def test_the_watcher_goes_on_where_a_command_was_killed(app, client, run, pair, 
         app.test_cli_runner().invoke(args=[*words, "--reason", "fraud"])
         assert [row["what"] for row in json.loads(run("hidden", "--json"))] == [words[1]]
         assert keys_of(client.get("/v1/orderbook")) == [(TOKEN, 8)]
+        assert buy((TOKEN, 8)).status_code in (409, 451)
         write_sql(app, "DROP TRIGGER fault")
         with app.app_context():
             moderation.apply_decisions()

@@ -49,6 +49,7 @@ from marketplace.services import mirror_node, services
 from marketplace.store import following
 from marketplace.store import nfts as stored_nfts
 from marketplace.store.database import read
+from marketplace.store.decisions import is_withheld
 from marketplace.store.rows import Connection, NftRow
 
 NOTHING: Mapping[NftId, int] = {}
@@ -173,7 +174,7 @@ def require_newest(db: Connection, nft: NftRow, present: int) -> None:
         if queued and not is_final(queued, nft["ledger_at"], present):
             raise LedgerUndecided(*nft_id, "it does not show a later transaction yet")
     stored = stored_nfts.get_nft(db, *nft_id)
-    if stored and not stored["is_listed"]:
+    if stored and (not stored["is_listed"] or is_withheld(db, *nft_id, stored["owner"])):
         raise NotListed(*nft_id)
     state = nft["ledger_at"], nft["ledger_state"]
     if stored is None or (stored["ledger_at"], stored["ledger_state"]) != state:
