@@ -20,7 +20,6 @@ SHORT_RUNS = {
     "stress.baskets": ["--seconds", "1", "--at-once", "2"],
     "stress.bombs": ["--only", "png_16_bits_with_alpha"],
     "stress.failover": ["--seconds", "0.5", "--only", "lose_a_standby"],
-    "stress.first_receipt": ["--starts", "1"],
     "stress.lives": ["--seed", "1", "--stories", "1"],
 }
 ATTACK = ["--seconds", "4", "--clients", "5"]
