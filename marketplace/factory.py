@@ -14,10 +14,10 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 from marketplace import cli, ledger, settings
 from marketplace.api import (
     authentication,
-    concurrency_limit,
     cors,
     error_handlers,
     events,
+    limits,
     listings,
     media,
     metrics,
@@ -26,7 +26,6 @@ from marketplace.api import (
     nfts,
     offers,
     orderbook,
-    rate_limit,
     reference,
     request_metrics,
     search,
@@ -95,8 +94,7 @@ def create_app(
     request_metrics.name_routes(app)
     app.extensions[KEY] = _make_services(app, sign)
     authentication.init_app(app, authenticate)
-    for module in (rate_limit, concurrency_limit):
-        module.init_app(app)
+    limits.init_app(app)
     for commands in (cli, loop, collection_import, refresh):
         commands.init_app(app)
     _register_blueprints(app)

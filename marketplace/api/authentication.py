@@ -9,9 +9,8 @@ from typing import Any
 from flask import Flask, Request, Response, after_this_request, current_app, request
 from werkzeug.exceptions import HTTPException, Unauthorized
 
-from marketplace.api.blueprint import Blueprint, Decorator, View
-from marketplace.api.concurrency_limit import one_write
-from marketplace.api.rate_limit import RATE, find_address, rate_limits
+from marketplace.api.http import Blueprint, Decorator, View
+from marketplace.api.limits import RATE, find_address, one_write, rate_limits
 from marketplace.api.response_cache import REQUEST_CACHE, RequestCache
 from marketplace.errors import (
     POSTS,

@@ -2,10 +2,10 @@
 
 from marketplace import errors
 from marketplace.api.authentication import caller, require_scope
-from marketplace.api.blueprint import Blueprint
+from marketplace.api.http import Blueprint
+from marketplace.api.limits import count_each
 from marketplace.api.paging import documented
 from marketplace.api.prepared import RETRY_AFTER_SECONDS, Answer, answer_prepared
-from marketplace.api.rate_limit import count_each
 from marketplace.api.request_schemas import (
     PrepareListingSchema,
     PreparePurchaseSchema,

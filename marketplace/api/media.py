@@ -7,7 +7,7 @@ from io import BytesIO
 
 from flask import Blueprint, Response, abort, request, send_file
 
-from marketplace.api.concurrency_limit import one_image
+from marketplace.api.limits import one_image
 from marketplace.errors import Hidden, PreconditionFailed
 from marketplace.services import database, services
 from marketplace.store import decisions

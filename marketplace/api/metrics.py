@@ -8,7 +8,7 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_late
 from prometheus_client.registry import Collector
 
 from marketplace.api.authentication import require_scope
-from marketplace.api.blueprint import Blueprint
+from marketplace.api.http import Blueprint
 from marketplace.hedera import times
 from marketplace.market import account_key, freshness
 from marketplace.market.purchase_fees import find_fees, find_noted_balance

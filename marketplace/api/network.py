@@ -6,7 +6,7 @@ from typing import Any
 from flask import current_app
 
 from marketplace.api.authentication import require_scope
-from marketplace.api.blueprint import Blueprint
+from marketplace.api.http import Blueprint
 from marketplace.api.response_cache import cached_query
 from marketplace.api.response_schemas import NetworkSchema
 from marketplace.store import properties

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from flask import Response, current_app, stream_with_context
 
 from marketplace.api.authentication import caller, require_scope
-from marketplace.api.blueprint import Blueprint
+from marketplace.api.http import Blueprint
+from marketplace.api.limits import count_each
 from marketplace.api.paging import CURSOR_HEADER, documented, with_events_cursor
-from marketplace.api.rate_limit import count_each
 from marketplace.api.request_schemas import (
     AddNftSchema,
     CollectionPathSchema,

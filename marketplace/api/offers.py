@@ -5,7 +5,7 @@ from typing import Any
 from marketplace import errors
 from marketplace.api import paging
 from marketplace.api.authentication import caller, require_scope
-from marketplace.api.blueprint import Blueprint
+from marketplace.api.http import Blueprint
 from marketplace.api.paging import BY_OFFER, Page, Position
 from marketplace.api.prepared import Answer, answer_prepared
 from marketplace.api.request_schemas import (

@@ -5,7 +5,7 @@ from typing import Any
 
 from marketplace.api import paging
 from marketplace.api.authentication import require_scope
-from marketplace.api.blueprint import Blueprint
+from marketplace.api.http import Blueprint
 from marketplace.api.paging import Page, Position
 from marketplace.api.request_schemas import CollectionsQuerySchema, SearchQuerySchema
 from marketplace.api.response_cache import request_cache

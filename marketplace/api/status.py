@@ -6,7 +6,7 @@ from typing import Any
 from flask import current_app
 
 from marketplace.api.authentication import is_allowed
-from marketplace.api.blueprint import Blueprint
+from marketplace.api.http import Blueprint
 from marketplace.api.request_schemas import StatusQuery
 from marketplace.api.response_schemas import ServiceStatusSchema
 from marketplace.errors import STATUS, NotReady, answered_by

@@ -5,7 +5,7 @@ from operator import itemgetter
 from typing import Any
 
 from marketplace.api.authentication import require_scope
-from marketplace.api.blueprint import Blueprint
+from marketplace.api.http import Blueprint
 from marketplace.api.request_schemas import CollectionPathSchema, NftPathSchema
 from marketplace.api.response_schemas import NftTraitsSchema, TraitSchema
 from marketplace.errors import CollectionNotStored, Hidden, NftNotStored

@@ -2,7 +2,7 @@
 
 from marketplace.api import paging
 from marketplace.api.authentication import require_scope
-from marketplace.api.blueprint import Blueprint
+from marketplace.api.http import Blueprint
 from marketplace.api.paging import BY_ID, NftPage, Position
 from marketplace.api.request_schemas import AccountPathSchema, UserNftsQuerySchema, UserQuerySchema
 from marketplace.api.response_schemas import NftSchema

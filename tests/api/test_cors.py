@@ -8,7 +8,7 @@ import pytest
 from harness.apps import authorized_client, on_testnet, settings
 from harness.cast import TOKEN
 from marketplace import create_app
-from marketplace.api import rate_limit
+from marketplace.api import limits
 from marketplace.services import services
 from tests.answers import assert_error
 
@@ -120,7 +120,7 @@ def test_an_options_that_is_no_preflight_is_a_request_like_others(app):
 
 def test_a_page_reads_every_refusal_and_failure(tmp_path, monkeypatch):
     """The layers in front have a hand in some; that no room is left for a write is in test_waiting.py."""
-    monkeypatch.setattr(rate_limit, "FAILED_LIMIT", "1/h")
+    monkeypatch.setattr(limits, "FAILED_LIMIT", "1/h")
     app = serve(tmp_path, DAPP, WRITE_LIMIT="1/h")
 
     @app.get("/v1/broken")

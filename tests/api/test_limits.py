@@ -12,16 +12,16 @@ from harness.apps import settings
 from harness.network import PATIENCE_SECONDS
 from harness.serving import serve
 from marketplace import create_app
-from marketplace.api import rate_limit
+from marketplace.api import limits
 from marketplace.store import access_tokens
 from tests.answers import assert_error
 
 
 @pytest.fixture
 def make_app(tmp_path, monkeypatch):
-    def make(failed="30/m", **limits):
-        monkeypatch.setattr(rate_limit, "FAILED_LIMIT", failed)
-        return create_app(**settings(tmp_path) | limits)
+    def make(failed="30/m", **rates):
+        monkeypatch.setattr(limits, "FAILED_LIMIT", failed)
+        return create_app(**settings(tmp_path) | rates)
 
     return make
 

@@ -13,7 +13,7 @@ from harness.apps import authorized_client, on_testnet, settings
 from harness.cast import KEYS
 from harness.network import PATIENCE_SECONDS, response, serve, serve_raw, silence
 from marketplace import create_app
-from marketplace.api import concurrency_limit
+from marketplace.api import limits
 from marketplace.sandbox.application import create_sandbox
 from marketplace.store import media
 from tests.answers import assert_error
@@ -42,7 +42,7 @@ def gate(tmp_path):
 @pytest.fixture
 def busy(gate, tmp_path, monkeypatch):
     """A client with as many adds under way as may be, the gate, and the adds."""
-    monkeypatch.setattr(concurrency_limit, "WRITES_AT_ONCE", AT_ONCE)
+    monkeypatch.setattr(limits, "WRITES_AT_ONCE", AT_ONCE)
     url, gate = gate
     client = authorized_client(on_testnet(tmp_path, url, CORS_ORIGINS=PAGE), "read", "write")
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -129,7 +129,7 @@ def test_images_of_a_silent_bucket_take_few_threads(tmp_path, monkeypatch):
 
 def test_a_bucket_that_answers_serves_a_page_of_images(tmp_path, monkeypatch):
     """A browser asks for six at once, and for none again."""
-    monkeypatch.setattr(concurrency_limit, "PAUSE_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr(limits, "PAUSE_SECONDS", PATIENCE_SECONDS)
 
     def answer(connection):
         time.sleep(0.02)

@@ -1,12 +1,14 @@
-"""Rate limits: writes of each access token, end user and address; failed authentication of an address.
+"""Limits: writes of a token, end user and address; failed authentication of an address; work at once.
 
 Reads with a valid token are limited by nginx (deploy/nginx.conf), not here. A window begins with the first
 request of a token or an address, and ends after a second, a minute or an hour. Each process counts by itself.
 """
 
 import re
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from ipaddress import ip_address, ip_network
 from math import ceil
@@ -18,7 +20,7 @@ from limits import parse as parse_rate
 from limits.storage import MemoryStorage
 from limits.strategies import FixedWindowRateLimiter
 
-from marketplace.errors import LimitExceeded
+from marketplace.errors import LimitExceeded, TooBusy
 from marketplace.hedera.ids import NftId
 from marketplace.metrics import count
 from marketplace.wsgi_environ import END_USER, TOKEN_NAME
@@ -31,6 +33,16 @@ WORDS = {"s": "a second", "m": "a minute", "h": "an hour"}
 KEY = "marketplace.rate_limits"  # in the application's extensions
 # Key of the WSGI environment: the access token's own rate, or None.
 RATE = "marketplace.rate"
+
+# How long a request waits for a free place: writes come in bursts, and browsers ask for all images of a
+# page at once. After one has waited without success, the next ones do not wait until a place is free.
+PAUSE_SECONDS = 0.25
+# In a worker of eight threads. Writes may wait for the ledger; in the sandbox they never do.
+WRITES_AT_ONCE = 5
+WRITES_AT_ONCE_IN_SANDBOX = 1000
+IMAGES_AT_ONCE = 2  # reads of a bucket, which may not answer
+
+WRITES, IMAGES = "marketplace.writes", "marketplace.images"  # in the application's extensions
 
 _match_with_port = re.compile(r"\[([^]]+)\](?::\d+)?|([\d.]+):\d+").fullmatch
 
@@ -89,6 +101,10 @@ def rate_limits() -> RateLimits:
 
 def init_app(app: Flask) -> None:
     app.extensions[KEY] = RateLimits(app.config)
+    is_sandbox = app.config["NETWORK"] == "sandbox"
+    writes = WRITES_AT_ONCE_IN_SANDBOX if is_sandbox else WRITES_AT_ONCE
+    app.extensions[WRITES] = ConcurrencyLimit(writes, refused="writes_refused")
+    app.extensions[IMAGES] = ConcurrencyLimit(IMAGES_AT_ONCE)
 
 
 class Limit(NamedTuple):
@@ -124,3 +140,41 @@ def find_address() -> str:
     if address.version == 4:
         return str(address)
     return str(address.ipv4_mapped or ip_network((address, 64), strict=False))
+
+
+class ConcurrencyLimit:
+    """Allows N requests at once."""
+
+    def __init__(self, most: int, refused: str | None = None) -> None:
+        """``refused``: the metric that counts refused requests."""
+        self._refused = refused
+        self._room = threading.Semaphore(most)
+        self._is_quick = True
+
+    @contextmanager
+    def one(self) -> Iterator[None]:
+        """Hold one of the places. Raises TooBusy."""
+        self._is_quick = self._room.acquire(timeout=PAUSE_SECONDS if self._is_quick else 0)
+        if not self._is_quick:
+            if self._refused:
+                count(self._refused)
+            raise TooBusy
+        try:
+            yield
+        finally:
+            self._room.release()
+
+
+def one_write() -> AbstractContextManager[None]:
+    """Hold one of the current application's places for writes. Raises TooBusy."""
+    return _one(WRITES)
+
+
+def one_image() -> AbstractContextManager[None]:
+    """Hold one of its places for reads of a bucket. Raises TooBusy."""
+    return _one(IMAGES)
+
+
+def _one(key: str) -> AbstractContextManager[None]:
+    limit: ConcurrencyLimit = current_app.extensions[key]
+    return limit.one()

@@ -1,18 +1,22 @@
-"""webargs' parser for Flask, made strict: JSON of RFC 8259 alone, and no name that is nearly a known one."""
+"""webargs' parser, made strict, and flask-smorest's blueprint, which documents each view's errors."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, partial, wraps
 from typing import Any, NoReturn
 
+import flask_smorest
 from flask import Request, g
+from flask_smorest.utils import resolve_schema_instance
 from marshmallow import Schema, ValidationError
 from webargs.flaskparser import FlaskParser
 from werkzeug.exceptions import BadRequest, HTTPException, RequestEntityTooLarge
 
 from marketplace import errors
+from marketplace.api.error_responses import REFUSALS
 from marketplace.api.paging import require_room_for_link
+from marketplace.errors import BODIES, PARAMETERS, QUERIES, MarketplaceError, answered_by
 
 NEARLY = 0.8  # how similar an unknown name must be to a known one: sorted and sort
 SHORT = 900  # bytes of a query: with each escaped, a link fits
@@ -20,7 +24,7 @@ MOST_COMPARED = 20  # names: a body may have thousands
 
 
 class RequestParser(FlaskParser):
-    """The parser of all our blueprints."""
+    """The parser of all our blueprints: JSON of RFC 8259 alone, and no name that is nearly a known one."""
 
     def use_args(self, argmap: Any, *args: Any, **kwargs: Any) -> Any:
         """Do what webargs does, but make the schema once, not for each request."""
@@ -97,3 +101,47 @@ def _read_integer(digits: str) -> int | str:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
+
+
+View = Callable[..., Any]
+Decorator = Callable[[View], View]
+
+# By the part of a request: which errors refuse it while it is read.
+OF_LOCATIONS = {"path": (PARAMETERS,), "query": (PARAMETERS, QUERIES), "json": (PARAMETERS, BODIES)}
+
+
+class Blueprint(flask_smorest.Blueprint):
+    ARGUMENTS_PARSER = RequestParser()
+
+    def arguments(
+        self, schema: type[Schema] | Schema, *, location: str = "json", **options: Any
+    ) -> Decorator:
+        """Load parameters or a body, and pass each value by the name of its field: as_kwargs of webargs.
+
+        Of a path, only these values are passed, and not also Flask's own texts.
+        """
+        load: Decorator = super().arguments(schema, location=location, as_kwargs=True, **options)
+        refuse = self.refuses(*answered_by(*OF_LOCATIONS[location]))
+        fields = resolve_schema_instance(schema).fields
+        texts = {field.data_key for field in fields.values()} - fields.keys()
+
+        def decorator(view: View) -> View:
+            @wraps(view)
+            def without_texts(**values: Any) -> Any:
+                return view(**{name: values[name] for name in values if name not in texts})
+
+            return load(refuse(without_texts if location == "path" else view))
+
+        return decorator
+
+    def register_views_in_doc(self, api: Any, *of_application: Any, **options: Any) -> None:
+        """Leave it to the Api when the views are documented."""
+        api.later.append(partial(super().register_views_in_doc, api, *of_application, **options))
+
+    @staticmethod
+    def refuses(*kinds: type[MarketplaceError]) -> Decorator:
+        """Document errors of the view. The OpenAPI document groups them by status."""
+        documented: Decorator = flask_smorest.Blueprint.doc(
+            **{REFUSALS: {kind.word(): kind for kind in kinds}}
+        )
+        return documented
