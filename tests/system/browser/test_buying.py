@@ -101,6 +101,7 @@ def test_every_step_stays_open_for_whoever_opened_it(offer):
     expect(page.get_by_role("heading", name="You own Tides")).to_be_focused()
     for name in ("prepare", "look", "sign", "submit", "report", "settled"):
         expect(step(steps(page), name)).to_have_class(re.compile("done"))
+    for name in ("prepare", "look", "sign", "submit", "settled"):  # handed in, and confirmed at once
         expect(step(steps(page), name).locator(".exchange").first).to_be_visible()
     page.goto(page.url.partition("/demo")[0] + "/demo/list")
     expect(step(page, "add")).to_be_visible()
@@ -112,7 +113,7 @@ def test_it_works(offer):
     token, serial_no = page.nft
     page.look("buying-1-start")
     press(steps(page), "Prepare the transaction")
-    expect_done(steps(page), "look", "Without the buyer's signature it has no effect")
+    expect_done(steps(page), "look", "The marketplace signs last")
     inside = shown(page, "#purchase")
     assert inside["NFT"] == f"{token} #{serial_no}"
     assert inside["From"] == f"{SELLER}, the seller"
@@ -123,12 +124,11 @@ def test_it_works(offer):
     assert re.fullmatch(paid, inside["Network fee"])
     assert inside["Royalty"] == f"{ROYALTIES}: 10 HBAR of that"
     assert inside["Remains"] == f"{SELLER}, the seller: 190 HBAR"
-    assert inside["Signatures"] == "1, by the marketplace"
+    assert inside["Signatures"] == "None yet"
     go_on_to_submit(page)
-    press(steps(page), "Submit to the ledger")
-    expect_done(steps(page), "submit", "SUCCESS")
-    expect(page.locator("#purchase .left")).to_have_text("The ledger has it")
-    press(steps(page), "Report the transaction")
+    press(steps(page), "Hand in the signature")
+    expect_done(steps(page), "submit", "The marketplace has signed it, too, and submitted it: OK.")
+    expect(page.locator("#purchase .left")).to_have_text("It is submitted")
     expect_done(steps(page), "report", "The ledger shows it.")
 
     table = rows(step(steps(page), "settled").locator("table"))
@@ -250,14 +250,14 @@ def test_a_refusal_is_the_sentence_of_the_api(offer, button):
     expect(step(steps(page), "sign")).to_have_class(re.compile("locked"))
 
 
-def test_what_the_ledger_refuses_is_said_and_asked_for_again(offer, trader):
+def test_what_is_handed_in_too_late_is_said_and_asked_for_again(offer, trader):
     page = offer(refusals=[409])
     press(steps(page), "Prepare the transaction")
     go_on_to_submit(page)
     trader.withdraw(page.nft, SELLER)  # a second too late
-    press(steps(page), "Submit to the ledger")
+    press(steps(page), "Hand in the signature")
     said = step(steps(page), "submit").locator(".notice.bad")
-    expect(said).to_contain_text("SPENDER_DOES_NOT_HAVE_ALLOWANCE")
+    expect(said).to_contain_text("is not for sale")
     expect(page.locator("#state")).to_contain_text("Not for sale")
     page.look("buying-refused")
     press(steps(page), "Prepare a new one")

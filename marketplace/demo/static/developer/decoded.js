@@ -51,7 +51,7 @@ function fee({ maxFeeTinybars, payer, nftTransfers }, roles) {
   return `At most ${tinybars(maxFeeTinybars)}, paid by ${named(payer, roles)}${besides}`;
 }
 
-const signatures = (count) => (count ? `${count}, by the marketplace` : "None yet");
+const signatures = (count) => count || "None yet";
 
 function approval({ tokenId, serialNumbers, owner, spender, approvedForAll }) {
   return [

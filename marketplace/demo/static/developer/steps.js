@@ -135,7 +135,10 @@ export class Steps {
       if (name !== "report") this.restart(step);
       else step.clear();
       step.show(answer);
-      if (!answer.ok) return step.fail(answer.message);
+      if (!answer.ok) {
+        step.fail(answer.message);
+        return name === "submit" && step.outcome.append(this.again());
+      }
     }
     return show[name]?.call(this, answer);
   }
