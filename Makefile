@@ -31,7 +31,7 @@ debian = $(if $(strip $(1)),if command -v apt-get > /dev/null && [ "$$(id -u)" =
   else echo "Missing. As root on Debian: apt-get install $(strip $(1))"; $(2); fi,true)
 
 .PHONY: help run test test-all tools format clean test-stdlib test-system test-postgresql test-again lint \
-  lint-style lint-scripts bench bench-check container wheel docs postman wallet-link
+  lint-style lint-scripts bench bench-check attack lives soak container wheel docs postman wallet-link
 
 ## For newcomers
 
@@ -116,6 +116,16 @@ bench-check: benchmarks/.venv/installed benchmarks/peers/fastify/node_modules/.i
 container: .venv/installed-dev
 	@$(call debian,$(call lacking,podman,podman crun) $(call lacking,mmdebstrap,mmdebstrap),exit 1)
 	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m stress.container
+
+# Attacks, random lives compared with a model, and traders while everything fails: make lives ARGS="--seconds 60"
+attack: .venv/installed-dev
+	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m stress.attack $(ARGS)
+
+lives: .venv/installed-dev
+	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m stress.lives $(ARGS)
+
+soak: .venv/installed-dev
+	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m stress.soak $(ARGS)
 
 ## What is built or generated
 

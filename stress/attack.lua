@@ -1,4 +1,5 @@
--- wrk's requests for stress/attack.py: POST /v1/add, another NFT each time. Prints one line for attack.py.
+-- wrk's requests for stress/attack.py: POST /v1/add, another NFT each time, or with the argument "buy" a purchase by
+-- another account each time. Prints one line for attack.py.
 
 local threads = {}
 
@@ -7,12 +8,16 @@ function setup(thread)
 end
 
 function init(args)
-  serial_no, answered = 0, {}
+  serial_no, answered, kind = 0, {}, args[1]
   wrk.headers["Content-Type"] = "application/json"
 end
 
 function request()
   serial_no = serial_no + 1
+  if kind == "buy" then
+    local order = '{"accountId":"0.0.%d","tokenId":"0.0.7001","serialNo":%d}'
+    return wrk.format("POST", "/v1/buy/extwallet", nil, string.format(order, 20000 + serial_no, 1 + serial_no % 10))
+  end
   local body = '{"accountId":"0.0.1001","tokenId":"0.0.7001","serialNo":%d}'
   return wrk.format("POST", "/v1/add", nil, string.format(body, serial_no))
 end

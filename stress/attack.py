@@ -25,10 +25,12 @@ from typing import NamedTuple
 from unittest.mock import patch
 
 from harness import mounts, network
+from harness.engines import ENGINES
 from harness.images import CORPUS
 from harness.serving import run_flask, serve, watcher
 from marketplace.sandbox import gateway as artwork_gateway
 from marketplace.sandbox.application import create_sandbox
+from stress import visitors
 
 CLIENTS = 200
 SCRIPT = Path(__file__).with_name("attack.lua")
@@ -66,6 +68,7 @@ ATTACKS = {
     "a foreign lock": {"is_locked": True},
     "the name server is silent": {"address": "http://mirror.example"},
 }
+SIEGE = "silent visitors"  # who prepare purchases, beside an honest buyer, on both engines
 NAME_SERVER = "127.0.0.53"  # resolv.conf has no port: it is 53, which only root may use
 UNTRIED = (
     "not tried: only root can put a silent name server into /etc/resolv.conf, in a mount namespace of its"
@@ -111,10 +114,13 @@ async def ask(port, path, token):
 
 
 @contextmanager
-def adding(port, token, seconds, clients):
-    """Let clients add NFTs without a pause. Yields a list, to which their timings are added at the end."""
+def flooding(port, token, seconds, clients, kind="add"):
+    """Let clients add NFTs, or prepare purchases, without a pause.
+
+    Yields a list, to which their timings are added at the end.
+    """
     command = ["wrk", "-t1", f"-c{clients}", f"-d{seconds:.0f}s", "--timeout", "60s", "-s", SCRIPT]
-    command += ["-H", f"Authorization: Bearer {token}", f"http://127.0.0.1:{port}"]
+    command += ["-H", f"Authorization: Bearer {token}", f"http://127.0.0.1:{port}", "--", kind]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     found = []
     yield found
@@ -208,13 +214,31 @@ def scene(gateway=None, mirror=None, address=None, media=None, is_locked=False, 
 def attack(name, seconds, clients=CLIENTS, **settings):
     """Make one attack; returns the timings of each kind of read, and of the clients that attack."""
     with beside() as readers, scene(**ATTACKS[name], settings=settings) as (service, token):
-        writing = adding(service.port, token, seconds, clients)
+        writing = flooding(service.port, token, seconds, clients)
         with writing if name != "no attack" else nullcontext([]) as of_writers:
             time.sleep(1)
             timings = readers.submit(run, read_all, service.port, token, seconds - 2).result()
         if of_writers:
             timings["add"] = Timings(**of_writers[0])
         return timings
+
+
+def besiege(engine, seconds, clients=CLIENTS):
+    """Let an honest buyer buy beside silent visitors; returns what both got."""
+    with visitors.besieged(engine) as service:
+        made = service.flask("token", "create", "visitors", "--scope", "write")
+        with flooding(service.port, made.stdout.strip(), seconds, clients, "buy") as of_visitors:
+            time.sleep(1)
+            answers = visitors.buy_all(service, time.monotonic() + seconds - 2)
+        return visitors.Got(answers, of_visitors, *visitors.count_held(service))
+
+
+def report_siege(engine, seconds, clients):
+    got = besiege(engine, seconds, clients)
+    print(f"{SIEGE}, {engine}, {clients} clients")
+    print(f"  {'honest':<12} {Timings.of(got.answers)}")
+    print(f"  {'visitors':<12} {Timings(**got.visitors[0])}")
+    print(f"  {got.held} purchases of visitors are held, {got.tinybars} tinybars", flush=True)
 
 
 def main():
@@ -224,11 +248,15 @@ def main():
     parser.add_argument("--clients", type=int, default=CLIENTS)
     parser.add_argument("--limit", help="MARKETPLACE_WRITE_LIMIT, in place of the default")
     parser.add_argument(
-        "--only", action="append", choices=ATTACKS, help="one attack; may be repeated"
+        "--only", action="append", choices=[*ATTACKS, SIEGE], help="one attack; may be repeated"
     )
     arguments = parser.parse_args()
     mounts.enter_namespace("stress.attack")  # for the name server
-    for name in arguments.only or ATTACKS:
+    for name in arguments.only or [*ATTACKS, SIEGE]:
+        if name == SIEGE:
+            for engine in ENGINES:
+                report_siege(engine, arguments.seconds, arguments.clients)
+            continue
         if "address" in ATTACKS[name] and not mounts.are_own():
             print(f"{name}: {UNTRIED}", flush=True)
             continue

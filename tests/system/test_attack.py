@@ -4,6 +4,7 @@ import shutil
 
 import pytest
 
+from harness.engines import ENGINES
 from stress import attack
 
 pytestmark = pytest.mark.skipif(not shutil.which("wrk"), reason="wrk is not installed: make tools")
@@ -23,3 +24,13 @@ def test_a_flood_of_writes_is_limited():
     measured = attack.attack("nothing but a flood", seconds=4, clients=20, WRITE_LIMIT="5/h")
     assert measured["add"].statuses.get("200", 0) <= 5
     assert measured["add"].statuses.get("429", 0) > 5
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_silent_visitors_hold_nothing_and_keep_nobody_out(engine):
+    """Each preparation reserved its fee until the hour's budget was used up."""
+    got = attack.besiege(engine, seconds=8, clients=50)
+    assert {status for status, _ in got.answers} <= {200, 202}
+    assert len(got.answers) >= 2
+    assert (got.held, got.tinybars) == (0, 0)
+    assert got.visitors[0]["statuses"].get("200", 0) > 10

@@ -101,7 +101,13 @@ def test_every_step_stays_open_for_whoever_opened_it(offer):
     expect(page.get_by_role("heading", name="You own Tides")).to_be_focused()
     for name in ("prepare", "look", "sign", "submit", "report", "settled"):
         expect(step(steps(page), name)).to_have_class(re.compile("done"))
-    for name in ("prepare", "look", "sign", "submit", "settled"):  # handed in, and confirmed at once
+    for name in (
+        "prepare",
+        "look",
+        "sign",
+        "submit",
+        "settled",
+    ):  # handed in, and confirmed at once
         expect(step(steps(page), name).locator(".exchange").first).to_be_visible()
     page.goto(page.url.partition("/demo")[0] + "/demo/list")
     expect(step(page, "add")).to_be_visible()
