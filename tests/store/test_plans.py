@@ -146,9 +146,6 @@ for kind, serial_no in (("hidden", 0), ("hidden", 7), ("blocked", 0)):
     STATEMENTS[f"find_part {kind} {serial_no}"] = partial(
         decisions.find_part, kind=kind, serial_no=serial_no, after=("", 0)
     )
-for statement in (decisions.insert_events, decisions.mark_nfts):
-    part = decisions.Part("0.0.7001", 1, 500, "0.0.1001", True)
-    STATEMENTS[f"{statement.__name__} of owner"] = partial(statement, part=part)
 STATEMENTS["list_nfts of many"] = partial(nfts.list_nfts, ids=[("0.0.7001", 1)] * 100)
 BOUNDS = ({}, {"min_price": 5}, {"max_price": 300}, {"min_price": 5, "max_price": 300})
 LISTINGS = [Selection(owner="0.0.1001")]
@@ -266,6 +263,10 @@ MANY = (
     """
     INSERT INTO collection (token, name, retry_at, sort_name)
     SELECT '0.0.' || (7000 + n), 'Tides', '9999', 'tides ' || n FROM generate_series(1000, 4000) AS n
+    """,
+    """
+    INSERT INTO collection_skeleton (skeleton, token)
+    SELECT 'x' || n % 1500, '0.0.' || (7000 + n) FROM generate_series(1000, 4000) AS n
     """,
     """
     INSERT INTO collection_word (word, token)
