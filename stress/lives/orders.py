@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from harness.wallets import body_of, give_new_id, id_of
+from harness.wallets import body_of, give_new_id, id_of, seal
 from hiero_sandbox.ledger import envelopes
 from marketplace.errors import MarketplaceError
 from marketplace.hedera import times
@@ -23,9 +23,9 @@ from stress.lives.steps import MOST_LISTED, MOST_MOVED, Step
 from stress.lives.world import MARKET
 
 Nft = tuple[str, int]
+ASSOCIATION = 50_000_000  # $0.05, at ten cents an HBAR
 # docs/buying.md: a tenth of MAX_TRANSACTION_FEE, and a tenth more for each further NFT
 CAP = 500_000_000 // 100
-ASSOCIATION = 50_000_000  # $0.05, at ten cents an HBAR
 
 
 class Handed(NamedTuple):
@@ -55,7 +55,8 @@ class Orders(Acts):
         super().__init__(*arguments)
         self.handed: list[Handed] = []
         self.withdrawals: list[Handed] = []
-        self.purchases: list[Handed] = []
+        self.prepared: list[Handed] = []  # purchases that were not handed in yet
+        self.purchases: list[Handed] = []  # those that were
         self.forgotten: list[Handed] = []  # purchases of which the service has no row
 
     def post(self, path: str, some: Sequence[Nft], account_id: str, **fields):
@@ -226,13 +227,11 @@ class Orders(Acts):
         self.buy(some, buyer, seen)
 
     def buy_basket(self, step: Step) -> None:
-        """A basket that is signed at once, as most are."""
-        known = len(self.purchases)
+        """A basket that is handed in at once, as most are."""
+        known = len(self.prepared)
         self.prepare_basket(step)
-        for handed in self.purchases[known:]:
-            self.note_sale(
-                handed, self.submit_signed(self.add_signature(handed.account_id, handed.content))
-            )
+        for handed in self.prepared[known:]:
+            self.hand_in(handed, self.add_signature(handed.account_id, handed.content))
 
     def buy(self, some: Sequence[Nft], buyer: str, seen: Mapping[Nft, int] | None = None) -> None:
         """Ask for a purchase, whose prices were in force when it was asked for, or within a replica's lag.
@@ -255,11 +254,13 @@ class Orders(Acts):
         if answer.status_code != 200:
             return
         content = base64.b64decode(answer.json["byteArray"])
-        row, sold = self.read_prepared(str(id_of(content)))
-        self.keep(self.purchases, buyer, answer, sold)
+        row, sold = self.read_prepared(str(id_of(content)))[0], self.read_prices(some)
+        if row is not None:
+            raise Mismatch(f"{some}: preparing a purchase has stored it")
+        self.keep(self.prepared, buyer, answer, sold)
         if sold.keys() != {*some} or any(sold[nft] != price for nft, price in (seen or {}).items()):
             raise Mismatch(f"{some} were asked for, at {seen}: prepared is {sold}")
-        self.require_fair(row, sold, content, buyer)
+        self.require_fair(sold, content, buyer)
         if self.world.has_lied:
             return
         for nft, price in sold.items():
@@ -286,8 +287,13 @@ class Orders(Acts):
             sold = read().execute(sql, parameters).fetchall()
         return row, {(each["token"], each["serial_no"]): each["price"] for each in sold}
 
-    def require_fair(self, row, sold: Mapping[Nft, int], content: bytes, buyer: str) -> None:
-        """The buyer pays the sum of the prices, and the memo says it. The fee is reserved once."""
+    def read_prices(self, some: Sequence[Nft]) -> dict[Nft, int]:
+        """The prices of NFTs as the service has them now."""
+        with self.world.app.app_context():
+            return {nft: nfts.get_nft(read(), *nft)["listing_price"] for nft in some}
+
+    def require_fair(self, sold: Mapping[Nft, int], content: bytes, buyer: str) -> None:
+        """The buyer pays the sum of the prices, and the memo says it."""
         body = body_of(content)
         total = sum(sold.values())
         moved, credits = {}, Counter()
@@ -311,20 +317,51 @@ class Orders(Acts):
         )
         if not body.memo.startswith(f"{memo} on "):
             raise Mismatch(f"{sold} are sold with the memo {body.memo}")
-        reserved, cap = row["fee_tinybars"], CAP * (9 + len(sold))
-        of_associations = ASSOCIATION * len({token for token, _ in sold})
-        if body.transactionFee != cap or not 0 <= reserved - cap - of_associations < len(sold):
-            raise Mismatch(f"{sold}: {reserved} are reserved, and the cap is {body.transactionFee}")
+        if body.transactionFee != CAP * (9 + len(sold)):
+            raise Mismatch(f"{sold}: the cap of the fee is {body.transactionFee}")
 
     def sign_purchase(self, step: Step) -> None:
-        """The buyer signs what the marketplace has signed; now and then they do not."""
-        purchases = self.purchases + self.forgotten
-        if purchases:
-            handed = step.choose(purchases[-2:] if step.number % 5 else purchases)
-            content = handed.content
-            if step.number % 7:
-                content = self.add_signature(handed.account_id, content)
-            self.note_sale(handed, self.submit_signed(content))
+        """Hand a purchase in, once or again, early or late; now and then unsigned, altered, or by another."""
+        purchases = self.prepared + self.purchases + self.forgotten
+        if not purchases:
+            return
+        handed = step.choose(purchases[-2:] if step.number % 5 else purchases)
+        body, signer = body_of(handed.content), handed.account_id
+        way = step.number % 17
+        if way == 0:
+            body.memo += "!"
+        elif way == 1:
+            for amount in body.cryptoTransfer.transfers.accountAmounts:
+                amount.amount //= 2
+        elif way == 2:
+            signer = next(one for one in self.accounts if one != handed.account_id)
+        content = seal(body) if way < 2 else handed.content
+        is_invalid = way < 4
+        self.hand_in(
+            handed, content if way == 3 else self.add_signature(signer, content), is_invalid
+        )
+
+    def hand_in(self, handed: Handed, content: bytes, is_invalid: bool = False) -> None:
+        """Hand a purchase in, and tell the model if the ledger has it from then on."""
+        id = id_of(handed.content)
+        known = self.records_of(id)
+        signed = base64.b64encode(content).decode()
+        form = {"nfts": [name_nfts([nft]) for nft in handed.nfts]}
+        if len(handed.nfts) == 1:
+            form = name_nfts(handed.nfts)
+        body = {"accountId": handed.account_id, "signedTransaction": signed} | form
+        try:
+            self.post_body("comingsoon", body, handed.nfts)
+        finally:
+            new = [row for row in self.records_of(id) if row not in known]
+            if new and (is_invalid or known or len(new) > 1):
+                raise Mismatch(f"{handed}: {new} were submitted, beside {known}")
+            if self.read_prepared(str(id))[0] and handed in self.prepared:
+                self.prepared.remove(handed)
+                self.purchases.append(handed)
+            if new and new[0]["result"] == "SUCCESS":
+                moment = times.from_consensus(new[0]["consensus_timestamp"])
+                self.note_sale(handed, Done(moment, str(id)))
 
     def sign_purchase_again(self, step: Step) -> None:
         """A purchase reaches another node, too. It has a second row, which the marketplace pays for."""

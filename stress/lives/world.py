@@ -140,6 +140,8 @@ class World:
         self.replica = create_sandbox(f"{folder}/replica.db")
         self._answer_freshly = self.ledger.wsgi_app
         self._replica_lock = threading.Lock()
+        sandbox = services(self.app).sandbox
+        self._submit, sandbox.submit = sandbox.submit, self.submit
         self.ledger.wsgi_app = self._answer
         services(self.rebuilt).sandbox.app.wsgi_app = self._answer_plainly
         with self.app.app_context():
@@ -187,6 +189,17 @@ class World:
         self.has_lied = False
         self.loaded = None
         self.note()
+
+    def submit(self, content: bytes) -> bytes:
+        """What the service submits. It may be killed before, or after it."""
+        dice = self.weather.draws("submit")
+        if self.weather.happens(dice, 0.1):
+            raise Killed("before a submission")
+        answer = self._submit(content)
+        self.note()
+        if self.weather.happens(dice, 0.1):
+            raise Killed("after a submission")
+        return answer
 
     def ledger_now(self) -> int:
         """The ledger's clock. The service's is ahead of it by the weather's skew."""

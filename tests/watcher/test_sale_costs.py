@@ -65,8 +65,8 @@ def put_up(market, nft, price, seller=ALICE):
 
 @both_engines
 def test_it_works(market):
-    put_up(market, (TOKEN, 1), 200)
     ask_royalty(market, TOKEN, 10)
+    put_up(market, (TOKEN, 1), 200)
     assert market.submit(market.buy(1)).result == "SUCCESS"
     market.sync()
 
@@ -92,9 +92,9 @@ def test_it_works(market):
 def test_the_nfts_of_a_basket_share_what_it_cost(market):
     prices = {(TOKEN, 1): 50, (TOKEN, 2): 70, (OTHER, 1): 33}
     sellers = {nft: CHARLIE if nft[0] == OTHER else ALICE for nft in prices}
+    ask_royalty(market, TOKEN, 10)
     for nft, price in prices.items():
         put_up(market, nft, price, sellers[nft])
-    ask_royalty(market, TOKEN, 10)
     named = [{"tokenId": token, "serialNo": number} for token, number in prices]
     r = market.client.post("/v1/buy/extwallet", json={"accountId": BOB, "nfts": named})
     assert market.submit(r).result == "SUCCESS"
