@@ -18,6 +18,13 @@ from tests.system.browser.trader import Trader
 
 FOLDER = ROOT / "sandbox/tests/system/relay"
 OWN = "0.0.4242"
+EXTENSIONS = """addEventListener("message", ({ data }) => {
+  if (data.type !== "hedera-extension-query") return;
+  const many = Array.from({ length: 100 }, (_, i) => ({ id: `x${i}`, name: "x".repeat(9999) }));
+  const html = [{ id: "good", name: "<img src=x onerror=alert(1)>" }, { id: "<b>" }];
+  for (const metadata of [...html, { name: 7 }, null, ...many])
+    postMessage({ type: "hedera-extension-response", metadata });
+})"""
 TOKEN = "0.0.7007"
 
 pytestmark = pytest.mark.skipif(
@@ -137,6 +144,48 @@ def test_it_signs_a_purchase_which_the_marketplace_submits(visit, desk, key_type
         expect(page.locator("#purchase")).to_contain_text("You own")
         nft = desk.call(f"/v1/nft/{TOKEN}/{serial_no}")
         assert nft["owner"]["accountId"] == account
+
+
+def test_it_makes_an_offer_and_accepts_another(visit, desk):
+    trader = Trader(desk)
+    trader.list((TOKEN, 5), "0.0.1004", 90)
+    with wallet(desk, "0.0.4511") as own:
+        page = visit()
+        connect(page, own)
+        press(page, "Create my account")
+        assert own.read()["outcome"] == "signed"
+        expect(page.locator("#wallet")).to_contain_text("has your wallet's key")
+        page.goto(f"{desk.url}/demo/nft/{TOKEN}/5#offer")
+        dialog = page.locator("#offer")
+        dialog.get_by_label("Price in HBAR").fill("50")
+        press(dialog, "Make an offer")
+        assert own.read() == {"method": "hedera_signAndExecuteTransaction", "outcome": "signed"}
+        expect(dialog.get_by_role("heading", name="is open")).to_be_visible()
+        list_one(page, desk, "0.0.4511", 6)
+        assert own.read()["outcome"] == "signed"
+        expect(page.get_by_role("link", name="All for sale")).to_be_visible()
+        trader.offer((TOKEN, 6), "0.0.1005", 20)
+        page.goto(f"{desk.url}/demo/nft/{TOKEN}/6")
+        page.locator("#offers").get_by_role("link", name="Accept offer").click()
+        page.locator("#acceptance form button:not(.close)").last.click()
+        assert own.read() == {"method": "hedera_signAndExecuteTransaction", "outcome": "signed"}
+        expect(page.locator("#acceptance .outcome")).to_contain_text("20 HBAR")
+        assert desk.call(f"/v1/nft/{TOKEN}/6")["owner"]["accountId"] == "0.0.1005"
+
+
+def test_what_an_extension_says_is_text(visit, desk):
+    page = visit()
+    page.evaluate(EXTENSIONS)
+    page.locator("#visitor").click()
+    press(page, "Connect a wallet")
+    offered = page.locator("#wallet [data-wallet] .row button")
+    expect(offered.first).to_have_text("<img src=x onerror=alert(1)>")
+    expect(offered).to_have_count(20)
+    assert {len(text) for text in offered.all_inner_texts()} == {28, 40}
+    page.evaluate("""() => { window.asked = new Promise((resolve) => addEventListener("message",
+      ({ data }) => data.type === "hedera-extension-connect-good" && resolve(data.pairingString))); }""")
+    offered.first.click()
+    assert page.evaluate("asked").startswith("wc:")
 
 
 def test_what_its_user_refuses_is_said_and_nothing_is_lost(visit, desk):

@@ -72,11 +72,32 @@ function showSession(link) {
   outcome.replaceChildren();
   shown.replaceChildren(
     notice("good", element("strong", {}, wallet.name), " signs for ", element("strong", {}, accountId), ` (${chain}).`),
-    element("p", { class: "hint" }, "In the sandbox this account has 10,000 HBAR. The first key that signs for it becomes its key. Have the wallet submit to the sandbox's node."),
+    element("p", { class: "hint" }, "In the sandbox this account has 10,000 HBAR. Have the wallet submit to the sandbox's node."),
+    element("div", { "data-creation": true }),
     element("div", { class: "row" },
       element("button", { class: "button", type: "button", onclick: () => dialog.close() }, "Start trading"),
       element("button", { class: "button quiet", type: "button", onclick: end }, "Disconnect")),
   );
+  offerCreation(link);
+}
+
+/** An account without a key can't make an offer: its first signature gives it one. */
+async function offerCreation(link) {
+  const { accountId } = link.account;
+  const { firstTransaction, hasKey } = await import("./account.js");
+  const place = shown.querySelector("[data-creation]");
+  if (await hasKey(accountId)) return;
+  const create = async () => {
+    place.replaceChildren(notice("wait", "Sign it in your wallet…"));
+    try {
+      await link.signAndExecute(firstTransaction(accountId));
+      place.replaceChildren(notice("good", "Your account has your wallet's key."));
+    } catch (error) {
+      place.replaceChildren(notice("bad", error.message), button);
+    }
+  };
+  const button = element("button", { class: "button quiet", type: "button", onclick: create }, "Create my account");
+  place.replaceChildren(element("p", {}, "It has no key yet: the first key that signs for it becomes its key. Before you make an offer, create it with a signature."), button);
 }
 
 /** Requests and answers, the newest first: they came from a wallet, and are shown as text. */
