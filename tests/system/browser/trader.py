@@ -21,9 +21,8 @@ class Trader:
     def offer(self, nft, bidder, price):
         keys = {"accountId": bidder, "tokenId": nft[0], "serialNo": nft[1]}
         prepared = self.call("/v1/offer/extwallet", keys | {"offerPrice": price})
-        offer_id = prepared["metadata"]["offerId"]
-        self._settle({"accountId": bidder, "offerId": offer_id}, prepared)
-        return offer_id
+        keys |= {"transactionId": prepared["metadata"]["transactionId"]}
+        return self._settle(keys, prepared)["offerId"]
 
     def accept(self, offer_id, owner, price):
         keys = {"accountId": owner, "offerId": offer_id}
@@ -37,4 +36,6 @@ class Trader:
             keys |= {"signedTransaction": signed["transaction"]}
         else:
             assert self.call("/sandbox/transactions", signed)["result"] == "SUCCESS"
-        assert self.call("/v1/comingsoon", keys)["result"] == "OK"
+        report = self.call("/v1/comingsoon", keys)
+        assert report["result"] == "OK"
+        return report
