@@ -74,12 +74,12 @@ def _find_accepted(nft_id: NftId, move: NftEvent, deadline: Deadline) -> Sale | 
     rows = mirror_node().list_transactions(move.transaction_id, deadline)
     created = next((row for row in rows if row.name == CREATION and row.is_original), None)
     if created is None or created.entity_id is None:
-        return None
+        raise TransactionNotShown  # another replica answered
     schedule = mirror_node().find_schedule(created.entity_id, deadline)
     if schedule is None:
         raise TransactionNotShown
-    # Whatever part the marketplace asks for now: this was sold.
-    sale = read_sale(schedule, Shop(current_app.config["ACCOUNT_ID"], basis_points=0))
+    settings = current_app.config
+    sale = read_sale(schedule, Shop(settings["ACCOUNT_ID"], settings["SALE_FEE_BASIS_POINTS"]))
     if sale and parties == (sale.token, sale.serial_no, sale.seller, sale.bidder):
         return Sale(sale.price, schedule.id)
     return None

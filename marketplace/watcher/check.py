@@ -26,6 +26,7 @@ PAGE = 100  # NFTs that the mirror node lists at once
 MAX_LIFE = 63 * times.DAY  # of a schedule: the network's limit is 62 days
 
 ALL_OFFERS = What("offer", "")
+OFFERS_AT_ONCE = 20
 
 Listed = Nft | LedgerAnswerInvalid
 
@@ -116,12 +117,23 @@ def _check_offer(schedule_id: str) -> Checked:
 
 
 def _compare_offers(since: int) -> Checked:
-    """Queue all offers that have not ended, as of the date of their newest facts."""
-    differing = []
-    for offer in offers.list_unended(read()):
-        moment = times.to_nanoseconds(offer["state_at"])
-        differing.append(Recheck(What("offer", offer["schedule_id"]), moment, min(moment, since)))
-    return Checked(Done.OFFER_LISTS, 0, differing)
+    """Reconcile all offers that have not ended. Queue those that could not be decided."""
+    done, differing = Done.OFFER_LISTS, []
+    rows = offers.list_unended(read())
+    for start in range(0, len(rows), OFFERS_AT_ONCE):
+        dates = {
+            row["schedule_id"]: row["state_at"] for row in rows[start : start + OFFERS_AT_ONCE]
+        }
+        try:
+            made = reconcile_offers(dates, Deadline(NFT_SECONDS))
+        except LedgerAnswerInvalid as error:
+            current_app.logger.warning("Offers were not checked: %s", error)
+            done = Done.UNREADABLE
+            continue
+        for schedule_id in (id for id, each in made.items() if each.undecided):
+            moment = times.to_nanoseconds(dates[schedule_id])
+            differing.append(Recheck(What("offer", schedule_id), moment, min(moment, since)))
+    return Checked(done, 0, differing)
 
 
 def _compare_account(account_id: str, changed_at: int, since: int) -> Checked:

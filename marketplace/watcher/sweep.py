@@ -45,10 +45,9 @@ AT_ONCE = 8
 
 def sync() -> Counter[Done]:
     """Reconcile everything with the ledger, once. Returns counts of the results."""
+    _queue_past_offers()
     with closing(Sweep(application())) as sweep:
         counts = sweep.compare_all()
-    if following.get_follow(read()) is None:  # no watcher reads them
-        _queue_past_offers()
     while queue_expired_offers():
         pass
     counts += drain_queue()
@@ -58,8 +57,11 @@ def sync() -> Counter[Done]:
 
 
 def _queue_past_offers() -> None:
-    """Queue the offers that were made since the last sweep, by anybody. Raises the ledger's errors."""
-    since = freshness.find_last_sweep()
+    """Queue the offers that were made since the ledger was last followed, or since the last sweep.
+
+    Raises the ledger's errors.
+    """
+    since = freshness.find_followed() or freshness.find_last_sweep()
     after = max(times.to_nanoseconds(since) if since else 0, times.now() - MAX_PAST) - ALLOWED_LAG
     page = Page([], after, is_full=True)
     while page.is_full:

@@ -1,6 +1,7 @@
 """What people do with offers in a story, on the ledger and at the service."""
 
 import base64
+from typing import NamedTuple
 
 from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
 
@@ -15,8 +16,8 @@ from marketplace.hedera.scheduled_sale import ScheduledSale
 from marketplace.market.memos import offer_memo
 from marketplace.sandbox import wallet
 from stress.lives.acts import second_key
-from stress.lives.model import Done, Mismatch
-from stress.lives.offer_model import EXECUTION, Offer, Signature
+from stress.lives.model import Done, Mismatch, Nft
+from stress.lives.offer_model import ENDED, EXECUTION, Offer
 from stress.lives.orders import Orders, name_nfts
 from stress.lives.steps import Step
 from stress.lives.world import CLOCK, MARKET
@@ -26,6 +27,24 @@ KEPT = TINYBARS  # what an account that spends its HBAR keeps
 SAVINGS = "0.0.1009"  # gets the HBAR that bidders spend, and gives it back
 
 
+def add_false(content: bytes, public_key: bytes) -> bytes:
+    """Add a false signature of a key to a signed transaction."""
+    [transaction] = (transactions := envelopes.read_list(content))
+    signed = envelopes.open_signed(transaction)
+    signed.sigMap.sigPair.add(pubKeyPrefix=public_key, ed25519=bytes(64))
+    transaction.signedTransactionBytes = signed.SerializeToString()
+    return TransactionList(transaction_list=transactions).SerializeToString()
+
+
+class Handed(NamedTuple):
+    """An offer that the service has prepared."""
+
+    nft: Nft
+    bidder: str
+    price: int
+    content: bytes  # the bidder's ScheduleCreate
+
+
 class OfferActs(Orders):
     """The steps of stories about offers."""
 
@@ -33,18 +52,17 @@ class OfferActs(Orders):
         super().__init__(*arguments)
         self.offers: dict[str, Offer] = {}
         self.other_schedules: list[str] = []  # which are no offers
-        self.handed_offers: list[tuple[Offer, bytes]] = []  # with the bidder's ScheduleSign
+        self.handed_offers: list[Handed] = []
 
     def unended(self) -> list[Offer]:
         now = self.world.ledger_now()
-        ended = ("executed", "failed", "withdrawn", "expired")
-        return [offer for offer in self.offers.values() if self.state_of(offer, now) not in ended]
+        return [offer for offer in self.offers.values() if self.state_of(offer, now) not in ENDED]
 
     def state_of(self, offer: Offer, now: int) -> str:
         return offer.find_state(is_rotated=offer.bidder in self.rotated, now=now)
 
     def make_offer(self, step: Step) -> None:
-        """The marketplace's account creates the schedule, and the bidder signs it, now or later."""
+        """A program of somebody makes an offer, or something like one."""
         nft = step.choose(self.nfts)
         self.make(step, nft, self.accounts[step.number // 5 % len(self.accounts)], step.price)
 
@@ -69,7 +87,7 @@ class OfferActs(Orders):
             offer_memo(*nft, price + (form == 0), ""),
             EXECUTION,
         )
-        body = new_body(MARKET, "")
+        body = new_body(bidder, "" if form == 2 else sale.memo)
         content = body.scheduleCreate
         content.scheduledTransactionBody.CopyFrom(sale.build())
         content.payerAccountID.CopyFrom(account(MARKET if form == 1 else bidder))
@@ -78,29 +96,50 @@ class OfferActs(Orders):
         content.expiration_time.seconds = expires
         either = content.adminKey.thresholdKey
         either.threshold = 1
-        for account_id in (MARKET, bidder):
-            either.keys.keys.add(ed25519=wallet.public_key(account_id))
-        if not self.submit(body, MARKET):
-            return
+        for account_id in (bidder, life.owner):
+            either.keys.keys.add(ed25519=self.find_key(account_id))
+        signed = self.add_signature(bidder, seal(body))
+        if form == 3:  # a false signature of the key that the account may get
+            is_second = bidder in self.rotated
+            signed = add_false(
+                signed, wallet.public_key(bidder if is_second else second_key(bidder))
+            )
+        if self.submit_signed(signed):
+            self.find_created(nft, bidder, price, is_offer=form > 2)
+
+    def find_key(self, account_id: str) -> bytes:
+        return wallet.public_key(
+            second_key(account_id) if account_id in self.rotated else account_id
+        )
+
+    def find_created(self, nft: Nft, bidder: str, price: int, *, is_offer: bool = True) -> None:
+        """Tell the model of the schedule that a transaction has created, if it has."""
         with self.world.ledger.app_context():
-            sql = "SELECT schedule_id FROM schedule ORDER BY created_at DESC LIMIT 1"
-            schedule_id = ledger_database.read().execute(sql).fetchone()["schedule_id"]
-        if form < 2:
-            self.other_schedules.append(schedule_id)
-            return
-        expires_at = expires * times.SECOND
-        offer = Offer(schedule_id, nft, life.owner, bidder, price, expires_at)
-        self.offers[schedule_id] = offer
-        if step.number // 7 % 3:
-            self.sign_schedule(offer, bidder)
+            found = ledger_queries.select(ledger_database.read(), "schedule")
+        known = {*self.offers, *self.other_schedules}
+        for made in [schedules.read(row) for row in found if row["schedule_id"] not in known]:
+            id = made.schedule_id
+            if not is_offer:
+                self.other_schedules.append(id)
+                continue
+            # Its owner may have been another one on a replica that lags.
+            [units] = made.definition.scheduledTransactionBody.cryptoTransfer.tokenTransfers
+            seller = envelopes.write_id(units.nftTransfers[0].senderAccountID)
+            start = made.creation.transactionID.transactionValidStart
+            created_by = str(TransactionId(bidder, start.seconds, start.nanos))
+            self.offers[id] = Offer(
+                id, nft, (seller, bidder), price, made.expires_at, Done(made.created_at, created_by),
+                is_rotated=bidder in self.rotated,
+            )  # fmt: skip
 
     def sign_offer(self, step: Step) -> None:
+        """The bidder signs once more: with another key, that may complete an acceptance."""
         if unended := self.unended():
             offer = step.choose(unended)
             self.sign_schedule(offer, offer.bidder)
 
     def accept_offer(self, step: Step) -> None:
-        """The account that owned the NFT signs: mostly for an offer whose bidder has signed."""
+        """The account that owned the NFT signs: mostly for an open offer."""
         if offer := self.choose_offer(step):
             self.sign_schedule(offer, offer.seller)
 
@@ -111,19 +150,13 @@ class OfferActs(Orders):
             body = new_body(offer.seller, "")
             body.scheduleSign.scheduleID.CopyFrom(messages.schedule(offer.schedule_id))
             content = self.add_signature(offer.seller, seal(body))
-            [transaction] = (transactions := envelopes.read_list(content))
-            signed = envelopes.open_signed(transaction)
-            is_rotated = offer.bidder in self.rotated
-            key = wallet.public_key(second_key(offer.bidder) if is_rotated else offer.bidder)
-            signed.sigMap.sigPair.add(pubKeyPrefix=key, ed25519=bytes(64))
-            transaction.signedTransactionBytes = signed.SerializeToString()
-            content = TransactionList(transaction_list=transactions).SerializeToString()
+            content = add_false(content, self.find_key(offer.bidder))
             self.note_signature(offer, offer.seller, self.submit_signed(content))
 
     def choose_offer(self, step: Step) -> Offer | None:
         now, unended = self.world.ledger_now(), self.unended()
-        signed = [offer for offer in unended if self.state_of(offer, now) == "signed"]
-        chosen = signed if signed and step.number % 6 else unended
+        opened = [offer for offer in unended if self.state_of(offer, now) == "open"]
+        chosen = opened if opened and step.number % 6 else unended
         return step.choose(chosen) if chosen else None
 
     def accept_two(self, step: Step) -> None:
@@ -148,9 +181,9 @@ class OfferActs(Orders):
             self.sign_schedule(offer, offer.seller)
 
     def withdraw_offer(self, step: Step) -> None:
-        """The bidder deletes the schedule, or the marketplace does."""
+        """The bidder deletes the schedule, or the owner does."""
         if offer := self.choose_offer(step):
-            deleter = MARKET if step.number // 3 % 4 == 0 else offer.bidder
+            deleter = offer.seller if step.number // 3 % 4 == 0 else offer.bidder
             body = new_body(deleter, "")
             body.scheduleDelete.scheduleID.CopyFrom(messages.schedule(offer.schedule_id))
             if self.submit(body, deleter):
@@ -164,9 +197,9 @@ class OfferActs(Orders):
     def note_signature(self, offer: Offer, signer: str, done: Done | None) -> None:
         """Tell the model: a schedule was signed, and is executed if both have."""
         if done:
-            if signer == offer.bidder:
-                offer.signatures.append(Signature(done, signer in self.rotated))
             self.note_end(offer)
+            if signer == offer.seller and not offer.end:
+                offer.acceptances.append(done)
 
     def note_end(self, offer: Offer) -> None:
         """Tell the model what the ledger says of the end of a schedule."""
@@ -195,43 +228,40 @@ class OfferActs(Orders):
     # At the service
 
     def ask_for_offer(self, step: Step) -> None:
-        """The service creates the schedule: at most one for a request. It is signed now, or later."""
+        """The service prepares an offer, and changes nothing. It is signed now, later, or never."""
         nft, bidder = step.choose(self.nfts), self.accounts[step.number // 5 % len(self.accounts)]
         fields = {"accountId": bidder, "offerPrice": step.price, "expiresIn": 1 + step.number % 2}
-        try:
-            answer = self.post_body("offer/extwallet", name_nfts([nft]) | fields, [nft])
-        finally:
-            self.world.note()
-            self.find_created(nft, bidder, step.price)
+        answer = self.post_body("offer/extwallet", name_nfts([nft]) | fields, [nft])
         if answer.status_code == 200:
-            offer = self.offers.get(answer.json["metadata"]["offerId"])
-            if offer is None or (offer.nft, offer.bidder, offer.price) != (nft, bidder, step.price):
-                raise Mismatch(f"{fields} for {nft} was answered with {answer.text}: {offer}")
-            self.handed_offers.append((offer, base64.b64decode(answer.json["byteArray"])))
+            content = base64.b64decode(answer.json["byteArray"])
+            self.handed_offers.append(Handed(nft, bidder, step.price, content))
             if step.number // 7 % 3:
-                self.sign_handed(*self.handed_offers[-1])
-
-    def find_created(self, nft, bidder: str, price: int) -> None:
-        """Tell the model of the schedule that the service has created, if it has."""
-        with self.world.ledger.app_context():
-            found = ledger_queries.select(ledger_database.read(), "schedule")
-        known = {*self.offers, *self.other_schedules}
-        created = [schedules.read(row) for row in found if row["schedule_id"] not in known]
-        if len(created) > 1:
-            raise Mismatch(f"one request for an offer for {nft} created {created}")
-        for made in created:
-            # Its owner may have been another one on a replica that lags.
-            [units] = made.definition.scheduledTransactionBody.cryptoTransfer.tokenTransfers
-            seller, id = envelopes.write_id(units.nftTransfers[0].senderAccountID), made.schedule_id
-            self.offers[id] = Offer(id, nft, seller, bidder, price, made.expires_at)
+                self.sign_handed(self.handed_offers[-1])
 
     def sign_asked(self, step: Step) -> None:
+        """Sign and submit what was handed out, maybe twice; or hand it in."""
         if self.handed_offers:
-            self.sign_handed(*step.choose(self.handed_offers))
+            handed = step.choose(self.handed_offers)
+            if step.number // 3 % 2:
+                self.sign_handed(handed)
+            else:
+                self.hand_in_offer(handed)
 
-    def sign_handed(self, offer: Offer, content: bytes) -> None:
-        done = self.submit_signed(self.add_signature(offer.bidder, content))
-        self.note_signature(offer, offer.bidder, done)
+    def sign_handed(self, handed: Handed) -> None:
+        if self.submit_signed(self.add_signature(handed.bidder, handed.content)):
+            self.find_created(*handed[:3])
+
+    def hand_in_offer(self, handed: Handed) -> None:
+        signed = self.add_signature(handed.bidder, handed.content)
+        fields = {
+            "accountId": handed.bidder,
+            "signedTransaction": base64.b64encode(signed).decode(),
+        }
+        try:
+            self.post_body("comingsoon", name_nfts([handed.nft]) | fields, [handed.nft])
+        finally:
+            self.world.note()
+            self.find_created(*handed[:3])
 
     def ask_to_accept(self, step: Step) -> None:
         """The owner asks, and signs at once. Under a fair sky, the sale succeeds then."""
@@ -249,36 +279,23 @@ class OfferActs(Orders):
 
     def ask_to_withdraw(self, step: Step) -> None:
         if offer := self.choose_offer(step):
-            body = {"accountId": offer.bidder, "offerId": offer.schedule_id}
+            account_id = (offer.bidder, offer.seller)[step.number // 3 % 2]
+            body = {"accountId": account_id, "offerId": offer.schedule_id}
             answer = self.post_body("withdrawoffer/extwallet", body, [offer.nft])
             if answer.status_code == 200:
                 content = base64.b64decode(answer.json["byteArray"])
-                if self.submit_signed(self.add_signature(offer.bidder, content)):
+                if self.submit_signed(self.add_signature(account_id, content)):
                     self.note_end(offer)
 
-    def ask_to_delete(self, step: Step) -> None:
-        """The caller who made an offer has it deleted by the marketplace."""
-        if self.handed_offers:
-            offer, _ = step.choose(self.handed_offers)
-            try:
-                answer = self.world.client.delete(f"/v1/offers/{offer.schedule_id}")
-            finally:
-                self.world.note()
-                self.note_end(offer)
-            if answer.status_code == 200 and (offer.end is None or offer.end[0] != "withdrawn"):
-                raise Mismatch(f"{offer} was deleted: {answer.text}")
-
     def report_offer(self, step: Step) -> None:
-        """A report is OK only if the account has signed something that took effect."""
+        """A report of an acceptance is OK only if it has executed the sale, or was taken back."""
         if self.offers:
             offer = step.choose([*self.offers.values()])
             account_id = (offer.bidder, offer.seller)[step.number // 3 % 2]
             body = {"accountId": account_id, "offerId": offer.schedule_id}
             answer = self.post_body("comingsoon", body, [offer.nft])
             end = offer.end and offer.end[0]
-            is_done = end == "executed" or (
-                account_id == offer.bidder and (bool(offer.signatures) or end == "withdrawn")
-            )
+            is_done = account_id == offer.bidder or end in ("executed", "withdrawn")
             if answer.status_code == 200 and not is_done:
                 raise Mismatch(f"{offer}: a report of {account_id} is OK")
 
@@ -294,11 +311,11 @@ class OfferActs(Orders):
         body.cryptoUpdateAccount.accountIDToUpdate.CopyFrom(account(account_id))
         body.cryptoUpdateAccount.key.CopyFrom(keys.of_bytes(wallet.public_key(new)))
         content = wallet.sign(new, wallet.sign(old, seal(body)))
-        if self.submit_signed(content):
+        if done := self.submit_signed(content):
             self.rotated ^= {account_id}
             for offer in self.offers.values():
-                if offer.bidder == account_id and offer.signatures:
-                    offer.is_stranded = True
+                if offer.bidder == account_id:
+                    offer.rotations.append(done)
 
     def spend(self, step: Step) -> None:
         """An account gives away its HBAR."""

@@ -65,8 +65,8 @@ WIDE = {
 }  # fmt: skip
 # In a story of offers: they are made, signed, accepted and withdrawn; their NFTs and bidders change.
 OFFERS = {
-    "make_offer": 10, "raise_offer": 5, "sign_offer": 5, "accept_offer": 5, "accept_two": 5, "accept_late": 2,
-    "ask_for_offer": 8, "sign_asked": 2, "ask_to_accept": 5, "ask_to_withdraw": 2, "ask_to_delete": 2,
+    "make_offer": 10, "raise_offer": 5, "sign_offer": 2, "accept_offer": 5, "accept_two": 5, "accept_late": 2,
+    "ask_for_offer": 8, "sign_asked": 2, "ask_to_accept": 5, "ask_to_withdraw": 3,
     "withdraw_offer": 3, "forge_offer": 2, "report_offer": 4, "rotate_key": 1, "spend": 3, "top_up": 2,
     "follow": 9, "wait": 4, "sell": 2,
     "round_trip": 1, "give_several": 1, "list_by_other_means": 3, "list_several": 1, "prepare_purchase": 1,

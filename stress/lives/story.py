@@ -30,7 +30,7 @@ COUNTED = ("sales", "volume", "listed", "last_sale_price", "last_sale_at")  # of
 LOOKS = (0, 1, 2, 5, 10, 20, 30, 30)
 PURCHASES = """
     SELECT transaction_id, fee_tinybars, is_settled, is_sold FROM prepared_transaction
-    WHERE kind IN ('purchase', 'offer', 'offer_deletion') AND is_settled = 1
+    WHERE kind = 'purchase' AND is_settled = 1
 """
 
 
@@ -344,7 +344,7 @@ class Story(OfferActs):
                 continue
             if stored != state:
                 raise Mismatch(f"{offer} is stored as {stored}, and is {state}")
-            if state == "signed" and row["is_covered"] != self.is_covered(offer):
+            if state == "open" and row["is_covered"] != self.is_covered(offer):
                 raise Mismatch(f"{offer} is covered: {dict(row)}")
         for schedule_id in self.other_schedules:
             with app.app_context():
@@ -357,7 +357,8 @@ class Story(OfferActs):
         open_offers = [
             offer
             for offer in self.offers.values()
-            if self.state_of(offer, now) == "signed"
+            if self.state_of(offer, now) == "open"
+            and self.is_covered(offer)
             and self.lives[offer.nft].owner == offer.seller
             and not self.lives[offer.nft].is_deleted
             and self.stored(offer.nft)
@@ -372,7 +373,7 @@ class Story(OfferActs):
             of_token = [offer for offer in open_offers if offer.nft[0] == token]
             lists[f"collection/{token}/offers"] = of_token
         for account_id in self.accounts:
-            made = [offer for offer in open_offers if offer.bidder == account_id]
+            made = [offer for offer in self.offers.values() if self.is_made_by(offer, account_id)]
             received = [offer for offer in open_offers if offer.seller == account_id]
             lists[f"user/{account_id}/offers?side=made"] = made
             lists[f"user/{account_id}/offers?side=received"] = received
@@ -385,6 +386,12 @@ class Story(OfferActs):
                 *shown
             } != {(offer.price, offer.schedule_id) for offer in expected}:
                 raise Mismatch(f"{path} shows {response.text}, and should show {expected}")
+
+    def is_made_by(self, offer, account_id: str) -> bool:
+        """Whether a list of an account's offers has it, whatever became of it."""
+        with self.world.app.app_context():
+            is_stored = offers.get_offer(read(), offer.schedule_id) is not None
+        return is_stored and offer.bidder == account_id
 
     def is_covered(self, offer) -> bool:
         with self.world.ledger.app_context():

@@ -536,6 +536,19 @@ def test_a_database_that_was_lost_finds_offers_of_62_days(
     assert list_open(app) == [offered]
 
 
+def test_a_sale_that_leaves_the_marketplace_less_than_its_part_is_none_of_ours(
+    app, ledger, nft, watcher, new_events
+):
+    app.config["SALE_FEE_BASIS_POINTS"] = 100
+    schedule_id = schedule(app, ledger)
+    watcher.follow()
+    new_events()
+    sign(ledger, schedule_id, ALICE)
+    watcher.follow()
+    assert state(app, schedule_id) is None
+    assert new_events() == [("TRANSFERRED", ALICE, BOB, None, None)]
+
+
 def test_others_schedules_are_not_asked_for(app, ledger, nft, watcher, mirror):
     schedule(app, ledger, memo="hello")
     before = mirror.count("/schedules/")

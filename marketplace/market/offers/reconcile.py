@@ -86,7 +86,12 @@ class Change(NamedTuple):
             kind = OF_END.get(offer.state)
         if kind:
             moment = offer.expires_at if offer.state == "expired" else None
-            events.append(self._event(kind, offer.by, moment))
+            # What opens it again is another transaction than its creation, though not a known one.
+            is_again = before is not None and offer.state == "open"
+            is_known = offer.by and offer.by.consensus_at > offer.created_at
+            events.append(
+                self._event(kind, None if is_again and not is_known else offer.by, moment)
+            )
         was_accepted = self.before and self.before["accepted_at"]
         if offer.accepted and not was_accepted:
             events.append(self._event(EventKind.OFFER_NOT_EXECUTED, offer.accepted))
