@@ -1,19 +1,19 @@
-"""Bidders: they make offers, sign them now, later or never, and withdraw them; owners accept them."""
+"""Bidders: they make offers, or never sign them, and withdraw them; owners accept or decline them."""
 
 import time
 
 from stress.soak.books import MOST_BIDS, Bid, Nft
 from stress.soak.client import Answer
-from stress.soak.traders import TRIES, Trader, content_of
+from stress.soak.traders import Trader, content_of
 
 HIGHEST = 60  # HBAR
 TOO_POOR = "INSUFFICIENT_PAYER_BALANCE"  # for the fee
 ENDS = {"executed", "failed: INSUFFICIENT_ACCOUNT_BALANCE", f"failed: {TOO_POOR}"}  # if accepted
-# How often what is done with an offer that the service has made, and with one that is open.
-FIRST = {"sign": 8, "never sign": 1, "delete": 1}
-THEN = {"accept": 5, "withdraw": 3, "delete": 1, "delete another's": 1}
+# How often what is done with an offer that the service has prepared, and with one that is open.
+FIRST = {"sign": 8, "never sign": 1}
+THEN = {"accept": 5, "withdraw": 3, "decline": 1}
 # Why an offer may be refused through no fault of the service.
-REFUSED = ("BIDDER_BALANCE_TOO_LOW", "BUYER_BALANCE_TOO_LOW", "TOO_MANY_OFFERS", "OFFER_TOO_LOW")
+REFUSED = ("BIDDER_BALANCE_TOO_LOW", "BUYER_BALANCE_TOO_LOW")
 
 
 class Bidder(Trader):
@@ -36,37 +36,30 @@ class Bidder(Trader):
         keys = nft.wire | {"accountId": bidder, "offerPrice": price}
         keys["expiresIn"] = self.dice.randint(1, 3)
         self.books.bids_asked[nft.key, bidder, price] += 1
-        prepared = self._ask_until_shown("offer", "/v1/offer/extwallet", keys)
+        prepared = self._ask("offer", "/v1/offer/extwallet", keys)
         if prepared is None:
             return
-        offer_id = prepared.json["metadata"]["offerId"]
-        seller = self.ledger.find_seller(offer_id, nft.key, bidder, price)
-        if seller is None:
-            self.books.find(f"{offer_id} was handed out for {keys}, and is another schedule")
-            return
-        made = Bid(offer_id, seller, bidder, price, self, time.monotonic())
-        bid = nft.bids.setdefault(offer_id, made)
-        bid.content = content_of(prepared)
         way = self._choose(FIRST)
         self.books.counts[f"offers: {way}"] += 1
-        if way == "sign":
-            self._sign(nft, bid)
-        elif way == "delete":
-            self._delete(nft, bid)
+        if way == "never sign":
+            return
+        result = self.ledger.submit(bidder, content_of(prepared))
+        self.books.counts[f"offers made: {result}"] += 1
+        if result == "SUCCESS":
+            made = self.ledger.find_newest(nft.key, bidder, price)
+            bid = Bid(made.offer_id, made.seller, bidder, price, time.monotonic())
+            nft.bids[bid.offer_id] = bid
+            if self.dice.random() < 0.7:
+                self.report_until_seen(nft.wire | {"accountId": bidder}, "offers")
+        elif result not in (TOO_POOR, "IDENTICAL_SCHEDULE_ALREADY_CREATED"):
+            self.books.find(f"{keys}: the ledger refused a prepared offer: {result}")
 
-    def _ask_until_shown(self, kind: str, path: str, body, method="POST") -> Answer | None:
-        """Ask again while the ledger does not show what the service has submitted. None: it never did."""
-        for _ in range(TRIES):
-            began = time.monotonic()
-            answer = self.ask(kind, path, body, expected=(200, 202, 409), method=method)
-            if answer.status == 200:
-                return answer
-            if answer.status == 409:
-                self._judge_refusal(kind, path, answer, began)
-                return None
-            if not self.wait(answer):
-                return None
-        return None
+    def _ask(self, kind: str, path: str, body) -> Answer | None:
+        began = time.monotonic()
+        answer = self.ask(kind, path, body, expected=(200, 409))
+        if answer.status == 409:
+            self._judge_refusal(kind, path, answer, began)
+        return answer if answer.status == 200 else None
 
     def _judge_refusal(self, kind: str, path: str, answer: Answer, began: float) -> None:
         reason = answer.json["reason"]
@@ -75,31 +68,16 @@ class Bidder(Trader):
             self.books.find(f"{path} was refused: {answer.content}")
 
     def _go_on(self, nft: Nft, bid: Bid) -> None:
-        if not bid.is_signed:
-            go_on = self._sign if self.dice.random() < 0.5 else self._delete
-            return go_on(nft, bid)
         way = self._choose(THEN)
         if way == "accept" and nft.owner != bid.seller:
             way = "withdraw"
         self.books.counts[f"offers: {way}"] += 1
         if way == "accept":
             return self._accept(nft, bid)
-        if way == "withdraw":
-            return self._withdraw(nft, bid)
-        return self._delete(nft, bid) if bid.by is self else self._delete_anothers(bid)
+        return self._end(nft, bid, bid.bidder if way == "withdraw" else bid.seller)
 
     def _choose(self, ways: dict[str, int]) -> str:
         return self.dice.choices(list(ways), ways.values())[0]
-
-    def _sign(self, nft: Nft, bid: Bid) -> None:
-        """The bidder signs. What was handed out long ago has expired."""
-        result = self.ledger.submit(bid.bidder, bid.content)
-        self.books.counts[f"offers signed: {result}"] += 1
-        if result == "SUCCESS":
-            bid.is_signed = True
-            self._report(nft, bid, bid.bidder, "offers")
-        elif result != "TRANSACTION_EXPIRED":
-            self._note_refused(bid, "signature", result)
 
     def _note_refused(self, bid: Bid, kind: str, result: str) -> None:
         if result == TOO_POOR:
@@ -109,7 +87,7 @@ class Bidder(Trader):
 
     def _accept(self, nft: Nft, bid: Bid) -> None:
         keys = {"accountId": nft.owner, "offerId": bid.offer_id, "expectedPrice": bid.price}
-        prepared = self._ask_until_shown("accept", "/v1/acceptoffer/extwallet", keys)
+        prepared = self._ask("accept", "/v1/acceptoffer/extwallet", keys)
         if prepared is None:
             return
         seller, result = nft.owner, self.ledger.submit(nft.owner, content_of(prepared))
@@ -125,41 +103,18 @@ class Bidder(Trader):
         elif bid.end not in ENDS:
             self.books.find(f"{bid} was accepted, and is {bid.end}")
 
-    def _withdraw(self, nft: Nft, bid: Bid) -> None:
-        keys = {"accountId": bid.bidder, "offerId": bid.offer_id}
-        path = "/v1/withdrawoffer/extwallet"
-        prepared = self.prepare("retract", "withdrawoffer", keys, expected=(200, 409))
+    def _end(self, nft: Nft, bid: Bid, account_id: str) -> None:
+        """The bidder or the owner deletes the schedule."""
+        keys = {"accountId": account_id, "offerId": bid.offer_id}
+        prepared = self._ask("retract", "/v1/withdrawoffer/extwallet", keys)
         if prepared is None:
             return
-        if prepared.status == 409:
-            self._judge_refusal("retract", path, prepared, time.monotonic())
-            return
-        result = self.ledger.submit(bid.bidder, content_of(prepared))
+        result = self.ledger.submit(account_id, content_of(prepared))
         if result != "SUCCESS":
             self._note_refused(bid, "withdrawal", result)
             return
         bid.end = "deleted"
-        self._report(nft, bid, bid.bidder, "offer withdrawals")
-
-    def _delete(self, nft: Nft, bid: Bid) -> None:
-        """The marketplace deletes it, for the client who has made it."""
-        if bid.by is not self:
-            return
-        path = f"/v1/offers/{bid.offer_id}"
-        deleted = self._ask_until_shown("delete", path, None, "DELETE")
-        bid.end = self.ledger.find_end(bid.offer_id)
-        if deleted and bid.end != "deleted":
-            self.books.find(f"{bid} was deleted, and is {bid.end}")
-        if deleted:
-            self.books.counts["offers deleted"] += 1
-            self._look_at_offers(nft, bid)
-
-    def _delete_anothers(self, bid: Bid) -> None:
-        """Nobody may have another client's offer deleted."""
-        path = f"/v1/offers/{bid.offer_id}"
-        self.ask("delete", path, expected=(403,), method="DELETE")
-        if end := self.ledger.find_end(bid.offer_id):
-            self.books.find(f"{bid} was deleted for another client: {end}")
+        self._report(nft, bid, account_id, "offer withdrawals")
 
     def _report(self, nft: Nft, bid: Bid, account_id: str, kind: str) -> bool:
         """Report until it is acknowledged, or leave it to the watcher. Then the same must be read."""

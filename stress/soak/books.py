@@ -34,10 +34,7 @@ class Bid:
     seller: str
     bidder: str
     price: int  # HBAR
-    by: object = field(repr=False)  # the client that has made it
     began: float
-    content: bytes = field(default=b"", repr=False)  # the signature, as it was handed out
-    is_signed: bool = False
     end: str = ""  # as the ledger says
 
 

@@ -12,7 +12,7 @@ from stress.soak.readers import Reader
 from stress.soak.sellers import Seller
 from stress.soak.strangers import Stranger
 
-OF_OFFERS = {"offer", "accept", "retract", "delete"}
+OF_OFFERS = {"offer", "accept", "retract"}
 WRITING = {"add", "prepare", "withdraw", "buy", "report"} | OF_OFFERS
 
 

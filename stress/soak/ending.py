@@ -81,7 +81,7 @@ class Ending:
             sql = """
                 SELECT transaction_id, token, serial_no, fee_tinybars, is_settled
                 FROM prepared_transaction JOIN prepared_nft USING (transaction_id)
-                WHERE kind IN ('purchase', 'offer', 'offer_deletion')
+                WHERE kind = 'purchase'
             """
             return [Purchase(*row) for row in db.execute(sql)]
 

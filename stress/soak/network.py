@@ -272,15 +272,13 @@ class Ledger:
                     found[str(transaction_id)].append((row["consensus_at"], fee))
         return found
 
-    def find_seller(
-        self, offer_id: str, nft: tuple[str, int], bidder: str, price: int
-    ) -> str | None:
-        """The owner to whom an offer is made; None if the schedule is not this open offer."""
+    def find_newest(self, nft: tuple[str, int], bidder: str, price: int) -> Scheduled:
+        """The newest offer of a bidder for an NFT at a price."""
         with self._open() as db:
-            for made in list_scheduled(db, offer_id):
-                if (made.nft, made.bidder, made.price, made.end) == (nft, bidder, price, ""):
-                    return made.seller
-        return None
+            made = list_scheduled(db)
+        return [
+            each for each in made if (each.nft, each.bidder, each.price) == (nft, bidder, price)
+        ][-1]
 
     def find_end(self, offer_id: str) -> str:
         with self._open() as db:

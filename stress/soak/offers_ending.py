@@ -19,19 +19,16 @@ def compare(ending) -> None:
 
 
 def _compare_with_bidders(ending, made: list[Scheduled]) -> None:
-    """Each request has made one schedule at most. What was signed took effect, and nothing else did."""
+    """Each request has made one schedule at most, and what was signed took effect."""
     created = Counter((each.nft, each.bidder, each.price) for each in made)
     if surplus := created - ending.books.bids_asked:
         ending.books.find(f"Schedules that nobody has asked for: {surplus}")
     if wrong := [each for each in made if each.share > SHARE]:
         ending.books.find(f"Schedules with too large a share of the marketplace: {wrong[:5]}")
     bids = [bid for nft in ending.books.added.values() for bid in nft.bids.values()]
-    known = {bid.offer_id: (bid.is_signed, bid.end) for bid in bids}
-    found = {each.offer_id: (each.is_signed, each.end) for each in made if each.offer_id in known}
+    known = {bid.offer_id: bid.end for bid in bids}
+    found = {each.offer_id: each.end for each in made if each.offer_id in known}
     ending.differ("The ledger's offers and their bidders", found, known)
-    lost = [each for each in made if each.offer_id not in known and (each.is_signed or each.end)]
-    if lost:
-        ending.books.find(f"Offers that were handed out to nobody have changed: {lost[:5]}")
 
 
 def _compare_with_lists(ending, made: list[Scheduled]) -> None:
@@ -46,7 +43,8 @@ def _compare_with_lists(ending, made: list[Scheduled]) -> None:
     for path, side, name in lists:
         rows = list(ending.rows(f"/v1/{path}"))
         shown = {row["offerId"]: _read(row) for row in rows}
-        expected = {each.offer_id: _name(each) for each in open_ones if getattr(each, side) == name}
+        listed = made if side == "bidder" else open_ones
+        expected = {each.offer_id: _name(each) for each in listed if getattr(each, side) == name}
         ending.differ(f"The list {path}", shown, expected)
         prices = [row["price"] for row in rows]
         if len(rows) != len(shown) or prices != sorted(prices, reverse=True):

@@ -1,4 +1,4 @@
-"""The schedules on the ledger, read from its own tables: whose sale each is, who has signed, how it ended."""
+"""The schedules on the ledger, read from its own tables: whose sale each is, and how it ended."""
 
 import sqlite3
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from marketplace.hedera.hbar import TINYBARS
 
 
 class Scheduled(NamedTuple):
-    """A sale that the marketplace has scheduled."""
+    """A sale that a bidder has scheduled."""
 
     offer_id: str
     nft: tuple[str, int]
@@ -19,7 +19,6 @@ class Scheduled(NamedTuple):
     price: int  # HBAR
     share: int  # of the marketplace, in basis points
     end: str  # executed, deleted, expired, or why its execution failed; empty while it is open
-    is_signed: bool  # whether the bidder has paid for a signature
 
     @property
     def token(self) -> str:
@@ -27,7 +26,7 @@ class Scheduled(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        return self.is_signed and not self.end
+        return not self.end
 
     @property
     def state(self) -> str:
@@ -35,7 +34,7 @@ class Scheduled(NamedTuple):
         if self.end.startswith("failed"):
             return "failed"
         if not self.end:
-            return "signed" if self.is_signed else "unsigned"
+            return "open"
         return {"executed": "executed", "deleted": "withdrawn", "expired": "expired"}[self.end]
 
 
@@ -61,7 +60,6 @@ def _read(db: sqlite3.Connection, schedule: Schedule) -> Scheduled:
         price // TINYBARS,
         share * 10_000 // price,
         _find_end(db, schedule),
-        bidder in _list_payers(db, schedule.schedule_id),
     )
 
 
@@ -71,15 +69,6 @@ def _find_end(db: sqlite3.Connection, schedule: Schedule) -> str:
     [row] = _list_records(db, schedule.resolved_at)
     result = records.read(row).result
     return "executed" if result == "SUCCESS" else f"failed: {result}"
-
-
-def _list_payers(db: sqlite3.Connection, offer_id: str) -> set[str]:
-    """Who has paid for a transaction that signed it."""
-    sql = "SELECT DISTINCT consensus_at FROM schedule_signature WHERE schedule_id = ?"
-    moments = [row["consensus_at"] for row in db.execute(sql, (offer_id,)).fetchall()]
-    found = [records.read(row) for moment in moments for row in _list_records(db, moment)]
-    signed = [each for each in found if each.kind == "scheduleSign"]
-    return {write_id(each.record.transactionID.accountID) for each in signed}
 
 
 def _list_records(db: sqlite3.Connection, moment: int | None) -> list[sqlite3.Row]:

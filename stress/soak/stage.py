@@ -55,7 +55,6 @@ class Stage:
             "MIRROR_NODE_URL": network.url,
             "IPFS_GATEWAYS": f"{network.url}/ipfs",
             "ACCOUNT_KEY_FILE": self._write_key(),
-            "OFFERS": "on",
             "SALE_FEE_BASIS_POINTS": SHARE,
             "SALE_FEE_BUDGET": FEE_BUDGET,
         }

@@ -124,63 +124,7 @@ def test_one_click_withdraws_it(shown):
     page.get_by_role("link", name="Withdraw offer").click()
     dialog = page.locator("#retraction")
     press(dialog, "Withdraw offer")
-    expect(dialog.get_by_role("heading", name="Your offer is withdrawn")).to_be_visible()
-
-
-@on_screens((PHONE, "dark"), (DESKTOP, "light"))
-def test_an_offer_that_is_not_signed_is_signed_later(shown):
-    page = shown(BIDDER)
-    prepare(page, 80)
-    row = page.locator("[data-unsigned] li")
-    expect(row).to_contain_text("Offer of 80 HBAR")
-    expect(row).to_contain_text("Not signed yet")
-    page.look("offer-unsigned")
-    page.goto(f"{page.site}/demo/account/{BIDDER}/offers")
-    expect(row).to_contain_text(f"Tides #{page.nft[1]}")
-    page.look("offers-with-unsigned")
-    row.get_by_role("link", name="Sign").click()
-    dialog = page.locator("#offer")
-    expect(dialog.get_by_label("Price in HBAR")).to_have_value("80")
-    with page.expect_response("**/v1/offer/*") as asked:
-        press(dialog, "Make an offer")
-    offer_id = asked.value.json()["metadata"]["offerId"]
-    expect(dialog.get_by_role("heading", name="is open")).to_be_visible()
-    press(dialog, "View")
-    expect(page.locator("#offers li")).to_have_attribute("data-id", offer_id)
-    expect(page.locator("#offers li")).to_have_count(1)
-    expect(row).to_have_count(0)
-
-
-def test_an_offer_that_is_not_signed_is_canceled(shown, trader):
-    page = shown(BIDDER)
-    prepare(page, 80)
-    page.locator("[data-unsigned]").get_by_role("link", name="Cancel").click()
-    dialog = page.locator("#retraction")
-    expect(dialog).to_contain_text("It needs no signature")
-    expect(dialog.locator("details.every")).to_be_hidden()
-    page.look("offer-cancel", full=False)
-    with page.expect_request("**/v1/offers/*") as asked:
-        press(dialog, "Cancel offer")
-    assert asked.value.method == "DELETE"
-    expect(dialog.get_by_role("heading", name="Your offer is canceled")).to_be_visible()
-    press(dialog, "View")
-    expect(page.locator("[data-unsigned] li")).to_have_count(0)
-    offer_id = asked.value.url.rpartition("/")[2]
-    assert trader.call(f"/v1/offers/{offer_id}")["state"] == "WITHDRAWN"
-
-
-def test_where_the_wallet_does_not_sign_the_marketplace_withdraws_it(shown):
-    page = shown(BIDDER, refusals=[503])
-    prepare(page, 85)
-    page.locator("[data-unsigned]").get_by_role("link", name="Sign").click()
-    press(page.locator("#offer"), "Make an offer")
-    press(page.locator("#offer"), "View")
-    page.get_by_role("link", name="Withdraw offer").click()
-    dialog = page.locator("#retraction")
-    page.route("**/sandbox/sign", lambda route: route.fulfill(status=503, json={"message": "No"}))
-    press(dialog, "Withdraw offer")
-    press(dialog, "Withdraw without a signature")
-    expect(dialog.get_by_role("heading", name="Your offer is withdrawn")).to_be_visible()
+    expect(dialog.get_by_role("heading", name="The offer is withdrawn")).to_be_visible()
 
 
 def test_the_offers_of_an_account_refresh_themselves(visit, trader):
@@ -197,15 +141,3 @@ def test_the_offers_of_an_account_refresh_themselves(visit, trader):
     expect(page.locator("[data-part=received]")).to_have_text(
         "No open offers for this account's NFTs."
     )
-
-
-def prepare(page, price):
-    """Make an offer, and leave it before it is signed."""
-    page.get_by_role("link", name="Make an offer").click()
-    dialog = page.locator("#offer")
-    dialog.get_by_label("Price in HBAR").fill(str(price))
-    dialog.get_by_text("Show every step").click()
-    press(dialog, "Prepare the transaction")
-    expect_done(dialog, "prepare", "The transaction is ready")
-    dialog.get_by_text("Show every step").click()
-    page.goto(f"{page.site}/demo/nft/{page.nft[0]}/{page.nft[1]}")
