@@ -108,6 +108,9 @@ class Metrics:
         return counter.labels(*labels) if labels else counter
 
 
+if VARIABLE in os.environ and not os.path.isdir(os.environ[VARIABLE]):
+    # prometheus_client would fail, also in a command that counts nothing. share() makes the folder.
+    values.ValueClass = values.MutexValue
 _metrics = Metrics()
 _shared: Path | None = None  # the folder of all programs, after share()
 
