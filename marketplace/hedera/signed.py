@@ -51,13 +51,16 @@ def read(signed: bytes, signature_map: bytes = b"") -> Signed:
         raise Unreadable("it has no bodyBytes")
     if len(pairs) > MOST_PAIRS:
         raise Unreadable(f"it has more than {MOST_PAIRS} signatures")
-    start = body.transactionID.transactionValidStart
-    return Signed(
-        transaction.bodyBytes,
-        tuple(dict.fromkeys(_read_pair(pair) for pair in pairs)),
-        TransactionId(_read_account(body.transactionID.accountID), start.seconds, start.nanos),
-        _read_account(body.nodeAccountID),
+    payer, start = (
+        _read_account(body.transactionID.accountID),
+        body.transactionID.transactionValidStart,
     )
+    transaction_id = TransactionId.parse(f"{payer}@{start.seconds}.{start.nanos}")
+    if transaction_id is None or not transaction_id.is_possible:
+        raise Unreadable("its transaction ID is impossible")
+    pairs_once = tuple(dict.fromkeys(_read_pair(pair) for pair in pairs))
+    node = _read_account(body.nodeAccountID)
+    return Signed(transaction.bodyBytes, pairs_once, transaction_id, node)
 
 
 def write(body: bytes, pairs: Iterable[Pair]) -> bytes:

@@ -131,6 +131,22 @@ def test_what_is_no_transaction_is_a_422(market, serial_no, content):
         assert r.status_code in (404, 422)
 
 
+@pytest.mark.parametrize(
+    "start", [{"seconds": -5}, {"seconds": 2**63 - 1}, {"nanos": -1}, {"nanos": 2**31 - 1}]
+)
+def test_an_impossible_id_is_a_422(market, serial_no, start):
+    r = market.buy(serial_no)
+    signed = altered(
+        market,
+        r,
+        lambda body: [
+            setattr(body.transactionID.transactionValidStart, name, value)
+            for name, value in start.items()
+        ],
+    )
+    assert_error(hand_in(market.client, r, signed=signed), 422, "transaction ID is impossible")
+
+
 def altered(market, r, change):
     """The prepared purchase, changed and then signed by its buyer."""
     body = wallets.body_of(base64.b64decode(r.json["byteArray"]))
