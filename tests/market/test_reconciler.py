@@ -346,7 +346,7 @@ def test_an_approval_without_a_price_is_looked_at_once(
     assert sync(app).output == "sellers checked: 1, NFTs found unchanged: 1\n"
     mirror.asked.clear()
     assert sync(app).output == "sellers checked: 1\n"
-    asked = [f"/accounts/{ALICE}/nfts", "/schedules", f"/tokens/{TOKEN}/nfts/7"]
+    asked = [f"/accounts/{ALICE}/nfts", f"/tokens/{TOKEN}/nfts/7", "/transactions"]
     assert sorted(mirror.asked) == asked
 
 
@@ -363,7 +363,7 @@ def test_an_approval_that_ended_is_not_asked_about_for_ever(
     sync(app)
     mirror.asked.clear()
     assert sync(app).output == "Nothing to do\n"
-    assert sorted(mirror.asked) == ["/schedules", f"/tokens/{TOKEN}/nfts/7"]
+    assert sorted(mirror.asked) == [f"/tokens/{TOKEN}/nfts/7", "/transactions"]
 
 
 def test_a_history_without_end_leaves_no_old_price(app, client, nft, ledger, lister):
