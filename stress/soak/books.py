@@ -47,7 +47,7 @@ class Nft:
     owner: str
     offer: tuple[str, int] | None = None  # owner and price, as the ledger has it
     signed: set[tuple[str, int]] = field(default_factory=set)  # all offers that it ever had
-    # Purchases that were handed out, and may be signed later: the buyer of each, and its bytes.
+    # Purchases that were prepared, and may be handed in later: the buyer of each, and its bytes.
     kept: list[tuple[str, bytes]] = field(default_factory=list)
     bids: dict[str, Bid] = field(default_factory=dict)  # by the offer's id
 
@@ -80,7 +80,7 @@ class Books:
         self.findings: list[str] = []
         self.counts = Counter()
         self.added: dict[tuple[str, int], Nft] = {}
-        # The purchases that were handed out: NFT and buyer of each transaction id.
+        # The purchases that the service took: NFT and buyer of each transaction id.
         self.purchases: dict[str, tuple[tuple[str, int], str]] = {}
         # How often an offer was asked for: by NFT, bidder and price.
         self.bids_asked = Counter()

@@ -1,21 +1,22 @@
-"""Buyers: they sign and report, sign and do not report, sign too late, or never, or race with another."""
+"""Buyers: they hand their signature in once, twice, late, never, or race with another; some leave it out."""
 
+import base64
 import time
 
 from marketplace.hedera.hbar import TINYBARS
+from marketplace.sandbox import wallet
 from stress.soak.books import Nft
 from stress.soak.client import Answer
 from stress.soak.network import MARKET
 from stress.soak.traders import Trader, content_of, transaction_id
 
-FRESH_SECONDS = 45  # of the minute that a purchase is valid
+FRESH_SECONDS = 150  # of the three minutes that a purchase is valid
 TRIES = 4
-KEPT = 3  # purchases of one NFT that may be signed later
+KEPT = 3  # purchases of one NFT that may be handed in later
 NEVER_ASKED_FOR = 10**7  # HBAR
-EXPIRED = "TRANSACTION_EXPIRED"
 POOR = "INSUFFICIENT_ACCOUNT_BALANCE"
-# How often a buyer does what with a purchase that the service has signed.
-WAYS = {"sign": 6, "never sign": 2, "sign twice": 1, "leave the signature out": 1, "race": 2}
+# How often a buyer does what with a purchase that was prepared.
+WAYS = {"hand in": 6, "keep": 2, "hand in twice": 1, "leave the signature out": 1, "race": 2}
 
 
 class Buyer(Trader):
@@ -25,7 +26,7 @@ class Buyer(Trader):
             return
         try:
             if nft.kept and self.dice.random() < 0.5:
-                self._sign_late(nft)
+                self._hand_in_late(nft)
             elif nft.offer:
                 self._buy(nft)
         finally:
@@ -39,12 +40,12 @@ class Buyer(Trader):
             return
         if way == "race":
             self._race(nft, buyer, content, began)
-        elif way == "never sign":
+        elif way == "keep":
             nft.kept = [*nft.kept[1 - KEPT :], (buyer, content)]
         elif way == "leave the signature out":
             self._leave_the_signature_out(nft, buyer, content)
         else:
-            self._sign(nft, buyer, content, began, twice=way == "sign twice")
+            self._hand_in(nft, buyer, content, began, twice=way == "hand in twice")
         self.books.counts[f"purchases: {way}"] += 1
 
     def _prepare(self, nft: Nft, buyer: str) -> bytes | None:
@@ -64,7 +65,10 @@ class Buyer(Trader):
             self._judge_refusal(nft, buyer, prepared, was_poor, began)
             return None
         content = content_of(prepared)
-        self._note_handed_out(nft, buyer, transaction_id(content))
+        if not transaction_id(content).startswith(f"{MARKET}@"):
+            self.books.find(
+                f"{nft.key}: {buyer} got a purchase that is not the marketplace's to pay"
+            )
         return content
 
     def _judge_refusal(
@@ -80,40 +84,38 @@ class Buyer(Trader):
             offer = f"{nft.key}, offered as {nft.offer}"
             self.books.find(f"{offer}, was not sold to {buyer}: {answer.content}")
 
-    def _note_handed_out(self, nft: Nft, buyer: str, handed: str) -> None:
-        first = self.books.purchases.get(handed, (nft.key, buyer))
-        if first != (nft.key, buyer):  # who asks again while it is open gets the same one
-            self.books.find(f"{handed} was handed out for {first}, and then for {nft.key}, {buyer}")
-        if not handed.startswith(f"{MARKET}@"):
-            self.books.find(f"{handed}, handed out to {buyer}, is not the marketplace's to pay")
-        self.books.purchases[handed] = nft.key, buyer
+    def _post(self, nft: Nft, buyer: str, content: bytes, expected: tuple[int, ...]) -> Answer:
+        """Hand a transaction in until the service decides. A repeated request submits the same bytes."""
+        keys = nft.wire | {"accountId": buyer}
+        keys["signedTransaction"] = base64.b64encode(content).decode()
+        for _ in range(TRIES):
+            answer = self.ask("buy", "/v1/comingsoon", keys, expected)
+            if answer.status in expected or not self.wait(answer):
+                break
+        return answer
 
-    def _submit(self, nft: Nft, buyer: str | None, content: bytes) -> str:
-        result = self.ledger.submit(buyer, content)
+    def _hand_in(
+        self, nft: Nft, buyer: str, content: bytes, began: float, *, twice=False, late=False
+    ) -> None:
+        """Sign a purchase and hand it in. What the ledger has of it, whatever was answered, is so."""
+        seller, id = nft.owner, transaction_id(content)
+        signed = wallet.sign(buyer, content)
+        answer = self._post(nft, buyer, signed, expected=(200, 202, 409))
+        result = self.ledger.find_result(id)
         self.books.counts[f"purchases on the ledger: {result}"] += 1
+        if answer.status in (200, 202):
+            self.books.purchases[id] = nft.key, buyer
         if result == "SUCCESS":
             if nft.offer is None:
                 self.books.find(f"{nft.key} was sold to {buyer}, and nobody offered it")
             nft.owner, nft.offer = buyer, None
-        return result
-
-    def _sign(self, nft: Nft, buyer: str, content: bytes, began: float, *, twice=False) -> bool:
-        """Sign a purchase and submit it immediately; returns whether it succeeded."""
-        seller, result = nft.owner, self._submit(nft, buyer, content)
-        if twice and result == "SUCCESS":
-            again = self._submit(nft, buyer, content)
-            if again != "DUPLICATE_TRANSACTION":
-                self.books.find(f"{nft.key}: the ledger says {again} to the same purchase again")
-        if result == "SUCCESS":
+            if twice:
+                self._post(nft, buyer, signed, expected=(200, 202))
             self._report(nft, buyer, content, seller)
-        elif not self._is_excused(result, began):
-            self.books.find(f"{nft.key}: the ledger refused a prepared purchase: {result}")
-        return result == "SUCCESS"
-
-    def _is_excused(self, result: str, began: float) -> bool:
-        """Whether the ledger may refuse what was prepared just now, through no fault of the service."""
-        is_late = time.monotonic() - began > FRESH_SECONDS
-        return result == POOR or (result == EXPIRED and is_late) or self.books.is_behind(began)
+        elif answer.status == 409 and not late:
+            is_fresh = time.monotonic() - began < FRESH_SECONDS
+            if result != POOR and is_fresh and nft.offer:
+                self._judge_refusal(nft, buyer, answer, False, began)
 
     def _report(self, nft: Nft, buyer: str, content: bytes, seller: str) -> None:
         if self.dice.random() < 0.3:  # these are left to the watcher
@@ -123,39 +125,23 @@ class Buyer(Trader):
             keys["transactionId"] = transaction_id(content)
         self.report(nft, keys, seller, "purchases")
 
-    def _sign_late(self, nft: Nft) -> None:
-        """Sign what was handed out before. It may have expired, and the NFT may have another owner by now."""
-        (buyer, content), seller = nft.kept.pop(), nft.owner
-        result = self._submit(nft, buyer, content)
-        self.books.counts["purchases: sign late"] += 1
-        if result == "SUCCESS":
-            self._report(nft, buyer, content, seller)
-        elif result != EXPIRED:
-            self._report_refusal(nft, buyer, content)
+    def _hand_in_late(self, nft: Nft) -> None:
+        """Hand in what was kept. It may have expired, and the NFT may have another owner or price by now."""
+        buyer, content = nft.kept.pop()
+        self.books.counts["purchases: hand in late"] += 1
+        self._hand_in(nft, buyer, content, time.monotonic(), late=True)
 
     def _leave_the_signature_out(self, nft: Nft, buyer: str, content: bytes) -> None:
-        result = self._submit(nft, None, content)
-        if result == "INVALID_SIGNATURE":
-            self._report_refusal(nft, buyer, content)
-        elif result != EXPIRED:
-            self.books.find(f"{nft.key}: {buyer} did not sign, and the ledger says {result}")
-
-    def _report_refusal(self, nft: Nft, buyer: str, content: bytes) -> None:
-        """Report what the ledger has refused: it is never acknowledged."""
-        if self.dice.random() < 0.5:
-            return
-        keys = nft.wire | {"accountId": buyer, "transactionId": transaction_id(content)}
-        answer = self.ask("report", "/v1/comingsoon", keys, expected=(202, 409))
-        self.books.counts["refused purchases reported"] += answer.status == 409
+        answer = self._post(nft, buyer, content, expected=(409,))
+        if result := self.ledger.find_result(transaction_id(content)):
+            self.books.find(f"{nft.key}: {buyer} did not sign, and the ledger has it: {result}")
+        self.books.counts["purchases without a signature refused"] += answer.status == 409
 
     def _race(self, nft: Nft, buyer: str, content: bytes, began: float) -> None:
-        """Two buyers of one NFT: one pays, and the ledger refuses the other."""
+        """Two buyers of one NFT: one gets it, and the other is refused before anything is paid."""
         handed, rival = [(buyer, content)], self.another_than(nft.owner, buyer)
         if theirs := self._prepare(nft, rival):
             handed.append((rival, theirs))
         self.dice.shuffle(handed)
         for who, what in handed:
-            if nft.offer:
-                self._sign(nft, who, what, began)
-            else:
-                self._submit(nft, who, what)
+            self._hand_in(nft, who, what, began)

@@ -166,7 +166,7 @@ class Ending:
         stored, charged = {it.transaction_id: it for it in self.purchases()}, self.ledger.charged()
         self.books.counts["purchases stored"] = len(stored)
         for what, ids in (
-            ("handed out", self.books.purchases.keys()),
+            ("taken", self.books.purchases.keys()),
             ("charged", charged.keys()),
         ):
             if lost := ids - stored.keys():

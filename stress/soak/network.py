@@ -272,6 +272,14 @@ class Ledger:
                     found[str(transaction_id)].append((row["consensus_at"], fee))
         return found
 
+    def find_result(self, transaction_id: str) -> str | None:
+        """The ledger's result code; None if it has no such transaction."""
+        id = TransactionId.require(transaction_id).dashed
+        with self._open() as db:
+            sql = "SELECT * FROM transaction_record WHERE transaction_id = ? ORDER BY consensus_at"
+            row = db.execute(sql, (id,)).fetchone()
+        return records.read(row).result if row else None
+
     def find_newest(self, nft: tuple[str, int], bidder: str, price: int) -> Scheduled:
         """The newest offer of a bidder for an NFT at a price."""
         with self._open() as db:
