@@ -78,6 +78,8 @@ class MirrorRate:
         If it would come too late, raises LedgerBusy at once for a client's request, and otherwise TimeIsUp.
         """
         began = time.monotonic()
+        if _left(deadline) <= 0:
+            raise TimeIsUp  # its earlier questions took too long
         place = deadline.place if isinstance(deadline, RequestDeadline) else (0, began)
         self._wait_in_line((place, next(self._numbers)), deadline)
         try:

@@ -55,7 +55,7 @@ def test_it_handles_a_ledger_that_is_down(client, nft, mirror):
 
 
 def test_one_deadline_bounds_all_requests_of_an_add(client, mirror, monkeypatch):
-    monkeypatch.setattr(reconciler, "LEDGER_SECONDS", 0.3)
-    mirror.before("/", lambda environ: time.sleep(0.2))
+    monkeypatch.setattr(reconciler, "LEDGER_SECONDS", 1)
+    mirror.before("/", lambda environ: time.sleep(0.6))
     assert_error(client.post("/v1/add", json=KEYS | {"accountId": ADDRESS}), 503)
     assert mirror.count("/accounts/0x") == 1
