@@ -94,7 +94,7 @@ def test_a_prefix_may_be_short_if_it_means_one_key():
     [pair] = find_signers(a, [sign(A, b"")], BODY)
     assert pair.prefix == public(A)
     assert find(every(a, b), sign(A, public(A)[:3]), sign(B, public(B)[:3])) == "ab"
-    assert find(every(a, b), sign(A, b""), sign(B)) is None
+    assert find(some(1, a, b), sign(A, b""), sign(B, b"")) is None
     assert (
         find(every(a, e), sign(A, b""), sign(ECDSA, b"")) == "ae"
     )  # each the only one of its kind
