@@ -4,7 +4,6 @@ import re
 import sys
 import traceback
 from contextlib import closing, suppress
-from threading import Event
 from urllib.parse import quote
 
 import psycopg
@@ -15,7 +14,7 @@ from harness.apps import authorized_client, settings
 from harness.engines import execute
 from harness.mirror import Mirror
 from harness.network import PATIENCE_SECONDS, answering, serve_raw
-from harness.postgresql import DATABASE, Proxy, new_server, standing_before, until
+from harness.postgresql import DATABASE, Proxy, new_server, standing_before
 from harness.serving import BIN, CONFIGURATION, ROOT, environment, run_flask, run_program
 from marketplace import create_app
 from marketplace.errors import DatabaseUnreachable, StartRefused
@@ -25,6 +24,7 @@ from marketplace.store.database_errors import DatabaseOutdated
 from marketplace.watcher import sweep
 from marketplace.watcher.enrichment import Enricher
 from marketplace.watcher.enrichment_result import EnrichmentResult, Optimised, Outcome
+from marketplace.watcher.work import Done
 
 ODD = "s3cret/@:%?#&é x"  # what an address must not hold as it is
 NO_ADDRESS = (
@@ -332,22 +332,19 @@ def test_an_image_that_comes_while_the_database_is_away_is_no_fault(
             " VALUES ('0.0.7001', 7, 'It', 'image/png', '0.0.1001', 'It is new',"
             " '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z')",
         )
-        has_begun = Event()
-
-        def enrich(pointer, limits):
-            has_begun.wait(PATIENCE_SECONDS)
+        image = Optimised(b"RIFF", "image/png")
+        complete = EnrichmentResult(Outcome.COMPLETE, image=image)
+        with closing(Enricher(app, lambda pointer, limits: complete)) as enricher:
+            enricher.run()
             proxy.cut()
-            image = Optimised(b"RIFF", "image/png")
-            return EnrichmentResult(Outcome.COMPLETE, image=image)
-
-        with closing(Enricher(app, enrich)) as enricher:
-            enricher.step()
-            has_begun.set()
-            until(lambda: "was not completed" in caplog.text, "nothing is said of it")
-        proxy.mend()
+            with pytest.raises(DatabaseUnreachable):
+                enricher.step()  # which stores the image
+            proxy.mend()
+            done = enricher.drain(PATIENCE_SECONDS)
         services(app).database.close()
-    assert "0.0.7001 #7 was not completed: The database cannot be reached" in caplog.text
+    assert done == {Done.COMPLETED: 1}
     assert "Traceback" not in caplog.text
+    assert "cannot be stored" not in caplog.text
 
 
 def test_what_is_moved_is_a_file(tmp_path, database):
