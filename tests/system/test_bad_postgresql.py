@@ -19,8 +19,8 @@ from harness.serving import BIN, CONFIGURATION, ROOT, environment, run_flask, ru
 from marketplace import create_app
 from marketplace.errors import DatabaseUnreachable, StartRefused
 from marketplace.services import services
-from marketplace.store.database import open_database
-from marketplace.store.database_errors import DatabaseOutdated
+from marketplace.store.database import SCHEMA, open_database
+from marketplace.store.database_errors import DatabaseOutdated, DatabaseUnreadable
 from marketplace.watcher import sweep
 from marketplace.watcher.enrichment import Enricher
 from marketplace.watcher.enrichment_result import EnrichmentResult, Optimised, Outcome
@@ -369,7 +369,7 @@ def test_an_old_database_is_served_by_nobody(tmp_path, database):
     """A start says what to do; a service that runs already answers 503."""
     app = create_app(**settings(tmp_path) | {"DATABASE_URL": database})
     client = authorized_client(app, "read")
-    execute(database, "UPDATE property SET value = '7' WHERE name = 'schema_version'")
+    _set_version(database, SCHEMA.oldest)
     services(app).database.close()
     r = client.get("/v1/orderbook")
     assert r.status_code == 503
@@ -379,3 +379,10 @@ def test_an_old_database_is_served_by_nobody(tmp_path, database):
     app = create_app(**settings(tmp_path) | real | {"DATABASE_URL": database})
     with pytest.raises(DatabaseOutdated, match="is of an earlier version"):
         services(app).database.require_current()
+    _set_version(database, SCHEMA.oldest - 1)
+    with pytest.raises(DatabaseUnreadable, match=r"before 0\.4\.0 .* rebuild TOKEN_ID"):
+        create_app(**settings(tmp_path) | real | {"DATABASE_URL": database})
+
+
+def _set_version(database, version):
+    execute(database, f"UPDATE property SET value = '{version}' WHERE name = 'schema_version'")
