@@ -419,7 +419,7 @@ def test_the_confined_process_opens_nothing():
     ("seconds", "outcome"), [(1, "it takes too long to decode"), (0, "it took too long")]
 )
 def test_a_decoder_is_ended_by_its_own_reader(monkeypatch, seconds, outcome):
-    monkeypatch.setattr(Limits, "decoder_timeout", 10.0 * seconds)
+    monkeypatch.setattr(Limits, "decoder_timeout", PATIENCE_SECONDS * seconds)
     others = children(os.getpid())
     made = read_message(decoder.decode(CORPUS["png_slow"](), Limits(5, 1)))
     assert made.reason == outcome
