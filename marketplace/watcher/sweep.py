@@ -45,7 +45,12 @@ AT_ONCE = 8
 
 def sync() -> Counter[Done]:
     """Reconcile everything with the ledger, once. Returns counts of the results."""
-    _queue_past_offers()
+    late = Counter[Done]()
+    try:
+        _queue_past_offers()
+    except (LedgerAnswerInvalid, LedgerUnreachable) as error:
+        application().logger.warning("Past offers were not read: %s", error)
+        late[Done.NOT_CHECKED] += 1
     with closing(Sweep(application())) as sweep:
         counts = sweep.compare_all()
     while queue_expired_offers():
@@ -53,7 +58,7 @@ def sync() -> Counter[Done]:
     counts += drain_queue()
     delete_prepared()
     del counts[Done.TOKENS], counts[Done.OFFER_LISTS]
-    return counts + refresh_collections()
+    return counts + late + refresh_collections()
 
 
 def _queue_past_offers() -> None:

@@ -70,8 +70,8 @@ def test_a_sync_asks_once_an_account_and_once_a_token(client, nft, sync, mirror)
     assert sync() == "sellers checked: 1\n"
     assert sorted(mirror.asked) == [
         f"/accounts/{ALICE}/nfts",
-        "/schedules",
         f"/tokens/{TOKEN}/nfts/7",
+        "/transactions",
     ]
 
 
@@ -139,8 +139,8 @@ def test_it_asks_once_for_all_listings_of_a_seller(client, lister, sync, mirror)
     sync()
     assert sorted(mirror.asked) == [
         f"/accounts/{ALICE}/nfts",
-        "/schedules",
         f"/tokens/{TOKEN}/nfts",
+        "/transactions",
     ]
 
 
@@ -182,7 +182,7 @@ def test_a_seller_that_could_not_be_checked_is_said(app, nft, lister, mirror, mo
     mirror.fail("/")
     result = app.test_cli_runner().invoke(args=["sync"])
     assert result.exit_code == 1
-    assert "not checked: 3" in result.output
+    assert "not checked: 4" in result.output
     assert "run it again" in result.output
 
 
