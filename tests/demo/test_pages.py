@@ -13,7 +13,7 @@ from marketplace.demo.past import chart_nft, find_past
 from marketplace.demo.shares import Terms
 from marketplace.demo.words import change, dollars, in_words, royalty_share, time, tinybars
 from marketplace.store.database import read, write
-from tests.actions import insert_sales
+from tests.actions import insert_sales, rank
 from tests.engines import both_engines
 
 MARKUP = '"><script>alert(1)</script>'
@@ -65,6 +65,7 @@ def test_what_is_wrong_stands_at_its_field(app):
 
 def test_a_trait_that_leads_to_nothing_is_not_offered(app, listed):
     write_sql(app, "UPDATE nft SET is_for_sale = 0, is_listed = 0, listing_price = 0")
+    rank(app)
     client = app.test_client()
     trait = re.search(r'\?trait=([^"]*)"', client.get(f"/demo/nft/{TOKEN}/7").text)[1]
     assert 'type="checkbox"' not in client.get(f"/demo/collection/{TOKEN}").text
@@ -74,6 +75,7 @@ def test_a_trait_that_leads_to_nothing_is_not_offered(app, listed):
 
 @both_engines
 def test_counts_of_traits_follow_the_other_filters(app, listed):
+    rank(app)
     client = app.test_client()
     price = int(re.search(r'data-price="([0-9]+)"', client.get("/").text)[1])
 

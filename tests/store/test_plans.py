@@ -297,6 +297,15 @@ MANY = (
         FROM generate_series(1, 20000) AS n
     ) AS made (n, date)
     """,
+    """
+    INSERT INTO offer (
+        schedule_id, token, serial_no, seller, bidder, price, transaction_id, created_at, expires_at, body,
+        state, state_at
+    )
+    SELECT '0.0.' || (900000 + n), '0.0.' || (8000 + n % 300), n, '0.0.' || (1000 + n % 719),
+        '0.0.' || (1000 + n % 701), 5, 'x' || n, '2026-11-22', '2026-12-22', 'x', 'open', '2026-11-22'
+    FROM generate_series(1, 5000) AS n
+    """,
 )
 
 
