@@ -1,11 +1,10 @@
 """Explains to an operator why an NFT is for sale here or not: shows the ledger's facts beside ours.
 
-Changes nothing. listing_rule.py decides; this module only shows which of the rule's points decided.
+Changes nothing. listing_rule.py decides; this module only shows what it says.
 """
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple
 
 from flask import current_app
 
@@ -13,11 +12,9 @@ from marketplace.command_line import command
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
-from marketplace.ledger.clean_text import clean_text
 from marketplace.ledger.mirror_schemas import Nft
 from marketplace.market import freshness, listing_rule
-from marketplace.market.listing_rule import APPROVAL, Facts, ForSale, Undecided, Verdict
-from marketplace.market.memos import read_listing_memo
+from marketplace.market.listing_rule import POINTS, Facts, ForSale, Undecided, Verdict
 from marketplace.market.recheck_queue import NEVER_COMPARED
 from marketplace.services import database, mirror_node
 from marketplace.store import decisions, events, following, nfts, offers, prepared_transactions
@@ -35,14 +32,6 @@ NFTS = 20  # of an account, that are explained
 Line = tuple[str, str]  # what it is about, and what is so
 
 
-class Point(NamedTuple):
-    """One point of the rule of a listing, and what decides it."""
-
-    name: str
-    holds: bool | None  # None: it does not matter any more
-    because: str
-
-
 def explain_nft(nft_id: NftId) -> Iterator[Line]:
     """Yield the facts about an NFT. Raises the ledger's errors."""
     stored, facts = nfts.get_nft(read(), *nft_id), _read_facts(nft_id)
@@ -53,8 +42,10 @@ def explain_nft(nft_id: NftId) -> Iterator[Line]:
     if facts:
         yield "Owner", facts.nft.owner or "none: it was burned"
         yield "Spender", facts.nft.spender or "none"
-        for number, point in enumerate(find_points(facts), 1):
-            yield f"{number}. {point.name}", f"{_HOLDS[point.holds]}: {point.because}"
+    if verdict:
+        yield from _describe_points(verdict)
+    if facts and facts.transaction:
+        yield "Memo", shown(facts.transaction.memo.decode(errors="replace"))
     if verdict and is_different(stored, verdict):
         yield (
             "They differ",
@@ -114,55 +105,19 @@ def _read_facts(nft_id: NftId) -> Facts | None:
     return Facts(nft, history, transaction)
 
 
-def find_points(facts: Facts) -> list[Point]:
-    """The rule's three points one by one, each with the transaction that decides it."""
-    last = facts.history.last_event if facts.history else None
-    by = None
-    if last:
-        by = f"{last.transaction_id} ({last.name}, {_to_second(last.consensus_at)})"
-    return [_judge_spender(facts.nft, by), _judge_approval(facts, by), _judge_memo(facts)]
-
-
-def _judge_spender(nft: Nft, by: str | None) -> Point:
-    name, market = "May be spent", _market()
-    because = f", by {by}" if by else ""
-    if listing_rule.is_gone(nft):
-        return Point(name, False, f"{listing_rule.GONE}{because}")
-    if nft.spender == market:
-        row = f"its row of {_to_second(nft.modified_at)} names {market}"
-        return Point(name, True, f"{row}{because}")
-    since = f" since {by}" if by else ""
-    return Point(name, False, f"{nft.spender or 'nobody'} may spend it{since}")
-
-
-def _judge_approval(facts: Facts, by: str | None) -> Point:
-    name, signed = "Approved by its owner", facts.transaction
-    last = facts.history.last_event if facts.history else None
-    if last is None:
-        return Point(name, False, "its history has no approval")
-    if last.name != APPROVAL:
-        return Point(name, False, f"its last event is no approval, but {by}")
-    if signed is None:
-        return Point(name, False, f"the mirror node does not show {by}")
-    if not signed.is_original:
-        return Point(name, False, f"a schedule or a contract approved it: {by}")
-    return Point(name, signed.payer == facts.nft.owner, f"{by}, paid by {signed.payer}")
-
-
-def _judge_memo(facts: Facts) -> Point:
-    name, nft, signed = "Memo of a listing", facts.nft, facts.transaction
-    if signed is None or signed.name != APPROVAL:
-        return Point(name, None, "there is no approval")
-    memo = f'"{clean_text(signed.memo.decode(errors="replace")) or ""}"'
-    if read_listing_memo(signed.memo, nft.token, nft.serial_no):
-        return Point(name, True, f"{signed.transaction_id} says {memo}")
-    approved = "approved for this marketplace by" if nft.spender == _market() else "approved by"
-    return Point(
-        name, False, f"{approved} {signed.transaction_id}, but its memo is not a listing's: {memo}"
+def _describe_points(verdict: Verdict) -> Iterator[Line]:
+    """The rule's points one by one. A point is not asked if an earlier one does not hold."""
+    event = verdict.decided_by
+    by = (
+        f", by {event.transaction_id} ({event.name}, {_to_second(event.consensus_at)})"
+        if event
+        else ""
     )
-
-
-_HOLDS = {True: "yes", False: "no", None: "not asked"}
+    missed = "" if isinstance(verdict, ForSale) else verdict.reason
+    failed = "undecided" if isinstance(verdict, Undecided) else "no"
+    for number, name in enumerate(POINTS):
+        said = f"{failed}: {missed}{by}" if number == verdict.points_held else "not asked"
+        yield f"{number + 1}. {name}", f"yes{by}" if number < verdict.points_held else said
 
 
 def is_different(stored: NftRow | None, verdict: Verdict) -> bool:

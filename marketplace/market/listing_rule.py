@@ -6,13 +6,14 @@ who prepared or reported a listing, under which transaction id, or in which orde
 
 from typing import NamedTuple
 
-from marketplace.ledger.mirror_schemas import History, Nft, Transaction
+from marketplace.ledger.mirror_schemas import History, Nft, NftEvent, Transaction
 from marketplace.market.memos import read_listing_memo
 
 # Increment this when the rule decides the same facts differently. A sweep then judges again each NFT that the
 # marketplace may spend, but that is stored as not for sale.
 VERSION = 2
 APPROVAL = "CRYPTOAPPROVEALLOWANCE"
+POINTS = ("May be spent", "Approved by its owner", "Memo of a listing")
 GONE = "it was burned, or its token was deleted"
 NOT_SPENDABLE = "the marketplace may not spend it"
 WITHDRAWN = "its owner withdrew the approval"
@@ -31,16 +32,25 @@ class ForSale(NamedTuple):
 
     listing_price: int  # HBAR
     listed_at: int  # consensus timestamp, in nanoseconds
+    decided_by: NftEvent | None = None
+
+    @property
+    def points_held(self) -> int:
+        return len(POINTS)
 
 
 class NotForSale(NamedTuple):
     reason: str
+    points_held: int = 0  # the first ones; the next one does not hold
+    decided_by: NftEvent | None = None  # the event that ended the listing, if its history was read
 
 
 class Undecided(NamedTuple):
     """The facts contradict each other, because replicas differ: they must be read again."""
 
     reason: str
+    points_held: int = 0  # the first ones; the next one is undecided
+    decided_by: NftEvent | None = None
 
 
 Verdict = ForSale | NotForSale | Undecided
@@ -62,7 +72,7 @@ def explain_end(reason: str) -> str:
 
 
 def decide(facts: Facts, market: str) -> Verdict:
-    """Apply the rule. An NFT is for sale exactly when
+    """Apply the rule, and tell which of its points hold. An NFT is for sale exactly when
 
     1. the ledger has it, neither burned nor of a deleted token, with an owner, and the marketplace may
        spend it;
@@ -71,29 +81,28 @@ def decide(facts: Facts, market: str) -> Verdict:
        Other rows under its id do not count: the first row of a schedule has a memo that its payer wrote;
     3. the memo names this NFT and a price.
     """
-    nft, history = facts.nft, facts.history
+    nft, history, signed = facts
+    event = history.last_event if history else None
     if is_decided_by_row(nft, market):
-        return NotForSale(GONE if is_gone(nft) else NOT_SPENDABLE)
+        return NotForSale(GONE if is_gone(nft) else NOT_SPENDABLE, 0, event)
     if history is None or history.newest_at != nft.modified_at:
-        return Undecided("its row and its history are of different moments")
+        return Undecided("its row and its history are of different moments", 1, event)
     if history.is_cut:
-        return NotForSale(
-            "its last event is too far back: its metadata was updated too often since"
-        )
-    event = history.last_event
+        too_far = "its last event is too far back: its metadata was updated too often since"
+        return NotForSale(too_far, 1)
     if event is None:
-        return Undecided("its history does not say who may spend it")
+        return Undecided("its history does not say who may spend it", 1)
     if event.name != APPROVAL:
-        return NotForSale(f"a later {event.name} ended it")
-    signed = facts.transaction
+        return NotForSale(f"a later {event.name} ended it", 1, event)
+    id = event.transaction_id
     if signed is None or signed.consensus_at != event.consensus_at or signed.result != "SUCCESS":
-        return Undecided(f"the transaction of its last event, {event.transaction_id}, is not there")
+        return Undecided(f"the transaction of its last event, {id}, is not there", 1, event)
     if signed.name != APPROVAL or not signed.is_original:
-        return NotForSale(f"a schedule or a contract approved it: {event.transaction_id}")
+        return NotForSale(f"a schedule or a contract approved it: {id}", 1, event)
     if signed.payer != nft.owner:
-        return NotForSale(f"{signed.transaction_id} was paid by {signed.payer}, not by its owner")
+        return NotForSale(f"{id} was paid by {signed.payer}, not by its owner", 1, event)
     price = read_listing_memo(signed.memo, nft.token, nft.serial_no)
     if price is None:
-        memo = f"the memo of {signed.transaction_id} names no price for it"
-        return NotForSale(f"a later {APPROVAL} ended it: {memo}")
-    return ForSale(price, signed.consensus_at)
+        memo = f"the memo of {id} names no price for it"
+        return NotForSale(f"a later {APPROVAL} ended it: {memo}", 2, event)
+    return ForSale(price, signed.consensus_at, event)

@@ -32,7 +32,7 @@ def facts(nft=nft(), history=history(), transaction=row()):  # noqa: B008
     return Facts(nft, history, transaction)
 
 
-LISTED = ForSale(250, 1000)
+LISTED = ForSale(250, 1000, history().last_event)
 CASES = {
     "its owner signed it": (facts(), LISTED),
     "its owner signed it for another marketplace's page": (
