@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.system.wallets.programs import (
+    IN_THE_TEST,
     RESULTS,
     find_versions,
     is_true,
@@ -28,6 +29,8 @@ def main():
         for row in table["rows"]:
             for kind in ("list", "withdraw", "buy"):
                 line = outcomes.get((row["id"], kind))
+                if line and line["outcome"].startswith(IN_THE_TEST):
+                    raise SystemExit(f"{row['id']}, {kind}: {line['outcome']}")
                 if line and not is_true(row[kind], line):
                     print(f"{row['id']}, {kind}: {row[kind]} is now {line['outcome']}")
                     row[kind] = write_cell(line) or "error"
