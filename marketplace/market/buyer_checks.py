@@ -103,13 +103,7 @@ def require_able(
     if of_seller.must_sign_to_receive and not seller_signs:
         reason = f"{selling} must sign for each payment to it"
         raise PurchaseImpossible(reason, "INVALID_SIGNATURE")
-    if of_buyer is None:
-        raise PurchaseImpossible(f"{buyer} is not an account", "INVALID_ACCOUNT_ID")
-    if of_buyer.is_deleted:
-        raise PurchaseImpossible(f"{buyer} was deleted", "ACCOUNT_DELETED")
-    if of_buyer.key is None and not services().sandbox:
-        reason = f"{buyer} has no key until it signs a transaction that it pays for itself"
-        raise PurchaseImpossible(reason, "INVALID_SIGNATURE")
+    of_buyer = require_buyer(buyer, of_buyer)
     balance = require_balance(buyer, of_buyer)
     if balance < price * TINYBARS:
         raise BuyerBalanceTooLow(buyer, to_hbar(balance), price)
@@ -126,6 +120,18 @@ def require_able(
             reason = f"{account} lacks the issuer's KYC for {id}"
             raise PurchaseImpossible(reason, "ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN")
     return of_buyer
+
+
+def require_buyer(account_id: str, account: LedgerAccount | None) -> LedgerAccount:
+    """Return the account if it can sign. Raises PurchaseImpossible."""
+    if account is None:
+        raise PurchaseImpossible(f"{account_id} is not an account", "INVALID_ACCOUNT_ID")
+    if account.is_deleted:
+        raise PurchaseImpossible(f"{account_id} was deleted", "ACCOUNT_DELETED")
+    if account.key is None and not services().sandbox:
+        reason = f"{account_id} has no key until it signs a transaction that it pays for itself"
+        raise PurchaseImpossible(reason, "INVALID_SIGNATURE")
+    return account
 
 
 def _require_free_association(token: str, most: int, answers: Answers) -> None:

@@ -238,6 +238,29 @@ def test_it_needs_the_buyers_signature(market, serial_no):
     assert hand_in(market.client, r).json == {"result": "OK"}
 
 
+@both_engines
+def test_without_a_valid_signature_only_the_buyers_key_is_looked_up(market, serial_no):
+    """So a stranger who repeats such bytes keeps nobody from the mirror node."""
+    market.submit(market.buy(market.list_one()))  # from then on, Bob's key is known
+    r = market.buy(serial_no)
+    unsigned, mirror = base64.b64decode(r.json["byteArray"]), Mirror(market.app)
+    altered = wallets.body_of(unsigned)
+    altered.memo = "hello"
+    for content, asked in (
+        (unsigned, []),
+        (market.ledger.sign_bytes(wallets.seal(altered), BOB), []),
+        (market.ledger.sign(r.json["byteArray"], CHARLIE), [f"/accounts/{BOB}"]),
+    ):
+        for _ in range(3):
+            mirror.asked.clear()
+            assert hand_in(market.client, r, signed=content).status_code == 409
+            assert mirror.asked == asked
+    mirror.asked.clear()
+    assert hand_in(market.client, r).json == {"result": "OK"}
+    of_buyer = [path for path in mirror.asked if path == f"/accounts/{BOB}"]
+    assert len(of_buyer) == 1
+
+
 # What has changed between preparing and handing in
 
 

@@ -20,9 +20,11 @@ from marketplace.errors import (
 )
 from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS
+from marketplace.ledger import Deadline
 from marketplace.ledger.mirror_schemas import LedgerAccount
 from marketplace.market import account_key, mirror_turns, submission
 from marketplace.market.add_nft import find_account_id, require_nfts
+from marketplace.market.buyer_checks import require_buyer
 from marketplace.market.buying import rules
 from marketplace.market.buying.purchase import (
     build,
@@ -42,7 +44,7 @@ from marketplace.market.prepare import (
 from marketplace.market.signer import Signer
 from marketplace.market.valid_start import MOST_APART
 from marketplace.metrics import count
-from marketplace.services import services
+from marketplace.services import mirror_node
 from marketplace.store import prepared_transactions
 from marketplace.store.database import read, write
 from marketplace.store.rows import Connection, NftRow, PreparedTransactionRow
@@ -89,12 +91,16 @@ def _take(request: TransactionRequest, signed: "Signed") -> tuple[PreparedTransa
     signer = require_signer()
     stored = require_nfts(request.nft_ids)
     _require_current(signed)
+    if not signed.pairs:
+        raise SignatureInvalid(request.account_id)
     with mirror_turns.take(request.caller, len(request.nft_ids)) as deadline:
         request = request._replace(account_id=find_account_id(request.account_id, deadline))
-        _require_same(signed, request, [*stored.values()])  # refuse before the ledger is asked
-        purchase = look_up(request, deadline)
+        # Refuse what nobody prepared, or the buyer has not signed, before the ledger is asked for the rest.
+        _require_same(signed, request, [*stored.values()])
+        buyer = _find_buyer(request.account_id, deadline)
+        pairs = _require_signed(signed, buyer)
+        purchase = look_up(request, deadline, buyer=buyer)
     _require_same(signed, request, purchase.nfts)
-    pairs = _require_signed(signed, purchase.buyer)
     rules.require(read(), purchase, str(signed.transaction_id))
     transaction = _sign(signer, signed, pairs, purchase)
     with write() as db:
@@ -140,17 +146,18 @@ def _require_same(signed: "Signed", request: TransactionRequest, nfts: Sequence[
     raise NotAsPrepared(str(signed.transaction_id), "purchase")
 
 
+def _find_buyer(account_id: str, deadline: Deadline) -> LedgerAccount:
+    return require_buyer(account_id, mirror_node().find_account(account_id, deadline))
+
+
 def _require_signed(signed: "Signed", buyer: LedgerAccount) -> "list[Pair]":
     """The buyer's signatures. Raises SignatureInvalid."""
     from marketplace.hedera import messages
     from marketplace.hedera.signatures import find_signers
 
-    if buyer.key:
-        key = messages.key(*buyer.key)
-    else:
-        # In the sandbox, the first key that signs for an account becomes its key.
-        prefix = signed.pairs[0].prefix if services().sandbox and signed.pairs else b""
-        key = messages.public_key(prefix)
+    # In the sandbox, the first key that signs for an account becomes its key.
+    first = messages.public_key(signed.pairs[0].prefix)
+    key = messages.key(*buyer.key) if buyer.key else first
     pairs = find_signers(key, signed.pairs, signed.body)
     if pairs is None:
         raise SignatureInvalid(buyer.id)

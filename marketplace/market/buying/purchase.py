@@ -87,9 +87,14 @@ def require_signer() -> Signer:
 
 
 def look_up(
-    request: TransactionRequest, deadline: Deadline, expected_prices: Mapping[NftId, int] = NOTHING
+    request: TransactionRequest,
+    deadline: Deadline,
+    expected_prices: Mapping[NftId, int] = NOTHING,
+    buyer: LedgerAccount | None = None,
 ) -> Purchase:
     """Reconcile the NFTs, and ask the ledger for all that could make the purchase fail at consensus.
+
+    ``buyer``: the buyer's account, if the ledger has just shown it.
 
     Raises Hidden, AccountBlocked; NotListed, BuyerIsOwner, BuyerIsMarketplace, PriceChanged,
     CollectionsMixed, PurchaseImpossible and its subclasses, the errors of custom_fees; BalanceTooLow;
@@ -102,6 +107,8 @@ def look_up(
     nfts = _find_for_sale(request, expected_prices, deadline)
     sales = transfer_limits.group_sales(nfts)
     questions = buyer_checks.list_questions(request.account_id, nfts, deadline)
+    if buyer:
+        questions["account", buyer.id] = lambda: buyer
     tokens = len({nft["token"] for nft in nfts})
     fee, payer, *found = mirror_node().ask(
         partial(purchase_fees.find_max_cost, len(nfts), tokens, deadline),
