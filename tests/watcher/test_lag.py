@@ -416,6 +416,8 @@ def test_what_is_found_is_not_stored_until_it_is_decided(client, watcher, ledger
     approve(ledger, (TOKEN, 8), price=30)
     mirror.answer("/nfts/8/transactions", mirror.replica())
     approve(ledger, (TOKEN, 8), price=40)
+    # Twice: a stranger may have paid for the second approval, so it has its payer's list read, which shows
+    # the NFT with a later date than the first approval's.
     assert watcher.follow() == {Done.UNDECIDED: 2}
     assert client.get(f"/v1/nft/{TOKEN}/8").status_code == 404
     mirror.heal()
