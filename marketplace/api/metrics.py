@@ -30,7 +30,7 @@ HELP = {
     "sale_fees_charged_tinybars": "Fees that the ledger charged for the last hour's purchases",
     "sale_fees_reserved_tinybars": "Maximum fees of the last hour's other purchases",
     "sale_fee_budget_tinybars": "The setting SALE_FEE_BUDGET: what purchases may cost in an hour",
-    "balance_tinybars": "Balance of ACCOUNT_ID at the last purchase request; absent before the first",
+    "balance_tinybars": "Balance of ACCOUNT_ID, read once a minute by the watcher",
     "signing_off": "1 if purchases cannot be signed: the signer's key is not the account's",
     "database_bytes": "Size of the database; for SQLite, with the -wal file",
     "disk_free_bytes": "Room on the disk of an SQLite database or of a folder of images: the fuller one",

@@ -67,16 +67,19 @@ def require_balance(account_id: str, account: LedgerAccount | None) -> int:
 
 
 def find_noted_balance() -> int | None:
-    """The balance of the marketplace's account at the last request to buy, in tinybars."""
-    noted = properties.get_property(read(), "balance")
+    """The balance of the marketplace's account when the watcher last read it, in tinybars."""
+    noted = properties.get_property(read(), properties.BALANCE)
     return int(bytes(noted["value"])) if noted else None
 
 
-def note_balance(balance: int) -> None:
-    """Store the balance of the marketplace's account, for the operator's metrics."""
-    if find_noted_balance() != balance:
+def note_balance() -> None:
+    """Store the marketplace account's balance, for the operator's metrics. Raises the ledger's errors."""
+    account_id, deadline = current_app.config["ACCOUNT_ID"], Deadline(UNHURRIED_SECONDS)
+    account = mirror_node().find_account(account_id, deadline)
+    balance = account.balance if account else None
+    if balance not in (None, find_noted_balance()):
         with write() as db:
-            prepared_transactions.lock_purchases(db, balance)
+            properties.mark_property(db, properties.BALANCE, str(balance).encode())
 
 
 def find_fees(now: int) -> tuple[int, int]:

@@ -182,10 +182,9 @@ def delete_expired(db: Connection, which: str, before: str, limit: int) -> int:
 # Purchases, whose fees the marketplace pays
 
 
-def lock_purchases(db: Connection, balance: int) -> None:
-    # This write makes purchases wait for each other, on all machines, so that each counts all others. It
-    # stores the marketplace account's balance, in tinybars.
-    properties.mark_property(db, "balance", str(balance).encode())
+def lock_purchases(db: Connection) -> None:
+    # This write makes purchases wait for each other, on all machines, so that each counts all others.
+    properties.mark_property(db, properties.PURCHASES, b"")
 
 
 def list_in_progress(db: Connection, since: str) -> list[PreparedNftRow]:

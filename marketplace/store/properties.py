@@ -16,6 +16,8 @@ NETWORK_RESET = (
 )
 NODES = "nodes"  # JSON of the accounts of the network's nodes, sorted by number
 
+BALANCE = "balance"  # of the marketplace's account when a watcher last read it, in tinybars
+PURCHASES = "purchases"  # without a value: prepared_transactions.lock_purchases() locks its row
 NODE_ADDRESSES = "node_addresses"  # JSON of the addresses of each of them, by its account
 
 

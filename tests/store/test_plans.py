@@ -105,7 +105,7 @@ ARGUMENTS = {
     "ids": [("0.0.7001", 1), ("0.0.7002", 2)],
     "last_attempt": 19,
     "finished_at": DATE, "value": b"x", "trait_value": "x", "since": DATE, "fee_tinybars": 5,
-    "webhook": WEBHOOK, "webhook_id": "x", "balance": 5, "purchase": PREPARED, "is_sold": 1, "signed": b"x",
+    "webhook": WEBHOOK, "webhook_id": "x", "purchase": PREPARED, "is_sold": 1, "signed": b"x",
     "charged_to": DATE, "after": 500, "sale": SALE, "read_at": DATE, "cents": 5, "hbar": 5,
     "decision": DECISION, "first": 1, "last": 500,
     "part": decisions.Part("0.0.7001", 1, 500, None, True),

@@ -104,7 +104,7 @@ def _take(request: TransactionRequest, signed: "Signed") -> tuple[PreparedTransa
     rules.require(read(), purchase, str(signed.transaction_id))
     transaction = _sign(signer, signed, pairs, purchase)
     with write() as db:
-        prepared_transactions.lock_purchases(db, purchase.payer.balance)
+        prepared_transactions.lock_purchases(db)
         if known := _find(db, signed):
             return known, False
         for nft in purchase.nfts:

@@ -123,7 +123,6 @@ def look_up(
         custom_fees.require_payable(sale, answers.token(sale.token))
     transfer_limits.require_few_changes(request.account_id, sales, answers.token)
     if payer.balance < fee:
-        purchase_fees.note_balance(payer.balance)
         raise BalanceTooLow(to_hbar(payer.balance))
     for nft in nfts:
         require_newest(read(), nft, present)
