@@ -109,20 +109,11 @@ class BadHost(BadRequest):
     example = ("is missing",)
 
 
-class Unauthorized(MarketplaceError):
-    """The host's own authenticate() refuses the caller."""
-
-    status = HTTPStatus.UNAUTHORIZED
-    again = "with another login"
-    tell = "Log in again"
-    calls = (SCOPED,)
-    example = ("You are not allowed to call this",)
-
-
 class Forbidden(MarketplaceError):
-    """The host's own authenticate() refuses the caller."""
+    """An access token lacks a scope, or the host's own authenticate() refuses the caller."""
 
     status = HTTPStatus.FORBIDDEN
+    again = "with another token"
     tell = "You may not do this"
     calls = (SCOPED,)
     example = ("You are not allowed to call this",)
@@ -251,11 +242,7 @@ class NotAuthenticated(MarketplaceError):
         super().__init__(message, headers={"WWW-Authenticate": challenge})
 
 
-class ScopeMissing(MarketplaceError):
-    status = HTTPStatus.FORBIDDEN
-    again = "with another token"
-    tell = "You may not do this"
-    calls = (SCOPED,)
+class ScopeMissing(Forbidden):
     example = ("write",)
 
     def __init__(self, scope: str, consequence: str = "") -> None:
@@ -383,12 +370,13 @@ class NotTheOwner(Conflict):
     example = ("0.0.1001", "0.0.5001", 7, "0.0.1002")
 
 
-class OwnerIsMarketplace(Conflict):
+class AccountIsMarketplace(Conflict):
+    """The ledger lets no account approve itself (SPENDER_ACCOUNT_SAME_AS_OWNER), or pay itself."""
+
     sentence = (
-        "{} is the marketplace's own account; the ledger lets no account approve itself"
-        " (SPENDER_ACCOUNT_SAME_AS_OWNER)"
+        "{} is the marketplace's own account, which can neither list nor buy: name another one"
     )
-    tell = "The marketplace's own account can't list"
+    tell = "The marketplace's own account can't list or buy: choose another one"
     example = ("0.0.9001",)
 
 
@@ -405,12 +393,6 @@ class BuyerIsOwner(Conflict):
     example = ("0.0.1002", "0.0.5001", 7)
 
 
-class BuyerIsMarketplace(Conflict):
-    sentence = "{} is the marketplace's own account, which cannot buy: name another account"
-    tell = "The marketplace's own account can't buy: choose another one"
-    example = ("0.0.9001",)
-
-
 class PriceChanged(Conflict):
     sentence = "{0} #{1} costs {3} HBAR now, not {2}: send expectedPrice {3} to buy it for that"
     again = "with the new `expectedPrice`"
@@ -420,6 +402,16 @@ class PriceChanged(Conflict):
     def __init__(self, token: str, serial_no: int, expected: int, price: int) -> None:
         errors = {"json": {"expectedPrice": [f"is now {price}"]}}
         super().__init__(token, serial_no, expected, price, errors=errors)
+
+
+class OfferPriceOther(PriceChanged):
+    """An offer's price never changes: the caller confused two offers."""
+
+    sentence = "The offer {} is for {} HBAR, not {}"
+
+    def __init__(self, offer_id: str, price: int, expected: int) -> None:
+        errors = {"json": {"expectedPrice": [f"is {price}"]}}
+        Conflict.__init__(self, offer_id, price, expected, errors=errors)
 
 
 class CollectionsMixed(Conflict):
@@ -449,7 +441,7 @@ class BuyerBalanceTooLow(PurchaseImpossible):
     """The buyer has less HBAR than the price."""
 
     again = "once the buyer has enough HBAR"
-    tell = "You have too little HBAR for this price"
+    tell = "Not enough HBAR for this price"
     example = ("0.0.1002", Decimal(12), 250)
 
     def __init__(self, buyer: str, balance: object, price: int) -> None:
@@ -457,16 +449,12 @@ class BuyerBalanceTooLow(PurchaseImpossible):
         super().__init__(reason, "INSUFFICIENT_ACCOUNT_BALANCE")
 
 
-class BidderBalanceTooLow(PurchaseImpossible):
+class BidderBalanceTooLow(BuyerBalanceTooLow):
     """The bidder has less HBAR than the price and the fees of the sale, which the bidder pays."""
-
-    again = "once the bidder has enough HBAR"
-    tell = "The bidder has too little HBAR for this price and the fees"
-    example = ("0.0.1002", Decimal(250), Decimal("250.5"))
 
     def __init__(self, bidder: str, balance: object, need: object) -> None:
         reason = f"{bidder} has {balance:,f} HBAR, and price and fees can be {need:,f} HBAR"
-        super().__init__(reason, "INSUFFICIENT_PAYER_BALANCE")
+        PurchaseImpossible.__init__(self, reason, "INSUFFICIENT_PAYER_BALANCE")
 
 
 class BuyerNotAssociated(PurchaseImpossible):
@@ -526,18 +514,6 @@ class OfferEnded(Conflict):
     sentence = "The offer {} {}"
     tell = "This offer has ended; the message says why"
     example = ("0.0.8001", "has expired")
-
-
-class OfferPriceOther(Conflict):
-    """An offer's price never changes: the caller confused two offers."""
-
-    sentence = "The offer {} is for {} HBAR, not {}"
-    tell = "The offer's price is different: confirm it"
-    example = ("0.0.8001", 200, 250)
-
-    def __init__(self, offer_id: str, price: int, expected: int) -> None:
-        errors = {"json": {"expectedPrice": [f"is {price}"]}}
-        super().__init__(offer_id, price, expected, errors=errors)
 
 
 class NeitherBidderNorOwner(Conflict):
@@ -830,13 +806,12 @@ class LedgerUndecided(TryAgain):
     example = ("0.0.5001", 7, "it has just changed")
 
 
-class LedgerBehind(Unavailable):
+class LedgerBehind(TryAgain):
     sentence = (
         "The ledger's mirror node is {} s behind: an NFT that it shows may be sold already. Nothing was done;"
         " try again"
     )
     retry_after = 10
-    tell = "The network's data is delayed: try again in a moment"
     example = (130,)
 
 
@@ -846,10 +821,8 @@ class TooBusy(TryAgain):
     example = ()
 
 
-class MediaUnreachable(Unavailable):
+class MediaUnreachable(TryAgain):
     sentence = "The store of images did not answer; try again"
-    tell = "None: show no image"
-    calls = (MEDIA,)
     example = ()
 
 
@@ -873,6 +846,13 @@ class DatabaseUnusable(Unavailable):
     example = ("database or disk is full",)
 
 
+class SandboxUnusable(DatabaseUnusable):
+    """The sandbox's own database is gone, or its disk is full."""
+
+    sentence = "{}"
+    example = ("In the sandbox: The database cannot be used: its file has vanished",)
+
+
 class DatabaseUnreachable(TryAgain):
     """The log's reason names servers and users, so the client does not see it."""
 
@@ -885,21 +865,12 @@ class DatabaseUnreachable(TryAgain):
         return f"The database cannot be reached: {self.reason}"
 
 
-class NotReady(Unavailable):
+class NotReady(TryAgain):
     """The answer to /status?ready. The service keeps running."""
 
     sentence = "Not ready: {}"
     retry_after = 30
-    tell = "None: only load balancers see this"
     example = ("the ledger was never followed",)
-
-
-class SandboxUnusable(Unavailable):
-    """The sandbox's own database is gone, or its disk is full."""
-
-    tell = "The sandbox does not work at the moment"
-    calls = (BODIES,)
-    example = ("In the sandbox: The database cannot be used: its file has vanished",)
 
 
 def find_kinds(base: type[MarketplaceError] = MarketplaceError) -> list[type[MarketplaceError]]:

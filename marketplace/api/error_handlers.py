@@ -58,7 +58,7 @@ def _translate(error: HTTPException) -> MarketplaceError | None:
         case exceptions.BadRequest():
             return errors.BadRequest(_describe(error))
         case exceptions.Unauthorized():
-            return errors.Unauthorized(_describe(error))
+            return errors.NotAuthenticated(_describe(error))
         case exceptions.Forbidden():
             return errors.Forbidden(_describe(error))
         case exceptions.NotFound():

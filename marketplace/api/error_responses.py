@@ -15,8 +15,6 @@ Kinds = dict[str, type[MarketplaceError]]  # by their words
 # What several operations share is named by hand, so that generated clients keep their names. An error that
 # comes alone is named after its reason, and what only one operation answers after that operation.
 NAMES = {
-    frozenset({"NOT_AUTHENTICATED", "UNAUTHORIZED"}): "NotAuthenticated",
-    frozenset({"SCOPE_MISSING", "FORBIDDEN"}): "NotAllowed",
     frozenset({"FIELD_INVALID", "END_USER_INVALID"}): "RequestInvalid",
     frozenset({"TRY_AGAIN", "DATABASE_UNUSABLE"}): "Unavailable",
 }

@@ -26,18 +26,17 @@ from marketplace.market.buying import purchase
 from marketplace.market.offers import answer as offers
 from marketplace.market.prepare import TransactionRequest
 
-OF_A_WALLET = (errors.NftNotStored, errors.WalletUnknown, errors.LedgerBehind)
+OF_A_WALLET = (errors.NftNotStored, errors.WalletUnknown)
 OF_MODERATION = (errors.Hidden, errors.AccountBlocked)
 OF_THE_OWNER = (*OF_A_WALLET, errors.NftGone, errors.NotTheOwner)
 
 OF_A_PURCHASE = (
     *OF_MODERATION,
-    errors.LedgerBehind,
     errors.LedgerUndecided,
     errors.PriceChanged,
     errors.NotListed,
     errors.BuyerIsOwner,
-    errors.BuyerIsMarketplace,
+    errors.AccountIsMarketplace,
     errors.BuyerBalanceTooLow,
     errors.BuyerNotAssociated,
     errors.CollectionsMixed,
@@ -65,7 +64,7 @@ blp = Blueprint("Listings", __name__, description="Listing, withdrawing and buyi
 @blp.response(200, PreparedListingSchema, description="The transaction to sign")
 @blp.refuses(
     *OF_THE_OWNER,
-    errors.OwnerIsMarketplace,
+    errors.AccountIsMarketplace,
     *OF_MODERATION,
     errors.FeesChangeable,
     errors.FeesInTokens,

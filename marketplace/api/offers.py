@@ -44,16 +44,14 @@ OF_A_SALE = (
     errors.AccountBlocked,
     errors.NftGone,
     errors.BuyerIsOwner,
-    errors.BuyerIsMarketplace,
+    errors.AccountIsMarketplace,
     errors.BuyerBalanceTooLow,
-    errors.BidderBalanceTooLow,
     errors.BuyerNotAssociated,
     errors.PurchaseImpossible,
     errors.NothingLeftForSeller,
     errors.FeesChangeable,
     errors.FeesInTokens,
     errors.LedgerUndecided,
-    errors.LedgerBehind,
 )
 BEFORE_ALL = (MAX_HBAR + 1, "")  # the position of no offer
 ENDS = {
@@ -98,7 +96,7 @@ def make_offer_for_nft(
     errors.Hidden,
     errors.NotTheOwner,
     errors.OfferEnded,
-    errors.OfferPriceOther,
+    errors.PriceChanged,
     *OF_A_SALE,
 )
 def accept_offer(account_id: str, wallet: str, offer_id: str, expected_price: int | None) -> Answer:
@@ -124,7 +122,6 @@ def accept_offer(account_id: str, wallet: str, offer_id: str, expected_price: in
     errors.NeitherBidderNorOwner,
     errors.OfferEnded,
     errors.OfferNotDeletable,
-    errors.LedgerBehind,
 )
 def withdraw_offer(account_id: str, wallet: str, offer_id: str) -> Answer:
     """Withdraw or decline an offer

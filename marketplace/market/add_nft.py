@@ -79,8 +79,7 @@ def add(account_id: str, nft_ids: Sequence[NftId], caller: Caller = OPERATOR) ->
     """Store NFTs as the ledger shows them, unless they are stored already.
 
     The watcher adds their metadata and images later.
-    Raises Hidden, AccountNotOnLedger, NftNotOnLedger, NftGone, DatabaseBusy, LedgerBusy, and the ledger's
-    errors. Then none of them is stored.
+    After an error, none of them is stored.
     """
     require_all_shown(nft_ids)
     stored = _list_stored(nft_ids)

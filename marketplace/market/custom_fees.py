@@ -57,9 +57,8 @@ def require_unchangeable(id: str, token: LedgerToken) -> None:
 def find_received(sale: Sale, token: LedgerToken) -> int:
     """Return the tinybars that the custom fees leave the seller.
 
-    Raises FeesInTokens, NothingLeftForSeller; LedgerAnswerInvalid for an unreadable fee. Refuses fees in
-    tokens: their transfer may associate the collector, and the marketplace would pay for that on top of the
-    purchase's fee cap.
+    Refuses fees in tokens: their transfer may associate the collector, and the marketplace would pay for that
+    on top of the purchase's fee cap.
     """
     royalty_fees, fixed_fees = find_owed(sale, token)
     if any(fee.token for fee in fixed_fees):

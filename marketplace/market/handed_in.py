@@ -51,10 +51,7 @@ def answer(request: TransactionRequest, transaction: bytes, signature_map: bytes
 
 
 def _pass_on(signed: "Signed") -> PreparedTransactionRow:
-    """Submit a transaction that its signer pays for, if it was prepared here, byte for byte.
-
-    Raises NotAsPrepared, TransactionExpired, NodesUnreachable, TransactionRefused.
-    """
+    """Submit a transaction that its signer pays for, if it was prepared here, byte for byte."""
     from marketplace.hedera.encoding import list_forms
     from marketplace.hedera.signed import read, write
 

@@ -7,11 +7,11 @@ from typing import Any
 from flask import current_app
 
 from marketplace.errors import (
+    AccountIsMarketplace,
     LedgerAnswerInvalid,
     LedgerUndecided,
     LedgerUnreachable,
     NotListed,
-    OwnerIsMarketplace,
 )
 from marketplace.hedera.hbar import find_credit
 from marketplace.hedera.ids import NftId
@@ -41,9 +41,6 @@ def prepare_listing(
 
     If the ledger does not answer, the stored owner gets the transaction anyway. ``now``: the preparation
     time, by default the present.
-    Raises Hidden, AccountBlocked, AccountNotOnLedger, NftNotStored, NftGone, NotTheOwner, OwnerIsMarketplace,
-    FeesChangeable, FeesInTokens, NothingLeftForSeller, LedgerBehind, LedgerBusy, and the ledger's errors if
-    only it can say who owns the NFTs.
     """
     from marketplace.hedera.transactions import build_listing
 
@@ -56,7 +53,7 @@ def prepare_listing(
         receives = _find_received(request, listing_price, deadline)
     spender, name = current_app.config["ACCOUNT_ID"], current_app.config["NAME"]
     if request.account_id == spender:
-        raise OwnerIsMarketplace(request.account_id)
+        raise AccountIsMarketplace(request.account_id)
     first, *others = request.nft_ids
     memo = listing_memo(*first, listing_price, name)
     if others:
@@ -70,10 +67,7 @@ def prepare_listing(
 def _find_received(
     request: TransactionRequest, listing_price: int, deadline: Deadline
 ) -> int | None:
-    """What custom fees leave the seller of each NFT, in tinybars; None if the ledger does not answer.
-
-    Raises FeesChangeable, FeesInTokens, NothingLeftForSeller.
-    """
+    """What custom fees leave the seller of each NFT, in tinybars; None if the ledger does not answer."""
     id = request.nft_ids[0].token
     try:
         token = mirror_node().find_token(id, deadline)
@@ -91,8 +85,6 @@ def prepare_withdrawal(request: TransactionRequest) -> PreparedTransaction:
 
     Reconciles the NFTs first. If the ledger does not answer, the stored owner gets the transaction anyway:
     only the owner can sign it. Hidden NFTs can be withdrawn, and blocked owners can withdraw.
-    Raises AccountNotOnLedger, NftNotStored, NftGone, NotTheOwner, NotListed, LedgerUndecided, LedgerBehind,
-    LedgerBusy, and the ledger's errors.
     """
     from marketplace.hedera.transactions import build_withdrawal
 

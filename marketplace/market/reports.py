@@ -72,12 +72,7 @@ def answer(
     transaction_id: str | None = None,
     caller: Caller = OPERATOR,
 ) -> Answer:
-    """Tell whether a signed transaction had its effect on all NFTs.
-
-    Raises AccountNotOnLedger, NftNotStored, NotPrepared, TransactionRefused with the ledger's result code,
-    TransactionExpired, TransactionAltered, ListingEnded, WithdrawalEnded, LedgerBusy, and the ledger's own
-    errors.
-    """
+    """Tell whether a signed transaction had its effect on all NFTs."""
     stored = require_nfts(nft_ids)
     with mirror_turns.take(caller, len(stored)) as deadline:
         account_id = find_account_id(account_id, deadline)

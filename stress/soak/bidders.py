@@ -13,7 +13,7 @@ ENDS = {"executed", "failed: INSUFFICIENT_ACCOUNT_BALANCE", f"failed: {TOO_POOR}
 FIRST = {"sign": 8, "never sign": 1}
 THEN = {"accept": 5, "withdraw": 3, "decline": 1}
 # Why an offer may be refused through no fault of the service.
-REFUSED = ("BIDDER_BALANCE_TOO_LOW", "BUYER_BALANCE_TOO_LOW")
+REFUSED = "BUYER_BALANCE_TOO_LOW"
 
 
 class Bidder(Trader):
@@ -64,7 +64,7 @@ class Bidder(Trader):
     def _judge_refusal(self, kind: str, path: str, answer: Answer, began: float) -> None:
         reason = answer.json["reason"]
         self.books.counts[f"{kind}: {reason}"] += 1
-        if reason not in REFUSED and not self.books.is_behind(began):
+        if reason != REFUSED and not self.books.is_behind(began):
             self.books.find(f"{path} was refused: {answer.content}")
 
     def _go_on(self, nft: Nft, bid: Bid) -> None:

@@ -113,7 +113,7 @@ def test_the_document_lists_the_reasons_of_each_status(app):
             assert example["value"]["code"] == int(status)
             found.add(reason)
     assert {"PRICE_CHANGED", "BUYER_BALANCE_TOO_LOW", "FEES_SPENT"} <= found
-    assert not {"NOT_PREPARED", "TRANSACTION_EXPIRED", "NOT_READY"} & found
+    assert not {"NOT_PREPARED", "TRANSACTION_EXPIRED"} & found
     assert schemas["ApiError"]["properties"]["errors"]["$ref"].endswith("Details")
     assert schemas["LedgerError"]["properties"]["result"]["type"] == "array"
 

@@ -301,7 +301,7 @@ def test_a_deleted_collector_or_a_marketplace_that_must_sign(app, client, nft, m
 def test_the_bidder_must_cover_price_and_fees(client, nft, ledger):
     ledger.change_account(BOB, balance=50 * HBAR)
     body = assert_error(ask(client), 409, f"{BOB} has 50 HBAR", "price and fees can be 51 HBAR")
-    assert body["reason"] == "BIDDER_BALANCE_TOO_LOW"
+    assert body["reason"] == "BUYER_BALANCE_TOO_LOW"
     ledger.change_account(BOB, balance=49 * HBAR)
     assert assert_error(ask(client), 409)["reason"] == "BUYER_BALANCE_TOO_LOW"
     ledger.change_account(BOB, balance=51 * HBAR)

@@ -60,8 +60,7 @@ SUBMITTING = 10 * times.SECOND
 def hand_in(request: TransactionRequest, signed: "Signed") -> tuple[PreparedTransactionRow, bool]:
     """Sign and submit a purchase, or submit it again if it may not have been. Returns whether it is new.
 
-    Raises BuyingOff, NotAsPrepared, TransactionExpired, SignatureInvalid; what look_up() and
-    rules.require() do; SignerFailed, NodesUnreachable and TransactionRefused. Then nothing is reserved.
+    After an error, nothing is reserved.
     """
     row, is_new = _find(read(), signed), False
     if row is None:

@@ -7,8 +7,8 @@ from functools import partial
 from flask import current_app
 
 from marketplace.errors import (
+    AccountIsMarketplace,
     BalanceTooLow,
-    BuyerIsMarketplace,
     BuyerIsOwner,
     BuyingOff,
     LedgerUndecided,
@@ -61,8 +61,6 @@ def prepare(
     """Build the unsigned transaction by which an account buys NFTs for their current prices.
 
     ``expected_prices``: in HBAR. An NFT with another price is refused.
-
-    Raises BuyingOff, NftNotStored, AccountNotOnLedger, LedgerBusy; what look_up() and rules.require() do.
     """
     from marketplace.hedera.transactions import write_unsigned
 
@@ -95,10 +93,6 @@ def look_up(
     """Reconcile the NFTs, and ask the ledger for all that could make the purchase fail at consensus.
 
     ``buyer``: the buyer's account, if the ledger has just shown it.
-
-    Raises Hidden, AccountBlocked; NotListed, BuyerIsOwner, BuyerIsMarketplace, PriceChanged,
-    CollectionsMixed, PurchaseImpossible and its subclasses, the errors of custom_fees; BalanceTooLow;
-    LedgerBehind, LedgerUndecided and the ledger's errors.
     """
     require_all_shown(request.nft_ids)
     require_not_blocked(request.account_id)
@@ -153,7 +147,7 @@ def _require_for_sale(
     if nft["owner"] == buyer:
         raise BuyerIsOwner(buyer, *nft_id)
     if buyer == current_app.config["ACCOUNT_ID"]:
-        raise BuyerIsMarketplace(buyer)
+        raise AccountIsMarketplace(buyer)
     if expected_price not in (None, nft["listing_price"]):
         raise PriceChanged(*nft_id, expected_price, nft["listing_price"])
     return nft

@@ -65,12 +65,7 @@ WORDS: dict[Kind, str] = {
 def accept(
     account_id: str, wallet: str, offer_id: str, expected_price: int | None, caller: Caller
 ) -> PreparedTransaction:
-    """Prepare the signature by which an NFT's owner accepts an offer.
-
-    Raises OfferUnknown, Hidden, AccountBlocked, AccountNotOnLedger, NftGone, NotTheOwner, OfferEnded,
-    OfferPriceOther; the errors of checks.require_possible(); LedgerBusy, LedgerBehind, LedgerUndecided and
-    the ledger's errors.
-    """
+    """Prepare the signature by which an NFT's owner accepts an offer."""
     from marketplace.hedera.transactions import build_offer_signature
 
     with mirror_turns.take(caller) as deadline:
@@ -129,11 +124,7 @@ class Answer(NamedTuple):
 def report_made(
     account_id: str, nft_id: NftId, transaction_id: str | None, caller: Caller
 ) -> Answer | None:
-    """Answer a report that names an NFT, if it is about an offer. None: it is about something else.
-
-    Raises TransactionRefused, TransactionAltered, TransactionExpired, OfferEnded, LedgerBusy and the ledger's
-    errors.
-    """
+    """Answer a report that names an NFT, if it is about an offer. None: it is about something else."""
     with mirror_turns.take(caller) as deadline:
         account_id = find_account_id(account_id, deadline)
         row = _find_made(account_id, nft_id, transaction_id, caller)
@@ -183,11 +174,7 @@ def report(
     transaction_id: str | None = None,
     caller: Caller = OPERATOR,
 ) -> Answer:
-    """Tell whether an account's signed transaction about an offer had its effect.
-
-    Raises OfferUnknown, AccountNotOnLedger, NeitherBidderNorOwner, OfferEnded, TransactionRefused,
-    TransactionExpired, LedgerBusy, and the ledger's own errors.
-    """
+    """Tell whether an account's signed transaction about an offer had its effect."""
     with mirror_turns.take(caller) as deadline:
         account_id = find_account_id(account_id, deadline)
         offer, _ = find_offer(offer_id, deadline)

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from flask import current_app
 
 from marketplace.errors import (
+    AccountIsMarketplace,
     BidderBalanceTooLow,
-    BuyerIsMarketplace,
     BuyerIsOwner,
     LedgerAnswerInvalid,
     LedgerUndecided,
@@ -55,14 +55,10 @@ def find_part(price: int) -> int:
 
 
 def require_possible(nft: NftRow, bidder: str, price: int, part: int, deadline: Deadline) -> Sides:
-    """Raise an error if the sale of an NFT for a price in HBAR would fail, or if nobody may offer it.
-
-    Raises BuyerIsOwner, BuyerIsMarketplace; PurchaseImpossible and its kinds, FeesChangeable, FeesInTokens,
-    NothingLeftForSeller; and the ledger's errors.
-    """
+    """Raise an error if the sale of an NFT for a price in HBAR would fail, or if nobody may offer it."""
     market, seller = current_app.config["ACCOUNT_ID"], nft["owner"]
     if bidder == market:
-        raise BuyerIsMarketplace(bidder)
+        raise AccountIsMarketplace(bidder)
     if seller == bidder:
         raise BuyerIsOwner(bidder, nft["token"], nft["serial_no"])
     sold: NftRow = {**nft, "listing_price": price}

@@ -35,8 +35,7 @@ ENDS = {
 def withdraw(account_id: str, wallet: str, offer_id: str, caller: Caller) -> PreparedTransaction:
     """Prepare the transaction by which a bidder or an owner deletes an offer's schedule.
 
-    Works for hidden NFTs and blocked accounts, too. Raises OfferUnknown, AccountNotOnLedger,
-    NeitherBidderNorOwner, OfferEnded, OfferNotDeletable; LedgerBusy, LedgerBehind and the ledger's errors.
+    Works for hidden NFTs and blocked accounts, too.
     """
     with mirror_turns.take(caller) as deadline:
         account_id = find_account_id(account_id, deadline)

@@ -29,11 +29,7 @@ class Wanted(NamedTuple):
 
 
 def make(request: TransactionRequest, wanted: Wanted) -> PreparedTransaction:
-    """Prepare the bidder's schedule of the sale of one NFT.
-
-    Raises Hidden, AccountBlocked, AccountNotOnLedger, NftNotStored, NftGone; the errors of
-    checks.require_possible(); LedgerBusy, LedgerBehind, LedgerUndecided and the ledger's errors.
-    """
+    """Prepare the bidder's schedule of the sale of one NFT."""
     from marketplace.hedera.scheduled_sale import ScheduledSale
     from marketplace.hedera.transactions import build_offer
 
