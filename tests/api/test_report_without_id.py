@@ -7,8 +7,10 @@ import pytest
 
 from harness.apps import authorized_client
 from harness.cast import ALICE, BOB, KEYS
+from marketplace.services import services
 from tests import actions
 from tests.actions import expire
+from tests.answers import assert_error
 from tests.engines import both_engines
 
 
@@ -43,6 +45,31 @@ def test_a_gift_is_no_purchase(listed, ledger, prepare, report):
     prepare("buy", BOB)
     ledger.hand_over(listed, BOB)
     assert report(BOB).status_code == 404
+
+
+@both_engines
+def test_a_purchase_that_failed_stays_so(listed, client, ledger, prepare, report):
+    """Also once the buyer has the NFT by other means, or it is for sale again."""
+    sandbox = services(client.application).sandbox
+    submit = sandbox.submit
+
+    def withdraw_and_submit(transaction):
+        ledger.withdraw(listed, ALICE)
+        return submit(transaction)
+
+    content = prepare("buy", BOB)
+    sandbox.submit = withdraw_and_submit
+    result = {"ledger": {"result": ["SPENDER_DOES_NOT_HAVE_ALLOWANCE"]}}
+    assert actions.hand_in(client, content).json["errors"] == result
+    sandbox.submit = submit
+    actions.list_nft(client)
+    for _ in range(3):
+        assert assert_error(report(BOB), 409)["errors"] == result
+        assert actions.hand_in(client, content).json["errors"] == result
+    ledger.hand_over(listed, BOB)
+    assert assert_error(report(BOB), 409)["errors"] == result
+    [purchase] = actions.list_purchases(client.application)
+    assert (purchase["is_settled"], purchase["is_sold"]) == (1, 0)
 
 
 def test_each_listing_and_each_withdrawal_is_awaited(nft, ledger, prepare, report):

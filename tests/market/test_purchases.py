@@ -329,6 +329,32 @@ def test_a_purchase_that_is_handed_in_too_late_is_refused(market, serial_no, mon
     assert market.rows() == []
 
 
+def set_behind(market, mirror, before):
+    mirror.set_present(times.now() - 70 * times.SECOND)
+
+
+def answer_old(market, mirror, before):
+    mirror.answer("/nfts", before)
+
+
+@both_engines
+@pytest.mark.parametrize("lag", [set_behind, answer_old])
+def test_after_a_lagging_mirror_node_the_same_signature_serves_again(market, lag):
+    mirror = Mirror(market.app)
+    before = mirror.replica()
+    serial_no = market.list_one()
+    r = market.buy(serial_no)
+    signed = market.ledger.sign(r.json["byteArray"], BOB)
+    lag(market, mirror, before)
+    for _ in range(2):
+        answer = hand_in(market.client, r, signed=signed)
+        assert_error(answer, 503)
+        assert answer.headers["Retry-After"]
+        assert market.rows() == []
+    mirror.heal()
+    assert hand_in(market.client, r, signed=signed).json == {"result": "OK"}
+
+
 # Once, and no more
 
 

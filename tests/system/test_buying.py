@@ -13,10 +13,11 @@ import signal
 import time
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from http.client import HTTPException
 from urllib.error import HTTPError
 
+import grpc
 import pytest
 from hiero_sdk_python import (
     AccountId,
@@ -32,16 +33,21 @@ from hiero_sdk_python import (
     Transaction,
 )
 
+from harness.apps import authorized_client, on_testnet
 from harness.network import PATIENCE_SECONDS
 from harness.postgresql import until
 from harness.serving import serve, watcher
 from hiero_sandbox import testing
+from marketplace.ledger.consensus_node import ANSWER_SECONDS
+from marketplace.store import properties
+from marketplace.store.database import write
 from tests.engines import both_engines
 
 HBAR = 100_000_000
 MARKET, OWNER, BUYER = (f"0.0.{number}" for number in range(1022, 1025))
 PRICE = 50
 MINTED, AT_ONCE = 60, 10
+TRANSFER = "/proto.CryptoService/cryptoTransfer"
 KILLS = int(os.environ.get("KILLS", "3"))
 # Longer than another request may be submitting a purchase.
 SUBMITTING_SECONDS = 10
@@ -171,6 +177,18 @@ class Market:
         until(is_sold, "it is not sold")
 
 
+class InProcess(Market):
+    """The same, in this process."""
+
+    def __init__(self, network, app):
+        self.network = network
+        self._client = authorized_client(app, "read", "write")
+
+    def call(self, path, body=None):
+        answer = self._client.open(f"/v1/{path}", method="POST" if body else "GET", json=body)
+        return answer.status_code, answer.json
+
+
 @pytest.fixture(scope="module")
 def network():
     with testing.serving(*testing.ANY_PORTS) as sandbox:
@@ -231,6 +249,62 @@ def test_a_node_that_breaks_off_gets_the_same_bytes_again(market, network):
     assert (status, answer["result"]) == (202, "PENDING"), answer
     time.sleep(SUBMITTING_SECONDS)
     market.settle(body)
+    assert network.count_purchases() == before + 1
+
+
+class HangingNode:
+    """A node that takes transactions, but answers none. It passes on what comes after the first ones."""
+
+    def __init__(self, network, swallowed):
+        self.received = []
+        self._network, self._swallowed = network, swallowed
+
+    def take(self, content, context):
+        self.received.append(content)
+        if len(self.received) > self._swallowed:
+            with grpc.insecure_channel(self._network.sandbox.node) as channel:
+                channel.unary_unary(TRANSFER)(content, timeout=PATIENCE_SECONDS)
+        time.sleep(context.time_remaining() + 0.1)
+
+    @contextmanager
+    def serving(self):
+        server = grpc.server(ThreadPoolExecutor(1))
+        service, method = TRANSFER.removeprefix("/").split("/")
+        methods = {method: grpc.unary_unary_rpc_method_handler(self.take)}
+        handler = grpc.method_handlers_generic_handler(service, methods)
+        server.add_generic_rpc_handlers([handler])
+        port = server.add_insecure_port("127.0.0.1:0")
+        server.start()
+        try:
+            yield f"127.0.0.1:{port}"
+        finally:
+            server.stop(0).wait()
+
+
+@both_engines
+@pytest.mark.parametrize("swallowed", [0, 1])
+def test_a_node_that_hangs_gets_the_same_bytes_again(network, tmp_path, swallowed):
+    """Whether it has taken the first ones or not, the purchase is charged once."""
+    key = tmp_path / "key"
+    key.touch(0o600)
+    key.write_text(network.keys[MARKET].to_string_der())
+    app = on_testnet(tmp_path, network.sandbox.url, ACCOUNT_ID=MARKET, ACCOUNT_KEY_FILE=str(key))
+    market, hanging = InProcess(network, app), HangingNode(network, swallowed)
+    nft, before = market.list_one(), network.count_purchases()
+    body = _name_reachable(market, nft)
+    with hanging.serving() as address:
+        with app.app_context(), write() as db:
+            addresses = json.dumps({"0.0.3": [address]}).encode()
+            properties.mark_property(db, properties.NODE_ADDRESSES, addresses)
+        began = time.monotonic()
+        status, answer = market.call("comingsoon", body)
+        expected = (202, "PENDING") if swallowed else (200, "OK")
+        assert (status, answer["result"]) == expected, answer
+        assert ANSWER_SECONDS <= time.monotonic() - began < 2 * ANSWER_SECONDS
+        time.sleep(SUBMITTING_SECONDS - ANSWER_SECONDS)
+        market.settle(body)
+    assert len(set(hanging.received)) == 1
+    assert len(hanging.received) == 1 + swallowed
     assert network.count_purchases() == before + 1
 
 
