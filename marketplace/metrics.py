@@ -142,12 +142,12 @@ def share(data_dir: str, program: str) -> None:
             raise PermissionError(f"{root} belongs to another user")
         shutil.rmtree(root / program, ignore_errors=True)
         (root / program).mkdir()
+        os.environ[VARIABLE] = str(root / program)
+        values.ValueClass = values.MultiProcessValue()  # type: ignore[no-untyped-call]
+        _metrics, _shared = Metrics(), root
     except OSError as error:
+        values.ValueClass = values.MutexValue
         logging.getLogger("marketplace").warning("Each process counts alone: %s", error)
-        return
-    os.environ[VARIABLE] = str(root / program)
-    values.ValueClass = values.MultiProcessValue()  # type: ignore[no-untyped-call]
-    _metrics, _shared = Metrics(), root
 
 
 @cache  # share() sets the variable

@@ -25,6 +25,8 @@ def version(path):
 
 def put(folder, **properties):
     """Make the database of 0.4.0, as an index of another network or account, beside its ledger."""
+    for file in folder.glob("marketplace.db*"):
+        file.unlink()
     with closing(sqlite3.connect(folder / "marketplace.db")) as db:
         db.execute("PRAGMA journal_mode = WAL")
         db.executescript((OLD / "schema.sql").read_text() + (OLD / "rows.sql").read_text())

@@ -13,3 +13,14 @@ def insert(path, name="x", count=1):
         FROM n
     """
     execute(path, sql, count, name, "ipfs://x/y.json" * 8)
+
+
+def sell(path, royalties):
+    """A sale of each NFT."""
+    event = """
+        INSERT INTO event (kind, token, serial_no, to_account, seen_at)
+        SELECT 'SOLD', token, serial_no, owner, ledger_at FROM nft
+    """
+    execute(path, event)
+    sale = "INSERT INTO sale (event_id, royalties) SELECT id, ? FROM event WHERE kind = 'SOLD'"
+    execute(path, f"{sale} AND id NOT IN (SELECT event_id FROM sale)", royalties)

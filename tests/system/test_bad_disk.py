@@ -74,7 +74,8 @@ def start(own, arguments, max_file_bytes=None):
 
 def end(process):
     """The exit code, and what was said on standard error."""
-    return process.returncode, process.communicate(timeout=100)[1]
+    _, stderr = process.communicate(timeout=100)
+    return process.returncode, stderr
 
 
 def test_a_full_disk(own, database):

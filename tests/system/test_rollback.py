@@ -7,10 +7,10 @@ import sys
 import pytest
 
 from harness.serving import BIN, ROOT, environment, run_program
+from tests.store.released import TESTNET, put
 
 COMMIT = "de35050147dae08475b630317c7874d89c83b8eb"  # the last one of 0.4.0
 PAGE = (ROOT / "docs/database.md").read_text()
-TESTNET = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.4321"}
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,10 @@ def old(tmp_path_factory):
 
 def test_the_way_back_is_as_the_page_says(old, tmp_path):
     data = tmp_path / "data"
+    data.mkdir()
+    put(data, **TESTNET)
     own = environment(DATA_DIR=data, **TESTNET) | {"PYTHONPATH": ""}
+    del own["PROMETHEUS_MULTIPROC_DIR"]  # 0.4.0 has a folder of its own
 
     def call(program, folder, *words):
         return run_program(program, "--app", "wsgi", *words, cwd=folder, env=own)
