@@ -5,7 +5,7 @@ from pathlib import Path
 
 from benchmarks import records, service
 from marketplace.hedera import times
-from marketplace.ledger.mirror_schemas import LedgerToken
+from marketplace.ledger.objects import LedgerToken
 from marketplace.market import collection_facts
 from marketplace.services import services
 from marketplace.store import traits

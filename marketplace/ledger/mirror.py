@@ -23,8 +23,8 @@ from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, Marketpla
 from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS
 from marketplace.hedera.ids import TransactionId
-from marketplace.ledger import answer_schemas, mirror_schemas, transaction_feed
-from marketplace.ledger.answer_schemas import AnswerSchema, read_list
+from marketplace.ledger import transaction_feed
+from marketplace.ledger.answers import AnswerSchema, read_list, schema_of
 from marketplace.ledger.deadline import UNHURRIED_SECONDS, Deadline, TimeIsUp
 from marketplace.ledger.http_client import (
     Fetched,
@@ -34,16 +34,20 @@ from marketplace.ledger.http_client import (
     fetch,
     read_retry_after,
 )
-from marketplace.ledger.mirror_schemas import (
+from marketplace.ledger.objects import (
+    Block,
     ConsensusNode,
+    ExchangeRates,
     History,
     LedgerAccount,
     LedgerToken,
+    Links,
     Message,
     Nft,
     NftEvent,
     Relationship,
     Schedule,
+    Topic,
     Transaction,
 )
 from marketplace.text import shown
@@ -69,15 +73,19 @@ TRANSACTIONS_RECALLED, RECALLED_SECONDS = 200, 10
 IMPOSSIBLE = re.compile(rb'"(?:Invalid (?:parameter: |entity ID )|Bad Request"|Failed to convert)')
 
 
-NFTS = answer_schemas.NftSchema()
-ACCOUNTS = answer_schemas.AccountSchema()
-RELATIONSHIPS = answer_schemas.RelationshipSchema()
-TRANSACTIONS = answer_schemas.TransactionSchema()
-EVENTS = answer_schemas.NftEventSchema()
-SCHEDULES = answer_schemas.ScheduleSchema()
-MESSAGES = answer_schemas.MessageSchema()
-NODES = answer_schemas.NodeSchema()
-LINKS = answer_schemas.LinksSchema()
+NFTS = schema_of(Nft)()
+ACCOUNTS = schema_of(LedgerAccount)()
+RELATIONSHIPS = schema_of(Relationship)()
+TRANSACTIONS = schema_of(Transaction)()
+EVENTS = schema_of(NftEvent)()
+SCHEDULES = schema_of(Schedule)()
+MESSAGES = schema_of(Message)()
+NODES = schema_of(ConsensusNode)()
+LINKS = schema_of(Links)()
+TOKENS = schema_of(LedgerToken)()
+BLOCKS = schema_of(Block)()
+RATES = schema_of(ExchangeRates)()
+TOPICS = schema_of(Topic)()
 
 T = TypeVar("T")
 
@@ -219,10 +227,12 @@ class MirrorNode:
         if document is None:
             return [], False
         with self._reading(path):
-            return EVENTS.read_rows(document, "transactions"), LINKS.read(document) is not None
+            return EVENTS.read_rows(document, "transactions"), LINKS.read(
+                document
+            ).following is not None
 
     def find_token(self, token: str, deadline: Deadline) -> LedgerToken | None:
-        return self._get(f"/tokens/{token}", answer_schemas.TokenSchema(), deadline)
+        return self._get(f"/tokens/{token}", TOKENS, deadline)
 
     def find_account(
         self, account_id: str, deadline: Deadline, at: int | None = None
@@ -334,11 +344,12 @@ class MirrorNode:
     def find_present(self, deadline: Deadline) -> int:
         """Find the end of the mirror node's last block, in nanoseconds. Its data is current up to then."""
         path = "/blocks?limit=1&order=desc"
-        blocks = self._get_rows(path, answer_schemas.BlockSchema(), deadline, "blocks")
+        blocks = self._get_rows(path, BLOCKS, deadline, "blocks")
         if not blocks:
             raise self._invalid(path, "it has no blocks")
-        self._present = Present(blocks[0], times.now() - blocks[0], time.monotonic_ns())
-        return blocks[0]
+        ended_at = blocks[0].ended_at
+        self._present = Present(ended_at, times.now() - ended_at, time.monotonic_ns())
+        return ended_at
 
     def recall_present(self, deadline: Deadline) -> Present:
         """The end of the last block, read now or at most ten seconds ago."""
@@ -362,9 +373,9 @@ class MirrorNode:
         rates = self.find_exchange_rates(deadline)
         return max(ceil(Fraction(cents * rate.hbar * TINYBARS, rate.cents)) for rate in rates)
 
-    def find_exchange_rates(self, deadline: Deadline) -> mirror_schemas.ExchangeRates:
+    def find_exchange_rates(self, deadline: Deadline) -> ExchangeRates:
         path = "/network/exchangerate"
-        answer = self._get(path, answer_schemas.ExchangeRatesSchema(), deadline)
+        answer = self._get(path, RATES, deadline)
         if not answer:
             raise self._invalid(
                 path, "the mirror node has none. Buying needs its module rest-java, too"
@@ -376,7 +387,8 @@ class MirrorNode:
         return self._pages("/network/nodes?limit=25&order=asc", "nodes", NODES, deadline)
 
     def find_topic_memo(self, topic: str, deadline: Deadline) -> str | None:
-        return self._get(f"/topics/{topic}", answer_schemas.TopicSchema(), deadline)
+        found = self._get(f"/topics/{topic}", TOPICS, deadline)
+        return found.memo if found else None
 
     def find_message(self, consensus_timestamp: str, deadline: Deadline) -> Message | None:
         return self._get(f"/topics/messages/{consensus_timestamp}", MESSAGES, deadline)
@@ -414,7 +426,7 @@ class MirrorNode:
                 return
             with self._reading(path):
                 items = schema.read_rows(document, key) if schema else read_list(document, key)
-                following = LINKS.read(document)
+                following = LINKS.read(document).following
             yield from items
             if following is None:
                 return

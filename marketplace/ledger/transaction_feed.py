@@ -2,13 +2,13 @@
 
 import logging
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from marshmallow import ValidationError
 
 from marketplace.hedera.ids import TransactionId
-from marketplace.ledger.answer_schemas import MomentSchema, TransactionSchema, read_list
-from marketplace.ledger.mirror_schemas import LedgerNftTransfer, Transaction
+from marketplace.ledger.answers import moment, read_list, schema_of
+from marketplace.ledger.objects import LedgerNftTransfer, Transaction
 from marketplace.text import shown
 
 # The types of transactions that change an offer, beside those that change its bidder's key.
@@ -21,7 +21,13 @@ TYPES = (
 )  # fmt: skip
 
 
-MOMENT, TRANSACTION = MomentSchema(), TransactionSchema()
+class Moment(NamedTuple):
+    """Of a row that may be unreadable otherwise."""
+
+    consensus_at: Annotated[int, moment("consensus_timestamp")]
+
+
+MOMENT, TRANSACTION = schema_of(Moment)(), schema_of(Transaction)()
 
 
 class Page(NamedTuple):
@@ -42,7 +48,7 @@ def read_page(document: Mapping[str, Any], after: int, payer: str, length: int) 
     rows, odd, last_at = [], [], after
     documents = read_list(document, "transactions")
     for row in documents:
-        consensus_at = MOMENT.read(row)
+        consensus_at = MOMENT.read(row).consensus_at
         if consensus_at <= last_at:
             raise ValueError("its rows are out of order")
         last_at = consensus_at

@@ -13,7 +13,7 @@ from google.protobuf.message import DecodeError
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, SignerFailed, StartRefused
 from marketplace.hedera import times
 from marketplace.ledger import Deadline
-from marketplace.ledger.mirror_schemas import LedgerAccount
+from marketplace.ledger.objects import LedgerAccount
 from marketplace.market.signer import Signer
 from marketplace.services import mirror_node
 from marketplace.store import properties

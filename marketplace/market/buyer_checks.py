@@ -9,7 +9,7 @@ from typing import Any
 from marketplace.errors import BuyerBalanceTooLow, BuyerNotAssociated, PurchaseImpossible
 from marketplace.hedera.hbar import TINYBARS, to_hbar
 from marketplace.ledger import Deadline
-from marketplace.ledger.mirror_schemas import LedgerAccount, LedgerToken, Relationship
+from marketplace.ledger.objects import LedgerAccount, LedgerToken, Relationship
 from marketplace.market.purchase_fees import require_balance
 from marketplace.services import mirror_node, services
 from marketplace.store.rows import NftRow

@@ -17,7 +17,7 @@ from marketplace.errors import (
 )
 from marketplace.hedera import times
 from marketplace.hedera.hbar import to_hbar
-from marketplace.ledger.mirror_schemas import FixedFee, LedgerToken, RoyaltyFee
+from marketplace.ledger.objects import FixedFee, LedgerToken, RoyaltyFee
 from marketplace.store.database import read
 from marketplace.store.nft_collections import is_verified
 

@@ -12,7 +12,7 @@ from marketplace.command_line import command
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
-from marketplace.ledger.mirror_schemas import Nft
+from marketplace.ledger.objects import Nft
 from marketplace.market import freshness, listing_rule
 from marketplace.market.listing_rule import POINTS, Facts, ForSale, Undecided, Verdict
 from marketplace.market.recheck_queue import NEVER_COMPARED

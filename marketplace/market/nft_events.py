@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from marketplace.events import EventKind
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
-from marketplace.ledger.mirror_schemas import Nft, NftEvent
+from marketplace.ledger.objects import Nft, NftEvent
 from marketplace.market.listing_rule import Facts
 from marketplace.market.past import WITHDRAWAL, Past
 from marketplace.services import database

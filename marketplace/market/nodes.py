@@ -9,7 +9,7 @@ from flask import current_app
 
 from marketplace.ledger import Deadline
 from marketplace.ledger.consensus_node import TLS_PORT
-from marketplace.ledger.mirror_schemas import ConsensusNode
+from marketplace.ledger.objects import ConsensusNode
 from marketplace.services import mirror_node
 from marketplace.store import properties
 from marketplace.store.database import read

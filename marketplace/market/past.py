@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import ALLOWED_LAG, Deadline
-from marketplace.ledger.mirror_schemas import History, Nft, NftEvent
+from marketplace.ledger.objects import History, Nft, NftEvent
 from marketplace.market import sale_prices
 from marketplace.market.listing_rule import Facts
 from marketplace.market.sale_prices import Sale, TransactionNotShown

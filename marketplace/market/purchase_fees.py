@@ -14,7 +14,7 @@ from marketplace.errors import LedgerAnswerInvalid
 from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
-from marketplace.ledger.mirror_schemas import LedgerAccount, Transaction
+from marketplace.ledger.objects import LedgerAccount, Transaction
 from marketplace.services import mirror_node
 from marketplace.store import prepared_transactions, properties
 from marketplace.store.database import read, write

@@ -16,7 +16,7 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
 from marketplace.ledger.clean_text import clean_text
-from marketplace.ledger.mirror_schemas import Nft
+from marketplace.ledger.objects import Nft
 from marketplace.market import collection_facts, listing_rule, nft_events
 from marketplace.market.listing_rule import Facts, ForSale, NotForSale, Undecided, Verdict
 from marketplace.market.nft_events import Event

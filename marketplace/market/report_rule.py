@@ -33,7 +33,7 @@ from marketplace.errors import (
 )
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId, TransactionId
-from marketplace.ledger.mirror_schemas import Transaction
+from marketplace.ledger.objects import Transaction
 from marketplace.market import listing_rule, stored_state
 from marketplace.market.memos import is_withdrawal_memo, read_listing_memo
 from marketplace.market.reconciler import Reconciliation

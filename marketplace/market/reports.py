@@ -16,7 +16,7 @@ from marketplace.errors import MarketplaceError, NotPrepared, Unavailable
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.ledger import ALLOWED_LAG, Deadline
-from marketplace.ledger.mirror_schemas import Transaction
+from marketplace.ledger.objects import Transaction
 from marketplace.market import mirror_turns, purchase_fees, reconciler
 from marketplace.market.add_nft import find_account_id, require_nfts
 from marketplace.market.prepare import OPERATOR, Caller

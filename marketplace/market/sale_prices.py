@@ -17,7 +17,7 @@ from flask import current_app
 from marketplace.hedera.hbar import TINYBARS, format_amount
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
-from marketplace.ledger.mirror_schemas import LedgerNftTransfer, NftEvent, Transaction
+from marketplace.ledger.objects import LedgerNftTransfer, NftEvent, Transaction
 from marketplace.market.memos import (
     read_basket_memo,
     read_listing_memo,

@@ -1,7 +1,7 @@
 """Compares an NFT's stored state with the ledger, by its date and by whether it was decided then."""
 
 from marketplace.hedera import times
-from marketplace.ledger.mirror_schemas import Nft
+from marketplace.ledger.objects import Nft
 from marketplace.store.rows import NftRow
 
 

@@ -11,7 +11,7 @@ from flask import current_app
 
 from marketplace.errors import CollectionsMixed, PurchaseImpossible
 from marketplace.hedera.hbar import find_credit
-from marketplace.ledger.mirror_schemas import LedgerToken
+from marketplace.ledger.objects import LedgerToken
 from marketplace.market.custom_fees import Sale, find_owed
 from marketplace.store.rows import NftRow
 

@@ -9,7 +9,7 @@ from marketplace.errors import LedgerAnswerInvalid
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
-from marketplace.ledger.mirror_schemas import Nft
+from marketplace.ledger.objects import Nft
 from marketplace.market import listing_rule, reconciler
 from marketplace.market.offers.reconcile import reconcile_offers
 from marketplace.market.offers.rule import ENDED

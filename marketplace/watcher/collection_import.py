@@ -16,7 +16,7 @@ from marketplace.events import EventKind
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId, is_entity_id
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
-from marketplace.ledger.mirror_schemas import Nft
+from marketplace.ledger.objects import Nft
 from marketplace.market import collection_facts, listing_rule, nft_events, reconciler
 from marketplace.market.nft_events import Event
 from marketplace.market.recheck_queue import Recheck, What, enqueue, enqueue_all, recheck_later

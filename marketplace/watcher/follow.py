@@ -14,7 +14,7 @@ from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.hedera import times
 from marketplace.ledger import ALLOWED_LAG, UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.mirror import PAGE
-from marketplace.ledger.mirror_schemas import Transaction
+from marketplace.ledger.objects import Transaction
 from marketplace.ledger.transaction_feed import OF_OFFERS, TYPES, Page
 from marketplace.market import purchase_fees
 from marketplace.market.memos import is_bulk_listing_memo, is_offer_memo, read_named_nft

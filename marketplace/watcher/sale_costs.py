@@ -17,7 +17,7 @@ from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS
 from marketplace.hedera.ids import TransactionId
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
-from marketplace.ledger.mirror_schemas import Transaction
+from marketplace.ledger.objects import Transaction
 from marketplace.market.past import Replicas
 from marketplace.market.purchase_fees import ASSOCIATION_CENTS
 from marketplace.services import mirror_node

@@ -26,7 +26,7 @@ from hiero_sandbox.ledger import queries as ledger_queries
 from marketplace.errors import MarketplaceError
 from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS
-from marketplace.ledger.mirror_schemas import LedgerToken
+from marketplace.ledger.objects import LedgerToken
 from marketplace.market import collection_facts
 from marketplace.market.memos import (
     basket_memo,

@@ -18,7 +18,7 @@ from hiero_sandbox.ledger import accounts, queries
 from hiero_sandbox.ledger.envelopes import write_id
 from marketplace.hedera import times
 from marketplace.hedera.messages import account, token
-from marketplace.ledger.mirror_schemas import FixedFee, LedgerToken, RoyaltyFee
+from marketplace.ledger.objects import FixedFee, LedgerToken, RoyaltyFee
 from marketplace.market.custom_fees import Sale, find_owed
 from marketplace.market.memos import listing_memo
 from marketplace.sandbox import wallet

@@ -14,7 +14,7 @@ from harness.cast import MARKET
 from hiero_sandbox.ledger import keys
 from hiero_sandbox.wallet import add_signature
 from marketplace.errors import SignerFailed
-from marketplace.ledger.mirror_schemas import LedgerAccount, LedgerKey
+from marketplace.ledger.objects import LedgerAccount, LedgerKey
 from marketplace.market import account_key
 from marketplace.watcher.follow import Follower
 from marketplace.watcher.key_watch import KeyWatch, compare

@@ -19,7 +19,7 @@ from marketplace.hedera import messages
 from marketplace.hedera.hbar import TINYBARS
 from marketplace.hedera.ids import TransactionId
 from marketplace.hedera.scheduled_sale import ScheduledSale
-from marketplace.ledger.mirror_schemas import LedgerKey, Schedule, ScheduleSignature, Transaction
+from marketplace.ledger.objects import LedgerKey, Schedule, ScheduleSignature, Transaction
 from marketplace.market.listing_rule import Undecided
 from marketplace.market.memos import offer_memo
 from marketplace.market.offers.rule import (

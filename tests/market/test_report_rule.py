@@ -7,7 +7,7 @@ import pytest
 from harness.cast import ALICE, BOB, CHARLIE, MARKET, TOKEN
 from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId
-from marketplace.ledger.mirror_schemas import LedgerNftTransfer, Transaction
+from marketplace.ledger.objects import LedgerNftTransfer, Transaction
 from marketplace.market import report_rule
 from marketplace.market.listing_rule import ForSale, NotForSale, Undecided
 from marketplace.market.memos import listing_memo, withdrawal_memo

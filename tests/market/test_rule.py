@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from harness.cast import ALICE, BOB, MARKET, TOKEN
 from marketplace.hedera.ids import TransactionId
-from marketplace.ledger.mirror_schemas import History, Nft, NftEvent, Transaction
+from marketplace.ledger.objects import History, Nft, NftEvent, Transaction
 from marketplace.market.listing_rule import Facts, ForSale, NotForSale, Undecided, decide
 
 ID = TransactionId(ALICE, 100, 5)

@@ -13,7 +13,7 @@ from werkzeug.wrappers import Response
 
 from marketplace.ledger import Deadline
 from marketplace.ledger.http_client import FetchError
-from marketplace.ledger.mirror_schemas import Message, Part
+from marketplace.ledger.objects import Message, Part
 from marketplace.services import mirror_node
 from marketplace.watcher.strangers.inscriptions import join, join_parts
 from marketplace.watcher.strangers.resolver import Resolver

@@ -21,7 +21,7 @@ from marketplace.errors import (
 from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS
 from marketplace.ledger import Deadline
-from marketplace.ledger.mirror_schemas import LedgerAccount
+from marketplace.ledger.objects import LedgerAccount
 from marketplace.market import account_key, mirror_turns, submission
 from marketplace.market.add_nft import find_account_id, require_nfts
 from marketplace.market.buyer_checks import require_buyer

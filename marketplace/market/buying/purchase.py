@@ -19,7 +19,7 @@ from marketplace.hedera import times
 from marketplace.hedera.hbar import to_hbar
 from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.ledger import Deadline
-from marketplace.ledger.mirror_schemas import LedgerAccount
+from marketplace.ledger.objects import LedgerAccount
 from marketplace.market import (
     buyer_checks,
     custom_fees,

@@ -24,7 +24,7 @@ from marketplace.hedera import times
 from marketplace.hedera.hbar import to_hbar
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import ALLOWED_LAG
-from marketplace.ledger.mirror_schemas import LedgerAccount
+from marketplace.ledger.objects import LedgerAccount
 from marketplace.market.prepare import TransactionRequest
 from marketplace.market.purchase_fees import HOUR, Payer, an_hour_before
 from marketplace.market.throttled_log import warn_once_a_minute

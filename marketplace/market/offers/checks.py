@@ -21,7 +21,7 @@ from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS, find_credit, to_hbar
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
-from marketplace.ledger.mirror_schemas import LedgerAccount, LedgerKey, LedgerToken
+from marketplace.ledger.objects import LedgerAccount, LedgerKey, LedgerToken
 from marketplace.market import buyer_checks, custom_fees, reconciler, transfer_limits
 from marketplace.market.purchase_fees import ASSOCIATION_CENTS, max_fee, require_balance
 from marketplace.market.stored_state import is_gone

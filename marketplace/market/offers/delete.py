@@ -9,7 +9,7 @@ from marketplace.errors import NeitherBidderNorOwner, OfferEnded, OfferNotDeleta
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
-from marketplace.ledger.mirror_schemas import LedgerKey
+from marketplace.ledger.objects import LedgerKey
 from marketplace.market import mirror_turns
 from marketplace.market.add_nft import find_account_id
 from marketplace.market.memos import offer_withdrawal_memo

@@ -14,7 +14,7 @@ from marketplace.events import EventKind
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import ALLOWED_LAG, Deadline
-from marketplace.ledger.mirror_schemas import Transaction
+from marketplace.ledger.objects import Transaction
 from marketplace.market import add_nft, nft_events, reconciler
 from marketplace.market.listing_rule import Undecided
 from marketplace.market.nft_events import Event

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS, find_credit
 from marketplace.hedera.ids import MAX_HBAR, MAX_INT64, TransactionId, numbers
-from marketplace.ledger.mirror_schemas import LedgerKey, Schedule, Transaction
+from marketplace.ledger.objects import LedgerKey, Schedule, Transaction
 from marketplace.market.listing_rule import Undecided
 from marketplace.market.memos import read_offer_memo
 from marketplace.store.rows import OfferState

@@ -14,7 +14,7 @@ import zstandard
 
 from marketplace.hedera.ids import is_entity_id
 from marketplace.ledger.http_client import FetchError, Unfetchable
-from marketplace.ledger.mirror_schemas import Message
+from marketplace.ledger.objects import Message
 
 REGISTRY = "hcs-6"
 MEMO = re.compile(r"([0-9a-f]{64}):(zstd|brotli):base64")

@@ -10,7 +10,7 @@ from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.ledger.deadline import Deadline, TimeIsUp
 from marketplace.ledger.http_client import FetchError, Unfetchable, find_host
 from marketplace.ledger.mirror import MirrorNode
-from marketplace.ledger.mirror_schemas import Message
+from marketplace.ledger.objects import Message
 from marketplace.watcher.enrichment_result import Description
 from marketplace.watcher.strangers import inscriptions
 from marketplace.watcher.strangers.content import (
