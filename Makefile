@@ -143,9 +143,10 @@ docs: .venv/installed-dev
 postman: .venv/installed-dev tests/system/openapi/node_modules/.installed
 	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m tests.system.postman
 
-# marketplace/demo/static/wallet-link.js, from clients/wallet-link.
+# marketplace/demo/static/wallet-link.js and wallet-check.js, from clients/wallet-link.
 wallet-link: clients/wallet-link/node_modules/.installed
-	@node clients/wallet-link/build.mjs > marketplace/demo/static/wallet-link.js
+	@for name in wallet-link wallet-check; do \
+	  node clients/wallet-link/build.mjs $$name > marketplace/demo/static/$$name.js; done
 
 ## What is installed
 

@@ -61,6 +61,7 @@ TEMPLATES: dict[str, Callable[..., pages.Values]] = {
     "/demo/nft/<token>/<serial_no>": pages.show_nft,
     "/demo/activity": pages.show_activity,
     "/demo/basket": pages.show_basket,
+    "/demo/wallet": pages.show_wallet,
 }
 
 # What the dialogs of trades show, read by scripts.
@@ -189,6 +190,7 @@ def give_addresses() -> dict[str, Any]:
             "activity": url_for("demo.show_activity"),
             "listing": url_for("demo.show_listing"),
             "basket": url_for("demo.show_basket"),
+            "check": url_for("demo.show_wallet"),
             "trade": url_for("demo.show_purchase").replace("purchase", "NAME"),
         },
     }

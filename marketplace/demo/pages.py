@@ -132,6 +132,11 @@ def show_owners(token: str) -> Values:
     return read_head(token) | {"book": book}
 
 
+def show_wallet() -> Values:
+    """The check of a wallet; scripts have its rows."""
+    return {}
+
+
 def show_search() -> Values:
     wanted = asked("q")
     return {"wanted": wanted, "found": calls.get("/search", **wanted) if wanted else None}

@@ -44,6 +44,7 @@ PAGES = [
     "/demo/list",
     "/demo/basket",
     "/demo/basket?nft=0.0.5001:7:60",
+    "/demo/wallet",
 ]
 CHROMIUM = "text/html,image/avif,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7"
 DEMO = ROOT / "marketplace" / "demo"
@@ -78,6 +79,7 @@ def assert_addresses(page, mount, api):
         "activity": "/demo/activity",
         "listing": "/demo/list",
         "basket": "/demo/basket",
+        "check": "/demo/wallet",
         "trade": "/demo/trade/NAME",
     }
     assert addresses == {

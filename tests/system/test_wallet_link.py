@@ -14,7 +14,7 @@ from harness.serving import ROOT, run_program
 from hiero_sandbox import relay
 
 LINK, WALLETS = ROOT / "clients/wallet-link", ROOT / "sandbox/tests/system/relay"
-BUNDLE = ROOT / "marketplace/demo/static/wallet-link.js"
+BUNDLES = ROOT / "marketplace/demo/static"
 
 pytestmark = pytest.mark.skipif(
     not shutil.which("node")
@@ -24,14 +24,19 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def test_the_pages_have_what_its_source_makes():
+both = pytest.mark.parametrize("name", ["wallet-link", "wallet-check"])
+
+
+@both
+def test_the_pages_have_what_its_source_makes(name):
     """make wallet-link"""
-    made = run_program("node", LINK / "build.mjs", check=True).stdout
-    assert made == BUNDLE.read_text()
+    made = run_program("node", LINK / "build.mjs", name, check=True).stdout
+    assert made == (BUNDLES / f"{name}.js").read_text()
 
 
-def test_it_is_small():
-    assert len(gzip.compress(BUNDLE.read_bytes(), 9)) < 30_000
+@both
+def test_it_is_small(name):
+    assert len(gzip.compress((BUNDLES / f"{name}.js").read_bytes(), 9)) < 30_000
 
 
 def test_it_works_with_wallets():

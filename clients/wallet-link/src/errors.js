@@ -20,7 +20,7 @@ const LEDGER = 9000;
 /** The error in a wallet's answer, which may be anything. @param {any} error */
 export function readError(error) {
   const { code, data } = typeof error === "object" && error ? error : { code: undefined, data: undefined };
-  const said = typeof error?.message === "string" ? error.message.slice(0, 300) : "";
+  const said = typeof error?.message === "string" ? error.message.slice(0, 300).replace(/\.$/, "") : "";
   if (REFUSALS.includes(code)) return new WalletError("REFUSED", "The wallet's user refused it.", { code, data });
   if (code === LEDGER) {
     const shown = ["string", "number"].includes(typeof data) ? ` (${String(data).slice(0, 60)})` : "";

@@ -8,6 +8,9 @@ export const suggestedAccount = meta("visitor");
 /** Of the relay for wallets; empty if none is served. */
 export const relay = meta("relay");
 
+/** The page that checks a wallet. */
+export const checkPage = meta("check");
+
 /** Fills {names} in a path of the public API: api("/nft/{token}/{serial}", { token, serial }). */
 export const api = (path, values) => meta("api") + fill(path, values);
 

@@ -99,9 +99,10 @@ def wallet(desk, account=OWN, **options):
         process.communicate()
 
 
-def connect(page, own):
-    page.locator("#visitor").click()
-    press(page, "Connect a wallet")
+def connect(page, own, place="#accounts"):
+    if place == "#accounts":
+        page.locator("#visitor").click()
+    press(page.locator(place), "Connect a wallet")
     address = page.locator("#wallet code", has_text="wc:")
     expect(page.get_by_role("img", name="QR code of the pairing")).to_be_visible()
     own.say(address.inner_text())
@@ -212,3 +213,55 @@ def test_the_page_shows_what_went_over_the_relay(visit, desk):
         page.locator("#visitor").click()
         press(page, "Connect a wallet")
         expect(page.get_by_role("img", name="QR code of the pairing")).to_be_visible()
+
+
+def take_step(page, own, step):
+    """Do in the wallet what the check says."""
+    asked = page.locator(f"[data-step] [data-kind={step}]")
+    expect(asked).to_be_visible()
+    if step == "refuse":
+        page.look("wallet-check-half")
+    own.say(step)
+    asked.get_by_role("button").first.click()
+
+
+def results(page):
+    return dict(
+        page.locator(".checks > li").evaluate_all(
+            "all => all.map((one) => [one.id, one.dataset.result])"
+        )
+    )
+
+
+@on_two_screens
+def test_the_check_asks_a_wallet_for_all_that_a_market_needs(visit, desk, screen):
+    with wallet(desk, f"0.0.{4800 + screen[0][0]}", waitSeconds=1) as own:
+        page = visit("/demo/wallet")
+        connect(page, own, "main")
+        press(page, "Go on")
+        press(page, "Run the check")
+        for step in ("question", "refuse", "close", "wait"):
+            take_step(page, own, step)
+        expect(page.get_by_role("heading", name="Report")).to_be_visible()
+        rows = results(page)
+        assert {row for row, result in rows.items() if result != "right"} == {"check-ecdsa"}
+        report = json.loads(page.locator("[data-report] code").last.text_content())
+        assert report["summary"] == {"right": len(rows) - 1, "wrong": 0, "notTried": 1, "failed": 0}
+        page.look("wallet-check-end")
+
+
+def test_the_check_shows_invalid_answers_as_text(visit, desk):
+    with wallet(desk, "0.0.4802") as own:
+        page = visit("/demo/wallet")
+        connect(page, own, "main")
+        press(page, "Go on")
+        own.say("invalid")
+        press(page, "Run the check")
+        for _ in range(3):
+            press(page, "Skip this step")
+        expect(page.get_by_role("heading", name="Report")).to_be_visible()
+        expect(page.locator("#check-list")).to_contain_text("<img src=x")
+        # WalletConnect's library itself refuses another network.
+        right = {row for row, result in results(page).items() if result == "right"}
+        assert right <= {"check-network"}
+        assert page.locator(".checks img").count() == 0

@@ -1,6 +1,6 @@
 // The dialog that connects a wallet: a QR code and an address for it, the browser's extensions, and what went over the relay.
 
-import { relay } from "../addresses.js";
+import { checkPage, relay } from "../addresses.js";
 import { codeBlock } from "../developer/code.js";
 import { element, notice } from "../element.js";
 import { switchTo } from "../visitor.js";
@@ -75,7 +75,8 @@ function showSession(link) {
     element("p", { class: "hint" }, "In the sandbox this account has 10,000 HBAR. Have the wallet submit to the sandbox's node."),
     element("div", { "data-creation": true }),
     element("div", { class: "row" },
-      element("button", { class: "button", type: "button", onclick: () => dialog.close() }, "Start trading"),
+      element("button", { class: "button", type: "button", onclick: () => dialog.close() }, location.pathname === checkPage ? "Go on" : "Start trading"),
+      location.pathname !== checkPage && element("a", { class: "button quiet", href: checkPage }, "Check this wallet"),
       element("button", { class: "button quiet", type: "button", onclick: end }, "Disconnect")),
   );
   offerCreation(link);
@@ -90,7 +91,7 @@ async function offerCreation(link) {
   const create = async () => {
     place.replaceChildren(notice("wait", "Sign it in your wallet…"));
     try {
-      await link.signAndExecute(firstTransaction(accountId));
+      await link.signAndExecute(await firstTransaction(accountId));
       place.replaceChildren(notice("good", "Your account has your wallet's key."));
     } catch (error) {
       place.replaceChildren(notice("bad", error.message), button);

@@ -27,7 +27,10 @@ export const exchanges = []; // of this page, the newest last
 async function load() {
   const { WalletLink } = await import("../wallet-link.js");
   const link = new WalletLink({ relayUrl: relay, metadata: METADATA, chains: CHAINS });
-  const keep = () => remember("wallet", link.account?.accountId ?? null);
+  const keep = () => {
+    remember("wallet", link.account?.accountId ?? null);
+    document.dispatchEvent(new Event("wallet"));
+  };
   link.addEventListener("session", keep);
   link.addEventListener("exchange", (/** @type {CustomEvent} */ { detail }) => {
     const known = exchanges.findIndex(({ id }) => id === detail.id);

@@ -1,16 +1,21 @@
 // A wallet on one's desk, as its developer writes it: WalletConnect's library, Hedera's SDK, and a key. Takes
-// {relayUrl, node, account, keyType, wallet} as JSON. A line of its input is the address of a pairing, "refuse" or
-// "sign". Prints a line of JSON for what it does: {method, outcome}.
+// {relayUrl, node, account, keyType, wallet, waitSeconds} as JSON. A line of its input is the address of a pairing, or what
+// its user does with the next request: "refuse", "wait" before signing, or "close" the wallet and come back. After "invalid"
+// it answers that, always. Prints a line of JSON for what it does: {method, outcome}.
 import { createInterface } from "node:readline";
 import { proto } from "@hiero-ledger/proto";
 import { AccountId, Client, PrivateKey, Transaction } from "@hiero-ledger/sdk";
 import { wallets } from "./wallets.mjs";
 
-const { relayUrl, node, account, keyType, wallet = "walletkit 1.2.10" } = JSON.parse(process.argv[2]);
+const { relayUrl, node, account, keyType, wallet = "walletkit 1.2.10", waitSeconds = 30 } = JSON.parse(process.argv[2]);
 const key = keyType === "ECDSA" ? PrivateKey.generateECDSA() : PrivateKey.generateED25519();
 const client = Client.forNetwork({ [node]: new AccountId(3) });
 const bytesOf = (text) => Buffer.from(text, "base64");
-let isRefusing = false;
+const pause = (seconds) => new Promise((go) => setTimeout(go, seconds * 1000));
+const OWN = `hedera:testnet:${account}`;
+const CLOSED_SECONDS = 3;
+const HTML = "<img src=x onerror=alert(1)>";
+let step = "sign";
 
 function sign(content) {
   const name = keyType === "ECDSA" ? "ECDSASecp256k1" : "ed25519";
@@ -34,9 +39,14 @@ const METHODS = {
   },
 };
 
-async function answer({ request: { method, params } }) {
+async function answer({ chainId, request: { method, params } }) {
+  const next = step;
+  if (step !== "invalid") step = "sign";
   try {
-    if (isRefusing) throw { code: 5000, message: "User rejected." };
+    if (next === "invalid") return { transactionId: HTML, signatureMap: HTML };
+    if (next === "wait") await pause(waitSeconds);
+    if (chainId !== "hedera:testnet" || params.signerAccountId !== OWN) throw { code: 3001, message: "Another account or network." };
+    if (next === "refuse") throw { code: 5000, message: "User rejected." };
     if (!METHODS[method]) throw { code: 5101, message: "Unsupported method." };
     const result = await METHODS[method](params);
     console.log(JSON.stringify({ method, outcome: "signed" }));
@@ -47,10 +57,15 @@ async function answer({ request: { method, params } }) {
   }
 }
 
-const opened = await wallets[wallet]({ relayUrl, accounts: [`hedera:testnet:${account}`], answer });
+const opened = await wallets[wallet]({ relayUrl, accounts: [OWN], answer });
 console.log(JSON.stringify({ method: "start", outcome: key.publicKey.toStringRaw() }));
 for await (const line of createInterface({ input: process.stdin })) {
   if (line.startsWith("wc:")) await opened.pair(line);
-  else isRefusing = line === "refuse";
+  else step = line;
+  if (line === "close") {
+    const { relayer } = opened.client.core;
+    await relayer.transportClose();
+    pause(CLOSED_SECONDS).then(() => relayer.restartTransport());
+  }
 }
 process.exit();
