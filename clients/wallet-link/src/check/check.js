@@ -114,7 +114,7 @@ export class Check {
     try {
       await this.request("hedera_signAndExecuteTransaction", { ...params, transactionList: transfer.byteArray }, chain);
     } catch (error) {
-      if (error.kind === "TIMEOUT") throw new Wrong("It does not answer: the market waits in vain.");
+      if (error.kind === "TIMEOUT") throw new Wrong("It does not answer: the market waits for nothing.");
       refusal = error;
     }
     if ((await this.findOnLedger(transfer.transactionId)).length) throw new Wrong("It signed and submitted it.");

@@ -21,7 +21,7 @@ const PREFIX = "\x19Hedera Signed Message:\n", TEXT = "I own this account.";
  * @property {(check: import("./check.js").Check) => Promise<string>} run
  */
 
-/** What the wallet's user is told before a row. */
+/** What the wallet's user reads before a row. */
 export const STEPS = {
   refuse: "Refuse the next request in your wallet.",
   close: "Close your wallet now: quit the app. Ask it, count to five, open it again, and approve the request.",
@@ -273,7 +273,7 @@ export const ROWS = [
     id: "late",
     title: "An answer after 30 seconds",
     asked: `${EXECUTE}: an empty transfer, approved after 30 seconds.`,
-    why: "People read before they sign. A wallet that gives up earlier, or signs anew, loses the trade.",
+    why: "People read before they sign. A wallet that gives up earlier, or signs another one, loses the trade.",
     step: "wait",
     async run(check) {
       await check.submit(writeTransfer({ payer: check.account, memo: "Half a minute later" }));
