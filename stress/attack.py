@@ -32,7 +32,7 @@ from marketplace.sandbox import gateway as artwork_gateway
 from marketplace.sandbox.application import create_sandbox
 from stress import visitors
 
-CLIENTS = 200
+CLIENTS, WORKERS = 200, 2
 SCRIPT = Path(__file__).with_name("attack.lua")
 READS = {"order book": "/v1/orderbook", "status": "/status"}
 READS_A_SECOND = 20  # of each
@@ -202,7 +202,7 @@ def scene(gateway=None, mirror=None, address=None, media=None, is_locked=False, 
         made = run_flask(
             folder, "token", "create", "attack", "--scope", "read", "--scope", "write", **own
         )
-        with serve(folder, "--workers", "2", **own) as service:
+        with serve(folder, "--workers", str(WORKERS), **own) as service:
             if is_locked:
                 lock = sqlite3.connect(folder / "market.db", isolation_level=None)
                 lock.execute("BEGIN IMMEDIATE")
