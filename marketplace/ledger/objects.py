@@ -304,10 +304,15 @@ class Schedule(NamedTuple):
     admin_key: Annotated[LedgerKey | None, Lenient(Nested(LedgerKey))] = None  # can delete it
 
     @property
+    def moments(self) -> set[int]:
+        """When it was created, signed and executed. The ledger shows no date for a deletion."""
+        signed = {signature.consensus_at for signature in self.signatures}
+        return signed | {self.created_at, self.executed_at or 0}
+
+    @property
     def newest_at(self) -> int:
-        """When it last changed. The ledger shows no date for a deletion."""
-        signed = [signature.consensus_at for signature in self.signatures]
-        return max(self.created_at, self.executed_at or 0, *signed)
+        """When it last changed."""
+        return max(self.moments)
 
 
 class NftEvent(NamedTuple):

@@ -41,7 +41,8 @@ class Page(NamedTuple):
 
 
 def read_page(document: Mapping[str, Any], after: int, payer: str, length: int) -> Page:
-    """Read a page of at most ``length`` rows. Leave out transfers of HBAR alone, unless ``payer`` paid.
+    """Read a page of at most ``length`` rows. Leave out transfers of HBAR alone, unless ``payer`` paid, or a
+    schedule was executed, which may be an offer whose sale failed.
 
     Raises ValueError if a consensus timestamp is unreadable, or if the rows are out of order.
     """
@@ -65,9 +66,11 @@ def read_page(document: Mapping[str, Any], after: int, payer: str, length: int) 
 
 
 def _is_plain(document: dict[str, Any], payer: str) -> bool:
-    """Tell whether a row, as most do, transfers HBAR alone, and somebody else paid for it."""
+    """Tell whether a row, as most do, transfers HBAR alone, for somebody else, and is of no schedule."""
     is_transfer = document.get("name") == "CRYPTOTRANSFER" and not document.get("nft_transfers")
-    return is_transfer and not str(document.get("transaction_id")).startswith(f"{payer}-")
+    is_executed = document.get("scheduled") is True
+    is_paid = str(document.get("transaction_id")).startswith(f"{payer}-")
+    return is_transfer and not is_executed and not is_paid
 
 
 def _read_odd(document: dict[str, Any]) -> Transaction:

@@ -18,7 +18,7 @@ from marketplace.ledger.objects import Transaction
 from marketplace.ledger.transaction_feed import OF_OFFERS, TYPES, Page
 from marketplace.market import purchase_fees
 from marketplace.market.memos import is_bulk_listing_memo, is_offer_memo, read_named_nft
-from marketplace.market.offers.rule import CREATION, KEY_UPDATE
+from marketplace.market.offers.rule import CREATION, KEY_UPDATE, SIGNATURE
 from marketplace.market.recheck_queue import Recheck, What, enqueue_all, let_failed_be_due
 from marketplace.services import mirror_node
 from marketplace.store import following, nft_collections, nfts, offers, properties
@@ -248,18 +248,33 @@ def _select(
 
 
 def find_offers(db: Connection, row: Transaction, named: Set[What]) -> Iterator[Recheck]:
-    """Yield the offers that a transaction may have changed. ``named``: by earlier ones of the page."""
-    if row.result != "SUCCESS" or not row.entity_id:
-        return
-    if row.name == KEY_UPDATE:
-        for schedule_id in offers.list_unended_of(db, row.entity_id):
-            yield Recheck.of(What("offer", schedule_id), row.consensus_at)
+    """Yield the offers that a transaction may have changed. ``named``: by earlier ones of the page.
+
+    Anybody can sign a schedule: only the owner's signature counts, or what the last signature executes.
+    """
+    if row.scheduled:
+        executed = offers.get_offer_of_transaction(db, str(row.transaction_id))
+        found = [executed["schedule_id"]] if executed else []
+    elif row.result != "SUCCESS" or not row.entity_id:
+        found = []
+    elif row.name == KEY_UPDATE:
+        found = offers.list_unended_of(db, row.entity_id)
     elif row.name in OF_OFFERS:
-        what = What("offer", row.entity_id)
-        is_created = row.name == CREATION and is_offer_memo(row.memo)
-        is_queued = what in named or following.get_recheck(db, *what) is not None
-        if is_created or is_queued or offers.get_offer(db, row.entity_id):
-            yield Recheck.of(what, row.consensus_at)
+        found = [row.entity_id] if _concerns(db, row, row.entity_id, named) else []
+    else:
+        found = []
+    for schedule_id in found:
+        yield Recheck.of(What("offer", schedule_id), row.consensus_at)
+
+
+def _concerns(db: Connection, row: Transaction, schedule_id: str, named: Set[What]) -> bool:
+    """Whether a transaction creates an offer, is its owner's signature, or deletes it."""
+    if row.name == CREATION:
+        return is_offer_memo(row.memo)
+    offer, what = offers.get_offer(db, schedule_id), What("offer", schedule_id)
+    if row.name == SIGNATURE:
+        return offer is not None and row.payer == offer["seller"]
+    return bool(offer) or what in named or following.get_recheck(db, *what) is not None
 
 
 def backfill(stop: threading.Event) -> float:

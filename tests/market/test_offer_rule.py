@@ -76,12 +76,19 @@ CREATION = row(CREATED, name="SCHEDULECREATE", transaction_id=ID, memo=MEMO.enco
 
 
 def facts(
-    schedule=None, *rows, created=CREATION, then=PLAIN, key=PLAIN, shown_to=LATER, changed_at=0
+    schedule=None,
+    *rows,
+    created=CREATION,
+    then=PLAIN,
+    key=PLAIN,
+    shown_to=LATER,
+    changed_at=0,
+    since=0,
 ):
     """Facts in which Bob has the key that created the schedule, unless they say otherwise."""
     rows = {each.consensus_at: each for each in (created, *rows)}
     schedule = schedule or globals()["schedule"]()
-    return Facts(schedule, then, key, rows, shown_to, changed_at)
+    return Facts(schedule, then, key, rows, shown_to, changed_at, since)
 
 
 # Not an offer: each part of the schedule tampered in turn
@@ -306,6 +313,11 @@ STATES = {
     "a change is not shown yet": (facts(shown_to=SIGNED, changed_at=LATER), None),
     "the newest change is a signature, which is shown": (
         facts(schedule(signers=((LATER, OTHER),)), row(LATER), shown_to=SIGNED, changed_at=LATER), "open"),
+    "after a change that is not shown yet, others have signed it": (
+        facts(schedule(signers=((LATER, OTHER),)), row(LATER), shown_to=CREATED, changed_at=SIGNED), None),
+    "after a change that is not shown yet, its owner has signed it": (
+        facts(schedule(signers=((LATER, OTHER),)), row(LATER), shown_to=CREATED, changed_at=LATER,
+              since=SIGNED), None),
     "it was just created": (facts(shown_to=0, changed_at=CREATED), "open"),
     "the key at the creation is not shown": (facts(then=None), None),
     "its creation is not shown yet": (facts()._replace(transactions={}), None),

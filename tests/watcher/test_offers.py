@@ -42,6 +42,7 @@ from tests.offering import (
     submit,
     withdraw,
 )
+from tests.watcher.following import rechecks
 
 pytestmark = both_engines
 
@@ -223,6 +224,24 @@ def change_key(ledger, account, new, old=None):
     return receipt.transaction_id
 
 
+def add_key(ledger, account, new):
+    """Let another key of an account be enough, beside the demo wallet's."""
+    body = wallets.new_body(account, "")
+    body.cryptoUpdateAccount.accountIDToUpdate.CopyFrom(wallets.account(account))
+    either = body.cryptoUpdateAccount.key.thresholdKey
+    either.threshold = 1
+    for key in (wallet.public_key(account), new.public_key().to_bytes_raw()):
+        either.keys.keys.append(keys.of_bytes(key))
+    submit(ledger, body, account)
+
+
+def sign_for_bidder(ledger, schedule_id, key):
+    """Sign an offer with a key of Bob's. Charlie pays for it."""
+    content = wallets.seal(about(schedule_id, "scheduleSign", CHARLIE))
+    content = signing.add_signature(key, ledger.sign_bytes(content, CHARLIE))
+    assert ledger.submit(content).result == "SUCCESS"
+
+
 def list_offer_events(app):
     with app.app_context():
         rows = read().execute("SELECT * FROM event WHERE kind LIKE 'OFFER%' ORDER BY id").fetchall()
@@ -376,6 +395,68 @@ def test_an_acceptance_that_executes_nothing_is_reported_until_it_ends(
     content = signing.add_signature(new, wallets.seal(about(offered, "scheduleSign", BOB)))
     assert ledger.submit(content).result != "SUCCESS"
     assert shown(client)["owner"]["accountId"] == ALICE
+
+
+def test_others_signatures_hide_no_acceptance_that_executes_nothing(offered, app, ledger, watcher):
+    """Five of new keys of the bidder did, and the owner did not get to know of it."""
+    old = None
+    for _ in range(6):
+        new = PrivateKey.generate_ed25519()
+        change_key(ledger, BOB, new, old)
+        sign_for_bidder(ledger, offered, new)
+        old = new
+    change_key(ledger, BOB, PrivateKey.generate_ecdsa(), old)
+    watcher.follow()
+    sign(ledger, offered, ALICE)
+    watcher.follow()
+    assert list_offer_events(app) == ["OFFERED", "OFFER_WITHDRAWN", "OFFER_NOT_EXECUTED"]
+    with app.app_context():
+        reconcile_offers([offered], Deadline(5))
+        assert offers.get_offer(read(), offered)["accepted_at"]
+
+
+def test_others_signatures_queue_nothing(app, client, ledger, listed, watcher, mirror):
+    """On a replica that did not show one yet, it kept an owner from accepting."""
+    new = PrivateKey.generate_ed25519()
+    add_key(ledger, BOB, new)
+    schedule_id = schedule(app, ledger)
+    watcher.follow()
+    watcher.recheck(seconds=SHOWN_SECONDS)
+    replica = mirror.replica()
+    sign_for_bidder(ledger, schedule_id, new)
+    watcher.read()
+    assert rechecks(app) == []
+    mirror.answer("/schedules/", replica)
+    accepting = {"accountId": ALICE, "offerId": schedule_id}
+    assert client.post("/v1/acceptoffer/extwallet", json=accepting).status_code == 200
+
+
+def test_another_signature_hides_no_change_of_the_key(
+    offered, app, client, ledger, watcher, mirror
+):
+    """The account's answer is of a replica that has not seen the change."""
+    mirror.answer(f"/accounts/{BOB}", mirror.replica())
+    new = PrivateKey.generate_ecdsa()
+    change_key(ledger, BOB, new)
+    sign_for_bidder(ledger, offered, new)
+    change_key(ledger, BOB, PrivateKey.generate_ecdsa(), new)
+    watcher.follow()
+    accepting = {"accountId": ALICE, "offerId": offered}
+    assert client.post("/v1/acceptoffer/extwallet", json=accepting).status_code == 503
+    mirror.heal()
+    watcher.recheck(seconds=SHOWN_SECONDS)
+    assert state(app, offered) == "closed"
+
+
+def test_a_sale_that_fails_ends_its_offer_whoever_signed_last(
+    offered, app, ledger, watcher, new_events
+):
+    ledger.change_account(BOB, balance=200 * HBAR)
+    body = about(offered, "scheduleSign", CHARLIE)
+    submit(ledger, body, CHARLIE, ALICE)
+    watcher.follow()
+    assert new_events() == [("OFFER_FAILED", ALICE, BOB, 300, None)]
+    assert state(app, offered) == "failed"
 
 
 def test_an_acceptance_that_the_bidder_completes_later_is_a_sale(

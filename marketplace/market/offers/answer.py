@@ -38,11 +38,10 @@ from marketplace.market.offers.delete import find_offer, prepare_withdrawal, req
 from marketplace.market.offers.reconcile import reconcile_offers
 from marketplace.market.offers.rule import CREATION, read_part
 from marketplace.market.prepare import OPERATOR, Caller, PreparedTransaction, TransactionRequest
-from marketplace.market.recheck_queue import What, is_final
 from marketplace.market.report_rule import LONGEST_VALIDITY
 from marketplace.market.unsigned_transactions import prepare_for_offer
 from marketplace.services import mirror_node
-from marketplace.store import following, prepared_transactions
+from marketplace.store import prepared_transactions
 from marketplace.store.database import read
 from marketplace.store.rows import Kind, OfferRow, PreparedTransactionRow
 
@@ -83,7 +82,7 @@ def accept(
             raise OfferEnded(offer_id, f"was made to {offer['seller']}, who sold the NFT since")
         if expected_price not in (None, offer["price"]):
             raise OfferPriceOther(offer_id, offer["price"], expected_price)
-        _require_open(offer, undecided, deadline)
+        _require_open(offer, undecided)
         checks.look_at_cover(offer, deadline)
         part = read_part(bytes(offer["body"]), current_app.config["ACCOUNT_ID"])
         sides = checks.require_possible(nft, offer["bidder"], offer["price"], part, deadline)
@@ -93,7 +92,7 @@ def accept(
     return prepared._replace(seller_receives=sides.received)
 
 
-def _require_open(offer: OfferRow, undecided: str, deadline: Deadline) -> None:
+def _require_open(offer: OfferRow, undecided: str) -> None:
     """Raise OfferEnded or LedgerUndecided unless the owner's signature would execute the sale.
 
     If the bidder's key is another one by then, the signature stays on the schedule: until the offer expires,
@@ -102,10 +101,6 @@ def _require_open(offer: OfferRow, undecided: str, deadline: Deadline) -> None:
     if offer["state"] == "closed":
         reason = "is closed: its bidder's account has another key, or the marketplace asks for a larger part"
         raise OfferEnded(offer["schedule_id"], reason)
-    queued = following.get_recheck(read(), *What("offer", offer["schedule_id"]))
-    present = mirror_node().recall_present(deadline).ended_at
-    if queued and not is_final(queued, offer["state_at"], present):
-        undecided = undecided or "the offer may have changed within the last 90 seconds"
     if undecided:
         raise LedgerUndecided(offer["token"], offer["serial_no"], undecided)
 

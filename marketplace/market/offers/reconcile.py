@@ -123,7 +123,7 @@ def reconcile_offers(schedule_ids: Iterable[str], deadline: Deadline) -> dict[st
     """
     stored = {id: offers.get_offer(read(), id) for id in sorted({*schedule_ids})}
     questions = [
-        partial(_look, id, before, deadline, _find_changed(id)) for id, before in stored.items()
+        partial(_look, id, before, deadline, *_find_changed(id)) for id, before in stored.items()
     ]
     found = dict(zip(stored, mirror_node().ask(*questions), strict=True))
     found |= _store_sales(found, deadline)
@@ -137,14 +137,16 @@ def reconcile_offers(schedule_ids: Iterable[str], deadline: Deadline) -> dict[st
     }
 
 
-def _find_changed(schedule_id: str) -> int:
-    """The consensus timestamp of the newest transaction that may have changed an offer, if one is queued."""
+def _find_changed(schedule_id: str) -> tuple[int, int]:
+    """When the newest transaction was that may have changed an offer, and the oldest; 0 if none is queued."""
     queued = following.get_recheck(read(), *What("offer", schedule_id))
-    return times.to_nanoseconds(queued["changed_at"]) if queued else 0
+    if queued is None:
+        return 0, 0
+    return times.to_nanoseconds(queued["changed_at"]), times.to_nanoseconds(queued["since"])
 
 
 def _look(
-    schedule_id: str, before: OfferRow | None, deadline: Deadline, changed_at: int
+    schedule_id: str, before: OfferRow | None, deadline: Deadline, changed_at: int, since: int
 ) -> Change | Undecided | None:
     """Read a schedule from the ledger, and apply the rule. It does not use the database."""
     if before and before["state"] in ENDED:
@@ -163,7 +165,7 @@ def _look(
     sale = rule.read_sale(schedule, shop)
     if sale is None:
         return gone
-    facts = Facts(schedule, shown_to=shown_to, changed_at=changed_at)
+    facts = Facts(schedule, shown_to=shown_to, changed_at=changed_at, since=since)
     bidder = None
     if not rule.has_ended(schedule, shown_to):
         then, bidder = mirror_node().ask(
@@ -172,7 +174,7 @@ def _look(
         )
         key = bidder.key if bidder and not bidder.is_deleted else None
         facts = facts._replace(key_at_creation=then and then.key, key=key)
-    facts = facts._replace(transactions=_find_transactions(facts, deadline))
+    facts = facts._replace(transactions=_find_transactions(facts, before, deadline))
     offer = rule.decide(facts, shop)
     if not isinstance(offer, Offer):
         return offer or gone
@@ -184,12 +186,16 @@ def _look(
     return Change(before, offer, is_covered)
 
 
-def _find_transactions(facts: Facts, deadline: Deadline) -> dict[int, Transaction]:
+def _find_transactions(
+    facts: Facts, before: OfferRow | None, deadline: Deadline
+) -> dict[int, Transaction]:
     """The transactions that decide a schedule's state, by consensus timestamp."""
     schedule = facts.schedule
     moments = {schedule.created_at, schedule.executed_at, facts.changed_at}
     if not rule.has_ended(schedule, facts.shown_to):
         moments |= {*rule.list_signed(schedule)}
+        if before and before["accepted_at"]:  # beyond those that others have signed
+            moments.add(times.to_nanoseconds(before["accepted_at"]))
     find = partial(mirror_node().find_transaction, deadline=deadline)
     asked = sorted(moment for moment in moments if moment)
     rows = mirror_node().ask(*(partial(find, moment) for moment in asked))

@@ -42,10 +42,11 @@ class Facts(NamedTuple):
     # Of the bidder's account; not needed if the schedule has ended.
     key_at_creation: LedgerKey | None = None
     key: LedgerKey | None = None
-    # By consensus timestamp: its creation, those of list_signed(), its execution, and that of changed_at
+    # By consensus timestamp: its creation, its execution, what may be an acceptance, and that of changed_at
     transactions: Mapping[int, Transaction] = {}
     shown_to: int = 0  # the consensus time up to which every replica shows all that happened
     changed_at: int = 0  # of the newest transaction that may have changed the offer, if known
+    since: int = 0  # of the oldest of several that may have
 
 
 class Offer(NamedTuple):
@@ -140,9 +141,15 @@ def _decide_open(facts: Facts, offer: Offer) -> Offer | Undecided:
         if is_later:
             return offer._replace(state="closed", by=by, accepted=accepted)
         return Undecided("the bidder's key is another one, or the mirror node shows an older one")
-    if facts.changed_at > max(facts.shown_to, facts.schedule.newest_at):
+    known_to = max(facts.shown_to, facts.schedule.created_at)
+    if facts.changed_at > known_to and not _shows_change(facts):
         return Undecided("a change within the last 90 seconds may not be shown yet")
     return offer._replace(by=by or offer.by, accepted=accepted)
+
+
+def _shows_change(facts: Facts) -> bool:
+    """Whether the schedule itself is what has changed, and shows it. A key's change shows nowhere else."""
+    return facts.since in (0, facts.changed_at) and facts.changed_at in facts.schedule.moments
 
 
 def _find_change(facts: Facts, name: str, entity_id: str) -> Transaction | None:
@@ -154,10 +161,9 @@ def _find_change(facts: Facts, name: str, entity_id: str) -> Transaction | None:
 
 def _find_acceptance(facts: Facts, offer: Offer) -> Transaction | None:
     """The owner's own ScheduleSign. The network has verified its signatures, as the owner paid for it."""
-    for moment in list_signed(facts.schedule):
-        row = facts.transactions.get(moment)
-        is_sign = row and row.name == SIGNATURE and row.entity_id == offer.schedule_id
-        if row and is_sign and row.is_original and row.payer == offer.seller:
+    for _, row in sorted(facts.transactions.items()):
+        is_sign = (row.name, row.entity_id) == (SIGNATURE, offer.schedule_id)
+        if is_sign and row.is_original and row.payer == offer.seller:
             return row
     return None
 
@@ -173,7 +179,7 @@ def has_ended(schedule: Schedule, shown_to: int) -> bool:
 
 
 def list_signed(schedule: Schedule) -> list[int]:
-    """When transactions signed a schedule after its creation, the oldest first."""
+    """When the first transactions signed a schedule after its creation. Anybody can add more."""
     moments = {signature.consensus_at for signature in schedule.signatures}
     return sorted(moment for moment in moments if moment > schedule.created_at)[:MAX_SIGNATURES]
 
