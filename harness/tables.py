@@ -17,7 +17,7 @@ import yaml
 from harness.apps import settings
 from harness.serving import ROOT
 from marketplace import create_app, metrics
-from marketplace.api.error_responses import list_reasons
+from marketplace.api.errors import list_reasons
 from marketplace.api.metrics import HELP, INFO
 from marketplace.api.openapi import find_reasons
 from marketplace.cli import export

@@ -13,9 +13,10 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 from marketplace import cli, ledger, settings
 from marketplace.api import (
+    application,
     authentication,
     cors,
-    error_handlers,
+    errors,
     events,
     limits,
     listings,
@@ -27,17 +28,15 @@ from marketplace.api import (
     offers,
     orderbook,
     reference,
-    request_metrics,
     search,
     status,
     traits,
     users,
 )
-from marketplace.api.application import Application
+from marketplace.api.application import Application, RequestMetrics
 from marketplace.api.authentication import Authenticate
+from marketplace.api.cache import ResponseCache
 from marketplace.api.openapi import Api
-from marketplace.api.request_metrics import RequestMetrics
-from marketplace.api.response_cache import ResponseCache
 from marketplace.cli.command import may_make_database
 from marketplace.errors import StartRefused
 from marketplace.market import signer
@@ -91,7 +90,7 @@ def create_app(
     if sign is not None and config["NETWORK"] == "sandbox":
         raise StartRefused(f"create_app(sign=...) is given, but {settings.NO_KEY_IN_SANDBOX}")
     app = Application("marketplace", **config)
-    request_metrics.name_routes(app)
+    application.name_routes(app)
     app.extensions[KEY] = _make_services(app, sign)
     authentication.init_app(app, authenticate)
     limits.init_app(app)
@@ -158,7 +157,7 @@ def _register_blueprints(app: Flask) -> None:
     if is_sandbox:
         from marketplace import demo
 
-        demo.init_app(app, cors.find_paths(app.config), error_handlers.answer_http_error)
+        demo.init_app(app, cors.find_paths(app.config), errors.answer_http_error)
     reference.init_app(app, is_home=not is_sandbox)
 
 

@@ -1,14 +1,154 @@
-"""The Flask application class, and its JSON."""
+"""The Flask application, and what surrounds each request: its ID, its metrics, its line in the log."""
+
+from __future__ import (
+    annotations,
+)
 
 import logging
-from functools import cached_property
-from typing import Any
+import os
+import re
+from collections.abc import (
+    Callable,
+    Iterable,
+)
+from functools import (
+    cache,
+    cached_property,
+)
+from textwrap import (
+    indent,
+)
+from time import (
+    perf_counter,
+)
+from typing import (
+    Any,
+)
+from wsgiref.types import (
+    StartResponse,
+    WSGIApplication,
+    WSGIEnvironment,
+)
 
-from flask import Flask, Response
-from flask.json.provider import DefaultJSONProvider
+from flask import (
+    Flask,
+    Response,
+    has_request_context,
+    request,
+)
+from flask.json.provider import (
+    DefaultJSONProvider,
+)
+from flask.logging import (
+    create_logger,
+)
 
-from marketplace.api.log import make_logger
-from marketplace.api.response_cache import finish
+from marketplace.api.cache import finish
+from marketplace.metrics import (
+    count_token,
+    observe,
+)
+from marketplace.text import (
+    printable,
+)
+from marketplace.wsgi_environ import (
+    REQUEST_ID,
+    ROUTE,
+    TOKEN_NAME,
+)
+
+METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
+HEADER = "X-Request-ID"
+
+_match_id = re.compile("[A-Za-z0-9._-]{1,64}").fullmatch
+
+
+class RequestMetrics:
+    """The middleware. It counts all unknown methods as "other", and all paths without a route as "none"."""
+
+    def __init__(self, application: WSGIApplication, *, trusts_proxies: bool) -> None:
+        self._application, self._trusts_proxies = application, trusts_proxies
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        began = perf_counter()
+        status = "500"
+        if self._trusts_proxies:
+            given = environ.get("HTTP_X_REQUEST_ID", "")
+            environ[REQUEST_ID] = given if _match_id(given) else _new_id()
+
+        def start(
+            line: str, headers: list[tuple[str, str]], exc_info: Any = None
+        ) -> Callable[[bytes], object]:
+            nonlocal status
+            status = line[:3]
+            if status >= "400":
+                headers = [*headers, (HEADER, identify(environ))]
+            return start_response(line, headers, exc_info)
+
+        try:
+            return self._application(environ, start)
+        finally:
+            method, route = environ["REQUEST_METHOD"], environ.get(ROUTE, "none")
+            counted_as = method if method in METHODS else "other"
+            observe(counted_as, route, status, perf_counter() - began)
+            if name := environ.get(TOKEN_NAME):
+                count_token(name, writes=method == "POST")
+
+
+def _new_id() -> str:
+    return os.urandom(8).hex()
+
+
+def identify(environ: WSGIEnvironment) -> str:
+    """The id of a request. It is made on first use."""
+    return str(environ.get(REQUEST_ID) or environ.setdefault(REQUEST_ID, _new_id()))
+
+
+@cache
+def _remove_converters(rule: str) -> str:
+    """A URL rule without its converters: /v1/nft/<tokenId>/<serialNo>."""
+    return re.sub(r"<\w+:", "<", rule)
+
+
+def name_routes(app: Flask, mount: str = "") -> None:
+    """Note the route of each request in its environment. Call this before any other before_request()."""
+
+    @app.before_request
+    def note_route() -> None:
+        rule = request.url_rule
+        if rule is not None:
+            request.environ[ROUTE] = mount + _remove_converters(rule.rule)
+
+
+def name_request(record: logging.LogRecord) -> bool:
+    """Add the id of the current request to a line of the log."""
+    if has_request_context() and isinstance(record.msg, str):
+        record.msg = f"{record.msg} (request {identify(request.environ)})"
+    return True
+
+
+def make_printable(record: logging.LogRecord) -> bool:
+    """Escape unprintable characters in the message and the traceback. Returns True: each record is logged."""
+    try:
+        message = record.getMessage()
+    except Exception:
+        return True  # logging itself reports what is wrong with the record
+    record.msg, record.args = printable(message).replace("\n", r"\n"), ()
+    if record.exc_info:
+        traceback = logging.Formatter().formatException(record.exc_info)
+        record.exc_text = indent(printable(traceback), "  ")
+    return True
+
+
+def make_logger(app: Flask) -> logging.Logger:
+    """Make an application's log. If the host has already configured logging, Flask adds no handler."""
+    logger = create_logger(app)
+    logger.addFilter(make_printable)
+    logger.addFilter(name_request)
+    if logger.level == logging.NOTSET:
+        logger.setLevel(logging.INFO)  # includes what was signed, unless a host has set a level
+    return logger
+
 
 MAX_BODY_BYTES = 64 * 1024
 

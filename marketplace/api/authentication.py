@@ -9,9 +9,9 @@ from typing import Any
 from flask import Flask, Request, Response, after_this_request, current_app, request
 from werkzeug.exceptions import HTTPException, Unauthorized
 
+from marketplace.api.cache import REQUEST_CACHE, RequestCache
 from marketplace.api.http import Blueprint, Decorator, View
 from marketplace.api.limits import RATE, find_address, one_write, rate_limits
-from marketplace.api.response_cache import REQUEST_CACHE, RequestCache
 from marketplace.errors import (
     POSTS,
     SCOPED,

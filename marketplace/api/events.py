@@ -4,13 +4,13 @@ from marketplace.api import paging
 from marketplace.api.authentication import require_scope
 from marketplace.api.http import Blueprint
 from marketplace.api.paging import Headers
-from marketplace.api.request_schemas import (
+from marketplace.api.schemas.common import NftPathSchema
+from marketplace.api.schemas.events import (
     OLDEST_FIRST,
+    EventSchema,
     EventsQuerySchema,
     NftEventsQuerySchema,
-    NftPathSchema,
 )
-from marketplace.api.response_schemas import EventSchema
 from marketplace.errors import CursorGone, Hidden, NftNotStored
 from marketplace.events import Cursor
 from marketplace.market import feed

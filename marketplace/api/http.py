@@ -14,7 +14,7 @@ from webargs.flaskparser import FlaskParser
 from werkzeug.exceptions import BadRequest, HTTPException, RequestEntityTooLarge
 
 from marketplace import errors
-from marketplace.api.error_responses import REFUSALS
+from marketplace.api.errors import REFUSALS
 from marketplace.api.paging import require_room_for_link
 from marketplace.errors import BODIES, PARAMETERS, QUERIES, MarketplaceError, answered_by
 

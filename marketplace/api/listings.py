@@ -6,19 +6,17 @@ from marketplace.api.http import Blueprint
 from marketplace.api.limits import count_each
 from marketplace.api.paging import documented
 from marketplace.api.prepared import RETRY_AFTER_SECONDS, Answer, answer_prepared
-from marketplace.api.request_schemas import (
+from marketplace.api.schemas.common import WalletPathSchema
+from marketplace.api.schemas.listings import (
+    PreparedListingSchema,
+    PreparedTransactionSchema,
     PrepareListingSchema,
     PreparePurchaseSchema,
     PrepareWithdrawalSchema,
-    ReportTransactionSchema,
-    WalletPathSchema,
-)
-from marketplace.api.response_schemas import (
-    PreparedListingSchema,
-    PreparedOfferSchema,
-    PreparedTransactionSchema,
     ReportResultSchema,
+    ReportTransactionSchema,
 )
+from marketplace.api.schemas.offers import PreparedOfferSchema
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.market import handed_in, listings, reports

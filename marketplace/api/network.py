@@ -6,9 +6,9 @@ from typing import Any
 from flask import current_app
 
 from marketplace.api.authentication import require_scope
+from marketplace.api.cache import cached_query
 from marketplace.api.http import Blueprint
-from marketplace.api.response_cache import cached_query
-from marketplace.api.response_schemas import NetworkSchema
+from marketplace.api.schemas.status import NetworkSchema
 from marketplace.store import properties
 
 blp = Blueprint("Network", __name__, description="The network, and its exchange rate")

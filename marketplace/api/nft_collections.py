@@ -5,11 +5,15 @@ from typing import Any
 
 from marketplace.api import paging
 from marketplace.api.authentication import require_scope
+from marketplace.api.cache import cached_query, request_cache
 from marketplace.api.http import Blueprint
 from marketplace.api.paging import Page, Position
-from marketplace.api.request_schemas import CollectionPathSchema, OwnersQuerySchema
-from marketplace.api.response_cache import cached_query, request_cache
-from marketplace.api.response_schemas import CollectionOwnerSchema, CollectionRecordSchema
+from marketplace.api.schemas.common import CollectionPathSchema
+from marketplace.api.schemas.nft_collections import (
+    CollectionOwnerSchema,
+    CollectionRecordSchema,
+    OwnersQuerySchema,
+)
 from marketplace.errors import CollectionNotStored, Hidden
 from marketplace.hedera import times
 from marketplace.market.moderation import require_shown

@@ -5,17 +5,12 @@ from collections.abc import Iterator
 from flask import Response, current_app, stream_with_context
 
 from marketplace.api.authentication import caller, require_scope
+from marketplace.api.cache import cached_query
 from marketplace.api.http import Blueprint
 from marketplace.api.limits import count_each
 from marketplace.api.paging import CURSOR_HEADER, documented, with_events_cursor
-from marketplace.api.request_schemas import (
-    AddNftSchema,
-    CollectionPathSchema,
-    NftPathSchema,
-    NftsQuerySchema,
-)
-from marketplace.api.response_cache import cached_query
-from marketplace.api.response_schemas import NftSchema, ResultSchema
+from marketplace.api.schemas.common import CollectionPathSchema, NftPathSchema, ResultSchema
+from marketplace.api.schemas.nfts import AddNftSchema, NftSchema, NftsQuerySchema
 from marketplace.errors import Hidden, NftGone, NftNotOnLedger, NftNotStored
 from marketplace.hedera.ids import NftId
 from marketplace.market.add_nft import add

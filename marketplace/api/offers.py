@@ -5,29 +5,29 @@ from typing import Any
 from marketplace import errors
 from marketplace.api import paging
 from marketplace.api.authentication import caller, require_scope
+from marketplace.api.cache import request_cache
 from marketplace.api.http import Blueprint
 from marketplace.api.paging import BY_OFFER, Page, Position
 from marketplace.api.prepared import Answer, answer_prepared
-from marketplace.api.request_schemas import (
-    MADE,
-    AcceptOfferSchema,
+from marketplace.api.schemas.common import (
     AccountPathSchema,
     CollectionPathSchema,
-    MakeOfferSchema,
     NftPathSchema,
-    OfferPathSchema,
-    OffersQuerySchema,
-    UserOffersQuerySchema,
     WalletPathSchema,
-    WithdrawOfferSchema,
 )
-from marketplace.api.response_cache import request_cache
-from marketplace.api.response_schemas import (
+from marketplace.api.schemas.listings import PreparedTransactionSchema
+from marketplace.api.schemas.offers import (
+    MADE,
+    AcceptOfferSchema,
+    MakeOfferSchema,
+    OfferPathSchema,
     OfferRecordSchema,
     OfferSchema,
+    OffersQuerySchema,
     PreparedAcceptanceSchema,
     PreparedOfferSchema,
-    PreparedTransactionSchema,
+    UserOffersQuerySchema,
+    WithdrawOfferSchema,
 )
 from marketplace.hedera import times
 from marketplace.hedera.ids import MAX_HBAR, NftId

@@ -1,24 +1,114 @@
-"""The OpenAPI document: what all operations share, and where they are served."""
+"""The OpenAPI document, and llms.txt."""
 
 import threading
-from collections.abc import Callable
-from typing import Any
-from urllib.parse import urlsplit
+from collections import (
+    defaultdict,
+)
+from collections.abc import (
+    Callable,
+)
+from typing import (
+    Any,
+)
+from urllib.parse import (
+    urlsplit,
+)
 
 import flask_smorest
-from apispec import APISpec, BasePlugin
-from apispec.ext.marshmallow import MarshmallowPlugin, resolver
-from flask import Flask, Response, current_app, jsonify, request
-from flask_smorest.utils import resolve_schema_instance
-from werkzeug.routing import Rule
+from apispec import (
+    APISpec,
+    BasePlugin,
+)
+from apispec.ext.marshmallow import (
+    MarshmallowPlugin,
+    resolver,
+)
+from flask import (
+    Flask,
+    Response,
+    current_app,
+    jsonify,
+    request,
+)
+from flask_smorest.utils import (
+    resolve_schema_instance,
+)
+from werkzeug.routing import (
+    Rule,
+)
 
-from marketplace.api import error_handlers, http_caching, webhooks
-from marketplace.api.error_responses import document_refusals, list_reasons
-from marketplace.api.fields import WalletName
-from marketplace.api.llms_txt import make_llms_txt
-from marketplace.api.request_schemas import NftsSchema, RequestSchema
-from marketplace.api.response_schemas import ApiErrorSchema, WebhookMessageSchema
-from marketplace.version import __version__
+from marketplace.api import cache, errors
+from marketplace.api.errors import document_refusals, list_reasons
+from marketplace.api.fields import (
+    WalletName,
+)
+from marketplace.api.schemas.common import NftsSchema, RequestSchema
+from marketplace.api.schemas.events import WebhookMessageSchema
+from marketplace.api.schemas.status import ApiErrorSchema
+from marketplace.version import (
+    __version__,
+)
+
+HEADERS = {
+    "webhook-id": "The event's ID, the same in each attempt",
+    "webhook-timestamp": "The time of this attempt, in Unix seconds",
+    "webhook-signature": "The signature of Standard Webhooks 1.0: `v1,` and the HMAC-SHA256 in base64",
+}
+HEADER = {"in": "header", "required": True, "schema": {"type": "string"}}
+CONTENT = {"application/json": {"schema": {"$ref": "#/components/schemas/WebhookMessage"}}}
+TAG = {"name": "Webhooks", "description": "Messages that the service posts to your server"}
+EVENT: dict[str, Any] = {
+    # Generators make a class of each tag: a tag that a path has, too, would lose the path's operations.
+    "operationId": "receive_event",
+    "summary": "Receive an event",
+    "description": "The watcher posts the events in order, each at least once. If it gets no 2xx within 5 s,"
+    " it posts the event again, at growing intervals, for three days.",
+    "tags": [TAG["name"]],
+    "security": [],
+    "parameters": [HEADER | {"name": name, "description": text} for name, text in HEADERS.items()],
+    "requestBody": {"required": True, "content": CONTENT},
+    "responses": {
+        "204": {"description": "Accepted: the event is not posted again"},
+        "410": {"description": "Stop: post nothing more"},
+    },
+}
+
+
+Json = dict[str, Any]
+
+
+def make_llms_txt(document: Json, prefix: str) -> str:
+    """Write a paragraph about the service, then each operation's link, parameters and description."""
+    info, [server] = document["info"], document["servers"]
+    url = server["url"]
+    introduction = info["description"].partition("\n## ")[0].strip()  # without the table of errors
+    summary, *others = [" ".join(part.split()) for part in introduction.split("\n\n")]
+    schemes = document["components"].get("securitySchemes", {}).values()
+    links = defaultdict(list)
+    for path, item in document["paths"].items():
+        for method, operation in item.items():
+            links[operation["tags"][0]].append(_make_link(url, method.upper(), path, operation))
+    blocks = [
+        f"# {info['title']}",
+        f"> {summary}",
+        *others,
+        *(each["description"] for each in schemes),
+        "## Documents",
+        f"- [OpenAPI document]({url}{prefix}/openapi.json): all fields, bounds, errors and examples",
+    ]
+    for tag, lines in links.items():
+        blocks += [f"## {tag}", "\n".join(lines)]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _make_link(server: str, method: str, path: str, operation: Json) -> str:
+    names = [each["name"] for each in operation.get("parameters", ()) if each["in"] == "query"]
+    if "requestBody" in operation:
+        names += operation["requestBody"]["content"]["application/json"]["example"]
+    takes = f" with {', '.join(names)}" if names else ""
+    description = " ".join(operation["description"].split())
+    return f"- [{operation['summary']}]({server}{path}): `{method} {path}`{takes}. {description}"
+
 
 # Not 3.0, which cannot describe "an object or null" without loosening the object.
 OPENAPI_VERSION = "3.1.0"
@@ -154,15 +244,15 @@ class Api(flask_smorest.Api):
         app.cli.commands.pop("openapi")  # it would print a document without operations
         assert schemas.converter is not None  # noqa: S101
         schemas.converter.add_attribute_function(_name_wallets)  # type: ignore[no-untyped-call]
-        error_handlers.init_app(app)
+        errors.init_app(app)
         app.add_url_rule(f"{prefix}/openapi.json", "openapi_json", self.send)
         app.add_url_rule(f"{prefix}/llms.txt", "llms_txt", self.show_llms_txt)
 
     def send(self) -> Response:
         """Answer the document, compressed if the client accepts that."""
         response = jsonify(self.show())
-        http_caching.encode(response, request.environ)
-        http_caching.make_conditional(response, request.environ)
+        cache.encode(response, request.environ)
+        cache.make_conditional(response, request.environ)
         return response
 
     def show(self) -> dict[str, Any]:
@@ -202,8 +292,8 @@ class Api(flask_smorest.Api):
         document["components"]["schemas"].pop("PaginationMetadata", None)
         reasons = [REASON.format(each) for each in list_reasons(find_reasons(document))]
         errors = {"name": ERRORS_TAG, "description": REASONS.format("\n".join(reasons))}
-        document["tags"] += [webhooks.TAG, errors]
-        return document | {"webhooks": {"event": {"post": webhooks.EVENT}}}
+        document["tags"] += [TAG, errors]
+        return document | {"webhooks": {"event": {"post": EVENT}}}
 
 
 def _name_wallets(converter: Any, field: Any, **_: Any) -> dict[str, Any]:

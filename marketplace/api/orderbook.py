@@ -4,8 +4,7 @@ from marketplace.api import paging
 from marketplace.api.authentication import require_scope
 from marketplace.api.http import Blueprint
 from marketplace.api.paging import NftPage, Position
-from marketplace.api.request_schemas import OrderbookQuerySchema
-from marketplace.api.response_schemas import NftSchema
+from marketplace.api.schemas.nfts import NftSchema, OrderbookQuerySchema
 from marketplace.store.database import read
 from marketplace.store.orderbook import Selection, list_selected
 

@@ -5,11 +5,15 @@ from typing import Any
 
 from marketplace.api import paging
 from marketplace.api.authentication import require_scope
+from marketplace.api.cache import request_cache
 from marketplace.api.http import Blueprint
 from marketplace.api.paging import Page, Position
-from marketplace.api.request_schemas import CollectionsQuerySchema, SearchQuerySchema
-from marketplace.api.response_cache import request_cache
-from marketplace.api.response_schemas import FoundCollectionSchema, FoundSchema
+from marketplace.api.schemas.nft_collections import (
+    CollectionsQuerySchema,
+    FoundCollectionSchema,
+    FoundSchema,
+    SearchQuerySchema,
+)
 from marketplace.hedera import times
 from marketplace.hedera.ids import MAX_INT64, is_entity_id
 from marketplace.market.search_words import find_words, read_query

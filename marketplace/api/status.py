@@ -7,8 +7,7 @@ from flask import current_app
 
 from marketplace.api.authentication import is_allowed
 from marketplace.api.http import Blueprint
-from marketplace.api.request_schemas import StatusQuery
-from marketplace.api.response_schemas import ServiceStatusSchema
+from marketplace.api.schemas.status import ServiceStatusSchema, StatusQuery
 from marketplace.errors import STATUS, NotReady, answered_by
 from marketplace.hedera import times
 from marketplace.market import account_key, freshness, nodes

@@ -6,8 +6,8 @@ from typing import Any
 
 from marketplace.api.authentication import require_scope
 from marketplace.api.http import Blueprint
-from marketplace.api.request_schemas import CollectionPathSchema, NftPathSchema
-from marketplace.api.response_schemas import NftTraitsSchema, TraitSchema
+from marketplace.api.schemas.common import CollectionPathSchema, NftPathSchema
+from marketplace.api.schemas.nfts import NftTraitsSchema, TraitSchema
 from marketplace.errors import CollectionNotStored, Hidden, NftNotStored
 from marketplace.market.moderation import require_shown
 from marketplace.market.rarity import list_values, rank_collection

@@ -4,8 +4,8 @@ from marketplace.api import paging
 from marketplace.api.authentication import require_scope
 from marketplace.api.http import Blueprint
 from marketplace.api.paging import BY_ID, NftPage, Position
-from marketplace.api.request_schemas import AccountPathSchema, UserNftsQuerySchema, UserQuerySchema
-from marketplace.api.response_schemas import NftSchema
+from marketplace.api.schemas.common import AccountPathSchema
+from marketplace.api.schemas.nfts import NftSchema, UserNftsQuerySchema, UserQuerySchema
 from marketplace.store import nfts
 from marketplace.store.database import read
 from marketplace.store.orderbook import Selection, list_selected

@@ -14,7 +14,7 @@ from hiero_sandbox.hapi import services
 from hiero_sandbox.hapi.errors import Failed
 from hiero_sandbox.hapi.services import METHODS
 from hiero_sandbox.hosts import HostGuard
-from marketplace.api.request_metrics import name_routes
+from marketplace.api.application import name_routes
 from marketplace.cli.upgrade import upgrade_at_once
 from marketplace.errors import MarketplaceError, StartRefused
 from marketplace.hedera import times

@@ -10,7 +10,7 @@ from harness.engines import move_database
 from harness.serving import run_python
 from marketplace import errors
 from marketplace.api import openapi
-from marketplace.api.error_responses import list_reasons
+from marketplace.api.errors import list_reasons
 from marketplace.errors import MarketplaceError, find_kinds
 from marketplace.services import services
 from marketplace.store import database_errors

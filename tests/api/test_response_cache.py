@@ -23,7 +23,7 @@ from harness.engines import connect
 from harness.forks import fork, join
 from harness.postgresql import until
 from marketplace import create_app
-from marketplace.api import authentication, response_cache
+from marketplace.api import authentication, cache
 from marketplace.services import services
 from marketplace.store import access_tokens, nfts
 from marketplace.store.database import open_database, read, write
@@ -112,7 +112,7 @@ def test_a_commit_to_other_rows_keeps_the_cached_answer(answered, app, client, n
 def test_an_answer_with_a_read_beside_its_cached_rows_is_true_until_any_commit(app, client):
     @authentication.require_scope("read")
     def show_both():
-        first = response_cache.cached_query(nfts.get_nft, TOKEN, 7)
+        first = cache.cached_query(nfts.get_nft, TOKEN, 7)
         return [first["name"], nfts.get_nft(read(), TOKEN, 8)["name"]]
 
     app.add_url_rule("/v1/both", view_func=show_both)
@@ -489,7 +489,7 @@ def bound(app, size):
 
 def cache_of(app):
     layer = app.wsgi_app
-    while not isinstance(layer, response_cache.ResponseCache):
+    while not isinstance(layer, cache.ResponseCache):
         layer = layer._application
     return layer._cache
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from flask import Flask
 
-from marketplace.api.response_schemas import EventSchema
+from marketplace.api.schemas.events import EventSchema
 from marketplace.hedera import times
 from marketplace.metrics import count
 from marketplace.services import database

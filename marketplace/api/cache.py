@@ -1,0 +1,348 @@
+"""Cached answers: values from rows, and responses. They are valid while the rows behind them are the same."""
+
+from __future__ import (
+    annotations,
+)
+
+import gzip
+import hashlib
+import threading
+from collections.abc import (
+    Callable,
+    Hashable,
+    Iterable,
+    Sequence,
+)
+from dataclasses import (
+    dataclass,
+)
+from sys import (
+    getsizeof,
+)
+from typing import (
+    Any,
+    NamedTuple,
+    TypeVar,
+)
+from wsgiref.types import (
+    StartResponse,
+    WSGIApplication,
+    WSGIEnvironment,
+)
+
+from cachetools import (
+    FIFOCache,
+)
+from flask import (
+    Flask,
+    Response,
+    g,
+    request,
+)
+from werkzeug.http import (
+    is_entity_header,
+    parse_accept_header,
+    parse_etags,
+    parse_set_header,
+)
+
+from marketplace.hedera import (
+    times,
+)
+from marketplace.metrics import (
+    count,
+)
+from marketplace.services import (
+    database,
+    services,
+)
+from marketplace.store import (
+    access_tokens,
+)
+from marketplace.store.engine import (
+    Engine,
+)
+from marketplace.store.rows import (
+    AccessTokenRow,
+)
+from marketplace.wsgi_environ import (
+    ROUTE,
+    TOKEN_NAME,
+)
+
+OVERHEAD_BYTES = 2000  # of an entry: a generous estimate
+
+
+class CachedQuery(NamedTuple):
+    """A query function of store/, its arguments, and the row that it returned."""
+
+    query: Callable[..., Any]
+    arguments: tuple[object, ...]
+    row: Any
+
+    def is_unchanged(self, db: Any) -> bool:
+        return bool(self.query(db, *self.arguments) == self.row)
+
+    @property
+    def size(self) -> int:
+        """A generous estimate in bytes, with the names of the columns."""
+        values = self.row.values() if isinstance(self.row, dict) else self.row or ()
+        return 4000 + sum(map(getsizeof, values))
+
+
+@dataclass(slots=True)
+class _Entry:
+    value: Any
+    data_version: object
+    queries: Sequence[CachedQuery]  # none: it is true only for its version
+    until: int | None  # Unix time in nanoseconds
+    size: int
+
+    def is_true(self, data_version: object, database: Engine) -> bool:
+        """Whether the value is valid for the database's current data version."""
+        if self.until is not None and self.until <= times.now():
+            return False
+        if self.data_version == data_version:
+            return True
+        if not self.queries:
+            return False
+        db = database.connection
+        if not all(query.is_unchanged(db) for query in self.queries):
+            return False
+        # Several threads may write their versions here. Each version is correct.
+        self.data_version = data_version
+        return True
+
+
+class VersionedCache:
+    """The cache of a process. When it is full, the oldest entries go first."""
+
+    def __init__(self, database: Engine, max_bytes: int) -> None:
+        self._database = database
+        self._entries: FIFOCache[Hashable, _Entry] = FIFOCache(max_bytes, lambda entry: entry.size)
+        self._storing = threading.Lock()
+
+    def find(self, key: Hashable, data_version: object) -> Any:
+        """Find a value that is valid for the database's current data version, or None.
+
+        While the data version cannot be read (None), nothing is found or stored.
+        """
+        try:
+            entry = self._entries[key]
+        except KeyError:
+            return None
+        if data_version is None:
+            return None
+        try:
+            return entry.value if entry.is_true(data_version, self._database) else None
+        except Exception:
+            return None  # computing the value again meets the same error, and reports it
+
+    def store(
+        self,
+        key: Sequence[str],
+        value: Any,
+        data_version: object,
+        queries: Sequence[CachedQuery],
+        until: int | None = None,
+        size: int = 0,
+    ) -> None:
+        """Store a value of ``size`` bytes. ``data_version`` was read before the rows of ``queries``."""
+        if data_version is None:
+            return
+        size += sum(map(len, key)) + sum(query.size for query in queries) + OVERHEAD_BYTES
+        with self._storing:
+            if size <= self._entries.maxsize:
+                self._entries[key] = _Entry(value, data_version, queries, until, size)
+
+
+MIN_GZIP_BYTES = 1000
+GZIP_LEVEL = 5
+# Only the client caches a response, and asks each time whether it is still valid.
+CACHING = "private, no-cache"
+
+
+def accepts_gzip(environ: WSGIEnvironment) -> bool:
+    accepted = environ.get("HTTP_ACCEPT_ENCODING")
+    return bool(accepted) and parse_accept_header(accepted).quality("gzip") > 0
+
+
+def encode(response: Response, environ: WSGIEnvironment) -> None:
+    """Compress a response if the client accepts it, and set its ETag."""
+    body = response.get_data()
+    response.content_length = len(body)
+    digest = hashlib.sha256(body)  # half the time of other hashes, if the processor supports it
+    digest.update(response.headers.get("Link", "").encode())  # a page is new if its Link is
+    tag = digest.hexdigest()[:32]
+    if len(body) >= MIN_GZIP_BYTES and accepts_gzip(environ):
+        response.set_data(gzip.compress(body, GZIP_LEVEL, mtime=0))
+        response.content_encoding = "gzip"
+        tag = f"{tag}-gzip"
+    response.headers.add("Vary", "Accept-Encoding")
+    response.set_etag(tag)
+
+
+def make_conditional(response: Response, environ: WSGIEnvironment) -> None:
+    """Answer 304 if the client has this ETag. Other conditions of a request are ignored."""
+    if "HTTP_IF_NONE_MATCH" in environ:
+        names = ("REQUEST_METHOD", "HTTP_IF_NONE_MATCH")
+        response.make_conditional({name: environ[name] for name in names})
+        response.headers.remove("Date")  # every server adds its own
+
+
+class FinishedResponse(NamedTuple):
+    """The bytes of a 200 in one encoding."""
+
+    headers: list[tuple[str, str]]
+    body: bytes
+    tag: str  # the ETag without its quotes
+
+    @classmethod
+    def of(cls, response: Response) -> FinishedResponse:
+        """The bytes of a response that encode() has completed."""
+        tag, _ = response.get_etag()
+        return cls(response.headers.to_wsgi_list(), response.get_data(), tag or "")
+
+    def send(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """Answer as werkzeug does, which would first build a Response: that takes longer."""
+        known = environ.get("HTTP_IF_NONE_MATCH")
+        if known and parse_etags(known).contains_weak(self.tag):
+            headers = [each for each in self.headers if not is_entity_header(each[0])]
+            start_response("304 NOT MODIFIED", headers)
+            return []
+        start_response("200 OK", [*self.headers])  # a layer in front may add to them
+        return [] if environ["REQUEST_METHOD"] == "HEAD" else [self.body]
+
+
+MAX_BYTES = 64 * 1024 * 1024
+
+# Key of the WSGI environment: the RequestCache.
+REQUEST_CACHE = "marketplace.cache"
+
+VARY = {"origin", "accept-encoding"}  # the headers of a request that are in the key
+
+Row = TypeVar("Row")
+Cached = tuple[FinishedResponse, str]  # with its route
+
+
+class RequestCache:
+    """The cache as one request uses it, with the data version of the request's beginning."""
+
+    __slots__ = ("_cache", "_data_version", "_key", "queries", "until")
+
+    def __init__(
+        self, cache: VersionedCache, data_version: object, key: tuple[str, ...] | None
+    ) -> None:
+        """Without ``key``, no response is found or stored."""
+        self._cache, self._data_version, self._key = cache, data_version, key
+        self.queries: list[CachedQuery] = []  # by cached_query()
+        self.until: int | None = None  # Unix time in nanoseconds: when it must leave the cache
+
+    def find(self) -> Cached | None:
+        """Find the response to this request."""
+        cached: Cached | None = self._cache.find(self._key, self._data_version)
+        return cached
+
+    def store(self, response: Response) -> None:
+        """Store the response to this request, unless it is meant for one caller.
+
+        A response that was made without the database is a host's own. No commit would end it: it is left out.
+        """
+        is_of_rows = "reads_freely" in g or self.queries
+        if self._key is None or not is_of_rows or not _is_for_everyone(response):
+            return
+        finished = FinishedResponse.of(response)
+        queries = [] if "reads_freely" in g else self.queries
+        cached = finished, request.environ.get(ROUTE, "none")
+        self._cache.store(
+            self._key, cached, self._data_version, queries, self.until, len(finished.body)
+        )
+
+    def find_token(self, authorization: str) -> AccessTokenRow | None:
+        """Find the valid access token of an Authorization header, which may read."""
+        token: AccessTokenRow | None = self._cache.find(authorization, self._data_version)
+        return token
+
+    def store_token(self, authorization: str, row: AccessTokenRow) -> None:
+        query = CachedQuery(access_tokens.get_access_token, (row["hash"],), row)
+        until = times.now() // times.DAY * times.DAY + times.DAY  # each day's first use is stored
+        if row["expires_at"]:
+            until = min(until, times.to_nanoseconds(row["expires_at"]))
+        self._cache.store(authorization, row, self._data_version, [query], until)
+
+
+def request_cache() -> RequestCache:
+    """The RequestCache of the current request."""
+    cache: RequestCache = request.environ[REQUEST_CACHE]
+    return cache
+
+
+def cached_query(query: Callable[..., Row], *arguments: object) -> Row:
+    """Run a query, and record its row: the response stays cached while the query finds the same row.
+
+    If a request also reads with read(), its response stays cached until the next commit, as without this.
+    """
+    row = query(database().connection, *arguments)
+    request_cache().queries.append(CachedQuery(query, arguments, row))
+    return row
+
+
+def finish(response: Response) -> Response:
+    """Complete a response to GET under /v1, after all hooks, and cache it."""
+    cache: RequestCache | None = request.environ.get(REQUEST_CACHE)
+    if cache is None:
+        return response
+    response.headers["Cache-Control"] = CACHING
+    is_whole = not response.is_streamed and not response.content_encoding  # by a host's hook
+    if response.status_code == 200 and is_whole:
+        encode(response, request.environ)
+        cache.store(response)
+        make_conditional(response, request.environ)
+    return response
+
+
+def _is_for_everyone(response: Response) -> bool:
+    """Whether the response depends only on what is in the key. A host's hooks may add more."""
+    varies = parse_set_header(",".join(response.headers.getlist("Vary"))).as_set()
+    return "Set-Cookie" not in response.headers and varies <= VARY
+
+
+class ResponseCache:
+    """The middleware. ``asks_host``: a host decides who may read, so Flask answers each request."""
+
+    def __init__(self, application: WSGIApplication, app: Flask, asks_host: bool) -> None:
+        own, config = services(app), app.config
+        self._application, self._asks_host = application, asks_host
+        self._prefix, self._origins = f"{config['API_PREFIX']}/v1/", config["CORS_ORIGINS"]
+        self._database = own.database
+        self._cache = VersionedCache(own.database, MAX_BYTES)
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        path = f"/{environ.get('PATH_INFO', '').lstrip('/')}"  # werkzeug reads the path like this
+        method = environ["REQUEST_METHOD"] = environ["REQUEST_METHOD"].upper()  # as werkzeug does
+        if method not in ("GET", "HEAD") or not path.startswith(self._prefix):
+            return self._application(environ, start_response)
+        key = None if self._asks_host else self._make_key(path, environ)
+        cache = RequestCache(self._cache, self._database.data_version(), key)
+        environ[REQUEST_CACHE] = cache
+        cached = cache.find()
+        token = cached and cache.find_token(environ.get("HTTP_AUTHORIZATION", ""))
+        if not cached or not token:
+            count("response_cache_requests", outcome="miss")
+            return self._application(environ, start_response)
+        finished, environ[ROUTE] = cached
+        environ[TOKEN_NAME] = token["name"]
+        count("response_cache_requests", outcome="hit")
+        return finished.send(environ, start_response)
+
+    def _make_key(self, path: str, environ: WSGIEnvironment) -> tuple[str, ...]:
+        """Everything in a request that its response may depend on.
+
+        The page's origin matters only if it is allowed: the response to any other is the same.
+        """
+        get = environ.get
+        origin = get("HTTP_ORIGIN", "")
+        if origin and origin not in self._origins:
+            origin = "*" if "*" in self._origins else ""
+        encoding = "gzip" if accepts_gzip(environ) else ""
+        return path, get("QUERY_STRING", ""), get("SCRIPT_NAME", ""), origin, encoding

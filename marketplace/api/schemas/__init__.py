@@ -1,0 +1,1 @@
+"""The schemas of requests and responses, a file a resource."""
