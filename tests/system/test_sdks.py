@@ -8,7 +8,6 @@ a JDK with the SDK's jar: make tools installs them.
 
 import os
 import random
-import re
 import shutil
 import sys
 import time
@@ -125,12 +124,9 @@ class Trader:
         prepared = self.call("buy/extwallet", **body)
         signed = sign(self._program, self.id, self._key, prepared["byteArray"])
         assert self.call("comingsoon", signedTransaction=signed, **body) == {"result": "OK"}
-        transaction_id = re.sub(
-            "[@.](?=[0-9]+(?:[.]|$))", "-", prepared["metadata"]["transactionId"]
-        )
-        [shown] = self._market.call(f"/sandbox/api/v1/transactions/{transaction_id}")[
-            "transactions"
-        ]
+        payer, _, valid_start = prepared["metadata"]["transactionId"].partition("@")
+        path = f"/sandbox/api/v1/transactions/{payer}-{valid_start.replace('.', '-')}"
+        [shown] = self._market.call(path)["transactions"]
         return shown
 
 

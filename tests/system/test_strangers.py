@@ -102,24 +102,37 @@ class Program:
         """List an NFT on the marketplace, buy it, and return its history's types, oldest first."""
         nft = {"tokenId": str(token), "serialNo": serial_no}
         self.service.call("/v1/add", {"accountId": str(seller.id), **nft})
-        self._trade("list", seller, is_for_sale=True, listingPrice=price, **nft)
-        self._trade("buy", buyer, is_for_sale=False, **nft)
+        self._list(seller, listingPrice=price, **nft)
+        self._buy(buyer, **nft)
         history = self.mirror(f"/tokens/{token}/nfts/{serial_no}/transactions?order=asc")
         return [event["type"] for event in history["transactions"]]
 
-    def _trade(self, kind, account, is_for_sale, **body):
-        """Sign and submit what the marketplace prepares for an account, until the order book shows it."""
-        body["accountId"] = str(account.id)
-        prepared = self.service.call(f"/v1/{kind}/extwallet", body)
-        transaction = Transaction.from_bytes(base64.b64decode(prepared["byteArray"]))
-        with closing(self.client_of(account)) as client:
-            receipt = transaction.sign(account.key).execute(client)
+    def _list(self, seller, **body):
+        """Sign and submit what the marketplace prepares, until the order book shows it."""
+        transaction = self._prepare("list", seller, **body)
+        with closing(self.client_of(seller)) as client:
+            receipt = transaction.sign(seller.key).execute(client)
         assert ResponseCode(receipt.status).name == "SUCCESS"
+        self._follow(seller, is_for_sale=True, **body)
 
+    def _buy(self, buyer, **body):
+        """Sign what the marketplace prepares, and hand it in, until the order book shows it."""
+        signed = self._prepare("buy", buyer, **body).sign(buyer.key).to_bytes()
+        handed_in = {"signedTransaction": base64.b64encode(signed).decode()}
+        self.service.call("/v1/comingsoon", {"accountId": str(buyer.id), **body, **handed_in})
+        self._follow(buyer, is_for_sale=False, **body)
+
+    def _prepare(self, kind, account, **body):
+        prepared = self.service.call(
+            f"/v1/{kind}/extwallet", {"accountId": str(account.id), **body}
+        )
+        return Transaction.from_bytes(base64.b64decode(prepared["byteArray"]))
+
+    def _follow(self, owner, *, is_for_sale, tokenId, serialNo, **_):
         def has_followed():
-            stored = self.service.call(f"/v1/nft/{body['tokenId']}/{body['serialNo']}")
+            stored = self.service.call(f"/v1/nft/{tokenId}/{serialNo}")
             return (stored["owner"]["accountId"], stored["isForSale"]) == (
-                str(account.id),
+                str(owner.id),
                 is_for_sale,
             )
 
