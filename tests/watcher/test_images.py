@@ -382,9 +382,12 @@ def test_animated_pixel_art_keeps_its_colours_exactly():
         assert ImageChops.difference(shown.convert("RGB"), image).getbbox() is None
 
 
-def test_a_photo_stays_lossy():
-    photo = Image.effect_noise((600, 400), 60).convert("RGB")
-    assert optimise(encoded(photo, "PNG")).content[12:16] == b"VP8 "
+@pytest.mark.parametrize(
+    ("image", "format"),
+    [(Image.effect_noise((600, 400), 60).convert("RGB"), "PNG"), (art(24, 20), "JPEG")],
+)
+def test_a_photo_and_what_has_lost_already_stay_lossy(image, format):
+    assert optimise(encoded(image, format)).content[12:16] == b"VP8 "
 
 
 def png_bomb(width, height):

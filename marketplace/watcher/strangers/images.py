@@ -23,7 +23,7 @@ LONGEST_SIDE = 640
 SMALL_SIDE = 320  # for cards on a phone, and for what stands beside a name
 QUALITY = 80
 SMALL_PIXELS = 128 * 128  # of an image that is kept without loss
-MAX_LOSSLESS_COLOURS = 16_384
+LOSSLESS = b"VP8L"  # in a WebP's header
 TOO_LARGE = "it takes too much memory to decode"
 
 pyvips.operation_block_set("VipsForeignLoad", True)
@@ -86,28 +86,16 @@ def _shrink(content: bytes, header: pyvips.Image, side: int, **options: Any) -> 
     )
 
 
-LOSSLESS = b"VP8L"  # in a WebP's header
-
-
 def _encode(image: pyvips.Image, effort: int = 4) -> bytes:
-    """Encode an image: without loss if it is small, or if that takes fewer bytes."""
+    """Encode an image: without loss if it is small, or if that takes fewer bytes at the first try."""
     if image.width * image.height <= SMALL_PIXELS:
         return _save(image, lossless=True, effort=effort)
     lossy = _save(image, lossless=False, effort=effort)
-    if not _has_few_colours(image):  # it is a photo: to try it would take as long again
+    if image.get("vips-loader") == "jpegload_buffer":
         return lossy
-    return min(lossy, _save(image, lossless=True, effort=effort), key=len)
-
-
-def _has_few_colours(image: pyvips.Image) -> bool:
-    rgba = image.colourspace("srgb")
-    pixels = memoryview((rgba if rgba.hasalpha() else rgba.addalpha()).write_to_memory()).cast("I")
-    colours: set[int] = set()
-    for start in range(0, len(pixels), MAX_LOSSLESS_COLOURS):
-        colours.update(pixels[start : start + MAX_LOSSLESS_COLOURS])
-        if len(colours) > MAX_LOSSLESS_COLOURS:
-            return False
-    return True
+    if len(_save(image, lossless=True, effort=0)) > len(lossy):  # for a photo, effort takes long
+        return lossy
+    return _save(image, lossless=True, effort=effort)
 
 
 def _save(image: pyvips.Image, *, lossless: bool, effort: int) -> bytes:
