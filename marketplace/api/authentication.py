@@ -24,9 +24,8 @@ from marketplace.hedera import times
 from marketplace.market.prepare import Caller
 from marketplace.services import database, services
 from marketplace.store import access_tokens
-from marketplace.store.access_tokens import hash_token
+from marketplace.store.access_tokens import AccessTokenRow, hash_token
 from marketplace.store.engine import Engine
-from marketplace.store.rows import AccessTokenRow
 from marketplace.wsgi_environ import END_USER, TOKEN_NAME, TRUSTED
 
 Authenticate = Callable[[Request, str], bool | str]

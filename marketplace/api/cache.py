@@ -59,11 +59,9 @@ from marketplace.services import (
 from marketplace.store import (
     access_tokens,
 )
+from marketplace.store.access_tokens import AccessTokenRow
 from marketplace.store.engine import (
     Engine,
-)
-from marketplace.store.rows import (
-    AccessTokenRow,
 )
 from marketplace.wsgi_environ import (
     ROUTE,

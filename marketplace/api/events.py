@@ -17,8 +17,7 @@ from marketplace.market import feed
 from marketplace.market.moderation import require_shown
 from marketplace.store import nfts
 from marketplace.store.database import read
-from marketplace.store.events import EventFilter
-from marketplace.store.rows import EventRow
+from marketplace.store.events import EventFilter, EventRow
 
 EventsPage = tuple[list[EventRow], Headers]
 

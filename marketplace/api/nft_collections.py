@@ -19,7 +19,7 @@ from marketplace.hedera import times
 from marketplace.market.moderation import require_shown
 from marketplace.store import events, nft_collections, nfts, offers
 from marketplace.store.database import read
-from marketplace.store.rows import CollectionOnSaleRow, OwnerRow
+from marketplace.store.nft_collections import CollectionOnSaleRow, OwnerRow
 
 blp = Blueprint("Collections", __name__, description="Collections with a stored NFT")
 

@@ -17,8 +17,9 @@ from marketplace.market.add_nft import add
 from marketplace.market.moderation import require_shown
 from marketplace.market.read_again import read_again
 from marketplace.store import nfts, orderbook
+from marketplace.store.connection import Connection
 from marketplace.store.database import read
-from marketplace.store.rows import Connection, NftRow
+from marketplace.store.nfts import NftRow
 
 NFTS_OR_NULL = {
     "type": "array",

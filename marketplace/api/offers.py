@@ -36,8 +36,7 @@ from marketplace.market.offers import answer, delete, make
 from marketplace.market.prepare import TransactionRequest
 from marketplace.store import nfts, offers
 from marketplace.store.database import read
-from marketplace.store.offers import OfferFilter
-from marketplace.store.rows import MadeOfferRow
+from marketplace.store.offers import MadeOfferRow, OfferFilter
 
 OF_A_SALE = (
     errors.WalletUnknown,

@@ -17,8 +17,10 @@ from marketplace.errors import RequestUriTooLong
 from marketplace.hedera.ids import MAX_INT64, is_entity_id
 from marketplace.market.feed import find_cursor
 from marketplace.store import orderbook
+from marketplace.store.collection_search import FoundCollectionRow
 from marketplace.store.database import read
-from marketplace.store.rows import FoundCollectionRow, NftRow, OwnerRow
+from marketplace.store.nft_collections import OwnerRow
+from marketplace.store.nfts import NftRow
 
 MAX_TOKEN_LENGTH = 1000  # characters: more than the longest ids and the longest name need
 # deploy/nginx.conf and gunicorn accept such a URL, and nginx the headers with it.

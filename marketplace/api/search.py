@@ -18,9 +18,9 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import MAX_INT64, is_entity_id
 from marketplace.market.search_words import find_words, read_query
 from marketplace.store import collection_search, nfts
-from marketplace.store.collection_search import BY_SALES, BY_VOLUME, MAX_WORDS
+from marketplace.store.collection_search import BY_SALES, BY_VOLUME, MAX_WORDS, FoundCollectionRow
 from marketplace.store.database import read
-from marketplace.store.rows import FoundCollectionRow, NftRow
+from marketplace.store.nfts import NftRow
 
 AT_MOST = 10  # results of each kind
 NUMBERED = re.compile(r"(.*?)[\s#:/@]+(\d{1,19})\s*")  # words, and a serial number

@@ -32,7 +32,7 @@ from marketplace.store import database as databases
 from marketplace.store import disks, media, properties
 from marketplace.store.database import read, write
 from marketplace.store.database_errors import DatabaseError, DatabaseUnreadable, explained
-from marketplace.store.rows import DecisionRow
+from marketplace.store.decisions import DecisionRow
 from marketplace.store.sqlite import SQLiteDatabase
 from marketplace.text import reason
 from marketplace.version import __version__

@@ -11,9 +11,9 @@ from marketplace.hedera.ids import is_entity_id
 from marketplace.services import services
 from marketplace.settings import PREFIX
 from marketplace.store import database as databases
+from marketplace.store.connection import Connection
 from marketplace.store.database import read, write
 from marketplace.store.properties import mark_property
-from marketplace.store.rows import Connection
 
 KEPT = ("access_token", "webhook")
 

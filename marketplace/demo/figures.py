@@ -1,16 +1,52 @@
 """The statements about figures that only the demo shows: a collection's past, and what an account owns."""
 
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypedDict
 
-from marketplace.store.rows import (
-    CollectionFiguresRow,
-    Connection,
-    HoldingRow,
-    ListingChangeRow,
-    SalesBySellerRow,
-    TradesRow,
-    only,
-)
+from marketplace.store.connection import Connection, only
+
+
+class ListingChangeRow(TypedDict):
+    """An event that changes what of a collection is for sale."""
+
+    id: int
+    kind: str
+    serial_no: int
+    price: int | None
+    previous_price: int | None
+    date: str
+    steady_price: int | None  # the same in each row
+
+
+class SalesBySellerRow(TypedDict):
+    sales: int
+    volume_of_others: int  # without what one account sold
+
+
+class TradesRow(TypedDict):
+    """How many NFTs changed hands, and for how many HBAR in all."""
+
+    number: int
+    volume: int
+
+
+class CollectionFiguresRow(TypedDict):
+    """The figures of a collection that the API's list does not have."""
+
+    token: str
+    owners: int
+    volume: int
+    volume_7d: int
+
+
+class HoldingRow(TypedDict):
+    """How many NFTs of a collection an account owns."""
+
+    token: str
+    name: str | None
+    owned: int
+    listed: int
+    floor_price: int | None
+
 
 # An account's NFTs: by collection; for sale first; and of the collection with the highest floor first.
 ORDERS = {

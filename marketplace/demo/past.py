@@ -10,9 +10,9 @@ from typing import Any
 
 from marketplace.demo import figures
 from marketplace.demo.chart import Chart, Row
+from marketplace.demo.figures import ListingChangeRow
 from marketplace.hedera.hbar import find_credit
 from marketplace.store.database import read
-from marketplace.store.rows import ListingChangeRow
 
 CHANGES_AT_MOST = 1_000
 SALES_AT_MOST = 10_000

@@ -21,7 +21,7 @@ from marketplace.market.stored_state import is_gone
 from marketplace.services import mirror_node
 from marketplace.store import nfts
 from marketplace.store.database import read
-from marketplace.store.rows import NftRow
+from marketplace.store.nfts import NftRow
 
 
 def find_account_id(named: str, deadline: Deadline) -> str:

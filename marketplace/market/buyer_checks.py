@@ -12,7 +12,7 @@ from marketplace.ledger import Deadline
 from marketplace.ledger.objects import LedgerAccount, LedgerToken, Relationship
 from marketplace.market.purchase_fees import require_balance
 from marketplace.services import mirror_node, services
-from marketplace.store.rows import NftRow
+from marketplace.store.nfts import NftRow
 
 UNLIMITED = -1
 COUNTED_ASSOCIATIONS = 500  # of one account, at most: five pages

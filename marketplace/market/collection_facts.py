@@ -15,8 +15,8 @@ from marketplace.market.look_alikes import find_skeletons
 from marketplace.market.search_words import MAX_WORD, find_parts, fold
 from marketplace.services import mirror_node
 from marketplace.store import collection_search, nft_collections
+from marketplace.store.connection import Connection
 from marketplace.store.database import read, write
-from marketplace.store.rows import Connection
 from marketplace.text import shown
 
 Columns = dict[str, Any]

@@ -19,8 +19,11 @@ from marketplace.market.recheck_queue import NEVER_COMPARED
 from marketplace.services import database, mirror_node
 from marketplace.store import decisions, events, following, nfts, offers, prepared_transactions
 from marketplace.store.database import read
+from marketplace.store.decisions import DecisionRow
 from marketplace.store.events import EventFilter, Place
-from marketplace.store.rows import DecisionRow, NftRow, PreparedNftRow, RecheckRow
+from marketplace.store.following import RecheckRow
+from marketplace.store.nfts import NftRow
+from marketplace.store.prepared_transactions import PreparedNftRow
 from marketplace.text import shown
 
 SECONDS = 30  # for the ledger's facts about one NFT

@@ -4,8 +4,8 @@ from marketplace.errors import CursorGone
 from marketplace.events import Cursor
 from marketplace.services import database
 from marketplace.store import events
-from marketplace.store.events import EventFilter, Place
-from marketplace.store.rows import Connection, EventRow, FeedRow
+from marketplace.store.connection import Connection
+from marketplace.store.events import EventFilter, EventRow, FeedRow, Place
 
 
 def find_feed(db: Connection) -> FeedRow:

@@ -22,7 +22,7 @@ from marketplace.market.reports import Answer
 from marketplace.services import mirror_node
 from marketplace.store import prepared_transactions
 from marketplace.store.database import read as read_database
-from marketplace.store.rows import PreparedTransactionRow
+from marketplace.store.prepared_transactions import PreparedTransactionRow
 
 if TYPE_CHECKING:  # the SDK takes 70 MB
     from marketplace.hedera.signed import Signed

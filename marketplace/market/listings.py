@@ -31,7 +31,7 @@ from marketplace.market.reconciler import Reconciliation
 from marketplace.market.several import for_each
 from marketplace.market.unsigned_transactions import prepare_unsigned
 from marketplace.services import mirror_node
-from marketplace.store.rows import NftRow
+from marketplace.store.nfts import NftRow
 
 
 def prepare_listing(

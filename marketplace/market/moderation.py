@@ -15,14 +15,10 @@ from marketplace.market import collection_facts
 from marketplace.market.several import for_each
 from marketplace.services import database, services
 from marketplace.store import decisions, nft_collections, nfts
+from marketplace.store.connection import Connection
 from marketplace.store.database import read, write
-from marketplace.store.rows import (
-    CollectionRow,
-    Connection,
-    DecisionKind,
-    DecisionRow,
-    SuspendedRow,
-)
+from marketplace.store.decisions import DecisionKind, DecisionRow, SuspendedRow
+from marketplace.store.nft_collections import CollectionRow
 
 IMAGES_AT_ONCE = 100
 Position = tuple[str, int]  # a token, and a serial number

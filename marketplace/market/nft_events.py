@@ -11,8 +11,9 @@ from marketplace.market.listing_rule import Facts
 from marketplace.market.past import WITHDRAWAL, Past
 from marketplace.services import database
 from marketplace.store import nft_collections, offers
+from marketplace.store.connection import Connection
 from marketplace.store.events import insert_event
-from marketplace.store.rows import Connection, NftRow
+from marketplace.store.nfts import NftRow
 
 SHOWN = ("name", "file_type", "attributes", "image", "original_image_url")
 

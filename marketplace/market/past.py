@@ -14,7 +14,7 @@ from marketplace.market.listing_rule import Facts
 from marketplace.market.sale_prices import Sale, TransactionNotShown
 from marketplace.market.stored_state import find_stored_at, is_newer
 from marketplace.services import mirror_node
-from marketplace.store.rows import NftRow
+from marketplace.store.nfts import NftRow
 
 MAX_SALES = 20  # of one NFT, the newest: only their prices are looked up
 MAX_NEW_TREASURIES = 20  # the newest: only their accounts are looked up

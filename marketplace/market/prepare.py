@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.store import prepared_transactions
-from marketplace.store.rows import Connection, Kind, PreparedTransactionRow
+from marketplace.store.connection import Connection
+from marketplace.store.prepared_transactions import Kind, PreparedTransactionRow
 
 # Otherwise, a node whose clock is slightly behind would see a start in the future.
 START_BEFORE_NOW = 5 * times.SECOND

@@ -26,8 +26,7 @@ from cachetools import LRUCache, cached
 from marketplace import services
 from marketplace.store import traits
 from marketplace.store.database import read, write
-from marketplace.store.rows import RankingRow, TraitRow, TraitValueRow
-from marketplace.store.traits import Trait
+from marketplace.store.traits import RankingRow, Trait, TraitRow, TraitValueRow
 
 MAX_ROWS = 200_000  # a collection with more traits is not ranked
 # The caches' limits for all collections together: about 32 MB of rankings, and 16 MB of values.

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from marketplace.hedera import times
 from marketplace.ledger import ALLOWED_LAG
 from marketplace.store import following
-from marketplace.store.rows import Connection, RecheckKind, RecheckRow
+from marketplace.store.connection import Connection
+from marketplace.store.following import RecheckKind, RecheckRow
 
 # A token that is queued again waits longer: it may have 100,000 NFTs.
 TOKEN_PAUSE = 10 * times.SECOND

@@ -32,8 +32,9 @@ from marketplace.market.stored_state import (
 )
 from marketplace.services import mirror_node
 from marketplace.store import nfts, traits
+from marketplace.store.connection import Connection
 from marketplace.store.database import read, write
-from marketplace.store.rows import Connection, NftRow
+from marketplace.store.nfts import NftRow
 
 FOREVER = 2**63 - 1  # the consensus time of facts that nothing can follow
 TRIES = 3  # while others write the same NFT

@@ -37,7 +37,8 @@ from marketplace.ledger.objects import Transaction
 from marketplace.market import listing_rule, stored_state
 from marketplace.market.memos import is_withdrawal_memo, read_listing_memo
 from marketplace.market.reconciler import Reconciliation
-from marketplace.store.rows import Kind, NftRow, PreparedNftRow
+from marketplace.store.nfts import NftRow
+from marketplace.store.prepared_transactions import Kind, PreparedNftRow
 
 LONGEST_VALIDITY = 180 * times.SECOND  # of any transaction, on the network
 # Their names on the ledger.

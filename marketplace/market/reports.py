@@ -33,7 +33,8 @@ from marketplace.market.several import for_each
 from marketplace.services import mirror_node
 from marketplace.store import prepared_transactions
 from marketplace.store.database import read
-from marketplace.store.rows import Kind, NftRow, PreparedNftRow
+from marketplace.store.nfts import NftRow
+from marketplace.store.prepared_transactions import Kind, PreparedNftRow
 
 FindRows = Callable[[str], list[Transaction]]  # of a transaction id
 KINDS: dict[str, Kind] = {name: kind for kind, name in NAMES.items()}

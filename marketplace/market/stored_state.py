@@ -2,7 +2,7 @@
 
 from marketplace.hedera import times
 from marketplace.ledger.objects import Nft
-from marketplace.store.rows import NftRow
+from marketplace.store.nfts import NftRow
 
 
 def find_stored_at(nft: NftRow) -> int:

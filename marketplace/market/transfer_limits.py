@@ -13,7 +13,7 @@ from marketplace.errors import CollectionsMixed, PurchaseImpossible
 from marketplace.hedera.hbar import find_credit
 from marketplace.ledger.objects import LedgerToken
 from marketplace.market.custom_fees import Sale, find_owed
-from marketplace.store.rows import NftRow
+from marketplace.store.nfts import NftRow
 
 MAX_ACCOUNTS = 10  # that pay or receive HBAR, before custom fees
 MAX_CHANGES = 20  # of balances and of owners, with custom fees

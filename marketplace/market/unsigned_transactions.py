@@ -20,7 +20,8 @@ from marketplace.market.prepare import (
 from marketplace.market.valid_start import find_start
 from marketplace.store import prepared_transactions
 from marketplace.store.database import write
-from marketplace.store.rows import Kind, OfferRow
+from marketplace.store.offers import OfferRow
+from marketplace.store.prepared_transactions import Kind
 
 # For each kind, account and NFT, an end user's newest transactions are kept. A second limit covers all of an
 # access token's end users, since a token can invent end users.

@@ -3,11 +3,27 @@
 import hashlib
 import secrets
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 from marketplace.hedera import times
+from marketplace.store.connection import Connection
 from marketplace.store.database import write
-from marketplace.store.rows import AccessTokenRow, AccessTokenUsageRow, Connection
+
+
+class AccessTokenRow(TypedDict):
+    hash: str
+    name: str
+    scopes: str
+    created_at: str
+    expires_at: str | None
+    revoked_at: str | None
+    rate: str | None
+    last_used_at: str | None  # the day
+
+
+class AccessTokenUsageRow(AccessTokenRow):
+    replaced_at: str | None
+
 
 SCOPES = ("read", "write", "metrics")
 ENDING = 14 * times.DAY  # how long before a token's expiry the operator is warned

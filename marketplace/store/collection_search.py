@@ -4,10 +4,24 @@ Keys grow in each order, so descending numbers have negative keys. A page begins
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypedDict
 
+from marketplace.store.connection import Connection, only
 from marketplace.store.nft_collections import LAST
-from marketplace.store.rows import Connection, FoundCollectionRow, NftRow, only
+from marketplace.store.nfts import NftRow
+
+
+class FoundCollectionRow(TypedDict):
+    key: int | str  # its place in the requested order
+    token: str
+    name: str | None
+    symbol: str | None
+    listed: int
+    is_verified: int
+    floor_price: int | None
+    volume_24h: int
+    image: str | None
+
 
 # A page begins after this key and token. None: the first page.
 After = tuple[int | str, str] | None

@@ -4,17 +4,44 @@ Each statement reads the decisions that are in force, and writes only what diffe
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypedDict
 
 from marketplace.store import nft_collections
+from marketplace.store.connection import Connection
 from marketplace.store.events import get_sales_between
-from marketplace.store.rows import (
-    Connection,
-    DecisionKind,
-    DecisionRow,
-    SuspendedRow,
-    ToApplyRow,
-)
+
+DecisionKind = Literal["hidden", "blocked", "verified"]
+
+
+class DecisionRow(TypedDict):
+    """What the operator decided."""
+
+    kind: DecisionKind
+    id: str
+    serial_no: int
+    reason: str
+    since: str
+    is_public: int
+    list: str | None
+    name: str | None
+    symbol: str | None
+
+
+class ToApplyRow(TypedDict):
+    kind: DecisionKind
+    id: str
+    serial_no: int
+
+
+class SuspendedRow(TypedDict):
+    """A verified collection that is called something else by now."""
+
+    token: str
+    name: str  # when it was verified
+    symbol: str
+    name_now: str | None
+    symbol_now: str | None
+
 
 AT_ONCE = 500  # NFTs in one transaction: others wait for it
 

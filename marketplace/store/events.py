@@ -2,20 +2,54 @@
 
 import secrets
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 from marketplace.hedera.ids import MAX_INT64
 from marketplace.store import properties
-from marketplace.store.rows import (
-    Connection,
-    EventRow,
-    FeedRow,
-    KeptSalesRow,
-    SalesRow,
-    StoredEventRow,
-    merge,
-    only,
-)
+from marketplace.store.connection import Connection, merge, only
+
+
+class StoredEventRow(TypedDict):
+    id: int
+    seen_at: str
+
+
+class FeedRow(TypedDict):
+    """The state of the feed: its epoch, and the oldest and newest id that are stored."""
+
+    epoch: str
+    oldest: int  # newest + 1 if there are no events
+    newest: int
+
+
+class EventRow(FeedRow):
+    """An event, and the state of the feed when it was read."""
+
+    cursor: str  # epoch and id
+    id: int
+    kind: str
+    token: str
+    serial_no: int
+    from_account: str | None
+    to_account: str | None
+    price: int | None
+    previous_price: int | None
+    transaction_id: str | None
+    consensus_at: str | None
+    offer_id: str | None
+    date: str
+
+
+class KeptSalesRow(TypedDict):
+    sales: int
+    volume: int
+
+
+class SalesRow(TypedDict):
+    sales_24h: int
+    volume_24h: int
+    first_at: str | None
+
 
 # The property with a random word, which changes if the database goes back in time.
 EPOCH = "events_epoch"

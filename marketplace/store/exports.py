@@ -1,7 +1,7 @@
 """The statements of ``flask export``: all rows of a period, in order."""
 
+from marketplace.store.connection import Connection, count
 from marketplace.store.events import DATED
-from marketplace.store.rows import Connection, count
 
 # For each kind: its table, its date column, and its order, which has an index.
 _FROM = {

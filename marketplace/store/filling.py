@@ -7,8 +7,8 @@ from psycopg import Connection as Session
 from psycopg.rows import DictRow, tuple_row
 
 from marketplace.store import migrations
+from marketplace.store.connection import Connection, count
 from marketplace.store.database_errors import DatabaseUnreadable
-from marketplace.store.rows import Connection, count
 from marketplace.store.schema import Schema
 from marketplace.store.sqlite_files import Contents
 

@@ -1,9 +1,33 @@
 """The statements about following the ledger: how far it was read, and the queue of rechecks."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, TypedDict
 
-from marketplace.store.rows import Connection, FollowRow, RecheckRow, count, only
+from marketplace.store.connection import Connection, count, only
+
+
+class FollowRow(TypedDict):
+    began_at: str
+    cursor_at: str
+    fresh_at: str
+    heartbeat_at: str
+    backfilled_to: str | None
+    sweep_began_at: str | None
+    swept_to: str | None
+
+
+RecheckKind = Literal["nft", "token", "account", "seller", "offer"]
+
+
+class RecheckRow(TypedDict):
+    kind: RecheckKind
+    id: str
+    serial_no: int
+    changed_at: str
+    since: str
+    due_at: str
+    attempts: int
+
 
 FollowColumn = Literal["backfilled_to", "swept_to"]
 

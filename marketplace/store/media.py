@@ -15,7 +15,7 @@ from obstore.store import LocalStore, S3Store
 from marketplace.errors import MediaUnreachable
 from marketplace.settings import SettingError
 from marketplace.store import disks
-from marketplace.store.rows import Connection
+from marketplace.store.connection import Connection
 
 # Versions before 0.3.0 stored GIF and PNG.
 TYPES = {"webp": "image/webp", "gif": "image/gif", "png": "image/png"}

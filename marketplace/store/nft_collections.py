@@ -1,8 +1,59 @@
 """The statements about collections: their facts from the ledger, and when to read these again."""
 
 from collections.abc import Mapping
+from typing import TypedDict
 
-from marketplace.store.rows import CollectionOnSaleRow, CollectionRow, Connection, OwnerRow
+from marketplace.store.connection import Connection
+
+
+class CollectionFactsRow(TypedDict):
+    """The facts of a collection that clients see, without its floor price."""
+
+    token: str
+    name: str | None
+    symbol: str | None
+    total_supply: int | None
+    treasury: str | None
+    royalties: str | None
+    fixed_fees: str | None
+    listed: int
+    sales: int
+    volume: int
+    last_sale_price: int | None
+    last_sale_at: str | None
+    description: str | None
+    banner: str | None
+    logo: str | None
+    links: str | None
+    is_verified: int
+
+
+class CollectionRow(CollectionFactsRow):
+    metadata: str | None
+    describe_at: str | None
+    describe_attempts: int
+    read_at: str | None
+    attempts: int
+    retry_at: str
+    sort_name: str
+    number: int
+    traits_version: int
+    ranked_version: int
+    is_hidden: int
+    is_imitation: int
+
+
+class CollectionOnSaleRow(CollectionFactsRow):
+    is_hidden: int
+    floor_price: int | None
+    owners: int
+
+
+class OwnerRow(TypedDict):
+    key: int  # its place in the order
+    account_id: str
+    nfts: int
+
 
 # The last character: it sorts after all names, and word + LAST after all that begin with the word.
 LAST = "\U0010ffff"

@@ -1,8 +1,41 @@
 """The statements about NFTs, except the lists of the order book, which are in orderbook.py."""
 
 from collections.abc import Mapping, Sequence
+from typing import Literal, TypedDict
 
-from marketplace.store.rows import Connection, NftRow, count
+from marketplace.store.connection import Connection, count
+
+LedgerState = Literal[
+    "decided", "row_only", "undecided", "gone"
+]  # of an NFT: schema.sql explains it
+
+
+class NftRow(TypedDict):
+    token: str
+    serial_no: int
+    name: str
+    file_type: str
+    attributes: str | None
+    image: str | None
+    original_image_url: str | None
+    owner: str
+    is_for_sale: int
+    listing_price: int
+    last_listed_at: str | None
+    ledger_at: str
+    ledger_state: LedgerState
+    metadata: str | None
+    missing: str | None
+    attempts: int
+    retry_at: str | None
+    listed_order: str
+    unranked: str | None
+    asked_at: str | None
+    read_at: str | None
+    reread_at: str | None
+    is_hidden: int
+    is_listed: int
+
 
 # The lanes of incomplete NFTs: first tries, second tries, and others. NFTs to be read again use the last
 # lane, so that they delay no new ones. An NFT still waiting for its first or second try keeps its lane.

@@ -1,9 +1,37 @@
 """The statements about offers: an index of the schedules that the ledger shows."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypedDict
 
-from marketplace.store.rows import Connection, MadeOfferRow, OfferRow
+from marketplace.store.connection import Connection
+
+OfferState = Literal["open", "closed", "executed", "failed", "withdrawn", "expired"]
+
+
+class OfferRow(TypedDict):
+    schedule_id: str
+    token: str
+    serial_no: int
+    seller: str
+    bidder: str
+    price: int
+    transaction_id: str
+    created_at: str
+    expires_at: str
+    body: bytes
+    state: OfferState
+    state_at: str
+    accepted_at: str | None
+    is_covered: int
+    covered_at: str | None
+
+
+class MadeOfferRow(OfferRow):
+    """An offer in a list."""
+
+    key: int  # its price, by which the list is sorted
+    is_acceptable: int  # whether it can be accepted now, if it is covered
+
 
 UNENDED = "state IN ('open', 'closed')"
 ENDED = "state IN ('executed', 'failed', 'withdrawn', 'expired')"

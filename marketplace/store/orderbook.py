@@ -5,11 +5,21 @@ previous page.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 from marketplace.hedera.ids import MAX_HBAR
-from marketplace.store.rows import Connection, ListedValueRow, NftRow, merge
+from marketplace.store.connection import Connection, merge
+from marketplace.store.nfts import NftRow
 from marketplace.store.traits import Trait, is_any_with_trait, split_trait
+
+
+class ListedValueRow(TypedDict):
+    """How many NFTs of a part of the order book have a value of a trait."""
+
+    type: str
+    value: str
+    listed: int
+
 
 NEWEST, CHEAPEST, MOST_EXPENSIVE = "lastListedDate", "price", "-price"
 KEYS = {NEWEST: "listed_order", CHEAPEST: "listing_price", MOST_EXPENSIVE: "listing_price"}

@@ -22,11 +22,11 @@ from psycopg.types.numeric import Int8Dumper
 
 from marketplace.errors import DatabaseBusy, DatabaseUnreachable, DatabaseUnusable, MarketplaceError
 from marketplace.store import events, filling, postgresql_checks, properties
+from marketplace.store.connection import NOTHING, only
+from marketplace.store.connection import Connection as AnyConnection
 from marketplace.store.database_errors import DatabaseInUse, DatabaseMissing, DatabaseUnreadable
 from marketplace.store.engine import EngineBase, close_at_fork, ignore
 from marketplace.store.events import EPOCH
-from marketplace.store.rows import NOTHING, only
-from marketplace.store.rows import Connection as AnyConnection
 from marketplace.store.schema import Schema
 from marketplace.store.sqlite_files import Contents, writing
 

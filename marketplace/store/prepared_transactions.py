@@ -1,16 +1,56 @@
 """The statements about prepared transactions, and about the fees of purchases."""
 
 from collections.abc import Mapping
+from typing import Literal, TypedDict
 
 from marketplace.store import properties
-from marketplace.store.rows import (
-    Connection,
-    HeldRow,
-    PreparedNftRow,
-    PreparedTransactionRow,
-    count,
-    only,
-)
+from marketplace.store.connection import Connection, count, only
+
+# Of a prepared transaction. The marketplace pays for a purchase.
+Kind = Literal[
+    "listing",
+    "withdrawal",
+    "purchase",
+    "offer",
+    "acceptance",
+    "offer_withdrawal",
+]
+
+
+class PreparedTransactionRow(TypedDict):
+    transaction_id: str
+    kind: Kind
+    account_id: str
+    memo: str
+    wallet: str
+    prepared_at: str
+    expires_at: str
+    caller: str
+    end_user: str
+    schedule_id: str | None
+    fee_tinybars: int | None
+    is_settled: int | None
+    is_sold: int | None
+    signed: bytes | None
+    charged_to: str | None
+    unsigned: bytes | None
+
+
+class PreparedNftRow(PreparedTransactionRow):
+    """One NFT of a prepared transaction, and the transaction."""
+
+    token: str
+    serial_no: int
+    price: int | None
+    seller: str | None
+
+
+class HeldRow(TypedDict):
+    """The use of the fee budget, in tinybars."""
+
+    total: int
+    reserved: int
+
 
 _WITH_NFT = "prepared_transaction JOIN prepared_nft USING (transaction_id)"
 

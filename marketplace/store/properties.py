@@ -1,6 +1,14 @@
 """The statements about properties of the whole database, and about the operator's jobs."""
 
-from marketplace.store.rows import Connection, PropertyRow
+from typing import TypedDict
+
+from marketplace.store.connection import Connection
+
+
+class PropertyRow(TypedDict):
+    name: str
+    value: bytes
+
 
 EXCHANGE_RATE = "exchange_rate"  # JSON of hbar, cents and the date
 LAST_BACKUP = "last_backup"  # when the last backup began that was completed, as a date

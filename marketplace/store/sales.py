@@ -1,8 +1,31 @@
 """The statements about what sales cost, and about the exchange rates."""
 
 from collections.abc import Mapping
+from typing import TypedDict
 
-from marketplace.store.rows import Connection, RateRow, SoldRow
+from marketplace.store.connection import Connection
+
+
+class SoldRow(TypedDict):
+    """An event of a sale, which always has these."""
+
+    id: int
+    token: str
+    serial_no: int
+    from_account: str
+    to_account: str
+    price: int
+    transaction_id: str
+    consensus_at: str
+
+
+class RateRow(TypedDict):
+    """An exchange rate: an amount of US cents for an amount of HBAR."""
+
+    read_at: str
+    cents: int
+    hbar: int
+
 
 READ_TO = "sales_read_to"  # the property with the id of the last event whose sale was looked up
 

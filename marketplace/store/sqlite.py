@@ -15,6 +15,7 @@ from sqlite_utils.utils import sqlite3
 from marketplace.command_line import command
 from marketplace.errors import DatabaseBusy, DatabaseUnusable, StartRefused
 from marketplace.store import database_errors, events, migrations, sqlite_files
+from marketplace.store.connection import Connection as AnyConnection
 from marketplace.store.database_errors import (
     DatabaseInUse,
     DatabaseMissing,
@@ -22,7 +23,6 @@ from marketplace.store.database_errors import (
     explained,
 )
 from marketplace.store.engine import EngineBase, close_at_fork, ignore
-from marketplace.store.rows import Connection as AnyConnection
 from marketplace.store.schema import Schema, Step
 from marketplace.store.sqlite_files import (
     find_lack_of_room,

@@ -7,16 +7,44 @@ import json
 import unicodedata
 from collections.abc import Iterable
 from itertools import islice
+from typing import TypedDict
 
-from marketplace.store.rows import (
+from marketplace.store.connection import (
     Connection,
-    NftRow,
-    RankingRow,
-    ToRankRow,
-    TraitRow,
-    TraitValueRow,
-    UnrankedRow,
 )
+from marketplace.store.nfts import NftRow
+
+
+class TraitRow(TypedDict):
+    type: str
+    value: str
+    serial_no: int
+
+
+class UnrankedRow(TypedDict):
+    serial_no: int
+    unranked: str
+
+
+class TraitValueRow(TypedDict):
+    type: str
+    value: str
+    count: int
+    listed: int
+    floor_price: int | None
+
+
+class ToRankRow(TypedDict):
+    token: str
+    traits_version: int
+
+
+class RankingRow(TypedDict):
+    token: str
+    version: int
+    trait_values: str
+    ranks: str
+
 
 # Strangers write metadata. Traits beyond these bounds are shown, but not used in filters, counts or ranks.
 MAX_TRAITS = 30  # of an NFT

@@ -1,9 +1,23 @@
 """The statements about webhooks: their URLs, and how far each has received the events."""
 
 from collections.abc import Mapping
+from typing import TypedDict
 
 from marketplace.store import events
-from marketplace.store.rows import Connection, StoredEventRow, WebhookRow
+from marketplace.store.connection import Connection
+from marketplace.store.events import StoredEventRow
+
+
+class WebhookRow(TypedDict):
+    id: str
+    url: str
+    kinds: str
+    is_private: int
+    secret: str
+    delivered_to: int
+    failure: str | None
+    failed_since: str | None
+    due_at: str | None
 
 
 def is_given_up(webhook: WebhookRow) -> bool:

@@ -18,7 +18,8 @@ from marketplace.market.reconciler import Reconciliation
 from marketplace.services import mirror_node
 from marketplace.store import nfts, offers
 from marketplace.store.database import read
-from marketplace.store.rows import NftRow, RecheckRow
+from marketplace.store.following import RecheckRow
+from marketplace.store.nfts import NftRow
 from marketplace.watcher.work import Done
 
 NFT_SECONDS = 30  # to check one NFT, whose history may have several pages, or one offer

@@ -26,10 +26,10 @@ from marketplace.store import (
     properties,
     sales,
 )
+from marketplace.store.connection import Connection
 from marketplace.store.database import read, write
 from marketplace.store.nft_collections import list_collections_due
 from marketplace.store.prepared_transactions import PREPARATIONS, PURCHASES
-from marketplace.store.rows import Connection
 from marketplace.watcher.check import MAX_LIFE
 from marketplace.watcher.pauses import MAX_ATTEMPTS
 from marketplace.watcher.work import Done

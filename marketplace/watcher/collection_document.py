@@ -7,7 +7,7 @@ from marketplace.errors import MediaUnreachable
 from marketplace.hedera import times
 from marketplace.services import services
 from marketplace.store.media import MediaFull
-from marketplace.store.rows import CollectionRow
+from marketplace.store.nft_collections import CollectionRow
 from marketplace.watcher.enrichment_result import LONG, Enrich, EnrichmentResult
 from marketplace.watcher.pauses import MAX_ATTEMPTS, find_pause, may_change
 

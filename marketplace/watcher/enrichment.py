@@ -23,7 +23,8 @@ from marketplace.store import nft_collections, nfts, traits
 from marketplace.store.database import read, write
 from marketplace.store.database_errors import explained
 from marketplace.store.media import MediaFull
-from marketplace.store.rows import CollectionRow, NftRow
+from marketplace.store.nft_collections import CollectionRow
+from marketplace.store.nfts import NftRow
 from marketplace.watcher import collection_document
 from marketplace.watcher.collection_document import Columns
 from marketplace.watcher.enrichment_result import (

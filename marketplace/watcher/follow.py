@@ -22,8 +22,9 @@ from marketplace.market.offers.rule import CREATION, KEY_UPDATE, SIGNATURE
 from marketplace.market.recheck_queue import Recheck, What, enqueue_all, let_failed_be_due
 from marketplace.services import mirror_node
 from marketplace.store import following, nft_collections, nfts, offers, properties
+from marketplace.store.connection import Connection
 from marketplace.store.database import read, write
-from marketplace.store.rows import Connection, FollowRow, RecheckKind
+from marketplace.store.following import FollowRow, RecheckKind
 from marketplace.watcher.network_reset import ResetCheck
 
 APPROVALS = ("CRYPTOAPPROVEALLOWANCE", "CRYPTODELETEALLOWANCE")

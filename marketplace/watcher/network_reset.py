@@ -8,7 +8,7 @@ from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.services import mirror_node
 from marketplace.store import nft_collections, properties
 from marketplace.store.database import read, write
-from marketplace.store.rows import FollowRow
+from marketplace.store.following import FollowRow
 
 BACK = times.HOUR  # more than replicas lag
 CHECKED_SECONDS = 600  # between two looks whether stored tokens are known

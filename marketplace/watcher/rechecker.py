@@ -18,7 +18,7 @@ from marketplace.services import application, mirror_node
 from marketplace.store import following
 from marketplace.store.database import read, write
 from marketplace.store.database_errors import explained
-from marketplace.store.rows import RecheckRow
+from marketplace.store.following import RecheckRow
 from marketplace.watcher.check import Checked, check
 from marketplace.watcher.work import Done, Tasks
 

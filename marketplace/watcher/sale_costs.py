@@ -23,7 +23,7 @@ from marketplace.market.purchase_fees import ASSOCIATION_CENTS
 from marketplace.services import mirror_node
 from marketplace.store import properties, sales
 from marketplace.store.database import read, write
-from marketplace.store.rows import RateRow, SoldRow
+from marketplace.store.sales import RateRow, SoldRow
 
 AT_ONCE = 50  # sales of one call, and of one write
 SECONDS = 10  # of one call

@@ -24,9 +24,9 @@ from marketplace.market.recheck_queue import NEVER_COMPARED, Recheck, What, enqu
 from marketplace.metrics import count
 from marketplace.services import application, mirror_node
 from marketplace.store import following, nft_collections, prepared_transactions, properties
+from marketplace.store.connection import Connection
 from marketplace.store.database import read, write
 from marketplace.store.database_errors import explained
-from marketplace.store.rows import Connection
 from marketplace.watcher.check import ALL_OFFERS, Checked, compare
 from marketplace.watcher.chores import (
     delete_prepared,

@@ -10,8 +10,8 @@ from harness.cast import ALICE, TOKEN
 from harness.forks import fork
 from harness.network import PATIENCE_SECONDS
 from marketplace.services import services
+from marketplace.store.connection import count
 from marketplace.store.database import read
-from marketplace.store.rows import count
 from tests.answers import assert_error
 from tests.engines import both_engines
 

@@ -46,8 +46,10 @@ from marketplace.market.valid_start import MOST_APART
 from marketplace.metrics import count
 from marketplace.services import mirror_node
 from marketplace.store import prepared_transactions
+from marketplace.store.connection import Connection
 from marketplace.store.database import read, write
-from marketplace.store.rows import Connection, NftRow, PreparedTransactionRow
+from marketplace.store.nfts import NftRow
+from marketplace.store.prepared_transactions import PreparedTransactionRow
 from marketplace.text import shown
 
 if TYPE_CHECKING:  # the SDK takes 70 MB

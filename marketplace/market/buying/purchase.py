@@ -48,9 +48,10 @@ from marketplace.market.valid_start import find_present
 from marketplace.services import mirror_node, services
 from marketplace.store import following
 from marketplace.store import nfts as stored_nfts
+from marketplace.store.connection import Connection
 from marketplace.store.database import read
 from marketplace.store.decisions import is_withheld
-from marketplace.store.rows import Connection, NftRow
+from marketplace.store.nfts import NftRow
 
 NOTHING: Mapping[NftId, int] = {}
 

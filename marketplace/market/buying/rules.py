@@ -30,7 +30,8 @@ from marketplace.market.purchase_fees import HOUR, Payer, an_hour_before
 from marketplace.market.throttled_log import warn_once_a_minute
 from marketplace.metrics import count
 from marketplace.store import prepared_transactions
-from marketplace.store.rows import Connection, NftRow
+from marketplace.store.connection import Connection
+from marketplace.store.nfts import NftRow
 from marketplace.text import shown
 
 MOST_FAILED = 3

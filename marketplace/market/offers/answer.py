@@ -43,7 +43,8 @@ from marketplace.market.unsigned_transactions import prepare_for_offer
 from marketplace.services import mirror_node
 from marketplace.store import prepared_transactions
 from marketplace.store.database import read
-from marketplace.store.rows import Kind, OfferRow, PreparedTransactionRow
+from marketplace.store.offers import OfferRow
+from marketplace.store.prepared_transactions import Kind, PreparedTransactionRow
 
 EXECUTION = (
     times.MINUTE

@@ -28,7 +28,8 @@ from marketplace.market.stored_state import is_gone
 from marketplace.services import mirror_node, services
 from marketplace.store import offers
 from marketplace.store.database import write
-from marketplace.store.rows import NftRow, OfferRow
+from marketplace.store.nfts import NftRow
+from marketplace.store.offers import OfferRow
 
 
 class Sides(NamedTuple):

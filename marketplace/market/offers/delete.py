@@ -18,7 +18,7 @@ from marketplace.market.offers.reconcile import reconcile_offers
 from marketplace.market.prepare import Caller, PreparedTransaction, TransactionRequest
 from marketplace.market.unsigned_transactions import prepare_for_offer
 from marketplace.services import mirror_node
-from marketplace.store.rows import OfferRow
+from marketplace.store.offers import OfferRow
 
 if TYPE_CHECKING:
     from hiero_sdk_python.hapi.services.basic_types_pb2 import Key

@@ -26,7 +26,7 @@ from marketplace.market.stored_state import shows
 from marketplace.services import mirror_node
 from marketplace.store import following, nfts, offers
 from marketplace.store.database import read, write
-from marketplace.store.rows import OfferRow
+from marketplace.store.offers import OfferRow
 
 OF_END = {
     "closed": EventKind.OFFER_WITHDRAWN,  # the bidder's account has another key

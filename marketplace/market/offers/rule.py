@@ -13,7 +13,7 @@ from marketplace.hedera.ids import MAX_HBAR, MAX_INT64, TransactionId, numbers
 from marketplace.ledger.objects import LedgerKey, Schedule, Transaction
 from marketplace.market.listing_rule import Undecided
 from marketplace.market.memos import read_offer_memo
-from marketplace.store.rows import OfferState
+from marketplace.store.offers import OfferState
 
 if TYPE_CHECKING:
     from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID

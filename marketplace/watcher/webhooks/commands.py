@@ -11,7 +11,7 @@ from marketplace.events import EventKind
 from marketplace.hedera import times
 from marketplace.store import webhooks
 from marketplace.store.database import read, write
-from marketplace.store.rows import WebhookRow
+from marketplace.store.webhooks import WebhookRow
 from marketplace.text import shown
 from marketplace.watcher.webhooks import signing
 

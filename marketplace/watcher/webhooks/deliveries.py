@@ -13,7 +13,7 @@ from marketplace.services import database
 from marketplace.store import events, webhooks
 from marketplace.store.database import read, write
 from marketplace.store.events import Place
-from marketplace.store.rows import WebhookRow
+from marketplace.store.webhooks import WebhookRow
 from marketplace.watcher.strangers.guarded_fetch import Fetcher
 from marketplace.watcher.webhooks import messages
 from marketplace.watcher.webhooks.messages import Refusal
