@@ -39,8 +39,8 @@ from marketplace.api.cache import ResponseCache
 from marketplace.api.openapi import Api
 from marketplace.cli.command import may_make_database
 from marketplace.errors import StartRefused
-from marketplace.market import signer
-from marketplace.market.signer import Sign
+from marketplace.market.buying import signer
+from marketplace.market.buying.signer import Sign
 from marketplace.metrics import count
 from marketplace.services import KEY, Services, applications, services
 from marketplace.store import database as db

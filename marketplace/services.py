@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from requests.adapters import BaseAdapter
 
     from marketplace.ledger.mirror import MirrorNode
-    from marketplace.market.signer import Signer
+    from marketplace.market.buying.signer import Signer
     from marketplace.store.engine import Engine
     from marketplace.store.media import MediaStore
 

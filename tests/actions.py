@@ -9,8 +9,9 @@ from harness.ledger import Ledger
 from harness.mirror import Mirror
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
-from marketplace.market import add_nft, listings, nft_events
-from marketplace.market.prepare import TransactionRequest
+from marketplace.market import add_nft, nft_events
+from marketplace.market.listing import prepare
+from marketplace.market.listing.prepared import TransactionRequest
 from marketplace.store import nft_collections
 from marketplace.store.database import read, write
 from marketplace.watcher.ranker import Ranker
@@ -112,7 +113,7 @@ def prepare_long_ago(app):
     with app.app_context():
         add_nft.add(ALICE, [NftId(TOKEN, 7)])
         ask = TransactionRequest(ALICE, [NftId(TOKEN, 7)], "extwallet")
-        return listings.prepare_listing(ask, 250, then).transaction, then
+        return prepare.prepare_listing(ask, 250, then).transaction, then
 
 
 def rank(app):

@@ -7,7 +7,7 @@ from marketplace.hedera import messages, times
 from marketplace.hedera.ids import TransactionId
 from marketplace.hedera.scheduled_sale import ScheduledSale
 from marketplace.ledger import Deadline
-from marketplace.market.memos import offer_memo
+from marketplace.market.listing.memos import offer_memo
 from marketplace.sandbox import wallet
 from marketplace.services import mirror_node
 from marketplace.store import offers

@@ -21,7 +21,7 @@ from marketplace.errors import (
     answered_by,
 )
 from marketplace.hedera import times
-from marketplace.market.prepare import Caller
+from marketplace.market.listing.prepared import Caller
 from marketplace.services import database, services
 from marketplace.store import access_tokens
 from marketplace.store.access_tokens import AccessTokenRow, hash_token

@@ -19,10 +19,10 @@ from marketplace.api.schemas.listings import (
 from marketplace.api.schemas.offers import PreparedOfferSchema
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
-from marketplace.market import handed_in, listings, reports
 from marketplace.market.buying import purchase
+from marketplace.market.listing import prepare, report
+from marketplace.market.listing.prepared import TransactionRequest
 from marketplace.market.offers import answer as offers
-from marketplace.market.prepare import TransactionRequest
 
 OF_A_WALLET = (errors.NftNotStored, errors.WalletUnknown)
 OF_MODERATION = (errors.Hidden, errors.AccountBlocked)
@@ -81,7 +81,7 @@ def prepare_listing(
     """
     count_each(nft_ids)
     request = TransactionRequest(account_id, nft_ids, wallet, caller())
-    return answer_prepared(listings.prepare_listing(request, listing_price))
+    return answer_prepared(prepare.prepare_listing(request, listing_price))
 
 
 @blp.post("/delist/<wallet>")
@@ -101,7 +101,7 @@ def prepare_withdrawal(account_id: str, wallet: str, nft_ids: list[NftId]) -> An
     """
     count_each(nft_ids)
     request = TransactionRequest(account_id, nft_ids, wallet, caller())
-    return answer_prepared(listings.prepare_withdrawal(request))
+    return answer_prepared(prepare.prepare_withdrawal(request))
 
 
 @blp.post("/buy/<wallet>")
@@ -191,11 +191,11 @@ def report_transaction(
     count_each(nft_ids)
     if signed_transaction:
         request = TransactionRequest(account_id, nft_ids, "", caller())
-        answer = handed_in.answer(request, signed_transaction, signature_map)
+        answer = report.answer_handed_in(request, signed_transaction, signature_map)
     elif of_offer := _report_offer(account_id, nft_ids, transaction_id, offer_id):
         return of_offer
     else:
-        answer = reports.answer(account_id, nft_ids, transaction_id, caller())
+        answer = report.answer(account_id, nft_ids, transaction_id, caller())
     if answer.is_pending:
         body = {"result": "PENDING", "expires_at": answer.expires_at}
         return body, 202, {"Retry-After": str(RETRY_AFTER_SECONDS)}

@@ -10,8 +10,9 @@ from prometheus_client.registry import Collector
 from marketplace.api.authentication import require_scope
 from marketplace.api.http import Blueprint
 from marketplace.hedera import times
-from marketplace.market import account_key, freshness
-from marketplace.market.purchase_fees import find_fees, find_noted_balance
+from marketplace.market import freshness
+from marketplace.market.buying import account_key
+from marketplace.market.buying.fees import find_fees, find_noted_balance
 from marketplace.metrics import PREFIX, collect
 from marketplace.services import services
 from marketplace.store import access_tokens, disks, following, nfts, webhooks

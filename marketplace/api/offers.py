@@ -31,9 +31,9 @@ from marketplace.api.schemas.offers import (
 )
 from marketplace.hedera import times
 from marketplace.hedera.ids import MAX_HBAR, NftId
+from marketplace.market.listing.prepared import TransactionRequest
 from marketplace.market.moderation import require_shown
 from marketplace.market.offers import answer, delete, make
-from marketplace.market.prepare import TransactionRequest
 from marketplace.store import nfts, offers
 from marketplace.store.database import read
 from marketplace.store.offers import MadeOfferRow, OfferFilter

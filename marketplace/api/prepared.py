@@ -5,7 +5,7 @@ from typing import Any
 from flask import current_app
 
 from marketplace.api.paging import documented
-from marketplace.market.prepare import PreparedTransaction
+from marketplace.market.listing.prepared import PreparedTransaction
 
 Answer = dict[str, Any]
 

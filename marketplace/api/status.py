@@ -10,7 +10,8 @@ from marketplace.api.http import Blueprint
 from marketplace.api.schemas.status import ServiceStatusSchema, StatusQuery
 from marketplace.errors import STATUS, NotReady, answered_by
 from marketplace.hedera import times
-from marketplace.market import account_key, freshness, nodes
+from marketplace.market import freshness, nodes
+from marketplace.market.buying import account_key
 from marketplace.store import access_tokens, disks
 from marketplace.store.database import read
 from marketplace.version import __version__

@@ -12,7 +12,8 @@ from flask import Flask
 from marketplace.command_line import command
 from marketplace.errors import StartRefused
 from marketplace.hedera import hbar
-from marketplace.market import account_key, freshness
+from marketplace.market import freshness
+from marketplace.market.buying import account_key
 from marketplace.services import services
 from marketplace.settings import SETTINGS
 from marketplace.store import orderbook

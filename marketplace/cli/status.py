@@ -12,7 +12,8 @@ from marketplace.errors import MarketplaceError, NetworkReset
 from marketplace.hedera.hbar import to_hbar
 from marketplace.hedera.times import DAY, MINUTE, SECOND, now, to_iso, to_nanoseconds, to_second
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
-from marketplace.market import account_key, freshness
+from marketplace.market import freshness
+from marketplace.market.buying import account_key
 from marketplace.market.feed import find_feed
 from marketplace.market.moderation import list_suspended
 from marketplace.market.nodes import list_gone_nodes, list_nodes

@@ -12,9 +12,9 @@ from marketplace.errors import (
 )
 from marketplace.hedera.ids import NftId, is_evm_address
 from marketplace.ledger import Deadline
-from marketplace.market import listing_rule, mirror_turns, reconciler
+from marketplace.market import listing_rule, reconciler
+from marketplace.market.listing.prepared import OPERATOR, Caller, take_turn
 from marketplace.market.moderation import require_all_shown
-from marketplace.market.prepare import OPERATOR, Caller
 from marketplace.market.reconciler import Judgement
 from marketplace.market.several import for_each
 from marketplace.market.stored_state import is_gone
@@ -84,7 +84,7 @@ def add(account_id: str, nft_ids: Sequence[NftId], caller: Caller = OPERATOR) ->
     require_all_shown(nft_ids)
     stored = _list_stored(nft_ids)
     new = [nft_id for nft_id in nft_ids if nft_id not in stored]
-    with mirror_turns.take(caller, len(new)) as deadline:
+    with take_turn(caller, len(new)) as deadline:
         add_new(find_account_id(account_id, deadline), new, deadline)
 
 

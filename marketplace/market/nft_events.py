@@ -7,8 +7,8 @@ from marketplace.events import EventKind
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.ledger.objects import Nft, NftEvent
+from marketplace.market.history import WITHDRAWAL, Past
 from marketplace.market.listing_rule import Facts
-from marketplace.market.past import WITHDRAWAL, Past
 from marketplace.services import database
 from marketplace.store import nft_collections, offers
 from marketplace.store.connection import Connection

@@ -1,4 +1,4 @@
-"""The consensus nodes that transactions are submitted to: the configured ones, or the network's own."""
+"""The consensus nodes: which one a transaction names, and how it is submitted to that node."""
 
 import itertools
 import json
@@ -7,10 +7,17 @@ from collections.abc import Iterable
 
 from flask import current_app
 
+from marketplace.errors import (
+    LedgerAnswerInvalid,
+    NodesUnreachable,
+    TransactionRefused,
+    Unavailable,
+)
 from marketplace.ledger import Deadline
-from marketplace.ledger.consensus_node import TLS_PORT
+from marketplace.ledger.consensus_node import TLS_PORT, NodeSilent, NodeUnreachable, read_code, send
 from marketplace.ledger.objects import ConsensusNode
-from marketplace.services import mirror_node
+from marketplace.market.throttled_log import warn_once_a_minute
+from marketplace.services import mirror_node, services
 from marketplace.store import properties
 from marketplace.store.database import read
 
@@ -21,6 +28,15 @@ MOST = 6
 ALWAYS_THERE = ("0.0.3", "0.0.4", "0.0.7", "0.0.8", "0.0.9")
 
 AVOIDED_SECONDS = 60
+SUBMIT_SECONDS = 6
+TAKEN = {"OK", "DUPLICATE_TRANSACTION"}
+# Another node may take it.
+TRY_ANOTHER = {
+    "BUSY",
+    "PLATFORM_NOT_ACTIVE",
+    "PLATFORM_TRANSACTION_NOT_CREATED",
+    "INVALID_NODE_ACCOUNT",
+}
 
 _turns = itertools.count()
 _avoided_until: dict[str, float] = {}  # of nodes that did not take a transaction of this process
@@ -70,3 +86,45 @@ def list_addresses(nodes: Iterable[ConsensusNode]) -> dict[str, list[str]]:
 def _list_network_nodes() -> tuple[str, ...]:
     stored = properties.get_property(read(), properties.NODES)
     return tuple(json.loads(bytes(stored["value"]))) if stored else ()
+
+
+def submit(transactions: bytes, node: str, transaction_id: str, kind: str) -> None:
+    """Submit a TransactionList of one. Also returns if the node may have taken it, but did not answer.
+
+    Raises NodesUnreachable or TransactionRefused: then the node has not taken it.
+    """
+    try:
+        code = _send(transactions, node)
+    except NodeUnreachable as error:
+        note_unreachable(node)
+        raise NodesUnreachable(f"there is no connection to {error}") from None
+    except NodeSilent as error:
+        note_unreachable(node)
+        warn_once_a_minute("A node may have taken %s: no answer of %s", transaction_id, error)
+        return
+    if code in TRY_ANOTHER:
+        note_unreachable(node)
+        raise NodesUnreachable(f"{node}: {code}")
+    if code not in TAKEN:
+        raise TransactionRefused(transaction_id, kind, code)
+
+
+def _send(transactions: bytes, node: str) -> str:
+    """Return the node's precheck code. Raises NodeUnreachable and NodeSilent."""
+    from marketplace.hedera.transactions import read_first
+
+    transaction, sandbox = read_first(transactions), services().sandbox
+    if sandbox:
+        return read_code(sandbox.submit(transaction))
+    deadline = Deadline(SUBMIT_SECONDS)
+    try:
+        addresses = find_addresses(deadline).get(node, [])
+    except (Unavailable, LedgerAnswerInvalid) as error:
+        raise NodeUnreachable(f"{node}: its address is not known ({error})") from None
+    failure = f"{node}, which has no address"
+    for address in addresses:
+        try:
+            return send(address, transaction, deadline)
+        except NodeUnreachable:
+            failure = address
+    raise NodeUnreachable(failure)

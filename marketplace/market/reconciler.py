@@ -18,9 +18,9 @@ from marketplace.ledger import Deadline
 from marketplace.ledger.clean_text import clean_text
 from marketplace.ledger.objects import Nft
 from marketplace.market import collection_facts, listing_rule, nft_events
+from marketplace.market.history import Past, read_past
 from marketplace.market.listing_rule import Facts, ForSale, NotForSale, Undecided, Verdict
 from marketplace.market.nft_events import Event
-from marketplace.market.past import Past, read_past
 from marketplace.market.recheck_queue import What, enqueue_all, recheck_later
 from marketplace.market.stored_state import (
     find_stored_at,

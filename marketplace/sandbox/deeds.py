@@ -17,9 +17,10 @@ from marketplace.hedera.transactions import (
     build_withdrawal,
     write_signed,
 )
-from marketplace.market import memos, purchase_fees
+from marketplace.market.buying import fees
+from marketplace.market.listing import memos
+from marketplace.market.listing.prepared import START_BEFORE_NOW, VALID_SECONDS
 from marketplace.market.nodes import next_node
-from marketplace.market.prepare import START_BEFORE_NOW, VALID_SECONDS
 from marketplace.sandbox import wallet
 from marketplace.sandbox.month import OFFER_DAYS, Deed
 from marketplace.services import services
@@ -59,7 +60,7 @@ def make_offer(deed: Deed, then: int) -> bytes:
         price * TINYBARS - credit,
         market,
         memo,
-        purchase_fees.max_fee(1),
+        fees.max_fee(1),
     )
     sides = deed.account, deed.others[0]
     unsigned = build_offer(

@@ -18,7 +18,7 @@ HEARTBEAT = (
 NEWEST_BLOCK = "newest_block"  # the end of the newest block that a watcher has seen, as a date
 RULE = "listing_rule"  # the version of the rule by which every stored NFT was judged
 SWEEP_RULE = "sweep_rule"  # the version of the rule with which the running sweep began
-SIGNER_KEY = "signer_key"  # JSON of market/account_key.py
+SIGNER_KEY = "signer_key"  # JSON of market/buying/account_key.py
 NETWORK_RESET = (
     "network_reset"  # why the mirror node seems to show another ledger; absent: it does not
 )

@@ -16,8 +16,8 @@ from marketplace.ledger import ALLOWED_LAG, UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.mirror import PAGE
 from marketplace.ledger.objects import Transaction
 from marketplace.ledger.transaction_feed import OF_OFFERS, TYPES, Page
-from marketplace.market import purchase_fees
-from marketplace.market.memos import is_bulk_listing_memo, is_offer_memo, read_named_nft
+from marketplace.market.buying import fees
+from marketplace.market.listing.memos import is_bulk_listing_memo, is_offer_memo, read_named_nft
 from marketplace.market.offers.rule import CREATION, KEY_UPDATE, SIGNATURE
 from marketplace.market.recheck_queue import Recheck, What, enqueue_all, let_failed_be_due
 from marketplace.services import mirror_node
@@ -169,7 +169,7 @@ def _begin_at(present: int, state: FollowRow | None) -> None:
     A sweep finds earlier changes of stored NFTs; backfill() reads earlier approvals and offers. Earlier
     purchases' fees are looked up first: a purchase whose fee stays unknown was never submitted.
     """
-    purchase_fees.look_up_unsettled()
+    fees.look_up_unsettled()
     begin = present - ALLOWED_LAG
     seen_to = times.to_nanoseconds(state["backfilled_to"] or state["cursor_at"]) if state else 0
     backfilled_to = times.to_iso(max(seen_to, present - MAX_PAST))
@@ -186,8 +186,8 @@ def _settle(rows: list[Transaction], seen_to: int) -> None:
     for row in rows:
         by_id[row.transaction_id].append(row)
     for transaction_id, of_id in by_id.items():
-        purchase_fees.note_charged(str(transaction_id), of_id)
-    purchase_fees.note_never_submitted(seen_to)
+        fees.note_charged(str(transaction_id), of_id)
+    fees.note_never_submitted(seen_to)
 
 
 def find_rechecks(row: Transaction) -> Iterator[Recheck]:

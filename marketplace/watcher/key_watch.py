@@ -9,7 +9,7 @@ from marketplace.errors import SignerFailed
 from marketplace.hedera import times
 from marketplace.ledger import ALLOWED_LAG, UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.objects import Transaction
-from marketplace.market import account_key
+from marketplace.market.buying import account_key
 from marketplace.market.offers.rule import KEY_UPDATE
 from marketplace.services import mirror_node
 

@@ -15,7 +15,8 @@ from marketplace.cli.command import Command, echo, echo_log
 from marketplace.cli.systemd import notify, notify_alive
 from marketplace.errors import MarketplaceError
 from marketplace.hedera import times
-from marketplace.market import moderation, purchase_fees
+from marketplace.market import moderation
+from marketplace.market.buying import fees
 from marketplace.services import application, services
 from marketplace.store import properties
 from marketplace.store.database import write
@@ -42,7 +43,7 @@ CHORES: dict[Callable[[], object], float] = {
     chores.queue_expired_offers: 10,
     chores.cover_offers: 10,
     chores.store_network: 600,
-    purchase_fees.note_balance: 60,
+    fees.note_balance: 60,
     store_sale_costs: 10,
     chores.delete_events: 3600,
     chores.delete_offers: 3600,

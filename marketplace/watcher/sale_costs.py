@@ -18,8 +18,8 @@ from marketplace.hedera.hbar import TINYBARS
 from marketplace.hedera.ids import TransactionId
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.objects import Transaction
-from marketplace.market.past import Replicas
-from marketplace.market.purchase_fees import ASSOCIATION_CENTS
+from marketplace.market.buying.fees import ASSOCIATION_CENTS
+from marketplace.market.history import Replicas
 from marketplace.services import mirror_node
 from marketplace.store import properties, sales
 from marketplace.store.database import read, write

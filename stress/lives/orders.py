@@ -12,9 +12,9 @@ from marketplace.errors import MarketplaceError
 from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS
 from marketplace.hedera.ids import NftId
-from marketplace.market import listings
-from marketplace.market.memos import basket_memo, listing_memo, purchase_memo
-from marketplace.market.prepare import TransactionRequest
+from marketplace.market.listing import prepare
+from marketplace.market.listing.memos import basket_memo, listing_memo, purchase_memo
+from marketplace.market.listing.prepared import TransactionRequest
 from marketplace.store import following, nfts
 from marketplace.store.database import read, write
 from stress.lives.acts import Acts
@@ -123,7 +123,7 @@ class Orders(Acts):
             if nfts.get_nft(read(), *nft):
                 with suppress(MarketplaceError):
                     ask = TransactionRequest(self.lives[nft].owner, [NftId(*nft)], "extwallet")
-                    listings.prepare_listing(ask, step.price, then)
+                    prepare.prepare_listing(ask, step.price, then)
 
     def prepare_withdrawal(self, step: Step) -> None:
         nft = self.choose_listed(step)

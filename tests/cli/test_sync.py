@@ -9,9 +9,9 @@ from marketplace import create_app
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import mirror as mirror_client
-from marketplace.market import listings, reports
-from marketplace.market.memos import listing_memo
-from marketplace.market.prepare import TransactionRequest
+from marketplace.market.listing import report as reports
+from marketplace.market.listing.memos import listing_memo
+from marketplace.market.listing.prepared import TransactionRequest
 from marketplace.store import nfts
 from marketplace.store.database import read, write
 from tests.cli.listings import prepare
@@ -82,7 +82,7 @@ def test_a_prepared_transaction_that_was_never_signed_is_deleted_after_hours(
     with app.app_context():
         for hours, price in ((1, 10), (4, 40)):
             then = times.now() - hours * 3600 * times.SECOND
-            listings.prepare_listing(
+            prepare.prepare_listing(
                 TransactionRequest(ALICE, [NftId(*nft)], "extwallet"), price, then
             )
     sync()

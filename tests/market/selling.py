@@ -9,8 +9,8 @@ from harness.cast import BOB, MARKET, TOKEN
 from harness.ledger import Ledger
 from marketplace import create_app
 from marketplace.hedera import times
-from marketplace.market import purchase_fees
-from marketplace.market.signer import Signer
+from marketplace.market.buying import fees
+from marketplace.market.buying.signer import Signer
 from marketplace.services import services
 from marketplace.store.database import write
 from marketplace.watcher.follow import Follower
@@ -125,4 +125,4 @@ class Market:
 
     def fees(self):
         with self.app.app_context():
-            return purchase_fees.find_fees(times.now())
+            return fees.find_fees(times.now())

@@ -19,8 +19,8 @@ from hiero_sandbox.ledger.envelopes import write_id
 from marketplace.hedera import times
 from marketplace.hedera.messages import account, token
 from marketplace.ledger.objects import FixedFee, LedgerToken, RoyaltyFee
-from marketplace.market.custom_fees import Sale, find_owed
-from marketplace.market.memos import listing_memo
+from marketplace.market.buying.checks import Sale, find_owed
+from marketplace.market.listing.memos import listing_memo
 from marketplace.sandbox import wallet
 from marketplace.sandbox.world import TREASURYS_KEY
 from sandbox.tests.bodies import HBAR, make, sign, transfer

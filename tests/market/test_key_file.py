@@ -26,9 +26,9 @@ from hiero_sandbox.ledger import keys
 from marketplace import create_app
 from marketplace.cli import startup
 from marketplace.errors import StartRefused
-from marketplace.hedera.signatures import verifies
+from marketplace.hedera.signed import verifies
 from marketplace.ledger.mirror import MirrorNode
-from marketplace.market.key_file import FileKey, read_key
+from marketplace.market.buying.key_file import FileKey, read_key
 from marketplace.services import services
 from marketplace.settings import load
 

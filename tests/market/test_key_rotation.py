@@ -15,7 +15,7 @@ from hiero_sandbox.ledger import keys
 from hiero_sandbox.wallet import add_signature
 from marketplace.errors import SignerFailed
 from marketplace.ledger.objects import LedgerAccount, LedgerKey
-from marketplace.market import account_key
+from marketplace.market.buying import account_key
 from marketplace.watcher.follow import Follower
 from marketplace.watcher.key_watch import KeyWatch, compare
 from tests import actions

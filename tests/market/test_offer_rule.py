@@ -20,8 +20,8 @@ from marketplace.hedera.hbar import TINYBARS
 from marketplace.hedera.ids import TransactionId
 from marketplace.hedera.scheduled_sale import ScheduledSale
 from marketplace.ledger.objects import LedgerKey, Schedule, ScheduleSignature, Transaction
+from marketplace.market.listing.memos import offer_memo
 from marketplace.market.listing_rule import Undecided
-from marketplace.market.memos import offer_memo
 from marketplace.market.offers.rule import (
     LIFE,
     MAX_FEE_TINYBARS,

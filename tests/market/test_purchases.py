@@ -15,7 +15,7 @@ from harness.apps import authorized_client, write_sql
 from harness.cast import ALICE, BOB, CHARLIE, MARKET, TOKEN
 from harness.mirror import Mirror
 from marketplace.hedera import times
-from marketplace.market.purchase_fees import note_balance
+from marketplace.market.buying.fees import note_balance
 from marketplace.sandbox import wallet
 from tests.actions import hand_in, list_nft
 from tests.answers import assert_error, opened

@@ -11,9 +11,9 @@ from hiero_sdk_python.crypto.private_key import PrivateKey
 from harness.cast import ALICE, MARKET
 from harness.mirror import Mirror
 from hiero_sandbox.ledger import keys
-from marketplace.hedera.signatures import SECP256K1_ORDER, verifies
-from marketplace.market import signer as signing
-from marketplace.market.signer import Signer
+from marketplace.hedera.signed import SECP256K1_ORDER, verifies
+from marketplace.market.buying import signer as signing
+from marketplace.market.buying.signer import Signer
 from marketplace.sandbox import wallet
 from tests import actions
 from tests.answers import assert_error
@@ -143,7 +143,7 @@ def test_a_signer_that_hangs_is_not_waited_for(make_market, monkeypatch, caplog)
 
 HANGS = """
 import threading
-from marketplace.market import signer
+from marketplace.market.buying import signer
 signer.SIGNER_SECONDS = 0.1
 try:
     signer.Signer("0.0.9001", lambda: lambda body: threading.Event().wait()).sign(b"")

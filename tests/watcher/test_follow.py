@@ -14,7 +14,7 @@ from harness.network import PATIENCE_SECONDS
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.hedera import times
 from marketplace.market import collection_facts, freshness
-from marketplace.market.memos import bulk_listing_memo, listing_memo
+from marketplace.market.listing.memos import bulk_listing_memo, listing_memo
 from marketplace.market.recheck_queue import (
     TOKEN_PAUSE,
     Recheck,

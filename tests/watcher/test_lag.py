@@ -14,8 +14,9 @@ from harness.cast import ALICE, BOB, CHARLIE, TOKEN
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.hedera import times
 from marketplace.ledger import ALLOWED_LAG
-from marketplace.market import freshness, purchase_fees
-from marketplace.market.memos import bulk_listing_memo, listing_memo, withdrawal_memo
+from marketplace.market import freshness
+from marketplace.market.buying import fees
+from marketplace.market.listing.memos import bulk_listing_memo, listing_memo, withdrawal_memo
 from marketplace.store import following
 from marketplace.store.database import read, write
 from marketplace.watcher.follow import HOPELESS, backfill
@@ -432,14 +433,14 @@ def test_a_purchase_that_a_lagging_replica_hides_is_not_settled_as_free(
     mirror.answer("/transactions$", mirror.replica())
     hand_in(client, prepared)
     with app.app_context():
-        reserved = purchase_fees.find_fees(times.now())
+        reserved = fees.find_fees(times.now())
         mirror.set_present(times.now() + 180 * times.SECOND)  # it has expired by then
         watcher.restart()  # and ask for the newest block
         watcher.read()
-        assert purchase_fees.find_fees(times.now()) == reserved
+        assert fees.find_fees(times.now()) == reserved
         mirror.heal()
         watcher.read()
-        charged, still_reserved = purchase_fees.find_fees(times.now())
+        charged, still_reserved = fees.find_fees(times.now())
     assert charged > 0
     assert still_reserved == 0
 

@@ -22,10 +22,11 @@ from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS
 from marketplace.ledger import Deadline
 from marketplace.ledger.objects import LedgerAccount
-from marketplace.market import account_key, mirror_turns, submission
+from marketplace.market import nodes
 from marketplace.market.add_nft import find_account_id, require_nfts
-from marketplace.market.buyer_checks import require_buyer
-from marketplace.market.buying import rules
+from marketplace.market.buying import account_key, fees
+from marketplace.market.buying.checks import require_buyer
+from marketplace.market.buying.fees import Purchase
 from marketplace.market.buying.purchase import (
     build,
     look_up,
@@ -33,16 +34,16 @@ from marketplace.market.buying.purchase import (
     require_signer,
     write_memo,
 )
-from marketplace.market.buying.rules import Purchase
-from marketplace.market.nodes import list_nodes
-from marketplace.market.prepare import (
+from marketplace.market.buying.signer import Signer
+from marketplace.market.listing.prepared import (
+    MOST_APART,
     PreparedNft,
     PreparedTransaction,
     TransactionRequest,
     insert_purchase,
+    take_turn,
 )
-from marketplace.market.signer import Signer
-from marketplace.market.valid_start import MOST_APART
+from marketplace.market.nodes import list_nodes
 from marketplace.metrics import count
 from marketplace.services import mirror_node
 from marketplace.store import prepared_transactions
@@ -67,7 +68,7 @@ def hand_in(request: TransactionRequest, signed: "Signed") -> tuple[PreparedTran
     row, is_new = _find(read(), signed), False
     if row is None:
         try:
-            with rules.refusals_counted(request):
+            with fees.refusals_counted(request):
                 row, is_new = _take(request, signed)
         except MarketplaceError:
             row = _find(read(), signed)  # of an equal request, which was faster
@@ -94,7 +95,7 @@ def _take(request: TransactionRequest, signed: "Signed") -> tuple[PreparedTransa
     _require_current(signed)
     if not signed.pairs:
         raise SignatureInvalid(request.account_id)
-    with mirror_turns.take(request.caller, len(request.nft_ids)) as deadline:
+    with take_turn(request.caller, len(request.nft_ids)) as deadline:
         request = request._replace(account_id=find_account_id(request.account_id, deadline))
         # Refuse what nobody prepared, or the buyer has not signed, before the ledger is asked for the rest.
         _require_same(signed, request, [*stored.values()])
@@ -102,7 +103,7 @@ def _take(request: TransactionRequest, signed: "Signed") -> tuple[PreparedTransa
         pairs = _require_signed(signed, buyer)
         purchase = look_up(request, deadline, buyer=buyer)
     _require_same(signed, request, purchase.nfts)
-    rules.require(read(), purchase, str(signed.transaction_id))
+    fees.require(read(), purchase, str(signed.transaction_id))
     transaction = _sign(signer, signed, pairs, purchase)
     with write() as db:
         prepared_transactions.lock_purchases(db)
@@ -110,7 +111,7 @@ def _take(request: TransactionRequest, signed: "Signed") -> tuple[PreparedTransa
             return known, False
         for nft in purchase.nfts:
             require_newest(db, nft, purchase.present)
-        rules.require(db, purchase)
+        fees.require(db, purchase)
         row = _insert(db, request, purchase, signed, transaction)
     count("purchases", outcome="signed")
     return row, True
@@ -154,7 +155,7 @@ def _find_buyer(account_id: str, deadline: Deadline) -> LedgerAccount:
 def _require_signed(signed: "Signed", buyer: LedgerAccount) -> "list[Pair]":
     """The buyer's signatures. Raises SignatureInvalid."""
     from marketplace.hedera import messages
-    from marketplace.hedera.signatures import find_signers
+    from marketplace.hedera.signed import find_signers
 
     # In the sandbox, the first key that signs for an account becomes its key.
     first = messages.public_key(signed.pairs[0].prefix)
@@ -167,8 +168,7 @@ def _require_signed(signed: "Signed", buyer: LedgerAccount) -> "list[Pair]":
 
 def _sign(signer: Signer, signed: "Signed", pairs: "Sequence[Pair]", purchase: Purchase) -> bytes:
     """The transaction with the buyer's signatures and ours: the bytes of a TransactionList."""
-    from marketplace.hedera.signatures import ECDSA_BYTES
-    from marketplace.hedera.signed import Pair, write
+    from marketplace.hedera.signed import ECDSA_BYTES, Pair, write
 
     public_key, signature = signer.sign(signed.body)
     account_key.compare(public_key, purchase.payer.account)
@@ -212,9 +212,7 @@ def _submit(row: PreparedTransactionRow, signed: "Signed", is_new: bool) -> None
     submitted it: then only the ledger tells.
     """
     try:
-        submission.submit(
-            bytes(row["signed"] or b""), signed.node, row["transaction_id"], "purchase"
-        )
+        nodes.submit(bytes(row["signed"] or b""), signed.node, row["transaction_id"], "purchase")
     except MarketplaceError:
         if is_new:
             with write() as db:

@@ -20,31 +20,25 @@ from marketplace.hedera.hbar import to_hbar
 from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.ledger import Deadline
 from marketplace.ledger.objects import LedgerAccount
-from marketplace.market import (
-    buyer_checks,
-    custom_fees,
-    mirror_turns,
-    purchase_fees,
-    reconciler,
-    transfer_limits,
-)
+from marketplace.market import reconciler
 from marketplace.market.add_nft import find_account_id, require_nfts
-from marketplace.market.buying import rules
-from marketplace.market.buying.rules import Purchase
-from marketplace.market.memos import basket_memo, purchase_memo
-from marketplace.market.moderation import require_all_shown, require_not_blocked
-from marketplace.market.nodes import next_node
-from marketplace.market.prepare import (
+from marketplace.market.buying import checks, fees
+from marketplace.market.buying.fees import Purchase
+from marketplace.market.buying.signer import Signer
+from marketplace.market.listing.memos import basket_memo, purchase_memo
+from marketplace.market.listing.prepared import (
     START_BEFORE_NOW,
     VALID_SECONDS,
     PreparedTransaction,
     TransactionRequest,
+    find_present,
+    take_turn,
 )
+from marketplace.market.moderation import require_all_shown, require_not_blocked
+from marketplace.market.nodes import next_node
 from marketplace.market.recheck_queue import What, is_final
 from marketplace.market.reconciler import Reconciliation
 from marketplace.market.several import for_each
-from marketplace.market.signer import Signer
-from marketplace.market.valid_start import find_present
 from marketplace.services import mirror_node, services
 from marketplace.store import following
 from marketplace.store import nfts as stored_nfts
@@ -65,14 +59,14 @@ def prepare(
     """
     from marketplace.hedera.transactions import write_unsigned
 
-    with rules.refusals_counted(request):
+    with fees.refusals_counted(request):
         require_signer()
         require_nfts(request.nft_ids)
-        with mirror_turns.take(request.caller, len(request.nft_ids)) as deadline:
+        with take_turn(request.caller, len(request.nft_ids)) as deadline:
             buyer = find_account_id(request.account_id, deadline)
             request = request._replace(account_id=buyer)
             purchase = look_up(request, deadline, expected_prices)
-        rules.require(read(), purchase)
+        fees.require(read(), purchase)
     transaction_id = _make_id(purchase.present)
     body = build(purchase.nfts, buyer, transaction_id, next_node())
     return PreparedTransaction(buyer, write_unsigned(body), str(transaction_id), returns=True)
@@ -100,23 +94,21 @@ def look_up(
     # Read this before the prices, so that they were in force after the purchase became valid.
     present = find_present(deadline)
     nfts = _find_for_sale(request, expected_prices, deadline)
-    sales = transfer_limits.group_sales(nfts)
-    questions = buyer_checks.list_questions(request.account_id, nfts, deadline)
+    sales = checks.group_sales(nfts)
+    questions = checks.list_questions(request.account_id, nfts, deadline)
     if buyer:
         questions["account", buyer.id] = lambda: buyer
     tokens = len({nft["token"] for nft in nfts})
     fee, payer, *found = mirror_node().ask(
-        partial(purchase_fees.find_max_cost, len(nfts), tokens, deadline),
-        partial(purchase_fees.find_payer, deadline),
+        partial(fees.find_max_cost, len(nfts), tokens, deadline),
+        partial(fees.find_payer, deadline),
         *questions.values(),
     )
-    answers = buyer_checks.Answers(
-        request.account_id, dict(zip(questions, found, strict=True)), deadline
-    )
+    answers = checks.Answers(request.account_id, dict(zip(questions, found, strict=True)), deadline)
     buyer = _require_able(nfts, answers)
     for sale in sales:
-        custom_fees.require_payable(sale, answers.token(sale.token))
-    transfer_limits.require_few_changes(request.account_id, sales, answers.token)
+        checks.require_payable(sale, answers.token(sale.token))
+    checks.require_few_changes(request.account_id, sales, answers.token)
     if payer.balance < fee:
         raise BalanceTooLow(to_hbar(payer.balance))
     for nft in nfts:
@@ -154,13 +146,11 @@ def _require_for_sale(
     return nft
 
 
-def _require_able(nfts: Sequence[NftRow], answers: buyer_checks.Answers) -> LedgerAccount:
+def _require_able(nfts: Sequence[NftRow], answers: checks.Answers) -> LedgerAccount:
     """Require that the ledger would not refuse the NFTs' sale, and return the buyer's account."""
     price = sum(nft["listing_price"] for nft in nfts)
     by_id = {NftId(nft["token"], nft["serial_no"]): nft for nft in nfts}
-    return for_each(by_id, lambda nft_id: buyer_checks.require_able(by_id[nft_id], price, answers))[
-        0
-    ]
+    return for_each(by_id, lambda nft_id: checks.require_able(by_id[nft_id], price, answers))[0]
 
 
 def require_newest(db: Connection, nft: NftRow, present: int) -> None:
@@ -205,7 +195,7 @@ def build(nfts: Sequence[NftRow], buyer: str, transaction_id: TransactionId, nod
         node_account_id=node,
         transaction_id=transaction_id,
         memo=write_memo(nfts),
-        max_fee_tinybars=purchase_fees.max_fee(len(nfts)),
+        max_fee_tinybars=fees.max_fee(len(nfts)),
         valid_seconds=VALID_SECONDS,
     )
 

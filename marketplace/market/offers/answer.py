@@ -29,17 +29,22 @@ from marketplace.errors import (
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.ledger import ALLOWED_LAG, Deadline
-from marketplace.market import mirror_turns
 from marketplace.market.add_nft import find_account_id
-from marketplace.market.memos import acceptance_memo
+from marketplace.market.listing.memos import acceptance_memo
+from marketplace.market.listing.prepare import prepare_for_offer
+from marketplace.market.listing.prepared import (
+    OPERATOR,
+    Caller,
+    PreparedTransaction,
+    TransactionRequest,
+    take_turn,
+)
+from marketplace.market.listing.report_rule import LONGEST_VALIDITY
 from marketplace.market.moderation import require_not_blocked, require_shown
 from marketplace.market.offers import checks
 from marketplace.market.offers.delete import find_offer, prepare_withdrawal, require_unended
 from marketplace.market.offers.reconcile import reconcile_offers
 from marketplace.market.offers.rule import CREATION, read_part
-from marketplace.market.prepare import OPERATOR, Caller, PreparedTransaction, TransactionRequest
-from marketplace.market.report_rule import LONGEST_VALIDITY
-from marketplace.market.unsigned_transactions import prepare_for_offer
 from marketplace.services import mirror_node
 from marketplace.store import prepared_transactions
 from marketplace.store.database import read
@@ -68,7 +73,7 @@ def accept(
     """Prepare the signature by which an NFT's owner accepts an offer."""
     from marketplace.hedera.transactions import build_offer_signature
 
-    with mirror_turns.take(caller) as deadline:
+    with take_turn(caller) as deadline:
         account_id = find_account_id(account_id, deadline)
         offer, undecided = find_offer(offer_id, deadline)
         nft_id = NftId(offer["token"], offer["serial_no"])
@@ -121,7 +126,7 @@ def report_made(
     account_id: str, nft_id: NftId, transaction_id: str | None, caller: Caller
 ) -> Answer | None:
     """Answer a report that names an NFT, if it is about an offer. None: it is about something else."""
-    with mirror_turns.take(caller) as deadline:
+    with take_turn(caller) as deadline:
         account_id = find_account_id(account_id, deadline)
         row = _find_made(account_id, nft_id, transaction_id, caller)
         if row is None:
@@ -171,7 +176,7 @@ def report(
     caller: Caller = OPERATOR,
 ) -> Answer:
     """Tell whether an account's signed transaction about an offer had its effect."""
-    with mirror_turns.take(caller) as deadline:
+    with take_turn(caller) as deadline:
         account_id = find_account_id(account_id, deadline)
         offer, _ = find_offer(offer_id, deadline)
         row = _find_prepared(account_id, offer, transaction_id, caller)

@@ -22,8 +22,9 @@ from marketplace.hedera.hbar import TINYBARS, find_credit, to_hbar
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.objects import LedgerAccount, LedgerKey, LedgerToken
-from marketplace.market import buyer_checks, custom_fees, reconciler, transfer_limits
-from marketplace.market.purchase_fees import ASSOCIATION_CENTS, max_fee, require_balance
+from marketplace.market import reconciler
+from marketplace.market.buying import checks
+from marketplace.market.buying.fees import ASSOCIATION_CENTS, max_fee, require_balance
 from marketplace.market.stored_state import is_gone
 from marketplace.services import mirror_node, services
 from marketplace.store import offers
@@ -63,17 +64,17 @@ def require_possible(nft: NftRow, bidder: str, price: int, part: int, deadline: 
     if seller == bidder:
         raise BuyerIsOwner(bidder, nft["token"], nft["serial_no"])
     sold: NftRow = {**nft, "listing_price": price}
-    questions = buyer_checks.list_questions(bidder, [sold], deadline)
+    questions = checks.list_questions(bidder, [sold], deadline)
     found = mirror_node().ask(*questions.values())
-    answers = buyer_checks.Answers(bidder, dict(zip(questions, found, strict=True)), deadline)
+    answers = checks.Answers(bidder, dict(zip(questions, found, strict=True)), deadline)
     buyer, owner = answers.account(bidder), answers.account(seller)
     _require_keys([account for account in (buyer, owner) if account])
-    buyer_checks.require_able(sold, price, answers, seller_signs=True)
+    checks.require_able(sold, price, answers, seller_signs=True)
     token = answers.token(nft["token"])
-    sale = custom_fees.Sale(nft["token"], seller, price * TINYBARS - part, None)
-    custom_fees.require_unchangeable(sale.token, token)
-    received = custom_fees.find_received(sale, token)
-    transfer_limits.require_few_changes(bidder, [sale], answers.token)
+    sale = checks.Sale(nft["token"], seller, price * TINYBARS - part, None)
+    checks.require_unchangeable(sale.token, token)
+    received = checks.find_received(sale, token)
+    checks.require_few_changes(bidder, [sale], answers.token)
     assert buyer and owner  # noqa: S101 - require_able() has seen both
     _require_receivers(nft["token"], token, market if part and market != seller else None, deadline)
     need = find_need(price, bool(answers.unassociated), deadline)

@@ -10,13 +10,17 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
 from marketplace.ledger.objects import LedgerKey
-from marketplace.market import mirror_turns
 from marketplace.market.add_nft import find_account_id
-from marketplace.market.memos import offer_withdrawal_memo
+from marketplace.market.listing.memos import offer_withdrawal_memo
+from marketplace.market.listing.prepare import prepare_for_offer
+from marketplace.market.listing.prepared import (
+    Caller,
+    PreparedTransaction,
+    TransactionRequest,
+    take_turn,
+)
 from marketplace.market.offers.checks import find_key
 from marketplace.market.offers.reconcile import reconcile_offers
-from marketplace.market.prepare import Caller, PreparedTransaction, TransactionRequest
-from marketplace.market.unsigned_transactions import prepare_for_offer
 from marketplace.services import mirror_node
 from marketplace.store.offers import OfferRow
 
@@ -37,7 +41,7 @@ def withdraw(account_id: str, wallet: str, offer_id: str, caller: Caller) -> Pre
 
     Works for hidden NFTs and blocked accounts, too.
     """
-    with mirror_turns.take(caller) as deadline:
+    with take_turn(caller) as deadline:
         account_id = find_account_id(account_id, deadline)
         offer, _ = find_offer(offer_id, deadline)
         if account_id not in (offer["bidder"], offer["seller"]):

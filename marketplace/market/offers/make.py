@@ -6,14 +6,19 @@ from typing import TYPE_CHECKING, NamedTuple
 from flask import current_app
 
 from marketplace.hedera import times
-from marketplace.market import mirror_turns, purchase_fees
 from marketplace.market.add_nft import find_account_id, require_nfts
-from marketplace.market.memos import offer_memo
+from marketplace.market.buying import fees
+from marketplace.market.listing.memos import offer_memo
+from marketplace.market.listing.prepare import prepare_unsigned
+from marketplace.market.listing.prepared import (
+    PreparedNft,
+    PreparedTransaction,
+    TransactionRequest,
+    take_turn,
+)
 from marketplace.market.moderation import require_all_shown, require_not_blocked
 from marketplace.market.offers import checks
 from marketplace.market.offers.checks import Sides
-from marketplace.market.prepare import PreparedNft, PreparedTransaction, TransactionRequest
-from marketplace.market.unsigned_transactions import prepare_unsigned
 
 if TYPE_CHECKING:
     from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
@@ -37,7 +42,7 @@ def make(request: TransactionRequest, wanted: Wanted) -> PreparedTransaction:
     require_nfts(request.nft_ids)
     [nft_id], price, settings = request.nft_ids, wanted.price, current_app.config
     part = checks.find_part(price)
-    with mirror_turns.take(request.caller) as deadline:
+    with take_turn(request.caller) as deadline:
         request = request._replace(account_id=find_account_id(request.account_id, deadline))
         require_not_blocked(request.account_id)
         nft = checks.find_owned(nft_id, deadline)
@@ -53,7 +58,7 @@ def make(request: TransactionRequest, wanted: Wanted) -> PreparedTransaction:
         0 if seller == settings["ACCOUNT_ID"] else part,
         settings["ACCOUNT_ID"],
         memo,
-        purchase_fees.max_fee(1),
+        fees.max_fee(1),
     )
     build = partial(
         build_offer,

@@ -8,19 +8,30 @@ prepared none.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from flask import current_app
 
-from marketplace.errors import MarketplaceError, NotPrepared, Unavailable
+from marketplace.errors import (
+    FieldInvalid,
+    LedgerAnswerInvalid,
+    LedgerBusy,
+    MarketplaceError,
+    NotAsPrepared,
+    NotPrepared,
+    TransactionExpired,
+    Unavailable,
+)
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.ledger import ALLOWED_LAG, Deadline
 from marketplace.ledger.objects import Transaction
-from marketplace.market import mirror_turns, purchase_fees, reconciler
+from marketplace.market import nodes, reconciler
 from marketplace.market.add_nft import find_account_id, require_nfts
-from marketplace.market.prepare import OPERATOR, Caller
-from marketplace.market.report_rule import (
+from marketplace.market.buying import fees
+from marketplace.market.buying.hand_in import hand_in
+from marketplace.market.listing.prepared import OPERATOR, Caller, TransactionRequest, take_turn
+from marketplace.market.listing.report_rule import (
     LONGEST_VALIDITY,
     NAMES,
     Shown,
@@ -34,7 +45,11 @@ from marketplace.services import mirror_node
 from marketplace.store import prepared_transactions
 from marketplace.store.database import read
 from marketplace.store.nfts import NftRow
-from marketplace.store.prepared_transactions import Kind, PreparedNftRow
+from marketplace.store.prepared_transactions import Kind, PreparedNftRow, PreparedTransactionRow
+
+if TYPE_CHECKING:  # the SDK takes 70 MB
+    from marketplace.hedera.signed import Signed
+
 
 FindRows = Callable[[str], list[Transaction]]  # of a transaction id
 KINDS: dict[str, Kind] = {name: kind for kind, name in NAMES.items()}
@@ -75,7 +90,7 @@ def answer(
 ) -> Answer:
     """Tell whether a signed transaction had its effect on all NFTs."""
     stored = require_nfts(nft_ids)
-    with mirror_turns.take(caller, len(stored)) as deadline:
+    with take_turn(caller, len(stored)) as deadline:
         account_id = find_account_id(account_id, deadline)
         judged = _judge_all(account_id, stored, transaction_id, caller, deadline)
     pending = [each for each in judged if each.verdict is Verdict.PENDING]
@@ -166,7 +181,7 @@ def _find_expiry(wanted: Wanted) -> str | None:
 def _settle(transaction_id: str, rows: list[Transaction]) -> None:
     """Replace a purchase's reservation with the charged fee. If this fails, the watcher does it later."""
     with suppress(Unavailable):
-        purchase_fees.note_charged(transaction_id, rows)
+        fees.note_charged(transaction_id, rows)
 
 
 def _find_named(subject: Subject, transaction_id: str) -> PreparedNftRow | None:
@@ -210,3 +225,59 @@ def _pick(rows: Iterable[Transaction]) -> Transaction | None:
     """The transaction that was signed: the successful one, if there is one."""
     originals = [row for row in rows if row.is_original]
     return max(originals, key=lambda row: row.result == "SUCCESS", default=None)
+
+
+def answer_handed_in(
+    request: TransactionRequest, transaction: bytes, signature_map: bytes
+) -> Answer:
+    """Submit a signed transaction, and tell whether the ledger shows its effect already.
+
+    ``signature_map``: further signatures. Raises FieldInvalid; what hand_in() and answer() do.
+    """
+    from marketplace.hedera import signed
+
+    try:
+        handed_in = signed.read(transaction, signature_map)
+    except signed.Unreadable as error:
+        message = f"must be a signed transaction: {error}"
+        raise FieldInvalid({"json": {"signedTransaction": [message]}}) from None
+    transaction_id = str(handed_in.transaction_id)
+    if handed_in.transaction_id.account_id == current_app.config["ACCOUNT_ID"] and request.nft_ids:
+        row, is_new = hand_in(request, handed_in)
+    else:
+        row, is_new = _pass_on(handed_in), True
+    if row["kind"] not in NAMES or (
+        is_new and not _is_shown(handed_in.transaction_id, request.caller)
+    ):
+        return Answer(True, expires_at=row["expires_at"])
+    return answer(request.account_id, request.nft_ids, transaction_id, request.caller)
+
+
+def _pass_on(handed_in: "Signed") -> PreparedTransactionRow:
+    """Submit a transaction that its signer pays for, if it was prepared here, byte for byte."""
+    from marketplace.hedera import signed
+    from marketplace.hedera.encoding import list_forms
+
+    id = str(handed_in.transaction_id)
+    row = prepared_transactions.get_prepared_transaction(read(), id)
+    kind = row["kind"].replace("_", " ") if row else "transaction"
+    if (
+        row is None
+        or row["unsigned"] is None
+        or handed_in.body not in list_forms(signed.read(bytes(row["unsigned"])).body)
+    ):
+        raise NotAsPrepared(id, kind)
+    if row["expires_at"] <= times.to_iso(times.now()):
+        raise TransactionExpired(id, kind)
+    transaction = signed.write(handed_in.body, handed_in.pairs)
+    nodes.submit(transaction, handed_in.node, id, kind)
+    return row
+
+
+def _is_shown(transaction_id: TransactionId, caller: Caller) -> bool:
+    """Look once: what was just submitted is shown some seconds later."""
+    try:
+        with take_turn(caller, 1) as deadline:
+            return bool(mirror_node().list_transactions(transaction_id, deadline))
+    except (LedgerBusy, LedgerAnswerInvalid, Unavailable):
+        return False

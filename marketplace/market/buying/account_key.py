@@ -14,7 +14,7 @@ from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, SignerFai
 from marketplace.hedera import times
 from marketplace.ledger import Deadline
 from marketplace.ledger.objects import LedgerAccount
-from marketplace.market.signer import Signer
+from marketplace.market.buying.signer import Signer
 from marketplace.services import mirror_node
 from marketplace.store import properties
 from marketplace.store.database import read, write

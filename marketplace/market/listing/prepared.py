@@ -1,10 +1,16 @@
-"""Prepared transactions: their callers, and the parts that every kind shares."""
+"""What all prepared transactions share: the caller, the NFTs, the validity, and the row."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
+from marketplace.errors import ClockBehind, LedgerBehind
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId, TransactionId
+from marketplace.ledger import Deadline
+from marketplace.ledger.rate import RequestDeadline
+from marketplace.market import reconciler
+from marketplace.services import mirror_node
 from marketplace.store import prepared_transactions
 from marketplace.store.connection import Connection
 from marketplace.store.prepared_transactions import Kind, PreparedTransactionRow
@@ -14,6 +20,15 @@ START_BEFORE_NOW = 5 * times.SECOND
 VALID_SECONDS = 180  # the ledger's maximum
 # Nodes refuse a transaction in its last seconds.
 LAST_SECONDS = 10
+
+CLOCK_SECONDS = 2  # to ask for the mirror node's last block
+# Before the mirror node's last block, which is cached for some seconds. Nodes' clocks differ, too.
+START_BEFORE_PRESENT = 2 * times.SECOND
+# Further behind than this, our clock or the mirror node is not trusted.
+CLOCK_BEHIND = 15 * times.SECOND
+LEDGER_BEHIND = 120 * times.SECOND
+# The largest difference between our clock and the end of the mirror node's last block, for what we pay for.
+MOST_APART = 15 * times.SECOND
 
 
 class Caller(NamedTuple):
@@ -154,3 +169,40 @@ def insert_purchase(
     for nft in nfts:
         prepared_transactions.insert_prepared_nft(db, str(transaction_id), nft._asdict())
     return inserted
+
+
+def find_start() -> int:
+    """The start of a validity that begins now: a little earlier than the mirror node's last block.
+
+    If our clock is ahead, the network would refuse a start by our clock (INVALID_TRANSACTION_START). If the
+    ledger does not answer, our clock is used. Raises LedgerBehind.
+    """
+    now = times.now()
+    ahead = mirror_node().recall_ahead(Deadline(CLOCK_SECONDS))
+    if ahead is None:
+        return now - START_BEFORE_NOW
+    if ahead > LEDGER_BEHIND:
+        raise LedgerBehind(ahead // times.SECOND)
+    present = now - ahead
+    start = min(now - START_BEFORE_NOW, present - START_BEFORE_PRESENT)
+    return max(start, present - CLOCK_BEHIND)
+
+
+def find_present(deadline: Deadline) -> int:
+    """The end of the mirror node's last block. Raises LedgerBehind or ClockBehind if our clock is far off."""
+    present = mirror_node().find_present(deadline)
+    behind = times.now() - present
+    if behind > MOST_APART:
+        raise LedgerBehind(behind // times.SECOND)
+    if -behind > MOST_APART:
+        raise ClockBehind(-behind // times.SECOND)
+    return present
+
+
+def take_turn(caller: Caller, nfts: int = 1) -> AbstractContextManager[RequestDeadline]:
+    """Begin a request about some NFTs, whose deadline is returned.
+
+    This and each of its questions may raise LedgerBusy.
+    """
+    who = f"{caller.token}\n{caller.end_user}"
+    return mirror_node().request(who, reconciler.LEDGER_SECONDS, nfts)

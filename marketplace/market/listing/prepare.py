@@ -1,6 +1,6 @@
-"""Prepares listings and withdrawals: transactions that the NFTs' owner signs and pays for."""
+"""Prepares listings, withdrawals, and other transactions that a user signs and pays for."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,25 +13,46 @@ from marketplace.errors import (
     LedgerUnreachable,
     NotListed,
 )
+from marketplace.hedera import times
 from marketplace.hedera.hbar import find_credit
-from marketplace.hedera.ids import NftId
+from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.ledger import Deadline
-from marketplace.market import custom_fees, mirror_turns, reconciler
+from marketplace.market import reconciler
 from marketplace.market.add_nft import find_account_id, require_nfts, require_owned, require_owner
-from marketplace.market.custom_fees import Sale
-from marketplace.market.memos import (
+from marketplace.market.buying import checks
+from marketplace.market.buying.checks import Sale
+from marketplace.market.listing.memos import (
     bulk_listing_memo,
     bulk_withdrawal_memo,
     listing_memo,
     withdrawal_memo,
 )
+from marketplace.market.listing.prepared import (
+    START_BEFORE_NOW,
+    VALID_SECONDS,
+    Draft,
+    PreparedNft,
+    PreparedTransaction,
+    TransactionRequest,
+    find_start,
+    insert,
+    take_turn,
+)
 from marketplace.market.moderation import require_all_shown, require_not_blocked
-from marketplace.market.prepare import PreparedNft, PreparedTransaction, TransactionRequest
+from marketplace.market.nodes import next_node
 from marketplace.market.reconciler import Reconciliation
 from marketplace.market.several import for_each
-from marketplace.market.unsigned_transactions import prepare_unsigned
 from marketplace.services import mirror_node
+from marketplace.store import prepared_transactions
+from marketplace.store.database import write
 from marketplace.store.nfts import NftRow
+from marketplace.store.offers import OfferRow
+from marketplace.store.prepared_transactions import Kind
+
+# For each kind, account and NFT, an end user's newest transactions are kept. A second limit covers all of an
+# access token's end users, since a token can invent end users.
+KEPT_FOR_EACH_NFT = 5
+KEPT_FOR_EACH_TOKEN = 50
 
 
 def prepare_listing(
@@ -46,7 +67,7 @@ def prepare_listing(
 
     require_all_shown(request.nft_ids)
     stored = require_nfts(request.nft_ids)
-    with mirror_turns.take(request.caller, len(stored)) as deadline:
+    with take_turn(request.caller, len(stored)) as deadline:
         request = request._replace(account_id=find_account_id(request.account_id, deadline))
         require_not_blocked(request.account_id)
         require_owned(request.account_id, stored, deadline)
@@ -73,9 +94,9 @@ def _find_received(
         token = mirror_node().find_token(id, deadline)
         if token is None:
             return None
-        custom_fees.require_unchangeable(id, token)
+        checks.require_unchangeable(id, token)
         credit = find_credit(listing_price, current_app.config["SALE_FEE_BASIS_POINTS"])
-        return custom_fees.find_received(Sale(id, request.account_id, credit, None), token)
+        return checks.find_received(Sale(id, request.account_id, credit, None), token)
     except (LedgerUnreachable, LedgerAnswerInvalid):
         return None
 
@@ -89,7 +110,7 @@ def prepare_withdrawal(request: TransactionRequest) -> PreparedTransaction:
     from marketplace.hedera.transactions import build_withdrawal
 
     stored = require_nfts(request.nft_ids)
-    with mirror_turns.take(request.caller, len(stored)) as deadline:
+    with take_turn(request.caller, len(stored)) as deadline:
         request = request._replace(account_id=find_account_id(request.account_id, deadline))
         _require_all_listed(request.account_id, stored, deadline)
     first, *others = request.nft_ids
@@ -125,3 +146,49 @@ def _require_listed(account_id: str, nft: NftRow, reconciled: Reconciliation) ->
     if not reconciled.is_decided:
         raise LedgerUndecided(*nft_id, reconciled.reason)
     raise NotListed(*nft_id)
+
+
+def prepare_unsigned(
+    kind: Kind,
+    request: TransactionRequest,
+    nfts: Sequence[PreparedNft],
+    memo: str,
+    build: Callable[..., bytes],
+    offer_id: str | None = None,
+    now: int | None = None,
+) -> PreparedTransaction:
+    """Store a transaction's record, and build the transaction.
+
+    ``build`` receives the parameters that all kinds share. ``now``: the preparation time, by default the
+    present. Raises LedgerBehind, and the database's errors.
+    """
+    start = now - START_BEFORE_NOW if now else find_start()
+    now = now or times.now()
+    node = next_node()
+    draft = Draft(kind, request.account_id, memo, now, start, VALID_SECONDS, schedule_id=offer_id)
+
+    def build_for(transaction_id: TransactionId) -> bytes:
+        return build(
+            transaction_id=transaction_id,
+            memo=memo,
+            max_fee_tinybars=current_app.config["MAX_TRANSACTION_FEE"],
+            valid_seconds=VALID_SECONDS,
+            node_account_id=node,
+        )
+
+    with write() as db:
+        row = insert(db, request, nfts, draft, build_for)
+        prepared_transactions.delete_prepared_beyond(
+            db, row, of_user=KEPT_FOR_EACH_NFT, of_token=KEPT_FOR_EACH_TOKEN
+        )
+    transaction = bytes(row["unsigned"] or b"")
+    return PreparedTransaction(request.account_id, transaction, row["transaction_id"], offer_id)
+
+
+def prepare_for_offer(
+    kind: Kind, request: TransactionRequest, offer: OfferRow, memo: str, build: Callable[..., bytes]
+) -> PreparedTransaction:
+    """The same for a transaction about an offer's schedule."""
+    nft = PreparedNft(offer["token"], offer["serial_no"], offer["price"], offer["seller"])
+    build = partial(build, schedule_id=offer["schedule_id"])
+    return prepare_unsigned(kind, request, [nft], memo, build, offer["schedule_id"])

@@ -15,13 +15,6 @@ from marketplace.errors import (
     SignerFailed,
     StartRefused,
 )
-from marketplace.hedera.signatures import (
-    ECDSA_BYTES,
-    ED25519_BYTES,
-    SIGNATURE_BYTES,
-    lower,
-    verifies,
-)
 from marketplace.ledger import Deadline
 
 # Signs the bytes of a TransactionBody: returns the raw public key, 32 bytes of ED25519 or 33 of compressed
@@ -44,7 +37,7 @@ class Signer:
     def sign(self, body: bytes) -> tuple[bytes, bytes]:
         """Return a public key, and its signature of the body of a transaction.
 
-        account_key.py compares the key with the account's. Raises SignerFailed, after logging the reason.
+        account_key.compare() compares the key. Raises SignerFailed, after logging the reason.
         """
         try:
             return _require_signature(self._call(body), body)
@@ -77,6 +70,15 @@ class Signer:
 
 def _require_signature(returned: Any, body: bytes) -> tuple[bytes, bytes]:
     """Return the public key and the signature. Raises SignerFailed for anything else."""
+    # The SDK takes 70 MB.
+    from marketplace.hedera.signed import (
+        ECDSA_BYTES,
+        ED25519_BYTES,
+        SIGNATURE_BYTES,
+        lower,
+        verifies,
+    )
+
     is_pair = isinstance(returned, tuple | list) and len(returned) == 2
     if not is_pair or not all(isinstance(part, bytes | bytearray) for part in returned):
         raise SignerFailed("it did not return a pair of bytes (public key, signature)")
@@ -92,7 +94,7 @@ def _require_signature(returned: Any, body: bytes) -> tuple[bytes, bytes]:
 
 
 def _read_key(path: str) -> Sign:
-    from marketplace.market import key_file  # which loads the Hedera SDK
+    from marketplace.market.buying import key_file  # which loads the Hedera SDK
 
     return key_file.read_key(path)
 

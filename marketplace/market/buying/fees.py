@@ -1,29 +1,53 @@
-"""The marketplace's costs of purchases: the cap of each, and the fee that it was charged.
+"""What purchases cost the marketplace, which pays for each of them, and the rules that guard that.
 
-The marketplace pays for each purchase, even if it fails at consensus. So each purchase reserves its maximum
-cost, in the database transaction that checks the budget. The watcher replaces the reservation with the
-ledger's fee, or with zero if the purchase was never submitted.
+The marketplace pays for a purchase even if it fails at consensus. So each purchase reserves its maximum cost,
+in the database transaction that checks the rules. The watcher replaces the reservation with the ledger's fee,
+or with zero if the purchase was never submitted.
+
+One purchase is in progress for a buyer's account, and for an NFT. An account with three failed purchases
+within an hour waits. All that was charged within an hour, and all that is submitted and not yet known, stays
+within SALE_FEE_BUDGET. Once half of that is used, buyers' associations are no longer paid.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple, cast
 
 from flask import current_app
 
-from marketplace.errors import LedgerAnswerInvalid
+from marketplace.errors import (
+    BudgetTooSmall,
+    BuyerNotAssociated,
+    BuyingPaused,
+    FeesSpent,
+    LedgerAnswerInvalid,
+    MarketplaceError,
+    PurchaseInProgress,
+    TooManyFailed,
+)
 from marketplace.hedera import times
-from marketplace.hedera.ids import TransactionId
-from marketplace.ledger import UNHURRIED_SECONDS, Deadline
+from marketplace.hedera.hbar import to_hbar
+from marketplace.hedera.ids import NftId, TransactionId
+from marketplace.ledger import ALLOWED_LAG, UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.objects import LedgerAccount, Transaction
+from marketplace.market.listing.prepared import TransactionRequest
+from marketplace.market.throttled_log import warn_once_a_minute
+from marketplace.metrics import count
 from marketplace.services import mirror_node
 from marketplace.store import prepared_transactions, properties
+from marketplace.store.connection import Connection
 from marketplace.store.database import read, write
+from marketplace.store.nfts import NftRow
 from marketplace.store.prepared_transactions import UNSETTLED
+from marketplace.text import shown
 
 ASSOCIATION_CENTS = 5  # https://docs.hedera.com/networks/fees
 # The largest difference between the clocks of two machines: LedgerBehind refuses purchases beyond it.
 CLOCKS = 15 * times.SECOND
 HOUR = times.HOUR + CLOCKS
+MOST_FAILED = 3
+# By then, every submitted purchase's fee is known, unless the network is idle.
+AGAIN_SECONDS = 90
 PAID = ("CRYPTOTRANSFER", "SCHEDULECREATE", "SCHEDULEDELETE")
 
 
@@ -138,3 +162,66 @@ def note_never_submitted(seen_to: int) -> None:
     if prepared_transactions.is_any_expired(read(), UNSETTLED, before):
         with write() as db:
             prepared_transactions.mark_never_submitted(db, before)
+
+
+class Purchase(NamedTuple):
+    """NFTs that an account can buy now, as the ledger shows them, and what that can cost the marketplace."""
+
+    buyer: LedgerAccount
+    nfts: Sequence[NftRow]
+    fee: int  # tinybars, at most
+    payer: Payer
+    associated: Sequence[str]  # the tokens with which the purchase associates the buyer
+    present: int  # of the mirror node, before it was asked for prices
+
+
+def require(db: Connection, purchase: Purchase, transaction_id: str | None = None) -> None:
+    """Raise PurchaseInProgress, TooManyFailed, BudgetTooSmall, FeesSpent or BuyerNotAssociated.
+
+    ``transaction_id``: of this purchase, which does not hinder itself.
+    """
+    buyer, now = purchase.buyer.id, times.now()
+    nfts = {NftId(nft["token"], nft["serial_no"]) for nft in purchase.nfts}
+    for row in prepared_transactions.list_in_progress(db, times.to_iso(now - ALLOWED_LAG)):
+        nft_id = NftId(row["token"], row["serial_no"])
+        if row["transaction_id"] == transaction_id:
+            continue
+        if row["account_id"] == buyer:
+            raise PurchaseInProgress("by", buyer)
+        if nft_id in nfts:
+            raise PurchaseInProgress("of", nft_id)
+    since = an_hour_before(now)
+    failed = prepared_transactions.list_failed(db, buyer, since)
+    if len(failed) >= MOST_FAILED:
+        over_at = times.to_nanoseconds(failed[-MOST_FAILED]) + HOUR
+        raise TooManyFailed(MOST_FAILED, buyer, (over_at - now) // times.SECOND + 1)
+    budget, held = current_app.config["SALE_FEE_BUDGET"], prepared_transactions.get_held(db, since)
+    if purchase.fee > budget:
+        raise BudgetTooSmall(to_hbar(purchase.fee), to_hbar(budget))
+    free = min(budget - held["total"], purchase.payer.balance - held["reserved"])
+    if purchase.fee > free:
+        raise FeesSpent(AGAIN_SECONDS)
+    if purchase.associated and 2 * held["total"] >= budget:
+        tokens = ", ".join(purchase.associated)
+        reason = (
+            f"{buyer} is not associated with {tokens}, and the marketplace has paid for enough"
+            " associations within the hour: associate it first"
+        )
+        raise BuyerNotAssociated(reason, "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
+
+
+@contextmanager
+def refusals_counted(request: TransactionRequest) -> Iterator[None]:
+    """Count a refusal by its name. Log those that only the operator can end."""
+    try:
+        yield
+    except MarketplaceError as error:
+        count("purchases", outcome=type(error).__name__)
+        if isinstance(error, FeesSpent | BuyingPaused):
+            warn_once_a_minute(
+                "Refused a purchase by %s (access token %s, end user %s): %s",
+                request.account_id,
+                *map(shown, request.caller),
+                error,
+            )
+        raise

@@ -35,7 +35,7 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.ledger.objects import Transaction
 from marketplace.market import listing_rule, stored_state
-from marketplace.market.memos import is_withdrawal_memo, read_listing_memo
+from marketplace.market.listing.memos import is_withdrawal_memo, read_listing_memo
 from marketplace.market.reconciler import Reconciliation
 from marketplace.store.nfts import NftRow
 from marketplace.store.prepared_transactions import Kind, PreparedNftRow

@@ -1,0 +1,301 @@
+"""Checks whether the ledger would refuse a purchase, whose fee the marketplace pays even then.
+
+The network's rules for custom fees: the seller pays royalties as fractions of the credit. As the sender of
+each NFT, the seller also pays the fixed fees. The treasury and a fee's own collector are exempt. If the fee
+says so, all collectors of the token are exempt. Sources: HIP-18, HIP-573, and ledger.transfers.maxLen,
+ledger.xferBalanceChanges.maxLen, CustomFeeAssessor, CustomFeeAssessmentStep and AssessmentResult of
+https://github.com/hiero-ledger/hiero-consensus-node.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
+from itertools import groupby, islice
+from typing import Any, NamedTuple
+
+from flask import current_app
+
+from marketplace.errors import (
+    BuyerBalanceTooLow,
+    BuyerNotAssociated,
+    CollectionsMixed,
+    FeesChangeable,
+    FeesChanged,
+    FeesInTokens,
+    LedgerAnswerInvalid,
+    NothingLeftForSeller,
+    PurchaseImpossible,
+)
+from marketplace.hedera import times
+from marketplace.hedera.hbar import TINYBARS, find_credit, to_hbar
+from marketplace.ledger import Deadline
+from marketplace.ledger.objects import (
+    FixedFee,
+    LedgerAccount,
+    LedgerToken,
+    Relationship,
+    RoyaltyFee,
+)
+from marketplace.market.buying.fees import require_balance
+from marketplace.services import mirror_node, services
+from marketplace.store.database import read
+from marketplace.store.nft_collections import is_verified
+from marketplace.store.nfts import NftRow
+
+UNLIMITED = -1
+COUNTED_ASSOCIATIONS = 500  # of one account, at most: five pages
+MAX_ACCOUNTS = 10  # that pay or receive HBAR, before custom fees
+MAX_CHANGES = 20  # of balances and of owners, with custom fees
+
+
+Question = tuple[str, ...]  # what it is about, and the ids
+
+
+def list_questions(
+    buyer: str, nfts: Sequence[NftRow], deadline: Deadline
+) -> dict[Question, Callable[[], object]]:
+    """List the questions for MirrorNode.ask(), whose results are Answers."""
+    mirror = mirror_node()
+    tokens = {nft["token"] for nft in nfts}
+    accounts = {buyer, *(nft["owner"] for nft in nfts)}
+    holdings = {(nft["owner"], nft["token"]) for nft in nfts} | {(buyer, token) for token in tokens}
+    asked: dict[Question, Callable[[], object]] = {}
+    for token in tokens:
+        asked["token", token] = partial(mirror.find_token, token, deadline)
+    for account in accounts:
+        asked["account", account] = partial(mirror.find_account, account, deadline)
+    for account, token in holdings:
+        find = partial(mirror.find_relationship, account, token, deadline)
+        asked["relationship", account, token] = find
+    return asked
+
+
+class Answers:
+    """What the ledger has about a purchase."""
+
+    def __init__(self, buyer: str, found: Mapping[Question, Any], deadline: Deadline) -> None:
+        self.buyer = buyer
+        self._found = found
+        self._deadline = deadline
+
+    def token(self, token: str) -> LedgerToken:
+        """Raises PurchaseImpossible if it was deleted."""
+        answer: LedgerToken | None = self._found["token", token]
+        if answer is None or answer.is_deleted:
+            raise PurchaseImpossible(f"{token} was deleted", "TOKEN_WAS_DELETED")
+        return answer
+
+    def account(self, account_id: str) -> LedgerAccount | None:
+        answer: LedgerAccount | None = self._found["account", account_id]
+        return answer
+
+    def relationship(self, account_id: str, token: str) -> Relationship | None:
+        answer: Relationship | None = self._found["relationship", account_id, token]
+        return answer
+
+    @cached_property
+    def unassociated(self) -> list[str]:
+        """The tokens with which the purchase associates the buyer."""
+        tokens = [ids[0] for about, *ids in self._found if about == "token"]
+        return sorted(token for token in tokens if self.relationship(self.buyer, token) is None)
+
+    @cached_property
+    def free_associations(self) -> float:
+        """How many automatic associations the buyer has left; 0 if they are too many to count."""
+        buyer = self.account(self.buyer)
+        most = buyer.max_automatic_associations if buyer else 0
+        if most == UNLIMITED:
+            return math.inf
+        if not most:
+            return 0
+        relationships = mirror_node().list_relationships(self.buyer, self._deadline)
+        counted = [*islice(relationships, COUNTED_ASSOCIATIONS)]
+        taken = sum(relationship.is_automatic for relationship in counted)
+        return most - taken if len(counted) < COUNTED_ASSOCIATIONS else 0
+
+
+def require_able(
+    nft: NftRow, price: int, answers: Answers, *, seller_signs: bool = False
+) -> LedgerAccount:
+    """Return the buyer's account. Raises PurchaseImpossible, with the ledger's result code, if an NFT's sale
+    would fail at consensus.
+
+    BuyerBalanceTooLow and BuyerNotAssociated are subclasses. ``price``: the whole purchase's price in HBAR.
+    ``seller_signs``: whether the seller signs the transaction, too. Also raises the ledger's errors.
+    """
+    id, seller, buyer = nft["token"], nft["owner"], answers.buyer
+    selling = f"The seller {seller}"
+    token, of_seller, of_buyer = answers.token(id), answers.account(seller), answers.account(buyer)
+    if token.is_paused:
+        raise PurchaseImpossible(f"{id} is paused by its issuer", "TOKEN_IS_PAUSED")
+    if of_seller is None or of_seller.is_deleted:
+        raise PurchaseImpossible(f"{selling} was deleted", "ACCOUNT_DELETED")
+    if of_seller.must_sign_to_receive and not seller_signs:
+        reason = f"{selling} must sign for each payment to it"
+        raise PurchaseImpossible(reason, "INVALID_SIGNATURE")
+    of_buyer = require_buyer(buyer, of_buyer)
+    balance = require_balance(buyer, of_buyer)
+    if balance < price * TINYBARS:
+        raise BuyerBalanceTooLow(buyer, to_hbar(balance), price)
+    relationship = answers.relationship(buyer, id)
+    if relationship is None:
+        _require_free_association(id, of_buyer.max_automatic_associations, answers)
+        frozen, kyc = token.freezes_newcomers, token.asks_for_kyc
+        relationship = Relationship(id, is_frozen=frozen, lacks_kyc=kyc)
+    for account, held in ((selling, answers.relationship(seller, id)), (buyer, relationship)):
+        if held and held.is_frozen:
+            reason = f"{account} is frozen for {id} by its issuer"
+            raise PurchaseImpossible(reason, "ACCOUNT_FROZEN_FOR_TOKEN")
+        if held and held.lacks_kyc:
+            reason = f"{account} lacks the issuer's KYC for {id}"
+            raise PurchaseImpossible(reason, "ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN")
+    return of_buyer
+
+
+def require_buyer(account_id: str, account: LedgerAccount | None) -> LedgerAccount:
+    """Return the account if it can sign. Raises PurchaseImpossible."""
+    if account is None:
+        raise PurchaseImpossible(f"{account_id} is not an account", "INVALID_ACCOUNT_ID")
+    if account.is_deleted:
+        raise PurchaseImpossible(f"{account_id} was deleted", "ACCOUNT_DELETED")
+    if account.key is None and not services().sandbox:
+        reason = f"{account_id} has no key until it signs a transaction that it pays for itself"
+        raise PurchaseImpossible(reason, "INVALID_SIGNATURE")
+    return account
+
+
+def _require_free_association(token: str, most: int, answers: Answers) -> None:
+    reason = f"{answers.buyer} is not associated with {token}"
+    if not most:
+        reason = f"{reason}: associate it first"
+        raise BuyerNotAssociated(reason, "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
+    if answers.free_associations < len(answers.unassociated):
+        reason = f"{reason}, and may have no automatic association left: associate it first"
+        raise BuyerNotAssociated(reason, "NO_REMAINING_AUTOMATIC_ASSOCIATIONS")
+
+
+class Sale(NamedTuple):
+    """What one seller sells in a purchase: NFTs of one token."""
+
+    token: str
+    seller: str
+    credit: int  # tinybars, in all
+    listed_at: str | None  # when the seller listed the first one, as in the database
+    nfts: int = 1
+
+
+def require_payable(sale: Sale, token: LedgerToken) -> None:
+    """Raise an error if custom fees forbid a sale: FeesChangeable, FeesChanged, or that of find_received().
+
+    The seller agreed to the fees at the time of the listing.
+    """
+    require_unchangeable(sale.token, token)
+    find_received(sale, token)
+    since, listed_at = token.fees_since, sale.listed_at
+    is_known = since and listed_at and times.to_iso(since) <= listed_at
+    if not is_known and (since or token.royalties or token.fixed_fees):
+        raise FeesChanged(sale.token)
+
+
+def require_unchangeable(id: str, token: LedgerToken) -> None:
+    """Raise FeesChangeable if a token's issuer can change its custom fees, and the operator does not know it.
+
+    Nothing binds the fees that a sale is charged to those that were in force when it was signed.
+    """
+    if token.can_change_fees and not is_verified(read(), id):
+        raise FeesChangeable(id)
+
+
+def find_received(sale: Sale, token: LedgerToken) -> int:
+    """Return the tinybars that the custom fees leave the seller.
+
+    Refuses fees in tokens: their transfer may associate the collector, and the marketplace would pay for that
+    on top of the purchase's fee cap.
+    """
+    royalty_fees, fixed_fees = find_owed(sale, token)
+    if any(fee.token for fee in fixed_fees):
+        raise FeesInTokens(sale.token)
+    royalties = sum(sale.credit * fee.numerator // fee.denominator for fee in royalty_fees)
+    taken = royalties + sale.nfts * sum(fee.amount for fee in fixed_fees)
+    if taken and taken >= sale.credit:
+        raise NothingLeftForSeller(sale.token, to_hbar(taken), to_hbar(sale.credit))
+    return sale.credit - taken
+
+
+def find_owed(sale: Sale, token: LedgerToken) -> tuple[list[RoyaltyFee], list[FixedFee]]:
+    """Return the royalties and the fixed fees that the seller owes.
+
+    Raises LedgerAnswerInvalid if one of the token's fees is unreadable.
+    """
+    if token.royalties is None or token.fixed_fees is None:
+        raise LedgerAnswerInvalid(f"/tokens/{sale.token}: its custom fees make no sense")
+    if sale.seller == token.treasury:
+        return [], []
+    collectors = {fee.collector for fee in token.royalties}
+    collectors |= {fee.collector for fee in token.fixed_fees}
+
+    def is_owed(fee: RoyaltyFee | FixedFee) -> bool:
+        exempt = collectors if fee.exempts_collectors else {fee.collector}
+        return sale.seller not in exempt
+
+    return [*filter(is_owed, token.royalties)], [*filter(is_owed, token.fixed_fees)]
+
+
+def group_sales(nfts: Sequence[NftRow]) -> list[Sale]:
+    """Group the NFTs of a purchase by seller. Raises CollectionsMixed, and PurchaseImpossible.
+
+    For each seller and token, the network charges one royalty on the seller's whole credit. So if a seller
+    sold NFTs of two tokens, both royalties would be charged on both prices.
+    """
+    sales = []
+    for seller, group in groupby(sorted(nfts, key=_seller), key=_seller):
+        sold = [*group]
+        token = sold[0]["token"]
+        if others := [nft for nft in sold if nft["token"] != token]:
+            named = ", ".join(f"{nft['token']} #{nft['serial_no']}" for nft in others)
+            raise CollectionsMixed(seller, named)
+        dates = [nft["last_listed_at"] for nft in sold]
+        sales.append(
+            Sale(
+                token,
+                seller,
+                credit=sum(_find_credit(nft) for nft in sold),
+                listed_at=None if None in dates else min(filter(None, dates)),
+                nfts=len(sold),
+            )
+        )
+    rest = 1 + bool(current_app.config["SALE_FEE_BASIS_POINTS"])  # the buyer, and the marketplace
+    if len(sales) + rest > MAX_ACCOUNTS:
+        reason = (
+            f"{len(sales) + rest} accounts would pay or receive HBAR, and a transfer can have"
+            f" {MAX_ACCOUNTS}: buy from {MAX_ACCOUNTS - rest} sellers at most at once"
+        )
+        raise PurchaseImpossible(reason, "TRANSFER_LIST_SIZE_LIMIT_EXCEEDED")
+    return sales
+
+
+def require_few_changes(
+    buyer: str, sales: Sequence[Sale], find_token: Callable[[str], LedgerToken]
+) -> None:
+    """Raise PurchaseImpossible if custom fees make a purchase change too much."""
+    owed = [
+        fee for sale in sales for fees in find_owed(sale, find_token(sale.token)) for fee in fees
+    ]
+    accounts = {buyer, *(sale.seller for sale in sales), *(fee.collector for fee in owed)}
+    if current_app.config["SALE_FEE_BASIS_POINTS"]:
+        accounts.add(current_app.config["ACCOUNT_ID"])
+    nfts = sum(sale.nfts for sale in sales)
+    if owed and nfts + len(accounts) > MAX_CHANGES:
+        reason = (
+            f"{nfts} NFTs and the balances of {len(accounts)} accounts would change, with the collectors of"
+            f" custom fees, and a transfer can change {MAX_CHANGES} in all: buy fewer at once"
+        )
+        raise PurchaseImpossible(reason, "CUSTOM_FEE_CHARGING_EXCEEDED_MAX_ACCOUNT_AMOUNTS")
+
+
+def _seller(nft: NftRow) -> str:
+    return nft["owner"]
+
+
+def _find_credit(nft: NftRow) -> int:
+    return find_credit(nft["listing_price"], current_app.config["SALE_FEE_BASIS_POINTS"])

@@ -1,0 +1,339 @@
+"""Reads an NFT's history between the stored state and the new one, and finds the prices of its sales.
+
+A sale's price stands in the memo of the marketplace's own transaction, or in the schedule of an offer. Only
+the marketplace signs transactions that its account pays for, so their memos can be trusted. A schedule must
+be an offer by its rule. The buyer's HBAR transfers say less: a mirror node shows them net of staking rewards,
+and of royalties that the buyer collects. They only confirm a memo, because the account's owner may use it for
+other transactions, too.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property, partial
+from itertools import takewhile
+from typing import Any, NamedTuple
+
+from flask import current_app
+
+from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
+from marketplace.hedera.hbar import TINYBARS, format_amount
+from marketplace.hedera.ids import NftId
+from marketplace.ledger import ALLOWED_LAG, Deadline
+from marketplace.ledger.objects import History, LedgerNftTransfer, Nft, NftEvent, Transaction
+from marketplace.market.listing.memos import (
+    read_basket_memo,
+    read_listing_memo,
+    read_offer_memo,
+    read_purchase_memo,
+)
+from marketplace.market.listing_rule import Facts
+from marketplace.market.offers.rule import CREATION, Shop, read_sale
+from marketplace.market.stored_state import find_stored_at, is_newer
+from marketplace.services import mirror_node
+from marketplace.store import offers, prepared_transactions
+from marketplace.store.database import read
+from marketplace.store.nfts import NftRow
+
+MAX_SALES = 20  # of one NFT, the newest: only their prices are looked up
+MAX_NEW_TREASURIES = 20  # the newest: only their accounts are looked up
+ENDS = ("TOKENBURN", "TOKENWIPE", "TOKENDELETION")
+WITHDRAWAL = "CRYPTODELETEALLOWANCE"
+
+
+class TransactionNotShown(Exception):
+    """The mirror node shows an entry of a history, but not yet its transaction."""
+
+
+class Sale(NamedTuple):
+    price: int  # HBAR
+    offer_id: str | None = None  # of the offer that was accepted
+
+
+def may_be_sale(move: NftEvent) -> bool:
+    """Tell whether an entry may be a sale of this marketplace.
+
+    The marketplace's account spent an approval and paid the fee; or the receiver paid, as an offer's bidder.
+    """
+    is_purchase = move.is_approval and move.payer == current_app.config["ACCOUNT_ID"]
+    return move.is_move and (is_purchase or move.payer == move.receiver)
+
+
+def find_sale(nft_id: NftId, move: NftEvent, deadline: Deadline) -> Sale | None:
+    """The sale by which an NFT changed its owner; None if it was no sale.
+
+    Raises TransactionNotShown, and the ledger's errors.
+    """
+    if move.payer == move.receiver:
+        return _find_accepted(nft_id, move, deadline)
+    price = _find_price(nft_id, move, deadline)
+    return None if price is None else Sale(price)
+
+
+def _find_accepted(nft_id: NftId, move: NftEvent, deadline: Deadline) -> Sale | None:
+    """The sale by an offer: its schedule has the id of this transaction, and was executed as a whole."""
+    parties = (*nft_id, move.sender, move.receiver)
+    stored = offers.get_offer_of_transaction(read(), str(move.transaction_id))
+    if stored:
+        of_offer = (stored["token"], stored["serial_no"], stored["seller"], stored["bidder"])
+        return Sale(stored["price"], stored["schedule_id"]) if parties == of_offer else None
+    executed = mirror_node().find_transaction(move.consensus_at, deadline)
+    if executed is None:
+        raise TransactionNotShown
+    if not executed.scheduled or read_offer_memo(executed.memo, *nft_id) is None:
+        return None
+    rows = mirror_node().list_transactions(move.transaction_id, deadline)
+    created = next((row for row in rows if row.name == CREATION and row.is_original), None)
+    if created is None or created.entity_id is None:
+        raise TransactionNotShown  # another replica answered
+    schedule = mirror_node().find_schedule(created.entity_id, deadline)
+    if schedule is None:
+        raise TransactionNotShown
+    settings = current_app.config
+    sale = read_sale(schedule, Shop(settings["ACCOUNT_ID"], settings["SALE_FEE_BASIS_POINTS"]))
+    if sale and parties == (sale.token, sale.serial_no, sale.seller, sale.bidder):
+        return Sale(sale.price, schedule.id)
+    return None
+
+
+def _find_price(nft_id: NftId, move: NftEvent, deadline: Deadline) -> int | None:
+    """The price of one NFT in HBAR, as our transaction named it; None if it was no sale."""
+    prepared = prepared_transactions.get_prepared_nft(read(), str(move.transaction_id), *nft_id)
+    if prepared:
+        return prepared["price"]
+    # By its id: a list of transactions has no fees of tokens.
+    rows = mirror_node().list_transactions(move.transaction_id, deadline)
+    signed = next((row for row in rows if row.consensus_at == move.consensus_at), None)
+    if signed is None:
+        raise TransactionNotShown
+    if not signed.is_original:
+        return None
+    if len(signed.nft_transfers) > 1:
+        return _find_price_in_basket(signed, nft_id, move.receiver or "", deadline)
+    return read_price(signed, nft_id, move.receiver or "")
+
+
+def _find_price_in_basket(
+    transaction: Transaction, nft_id: NftId, buyer: str, deadline: Deadline
+) -> int | None:
+    """The price of one NFT of several: that of the listing which the purchase ended.
+
+    The memo has only the sum, and sellers may have changed their prices meanwhile. So the listings' prices
+    count only if they add up to the memo's sum, and if each seller was paid accordingly.
+    """
+    price = read_basket_memo(transaction.memo, len(transaction.nft_transfers))
+    if not _is_paid(transaction, price, buyer):
+        return None
+    find = partial(_find_ended_listing, before=transaction.consensus_at, deadline=deadline)
+    moved = transaction.nft_transfers
+    prices = mirror_node().ask(*(partial(find, nft) for nft in moved))
+    if None not in prices and sum(prices) == price and _are_paid(transaction, prices):
+        by_id = {(nft.token, nft.serial_no): each for nft, each in zip(moved, prices, strict=True)}
+        return by_id.get(nft_id)
+    current_app.logger.warning(
+        "%s was a purchase of several NFTs for %s HBAR, but their listings do not say what each cost. They do"
+        " not count as sales.",
+        transaction.transaction_id,
+        price,
+    )
+    return None
+
+
+def _are_paid(transaction: Transaction, prices: Sequence[int]) -> bool:
+    """Whether each seller in a basket earned the same fraction of its prices."""
+    of_seller = Counter[str]()
+    for nft, price in zip(transaction.nft_transfers, prices, strict=True):
+        of_seller[nft.sender or ""] += price
+    earned = {seller: transaction.find_earned(seller) for seller in of_seller}
+    part = Fraction(sum(earned.values()), of_seller.total())
+    # The marketplace's part of each NFT is rounded to a tinybar.
+    rounding = len(prices)
+    return all(
+        abs(earned[seller] - part * price) <= rounding for seller, price in of_seller.items()
+    )
+
+
+def _find_ended_listing(moved: LedgerNftTransfer, before: int, deadline: Deadline) -> int | None:
+    """The price at which its seller had listed an NFT just before a moment; None if the ledger shows none.
+
+    Raises TransactionNotShown.
+    """
+    nft_id = NftId(moved.token, moved.serial_no)
+    history = mirror_node().find_history(*nft_id, deadline, before - 1)
+    entries = [entry for entry in history.entries if entry.consensus_at < before]
+    last = next((entry for entry in entries if not entry.is_harmless), None)
+    approval = last and mirror_node().find_transaction(last.consensus_at, deadline)
+    is_short = (history.newest_at or 0) < before or (history.is_torn and last is None)
+    if is_short or (last and approval is None):
+        raise TransactionNotShown
+    if approval is None or not approval.is_original or approval.payer != moved.sender:
+        return None
+    return read_listing_memo(approval.memo, *nft_id)
+
+
+def read_price(transaction: Transaction, nft_id: NftId, buyer: str) -> int | None:
+    """The price in HBAR in the memo of a transaction of ours, if the buyer paid it; otherwise None."""
+    price = read_purchase_memo(transaction.memo, *nft_id)
+    return price if _is_paid(transaction, price, buyer) else None
+
+
+def _is_paid(transaction: Transaction, price: int | None, buyer: str) -> bool:
+    """Whether the buyer paid what a memo says, in HBAR. A memo that says something else is logged."""
+    paid = transaction.find_paid(buyer)
+    if price is not None and paid != price * TINYBARS:
+        current_app.logger.warning(
+            "The memo of %s says %s HBAR, but %s paid %s. It does not count as a sale.",
+            transaction.transaction_id,
+            price,
+            buyer,
+            format_amount(paid),
+        )
+    return price is not None and paid == price * TINYBARS
+
+
+class Past(NamedTuple):
+    """The part of an NFT's history that is not stored yet, the oldest entry first."""
+
+    entries: tuple[NftEvent, ...] = ()
+    sales: Mapping[int, Sale] = {}  # through the marketplace, by consensus timestamp
+
+    @property
+    def end(self) -> NftEvent | None:
+        """What ended the NFT: it was burned or wiped, or its token was deleted."""
+        return next((entry for entry in self.entries if entry.name in ENDS), None)
+
+    @property
+    def last_owner(self) -> str | None:
+        """The owner before the NFT was burned. None if these entries do not say."""
+        receivers = [entry.receiver for entry in self.entries if entry.is_move]
+        return (self.end and self.end.sender) or (receivers[-1] if receivers else None)
+
+    @property
+    def end_of_listing(self) -> NftEvent | None:
+        """The entry that ended a listing of the stored state: usually its deletion."""
+        ends = [entry for entry in self.entries if not entry.is_harmless]
+        return next(
+            (entry for entry in ends if entry.name == WITHDRAWAL), ends[0] if ends else None
+        )
+
+
+class Replicas:
+    """The mirror node's replicas, which may lag. Asks for the newest block at most once."""
+
+    def __init__(self, deadline: Deadline) -> None:
+        self.deadline = deadline
+
+    @cached_property
+    def _present(self) -> int:
+        return mirror_node().find_present(self.deadline)
+
+    def may_lack(self, moment: int) -> bool:
+        """Tell whether a replica may still lack a moment's transactions."""
+        return moment > self._present - ALLOWED_LAG
+
+
+def read_past(
+    facts: Facts, before: NftRow, state: Mapping[str, Any], deadline: Deadline
+) -> Past | None:
+    """Find the entries between a stored NFT and its new state, and the prices of sales.
+
+    Returns None if the mirror node shows the NFT's row, but not yet its whole history. Raises the ledger's
+    errors. If the owner is the same, neither delays a listing's end for longer than replicas may lag.
+    """
+    nft, history = facts.nft, facts.history
+    replicas = Replicas(deadline)
+    is_taken_off = before["is_for_sale"] and not state["is_for_sale"]
+    is_other = state["owner"] != before["owner"] or nft.is_deleted
+    if not (history or is_other or is_taken_off or is_newer(nft, before)):
+        return Past()
+    try:
+        history = history or _find_history(nft, before, deadline)
+        if _is_late(nft, history, replicas):
+            return None
+        entries = _name_treasuries(nft.token, _entries_between(before, nft, history), replicas)
+        return Past(entries, _find_sales(nft.id, entries, replicas))
+    except TransactionNotShown:
+        return None
+    except (LedgerUnreachable, LedgerAnswerInvalid):
+        if is_other or not is_taken_off or replicas.may_lack(nft.modified_at):
+            raise
+        return Past()
+
+
+def _find_history(nft: Nft, before: NftRow, deadline: Deadline) -> History:
+    return mirror_node().find_history(*nft.id, deadline, find_stored_at(before))
+
+
+def _is_late(nft: Nft, history: History, replicas: Replicas) -> bool:
+    """Tell whether a history lacks the newest change, or one between pages, because a replica lags."""
+    if history.is_torn and replicas.may_lack(history.entries[-1].consensus_at):
+        return True
+    if (history.newest_at or 0) < nft.modified_at:
+        return replicas.may_lack(nft.modified_at)
+    if not nft.is_deleted or any(entry.name in ENDS for entry in history.entries):
+        return False
+    # The deletion of a token changes the token's date, not those of its NFTs.
+    token = mirror_node().find_token(nft.token, replicas.deadline)
+    if token is None or not token.is_deleted:  # by an older replica
+        return True
+    return replicas.may_lack(token.modified_at or 0)
+
+
+def _entries_between(before: NftRow, nft: Nft, history: History) -> tuple[NftEvent, ...]:
+    """The entries after the stored state, up to the entry of the NFT's own row, the oldest first.
+
+    A history may be newer than the row: later entries become events with the next row. A burned NFT or a
+    deleted token gets no next row.
+    """
+    stored_at = find_stored_at(before)
+    until_row = [
+        entry
+        for entry in history.entries
+        if nft.is_deleted or entry.consensus_at <= nft.modified_at
+    ]
+
+    def is_after(entry: NftEvent) -> bool:
+        # If the NFT was stored without a date, its history starts when the stored owner received it.
+        is_before = stored_at == 0 and entry.is_move and entry.receiver == before["owner"]
+        return entry.consensus_at > stored_at and not is_before
+
+    return tuple(takewhile(is_after, until_row))[::-1]
+
+
+def _name_treasuries(
+    token: str, entries: tuple[NftEvent, ...], replicas: Replicas
+) -> tuple[NftEvent, ...]:
+    """Add the accounts to entries of a new treasury, which received the NFTs of the old one.
+
+    The history has no accounts there. The transaction transfers serial number -1, which means all NFTs.
+    Raises TransactionNotShown.
+    """
+    named = [*entries]
+    nameless = [
+        n for n, entry in enumerate(entries) if entry.name == "TOKENUPDATE" and not entry.is_move
+    ]
+    for n in nameless[-MAX_NEW_TREASURIES:]:
+        transaction = mirror_node().find_transaction(entries[n].consensus_at, replicas.deadline)
+        if transaction is None and replicas.may_lack(entries[n].consensus_at):
+            raise TransactionNotShown
+        for moved in transaction.nft_transfers if transaction else ():
+            if (moved.token, moved.serial_no) == (token, -1):
+                named[n] = entries[n]._replace(sender=moved.sender, receiver=moved.receiver)
+    return tuple(named)
+
+
+def _find_sales(
+    nft_id: NftId, entries: tuple[NftEvent, ...], replicas: Replicas
+) -> dict[int, Sale]:
+    """The newest sales, by consensus timestamp. Raises TransactionNotShown."""
+    sales = {}
+    for move in [entry for entry in entries if may_be_sale(entry)][-MAX_SALES:]:
+        try:
+            sale = find_sale(nft_id, move, replicas.deadline)
+        except TransactionNotShown:
+            if replicas.may_lack(move.consensus_at):
+                raise
+            continue
+        if sale is not None:
+            sales[move.consensus_at] = sale
+    return sales
