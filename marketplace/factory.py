@@ -45,7 +45,6 @@ from marketplace.metrics import count
 from marketplace.services import KEY, Services, applications, services
 from marketplace.store import database as db
 from marketplace.store import media as media_store
-from marketplace.watcher import collection_import, loop, refresh
 
 Middleware = Callable[[WSGIApplication], WSGIApplication]
 
@@ -94,8 +93,7 @@ def create_app(
     app.extensions[KEY] = _make_services(app, sign)
     authentication.init_app(app, authenticate)
     limits.init_app(app)
-    for commands in (cli, loop, collection_import, refresh):
-        commands.init_app(app)
+    cli.init_app(app)
     _register_blueprints(app)
     cors.init_app(app)
     asks_host = authenticate is not authentication.authenticate
@@ -121,7 +119,10 @@ def _make_services(app: Flask, sign: Sign | None) -> Services:
     mount = _import_mount() if config["NETWORK"] == "sandbox" else None
     database = db.from_config(config, makes=may_make_database())
     if mount:
+        from marketplace.sandbox import commands
+
         sandbox = mount.init_app(app, database)
+        app.cli.add_command(commands.cli)
     mirror_node = ledger.from_config(config, sandbox.adapters if sandbox else {}, count)
     return Services(
         database=database,

@@ -5,27 +5,33 @@ from flask import Flask
 from marketplace.cli import (
     access_tokens,
     backup,
-    explain,
+    database,
     export,
     moderation,
-    move,
-    reset_network,
+    nfts,
     status,
-    upgrade,
+    watch,
+    webhooks,
 )
 
 
 def init_app(app: Flask) -> None:
     for command in (
-        upgrade.upgrade_command,
+        watch.watch_command,
+        watch.sync_command,
+        nfts.import_command,
+        nfts.rebuild_command,
+        nfts.refresh_command,
+        nfts.explain_command,
+        status.status_command,
+        database.upgrade_command,
+        database.move_command,
+        database.reset_network_command,
         backup.backup_command,
         backup.restore_command,
         backup.prune_command,
-        move.move_command,
-        reset_network.reset_network_command,
-        status.status_command,
-        explain.explain_command,
         access_tokens.cli,
+        webhooks.cli,
         export.cli,
     ):
         app.cli.add_command(command)

@@ -5,8 +5,8 @@ from typing import Any
 
 import click
 
-from marketplace.cli.command import Group, echo
-from marketplace.command_line import command
+from marketplace.cli.command import Group
+from marketplace.command_line import command, echo
 from marketplace.hedera import times
 from marketplace.settings import parse_rate
 from marketplace.store import access_tokens

@@ -20,8 +20,8 @@ import click
 from flask import current_app
 
 from marketplace.cli.access_tokens import duration
-from marketplace.cli.command import Command, echo
-from marketplace.command_line import command
+from marketplace.cli.command import Command
+from marketplace.command_line import command, echo
 from marketplace.errors import MarketplaceError, StartRefused
 from marketplace.hedera import times
 from marketplace.market import moderation

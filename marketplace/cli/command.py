@@ -2,13 +2,13 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 import click
 from flask.cli import with_appcontext
 
-from marketplace.cli import process
+from marketplace import command_line
 from marketplace.errors import MarketplaceError, StartRefused
 from marketplace.store.database_errors import DatabaseInUse, NoFile, explained
 from marketplace.text import printable, reason
@@ -34,7 +34,7 @@ class Command(click.Command):
         super().__init__(callback=with_appcontext(callback), **options)
 
     def invoke(self, context: click.Context) -> Any:
-        process.prepare()
+        command_line.prepare_process()
         try:
             with explained():
                 return super().invoke(context)
@@ -71,14 +71,3 @@ class Group(click.Group):
     """A group of such commands."""
 
     command_class = Command
-
-
-def echo(text: str, **options: Any) -> None:
-    """Print a text without control characters: strangers may have written a part of it."""
-    click.echo(printable(text), **options)
-
-
-def echo_log(text: str, **options: Any) -> None:
-    """Print a line of the log. It is lost if the disk is full or the pipe is closed."""
-    with suppress(OSError):
-        echo(text, **options)

@@ -14,7 +14,8 @@ from typing import Any, TextIO
 
 import click
 
-from marketplace.cli.command import Group, echo
+from marketplace.cli.command import Group
+from marketplace.command_line import echo
 from marketplace.hedera import times
 from marketplace.hedera.hbar import to_hbar
 from marketplace.services import database

@@ -16,13 +16,13 @@ from typing import Any
 
 from flask import Flask
 
-from marketplace import metrics
-from marketplace.cli import process, startup
-from marketplace.cli.command import echo_log
+from marketplace import command_line, metrics
+from marketplace.cli import startup
+from marketplace.command_line import echo_log
 from marketplace.errors import StartRefused
 from marketplace.services import applications
 
-process.prepare()
+command_line.prepare_process()
 
 wsgi_app = "marketplace.wsgi:app"
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 from flask import Flask
 
-from marketplace.cli.command import Command, echo
-from marketplace.command_line import command
+from marketplace.cli.command import Command
+from marketplace.command_line import command, echo
 from marketplace.errors import MarketplaceError
 from marketplace.hedera import times
 from marketplace.hedera.ids import is_entity_id

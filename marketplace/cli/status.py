@@ -6,8 +6,8 @@ from datetime import timedelta
 import click
 from flask import current_app
 
-from marketplace.cli.command import Command, echo
-from marketplace.command_line import command
+from marketplace.cli.command import Command
+from marketplace.command_line import command, echo
 from marketplace.errors import MarketplaceError, NetworkReset
 from marketplace.hedera.hbar import to_hbar
 from marketplace.hedera.times import DAY, MINUTE, SECOND, now, to_iso, to_nanoseconds, to_second

@@ -4,7 +4,8 @@ import click
 from flask import current_app
 
 from hiero_sandbox.hapi.address import find_port
-from marketplace.cli.command import Group, echo
+from marketplace.cli.command import Group
+from marketplace.command_line import echo
 from marketplace.hedera.ids import is_entity_id
 from marketplace.sandbox import addresses, node, seed, wallet
 from marketplace.services import application

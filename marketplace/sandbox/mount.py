@@ -15,14 +15,14 @@ from hiero_sandbox.hapi.errors import Failed
 from hiero_sandbox.hapi.services import METHODS
 from hiero_sandbox.hosts import HostGuard
 from marketplace.api.application import name_routes
-from marketplace.cli.upgrade import upgrade_at_once
 from marketplace.errors import MarketplaceError, StartRefused
 from marketplace.hedera import times
 from marketplace.ledger.consensus_node import NodeSilent
-from marketplace.sandbox import access, addresses, commands, gateway, transport, wallet
+from marketplace.sandbox import access, addresses, gateway, transport, wallet
 from marketplace.sandbox.addresses import PATH
 from marketplace.sandbox.application import create_sandbox
 from marketplace.services import Sandbox
+from marketplace.store.database import upgrade_at_once
 from marketplace.store.engine import Engine
 from marketplace.wsgi_environ import ROUTE
 
@@ -50,7 +50,6 @@ def init_app(app: Flask, database: Engine) -> Sandbox:
         mounted = DispatcherMiddleware(application, {PATH: sandbox})
         return serve_at_root(sandbox, mounted, with_mirror=not is_own)
 
-    app.cli.add_command(commands.cli)
     return Sandbox(
         app=sandbox,
         guard=partial(HostGuard, public_url=app.config["PUBLIC_URL"], hint=HOST_HINT),

@@ -9,7 +9,7 @@ from typing import cast
 
 from flask import Flask
 
-from marketplace.cli.command import echo_log
+from marketplace.command_line import echo_log
 from marketplace.sandbox import addresses
 from marketplace.services import Sandbox, services
 

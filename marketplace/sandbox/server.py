@@ -19,8 +19,8 @@ from gunicorn.sock import TCPSocket
 from hiero_sandbox import relay
 from hiero_sandbox.hapi.address import HOST
 from marketplace.cli import gunicorn_config
-from marketplace.cli.command import echo_log
 from marketplace.cli.gunicorn_config import *  # noqa: F403
+from marketplace.command_line import echo_log
 from marketplace.sandbox import addresses, node, seed
 from marketplace.watcher import loop
 

@@ -12,7 +12,7 @@ from marketplace import services
 from marketplace.errors import StartRefused
 from marketplace.store import sqlite, sqlite_files
 from marketplace.store.connection import Connection
-from marketplace.store.database_errors import DatabaseUnreadable, NoFile
+from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable, NoFile
 from marketplace.store.engine import Engine
 from marketplace.store.schema import Schema
 
@@ -117,3 +117,14 @@ def read() -> Connection:
 def write() -> AbstractContextManager[Connection]:
     """Open a write transaction: ``with write() as db:``. Keep it short: use no network and no SDK inside."""
     return services.database().write()
+
+
+def upgrade_at_once(database: Engine) -> None:
+    """Upgrade a database of the sandbox at the start."""
+    with database.startup_lock():
+        database.read_version()  # another process may have upgraded it
+        try:
+            if database.is_outdated:
+                database.upgrade()
+        except (DatabaseInUse, OSError) as error:
+            raise StartRefused(f"{database.name} cannot be upgraded: {error}. Try again") from error

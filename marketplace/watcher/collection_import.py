@@ -1,21 +1,16 @@
-"""``flask import``, also called ``rebuild``: stores whole collections from the ledger."""
+"""Stores whole collections from the ledger."""
 
-import copy
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-import click
-from flask import Flask, current_app
+from flask import current_app
 
-from marketplace.cli.command import Command, echo
-from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
+from marketplace.errors import LedgerAnswerInvalid
 from marketplace.events import EventKind
 from marketplace.hedera import times
-from marketplace.hedera.ids import NftId, is_entity_id
-from marketplace.ledger import UNHURRIED_SECONDS, Deadline
+from marketplace.hedera.ids import NftId
 from marketplace.ledger.objects import Nft
 from marketplace.market import collection_facts, listing_rule, nft_events, reconciler
 from marketplace.market.nft_events import Event
@@ -23,9 +18,6 @@ from marketplace.market.recheck_queue import Recheck, What, enqueue, enqueue_all
 from marketplace.services import mirror_node
 from marketplace.store import nfts
 from marketplace.store.database import read, write
-from marketplace.text import printable
-from marketplace.watcher.rechecker import drain_queue
-from marketplace.watcher.work import is_complete, summary
 
 Collection = dict[str, Any]
 
@@ -79,67 +71,3 @@ def import_collection(collection: Collection, tally: Tally) -> Iterator[int]:
     with write() as db:
         now = times.now()
         enqueue(db, recheck_later(What("token", token), 0, now), now)
-
-
-@click.command("import", cls=Command)
-@click.argument("tokens", nargs=-1, required=True, metavar="TOKEN...")
-def import_command(tokens: tuple[str, ...]) -> None:
-    """Add whole collections and their listings, by token id. "rebuild" is the same command.
-
-    Compares NFTs that are already stored with the ledger. Use it after you lost the database, too. If the
-    command is interrupted, run it again. Afterward, watch or sync adds metadata and images.
-    """
-    failed = False
-    for token in tokens:
-        tally = Tally()
-        try:
-            collection = require_collection(token)
-            with _progress(collection) as progress:
-                for size in import_collection(collection, tally):
-                    progress.update(size)
-        except (LedgerUnreachable, LedgerAnswerInvalid) as error:
-            failed = True
-            echo(f"\n{token}: {error.message}", err=True)
-        except KeyboardInterrupt:
-            raise click.ClickException("Interrupted: run it again to continue") from None
-        finally:
-            _print(token, tally)
-    if counts := drain_queue():
-        echo(summary(counts))
-    if failed or not is_complete(counts):
-        raise click.ClickException("Not everything was imported: run it again to continue")
-
-
-def _progress(collection: Collection) -> Any:
-    """A progress bar, shown on a terminal only."""
-    name = " ".join(printable(collection["name"] or "").split())  # on one line
-    return click.progressbar(
-        length=max(collection["total_supply"] or 0, 1),
-        label=f"{collection['token']} {name}",
-        show_pos=True,
-        hidden=not sys.stdout.isatty(),
-    )
-
-
-def require_collection(token: str) -> Collection:
-    """Find a collection that a command names. Raises click.ClickException, or the ledger's own errors."""
-    if not is_entity_id(token):
-        raise click.ClickException(f"{token!r} is not a token id (0.0.1234)")
-    asked_at = times.now()
-    on_ledger = mirror_node().find_token(token, Deadline(UNHURRIED_SECONDS))
-    if on_ledger is None or not on_ledger.is_nft:
-        raise click.ClickException(f"{token} is not an NFT collection on the ledger")
-    return collection_facts.describe(token, on_ledger, asked_at)
-
-
-def _print(token: str, tally: Tally) -> None:
-    echo(f"{token}: added {tally.added:,}, here already {tally.here_already:,}")
-    for sentence in tally.unreadable:
-        echo(f"  {sentence}")
-
-
-def init_app(app: Flask) -> None:
-    rebuild = copy.copy(import_command)
-    rebuild.hidden = True  # the help lists one of the two
-    app.cli.add_command(import_command)
-    app.cli.add_command(rebuild, "rebuild")

@@ -1,18 +1,13 @@
-"""``flask watch``: follows the ledger, or waits while another watcher does; and ``flask sync``."""
+"""The watcher: it follows the ledger, or waits while another watcher does."""
 
-import os
-import signal
 import threading
 import time
 from collections.abc import Callable
 from contextlib import closing, suppress
 
-import click
 from flask import Flask, current_app
 
-from marketplace import metrics
-from marketplace.cli.command import Command, echo, echo_log
-from marketplace.cli.systemd import notify, notify_alive
+from marketplace.command_line import echo_log
 from marketplace.errors import MarketplaceError
 from marketplace.hedera import times
 from marketplace.market import moderation
@@ -22,15 +17,15 @@ from marketplace.store import properties
 from marketplace.store.database import write
 from marketplace.store.database_errors import explained
 from marketplace.watcher import chores
-from marketplace.watcher.enrichment import COMPLETING_SECONDS, make_enricher
+from marketplace.watcher.enrichment import make_enricher
 from marketplace.watcher.follow import Follower, backfill
 from marketplace.watcher.key_watch import KeyWatch
 from marketplace.watcher.ranker import Ranker
 from marketplace.watcher.rechecker import Rechecker
 from marketplace.watcher.sale_costs import store_sale_costs
-from marketplace.watcher.sweep import Sweep, sync
-from marketplace.watcher.webhooks import commands as webhooks
-from marketplace.watcher.work import Done, is_complete, summary
+from marketplace.watcher.sweep import Sweep
+from marketplace.watcher.systemd import notify, notify_alive
+from marketplace.watcher.work import Done, summary
 
 FOLLOWING_SECONDS = 1  # between two requests, if the last page was not full
 FAILED_SECONDS = 5  # after a page that could not be read
@@ -51,8 +46,6 @@ CHORES: dict[Callable[[], object], float] = {
 }
 CHORES_SECONDS = 5  # between two checks which chores are due
 ENDING_SECONDS = 0.5  # for jobs in progress when the watcher ends
-# After the signal to end.
-ENDED_AFTER_SECONDS = 1
 # What the log need not count: nothing has changed, or it names each.
 UNREMARKABLE = {
     Done.LISTED,
@@ -193,52 +186,3 @@ def _announce(is_leading: bool) -> None:
         status = f"Following {current_app.config['NETWORK']}"
     echo_log(status)
     notify("READY=1", f"STATUS={status}")
-
-
-@click.command("sync", cls=Command)
-def sync_command() -> None:
-    """Compare everything with the ledger once: for cron.
-
-    Lists the NFTs that are for sale on the ledger, reported or not. Removes sold and withdrawn NFTs from the
-    order book. Adds missing metadata and images.
-    """
-    counts = sync()
-    with closing(make_enricher(application())) as enricher:
-        counts += enricher.drain(COMPLETING_SECONDS)
-    Ranker().step()
-    echo(summary(counts) or "Nothing to do")
-    if not is_complete(counts):
-        raise click.ClickException("Not everything could be checked: run it again")
-
-
-@click.command("watch", cls=Command)
-def watch_command() -> None:
-    """Follow the ledger, add metadata and images, and deliver events, until SIGTERM.
-
-    Only one watcher works at a time, across all machines; others wait for it to end.
-    """
-    stop = threading.Event()
-
-    def end(*_: object) -> None:
-        # In another thread: this one may hold the lock of stop.wait(), which stop.set() needs.
-        threading.Thread(target=_end, args=(stop,), daemon=True).start()
-        notify("STOPPING=1")
-
-    for name in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(name, end)
-    metrics.share(current_app.config["DATA_DIR"], metrics.WATCHER)
-    watch(stop)
-    echo_log("Stopped")
-
-
-def _end(stop: threading.Event) -> None:
-    """Stop the watcher without waiting for silent hosts: work in progress is repeated at the next start."""
-    stop.set()
-    time.sleep(ENDED_AFTER_SECONDS)
-    os._exit(0)
-
-
-def init_app(app: Flask) -> None:
-    app.cli.add_command(sync_command)
-    app.cli.add_command(watch_command)
-    app.cli.add_command(webhooks.cli)

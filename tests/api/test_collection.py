@@ -7,6 +7,7 @@ import pytest
 from harness.apps import write_sql
 from harness.cast import ALICE, BOB, KEYS, TOKEN
 from harness.mirror import MISSING
+from marketplace.cli import nfts
 from marketplace.hedera import times
 from marketplace.market import collection_facts
 from marketplace.store import nft_collections
@@ -445,7 +446,7 @@ def test_an_import_stores_it(app, client, ledger, mirror):
     with app.app_context():
         list(
             collection_import.import_collection(
-                collection_import.require_collection(TOKEN), collection_import.Tally()
+                nfts.require_collection(TOKEN), collection_import.Tally()
             )
         )
     assert collection(client)["totalSupply"] == 3

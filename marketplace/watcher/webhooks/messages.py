@@ -1,6 +1,7 @@
 """Writes and posts messages to webhooks."""
 
 import json
+import secrets
 from typing import Any, NamedTuple
 
 import requests
@@ -34,6 +35,12 @@ class Refusal(NamedTuple):
 def write(kind: str, date: str, data: dict[str, Any]) -> bytes:
     message = {"type": kind, "timestamp": date, "data": data}
     return json.dumps(message, separators=(",", ":")).encode()
+
+
+def post_test(webhook: WebhookRow) -> Refusal | None:
+    """Post a message of the type webhook.test. Returns None if it was accepted."""
+    body = write("webhook.test", f"{times.to_iso(times.now())[:23]}Z", {})
+    return post(Fetcher({}), webhook, f"test-{secrets.token_hex(8)}", body)
 
 
 def post(fetcher: Fetcher, webhook: WebhookRow, message_id: str, body: bytes) -> Refusal | None:

@@ -1,12 +1,11 @@
 """``flask webhook``: add, list, test, resume and remove the addresses that events are delivered to."""
 
 import re
-import secrets
 
 import click
 
-from marketplace.cli.command import Group, echo
-from marketplace.command_line import command
+from marketplace.cli.command import Group
+from marketplace.command_line import command, echo
 from marketplace.events import EventKind
 from marketplace.hedera import times
 from marketplace.store import webhooks
@@ -95,13 +94,10 @@ def _describe_state(webhook: WebhookRow) -> str:
 @click.argument("id")
 def test_command(id: str) -> None:
     """Post a message of the type webhook.test, and print whether it was accepted."""
-    from marketplace.watcher.strangers.guarded_fetch import Fetcher  # not in the web process
-    from marketplace.watcher.webhooks import messages
+    from marketplace.watcher.webhooks import messages  # not in the web process
 
     webhook = _find(id)
-    message_id = f"test-{secrets.token_hex(8)}"
-    body = messages.write("webhook.test", f"{times.to_iso(times.now())[:23]}Z", {})
-    if failure := messages.post(Fetcher({}), webhook, message_id, body):
+    if failure := messages.post_test(webhook):
         raise click.ClickException(f"{_show(webhook)} did not accept the message: {failure}")
     echo(f"{_show(webhook)} accepted the message")
 
