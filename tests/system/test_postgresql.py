@@ -399,7 +399,10 @@ def shape(url):
             SELECT conrelid::regclass::text, pg_get_constraintdef(oid) FROM pg_constraint
             WHERE connamespace = 'public'::regnamespace
         """,
-        "SELECT tablename, indexdef FROM pg_indexes WHERE schemaname = 'public'",
+        """
+            SELECT tablename, indexdef FROM pg_indexes
+            WHERE schemaname = 'public' AND indexname NOT IN (SELECT conname FROM pg_constraint)
+        """,
     )
     return [{*execute(url, select)} for select in selects]
 

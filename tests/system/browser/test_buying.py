@@ -346,7 +346,7 @@ def test_a_purchase_that_is_left_is_found_again(offer, trader):
     # Without its route, the browser would send what was held, and the page that is left would confirm it.
     page.route("**/v1/comingsoon", lambda route: route.continue_() if loads else None)
     press(steps(page), "Buy for 200 HBAR")
-    expect(steps(page).locator("[data-progress]")).to_contain_text("Confirming…")
+    expect(steps(page).locator("[data-progress]")).to_contain_text("Submitting to the ledger…")
     page.keyboard.press("Escape")
     expect(page.locator(".toast")).to_contain_text("Still in progress")
     page.reload(wait_until="commit")  # it is said for some seconds

@@ -14,7 +14,7 @@ const WORDS = {
   withdrawoffer: ["Your withdrawal", ""],
 };
 
-/** @returns {{ kind: any, order: any, at: number }[]} */
+/** @returns {{ kind: any, order: any, at: number, returned?: object }[]} */
 function all() {
   try {
     return parse(recall("pending") ?? "[]");
@@ -26,19 +26,26 @@ function all() {
 const isSame = (one, other) => one.kind === other.kind && stringify(one.order) === stringify(other.order);
 const others = (transaction) => all().filter((one) => !isSame(one, transaction));
 
-export const keep = ({ kind, order }) => remember("pending", stringify([...others({ kind, order }), { kind, order, at: Date.now() }]));
+/** With its signature, if it is handed in: a page that is left may not have done so yet. */
+export function keep(transaction) {
+  const { kind, order, isReturned, preparedId, signed, signatureMap } = transaction;
+  const returned = isReturned ? { isReturned, preparedId, signed, signatureMap } : undefined;
+  remember("pending", stringify([...others(transaction), { kind, order, at: Date.now(), returned }]));
+}
 
 export const forget = (transaction) => remember("pending", stringify(others(transaction)));
 
-/** Confirm what another page has submitted, and say how it ended. */
+/** Confirm what another page has submitted or wanted to hand in, and say how it ended. */
 export async function resume() {
   const { Transaction, confirm } = await import("./transaction.js");
-  for (const { kind, order, at } of all()) {
+  for (const { kind, order, at, returned } of all()) {
     const [name, consolation] = WORDS[kind];
     const isOver = Date.now() - at > OVER_MS;
     if (!isOver) toast(`${name} is being confirmed…`);
     try {
-      await confirm(new Transaction(kind, order));
+      const transaction = Object.assign(new Transaction(kind, order), returned);
+      const isSeen = returned && !isOver && (await transaction.submit());
+      if (!isSeen) await confirm(transaction);
       toast(`${name} is confirmed.`);
     } catch (error) {
       if (!isOver) toast(`${name}: ${error.message}`);
