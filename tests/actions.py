@@ -14,7 +14,7 @@ from marketplace.market.listing import prepare
 from marketplace.market.listing.prepared import TransactionRequest
 from marketplace.store import nft_collections
 from marketplace.store.database import read, write
-from marketplace.watcher.ranker import Ranker
+from marketplace.watcher.chores import Ranker
 
 SALE = {
     "kind": "SOLD", "token": TOKEN, "serial_no": 7, "from_account": ALICE, "to_account": BOB, "price": 250,

@@ -11,9 +11,8 @@ import brotli
 
 from harness import network
 from harness.network import answering, serve_raw
-from marketplace.ledger import http_client
-from marketplace.ledger.deadline import Deadline
-from marketplace.ledger.http_client import FetchError
+from marketplace.ledger import http
+from marketplace.ledger.http import Deadline, FetchError
 from marketplace.watcher.strangers.guarded_fetch import Address, Fetcher
 
 PUBLIC, PRIVATE = "93.184.215.14", "127.0.0.1"
@@ -127,9 +126,9 @@ def main():
         outcomes = {step: outcome(fetcher, url) for step, url in STEPS.items()}
         outcomes["a body that drips"] = outcome(fetcher, "http://public.example/drip", 1.5)
         # Silence must end long before the deadline, or either of the two could end the request.
-        http_client.SILENCE_SECONDS = 0.5
+        http.SILENCE_SECONDS = 0.5
         outcomes["silence"] = outcome(fetcher, "http://public.example/silence")
-        http_client.SILENCE_SECONDS = 5.0
+        http.SILENCE_SECONDS = 5.0
         outcome(fetcher, "http://public.example/cookie")
         outcome(fetcher, "http://public.example/")
         outcomes["a cookie"] = "sent back" if b"spy" in received[-1] else "not sent back"

@@ -13,9 +13,9 @@ from marketplace import metrics
 from marketplace.cli.command import Command
 from marketplace.command_line import echo, echo_log
 from marketplace.services import application
+from marketplace.watcher.chores import Ranker
 from marketplace.watcher.enrichment import COMPLETING_SECONDS, make_enricher
 from marketplace.watcher.loop import watch
-from marketplace.watcher.ranker import Ranker
 from marketplace.watcher.sweep import sync
 from marketplace.watcher.systemd import notify
 from marketplace.watcher.work import is_complete, summary

@@ -6,7 +6,7 @@ from typing import Any
 from requests.adapters import BaseAdapter
 
 from marketplace.hedera import times
-from marketplace.ledger.deadline import UNHURRIED_SECONDS, Deadline
+from marketplace.ledger.http import UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.mirror import Count, MirrorNode
 from marketplace.ledger.rate import MirrorRate
 

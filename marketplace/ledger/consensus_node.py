@@ -7,7 +7,7 @@ Like SDKs' connections, it is not encrypted. The transaction is signed, and soon
 proves nothing, so only the mirror node's answer decides a transaction's outcome.
 """
 
-from marketplace.ledger.deadline import Deadline
+from marketplace.ledger.http import Deadline
 
 CONNECT_SECONDS = 1.5
 ANSWER_SECONDS = 3.0

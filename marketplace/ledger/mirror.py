@@ -25,11 +25,13 @@ from marketplace.hedera.hbar import TINYBARS
 from marketplace.hedera.ids import TransactionId
 from marketplace.ledger import transaction_feed
 from marketplace.ledger.answers import AnswerSchema, read_list, schema_of
-from marketplace.ledger.deadline import UNHURRIED_SECONDS, Deadline, TimeIsUp
-from marketplace.ledger.http_client import (
+from marketplace.ledger.http import (
+    UNHURRIED_SECONDS,
+    Deadline,
     Fetched,
     FetchError,
     Session,
+    TimeIsUp,
     Unfetchable,
     fetch,
     read_retry_after,

@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Condition
 
 from marketplace.errors import LedgerBusy
-from marketplace.ledger.deadline import Deadline, TimeIsUp
+from marketplace.ledger.http import Deadline, TimeIsUp
 
 # The NFTs of all requests for several that a process answers at once. One such request is always answered.
 NFTS_AT_ONCE = 10

@@ -9,7 +9,6 @@ from marketplace.command_line import command
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.hedera import times
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
-from marketplace.ledger.clean_text import clean_text
 from marketplace.ledger.objects import FixedFee, LedgerToken, RoyaltyFee
 from marketplace.market.look_alikes import find_skeletons
 from marketplace.market.search_words import MAX_WORD, find_parts, fold
@@ -17,7 +16,7 @@ from marketplace.services import mirror_node
 from marketplace.store import collection_search, nft_collections
 from marketplace.store.connection import Connection
 from marketplace.store.database import read, write
-from marketplace.text import shown
+from marketplace.text import clean_text, shown
 
 Columns = dict[str, Any]
 

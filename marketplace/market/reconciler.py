@@ -15,7 +15,6 @@ from marketplace.events import EventKind
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
-from marketplace.ledger.clean_text import clean_text
 from marketplace.ledger.objects import Nft
 from marketplace.market import collection_facts, listing_rule, nft_events
 from marketplace.market.history import Past, read_past
@@ -35,6 +34,7 @@ from marketplace.store import nfts, traits
 from marketplace.store.connection import Connection
 from marketplace.store.database import read, write
 from marketplace.store.nfts import NftRow
+from marketplace.text import clean_text
 
 FOREVER = 2**63 - 1  # the consensus time of facts that nothing can follow
 TRIES = 3  # while others write the same NFT

@@ -1,21 +1,51 @@
-"""The watcher's chores: refresh collections and the network's data, and delete what is no longer needed."""
+"""The watcher's chores: refresh and rank collections, store the network's data, delete what is outdated."""
 
 import json
 import time
-from collections import Counter
-from collections.abc import Callable
+from collections import (
+    Counter,
+)
+from collections.abc import (
+    Callable,
+)
 
-from flask import current_app
+from flask import (
+    current_app,
+)
 
-from marketplace.command_line import command
-from marketplace.hedera import times
-from marketplace.hedera.ids import numbers
-from marketplace.ledger import ALLOWED_LAG, UNHURRIED_SECONDS, Deadline
-from marketplace.market import collection_facts, freshness
-from marketplace.market.nodes import list_addresses
-from marketplace.market.offers.checks import look_at_covers
-from marketplace.market.recheck_queue import Recheck, What, enqueue_all
-from marketplace.services import mirror_node
+from marketplace.command_line import (
+    command,
+)
+from marketplace.hedera import (
+    times,
+)
+from marketplace.hedera.ids import (
+    numbers,
+)
+from marketplace.ledger import (
+    ALLOWED_LAG,
+    UNHURRIED_SECONDS,
+    Deadline,
+)
+from marketplace.market import (
+    collection_facts,
+    freshness,
+    rarity,
+)
+from marketplace.market.nodes import (
+    list_addresses,
+)
+from marketplace.market.offers.checks import (
+    look_at_covers,
+)
+from marketplace.market.recheck_queue import (
+    Recheck,
+    What,
+    enqueue_all,
+)
+from marketplace.services import (
+    mirror_node,
+)
 from marketplace.store import (
     access_tokens,
     events,
@@ -25,14 +55,54 @@ from marketplace.store import (
     prepared_transactions,
     properties,
     sales,
+    traits,
 )
-from marketplace.store.connection import Connection
-from marketplace.store.database import read, write
-from marketplace.store.nft_collections import list_collections_due
-from marketplace.store.prepared_transactions import PREPARATIONS, PURCHASES
-from marketplace.watcher.check import MAX_LIFE
-from marketplace.watcher.pauses import MAX_ATTEMPTS
-from marketplace.watcher.work import Done
+from marketplace.store.connection import (
+    Connection,
+)
+from marketplace.store.database import (
+    read,
+    write,
+)
+from marketplace.store.nft_collections import (
+    list_collections_due,
+)
+from marketplace.store.prepared_transactions import (
+    PREPARATIONS,
+    PURCHASES,
+)
+from marketplace.watcher.pauses import (
+    MAX_ATTEMPTS,
+)
+from marketplace.watcher.recheck import MAX_LIFE
+from marketplace.watcher.work import (
+    Done,
+)
+
+PAUSE_SECONDS = 1  # between two looks at what has changed
+SHARE = 30  # a collection that takes a second is ranked at most every 30 seconds
+
+
+class Ranker:
+    """Remembers when each collection may be ranked again. Use one per process."""
+
+    def __init__(self) -> None:
+        self._free_at: dict[str, float] = {}
+
+    def step(self) -> float:
+        """Rank what has changed. Returns how many seconds to pause."""
+        now = time.monotonic()
+        self._free_at = {token: at for token, at in self._free_at.items() if at > now}
+        for row in traits.list_to_rank(read()):
+            token, began = row["token"], time.monotonic()
+            if token not in self._free_at:
+                rarity.store_ranking(token, row["traits_version"])
+                self.delay(token, SHARE * (time.monotonic() - began))
+        return PAUSE_SECONDS
+
+    def delay(self, token: str, seconds: float) -> None:
+        self._free_at[token] = time.monotonic() + seconds
+
 
 REFRESHING_SECONDS = 10  # of one call
 COLLECTIONS_AT_ONCE = 200

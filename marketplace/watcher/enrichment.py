@@ -12,7 +12,6 @@ from marketplace.errors import MarketplaceError, MediaUnreachable, Unavailable
 from marketplace.events import EventKind
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
-from marketplace.ledger.clean_text import clean_text
 from marketplace.market import moderation, nft_events
 from marketplace.market.moderation import Subject
 from marketplace.market.nft_events import Event
@@ -25,6 +24,7 @@ from marketplace.store.database_errors import explained
 from marketplace.store.media import MediaFull
 from marketplace.store.nft_collections import CollectionRow
 from marketplace.store.nfts import NftRow
+from marketplace.text import clean_text
 from marketplace.watcher import collection_document
 from marketplace.watcher.collection_document import Columns
 from marketplace.watcher.enrichment_result import (

@@ -17,11 +17,11 @@ from marketplace.store import properties
 from marketplace.store.database import write
 from marketplace.store.database_errors import explained
 from marketplace.watcher import chores
+from marketplace.watcher.chores import Ranker
 from marketplace.watcher.enrichment import make_enricher
 from marketplace.watcher.follow import Follower, backfill
 from marketplace.watcher.key_watch import KeyWatch
-from marketplace.watcher.ranker import Ranker
-from marketplace.watcher.rechecker import Rechecker
+from marketplace.watcher.recheck import Rechecker
 from marketplace.watcher.sale_costs import store_sale_costs
 from marketplace.watcher.sweep import Sweep
 from marketplace.watcher.systemd import notify, notify_alive

@@ -27,14 +27,13 @@ from marketplace.store import following, nft_collections, prepared_transactions,
 from marketplace.store.connection import Connection
 from marketplace.store.database import read, write
 from marketplace.store.database_errors import explained
-from marketplace.watcher.check import ALL_OFFERS, Checked, compare
 from marketplace.watcher.chores import (
     delete_prepared,
     queue_expired_offers,
     refresh_collections,
 )
 from marketplace.watcher.follow import MAX_PAST, ask_page, find_offers
-from marketplace.watcher.rechecker import drain_queue
+from marketplace.watcher.recheck import ALL_OFFERS, Checked, compare, drain_queue
 from marketplace.watcher.work import Done
 
 SLOWLY = 20 * times.HOUR  # the duration of a daily sweep

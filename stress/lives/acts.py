@@ -41,7 +41,7 @@ from marketplace.store import following
 from marketplace.store.database import read
 from marketplace.watcher import chores, collection_import
 from marketplace.watcher.follow import Follower, backfill
-from marketplace.watcher.rechecker import Rechecker, drain_queue
+from marketplace.watcher.recheck import Rechecker, drain_queue
 from marketplace.watcher.sweep import Sweep, sync
 from stress.lives.model import Done, Life
 from stress.lives.steps import MOST_LISTED, MOST_MOVED, Step, cast_of

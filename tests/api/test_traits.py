@@ -15,7 +15,7 @@ from marketplace.market import collection_facts
 from marketplace.services import services
 from marketplace.store import nfts, traits
 from marketplace.store.database import read, write
-from marketplace.watcher.ranker import Ranker
+from marketplace.watcher.chores import Ranker
 from marketplace.watcher.sweep import sync
 from tests.actions import rank
 from tests.answers import assert_error

@@ -9,7 +9,7 @@ from harness.ledger import Ledger
 from marketplace.store import following
 from marketplace.store.database import write
 from marketplace.watcher.follow import Follower
-from marketplace.watcher.rechecker import drain_queue
+from marketplace.watcher.recheck import drain_queue
 from tests.actions import list_nft
 from tests.engines import both_engines
 from tests.watcher.following import approve

@@ -10,7 +10,7 @@ import pytest
 from harness import network
 from harness.network import serve_raw
 from marketplace.errors import LedgerBusy, LedgerUnreachable
-from marketplace.ledger.deadline import Deadline
+from marketplace.ledger.http import Deadline
 from marketplace.ledger.mirror import MirrorNode
 from marketplace.ledger.rate import MirrorRate
 

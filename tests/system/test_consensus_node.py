@@ -13,7 +13,7 @@ from harness.serving import node
 from harness.wallets import seal
 from marketplace.hedera.transactions import read_first
 from marketplace.ledger.consensus_node import NodeSilent, NodeUnreachable, send
-from marketplace.ledger.deadline import Deadline
+from marketplace.ledger.http import Deadline
 from marketplace.sandbox import wallet
 from sandbox.tests.schedules import about, creation_of, payment
 

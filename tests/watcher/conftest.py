@@ -8,7 +8,7 @@ from harness.cast import TOKEN
 from marketplace.hedera import times
 from marketplace.store.database import read
 from marketplace.watcher.follow import Follower
-from marketplace.watcher.rechecker import Rechecker
+from marketplace.watcher.recheck import Rechecker
 from marketplace.watcher.sweep import Sweep
 from marketplace.watcher.work import Done
 

@@ -21,8 +21,7 @@ from harness.network import (
     serve_raw,
 )
 from harness.serving import ROOT
-from marketplace.ledger.deadline import Deadline
-from marketplace.ledger.http_client import FetchError
+from marketplace.ledger.http import Deadline, FetchError
 from marketplace.watcher.strangers.guarded_fetch import Address, Fetcher, follow, is_public
 from marketplace.watcher.strangers.resolver import Resolver
 from marketplace.watcher.strangers.uri import Gateways

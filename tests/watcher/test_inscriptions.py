@@ -12,7 +12,7 @@ import zstandard
 from werkzeug.wrappers import Response
 
 from marketplace.ledger import Deadline
-from marketplace.ledger.http_client import FetchError
+from marketplace.ledger.http import FetchError
 from marketplace.ledger.objects import Message, Part
 from marketplace.services import mirror_node
 from marketplace.watcher.strangers.inscriptions import join, join_parts

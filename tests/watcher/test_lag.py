@@ -183,7 +183,7 @@ def test_a_listing_of_several_by_who_has_a_long_list_stops_purchases_for_a_while
     watcher, listed, ledger, buy, monkeypatch
 ):
     """A list of several requests may be of several replicas: only what they show is known."""
-    monkeypatch.setattr("marketplace.watcher.check.PAGE", 1)
+    monkeypatch.setattr("marketplace.watcher.recheck.PAGE", 1)
     ledger.mint((TOKEN, 8), ALICE, times.now())
     watcher.follow()
     approve_several(ledger, (8,), bulk_listing_memo(TOKEN, 30, "Foo"))

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from marketplace.ledger.http_client import Unfetchable
+from marketplace.ledger.http import Unfetchable
 from marketplace.watcher.strangers.content import Content, read_object
 from marketplace.watcher.strangers.metadata import describe, read_attributes, stringify
 

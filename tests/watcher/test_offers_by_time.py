@@ -11,7 +11,7 @@ from marketplace.market.offers import rule
 from marketplace.store import offers
 from marketplace.store.database import read
 from marketplace.watcher import chores
-from marketplace.watcher.check import MAX_LIFE
+from marketplace.watcher.recheck import MAX_LIFE
 from marketplace.watcher.sweep import sync
 from tests.engines import both_engines
 from tests.offering import list_open, move_clock, schedule, state

@@ -11,7 +11,7 @@ from harness.apps import authorized_client, completing, on_testnet
 from harness.cast import KEYS
 from harness.network import answering, serve, serve_raw
 from marketplace.ledger import Deadline
-from marketplace.ledger.http_client import Unfetchable
+from marketplace.ledger.http import Unfetchable
 from marketplace.watcher.strangers.enrich import make_resolver
 from tests.actions import shown
 from tests.ledger.answers import NFT, page

@@ -7,8 +7,7 @@ from werkzeug.wrappers import Request, Response
 
 from harness.images import encoded
 from harness.network import serve
-from marketplace.ledger.deadline import Deadline
-from marketplace.ledger.http_client import FetchError, Unfetchable
+from marketplace.ledger.http import Deadline, FetchError, Unfetchable
 from marketplace.watcher.enrichment_result import Description, Outcome
 from marketplace.watcher.strangers.enrich import fetch
 from marketplace.watcher.strangers.guarded_fetch import Fetcher

@@ -6,7 +6,7 @@ import re
 import sys
 from typing import Any, NamedTuple
 
-from marketplace.ledger.http_client import FetchError, Unfetchable
+from marketplace.ledger.http import FetchError, Unfetchable
 
 MAX_DOCUMENT_BYTES = 1024 * 1024
 MAX_IMAGE_BYTES = 20 * 1024 * 1024

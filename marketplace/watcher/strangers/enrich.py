@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from marketplace import ledger
-from marketplace.ledger.deadline import Deadline
-from marketplace.ledger.http_client import FetchError, Unfetchable
+from marketplace.ledger.http import Deadline, FetchError, Unfetchable
 from marketplace.watcher.enrichment_result import EnrichmentResult, MakeAdapters, Outcome
 from marketplace.watcher.strangers.guarded_fetch import Fetcher
 from marketplace.watcher.strangers.resolver import Resolver

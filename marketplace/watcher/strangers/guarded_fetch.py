@@ -12,8 +12,7 @@ from requests.adapters import BaseAdapter, HTTPAdapter
 from requests_hardened.ip_filter import InvalidIPAddress
 from requests_hardened.ip_filter_adapter import IPFilterAdapter
 
-from marketplace.ledger.deadline import Deadline
-from marketplace.ledger.http_client import Fetched, FetchError, Session, Unfetchable, fetch
+from marketplace.ledger.http import Deadline, Fetched, FetchError, Session, Unfetchable, fetch
 
 MAX_REDIRECTS = 3
 REDIRECTS = (301, 302, 303, 307, 308)

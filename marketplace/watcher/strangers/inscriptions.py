@@ -13,7 +13,7 @@ import brotli
 import zstandard
 
 from marketplace.hedera.ids import is_entity_id
-from marketplace.ledger.http_client import FetchError, Unfetchable
+from marketplace.ledger.http import FetchError, Unfetchable
 from marketplace.ledger.objects import Message
 
 REGISTRY = "hcs-6"

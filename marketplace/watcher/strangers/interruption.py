@@ -5,7 +5,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from marketplace.ledger.deadline import Deadline, TimeIsUp
+from marketplace.ledger.http import Deadline, TimeIsUp
 
 AT_ONCE = 1e-6  # seconds: 0 would set no timer
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
-from marketplace.ledger.clean_text import clean_text
+from marketplace.text import clean_text
 from marketplace.watcher.enrichment_result import Description
 from marketplace.watcher.strangers.content import parse_json
 from marketplace.watcher.strangers.uri import is_address

@@ -7,8 +7,7 @@ from itertools import islice
 from typing import NamedTuple, TypeVar
 
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
-from marketplace.ledger.deadline import Deadline, TimeIsUp
-from marketplace.ledger.http_client import FetchError, Unfetchable, find_host
+from marketplace.ledger.http import Deadline, FetchError, TimeIsUp, Unfetchable, find_host
 from marketplace.ledger.mirror import MirrorNode
 from marketplace.ledger.objects import Message
 from marketplace.watcher.enrichment_result import Description

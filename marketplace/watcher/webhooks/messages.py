@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import requests
 
 from marketplace.hedera import times
-from marketplace.ledger.http_client import FetchError, read_retry_after
+from marketplace.ledger.http import FetchError, read_retry_after
 from marketplace.store.webhooks import WebhookRow
 from marketplace.watcher.strangers.guarded_fetch import Address, Fetcher
 from marketplace.watcher.webhooks.signing import sign

@@ -2,19 +2,64 @@
 
 import io
 import time
-from collections.abc import Mapping
-from email.utils import parsedate_to_datetime
-from http.cookiejar import DefaultCookiePolicy
-from math import ceil
-from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from collections.abc import (
+    Mapping,
+)
+from email.utils import (
+    parsedate_to_datetime,
+)
+from http.cookiejar import (
+    DefaultCookiePolicy,
+)
+from math import (
+    ceil,
+)
+from typing import (
+    Any,
+    NamedTuple,
+)
+from urllib.parse import (
+    urlsplit,
+)
 
 import requests
-from requests.adapters import BaseAdapter
-from urllib3.exceptions import HTTPError
+from requests.adapters import (
+    BaseAdapter,
+)
+from urllib3.exceptions import (
+    HTTPError,
+)
 
-from marketplace.ledger.deadline import Deadline, TimeIsUp
-from marketplace.version import __version__
+from marketplace.version import (
+    __version__,
+)
+
+# For questions to the mirror node that no client waits for.
+UNHURRIED_SECONDS = 8
+
+
+class TimeIsUp(Exception):
+    """The deadline has passed."""
+
+
+class Deadline:
+    """A moment some seconds from now."""
+
+    def __init__(self, seconds: float) -> None:
+        self._at = time.monotonic() + seconds
+
+    @property
+    def left(self) -> float:
+        """Seconds left, at least 0."""
+        return max(0.0, self._at - time.monotonic())
+
+    def remaining(self) -> float:
+        """Seconds left. Raises TimeIsUp if there are none."""
+        seconds = self.left
+        if not seconds:
+            raise TimeIsUp
+        return seconds
+
 
 USER_AGENT = f"nft-marketplace/{__version__}"
 CONNECT_SECONDS = 3.0
