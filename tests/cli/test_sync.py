@@ -11,6 +11,7 @@ from marketplace.hedera.ids import NftId
 from marketplace.ledger import mirror as mirror_client
 from marketplace.market.listing import report as reports
 from marketplace.market.listing.memos import listing_memo
+from marketplace.market.listing.prepare import prepare_listing
 from marketplace.market.listing.prepared import TransactionRequest
 from marketplace.store import nfts
 from marketplace.store.database import read, write
@@ -82,9 +83,7 @@ def test_a_prepared_transaction_that_was_never_signed_is_deleted_after_hours(
     with app.app_context():
         for hours, price in ((1, 10), (4, 40)):
             then = times.now() - hours * 3600 * times.SECOND
-            prepare.prepare_listing(
-                TransactionRequest(ALICE, [NftId(*nft)], "extwallet"), price, then
-            )
+            prepare_listing(TransactionRequest(ALICE, [NftId(*nft)], "extwallet"), price, then)
     sync()
     assert prepared(app) == [10]
 
