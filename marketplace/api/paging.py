@@ -15,7 +15,7 @@ from flask import g, request
 
 from marketplace.errors import RequestUriTooLong
 from marketplace.hedera.ids import MAX_INT64, is_entity_id
-from marketplace.market.feed import find_cursor
+from marketplace.market.event_feed import find_cursor
 from marketplace.store import orderbook
 from marketplace.store.collection_search import FoundCollectionRow
 from marketplace.store.database import read

@@ -14,7 +14,7 @@ from marketplace.hedera.times import DAY, MINUTE, SECOND, now, to_iso, to_nanose
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.market import freshness
 from marketplace.market.buying import account_key
-from marketplace.market.feed import find_feed
+from marketplace.market.event_feed import find_feed
 from marketplace.market.moderation import list_suspended
 from marketplace.market.nodes import list_gone_nodes, list_nodes
 from marketplace.services import mirror_node, services

@@ -18,7 +18,7 @@ from marketplace.watcher.enrichment import COMPLETING_SECONDS, make_enricher
 from marketplace.watcher.loop import watch
 from marketplace.watcher.sweep import sync
 from marketplace.watcher.systemd import notify
-from marketplace.watcher.work import is_complete, summary
+from marketplace.watcher.tasks import is_complete, summary
 
 ENDED_AFTER_SECONDS = 1  # after the signal to end
 

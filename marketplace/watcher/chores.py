@@ -71,13 +71,9 @@ from marketplace.store.prepared_transactions import (
     PREPARATIONS,
     PURCHASES,
 )
-from marketplace.watcher.pauses import (
-    MAX_ATTEMPTS,
-)
+from marketplace.watcher.metadata_retries import MAX_ATTEMPTS
 from marketplace.watcher.recheck import MAX_LIFE
-from marketplace.watcher.work import (
-    Done,
-)
+from marketplace.watcher.tasks import Done
 
 PAUSE_SECONDS = 1  # between two looks at what has changed
 SHARE = 30  # a collection that takes a second is ranked at most every 30 seconds

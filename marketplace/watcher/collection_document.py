@@ -9,7 +9,7 @@ from marketplace.services import services
 from marketplace.store.media import MediaFull
 from marketplace.store.nft_collections import CollectionRow
 from marketplace.watcher.enrichment_result import LONG, Enrich, EnrichmentResult
-from marketplace.watcher.pauses import MAX_ATTEMPTS, find_pause, may_change
+from marketplace.watcher.metadata_retries import MAX_ATTEMPTS, find_pause, may_change
 
 REREAD_AFTER = 7 * times.DAY  # for a document that may be replaced at its address
 

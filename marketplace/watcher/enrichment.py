@@ -36,8 +36,8 @@ from marketplace.watcher.enrichment_result import (
     Limits,
     Outcome,
 )
-from marketplace.watcher.pauses import MAX_ATTEMPTS, find_pause, may_change
-from marketplace.watcher.work import Done, Tasks
+from marketplace.watcher.metadata_retries import MAX_ATTEMPTS, find_pause, may_change
+from marketplace.watcher.tasks import Done, Tasks
 
 PAUSE_SECONDS = 0.25  # between two queries for what is due
 COMPLETING_SECONDS = 20  # of one sync

@@ -25,7 +25,7 @@ from marketplace.watcher.recheck import Rechecker
 from marketplace.watcher.sale_costs import store_sale_costs
 from marketplace.watcher.sweep import Sweep
 from marketplace.watcher.systemd import notify, notify_alive
-from marketplace.watcher.work import Done, summary
+from marketplace.watcher.tasks import Done, summary
 
 FOLLOWING_SECONDS = 1  # between two requests, if the last page was not full
 FAILED_SECONDS = 5  # after a page that could not be read

@@ -83,10 +83,7 @@ from marketplace.store.following import (
 from marketplace.store.nfts import (
     NftRow,
 )
-from marketplace.watcher.work import (
-    Done,
-    Tasks,
-)
+from marketplace.watcher.tasks import Done, Tasks
 
 NFT_SECONDS = 30  # to check one NFT, whose history may have several pages, or one offer
 PAGE = 100  # NFTs that the mirror node lists at once

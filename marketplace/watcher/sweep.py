@@ -34,7 +34,7 @@ from marketplace.watcher.chores import (
 )
 from marketplace.watcher.follow import MAX_PAST, ask_page, find_offers
 from marketplace.watcher.recheck import ALL_OFFERS, Checked, compare, drain_queue
-from marketplace.watcher.work import Done
+from marketplace.watcher.tasks import Done
 
 SLOWLY = 20 * times.HOUR  # the duration of a daily sweep
 OF_SELLERS = SLOWLY // 10  # for sellers and offers, which come first: they matter most

@@ -16,7 +16,7 @@ from marketplace.store import nft_collections as kept
 from marketplace.store.database import read
 from marketplace.watcher.follow import Follower
 from marketplace.watcher.sweep import sync
-from marketplace.watcher.work import Done, summary
+from marketplace.watcher.tasks import Done, summary
 from stress.audit import find_sales
 from stress.lives.acts import rebuild
 from stress.lives.model import MARGIN, Mismatch, Reported, State

@@ -14,7 +14,7 @@ from marketplace.store import nft_collections
 from marketplace.store.database import read, write
 from marketplace.watcher import chores, collection_import
 from marketplace.watcher.sweep import sync
-from marketplace.watcher.work import Done
+from marketplace.watcher.tasks import Done
 from tests.actions import tell
 from tests.answers import assert_error
 from tests.api.pages import all_rows

@@ -24,7 +24,7 @@ from marketplace.store.database_errors import DatabaseOutdated, DatabaseUnreadab
 from marketplace.watcher import sweep
 from marketplace.watcher.enrichment import Enricher
 from marketplace.watcher.enrichment_result import EnrichmentResult, Optimised, Outcome
-from marketplace.watcher.work import Done
+from marketplace.watcher.tasks import Done
 
 ODD = "s3cret/@:%?#&é x"  # what an address must not hold as it is
 NO_ADDRESS = (

@@ -10,7 +10,7 @@ from marketplace.store.database import read
 from marketplace.watcher.follow import Follower
 from marketplace.watcher.recheck import Rechecker
 from marketplace.watcher.sweep import Sweep
-from marketplace.watcher.work import Done
+from marketplace.watcher.tasks import Done
 
 
 class Watcher:

@@ -13,7 +13,7 @@ from marketplace.store import following, nfts
 from marketplace.store.database import read, write
 from marketplace.watcher import follow
 from marketplace.watcher.follow import backfill
-from marketplace.watcher.work import Done
+from marketplace.watcher.tasks import Done
 from tests.actions import shown
 from tests.engines import both_engines
 from tests.store.released import put

@@ -29,7 +29,7 @@ from marketplace.watcher.enrichment_result import (
     Optimised,
     Outcome,
 )
-from marketplace.watcher.work import Done
+from marketplace.watcher.tasks import Done
 from tests.engines import both_engines
 
 HURRY_SECONDS = 0.3  # where a fault lasts until the time is used up

@@ -30,7 +30,7 @@ from marketplace.store.database import read, write
 from marketplace.watcher import follow as following_module
 from marketplace.watcher.loop import Watch
 from marketplace.watcher.sweep import OF_SELLERS, SLOWLY, sync
-from marketplace.watcher.work import Done
+from marketplace.watcher.tasks import Done
 from sandbox.tests import batches, bodies
 from tests.actions import shown
 from tests.engines import both_engines

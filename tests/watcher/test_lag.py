@@ -21,7 +21,7 @@ from marketplace.store import following
 from marketplace.store.database import read, write
 from marketplace.watcher.follow import HOPELESS, backfill
 from marketplace.watcher.sweep import sync
-from marketplace.watcher.work import Done
+from marketplace.watcher.tasks import Done
 from tests.actions import buy_unseen, hand_in, shown
 from tests.answers import assert_error
 from tests.engines import both_engines

@@ -15,9 +15,9 @@ from marketplace.store.database import read, write
 from marketplace.store.events import Place
 from marketplace.store.webhooks import WebhookRow
 from marketplace.watcher.strangers.guarded_fetch import Fetcher
+from marketplace.watcher.tasks import Tasks
 from marketplace.watcher.webhooks import messages
 from marketplace.watcher.webhooks.messages import Refusal
-from marketplace.watcher.work import Tasks
 
 PAUSE_SECONDS = 0.25  # between two checks for new events
 # Progress is stored at this interval only, because each commit empties the response cache.
