@@ -4,6 +4,7 @@ import base64
 import errno
 import json
 import os
+import platform
 import random
 import signal
 import subprocess
@@ -413,6 +414,27 @@ def test_the_confined_process_opens_nothing():
     answers, memory, _ = run.stdout.split("\n")
     assert answers.split() == ["True"] * 16
     assert memory == "out of memory"
+
+
+PRCTL = {"x86_64": 157, "aarch64": 167}[platform.machine()]
+# prctl() refuses PR_SET_SECCOMP from now on, as QEMU's user mode does.
+WITHOUT_FILTERS = f"""
+import errno, sys
+from harness.images import encoded, small
+from marketplace.watcher.enrichment_result import LONG, read_message
+from marketplace.watcher.strangers import decoder
+from marketplace.watcher.strangers.confine import *
+filter_system_calls([
+    (LOAD, 0, 0, NUMBER), (IS, 0, 3, {PRCTL}), (LOAD, 0, 0, FLAGS), (IS, 0, 1, PR_SET_SECCOMP),
+    (RETURN, 0, 0, REFUSE | errno.EINVAL), (RETURN, 0, 0, ALLOW),
+])
+print(read_message(decoder.decode(encoded(small(), "PNG"), LONG)).outcome)
+"""
+
+
+def test_where_no_system_calls_can_be_filtered_images_are_shown():
+    run = subprocess.run([sys.executable, "-c", WITHOUT_FILTERS], capture_output=True, text=True)
+    assert run.stdout.strip() == Outcome.COMPLETE, run.stderr
 
 
 @pytest.mark.parametrize(

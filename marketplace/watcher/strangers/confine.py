@@ -74,7 +74,7 @@ SECCOMP_MODE_FILTER = 2
 
 
 def _forbid_processes() -> None:
-    """Have the kernel refuse new processes and programs, as seccomp(2) says. Later threads inherit this.
+    """Have the kernel refuse new processes and programs. Later threads inherit this.
 
     A limit of their number would also refuse threads, with which libvips and libwebp work.
     """
@@ -93,6 +93,12 @@ def _forbid_processes() -> None:
         (RETURN, 0, 0, REFUSE | errno.EPERM),
         (RETURN, 0, 0, ALLOW),
     ]
+    with suppress(OSError):  # some emulators and kernels have no filters: the limits remain
+        filter_system_calls(rules)
+
+
+def filter_system_calls(rules: list[tuple[int, int, int, int]]) -> None:
+    """Apply a filter to this process, as seccomp(2) says. Raises OSError."""
     program = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *rule) for rule in rules))
     both = struct.pack("@HP", len(rules), ctypes.addressof(program))
     length_and_program = ctypes.create_string_buffer(both)
