@@ -237,7 +237,7 @@ class Acts:
         owner = self.lives[nft].owner
         body = new_body((STRANGER, owner)[step.number % 2], listing_memo(*nft, 1, "Foo"))
         scheduled = body.scheduleCreate.scheduledTransactionBody
-        scheduled.memo = listing_memo(*nft, 2, "Foo")
+        scheduled.memo, scheduled.transactionFee = listing_memo(*nft, 2, "Foo"), TINYBARS
         if (
             step.number % 2 and step.number // 7 % 2
         ):  # the memo names no NFT, but the payer is the owner
