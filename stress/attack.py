@@ -15,6 +15,7 @@ import socket
 import sqlite3
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -30,7 +31,7 @@ from harness.images import CORPUS
 from harness.serving import run_flask, serve, watcher
 from marketplace.sandbox import gateway as artwork_gateway
 from marketplace.sandbox.application import create_sandbox
-from stress import visitors
+from stress import sequences, visitors
 
 CLIENTS, WORKERS = 200, 2
 SCRIPT = Path(__file__).with_name("attack.lua")
@@ -241,18 +242,25 @@ def report_siege(engine, seconds, clients):
     print(f"  {got.held} purchases of visitors are held, {got.tinybars} tinybars", flush=True)
 
 
-def main():
+def main() -> int:
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     parser = argparse.ArgumentParser(prog="python -m stress.attack")
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--clients", type=int, default=CLIENTS)
     parser.add_argument("--limit", help="MARKETPLACE_WRITE_LIMIT, in place of the default")
     parser.add_argument(
-        "--only", action="append", choices=[*ATTACKS, SIEGE], help="one attack; may be repeated"
+        "--only",
+        action="append",
+        choices=[*ATTACKS, SIEGE, *sequences.SEQUENCES],
+        help="one attack; may be repeated",
     )
     arguments = parser.parse_args()
     mounts.enter_namespace("stress.attack")  # for the name server
-    for name in arguments.only or [*ATTACKS, SIEGE]:
+    chosen = arguments.only or [*ATTACKS, SIEGE, *sequences.SEQUENCES]
+    fallen = 0
+    if steps := [name for name in chosen if name in sequences.SEQUENCES]:
+        fallen = sum(sequences.run(engine, steps) for engine in ENGINES)
+    for name in (name for name in chosen if name not in steps):
         if name == SIEGE:
             for engine in ENGINES:
                 report_siege(engine, arguments.seconds, arguments.clients)
@@ -265,7 +273,8 @@ def main():
         print(f"{name}, {arguments.clients} clients")
         for what, figures in timings.items():
             print(f"  {what:<12} {figures}", flush=True)
+    return 1 if fallen else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
