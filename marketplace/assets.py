@@ -17,10 +17,10 @@ IMPORT = re.compile(r'^import (?:[^;]*? from )?"(\.[^"]+)";', re.MULTILINE)
 
 
 class Assets:
-    """The files of a folder by their path in it, and others: each of these is several files joined.
+    """A folder's files by their paths, and bundles that join several files.
 
-    The name of another must change with its content, unless its files are in the folder. A page of an older
-    version gets 404 from its old address: its scripts must not be mixed with newer ones.
+    A bundle's name must change with its content, unless its files are in the folder. A page of an older
+    version gets 404 at its old address, so that it never mixes its scripts with newer ones.
     """
 
     def __init__(self, folder: Path, others: Mapping[str, Sequence[Path]]) -> None:

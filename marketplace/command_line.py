@@ -1,4 +1,4 @@
-"""What all programs of the service share: how a command is called, what it prints, what its process needs."""
+"""What all programs share: the spelling of a command, printing, and settings of their process."""
 
 import logging
 import os

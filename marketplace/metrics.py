@@ -99,7 +99,7 @@ class Metrics:
             name: Counter(f"{PREFIX}{name}", help, labels, registry=self.registry)
             for name, help, labels in COUNTERS
         }
-        # labels() takes longer than counting.
+        # Cached, since labels() takes longer than counting.
         self.find_counter = cache(self._find_counter)
         self.find_request = cache(self._requests.labels)
 

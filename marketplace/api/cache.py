@@ -244,7 +244,7 @@ class RequestCache:
     def store(self, response: Response) -> None:
         """Store the response to this request, unless it is meant for one caller.
 
-        A response that was made without the database is a host's own. No commit would end it: it is left out.
+        Does not store a host's own response, which reads no rows: no commit would end its validity.
         """
         is_of_rows = "reads_freely" in g or self.queries
         if self._key is None or not is_of_rows or not _is_for_everyone(response):

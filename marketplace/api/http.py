@@ -118,7 +118,7 @@ class Blueprint(flask_smorest.Blueprint):
     ) -> Decorator:
         """Load parameters or a body, and pass each value by the name of its field: as_kwargs of webargs.
 
-        Of a path, only these values are passed, and not also Flask's own texts.
+        A view does not get Flask's own texts of a path, only the loaded values.
         """
         load: Decorator = super().arguments(schema, location=location, as_kwargs=True, **options)
         refuse = self.refuses(*answered_by(*OF_LOCATIONS[location]))

@@ -58,7 +58,7 @@ class CommandRefused(StartRefused, click.ClickException):
 
 @contextmanager
 def refusing_commands() -> Iterator[None]:
-    """End the current command with a sentence, if there is one, where a start is refused."""
+    """End the current command, if there is one, with the message of a refused start."""
     try:
         yield
     except StartRefused as error:

@@ -27,7 +27,7 @@ _WITHOUT = re.compile(
 
 
 @dataclass(frozen=True)
-class Answer:
+class ApiAnswer:
     """The answer to a call: its status, its JSON, and the headers that lead on."""
 
     path: str
@@ -51,17 +51,17 @@ class Answer:
         return parse_qs(urlsplit(self.next or "").query).get("page", [None])[0]
 
 
-def get(path: str, **query: Any) -> Answer:
+def get(path: str, **query: Any) -> ApiAnswer:
     """Call the public API: get("/orderbook", limit=1). Empty values of the query are left out."""
     return _call(f"{current_app.config['API_PREFIX']}/v1{path}", query)
 
 
-def get_from_sandbox(path: str, **query: Any) -> Answer:
+def get_from_sandbox(path: str, **query: Any) -> ApiAnswer:
     """Call the sandbox, such as its mirror node."""
     return _call(PATH + path, query)
 
 
-def _call(path: str, query: dict[str, Any]) -> Answer:
+def _call(path: str, query: dict[str, Any]) -> ApiAnswer:
     given = {name: value for name, value in query.items() if value not in (None, "", [])}
     text = urlencode(given, doseq=True)
     kept = {name: value for name, value in request.environ.items() if not _WITHOUT.match(name)}
@@ -80,7 +80,7 @@ def _call(path: str, query: dict[str, Any]) -> Answer:
         run_wsgi_app, current_app.wsgi_app, environ, buffered=True
     )
     next_page = _NEXT.search(headers.get("Link", ""))
-    answer = Answer(
+    answer = ApiAnswer(
         request.script_root + path + (f"?{text}" if text else ""),
         int(status[:3]),
         json.loads(b"".join(body)),
@@ -91,9 +91,9 @@ def _call(path: str, query: dict[str, Any]) -> Answer:
     return answer
 
 
-def made() -> list[tuple[Answer, int]]:
+def made() -> list[tuple[ApiAnswer, int]]:
     """The calls of this page so far, each with the milliseconds that it took."""
     if "demo_calls" not in g:
         g.demo_calls = []
-    calls: list[tuple[Answer, int]] = g.demo_calls
+    calls: list[tuple[ApiAnswer, int]] = g.demo_calls
     return calls

@@ -1,4 +1,4 @@
-"""What each page shows: the values of its template, of answers of the API, and of figures that it lacks."""
+"""The values of each page's template: the API's answers, and figures that the API does not have."""
 
 from dataclasses import replace
 from functools import cache
@@ -8,7 +8,7 @@ from flask import current_app, request
 
 from marketplace.demo import calls, figures
 from marketplace.demo.basket import read_items
-from marketplace.demo.calls import Answer
+from marketplace.demo.calls import ApiAnswer
 from marketplace.demo.figures import Owned
 from marketplace.demo.past import SALES_AT_MOST, chart_nft, read_earned, read_past
 from marketplace.demo.shares import Share, Terms
@@ -77,7 +77,7 @@ def show_gallery() -> Values:
     }
 
 
-def read_listings(**query: Any) -> Answer:
+def read_listings(**query: Any) -> ApiAnswer:
     """Read a page of the order book, which is as long as two of the API's."""
     first = calls.get("/orderbook", **query)
     if not first.page:
@@ -420,7 +420,7 @@ def key_of(nft: Values) -> tuple[str, int]:
     return nft["token"], nft["serialNo"]
 
 
-def read_records(events: Answer) -> dict[tuple[str, int], Values]:
+def read_records(events: ApiAnswer) -> dict[tuple[str, int], Values]:
     """The NFTs of events."""
     ids = (
         {f"{event['token']}:{event['serialNo']}" for event in events.data}

@@ -150,7 +150,7 @@ def _roles(nfts: list[Values], collections: dict[str, Values], buyer: str) -> di
 
 
 def _besides(shares: list[Share] | None) -> list[tuple[str, str]]:
-    """What the network takes from the sellers' payment. The bytes do not say it."""
+    """The fees that the network takes from the sellers' payment. The transaction does not name them."""
     if shares is None:
         return [("Royalties", "Not known yet")]
     due = [share for share in shares if share.role in ("Royalty", "Fixed fee")]

@@ -11,7 +11,7 @@ from typing import Any
 from flask import Flask, request, url_for
 from markupsafe import Markup
 
-from marketplace.demo.calls import Answer
+from marketplace.demo.calls import ApiAnswer
 from marketplace.hedera.hbar import TINYBARS
 
 _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60))
@@ -116,7 +116,7 @@ def in_words(message: str) -> str:
     return plain[:1].upper() + plain[1:]
 
 
-def errors(answer: Answer) -> dict[str, list[str]]:
+def errors(answer: ApiAnswer) -> dict[str, list[str]]:
     """What the API says of each field: "It must be above 0"."""
     places = answer.data.get("errors", {}) if not answer.is_ok else {}
     found = {name: said for place in places.values() for name, said in place.items()}
@@ -175,7 +175,7 @@ def is_web_address(text: str) -> bool:
     return text.startswith(("http://", "https://"))
 
 
-def listed_count(book: Answer, total: int | None) -> str:
+def listed_count(book: ApiAnswer, total: int | None) -> str:
     """How many are for sale, as far as it is known: "61 for sale"."""
     if not book.is_ok:
         return ""

@@ -63,7 +63,7 @@ class Nested(fields.Nested):
         super().__init__(schema_of(kind), **more)
 
 
-class Rows(Nested):
+class ObjectList(Nested):
     """A list of objects, as a tuple."""
 
     def __init__(self, kind: Callable[..., Any], **more: Any) -> None:

@@ -14,7 +14,7 @@ from marketplace.ledger.answers import (
     Entities,
     Lenient,
     Nested,
-    Rows,
+    ObjectList,
     Text,
     entity,
     equals,
@@ -119,10 +119,11 @@ class LedgerToken(NamedTuple):
     ] = None
     royalties: Annotated[
         tuple[RoyaltyFee, ...] | None,
-        Lenient(Rows(RoyaltyFee), data_key="custom_fees.royalty_fees"),
+        Lenient(ObjectList(RoyaltyFee), data_key="custom_fees.royalty_fees"),
     ] = ()
     fixed_fees: Annotated[
-        tuple[FixedFee, ...] | None, Lenient(Rows(FixedFee), data_key="custom_fees.fixed_fees")
+        tuple[FixedFee, ...] | None,
+        Lenient(ObjectList(FixedFee), data_key="custom_fees.fixed_fees"),
     ] = ()
     # When its custom fees were last changed.
     fees_since: Annotated[int | None, lenient_moment("custom_fees.created_timestamp")] = None
@@ -179,7 +180,7 @@ class ConsensusNode(NamedTuple):
 
     account: Annotated[str, entity("node_account_id")]
     endpoints: Annotated[
-        tuple[Endpoint, ...], Lenient(Rows(Endpoint), data_key="service_endpoints")
+        tuple[Endpoint, ...], Lenient(ObjectList(Endpoint), data_key="service_endpoints")
     ] = ()
 
 
@@ -220,18 +221,19 @@ class Transaction(NamedTuple):
     scheduled: Annotated[bool, flag("scheduled")] = False
     # Charged to its payer.
     fee_tinybars: Annotated[int, whole(0, MAX_FEE, data_key="charged_tx_fee")] = 0
-    nft_transfers: Annotated[tuple[LedgerNftTransfer, ...], Rows(LedgerNftTransfer)] = ()
+    nft_transfers: Annotated[tuple[LedgerNftTransfer, ...], ObjectList(LedgerNftTransfer)] = ()
     # Net amounts, which include the rewards and the assessed fees below.
     hbar_transfers: Annotated[
-        tuple[HbarTransfer, ...], Rows(HbarTransfer, data_key="transfers")
+        tuple[HbarTransfer, ...], ObjectList(HbarTransfer, data_key="transfers")
     ] = ()
     rewards: Annotated[
         tuple[HbarTransfer, ...] | None,
-        Lenient(Rows(HbarTransfer), data_key="staking_reward_transfers"),
+        Lenient(ObjectList(HbarTransfer), data_key="staking_reward_transfers"),
     ] = ()
     # Lists of transactions leave these fees out. A look-up by id has them.
     assessed_fees: Annotated[
-        tuple[AssessedFee, ...] | None, Lenient(Rows(AssessedFee), data_key="assessed_custom_fees")
+        tuple[AssessedFee, ...] | None,
+        Lenient(ObjectList(AssessedFee), data_key="assessed_custom_fees"),
     ] = ()
     entity_id: Annotated[str | None, entity("entity_id")] = (
         None  # the token that it changes, if any
@@ -295,7 +297,7 @@ class Schedule(NamedTuple):
         bytes, Text(read_base64, data_key="transaction_body")
     ]  # a SchedulableTransactionBody
     payer: Annotated[str | None, entity("payer_account_id")] = None
-    signatures: Annotated[tuple[ScheduleSignature, ...], Rows(ScheduleSignature)] = ()
+    signatures: Annotated[tuple[ScheduleSignature, ...], ObjectList(ScheduleSignature)] = ()
     memo: Annotated[str, Text()] = ""
     is_deleted: Annotated[bool, flag("deleted")] = False
     executed_at: Annotated[int | None, moment("executed_timestamp")] = None

@@ -21,13 +21,13 @@ TYPES = (
 )  # fmt: skip
 
 
-class Moment(NamedTuple):
+class RowDate(NamedTuple):
     """Of a row that may be unreadable otherwise."""
 
     consensus_at: Annotated[int, moment("consensus_timestamp")]
 
 
-MOMENT, TRANSACTION = schema_of(Moment)(), schema_of(Transaction)()
+ROW_DATE, TRANSACTION = schema_of(RowDate)(), schema_of(Transaction)()
 
 
 class Page(NamedTuple):
@@ -49,7 +49,7 @@ def read_page(document: Mapping[str, Any], after: int, payer: str, length: int) 
     rows, odd, last_at = [], [], after
     documents = read_list(document, "transactions")
     for row in documents:
-        consensus_at = MOMENT.read(row).consensus_at
+        consensus_at = ROW_DATE.read(row).consensus_at
         if consensus_at <= last_at:
             raise ValueError("its rows are out of order")
         last_at = consensus_at

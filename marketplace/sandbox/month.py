@@ -44,7 +44,7 @@ def first_owner(nft: NftId) -> str:
 
 
 def draw(sample: Sequence[NftId]) -> list[Deed]:
-    """All deeds, in their order. At the end a third of the sample is listed, and two of the visitor's."""
+    """All deeds, in order. Afterward, a third of the sample is listed, and two of the visitor's NFTs."""
     listed = [*sample[::LISTED_EVERY]]
     random.Random("order of listing").shuffle(listed)
     others = [nft for nft in sample if nft not in {*listed}]

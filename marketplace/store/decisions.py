@@ -46,7 +46,7 @@ class SuspendedRow(TypedDict):
 AT_ONCE = 500  # NFTs in one transaction: others wait for it
 
 
-class Part(NamedTuple):
+class DecisionBatch(NamedTuple):
     """Some NFTs of one token, which a decision is about. With an owner, only those of that account."""
 
     token: str
@@ -159,7 +159,7 @@ def delete_to_apply(db: Connection, kind: DecisionKind, id: str, serial_no: int)
 
 def find_part(
     db: Connection, kind: DecisionKind, id: str, serial_no: int, after: tuple[str, int]
-) -> Part | None:
+) -> DecisionBatch | None:
     """The next NFTs that differ from what was decided about a token, an NFT or an account."""
     of_token = "token = :id AND serial_no > :after" + (
         " AND serial_no = :serial_no" if serial_no else ""
@@ -181,12 +181,12 @@ def find_part(
     token = rows[0]["token"]
     of_one = [row["serial_no"] for row in rows if row["token"] == token]
     owner = id if kind == "blocked" else None
-    return Part(
+    return DecisionBatch(
         token, of_one[0], of_one[-1], owner, len(of_one) < AT_ONCE and len(of_one) == len(rows)
     )
 
 
-def apply(db: Connection, part: Part, now: str) -> int:
+def apply(db: Connection, part: DecisionBatch, now: str) -> int:
     """Let everything follow from the decisions about some NFTs. Returns how many NFTs changed.
 
     Call it after Engine.lock_nfts() and lock_events().
@@ -202,7 +202,7 @@ def apply(db: Connection, part: Part, now: str) -> int:
     return changed
 
 
-def insert_events(db: Connection, part: Part, now: str) -> None:
+def insert_events(db: Connection, part: DecisionBatch, now: str) -> None:
     # Before the NFTs change: HIDDEN, SHOWN, and the ends and beginnings of listings.
     sql = f"""
         INSERT INTO event (
@@ -226,7 +226,7 @@ def insert_events(db: Connection, part: Part, now: str) -> None:
     db.execute(sql, part._asdict() | {"now": now})
 
 
-def insert_hidden_images(db: Connection, part: Part) -> None:
+def insert_hidden_images(db: Connection, part: DecisionBatch) -> None:
     # Before the NFTs change, of those that are to be hidden.
     sql = f"""
         INSERT INTO hidden_image (key, token, serial_no)
@@ -237,7 +237,7 @@ def insert_hidden_images(db: Connection, part: Part) -> None:
     db.execute(sql, part._asdict())
 
 
-def mark_nfts(db: Connection, part: Part, now: str) -> int:
+def mark_nfts(db: Connection, part: DecisionBatch, now: str) -> int:
     # A hidden NFT loses its image. What is shown again is read again.
     sql = f"""
         UPDATE nft
@@ -277,7 +277,7 @@ def mark_collection(db: Connection, token: str, now: str) -> None:
     db.execute(sql, {"token": token, "now": now})
 
 
-def mark_events(db: Connection, part: Part) -> None:
+def mark_events(db: Connection, part: DecisionBatch) -> None:
     # All but those that tell that an NFT was hidden.
     sql = """
         UPDATE event SET is_hidden = 1 - is_hidden

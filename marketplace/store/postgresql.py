@@ -22,8 +22,7 @@ from psycopg.types.numeric import Int8Dumper
 
 from marketplace.errors import DatabaseBusy, DatabaseUnreachable, DatabaseUnusable, MarketplaceError
 from marketplace.store import events, filling, postgresql_checks, properties
-from marketplace.store.connection import NOTHING, only
-from marketplace.store.connection import Connection as AnyConnection
+from marketplace.store.connection import NOTHING, Connection, only
 from marketplace.store.database_errors import DatabaseInUse, DatabaseMissing, DatabaseUnreadable
 from marketplace.store.engine import EngineBase, close_at_fork, ignore
 from marketplace.store.events import EPOCH
@@ -99,7 +98,7 @@ HOME = """
 """
 
 
-class Cursor(psycopg.Cursor[DictRow]):
+class PostgreSQLCursor(psycopg.Cursor[DictRow]):
     """Runs statements with named parameters in SQLite's form: ``:name``.
 
     If ``params`` is None, the query may be several statements, and is not prepared.
@@ -107,7 +106,7 @@ class Cursor(psycopg.Cursor[DictRow]):
 
     def execute(
         self, query: Any, params: Any = None, *, prepare: bool | None = None, binary: Any = None
-    ) -> "Cursor":
+    ) -> "PostgreSQLCursor":
         if params is None:
             prepare = False
         else:
@@ -148,7 +147,7 @@ class Session(psycopg.Connection[DictRow]):
         """Do not warn: the session's thread has ended, or it belongs to a parent process. libpq closes it."""
 
 
-class Connection:
+class PostgreSQLConnection:
     """A thread's connection to the primary: opened on demand, closed after an error, and opened again.
 
     Outside of a transaction a statement can only read, so it is repeated once on a new session. Inside a
@@ -159,7 +158,7 @@ class Connection:
     def __init__(self, connect: Callable[[], Session]) -> None:
         self._connect = connect
         self._session: Session | None = None
-        self._cursor: Cursor  # kept: a new one for each would take a third of a statement
+        self._cursor: PostgreSQLCursor  # kept: a new one for each would take a third of a statement
         self._is_writing = False
 
     def close(self) -> None:
@@ -167,7 +166,7 @@ class Connection:
         if session is not None:
             session.close()
 
-    def execute(self, sql: str, parameters: Mapping[str, object] = NOTHING, /) -> Cursor:
+    def execute(self, sql: str, parameters: Mapping[str, object] = NOTHING, /) -> PostgreSQLCursor:
         """Run one statement. Raises DatabaseUnreachable, DatabaseBusy or DatabaseUnusable."""
         is_new = self._session is None
         try:
@@ -177,7 +176,7 @@ class Connection:
                 raise
         return self._run(sql, parameters)
 
-    def _run(self, sql: str, parameters: Mapping[str, object] | None) -> Cursor:
+    def _run(self, sql: str, parameters: Mapping[str, object] | None) -> PostgreSQLCursor:
         session = self._session or self._open()
         try:
             return self._cursor.execute(sql, parameters)
@@ -191,7 +190,7 @@ class Connection:
         if self._is_writing:
             raise DatabaseUnreachable("the connection was lost in the transaction")
         session = self._session = self._connect()
-        self._cursor = Cursor(session)
+        self._cursor = PostgreSQLCursor(session)
         return session
 
     def _explain(self, error: psycopg.Error, session: Session) -> Exception:
@@ -207,7 +206,7 @@ class Connection:
         return error
 
     @contextmanager
-    def transaction(self) -> Iterator["Connection"]:
+    def transaction(self) -> Iterator["PostgreSQLConnection"]:
         """A write transaction: committed at the end, or rolled back."""
         self.execute("BEGIN READ WRITE")
         self._is_writing = True
@@ -319,7 +318,7 @@ class PostgreSQLDatabase(EngineBase):
     def _unfit(self, reason: str) -> DatabaseUnreadable:
         return DatabaseUnreadable(f"{self._called}: {self.name} can't be used: {reason}")
 
-    def list_tables(self, db: AnyConnection) -> set[str]:
+    def list_tables(self, db: Connection) -> set[str]:
         sql = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
         return {row["tablename"] for row in db.execute(sql)}
 
@@ -328,7 +327,7 @@ class PostgreSQLDatabase(EngineBase):
             session.execute(translate_ddl(self.schema.sql))
             self.mark(session, self.schema.version)
 
-    def mark(self, db: AnyConnection, version: int) -> None:
+    def mark(self, db: Connection, version: int) -> None:
         super().mark(db, version)
         properties.insert_property(db, "events_home", _find_home(db))
 
@@ -343,7 +342,7 @@ class PostgreSQLDatabase(EngineBase):
             session = Session.connect(
                 **self._address,
                 autocommit=True,
-                cursor_factory=Cursor,
+                cursor_factory=PostgreSQLCursor,
                 row_factory=dict_row,
                 prepare_threshold=0,
             )
@@ -369,21 +368,21 @@ class PostgreSQLDatabase(EngineBase):
         return session
 
     @property
-    def connection(self) -> Connection:
+    def connection(self) -> PostgreSQLConnection:
         """The calling thread's own connection. Outside of write() it can only read."""
         connection = getattr(self._local, "connection", None)
         if connection is None:
-            connection = self._local.connection = Connection(self._connect)
+            connection = self._local.connection = PostgreSQLConnection(self._connect)
         return connection
 
-    def write(self) -> AbstractContextManager[Connection]:
+    def write(self) -> AbstractContextManager[PostgreSQLConnection]:
         """One write transaction: committed at the end, durably, or rolled back whole.
 
         Raises DatabaseBusy or DatabaseUnusable. After DatabaseUnreachable, it may be committed or not.
         """
         return self.connection.transaction()
 
-    def lock_events(self, db: AnyConnection) -> None:
+    def lock_events(self, db: Connection) -> None:
         """Keep other transactions from writing events until this one is visible."""
         db.execute(f"SELECT pg_advisory_xact_lock({EMIT})")
 
@@ -400,7 +399,7 @@ class PostgreSQLDatabase(EngineBase):
                 for row in copy.rows():
                     yield dict(zip(names, row, strict=True))
 
-    def lock_nfts(self, db: AnyConnection) -> None:
+    def lock_nfts(self, db: Connection) -> None:
         """Wait for all transactions that write NFTs, and keep others from it until this one ends."""
         db.execute("LOCK TABLE nft IN SHARE ROW EXCLUSIVE MODE")
 
@@ -433,7 +432,7 @@ class PostgreSQLDatabase(EngineBase):
     def after_fork(self) -> None:
         """Make a new lock and observer: in a child, a thread of the parent may hold the old ones."""
         self._asking, self._questions = threading.Lock(), 0
-        self._observer = Connection(self._connect)
+        self._observer = PostgreSQLConnection(self._connect)
 
     def leadership(self, name: str) -> "Leadership":
         return Leadership(self._find_primary, name)
@@ -510,7 +509,7 @@ class PostgreSQLDatabase(EngineBase):
             raise DatabaseInUse(f"{self.name} is in use: a service or another command has it open")
 
 
-class Leadership(Connection):
+class Leadership(PostgreSQLConnection):
     """A connection with a role that one machine holds at a time.
 
     A silent holder loses the role within half a minute.
@@ -539,7 +538,7 @@ def _set_no_timeout(session: Session) -> None:
         session.execute("SET client_connection_check_interval = '1s'")
 
 
-def _find_home(db: AnyConnection) -> bytes:
+def _find_home(db: Connection) -> bytes:
     return bytes(only(db, f"SELECT {HOME} AS home")["home"])
 
 

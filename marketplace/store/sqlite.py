@@ -15,7 +15,7 @@ from sqlite_utils.utils import sqlite3
 from marketplace.command_line import command
 from marketplace.errors import DatabaseBusy, DatabaseUnusable, StartRefused
 from marketplace.store import database_errors, events, migrations, sqlite_files
-from marketplace.store.connection import Connection as AnyConnection
+from marketplace.store.connection import Connection
 from marketplace.store.database_errors import (
     DatabaseInUse,
     DatabaseMissing,
@@ -236,7 +236,7 @@ class SQLiteDatabase(EngineBase):
         with closing(open_file(self.path, "ro", timeout)) as connection:
             self.version = self.find_version(connection, self.name)
 
-    def list_tables(self, db: AnyConnection) -> set[str]:
+    def list_tables(self, db: Connection) -> set[str]:
         return {row["name"] for row in db.execute("SELECT name FROM sqlite_schema")}
 
     def data_version(self) -> tuple[int, int] | None:
@@ -398,10 +398,10 @@ class SQLiteDatabase(EngineBase):
         self.read_version()
         return backup
 
-    def lock_events(self, db: AnyConnection) -> None:
+    def lock_events(self, db: Connection) -> None:
         """Do nothing: no other transaction can write meanwhile."""
 
-    def lock_nfts(self, db: AnyConnection) -> None:
+    def lock_nfts(self, db: Connection) -> None:
         """Do nothing: no other transaction can write meanwhile."""
 
     def after_fork(self) -> None:

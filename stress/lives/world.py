@@ -25,7 +25,7 @@ from marketplace.sandbox.application import create_sandbox
 from marketplace.services import services
 from marketplace.store import access_tokens, following, properties
 from marketplace.store.database import write
-from marketplace.store.postgresql import Cursor
+from marketplace.store.postgresql import PostgreSQLCursor
 
 MARKET = "0.0.9001"
 COLLECTOR = "0.0.2001"  # gets 5 % of each sale of 0.0.5001
@@ -305,13 +305,13 @@ def make_mortal(set_attribute=setattr) -> None:
 
     The client of the mirror node retries without a pause.
     """
-    execute_on_postgresql, connect = Cursor.execute, sqlite3.connect
+    execute_on_postgresql, connect = PostgreSQLCursor.execute, sqlite3.connect
 
     def execute_or_die(cursor, sql, *parameters, **options):
         execute = partial(execute_on_postgresql, cursor, sql, *parameters, **options)
         return die_at(execute) if sql.endswith("COMMIT") else execute()
 
-    set_attribute(Cursor, "execute", execute_or_die)
+    set_attribute(PostgreSQLCursor, "execute", execute_or_die)
     mortal = lambda *args, **kwargs: connect(*args, **{"factory": Mortal} | kwargs)  # noqa: E731
     set_attribute(sqlite3, "connect", mortal)
     set_attribute(mirror, "FIRST_PAUSE_SECONDS", 0.0)
