@@ -20,9 +20,9 @@ from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransa
 from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
 from marketplace.hedera import messages, times
-from marketplace.hedera.encoding import encode, write_list
 from marketplace.hedera.hbar import TINYBARS, find_credit
 from marketplace.hedera.ids import TransactionId, numbers
+from marketplace.hedera.messages import encode, write_list
 from marketplace.hedera.scheduled_sale import ScheduledSale
 
 

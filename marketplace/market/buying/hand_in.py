@@ -132,7 +132,7 @@ def _require_same(signed: "Signed", request: TransactionRequest, nfts: Sequence[
 
     What the bytes parse as decides nothing: other programs may parse them in another way.
     """
-    from marketplace.hedera.encoding import list_forms
+    from marketplace.hedera.messages import list_forms
     from marketplace.hedera.signed import find_paid
 
     body = build(nfts, request.account_id, signed.transaction_id, signed.node)
