@@ -30,9 +30,8 @@ from marketplace.watcher.enrichment_result import (
     EnrichmentResult,
     Limits,
     Outcome,
-    read_message,
 )
-from marketplace.watcher.strangers import confine, decoder
+from marketplace.watcher.strangers import confine
 from marketplace.watcher.strangers.images import optimise
 from tests.namespaces import UNSHARE, needs_namespaces
 from tests.watcher.pictures import DISPLAY_P3, frames, gradient
@@ -100,7 +99,8 @@ def test_an_image_that_takes_too_long_is_ended(make):
     pointer = json.dumps({"name": "A", "image": POINTER})
     with serve_raw(lambda connection: connection.sendall(slow)) as url, make(url) as processes:
         found = processes.enrich(pointer, Limits(5, 1))
-        assert found[:2] == (Outcome.UNUSABLE, "it takes too long to decode")
+        # The latter on a busy machine.
+        assert found.reason in ("it takes too long to decode", "it took too long")
         found = processes.enrich(pointer, QUICK)
         assert (found.outcome, found.description.name) == (Outcome.SLOW, "A")
 
@@ -438,14 +438,21 @@ def test_where_no_system_calls_can_be_filtered_images_are_shown():
 
 
 @pytest.mark.parametrize(
-    ("seconds", "outcome"), [(1, "it takes too long to decode"), (0, "it took too long")]
+    ("seconds", "reason"),
+    [(PATIENCE_SECONDS, "it takes too long to decode"), (0, "it took too long")],
 )
-def test_a_decoder_is_ended_by_its_own_reader(monkeypatch, seconds, outcome):
-    monkeypatch.setattr(Limits, "decoder_timeout", PATIENCE_SECONDS * seconds)
-    others = children(os.getpid())
-    made = read_message(decoder.decode(CORPUS["png_slow"](), Limits(5, 1)))
-    assert made.reason == outcome
-    assert children(os.getpid()) <= others
+def test_a_decoder_is_ended_by_its_own_reader(seconds, reason):
+    """In a process of its own: a fork lacks the threads that libvips has started for another test."""
+    program = f"""
+from marketplace.watcher.enrichment_result import read_message
+from marketplace.watcher.strangers import decoder
+from tests.watcher.test_processes import *
+Limits.decoder_timeout = {seconds}
+print(read_message(decoder.decode(CORPUS["png_slow"](), Limits(5, 1))).reason)
+print(children(os.getpid()))
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert ended.stdout.splitlines() == [reason, "set()"], ended.stderr
 
 
 @needs_namespaces
