@@ -8,8 +8,9 @@ import base64
 import re
 import string
 from collections.abc import Callable, Mapping
+from functools import cache
 from types import NoneType
-from typing import Any, Generic, TypeVar, cast, get_args, get_type_hints
+from typing import Any, TypeVar, cast, get_args, get_type_hints
 
 from marshmallow import EXCLUDE, Schema, ValidationError, fields, missing, post_load, pre_load
 from marshmallow.validate import Range
@@ -158,28 +159,13 @@ class Entities(fields.List[Any]):
         return tuple(super()._deserialize(*value, **more))
 
 
-class AnswerSchema(Schema, Generic[T]):
+class AnswerSchema(Schema):
     """Reads an object. A field's key with dots is a path through nested objects."""
 
     class Meta:
         unknown = EXCLUDE
 
-    makes: Callable[..., T]
-
-    def read(self, document: object) -> T:
-        """Raises ValueError, which names the key."""
-        try:
-            return cast(T, self.load(cast(Any, document)))
-        except ValidationError as error:
-            raise ValueError(_describe(error.messages)) from error
-
-    def read_rows(self, document: Mapping[str, Any], key: str) -> list[T]:
-        """Read the objects of a list. Raises ValueError, which names the key."""
-        rows = read_list(document, key)
-        try:
-            return cast(list[T], self.load(rows, many=True))
-        except ValidationError as error:
-            raise ValueError(f"{key}.{_describe(error.messages)}") from error
+    makes: Callable[..., Any]
 
     @pre_load
     def _flatten(self, document: Any, **_: Any) -> Any:
@@ -233,7 +219,7 @@ def _find(document: Any, key: str) -> Any:
     return value
 
 
-def schema_of(kind: Callable[..., T]) -> type[AnswerSchema[T]]:
+def schema_of(kind: Callable[..., Any]) -> type[AnswerSchema]:
     """The schema of a NamedTuple, each of whose annotations has the field that reads it.
 
     A field without a default is required; it may be null if its type has None.
@@ -248,4 +234,26 @@ def schema_of(kind: Callable[..., T]) -> type[AnswerSchema[T]]:
         found[name] = field
     schema = cast(Any, AnswerSchema).from_dict(found, name=f"{kind.__name__}Schema")
     schema.makes = staticmethod(kind)
-    return cast(type[AnswerSchema[T]], schema)
+    return cast(type[AnswerSchema], schema)
+
+
+@cache
+def _reader(kind: Callable[..., Any]) -> AnswerSchema:
+    return schema_of(kind)()
+
+
+def read(kind: Callable[..., T], document: object) -> T:
+    """Read an object. Raises ValueError, which names the key."""
+    try:
+        return cast(T, _reader(kind).load(cast(Any, document)))
+    except ValidationError as error:
+        raise ValueError(_describe(error.messages)) from error
+
+
+def read_rows(kind: Callable[..., T], document: Mapping[str, Any], key: str) -> list[T]:
+    """Read the objects of a list. Raises ValueError, which names the key."""
+    rows = read_list(document, key)
+    try:
+        return cast(list[T], _reader(kind).load(rows, many=True))
+    except ValidationError as error:
+        raise ValueError(f"{key}.{_describe(error.messages)}") from error

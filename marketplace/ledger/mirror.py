@@ -24,7 +24,7 @@ from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS
 from marketplace.hedera.ids import TransactionId
 from marketplace.ledger import transaction_feed
-from marketplace.ledger.answers import AnswerSchema, read_list, schema_of
+from marketplace.ledger.answers import read, read_list, read_rows
 from marketplace.ledger.http import (
     UNHURRIED_SECONDS,
     Deadline,
@@ -74,20 +74,6 @@ AHEAD_RECALLED = 10 * times.SECOND
 TRANSACTIONS_RECALLED, RECALLED_SECONDS = 200, 10
 IMPOSSIBLE = re.compile(rb'"(?:Invalid (?:parameter: |entity ID )|Bad Request"|Failed to convert)')
 
-
-NFTS = schema_of(Nft)()
-ACCOUNTS = schema_of(LedgerAccount)()
-RELATIONSHIPS = schema_of(Relationship)()
-TRANSACTIONS = schema_of(Transaction)()
-EVENTS = schema_of(NftEvent)()
-SCHEDULES = schema_of(Schedule)()
-MESSAGES = schema_of(Message)()
-NODES = schema_of(ConsensusNode)()
-LINKS = schema_of(Links)()
-TOKENS = schema_of(LedgerToken)()
-BLOCKS = schema_of(Block)()
-RATES = schema_of(ExchangeRates)()
-TOPICS = schema_of(Topic)()
 
 T = TypeVar("T")
 
@@ -163,7 +149,7 @@ class MirrorNode:
     def find_nft(self, token: str, serial_no: int, deadline: Deadline) -> Nft | None:
         """Find an NFT, burned or not; None if the ledger has none with that id."""
         path = f"/tokens/{token}/nfts/{serial_no}"
-        nft = self._get(path, NFTS, deadline)
+        nft = self._get(path, Nft, deadline)
         if nft and nft.id != (token, serial_no):
             raise self._invalid(path, f"it describes another NFT, {nft.id}")
         return nft
@@ -173,7 +159,7 @@ class MirrorNode:
     ) -> Nft | None:
         """Find an NFT if the account owns it; otherwise None."""
         path = f"/accounts/{account_id}/nfts?token.id={token}&serialnumber=eq:{serial_no}"
-        nfts = self._get_rows(path, NFTS, deadline, "nfts") or ()
+        nfts = self._get_rows(path, Nft, deadline, "nfts") or ()
         return next((nft for nft in nfts if nft.id == (token, serial_no)), None)
 
     def list_nfts(self, token: str) -> Iterator[Nft | LedgerAnswerInvalid]:
@@ -192,7 +178,7 @@ class MirrorNode:
     def _list_nfts(self, path: str) -> Iterator[Nft | LedgerAnswerInvalid]:
         for item in self._pages(path, "nfts", None):
             try:
-                yield NFTS.read(item)
+                yield read(Nft, item)
             except ValueError as error:
                 yield self._invalid(path, f"{_name(item)} {error}"[:200])
 
@@ -229,26 +215,28 @@ class MirrorNode:
         if document is None:
             return [], False
         with self._reading(path):
-            return EVENTS.read_rows(document, "transactions"), LINKS.read(
-                document
+            return read_rows(NftEvent, document, "transactions"), read(
+                Links, document
             ).following is not None
 
     def find_token(self, token: str, deadline: Deadline) -> LedgerToken | None:
-        return self._get(f"/tokens/{token}", TOKENS, deadline)
+        return self._get(f"/tokens/{token}", LedgerToken, deadline)
 
     def find_account(
         self, account_id: str, deadline: Deadline, at: int | None = None
     ) -> LedgerAccount | None:
         """Find an account by its id or its EVM address, as it is now, or was at a consensus time."""
         moment = f"&timestamp={times.to_consensus(at)}" if at else ""
-        return self._get(f"/accounts/{account_id}?transactions=false{moment}", ACCOUNTS, deadline)
+        return self._get(
+            f"/accounts/{account_id}?transactions=false{moment}", LedgerAccount, deadline
+        )
 
     def find_relationship(
         self, account_id: str, token: str, deadline: Deadline
     ) -> Relationship | None:
         """Find an account's relationship with a token; None if it is not associated."""
         path = f"/accounts/{account_id}/tokens?token.id={token}"
-        relationships = self._get_rows(path, RELATIONSHIPS, deadline, "tokens")
+        relationships = self._get_rows(path, Relationship, deadline, "tokens")
         relationship = relationships[0] if relationships else None
         if relationship and relationship.token != token:
             raise self._invalid(path, f"it describes {relationship.token}, not {token}")
@@ -257,7 +245,7 @@ class MirrorNode:
     def list_relationships(self, account_id: str, deadline: Deadline) -> Iterator[Relationship]:
         """List an account's relationships with tokens."""
         path = f"/accounts/{account_id}/tokens?limit={PAGE}&order=asc"
-        return self._pages(path, "tokens", RELATIONSHIPS, deadline)
+        return self._pages(path, "tokens", Relationship, deadline)
 
     def list_transactions(
         self, transaction_id: TransactionId, deadline: Deadline
@@ -267,7 +255,7 @@ class MirrorNode:
         Refused repetitions, children of a contract call and scheduled executions share the id.
         """
         path = f"/transactions/{transaction_id.dashed}"
-        return self._get_rows(path, TRANSACTIONS, deadline, "transactions") or []
+        return self._get_rows(path, Transaction, deadline, "transactions") or []
 
     def find_transaction(self, consensus_at: int, deadline: Deadline) -> Transaction | None:
         """Find the transaction with a consensus timestamp, in nanoseconds, however old it is.
@@ -304,7 +292,7 @@ class MirrorNode:
 
     def _read_transaction(self, consensus_at: int, deadline: Deadline) -> Transaction | None:
         path = f"/transactions?timestamp={times.to_consensus(consensus_at)}"
-        rows = self._get_rows(path, TRANSACTIONS, deadline, "transactions") or []
+        rows = self._get_rows(path, Transaction, deadline, "transactions") or []
         self._recall(rows)
         return next((row for row in rows if row.consensus_at == consensus_at), None)
 
@@ -317,7 +305,7 @@ class MirrorNode:
 
     def find_schedule(self, schedule_id: str, deadline: Deadline) -> Schedule | None:
         path = f"/schedules/{schedule_id}"
-        schedule = self._get(path, SCHEDULES, deadline)
+        schedule = self._get(path, Schedule, deadline)
         if schedule and schedule.id != schedule_id:
             raise self._invalid(path, f"it describes another schedule, {schedule.id}")
         return schedule
@@ -346,7 +334,7 @@ class MirrorNode:
     def find_present(self, deadline: Deadline) -> int:
         """Find the end of the mirror node's last block, in nanoseconds. Its data is current up to then."""
         path = "/blocks?limit=1&order=desc"
-        blocks = self._get_rows(path, BLOCKS, deadline, "blocks")
+        blocks = self._get_rows(path, Block, deadline, "blocks")
         if not blocks:
             raise self._invalid(path, "it has no blocks")
         ended_at = blocks[0].ended_at
@@ -377,7 +365,7 @@ class MirrorNode:
 
     def find_exchange_rates(self, deadline: Deadline) -> ExchangeRates:
         path = "/network/exchangerate"
-        answer = self._get(path, RATES, deadline)
+        answer = self._get(path, ExchangeRates, deadline)
         if not answer:
             raise self._invalid(
                 path, "the mirror node has none. Buying needs its module rest-java, too"
@@ -386,14 +374,14 @@ class MirrorNode:
 
     def list_nodes(self, deadline: Deadline) -> Iterator[ConsensusNode]:
         """List the network's consensus nodes."""
-        return self._pages("/network/nodes?limit=25&order=asc", "nodes", NODES, deadline)
+        return self._pages("/network/nodes?limit=25&order=asc", "nodes", ConsensusNode, deadline)
 
     def find_topic_memo(self, topic: str, deadline: Deadline) -> str | None:
-        found = self._get(f"/topics/{topic}", TOPICS, deadline)
+        found = self._get(f"/topics/{topic}", Topic, deadline)
         return found.memo if found else None
 
     def find_message(self, consensus_timestamp: str, deadline: Deadline) -> Message | None:
-        return self._get(f"/topics/messages/{consensus_timestamp}", MESSAGES, deadline)
+        return self._get(f"/topics/messages/{consensus_timestamp}", Message, deadline)
 
     def list_messages(
         self, topic: str, deadline: Deadline, *, newest_first: bool = False, since: int = 0
@@ -403,16 +391,16 @@ class MirrorNode:
         path = f"/topics/{topic}/messages?limit={PAGE}&order={order}"
         if since:
             path += f"&timestamp=gte:{times.to_consensus(since)}"
-        return self._pages(path, "messages", MESSAGES, deadline)
+        return self._pages(path, "messages", Message, deadline)
 
     def _pages(
         self,
         path: str,
         key: str,
-        schema: AnswerSchema[Any] | None,
+        kind: Callable[..., Any] | None,
         deadline: Deadline | None = None,
     ) -> Iterator[Any]:
-        """Yield the items of all pages, unparsed if there is no schema. Uses only the query of links.next.
+        """Yield the items of all pages, unparsed if there is no kind. Uses only the query of links.next.
 
         Raises LedgerAnswerInvalid for a repeated query, and beyond MAX_PAGES.
         """
@@ -427,31 +415,31 @@ class MirrorNode:
             if document is None:
                 return
             with self._reading(path):
-                items = schema.read_rows(document, key) if schema else read_list(document, key)
-                following = LINKS.read(document).following
+                items = read_rows(kind, document, key) if kind else read_list(document, key)
+                following = read(Links, document).following
             yield from items
             if following is None:
                 return
             query = following.partition("?")[2]
         raise self._invalid(path, "its pages lead in a circle")
 
-    def _get(self, path: str, schema: AnswerSchema[T], deadline: Deadline) -> T | None:
+    def _get(self, path: str, kind: Callable[..., T], deadline: Deadline) -> T | None:
         """Return an answer; None if the mirror node has no such object."""
         document = self._get_object(path, deadline)
         if document is None:
             return None
         with self._reading(path):
-            return schema.read(document)
+            return read(kind, document)
 
     def _get_rows(
-        self, path: str, schema: AnswerSchema[T], deadline: Deadline, key: str
+        self, path: str, kind: Callable[..., T], deadline: Deadline, key: str
     ) -> list[T] | None:
         """Return the list of an answer; None if the mirror node has no such list."""
         document = self._get_object(path, deadline)
         if document is None:
             return None
         with self._reading(path):
-            return schema.read_rows(document, key)
+            return read_rows(kind, document, key)
 
     def _get_object(self, path: str, deadline: Deadline) -> dict[str, Any] | None:
         try:

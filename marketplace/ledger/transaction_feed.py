@@ -7,7 +7,7 @@ from typing import Annotated, Any, NamedTuple
 from marshmallow import ValidationError
 
 from marketplace.hedera.ids import TransactionId
-from marketplace.ledger.answers import moment, read_list, schema_of
+from marketplace.ledger.answers import moment, read, read_list
 from marketplace.ledger.objects import LedgerNftTransfer, Transaction
 from marketplace.text import shown
 
@@ -25,9 +25,6 @@ class RowDate(NamedTuple):
     """Of a row that may be unreadable otherwise."""
 
     consensus_at: Annotated[int, moment("consensus_timestamp")]
-
-
-ROW_DATE, TRANSACTION = schema_of(RowDate)(), schema_of(Transaction)()
 
 
 class Page(NamedTuple):
@@ -49,14 +46,14 @@ def read_page(document: Mapping[str, Any], after: int, payer: str, length: int) 
     rows, odd, last_at = [], [], after
     documents = read_list(document, "transactions")
     for row in documents:
-        consensus_at = ROW_DATE.read(row).consensus_at
+        consensus_at = read(RowDate, row).consensus_at
         if consensus_at <= last_at:
             raise ValueError("its rows are out of order")
         last_at = consensus_at
         if _is_plain(row, payer):
             continue
         try:
-            rows.append(TRANSACTION.read(row))
+            rows.append(read(Transaction, row))
         except ValueError as error:
             moment = shown(row["consensus_timestamp"])
             log = logging.getLogger("marketplace")
@@ -76,7 +73,7 @@ def _is_plain(document: dict[str, Any], payer: str) -> bool:
 def _read_odd(document: dict[str, Any]) -> Transaction:
     """Read the fields that make sense. Without a result, it may have succeeded."""
     try:
-        return TRANSACTION.read(document)
+        return read(Transaction, document)
     except ValueError as error:
         cause = error.__cause__
         valid: Any = cause.valid_data if isinstance(cause, ValidationError) else {}

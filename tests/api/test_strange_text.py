@@ -13,7 +13,7 @@ from harness.cast import ALICE, KEYS, TOKEN
 from harness.network import serve_raw
 from harness.serving import run_flask
 from marketplace import create_app
-from marketplace.ledger.answers import schema_of
+from marketplace.ledger import answers
 from marketplace.ledger.objects import Nft
 from marketplace.market import reconciler
 from marketplace.services import services
@@ -54,7 +54,7 @@ def store(app, pointer, token_name):
         "modified_timestamp": "1.000000000",
     }
     with app.app_context():
-        nft = schema_of(Nft)().read(answer)
+        nft = answers.read(Nft, answer)
         record = reconciler.new_record(nft, token_name)
         with write() as db:
             db.execute("DELETE FROM nft")
