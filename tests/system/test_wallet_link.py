@@ -46,3 +46,7 @@ def test_it_works_with_wallets():
     run_program(
         "node", "--test", LINK / "tests/link.test.mjs", check=True, env=environ, timeout=300
     )
+
+
+def test_the_check_finds_what_wallets_do_wrong():
+    run_program("node", "--test", LINK / "tests/check.test.mjs", check=True, timeout=300)

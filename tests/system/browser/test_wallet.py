@@ -3,15 +3,13 @@
 import json
 import shutil
 import subprocess
-import sys
 from contextlib import contextmanager
 
 import pytest
 from playwright.sync_api import expect
 
-from harness.network import reserved_port
-from harness.postgresql import until
-from harness.serving import ROOT, Service, environment
+from harness.desk import serve_desk
+from harness.serving import ROOT
 from tests.system.browser.conftest import CheckedPage, on_two_screens
 from tests.system.browser.steps import press
 from tests.system.browser.trader import Trader
@@ -36,19 +34,8 @@ pytestmark = pytest.mark.skipif(
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory):
     """What make run serves, with a relay, and without a sample."""
-    folder = tmp_path_factory.mktemp("desk")
-    with reserved_port() as port, reserved_port() as node, reserved_port() as relay:
-        url = f"http://127.0.0.1:{port}"
-        environ = environment(DATA_DIR=f"{folder}/instance", PUBLIC_URL=url)
-        environ |= {"PORT": str(port), "GRPC_PORT": str(node), "RELAY_PORT": str(relay)}
-        environ |= {"SAMPLE": "no"}
-        del environ["PROMETHEUS_MULTIPROC_DIR"]  # the server sets its own
-        service = Service(folder, port, environ)
-        service.node, service.relay = f"127.0.0.1:{node}", f"ws://127.0.0.1:{relay}"
-        server = ("-m", "gunicorn", "-c", "python:marketplace.sandbox.server", "wsgi:app")
-        with service.running([sys.executable, *server, "--chdir", str(ROOT)]):
-            until(service.answers, "the service does not start")
-            yield service
+    with serve_desk(tmp_path_factory.mktemp("desk")) as service:
+        yield service
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-// One bundle of all, as a dApp's bundler makes it: these libraries are not written for Node.js' own loader.
+// One bundle of main.mjs, or of another program, as a dApp's bundler makes it: these libraries are not written for Node.js' own loader.
 // The demo's snippets stand in it, too, as functions of what was prepared and of what is paired.
 import { readFileSync, readdirSync } from "node:fs";
 import { build } from "esbuild";
@@ -40,7 +40,7 @@ function functionOf(name) {
 }
 
 await build({
-  entryPoints: ["main.mjs"],
+  entryPoints: [process.argv[3] ?? "main.mjs"],
   outfile: process.argv[2],
   bundle: true,
   minify: true,

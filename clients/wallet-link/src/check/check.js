@@ -6,6 +6,7 @@ import { checkSignature } from "./signatures.js";
 
 const SECONDS = 120; // for one answer of the wallet
 const REPORTS = 20, PAUSE_MS = 500;
+const BUSY = [429, 503], TRIES = 10, BUSY_MS = 2000;
 const OTHERS = ["0.0.1004", "0.0.1005", "0.0.1006"]; // accounts that the demo wallet signs for
 const TOKENS = ["0.0.7301", "0.0.7302"]; // of the sandbox, which has every NFT
 const CHAINS = ["hedera:devnet", "hedera:previewnet", "hedera:testnet", "hedera:mainnet"];
@@ -24,7 +25,7 @@ export class Untried extends Error {}
  */
 
 export class Check {
-  #serialNo = Math.floor(Date.now() / 10) % 1e9; // another run takes others
+  #serialNo = Math.floor(Math.random() * 1e9); // another run takes others
   /** @type {Promise<string[]> | undefined} */ #kinds;
   /** @type {string | undefined} */ offerId; // of the account's own offer
 
@@ -42,8 +43,8 @@ export class Check {
   }
 
   /** Any request to the wallet. */
-  request(method, params, chain) {
-    return this.link.request(method, params, { chain, seconds: SECONDS });
+  request(method, params, { chain, seconds = SECONDS } = {}) {
+    return this.link.request(method, params, { chain, seconds });
   }
 
   /** Have a transaction signed and submitted by the wallet. */
@@ -109,10 +110,10 @@ export class Check {
   }
 
   /** The wallet must answer with an error, and submit nothing. */
-  async expectRefusal(transfer, { chain, params = {}, isRight = () => true, wanted = "" } = {}) {
+  async expectRefusal(transfer, { chain, seconds, params = {}, isRight = () => true, wanted = "" } = {}) {
     let refusal;
     try {
-      await this.request("hedera_signAndExecuteTransaction", { ...params, transactionList: transfer.byteArray }, chain);
+      await this.request("hedera_signAndExecuteTransaction", { ...params, transactionList: transfer.byteArray }, { chain, seconds });
     } catch (error) {
       if (error.kind === "TIMEOUT") throw new Wrong("It does not answer: the market waits for nothing.");
       refusal = error;
@@ -170,20 +171,31 @@ export class Check {
   /** Tell the market until it has seen it. */
   async #report(body) {
     for (let i = 0; i < REPORTS; i += 1) {
-      const { ok, data, message } = await this.market.api("/comingsoon", body);
+      const { ok, data, message } = await this.#send("api", "/comingsoon", body);
       if (!ok) throw new Wrong(`The market does not take it: ${message}`);
       if (data.result === "OK") return data;
-      await new Promise((go) => setTimeout(go, PAUSE_MS));
+      await pause(PAUSE_MS);
     }
     throw new Wrong("The market has not seen it on the ledger.");
   }
 
   async #call(which, path, body) {
-    const { ok, data, message } = await this.market[which](path, body);
+    const { ok, data, message } = await this.#send(which, path, body);
     if (!ok) throw new Error(message);
     return data;
   }
+
+  /** Call the market; while it is busy, try again. */
+  async #send(which, path, body) {
+    for (let i = 1; ; i += 1) {
+      const answer = await this.market[which](path, body);
+      if (!BUSY.includes(answer.status) || i === TRIES) return answer;
+      await pause(BUSY_MS);
+    }
+  }
 }
+
+const pause = (ms) => new Promise((go) => setTimeout(go, ms));
 
 /** An order as its report names it. */
 function about({ accountId, tokenId, serialNo, serialNos, offerId }) {

@@ -8,6 +8,7 @@ import { bodyOf, writeTransfer } from "../transaction.js";
 const EXECUTE = "hedera_signAndExecuteTransaction", SIGN = "hedera_signTransaction", MESSAGE = "hedera_signMessage";
 const PRICE = 5, NEW_PRICE = 7, OFFER = 6, LOW_OFFER = 4; // whole HBAR
 const MANY = 20, MEMO_BYTES = 100, EXPIRED_SECONDS = 600;
+const NO_USER_SECONDS = 30; // for an answer that needs no user
 const STRANGER = "0.0.9876543"; // an account that no session has
 const PREFIX = "\x19Hedera Signed Message:\n", TEXT = "I own this account.";
 
@@ -210,7 +211,7 @@ export const ROWS = [
     run: (check) => {
       const chain = check.strangeChain();
       const transfer = writeTransfer({ payer: check.account, memo: "Another network" });
-      return check.expectRefusal(transfer, { chain, params: { signerAccountId: `${chain}:${check.account}` } });
+      return check.expectRefusal(transfer, { chain, seconds: NO_USER_SECONDS, params: { signerAccountId: `${chain}:${check.account}` } });
     },
   },
   {

@@ -1,21 +1,18 @@
 // A wallet on one's desk, as its developer writes it: WalletConnect's library, Hedera's SDK, and a key. Takes
-// {relayUrl, node, account, keyType, wallet, waitSeconds} as JSON. A line of its input is the address of a pairing, or what
-// its user does with the next request: "refuse", "wait" before signing, or "close" the wallet and come back. After "invalid"
-// it answers that, always. Prints a line of JSON for what it does: {method, outcome}.
-import { createInterface } from "node:readline";
+// {relayUrl, node, account, keyType, wallet, waitSeconds} as JSON; user.mjs has what its input is. Prints a line of JSON
+// for what it does: {method, outcome}.
 import { proto } from "@hiero-ledger/proto";
 import { AccountId, Client, PrivateKey, Transaction } from "@hiero-ledger/sdk";
+import { User } from "./user.mjs";
 import { wallets } from "./wallets.mjs";
 
 const { relayUrl, node, account, keyType, wallet = "walletkit 1.2.10", waitSeconds = 30 } = JSON.parse(process.argv[2]);
 const key = keyType === "ECDSA" ? PrivateKey.generateECDSA() : PrivateKey.generateED25519();
 const client = Client.forNetwork({ [node]: new AccountId(3) });
 const bytesOf = (text) => Buffer.from(text, "base64");
-const pause = (seconds) => new Promise((go) => setTimeout(go, seconds * 1000));
 const OWN = `hedera:testnet:${account}`;
-const CLOSED_SECONDS = 3;
 const HTML = "<img src=x onerror=alert(1)>";
-let step = "sign";
+const user = new User({ waitSeconds });
 
 function sign(content) {
   const name = keyType === "ECDSA" ? "ECDSASecp256k1" : "ed25519";
@@ -40,13 +37,11 @@ const METHODS = {
 };
 
 async function answer({ chainId, request: { method, params } }) {
-  const next = step;
-  if (step !== "invalid") step = "sign";
   try {
-    if (next === "invalid") return { transactionId: HTML, signatureMap: HTML };
-    if (next === "wait") await pause(waitSeconds);
+    const step = await user.decide();
+    if (step === "invalid") return { transactionId: HTML, signatureMap: HTML };
     if (chainId !== "hedera:testnet" || params.signerAccountId !== OWN) throw { code: 3001, message: "Another account or network." };
-    if (next === "refuse") throw { code: 5000, message: "User rejected." };
+    if (step === "refuse") throw { code: 5000, message: "User rejected." };
     if (!METHODS[method]) throw { code: 5101, message: "Unsupported method." };
     const result = await METHODS[method](params);
     console.log(JSON.stringify({ method, outcome: "signed" }));
@@ -57,15 +52,9 @@ async function answer({ chainId, request: { method, params } }) {
   }
 }
 
+// sign-client 2.11.2 throws into nowhere if a request is for another network: a browser logs it, Node.js ends.
+process.on("unhandledRejection", () => {});
 const opened = await wallets[wallet]({ relayUrl, accounts: [OWN], answer });
 console.log(JSON.stringify({ method: "start", outcome: key.publicKey.toStringRaw() }));
-for await (const line of createInterface({ input: process.stdin })) {
-  if (line.startsWith("wc:")) await opened.pair(line);
-  else step = line;
-  if (line === "close") {
-    const { relayer } = opened.client.core;
-    await relayer.transportClose();
-    pause(CLOSED_SECONDS).then(() => relayer.restartTransport());
-  }
-}
+await user.follow({ pair: opened.pair, relayer: opened.client.core.relayer });
 process.exit();
