@@ -181,11 +181,20 @@ def wallets() -> str:
                 row["list"],
                 row["withdraw"],
                 row["buy"],
+                row["offer"],
             )
             for row in each["rows"]
         ]
-        parts.append(table(f"{each['heading']}; list; withdraw; buy", rows))
+        parts.append(table(f"{each['heading']}; list; withdraw; buy; offer", rows))
     return "\n\n".join(parts)
+
+
+def wallet_check() -> str:
+    """What the wallet check found of the official libraries, in the last recorded run."""
+    run = json.loads((ROOT / "tests/system/wallets/check.json").read_text())
+    names = [*run["rows"][0]["results"]]
+    rows = [(row["title"], row["asked"], *row["results"].values()) for row in run["rows"]]
+    return f"Run on {run['date']}.\n\n{table('; '.join(['Row', 'Asked', *names]), rows)}"
 
 
 def peers() -> str:
@@ -214,6 +223,7 @@ TABLES: dict[str, tuple[str, Callable[[], str]]] = {
     "gauges": ("docs/monitoring.md", gauges),
     "alerts": ("docs/monitoring.md", alerts),
     "sales": ("docs/database.md", columns_of_sales),
+    "wallet-check": ("docs/wallets.md", wallet_check),
     "wallets": ("docs/wallets.md", wallets),
     "peers": ("sandbox/README.md", peers),
     "benchmarks": ("docs/performance.md", benchmarks),

@@ -57,7 +57,11 @@ export class Trade {
   }
 
   get signer() {
-    return this.kind === "buy" ? this.buyer : this.lots[0].seller;
+    return this.isBuyers ? this.buyer : this.lots[0].seller;
+  }
+
+  get isBuyers() {
+    return ["buy", "offer"].includes(this.kind);
   }
 
   get nfts() {
@@ -67,7 +71,7 @@ export class Trade {
   /** The NFTs, as the body of a request names them. */
   get named() {
     const { nfts, lots: [lot] } = this;
-    return this.kind !== "buy" ? nameLot(lot) : nfts.length === 1 ? nfts[0] : { nfts };
+    return !this.isBuyers ? nameLot(lot) : nfts.length === 1 ? nfts[0] : { nfts };
   }
 
   /** Add the NFTs, and let the ledger know all keys, unless they are to be unknown. */
@@ -90,8 +94,8 @@ export class Trade {
   /** A transaction to sign that nobody has submitted yet. */
   async prepare() {
     if (!this.prepared || Date.now() > this.prepared.until) {
-      if (this.kind !== "list") await this.#listAll();
-      if (this.kind === "list") this.price += 1;
+      if (["withdraw", "buy"].includes(this.kind)) await this.#listAll();
+      else this.price += 1;
       this.prepared = await this.#ask(this.kind, this.signer, this.named);
     }
     this.market.last = undefined;
@@ -99,9 +103,9 @@ export class Trade {
   }
 
   async #ask(kind, signer, named) {
-    const path = { list: "/v1/list/extwallet", withdraw: "/v1/delist/extwallet", buy: "/v1/buy/extwallet" };
-    const price = kind === "list" ? { listingPrice: this.price } : {};
-    const answer = await this.market.call(path[kind], { accountId: signer.id, ...named, ...price });
+    const call = { withdraw: "delist" }[kind] ?? kind;
+    const price = { list: { listingPrice: this.price }, offer: { offerPrice: this.price } }[kind];
+    const answer = await this.market.call(`/v1/${call}/extwallet`, { accountId: signer.id, ...named, ...price });
     const bytes = new Uint8Array(Buffer.from(answer.byteArray, "base64"));
     this.lastId = Transaction.fromBytes(bytes).transactionId.toString();
     return { ...answer, signer, bytes, until: Date.now() + 10 * SECOND };
@@ -144,11 +148,21 @@ export class Trade {
     this.isListed = true;
   }
 
+  /** Whether the market has the offer. */
+  async #settleOffer(transactionId) {
+    const reported = { accountId: this.signer.id, ...this.named, transactionId };
+    const { offerId } = await this.market.call("/v1/comingsoon", reported);
+    const { to, price, state } = await this.market.call(`/v1/offers/${offerId}`);
+    const isAsWanted = to.accountId === this.signer.id && price === this.price && state === "OPEN";
+    return isAsWanted ? "SUCCESS" : `SUCCESS, but ${JSON.stringify([to, price, state])}`;
+  }
+
   /** What became of what was submitted: the ledger's code, and whether the order book agrees with a SUCCESS. */
   async settle() {
     const { result, transactionId } = this.market.last;
     this.prepared = undefined;
     if (result !== "SUCCESS") return result;
+    if (this.kind === "offer") return this.#settleOffer(transactionId);
     this.isListed = this.kind === "list";
     const report = (id) =>
       this.market.call("/v1/comingsoon", { accountId: this.signer.id, ...this.named, ...id });

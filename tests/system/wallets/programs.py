@@ -15,6 +15,7 @@ RESULTS = (
     FOLDER / "results.json"
 )  # of the last recorded run; make docs writes it into docs/wallets.md
 IN_THE_TEST = "in the test"  # what the test itself could not do
+KINDS = ("list", "withdraw", "buy", "offer")
 CODE = re.compile(r"[A-Z_]+")
 needs_wallets = pytest.mark.skipif(
     not shutil.which("node") or not (FOLDER / "node_modules").exists(),

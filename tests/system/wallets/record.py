@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tests.system.wallets.programs import (
     IN_THE_TEST,
+    KINDS,
     RESULTS,
     find_versions,
     is_true,
@@ -27,7 +28,7 @@ def main():
     recorded["versions"] = find_versions()
     for table in recorded["tables"]:
         for row in table["rows"]:
-            for kind in ("list", "withdraw", "buy"):
+            for kind in KINDS:
                 line = outcomes.get((row["id"], kind))
                 if line and line["outcome"].startswith(IN_THE_TEST):
                     raise SystemExit(f"{row['id']}, {kind}: {line['outcome']}")

@@ -18,6 +18,7 @@ from harness.serving import ROOT
 from marketplace.demo import SNIPPETS
 from marketplace.hedera import times
 from tests.system.wallets.programs import (
+    KINDS,
     RESULTS,
     find_versions,
     is_true,
@@ -25,15 +26,15 @@ from tests.system.wallets.programs import (
     run_libraries,
 )
 
+SALES = KINDS[:3]
 PAGE = (ROOT / "docs" / "wallets.md").read_text()
-KINDS = ("list", "withdraw", "buy")
 
 
 def rows_of_the_page():
     """What each row says, by its anchor and kind; a kind that a row does not have is left out."""
     found = {}
     for line in PAGE.splitlines():
-        if match := re.match(r'\| <a id="([a-z0-9-]+)"></a>.*\|(.*)\|(.*)\|(.*)\|$', line):
+        if match := re.match(r'\| <a id="([a-z0-9-]+)"></a>.*\|(.*)\|(.*)\|(.*)\|(.*)\|$', line):
             row, *cells = map(str.strip, match.groups())
             assert row not in found, row
             said = dict(zip(KINDS, cells, strict=True))
@@ -75,8 +76,8 @@ def test_the_page_is_what_the_libraries_do(results):
     assert {row.removeprefix("snippet-").removeprefix("buy/") for row, _ in snippets} == names
     assert {line["outcome"] for line in snippets.values()} == {"SUCCESS"}
     of = {(line["fact"], line["trades"], line["kind"]): line for line in facts}
-    for column, kind in enumerate(KINDS, start=1):
-        said = {cells[0]: cells[column] for cells in table("What is in the bytes")}
+    for column, kind in enumerate(SALES, start=1):
+        said = {cells[0]: cells[column] for cells in table("What is signed")}
         assert {of["presses", trades, kind]["presses"] for trades in ("ED25519", "several")} == {1}
         check_what_is_in_the_bytes(said, of["shows", "ED25519", kind])
         # Its own cells, where several NFTs have others than one.
@@ -134,7 +135,9 @@ PATHS = {
     "list": "/v1/list/extwallet",
     "withdraw": "/v1/delist/extwallet",
     "buy": "/v1/buy/extwallet",
+    "offer": "/v1/offer/extwallet",
 }
+PRICES = {"list": {"listingPrice": 250}, "offer": {"offerPrice": 200}}
 
 
 class Person:
@@ -150,8 +153,7 @@ class Person:
         assert self._client.post("/v1/add", json=self._keys).json == {"result": "OK"}
 
     def prepare(self, kind):
-        price = {"listingPrice": 250} if kind == "list" else {}
-        answer = self._client.post(PATHS[kind], json=self._keys | price)
+        answer = self._client.post(PATHS[kind], json=self._keys | PRICES.get(kind, {}))
         return base64.b64decode(answer.json["byteArray"])
 
     def sign(self, content):
@@ -175,7 +177,7 @@ class Person:
 
 
 def late(person, kind, content):
-    seconds = next(cells[1] for cells in table("What is in the bytes") if cells[0] == "Valid for")
+    seconds = next(cells[1] for cells in table("What is signed") if cells[0] == "Valid for")
     moment = times.now() + int(re.sub(r"\D", "", seconds)) * times.SECOND
     return person.submit(person.sign(content), moment)
 
@@ -232,12 +234,15 @@ def test_what_the_page_says_of_the_python_sdk(client, nft, ledger, row, kind):
     seller, buyer = (Person(it, key_type, client, ledger) for it in (ALICE, BOB))
     if kind != "list":
         assert sign(seller, "list", seller.prepare("list")) == "SUCCESS"
-    person = buyer if kind == "buy" else seller
+    person = buyer if kind in ("buy", "offer") else seller
+    if kind == "offer":
+        field = "3a21" if key_type == "ecdsa" else "1220"
+        ledger.change_account(BOB, key=f"{field}{buyer.key.public_key().to_bytes_raw().hex()}")
     said = ROWS[row][kind].strip("`")
     assert said and said in PYTHON[row](person, kind, person.prepare(kind))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", SALES)
 def test_what_the_page_says_of_several_and_the_python_sdk(client, ledger, kind):
     all_of_alice = {"tokenId": TOKEN, "serialNos": [*range(1, 21)]}
     all_of_charlie = {"tokenId": "0.0.7002", "serialNos": [*range(1, 5)]}
