@@ -154,7 +154,7 @@ def change_fees_after_signing(scene: Scene) -> str:
 
 
 def name_a_fresh_listing(scene: Scene) -> str:
-    """A stranger's approvals of his own NFT name a listing that was just made, one a second."""
+    """A stranger's approvals of another NFT name a listing that was just made, one a second."""
     theirs = scene.create_token("Noise", STRANGER)
     scene.list(TOKEN, 3)
     statuses = Counter[int]()
