@@ -61,7 +61,8 @@ def show_purchase() -> Values:
     pairs = found if is_yours else others
     offers = [nft | {"listingPrice": item.price or nft["listingPrice"]} for item, nft in pairs]
     left = [nft for _, nft in pairs if nft["isForSale"]]
-    changes = [said for item, nft in pairs if (said := _change(item, nft, len(pairs) == 1))]
+    seen = [] if is_yours else pairs
+    changes = [said for item, nft in seen if (said := _change(item, nft, len(pairs) == 1))]
     collections = read_collections(offers)
     shares = terms().divide_purchase(offers, collections, buyer)
     price = sum(nft["listingPrice"] for nft in offers)

@@ -159,6 +159,18 @@ def test_the_dialog_keeps_the_price_that_was_seen(app, listed):
     assert f"Buy for {price:,} HBAR" in accepted.text
 
 
+def test_the_dialog_says_to_its_buyer_that_it_is_theirs(app, listed):
+    """It said that someone else had bought it."""
+    write_sql(
+        app,
+        "UPDATE nft SET owner = '0.0.2007', is_for_sale = 0, is_listed = 0, listing_price = 0",
+    )
+    bought = {"nft": f"{TOKEN}:7:250", "account": "0.0.2007"}
+    said = app.test_client().get("/demo/trade/purchase", query_string=bought).text
+    assert "This is yours" in said
+    assert "Someone else" not in said
+
+
 def test_a_page_about_what_is_not_there_says_so_by_its_status(app):
     client = app.test_client()
     statuses = {
