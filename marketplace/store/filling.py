@@ -6,7 +6,6 @@ from typing import Any
 from psycopg import Connection as Session
 from psycopg.rows import DictRow, tuple_row
 
-from marketplace.store import migrations
 from marketplace.store.connection import Connection, count
 from marketplace.store.database_errors import DatabaseUnreadable
 from marketplace.store.schema import Schema
@@ -84,7 +83,7 @@ def drain(session: Session[DictRow], schema: Schema, file: Any) -> None:
             _drain(session, table, file)
     # Of a server. A restore makes a new epoch.
     file.execute("DELETE FROM property WHERE name = 'events_home'")
-    migrations.record(file, schema, schema.version)
+    schema.record(file, schema.version)
     file.execute("COMMIT")
 
 

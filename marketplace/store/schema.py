@@ -2,14 +2,19 @@
 
 import re
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sqlite_utils import Migrations
 from sqlite_utils.utils import sqlite3
 
+from marketplace.store.sqlite_files import wrap
+
 PROPERTY = "schema_version"
+SET = "marketplace"  # the name of our migrations, as sqlite-utils records them
 VERSION = re.compile(rb"[1-9][0-9]{0,5}")
 
 
@@ -57,6 +62,29 @@ class Schema:
             Step(number, [*_statements(path.read_text())])
             for number, path in sorted(self._upgrades.items())
         ]
+
+    def upgrade(
+        self,
+        connection: sqlite3.Connection,
+        version: int,
+        take: Callable[[sqlite3.Connection, Step], None],
+    ) -> None:
+        """Upgrade an SQLite database. ``take`` runs each step in a transaction with its record."""
+        db = wrap(connection)
+        migrations = Migrations(SET)
+        for step in self.steps:
+            migrations(name=str(step.version))(lambda db, step=step: take(db.conn, step))
+        self.record(connection, version)
+        migrations.apply(db)
+
+    def record(self, connection: sqlite3.Connection, version: int) -> None:
+        """Record the steps up to a version as taken, for a new database or one of an earlier release."""
+        db = wrap(connection)
+        Migrations(SET).ensure_migrations_table(db)
+        now = str(datetime.now(UTC))
+        names = [str(step.version) for step in self.steps if step.version <= version]
+        rows = ({"migration_set": SET, "name": name, "applied_at": now} for name in names)
+        db.table(Migrations.migrations_table).insert_all(rows, ignore=True)
 
 
 def _statements(script: str) -> Iterator[tuple[str, str]]:

@@ -14,7 +14,7 @@ from sqlite_utils.utils import sqlite3
 
 from marketplace.command_line import command
 from marketplace.errors import DatabaseBusy, DatabaseUnusable, StartRefused
-from marketplace.store import database_errors, events, migrations, sqlite_files
+from marketplace.store import database_errors, events, sqlite_files
 from marketplace.store.connection import Connection
 from marketplace.store.database_errors import (
     DatabaseInUse,
@@ -126,7 +126,7 @@ class SQLiteDatabase(EngineBase):
         with closing(self._open("rwc")) as connection:
             connection.executescript(f"BEGIN IMMEDIATE; {self.schema.sql}")
             self.mark(connection, self.schema.version)
-            migrations.record(connection, self.schema, self.schema.version)
+            self.schema.record(connection, self.schema.version)
             connection.execute("COMMIT")
 
     @contextmanager
@@ -366,7 +366,7 @@ class SQLiteDatabase(EngineBase):
 
         try:
             version = self.find_version(connection, str(path))
-            migrations.apply(connection, self.schema, version, take)
+            self.schema.upgrade(connection, version, take)
         except sqlite3.OperationalError as error:
             if database_errors.explain(error) is None:
                 raise
