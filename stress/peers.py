@@ -221,6 +221,16 @@ def run_did(folder: Path, reports: Path) -> None:
     run("node_modules/.bin/vitest", "run", *options, *files, cwd=did, **variables)
 
 
+def run_walletconnect(folder: Path, reports: Path) -> None:
+    """Run the tests of WalletConnect's sign-client, in one process, with the sandbox's relay."""
+    client = folder / "wc/packages/sign-client"
+    (client / "test/tmp").mkdir(exist_ok=True)
+    variables = {"TEST_RELAY_URL": "ws://127.0.0.1:5555", "TEST_PROJECT_ID": "test"}
+    options = ("--dir", "test/sdk", "--threads=false", "--config", "../../vitest.config.ts")
+    command = ("../../node_modules/.bin/vitest", "run", *options)
+    run(*command, *to_report(reports, "walletconnect"), cwd=client, **variables)
+
+
 def to_report(reports: Path, name: str) -> tuple[str, str]:
     """Vitest's options for a report."""
     return "--reporter=junit", f"--outputFile={reports}/{name}.xml"
@@ -378,6 +388,9 @@ SUITES = {
         "hiero-ledger/hiero-sdk-js", "js/examples", run_javascript_examples
     ),
     "programs": Suite("hashgraph/hedera-docs", "docs", run_programs),
+    "walletconnect": Suite(
+        "WalletConnect/walletconnect-monorepo", "wc/packages/sign-client/test", run_walletconnect
+    ),
     "rest": Suite(
         "hiero-ledger/hiero-mirror-node",
         SPECS,
