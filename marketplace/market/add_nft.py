@@ -15,9 +15,8 @@ from marketplace.ledger import Deadline
 from marketplace.market import listing_rule, reconciler
 from marketplace.market.listing.prepared import OPERATOR, Caller, take_turn
 from marketplace.market.moderation import require_all_shown
-from marketplace.market.reconciler import Judgement
+from marketplace.market.reconciler import Judgement, is_gone
 from marketplace.market.several import for_each
-from marketplace.market.stored_state import is_gone
 from marketplace.services import mirror_node
 from marketplace.store import nfts
 from marketplace.store.database import read

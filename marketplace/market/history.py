@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from flask import current_app
 
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
+from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS, format_amount
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import ALLOWED_LAG, Deadline
@@ -29,7 +30,6 @@ from marketplace.market.listing.memos import (
 )
 from marketplace.market.listing_rule import Facts
 from marketplace.market.offers.rule import CREATION, Shop, read_sale
-from marketplace.market.stored_state import find_stored_at, is_newer
 from marketplace.services import mirror_node
 from marketplace.store import offers, prepared_transactions
 from marketplace.store.database import read
@@ -258,6 +258,16 @@ def read_past(
         if is_other or not is_taken_off or replicas.may_lack(nft.modified_at):
             raise
         return Past()
+
+
+def find_stored_at(nft: NftRow) -> int:
+    """The consensus time of the stored state, in nanoseconds."""
+    return times.to_nanoseconds(nft["ledger_at"])
+
+
+def is_newer(on_ledger: Nft, stored: NftRow) -> bool:
+    """Tell whether the ledger's row of an NFT is newer than the stored state."""
+    return times.to_iso(on_ledger.modified_at) > stored["ledger_at"]
 
 
 def _find_history(nft: Nft, before: NftRow, deadline: Deadline) -> History:

@@ -3,7 +3,7 @@
 from marketplace.errors import NftGone, NftNotStored
 from marketplace.hedera import times
 from marketplace.market.moderation import require_shown
-from marketplace.market.stored_state import is_gone
+from marketplace.market.reconciler import is_gone
 from marketplace.store import nfts
 from marketplace.store.database import read, write
 

@@ -17,18 +17,10 @@ from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
 from marketplace.ledger.objects import Nft
 from marketplace.market import collection_facts, listing_rule, nft_events
-from marketplace.market.history import Past, read_past
+from marketplace.market.history import Past, find_stored_at, is_newer, read_past
 from marketplace.market.listing_rule import Facts, ForSale, NotForSale, Undecided, Verdict
 from marketplace.market.nft_events import Event
 from marketplace.market.recheck_queue import What, enqueue_all, recheck_later
-from marketplace.market.stored_state import (
-    find_stored_at,
-    is_decided_by,
-    is_gone,
-    is_newer,
-    is_older,
-    is_undecided,
-)
 from marketplace.services import mirror_node
 from marketplace.store import nfts, traits
 from marketplace.store.connection import Connection
@@ -364,3 +356,30 @@ def _note_in_collection(db: Connection, before: NftRow, nft: NftRow) -> None:
 def _is_new_listing(before: NftRow, nft: NftRow) -> bool:
     was_listed = before["is_for_sale"] and before["owner"] == nft["owner"]
     return bool(nft["is_for_sale"] and not was_listed)
+
+
+def is_gone(nft: NftRow) -> bool:
+    """Tell whether the NFT was burned, or its token was deleted. Both are final."""
+    return nft["ledger_state"] == "gone"
+
+
+def is_undecided(nft: NftRow) -> bool:
+    """Tell whether its newest facts left the NFT undecided."""
+    return nft["ledger_state"] == "undecided"
+
+
+def is_older(on_ledger: Nft, stored: NftRow) -> bool:
+    """Tell whether the ledger's row of an NFT is older than the stored state."""
+    return times.to_iso(on_ledger.modified_at) < stored["ledger_at"]
+
+
+def is_decided_by(on_ledger: Nft, stored: NftRow) -> bool:
+    """Tell whether the stored state is the verdict on all facts of this row's date."""
+    is_of_row = times.to_iso(on_ledger.modified_at) == stored["ledger_at"]
+    return is_of_row and stored["ledger_state"] == "decided"
+
+
+def shows(stored: NftRow, moment: int) -> bool:
+    """Tell whether the stored state is as new as a moment, in nanoseconds, and decided."""
+    is_as_new = stored["ledger_at"] >= times.to_iso(moment) or is_gone(stored)
+    return is_as_new and not is_undecided(stored)

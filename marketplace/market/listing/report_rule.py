@@ -34,9 +34,9 @@ from marketplace.errors import (
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.ledger.objects import Transaction
-from marketplace.market import listing_rule, stored_state
+from marketplace.market import listing_rule
 from marketplace.market.listing.memos import is_withdrawal_memo, read_listing_memo
-from marketplace.market.reconciler import Reconciliation
+from marketplace.market.reconciler import Reconciliation, is_gone, is_undecided, shows
 from marketplace.store.nfts import NftRow
 from marketplace.store.prepared_transactions import Kind, PreparedNftRow
 
@@ -80,13 +80,13 @@ class Shown(NamedTuple):
 
     @property
     def is_decided(self) -> bool:
-        return self.reconciled.is_decided and not stored_state.is_undecided(self.row)
+        return self.reconciled.is_decided and not is_undecided(self.row)
 
     def is_listed_by(self, account_id: str) -> bool:
         return bool(self.row["is_for_sale"]) and self.row["owner"] == account_id
 
     def is_as_new_as(self, signed: Transaction) -> bool:
-        return stored_state.shows(self.row, signed.consensus_at)
+        return shows(self.row, signed.consensus_at)
 
 
 def judge(
@@ -196,7 +196,7 @@ def _find_end(
 
 
 def _listing_ended(wanted: Wanted, nft: Shown) -> ListingEnded:
-    if stored_state.is_gone(nft.row):
+    if is_gone(nft.row):
         reason = listing_rule.GONE
     elif nft.row["owner"] != wanted.account_id:
         reason = f"it belongs to {nft.row['owner']} now"

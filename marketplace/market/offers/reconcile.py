@@ -22,7 +22,7 @@ from marketplace.market.offers import rule
 from marketplace.market.offers.checks import covers
 from marketplace.market.offers.rule import ENDED, Facts, Offer, Shop
 from marketplace.market.recheck_queue import What
-from marketplace.market.stored_state import shows
+from marketplace.market.reconciler import shows
 from marketplace.services import mirror_node
 from marketplace.store import following, nfts, offers
 from marketplace.store.database import read, write
