@@ -329,13 +329,16 @@ def test_fees_that_the_issuer_can_change_need_a_verified_collection(market, list
     [([], 975), ([royalty(COLLECTOR, 5, 100)], 926.25), ([fixed(2 * HBAR)], 973)],
 )
 def test_the_seller_sees_what_is_left(market, fees, receives):
-    """The marketplace's part is 2.5 %."""
+    """The marketplace's part is 2.5 %. The page tells it before the wallet is asked to sign."""
     market.charge(TOKEN, *fees)
     market.ledger.mint((TOKEN, 7), ALICE, times.now())
     keys = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
     assert market.client.post("/v1/add", json=keys).status_code == 200
     r = market.prepare_listing((TOKEN, 7), 1000)
     assert r.json["metadata"]["sellerReceives"] == str(int(receives * HBAR))
+    query = {"account": ALICE, "token": TOKEN, "serial_no": "7", "price": "1000"}
+    page = market.client.get("/demo/list", query_string=query).text
+    assert f"<dt>You receive</dt><dd><strong>{receives:g} HBAR</strong>" in page
     mirror = Mirror(market.app)
     mirror.fail(f"/tokens/{TOKEN}$")
     r = market.prepare_listing((TOKEN, 7), 1000)
