@@ -6,7 +6,9 @@ HBAR by it, or could not go on.
 
 import base64
 import json
+import os
 import random
+import signal
 import statistics
 import subprocess
 import tempfile
@@ -14,8 +16,9 @@ import threading
 import time
 import urllib.error
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from http.client import HTTPException
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -39,6 +42,13 @@ KILLS, CROWD, MEMOS = 6, 50, 15
 TRAITS_OF_EACH, NFTS = 20, 10_000
 STORM_TOKEN = "0.0.990001"  # stored only: no ledger has it
 READERS = 8
+PURCHASES = 5
+STORED = "SELECT 1 FROM prepared_transaction WHERE transaction_id = ?"
+PAID = """
+    SELECT COALESCE(SUM(fee_tinybars), 0) FROM prepared_transaction
+    WHERE kind = 'purchase' AND account_id LIKE '0.0.12%'
+"""
+WHEN = ("before it was stored", "between insert and submission", "after submission")
 CHANGE = "UPDATE nft_trait SET value = ? WHERE token = ? AND type = 'Type 0' AND serial_no = ?"
 COUNT = "UPDATE collection SET traits_version = traits_version + 1 WHERE token = ?"
 
@@ -84,6 +94,22 @@ class Scene:
 
     def sign(self, prepared: Any, account_id: str) -> bytes:
         return wallet.sign(account_id, base64.b64decode(prepared["byteArray"]))
+
+    def try_to_ask(self, order: dict[str, Any], signed: str) -> int:
+        """Hand a purchase in; returns the status, 202 while it is pending, and 0 without an answer."""
+        try:
+            status, answer = self.ask("/v1/comingsoon", order | {"signedTransaction": signed})
+        except (OSError, HTTPException):
+            return 0
+        if status in (409, 422):
+            raise Fell(str(answer))
+        return 202 if answer.get("result") == "PENDING" else status
+
+    def list_rows(self, id: str) -> list[Any]:
+        """The ledger's rows of a transaction of the marketplace."""
+        moment = id.partition("@")[2].replace(".", "-")
+        found = self.ask(f"/sandbox/api/v1/transactions/{MARKET}-{moment}")[1]
+        return list(found.get("transactions", []))
 
     def balance(self, account_id: str) -> int:
         found = self.service.call(f"/sandbox/api/v1/accounts/{account_id}")
@@ -259,6 +285,43 @@ def kill_decisions(scene: Scene) -> str:
     return f"{KILLS} kills: {dict(counts)}, each everywhere"
 
 
+def kill_purchases(scene: Scene) -> str:
+    """The workers are killed while a purchase is handed in, mostly as soon as it is stored.
+
+    Handed in again, it is sold once, charged once, and seen.
+    """
+    dice, counts, before = random.Random(2), Counter[str](), scene.balance(MARKET)
+    for number in range(PURCHASES):
+        serial_no, buyer = 100 + number, f"0.0.{1200 + number}"
+        scene.list(TOKEN, serial_no, price=5)
+        order = {"accountId": buyer, "tokenId": TOKEN, "serialNo": serial_no}
+        prepared = scene.get("/v1/buy/extwallet", order)
+        id = prepared["metadata"]["transactionId"]
+        signed = base64.b64encode(scene.sign(prepared, buyer)).decode()
+        workers = scene.service.workers()
+        handing_in = threading.Thread(target=scene.try_to_ask, args=(order, signed))
+        handing_in.start()
+        end = time.monotonic() + dice.choice((0.1, 2, 2, 2))
+        while time.monotonic() < end and not scene.execute(STORED, id):
+            time.sleep(0.001)
+        for worker in workers:
+            os.kill(worker, signal.SIGKILL)
+        handing_in.join()
+        scene.service.wait_for_other_workers(workers)
+        is_stored, is_submitted = bool(scene.execute(STORED, id)), bool(scene.list_rows(id))
+        counts[WHEN[is_stored + is_submitted]] += 1
+        until(lambda: scene.try_to_ask(order, signed) == 200, f"{id} is not sold")  # noqa: B023
+        results = [row["result"] for row in scene.list_rows(id)]
+        events = scene.get(f"/v1/nft/{TOKEN}/{serial_no}/events")
+        sales = [event for event in events if event["kind"] == "SOLD"]
+        if results != ["SUCCESS"] or len(sales) != 1:
+            raise Fell(f"{id}: {results}, {sales}")
+    [[stored]] = scene.execute(PAID)
+    if int(stored) != before - scene.balance(MARKET):
+        raise Fell(f"{stored} tinybars are stored, {before - scene.balance(MARKET)} were charged")
+    return f"{PURCHASES} kills: {dict(counts)}; each sold once, and charged once"
+
+
 def give_the_sandbox_a_key(scene: Scene) -> str:
     """What the sandbox signs with a real key is valid on the real network: it must not start with one."""
     with tempfile.TemporaryDirectory() as path:
@@ -342,6 +405,7 @@ SEQUENCES: dict[str, Callable[[Scene], str]] = {
     "offers crowd": crowd_offers,
     "a verified collection is renamed": rename_a_verified_collection,
     "decisions are killed": kill_decisions,
+    "purchases are killed": kill_purchases,
     "the sandbox signs for another ledger": give_the_sandbox_a_key,
     "traits change": change_traits,
 }
@@ -355,7 +419,7 @@ def scene(engine: str) -> Iterator[Scene]:
             yield Scene(service)
 
 
-def run(engine: str, names: list[str]) -> int:
+def run(engine: str, names: Iterable[str]) -> int:
     """Run sequences; returns how many fell."""
     fallen = 0
     with scene(engine) as attacked:

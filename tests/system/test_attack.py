@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from harness.engines import ENGINES
-from stress import attack
+from stress import attack, sequences
 
 pytestmark = pytest.mark.skipif(not shutil.which("wrk"), reason="wrk is not installed: make tools")
 
@@ -34,3 +34,14 @@ def test_silent_visitors_hold_nothing_and_keep_nobody_out(engine):
     assert len(got.answers) >= 2
     assert (got.held, got.tinybars) == (0, 0)
     assert got.visitors[0]["statuses"].get("200", 0) > 10
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_nobody_loses_by_what_an_attacker_signs(engine):
+    steps = (
+        "fees are changed after signing",
+        "offers crowd",
+        "a verified collection is renamed",
+        "purchases are killed",
+    )
+    assert sequences.run(engine, steps) == 0
