@@ -236,7 +236,7 @@ def test_it_works_and_a_node_without_connection_costs_nothing(market, network):
         owner = market.get(f"nft/{network.token}/{nft['serialNo']}")["owner"]
         assert owner == {"accountId": BUYER}
         assert market.call("comingsoon", body) == (200, {"result": "OK"})
-    assert reasons <= {"NODES_UNREACHABLE"}
+    assert reasons <= {"TRY_AGAIN"}
     assert network.count_purchases() == before + 2
     assert 0 < charged - network.balance(MARKET) < 2 * HBAR // 10
 
