@@ -64,7 +64,9 @@ def png_slow() -> bytes:
     head = packer.compress(b"") + packer.flush(zlib.Z_FULL_FLUSH)
     block = packer.compress(bytes(MEGABYTE)) + packer.flush(zlib.Z_FULL_FLUSH)
     header = struct.pack(">IIBBBBB", 13_400, 13_400, 16, RGBA, 0, 0, 0)
-    data = head + block * (13_400 * (13_400 * 8 + 1) // MEGABYTE + 1)
+    count = 13_400 * (13_400 * 8 + 1) // MEGABYTE + 1
+    end = b"\x03\0" + struct.pack(">HH", count * MEGABYTE % 65_521, 1)  # with the zeros' checksum
+    data = head + block * count + end
     return (
         b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
     )

@@ -410,6 +410,7 @@ def png_bomb(width, height):
         b"\x89PNG\r\n\x1a\n",
         PNG[:33] + PNG[-12:],  # without a picture
         PHOTO[:500],
+        encoded(gradient(), "PNG")[:20_000],
         png_bomb(60_000, 60_000),
         b"GIF89a" + b"\xff" * 100,
         encoded(gradient(), "BMP"),

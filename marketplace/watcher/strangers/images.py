@@ -81,9 +81,9 @@ def _shrink(content: bytes, header: pyvips.Image, side: int, **options: Any) -> 
     """Make an image small, upright, and sRGB."""
     if header.get_typeof("icc-profile-data"):
         options["output_profile"] = "srgb"
-    return pyvips.Image.thumbnail_buffer(
-        content, side, height=side, size="down", fail_on="none", **options
-    )
+    if header.get("vips-loader") == "pngload_buffer":  # cut off, it would go on with earlier rows
+        options["option_string"] = "[fail_on=truncated]"
+    return pyvips.Image.thumbnail_buffer(content, side, height=side, size="down", **options)
 
 
 def _encode(image: pyvips.Image, effort: int = 4) -> bytes:
