@@ -415,7 +415,7 @@ def test_others_signatures_hide_no_acceptance_that_executes_nothing(offered, app
         assert offers.get_offer(read(), offered)["accepted_at"]
 
 
-def test_others_signatures_queue_nothing(app, client, ledger, listed, watcher, mirror):
+def test_others_signatures_queue_nothing(app, client, ledger, nft, watcher, mirror):
     """On a replica that did not show one yet, it kept an owner from accepting."""
     new = PrivateKey.generate_ed25519()
     add_key(ledger, BOB, new)

@@ -169,7 +169,8 @@ class Rehearsal(Execution):
                 known = accounts.key(self.db, account_id) or NOBODYS
             except Refused:
                 known = NOBODYS
-            is_signers = known == accounts.key(self.db, self.signer)
+            signers = accounts.key(self.db, self.signer)  # one key, or several
+            is_signers = signers is not None and known in keys.simple_keys(signers)
             if account_id != self.signer and is_signers:
                 known = NOBODYS
             elif known != NOBODYS:
