@@ -15,9 +15,9 @@ const provider = new Provider(Client.forNetwork({ [node]: "0.0.3" }));
 const user = new User({ waitSeconds });
 const core = new Core({ projectId: "desk", relayUrl, logger: "silent", telemetryEnabled: false, storageOptions: { database: ":memory:" } });
 const metadata = { name: "Desk", description: "On one's desk", url: "https://desk.example", icons: [] };
-const wallet = new HederaWallet({ core, metadata });
+const signConfig = { disableRequestQueue: true }; // which waits for a second between two requests
+const wallet = new HederaWallet({ core, metadata, signConfig });
 await wallet.engine.init();
-wallet.engine.signClient.engine.requestQueueDelay = 0; // it waits for a second between two requests
 wallet.on("session_proposal", (proposal) => wallet.buildAndApproveSession([`${CHAIN}:${account}`], proposal));
 wallet.on("session_request", async (event) => {
   try {

@@ -28,10 +28,9 @@ export class SandboxProvider extends Provider {
 /** A wallet that speaks WalletConnect (HIP-820), for all accounts; hedera-wallet-connect's own. */
 export async function openWalletConnect(accounts) {
   const core = new Core({ projectId: "desk", customStoragePrefix: "wallet", logger: "silent" });
-  const wallet = new HederaWallet({ core, metadata: METADATA });
+  const signConfig = { disableRequestQueue: true }; // which waits for a second between two requests
+  const wallet = new HederaWallet({ core, metadata: METADATA, signConfig });
   await wallet.engine.init();
-  // A second between two requests, for its user's eyes.
-  wallet.engine.signClient.engine.requestQueueDelay = 0;
   const ids = accounts.map(({ id }) => `hedera:testnet:${id}`);
   wallet.on("session_proposal", (proposal) => wallet.buildAndApproveSession(ids, proposal));
   wallet.on("session_request", async (event) => {

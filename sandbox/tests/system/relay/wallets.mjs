@@ -20,8 +20,8 @@ const respond = async (answer, { id, topic, params }) => {
 };
 
 async function openWalletKit({ relayUrl, accounts, answer }) {
-  const wallet = await WalletKit.init({ core: new Core(options(relayUrl)), metadata });
-  wallet.engine.signClient.engine.requestQueueDelay = 0; // it waits for a second between two requests
+  const signConfig = { disableRequestQueue: true }; // which waits for a second between two requests
+  const wallet = await WalletKit.init({ core: new Core(options(relayUrl)), metadata, signConfig });
   wallet.on("session_proposal", ({ id, params }) => wallet.approveSession({ id, namespaces: allow(params, accounts) }));
   wallet.on("session_request", async (event) => wallet.respondSessionRequest(await respond(answer, event)));
   return { pair: (uri) => wallet.pair({ uri }), client: wallet.engine.signClient };
