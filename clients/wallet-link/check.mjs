@@ -13,7 +13,7 @@ const { values, positionals: [address, ...command] } = parseArgs({
   options: { json: { type: "boolean" } },
 });
 if (!address || !globalThis.WebSocket) {
-  console.error(address ? "Needs Node.js 22 or newer" : "node check.mjs http://127.0.0.1:8000 [--json] [-- COMMAND]");
+  console.error(address ? "Needs Node.js 22.7 or newer" : "node check.mjs http://127.0.0.1:8000 [--json] [-- COMMAND]");
   process.exit(2);
 }
 
