@@ -22,6 +22,7 @@ from marketplace.ledger import ALLOWED_LAG, Deadline
 from marketplace.market import add_nft, moderation
 from marketplace.market.moderation import Ruling, Subject
 from marketplace.market.offers.reconcile import reconcile_offers
+from marketplace.market.reconciler import reconcile
 from marketplace.sandbox import wallet
 from marketplace.store import following, offers
 from marketplace.store.database import read
@@ -446,6 +447,24 @@ def test_another_signature_hides_no_change_of_the_key(
     mirror.heal()
     watcher.recheck(seconds=SHOWN_SECONDS)
     assert state(app, offered) == "closed"
+
+
+def test_an_offer_whose_sale_is_stored_already_does_not_open(
+    app, ledger, nft, watcher, mirror, new_events
+):
+    """A replica that lags shows the schedule as it was before."""
+    schedule_id = schedule(app, ledger)
+    replica = mirror.replica()
+    sign(ledger, schedule_id, ALICE)
+    with app.app_context():
+        reconcile([NftId(*NFT)], Deadline(5))
+    mirror.answer("/schedules/", replica)
+    watcher.follow()
+    assert state(app, schedule_id) is None
+    mirror.heal()
+    watcher.recheck(seconds=SHOWN_SECONDS)
+    assert state(app, schedule_id) == "executed"
+    assert "OFFERED" not in [event[0] for event in new_events()]
 
 
 def test_a_sale_that_fails_ends_its_offer_whoever_signed_last(

@@ -127,6 +127,7 @@ def reconcile_offers(schedule_ids: Iterable[str], deadline: Deadline) -> dict[st
     ]
     found = dict(zip(stored, mirror_node().ask(*questions), strict=True))
     found |= _store_sales(found, deadline)
+    found |= _find_sold(found, deadline)
     changes = [each for each in found.values() if isinstance(each, Change) and each.is_new]
     _add_nfts([change.offer for change in changes if change.offer.state == "open"], deadline)
     _write(changes)
@@ -218,6 +219,21 @@ def _store_sales(
         id: late
         for id, offer in executed.items()
         if (nft := nfts.get_nft(read(), *sold[id])) and not shows(nft, offer.state_at)
+    }
+
+
+def _find_sold(
+    found: Mapping[str, Change | Undecided | None], deadline: Deadline
+) -> dict[str, Undecided]:
+    """Returns new offers that may be sold: their NFTs are stored as their bidders', by a newer replica."""
+    sold = Undecided("its NFT is stored as its bidder's already")
+    shown_to = times.to_iso(_find_shown(deadline))
+    return {
+        id: sold
+        for id, change in found.items()
+        if isinstance(change, Change) and change.before is None and change.offer.state == "open"
+        if (nft := nfts.get_nft(read(), change.offer.token, change.offer.serial_no))
+        if nft["owner"] == change.offer.bidder and nft["ledger_at"] > shown_to
     }
 
 
