@@ -108,7 +108,7 @@ ARGUMENTS = {
     "webhook": WEBHOOK, "webhook_id": "x", "purchase": PREPARED, "is_sold": 1, "signed": b"x",
     "charged_to": DATE, "after": 500, "sale": SALE, "read_at": DATE, "cents": 5, "hbar": 5,
     "decision": DECISION, "first": 1, "last": 500,
-    "part": decisions.Part("0.0.7001", 1, 500, None, True),
+    "part": decisions.DecisionBatch("0.0.7001", 1, 500, None, True),
     "is_listed": True, "is_hidden": True, "is_verified": True,
     "sales": 1, "volume": 5, "skeleton": "x", "key": "x", "ranking": RANKING,
     "offer": OFFER, "schedule_id": "0.0.8001", "replaced": OFFER, "is_covered": True,
