@@ -252,7 +252,7 @@ def test_a_refusal_is_the_sentence_of_the_api(offer, button):
     page = offer(you=MARKET, refusals=[409])
     press(steps(page), button)
     said = step(steps(page), "prepare").locator(".notice.bad")
-    expect(said).to_contain_text("cannot buy")
+    expect(said).to_contain_text("can neither list nor buy")
     expect(step(steps(page), "sign")).to_have_class(re.compile("locked"))
 
 

@@ -24,6 +24,7 @@ from market.models import (
     NftToBuyRequest,
     NftToReportRequest,
     PrepareBasketRequest,
+    PreparedListing,
     PreparedTransaction,
     PrepareListingRequest,
     PrepareListingsRequest,
@@ -64,7 +65,7 @@ with AuthenticatedClient(url, token) as market, Client(f"{url}/sandbox") as sand
 
     def complete(prepared, report):
         """Sign what was prepared, submit it and report it, or hand it in."""
-        assert isinstance(prepared, PreparedTransaction)
+        assert isinstance(prepared, PreparedListing | PreparedTransaction)
         assert prepared.metadata.account_to_sign == report.account_id
         unsigned = SignTransactionRequest(prepared.metadata.account_to_sign, prepared.byte_array)
         signed = sign_transaction.sync(client=sandbox, body=unsigned)
