@@ -3,6 +3,7 @@
 import asyncio
 import json
 import socket
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 
 import pytest
@@ -21,6 +22,12 @@ def served():
         yield ports, f"ws://127.0.0.1:{port}", process.stdout.readline()
 
 
+def run(work):
+    """Run a coroutine in a thread of its own: a browser's tests leave a loop in this one."""
+    with ThreadPoolExecutor(1) as executor:
+        executor.submit(asyncio.run, work).result()
+
+
 def while_the_ledger_works(ports, attack):
     """Run an attack until the ledger has answered ten times, each time soon enough."""
 
@@ -33,7 +40,7 @@ def while_the_ledger_works(ports, attack):
         attacking.cancel()
         await asyncio.gather(attacking, return_exceptions=True)
 
-    asyncio.run(both())
+    run(both())
 
 
 def test_the_start_names_it(served):
@@ -84,7 +91,7 @@ def test_ten_thousand_topics(served):
                 )
                 await client.publish("x", topics[0])
 
-    asyncio.run(subscribe())
+    run(subscribe())
     while_the_ledger_works(ports, subscribe)
 
 
@@ -114,4 +121,4 @@ def test_others_still_get_their_messages(served):
             await dapp.publish("sealed", "bb" * 32)
             assert (await wallet.next())["message"] == "sealed"
 
-    asyncio.run(work())
+    run(work())
