@@ -297,7 +297,7 @@ CREATE TABLE hidden_image (
 CREATE INDEX hidden_image_by_nft ON hidden_image (token, serial_no);
 
 -- Serves decisions.list_images_to_remove.
-CREATE INDEX hidden_image_to_remove ON hidden_image (key) WHERE is_removed = 0;
+CREATE INDEX hidden_image_to_remove ON hidden_image (is_removed, key) WHERE is_removed = 0;
 
 -- One URL to which events are delivered, and how far they were.
 CREATE TABLE webhook (

@@ -18,7 +18,7 @@ CREATE TABLE decision_to_apply (
 ) STRICT;
 -- Note which hidden images are still to be removed
 ALTER TABLE hidden_image ADD COLUMN is_removed INTEGER NOT NULL DEFAULT 0 CHECK (is_removed IN (0, 1));
-CREATE INDEX hidden_image_to_remove ON hidden_image (key) WHERE is_removed = 0;
+CREATE INDEX hidden_image_to_remove ON hidden_image (is_removed, key) WHERE is_removed = 0;
 -- Forget the listings and offers of blocked accounts that no list shows
 DELETE FROM event
 WHERE is_hidden = 1 AND kind IN ('LISTED', 'PRICE_CHANGED', 'OFFERED', 'OFFER_WITHDRAWN', 'OFFER_EXPIRED', 'OFFER_FAILED')
