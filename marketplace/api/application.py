@@ -1,61 +1,25 @@
 """The Flask application, and what surrounds each request: its ID, its metrics, its line in the log."""
 
-from __future__ import (
-    annotations,
-)
+from __future__ import annotations
 
 import logging
 import os
 import re
-from collections.abc import (
-    Callable,
-    Iterable,
-)
-from functools import (
-    cache,
-    cached_property,
-)
-from textwrap import (
-    indent,
-)
-from time import (
-    perf_counter,
-)
-from typing import (
-    Any,
-)
-from wsgiref.types import (
-    StartResponse,
-    WSGIApplication,
-    WSGIEnvironment,
-)
+from collections.abc import Callable, Iterable
+from functools import cache, cached_property
+from textwrap import indent
+from time import perf_counter
+from typing import Any
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-from flask import (
-    Flask,
-    Response,
-    has_request_context,
-    request,
-)
-from flask.json.provider import (
-    DefaultJSONProvider,
-)
-from flask.logging import (
-    create_logger,
-)
+from flask import Flask, Response, has_request_context, request
+from flask.json.provider import DefaultJSONProvider
+from flask.logging import create_logger
 
 from marketplace.api.cache import finish
-from marketplace.metrics import (
-    count_token,
-    observe,
-)
-from marketplace.text import (
-    printable,
-)
-from marketplace.wsgi_environ import (
-    REQUEST_ID,
-    ROUTE,
-    TOKEN_NAME,
-)
+from marketplace.metrics import count_token, observe
+from marketplace.text import printable
+from marketplace.wsgi_environ import REQUEST_ID, ROUTE, TOKEN_NAME
 
 METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 HEADER = "X-Request-ID"

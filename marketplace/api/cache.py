@@ -1,72 +1,27 @@
 """Cached answers: values from rows, and responses. They are valid while the rows behind them are the same."""
 
-from __future__ import (
-    annotations,
-)
+from __future__ import annotations
 
 import gzip
 import hashlib
 import threading
-from collections.abc import (
-    Callable,
-    Hashable,
-    Iterable,
-    Sequence,
-)
-from dataclasses import (
-    dataclass,
-)
-from sys import (
-    getsizeof,
-)
-from typing import (
-    Any,
-    NamedTuple,
-    TypeVar,
-)
-from wsgiref.types import (
-    StartResponse,
-    WSGIApplication,
-    WSGIEnvironment,
-)
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from sys import getsizeof
+from typing import Any, NamedTuple, TypeVar
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-from cachetools import (
-    FIFOCache,
-)
-from flask import (
-    Flask,
-    Response,
-    g,
-    request,
-)
-from werkzeug.http import (
-    is_entity_header,
-    parse_accept_header,
-    parse_etags,
-    parse_set_header,
-)
+from cachetools import FIFOCache
+from flask import Flask, Response, g, request
+from werkzeug.http import is_entity_header, parse_accept_header, parse_etags, parse_set_header
 
-from marketplace.hedera import (
-    times,
-)
-from marketplace.metrics import (
-    count,
-)
-from marketplace.services import (
-    database,
-    services,
-)
-from marketplace.store import (
-    access_tokens,
-)
+from marketplace.hedera import times
+from marketplace.metrics import count
+from marketplace.services import database, services
+from marketplace.store import access_tokens
 from marketplace.store.access_tokens import AccessTokenRow
-from marketplace.store.engine import (
-    Engine,
-)
-from marketplace.wsgi_environ import (
-    ROUTE,
-    TOKEN_NAME,
-)
+from marketplace.store.engine import Engine
+from marketplace.wsgi_environ import ROUTE, TOKEN_NAME
 
 OVERHEAD_BYTES = 2000  # of an entry: a generous estimate
 

@@ -1,40 +1,17 @@
 """How errors are answered, and documented: each has the same body."""
 
-from collections.abc import (
-    Mapping,
-)
-from http import (
-    HTTPStatus,
-)
-from typing import (
-    Any,
-    NamedTuple,
-)
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, NamedTuple
 
-from apispec import (
-    APISpec,
-)
-from flask import (
-    Flask,
-    current_app,
-    request,
-)
-from werkzeug import (
-    exceptions,
-)
-from werkzeug.exceptions import (
-    HTTPException,
-)
-from werkzeug.http import (
-    HTTP_STATUS_CODES,
-)
+from apispec import APISpec
+from flask import Flask, current_app, request
+from werkzeug import exceptions
+from werkzeug.exceptions import HTTPException
+from werkzeug.http import HTTP_STATUS_CODES
 
-from marketplace import (
-    errors,
-)
-from marketplace.api.paging import (
-    documented,
-)
+from marketplace import errors
+from marketplace.api.paging import documented
 from marketplace.errors import (
     DatabaseUnreachable,
     DatabaseUnusable,
@@ -42,15 +19,8 @@ from marketplace.errors import (
     StartRefused,
     find_kinds,
 )
-from marketplace.store.database_errors import (
-    DatabaseError,
-    explain,
-)
-from marketplace.text import (
-    camel_case,
-    shown,
-    upper_words,
-)
+from marketplace.store.database_errors import DatabaseError, explain
+from marketplace.text import camel_case, shown, upper_words
 
 Answer = tuple[dict[str, Any], int, dict[str, str]]
 

@@ -1,53 +1,25 @@
 """The OpenAPI document, and llms.txt."""
 
 import threading
-from collections import (
-    defaultdict,
-)
-from collections.abc import (
-    Callable,
-)
-from typing import (
-    Any,
-)
-from urllib.parse import (
-    urlsplit,
-)
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
 
 import flask_smorest
-from apispec import (
-    APISpec,
-    BasePlugin,
-)
-from apispec.ext.marshmallow import (
-    MarshmallowPlugin,
-    resolver,
-)
-from flask import (
-    Flask,
-    Response,
-    current_app,
-    jsonify,
-    request,
-)
-from flask_smorest.utils import (
-    resolve_schema_instance,
-)
-from werkzeug.routing import (
-    Rule,
-)
+from apispec import APISpec, BasePlugin
+from apispec.ext.marshmallow import MarshmallowPlugin, resolver
+from flask import Flask, Response, current_app, jsonify, request
+from flask_smorest.utils import resolve_schema_instance
+from werkzeug.routing import Rule
 
 from marketplace.api import cache, errors
 from marketplace.api.errors import document_refusals, list_reasons
-from marketplace.api.fields import (
-    WalletName,
-)
+from marketplace.api.fields import WalletName
 from marketplace.api.schemas.common import NftsSchema, RequestSchema
 from marketplace.api.schemas.events import WebhookMessageSchema
 from marketplace.api.schemas.status import ApiErrorSchema
-from marketplace.version import (
-    __version__,
-)
+from marketplace.version import __version__
 
 HEADERS = {
     "webhook-id": "The event's ID, the same in each attempt",

@@ -1,55 +1,23 @@
 """``flask upgrade``, ``move`` and ``reset-network``: another version, another engine, another ledger."""
 
 import time
-from pathlib import (
-    Path,
-)
-from tempfile import (
-    TemporaryDirectory,
-)
-from typing import (
-    TYPE_CHECKING,
-    cast,
-)
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, cast
 
 import click
-from flask import (
-    current_app,
-)
+from flask import current_app
 
-from marketplace.cli.command import (
-    Command,
-)
-from marketplace.command_line import (
-    echo,
-)
-from marketplace.errors import (
-    DatabaseUnreachable,
-)
-from marketplace.hedera.ids import (
-    is_entity_id,
-)
-from marketplace.services import (
-    services,
-)
-from marketplace.settings import (
-    PREFIX,
-)
-from marketplace.store import (
-    database as databases,
-)
-from marketplace.store.connection import (
-    Connection,
-)
-from marketplace.store.database import (
-    file_database,
-    open_target,
-    read,
-    write,
-)
-from marketplace.store.properties import (
-    mark_property,
-)
+from marketplace.cli.command import Command
+from marketplace.command_line import echo
+from marketplace.errors import DatabaseUnreachable
+from marketplace.hedera.ids import is_entity_id
+from marketplace.services import services
+from marketplace.settings import PREFIX
+from marketplace.store import database as databases
+from marketplace.store.connection import Connection
+from marketplace.store.database import file_database, open_target, read, write
+from marketplace.store.properties import mark_property
 
 
 @click.command("upgrade", cls=Command)

@@ -2,37 +2,18 @@
 
 import io
 import time
-from collections.abc import (
-    Mapping,
-)
-from email.utils import (
-    parsedate_to_datetime,
-)
-from http.cookiejar import (
-    DefaultCookiePolicy,
-)
-from math import (
-    ceil,
-)
-from typing import (
-    Any,
-    NamedTuple,
-)
-from urllib.parse import (
-    urlsplit,
-)
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from http.cookiejar import DefaultCookiePolicy
+from math import ceil
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import requests
-from requests.adapters import (
-    BaseAdapter,
-)
-from urllib3.exceptions import (
-    HTTPError,
-)
+from requests.adapters import BaseAdapter
+from urllib3.exceptions import HTTPError
 
-from marketplace.version import (
-    __version__,
-)
+from marketplace.version import __version__
 
 # For questions to the mirror node that no client waits for.
 UNHURRIED_SECONDS = 8

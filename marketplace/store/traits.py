@@ -9,9 +9,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import TypedDict
 
-from marketplace.store.connection import (
-    Connection,
-)
+from marketplace.store.connection import Connection
 from marketplace.store.nfts import NftRow
 
 

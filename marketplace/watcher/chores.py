@@ -2,50 +2,20 @@
 
 import json
 import time
-from collections import (
-    Counter,
-)
-from collections.abc import (
-    Callable,
-)
+from collections import Counter
+from collections.abc import Callable
 
-from flask import (
-    current_app,
-)
+from flask import current_app
 
-from marketplace.command_line import (
-    command,
-)
-from marketplace.hedera import (
-    times,
-)
-from marketplace.hedera.ids import (
-    numbers,
-)
-from marketplace.ledger import (
-    ALLOWED_LAG,
-    UNHURRIED_SECONDS,
-    Deadline,
-)
-from marketplace.market import (
-    collection_facts,
-    freshness,
-    rarity,
-)
-from marketplace.market.nodes import (
-    list_addresses,
-)
-from marketplace.market.offers.checks import (
-    look_at_covers,
-)
-from marketplace.market.recheck_queue import (
-    Recheck,
-    What,
-    enqueue_all,
-)
-from marketplace.services import (
-    mirror_node,
-)
+from marketplace.command_line import command
+from marketplace.hedera import times
+from marketplace.hedera.ids import numbers
+from marketplace.ledger import ALLOWED_LAG, UNHURRIED_SECONDS, Deadline
+from marketplace.market import collection_facts, freshness, rarity
+from marketplace.market.nodes import list_addresses
+from marketplace.market.offers.checks import look_at_covers
+from marketplace.market.recheck_queue import Recheck, What, enqueue_all
+from marketplace.services import mirror_node
 from marketplace.store import (
     access_tokens,
     events,
@@ -57,20 +27,10 @@ from marketplace.store import (
     sales,
     traits,
 )
-from marketplace.store.connection import (
-    Connection,
-)
-from marketplace.store.database import (
-    read,
-    write,
-)
-from marketplace.store.nft_collections import (
-    list_collections_due,
-)
-from marketplace.store.prepared_transactions import (
-    PREPARATIONS,
-    PURCHASES,
-)
+from marketplace.store.connection import Connection
+from marketplace.store.database import read, write
+from marketplace.store.nft_collections import list_collections_due
+from marketplace.store.prepared_transactions import PREPARATIONS, PURCHASES
 from marketplace.watcher.metadata_retries import MAX_ATTEMPTS
 from marketplace.watcher.recheck import MAX_LIFE
 from marketplace.watcher.tasks import Done

@@ -3,53 +3,21 @@
 Many checks run at once, so that none delays the others for long.
 """
 
-from collections import (
-    Counter,
-)
-from collections.abc import (
-    Iterable,
-    Iterator,
-)
-from contextlib import (
-    closing,
-)
-from typing import (
-    NamedTuple,
-)
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from typing import NamedTuple
 
-from flask import (
-    Flask,
-    current_app,
-)
+from flask import Flask, current_app
 
-from marketplace.errors import (
-    LedgerAnswerInvalid,
-    LedgerUnreachable,
-)
-from marketplace.hedera import (
-    times,
-)
-from marketplace.hedera.ids import (
-    NftId,
-)
-from marketplace.ledger import (
-    ALLOWED_LAG,
-    UNHURRIED_SECONDS,
-    Deadline,
-)
-from marketplace.ledger.objects import (
-    Nft,
-)
-from marketplace.market import (
-    listing_rule,
-    reconciler,
-)
-from marketplace.market.offers.reconcile import (
-    reconcile_offers,
-)
-from marketplace.market.offers.rule import (
-    ENDED,
-)
+from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
+from marketplace.hedera import times
+from marketplace.hedera.ids import NftId
+from marketplace.ledger import ALLOWED_LAG, UNHURRIED_SECONDS, Deadline
+from marketplace.ledger.objects import Nft
+from marketplace.market import listing_rule, reconciler
+from marketplace.market.offers.reconcile import reconcile_offers
+from marketplace.market.offers.rule import ENDED
 from marketplace.market.recheck_queue import (
     Recheck,
     What,
@@ -58,31 +26,13 @@ from marketplace.market.recheck_queue import (
     is_final,
     let_failed_be_due,
 )
-from marketplace.market.reconciler import (
-    Reconciliation,
-)
-from marketplace.services import (
-    application,
-    mirror_node,
-)
-from marketplace.store import (
-    following,
-    nfts,
-    offers,
-)
-from marketplace.store.database import (
-    read,
-    write,
-)
-from marketplace.store.database_errors import (
-    explained,
-)
-from marketplace.store.following import (
-    RecheckRow,
-)
-from marketplace.store.nfts import (
-    NftRow,
-)
+from marketplace.market.reconciler import Reconciliation
+from marketplace.services import application, mirror_node
+from marketplace.store import following, nfts, offers
+from marketplace.store.database import read, write
+from marketplace.store.database_errors import explained
+from marketplace.store.following import RecheckRow
+from marketplace.store.nfts import NftRow
 from marketplace.watcher.tasks import Done, Tasks
 
 NFT_SECONDS = 30  # to check one NFT, whose history may have several pages, or one offer

@@ -27,11 +27,7 @@ from marketplace.store import following, nft_collections, prepared_transactions,
 from marketplace.store.connection import Connection
 from marketplace.store.database import read, write
 from marketplace.store.database_errors import explained
-from marketplace.watcher.chores import (
-    delete_prepared,
-    queue_expired_offers,
-    refresh_collections,
-)
+from marketplace.watcher.chores import delete_prepared, queue_expired_offers, refresh_collections
 from marketplace.watcher.follow import MAX_PAST, ask_page, find_offers
 from marketplace.watcher.recheck import ALL_OFFERS, Checked, compare, drain_queue
 from marketplace.watcher.tasks import Done

@@ -6,16 +6,7 @@ from hiero_sandbox.messages import account
 from sandbox.tests.accounts import update
 from sandbox.tests.bodies import amounts, association, make, minting, token_id, transfer
 from sandbox.tests.people import ALICE, BOB, CHARLIE
-from sandbox.tests.tokens import (
-    COLLECTOR,
-    ISSUER,
-    KEY,
-    TREASURY,
-    about,
-    creation,
-    fixed,
-    royalty,
-)
+from sandbox.tests.tokens import COLLECTOR, ISSUER, KEY, TREASURY, about, creation, fixed, royalty
 
 DELEGATE = "0.0.4003"
 

@@ -32,16 +32,7 @@ from marketplace.store.sqlite import SQLiteDatabase
 from marketplace.watcher.sweep import sync
 from tests.answers import assert_error
 from tests.engines import both_engines
-from tests.store.released import (
-    OLD,
-    SET_PROPERTY,
-    TESTNET,
-    flask,
-    newer,
-    outdated,
-    put,
-    version,
-)
+from tests.store.released import OLD, SET_PROPERTY, TESTNET, flask, newer, outdated, put, version
 
 __all__ = ["newer", "outdated"]  # fixtures
 

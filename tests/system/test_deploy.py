@@ -24,15 +24,7 @@ from werkzeug.http import HTTP_STATUS_CODES
 
 from harness.network import PATIENCE_SECONDS, is_free, read_all, reserved_port
 from harness.postgresql import until
-from harness.serving import (
-    BIN,
-    HUNDRED_NFTS,
-    ROOT,
-    environment,
-    run_flask,
-    run_program,
-    serve,
-)
+from harness.serving import BIN, HUNDRED_NFTS, ROOT, environment, run_flask, run_program, serve
 from marketplace import settings as config
 from marketplace.errors import find_kinds
 from tests.system import system_calls

@@ -13,13 +13,7 @@ from urllib.parse import urljoin
 import pytest
 import requests
 
-from harness.network import (
-    PATIENCE_SECONDS,
-    answering,
-    drip_body,
-    drip_headers,
-    serve_raw,
-)
+from harness.network import PATIENCE_SECONDS, answering, drip_body, drip_headers, serve_raw
 from harness.serving import ROOT
 from marketplace.ledger.http import Deadline, FetchError
 from marketplace.watcher.strangers.guarded_fetch import Address, Fetcher, follow, is_public

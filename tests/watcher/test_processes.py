@@ -24,13 +24,7 @@ from marketplace.settings import load
 from marketplace.watcher import enrichment_processes
 from marketplace.watcher.enrichment import REFUSED
 from marketplace.watcher.enrichment_processes import EnrichmentProcesses
-from marketplace.watcher.enrichment_result import (
-    LONG,
-    QUICK,
-    EnrichmentResult,
-    Limits,
-    Outcome,
-)
+from marketplace.watcher.enrichment_result import LONG, QUICK, EnrichmentResult, Limits, Outcome
 from marketplace.watcher.strangers import confine
 from marketplace.watcher.strangers.images import optimise
 from tests.namespaces import UNSHARE, needs_namespaces

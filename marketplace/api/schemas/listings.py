@@ -30,9 +30,7 @@ from marketplace.api.schemas.common import (
     token_field,
     word,
 )
-from marketplace.api.schemas.nfts import (
-    AddNftSchema,
-)
+from marketplace.api.schemas.nfts import AddNftSchema
 from marketplace.hedera.ids import MAX_HBAR
 from marketplace.settings import NETWORKS
 

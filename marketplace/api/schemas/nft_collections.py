@@ -4,13 +4,7 @@ from typing import Any
 
 from marshmallow import ValidationError, validates_schema
 
-from marketplace.api.fields import (
-    CamelCaseSchema,
-    Choice,
-    Flag,
-    PagePosition,
-    Words,
-)
+from marketplace.api.fields import CamelCaseSchema, Choice, Flag, PagePosition, Words
 from marketplace.api.paging import BY_NAME, BY_NFTS
 from marketplace.api.schemas.common import (
     AccountSchema,
@@ -31,9 +25,7 @@ from marketplace.api.schemas.common import (
     total,
     verified_field,
 )
-from marketplace.api.schemas.nfts import (
-    NftSchema,
-)
+from marketplace.api.schemas.nfts import NftSchema
 
 COLLECTION_SORTS = ("volume24h", "-volume", "listed", BY_NAME, "newest")
 

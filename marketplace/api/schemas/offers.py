@@ -2,14 +2,7 @@
 
 from marshmallow import fields
 
-from marketplace.api.fields import (
-    Base64,
-    CamelCaseSchema,
-    Choice,
-    EntityId,
-    Flag,
-    WholeNumber,
-)
+from marketplace.api.fields import Base64, CamelCaseSchema, Choice, EntityId, Flag, WholeNumber
 from marketplace.api.paging import BY_OFFER
 from marketplace.api.schemas.common import (
     AccountSchema,
@@ -28,10 +21,7 @@ from marketplace.api.schemas.common import (
     token_id,
     word,
 )
-from marketplace.api.schemas.listings import (
-    PreparedTransactionSchema,
-    SigningMetadataSchema,
-)
+from marketplace.api.schemas.listings import PreparedTransactionSchema, SigningMetadataSchema
 from marketplace.hedera.ids import MAX_HBAR
 
 MADE, RECEIVED = "made", "received"  # offers: by their bidder, or by the NFT's owner

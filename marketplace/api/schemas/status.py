@@ -2,19 +2,8 @@
 
 from marshmallow import fields
 
-from marketplace.api.fields import (
-    CamelCaseSchema,
-    Digits,
-)
-from marketplace.api.schemas.common import (
-    integer,
-    moment,
-    nested,
-    show,
-    text,
-    total,
-    word,
-)
+from marketplace.api.fields import CamelCaseSchema, Digits
+from marketplace.api.schemas.common import integer, moment, nested, show, text, total, word
 from marketplace.settings import NETWORKS
 from marketplace.version import __version__
 

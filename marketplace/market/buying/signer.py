@@ -11,10 +11,7 @@ from typing import Any
 
 from flask import Config, current_app
 
-from marketplace.errors import (
-    SignerFailed,
-    StartRefused,
-)
+from marketplace.errors import SignerFailed, StartRefused
 from marketplace.ledger import Deadline
 
 # Signs the bytes of a TransactionBody: returns the raw public key, 32 bytes of ED25519 or 33 of compressed

@@ -21,13 +21,7 @@ from hiero_sandbox import database, node
 from hiero_sandbox.conditions import conditions, mirror_now, now
 from hiero_sandbox.hapi.address import HOST
 from hiero_sandbox.hapi.errors import Failed
-from hiero_sandbox.hapi.services import (
-    MAX_REQUEST_BYTES,
-    METHODS,
-    SUBSCRIPTIONS,
-    Answer,
-    Subscribe,
-)
+from hiero_sandbox.hapi.services import MAX_REQUEST_BYTES, METHODS, SUBSCRIPTIONS, Answer, Subscribe
 
 OPEN_FILES = 4096  # each connection needs one
 THREADS = 4  # writes run one at a time anyway

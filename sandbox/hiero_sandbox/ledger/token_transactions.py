@@ -27,11 +27,7 @@ from hiero_sdk_python.hapi.services.token_update_pb2 import TokenUpdateTransacti
 from hiero_sandbox import messages, times
 from hiero_sandbox.ids import MAX_INT64
 from hiero_sandbox.ledger import accounts, custom_fees, keys, queries, tokens
-from hiero_sandbox.ledger.account_transactions import (
-    read_expiry,
-    require_memo,
-    require_renewal,
-)
+from hiero_sandbox.ledger.account_transactions import read_expiry, require_memo, require_renewal
 from hiero_sandbox.ledger.envelopes import Refused, refuse_if, write_id
 from hiero_sandbox.ledger.execution import Execution, Handler, entity, require_short
 from hiero_sandbox.ledger.network_fees import Fee

@@ -10,14 +10,7 @@ from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, Transact
 from hiero_sandbox import messages
 from hiero_sandbox.conformance.case import case, equal, holds, refused
 from hiero_sandbox.conformance.entities import QUARTER, holder, payment
-from hiero_sandbox.conformance.network import (
-    Account,
-    Network,
-    code_of,
-    envelope,
-    key_of,
-    text,
-)
+from hiero_sandbox.conformance.network import Account, Network, code_of, envelope, key_of, text
 
 NOBODY = "0.0.4294967295"
 TRANSACTION_CHECKER = "TransactionChecker of hiero-consensus-node"

@@ -6,9 +6,7 @@ import struct
 from typing import Any
 
 from hiero_sdk_python.crypto.private_key import PrivateKey
-from hiero_sdk_python.hapi.services.consensus_submit_message_pb2 import (
-    ConsensusMessageChunkInfo,
-)
+from hiero_sdk_python.hapi.services.consensus_submit_message_pb2 import ConsensusMessageChunkInfo
 from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
 from hiero_sandbox import messages
