@@ -4,13 +4,11 @@ from typing import Any
 
 from flask import current_app
 
-from marketplace.api.paging import documented
 from marketplace.market.listing.prepared import PreparedTransaction
 
 Answer = dict[str, Any]
 
 RETRY_AFTER_SECONDS = 3  # about the delay of mirror nodes
-RETRY_AFTER_HEADER = documented("Retry-After", "Seconds", "integer")
 
 
 def answer_prepared(prepared: PreparedTransaction) -> Answer:

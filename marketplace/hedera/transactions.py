@@ -177,14 +177,6 @@ def read_first(transactions: bytes) -> bytes:
     return bytes(first.SerializeToString())
 
 
-def read_node(transactions: bytes) -> str:
-    """The account of the node that the first transaction of a TransactionList is for."""
-    [first, *_] = TransactionList.FromString(transactions).transaction_list
-    signed = SignedTransaction.FromString(first.signedTransactionBytes)
-    node = TransactionBody.FromString(signed.bodyBytes).nodeAccountID
-    return f"{node.shardNum}.{node.realmNum}.{node.accountNum}"
-
-
 def write_signed(body_bytes: bytes, public_key: bytes, signature: bytes) -> bytes:
     """Write a body with one signature: the bytes of a HAPI TransactionList, as build_listing() does."""
     kind = "ed25519" if len(public_key) == 32 else "ECDSA_secp256k1"

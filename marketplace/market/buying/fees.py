@@ -48,7 +48,6 @@ HOUR = times.HOUR + CLOCKS
 MOST_FAILED = 3
 # By then, every submitted purchase's fee is known, unless the network is idle.
 AGAIN_SECONDS = 90
-PAID = ("CRYPTOTRANSFER", "SCHEDULECREATE", "SCHEDULEDELETE")
 
 
 def find_max_cost(nfts: int, tokens: int, deadline: Deadline) -> int:
@@ -148,12 +147,9 @@ def note_charged(transaction_id: str, rows: Iterable[Transaction]) -> None:
 
 
 def _is_charged(row: Transaction) -> bool:
-    """Whether the marketplace's account paid for a row that is a purchase, or creates or ends an offer.
-
-    An offer's execution has the same id as its creation, and its bidder pays for it.
-    """
+    """Whether the marketplace's account paid for a row that is a purchase."""
     is_ours = row.payer == current_app.config["ACCOUNT_ID"] and not row.scheduled
-    return is_ours and row.name in PAID
+    return is_ours and row.name == "CRYPTOTRANSFER"
 
 
 def note_never_submitted(seen_to: int) -> None:
