@@ -210,7 +210,7 @@ def test_only_the_engine_imports_the_sqlite_library():
         for name in imports(path):
             if room_of(path) != "hiero_sandbox" and re.search(r"(^|\.)(py)?sqlite3$", name):
                 importers[name].add(path.name)
-    engine = {"database_errors.py", "schema.py", "sqlite.py", "sqlite_files.py"}
+    engine = {"connection.py", "schema.py", "sqlite.py", "sqlite_files.py"}
     assert importers == {"sqlite_utils.utils.sqlite3": engine}
 
 

@@ -19,7 +19,7 @@ from marketplace.errors import (
     StartRefused,
     find_kinds,
 )
-from marketplace.store.database_errors import DatabaseError, explain
+from marketplace.store.connection import DatabaseError, explain
 from marketplace.text import camel_case, shown, upper_words
 
 Answer = tuple[dict[str, Any], int, dict[str, str]]

@@ -30,8 +30,8 @@ from marketplace.services import services
 from marketplace.settings import write_changed
 from marketplace.store import database as databases
 from marketplace.store import disks, media, properties
+from marketplace.store.connection import DatabaseError, DatabaseUnreadable, explained
 from marketplace.store.database import read, write
-from marketplace.store.database_errors import DatabaseError, DatabaseUnreadable, explained
 from marketplace.store.decisions import DecisionRow
 from marketplace.store.sqlite import SQLiteDatabase
 from marketplace.text import reason

@@ -10,7 +10,7 @@ from flask.cli import with_appcontext
 
 from marketplace import command_line
 from marketplace.errors import MarketplaceError, StartRefused
-from marketplace.store.database_errors import DatabaseInUse, NoFile, explained
+from marketplace.store.connection import DatabaseInUse, NoFile, explained
 from marketplace.text import printable, reason
 
 # The programs whose commands look after a service; and those commands that may be the first to start.

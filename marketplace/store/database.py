@@ -11,8 +11,7 @@ from flask import Config, current_app, g
 from marketplace import services
 from marketplace.errors import StartRefused
 from marketplace.store import sqlite, sqlite_files
-from marketplace.store.connection import Connection
-from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable, NoFile
+from marketplace.store.connection import Connection, DatabaseInUse, DatabaseUnreadable, NoFile
 from marketplace.store.engine import Engine
 from marketplace.store.schema import Schema
 

@@ -9,8 +9,7 @@ from typing import Any, Protocol
 
 from marketplace.command_line import command
 from marketplace.store import events, properties
-from marketplace.store.connection import Connection
-from marketplace.store.database_errors import DatabaseOutdated, DatabaseUnreadable
+from marketplace.store.connection import Connection, DatabaseOutdated, DatabaseUnreadable
 from marketplace.store.schema import PROPERTY, VERSION, Schema
 
 

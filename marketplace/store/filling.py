@@ -6,8 +6,7 @@ from typing import Any
 from psycopg import Connection as Session
 from psycopg.rows import DictRow, tuple_row
 
-from marketplace.store.connection import Connection, count
-from marketplace.store.database_errors import DatabaseUnreadable
+from marketplace.store.connection import Connection, DatabaseUnreadable, count
 from marketplace.store.schema import Schema
 from marketplace.store.sqlite_files import Contents
 

@@ -22,8 +22,14 @@ from psycopg.types.numeric import Int8Dumper
 
 from marketplace.errors import DatabaseBusy, DatabaseUnreachable, DatabaseUnusable, MarketplaceError
 from marketplace.store import events, filling, postgresql_checks, properties
-from marketplace.store.connection import NOTHING, Connection, only
-from marketplace.store.database_errors import DatabaseInUse, DatabaseMissing, DatabaseUnreadable
+from marketplace.store.connection import (
+    NOTHING,
+    Connection,
+    DatabaseInUse,
+    DatabaseMissing,
+    DatabaseUnreadable,
+    only,
+)
 from marketplace.store.engine import EngineBase, close_at_fork, ignore
 from marketplace.store.events import EPOCH
 from marketplace.store.schema import Schema

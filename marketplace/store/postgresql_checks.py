@@ -7,8 +7,7 @@ from psycopg import Connection, ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import DictRow
 
-from marketplace.store.connection import only
-from marketplace.store.database_errors import DatabaseUnreadable
+from marketplace.store.connection import DatabaseUnreadable, only
 
 OLDEST_SERVER = 15
 # At most one @, before the first slash. If a password has an unescaped @ or /, libpq takes the password's

@@ -1,6 +1,7 @@
 """The engine for SQLite: makes, reads, writes, upgrades, copies and replaces one file."""
 
 import fcntl
+import math
 import os
 import threading
 import time
@@ -14,12 +15,13 @@ from sqlite_utils.utils import sqlite3
 
 from marketplace.command_line import command
 from marketplace.errors import DatabaseBusy, DatabaseUnusable, StartRefused
-from marketplace.store import database_errors, events, sqlite_files
-from marketplace.store.connection import Connection
-from marketplace.store.database_errors import (
+from marketplace.store import events, sqlite_files
+from marketplace.store.connection import (
+    Connection,
     DatabaseInUse,
     DatabaseMissing,
     DatabaseUnreadable,
+    explain,
     explained,
 )
 from marketplace.store.engine import EngineBase, close_at_fork, ignore
@@ -27,9 +29,6 @@ from marketplace.store.schema import Schema, Step
 from marketplace.store.sqlite_files import (
     find_lack_of_room,
     open_file,
-    release_lock,
-    take_lock,
-    transaction,
     writing,
 )
 
@@ -40,6 +39,7 @@ FILE_CHECK_SECONDS = 0.1
 # More than the service's statements, apart from trait filters. If pysqlite3's cache is full, all other
 # statements are prepared each time.
 STATEMENTS_KEPT = 300
+LOCK_PAUSE_SECONDS = 0.001
 
 
 class SQLiteDatabase(EngineBase):
@@ -91,7 +91,7 @@ class SQLiteDatabase(EngineBase):
         except OSError as error:
             raise DatabaseUnreadable(f"{self.path} can't be used as a database: {error}") from error
         except sqlite3.DatabaseError as error:
-            if isinstance(database_errors.explain(error), DatabaseBusy):
+            if isinstance(explain(error), DatabaseBusy):
                 raise DatabaseUnreadable(
                     f"{self.path} is locked by another process: try again"
                 ) from error
@@ -148,7 +148,7 @@ class SQLiteDatabase(EngineBase):
         the file. So a write must hold this lock until its commit has returned.
         """
         try:
-            lock = take_lock(self._lock_path, database_errors.BUSY_TIMEOUT_SECONDS)
+            lock = take_lock(self._lock_path, sqlite_files.BUSY_TIMEOUT_SECONDS)
         except TimeoutError as error:
             raise DatabaseBusy from error
         except OSError as error:
@@ -368,7 +368,7 @@ class SQLiteDatabase(EngineBase):
             version = self.find_version(connection, str(path))
             self.schema.upgrade(connection, version, take)
         except sqlite3.OperationalError as error:
-            if database_errors.explain(error) is None:
+            if explain(error) is None:
                 raise
             raise OSError(f"the database cannot be written: {error}") from error
 
@@ -442,3 +442,39 @@ class Leadership:
 
     def close(self) -> None:
         self._lock.close()
+
+
+def take_lock(path: str, seconds: float = math.inf) -> int:
+    """Take the lock of a file, for release_lock(). One thread of one process holds it, until it ends.
+
+    The file is made if it does not exist. Raises TimeoutError if it stays locked, OSError if it cannot be
+    opened.
+    """
+    until = time.monotonic() + seconds
+    file = os.open(path, os.O_RDONLY | os.O_CREAT, 0o666)
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return file
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                os.close(file)
+                raise TimeoutError(f"{path} is locked") from None
+            time.sleep(LOCK_PAUSE_SECONDS)
+
+
+def release_lock(file: int) -> None:
+    fcntl.flock(file, fcntl.LOCK_UN)  # a child that was forked meanwhile has the file open, too
+    os.close(file)
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """A transaction: committed at the end, or rolled back. No other connection can write meanwhile."""
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")

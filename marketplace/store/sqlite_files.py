@@ -1,10 +1,6 @@
-"""Opens, locks and writes SQLite files."""
+"""Opens, names and writes SQLite files."""
 
 import errno
-import fcntl
-import math
-import os
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
@@ -15,12 +11,10 @@ from typing import Any, NamedTuple
 from sqlite_utils import Database
 from sqlite_utils.utils import sqlite3
 
-from marketplace.store import database_errors
-
 # The space that SQLite needs to open a database: its -shm file.
 SMALL_FILE_BYTES = 64 * 1024
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-LOCK_PAUSE_SECONDS = 0.001
+BUSY_TIMEOUT_SECONDS = 5
 
 
 class Contents(NamedTuple):
@@ -48,35 +42,11 @@ def open_file(
     path: Path, mode: str, timeout: float | None = None, **options: Any
 ) -> sqlite3.Connection:
     """Open a file: ``mode`` is ro (read), rw (write), or rwc (write, and make it if it does not exist)."""
-    seconds = database_errors.BUSY_TIMEOUT_SECONDS if timeout is None else timeout
+    seconds = BUSY_TIMEOUT_SECONDS if timeout is None else timeout
     address = f"{path.absolute().as_uri()}?mode={mode}"
     connection: sqlite3.Connection = sqlite3.connect(address, uri=True, timeout=seconds, **options)
     connection.row_factory = sqlite3.Row
     return connection
-
-
-def take_lock(path: str, seconds: float = math.inf) -> int:
-    """Take the lock of a file, for release_lock(). One thread of one process holds it, until it ends.
-
-    The file is made if it does not exist. Raises TimeoutError if it stays locked, OSError if it cannot be
-    opened.
-    """
-    until = time.monotonic() + seconds
-    file = os.open(path, os.O_RDONLY | os.O_CREAT, 0o666)
-    while True:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return file
-        except BlockingIOError:
-            if time.monotonic() >= until:
-                os.close(file)
-                raise TimeoutError(f"{path} is locked") from None
-            time.sleep(LOCK_PAUSE_SECONDS)
-
-
-def release_lock(file: int) -> None:
-    fcntl.flock(file, fcntl.LOCK_UN)  # a child that was forked meanwhile has the file open, too
-    os.close(file)
 
 
 @contextmanager
@@ -105,15 +75,3 @@ def find_lack_of_room(folder: Path) -> str | None:
     except OSError as error:
         return error.strerror if error.errno in NO_ROOM else None
     return None
-
-
-@contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """A transaction: committed at the end, or rolled back. No other connection can write meanwhile."""
-    try:
-        connection.execute("BEGIN IMMEDIATE")
-        yield
-        connection.execute("COMMIT")
-    finally:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")

@@ -19,8 +19,8 @@ from marketplace.market.throttled_log import warn_once_a_minute
 from marketplace.metrics import count
 from marketplace.services import services
 from marketplace.store import nft_collections, nfts, traits
+from marketplace.store.connection import explained
 from marketplace.store.database import read, write
-from marketplace.store.database_errors import explained
 from marketplace.store.media import MediaFull
 from marketplace.store.nft_collections import CollectionRow
 from marketplace.store.nfts import NftRow

@@ -14,8 +14,8 @@ from marketplace.market import moderation
 from marketplace.market.buying import fees
 from marketplace.services import application, services
 from marketplace.store import properties
+from marketplace.store.connection import explained
 from marketplace.store.database import write
-from marketplace.store.database_errors import explained
 from marketplace.watcher import chores
 from marketplace.watcher.chores import Ranker
 from marketplace.watcher.enrichment import make_enricher

@@ -13,7 +13,7 @@ from marketplace.api import openapi
 from marketplace.api.errors import list_reasons
 from marketplace.errors import MarketplaceError, find_kinds
 from marketplace.services import services
-from marketplace.store import database_errors
+from marketplace.store import sqlite_files
 from marketplace.store.database import write
 from tests.answers import assert_error
 from tests.engines import both_engines
@@ -148,7 +148,7 @@ def test_the_database_being_locked_is_said(app, client):
 
 @pytest.mark.parametrize("path", ["/v1/orderbook", f"/v1/nft/{TOKEN}/7", "/status"])
 def test_the_database_being_locked_for_reads_is_said(app, client, monkeypatch, path):
-    monkeypatch.setattr(database_errors, "BUSY_TIMEOUT_SECONDS", 0.05)
+    monkeypatch.setattr(sqlite_files, "BUSY_TIMEOUT_SECONDS", 0.05)
     services(app).database.close()
     blocker = services(app).database._connect()
     blocker.execute("PRAGMA locking_mode = EXCLUSIVE")

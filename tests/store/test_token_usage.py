@@ -68,7 +68,7 @@ def test_an_earlier_use_replaces_no_later_one(app):
 
 
 def test_a_locked_database_delays_no_answer(app, monkeypatch):
-    monkeypatch.setattr("marketplace.store.database_errors.BUSY_TIMEOUT_SECONDS", 0.05)
+    monkeypatch.setattr("marketplace.store.sqlite_files.BUSY_TIMEOUT_SECONDS", 0.05)
     client = authorized_client(app, "read")
     with services(app).database.write():
         r = client.get("/v1/orderbook")

@@ -25,8 +25,8 @@ from marketplace.cli import startup
 from marketplace.errors import StartRefused
 from marketplace.services import services
 from marketplace.store import sqlite as engine
+from marketplace.store.connection import DatabaseUnreadable
 from marketplace.store.database import SCHEMA
-from marketplace.store.database_errors import DatabaseUnreadable
 from marketplace.store.postgresql import PostgreSQLDatabase
 from marketplace.store.sqlite import SQLiteDatabase
 from marketplace.watcher.sweep import sync

@@ -11,11 +11,10 @@ import pytest
 from harness.forks import fork, join
 from harness.network import PATIENCE_SECONDS
 from marketplace.errors import DatabaseBusy, DatabaseUnusable
-from marketplace.store import database_errors
+from marketplace.store import sqlite_files
 from marketplace.store.database import SCHEMA
 from marketplace.store.properties import mark_property
-from marketplace.store.sqlite import SQLiteDatabase
-from marketplace.store.sqlite_files import release_lock, take_lock
+from marketplace.store.sqlite import SQLiteDatabase, release_lock, take_lock
 from tests.store.tokens import insert_token, names
 
 CHECKPOINTED_PAGES = 1000  # a commit that leaves this many pages in the -wal checkpoints it
@@ -63,7 +62,7 @@ def test_whoever_has_the_lock_meets_no_checkpoint(path):
 
 def test_a_write_waits_for_the_lock_but_not_for_ever(path, monkeypatch):
     database = SQLiteDatabase(path, SCHEMA)
-    monkeypatch.setattr(database_errors, "BUSY_TIMEOUT_SECONDS", 0.05)
+    monkeypatch.setattr(sqlite_files, "BUSY_TIMEOUT_SECONDS", 0.05)
     lock = take_lock(f"{path}.lock")
     with pytest.raises(DatabaseBusy), database.write():
         pass

@@ -16,7 +16,7 @@ from hiero_sandbox import database as ledger_database
 from hiero_sandbox import storage as ledger_storage
 from marketplace.hedera import times
 from marketplace.services import services
-from marketplace.store import database_errors
+from marketplace.store import sqlite_files
 from tests.store.released import TESTNET, put
 
 FULL = "The database cannot be used: disk I/O error. Nothing was changed; the operator must fix it"
@@ -88,7 +88,7 @@ def test_a_full_disk(own, database):
 
 @pytest.mark.parametrize("command", WRITERS.values(), ids=WRITERS)
 def test_a_locked_database(own, database, tmp_path, monkeypatch, command):
-    monkeypatch.setattr(database_errors, "BUSY_TIMEOUT_SECONDS", 0.1)
+    monkeypatch.setattr(sqlite_files, "BUSY_TIMEOUT_SECONDS", 0.1)
     database.execute("BEGIN IMMEDIATE")
     ended = run_flask(tmp_path, *command)
     assert ended.exit_code == 1

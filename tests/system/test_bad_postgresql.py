@@ -19,8 +19,8 @@ from harness.serving import BIN, CONFIGURATION, ROOT, environment, run_flask, ru
 from marketplace import create_app
 from marketplace.errors import DatabaseUnreachable, StartRefused
 from marketplace.services import services
+from marketplace.store.connection import DatabaseOutdated, DatabaseUnreadable
 from marketplace.store.database import SCHEMA, open_database
-from marketplace.store.database_errors import DatabaseOutdated, DatabaseUnreadable
 from marketplace.watcher import sweep
 from marketplace.watcher.enrichment import Enricher
 from marketplace.watcher.enrichment_result import EnrichmentResult, Optimised, Outcome

@@ -23,8 +23,8 @@ from marketplace import create_app
 from marketplace.errors import DatabaseBusy, DatabaseUnreachable
 from marketplace.services import services
 from marketplace.store import postgresql
+from marketplace.store.connection import DatabaseInUse, DatabaseUnreadable
 from marketplace.store.database import SCHEMA
-from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable
 from marketplace.store.postgresql import PostgreSQLDatabase
 from marketplace.store.schema import Schema
 from tests.answers import assert_error
