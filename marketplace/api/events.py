@@ -13,11 +13,10 @@ from marketplace.api.schemas.events import (
 )
 from marketplace.errors import CursorGone, Hidden, NftNotStored
 from marketplace.events import Cursor
-from marketplace.market import event_feed
 from marketplace.market.moderation import require_shown
 from marketplace.store import nfts
 from marketplace.store.database import read
-from marketplace.store.events import EventFilter, EventRow
+from marketplace.store.events import EventFilter, EventRow, read_page
 
 EventsPage = tuple[list[EventRow], Headers]
 
@@ -78,7 +77,7 @@ def list_nft_events(
 
 def _read_page(selection: EventFilter, after: Cursor | None, limit: int, order: str) -> EventsPage:
     newest_first = order != OLDEST_FIRST
-    events, more = event_feed.read_page(read(), selection, after, limit, newest_first=newest_first)
+    events, more = read_page(read(), selection, after, limit, newest_first=newest_first)
     if more is None:
         return events, {}
     return events, paging.link_to_next(after=str(more))

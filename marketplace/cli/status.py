@@ -14,12 +14,12 @@ from marketplace.hedera.times import DAY, MINUTE, SECOND, now, to_iso, to_nanose
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.market import freshness
 from marketplace.market.buying import account_key
-from marketplace.market.event_feed import find_feed
 from marketplace.market.moderation import list_suspended
 from marketplace.market.nodes import list_gone_nodes, list_nodes
 from marketplace.services import mirror_node, services
 from marketplace.settings import PREFIX, SETTINGS, format_setting
 from marketplace.store import disks
+from marketplace.store.events import get_feed
 from marketplace.text import shown
 from marketplace.version import __version__
 
@@ -68,7 +68,7 @@ def status_command(context: click.Context) -> None:
 
 def _describe_database(faults: list[str]) -> Iterator[str]:
     """Yield the lines about what the database says, and add what is wrong to ``faults``."""
-    feed = find_feed(services().database.connection)
+    feed = get_feed(services().database.connection)
     kept = feed["newest"] - feed["oldest"] + 1
     yield f"Events         {kept:,} kept, the newest is {feed['epoch']}-{feed['newest']}"
     yield f"Watcher        {_describe_watcher(faults)}"

@@ -16,7 +16,7 @@ from marketplace.ledger.objects import Nft
 from marketplace.market import freshness, listing_rule
 from marketplace.market.listing_rule import POINTS, Facts, ForSale, Undecided, Verdict
 from marketplace.market.recheck_queue import NEVER_COMPARED
-from marketplace.services import database, mirror_node
+from marketplace.services import mirror_node
 from marketplace.store import decisions, events, following, nfts, offers, prepared_transactions
 from marketplace.store.database import read
 from marketplace.store.decisions import DecisionRow
@@ -240,9 +240,7 @@ def _describe_outcome(row: PreparedNftRow, on_ledger: str | None) -> str:
     if row["is_settled"]:
         return ", sold" if row["is_sold"] else ", not sold"
     selection = EventFilter(row["token"], row["serial_no"])
-    _, newest = events.list_page(
-        read(), database().epoch, selection, Place(None, EVENTS, newest_first=True)
-    )
+    _, newest = events.list_page(read(), selection, Place(None, EVENTS, newest_first=True))
     named = [event for event in newest if event["transaction_id"] == row["transaction_id"]]
     if named:
         return f", seen as {named[0]['kind']}"
@@ -253,7 +251,7 @@ def _describe_outcome(row: PreparedNftRow, on_ledger: str | None) -> str:
 
 def _describe_events(nft_id: NftId) -> Iterator[Line]:
     place = Place(None, EVENTS, newest_first=True)
-    _, rows = events.list_page(read(), database().epoch, EventFilter(*nft_id), place)
+    _, rows = events.list_page(read(), EventFilter(*nft_id), place)
     for row in rows:
         price = f" {row['price']:,} HBAR" if row["price"] else ""
         by = f" by {row['transaction_id']}" if row["transaction_id"] else ""

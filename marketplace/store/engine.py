@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from marketplace.command_line import command
-from marketplace.store import events, properties
+from marketplace.store import properties
 from marketplace.store.connection import Connection, DatabaseOutdated, DatabaseUnreadable
 from marketplace.store.schema import PROPERTY, VERSION, Schema
 
@@ -112,7 +112,7 @@ class EngineBase:
         properties.mark_property(db, PROPERTY, str(version).encode())
         for name, value in self._owners.items():
             properties.insert_property(db, name, value.encode())
-        events.insert_epoch(db)
+        properties.insert_epoch(db)
 
     def list_tables(self, db: Connection) -> set[str]:
         """The names of a database's tables."""

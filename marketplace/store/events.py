@@ -1,11 +1,12 @@
-"""The statements about events. Events are ordered by when they became visible here."""
+"""The feed of events, in the order in which they became visible here, and what sales cost."""
 
-import secrets
 from collections.abc import Mapping
 from typing import NamedTuple, TypedDict
 
+from marketplace.errors import CursorGone
+from marketplace.events import Cursor
 from marketplace.hedera.ids import MAX_INT64
-from marketplace.store import properties
+from marketplace.services import database
 from marketplace.store.connection import Connection, merge, only
 
 
@@ -45,15 +46,34 @@ class KeptSalesRow(TypedDict):
     volume: int
 
 
+class SoldRow(TypedDict):
+    """An event of a sale, which always has these."""
+
+    id: int
+    token: str
+    serial_no: int
+    from_account: str
+    to_account: str
+    price: int
+    transaction_id: str
+    consensus_at: str
+
+
+class RateRow(TypedDict):
+    """An exchange rate: an amount of US cents for an amount of HBAR."""
+
+    read_at: str
+    cents: int
+    hbar: int
+
+
 class SalesRow(TypedDict):
     sales_24h: int
     volume_24h: int
     first_at: str | None
 
 
-# The property with a random word, which changes if the database goes back in time.
-EPOCH = "events_epoch"
-
+READ_TO = "sales_read_to"  # the property with the id of the last event whose sale was looked up
 # The columns of a FeedRow. ``epoch``: Engine.epoch.
 FEED = """
     {epoch} AS epoch,
@@ -126,7 +146,7 @@ def get_next_event(db: Connection, selection: EventFilter, after: int) -> Stored
 
 
 def list_page(
-    db: Connection, epoch: str, selection: EventFilter, place: Place
+    db: Connection, selection: EventFilter, place: Place
 ) -> tuple[FeedRow, list[EventRow]]:
     # The events at this place, and the state of the feed at that moment.
     begins = 0 if selection.since and not place.newest_first else MAX_INT64
@@ -140,11 +160,44 @@ def list_page(
             page.token, page.serial_no, page.from_account, page.to_account, page.price, page.previous_price,
             page.transaction_id, page.consensus_at, page.offer_id,
             COALESCE(page.consensus_at, page.seen_at) AS date
-        FROM (SELECT {FEED.format(epoch=epoch)}) AS feed LEFT JOIN page ON TRUE
+        FROM (SELECT {FEED.format(epoch=database().epoch)}) AS feed LEFT JOIN page ON TRUE
         ORDER BY page.id {"DESC" if place.newest_first else "ASC"}
     """
     rows = db.execute(sql, parameters).fetchall()
     return rows[0], rows if rows[0]["id"] is not None else []
+
+
+def read_page(
+    db: Connection, selection: EventFilter, cursor: Cursor | None, limit: int, *, newest_first: bool
+) -> tuple[list[EventRow], Cursor | None]:
+    """Read a page of events after a cursor, or before it if ``newest_first``. Without one: the newest events.
+
+    Returns them and the cursor of the next page, or None if no older events are kept. Raises CursorGone.
+    """
+    place = Place(cursor.id if cursor else None, limit, newest_first)
+    feed, rows = list_page(db, selection, place)
+    if cursor:
+        _require_kept(cursor, feed)
+    if len(rows) == limit:
+        following = rows[-1]["id"]
+    elif newest_first:
+        return rows, None
+    else:  # all events that are kept were searched
+        following = feed["newest"]
+    return rows, Cursor(feed["epoch"], following)
+
+
+def _require_kept(cursor: Cursor, feed: FeedRow) -> None:
+    """Raise CursorGone if events that follow the cursor may be missing."""
+    reason = None
+    if cursor.epoch != feed["epoch"]:
+        reason = "is of another database, or of this one before it went back in time"
+    elif cursor.id > feed["newest"]:
+        reason = "is beyond the newest event"
+    elif cursor.id < feed["oldest"] - 1:
+        reason = "is too old: events that follow it were deleted"
+    if reason:
+        raise CursorGone(str(cursor), reason, str(Cursor(feed["epoch"], feed["oldest"] - 1)))
 
 
 def _select(
@@ -194,9 +247,15 @@ def _select_dates(selection: EventFilter) -> list[str]:
     return [*bounds, f"id BETWEEN (SELECT MIN(id) {within}) AND (SELECT MAX(id) {within})"]
 
 
-def get_feed(db: Connection, epoch: str) -> FeedRow:
-    row: FeedRow = only(db, f"SELECT {FEED.format(epoch=epoch)}")
+def get_feed(db: Connection) -> FeedRow:
+    row: FeedRow = only(db, f"SELECT {FEED.format(epoch=database().epoch)}")
     return row
+
+
+def find_cursor(db: Connection) -> Cursor:
+    """The cursor of the newest event. Rows read after this call include all events up to it."""
+    feed = get_feed(db)
+    return Cursor(feed["epoch"], feed["newest"])
 
 
 def get_sales_since(db: Connection, token: str, since: str) -> SalesRow:
@@ -226,11 +285,49 @@ def delete_events(db: Connection, before: str, limit: int) -> int:
     return db.execute(sql, {"before": before, "limit": limit}).rowcount
 
 
-def insert_epoch(db: Connection) -> None:
-    # The first process to start sets it for all.
-    properties.insert_property(db, EPOCH, secrets.token_hex(4).encode())
+# What sales cost, and the exchange rates of their days
 
 
-def mark_epoch(db: Connection) -> None:
-    # From now on, earlier cursors are refused.
-    properties.mark_property(db, EPOCH, secrets.token_hex(4).encode())
+def list_sold_after(db: Connection, after: int, limit: int) -> list[SoldRow]:
+    sql = """
+        SELECT id, token, serial_no, from_account, to_account, price, transaction_id, consensus_at
+        FROM event
+        WHERE kind = 'SOLD' AND id > :after AND transaction_id IS NOT NULL AND consensus_at IS NOT NULL
+        ORDER BY id
+        LIMIT :limit + 0
+    """
+    return db.execute(sql, {"after": after, "limit": limit}).fetchall()
+
+
+def insert_sale(db: Connection, sale: Mapping[str, object]) -> None:
+    sql = """
+        INSERT INTO sale (
+            event_id, way, part_tinybars, royalties, network_tinybars, association_tinybars, rate_cents,
+            rate_hbar
+        )
+        VALUES (
+            :event_id, :way, :part_tinybars, :royalties, :network_tinybars, :association_tinybars,
+            :rate_cents, :rate_hbar
+        )
+        ON CONFLICT (event_id) DO NOTHING
+    """
+    db.execute(sql, sale)
+
+
+def insert_rate(db: Connection, read_at: str, cents: int, hbar: int) -> None:
+    sql = """
+        INSERT INTO exchange_rate (read_at, cents, hbar) VALUES (:read_at, :cents, :hbar)
+        ON CONFLICT (read_at) DO NOTHING
+    """
+    db.execute(sql, {"read_at": read_at, "cents": cents, "hbar": hbar})
+
+
+def get_rate(db: Connection, moment: str) -> RateRow | None:
+    # The one that was read last before a moment.
+    sql = """
+        SELECT read_at, cents, hbar FROM exchange_rate
+        WHERE read_at <= :moment
+        ORDER BY read_at DESC
+        LIMIT 1
+    """
+    return db.execute(sql, {"moment": moment}).fetchone()

@@ -21,7 +21,7 @@ from psycopg.rows import DictRow, dict_row
 from psycopg.types.numeric import Int8Dumper
 
 from marketplace.errors import DatabaseBusy, DatabaseUnreachable, DatabaseUnusable, MarketplaceError
-from marketplace.store import events, filling, postgresql_checks, properties
+from marketplace.store import filling, postgresql_checks, properties
 from marketplace.store.connection import (
     NOTHING,
     Connection,
@@ -31,7 +31,7 @@ from marketplace.store.connection import (
     only,
 )
 from marketplace.store.engine import EngineBase, close_at_fork, ignore
-from marketplace.store.events import EPOCH
+from marketplace.store.properties import EPOCH
 from marketplace.store.schema import Schema
 from marketplace.store.sqlite_files import Contents, writing
 
@@ -497,7 +497,7 @@ class PostgreSQLDatabase(EngineBase):
                     filling.fill(session, self.name, self.schema.in_order, source, report)
                     self.mark(session, self.schema.version)
                     if replaces:
-                        events.mark_epoch(session)
+                        properties.mark_epoch(session)
                     properties.mark_property(session, "events_home", _find_home(session))
                     report("Commit")
                 report("Gather statistics")

@@ -1,5 +1,6 @@
 """The statements about properties of the whole database, and about the operator's jobs."""
 
+import secrets
 from typing import TypedDict
 
 from marketplace.store.connection import Connection
@@ -10,6 +11,7 @@ class PropertyRow(TypedDict):
     value: bytes
 
 
+EPOCH = "events_epoch"  # a random word, which changes if the database goes back in time
 EXCHANGE_RATE = "exchange_rate"  # JSON of hbar, cents and the date
 LAST_BACKUP = "last_backup"  # when the last backup began that was completed, as a date
 HEARTBEAT = (
@@ -70,3 +72,13 @@ def delete_property(db: Connection, name: str) -> None:
 
 def get_property(db: Connection, name: str) -> PropertyRow | None:
     return db.execute("SELECT * FROM property WHERE name = :name", {"name": name}).fetchone()
+
+
+def insert_epoch(db: Connection) -> None:
+    # The first process to start sets it for all.
+    insert_property(db, EPOCH, secrets.token_hex(4).encode())
+
+
+def mark_epoch(db: Connection) -> None:
+    # From now on, earlier cursors are refused.
+    mark_property(db, EPOCH, secrets.token_hex(4).encode())

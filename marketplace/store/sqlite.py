@@ -15,7 +15,7 @@ from sqlite_utils.utils import sqlite3
 
 from marketplace.command_line import command
 from marketplace.errors import DatabaseBusy, DatabaseUnusable, StartRefused
-from marketplace.store import events, sqlite_files
+from marketplace.store import properties, sqlite_files
 from marketplace.store.connection import (
     Connection,
     DatabaseInUse,
@@ -388,7 +388,7 @@ class SQLiteDatabase(EngineBase):
             with closing(open_file(source, "ro")) as theirs, writing(ready) as copy:
                 theirs.backup(copy)
                 self._take_steps(copy, source, ignore)
-                events.mark_epoch(copy)
+                properties.mark_epoch(copy)
             backup = self._back_up(connection, ignore)
             try:
                 with closing(open_file(ready, "ro")) as new:

@@ -24,7 +24,6 @@ from marketplace.store import (
     offers,
     prepared_transactions,
     properties,
-    sales,
     traits,
 )
 from marketplace.store.connection import Connection
@@ -117,10 +116,10 @@ def store_network() -> None:
     rate = mirror_node().find_exchange_rates(deadline).current
     now = times.to_iso(times.now())
     _store(properties.EXCHANGE_RATE, {"hbar": rate.hbar, "cents": rate.cents, "date": now})
-    last = sales.get_rate(read(), now)
+    last = events.get_rate(read(), now)
     if last is None or (last["cents"], last["hbar"]) != (rate.cents, rate.hbar):
         with write() as db:
-            sales.insert_rate(db, now, rate.cents, rate.hbar)
+            events.insert_rate(db, now, rate.cents, rate.hbar)
     if nodes := sorted(mirror_node().list_nodes(deadline), key=lambda node: numbers(node.account)):
         _store(properties.NODES, [node.account for node in nodes])
         _store(properties.NODE_ADDRESSES, list_addresses(nodes))

@@ -21,9 +21,9 @@ from marketplace.ledger.objects import Transaction
 from marketplace.market.buying.fees import ASSOCIATION_CENTS
 from marketplace.market.history import Replicas
 from marketplace.services import mirror_node
-from marketplace.store import properties, sales
+from marketplace.store import events, properties
 from marketplace.store.database import read, write
-from marketplace.store.sales import RateRow, SoldRow
+from marketplace.store.events import RateRow, SoldRow
 
 AT_ONCE = 50  # sales of one call, and of one write
 SECONDS = 10  # of one call
@@ -36,10 +36,10 @@ UNKNOWN: Costs = dict.fromkeys(
 
 def store_sale_costs() -> None:
     """Look up sales that have become visible since the last call. Raises the ledger's errors."""
-    stored = properties.get_property(read(), sales.READ_TO)
+    stored = properties.get_property(read(), events.READ_TO)
     after = int(bytes(stored["value"])) if stored else 0
     until, found = time.monotonic() + SECONDS, list[Costs]()
-    for sold in sales.list_sold_after(read(), after, AT_ONCE):
+    for sold in events.list_sold_after(read(), after, AT_ONCE):
         if time.monotonic() > until or (costs := _find_costs(sold)) is None:
             break
         found.append(costs)
@@ -47,13 +47,13 @@ def store_sale_costs() -> None:
         return
     with write() as db:
         for costs in found:
-            sales.insert_sale(db, costs)
-        properties.mark_property(db, sales.READ_TO, str(found[-1]["event_id"]).encode())
+            events.insert_sale(db, costs)
+        properties.mark_property(db, events.READ_TO, str(found[-1]["event_id"]).encode())
 
 
 def _find_costs(sold: SoldRow) -> Costs | None:
     """The row of a sale; None if the mirror node may show its transaction later."""
-    deadline, rate = Deadline(UNHURRIED_SECONDS), sales.get_rate(read(), sold["consensus_at"])
+    deadline, rate = Deadline(UNHURRIED_SECONDS), events.get_rate(read(), sold["consensus_at"])
     rated = {
         "event_id": sold["id"],
         "rate_cents": rate and rate["cents"],

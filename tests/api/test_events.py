@@ -268,7 +268,7 @@ def test_a_database_that_went_back_in_time_refuses_earlier_cursors(
     cursor = get(client).json[0]["id"]
     with app.app_context(), write() as db:
         if cause == "a restore":
-            events.mark_epoch(db)
+            properties.mark_epoch(db)
         elif engine == "postgresql":
             properties.mark_property(db, "events_home", b"another server")
         else:

@@ -14,7 +14,7 @@ from harness.apps import write_sql
 from harness.cast import ALICE, BOB, TOKEN
 from marketplace.cli import export
 from marketplace.services import database
-from marketplace.store import exports, sales
+from marketplace.store import events, exports
 from marketplace.store.database import read, write
 from tests import actions
 from tests.engines import both_engines
@@ -49,7 +49,7 @@ def sold(app, nft):
     actions.tell(app, {}, {"consensus_at": "2026-12-01T00:00:00.000000000Z", "price": 7})
     with app.app_context(), write() as db:
         first = db.execute("SELECT MIN(id) AS id FROM event WHERE kind = 'SOLD'").fetchone()["id"]
-        sales.insert_sale(db, COSTS | {"event_id": first})
+        events.insert_sale(db, COSTS | {"event_id": first})
     return app
 
 
@@ -162,7 +162,7 @@ def test_excel_reads_names_after_a_byte_order_mark(sold):
 
 
 def test_a_file_appears_whole(sold, tmp_path):
-    path = tmp_path / "sales.csv"
+    path = tmp_path / "events.csv"
     result = run(sold, "sales", "-o", str(path))
     assert result.stdout == ""
     assert len(read_csv(path.read_text())) == 2
@@ -171,19 +171,19 @@ def test_a_file_appears_whole(sold, tmp_path):
     write_sql(sold, "UPDATE sale SET royalties = 'damaged'")
     assert sold.test_cli_runner().invoke(args=["export", "sales", "-o", str(path)]).exit_code
     assert path.read_text() == "earlier"
-    assert [each.name for each in tmp_path.iterdir() if "sales" in each.name] == ["sales.csv"]
+    assert [each.name for each in tmp_path.iterdir() if "sales" in each.name] == ["events.csv"]
 
 
 def test_it_follows_a_link_and_keeps_the_mode(sold, tmp_path):
     (tmp_path / "books").mkdir()
-    target, link = tmp_path / "books/sales.csv", tmp_path / "sales.csv"
+    target, link = tmp_path / "books/events.csv", tmp_path / "events.csv"
     target.write_text("earlier")
     target.chmod(0o640)
-    link.symlink_to("books/sales.csv")
+    link.symlink_to("books/events.csv")
     run(sold, "sales", "-o", str(link))
     assert link.is_symlink() and len(read_csv(target.read_text())) == 2
     assert target.stat().st_mode & 0o777 == 0o640
-    assert [each.name for each in (tmp_path / "books").iterdir()] == ["sales.csv"]
+    assert [each.name for each in (tmp_path / "books").iterdir()] == ["events.csv"]
 
 
 def test_it_writes_into_what_is_no_file(sold, tmp_path):

@@ -14,7 +14,6 @@ from harness.apps import settings
 from marketplace import create_app
 from marketplace.demo import figures
 from marketplace.market.nft_events import insert
-from marketplace.services import database
 from marketplace.store import (
     access_tokens,
     collection_search,
@@ -27,7 +26,6 @@ from marketplace.store import (
     orderbook,
     prepared_transactions,
     properties,
-    sales,
     traits,
     webhooks,
 )
@@ -124,7 +122,7 @@ WHOLE = {
 }  # fmt: skip
 MODULES = (
     access_tokens, collection_search, decisions, events, figures, following, nft_collections, nfts, offers,
-    orderbook, prepared_transactions, properties, sales, traits, webhooks,
+    orderbook, prepared_transactions, properties, traits, webhooks,
 )  # fmt: skip
 STATEMENTS = {
     name: statement
@@ -135,7 +133,7 @@ STATEMENTS = {
 # Of several statements, or below with arguments of their own.
 for name in (
     "list_selected", "_list_conditions", "_select_traits", "_group_by_type", "_find_trait",
-    "replace_traits", "insert_traits", "get_next_event", "list_page", "list_found_collections",
+    "replace_traits", "insert_traits", "get_next_event", "list_page", "read_page", "list_found_collections",
     "is_any_expired",
     "delete_expired", "count_open", "list_ids_of_owner", "get_trades", "list_listed_values",
     "list_open", "apply", "find_part", "insert_to_apply",
@@ -374,8 +372,7 @@ def explainer(app, engine):
 def run(name, db):
     parameters = inspect.signature(STATEMENTS[name]).parameters.values()
     needed = [parameter.name for parameter in parameters if parameter.default is parameter.empty]
-    arguments = ARGUMENTS | {"epoch": database().epoch}
-    STATEMENTS[name](db, **{parameter: arguments[parameter] for parameter in needed[1:]})
+    STATEMENTS[name](db, **{parameter: ARGUMENTS[parameter] for parameter in needed[1:]})
 
 
 @both_engines

@@ -18,7 +18,7 @@ from marketplace.market.listing.memos import listing_memo
 from marketplace.market.moderation import Ruling, Subject
 from marketplace.sandbox.transport import WSGIAdapter
 from marketplace.services import services
-from marketplace.store import events
+from marketplace.store import properties
 from marketplace.store.database import write
 from tests.engines import both_engines
 
@@ -90,7 +90,7 @@ class Life:
 
     def restore(self, nft, keys):
         with self.app.app_context(), write() as db:
-            events.mark_epoch(db)
+            properties.mark_epoch(db)
 
     def hide(self, nft, keys):
         self.decide(moderation.hide, self.choose(nft), Ruling("stolen"))

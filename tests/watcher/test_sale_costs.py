@@ -10,7 +10,7 @@ from harness.cast import ALICE, BOB, CHARLIE, TOKEN
 from harness.mirror import Mirror
 from marketplace.hedera import times
 from marketplace.hedera.messages import account
-from marketplace.store import sales
+from marketplace.store import events
 from marketplace.store.database import read
 from marketplace.watcher import chores
 from marketplace.watcher.sale_costs import store_sale_costs
@@ -155,5 +155,5 @@ def test_rates_are_kept_when_they_change(app):
             chores.store_network()
         assert len(read().execute("SELECT * FROM exchange_rate").fetchall()) == 1
         [row] = read().execute("SELECT * FROM exchange_rate").fetchall()
-        assert sales.get_rate(read(), row["read_at"])["cents"] == row["cents"]
-        assert sales.get_rate(read(), "2020-01-01T00:00:00.000000000Z") is None
+        assert events.get_rate(read(), row["read_at"])["cents"] == row["cents"]
+        assert events.get_rate(read(), "2020-01-01T00:00:00.000000000Z") is None

@@ -9,7 +9,6 @@ from flask import Flask
 from marketplace.api.schemas.events import EventSchema
 from marketplace.hedera import times
 from marketplace.metrics import count
-from marketplace.services import database
 from marketplace.store import events, webhooks
 from marketplace.store.database import read, write
 from marketplace.store.events import Place
@@ -74,9 +73,8 @@ class Deliveries:
 
     def _begin(self, webhook: WebhookRow) -> None:
         """Begin to deliver the next events. If there are none, store the progress from time to time."""
-        epoch, selection = database().epoch, webhooks.select(webhook)
-        after = webhook["delivered_to"]
-        feed, page = events.list_page(read(), epoch, selection, Place(after, EVENTS_AT_ONCE))
+        selection, after = webhooks.select(webhook), webhook["delivered_to"]
+        feed, page = events.list_page(read(), selection, Place(after, EVENTS_AT_ONCE))
         to = min(max(after, feed["oldest"] - 1), feed["newest"])
         if to != after:
             warning = "Webhook %s goes on after event %s instead of %s: others are not stored"
