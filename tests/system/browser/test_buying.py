@@ -137,6 +137,7 @@ def test_it_works(offer):
     expect(page.locator("#purchase .left")).to_have_text("It is submitted")
     expect_done(steps(page), "report", "The ledger shows it.")
 
+    expect(step(steps(page), "settled")).to_have_class(re.compile("done"))
     table = rows(step(steps(page), "settled").locator("table"))
     differences = {re.search(r"0\.0\.\d+", row[0])[0]: row[3] for row in table}
     assert differences[BUYER] == "-200"
@@ -146,7 +147,8 @@ def test_it_works(offer):
     page.look("buying-2-bought")
     expect(page.locator("#state")).to_contain_text("Not for sale")
     expect(page.locator("#state")).to_contain_text(f"Owned by {BUYER}")
-    expect(page.locator("#history .what").first).to_contain_text(f"to {BUYER}")
+    sold = page.locator("#history .what").filter(has_text=f"to {BUYER}")
+    expect(sold).to_be_visible()
 
 
 def test_what_a_sale_costs_whom_is_said_before(offer):
@@ -235,7 +237,8 @@ def test_a_price_that_comes_back_needs_no_acceptance(offer, trader):
 def test_what_somebody_else_has_ended_is_said(offer, trader, end):
     page = offer(size=PHONE, refusals=[409])
     # They are held: the page would see it by itself.
-    page.route("**/v1/nft/*/*/events?*", lambda route: None)
+    with page.expect_request("**/v1/nft/*/*/events?*"):
+        page.route("**/v1/nft/*/*/events?*", lambda route: None)
     end(trader, page.nft)
     press(steps(page), "Buy for 200 HBAR")
     page.unroute("**/v1/nft/*/*/events?*")
