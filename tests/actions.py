@@ -9,7 +9,7 @@ from harness.ledger import Ledger
 from harness.mirror import Mirror
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
-from marketplace.market import add_nft, nft_events
+from marketplace.market import nft_events, nfts
 from marketplace.market.listing import prepare
 from marketplace.market.listing.prepared import TransactionRequest
 from marketplace.store import nft_collections
@@ -111,7 +111,7 @@ def prepare_long_ago(app):
     then = times.now() - 600 * times.SECOND
     Ledger(app).mint((TOKEN, 7), ALICE, then - times.SECOND)
     with app.app_context():
-        add_nft.add(ALICE, [NftId(TOKEN, 7)])
+        nfts.add(ALICE, [NftId(TOKEN, 7)])
         ask = TransactionRequest(ALICE, [NftId(TOKEN, 7)], "extwallet")
         return prepare.prepare_listing(ask, 250, then).transaction, then
 

@@ -10,7 +10,7 @@ from harness.mirror import Mirror
 from marketplace import create_app, metrics
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import mirror as ledger_mirror
-from marketplace.market import add_nft
+from marketplace.market import nfts
 from tests.actions import list_nft
 
 
@@ -80,7 +80,7 @@ def complete(app):
 def nft(app, complete):
     """An NFT of Alice's, stored, complete and not listed."""
     with app.app_context():
-        add_nft.add(ALICE, [NftId(TOKEN, 7)])
+        nfts.add(ALICE, [NftId(TOKEN, 7)])
     complete()
     return TOKEN, 7
 

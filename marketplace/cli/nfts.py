@@ -14,7 +14,7 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import NftId, is_entity_id
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.market import collection_facts, explanation
-from marketplace.market.read_again import read_again, read_collection_again
+from marketplace.market.nfts import read_again, read_collection_again
 from marketplace.services import mirror_node
 from marketplace.text import printable
 from marketplace.watcher.collection_import import Collection, Tally, import_collection

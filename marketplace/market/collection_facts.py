@@ -10,8 +10,7 @@ from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.hedera import times
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.objects import FixedFee, LedgerToken, RoyaltyFee
-from marketplace.market.look_alikes import find_skeletons
-from marketplace.market.search_words import MAX_WORD, find_parts, fold
+from marketplace.market.names import MAX_WORD, find_parts, find_skeletons, fold
 from marketplace.services import mirror_node
 from marketplace.store import collection_search, nft_collections
 from marketplace.store.connection import Connection

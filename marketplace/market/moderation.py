@@ -12,7 +12,6 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import NftId, is_entity_id
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.market import collection_facts
-from marketplace.market.several import for_each
 from marketplace.services import database, services
 from marketplace.store import decisions, nft_collections, nfts
 from marketplace.store.connection import Connection
@@ -60,11 +59,6 @@ def require_shown(token: str, serial_no: int = 0) -> None:
     if decision:
         name = str(NftId(token, serial_no)) if serial_no else token
         raise Hidden(name, decision["reason"] if decision["is_public"] else None)
-
-
-def require_all_shown(nft_ids: Iterable[NftId]) -> None:
-    """Raise Hidden, with the names of all hidden NFTs."""
-    for_each(nft_ids, lambda nft_id: require_shown(*nft_id))
 
 
 def require_not_blocked(account_id: str) -> None:

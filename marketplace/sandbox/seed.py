@@ -12,7 +12,8 @@ from marketplace.errors import DatabaseBusy, SandboxUnusable
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.ledger import Deadline
-from marketplace.market import add_nft, reconciler
+from marketplace.market import reconciler
+from marketplace.market.nfts import add
 from marketplace.market.offers.reconcile import reconcile_offers
 from marketplace.sandbox import catalogue, deeds, month, unsigned
 from marketplace.sandbox.month import Deed
@@ -38,7 +39,7 @@ def fill(sandbox: Flask) -> None:
             for nft in missing:
                 unsigned.mint(*nft, month.first_owner(nft), GENESIS)
         for nft in missing:
-            add_nft.add(month.first_owner(nft), [nft])
+            add(month.first_owner(nft), [nft])
     new = {nft for nft in sample if _is_new(nft)}
     now = times.now()
     for position, deed in enumerate(month.draw(sample)):

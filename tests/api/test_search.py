@@ -9,7 +9,7 @@ from harness.cast import ALICE, BOB, TOKEN
 from marketplace.api.schemas.nft_collections import COLLECTION_SORTS
 from marketplace.hedera import times
 from marketplace.market import collection_facts
-from marketplace.market.search_words import find_parts, find_words
+from marketplace.market.names import find_parts, find_words
 from marketplace.store import collection_search, nft_collections
 from marketplace.store.database import write
 from tests.actions import list_nft, tell

@@ -11,7 +11,7 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
 from marketplace.market import collection_facts, moderation, reconciler
-from marketplace.market.look_alikes import find_skeletons
+from marketplace.market.names import find_skeletons
 from marketplace.services import services
 from marketplace.store import nft_collections, nfts
 from marketplace.store.database import read

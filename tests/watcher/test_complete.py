@@ -13,8 +13,9 @@ from harness.network import answering, serve, serve_raw
 from harness.postgresql import until
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
-from marketplace.market import add_nft, throttled_log
-from marketplace.market.read_again import read_again, read_collection_again
+from marketplace.market import throttled_log
+from marketplace.market.nfts import add as add_nfts
+from marketplace.market.nfts import read_again, read_collection_again
 from marketplace.sandbox import gateway
 from marketplace.sandbox.application import create_sandbox
 from marketplace.store import media, nfts
@@ -42,7 +43,7 @@ def stored(app, token=TOKEN, serial_no=7):
 
 def add(app, token=TOKEN, serial_no=7):
     with app.app_context():
-        add_nft.add(ALICE, [NftId(token, serial_no)])
+        add_nfts(ALICE, [NftId(token, serial_no)])
 
 
 def test_an_add_is_completed(client, app, complete):

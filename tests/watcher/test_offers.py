@@ -19,7 +19,7 @@ from hiero_sandbox.ledger import keys
 from marketplace.hedera import messages, times
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import ALLOWED_LAG, Deadline
-from marketplace.market import add_nft, moderation
+from marketplace.market import moderation, nfts
 from marketplace.market.moderation import Ruling, Subject
 from marketplace.market.offers.reconcile import reconcile_offers
 from marketplace.market.reconciler import reconcile
@@ -185,7 +185,7 @@ def test_royalties_change_neither_the_price_nor_what_it_cost(app, ledger, watche
     """Tides have a royalty of a twentieth. Its collector pays less in the end."""
     nft = TIDES, 1
     with app.app_context():
-        add_nft.add(ALICE, [NftId(*nft)])
+        nfts.add(ALICE, [NftId(*nft)])
     schedule_id = schedule(
         app, ledger, token=TIDES, serial_no=1, bidder=bidder, part_tinybars=3 * HBAR
     )

@@ -18,7 +18,6 @@ from marketplace.hedera.hbar import find_credit
 from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.ledger import Deadline
 from marketplace.market import reconciler
-from marketplace.market.add_nft import find_account_id, require_nfts, require_owned, require_owner
 from marketplace.market.buying import checks
 from marketplace.market.buying.checks import Sale
 from marketplace.market.listing.memos import (
@@ -38,10 +37,17 @@ from marketplace.market.listing.prepared import (
     insert,
     take_turn,
 )
-from marketplace.market.moderation import require_all_shown, require_not_blocked
+from marketplace.market.moderation import require_not_blocked
+from marketplace.market.nfts import (
+    find_account_id,
+    for_each,
+    require_all_shown,
+    require_nfts,
+    require_owned,
+    require_owner,
+)
 from marketplace.market.nodes import next_node
 from marketplace.market.reconciler import Reconciliation
-from marketplace.market.several import for_each
 from marketplace.services import mirror_node
 from marketplace.store import prepared_transactions
 from marketplace.store.database import write

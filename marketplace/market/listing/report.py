@@ -27,9 +27,8 @@ from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.ledger import ALLOWED_LAG, Deadline
 from marketplace.ledger.objects import Transaction
 from marketplace.market import nodes, reconciler
-from marketplace.market.add_nft import find_account_id, require_nfts
 from marketplace.market.buying import fees
-from marketplace.market.buying.hand_in import hand_in
+from marketplace.market.buying.purchase import hand_in
 from marketplace.market.listing.prepared import OPERATOR, Caller, TransactionRequest, take_turn
 from marketplace.market.listing.report_rule import (
     LONGEST_VALIDITY,
@@ -40,7 +39,7 @@ from marketplace.market.listing.report_rule import (
     is_as_wanted,
     judge,
 )
-from marketplace.market.several import for_each
+from marketplace.market.nfts import find_account_id, for_each, require_nfts
 from marketplace.services import mirror_node
 from marketplace.store import prepared_transactions
 from marketplace.store.database import read

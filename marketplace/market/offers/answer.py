@@ -29,7 +29,6 @@ from marketplace.errors import (
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.ledger import ALLOWED_LAG, Deadline
-from marketplace.market.add_nft import find_account_id
 from marketplace.market.listing.memos import acceptance_memo
 from marketplace.market.listing.prepare import prepare_for_offer
 from marketplace.market.listing.prepared import (
@@ -41,6 +40,7 @@ from marketplace.market.listing.prepared import (
 )
 from marketplace.market.listing.report_rule import LONGEST_VALIDITY
 from marketplace.market.moderation import require_not_blocked, require_shown
+from marketplace.market.nfts import find_account_id
 from marketplace.market.offers import checks
 from marketplace.market.offers.delete import find_offer, prepare_withdrawal, require_unended
 from marketplace.market.offers.reconcile import reconcile_offers

@@ -10,7 +10,6 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
 from marketplace.ledger.objects import LedgerKey
-from marketplace.market.add_nft import find_account_id
 from marketplace.market.listing.memos import offer_withdrawal_memo
 from marketplace.market.listing.prepare import prepare_for_offer
 from marketplace.market.listing.prepared import (
@@ -19,6 +18,7 @@ from marketplace.market.listing.prepared import (
     TransactionRequest,
     take_turn,
 )
+from marketplace.market.nfts import find_account_id
 from marketplace.market.offers.checks import find_key
 from marketplace.market.offers.reconcile import reconcile_offers
 from marketplace.services import mirror_node

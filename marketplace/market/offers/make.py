@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from flask import current_app
 
 from marketplace.hedera import times
-from marketplace.market.add_nft import find_account_id, require_nfts
 from marketplace.market.buying import fees
 from marketplace.market.listing.memos import offer_memo
 from marketplace.market.listing.prepare import prepare_unsigned
@@ -16,7 +15,8 @@ from marketplace.market.listing.prepared import (
     TransactionRequest,
     take_turn,
 )
-from marketplace.market.moderation import require_all_shown, require_not_blocked
+from marketplace.market.moderation import require_not_blocked
+from marketplace.market.nfts import find_account_id, require_all_shown, require_nfts
 from marketplace.market.offers import checks
 from marketplace.market.offers.checks import Sides
 

@@ -15,9 +15,10 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import ALLOWED_LAG, Deadline
 from marketplace.ledger.objects import Transaction
-from marketplace.market import add_nft, nft_events, reconciler
+from marketplace.market import nft_events, reconciler
 from marketplace.market.listing_rule import Undecided
 from marketplace.market.nft_events import Event
+from marketplace.market.nfts import add_new
 from marketplace.market.offers import rule
 from marketplace.market.offers.checks import covers
 from marketplace.market.offers.rule import ENDED, Facts, Offer, Shop
@@ -248,7 +249,7 @@ def _add_nfts(opened: Iterable[Offer], deadline: Deadline) -> None:
         nft_id = NftId(offer.token, offer.serial_no)
         if nfts.get_nft(read(), *nft_id) is None:
             try:
-                add_nft.add_new(offer.seller, [nft_id], deadline)
+                add_new(offer.seller, [nft_id], deadline)
             except (NftNotOnLedger, NftGone) as error:
                 current_app.logger.info("The NFT of an offer was not added: %s", error)
 

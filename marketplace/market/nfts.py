@@ -1,26 +1,72 @@
-"""Adds NFTs, and finds the account and the stored NFT that a request names."""
+"""The NFTs of a request, and the account that it names: finds them, adds NFTs, has metadata read again."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from typing import TypeVar
 
 from marketplace.errors import (
     AccountNotOnLedger,
+    MarketplaceError,
     NftGone,
     NftNotOnLedger,
     NftNotStored,
     NotTheOwner,
+    Unavailable,
 )
+from marketplace.hedera import times
 from marketplace.hedera.ids import NftId, is_evm_address
 from marketplace.ledger import Deadline
 from marketplace.market import listing_rule, reconciler
 from marketplace.market.listing.prepared import OPERATOR, Caller, take_turn
-from marketplace.market.moderation import require_all_shown
+from marketplace.market.moderation import require_shown
 from marketplace.market.reconciler import Judgement, is_gone
-from marketplace.market.several import for_each
 from marketplace.services import mirror_node
 from marketplace.store import nfts
-from marketplace.store.database import read
+from marketplace.store.database import read, write
 from marketplace.store.nfts import NftRow
+
+PAUSE_SECONDS = 600  # between two requests for one NFT's metadata, of anybody
+
+T = TypeVar("T")
+
+
+def for_each(nft_ids: Iterable[NftId], do: Callable[[NftId], T]) -> list[T]:
+    """Call a function with each NFT. Raises one error that names every NFT that the function refused.
+
+    The error is the first refusal, with the sentences of all. Temporary errors are raised only if there is
+    no permanent one.
+    """
+    done: list[T] = []
+    refused: dict[NftId, MarketplaceError] = {}
+    later: dict[NftId, MarketplaceError] = {}
+    for nft_id in nft_ids:
+        try:
+            done.append(do(nft_id))
+        except Unavailable as error:
+            later[nft_id] = error
+        except MarketplaceError as error:
+            refused[nft_id] = error
+    if refused or later:
+        raise _join(refused or later)
+    return done
+
+
+def _join(refused: dict[NftId, MarketplaceError]) -> MarketplaceError:
+    first, *others = refused.values()
+    if others:
+        messages = {nft_id: error.message for nft_id, error in refused.items()}
+        first.message = "; ".join(dict.fromkeys(messages.values()))
+        first.errors = {
+            "nfts": {
+                f"{token}:{number}": [message] for (token, number), message in messages.items()
+            }
+        }
+    return first
+
+
+def require_all_shown(nft_ids: Iterable[NftId]) -> None:
+    """Raise Hidden, with the names of all hidden NFTs."""
+    for_each(nft_ids, lambda nft_id: require_shown(*nft_id))
 
 
 def find_account_id(named: str, deadline: Deadline) -> str:
@@ -110,3 +156,30 @@ def _look(account_id: str, nft_id: NftId, deadline: Deadline) -> Judgement | Non
     on_ledger = mirror_node().find_nft_of(account_id, *nft_id, deadline)
     on_ledger = on_ledger or mirror_node().find_nft(*nft_id, deadline)
     return reconciler.judge(on_ledger, None, deadline) if on_ledger else None
+
+
+def read_again(token: str, serial_no: int) -> int:
+    """Have an NFT's metadata read again, unless somebody asked within the last PAUSE_SECONDS.
+
+    Returns the seconds until the next request is accepted. Raises Hidden, NftNotStored, or NftGone.
+    """
+    nft = nfts.get_nft(read(), token, serial_no)
+    require_shown(token, serial_no)
+    if nft is None:
+        raise NftNotStored(token, serial_no)
+    if is_gone(nft):
+        raise NftGone(token, serial_no)
+    now = times.now()
+    before = now - PAUSE_SECONDS * times.SECOND
+    last = nft["asked_at"] and times.to_nanoseconds(nft["asked_at"])
+    if last and before < last <= now:  # one in the future was written with a wrong clock
+        return -(-(last - before) // times.SECOND)
+    with write() as db:
+        nfts.mark_asked_again(db, token, serial_no, times.to_iso(now), times.to_iso(before))
+    return PAUSE_SECONDS
+
+
+def read_collection_again(token: str) -> int:
+    """Have the metadata of all NFTs of a collection read again; returns their number."""
+    with write() as db:
+        return nfts.mark_collection_asked_again(db, token, times.to_iso(times.now()))
