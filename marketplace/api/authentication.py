@@ -47,11 +47,11 @@ def authenticate(request: Request, scope: str) -> bool:
     cached = cache and cache.find_token(header)
     row = cached or _find_valid_token(header)
     request.environ[TOKEN_NAME], request.environ[RATE] = row["name"], row["rate"]
-    _note_use(row)
+    ask_again_at = 0 if cached else _note_use(row)
     if scope not in row["scopes"].split():
         raise ScopeMissing(scope)
     if cache and not cached:
-        cache.store_token(header, row)
+        cache.store_token(header, row, ask_again_at)
     return True
 
 
@@ -72,11 +72,13 @@ def _find_valid_token(header: str) -> AccessTokenRow:
     return row
 
 
-def _note_use(row: AccessTokenRow) -> None:
-    """Store that a token was used today, once its response has been sent."""
-    today = times.to_iso(times.now() // times.DAY * times.DAY)
+def _note_use(row: AccessTokenRow) -> int:
+    """Store that a token was used today, once its response has been sent. Returns when to ask again."""
+    now = times.now()
+    day = now // times.DAY * times.DAY
+    today = times.to_iso(day)
     if (row["last_used_at"] or "") >= today:
-        return
+        return day + times.DAY
     mark_used = partial(_mark_used, database(), row["hash"], today)
 
     @after_this_request
@@ -84,9 +86,11 @@ def _note_use(row: AccessTokenRow) -> None:
         response.call_on_close(mark_used)
         return response
 
+    return now + times.MINUTE
+
 
 def _mark_used(engine: Engine, token_hash: str, today: str) -> None:
-    # If the database can't be written now, the next request notes it.
+    # If the database can't be written now, a request after a minute notes it.
     with suppress(Exception), engine.write() as db:
         access_tokens.mark_access_token_used(db, token_hash, today)
 

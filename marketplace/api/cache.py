@@ -23,7 +23,18 @@ from marketplace.store.access_tokens import AccessTokenRow
 from marketplace.store.engine import Engine
 from marketplace.wsgi_environ import ROUTE, TOKEN_NAME
 
-OVERHEAD_BYTES = 2000  # of an entry: a generous estimate
+MAX_BYTES = 64 * 1024 * 1024
+OVERHEAD_BYTES, ROW_BYTES = 2000, 4000  # of an entry, and of a row's names: generous estimates
+MIN_GZIP_BYTES = 1000
+GZIP_LEVEL = 5
+# Only the client caches a response, and asks each time whether it is still valid.
+CACHING = "private, no-cache"
+VARY = {"origin", "accept-encoding"}  # the headers of a request that are in the key
+
+# Key of the WSGI environment: the RequestCache.
+REQUEST_CACHE = "marketplace.cache"
+
+Row = TypeVar("Row")
 
 
 class CachedQuery(NamedTuple):
@@ -33,38 +44,14 @@ class CachedQuery(NamedTuple):
     arguments: tuple[object, ...]
     row: Any
 
-    def is_unchanged(self, db: Any) -> bool:
-        return bool(self.query(db, *self.arguments) == self.row)
-
-    @property
-    def size(self) -> int:
-        """A generous estimate in bytes, with the names of the columns."""
-        values = self.row.values() if isinstance(self.row, dict) else self.row or ()
-        return 4000 + sum(map(getsizeof, values))
-
 
 @dataclass(slots=True)
-class _Entry:
+class Entry:
     value: Any
     data_version: object
     queries: Sequence[CachedQuery]  # none: it is true only for its version
     until: int | None  # Unix time in nanoseconds
     size: int
-
-    def is_true(self, data_version: object, database: Engine) -> bool:
-        """Whether the value is valid for the database's current data version."""
-        if self.until is not None and self.until <= times.now():
-            return False
-        if self.data_version == data_version:
-            return True
-        if not self.queries:
-            return False
-        db = database.connection
-        if not all(query.is_unchanged(db) for query in self.queries):
-            return False
-        # Several threads may write their versions here. Each version is correct.
-        self.data_version = data_version
-        return True
 
 
 class VersionedCache:
@@ -72,7 +59,7 @@ class VersionedCache:
 
     def __init__(self, database: Engine, max_bytes: int) -> None:
         self._database = database
-        self._entries: FIFOCache[Hashable, _Entry] = FIFOCache(max_bytes, lambda entry: entry.size)
+        self._entries: FIFOCache[Hashable, Entry] = FIFOCache(max_bytes, lambda entry: entry.size)
         self._storing = threading.Lock()
 
     def find(self, key: Hashable, data_version: object) -> Any:
@@ -84,12 +71,23 @@ class VersionedCache:
             entry = self._entries[key]
         except KeyError:
             return None
-        if data_version is None:
+        if data_version is None or (entry.until is not None and entry.until <= times.now()):
             return None
+        if entry.data_version != data_version:
+            if not self._is_unchanged(entry.queries):
+                return None
+            # Several threads may write their versions here. Each version is correct.
+            entry.data_version = data_version
+        return entry.value
+
+    def _is_unchanged(self, queries: Sequence[CachedQuery]) -> bool:
         try:
-            return entry.value if entry.is_true(data_version, self._database) else None
+            db: Any = self._database.connection
+            return bool(queries) and all(
+                query(db, *arguments) == row for query, arguments, row in queries
+            )
         except Exception:
-            return None  # computing the value again meets the same error, and reports it
+            return False  # computing the value again meets the same error, and reports it
 
     def store(
         self,
@@ -103,16 +101,13 @@ class VersionedCache:
         """Store a value of ``size`` bytes. ``data_version`` was read before the rows of ``queries``."""
         if data_version is None:
             return
-        size += sum(map(len, key)) + sum(query.size for query in queries) + OVERHEAD_BYTES
+        size += OVERHEAD_BYTES + sum(map(len, key))
+        for query in queries:
+            values = query.row.values() if isinstance(query.row, dict) else query.row or ()
+            size += ROW_BYTES + sum(map(getsizeof, values))
         with self._storing:
             if size <= self._entries.maxsize:
-                self._entries[key] = _Entry(value, data_version, queries, until, size)
-
-
-MIN_GZIP_BYTES = 1000
-GZIP_LEVEL = 5
-# Only the client caches a response, and asks each time whether it is still valid.
-CACHING = "private, no-cache"
+                self._entries[key] = Entry(value, data_version, queries, until, size)
 
 
 def accepts_gzip(environ: WSGIEnvironment) -> bool:
@@ -150,12 +145,6 @@ class FinishedResponse(NamedTuple):
     body: bytes
     tag: str  # the ETag without its quotes
 
-    @classmethod
-    def of(cls, response: Response) -> FinishedResponse:
-        """The bytes of a response that encode() has completed."""
-        tag, _ = response.get_etag()
-        return cls(response.headers.to_wsgi_list(), response.get_data(), tag or "")
-
     def send(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer as werkzeug does, which would first build a Response: that takes longer."""
         known = environ.get("HTTP_IF_NONE_MATCH")
@@ -167,17 +156,6 @@ class FinishedResponse(NamedTuple):
         return [] if environ["REQUEST_METHOD"] == "HEAD" else [self.body]
 
 
-MAX_BYTES = 64 * 1024 * 1024
-
-# Key of the WSGI environment: the RequestCache.
-REQUEST_CACHE = "marketplace.cache"
-
-VARY = {"origin", "accept-encoding"}  # the headers of a request that are in the key
-
-Row = TypeVar("Row")
-Cached = tuple[FinishedResponse, str]  # with its route
-
-
 class RequestCache:
     """The cache as one request uses it, with the data version of the request's beginning."""
 
@@ -186,42 +164,38 @@ class RequestCache:
     def __init__(
         self, cache: VersionedCache, data_version: object, key: tuple[str, ...] | None
     ) -> None:
-        """Without ``key``, no response is found or stored."""
+        """Without ``key``, the response is not stored."""
         self._cache, self._data_version, self._key = cache, data_version, key
         self.queries: list[CachedQuery] = []  # by cached_query()
         self.until: int | None = None  # Unix time in nanoseconds: when it must leave the cache
-
-    def find(self) -> Cached | None:
-        """Find the response to this request."""
-        cached: Cached | None = self._cache.find(self._key, self._data_version)
-        return cached
-
-    def store(self, response: Response) -> None:
-        """Store the response to this request, unless it is meant for one caller.
-
-        Does not store a host's own response, which reads no rows: no commit would end its validity.
-        """
-        is_of_rows = "reads_freely" in g or self.queries
-        if self._key is None or not is_of_rows or not _is_for_everyone(response):
-            return
-        finished = FinishedResponse.of(response)
-        queries = [] if "reads_freely" in g else self.queries
-        cached = finished, request.environ.get(ROUTE, "none")
-        self._cache.store(
-            self._key, cached, self._data_version, queries, self.until, len(finished.body)
-        )
 
     def find_token(self, authorization: str) -> AccessTokenRow | None:
         """Find the valid access token of an Authorization header, which may read."""
         token: AccessTokenRow | None = self._cache.find(authorization, self._data_version)
         return token
 
-    def store_token(self, authorization: str, row: AccessTokenRow) -> None:
+    def store_token(self, authorization: str, row: AccessTokenRow, until: int) -> None:
         query = CachedQuery(access_tokens.get_access_token, (row["hash"],), row)
-        until = times.now() // times.DAY * times.DAY + times.DAY  # each day's first use is stored
         if row["expires_at"]:
             until = min(until, times.to_nanoseconds(row["expires_at"]))
         self._cache.store(authorization, row, self._data_version, [query], until)
+
+    def store_response(self, response: Response) -> None:
+        """Store the response to this request, which encode() has completed, unless it is for one caller.
+
+        Does not store a host's own response, which reads no rows: no commit would end its validity. A host's
+        hooks may make a response depend on more than what is in the key.
+        """
+        reads_freely = "reads_freely" in g
+        varies = parse_set_header(",".join(response.headers.getlist("Vary"))).as_set()
+        is_for_everyone = "Set-Cookie" not in response.headers and varies <= VARY
+        if self._key is None or not (reads_freely or self.queries) or not is_for_everyone:
+            return
+        body, (tag, _) = response.get_data(), response.get_etag()
+        finished = FinishedResponse(response.headers.to_wsgi_list(), body, tag or "")
+        cached = finished, request.environ.get(ROUTE, "none")
+        queries = [] if reads_freely else self.queries
+        self._cache.store(self._key, cached, self._data_version, queries, self.until, len(body))
 
 
 def request_cache() -> RequestCache:
@@ -249,15 +223,9 @@ def finish(response: Response) -> Response:
     is_whole = not response.is_streamed and not response.content_encoding  # by a host's hook
     if response.status_code == 200 and is_whole:
         encode(response, request.environ)
-        cache.store(response)
+        cache.store_response(response)
         make_conditional(response, request.environ)
     return response
-
-
-def _is_for_everyone(response: Response) -> bool:
-    """Whether the response depends only on what is in the key. A host's hooks may add more."""
-    varies = parse_set_header(",".join(response.headers.getlist("Vary"))).as_set()
-    return "Set-Cookie" not in response.headers and varies <= VARY
 
 
 class ResponseCache:
@@ -276,11 +244,11 @@ class ResponseCache:
         if method not in ("GET", "HEAD") or not path.startswith(self._prefix):
             return self._application(environ, start_response)
         key = None if self._asks_host else self._make_key(path, environ)
-        cache = RequestCache(self._cache, self._database.data_version(), key)
-        environ[REQUEST_CACHE] = cache
-        cached = cache.find()
-        token = cached and cache.find_token(environ.get("HTTP_AUTHORIZATION", ""))
+        data_version = self._database.data_version()
+        cached = self._cache.find(key, data_version)
+        token = cached and self._cache.find(environ.get("HTTP_AUTHORIZATION", ""), data_version)
         if not cached or not token:
+            environ[REQUEST_CACHE] = RequestCache(self._cache, data_version, key)
             count("response_cache_requests", outcome="miss")
             return self._application(environ, start_response)
         finished, environ[ROUTE] = cached

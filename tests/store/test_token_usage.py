@@ -75,5 +75,7 @@ def test_a_locked_database_delays_no_answer(app, monkeypatch):
         assert r.status_code == 200
         r.close()
     assert last_used(app) is None
+    later = times.now() + times.MINUTE
+    monkeypatch.setattr(times, "now", lambda: later)
     client.get("/v1/nft/0.0.7001/9").close()
     assert last_used(app) == today()
