@@ -15,7 +15,6 @@ from marketplace import cli, ledger, settings
 from marketplace.api import (
     application,
     authentication,
-    cors,
     errors,
     events,
     limits,
@@ -95,7 +94,7 @@ def create_app(
     limits.init_app(app)
     cli.init_app(app)
     _register_blueprints(app)
-    cors.init_app(app)
+    application.allow_origins(app)
     asks_host = authenticate is not authentication.authenticate
     for wrap in reversed(_list_middleware(app, asks_host)):
         app.wsgi_app = wrap(app.wsgi_app)  # type: ignore[method-assign, assignment]  # as Flask documents
@@ -158,7 +157,7 @@ def _register_blueprints(app: Flask) -> None:
     if is_sandbox:
         from marketplace import demo
 
-        demo.init_app(app, cors.find_paths(app.config), errors.answer_http_error)
+        demo.init_app(app, application.find_paths(app.config), errors.answer_http_error)
     reference.init_app(app, is_home=not is_sandbox)
 
 

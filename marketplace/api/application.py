@@ -1,4 +1,4 @@
-"""The Flask application, and what surrounds each request: its ID, its metrics, its line in the log."""
+"""The Flask application, and what surrounds each request: its ID, its metrics, its lines in the log, CORS."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from time import perf_counter
 from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-from flask import Flask, Response, has_request_context, request
+from flask import Config, Flask, Response, has_request_context, request
 from flask.json.provider import DefaultJSONProvider
 from flask.logging import create_logger
+from flask_cors import CORS
 
 from marketplace.api.cache import finish
 from marketplace.metrics import count_token, observe
@@ -23,6 +24,9 @@ from marketplace.wsgi_environ import REQUEST_ID, ROUTE, TOKEN_NAME
 
 METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 HEADER = "X-Request-ID"
+MAX_BODY_BYTES = 64 * 1024
+PREFLIGHT_SECONDS = 3600
+EXPOSED_HEADERS = "ETag, Link, Retry-After, WWW-Authenticate, X-Events-Cursor, X-Request-ID"
 
 _match_id = re.compile("[A-Za-z0-9._-]{1,64}").fullmatch
 
@@ -84,6 +88,46 @@ def name_routes(app: Flask, mount: str = "") -> None:
             request.environ[ROUTE] = mount + _remove_converters(rule.rule)
 
 
+def find_paths(config: Config) -> re.Pattern[str]:
+    """The paths of the API, known or not, which pages of other origins may read."""
+    prefix = re.escape(config["API_PREFIX"])
+    return re.compile(rf"{prefix}/v1(/|\Z)|{prefix}/openapi\.json\Z|/status\Z")
+
+
+def allow_origins(app: Flask) -> None:
+    """Allow pages of CORS_ORIGINS to call the API with an access token, also at unknown paths.
+
+    Cookies are never allowed, so to forbid a header or a method would protect nothing. An allowed page may
+    send all of them, and so reads our error in place of the browser's own "network error".
+    """
+    origins = app.config["CORS_ORIGINS"]
+    if not origins:
+        return
+    paths = find_paths(app.config)
+    # Compiled, because flask-cors guesses which texts are patterns, and takes an IPv6 address for one.
+    named = [re.compile(rf"{re.escape(origin)}\Z") for origin in origins]
+    CORS(
+        app,
+        resources=[paths],
+        origins="*" if origins == ("*",) else named,
+        expose_headers=EXPOSED_HEADERS,
+        max_age=PREFLIGHT_SECONDS,
+        send_wildcard=True,
+        always_send=False,
+        supports_credentials=False,
+        # Chrome sends a preflight before a page of the internet may call a service in the user's own network.
+        allow_private_network=True,
+    )
+
+    @app.before_request
+    def answer_preflight() -> tuple[str, int] | None:
+        """Answer before the routing: after a 404 the browser would not send the request itself."""
+        is_preflight = (
+            request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers
+        )
+        return ("", 204) if is_preflight and paths.match(request.path) else None
+
+
 def name_request(record: logging.LogRecord) -> bool:
     """Add the id of the current request to a line of the log."""
     if has_request_context() and isinstance(record.msg, str):
@@ -112,9 +156,6 @@ def make_logger(app: Flask) -> logging.Logger:
     if logger.level == logging.NOTSET:
         logger.setLevel(logging.INFO)  # includes what was signed, unless a host has set a level
     return logger
-
-
-MAX_BODY_BYTES = 64 * 1024
 
 
 class JSONProvider(DefaultJSONProvider):

@@ -134,7 +134,10 @@ def _ask(scope: str) -> bool | str:
 
 
 def require_scope(scope: str) -> Decorator:
-    """Require a scope for a view. Also limit the rate of writes, and how many run at once."""
+    """Require a scope for a view. Also limit the rate of writes, and how many run at once.
+
+    The view does not get Flask's own texts of a path: it loads their values.
+    """
     document = Blueprint.doc(
         security=[{"bearerToken": []}],
         responses={304: "NotModified"} if scope == "read" else {},
@@ -144,7 +147,7 @@ def require_scope(scope: str) -> Decorator:
 
     def decorator(view: View) -> View:
         @wraps(view)
-        def guarded(*args: Any, **kwargs: Any) -> Any:
+        def guarded(**texts: str) -> Any:
             environ = request.environ
             try:
                 is_host = scope == "read" and TRUSTED in environ
@@ -155,11 +158,11 @@ def require_scope(scope: str) -> Decorator:
                 rate_limits().count_failed()
                 raise
             if scope != "write":
-                return view(*args, **kwargs)
+                return view()
             environ[END_USER] = _fit(allowed) if isinstance(allowed, str) else None
             rate_limits().count_write()
             with one_write():
-                return view(*args, **kwargs)
+                return view()
 
         return refuses(document(guarded))
 

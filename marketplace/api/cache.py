@@ -251,6 +251,7 @@ class ResponseCache:
             environ[REQUEST_CACHE] = RequestCache(self._cache, data_version, key)
             count("response_cache_requests", outcome="miss")
             return self._application(environ, start_response)
+        finished: FinishedResponse
         finished, environ[ROUTE] = cached
         environ[TOKEN_NAME] = token["name"]
         count("response_cache_requests", outcome="hit")

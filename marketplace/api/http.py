@@ -3,12 +3,11 @@
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping
 from difflib import get_close_matches
-from functools import cache, partial, wraps
+from functools import cache, partial
 from typing import Any, NoReturn
 
 import flask_smorest
 from flask import Request, g
-from flask_smorest.utils import resolve_schema_instance
 from marshmallow import Schema, ValidationError
 from webargs.flaskparser import FlaskParser
 from werkzeug.exceptions import BadRequest, HTTPException, RequestEntityTooLarge
@@ -56,7 +55,7 @@ class RequestParser(FlaskParser):
 
     def pre_load(self, location_data: Any, *, schema: Schema, req: Request, location: str) -> Any:
         """Refuse an unknown name that is similar to a known one which is missing. Checks 20 unknown names."""
-        if isinstance(location_data, Mapping):
+        if location != "path" and isinstance(location_data, Mapping):
             kind = "parameter" if location == "query" else "field"
             for name, hint in _find_unknown(location_data.keys(), schema):
                 raise ValidationError({name: [f"is no {kind} here{hint}"]})
@@ -116,23 +115,10 @@ class Blueprint(flask_smorest.Blueprint):
     def arguments(
         self, schema: type[Schema] | Schema, *, location: str = "json", **options: Any
     ) -> Decorator:
-        """Load parameters or a body, and pass each value by the name of its field: as_kwargs of webargs.
-
-        A view does not get Flask's own texts of a path, only the loaded values.
-        """
+        """Load parameters or a body, and pass each value by the name of its field: as_kwargs of webargs."""
         load: Decorator = super().arguments(schema, location=location, as_kwargs=True, **options)
         refuse = self.refuses(*answered_by(*OF_LOCATIONS[location]))
-        fields = resolve_schema_instance(schema).fields
-        texts = {field.data_key for field in fields.values()} - fields.keys()
-
-        def decorator(view: View) -> View:
-            @wraps(view)
-            def without_texts(**values: Any) -> Any:
-                return view(**{name: values[name] for name in values if name not in texts})
-
-            return load(refuse(without_texts if location == "path" else view))
-
-        return decorator
+        return lambda view: load(refuse(view))
 
     def register_views_in_doc(self, api: Any, *of_application: Any, **options: Any) -> None:
         """Leave it to the Api when the views are documented."""
