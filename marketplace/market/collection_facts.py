@@ -1,7 +1,7 @@
 """What the ledger says about collections: read with their first NFT, and refreshed later."""
 
 import json
-from typing import Any
+from typing import Any, TypeVar
 
 from flask import current_app
 
@@ -18,6 +18,7 @@ from marketplace.store.database import read, write
 from marketplace.text import clean_text, shown
 
 Columns = dict[str, Any]
+F = TypeVar("F", RoyaltyFee, FixedFee)
 
 
 def describe(token: str, on_ledger: LedgerToken, read_at: int) -> Columns:
@@ -33,6 +34,7 @@ def describe(token: str, on_ledger: LedgerToken, read_at: int) -> Columns:
         "royalties": _write_fees(on_ledger.royalties),
         "fixed_fees": _write_fees(on_ledger.fixed_fees),
         "metadata": clean_text(on_ledger.pointer),
+        "can_change_fees": int(on_ledger.can_change_fees),
         "read_at": times.to_iso(read_at),
         "attempts": 0,
         "retry_at": times.to_iso(read_at + times.HOUR),
@@ -51,6 +53,27 @@ def _describe(fee: Any) -> Columns:
         name: _describe(value) if isinstance(value, tuple) else value
         for name, value in fee._asdict().items()
     }
+
+
+def find_fees(token: str, deadline: Deadline) -> LedgerToken | None:
+    """A collection with its custom fees and its treasury, as they were last read.
+
+    Asks the ledger if they were never read. None if there is no such token. Raises the ledger's errors.
+    """
+    stored = nft_collections.get_collection(read(), token)
+    if stored is None or stored["can_change_fees"] is None:
+        return mirror_node().find_token(token, deadline)
+    return LedgerToken(
+        name=stored["name"] or "",
+        treasury=stored["treasury"],
+        royalties=_read_fees(RoyaltyFee, stored["royalties"]),
+        fixed_fees=_read_fees(FixedFee, stored["fixed_fees"]),
+        can_change_fees=bool(stored["can_change_fees"]),
+    )
+
+
+def _read_fees(kind: type[F], stored: str | None) -> tuple[F, ...] | None:
+    return None if stored is None else tuple(kind(**fee) for fee in json.loads(stored))
 
 
 def look_up(token: str, deadline: Deadline) -> tuple[str | None, Columns | None]:
@@ -88,6 +111,7 @@ def _describe_nothing(token: str) -> Columns:
         "royalties",
         "fixed_fees",
         "metadata",
+        "can_change_fees",
         "read_at",
     )
     due = {"attempts": 0, "retry_at": times.to_iso(times.now())}

@@ -39,6 +39,7 @@ class CollectionRow(CollectionFactsRow):
     number: int
     traits_version: int
     ranked_version: int
+    can_change_fees: int | None
     is_hidden: int
     is_imitation: int
 
@@ -148,11 +149,11 @@ def mark_collection_read(
     sql = f"""
         INSERT INTO collection (
             token, name, symbol, total_supply, treasury, royalties, fixed_fees, read_at, attempts, retry_at,
-            sort_name, metadata, describe_at, listed, is_hidden, is_verified
+            sort_name, metadata, can_change_fees, describe_at, listed, is_hidden, is_verified
         )
         VALUES (
             :token, :name, :symbol, :total_supply, :treasury, :royalties, :fixed_fees, :read_at, :attempts,
-            :retry_at, :sort_name, :metadata,
+            :retry_at, :sort_name, :metadata, :can_change_fees,
             CASE WHEN CAST(:metadata AS TEXT) IS NOT NULL THEN :read_at END,
             (SELECT COUNT(*) FROM nft WHERE is_listed = 1 AND token = :token),
             (SELECT COUNT(*) FROM decision WHERE kind = 'hidden' AND id = :token AND serial_no = 0),
@@ -168,6 +169,7 @@ def mark_collection_read(
             royalties = excluded.royalties,
             fixed_fees = excluded.fixed_fees,
             metadata = excluded.metadata,
+            can_change_fees = excluded.can_change_fees,
             is_verified = excluded.is_verified,
             describe_at = CASE WHEN COALESCE(collection.metadata, '') = COALESCE(excluded.metadata, '')
                 THEN collection.describe_at ELSE excluded.read_at END,

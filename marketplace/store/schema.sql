@@ -130,7 +130,9 @@ CREATE TABLE collection (
     is_hidden INTEGER NOT NULL DEFAULT 0 CHECK (is_hidden IN (0, 1)),
     is_verified INTEGER NOT NULL DEFAULT 0 CHECK (is_verified IN (0, 1)),
     is_imitation INTEGER NOT NULL DEFAULT 0 CHECK (is_imitation IN (0, 1)), -- of a verified one's name
-    ranked_version INTEGER NOT NULL DEFAULT 0 -- the traits_version of which the watcher has written the ranking
+    ranked_version INTEGER NOT NULL DEFAULT 0, -- the traits_version of which the watcher has written the ranking
+    -- Whether its issuer has a key to change its fees; null before it is read
+    can_change_fees INTEGER CHECK (can_change_fees IN (0, 1))
 ) STRICT;
 
 -- Serves traits.list_to_rank.

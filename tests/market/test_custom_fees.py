@@ -19,6 +19,7 @@ from hiero_sandbox.ledger.envelopes import write_id
 from marketplace.hedera import times
 from marketplace.hedera.messages import account, token
 from marketplace.ledger.objects import FixedFee, LedgerToken, RoyaltyFee
+from marketplace.market import collection_facts
 from marketplace.market.buying.checks import Sale, find_owed
 from marketplace.market.listing.memos import listing_memo
 from marketplace.sandbox import wallet
@@ -308,6 +309,8 @@ def test_fees_that_change_between_preparing_and_handing_in(market, listed):
 def let_issuer_change_fees(market):
     with market.ledger.sandbox.app_context():
         wallets.set_fee_key(TOKEN, TREASURYS_KEY)
+    with market.app.app_context():
+        collection_facts.refresh(TOKEN)
 
 
 @both_engines
@@ -324,6 +327,12 @@ def test_fees_that_the_issuer_can_change_need_a_verified_collection(market, list
     assert market.submit(market.buy(nft)) == "SUCCESS"
 
 
+def add(market, serial_no):
+    market.ledger.mint((TOKEN, serial_no), ALICE, times.now())
+    keys = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": serial_no}
+    assert market.client.post("/v1/add", json=keys).status_code == 200
+
+
 @pytest.mark.parametrize(
     ("fees", "receives"),
     [([], 975), ([royalty(COLLECTOR, 5, 100)], 926.25), ([fixed(2 * HBAR)], 973)],
@@ -331,18 +340,27 @@ def test_fees_that_the_issuer_can_change_need_a_verified_collection(market, list
 def test_the_seller_sees_what_is_left(market, fees, receives):
     """The marketplace's part is 2.5 %. The page tells it before the wallet is asked to sign."""
     market.charge(TOKEN, *fees)
-    market.ledger.mint((TOKEN, 7), ALICE, times.now())
-    keys = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
-    assert market.client.post("/v1/add", json=keys).status_code == 200
+    add(market, 7)
     r = market.prepare_listing((TOKEN, 7), 1000)
     assert r.json["metadata"]["sellerReceives"] == str(int(receives * HBAR))
     query = {"account": ALICE, "token": TOKEN, "serial_no": "7", "price": "1000"}
     page = market.client.get("/demo/list", query_string=query).text
     assert f"<dt>You receive</dt><dd><strong>{receives:g} HBAR</strong>" in page
+
+
+def test_a_listing_asks_for_the_fees_only_if_they_were_never_read(market):
+    market.charge(TOKEN, royalty(COLLECTOR, 5, 100))
     mirror = Mirror(market.app)
     mirror.fail(f"/tokens/{TOKEN}$")
-    r = market.prepare_listing((TOKEN, 7), 1000)
-    assert r.json["metadata"]["sellerReceives"] is None
+    add(market, 7)
+    assert market.prepare_listing((TOKEN, 7), 1000).json["metadata"]["sellerReceives"] is None
+    mirror.heal()
+    for _ in range(2):
+        r = market.prepare_listing((TOKEN, 7), 1000)
+        assert r.json["metadata"]["sellerReceives"] == str(int(926.25 * HBAR))
+        with market.app.app_context():
+            collection_facts.refresh(TOKEN)
+        mirror.fail(f"/tokens/{TOKEN}$")
 
 
 @pytest.mark.parametrize(

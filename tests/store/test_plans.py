@@ -56,7 +56,7 @@ TOKEN = {
 }  # fmt: skip
 COLLECTION = {
     "token": "0.0.7001", "name": "x", "symbol": "x", "total_supply": 1, "treasury": "0.0.2",
-    "sort_name": "x", "royalties": "[]", "fixed_fees": "[]", "read_at": DATE,
+    "sort_name": "x", "royalties": "[]", "fixed_fees": "[]", "can_change_fees": 0, "read_at": DATE,
     "attempts": 0, "retry_at": DATE, "metadata": "x", "description": None, "banner": None, "logo": None,
     "links": None, "describe_at": DATE, "describe_attempts": 0,
 }  # fmt: skip

@@ -17,7 +17,7 @@ from marketplace.hedera import times
 from marketplace.hedera.hbar import find_credit
 from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.ledger import Deadline
-from marketplace.market import reconciler
+from marketplace.market import collection_facts, reconciler
 from marketplace.market.buying import checks
 from marketplace.market.buying.checks import Sale
 from marketplace.market.listing.memos import (
@@ -48,7 +48,6 @@ from marketplace.market.nfts import (
 )
 from marketplace.market.nodes import next_node
 from marketplace.market.reconciler import Reconciliation
-from marketplace.services import mirror_node
 from marketplace.store import prepared_transactions
 from marketplace.store.database import write
 from marketplace.store.nfts import NftRow
@@ -94,10 +93,13 @@ def prepare_listing(
 def _find_received(
     request: TransactionRequest, listing_price: int, deadline: Deadline
 ) -> int | None:
-    """What custom fees leave the seller of each NFT, in tinybars; None if the ledger does not answer."""
+    """What custom fees leave the seller of each NFT, in tinybars; None if the fees are not known.
+
+    A purchase asks the ledger for the fees again.
+    """
     id = request.nft_ids[0].token
     try:
-        token = mirror_node().find_token(id, deadline)
+        token = collection_facts.find_fees(id, deadline)
         if token is None:
             return None
         checks.require_unchangeable(id, token)

@@ -199,3 +199,5 @@ CREATE TABLE collection_skeleton (
 ) STRICT;
 CREATE INDEX collection_skeleton_by_token ON collection_skeleton (token, skeleton);
 UPDATE collection SET retry_at = '2026-11-28T00:00:00.000000000Z' WHERE read_at IS NOT NULL;
+-- Keep whether the issuer can change the fees
+ALTER TABLE collection ADD COLUMN can_change_fees INTEGER CHECK (can_change_fees IN (0, 1));
