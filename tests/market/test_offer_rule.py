@@ -1,58 +1,34 @@
 """The rule of an offer, case by case: facts of the ledger in, an offer out, or none."""
 
+import base64
+import json
+
 import pytest
-from hiero_sdk_python.hapi.services.basic_types_pb2 import (
-    AccountAmount,
-    Key,
-    KeyList,
-    NftTransfer,
-    TokenTransferList,
-)
-from hiero_sdk_python.hapi.services.schedulable_transaction_body_pb2 import (
-    SchedulableTransactionBody,
-)
+from hiero_sdk_python.hapi.services.basic_types_pb2 import Key, KeyList
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.cast import ALICE, BOB, CHARLIE, MARKET, TOKEN
-from marketplace.hedera import messages
-from marketplace.hedera.hbar import TINYBARS
 from marketplace.hedera.ids import TransactionId
-from marketplace.hedera.scheduled_sale import ScheduledSale
 from marketplace.ledger.objects import LedgerKey, Schedule, ScheduleSignature, Transaction
 from marketplace.market.listing.memos import offer_memo
 from marketplace.market.listing_rule import Undecided
 from marketplace.market.offers.rule import (
     LIFE,
-    MAX_FEE_TINYBARS,
     Facts,
     Offer,
     Shop,
     decide,
     read_sale,
 )
+from tests.market.tampered import FILE, FORMS, MEMO, sale, tampered, transfers, write
 
 SCHEDULE = "0.0.8001"
 CREATED, SIGNED, LATER, EXECUTED, EXPIRES = 1000, 2000, 3000, 4000, 9000
 SHOP = Shop(MARKET, basis_points=100)
-MEMO = offer_memo(TOKEN, 7, 250, "Foo")
 ED25519, OTHER = bytes(range(32)), bytes(range(1, 33))
 PLAIN = LedgerKey("ED25519", ED25519)
 ID = TransactionId(BOB, 100, 5)
-
-
-def sale(**fields):
-    """What Bob offers: 250 HBAR for Alice's NFT, of which the marketplace gets a hundredth."""
-    values = dict(token=TOKEN, serial_no=7, seller=ALICE, bidder=BOB, price=250, memo=MEMO)
-    values |= dict(market=MARKET, part_tinybars=250_000_000, max_fee_tinybars=50_000_000)
-    return ScheduledSale(**values | fields)
-
-
-def tampered(change, **fields):
-    """The scheduled transaction with one more change."""
-    body = sale(**fields).build()
-    change(body)
-    return body.SerializeToString()
 
 
 def schedule(body=None, signers=(), **fields):
@@ -91,121 +67,22 @@ def facts(
     return Facts(schedule, then, key, rows, shown_to, changed_at, since)
 
 
-# Not an offer: each part of the schedule tampered in turn
+# Not an offer: each part of the schedule tampered in turn. clients/market reads the same cases
 
 
-def transfers(body):
-    return body.cryptoTransfer.transfers.accountAmounts
-
-
-def units(body):
-    return body.cryptoTransfer.tokenTransfers
-
-
-def nft(body):
-    return units(body)[0].nftTransfers[0]
-
-
-def amounts(**changes):
-    """Another amount for each of these, in tinybars more."""
-
-    def change(body):
-        for each in transfers(body):
-            name = {ALICE: "seller", BOB: "bidder", MARKET: "market"}[
-                f"0.0.{each.accountID.accountNum}"
-            ]
-            each.amount += changes.get(name, 0)
-
-    return change
-
-
-def receive(account):
-    return AccountAmount(accountID=messages.account(account), amount=1)
-
-
+CASES = json.loads(FILE.read_text())["cases"]
 TAMPERED = {
-    "another account created it": schedule(creator=CHARLIE),
-    "the marketplace created it": schedule(creator=MARKET),
-    "another account pays for its execution": schedule(payer=CHARLIE),
-    "nobody is named who pays for its execution": schedule(payer=None),
-    "it waits for its expiry": schedule(waits_for_expiry=True),
-    "its own memo is another": schedule(memo=offer_memo(TOKEN, 7, 251, "Foo")),
-    "its own memo is empty": schedule(memo=""),
-    "its transaction is empty": schedule(b""),
-    "its transaction is no message": schedule(b"\xff\xff"),
-    "its transaction is another": schedule(
-        SchedulableTransactionBody(tokenMint={"amount": 1}).SerializeToString()
-    ),
-    "its memo names another price": schedule(tampered(lambda body: None, price=251)),
-    "its memo names another NFT": schedule(tampered(lambda body: None, serial_no=8)),
-    "its memo names another token": schedule(tampered(lambda body: None, token="0.0.7002")),
-    "its memo is a listing's": schedule(
-        tampered(lambda body: None, memo=f"Listing NFT with {TOKEN} and Serial Number 7 for 250 HBAR")
-    ),
-    "the owner gives it to itself": schedule(tampered(lambda body: None, seller=BOB)),
-    "the marketplace bids": schedule(tampered(lambda body: None, bidder=MARKET), payer=MARKET),
-    "the NFT goes to somebody else": schedule(
-        tampered(lambda body: nft(body).receiverAccountID.CopyFrom(messages.account(CHARLIE)))
-    ),
-    "the NFT comes from somebody else": schedule(
-        tampered(lambda body: nft(body).senderAccountID.CopyFrom(messages.account(CHARLIE)))
-    ),
-    "the NFT is moved by an approval": schedule(
-        tampered(lambda body: setattr(nft(body), "is_approval", True))
-    ),
-    "it moves another NFT of the token, too": schedule(
-        tampered(lambda body: units(body)[0].nftTransfers.add(serialNumber=8,
-            senderAccountID=messages.account(ALICE), receiverAccountID=messages.account(BOB)))
-    ),
-    "it moves an NFT of another token, too": schedule(
-        tampered(lambda body: units(body).add(
-            token=messages.token("0.0.7002"), nftTransfers=[NftTransfer(serialNumber=1)]))
-    ),
-    "it moves another token, too": schedule(
-        tampered(lambda body: units(body).append(
-            TokenTransferList(token=messages.token("0.0.9999"), transfers=[receive(ALICE)])))
-    ),
-    "it moves units of the token, too": schedule(
-        tampered(lambda body: units(body)[0].transfers.append(receive(ALICE)))
-    ),
-    "it moves no NFT": schedule(tampered(lambda body: units(body).pop())),
-    "it names decimals": schedule(
-        tampered(lambda body: units(body)[0].expected_decimals.SetInParent())
-    ),
-    "it pays somebody else, too": schedule(
-        tampered(lambda body: transfers(body).append(receive(CHARLIE)))
-    ),
-    "it pays the owner twice": schedule(
-        tampered(lambda body: transfers(body).append(receive(ALICE)))
-    ),
-    "the bidder pays by an approval": schedule(
-        tampered(lambda body: setattr(transfers(body)[1], "is_approval", True))
-    ),
-    "the bidder pays a tinybar more": schedule(tampered(amounts(bidder=-1, seller=1))),
-    "the bidder pays more than the owner is paid": schedule(tampered(amounts(bidder=-TINYBARS))),
-    "the bidder pays less than the owner is paid": schedule(tampered(amounts(seller=1))),
-    "the marketplace gets more than the price": schedule(
-        tampered(lambda body: None, part_tinybars=251 * TINYBARS)
-    ),
-    "the marketplace gets less than it asks for": schedule(tampered(amounts(market=-1, seller=1))),
-    "the marketplace pays": schedule(tampered(lambda body: None, part_tinybars=-1)),
-    "it costs nothing": schedule(
-        tampered(lambda body: None, price=0, part_tinybars=0, memo=MEMO.replace("250", "0"))
-    ),
-    "its fee has no cap": schedule(tampered(lambda body: None, max_fee_tinybars=0)),
-    "its fee is too high": schedule(tampered(lambda body: None, max_fee_tinybars=MAX_FEE_TINYBARS + 1)),
-    "it has custom fee limits": schedule(tampered(lambda body: body.max_custom_fees.add())),
-    "it has an unknown field": schedule(sale().build().SerializeToString() + b"\xf8\x3f\1"),
-    "its transfer has an unknown field": schedule(
-        tampered(lambda body: body.cryptoTransfer.MergeFromString(b"\xf8\x3f\1"))
-    ),
-    "its NFT has an unknown field": schedule(
-        tampered(lambda body: nft(body).MergeFromString(b"\xf8\x3f\1"))
-    ),
-    "its owner is an alias": schedule(
-        tampered(lambda body: setattr(nft(body).senderAccountID, "alias", b"x"))
-    ),
-}  # fmt: skip
+    each["case"]: schedule(
+        **each["schedule"] | {"body": base64.b64decode(each["schedule"]["body"])}
+    )
+    for each in CASES
+    if each["order"] == "offer" and not each["isRight"]
+}
+
+
+def test_the_cases_are_those_of_their_module():
+    """.venv/bin/python -m tests.market.tampered"""
+    assert FILE.read_text() == write()
 
 
 @pytest.mark.parametrize("case", TAMPERED)
@@ -218,15 +95,6 @@ def test_a_schedule_that_was_tampered_with_is_no_offer(case):
 def test_a_creation_with_another_memo_makes_no_offer(memo):
     """Its memo is how offers are found."""
     assert decide(facts(created=CREATION._replace(memo=memo)), SHOP) is None
-
-
-FORMS = {
-    "as the service builds it": {},
-    "with more for the marketplace than it asks for": {"part_tinybars": 300_000_000},
-    "with all for the marketplace": {"part_tinybars": 250 * TINYBARS},
-    "from the marketplace's own account": {"seller": MARKET, "part_tinybars": 0},
-    "with the highest cap": {"max_fee_tinybars": MAX_FEE_TINYBARS},
-}
 
 
 @pytest.mark.parametrize("form", FORMS)
