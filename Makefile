@@ -31,7 +31,7 @@ debian = $(if $(strip $(1)),if command -v apt-get > /dev/null && [ "$$(id -u)" =
   else echo "Missing. As root on Debian: apt-get install $(strip $(1))"; $(2); fi,true)
 
 .PHONY: help run test test-all tools format clean test-stdlib test-system test-postgresql test-again lint \
-  lint-style lint-scripts bench bench-check attack lives soak container wheel docs postman wallet-link
+  lint-style lint-scripts bench bench-check attack lives soak container wheel docs postman wallet-link market-client
 
 ## For newcomers
 
@@ -95,10 +95,11 @@ lint-style: .venv/installed-dev
 	@git ls-files -z --cached --deduplicate '*.py' | xargs -0 $(BIN)/ruff format --check
 	@$(BIN)/python tests/lint/words.py
 
-# The types and the style of the demo's scripts.
+# The types and the style of the demo's scripts, and of clients/market.
 lint-scripts: tests/lint/node_modules/.installed
 	@tests/lint/node_modules/.bin/tsc -p tests/lint/jsconfig.json
-	@tests/lint/node_modules/.bin/eslint -c tests/lint/eslint.config.js marketplace/demo/static
+	@tests/lint/node_modules/.bin/eslint -c tests/lint/eslint.config.js marketplace/demo/static clients/market/index.js clients/market/src \
+	  clients/market/tests
 
 ## Measurements
 
@@ -148,6 +149,13 @@ wallet-link: clients/wallet-link/node_modules/.installed
 	@for name in wallet-link wallet-check; do \
 	  node clients/wallet-link/build.mjs $$name > marketplace/demo/static/$$name.js; done
 
+# What clients/market has of the API, and marketplace/demo/static/market.js, its bundle for the pages.
+market-client: .venv/installed-dev clients/market/node_modules/.installed
+	@$(BIN)/python -m harness.market_client > clients/market/src/operations.js
+	@$(BIN)/python -m harness.market_client openapi | \
+	  clients/market/node_modules/.bin/openapi-typescript > clients/market/src/api.d.ts
+	@node clients/market/build.mjs > marketplace/demo/static/market.js
+
 ## What is installed
 
 .venv/bin/python:
@@ -182,7 +190,7 @@ DEBIAN_TOOLS = $(call lacking,chromium,chromium fonts-liberation) $(call lacking
   $(call lacking,nginx,nginx-light) $(call lacking,curl,curl) $(call lacking,openssl,openssl) \
   $(call lacking,systemd-analyze,systemd) $(call lacking,promtool,prometheus) \
   $(call lacking,fusermount3,fuse3) $(call lacking,soffice,libreoffice-calc)
-NPM_TOOLS = clients/wallet-link examples/sdk/javascript sandbox/tests/system/relay tests/lint \
+NPM_TOOLS = clients/market clients/wallet-link examples/sdk/javascript sandbox/tests/system/relay tests/lint \
   tests/system/clients/typescript tests/system/openapi tests/system/wallets
 
 .venv/installed-tools: tests/system/clients/requirements.txt examples/sdk/java/lib/hedera/sdk-2.50.0.jar \
