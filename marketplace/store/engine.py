@@ -2,6 +2,7 @@
 
 import os
 import weakref
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -13,6 +14,10 @@ from marketplace.store.connection import Connection, DatabaseOutdated, DatabaseU
 from marketplace.store.schema import PROPERTY, VERSION, Schema
 
 
+def ignore(what: str) -> None:
+    """Report nothing."""
+
+
 class Leadership(Protocol):
     """A role that one process holds at a time, until it ends."""
 
@@ -22,74 +27,16 @@ class Leadership(Protocol):
     def close(self) -> None: ...
 
 
-class Engine(Protocol):
+class Engine(ABC):
     """One database, used by all threads of a process. Callers use only what is named here."""
 
-    name: str  # for messages: without a password
-    is_shared: bool  # whether several machines can use it
+    is_shared = False  # whether several machines can use it
     # SQL for the epoch of the feed of events, which changes if the database goes back in time.
-    epoch: str
-    version: int  # of the database's schema
-
-    @property
-    def is_outdated(self) -> bool: ...
-
-    def require_current(self) -> None:
-        """Raise DatabaseOutdated if the database is of an earlier version."""
-
-    def read_version(self) -> None:
-        """Read the schema's version, and check the owners, again. Raises DatabaseUnreadable."""
-
-    def startup_lock(self) -> AbstractContextManager[object]:
-        """Hold a lock for any time, so that processes that start at the same time take turns."""
-
-    def upgrade(self, report: Callable[[str], None] = ...) -> Path | None:
-        """Upgrade to this version. Returns the path of a backup, if the engine makes one."""
-
-    @property
-    def connection(self) -> Connection:
-        """The calling thread's connection, in autocommit mode."""
-
-    def write(self) -> AbstractContextManager[Connection]:
-        """One write transaction: committed at the end, durably, or rolled back whole."""
-
-    def stream(self, sql: str, parameters: Mapping[str, object]) -> Iterator[dict[str, Any]]:
-        """Read one moment's rows one by one, over a separate connection. Number and time have no limit."""
-
-    def data_version(self) -> object | None:
-        """A value that changes with each commit of any process. None if it cannot be read now."""
-
-    def lock_events(self, db: Connection) -> None:
-        """Keep others from writing events until this transaction is visible, so that none gets a lower id."""
-
-    def lock_nfts(self, db: Connection) -> None:
-        """Wait for all transactions that write NFTs, and block new ones until this one ends."""
-
-    def size(self) -> int:
-        """The size of the database in bytes."""
-
-    def copy(self, target: Path) -> None:
-        """Copy the state of one moment to an SQLite file. Writers do not wait meanwhile."""
-
-    def leadership(self, name: str) -> Leadership: ...
-
-    def close(self) -> None:
-        """Close the calling thread's connections. They are opened again on demand."""
-
-    def after_fork(self) -> None:
-        """Make a child's engine independent of its parent's."""
-
-
-class EngineBase:
-    """What the classes of both engines share."""
-
-    name: str
-    is_shared = False
     epoch = "(SELECT CAST(value AS TEXT) FROM property WHERE name = 'events_epoch')"
 
     def __init__(self, name: str, schema: Schema, owners: Mapping[str, str] | None) -> None:
         """``owners``: the network and the account to which the database belongs."""
-        self.name = name
+        self.name = name  # for messages: without a password
         self.schema = schema
         self._owners = owners or {}
         self.version: int  # of the database's schema
@@ -107,16 +54,72 @@ class EngineBase:
                 f" {command('upgrade')}"
             )
 
+    @abstractmethod
+    def read_version(self) -> None:
+        """Read the schema's version, and check the owners, again. Raises DatabaseUnreadable."""
+
+    @abstractmethod
+    def startup_lock(self) -> AbstractContextManager[object]:
+        """Hold a lock for any time, so that processes that start at the same time take turns."""
+
+    @abstractmethod
+    def upgrade(self, report: Callable[[str], None] = ignore) -> Path | None:
+        """Upgrade to this version. Returns the path of a backup, if the engine makes one."""
+
+    @property
+    @abstractmethod
+    def connection(self) -> Connection:
+        """The calling thread's connection, in autocommit mode."""
+
+    @abstractmethod
+    def write(self) -> AbstractContextManager[Connection]:
+        """One write transaction: committed at the end, durably, or rolled back whole."""
+
+    @abstractmethod
+    def stream(self, sql: str, parameters: Mapping[str, object]) -> Iterator[dict[str, Any]]:
+        """Read one moment's rows one by one, over a separate connection. Number and time have no limit."""
+
+    @abstractmethod
+    def data_version(self) -> object | None:
+        """A value that changes with each commit of any process. None if it cannot be read now."""
+
+    @abstractmethod
+    def lock_events(self, db: Connection) -> None:
+        """Keep others from writing events until this transaction is visible, so that none gets a lower id."""
+
+    @abstractmethod
+    def lock_nfts(self, db: Connection) -> None:
+        """Wait for all transactions that write NFTs, and block new ones until this one ends."""
+
+    @abstractmethod
+    def size(self) -> int:
+        """The size of the database in bytes."""
+
+    @abstractmethod
+    def copy(self, target: Path) -> None:
+        """Copy the state of one moment to an SQLite file. Writers do not wait meanwhile."""
+
+    @abstractmethod
+    def leadership(self, name: str) -> Leadership: ...
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the calling thread's connections. They are opened again on demand."""
+
+    @abstractmethod
+    def after_fork(self) -> None:
+        """Make a child's engine independent of its parent's."""
+
+    @abstractmethod
+    def list_tables(self, db: Connection) -> set[str]:
+        """The names of a database's tables."""
+
     def mark(self, db: Connection, version: int) -> None:
         """Store the schema's version and the owners, in the transaction that made or upgraded the tables."""
         properties.mark_property(db, PROPERTY, str(version).encode())
         for name, value in self._owners.items():
             properties.insert_property(db, name, value.encode())
         properties.insert_epoch(db)
-
-    def list_tables(self, db: Connection) -> set[str]:
-        """The names of a database's tables."""
-        raise NotImplementedError
 
     def find_version(self, db: Connection, name: str) -> int:
         """Find the schema's version of this database or a copy, and check its owners.
@@ -166,10 +169,6 @@ def _too_old(name: str) -> DatabaseUnreadable:
 
 
 _engines: "weakref.WeakSet[Engine]" = weakref.WeakSet()
-
-
-def ignore(what: str) -> None:
-    """Report nothing."""
 
 
 def close_at_fork(engine: Engine) -> None:

@@ -4,38 +4,42 @@ libpq finds the primary among the servers of the address. All statements go to i
 old data. A commit is never cancelled: one that waits for its standbys may still take effect.
 """
 
-import itertools
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import psycopg
-from psycopg import errors
-from psycopg.abc import RV, PQGen
-from psycopg.pq import TransactionStatus
-from psycopg.rows import DictRow, dict_row
+from psycopg import ProgrammingError, errors
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.rows import dict_row
 from psycopg.types.numeric import Int8Dumper
 
-from marketplace.errors import DatabaseBusy, DatabaseUnreachable, DatabaseUnusable, MarketplaceError
-from marketplace.store import filling, postgresql_checks, properties
+from marketplace.errors import DatabaseUnreachable, MarketplaceError
+from marketplace.store import filling, properties
 from marketplace.store.connection import (
-    NOTHING,
     Connection,
     DatabaseInUse,
     DatabaseMissing,
     DatabaseUnreadable,
     only,
 )
-from marketplace.store.engine import EngineBase, close_at_fork, ignore
+from marketplace.store.engine import Engine, close_at_fork, ignore
+from marketplace.store.postgresql_connection import (
+    ANSWER_SECONDS,
+    LOST,
+    PostgreSQLConnection,
+    PostgreSQLCursor,
+    Session,
+    translate,
+    words,
+)
 from marketplace.store.properties import EPOCH
 from marketplace.store.schema import Schema
 from marketplace.store.sqlite_files import Contents, writing
 
-ANSWER_SECONDS = 3  # for each answer; after that, the server counts as lost
 CONNECT_SECONDS = 2  # to connect to each server
 LEADER_SECONDS = 20  # after which the server ends the session of a silent leader
 LOCK_TIMEOUT = "2s"  # for another transaction's lock
@@ -66,24 +70,20 @@ DDL = {
     r"\) STRICT(, WITHOUT ROWID)?": ")",
     r"\) VIRTUAL\b": ") STORED",
 }
-# Errors that end a session, and the error of a server that is no longer the primary.
-LOST = (
-    errors.AdminShutdown,
-    errors.CrashShutdown,
-    errors.CannotConnectNow,
-    errors.IdleSessionTimeout,
-    errors.IdleInTransactionSessionTimeout,
-    errors.ReadOnlySqlTransaction,
-)
-BUSY = (
-    errors.LockNotAvailable,
-    errors.QueryCanceled,
-    errors.DeadlockDetected,
-    errors.SerializationFailure,
-)
-# Classes of SQLSTATE: insufficient resources, errors of the server's system, and privileges, tables or a
-# schema that an operator has removed.
-UNUSABLE = ("53", "58", "42501", "42P01", "3F000")
+OLDEST_SERVER = 15
+# At most one @, before the first slash. If a password has an unescaped @ or /, libpq takes the password's
+# rest for a host, a port or a name, and shows it in messages.
+ADDRESS = re.compile(r"postgresql://([^@/]*@)?[^@?]*([?].*)?")
+CREATE = "CREATE DATABASE ... TEMPLATE template0 LOCALE 'C' ENCODING 'UTF8'"
+POOLER = "a pooler (such as pgbouncer) is in front of it: connect to PostgreSQL itself"
+# A server's reasons to refuse a connection, and what to do.
+WAYS_OUT = {
+    'database ".*" does not exist': f"Create it: {CREATE}",
+    "startup parameter": f"Perhaps {POOLER}",
+    "SSL|pg_hba|certificate": "Check sslmode in the address, and the server's ssl and pg_hba.conf",
+    "password|authentication|role": "Check the user and the password in the address, or in ~/.pgpass",
+    "": "One of its servers must run as the primary: check the address and the servers",
+}
 
 # The keys of our advisory locks: a number from "nftm" on, and a hash of the schema.
 TURN = f"{0x6E66746D}, hashtext(current_schema())"  # held to make or upgrade the tables
@@ -104,145 +104,13 @@ HOME = """
 """
 
 
-class PostgreSQLCursor(psycopg.Cursor[DictRow]):
-    """Runs statements with named parameters in SQLite's form: ``:name``.
-
-    If ``params`` is None, the query may be several statements, and is not prepared.
-    """
-
-    def execute(
-        self, query: Any, params: Any = None, *, prepare: bool | None = None, binary: Any = None
-    ) -> "PostgreSQLCursor":
-        if params is None:
-            prepare = False
-        else:
-            query = translate(query)
-        return super().execute(query, params, prepare=prepare, binary=binary)
-
-    def executemany(self, query: Any, params_seq: Any, *, returning: bool = False) -> None:
-        super().executemany(translate(query), params_seq, returning=returning)
-
-
-@cache
-def translate(sql: str) -> str:
-    """Rewrite a statement's ``:name`` parameters in psycopg's form."""
-    return re.sub(r"(?<!:):([a-z_][a-z0-9_]*)\b", r"%(\1)s", sql.replace("%", "%%"))
-
-
 def translate_ddl(sql: str) -> str:
     for pattern, replacement in DDL.items():
         sql = re.sub(pattern, replacement, sql)
     return sql
 
 
-class Session(psycopg.Connection[DictRow]):
-    """One connection to the primary."""
-
-    numbers = itertools.count()
-    answer_seconds: float | None = ANSWER_SECONDS  # None: no limit
-    number: int  # no other session of this process, or of its parent, has it
-
-    def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
-        """Wait for an answer, by default for at most ``answer_seconds``.
-
-        TCP detects a lost machine, but not a hung server, and libpq has no limit for that.
-        """
-        return super().wait(gen, interval, self.answer_seconds if timeout is None else timeout)
-
-    def __del__(self, *_: Any) -> None:
-        """Do not warn: the session's thread has ended, or it belongs to a parent process. libpq closes it."""
-
-
-class PostgreSQLConnection:
-    """A thread's connection to the primary: opened on demand, closed after an error, and opened again.
-
-    Outside of a transaction a statement can only read, so it is repeated once on a new session. Inside a
-    transaction nothing is repeated: its fate is unknown. The rows of a statement must be read before the next
-    statement.
-    """
-
-    def __init__(self, connect: Callable[[], Session]) -> None:
-        self._connect = connect
-        self._session: Session | None = None
-        self._cursor: PostgreSQLCursor  # kept: a new one for each would take a third of a statement
-        self._is_writing = False
-
-    def close(self) -> None:
-        session, self._session = self._session, None
-        if session is not None:
-            session.close()
-
-    def execute(self, sql: str, parameters: Mapping[str, object] = NOTHING, /) -> PostgreSQLCursor:
-        """Run one statement. Raises DatabaseUnreachable, DatabaseBusy or DatabaseUnusable."""
-        is_new = self._session is None
-        try:
-            return self._run(sql, parameters)
-        except DatabaseUnreachable:
-            if self._is_writing or is_new:
-                raise
-        return self._run(sql, parameters)
-
-    def _run(self, sql: str, parameters: Mapping[str, object] | None) -> PostgreSQLCursor:
-        session = self._session or self._open()
-        try:
-            return self._cursor.execute(sql, parameters)
-        except psycopg.Error as error:
-            raise self._explain(error, session) from error
-        except BaseException:
-            self.close()  # the answer of an interrupted statement is still unread
-            raise
-
-    def _open(self) -> Session:
-        if self._is_writing:
-            raise DatabaseUnreachable("the connection was lost in the transaction")
-        session = self._session = self._connect()
-        self._cursor = PostgreSQLCursor(session)
-        return session
-
-    def _explain(self, error: psycopg.Error, session: Session) -> Exception:
-        """Close a lost session. Return the error for the client, or the error itself if it is a bug."""
-        is_silent = session.info.transaction_status is TransactionStatus.ACTIVE
-        if is_silent or session.broken or isinstance(error, LOST):
-            self.close()
-            return DatabaseUnreachable(words(error))
-        if isinstance(error, BUSY):
-            return DatabaseBusy()
-        if (error.sqlstate or "").startswith(UNUSABLE):
-            return DatabaseUnusable(words(error))
-        return error
-
-    @contextmanager
-    def transaction(self) -> Iterator["PostgreSQLConnection"]:
-        """A write transaction: committed at the end, or rolled back."""
-        self.execute("BEGIN READ WRITE")
-        self._is_writing = True
-        try:
-            yield self
-            self._run("SET LOCAL statement_timeout = 0; COMMIT", None)
-        except BaseException:
-            self._roll_back()
-            raise
-        finally:
-            self._is_writing = False
-
-    def _roll_back(self) -> None:
-        if self._session is not None:
-            try:
-                self._session.execute("ROLLBACK")
-            except psycopg.Error:
-                self.close()  # the server rolls back by itself
-
-    def data_version(self) -> tuple[int, str]:
-        """The number of the session, and the server's snapshot. Raises DatabaseUnreachable.
-
-        After a crash, a server may reuse transaction numbers. But it also ends all sessions, which changes
-        the session's number.
-        """
-        [row] = self.execute("SELECT pg_current_snapshot() AS snapshot").fetchall()
-        return self._session.number if self._session else -1, row["snapshot"]
-
-
-class PostgreSQLDatabase(EngineBase):
+class PostgreSQLDatabase(Engine):
     """One PostgreSQL database. Each thread of each process keeps one connection.
 
     A child process uses no connection of its parent: see close_at_fork().
@@ -272,7 +140,7 @@ class PostgreSQLDatabase(EngineBase):
         DatabaseMissing if there are no tables and none may be created.
         """
         self._called = called
-        given = postgresql_checks.read_address(url, called)
+        given = _read_address(url, called)
         settings = " ".join(f"-c {name}={value}" for name, value in SESSION.items())
         options = f"{given.get('options', '')} {settings}".strip()
         self._address = given | {"options": options} | CLIENT
@@ -306,11 +174,11 @@ class PostgreSQLDatabase(EngineBase):
         try:
             session = self._find_primary()
         except DatabaseUnreachable as error:
-            raise self._unfit(postgresql_checks.advise(error.reason)) from error
+            raise self._unfit(_advise(error.reason)) from error
         with closing(session):
             try:
                 # Before any lock: a pooler would keep the lock for the next client.
-                if reason := postgresql_checks.find_fault(session):
+                if reason := _find_fault(session):
                     raise self._unfit(reason)
                 yield session
             except errors.InsufficientPrivilege as error:
@@ -440,8 +308,8 @@ class PostgreSQLDatabase(EngineBase):
         self._asking, self._questions = threading.Lock(), 0
         self._observer = PostgreSQLConnection(self._connect)
 
-    def leadership(self, name: str) -> "Leadership":
-        return Leadership(self._find_primary, name)
+    def leadership(self, name: str) -> "SessionLeadership":
+        return SessionLeadership(self._find_primary, name)
 
     def upgrade(self, report: Callable[[str], None] = ignore) -> None:
         """Upgrade to this version, each step in one transaction. Calls ``report`` with what is next.
@@ -515,7 +383,7 @@ class PostgreSQLDatabase(EngineBase):
             raise DatabaseInUse(f"{self.name} is in use: a service or another command has it open")
 
 
-class Leadership(PostgreSQLConnection):
+class SessionLeadership(PostgreSQLConnection):
     """A connection with a role that one machine holds at a time.
 
     A silent holder loses the role within half a minute.
@@ -548,6 +416,59 @@ def _find_home(db: Connection) -> bytes:
     return bytes(only(db, f"SELECT {HOME} AS home")["home"])
 
 
-def words(error: psycopg.Error) -> str:
-    """The server's own message, in one line."""
-    return " ".join((error.diag.message_primary or str(error)).split())
+def _read_address(url: str, called: str) -> dict[str, Any]:
+    """The parameters of a connection. Raises DatabaseUnreadable, which names the address by ``called``."""
+    try:
+        given: dict[str, Any] = conninfo_to_dict(url)
+    except (ProgrammingError, UnicodeError):
+        given = {}
+    ports = str(given.get("port", "")).split(",")
+    are_ports = all(re.fullmatch("[0-9]{0,5}", port) for port in ports)
+    if not given or not ADDRESS.fullmatch(url) or not are_ports:
+        # Quote neither the library nor the address: they may contain the password.
+        raise DatabaseUnreadable(
+            f"{called} is not the address of a PostgreSQL database"
+            " (postgresql://user:password@host-a,host-b/market): in a user and a password,"
+            " % @ : / are written as %25 %40 %3A %2F"
+        )
+    return given
+
+
+def _advise(reason: str) -> str:
+    """A server's reason to refuse a connection, and what to do."""
+    reason = reason.rstrip(".?")
+    way = next(way for words, way in WAYS_OUT.items() if re.search(words, reason))
+    return f"{reason}. {way}"
+
+
+def _find_fault(session: Session) -> str | None:
+    """Find why a server or a database cannot be used, and say what to do."""
+    version = session.info.server_version
+    if version < OLDEST_SERVER * 10_000:
+        return (
+            f"its server is PostgreSQL {version // 10_000}, and {OLDEST_SERVER} or newer is needed"
+        )
+    sql = """
+        SELECT pg_backend_pid() AS pid, pg_encoding_to_char(encoding) AS encoding,
+               CASE datlocprovider WHEN 'i' THEN 'of ICU' WHEN 'b' THEN 'C' ELSE datcollate END
+               AS collation, -- b is PostgreSQL's own provider, which sorts by code points, too
+               current_schema() AS schema,
+               has_function_privilege('pg_control_system()', 'EXECUTE') AS may_identify
+        FROM pg_database WHERE datname = current_database()
+    """
+    row = only(session, sql)
+    if row["pid"] != session.info.backend_pid:
+        return POOLER
+    if row["collation"] not in ("C", "POSIX") or row["encoding"] != "UTF8":
+        return (
+            f"its collation is {row['collation']} and its encoding {row['encoding']}, but C and"
+            f" UTF8 are needed: {CREATE}"
+        )
+    if not row["may_identify"]:
+        return (
+            f"its user {session.info.user} may not call pg_control_system(), which tells a failover: GRANT"
+            f" EXECUTE ON FUNCTION pg_control_system() TO {session.info.user}, as a superuser"
+        )
+    if row["schema"] is None:
+        return "none of the schemas in its search_path exists: create one"
+    return None

@@ -24,7 +24,7 @@ from marketplace.store.connection import (
     explain,
     explained,
 )
-from marketplace.store.engine import EngineBase, close_at_fork, ignore
+from marketplace.store.engine import Engine, close_at_fork, ignore
 from marketplace.store.schema import Schema, Step
 from marketplace.store.sqlite_files import (
     find_lack_of_room,
@@ -42,7 +42,7 @@ STATEMENTS_KEPT = 300
 LOCK_PAUSE_SECONDS = 0.001
 
 
-class SQLiteDatabase(EngineBase):
+class SQLiteDatabase(Engine):
     """One SQLite file. Each thread of each process keeps one connection.
 
     Opening and closing a connection for each request would checkpoint the WAL each time. No connection may be
@@ -408,8 +408,8 @@ class SQLiteDatabase(EngineBase):
         """Make a new lock in the child: a thread of the parent may hold the old one."""
         self._observing = threading.Lock()
 
-    def leadership(self, name: str) -> "Leadership":
-        return Leadership(f"{self.path}.{name}")
+    def leadership(self, name: str) -> "FileLeadership":
+        return FileLeadership(f"{self.path}.{name}")
 
     def _open_exclusive(self) -> sqlite3.Connection:
         """Open a connection. Until it is closed, no other process can open the database, not even to read."""
@@ -427,7 +427,7 @@ class SQLiteDatabase(EngineBase):
         return connection
 
 
-class Leadership:
+class FileLeadership:
     """A role that one process of this machine holds at a time, until it ends."""
 
     def __init__(self, path: str) -> None:

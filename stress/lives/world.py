@@ -25,7 +25,7 @@ from marketplace.sandbox.application import create_sandbox
 from marketplace.services import services
 from marketplace.store import access_tokens, following, properties
 from marketplace.store.database import write
-from marketplace.store.postgresql import PostgreSQLCursor
+from marketplace.store.postgresql_connection import PostgreSQLCursor
 
 MARKET = "0.0.9001"
 COLLECTOR = "0.0.2001"  # gets 5 % of each sale of 0.0.5001
