@@ -82,7 +82,7 @@ def make_offer_for_nft(
     transactionId: the answer has its offerId.
     """
     request = TransactionRequest(account_id, [NftId(token, serial_no)], wallet, caller())
-    return answer_prepared(make.make(request, make.Wanted(offer_price, expires_in)))
+    return answer_prepared(make.make(request, make.OfferTerms(offer_price, expires_in)))
 
 
 @blp.post("/acceptoffer/<wallet>")

@@ -30,7 +30,7 @@ class Unreadable(Exception):
     """The bytes are not a signed transaction."""
 
 
-class Pair(NamedTuple):
+class KeySignature(NamedTuple):
     """A signature, and the first bytes of its public key."""
 
     prefix: bytes
@@ -42,7 +42,7 @@ class Signed(NamedTuple):
     """A transaction that somebody signed."""
 
     body: bytes
-    pairs: tuple[Pair, ...]  # each once
+    pairs: tuple[KeySignature, ...]  # each once
     transaction_id: TransactionId
     node: str
 
@@ -74,7 +74,7 @@ def read(signed: bytes, signature_map: bytes = b"") -> Signed:
     return Signed(transaction.bodyBytes, pairs_once, transaction_id, node)
 
 
-def write(body: bytes, pairs: Iterable[Pair]) -> bytes:
+def write(body: bytes, pairs: Iterable[KeySignature]) -> bytes:
     """Write a body with signatures: the bytes of a HAPI TransactionList."""
     signatures = SignatureMap(
         sigPair=[
@@ -111,8 +111,10 @@ def _read_transaction(signed: bytes) -> SignedTransaction:
     return SignedTransaction(bodyBytes=transaction.bodyBytes, sigMap=transaction.sigMap)
 
 
-def _read_pair(pair: SignaturePair) -> Pair:
-    return Pair(pair.pubKeyPrefix, pair.ed25519 or pair.ECDSA_secp256k1, bool(pair.ECDSA_secp256k1))
+def _read_pair(pair: SignaturePair) -> KeySignature:
+    return KeySignature(
+        pair.pubKeyPrefix, pair.ed25519 or pair.ECDSA_secp256k1, bool(pair.ECDSA_secp256k1)
+    )
 
 
 def _read_account(account: AccountID) -> str:
@@ -139,13 +141,13 @@ def lower(signature: bytes) -> bytes:
     return r + (SECP256K1_ORDER - s if s > SECP256K1_ORDER // 2 else s).to_bytes(32)
 
 
-def find_signers(key: Key, pairs: Iterable[Pair], body: bytes) -> list[Pair] | None:
+def find_signers(key: Key, pairs: Iterable[KeySignature], body: bytes) -> list[KeySignature] | None:
     """The signatures by which a key has signed a body, with whole public keys; None if it has not.
 
     Of a key list, all keys must have signed; of a threshold key, as many as it asks for; both may be nested.
     A contract never signs. Returns no more signatures than the key asks for, since each adds to the fee.
     """
-    found: dict[bytes, Pair] = {}
+    found: dict[bytes, KeySignature] = {}
     public_keys = [*_list_public_keys(key)]
     for pair in pairs:
         length = ECDSA_BYTES if pair.is_ecdsa else ED25519_BYTES

@@ -20,6 +20,6 @@ ALLOWED_LAG = 90 * times.SECOND
 def from_config(
     config: Mapping[str, Any], adapters: Mapping[str, BaseAdapter], count: Count
 ) -> MirrorNode:
-    """Make the client of the mirror node. ``adapters``: see http_client.Session."""
+    """Make the client of the mirror node. ``adapters``: see http.HttpSession."""
     rate = MirrorRate(config["DATA_DIR"], config["MIRROR_NODE_RATE"])
     return MirrorNode(adapters, rate, config["MIRROR_NODE_URL"], count)

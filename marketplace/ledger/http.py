@@ -62,7 +62,7 @@ class Fetched(NamedTuple):
     content: bytes
 
 
-class Session(requests.Session):
+class HttpSession(requests.Session):
     """A session that keeps no cookies, and follows no redirects."""
 
     def __init__(self, adapters: Mapping[str, BaseAdapter]) -> None:
@@ -77,7 +77,7 @@ class Session(requests.Session):
         """Return None. Otherwise, requests reads a redirect's whole body, even without following it."""
 
 
-def fetch(session: Session, url: str, max_bytes: int, deadline: Deadline) -> Fetched:
+def fetch(session: HttpSession, url: str, max_bytes: int, deadline: Deadline) -> Fetched:
     """Fetch a URL. Raises FetchError with the reason.
 
     The deadline limits each wait for the server, and is checked after each part of the body. A server that

@@ -30,7 +30,7 @@ from marketplace.ledger.http import (
     Deadline,
     Fetched,
     FetchError,
-    Session,
+    HttpSession,
     TimeIsUp,
     Unfetchable,
     fetch,
@@ -41,12 +41,12 @@ from marketplace.ledger.objects import (
     ConsensusNode,
     ExchangeRates,
     History,
+    HistoryEntry,
     LedgerAccount,
     LedgerToken,
     Links,
     Message,
     Nft,
-    NftEvent,
     Relationship,
     Schedule,
     Topic,
@@ -108,9 +108,9 @@ class MirrorNode:
         base_url: str,
         count: Count,
     ) -> None:
-        """``adapters``: see http_client.Session."""
+        """``adapters``: see http.HttpSession."""
         network = HTTPAdapter(pool_maxsize=CONNECTIONS)
-        self._session = Session({"http://": network, "https://": network, **adapters})
+        self._session = HttpSession({"http://": network, "https://": network, **adapters})
         self._rate = rate
         self._base_url = f"{base_url}/api/v1"
         self._count = count
@@ -189,8 +189,8 @@ class MirrorNode:
         entry. Otherwise, its replica lags, and the history is torn.
         """
         path = f"/tokens/{token}/nfts/{serial_no}/transactions"
-        read: list[NftEvent] = []
-        last_event: NftEvent | None = None
+        read: list[HistoryEntry] = []
+        last_event: HistoryEntry | None = None
         is_torn, has_more, begin = False, True, ""
         for _ in range(HISTORY_PAGES):
             page, has_more = self._get_history(f"{path}?limit={PAGE}&order=desc{begin}", deadline)
@@ -209,13 +209,13 @@ class MirrorNode:
         is_cut = last_event is None and has_more and not is_torn
         return History(moments[0] if moments else None, last_event, is_cut, tuple(read), is_torn)
 
-    def _get_history(self, path: str, deadline: Deadline) -> tuple[list[NftEvent], bool]:
+    def _get_history(self, path: str, deadline: Deadline) -> tuple[list[HistoryEntry], bool]:
         """Return a page of a history, and whether there may be more."""
         document = self._get_object(path, deadline)
         if document is None:
             return [], False
         with self._reading(path):
-            return read_rows(NftEvent, document, "transactions"), read(
+            return read_rows(HistoryEntry, document, "transactions"), read(
                 Links, document
             ).following is not None
 
@@ -316,7 +316,7 @@ class MirrorNode:
         payer: str,
         deadline: Deadline,
         types: Iterable[str],
-    ) -> transaction_feed.Page:
+    ) -> transaction_feed.TransactionPage:
         """Read the next page of transactions after a consensus timestamp, oldest first."""
         types = "&".join(f"transactiontype={name}" for name in types)
         after = f"timestamp=gt:{times.to_consensus(moment)}"

@@ -317,7 +317,7 @@ class Schedule(NamedTuple):
         return max(self.moments)
 
 
-class NftEvent(NamedTuple):
+class HistoryEntry(NamedTuple):
     """One entry of an NFT's history: of a transaction that succeeded."""
 
     name: Annotated[str, Text(read_code, data_key="type")]
@@ -346,9 +346,9 @@ class History(NamedTuple):
     """An NFT's newest entries, and the last event that decides its owner and spender."""
 
     newest_at: int | None  # nanoseconds; of the newest entry, harmless or not
-    last_event: NftEvent | None
+    last_event: HistoryEntry | None
     is_cut: bool = False  # whether it is too long to find its last event
-    entries: tuple[NftEvent, ...] = ()  # the newest ones, the newest first
+    entries: tuple[HistoryEntry, ...] = ()  # the newest ones, the newest first
     # Whether the next page came from a replica that does not show the last of these entries yet.
     is_torn: bool = False
 

@@ -27,7 +27,7 @@ class RowDate(NamedTuple):
     consensus_at: Annotated[int, moment("consensus_timestamp")]
 
 
-class Page(NamedTuple):
+class TransactionPage(NamedTuple):
     """A page of the mirror node's transactions after a moment."""
 
     rows: list[Transaction]
@@ -37,7 +37,7 @@ class Page(NamedTuple):
     odd: tuple[Transaction, ...] = ()
 
 
-def read_page(document: Mapping[str, Any], after: int, payer: str, length: int) -> Page:
+def read_page(document: Mapping[str, Any], after: int, payer: str, length: int) -> TransactionPage:
     """Read a page of at most ``length`` rows. Leave out transfers of HBAR alone, unless ``payer`` paid, or a
     schedule was executed, which may be an offer whose sale failed.
 
@@ -59,7 +59,7 @@ def read_page(document: Mapping[str, Any], after: int, payer: str, length: int) 
             log = logging.getLogger("marketplace")
             log.warning("The transaction of %s makes no sense: %s", moment, error)
             odd.append(_read_odd(row))
-    return Page(rows, last_at, len(documents) >= length, tuple(odd))
+    return TransactionPage(rows, last_at, len(documents) >= length, tuple(odd))
 
 
 def _is_plain(document: dict[str, Any], payer: str) -> bool:

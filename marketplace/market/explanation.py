@@ -14,7 +14,7 @@ from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
 from marketplace.ledger.objects import Nft
 from marketplace.market import freshness, listing_rule
-from marketplace.market.listing_rule import POINTS, Facts, ForSale, Undecided, Verdict
+from marketplace.market.listing_rule import POINTS, ForSale, NftFacts, Undecided, Verdict
 from marketplace.market.recheck_queue import NEVER_COMPARED
 from marketplace.services import mirror_node
 from marketplace.store import decisions, events, following, nfts, offers, prepared_transactions
@@ -96,7 +96,7 @@ def _market() -> str:
     return account_id
 
 
-def _read_facts(nft_id: NftId) -> Facts | None:
+def _read_facts(nft_id: NftId) -> NftFacts | None:
     """The NFT's row, its history, and the transaction of its last event. None if there is no such NFT."""
     deadline = Deadline(SECONDS)
     nft = mirror_node().find_nft(*nft_id, deadline)
@@ -105,7 +105,7 @@ def _read_facts(nft_id: NftId) -> Facts | None:
     history = mirror_node().find_history(*nft_id, deadline, times.now())
     last = history.last_event
     transaction = mirror_node().find_transaction(last.consensus_at, deadline) if last else None
-    return Facts(nft, history, transaction)
+    return NftFacts(nft, history, transaction)
 
 
 def _describe_points(verdict: Verdict) -> Iterator[Line]:

@@ -21,14 +21,14 @@ from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS, format_amount
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import ALLOWED_LAG, Deadline
-from marketplace.ledger.objects import History, LedgerNftTransfer, Nft, NftEvent, Transaction
+from marketplace.ledger.objects import History, HistoryEntry, LedgerNftTransfer, Nft, Transaction
 from marketplace.market.listing.memos import (
     read_basket_memo,
     read_listing_memo,
     read_offer_memo,
     read_purchase_memo,
 )
-from marketplace.market.listing_rule import Facts
+from marketplace.market.listing_rule import NftFacts
 from marketplace.market.offers.rule import CREATION, Shop, read_sale
 from marketplace.services import mirror_node
 from marketplace.store import offers, prepared_transactions
@@ -50,7 +50,7 @@ class Sale(NamedTuple):
     offer_id: str | None = None  # of the offer that was accepted
 
 
-def may_be_sale(move: NftEvent) -> bool:
+def may_be_sale(move: HistoryEntry) -> bool:
     """Tell whether an entry may be a sale of this marketplace.
 
     The marketplace's account spent an approval and paid the fee; or the receiver paid, as an offer's bidder.
@@ -59,7 +59,7 @@ def may_be_sale(move: NftEvent) -> bool:
     return move.is_move and (is_purchase or move.payer == move.receiver)
 
 
-def find_sale(nft_id: NftId, move: NftEvent, deadline: Deadline) -> Sale | None:
+def find_sale(nft_id: NftId, move: HistoryEntry, deadline: Deadline) -> Sale | None:
     """The sale by which an NFT changed its owner; None if it was no sale.
 
     Raises TransactionNotShown, and the ledger's errors.
@@ -70,7 +70,7 @@ def find_sale(nft_id: NftId, move: NftEvent, deadline: Deadline) -> Sale | None:
     return None if price is None else Sale(price)
 
 
-def _find_accepted(nft_id: NftId, move: NftEvent, deadline: Deadline) -> Sale | None:
+def _find_accepted(nft_id: NftId, move: HistoryEntry, deadline: Deadline) -> Sale | None:
     """The sale by an offer: its schedule has the id of this transaction, and was executed as a whole."""
     parties = (*nft_id, move.sender, move.receiver)
     stored = offers.get_offer_of_transaction(read(), str(move.transaction_id))
@@ -96,7 +96,7 @@ def _find_accepted(nft_id: NftId, move: NftEvent, deadline: Deadline) -> Sale | 
     return None
 
 
-def _find_price(nft_id: NftId, move: NftEvent, deadline: Deadline) -> int | None:
+def _find_price(nft_id: NftId, move: HistoryEntry, deadline: Deadline) -> int | None:
     """The price of one NFT in HBAR, as our transaction named it; None if it was no sale."""
     prepared = prepared_transactions.get_prepared_nft(read(), str(move.transaction_id), *nft_id)
     if prepared:
@@ -191,14 +191,14 @@ def _is_paid(transaction: Transaction, price: int | None, buyer: str) -> bool:
     return price is not None and paid == price * TINYBARS
 
 
-class Past(NamedTuple):
+class UnstoredHistory(NamedTuple):
     """The part of an NFT's history that is not stored yet, the oldest entry first."""
 
-    entries: tuple[NftEvent, ...] = ()
+    entries: tuple[HistoryEntry, ...] = ()
     sales: Mapping[int, Sale] = {}  # through the marketplace, by consensus timestamp
 
     @property
-    def end(self) -> NftEvent | None:
+    def end(self) -> HistoryEntry | None:
         """What ended the NFT: it was burned or wiped, or its token was deleted."""
         return next((entry for entry in self.entries if entry.name in ENDS), None)
 
@@ -209,7 +209,7 @@ class Past(NamedTuple):
         return (self.end and self.end.sender) or (receivers[-1] if receivers else None)
 
     @property
-    def end_of_listing(self) -> NftEvent | None:
+    def end_of_listing(self) -> HistoryEntry | None:
         """The entry that ended a listing of the stored state: usually its deletion."""
         ends = [entry for entry in self.entries if not entry.is_harmless]
         return next(
@@ -232,9 +232,9 @@ class Replicas:
         return moment > self._present - ALLOWED_LAG
 
 
-def read_past(
-    facts: Facts, before: NftRow, state: Mapping[str, Any], deadline: Deadline
-) -> Past | None:
+def read_unstored_history(
+    facts: NftFacts, before: NftRow, state: Mapping[str, Any], deadline: Deadline
+) -> UnstoredHistory | None:
     """Find the entries between a stored NFT and its new state, and the prices of sales.
 
     Returns None if the mirror node shows the NFT's row, but not yet its whole history. Raises the ledger's
@@ -245,19 +245,19 @@ def read_past(
     is_taken_off = before["is_for_sale"] and not state["is_for_sale"]
     is_other = state["owner"] != before["owner"] or nft.is_deleted
     if not (history or is_other or is_taken_off or is_newer(nft, before)):
-        return Past()
+        return UnstoredHistory()
     try:
         history = history or _find_history(nft, before, deadline)
         if _is_late(nft, history, replicas):
             return None
         entries = _name_treasuries(nft.token, _entries_between(before, nft, history), replicas)
-        return Past(entries, _find_sales(nft.id, entries, replicas))
+        return UnstoredHistory(entries, _find_sales(nft.id, entries, replicas))
     except TransactionNotShown:
         return None
     except (LedgerUnreachable, LedgerAnswerInvalid):
         if is_other or not is_taken_off or replicas.may_lack(nft.modified_at):
             raise
-        return Past()
+        return UnstoredHistory()
 
 
 def find_stored_at(nft: NftRow) -> int:
@@ -289,7 +289,7 @@ def _is_late(nft: Nft, history: History, replicas: Replicas) -> bool:
     return replicas.may_lack(token.modified_at or 0)
 
 
-def _entries_between(before: NftRow, nft: Nft, history: History) -> tuple[NftEvent, ...]:
+def _entries_between(before: NftRow, nft: Nft, history: History) -> tuple[HistoryEntry, ...]:
     """The entries after the stored state, up to the entry of the NFT's own row, the oldest first.
 
     A history may be newer than the row: later entries become events with the next row. A burned NFT or a
@@ -302,7 +302,7 @@ def _entries_between(before: NftRow, nft: Nft, history: History) -> tuple[NftEve
         if nft.is_deleted or entry.consensus_at <= nft.modified_at
     ]
 
-    def is_after(entry: NftEvent) -> bool:
+    def is_after(entry: HistoryEntry) -> bool:
         # If the NFT was stored without a date, its history starts when the stored owner received it.
         is_before = stored_at == 0 and entry.is_move and entry.receiver == before["owner"]
         return entry.consensus_at > stored_at and not is_before
@@ -311,8 +311,8 @@ def _entries_between(before: NftRow, nft: Nft, history: History) -> tuple[NftEve
 
 
 def _name_treasuries(
-    token: str, entries: tuple[NftEvent, ...], replicas: Replicas
-) -> tuple[NftEvent, ...]:
+    token: str, entries: tuple[HistoryEntry, ...], replicas: Replicas
+) -> tuple[HistoryEntry, ...]:
     """Add the accounts to entries of a new treasury, which received the NFTs of the old one.
 
     The history has no accounts there. The transaction transfers serial number -1, which means all NFTs.
@@ -333,7 +333,7 @@ def _name_treasuries(
 
 
 def _find_sales(
-    nft_id: NftId, entries: tuple[NftEvent, ...], replicas: Replicas
+    nft_id: NftId, entries: tuple[HistoryEntry, ...], replicas: Replicas
 ) -> dict[int, Sale]:
     """The newest sales, by consensus timestamp. Raises TransactionNotShown."""
     sales = {}

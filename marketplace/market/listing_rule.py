@@ -6,7 +6,7 @@ who prepared or reported a listing, under which transaction id, or in which orde
 
 from typing import NamedTuple
 
-from marketplace.ledger.objects import History, Nft, NftEvent, Transaction
+from marketplace.ledger.objects import History, HistoryEntry, Nft, Transaction
 from marketplace.market.listing.memos import read_listing_memo
 
 # Increment this when the rule decides the same facts differently. A sweep then judges again each NFT that the
@@ -19,7 +19,7 @@ NOT_SPENDABLE = "the marketplace may not spend it"
 WITHDRAWN = "its owner withdrew the approval"
 
 
-class Facts(NamedTuple):
+class NftFacts(NamedTuple):
     """One NFT as the ledger shows it. Each part may come from another replica of the mirror node."""
 
     nft: Nft
@@ -32,7 +32,7 @@ class ForSale(NamedTuple):
 
     listing_price: int  # HBAR
     listed_at: int  # consensus timestamp, in nanoseconds
-    decided_by: NftEvent | None = None
+    decided_by: HistoryEntry | None = None
 
     @property
     def points_held(self) -> int:
@@ -42,7 +42,9 @@ class ForSale(NamedTuple):
 class NotForSale(NamedTuple):
     reason: str
     points_held: int = 0  # the first ones; the next one does not hold
-    decided_by: NftEvent | None = None  # the event that ended the listing, if its history was read
+    decided_by: HistoryEntry | None = (
+        None  # the event that ended the listing, if its history was read
+    )
 
 
 class Undecided(NamedTuple):
@@ -50,7 +52,7 @@ class Undecided(NamedTuple):
 
     reason: str
     points_held: int = 0  # the first ones; the next one is undecided
-    decided_by: NftEvent | None = None
+    decided_by: HistoryEntry | None = None
 
 
 Verdict = ForSale | NotForSale | Undecided
@@ -71,7 +73,7 @@ def explain_end(reason: str) -> str:
     return WITHDRAWN if reason == NOT_SPENDABLE else reason
 
 
-def decide(facts: Facts, market: str) -> Verdict:
+def decide(facts: NftFacts, market: str) -> Verdict:
     """Apply the rule, and tell which of its points hold. An NFT is for sale exactly when
 
     1. the ledger has it, neither burned nor of a deleted token, with an owner, and the marketplace may

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 from marketplace.events import EventKind
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
-from marketplace.ledger.objects import Nft, NftEvent
-from marketplace.market.history import WITHDRAWAL, Past
-from marketplace.market.listing_rule import Facts
+from marketplace.ledger.objects import HistoryEntry, Nft
+from marketplace.market.history import WITHDRAWAL, UnstoredHistory
+from marketplace.market.listing_rule import NftFacts
 from marketplace.services import database
 from marketplace.store import nft_collections, offers
 from marketplace.store.connection import Connection
@@ -29,7 +29,9 @@ class Event(NamedTuple):
     offer_id: str | None = None  # of a schedule
 
 
-def find_events(facts: Facts, before: NftRow, state: Mapping[str, Any], past: Past) -> list[Event]:
+def find_events(
+    facts: NftFacts, before: NftRow, state: Mapping[str, Any], past: UnstoredHistory
+) -> list[Event]:
     """Find the events between a stored NFT and its new state."""
     on_ledger, is_listed = facts.nft, state["is_for_sale"]
     price_before = before["listing_price"] if before["is_listed"] else None
@@ -55,7 +57,7 @@ def find_events(facts: Facts, before: NftRow, state: Mapping[str, Any], past: Pa
     return events
 
 
-def _name(entry: NftEvent | None, date: str | None = None) -> tuple[str | None, str | None]:
+def _name(entry: HistoryEntry | None, date: str | None = None) -> tuple[str | None, str | None]:
     """The transaction of an entry, and its date. Without an entry: no transaction, and ``date``."""
     if entry is None:
         return None, date
@@ -63,7 +65,7 @@ def _name(entry: NftEvent | None, date: str | None = None) -> tuple[str | None, 
 
 
 def _find_changes(
-    on_ledger: Nft, owner: str, new_owner: str, price: int | None, past: Past
+    on_ledger: Nft, owner: str, new_owner: str, price: int | None, past: UnstoredHistory
 ) -> Iterator[Event]:
     """Yield each change of owner, and the withdrawal before it. The first event has the listing's price."""
     for entry in past.entries:

@@ -17,8 +17,13 @@ from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
 from marketplace.ledger.objects import Nft
 from marketplace.market import collection_facts, listing_rule, nft_events
-from marketplace.market.history import Past, find_stored_at, is_newer, read_past
-from marketplace.market.listing_rule import Facts, ForSale, NotForSale, Undecided, Verdict
+from marketplace.market.history import (
+    UnstoredHistory,
+    find_stored_at,
+    is_newer,
+    read_unstored_history,
+)
+from marketplace.market.listing_rule import ForSale, NftFacts, NotForSale, Undecided, Verdict
 from marketplace.market.nft_events import Event
 from marketplace.market.recheck_queue import What, enqueue_all, recheck_later
 from marketplace.services import mirror_node
@@ -61,7 +66,7 @@ class Judgement(NamedTuple):
 
     before: NftRow | None
     verdict: Verdict
-    facts: Facts
+    facts: NftFacts
 
     def conclude(self, nft: NftRow | None, verdict: Verdict | None = None) -> Reconciliation:
         """The result, with the NFT's stored row. ``verdict`` replaces this judgement's verdict."""
@@ -75,7 +80,7 @@ class Change(NamedTuple):
 
     judgement: Judgement
     state: Columns  # empty if nothing is decided
-    past: Past = Past()
+    past: UnstoredHistory = UnstoredHistory()
 
     @property
     def nft(self) -> Nft:
@@ -194,7 +199,7 @@ def _plan(judgement: Judgement, deadline: Deadline) -> Reconciliation | Change:
     state = _state(on_ledger, before, verdict)
     if {**before} | state == {**before}:
         return judgement.conclude(before)
-    past = read_past(facts, before, state, deadline)
+    past = read_unstored_history(facts, before, state, deadline)
     if past is None:
         return judgement.conclude(before, Undecided(BEHIND))
     if on_ledger.owner is None and past.last_owner:
@@ -208,7 +213,7 @@ def _plan_new(judgement: Judgement) -> Change:
 
 def judge(on_ledger: Nft, before: NftRow | None, deadline: Deadline) -> Judgement:
     """Read the facts about an NFT from the ledger, and apply the rule. It does not use the database."""
-    facts, market = Facts(on_ledger), current_app.config["ACCOUNT_ID"]
+    facts, market = NftFacts(on_ledger), current_app.config["ACCOUNT_ID"]
     if before and is_older(on_ledger, before) and not on_ledger.is_deleted:
         older = Undecided("the mirror node shows an older state of it")
         return Judgement(before, older, facts)
@@ -217,7 +222,7 @@ def judge(on_ledger: Nft, before: NftRow | None, deadline: Deadline) -> Judgemen
         history = mirror_node().find_history(*on_ledger.id, deadline, since)
         last = history.last_event
         signed = last and mirror_node().find_transaction(last.consensus_at, deadline)
-        facts = Facts(on_ledger, history, signed)
+        facts = NftFacts(on_ledger, history, signed)
     return Judgement(before, listing_rule.decide(facts, market), facts)
 
 

@@ -15,7 +15,7 @@ from marketplace.hedera import times
 from marketplace.ledger import ALLOWED_LAG, UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.mirror import PAGE
 from marketplace.ledger.objects import Transaction
-from marketplace.ledger.transaction_feed import OF_OFFERS, TYPES, Page
+from marketplace.ledger.transaction_feed import OF_OFFERS, TYPES, TransactionPage
 from marketplace.market.buying import fees
 from marketplace.market.listing.memos import is_bulk_listing_memo, is_offer_memo, read_named_nft
 from marketplace.market.offers.rule import CREATION, KEY_UPDATE, SIGNATURE
@@ -110,7 +110,7 @@ class Follower:
             self._present = mirror.find_present(deadline)
         return self._present
 
-    def _write(self, page: Page, cursor: int, seen_to: int) -> None:
+    def _write(self, page: TransactionPage, cursor: int, seen_to: int) -> None:
         _settle(page.rows, seen_to)
         for row in page.rows:
             self._look_at(row)
@@ -157,7 +157,7 @@ class Follower:
             yield Recheck.of(What("token", call.entity_id), row.consensus_at)
 
 
-def ask_page(after: int, types: Iterable[str] = ()) -> Page:
+def ask_page(after: int, types: Iterable[str] = ()) -> TransactionPage:
     """Ask for the transactions after a moment, by default of all types. Raises the ledger's errors."""
     deadline, market = Deadline(UNHURRIED_SECONDS), current_app.config["ACCOUNT_ID"]
     return mirror_node().list_transactions_after(after, market, deadline, types or TYPES)
@@ -288,7 +288,7 @@ def backfill(stop: threading.Event) -> float:
         return BACKFILL_SECONDS
     began_at, until = times.to_nanoseconds(state["began_at"]), time.monotonic() + WRITING_SECONDS
     begin = max(times.to_nanoseconds(state["backfilled_to"]), began_at - MAX_PAST)
-    page = Page([], begin, is_full=True)
+    page = TransactionPage([], begin, is_full=True)
     unknown: list[Recheck] = []
     while page.is_full and not unknown and time.monotonic() < until and not stop.is_set():
         page = ask_page(page.last_at, (APPROVALS[0], CREATION))

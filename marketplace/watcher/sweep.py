@@ -17,7 +17,7 @@ from flask import Flask, current_app
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.hedera import times
 from marketplace.ledger import ALLOWED_LAG, UNHURRIED_SECONDS, Deadline
-from marketplace.ledger.transaction_feed import Page
+from marketplace.ledger.transaction_feed import TransactionPage
 from marketplace.market import freshness
 from marketplace.market.offers.rule import CREATION
 from marketplace.market.recheck_queue import NEVER_COMPARED, Recheck, What, enqueue_all
@@ -62,7 +62,7 @@ def _queue_past_offers() -> None:
     """
     since = freshness.find_followed() or freshness.find_last_sweep()
     after = max(times.to_nanoseconds(since) if since else 0, times.now() - MAX_PAST) - ALLOWED_LAG
-    page = Page([], after, is_full=True)
+    page = TransactionPage([], after, is_full=True)
     while page.is_full:
         page = ask_page(page.last_at, [CREATION])
         rechecks = [each for row in page.rows for each in find_offers(read(), row, set())]

@@ -7,7 +7,7 @@ from hiero_sdk_python.crypto.private_key import PrivateKey
 from hiero_sdk_python.hapi.services.basic_types_pb2 import ContractID, Key, KeyList, ThresholdKey
 
 from marketplace.hedera import messages
-from marketplace.hedera.signed import SECP256K1_ORDER, Pair, find_signers
+from marketplace.hedera.signed import SECP256K1_ORDER, KeySignature, find_signers
 
 BODY = b"the body of a transaction"
 A, B, C = (PrivateKey.from_bytes_ed25519(bytes([number]) * 32) for number in (1, 2, 3))
@@ -29,7 +29,7 @@ def some(threshold, *keys):
 
 def sign(private, prefix=None, body=BODY):
     prefix = public(private) if prefix is None else prefix
-    return Pair(prefix, private.sign(body), private is ECDSA)
+    return KeySignature(prefix, private.sign(body), private is ECDSA)
 
 
 def find(key, *pairs):
@@ -86,7 +86,7 @@ def test_ecdsa_signs_keccak_256():
     number = ec.derive_private_key(int.from_bytes(bytes([4]) * 32), ec.SECP256K1())
     for algorithm in (hashes.SHA256(), hashes.SHA3_256()):
         r, s = utils.decode_dss_signature(number.sign(BODY, ec.ECDSA(algorithm)))
-        assert find(e, Pair(public(ECDSA), r.to_bytes(32) + s.to_bytes(32), True)) is None
+        assert find(e, KeySignature(public(ECDSA), r.to_bytes(32) + s.to_bytes(32), True)) is None
 
 
 def test_a_prefix_may_be_short_if_it_means_one_key():
@@ -106,13 +106,13 @@ def test_a_repeated_pair_counts_once():
 
 def test_junk_is_dropped():
     junk = [
-        Pair(public(A), bytes(64), False),
-        Pair(public(A), b"", False),
-        Pair(public(A), sign(A).signature[:-1], False),
-        Pair(public(A), sign(A).signature, True),  # as if it were ECDSA
-        Pair(bytes(32), bytes(64), False),
-        Pair(bytes(100), bytes(64), True),
-        Pair(public(ECDSA), b"\xff" * 64, True),
+        KeySignature(public(A), bytes(64), False),
+        KeySignature(public(A), b"", False),
+        KeySignature(public(A), sign(A).signature[:-1], False),
+        KeySignature(public(A), sign(A).signature, True),  # as if it were ECDSA
+        KeySignature(bytes(32), bytes(64), False),
+        KeySignature(bytes(100), bytes(64), True),
+        KeySignature(public(ECDSA), b"\xff" * 64, True),
         sign(A, body=b"another body"),
         sign(C),
     ]

@@ -15,8 +15,8 @@ from marketplace.market.listing.memos import offer_memo
 from marketplace.market.listing_rule import Undecided
 from marketplace.market.offers.rule import (
     LIFE,
-    Facts,
     Offer,
+    OfferFacts,
     Shop,
     decide,
     read_sale,
@@ -64,7 +64,7 @@ def facts(
     """Facts in which Bob has the key that created the schedule, unless they say otherwise."""
     rows = {each.consensus_at: each for each in (created, *rows)}
     schedule = schedule or globals()["schedule"]()
-    return Facts(schedule, then, key, rows, shown_to, changed_at, since)
+    return OfferFacts(schedule, then, key, rows, shown_to, changed_at, since)
 
 
 # Not an offer: each part of the schedule tampered in turn. clients/market reads the same cases

@@ -10,7 +10,7 @@ from marketplace.hedera.ids import TransactionId
 from marketplace.ledger.objects import LedgerNftTransfer, Transaction
 from marketplace.market.listing import report_rule
 from marketplace.market.listing.memos import listing_memo, withdrawal_memo
-from marketplace.market.listing.report_rule import NAMES, Shown, Verdict, Wanted, judge
+from marketplace.market.listing.report_rule import NAMES, Outcome, Report, Shown, judge
 from marketplace.market.listing_rule import ForSale, NotForSale, Undecided
 from marketplace.market.reconciler import Reconciliation
 
@@ -38,8 +38,8 @@ def prepared(kind, expires_at=NOW + 60 * SECOND):
     return names | dates
 
 
-def wanted(kind, row=None, is_named=True):
-    return Wanted(SIGNERS[kind], MARKET, str(id_of(kind)) if is_named else None, row)
+def report(kind, row=None, is_named=True):
+    return Report(SIGNERS[kind], MARKET, str(id_of(kind)) if is_named else None, row)
 
 
 def nft(owner=ALICE, price=0, seen_at=BEFORE):
@@ -83,63 +83,63 @@ def with_its_effect(kind):
 # The lines of the table, each with the arguments of a case of it.
 LINES = {
     "The NFT is as wanted, whatever made it so": lambda kind: (
-        wanted(kind, prepared(kind)),
+        report(kind, prepared(kind)),
         nft(price=250 if kind == "listing" else 0, seen_at=AFTER),
         None,
     ),
     "Without id; none was prepared; it is undecided": lambda kind: (
-        wanted(kind, is_named=False),
+        report(kind, is_named=False),
         undecided(),
         None,
     ),
     "No transaction; none was prepared, nor by a wallet": lambda kind: (
-        wanted(kind),
+        report(kind),
         as_it_was(kind),
         None,
     ),
     "No transaction; without id; another one owns it": lambda kind: (
-        wanted(kind, prepared(kind), is_named=False),
+        report(kind, prepared(kind), is_named=False),
         nft(CHARLIE),
         None,
     ),
     "No transaction; it may still come": lambda kind: (
-        wanted(kind, prepared(kind)),
+        report(kind, prepared(kind)),
         as_it_was(kind),
         None,
     ),
     "No transaction; it never will": lambda kind: (
-        wanted(kind, prepared(kind, expires_at=NOW - SECOND)),
+        report(kind, prepared(kind, expires_at=NOW - SECOND)),
         as_it_was(kind),
         None,
     ),
-    "Neither prepared nor ours": lambda kind: (wanted(kind), as_it_was(kind), another(kind)),
+    "Neither prepared nor ours": lambda kind: (report(kind), as_it_was(kind), another(kind)),
     "The ledger refused it": lambda kind: (
-        wanted(kind, prepared(kind)),
+        report(kind, prepared(kind)),
         as_it_was(kind),
         signed(kind, result="TOKEN_IS_PAUSED"),
     ),
     "It is another one, under our id": lambda kind: (
-        wanted(kind, prepared(kind)),
+        report(kind, prepared(kind)),
         as_it_was(kind),
         another(kind),
     ),
     "The NFT shows its effect": lambda kind: (
-        wanted(kind, prepared(kind)),
+        report(kind, prepared(kind)),
         with_its_effect(kind),
         signed(kind),
     ),
     "The NFT shows a later change": lambda kind: (
-        wanted(kind, prepared(kind)),
+        report(kind, prepared(kind)),
         nft(price=0 if kind == "listing" else 300, seen_at=AFTER),
         signed(kind),
     ),
     "The NFT may show its effect later": lambda kind: (
-        wanted(kind, prepared(kind)),
+        report(kind, prepared(kind)),
         as_it_was(kind),
         signed(kind),
     ),
     "It had another effect": lambda kind: (
-        wanted(kind, prepared(kind)),
+        report(kind, prepared(kind)),
         nft(price=0 if kind == "listing" else 250, seen_at=LONG_AGO - SECOND),
         signed(kind, at=LONG_AGO),
     ),
@@ -170,25 +170,25 @@ def test_the_table_has_all_lines():
 @pytest.mark.parametrize(("label", "kind", "outcome"), [cell for cell in CELLS if cell[2] != "-"])
 def test_each_cell(label, kind, outcome):
     judged = judge(kind, *LINES[label](kind), NOW)
-    name = judged.name if isinstance(judged, Verdict) else type(judged).__name__
+    name = judged.name if isinstance(judged, Outcome) else type(judged).__name__
     assert re.fullmatch(f"(Transaction)?{outcome}", name)
 
 
 def test_an_id_that_a_wallet_gave_a_prepared_transaction_is_awaited():
-    report = wanted("listing")._replace(newest=prepared("listing"))
-    assert judge("listing", report, nft(), None, NOW) is Verdict.PENDING
+    awaited = report("listing")._replace(newest=prepared("listing"))
+    assert judge("listing", awaited, nft(), None, NOW) is Outcome.PENDING
     late = SIGNED_AT + 200 * SECOND
-    assert type(judge("listing", report, nft(), None, late)).__name__ == "NotPrepared"
+    assert type(judge("listing", awaited, nft(), None, late)).__name__ == "NotPrepared"
 
 
 def test_a_lost_race_says_who_has_it_and_that_nothing_was_paid():
     refused = signed("purchase", result="SPENDER_DOES_NOT_HAVE_ALLOWANCE")
-    report = wanted("purchase", prepared("purchase"))
-    lost = judge("purchase", report, nft(CHARLIE, seen_at=BEFORE), refused, NOW)
+    raced = report("purchase", prepared("purchase"))
+    lost = judge("purchase", raced, nft(CHARLIE, seen_at=BEFORE), refused, NOW)
     assert lost.message == (
         f"{TOKEN} #7 was sold to somebody else; you paid nothing (the ledger says"
         " SPENDER_DOES_NOT_HAVE_ALLOWANCE)"
     )
     assert lost.errors == {"ledger": {"result": ["SPENDER_DOES_NOT_HAVE_ALLOWANCE"]}}
-    kept = judge("purchase", report, as_it_was("purchase"), refused, NOW)
+    kept = judge("purchase", raced, as_it_was("purchase"), refused, NOW)
     assert "Prepare a new purchase" in kept.message

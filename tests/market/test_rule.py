@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from harness.cast import ALICE, BOB, MARKET, TOKEN
 from marketplace.hedera.ids import TransactionId
-from marketplace.ledger.objects import History, Nft, NftEvent, Transaction
-from marketplace.market.listing_rule import Facts, ForSale, NotForSale, Undecided, decide
+from marketplace.ledger.objects import History, HistoryEntry, Nft, Transaction
+from marketplace.market.listing_rule import ForSale, NftFacts, NotForSale, Undecided, decide
 
 ID = TransactionId(ALICE, 100, 5)
 MEMO = b"Listing NFT with 0.0.7001 and Serial Number 7 for 250 HBAR"
@@ -20,7 +20,7 @@ def nft(**fields):
 
 
 def history(newest_at=1000, name=APPROVAL, at=1000, transaction_id=ID):
-    return History(newest_at, NftEvent(name, transaction_id, at))
+    return History(newest_at, HistoryEntry(name, transaction_id, at))
 
 
 def row(**fields):
@@ -29,7 +29,7 @@ def row(**fields):
 
 
 def facts(nft=nft(), history=history(), transaction=row()):  # noqa: B008
-    return Facts(nft, history, transaction)
+    return NftFacts(nft, history, transaction)
 
 
 LISTED = ForSale(250, 1000, history().last_event)
@@ -43,7 +43,7 @@ CASES = {
     "its token was deleted": (facts(nft(is_deleted=True)), "its token was deleted"),
     "nobody may spend it": (facts(nft(spender=None)), "may not spend it"),
     "another marketplace may spend it": (facts(nft(spender="0.0.6666")), "may not spend it"),
-    "the row alone takes it off": (Facts(nft(spender=None)), "may not spend it"),
+    "the row alone takes it off": (NftFacts(nft(spender=None)), "may not spend it"),
     "a transfer came later": (facts(history=history(name=TRANSFER)), "a later CRYPTOTRANSFER"),
     "something unheard of came later": (facts(history=history(name="X")), "a later X"),
     "a stranger paid for it, and wrote the memo": (
@@ -64,10 +64,10 @@ CASES = {
     "the price is followed by more": (facts(transaction=row(memo=MEMO + b"s")), "names no price"),
     "the row is newer than the history": (facts(nft(modified_at=2000)), None),
     "the history is newer than the row": (facts(history=history(newest_at=2000)), None),
-    "there is no history": (Facts(nft()), None),
-    "the history is empty": (Facts(nft(), History(None, None)), None),
-    "the history is too long": (Facts(nft(), History(1000, None, is_cut=True)), "updated too often"),
-    "the history tells of updates only": (Facts(nft(), History(1000, None)), None),
+    "there is no history": (NftFacts(nft()), None),
+    "the history is empty": (NftFacts(nft(), History(None, None)), None),
+    "the history is too long": (NftFacts(nft(), History(1000, None, is_cut=True)), "updated too often"),
+    "the history tells of updates only": (NftFacts(nft(), History(1000, None)), None),
     "the transaction is not there yet": (facts(transaction=None), None),
     "the transaction is of another moment": (facts(transaction=row(consensus_at=999)), None),
     "the transaction failed": (facts(transaction=row(result="INVALID_SIGNATURE")), None),
@@ -102,7 +102,7 @@ rows = st.builds(
     scheduled=st.booleans(),
 )
 any_facts = st.builds(
-    Facts,
+    NftFacts,
     st.builds(
         nft,
         owner=few(ALICE, BOB, None),

@@ -62,7 +62,7 @@ from marketplace.store.prepared_transactions import PreparedTransactionRow
 from marketplace.text import shown
 
 if TYPE_CHECKING:  # the SDK takes 70 MB
-    from marketplace.hedera.signed import Pair, Signed
+    from marketplace.hedera.signed import KeySignature, Signed
 
 # Longer than a submission takes: then no other request is submitting the purchase any more.
 SUBMITTING = 10 * times.SECOND
@@ -318,7 +318,7 @@ def _find_buyer(account_id: str, deadline: Deadline) -> LedgerAccount:
     return checks.require_buyer(account_id, mirror_node().find_account(account_id, deadline))
 
 
-def _require_signed(signed: "Signed", buyer: LedgerAccount) -> "list[Pair]":
+def _require_signed(signed: "Signed", buyer: LedgerAccount) -> "list[KeySignature]":
     """The buyer's signatures. Raises SignatureInvalid."""
     from marketplace.hedera import messages
     from marketplace.hedera.signed import find_signers
@@ -332,13 +332,15 @@ def _require_signed(signed: "Signed", buyer: LedgerAccount) -> "list[Pair]":
     return pairs
 
 
-def _sign(signer: Signer, signed: "Signed", pairs: "Sequence[Pair]", purchase: Purchase) -> bytes:
+def _sign(
+    signer: Signer, signed: "Signed", pairs: "Sequence[KeySignature]", purchase: Purchase
+) -> bytes:
     """The transaction with the buyer's signatures and ours: the bytes of a TransactionList."""
-    from marketplace.hedera.signed import ECDSA_BYTES, Pair, write
+    from marketplace.hedera.signed import ECDSA_BYTES, KeySignature, write
 
     public_key, signature = signer.sign(signed.body)
     account_key.compare(public_key, purchase.payer.account)
-    ours = Pair(public_key, signature, len(public_key) == ECDSA_BYTES)
+    ours = KeySignature(public_key, signature, len(public_key) == ECDSA_BYTES)
     # The buyer may have the same key.
     return write(signed.body, [ours, *(pair for pair in pairs if pair.prefix != public_key)])
 

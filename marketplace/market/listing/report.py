@@ -7,7 +7,7 @@ prepared none.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache, partial
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from flask import current_app
@@ -33,9 +33,9 @@ from marketplace.market.listing.prepared import OPERATOR, Caller, TransactionReq
 from marketplace.market.listing.report_rule import (
     LONGEST_VALIDITY,
     NAMES,
+    Outcome,
+    Report,
     Shown,
-    Verdict,
-    Wanted,
     is_as_wanted,
     judge,
 )
@@ -54,15 +54,7 @@ FindRows = Callable[[str], list[Transaction]]  # of a transaction id
 KINDS: dict[str, Kind] = {name: kind for kind, name in NAMES.items()}
 
 
-class Subject(NamedTuple):
-    """What a report is about."""
-
-    token: str
-    serial_no: int
-    account_id: str
-
-
-class Answer(NamedTuple):
+class ReportAnswer(NamedTuple):
     """Whether a transaction had its effect on all its NFTs, or may still have it."""
 
     is_pending: bool
@@ -76,7 +68,7 @@ class Judged(NamedTuple):
     """The same about one NFT."""
 
     kind: Kind
-    verdict: Verdict
+    outcome: Outcome
     nft: NftRow
     expires_at: str | None
 
@@ -86,17 +78,17 @@ def answer(
     nft_ids: Sequence[NftId],
     transaction_id: str | None = None,
     caller: Caller = OPERATOR,
-) -> Answer:
+) -> ReportAnswer:
     """Tell whether a signed transaction had its effect on all NFTs."""
     stored = require_nfts(nft_ids)
     with take_turn(caller, len(stored)) as deadline:
         account_id = find_account_id(account_id, deadline)
         judged = _judge_all(account_id, stored, transaction_id, caller, deadline)
-    pending = [each for each in judged if each.verdict is Verdict.PENDING]
+    pending = [each for each in judged if each.outcome is Outcome.PENDING]
     if pending:
-        return Answer(True, expires_at=max(each.expires_at or "" for each in pending) or None)
+        return ReportAnswer(True, expires_at=max(each.expires_at or "" for each in pending) or None)
     prices = {each.nft["listing_price"] if each.kind == "listing" else None for each in judged}
-    return Answer(False, prices.pop() if len(prices) == 1 else None)
+    return ReportAnswer(False, prices.pop() if len(prices) == 1 else None)
 
 
 def _judge_all(
@@ -107,105 +99,90 @@ def _judge_all(
     deadline: Deadline,
 ) -> list[Judged]:
     nft_ids = [*stored]
-    subjects = {nft_id: Subject(*nft_id, account_id) for nft_id in nft_ids}
 
     def find_row(nft_id: NftId) -> PreparedNftRow | None:
-        subject = subjects[nft_id]
-        return (
-            _find_named(subject, transaction_id)
-            if transaction_id
-            else _find_newest(subject, caller)
-        )
+        if transaction_id:
+            return _find_named(nft_id, account_id, transaction_id)
+        own = prepared_transactions.get_newest_prepared(read(), *nft_id, account_id, by=caller)
+        return own or prepared_transactions.get_newest_prepared(read(), *nft_id, account_id)
+
+    @cache
+    def find_rows(transaction_id: str) -> list[Transaction]:
+        return mirror_node().list_transactions(TransactionId.require(transaction_id), deadline)
 
     rows = dict(zip(nft_ids, for_each(nft_ids, find_row), strict=True))
     # Find this first: a transaction that expired before it is shown by the reads that follow, or never.
     now = _find_overdue(rows.values(), deadline)
     reconciled = reconciler.reconcile(nft_ids, deadline)
-    find_rows = cache(partial(_find_rows, deadline=deadline))
     market = current_app.config["ACCOUNT_ID"]
 
     def judge_one(nft_id: NftId) -> Judged:
-        wanted = Wanted(account_id, market, transaction_id, rows[nft_id])
+        report = Report(account_id, market, transaction_id, rows[nft_id])
         nft = Shown(reconciled[nft_id].nft or stored[nft_id], reconciled[nft_id])
-        return _judge_one(wanted, nft, now, find_rows)
+        return _judge_one(report, nft, now, find_rows)
 
     return for_each(nft_ids, judge_one)
 
 
-def _judge_one(wanted: Wanted, nft: Shown, now: int, find_rows: FindRows) -> Judged:
-    """Find the transaction that a report means, and judge the report. Raises the verdict's error."""
-    kind, row, signed = wanted.row["kind"] if wanted.row else "listing", wanted.row, None
-    is_named = wanted.transaction_id is not None
-    newest = None if is_named and row else _find_newest_of_all(nft.nft_id, wanted.account_id)
-    if wanted.transaction_id and row is None:
+def _judge_one(report: Report, nft: Shown, now: int, find_rows: FindRows) -> Judged:
+    """Find the transaction that a report means, and judge the report. Raises the outcome's error."""
+    kind, row, signed = report.row["kind"] if report.row else "listing", report.row, None
+    is_named = report.transaction_id is not None
+    newest = None
+    if not is_named or row is None:
+        newest = prepared_transactions.get_newest_prepared(read(), *nft.nft_id, report.account_id)
+    if report.transaction_id and row is None:
         # The wallet may have replaced the prepared id with its own.
-        signed = _pick(find_rows(wanted.transaction_id))
+        signed = _pick(find_rows(report.transaction_id))
         kind = KINDS.get(signed.name, "listing") if signed else kind
-        wanted = wanted._replace(newest=newest)
-    elif not is_named and _is_in_force(newest, wanted, nft):
+        report = report._replace(newest=newest)
+    elif not is_named and _is_in_force(newest, report, nft):
         kind = "listing"
-        wanted = wanted._replace(row=newest)
-    elif row and not is_as_wanted(kind, wanted, nft):
+        report = report._replace(row=newest)
+    elif row and not is_as_wanted(kind, report, nft):
         found = find_rows(row["transaction_id"])
         signed = _pick(found)
         if kind == "purchase":
-            _settle(row["transaction_id"], found)
-    verdict = judge(kind, wanted, nft, signed, now)
-    if isinstance(verdict, MarketplaceError):
-        raise verdict
-    return Judged(kind, verdict, nft.row, _find_expiry(wanted))
+            with suppress(Unavailable):  # then the watcher does it later
+                fees.note_charged(row["transaction_id"], found)
+    outcome = judge(kind, report, nft, signed, now)
+    if isinstance(outcome, MarketplaceError):
+        raise outcome
+    return Judged(kind, outcome, nft.row, _find_expiry(report))
 
 
-def _is_in_force(newest: PreparedNftRow | None, wanted: Wanted, nft: Shown) -> bool:
+def _is_in_force(newest: PreparedNftRow | None, report: Report, nft: Shown) -> bool:
     """Tell whether the newest of all callers' transactions is a listing in force.
 
     Only the account itself can have signed it, though it may have used another access token or address.
     """
     if newest is None or newest["kind"] != "listing":
         return False
-    named = wanted._replace(transaction_id=newest["transaction_id"], row=newest)
+    named = report._replace(transaction_id=newest["transaction_id"], row=newest)
     return is_as_wanted("listing", named, nft)
 
 
-def _find_expiry(wanted: Wanted) -> str | None:
+def _find_expiry(report: Report) -> str | None:
     """The latest submission date. A wallet's own transaction gets the longest possible validity."""
-    if wanted.row:
-        return wanted.row["expires_at"]
-    if wanted.transaction_id is None:
+    if report.row:
+        return report.row["expires_at"]
+    if report.transaction_id is None:
         return None
-    valid_start = TransactionId.require(wanted.transaction_id).valid_start
+    valid_start = TransactionId.require(report.transaction_id).valid_start
     return times.to_iso(valid_start + LONGEST_VALIDITY)
 
 
-def _settle(transaction_id: str, rows: list[Transaction]) -> None:
-    """Replace a purchase's reservation with the charged fee. If this fails, the watcher does it later."""
-    with suppress(Unavailable):
-        fees.note_charged(transaction_id, rows)
-
-
-def _find_named(subject: Subject, transaction_id: str) -> PreparedNftRow | None:
+def _find_named(nft_id: NftId, account_id: str, transaction_id: str) -> PreparedNftRow | None:
     """Find the transaction that was prepared under an id, or None.
 
     Raises NotPrepared if it is of other NFTs or another account, or if the id is impossible.
     """
     prepared = prepared_transactions.get_prepared_transaction(read(), transaction_id)
-    row = prepared_transactions.get_prepared_nft(
-        read(), transaction_id, subject.token, subject.serial_no
-    )
-    is_another = prepared and (row is None or row["account_id"] != subject.account_id)
+    row = prepared_transactions.get_prepared_nft(read(), transaction_id, *nft_id)
+    is_another = prepared and (row is None or row["account_id"] != account_id)
     if is_another or not TransactionId.require(transaction_id).is_possible:
-        raise NotPrepared(subject.account_id, subject.token, subject.serial_no, transaction_id)
+        raise NotPrepared(account_id, *nft_id, transaction_id)
     return row
-
-
-def _find_newest(subject: Subject, caller: Caller) -> PreparedNftRow | None:
-    """Find the caller's newest prepared transaction, or anybody's if the caller prepared none."""
-    own = prepared_transactions.get_newest_prepared(read(), *subject, by=caller)
-    return own or prepared_transactions.get_newest_prepared(read(), *subject)
-
-
-def _find_newest_of_all(nft_id: NftId, account_id: str) -> PreparedNftRow | None:
-    return prepared_transactions.get_newest_prepared(read(), *nft_id, account_id)
 
 
 def _find_overdue(rows: Iterable[PreparedNftRow | None], deadline: Deadline) -> int:
@@ -216,10 +193,6 @@ def _find_overdue(rows: Iterable[PreparedNftRow | None], deadline: Deadline) -> 
     return min(overdue, mirror_node().find_present(deadline) - ALLOWED_LAG)
 
 
-def _find_rows(transaction_id: str, deadline: Deadline) -> list[Transaction]:
-    return mirror_node().list_transactions(TransactionId.require(transaction_id), deadline)
-
-
 def _pick(rows: Iterable[Transaction]) -> Transaction | None:
     """The transaction that was signed: the successful one, if there is one."""
     originals = [row for row in rows if row.is_original]
@@ -228,7 +201,7 @@ def _pick(rows: Iterable[Transaction]) -> Transaction | None:
 
 def answer_handed_in(
     request: TransactionRequest, transaction: bytes, signature_map: bytes
-) -> Answer:
+) -> ReportAnswer:
     """Submit a signed transaction, and tell whether the ledger shows its effect already.
 
     ``signature_map``: further signatures. Raises FieldInvalid; what hand_in() and answer() do.
@@ -248,7 +221,7 @@ def answer_handed_in(
     if row["kind"] not in NAMES or (
         is_new and not _is_shown(handed_in.transaction_id, request.caller)
     ):
-        return Answer(True, expires_at=row["expires_at"])
+        return ReportAnswer(True, expires_at=row["expires_at"])
     return answer(request.account_id, request.nft_ids, transaction_id, request.caller)
 
 

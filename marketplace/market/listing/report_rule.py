@@ -49,12 +49,12 @@ NAMES: dict[Kind, str] = {
 }
 
 
-class Verdict(Enum):
+class Outcome(Enum):
     OK = auto()
     PENDING = auto()  # the transaction, or its effect, may still come
 
 
-class Wanted(NamedTuple):
+class Report(NamedTuple):
     """What a report says was signed."""
 
     account_id: str  # the owner, or the buyer
@@ -90,92 +90,92 @@ class Shown(NamedTuple):
 
 
 def judge(
-    kind: Kind, wanted: Wanted, nft: Shown, signed: Transaction | None, now: int
-) -> Verdict | MarketplaceError:
+    kind: Kind, report: Report, nft: Shown, signed: Transaction | None, now: int
+) -> Outcome | MarketplaceError:
     """Judge a report by the table above.
 
     ``signed``: the transaction that reached consensus; None if there is none, or if the NFT is as wanted.
     ``now``: the mirror node will show no further transaction that expired before this moment.
     """
-    if is_as_wanted(kind, wanted, nft):
-        return Verdict.OK
+    if is_as_wanted(kind, report, nft):
+        return Outcome.OK
     if signed is None:
-        return _judge_unsigned(kind, wanted, nft, now)
-    is_ours = _is_ours(kind, wanted, nft.nft_id, signed)
-    if wanted.row is None and not is_ours:
-        return _not_prepared(wanted, nft)
+        return _judge_unsigned(kind, report, nft, now)
+    is_ours = _is_ours(kind, report, nft.nft_id, signed)
+    if report.row is None and not is_ours:
+        return _not_prepared(report, nft)
     if signed.result != "SUCCESS":
-        return _refused(kind, wanted, nft, signed.result)
+        return _refused(kind, report, nft, signed.result)
     if not is_ours or signed.name != NAMES[kind]:
         return TransactionAltered(str(signed.transaction_id), kind, signed.name)
     is_recent = signed.consensus_at > now - LONGEST_VALIDITY
     may_follow = is_recent or not nft.is_decided
-    if _shows_effect(kind, wanted, nft, signed) or (kind == "purchase" and not may_follow):
-        return Verdict.OK
-    if ended := _find_end(kind, wanted, nft, signed):
+    if _shows_effect(kind, report, nft, signed) or (kind == "purchase" and not may_follow):
+        return Outcome.OK
+    if ended := _find_end(kind, report, nft, signed):
         return ended
     if may_follow:
-        return Verdict.PENDING
+        return Outcome.PENDING
     return TransactionAltered(str(signed.transaction_id), kind, signed.name)
 
 
-def is_as_wanted(kind: Kind, wanted: Wanted, nft: Shown) -> bool:
+def is_as_wanted(kind: Kind, report: Report, nft: Shown) -> bool:
     """Tell whether an NFT is as a report wants it, no matter which transaction did that.
 
     Listing without an id: the NFT is for sale. Listing with an id: it is for sale as prepared, even if the
     wallet changed the id. Withdrawal: the account owns the NFT and does not sell it. Purchase: never, since
     only the transaction can prove that the NFT was bought, and not a gift.
     """
-    row, is_listed = wanted.row, nft.is_listed_by(wanted.account_id)
-    if kind == "purchase" or (wanted.transaction_id and row is None):
+    row, is_listed = report.row, nft.is_listed_by(report.account_id)
+    if kind == "purchase" or (report.transaction_id and row is None):
         return False
     if kind == "withdrawal":
-        is_owner = nft.row["owner"] == wanted.account_id
+        is_owner = nft.row["owner"] == report.account_id
         return nft.reconciled.is_decided and is_owner and not is_listed
-    if wanted.transaction_id is None or row is None:
+    if report.transaction_id is None or row is None:
         return is_listed
     is_that_price = row["price"] == nft.row["listing_price"]
     return is_listed and is_that_price and row["prepared_at"] <= nft.listed_at
 
 
-def _judge_unsigned(kind: Kind, wanted: Wanted, nft: Shown, now: int) -> Verdict | MarketplaceError:
-    row = wanted.row
-    if row is None and wanted.transaction_id is None:
+def _judge_unsigned(kind: Kind, report: Report, nft: Shown, now: int) -> Outcome | MarketplaceError:
+    row = report.row
+    if row is None and report.transaction_id is None:
         # A listing that another program prepared may be on the ledger.
-        return _not_prepared(wanted, nft) if nft.is_decided else Verdict.PENDING
+        return _not_prepared(report, nft) if nft.is_decided else Outcome.PENDING
     if row is None:
-        may_come = wanted.newest is not None and _is_recent_id(wanted, now)
-        return Verdict.PENDING if may_come else _not_prepared(wanted, nft)
-    is_anothers = nft.reconciled.is_decided and nft.row["owner"] != wanted.account_id
-    if kind != "purchase" and wanted.transaction_id is None and is_anothers:
-        return _listing_ended(wanted, nft)
+        may_come = report.newest is not None and _is_recent_id(report, now)
+        return Outcome.PENDING if may_come else _not_prepared(report, nft)
+    is_anothers = nft.reconciled.is_decided and nft.row["owner"] != report.account_id
+    if kind != "purchase" and report.transaction_id is None and is_anothers:
+        return _listing_ended(report, nft)
     if row["expires_at"] > times.to_iso(now):
-        return Verdict.PENDING  # it may still be submitted, or be shown by the mirror node
+        return Outcome.PENDING  # it may still be submitted, or be shown by the mirror node
     return TransactionExpired(row["transaction_id"], kind)
 
 
-def _is_recent_id(wanted: Wanted, now: int) -> bool:
+def _is_recent_id(report: Report, now: int) -> bool:
     """Tell whether a wallet may have just replaced a prepared transaction's id with this one."""
-    transaction_id = TransactionId.require(wanted.transaction_id or "")
+    transaction_id = TransactionId.require(report.transaction_id or "")
     is_recent = abs(transaction_id.valid_start - now) < LONGEST_VALIDITY
-    return transaction_id.account_id == wanted.account_id and is_recent
+    return transaction_id.account_id == report.account_id and is_recent
 
 
-def _is_ours(kind: Kind, wanted: Wanted, nft_id: NftId, signed: Transaction) -> bool:
+def _is_ours(kind: Kind, report: Report, nft_id: NftId, signed: Transaction) -> bool:
     """Tell whether a transaction lists, withdraws or sells the NFT, for the account."""
     if kind == "purchase":
-        return signed.payer == wanted.market and signed.moves(nft_id, wanted.account_id)
+        return signed.payer == report.market and signed.moves(nft_id, report.account_id)
     if kind == "withdrawal":
         is_about_it = is_withdrawal_memo(signed.memo, *nft_id)
     else:
         is_about_it = read_listing_memo(signed.memo, *nft_id) is not None
-    return is_about_it and signed.payer == wanted.account_id
+    return is_about_it and signed.payer == report.account_id
 
 
-def _shows_effect(kind: Kind, wanted: Wanted, nft: Shown, signed: Transaction) -> bool:
+def _shows_effect(kind: Kind, report: Report, nft: Shown, signed: Transaction) -> bool:
     if kind == "purchase":
         return nft.is_as_new_as(signed)  # the buyer received it, and may have sold it since
-    is_listed = nft.is_listed_by(wanted.account_id)
+    is_listed = nft.is_listed_by(report.account_id)
     if kind == "withdrawal":
         return nft.reconciled.is_decided and not is_listed
     # By this transaction, or by a later one.
@@ -183,36 +183,36 @@ def _shows_effect(kind: Kind, wanted: Wanted, nft: Shown, signed: Transaction) -
 
 
 def _find_end(
-    kind: Kind, wanted: Wanted, nft: Shown, signed: Transaction
+    kind: Kind, report: Report, nft: Shown, signed: Transaction
 ) -> MarketplaceError | None:
     """The error that says why the transaction's effect is over; None if it may still come."""
-    is_listed = nft.is_listed_by(wanted.account_id)
+    is_listed = nft.is_listed_by(report.account_id)
     if kind == "withdrawal" and is_listed and times.to_iso(signed.consensus_at) < nft.listed_at:
         return WithdrawalEnded(*nft.nft_id, nft.listed_at)
     is_newer = nft.reconciled.is_decided and nft.is_as_new_as(signed)
     if kind == "listing" and is_newer and not is_listed:
-        return _listing_ended(wanted, nft)
+        return _listing_ended(report, nft)
     return None
 
 
-def _listing_ended(wanted: Wanted, nft: Shown) -> ListingEnded:
+def _listing_ended(report: Report, nft: Shown) -> ListingEnded:
     if is_gone(nft.row):
         reason = listing_rule.GONE
-    elif nft.row["owner"] != wanted.account_id:
+    elif nft.row["owner"] != report.account_id:
         reason = f"it belongs to {nft.row['owner']} now"
     else:
         reason = listing_rule.explain_end(nft.reconciled.reason)
     return ListingEnded(*nft.nft_id, reason)
 
 
-def _refused(kind: Kind, wanted: Wanted, nft: Shown, result: str) -> TransactionRefused:
-    row, owner = wanted.row, nft.row["owner"]
-    transaction_id = str(row["transaction_id"] if row else wanted.transaction_id)
+def _refused(kind: Kind, report: Report, nft: Shown, result: str) -> TransactionRefused:
+    row, owner = report.row, nft.row["owner"]
+    transaction_id = str(row["transaction_id"] if row else report.transaction_id)
     seller = row["seller"] if row else None
-    if kind == "purchase" and seller and owner not in (seller, wanted.account_id):
+    if kind == "purchase" and seller and owner not in (seller, report.account_id):
         return TransactionRefused(transaction_id, kind, result, sold=nft.nft_id)
     return TransactionRefused(transaction_id, kind, result)
 
 
-def _not_prepared(wanted: Wanted, nft: Shown) -> NotPrepared:
-    return NotPrepared(wanted.account_id, *nft.nft_id, wanted.transaction_id)
+def _not_prepared(report: Report, nft: Shown) -> NotPrepared:
+    return NotPrepared(report.account_id, *nft.nft_id, report.transaction_id)

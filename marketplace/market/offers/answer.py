@@ -111,7 +111,7 @@ def _require_open(offer: OfferRow, undecided: str) -> None:
         raise LedgerUndecided(offer["token"], offer["serial_no"], undecided)
 
 
-class Answer(NamedTuple):
+class OfferAnswer(NamedTuple):
     """What a report is answered."""
 
     is_pending: bool
@@ -124,7 +124,7 @@ class Answer(NamedTuple):
 
 def report_made(
     account_id: str, nft_id: NftId, transaction_id: str | None, caller: Caller
-) -> Answer | None:
+) -> OfferAnswer | None:
     """Answer a report that names an NFT, if it is about an offer. None: it is about something else."""
     with take_turn(caller) as deadline:
         account_id = find_account_id(account_id, deadline)
@@ -144,10 +144,10 @@ def report_made(
         if offer is None:
             if signed.consensus_at < times.now() - ALLOWED_LAG:
                 raise TransactionAltered(named, "offer", signed.name)
-            return Answer(True)
+            return OfferAnswer(True)
         if offer["state"] not in WANTED["offer"]:
             require_unended(offer)
-        return Answer(False, offer["schedule_id"])
+        return OfferAnswer(False, offer["schedule_id"])
 
 
 def _find_made(
@@ -174,7 +174,7 @@ def report(
     offer_id: str,
     transaction_id: str | None = None,
     caller: Caller = OPERATOR,
-) -> Answer:
+) -> OfferAnswer:
     """Tell whether an account's signed transaction about an offer had its effect."""
     with take_turn(caller) as deadline:
         account_id = find_account_id(account_id, deadline)
@@ -182,7 +182,7 @@ def report(
         row = _find_prepared(account_id, offer, transaction_id, caller)
         kind = row["kind"] if row else _guess(account_id, offer)
         if offer["state"] in WANTED[kind]:
-            return Answer(False)
+            return OfferAnswer(False)
         answer = _judge(kind, offer, row, transaction_id, deadline)
     if kind == "acceptance" and offer["accepted_at"]:
         accepted_at = times.to_nanoseconds(offer["accepted_at"])
@@ -222,7 +222,7 @@ def _judge(
     row: PreparedTransactionRow | None,
     transaction_id: str | None,
     deadline: Deadline,
-) -> Answer:
+) -> OfferAnswer:
     named = transaction_id or (row["transaction_id"] if row else None)
     rows = []
     if named:
@@ -234,18 +234,18 @@ def _judge(
         raise _find_failure(offer, kind, deadline)
     require_unended(offer)
     if signed or named is None:
-        return Answer(True, expires_at=row["expires_at"] if row else None)
+        return OfferAnswer(True, expires_at=row["expires_at"] if row else None)
     return _wait(named, WORDS[kind], row["expires_at"] if row else None, deadline)
 
 
-def _wait(named: str, word: str, expires_at: str | None, deadline: Deadline) -> Answer:
+def _wait(named: str, word: str, expires_at: str | None, deadline: Deadline) -> OfferAnswer:
     """A transaction that is not on the ledger yet. Raises TransactionExpired if it never will be."""
     if expires_at is None:
         expires_at = times.to_iso(TransactionId.require(named).valid_start + LONGEST_VALIDITY)
     overdue = min(times.now(), mirror_node().recall_present(deadline).ended_at) - ALLOWED_LAG
     if expires_at < times.to_iso(overdue):
         raise TransactionExpired(named, word)
-    return Answer(True, expires_at=expires_at)
+    return OfferAnswer(True, expires_at=expires_at)
 
 
 def _find_failure(offer: OfferRow, kind: Kind, deadline: Deadline) -> MarketplaceError:

@@ -26,21 +26,21 @@ if TYPE_CHECKING:
 DAY_SECONDS = times.DAY // times.SECOND
 
 
-class Wanted(NamedTuple):
+class OfferTerms(NamedTuple):
     """What a bidder wants to offer."""
 
     price: int  # HBAR
     days: int  # until it expires
 
 
-def make(request: TransactionRequest, wanted: Wanted) -> PreparedTransaction:
+def make(request: TransactionRequest, terms: OfferTerms) -> PreparedTransaction:
     """Prepare the bidder's schedule of the sale of one NFT."""
     from marketplace.hedera.scheduled_sale import ScheduledSale
     from marketplace.hedera.transactions import build_offer
 
     require_all_shown(request.nft_ids)
     require_nfts(request.nft_ids)
-    [nft_id], price, settings = request.nft_ids, wanted.price, current_app.config
+    [nft_id], price, settings = request.nft_ids, terms.price, current_app.config
     part = checks.find_part(price)
     with take_turn(request.caller) as deadline:
         request = request._replace(account_id=find_account_id(request.account_id, deadline))
@@ -63,7 +63,7 @@ def make(request: TransactionRequest, wanted: Wanted) -> PreparedTransaction:
     build = partial(
         build_offer,
         sale=sale,
-        expires_at=times.now() // times.SECOND + wanted.days * DAY_SECONDS,
+        expires_at=times.now() // times.SECOND + terms.days * DAY_SECONDS,
         admin_keys=_list_admin_keys(sides),
     )
     nfts = [PreparedNft(*nft_id, price, seller)]

@@ -21,7 +21,7 @@ from marketplace.market.nft_events import Event
 from marketplace.market.nfts import add_new
 from marketplace.market.offers import rule
 from marketplace.market.offers.checks import covers
-from marketplace.market.offers.rule import ENDED, Facts, Offer, Shop
+from marketplace.market.offers.rule import ENDED, Offer, OfferFacts, Shop
 from marketplace.market.recheck_queue import What
 from marketplace.market.reconciler import shows
 from marketplace.services import mirror_node
@@ -37,7 +37,7 @@ OF_END = {
 }
 
 
-class Reconciliation(NamedTuple):
+class OfferReconciliation(NamedTuple):
     """The result of reconciling one schedule."""
 
     before: OfferRow | None  # as it was stored
@@ -49,7 +49,7 @@ class Reconciliation(NamedTuple):
         return self.before != self.offer
 
 
-class Change(NamedTuple):
+class OfferChange(NamedTuple):
     """An offer as the ledger shows it, beside what was stored."""
 
     before: OfferRow | None
@@ -117,7 +117,9 @@ def find_shop() -> Shop:
     return Shop(current_app.config["ACCOUNT_ID"], current_app.config["SALE_FEE_BASIS_POINTS"])
 
 
-def reconcile_offers(schedule_ids: Iterable[str], deadline: Deadline) -> dict[str, Reconciliation]:
+def reconcile_offers(
+    schedule_ids: Iterable[str], deadline: Deadline
+) -> dict[str, OfferReconciliation]:
     """Compare schedules with the ledger, and store those that are offers, in one transaction.
 
     Raises the ledger's and the database's errors.
@@ -129,12 +131,12 @@ def reconcile_offers(schedule_ids: Iterable[str], deadline: Deadline) -> dict[st
     found = dict(zip(stored, mirror_node().ask(*questions), strict=True))
     found |= _store_sales(found, deadline)
     found |= _find_sold(found, deadline)
-    changes = [each for each in found.values() if isinstance(each, Change) and each.is_new]
+    changes = [each for each in found.values() if isinstance(each, OfferChange) and each.is_new]
     _add_nfts([change.offer for change in changes if change.offer.state == "open"], deadline)
     _write(changes)
     reasons = {id: each.reason for id, each in found.items() if isinstance(each, Undecided)}
     return {
-        id: Reconciliation(before, offers.get_offer(read(), id), reasons.get(id, ""))
+        id: OfferReconciliation(before, offers.get_offer(read(), id), reasons.get(id, ""))
         for id, before in stored.items()
     }
 
@@ -149,7 +151,7 @@ def _find_changed(schedule_id: str) -> tuple[int, int]:
 
 def _look(
     schedule_id: str, before: OfferRow | None, deadline: Deadline, changed_at: int, since: int
-) -> Change | Undecided | None:
+) -> OfferChange | Undecided | None:
     """Read a schedule from the ledger, and apply the rule. It does not use the database."""
     if before and before["state"] in ENDED:
         return None
@@ -167,7 +169,7 @@ def _look(
     sale = rule.read_sale(schedule, shop)
     if sale is None:
         return gone
-    facts = Facts(schedule, shown_to=shown_to, changed_at=changed_at, since=since)
+    facts = OfferFacts(schedule, shown_to=shown_to, changed_at=changed_at, since=since)
     bidder = None
     if not rule.has_ended(schedule, shown_to):
         then, bidder = mirror_node().ask(
@@ -185,11 +187,11 @@ def _look(
     is_covered = None
     if offer.state == "open" and (before is None or before["state"] != "open"):
         is_covered = covers(bidder, offer.token, offer.price, deadline)
-    return Change(before, offer, is_covered)
+    return OfferChange(before, offer, is_covered)
 
 
 def _find_transactions(
-    facts: Facts, before: OfferRow | None, deadline: Deadline
+    facts: OfferFacts, before: OfferRow | None, deadline: Deadline
 ) -> dict[int, Transaction]:
     """The transactions that decide a schedule's state, by consensus timestamp."""
     schedule = facts.schedule
@@ -205,13 +207,13 @@ def _find_transactions(
 
 
 def _store_sales(
-    found: Mapping[str, Change | Undecided | None], deadline: Deadline
+    found: Mapping[str, OfferChange | Undecided | None], deadline: Deadline
 ) -> dict[str, Undecided]:
     """Reconcile executed offers' NFTs, which stores the sales. Returns offers whose NFTs are still behind."""
     executed = {
         id: change.offer
         for id, change in found.items()
-        if isinstance(change, Change) and change.offer.state == "executed"
+        if isinstance(change, OfferChange) and change.offer.state == "executed"
     }
     sold = {id: NftId(offer.token, offer.serial_no) for id, offer in executed.items()}
     reconciler.reconcile(sorted({*sold.values()}), deadline)
@@ -224,7 +226,7 @@ def _store_sales(
 
 
 def _find_sold(
-    found: Mapping[str, Change | Undecided | None], deadline: Deadline
+    found: Mapping[str, OfferChange | Undecided | None], deadline: Deadline
 ) -> dict[str, Undecided]:
     """Returns new offers that may be sold: their NFTs are stored as their bidders', by a newer replica."""
     sold = Undecided("its NFT is stored as its bidder's already")
@@ -232,7 +234,9 @@ def _find_sold(
     return {
         id: sold
         for id, change in found.items()
-        if isinstance(change, Change) and change.before is None and change.offer.state == "open"
+        if isinstance(change, OfferChange)
+        and change.before is None
+        and change.offer.state == "open"
         if (nft := nfts.get_nft(read(), change.offer.token, change.offer.serial_no))
         if nft["owner"] == change.offer.bidder and nft["ledger_at"] > shown_to
     }
@@ -254,7 +258,7 @@ def _add_nfts(opened: Iterable[Offer], deadline: Deadline) -> None:
                 current_app.logger.info("The NFT of an offer was not added: %s", error)
 
 
-def _write(changes: Sequence[Change]) -> None:
+def _write(changes: Sequence[OfferChange]) -> None:
     """Write changes of offers with their events, in one transaction. Keep others' newer writes."""
     if not changes:
         return

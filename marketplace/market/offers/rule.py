@@ -35,7 +35,7 @@ class Shop(NamedTuple):
     basis_points: int  # of a price, for the marketplace
 
 
-class Facts(NamedTuple):
+class OfferFacts(NamedTuple):
     """One schedule as the ledger shows it. Each part may come from another replica of the mirror node."""
 
     schedule: Schedule
@@ -69,7 +69,7 @@ class Offer(NamedTuple):
     accepted: Transaction | None = None  # the owner's signature, if it did not execute the sale
 
 
-def decide(facts: Facts, shop: Shop) -> Offer | Undecided | None:
+def decide(facts: OfferFacts, shop: Shop) -> Offer | Undecided | None:
     """Apply the rule. A schedule is an offer exactly when
 
     1. its creator is the bidder, who also pays for its execution, and it is executed as soon as all have
@@ -113,7 +113,7 @@ def decide(facts: Facts, shop: Shop) -> Offer | Undecided | None:
     return _decide_open(facts, offer)
 
 
-def _decide_end(facts: Facts, offer: Offer) -> Offer | Undecided:
+def _decide_end(facts: OfferFacts, offer: Offer) -> Offer | Undecided:
     if executed_at := facts.schedule.executed_at:
         by = facts.transactions.get(executed_at)
         if by is None:
@@ -126,7 +126,7 @@ def _decide_end(facts: Facts, offer: Offer) -> Offer | Undecided:
     return offer._replace(state="expired", by=None)
 
 
-def _decide_open(facts: Facts, offer: Offer) -> Offer | Undecided:
+def _decide_open(facts: OfferFacts, offer: Offer) -> Offer | Undecided:
     """Compare the bidder's key with that of the creation.
 
     Another key closes the offer at once. The same key opens it only if no replica may lack a newer change: an
@@ -147,19 +147,19 @@ def _decide_open(facts: Facts, offer: Offer) -> Offer | Undecided:
     return offer._replace(by=by or offer.by, accepted=accepted)
 
 
-def _shows_change(facts: Facts) -> bool:
+def _shows_change(facts: OfferFacts) -> bool:
     """Whether the schedule itself is what has changed, and shows it. A key's change shows nowhere else."""
     return facts.since in (0, facts.changed_at) and facts.changed_at in facts.schedule.moments
 
 
-def _find_change(facts: Facts, name: str, entity_id: str) -> Transaction | None:
+def _find_change(facts: OfferFacts, name: str, entity_id: str) -> Transaction | None:
     """The newest change, if it is of this type and this entity."""
     row = facts.transactions.get(facts.changed_at)
     is_this = row and (row.name, row.entity_id, row.result) == (name, entity_id, "SUCCESS")
     return row if is_this else None
 
 
-def _find_acceptance(facts: Facts, offer: Offer) -> Transaction | None:
+def _find_acceptance(facts: OfferFacts, offer: Offer) -> Transaction | None:
     """The owner's own ScheduleSign. The network has verified its signatures, as the owner paid for it."""
     for _, row in sorted(facts.transactions.items()):
         is_sign = (row.name, row.entity_id) == (SIGNATURE, offer.schedule_id)

@@ -12,7 +12,7 @@ from marketplace.watcher.strangers.uri import Gateways
 
 
 def make_resolver(settings: Mapping[str, Any], make_adapters: MakeAdapters) -> Resolver:
-    """Make the resolver. ``make_adapters`` makes the adapters of http_client.Session."""
+    """Make the resolver. ``make_adapters`` makes the adapters of http.HttpSession."""
     adapters = make_adapters()
     gateways = Gateways(settings["IPFS_GATEWAYS"], settings["ARWEAVE_GATEWAYS"])
     return Resolver(Fetcher(adapters), ledger.from_config(settings, adapters, _ignore), gateways)

@@ -12,7 +12,7 @@ from requests.adapters import BaseAdapter, HTTPAdapter
 from requests_hardened.ip_filter import InvalidIPAddress
 from requests_hardened.ip_filter_adapter import IPFilterAdapter
 
-from marketplace.ledger.http import Deadline, Fetched, FetchError, Session, Unfetchable, fetch
+from marketplace.ledger.http import Deadline, Fetched, FetchError, HttpSession, Unfetchable, fetch
 
 MAX_REDIRECTS = 3
 REDIRECTS = (301, 302, 303, 307, 308)
@@ -55,10 +55,10 @@ class Fetcher:
     """Fetches from the operator's addresses directly, and from strangers' addresses with the guard."""
 
     def __init__(self, adapters: Mapping[str, BaseAdapter]) -> None:
-        """``adapters``: of http_client.Session, for the operator's addresses."""
+        """``adapters``: of http.HttpSession, for the operator's addresses."""
         network = HTTPAdapter()
-        self._ours = Session({"http://": network, "https://": network, **adapters})
-        self._strangers = Session(
+        self._ours = HttpSession({"http://": network, "https://": network, **adapters})
+        self._strangers = HttpSession(
             {
                 "http://": GuardedAdapter(is_https_proto=False),
                 "https://": GuardedAdapter(is_https_proto=True),
@@ -92,7 +92,7 @@ class Fetcher:
         ) as response:
             return response.status_code, response.headers
 
-    def _find_session(self, address: Address) -> Session:
+    def _find_session(self, address: Address) -> HttpSession:
         """The session for an address. Raises FetchError."""
         if not address.is_ours:
             _require_web_port(address.url)
