@@ -17,7 +17,7 @@ from sqlite_utils.utils import sqlite3
 
 from benchmarks import activity, data, postgresql, queries, records, service
 from harness.postgresql import new_database, new_server
-from marketplace.services import database
+from marketplace.services import services
 from marketplace.store import properties
 from marketplace.store.database import read, write
 
@@ -168,7 +168,7 @@ def started(path: Path, url: str | None) -> Iterator[Engine]:
         get("/v1/orderbook?limit=1")
         link = client.get("/v1/events", headers=headers).headers["Link"]
         yield Engine(get, cpu, commit, link.partition("after=")[2][:8])
-        database().close()
+        services().database.close()
 
 
 def measure(engine: Engine) -> Iterator[tuple[str, list[float]]]:

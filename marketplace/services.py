@@ -66,8 +66,3 @@ def application() -> Flask:
     """The current application itself, for threads that have no application context."""
     app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]
     return app
-
-
-def database(app: Flask | None = None) -> Engine:
-    """The database of an application, by default of the current one."""
-    return services(app).database

@@ -22,7 +22,7 @@ from marketplace.errors import (
 )
 from marketplace.hedera import times
 from marketplace.market.listing.prepared import Caller
-from marketplace.services import database, services
+from marketplace.services import services
 from marketplace.store import access_tokens
 from marketplace.store.access_tokens import AccessTokenRow, hash_token
 from marketplace.store.engine import Engine
@@ -59,7 +59,7 @@ def _find_valid_token(header: str) -> AccessTokenRow:
     match = re.fullmatch(r"[Bb][Ee][Aa][Rr][Ee][Rr] +([A-Za-z0-9._~+/=-]+) *", header)
     if not match:
         raise NotAuthenticated("The Authorization header is not of the form: Bearer <token>")
-    row = access_tokens.get_access_token(database().connection, hash_token(match[1]))
+    row = access_tokens.get_access_token(services().database.connection, hash_token(match[1]))
     if row is None:
         source = "ask the operator for one"
         if services().sandbox:
@@ -79,7 +79,7 @@ def _note_use(row: AccessTokenRow) -> int:
     today = times.to_iso(day)
     if (row["last_used_at"] or "") >= today:
         return day + times.DAY
-    mark_used = partial(_mark_used, database(), row["hash"], today)
+    mark_used = partial(_mark_used, services().database, row["hash"], today)
 
     @after_this_request
     def mark_at_end(response: Response) -> Response:

@@ -17,7 +17,7 @@ from werkzeug.http import is_entity_header, parse_accept_header, parse_etags, pa
 
 from marketplace.hedera import times
 from marketplace.metrics import count
-from marketplace.services import database, services
+from marketplace.services import services
 from marketplace.store import access_tokens
 from marketplace.store.access_tokens import AccessTokenRow
 from marketplace.store.engine import Engine
@@ -209,7 +209,7 @@ def cached_query(query: Callable[..., Row], *arguments: object) -> Row:
 
     If a request also reads with read(), its response stays cached until the next commit, as without this.
     """
-    row = query(database().connection, *arguments)
+    row = query(services().database.connection, *arguments)
     request_cache().queries.append(CachedQuery(query, arguments, row))
     return row
 

@@ -9,7 +9,7 @@ from flask import Blueprint, Response, abort, request, send_file
 
 from marketplace.api.limits import one_image
 from marketplace.errors import Hidden, PreconditionFailed
-from marketplace.services import database, services
+from marketplace.services import services
 from marketplace.store import decisions
 from marketplace.store.media import MAX_AGE_SECONDS, PLACEHOLDER, TYPES, large_of
 
@@ -79,5 +79,5 @@ def _read(key: str) -> bytes:
 
 def _require_shown(key: str) -> None:
     """Raise Hidden for an image that only hidden NFTs have."""
-    if decisions.is_image_hidden(database().connection, large_of(key)):
+    if decisions.is_image_hidden(services().database.connection, large_of(key)):
         raise Hidden("This image")

@@ -18,7 +18,7 @@ from marketplace.cli.command import Group
 from marketplace.command_line import echo
 from marketplace.hedera import times
 from marketplace.hedera.hbar import to_hbar
-from marketplace.services import database
+from marketplace.services import services
 from marketplace.store import disks, exports
 
 Row = dict[str, Any]
@@ -199,7 +199,7 @@ def _export(
     until: str | None = None,
 ) -> None:
     """Write all rows of a kind, one by one: it takes no more memory for a million."""
-    own, parameters = database(), {"since": since, "until": until}
+    own, parameters = services().database, {"since": since, "until": until}
     is_shown = sys.stderr.isatty()
     length = exports.count_rows(own.connection, kind, since, until) if is_shown else None
     rows = own.stream(exports.select(kind, since, until), parameters)

@@ -27,12 +27,19 @@ class Deadline:
     """A moment some seconds from now."""
 
     def __init__(self, seconds: float) -> None:
-        self._at = time.monotonic() + seconds
+        began = time.monotonic()
+        self._at = began + seconds
+        self.place = 0, began  # among other questions: the lowest comes first
 
     @property
     def left(self) -> float:
         """Seconds left, at least 0."""
         return max(0.0, self._at - time.monotonic())
+
+    @property
+    def left_to_ask(self) -> float:
+        """Seconds in which a question may still begin."""
+        return self.left
 
     def remaining(self) -> float:
         """Seconds left. Raises TimeIsUp if there are none."""

@@ -10,12 +10,12 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from contextvars import copy_context
 from fractions import Fraction
 from math import ceil
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from requests.adapters import BaseAdapter, HTTPAdapter
 
@@ -52,10 +52,8 @@ from marketplace.ledger.objects import (
     Topic,
     Transaction,
 )
+from marketplace.ledger.rate import MirrorRate
 from marketplace.text import shown
-
-if TYPE_CHECKING:  # see from_config()
-    from marketplace.ledger.rate import MirrorRate, RequestDeadline
 
 MAX_ANSWER_BYTES = 5 * 1024 * 1024
 ATTEMPTS = 3
@@ -78,10 +76,7 @@ IMPOSSIBLE = re.compile(rb'"(?:Invalid (?:parameter: |entity ID )|Bad Request"|F
 T = TypeVar("T")
 
 
-class Count(Protocol):
-    """Adds to a metric, as count() of marketplace.metrics does."""
-
-    def __call__(self, name: str, number: float = 1, **labels: str) -> None: ...
+Count = Callable[..., None]  # adds to a metric, as count() of marketplace.metrics does
 
 
 class Present(NamedTuple):
@@ -104,14 +99,14 @@ class MirrorNode:
     def __init__(
         self,
         adapters: Mapping[str, BaseAdapter],
-        rate: "MirrorRate",
+        rate: MirrorRate,
         base_url: str,
         count: Count,
     ) -> None:
         """``adapters``: see http.HttpSession."""
         network = HTTPAdapter(pool_maxsize=CONNECTIONS)
         self._session = HttpSession({"http://": network, "https://": network, **adapters})
-        self._rate = rate
+        self.rate = rate
         self._base_url = f"{base_url}/api/v1"
         self._count = count
         self._present: Present | None = None  # as it was read last
@@ -124,12 +119,6 @@ class MirrorNode:
     def close(self) -> None:
         """Close the open connections. New ones are opened on demand."""
         self._session.close()
-
-    def request(
-        self, caller: str, seconds: float, nfts: int
-    ) -> "AbstractContextManager[RequestDeadline]":
-        """Begin a client's request, which may ask for up to ``seconds``: see MirrorRate.request()."""
-        return self._rate.request(caller, seconds, nfts)
 
     def ask(self, *questions: Callable[[], Any]) -> list[Any]:
         """Call several functions at once, and return their results in the same order.
@@ -215,9 +204,8 @@ class MirrorNode:
         if document is None:
             return [], False
         with self._reading(path):
-            return read_rows(HistoryEntry, document, "transactions"), read(
-                Links, document
-            ).following is not None
+            entries = read_rows(HistoryEntry, document, "transactions")
+            return entries, read(Links, document).following is not None
 
     def find_token(self, token: str, deadline: Deadline) -> LedgerToken | None:
         return self._get(f"/tokens/{token}", LedgerToken, deadline)
@@ -464,10 +452,11 @@ class MirrorNode:
         """Try a few times while there is time. The pauses grow, and are at least as long as Retry-After."""
         first = FIRST_PAUSE_SECONDS * random.uniform(0.5, 1.5)
         for attempt in range(1, ATTEMPTS + 1):
-            self._count("mirror_node_wait_seconds", self._rate.wait(deadline))
+            self._count("mirror_node_wait_seconds", self.rate.wait(deadline))
             try:
                 answer = fetch(self._session, url, MAX_ANSWER_BYTES, deadline)
-                self._count("mirror_node_requests", outcome=_outcome(answer.status))
+                outcome = "429" if answer.status == 429 else f"{answer.status // 100}xx"
+                self._count("mirror_node_requests", outcome=outcome)
                 if answer.status not in TRANSIENT:
                     return answer
                 reason = f"status {answer.status}"
@@ -511,8 +500,3 @@ def _name(item: Any) -> str:
     """The token and the serial number that an item of a list names."""
     named = item if isinstance(item, dict) else {}
     return f"{shown(named.get('token_id'))} #{shown(named.get('serial_number'))}"
-
-
-def _outcome(status: int) -> str:
-    """Name a status for the metrics: 429 by itself, others by their class, such as 5xx."""
-    return "429" if status == 429 else f"{status // 100}xx"

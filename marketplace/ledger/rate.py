@@ -32,7 +32,7 @@ class RequestDeadline(Deadline):
 
     def __init__(self, seconds: float, rank: int) -> None:
         super().__init__(seconds)
-        self.place = (rank, time.monotonic())
+        self.place = (rank, self.place[1])
 
     @property
     def left_to_ask(self) -> float:
@@ -78,12 +78,11 @@ class MirrorRate:
         If it would come too late, raises LedgerBusy at once for a client's request, and otherwise TimeIsUp.
         """
         began = time.monotonic()
-        if _left(deadline) <= 0:
+        if deadline.left_to_ask <= 0:
             raise TimeIsUp  # its earlier questions took too long
-        place = deadline.place if isinstance(deadline, RequestDeadline) else (0, began)
-        self._wait_in_line((place, next(self._numbers)), deadline)
+        self._wait_in_line((deadline.place, next(self._numbers)), deadline)
         try:
-            pause = self._pace.take(_left(deadline))
+            pause = self._pace.take(deadline.left_to_ask)
             if pause is None:
                 raise self._refuse(deadline)
             time.sleep(pause)
@@ -97,10 +96,10 @@ class MirrorRate:
         with self._changed:
             insort(self._waiting, question)
             try:
-                if self._waiting.index(question) * self._gap >= _left(deadline):
+                if self._waiting.index(question) * self._gap >= deadline.left_to_ask:
                     raise self._refuse(deadline)
                 while self._is_taken or self._waiting[0] != question:
-                    if not self._changed.wait(_left(deadline)):
+                    if not self._changed.wait(deadline.left_to_ask):
                         raise self._refuse(deadline)
                 self._is_taken = True
             finally:
@@ -110,10 +109,6 @@ class MirrorRate:
         if isinstance(deadline, RequestDeadline):
             return LedgerBusy(max(1, ceil(len(self._waiting) * self._gap)))
         return TimeIsUp()
-
-
-def _left(deadline: Deadline) -> float:
-    return deadline.left_to_ask if isinstance(deadline, RequestDeadline) else deadline.left
 
 
 class Pace:

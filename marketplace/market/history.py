@@ -33,7 +33,7 @@ from marketplace.market.offers.rule import CREATION, Shop, read_sale
 from marketplace.services import mirror_node
 from marketplace.store import offers, prepared_transactions
 from marketplace.store.database import read
-from marketplace.store.nfts import NftRow
+from marketplace.store.nfts import NftRow, find_stored_at
 
 MAX_SALES = 20  # of one NFT, the newest: only their prices are looked up
 MAX_NEW_TREASURIES = 20  # the newest: only their accounts are looked up
@@ -258,11 +258,6 @@ def read_unstored_history(
         if is_other or not is_taken_off or replicas.may_lack(nft.modified_at):
             raise
         return UnstoredHistory()
-
-
-def find_stored_at(nft: NftRow) -> int:
-    """The consensus time of the stored state, in nanoseconds."""
-    return times.to_nanoseconds(nft["ledger_at"])
 
 
 def is_newer(on_ledger: Nft, stored: NftRow) -> bool:

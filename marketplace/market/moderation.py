@@ -12,7 +12,7 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import NftId, is_entity_id
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.market import collection_facts
-from marketplace.services import database, services
+from marketplace.services import services
 from marketplace.store import decisions, nft_collections, nfts
 from marketplace.store.connection import Connection
 from marketplace.store.database import read, write
@@ -69,7 +69,7 @@ def require_not_blocked(account_id: str) -> None:
 
 def _decide(db: Connection, kind: DecisionKind, subject: Subject, ruling: Ruling) -> None:
     """Store a decision, after waiting for all transactions that write NFTs."""
-    database().lock_nfts(db)
+    services().database.lock_nfts(db)
     row = {"kind": kind, **subject._asdict(), **ruling._asdict()}
     row["since"] = ruling.since or times.to_iso(times.now())
     row["is_public"] = int(ruling.is_public)
@@ -79,7 +79,7 @@ def _decide(db: Connection, kind: DecisionKind, subject: Subject, ruling: Ruling
 
 def _undo(db: Connection, kind: DecisionKind, subject: Subject) -> bool:
     """Delete a decision, as _decide() stores one. Returns whether there was one."""
-    database().lock_nfts(db)
+    services().database.lock_nfts(db)
     if decisions.delete_decision(db, kind, *subject) is None:
         return False
     _apply_later(db, kind, subject)
@@ -101,8 +101,8 @@ def _apply_part(
     db: Connection, kind: DecisionKind, subject: Subject, after: Position
 ) -> tuple[int, Position | None]:
     """Apply a decision to the next NFTs. Returns how many changed, and the position of the rest, if any."""
-    database().lock_nfts(db)
-    database().lock_events(db)
+    services().database.lock_nfts(db)
+    services().database.lock_events(db)
     part, changed = decisions.find_part(db, kind, *subject, after), 0
     if part:
         changed = decisions.apply(db, part, times.to_iso(times.now()))

@@ -9,7 +9,7 @@ from marketplace.hedera.ids import NftId
 from marketplace.ledger.objects import HistoryEntry, Nft
 from marketplace.market.history import WITHDRAWAL, UnstoredHistory
 from marketplace.market.listing_rule import NftFacts
-from marketplace.services import database
+from marketplace.services import services
 from marketplace.store import nft_collections, offers
 from marketplace.store.connection import Connection
 from marketplace.store.events import insert_event
@@ -118,6 +118,6 @@ def store(db: Connection, events: Mapping[NftId, Iterable[Event]]) -> None:
 
 def insert(db: Connection, rows: Iterable[dict[str, Any]]) -> None:
     """Append events to the feed. No other transaction can write events until this one is visible."""
-    database().lock_events(db)
+    services().database.lock_events(db)
     for row in rows:
         insert_event(db, row)

@@ -19,11 +19,11 @@ from marketplace.ledger import Deadline
 from marketplace.market import listing_rule, reconciler
 from marketplace.market.listing.prepared import OPERATOR, Caller, take_turn
 from marketplace.market.moderation import require_shown
-from marketplace.market.reconciler import Judgement, is_gone
+from marketplace.market.reconciler import Judgement
 from marketplace.services import mirror_node
 from marketplace.store import nfts
 from marketplace.store.database import read, write
-from marketplace.store.nfts import NftRow
+from marketplace.store.nfts import NftRow, is_gone
 
 PAUSE_SECONDS = 600  # between two requests for one NFT's metadata, of anybody
 
@@ -84,7 +84,7 @@ def find_account_id(named: str, deadline: Deadline) -> str:
 
 def require_nfts(nft_ids: Sequence[NftId]) -> dict[NftId, NftRow]:
     """Return the stored NFTs. Raises NftNotStored, which names every missing NFT."""
-    stored = _list_stored(nft_ids)
+    stored = reconciler.list_stored(nft_ids)
 
     def require(nft_id: NftId) -> None:
         if nft_id not in stored:
@@ -107,10 +107,6 @@ def require_owned(account_id: str, stored: Mapping[NftId, NftRow], deadline: Dea
     for_each(nft_ids, lambda nft_id: require_owner(stored[nft_id], account_id))
 
 
-def _list_stored(nft_ids: Sequence[NftId]) -> dict[NftId, NftRow]:
-    return {NftId(nft["token"], nft["serial_no"]): nft for nft in nfts.list_nfts(read(), nft_ids)}
-
-
 def require_owner(nft: NftRow, account_id: str) -> None:
     """Raise NftGone or NotTheOwner unless the account is the stored owner of the NFT."""
     nft_id = nft["token"], nft["serial_no"]
@@ -127,7 +123,7 @@ def add(account_id: str, nft_ids: Sequence[NftId], caller: Caller = OPERATOR) ->
     After an error, none of them is stored.
     """
     require_all_shown(nft_ids)
-    stored = _list_stored(nft_ids)
+    stored = reconciler.list_stored(nft_ids)
     new = [nft_id for nft_id in nft_ids if nft_id not in stored]
     with take_turn(caller, len(new)) as deadline:
         add_new(find_account_id(account_id, deadline), new, deadline)

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from cachetools import LRUCache, cached
 
-from marketplace import services
+from marketplace.services import services
 from marketplace.store import traits
 from marketplace.store.database import read, write
 from marketplace.store.traits import RankingRow, Trait, TraitRow, TraitValueRow
@@ -67,13 +67,13 @@ def rank_collection(token: str) -> Ranking:
     version = traits.get_ranking_version(read(), token)
     if version is None:
         return NOTHING_RANKED
-    return _load_ranks(services.database().name, token, version)
+    return _load_ranks(services().database.name, token, version)
 
 
 def list_values(token: str) -> list[TraitValueRow]:
     """A collection's most frequent values, as the watcher has stored them last."""
     version = traits.get_ranking_version(read(), token)
-    return [] if version is None else _load_values(services.database().name, token, version)
+    return [] if version is None else _load_values(services().database.name, token, version)
 
 
 # One thread reads each; the others wait for it.

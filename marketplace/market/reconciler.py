@@ -19,7 +19,6 @@ from marketplace.ledger.objects import Nft
 from marketplace.market import collection_facts, listing_rule, nft_events
 from marketplace.market.history import (
     UnstoredHistory,
-    find_stored_at,
     is_newer,
     read_unstored_history,
 )
@@ -30,7 +29,7 @@ from marketplace.services import mirror_node
 from marketplace.store import nfts, traits
 from marketplace.store.connection import Connection
 from marketplace.store.database import read, write
-from marketplace.store.nfts import NftRow
+from marketplace.store.nfts import NftRow, find_stored_at, is_gone, is_undecided
 from marketplace.text import clean_text
 
 FOREVER = 2**63 - 1  # the consensus time of facts that nothing can follow
@@ -112,7 +111,7 @@ def reconcile(nft_ids: Sequence[NftId], deadline: Deadline) -> dict[NftId, Recon
         if left:
             done |= _reconcile_once(left, deadline)
             left = [nft_id for nft_id in left if nft_id not in done]
-    stored = _list_stored(left)
+    stored = list_stored(left)
     raced = Undecided("other processes wrote it at the same time")
     done |= {id: Reconciliation(stored.get(id), stored.get(id), raced) for id in left}
     return {nft_id: done[nft_id] for nft_id in nft_ids}
@@ -120,7 +119,7 @@ def reconcile(nft_ids: Sequence[NftId], deadline: Deadline) -> dict[NftId, Recon
 
 def _reconcile_once(nft_ids: Sequence[NftId], deadline: Deadline) -> dict[NftId, Reconciliation]:
     """Read NFTs from the ledger, and store the results. Leaves out NFTs that others wrote meanwhile."""
-    stored = _list_stored(nft_ids)
+    stored = list_stored(nft_ids)
     questions = [partial(_look, nft_id, stored.get(nft_id), deadline) for nft_id in nft_ids]
     found = mirror_node().ask(*questions)
     planned = [
@@ -140,7 +139,8 @@ def _reconcile_once(nft_ids: Sequence[NftId], deadline: Deadline) -> dict[NftId,
     }
 
 
-def _list_stored(nft_ids: Iterable[NftId]) -> dict[NftId, NftRow]:
+def list_stored(nft_ids: Iterable[NftId]) -> dict[NftId, NftRow]:
+    """The stored ones of some NFTs."""
     rows = nfts.list_nfts(read(), [*nft_ids])
     return {NftId(row["token"], row["serial_no"]): row for row in rows}
 
@@ -363,16 +363,6 @@ def _is_new_listing(before: NftRow, nft: NftRow) -> bool:
     return bool(nft["is_for_sale"] and not was_listed)
 
 
-def is_gone(nft: NftRow) -> bool:
-    """Tell whether the NFT was burned, or its token was deleted. Both are final."""
-    return nft["ledger_state"] == "gone"
-
-
-def is_undecided(nft: NftRow) -> bool:
-    """Tell whether its newest facts left the NFT undecided."""
-    return nft["ledger_state"] == "undecided"
-
-
 def is_older(on_ledger: Nft, stored: NftRow) -> bool:
     """Tell whether the ledger's row of an NFT is older than the stored state."""
     return times.to_iso(on_ledger.modified_at) < stored["ledger_at"]
@@ -382,9 +372,3 @@ def is_decided_by(on_ledger: Nft, stored: NftRow) -> bool:
     """Tell whether the stored state is the verdict on all facts of this row's date."""
     is_of_row = times.to_iso(on_ledger.modified_at) == stored["ledger_at"]
     return is_of_row and stored["ledger_state"] == "decided"
-
-
-def shows(stored: NftRow, moment: int) -> bool:
-    """Tell whether the stored state is as new as a moment, in nanoseconds, and decided."""
-    is_as_new = stored["ledger_at"] >= times.to_iso(moment) or is_gone(stored)
-    return is_as_new and not is_undecided(stored)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, cast
 
 from flask import Config, current_app, g
 
-from marketplace import services
 from marketplace.errors import StartRefused
+from marketplace.services import services
 from marketplace.store import sqlite, sqlite_files
 from marketplace.store.connection import Connection, DatabaseInUse, DatabaseUnreadable, NoFile
 from marketplace.store.engine import Engine
@@ -48,7 +48,7 @@ def open_target(url: str) -> Engine:
 
 def file_database() -> sqlite.SQLiteDatabase:
     """The database of this service, for commands on an SQLite file. Raises NoFile for PostgreSQL."""
-    database = services.database()
+    database = services().database
     if not isinstance(database, sqlite.SQLiteDatabase):
         raise NoFile(database.name)
     return database
@@ -86,7 +86,7 @@ def replace(source: Path) -> Path:
     open, DatabaseUnreadable for a damaged file or one that is no backup of this service, OSError if a disk
     is full. Then nothing was changed.
     """
-    database = services.database()
+    database = services().database
     if isinstance(database, sqlite.SQLiteDatabase):
         return database.replace(source)
     folder = Path(current_app.config["DATA_DIR"])
@@ -110,12 +110,12 @@ def read() -> Connection:
     Marks the request as reading: its response is valid only until the next commit.
     """
     g.reads_freely = True
-    return services.database().connection
+    return services().database.connection
 
 
 def write() -> AbstractContextManager[Connection]:
     """Open a write transaction: ``with write() as db:``. Keep it short: use no network and no SDK inside."""
-    return services.database().write()
+    return services().database.write()
 
 
 def upgrade_at_once(database: Engine) -> None:

@@ -6,7 +6,7 @@ from typing import NamedTuple, TypedDict
 from marketplace.errors import CursorGone
 from marketplace.events import Cursor
 from marketplace.hedera.ids import MAX_INT64
-from marketplace.services import database
+from marketplace.services import services
 from marketplace.store.connection import Connection, merge, only
 
 
@@ -160,7 +160,7 @@ def list_page(
             page.token, page.serial_no, page.from_account, page.to_account, page.price, page.previous_price,
             page.transaction_id, page.consensus_at, page.offer_id,
             COALESCE(page.consensus_at, page.seen_at) AS date
-        FROM (SELECT {FEED.format(epoch=database().epoch)}) AS feed LEFT JOIN page ON TRUE
+        FROM (SELECT {FEED.format(epoch=services().database.epoch)}) AS feed LEFT JOIN page ON TRUE
         ORDER BY page.id {"DESC" if place.newest_first else "ASC"}
     """
     rows = db.execute(sql, parameters).fetchall()
@@ -248,7 +248,7 @@ def _select_dates(selection: EventFilter) -> list[str]:
 
 
 def get_feed(db: Connection) -> FeedRow:
-    row: FeedRow = only(db, f"SELECT {FEED.format(epoch=database().epoch)}")
+    row: FeedRow = only(db, f"SELECT {FEED.format(epoch=services().database.epoch)}")
     return row
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypedDict
 
+from marketplace.hedera import times
 from marketplace.store.connection import Connection, count
 
 LedgerState = Literal[
@@ -35,6 +36,27 @@ class NftRow(TypedDict):
     reread_at: str | None
     is_hidden: int
     is_listed: int
+
+
+def is_gone(nft: NftRow) -> bool:
+    """Tell whether the NFT was burned, or its token was deleted. Both are final."""
+    return nft["ledger_state"] == "gone"
+
+
+def is_undecided(nft: NftRow) -> bool:
+    """Tell whether its newest facts left the NFT undecided."""
+    return nft["ledger_state"] == "undecided"
+
+
+def find_stored_at(nft: NftRow) -> int:
+    """The consensus time of the stored state, in nanoseconds."""
+    return times.to_nanoseconds(nft["ledger_at"])
+
+
+def shows(stored: NftRow, moment: int) -> bool:
+    """Tell whether the stored state is as new as a moment, in nanoseconds, and decided."""
+    is_as_new = stored["ledger_at"] >= times.to_iso(moment) or is_gone(stored)
+    return is_as_new and not is_undecided(stored)
 
 
 # The lanes of incomplete NFTs: first tries, second tries, and others. NFTs to be read again use the last

@@ -13,7 +13,7 @@ import pytest
 from harness.apps import write_sql
 from harness.cast import ALICE, BOB, TOKEN
 from marketplace.cli import export
-from marketplace.services import database
+from marketplace.services import services
 from marketplace.store import events, exports
 from marketplace.store.database import read, write
 from tests import actions
@@ -210,7 +210,7 @@ def test_it_writes_into_what_is_no_file(sold, tmp_path):
 @both_engines
 def test_it_shows_one_moment_while_others_write(sold):
     with sold.app_context():
-        rows = database().stream(exports.select("events", None, None), {})
+        rows = services().database.stream(exports.select("events", None, None), {})
         first = next(rows)
         before = exports.count_rows(read(), "events", None, None)
         actions.tell(sold, {})

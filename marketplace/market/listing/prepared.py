@@ -205,4 +205,4 @@ def take_turn(caller: Caller, nfts: int = 1) -> AbstractContextManager[RequestDe
     This and each of its questions may raise LedgerBusy.
     """
     who = f"{caller.token}\n{caller.end_user}"
-    return mirror_node().request(who, reconciler.LEDGER_SECONDS, nfts)
+    return mirror_node().rate.request(who, reconciler.LEDGER_SECONDS, nfts)

@@ -36,8 +36,8 @@ from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.ledger.objects import Transaction
 from marketplace.market import listing_rule
 from marketplace.market.listing.memos import is_withdrawal_memo, read_listing_memo
-from marketplace.market.reconciler import Reconciliation, is_gone, is_undecided, shows
-from marketplace.store.nfts import NftRow
+from marketplace.market.reconciler import Reconciliation
+from marketplace.store.nfts import NftRow, is_gone, is_undecided, shows
 from marketplace.store.prepared_transactions import Kind, PreparedNftRow
 
 LONGEST_VALIDITY = 180 * times.SECOND  # of any transaction, on the network

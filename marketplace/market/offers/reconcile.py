@@ -23,10 +23,10 @@ from marketplace.market.offers import rule
 from marketplace.market.offers.checks import covers
 from marketplace.market.offers.rule import ENDED, Offer, OfferFacts, Shop
 from marketplace.market.recheck_queue import What
-from marketplace.market.reconciler import shows
 from marketplace.services import mirror_node
 from marketplace.store import following, nfts, offers
 from marketplace.store.database import read, write
+from marketplace.store.nfts import shows
 from marketplace.store.offers import OfferRow
 
 OF_END = {
