@@ -22,7 +22,7 @@ from marketplace.hedera.ids import NftId
 from marketplace.market.buying import purchase
 from marketplace.market.listing import prepare, report
 from marketplace.market.listing.prepared import TransactionRequest
-from marketplace.market.offers import answer as offers
+from marketplace.market.offers import report as offers
 
 OF_A_WALLET = (errors.NftNotStored, errors.WalletUnknown)
 OF_MODERATION = (errors.Hidden, errors.AccountBlocked)

@@ -33,7 +33,7 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import MAX_HBAR, NftId
 from marketplace.market.listing.prepared import TransactionRequest
 from marketplace.market.moderation import require_shown
-from marketplace.market.offers import answer, delete, make
+from marketplace.market.offers import prepare
 from marketplace.store import nfts, offers
 from marketplace.store.database import read
 from marketplace.store.offers import MadeOfferRow, OfferFilter
@@ -82,7 +82,7 @@ def make_offer_for_nft(
     transactionId: the answer has its offerId.
     """
     request = TransactionRequest(account_id, [NftId(token, serial_no)], wallet, caller())
-    return answer_prepared(make.make(request, make.OfferTerms(offer_price, expires_in)))
+    return answer_prepared(prepare.make(request, prepare.OfferTerms(offer_price, expires_in)))
 
 
 @blp.post("/acceptoffer/<wallet>")
@@ -106,7 +106,7 @@ def accept_offer(account_id: str, wallet: str, offer_id: str, expected_price: in
     saw; metadata.sellerReceives is what is left of it after the marketplace's fee and royalties. If the
     bidder's key has changed within the last 90 seconds, the answer is a 503: try again.
     """
-    prepared = answer.accept(account_id, wallet, offer_id, expected_price, caller())
+    prepared = prepare.accept(account_id, wallet, offer_id, expected_price, caller())
     return answer_prepared(prepared)
 
 
@@ -128,7 +128,7 @@ def withdraw_offer(account_id: str, wallet: str, offer_id: str) -> Answer:
     byteArray is the unsigned ScheduleDelete of the bidder, or of the owner to whom the offer was made. Nobody
     else needs to sign. It also takes back an acceptance that has not executed the sale.
     """
-    return answer_prepared(delete.withdraw(account_id, wallet, offer_id, caller()))
+    return answer_prepared(prepare.withdraw(account_id, wallet, offer_id, caller()))
 
 
 @blp.get("/offers/<offerId>")

@@ -1,4 +1,4 @@
-"""What an NFT's owner answers to an offer, and what a bidder's or an owner's report is answered.
+"""Answers a bidder's or an owner's report about an offer.
 
 | The report about an offer                               | answer              |
 |---------------------------------------------------------|---------------------|
@@ -13,15 +13,9 @@
 
 from typing import NamedTuple
 
-from flask import current_app
-
 from marketplace.errors import (
-    LedgerUndecided,
     MarketplaceError,
     NeitherBidderNorOwner,
-    NotTheOwner,
-    OfferEnded,
-    OfferPriceOther,
     TransactionAltered,
     TransactionExpired,
     TransactionRefused,
@@ -29,22 +23,17 @@ from marketplace.errors import (
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.ledger import ALLOWED_LAG, Deadline
-from marketplace.market.listing.memos import acceptance_memo
-from marketplace.market.listing.prepare import prepare_for_offer
 from marketplace.market.listing.prepared import (
     OPERATOR,
     Caller,
     PreparedTransaction,
-    TransactionRequest,
     take_turn,
 )
 from marketplace.market.listing.report_rule import LONGEST_VALIDITY
-from marketplace.market.moderation import require_not_blocked, require_shown
 from marketplace.market.nfts import find_account_id
-from marketplace.market.offers import checks
-from marketplace.market.offers.delete import find_offer, prepare_withdrawal, require_unended
+from marketplace.market.offers.prepare import find_offer, prepare_withdrawal, require_unended
 from marketplace.market.offers.reconcile import reconcile_offers
-from marketplace.market.offers.rule import CREATION, read_part
+from marketplace.market.offers.rule import CREATION
 from marketplace.services import mirror_node
 from marketplace.store import prepared_transactions
 from marketplace.store.database import read
@@ -65,50 +54,6 @@ WORDS: dict[Kind, str] = {
     "acceptance": "acceptance",
     "offer_withdrawal": "withdrawal",
 }
-
-
-def accept(
-    account_id: str, wallet: str, offer_id: str, expected_price: int | None, caller: Caller
-) -> PreparedTransaction:
-    """Prepare the signature by which an NFT's owner accepts an offer."""
-    from marketplace.hedera.transactions import build_offer_signature
-
-    with take_turn(caller) as deadline:
-        account_id = find_account_id(account_id, deadline)
-        offer, undecided = find_offer(offer_id, deadline)
-        nft_id = NftId(offer["token"], offer["serial_no"])
-        require_shown(*nft_id)
-        for side in (account_id, offer["bidder"]):
-            require_not_blocked(side)
-        require_unended(offer)
-        nft = checks.find_owned(nft_id, deadline)
-        if account_id != nft["owner"]:
-            raise NotTheOwner(account_id, *nft_id, nft["owner"])
-        if account_id != offer["seller"]:
-            raise OfferEnded(offer_id, f"was made to {offer['seller']}, who sold the NFT since")
-        if expected_price not in (None, offer["price"]):
-            raise OfferPriceOther(offer_id, offer["price"], expected_price)
-        _require_open(offer, undecided)
-        checks.look_at_cover(offer, deadline)
-        part = read_part(bytes(offer["body"]), current_app.config["ACCOUNT_ID"])
-        sides = checks.require_possible(nft, offer["bidder"], offer["price"], part, deadline)
-    request = TransactionRequest(account_id, [nft_id], wallet, caller)
-    memo = acceptance_memo(*nft_id, offer["price"], current_app.config["NAME"])
-    prepared = prepare_for_offer("acceptance", request, offer, memo, build_offer_signature)
-    return prepared._replace(seller_receives=sides.received)
-
-
-def _require_open(offer: OfferRow, undecided: str) -> None:
-    """Raise OfferEnded or LedgerUndecided unless the owner's signature would execute the sale.
-
-    If the bidder's key is another one by then, the signature stays on the schedule: until the offer expires,
-    the bidder could have the NFT for this price. So a change within the last 90 seconds is waited for.
-    """
-    if offer["state"] == "closed":
-        reason = "is closed: its bidder's account has another key, or the marketplace asks for a larger part"
-        raise OfferEnded(offer["schedule_id"], reason)
-    if undecided:
-        raise LedgerUndecided(offer["token"], offer["serial_no"], undecided)
 
 
 class OfferAnswer(NamedTuple):

@@ -1,0 +1,222 @@
+"""Prepares offers, and what is signed about one: the owner's acceptance, and the withdrawal of either side.
+
+The bidder's wallet signs and submits a schedule of the sale, and pays for it.
+"""
+
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from flask import current_app
+
+from marketplace.errors import (
+    LedgerUndecided,
+    NeitherBidderNorOwner,
+    NotTheOwner,
+    OfferEnded,
+    OfferNotDeletable,
+    OfferPriceOther,
+    OfferUnknown,
+)
+from marketplace.hedera import times
+from marketplace.hedera.ids import NftId
+from marketplace.ledger import Deadline
+from marketplace.ledger.objects import LedgerKey
+from marketplace.market.buying import fees
+from marketplace.market.listing.memos import acceptance_memo, offer_memo, offer_withdrawal_memo
+from marketplace.market.listing.prepare import prepare_for_offer, prepare_unsigned
+from marketplace.market.listing.prepared import (
+    Caller,
+    PreparedNft,
+    PreparedTransaction,
+    TransactionRequest,
+    take_turn,
+)
+from marketplace.market.moderation import require_not_blocked, require_shown
+from marketplace.market.nfts import find_account_id, require_all_shown, require_nfts
+from marketplace.market.offers import checks
+from marketplace.market.offers.checks import Sides
+from marketplace.market.offers.reconcile import reconcile_offers
+from marketplace.market.offers.rule import read_part
+from marketplace.services import mirror_node
+from marketplace.store.offers import OfferRow
+
+if TYPE_CHECKING:
+    from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
+
+DAY_SECONDS = times.DAY // times.SECOND
+# Why nobody can sign an offer any more, as the end of a sentence.
+ENDS = {
+    "executed": "was accepted already",
+    "failed": "was accepted, and the ledger refused the sale",
+    "withdrawn": "was withdrawn",
+    "expired": "has expired",
+}
+
+
+class OfferTerms(NamedTuple):
+    """What a bidder wants to offer."""
+
+    price: int  # HBAR
+    days: int  # until it expires
+
+
+def make(request: TransactionRequest, terms: OfferTerms) -> PreparedTransaction:
+    """Prepare the bidder's schedule of the sale of one NFT."""
+    from marketplace.hedera.scheduled_sale import ScheduledSale
+    from marketplace.hedera.transactions import build_offer
+
+    require_all_shown(request.nft_ids)
+    require_nfts(request.nft_ids)
+    [nft_id], price, settings = request.nft_ids, terms.price, current_app.config
+    part = checks.find_part(price)
+    with take_turn(request.caller) as deadline:
+        request = request._replace(account_id=find_account_id(request.account_id, deadline))
+        require_not_blocked(request.account_id)
+        nft = checks.find_owned(nft_id, deadline)
+        seller = nft["owner"]
+        require_not_blocked(seller)
+        sides = checks.require_possible(nft, request.account_id, price, part, deadline)
+    memo = offer_memo(*nft_id, price, settings["NAME"])
+    sale = ScheduledSale(
+        *nft_id,
+        seller,
+        request.account_id,
+        price,
+        0 if seller == settings["ACCOUNT_ID"] else part,
+        settings["ACCOUNT_ID"],
+        memo,
+        fees.max_fee(1),
+    )
+    build = partial(
+        build_offer,
+        sale=sale,
+        expires_at=times.now() // times.SECOND + terms.days * DAY_SECONDS,
+        admin_keys=_list_admin_keys(sides),
+    )
+    nfts = [PreparedNft(*nft_id, price, seller)]
+    return prepare_unsigned("offer", request, nfts, memo, build)
+
+
+def _list_admin_keys(sides: Sides) -> "list[Key]":
+    """The keys that can each delete the schedule: the bidder withdraws the offer, the owner declines it."""
+    from marketplace.hedera import messages
+
+    found = map(checks.find_key, (sides.bidder, sides.owner))
+    return [messages.key(*key) for key in found if key]
+
+
+def accept(
+    account_id: str, wallet: str, offer_id: str, expected_price: int | None, caller: Caller
+) -> PreparedTransaction:
+    """Prepare the signature by which an NFT's owner accepts an offer."""
+    from marketplace.hedera.transactions import build_offer_signature
+
+    with take_turn(caller) as deadline:
+        account_id = find_account_id(account_id, deadline)
+        offer, undecided = find_offer(offer_id, deadline)
+        nft_id = NftId(offer["token"], offer["serial_no"])
+        require_shown(*nft_id)
+        for side in (account_id, offer["bidder"]):
+            require_not_blocked(side)
+        require_unended(offer)
+        nft = checks.find_owned(nft_id, deadline)
+        if account_id != nft["owner"]:
+            raise NotTheOwner(account_id, *nft_id, nft["owner"])
+        if account_id != offer["seller"]:
+            raise OfferEnded(offer_id, f"was made to {offer['seller']}, who sold the NFT since")
+        if expected_price not in (None, offer["price"]):
+            raise OfferPriceOther(offer_id, offer["price"], expected_price)
+        _require_open(offer, undecided)
+        checks.look_at_cover(offer, deadline)
+        part = read_part(bytes(offer["body"]), current_app.config["ACCOUNT_ID"])
+        sides = checks.require_possible(nft, offer["bidder"], offer["price"], part, deadline)
+    request = TransactionRequest(account_id, [nft_id], wallet, caller)
+    memo = acceptance_memo(*nft_id, offer["price"], current_app.config["NAME"])
+    prepared = prepare_for_offer("acceptance", request, offer, memo, build_offer_signature)
+    return prepared._replace(seller_receives=sides.received)
+
+
+def _require_open(offer: OfferRow, undecided: str) -> None:
+    """Raise OfferEnded or LedgerUndecided unless the owner's signature would execute the sale.
+
+    If the bidder's key is another one by then, the signature stays on the schedule: until the offer expires,
+    the bidder could have the NFT for this price. So a change within the last 90 seconds is waited for.
+    """
+    if offer["state"] == "closed":
+        reason = "is closed: its bidder's account has another key, or the marketplace asks for a larger part"
+        raise OfferEnded(offer["schedule_id"], reason)
+    if undecided:
+        raise LedgerUndecided(offer["token"], offer["serial_no"], undecided)
+
+
+def withdraw(account_id: str, wallet: str, offer_id: str, caller: Caller) -> PreparedTransaction:
+    """Prepare the transaction by which a bidder or an owner deletes an offer's schedule.
+
+    Works for hidden NFTs and blocked accounts, too.
+    """
+    with take_turn(caller) as deadline:
+        account_id = find_account_id(account_id, deadline)
+        offer, _ = find_offer(offer_id, deadline)
+        if account_id not in (offer["bidder"], offer["seller"]):
+            raise NeitherBidderNorOwner(account_id, offer_id, offer["bidder"], offer["seller"])
+        require_unended(offer)
+        _require_key(account_id, offer, deadline)
+    return prepare_withdrawal(account_id, wallet, offer, caller)
+
+
+def prepare_withdrawal(
+    account_id: str, wallet: str, offer: OfferRow, caller: Caller
+) -> PreparedTransaction:
+    """The same for an offer that was looked at."""
+    from marketplace.hedera.transactions import build_offer_withdrawal
+
+    nft_id = NftId(offer["token"], offer["serial_no"])
+    request = TransactionRequest(account_id, [nft_id], wallet, caller)
+    doing = "Withdrawing" if account_id == offer["bidder"] else "Declining"
+    memo = offer_withdrawal_memo(doing, *nft_id, offer["price"], current_app.config["NAME"])
+    return prepare_for_offer("offer_withdrawal", request, offer, memo, build_offer_withdrawal)
+
+
+def find_offer(offer_id: str, deadline: Deadline) -> tuple[OfferRow, str]:
+    """Compare an offer with the ledger. Returns its row, and why it is undecided if it is.
+
+    Raises OfferUnknown.
+    """
+    reconciled = reconcile_offers([offer_id], deadline)[offer_id]
+    if reconciled.offer is None:
+        raise OfferUnknown(offer_id)
+    return reconciled.offer, reconciled.undecided
+
+
+def require_unended(offer: OfferRow) -> None:
+    """Raise OfferEnded if the schedule was executed or deleted, or has expired."""
+    state: str = offer["state"]
+    if state in ("open", "closed") and offer["expires_at"] <= times.to_iso(times.now()):
+        state = "expired"
+    if state in ENDS:
+        raise OfferEnded(offer["schedule_id"], ENDS[state])
+
+
+def _require_key(account_id: str, offer: OfferRow, deadline: Deadline) -> None:
+    """Raise OfferNotDeletable unless the account's key alone can delete the schedule."""
+    schedule, account = mirror_node().ask(
+        partial(mirror_node().find_schedule, offer["schedule_id"], deadline),
+        partial(mirror_node().find_account, account_id, deadline),
+    )
+    key = checks.find_key(account) if account else None
+    if not (schedule and key and _may_delete(schedule.admin_key, key)):
+        raise OfferNotDeletable(account_id, offer["schedule_id"], offer["expires_at"])
+
+
+def _may_delete(admin_key: LedgerKey | None, key: LedgerKey) -> bool:
+    from marketplace.hedera import messages
+
+    return admin_key is not None and _contains(messages.key(*admin_key), messages.key(*key))
+
+
+def _contains(admin_key: "Key", key: "Key") -> bool:
+    """Whether a key is this one, or a list of which this one is enough."""
+    if admin_key == key:
+        return True
+    threshold, keys = admin_key.thresholdKey.threshold, admin_key.thresholdKey.keys.keys
+    return threshold == 1 and any(_contains(each, key) for each in keys)
