@@ -43,7 +43,7 @@ from marketplace.market.listing.prepared import (
     PreparedTransaction,
     TransactionRequest,
     find_present,
-    insert_purchase,
+    insert,
     take_turn,
 )
 from marketplace.market.moderation import require_not_blocked
@@ -367,10 +367,19 @@ def _insert(
         shown(request.caller.token),
         shown(request.caller.end_user),
     )
-    memo = _write_memo(purchase.nfts)
-    return insert_purchase(
-        db, request, sold, signed.transaction_id, memo, purchase.fee, transaction
+    row = insert(
+        db,
+        "purchase",
+        request,
+        sold,
+        signed.transaction_id,
+        _write_memo(purchase.nfts),
+        prepared_at=times.now(),
+        fee=purchase.fee,
+        signed=transaction,
     )
+    assert row  # noqa: S101 - the caller has looked for it
+    return row
 
 
 def _submit(row: PreparedTransactionRow, signed: "Signed", is_new: bool) -> None:

@@ -29,7 +29,6 @@ from marketplace.market.listing.memos import (
 from marketplace.market.listing.prepared import (
     START_BEFORE_NOW,
     VALID_SECONDS,
-    Draft,
     PreparedNft,
     PreparedTransaction,
     TransactionRequest,
@@ -171,26 +170,33 @@ def prepare_unsigned(
     present. Raises LedgerBehind, and the database's errors.
     """
     start = now - START_BEFORE_NOW if now else find_start()
-    now = now or times.now()
-    node = next_node()
-    draft = Draft(kind, request.account_id, memo, now, start, VALID_SECONDS, schedule_id=offer_id)
-
-    def build_for(transaction_id: TransactionId) -> bytes:
-        return build(
-            transaction_id=transaction_id,
-            memo=memo,
-            max_fee_tinybars=current_app.config["MAX_TRANSACTION_FEE"],
-            valid_seconds=VALID_SECONDS,
-            node_account_id=node,
-        )
-
+    prepared_at, node, row = now or times.now(), next_node(), None
     with write() as db:
-        row = insert(db, request, nfts, draft, build_for)
+        while row is None:  # each try is a nanosecond later
+            transaction_id = TransactionId(request.account_id, *divmod(start, times.SECOND))
+            unsigned = build(
+                transaction_id=transaction_id,
+                memo=memo,
+                max_fee_tinybars=current_app.config["MAX_TRANSACTION_FEE"],
+                valid_seconds=VALID_SECONDS,
+                node_account_id=node,
+            )
+            row = insert(
+                db,
+                kind,
+                request,
+                nfts,
+                transaction_id,
+                memo,
+                prepared_at=prepared_at,
+                unsigned=unsigned,
+                offer_id=offer_id,
+            )
+            start += 1
         prepared_transactions.delete_prepared_beyond(
             db, row, of_user=KEPT_FOR_EACH_NFT, of_token=KEPT_FOR_EACH_TOKEN
         )
-    transaction = bytes(row["unsigned"] or b"")
-    return PreparedTransaction(request.account_id, transaction, row["transaction_id"], offer_id)
+    return PreparedTransaction(request.account_id, unsigned, str(transaction_id), offer_id)
 
 
 def prepare_for_offer(

@@ -1,8 +1,8 @@
 """What all prepared transactions share: the caller, the NFTs, the validity, and the row."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from marketplace.errors import ClockBehind, LedgerBehind
 from marketplace.hedera import times
@@ -49,15 +49,6 @@ class TransactionRequest(NamedTuple):
     wallet: str
     caller: Caller = OPERATOR
 
-    def columns(self) -> dict[str, Any]:
-        """The same as columns of a prepared transaction."""
-        return {
-            "account_id": self.account_id,
-            "wallet": self.wallet,
-            "caller": self.caller.token,
-            "end_user": self.caller.end_user,
-        }
-
 
 class PreparedNft(NamedTuple):
     """One NFT of a transaction, as its columns in the database."""
@@ -85,88 +76,48 @@ class PreparedTransaction(NamedTuple):
         return find_expiry(TransactionId.require(self.transaction_id).valid_start)
 
 
-def find_expiry(valid_start: int, valid_seconds: int = VALID_SECONDS) -> str:
+def find_expiry(valid_start: int) -> str:
     """The latest date for submission, in the database's form."""
-    return times.to_iso(valid_start + (valid_seconds - LAST_SECONDS) * times.SECOND)
-
-
-class Draft(NamedTuple):
-    """A transaction that has no id yet."""
-
-    kind: Kind
-    payer: str
-    memo: str
-    prepared_at: int  # nanoseconds, as all moments
-    valid_start: int
-    valid_seconds: int
-    fee_tinybars: int | None = None  # reserved, if the marketplace pays for it
-    schedule_id: str | None = None  # of the offer that it accepts or withdraws
-
-    def columns(self, valid_start: int) -> dict[str, Any]:
-        """The columns of a prepared transaction whose id has this valid start."""
-        return {
-            "transaction_id": str(TransactionId(self.payer, *divmod(valid_start, times.SECOND))),
-            "kind": self.kind,
-            "memo": self.memo,
-            "prepared_at": times.to_iso(self.prepared_at),
-            "expires_at": find_expiry(valid_start, self.valid_seconds),
-            "schedule_id": self.schedule_id,
-            "fee_tinybars": self.fee_tinybars,
-            "is_settled": None if self.fee_tinybars is None else 0,
-            "signed": None,
-            "unsigned": None,
-        }
+    return times.to_iso(valid_start + (VALID_SECONDS - LAST_SECONDS) * times.SECOND)
 
 
 def insert(
     db: Connection,
-    request: TransactionRequest,
-    nfts: Sequence[PreparedNft],
-    draft: Draft,
-    build: Callable[[TransactionId], bytes] | None = None,
-) -> PreparedTransactionRow:
-    """Store a prepared transaction under its payer's first free id. Each try is a nanosecond later.
-
-    ``build``: builds the unsigned transaction that is handed out.
-    """
-    valid_start = draft.valid_start
-    while True:
-        row = request.columns() | draft.columns(valid_start)
-        if build:
-            row["unsigned"] = build(TransactionId.require(row["transaction_id"]))
-        if inserted := prepared_transactions.insert_prepared_transaction(db, row):
-            break
-        valid_start += 1
-    for nft in nfts:
-        prepared_transactions.insert_prepared_nft(db, inserted["transaction_id"], nft._asdict())
-    return inserted
-
-
-def insert_purchase(
-    db: Connection,
+    kind: Kind,
     request: TransactionRequest,
     nfts: Sequence[PreparedNft],
     transaction_id: TransactionId,
     memo: str,
-    fee: int,
-    signed: bytes,
-) -> PreparedTransactionRow:
-    """Store a purchase that all have signed. ``fee``: in tinybars, until the charged one is known."""
-    row = request.columns() | {
+    *,
+    prepared_at: int,
+    unsigned: bytes | None = None,
+    offer_id: str | None = None,
+    fee: int | None = None,
+    signed: bytes | None = None,
+) -> PreparedTransactionRow | None:
+    """Store a prepared transaction. Returns None if its id is taken.
+
+    ``unsigned``: what is handed out. ``fee``: of a purchase that all have ``signed``, in tinybars, until the
+    charged one is known.
+    """
+    row = {
         "transaction_id": str(transaction_id),
-        "kind": "purchase",
+        "kind": kind,
+        "account_id": request.account_id,
         "memo": memo,
-        "prepared_at": times.to_iso(times.now()),
+        "wallet": request.wallet,
+        "prepared_at": times.to_iso(prepared_at),
         "expires_at": find_expiry(transaction_id.valid_start),
-        "schedule_id": None,
+        "caller": request.caller.token,
+        "end_user": request.caller.end_user,
+        "schedule_id": offer_id,
         "fee_tinybars": fee,
-        "is_settled": 0,
+        "is_settled": None if fee is None else 0,
         "signed": signed,
-        "unsigned": None,
+        "unsigned": unsigned,
     }
     inserted = prepared_transactions.insert_prepared_transaction(db, row)
-    assert inserted  # noqa: S101 - the caller has looked for it
-    for nft in nfts:
+    for nft in nfts if inserted else ():
         prepared_transactions.insert_prepared_nft(db, str(transaction_id), nft._asdict())
     return inserted
 
