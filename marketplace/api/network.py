@@ -26,5 +26,5 @@ def show_network() -> dict[str, Any]:
     return {
         "network": current_app.config["NETWORK"],
         "account_id": current_app.config["ACCOUNT_ID"],
-        "exchange_rate": json.loads(bytes(stored["value"])) if stored else None,
+        "exchange_rate": json.loads(stored) if stored else None,
     }

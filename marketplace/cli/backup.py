@@ -29,7 +29,7 @@ from marketplace.market.moderation import Subject
 from marketplace.services import services
 from marketplace.settings import write_changed
 from marketplace.store import database as databases
-from marketplace.store import disks, media, properties
+from marketplace.store import decisions, disks, media, properties
 from marketplace.store.connection import DatabaseError, DatabaseUnreadable, explained
 from marketplace.store.database import read, write
 from marketplace.store.decisions import DecisionRow
@@ -213,7 +213,7 @@ def restore_command(path: Path) -> None:
         raise click.ClickException(f"{file} is the database itself: name a backup of it")
     decided: list[DecisionRow] = []
     with suppress(StartRefused, DatabaseUnreadable, DatabaseError):  # a reason to restore it
-        decided = moderation.list_all()
+        decided = decisions.list_decisions(read())
     try:
         kept = databases.replace(file)
     except (OSError, DatabaseUnreadable) as error:

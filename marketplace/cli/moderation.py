@@ -16,6 +16,8 @@ from marketplace.ledger import Deadline
 from marketplace.market import moderation
 from marketplace.market.moderation import Ruling, Subject
 from marketplace.services import mirror_node
+from marketplace.store import decisions
+from marketplace.store.database import read
 from marketplace.text import shown
 
 MAX_REASON = 500  # characters
@@ -168,7 +170,7 @@ def unverify_command(token: str) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 def hidden_command(as_json: bool) -> None:
     """List what is hidden, blocked and verified, since when, and why."""
-    suspended = {row["token"] for row in moderation.list_suspended()}
+    suspended = {row["token"] for row in decisions.list_suspended(read())}
     rows = [
         {
             "kind": row["kind"],
@@ -181,7 +183,7 @@ def hidden_command(as_json: bool) -> None:
             "symbol": row["symbol"],
             "suspended": row["kind"] == "verified" and row["id"] in suspended,
         }
-        for row in moderation.list_all()
+        for row in decisions.list_decisions(read())
     ]
     if as_json:
         click.echo(json.dumps(rows, indent=2))

@@ -14,11 +14,12 @@ from marketplace.hedera.times import DAY, MINUTE, SECOND, now, to_iso, to_nanose
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.market import freshness
 from marketplace.market.buying import account_key
-from marketplace.market.moderation import list_suspended
 from marketplace.market.nodes import list_gone_nodes, list_nodes
 from marketplace.services import mirror_node, services
 from marketplace.settings import PREFIX, SETTINGS, format_setting
 from marketplace.store import disks
+from marketplace.store.database import read
+from marketplace.store.decisions import list_suspended
 from marketplace.store.events import get_feed
 from marketplace.text import shown
 from marketplace.version import __version__
@@ -77,7 +78,7 @@ def _describe_database(faults: list[str]) -> Iterator[str]:
     if reason := freshness.find_reset():
         yield f"Reset          {NetworkReset(reason)}"
         faults.append("The mirror node shows another ledger")
-    for row in list_suspended():
+    for row in list_suspended(read()):
         name, verify = shown(row["name_now"]), command(f"verify {row['token']}")
         yield f"Verified       no more: {row['token']} is {name} now. If that is right: {verify}"
     yield f"Nodes          {', '.join(list_nodes())}"

@@ -32,12 +32,9 @@ def find_followed() -> str | None:
     if not swept:  # until the first sweep ends, changes from before following began may be missing
         return None
     followed = _past(state["fresh_at"]) if state else ""
-    return max(followed, _compared_to(_past(swept))) or None
-
-
-def _compared_to(swept: str) -> str:
-    """The date up to which a sweep compared, less the replicas' allowed lag."""
-    return swept and times.to_iso(times.to_nanoseconds(swept) - ALLOWED_LAG)
+    if swept := _past(swept):  # the sweep compared up to its start, less the replicas' allowed lag
+        swept = times.to_iso(times.to_nanoseconds(swept) - ALLOWED_LAG)
+    return max(followed, swept) or None
 
 
 def find_block_age() -> int | None:
@@ -56,7 +53,7 @@ def find_reset() -> str | None:
 
 def _find_text(name: str) -> str | None:
     stored = properties.get_property(read(), name)
-    return bytes(stored["value"]).decode() if stored else None
+    return stored.decode() if stored else None
 
 
 def find_last_sweep() -> str:
@@ -77,8 +74,7 @@ def find_last_backup() -> str | None:
 
 def is_judged(name: str = properties.RULE) -> bool:
     """Tell whether the current rule has judged every stored NFT: a sweep that began with it has ended."""
-    stored = properties.get_property(read(), name)
-    return stored is not None and bytes(stored["value"]) == write_rule()
+    return properties.get_property(read(), name) == write_rule()
 
 
 def write_rule() -> bytes:

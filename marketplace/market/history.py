@@ -247,7 +247,8 @@ def read_unstored_history(
     if not (history or is_other or is_taken_off or is_newer(nft, before)):
         return UnstoredHistory()
     try:
-        history = history or _find_history(nft, before, deadline)
+        since = find_stored_at(before)
+        history = history or mirror_node().find_history(*nft.id, deadline, since)
         if _is_late(nft, history, replicas):
             return None
         entries = _name_treasuries(nft.token, _entries_between(before, nft, history), replicas)
@@ -263,10 +264,6 @@ def read_unstored_history(
 def is_newer(on_ledger: Nft, stored: NftRow) -> bool:
     """Tell whether the ledger's row of an NFT is newer than the stored state."""
     return times.to_iso(on_ledger.modified_at) > stored["ledger_at"]
-
-
-def _find_history(nft: Nft, before: NftRow, deadline: Deadline) -> History:
-    return mirror_node().find_history(*nft.id, deadline, find_stored_at(before))
 
 
 def _is_late(nft: Nft, history: History, replicas: Replicas) -> bool:

@@ -16,8 +16,7 @@ from marketplace.services import services
 from marketplace.store import decisions, nft_collections, nfts
 from marketplace.store.connection import Connection
 from marketplace.store.database import read, write
-from marketplace.store.decisions import DecisionKind, DecisionRow, SuspendedRow
-from marketplace.store.nft_collections import CollectionRow
+from marketplace.store.decisions import DecisionKind, DecisionRow
 
 IMAGES_AT_ONCE = 100
 Position = tuple[str, int]  # a token, and a serial number
@@ -211,12 +210,10 @@ def note_image(db: Connection, subject: Subject, key: str) -> None:
     if owner and owner["is_hidden"]:
         decisions.insert_hidden_image(db, key, *subject)
         decisions.delete_shown_images(db, subject.id)
-    elif (nft and nft["image"] == key) or (collection and key in _pictures(collection)):
+    elif (nft and nft["image"] == key) or (
+        collection and key in (collection["logo"], collection["banner"])
+    ):
         decisions.delete_hidden_image(db, key)
-
-
-def _pictures(collection: CollectionRow) -> tuple[str | None, str | None]:
-    return collection["logo"], collection["banner"]
 
 
 def verify(token: str, ruling: Ruling) -> Ruling:
@@ -242,18 +239,8 @@ def unverify(token: str) -> bool:
         return _undo(db, "verified", Subject(token))
 
 
-def list_suspended() -> list[SuspendedRow]:
-    """The verified collections that are called something else by now, so that they are verified no more."""
-    return decisions.list_suspended(read())
-
-
 def _is_other(row: DecisionRow, ruling: Ruling) -> bool:
     return (row["reason"], bool(row["is_public"])) != (ruling.reason, ruling.is_public)
-
-
-def list_all() -> list[DecisionRow]:
-    """All decisions that are in force."""
-    return decisions.list_decisions(read())
 
 
 def decide_again(earlier: Iterable[DecisionRow]) -> list[DecisionRow]:
@@ -261,7 +248,7 @@ def decide_again(earlier: Iterable[DecisionRow]) -> list[DecisionRow]:
 
     Returns the decisions that it stored. The new database keeps its own.
     """
-    known = {(row["kind"], row["id"], row["serial_no"]) for row in list_all()}
+    known = {(row["kind"], row["id"], row["serial_no"]) for row in decisions.list_decisions(read())}
     missing = [row for row in earlier if (row["kind"], row["id"], row["serial_no"]) not in known]
     for row in missing:
         subject = Subject(row["id"], row["serial_no"])

@@ -72,7 +72,7 @@ def find_addresses(deadline: Deadline) -> dict[str, list[str]]:
     stored = properties.get_property(read(), properties.NODE_ADDRESSES)
     if stored is None:
         return list_addresses(mirror_node().list_nodes(deadline))
-    addresses: dict[str, list[str]] = json.loads(bytes(stored["value"]))
+    addresses: dict[str, list[str]] = json.loads(stored)
     return addresses
 
 
@@ -85,7 +85,7 @@ def list_addresses(nodes: Iterable[ConsensusNode]) -> dict[str, list[str]]:
 
 def _list_network_nodes() -> tuple[str, ...]:
     stored = properties.get_property(read(), properties.NODES)
-    return tuple(json.loads(bytes(stored["value"]))) if stored else ()
+    return tuple(json.loads(stored)) if stored else ()
 
 
 def submit(transactions: bytes, node: str, transaction_id: str, kind: str) -> None:

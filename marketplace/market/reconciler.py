@@ -217,7 +217,7 @@ def judge(on_ledger: Nft, before: NftRow | None, deadline: Deadline) -> Judgemen
     if before and is_older(on_ledger, before) and not on_ledger.is_deleted:
         older = Undecided("the mirror node shows an older state of it")
         return Judgement(before, older, facts)
-    if not _is_row_enough(on_ledger):
+    if not listing_rule.is_decided_by_row(on_ledger, market):
         since = find_stored_at(before) if before else times.now()
         history = mirror_node().find_history(*on_ledger.id, deadline, since)
         last = history.last_event
@@ -226,13 +226,9 @@ def judge(on_ledger: Nft, before: NftRow | None, deadline: Deadline) -> Judgemen
     return Judgement(before, listing_rule.decide(facts, market), facts)
 
 
-def _is_row_enough(on_ledger: Nft) -> bool:
-    return listing_rule.is_decided_by_row(on_ledger, current_app.config["ACCOUNT_ID"])
-
-
 def _state(on_ledger: Nft, before: NftRow | None, verdict: Verdict) -> Columns:
     """The columns of an NFT that a verdict sets; none if it decides nothing."""
-    ledger_at = times.to_iso(on_ledger.modified_at)
+    ledger_at, market = times.to_iso(on_ledger.modified_at), current_app.config["ACCOUNT_ID"]
     owner = on_ledger.owner or (before and before["owner"])
     seen = {"owner": owner, "metadata": _pointer(on_ledger), "ledger_at": ledger_at}
     match verdict:
@@ -247,7 +243,8 @@ def _state(on_ledger: Nft, before: NftRow | None, verdict: Verdict) -> Columns:
                 # Facts of the same date said it was for sale: one of the two answers is wrong.
                 state = {"ledger_state": "undecided"}
             else:
-                state = {"ledger_state": "row_only" if _is_row_enough(on_ledger) else "decided"}
+                is_row_enough = listing_rule.is_decided_by_row(on_ledger, market)
+                state = {"ledger_state": "row_only" if is_row_enough else "decided"}
             return seen | {"is_for_sale": 0, "listing_price": 0} | state
     return {}
 

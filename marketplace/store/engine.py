@@ -133,8 +133,7 @@ class Engine(ABC):
                 f"{name} is not a database of this service: name another database"
             )
         asked = [PROPERTY, *self._owners] if "property" in tables else []
-        rows = [row for each in asked if (row := properties.get_property(db, each))]
-        stored = {row["name"]: row["value"] for row in rows}
+        stored = {name: value for name in asked if (value := properties.get_property(db, name))}
         number = stored.pop(PROPERTY, None)
         if number is None:
             raise _too_old(name)

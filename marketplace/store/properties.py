@@ -1,15 +1,8 @@
 """The statements about properties of the whole database, and about the operator's jobs."""
 
 import secrets
-from typing import TypedDict
 
 from marketplace.store.connection import Connection
-
-
-class PropertyRow(TypedDict):
-    name: str
-    value: bytes
-
 
 EPOCH = "events_epoch"  # a random word, which changes if the database goes back in time
 EXCHANGE_RATE = "exchange_rate"  # JSON of hbar, cents and the date
@@ -70,8 +63,9 @@ def delete_property(db: Connection, name: str) -> None:
     db.execute("DELETE FROM property WHERE name = :name", {"name": name})
 
 
-def get_property(db: Connection, name: str) -> PropertyRow | None:
-    return db.execute("SELECT * FROM property WHERE name = :name", {"name": name}).fetchone()
+def get_property(db: Connection, name: str) -> bytes | None:
+    row = db.execute("SELECT value FROM property WHERE name = :name", {"name": name}).fetchone()
+    return None if row is None else bytes(row["value"])
 
 
 def insert_epoch(db: Connection) -> None:

@@ -211,10 +211,6 @@ class SQLiteDatabase(Engine):
             " start the service again"
         )
 
-    def _require_same_file_lately(self) -> None:
-        if time.monotonic() >= self._check_file_at:
-            self._require_same_file()
-
     @property
     def connection(self) -> sqlite3.Connection:
         """The calling thread's own connection, in autocommit mode.
@@ -227,8 +223,9 @@ class SQLiteDatabase(Engine):
             with suppress(sqlite3.Error, DatabaseUnusable, DatabaseUnreadable), self._observing:
                 self._open_observer()
         connection: sqlite3.Connection = self._local.connection
-        if not connection.in_transaction:  # a write has checked it
-            self._require_same_file_lately()
+        # A write has checked it.
+        if not connection.in_transaction and time.monotonic() >= self._check_file_at:
+            self._require_same_file()
         return connection
 
     def read_version(self, timeout: float | None = None) -> None:
@@ -242,9 +239,10 @@ class SQLiteDatabase(Engine):
     def data_version(self) -> tuple[int, int] | None:
         """A value that changes with each commit of any thread or process. None if it cannot be read now."""
         try:
-            self._require_same_file_lately()
+            if time.monotonic() >= self._check_file_at:
+                self._require_same_file()
             with self._observing:
-                observer = self._open_observer()
+                observer = self._observer or self._open_observer()
                 return self._observers, observer.execute("PRAGMA data_version").fetchone()[0]
         except (OSError, sqlite3.Error, DatabaseUnusable, DatabaseUnreadable):
             return None

@@ -26,7 +26,7 @@ class ResetCheck:
         reason = _find_older_block(present, state) or self._find_unknown_tokens()
         stored = properties.get_property(read(), properties.NETWORK_RESET)
         value = reason and reason.encode()
-        if value != (stored and bytes(stored["value"])):
+        if value != stored:
             with write() as db:
                 if value:
                     properties.mark_property(db, properties.NETWORK_RESET, value)

@@ -37,7 +37,7 @@ UNKNOWN: Costs = dict.fromkeys(
 def store_sale_costs() -> None:
     """Look up sales that have become visible since the last call. Raises the ledger's errors."""
     stored = properties.get_property(read(), events.READ_TO)
-    after = int(bytes(stored["value"])) if stored else 0
+    after = int(stored or 0)
     until, found = time.monotonic() + SECONDS, list[Costs]()
     for sold in events.list_sold_after(read(), after, AT_ONCE):
         if time.monotonic() > until or (costs := _find_costs(sold)) is None:

@@ -122,7 +122,7 @@ def find_state() -> KeyState | None:
     stored = properties.get_property(read(), properties.SIGNER_KEY)
     if stored is None:
         return None
-    state: KeyState = json.loads(bytes(stored["value"]))
+    state: KeyState = json.loads(stored)
     return state
 
 

@@ -92,7 +92,7 @@ def require_balance(account_id: str, account: LedgerAccount | None) -> int:
 def find_noted_balance() -> int | None:
     """The balance of the marketplace's account when the watcher last read it, in tinybars."""
     noted = properties.get_property(read(), properties.BALANCE)
-    return int(bytes(noted["value"])) if noted else None
+    return int(noted) if noted else None
 
 
 def note_balance() -> None:

@@ -49,7 +49,6 @@ from marketplace.market.listing.prepared import (
 from marketplace.market.moderation import require_not_blocked
 from marketplace.market.nfts import find_account_id, for_each, require_all_shown, require_nfts
 from marketplace.market.recheck_queue import What, is_final
-from marketplace.market.reconciler import Reconciliation
 from marketplace.metrics import count
 from marketplace.services import mirror_node, services
 from marketplace.store import following, prepared_transactions
@@ -139,30 +138,23 @@ def _find_for_sale(
     request: TransactionRequest, expected_prices: Mapping[NftId, int], deadline: Deadline
 ) -> list[NftRow]:
     reconciled = reconciler.reconcile(request.nft_ids, deadline)
+    buyer = request.account_id
 
-    def find_one(nft_id: NftId) -> NftRow:
-        return _require_for_sale(
-            request.account_id, nft_id, reconciled[nft_id], expected_prices.get(nft_id)
-        )
+    def require_for_sale(nft_id: NftId) -> NftRow:
+        nft, expected_price = reconciled[nft_id].nft, expected_prices.get(nft_id)
+        if not reconciled[nft_id].is_decided:
+            raise LedgerUndecided(*nft_id, reconciled[nft_id].reason)
+        if nft is None or not nft["is_listed"]:
+            raise NotListed(*nft_id)
+        if nft["owner"] == buyer:
+            raise BuyerIsOwner(buyer, *nft_id)
+        if buyer == current_app.config["ACCOUNT_ID"]:
+            raise AccountIsMarketplace(buyer)
+        if expected_price not in (None, nft["listing_price"]):
+            raise PriceChanged(*nft_id, expected_price, nft["listing_price"])
+        return nft
 
-    return for_each(request.nft_ids, find_one)
-
-
-def _require_for_sale(
-    buyer: str, nft_id: NftId, reconciled: Reconciliation, expected_price: int | None
-) -> NftRow:
-    if not reconciled.is_decided:
-        raise LedgerUndecided(*nft_id, reconciled.reason)
-    nft = reconciled.nft
-    if nft is None or not nft["is_listed"]:
-        raise NotListed(*nft_id)
-    if nft["owner"] == buyer:
-        raise BuyerIsOwner(buyer, *nft_id)
-    if buyer == current_app.config["ACCOUNT_ID"]:
-        raise AccountIsMarketplace(buyer)
-    if expected_price not in (None, nft["listing_price"]):
-        raise PriceChanged(*nft_id, expected_price, nft["listing_price"])
-    return nft
+    return for_each(request.nft_ids, require_for_sale)
 
 
 def _require_able(nfts: Sequence[NftRow], answers: checks.Answers) -> LedgerAccount:
@@ -265,7 +257,8 @@ def _sign_new(request: TransactionRequest, signed: "Signed") -> tuple[PreparedTr
         request = request._replace(account_id=find_account_id(request.account_id, deadline))
         # Refuse what nobody prepared, or the buyer has not signed, before the ledger is asked for the rest.
         _require_same(signed, request, [*stored.values()])
-        buyer = _find_buyer(request.account_id, deadline)
+        account = mirror_node().find_account(request.account_id, deadline)
+        buyer = checks.require_buyer(request.account_id, account)
         pairs = _require_signed(signed, buyer)
         purchase = _look_up(request, deadline, buyer=buyer)
     _require_same(signed, request, purchase.nfts)
@@ -312,10 +305,6 @@ def _require_same(signed: "Signed", request: TransactionRequest, nfts: Sequence[
     if 0 < paid != price and len(nfts) == 1:
         raise PriceChanged(nfts[0]["token"], nfts[0]["serial_no"], paid, price)
     raise NotAsPrepared(str(signed.transaction_id), "purchase")
-
-
-def _find_buyer(account_id: str, deadline: Deadline) -> LedgerAccount:
-    return checks.require_buyer(account_id, mirror_node().find_account(account_id, deadline))
 
 
 def _require_signed(signed: "Signed", buyer: LedgerAccount) -> "list[KeySignature]":
