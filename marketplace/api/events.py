@@ -13,7 +13,7 @@ from marketplace.api.schemas.events import (
 )
 from marketplace.errors import CursorGone, Hidden, NftNotStored
 from marketplace.events import Cursor
-from marketplace.market.moderation import require_shown
+from marketplace.market.nfts import require_shown
 from marketplace.store import nfts
 from marketplace.store.database import read
 from marketplace.store.events import EventFilter, EventRow, read_page

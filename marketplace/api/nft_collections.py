@@ -16,7 +16,7 @@ from marketplace.api.schemas.nft_collections import (
 )
 from marketplace.errors import CollectionNotStored, Hidden
 from marketplace.hedera import times
-from marketplace.market.moderation import require_shown
+from marketplace.market.nfts import require_shown
 from marketplace.store import events, nft_collections, nfts, offers
 from marketplace.store.database import read
 from marketplace.store.nft_collections import CollectionOnSaleRow, OwnerRow

@@ -32,7 +32,7 @@ from marketplace.api.schemas.offers import (
 from marketplace.hedera import times
 from marketplace.hedera.ids import MAX_HBAR, NftId
 from marketplace.market.listing.prepared import TransactionRequest
-from marketplace.market.moderation import require_shown
+from marketplace.market.nfts import require_shown
 from marketplace.market.offers import prepare
 from marketplace.store import nfts, offers
 from marketplace.store.database import read

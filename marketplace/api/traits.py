@@ -9,7 +9,7 @@ from marketplace.api.http import Blueprint
 from marketplace.api.schemas.common import CollectionPathSchema, NftPathSchema
 from marketplace.api.schemas.nfts import NftTraitsSchema, TraitSchema
 from marketplace.errors import CollectionNotStored, Hidden, NftNotStored
-from marketplace.market.moderation import require_shown
+from marketplace.market.nfts import require_shown
 from marketplace.market.rarity import list_values, rank_collection
 from marketplace.store import nfts, traits
 from marketplace.store.database import read

@@ -7,7 +7,6 @@ much; after a kill, the watcher writes the rest.
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from marketplace.errors import AccountBlocked, Hidden
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId, is_entity_id
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
@@ -50,20 +49,6 @@ class Ruling(NamedTuple):
     since: str | None = None  # None: it is decided now
     name: str | None = None  # as the symbol, of a verified token: what it is called then
     symbol: str | None = None
-
-
-def require_shown(token: str, serial_no: int = 0) -> None:
-    """Raise Hidden for a hidden NFT, or collection (0)."""
-    decision = decisions.get_hiding(read(), token, serial_no)
-    if decision:
-        name = str(NftId(token, serial_no)) if serial_no else token
-        raise Hidden(name, decision["reason"] if decision["is_public"] else None)
-
-
-def require_not_blocked(account_id: str) -> None:
-    decision = decisions.get_decision(read(), "blocked", account_id)
-    if decision:
-        raise AccountBlocked(account_id, decision["reason"] if decision["is_public"] else None)
 
 
 def _decide(db: Connection, kind: DecisionKind, subject: Subject, ruling: Ruling) -> None:

@@ -1,11 +1,13 @@
-"""The NFTs of a request, and the account that it names: finds them, adds NFTs, has metadata read again."""
+"""The NFTs and the account of a request: finds them, refuses what is hidden or blocked, adds new NFTs."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
 from marketplace.errors import (
+    AccountBlocked,
     AccountNotOnLedger,
+    Hidden,
     MarketplaceError,
     NftGone,
     NftNotOnLedger,
@@ -18,10 +20,9 @@ from marketplace.hedera.ids import NftId, is_evm_address
 from marketplace.ledger import Deadline
 from marketplace.market import listing_rule, reconciler
 from marketplace.market.listing.prepared import OPERATOR, Caller, take_turn
-from marketplace.market.moderation import require_shown
 from marketplace.market.reconciler import Judgement
 from marketplace.services import mirror_node
-from marketplace.store import nfts
+from marketplace.store import decisions, nfts
 from marketplace.store.database import read, write
 from marketplace.store.nfts import NftRow, is_gone
 
@@ -64,6 +65,20 @@ def _join(refused: dict[NftId, MarketplaceError]) -> MarketplaceError:
     return first
 
 
+def require_shown(token: str, serial_no: int = 0) -> None:
+    """Raise Hidden for a hidden NFT, or collection (0)."""
+    decision = decisions.get_hiding(read(), token, serial_no)
+    if decision:
+        name = str(NftId(token, serial_no)) if serial_no else token
+        raise Hidden(name, decision["reason"] if decision["is_public"] else None)
+
+
+def require_not_blocked(account_id: str) -> None:
+    decision = decisions.get_decision(read(), "blocked", account_id)
+    if decision:
+        raise AccountBlocked(account_id, decision["reason"] if decision["is_public"] else None)
+
+
 def require_all_shown(nft_ids: Iterable[NftId]) -> None:
     """Raise Hidden, with the names of all hidden NFTs."""
     for_each(nft_ids, lambda nft_id: require_shown(*nft_id))
@@ -101,9 +116,9 @@ def require_owned(account_id: str, stored: Mapping[NftId, NftRow], deadline: Dea
     """
     stored = {**stored}
     nft_ids = [*stored]
-    others = [nft_id for nft_id in nft_ids if stored[nft_id]["owner"] != account_id]
-    for nft_id, reconciled in reconciler.reconcile(others, deadline).items():
-        stored[nft_id] = reconciled.nft or stored[nft_id]
+    if others := [nft_id for nft_id in nft_ids if stored[nft_id]["owner"] != account_id]:
+        for nft_id, reconciled in reconciler.reconcile(others, deadline).items():
+            stored[nft_id] = reconciled.nft or stored[nft_id]
     for_each(nft_ids, lambda nft_id: require_owner(stored[nft_id], account_id))
 
 

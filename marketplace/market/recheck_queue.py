@@ -58,11 +58,7 @@ def enqueue(db: Connection, recheck: Recheck, now: int) -> None:
 
 def enqueue_all(db: Connection, rechecks: Iterable[Recheck], now: int) -> None:
     """Queue rechecks in a fixed order, so that no two transactions can wait for each other."""
-
-    def order(recheck: Recheck) -> tuple[bool, What]:
-        return recheck.what.kind != "nft", recheck.what
-
-    for recheck in sorted(rechecks, key=order):
+    for recheck in sorted(rechecks, key=lambda each: (each.what.kind != "nft", each.what)):
         enqueue(db, recheck, now)
 
 

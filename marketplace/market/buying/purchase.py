@@ -46,8 +46,13 @@ from marketplace.market.listing.prepared import (
     insert,
     take_turn,
 )
-from marketplace.market.moderation import require_not_blocked
-from marketplace.market.nfts import find_account_id, for_each, require_all_shown, require_nfts
+from marketplace.market.nfts import (
+    find_account_id,
+    for_each,
+    require_all_shown,
+    require_nfts,
+    require_not_blocked,
+)
 from marketplace.market.recheck_queue import What, is_final
 from marketplace.metrics import count
 from marketplace.services import mirror_node, services

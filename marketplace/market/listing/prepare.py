@@ -36,12 +36,12 @@ from marketplace.market.listing.prepared import (
     insert,
     take_turn,
 )
-from marketplace.market.moderation import require_not_blocked
 from marketplace.market.nfts import (
     find_account_id,
     for_each,
     require_all_shown,
     require_nfts,
+    require_not_blocked,
     require_owned,
     require_owner,
 )

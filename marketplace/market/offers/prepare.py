@@ -31,8 +31,13 @@ from marketplace.market.listing.prepared import (
     TransactionRequest,
     take_turn,
 )
-from marketplace.market.moderation import require_not_blocked, require_shown
-from marketplace.market.nfts import find_account_id, require_all_shown, require_nfts
+from marketplace.market.nfts import (
+    find_account_id,
+    require_all_shown,
+    require_nfts,
+    require_not_blocked,
+    require_shown,
+)
 from marketplace.market.offers import checks
 from marketplace.market.offers.checks import Sides
 from marketplace.market.offers.reconcile import reconcile_offers
