@@ -162,7 +162,7 @@ def test_excel_reads_names_after_a_byte_order_mark(sold):
 
 
 def test_a_file_appears_whole(sold, tmp_path):
-    path = tmp_path / "events.csv"
+    path = tmp_path / "sales.csv"
     result = run(sold, "sales", "-o", str(path))
     assert result.stdout == ""
     assert len(read_csv(path.read_text())) == 2
@@ -171,19 +171,19 @@ def test_a_file_appears_whole(sold, tmp_path):
     write_sql(sold, "UPDATE sale SET royalties = 'damaged'")
     assert sold.test_cli_runner().invoke(args=["export", "sales", "-o", str(path)]).exit_code
     assert path.read_text() == "earlier"
-    assert [each.name for each in tmp_path.iterdir() if "sales" in each.name] == ["events.csv"]
+    assert [each.name for each in tmp_path.iterdir() if "sales" in each.name] == ["sales.csv"]
 
 
 def test_it_follows_a_link_and_keeps_the_mode(sold, tmp_path):
     (tmp_path / "books").mkdir()
-    target, link = tmp_path / "books/events.csv", tmp_path / "events.csv"
+    target, link = tmp_path / "books/sales.csv", tmp_path / "sales.csv"
     target.write_text("earlier")
     target.chmod(0o640)
-    link.symlink_to("books/events.csv")
+    link.symlink_to("books/sales.csv")
     run(sold, "sales", "-o", str(link))
     assert link.is_symlink() and len(read_csv(target.read_text())) == 2
     assert target.stat().st_mode & 0o777 == 0o640
-    assert [each.name for each in (tmp_path / "books").iterdir()] == ["events.csv"]
+    assert [each.name for each in (tmp_path / "books").iterdir()] == ["sales.csv"]
 
 
 def test_it_writes_into_what_is_no_file(sold, tmp_path):
