@@ -10,14 +10,17 @@ from marketplace.api.http import Blueprint
 from marketplace.api.paging import Page, Position
 from marketplace.api.schemas.common import CollectionPathSchema
 from marketplace.api.schemas.nft_collections import (
+    CollectionDaySchema,
     CollectionOwnerSchema,
     CollectionRecordSchema,
+    HistoryQuerySchema,
     OwnersQuerySchema,
 )
 from marketplace.errors import CollectionNotStored, Hidden
 from marketplace.hedera import times
+from marketplace.market.collection_days import CollectionDay, list_days
 from marketplace.market.nfts import require_shown
-from marketplace.store import events, nft_collections, nfts, offers
+from marketplace.store import collection_hours, events, nft_collections, nfts, offers
 from marketplace.store.database import read
 from marketplace.store.nft_collections import CollectionOnSaleRow, OwnerRow
 
@@ -51,6 +54,28 @@ def get_collection(token: str) -> dict[str, Any]:
         moments.append(times.to_nanoseconds(best["expires_at"]))
     request_cache().until = min(moments, default=None)
     return _unfold(collection) | dict(sold) | {"best_offer": best and best["price"]}
+
+
+@blp.get("/collection/<tokenId>/history")
+@require_scope("read")
+@blp.arguments(CollectionPathSchema, location="path")
+@blp.arguments(HistoryQuerySchema, location="query")
+@blp.response(200, CollectionDaySchema(many=True), description="The days, the oldest first")
+@blp.refuses(CollectionNotStored, Hidden)
+def list_collection_history(token: str, days: int) -> list[CollectionDay]:
+    """List a collection's past days
+
+    Returns each day in UTC since the first listing that is known, up to today: the lowest price at its end,
+    and the sales through this marketplace. The watcher counts an event within seconds.
+    """
+    require_shown(token)
+    today = times.now() // times.DAY * times.DAY
+    begin = today - (days - 1) * times.DAY
+    hours = collection_hours.list_hours(read(), token, times.to_iso(begin)[:13])
+    if not hours and not nfts.is_any_stored_of_token(read(), token):
+        raise CollectionNotStored(token)
+    request_cache().until = today + times.DAY
+    return list_days(hours, begin, today)
 
 
 @blp.get("/collection/<tokenId>/owners")

@@ -20,6 +20,12 @@ class FoundCollectionRow(TypedDict):
     is_verified: int
     floor_price: int | None
     volume_24h: int
+    sales_7d: int
+    volume_7d: int
+    sales_30d: int
+    volume_30d: int
+    owners: int
+    floor_price_24h_ago: int | None
     image: str | None
 
 
@@ -28,12 +34,22 @@ After = tuple[int | str, str] | None
 
 # Each order's key, which has an index. The order by recent sales has no key or index: see _BY_SALES.
 # Names that imitate a verified collection's come last in each order.
-KEYS = {
-    "-volume": "is_imitation * 1000000000000000000 - volume",
-    "listed": "is_imitation * 1000000000000000000 - listed",
-    "name": "sort_name",
-    "newest": "is_imitation * 1000000000000000000 - number",
+_HIGHEST_FIRST = {
+    "-volume": "volume",
+    "sales7d": "sales_7d",
+    "volume7d": "volume_7d",
+    "sales30d": "sales_30d",
+    "volume30d": "volume_30d",
+    "owners": "owners",
+    "floorPrice": "floor_price",
+    "floorPrice24hAgo": "floor_price_24h_ago",
+    "listed": "listed",
+    "newest": "number",
 }
+KEYS = {
+    sort: f"is_imitation * 1000000000000000000 - {column}"
+    for sort, column in _HIGHEST_FIRST.items()
+} | {"name": "sort_name"}
 BY_SALES, BY_VOLUME = "volume24h", "-volume"
 MAX_WORDS = 8
 LOOKED_THROUGH = 20  # how many NFTs of a collection are searched for an image
@@ -88,6 +104,8 @@ _PAGES = {sort: _BY_KEY.format(key=key) for sort, key in KEYS.items()} | {BY_SAL
 _SHOWN = """
     WITH matching AS NOT MATERIALIZED ({matching}), page AS ({page})
     SELECT page.key, page.token, name, symbol, listed, is_verified,
+        sales_7d, volume_7d, sales_30d, volume_30d, owners,
+        NULLIF(floor_price_24h_ago, 0) AS floor_price_24h_ago,
         (SELECT MIN(listing_price) FROM nft WHERE is_listed = 1 AND nft.token = page.token) AS floor_price,
         (SELECT CAST(COALESCE(SUM(price), 0) AS BIGINT) FROM event
          WHERE event.token = page.token AND sold_at >= :since) AS volume_24h,

@@ -26,6 +26,10 @@ class CollectionFactsRow(TypedDict):
     logo: str | None
     links: str | None
     is_verified: int
+    sales_7d: int
+    volume_7d: int
+    sales_30d: int
+    volume_30d: int
 
 
 class CollectionRow(CollectionFactsRow):
@@ -42,11 +46,16 @@ class CollectionRow(CollectionFactsRow):
     can_change_fees: int | None
     is_hidden: int
     is_imitation: int
+    owners: int
+    floor_price: int  # 0 if nothing is listed
+    floor_price_24h_ago: int
+    figures_due_at: str | None
 
 
 class CollectionOnSaleRow(CollectionFactsRow):
     is_hidden: int
     floor_price: int | None
+    floor_price_24h_ago: int | None
     owners: int
 
 
@@ -90,6 +99,9 @@ def get_collection_on_sale(db: Connection, token: str) -> CollectionOnSaleRow | 
         SELECT
             asked.token, name, symbol, total_supply, treasury, royalties, fixed_fees,
             COALESCE(sales, 0) AS sales, COALESCE(volume, 0) AS volume, last_sale_price, last_sale_at,
+            COALESCE(sales_7d, 0) AS sales_7d, COALESCE(volume_7d, 0) AS volume_7d,
+            COALESCE(sales_30d, 0) AS sales_30d, COALESCE(volume_30d, 0) AS volume_30d,
+            NULLIF(floor_price_24h_ago, 0) AS floor_price_24h_ago,
             COALESCE(listed, 0) AS listed, description, banner, logo, links,
             COALESCE(is_verified, 0) AS is_verified, COALESCE(collection.is_hidden, 0) AS is_hidden,
             (SELECT MIN(listing_price) FROM nft WHERE is_listed = 1 AND token = :token) AS floor_price,

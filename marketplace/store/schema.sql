@@ -132,7 +132,16 @@ CREATE TABLE collection (
     is_imitation INTEGER NOT NULL DEFAULT 0 CHECK (is_imitation IN (0, 1)), -- of a verified one's name
     ranked_version INTEGER NOT NULL DEFAULT 0, -- the traits_version of which the watcher has written the ranking
     -- Whether its issuer has a key to change its fees; null before it is read
-    can_change_fees INTEGER CHECK (can_change_fees IN (0, 1))
+    can_change_fees INTEGER CHECK (can_change_fees IN (0, 1)),
+    -- What the watcher counted: of collection_hour, of its NFTs' owners, and of its listings
+    sales_7d INTEGER NOT NULL DEFAULT 0,
+    volume_7d INTEGER NOT NULL DEFAULT 0,
+    sales_30d INTEGER NOT NULL DEFAULT 0,
+    volume_30d INTEGER NOT NULL DEFAULT 0,
+    owners INTEGER NOT NULL DEFAULT 0,
+    floor_price INTEGER NOT NULL DEFAULT 0, -- 0 if nothing is listed
+    floor_price_24h_ago INTEGER NOT NULL DEFAULT 0, -- likewise; also 0 if it is not known
+    figures_due_at TEXT DEFAULT '1970-01-01T00:00:00.000000000Z' -- when to count them again; null: after its next event
 ) STRICT;
 
 -- Serves traits.list_to_rank.
@@ -153,6 +162,29 @@ CREATE INDEX collection_by_volume ON collection ((is_imitation * 100000000000000
 CREATE INDEX collection_by_listed ON collection ((is_imitation * 1000000000000000000 - listed), token);
 CREATE INDEX collection_by_name ON collection (sort_name, token);
 CREATE INDEX collection_by_number ON collection ((is_imitation * 1000000000000000000 - number), token);
+CREATE INDEX collection_by_sales_7d ON collection ((is_imitation * 1000000000000000000 - sales_7d), token);
+CREATE INDEX collection_by_volume_7d ON collection ((is_imitation * 1000000000000000000 - volume_7d), token);
+CREATE INDEX collection_by_sales_30d ON collection ((is_imitation * 1000000000000000000 - sales_30d), token);
+CREATE INDEX collection_by_volume_30d ON collection ((is_imitation * 1000000000000000000 - volume_30d), token);
+CREATE INDEX collection_by_owners ON collection ((is_imitation * 1000000000000000000 - owners), token);
+CREATE INDEX collection_by_floor ON collection ((is_imitation * 1000000000000000000 - floor_price), token);
+CREATE INDEX collection_by_floor_24h_ago
+    ON collection ((is_imitation * 1000000000000000000 - floor_price_24h_ago), token);
+
+-- Serves collection_hours.list_figures_due.
+CREATE INDEX collection_figures_due ON collection (figures_due_at) WHERE figures_due_at IS NOT NULL;
+
+-- One hour of a collection in which something changed what was for sale; written soon after the events, by the watcher.
+CREATE TABLE collection_hour (
+    token TEXT NOT NULL,
+    hour TEXT NOT NULL, -- of UTC: 2026-11-20T12
+    sales INTEGER NOT NULL,
+    volume INTEGER NOT NULL,
+    lowest_price INTEGER, -- of its sales
+    highest_price INTEGER,
+    floor_price INTEGER, -- at its end; null if nothing was for sale
+    PRIMARY KEY (token, hour)
+) STRICT, WITHOUT ROWID;
 
 -- The words by which a collection is found: those of its name and its symbol, and its id.
 CREATE TABLE collection_word (

@@ -18,6 +18,7 @@ from marketplace.store.connection import explained
 from marketplace.store.database import write
 from marketplace.watcher import chores
 from marketplace.watcher.chores import Ranker
+from marketplace.watcher.collection_figures import count_figures
 from marketplace.watcher.enrichment import make_enricher
 from marketplace.watcher.follow import Follower, backfill
 from marketplace.watcher.key_watch import KeyWatch
@@ -79,6 +80,7 @@ class Watch:
             "Reading past approvals and offers": lambda: backfill(stop),
             "A chore": self._do_chores,
             "Ranking collections": Ranker().step,
+            "Counting sales": count_figures,
             "Delivering events": Deliveries(app).run,
             "Comparing the signer's key": self._compare_key,
             "Completing NFTs": self._enricher.run,

@@ -27,7 +27,8 @@ UNKNOWN = dict.fromkeys(("name", "symbol", "totalSupply", "treasury", "royalties
 NOTHING = {
     "verified": False,
     "listed": 0, "floorPrice": None, "bestOffer": None,
-    "sales": 0, "volume": 0, "sales24h": 0, "volume24h": 0, "lastSale": None,
+    "sales": 0, "volume": 0, "sales24h": 0, "volume24h": 0, "sales7d": 0, "volume7d": 0, "sales30d": 0,
+    "volume30d": 0, "floorPrice24hAgo": None, "lastSale": None,
     "owners": 1, "description": None, "bannerUrl": None, "logoUrl": None, "links": [],
 }  # fmt: skip
 

@@ -12,6 +12,7 @@ from marketplace.market import collection_facts
 from marketplace.market.names import find_parts, find_words
 from marketplace.store import collection_search, nft_collections
 from marketplace.store.database import write
+from marketplace.watcher.collection_figures import count_figures
 from tests.actions import list_nft, tell
 from tests.answers import assert_error
 from tests.api.pages import all_rows, page_of, written
@@ -49,10 +50,11 @@ def store_collection(app, token, name, symbol="SYM", listed=0, sold=(), old=0):
     with app.app_context(), write() as db:
         collection_facts.store(db, token, news)
         nft_collections.add_listed(db, token, listed)
+    now = times.to_iso(times.now())
     for price, hours in [*((price, 1) for price in sold), (old, 30)]:
         at = times.to_iso(times.now() - hours * 3600 * times.SECOND)
         if price:
-            tell(app, {"token": token, "price": price, "consensus_at": at, "seen_at": at})
+            tell(app, {"token": token, "price": price, "consensus_at": at, "seen_at": now})
 
 
 def find(client, **query):
@@ -69,11 +71,14 @@ def search(client, q):
 def test_it_works(client, lister, complete):
     lister(("0.0.5001", 7), listing_price=60)
     lister(("0.0.5001", 8), listing_price=15)
+    with client.application.app_context():
+        count_figures()
     [shown] = client.get("/v1/collections").json
     image = client.get("/v1/nft/0.0.5001/8").json["imageUrl"]
     assert shown == {
         "token": "0.0.5001", "name": "Tides", "symbol": "TIDE", "imageUrl": image, "listed": 2,
-        "floorPrice": 15, "volume24h": 0, "verified": False,
+        "floorPrice": 15, "floorPrice24hAgo": None, "volume24h": 0, "sales7d": 0, "volume7d": 0,
+        "sales30d": 0, "volume30d": 0, "owners": 1, "verified": False,
     }  # fmt: skip
     assert client.get("/v1/collection/0.0.5001").json["listed"] == 2
     found = search(client, "tides #7")
@@ -97,9 +102,14 @@ def test_the_orders_and_the_words_are_those_of_a_model(app, client):
         model[token] = {
             "volume24h": (-sum(sold), token), "-volume": (-sum(sold) - old, token),
             "listed": (-listed, token), "name": (collection_facts.fold(name)[:50], token),
-            "newest": (-int(token[4:]), token),
+            "newest": (-int(token[4:]), token), "volume7d": (-sum(sold) - old, token),
+            "volume30d": (-sum(sold) - old, token), "sales7d": (-len(sold) - (old > 0), token),
+            "sales30d": (-len(sold) - (old > 0), token), "owners": (0, token), "floorPrice": (0, token),
+            "floorPrice24hAgo": (0, token),
             "words": find_words(token, f"S{number % 10}", name, limit=20),
         }  # fmt: skip
+    with app.app_context():
+        count_figures()
     queries = [
         "",
         *{
@@ -177,7 +187,8 @@ def test_it_rejects(client):
         f"search?q={'x' * 101}": "q must be a text of 100 characters",
         f"collections?q={'x' * 101}": "q must be a text of 100 characters",
         "search": "q is required",
-        "collections?sort=price": "sort must be volume24h, -volume, listed, name or newest",
+        "collections?sort=price": "sort must be volume24h, volume7d, volume30d, -volume, sales7d, sales30d,"
+        " owners, floorPrice, floorPrice24hAgo, listed, name or newest",
         "collections?limit=101": "limit must be a whole number from 1 to 100",
     }
     for path, words in refusals.items():

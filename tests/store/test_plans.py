@@ -16,6 +16,7 @@ from marketplace.demo import figures
 from marketplace.market.nft_events import insert
 from marketplace.store import (
     access_tokens,
+    collection_hours,
     collection_search,
     decisions,
     events,
@@ -73,6 +74,9 @@ WEBHOOK = {
     "id": "x", "url": "x", "kinds": "SOLD", "is_private": 0, "secret": "x",
     "delivered_to": 500, "failure": None, "failed_since": None, "due_at": None,
 }  # fmt: skip
+HOUR = {
+    "hour": "2026-11-20T12", "sales": 1, "volume": 5, "lowest_price": 5, "highest_price": 5, "floor_price": 5,
+}  # fmt: skip
 RANKING = {"token": "0.0.7001", "version": 1, "trait_values": "[]", "ranks": "[[], [], []]"}
 DECISION = {
     "kind": "hidden", "id": "0.0.7001", "serial_no": 1, "reason": "x", "since": DATE, "is_public": 0,
@@ -111,18 +115,19 @@ ARGUMENTS = {
     "sales": 1, "volume": 5, "skeleton": "x", "key": "x", "ranking": RANKING,
     "offer": OFFER, "schedule_id": "0.0.8001", "replaced": OFFER, "is_covered": True,
     "covered_at": DATE, "executed_at": DATE, "bidder": "0.0.1002", "caller": "x",
-    "end_user": "x",
+    "end_user": "x", "hour": HOUR, "day": HOUR["hour"], "week": HOUR["hour"], "month": HOUR["hour"],
 }  # fmt: skip
 # What reads all there is of something, as its name says.
 WHOLE = {
     "list_access_tokens", "list_prepared_by", "list_ending_tokens", "find_ending", "list_sellers",
     "list_collections",
     "get_follow", "get_first_change", "count_rechecks", "list_rechecks_failed", "list_webhooks",
-    "list_decisions", "list_to_apply", "delete_shown_images", "mark_image_lost", "list_unended",
+    "list_changed", "list_decisions", "list_to_apply", "delete_shown_images",
+    "mark_image_lost", "list_unended",
 }  # fmt: skip
 MODULES = (
-    access_tokens, collection_search, decisions, events, figures, following, nft_collections, nfts, offers,
-    orderbook, prepared_transactions, properties, traits, webhooks,
+    access_tokens, collection_hours, collection_search, decisions, events, figures, following,
+    nft_collections, nfts, offers, orderbook, prepared_transactions, properties, traits, webhooks,
 )  # fmt: skip
 STATEMENTS = {
     name: statement
@@ -234,7 +239,7 @@ OF_TWO_PAGES = (f"list_selected after Selection(sort='{MOST_EXPENSIVE}'", "list_
 FOUND = re.compile(
     r"delete_prepared_beyond|get_newest_prepared|get_newest_of_schedule|get_newest_offer|list_prepared|list_open_purchases|"
     r"list_found_nfts|list_found_collections (volume24h|.*x)|list_selected .*:common'\)|list_trait_values"
-    r"|list_owners|list_ids_of_owner|list_listed_values|insert_events"
+    r"|list_owners|list_changed|list_ids_of_owner|list_listed_values|insert_events"
 )
 PAGE_SORTED = re.compile(
     r"USE TEMP B-TREE FOR ORDER BY$|SCAN part"

@@ -2,9 +2,16 @@
 
 from typing import Any
 
-from marshmallow import ValidationError, validates_schema
+from marshmallow import ValidationError, fields, validates_schema
 
-from marketplace.api.fields import CamelCaseSchema, Choice, Flag, PagePosition, Words
+from marketplace.api.fields import (
+    CamelCaseSchema,
+    Choice,
+    Digits,
+    Flag,
+    PagePosition,
+    Words,
+)
 from marketplace.api.paging import BY_NAME, BY_NFTS
 from marketplace.api.schemas.common import (
     AccountSchema,
@@ -27,7 +34,21 @@ from marketplace.api.schemas.common import (
 )
 from marketplace.api.schemas.nfts import NftSchema
 
-COLLECTION_SORTS = ("volume24h", "-volume", "listed", BY_NAME, "newest")
+COLLECTION_SORTS = (
+    "volume24h",
+    "volume7d",
+    "volume30d",
+    "-volume",
+    "sales7d",
+    "sales30d",
+    "owners",
+    "floorPrice",
+    "floorPrice24hAgo",
+    "listed",
+    BY_NAME,
+    "newest",
+)
+MAX_DAYS = 366  # of a collection's history
 
 
 class OwnersQuerySchema(RequestSchema):
@@ -37,9 +58,10 @@ class OwnersQuerySchema(RequestSchema):
 
 class CollectionsQuerySchema(RequestSchema):
     sort = Choice(
-        "volume24h: highest sales of the last 24 hours first; -volume: highest sales of all time first;"
-        " listed: most NFTs for sale first; name: by name, unknown names first; newest: highest token number"
-        " first. Ties by token",
+        "volume24h, volume7d, volume30d: highest volume of this time first; -volume: of all time; sales7d,"
+        " sales30d: most sales of this time first; owners: most owners first; floorPrice, floorPrice24hAgo:"
+        " highest first; listed: most NFTs for sale first; name: by name, unknown names first; newest:"
+        " highest token number first. Ties by token",
         COLLECTION_SORTS,
         load_default=COLLECTION_SORTS[0],
     )
@@ -109,6 +131,23 @@ class NamedCollectionSchema(CamelCaseSchema):
     )
 
 
+class FiguresSchema(NamedCollectionSchema):
+    """The watcher counts the figures of 7 and of 30 days within seconds of an event."""
+
+    listed = total("The number of NFTs for sale here", 10)
+    floor_price = hbar_or_null("The lowest price in HBAR; null if nothing is listed", 15)
+    floor_price_24h_ago = hbar_or_null(
+        "The lowest price 24 hours ago, to the hour; null if nothing was listed, or if it is not known",
+        20,
+    )
+    owners = total("The number of accounts that own a stored NFT of the collection", 7)
+    volume_24h = total("What buyers paid here in the last 24 hours, in HBAR", 115)
+    sales_7d = total("The number of sales in the last 7 days, to the hour", 6)
+    volume_7d = total("What buyers paid in the last 7 days, in HBAR", 350)
+    sales_30d = total("The number of sales in the last 30 days, to the hour", 12)
+    volume_30d = total("What buyers paid in the last 30 days, in HBAR", 730)
+
+
 class LinkSchema(CamelCaseSchema):
     """A page on the web."""
 
@@ -116,7 +155,7 @@ class LinkSchema(CamelCaseSchema):
     url = text("The link's http or https URL", "https://discord.com/invite/tides")
 
 
-class CollectionRecordSchema(NamedCollectionSchema):
+class CollectionRecordSchema(FiguresSchema):
     """A collection as last read from the ledger, with its listings and sales here.
 
     A field that was not read yet is null.
@@ -132,8 +171,6 @@ class CollectionRecordSchema(NamedCollectionSchema):
     fixed_fees = each(
         FixedFeeSchema, "What a seller pays at each sale; null if not known", allow_none=True
     )
-    listed = total("The number of NFTs for sale here", 10)
-    floor_price = hbar_or_null("The lowest price in HBAR; null if nothing is listed", 15)
     best_offer = hbar_or_null(
         "The highest open and covered offer for one of the NFTs, in HBAR; null if there is none",
         12,
@@ -141,9 +178,7 @@ class CollectionRecordSchema(NamedCollectionSchema):
     sales = total("The number of sales through this marketplace", 12)
     volume = total("What buyers paid in these sales, in HBAR", 730)
     sales_24h = total("The number of sales in the last 24 hours", 2)
-    volume_24h = total("What buyers paid in the last 24 hours, in HBAR", 115)
     last_sale = nested(LastSaleSchema, "The newest sale; null if there is none", allow_none=True)
-    owners = total("The number of accounts that own a stored NFT of the collection", 7)
     description = text(
         "The collection's own description (HIP-766); null if there is none", "Seas", nullable=True
     )
@@ -155,7 +190,7 @@ class CollectionRecordSchema(NamedCollectionSchema):
     )
 
 
-class FoundCollectionSchema(NamedCollectionSchema):
+class FoundCollectionSchema(FiguresSchema):
     """A collection in a list."""
 
     image = image_field(
@@ -163,9 +198,23 @@ class FoundCollectionSchema(NamedCollectionSchema):
         " there is none",
         nullable=True,
     )
-    listed = total("The number of NFTs for sale here", 10)
-    floor_price = hbar_or_null("The lowest price in HBAR; null if nothing is listed", 15)
-    volume_24h = total("What buyers paid here in the last 24 hours, in HBAR", 115)
+
+
+class HistoryQuerySchema(RequestSchema):
+    days = Digits("The number of days, with today", 90, high=MAX_DAYS, load_default=90)
+
+
+class CollectionDaySchema(CamelCaseSchema):
+    """A day of a collection, in UTC."""
+
+    date = show(fields.String, "The day", "2026-11-20", format="date")
+    floor_price = hbar_or_null(
+        "The lowest price in HBAR at the day's end, or now; null if nothing was listed", 15
+    )
+    sales = total("The number of sales", 2)
+    volume = total("What buyers paid, in HBAR", 115)
+    lowest_price = hbar_or_null("The lowest price that a buyer paid; null without a sale", 55)
+    highest_price = hbar_or_null("The highest price that a buyer paid; null without a sale", 60)
 
 
 class FoundAccountSchema(AccountSchema):

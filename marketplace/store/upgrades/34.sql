@@ -201,3 +201,31 @@ CREATE INDEX collection_skeleton_by_token ON collection_skeleton (token, skeleto
 UPDATE collection SET retry_at = '2026-11-28T00:00:00.000000000Z' WHERE read_at IS NOT NULL;
 -- Keep whether the issuer can change the fees
 ALTER TABLE collection ADD COLUMN can_change_fees INTEGER CHECK (can_change_fees IN (0, 1));
+-- Let the watcher count each collection's hours, from the events that are kept
+ALTER TABLE collection ADD COLUMN sales_7d INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE collection ADD COLUMN volume_7d INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE collection ADD COLUMN sales_30d INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE collection ADD COLUMN volume_30d INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE collection ADD COLUMN owners INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE collection ADD COLUMN floor_price INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE collection ADD COLUMN floor_price_24h_ago INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE collection ADD COLUMN figures_due_at TEXT DEFAULT '1970-01-01T00:00:00.000000000Z';
+CREATE INDEX collection_by_sales_7d ON collection ((is_imitation * 1000000000000000000 - sales_7d), token);
+CREATE INDEX collection_by_volume_7d ON collection ((is_imitation * 1000000000000000000 - volume_7d), token);
+CREATE INDEX collection_by_sales_30d ON collection ((is_imitation * 1000000000000000000 - sales_30d), token);
+CREATE INDEX collection_by_volume_30d ON collection ((is_imitation * 1000000000000000000 - volume_30d), token);
+CREATE INDEX collection_by_owners ON collection ((is_imitation * 1000000000000000000 - owners), token);
+CREATE INDEX collection_by_floor ON collection ((is_imitation * 1000000000000000000 - floor_price), token);
+CREATE INDEX collection_by_floor_24h_ago
+    ON collection ((is_imitation * 1000000000000000000 - floor_price_24h_ago), token);
+CREATE INDEX collection_figures_due ON collection (figures_due_at) WHERE figures_due_at IS NOT NULL;
+CREATE TABLE collection_hour (
+    token TEXT NOT NULL,
+    hour TEXT NOT NULL,
+    sales INTEGER NOT NULL,
+    volume INTEGER NOT NULL,
+    lowest_price INTEGER,
+    highest_price INTEGER,
+    floor_price INTEGER,
+    PRIMARY KEY (token, hour)
+) STRICT, WITHOUT ROWID;
