@@ -1,5 +1,5 @@
 """Gunicorn's configuration, which gunicorn reads if it starts in this folder: the package's, for wsgi.py."""
 
-from marketplace.cli.gunicorn_config import *  # noqa: F403
+from marketplace.serving.gunicorn_config import *  # noqa: F403
 
 wsgi_app = "wsgi:app"

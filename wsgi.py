@@ -1,6 +1,6 @@
 """Serves the application of app.py: ``gunicorn``, which reads gunicorn.conf.py, or ``granian wsgi:app``."""
 
 from app import create_app
-from marketplace.cli.startup import make_served
+from marketplace.serving.startup import make_served
 
 app = make_served(create_app)

@@ -25,7 +25,8 @@ from marketplace import create_app
 from marketplace.hedera import times
 from marketplace.market import freshness
 from marketplace.market.listing.memos import listing_memo
-from marketplace.sandbox import unsigned, wallet
+from marketplace.sandbox import wallet
+from marketplace.sandbox.world import mint
 from marketplace.services import services
 from marketplace.store import following, nfts, properties
 from marketplace.store.database import read, write
@@ -58,7 +59,7 @@ def list_on_ledger(app, serial_no: int) -> None:
     memo = listing_memo(TOKEN, serial_no, 5, "Foo")
     body = approval(SELLER, (TOKEN, serial_no), MARKET, memo)
     with services(app).sandbox.app.app_context():
-        unsigned.mint(TOKEN, serial_no, SELLER, times.now())
+        mint(TOKEN, serial_no, SELLER, times.now())
         assert node.submit(wallet.sign(SELLER, seal(body)), times.now()).result == "SUCCESS"
 
 

@@ -7,7 +7,8 @@ from harness.cast import ALICE, BOB, TOKEN
 from hiero_sandbox import conditions, node
 from hiero_sandbox import database as ledger_database
 from hiero_sandbox.ledger import accounts
-from marketplace.sandbox import unsigned, wallet
+from marketplace.sandbox import wallet
+from marketplace.sandbox.world import hand_over, mint
 from marketplace.services import KEY, services
 
 
@@ -35,7 +36,7 @@ class Ledger:
 
     def mint(self, nft, owner, then):
         with self.sandbox.app_context():
-            unsigned.mint(*nft, owner, then)
+            mint(*nft, owner, then)
 
     def submit_altered(self, byte_array, memo=None, transfer_to=None):
         """Submit another transaction of Alice's under the id of a prepared one."""
@@ -74,7 +75,7 @@ class Ledger:
 
     def hand_over(self, nft, account_id=BOB):
         with self.sandbox.app_context():
-            return unsigned.hand_over(*nft, account_id, conditions.now())
+            return hand_over(*nft, account_id, conditions.now())
 
     def update_metadata(self, nft, metadata=None):
         with self.sandbox.app_context():

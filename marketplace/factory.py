@@ -118,10 +118,7 @@ def _make_services(app: Flask, sign: Sign | None) -> Services:
     mount = _import_mount() if config["NETWORK"] == "sandbox" else None
     database = db.from_config(config, makes=may_make_database())
     if mount:
-        from marketplace.sandbox import commands
-
         sandbox = mount.init_app(app, database)
-        app.cli.add_command(commands.cli)
     mirror_node = ledger.from_config(config, sandbox.adapters if sandbox else {}, count)
     return Services(
         database=database,

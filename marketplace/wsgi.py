@@ -1,6 +1,6 @@
 """The WSGI application of the installed package: ``gunicorn marketplace.wsgi:app``."""
 
 from marketplace import create_app
-from marketplace.cli.startup import make_served
+from marketplace.serving.startup import make_served
 
 app = make_served(create_app)

@@ -96,7 +96,5 @@ def test_a_host_that_configures_logging_after_it_reads_each_line_once(tmp_path):
 
 
 def test_our_own_server_does_not_wait_long_for_a_silent_name_server():
-    program = (
-        "import os; from marketplace.cli import gunicorn_config; print(os.environ['RES_OPTIONS'])"
-    )
+    program = "import os; from marketplace.serving import gunicorn_config; print(os.environ['RES_OPTIONS'])"
     assert run_python(program) == "timeout:2 attempts:1\n"

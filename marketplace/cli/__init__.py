@@ -1,4 +1,4 @@
-"""The operator's commands, the server's configuration, and the lines printed at the start."""
+"""All commands of an operator."""
 
 from flask import Flask
 
@@ -36,3 +36,7 @@ def init_app(app: Flask) -> None:
     ):
         app.cli.add_command(command)
     moderation.init_app(app)
+    if app.config["NETWORK"] == "sandbox":
+        from marketplace.cli import sandbox  # needs hiero_sandbox
+
+        app.cli.add_command(sandbox.cli)

@@ -13,11 +13,11 @@ from marketplace import metrics
 from marketplace.cli.command import Command
 from marketplace.command_line import echo, echo_log
 from marketplace.services import application
+from marketplace.serving.systemd import notify
 from marketplace.watcher.chores import Ranker
 from marketplace.watcher.enrichment import COMPLETING_SECONDS, make_enricher
 from marketplace.watcher.loop import watch
 from marketplace.watcher.sweep import sync
-from marketplace.watcher.systemd import notify
 from marketplace.watcher.tasks import is_complete, summary
 
 ENDED_AFTER_SECONDS = 1  # after the signal to end

@@ -29,7 +29,7 @@ from werkzeug.exceptions import NotFound
 from marketplace.assets import Assets
 from marketplace.demo import calls, offers, pages, trades, words
 from marketplace.hedera.ids import is_entity_id
-from marketplace.sandbox import access, addresses
+from marketplace.sandbox import addresses
 from marketplace.sandbox.addresses import PATH
 from marketplace.services import services
 
@@ -176,7 +176,7 @@ def give_addresses() -> dict[str, Any]:
         "artwork": artwork,
         "pages": PAGES,
         "addresses": {
-            "token": access.kept_token(),
+            "token": addresses.kept_token(),
             "wallet": current_app.config["WALLETS"][0],
             "visitor": VISITOR,
             "relay": find_relay(),

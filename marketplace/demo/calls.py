@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from flask import current_app, g, request
 from werkzeug.test import run_wsgi_app
 
-from marketplace.sandbox import access
+from marketplace.sandbox import addresses
 from marketplace.sandbox.addresses import PATH
 
 _NEXT = re.compile(r'<([^>]*)>; rel="next"')
@@ -70,7 +70,7 @@ def _call(path: str, query: dict[str, Any]) -> ApiAnswer:
         "SCRIPT_NAME": request.script_root,
         "PATH_INFO": path.encode().decode("latin-1"),
         "QUERY_STRING": text,
-        "HTTP_AUTHORIZATION": f"Bearer {access.kept_token()}",
+        "HTTP_AUTHORIZATION": f"Bearer {addresses.kept_token()}",
         "HTTP_ACCEPT": "application/json",
         "wsgi.input": BytesIO(),
     }

@@ -1,5 +1,6 @@
-"""The sandbox's addresses: printed at the start, and kept in files beside the ledger for other programs."""
+"""The sandbox's addresses and access token: printed at the start, and kept in files beside its ledger."""
 
+import fcntl
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -8,10 +9,14 @@ from pathlib import Path
 from flask import Flask, current_app
 
 from hiero_sandbox.hapi.address import HOST, find_port
-from marketplace.sandbox import access, catalogue
+from marketplace.hedera import times
+from marketplace.sandbox import catalogue
 from marketplace.services import services
+from marketplace.store import access_tokens
+from marketplace.store.database import read, write
 
 PATH = "/sandbox"  # where the service mounts it
+OWN_TOKEN = "the sandbox's own"  # its name in the list of tokens  # noqa: S105
 # Where SDKs look for a local network, beside the ports of the service and of the node.
 REST_PORTS = (5551, 8084, 38081)
 GRPC_PORTS = (5600, 35211)
@@ -27,7 +32,7 @@ def artwork(token: str, serial_no: str) -> str:
 def hello(app: Flask, url: str) -> str:
     """The sandbox's addresses, its access token, and a request to try."""
     with app.app_context():
-        token = access.kept_token()
+        token = kept_token()
     api_url = url + app.config["API_PREFIX"]
     return f"""
 The NFT marketplace serves the sandbox. It needs no network, no account and no key.
@@ -92,7 +97,7 @@ def announced(app: Flask, port: int, mirror_port: int | None = None) -> Iterator
     """
     folder, url = app.config["DATA_DIR"], app.config["PUBLIC_URL"]
     with app.app_context():
-        token = access.kept_token()
+        token = kept_token()
         sandbox = services().sandbox
     assert sandbox is not None  # noqa: S101
     environment, file, address = _environment(folder), node_file(folder), f"{HOST}:{port}"
@@ -117,3 +122,20 @@ def forget(folder: str) -> None:
     """Remove the files: no node runs any more."""
     for file in (node_file(folder), _environment(folder)):
         file.unlink(missing_ok=True)
+
+
+def kept_token() -> str:
+    """Read the sandbox's own access token; make one if there is none, or if it was revoked."""
+    path = Path(current_app.config["DATA_DIR"], "sandbox-token")
+    path.touch(mode=0o600)
+    with path.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # concurrent processes get the same token
+        token = file.read()
+        row = access_tokens.get_access_token(read(), access_tokens.hash_token(token))
+        if row and row["revoked_at"] is None:
+            return token
+        with write() as db:
+            access_tokens.mark_access_token_revoked(db, OWN_TOKEN, times.to_iso(times.now()))
+        token = str(access_tokens.create(OWN_TOKEN, access_tokens.SCOPES, seconds=None))
+        path.write_text(token)
+        return token

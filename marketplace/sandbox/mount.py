@@ -18,7 +18,7 @@ from marketplace.api.application import name_routes
 from marketplace.errors import MarketplaceError, StartRefused
 from marketplace.hedera import times
 from marketplace.ledger.consensus_node import NodeSilent
-from marketplace.sandbox import access, addresses, gateway, transport, wallet
+from marketplace.sandbox import addresses, gateway, transport, wallet
 from marketplace.sandbox.addresses import PATH
 from marketplace.sandbox.application import create_sandbox
 from marketplace.services import Sandbox
@@ -83,4 +83,4 @@ def _name_method() -> None:
 def _make_token(app: Flask) -> None:
     """Make the file sandbox-token. If that fails, the demo's first page tries again."""
     with app.app_context(), suppress(OSError, MarketplaceError):
-        access.kept_token()
+        addresses.kept_token()

@@ -9,6 +9,7 @@ from typing import cast
 
 from flask import Flask
 
+from hiero_sandbox.hapi.address import find_port
 from marketplace.command_line import echo_log
 from marketplace.sandbox import addresses
 from marketplace.services import Sandbox, services
@@ -16,6 +17,11 @@ from marketplace.services import Sandbox, services
 
 def sandbox_of(app: Flask) -> Flask:
     return cast(Sandbox, services(app).sandbox).app
+
+
+def port_of(app: Flask) -> int | None:
+    """The port of the node that runs now, in any process."""
+    return find_port(sandbox_of(app))
 
 
 def run(app: Flask, port: int, further: tuple[int, ...] = ()) -> None:

@@ -15,8 +15,9 @@ from marketplace.ledger import Deadline
 from marketplace.market import reconciler
 from marketplace.market.nfts import add
 from marketplace.market.offers.reconcile import reconcile_offers
-from marketplace.sandbox import catalogue, deeds, month, unsigned
+from marketplace.sandbox import catalogue, deeds, month
 from marketplace.sandbox.month import Deed
+from marketplace.sandbox.world import hand_over, mint
 from marketplace.services import mirror_node
 from marketplace.store import nfts, offers
 from marketplace.store.database import read
@@ -37,7 +38,7 @@ def fill(sandbox: Flask) -> None:
         # All of them are minted first, because adding the first one reads its collection.
         with _ledger_of(sandbox):
             for nft in missing:
-                unsigned.mint(*nft, month.first_owner(nft), GENESIS)
+                mint(*nft, month.first_owner(nft), GENESIS)
         for nft in missing:
             add(month.first_owner(nft), [nft])
     new = {nft for nft in sample if _is_new(nft)}
@@ -70,7 +71,7 @@ def _do(sandbox: Flask, deed: Deed, then: int) -> None:
     """Let a deed happen at a moment in the past, and store what follows from it."""
     if deed.kind == "give":
         with _ledger_of(sandbox):
-            unsigned.hand_over(*deed.nfts[0], deed.others[0], then)
+            hand_over(*deed.nfts[0], deed.others[0], then)
     elif deed.kind == "offer":
         transaction_id = _submit(sandbox, deeds.make_offer(deed, then), then)
         if schedule_id := _find_created(transaction_id):

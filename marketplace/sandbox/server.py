@@ -18,10 +18,10 @@ from gunicorn.sock import TCPSocket
 
 from hiero_sandbox import relay
 from hiero_sandbox.hapi.address import HOST
-from marketplace.cli import gunicorn_config
-from marketplace.cli.gunicorn_config import *  # noqa: F403
 from marketplace.command_line import echo_log
 from marketplace.sandbox import addresses, node, seed
+from marketplace.serving import gunicorn_config
+from marketplace.serving.gunicorn_config import *  # noqa: F403
 from marketplace.watcher import loop
 
 NODE_SECONDS = 10  # for the node to start, before the first request is answered

@@ -13,6 +13,7 @@ from marketplace.hedera import times
 from marketplace.market import moderation
 from marketplace.market.buying import fees
 from marketplace.services import application, services
+from marketplace.serving.systemd import notify, notify_alive
 from marketplace.store import properties
 from marketplace.store.connection import explained
 from marketplace.store.database import write
@@ -25,7 +26,6 @@ from marketplace.watcher.key_watch import KeyWatch
 from marketplace.watcher.recheck import Rechecker
 from marketplace.watcher.sale_costs import store_sale_costs
 from marketplace.watcher.sweep import Sweep
-from marketplace.watcher.systemd import notify, notify_alive
 from marketplace.watcher.tasks import Done, summary
 
 FOLLOWING_SECONDS = 1  # between two requests, if the last page was not full

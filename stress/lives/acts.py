@@ -35,8 +35,9 @@ from marketplace.market.listing.memos import (
     listing_memo,
     withdrawal_memo,
 )
-from marketplace.sandbox import unsigned, wallet
+from marketplace.sandbox import wallet
 from marketplace.sandbox.catalogue import TREASURY
+from marketplace.sandbox.world import hand_over
 from marketplace.store import following
 from marketplace.store.database import read
 from marketplace.watcher import chores, collection_import
@@ -267,7 +268,7 @@ class Acts:
         if self.lives[nft].owner == receiver:
             return
         with self.world.ledger.app_context():
-            receipt = unsigned.hand_over(*nft, receiver, self.world.ledger_now())
+            receipt = hand_over(*nft, receiver, self.world.ledger_now())
             moment = ledger_queries.get_last_consensus(ledger_database.read())
         self.world.note()
         if receipt.result == "SUCCESS":

@@ -20,8 +20,8 @@ from marketplace import create_app
 from marketplace.hedera import times
 from marketplace.ledger import mirror
 from marketplace.market import freshness
-from marketplace.sandbox import unsigned
 from marketplace.sandbox.application import create_sandbox
+from marketplace.sandbox.world import mint
 from marketplace.services import services
 from marketplace.store import access_tokens, following, properties
 from marketplace.store.database import write
@@ -184,7 +184,7 @@ class World:
                 db.execute(f"DELETE FROM {table}")
         with self.ledger.app_context():
             for (token, serial_no), owner in owners.items():
-                unsigned.mint(token, serial_no, owner, MINTED_AT)
+                mint(token, serial_no, owner, MINTED_AT)
         self.past = []  # copies of the ledger's tables, each with its time
         self.has_lied = False
         self.loaded = None

@@ -9,8 +9,8 @@ from click.testing import CliRunner
 
 from harness.apps import settings
 from marketplace import create_app
-from marketplace.sandbox import access
-from marketplace.sandbox.commands import seed_command
+from marketplace.cli.sandbox import seed_command
+from marketplace.sandbox import addresses
 from tests.api.documented import call, operations
 
 ROOT = Path(__file__).parents[2]
@@ -23,7 +23,7 @@ def client(tmp_path_factory):
     app = create_app(**settings(tmp_path_factory.mktemp("seeded")))
     with app.app_context():
         CliRunner().invoke(seed_command, catch_exceptions=False)
-        token = access.kept_token()
+        token = addresses.kept_token()
     client = app.test_client()
     client.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {token}"
     return client

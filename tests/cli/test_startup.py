@@ -4,9 +4,9 @@ from pathlib import Path
 
 from harness.apps import settings
 from marketplace import create_app
-from marketplace.cli import startup
 from marketplace.hedera import times
 from marketplace.sandbox import node, seed
+from marketplace.serving import startup
 from marketplace.store import following
 from marketplace.store.database import write
 from tests.engines import both_engines

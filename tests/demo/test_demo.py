@@ -23,7 +23,7 @@ from marketplace.ledger import Deadline
 from marketplace.market import moderation
 from marketplace.market.moderation import Ruling, Subject
 from marketplace.market.reconciler import reconcile
-from marketplace.sandbox import access, catalogue, month
+from marketplace.sandbox import addresses, catalogue, month
 from marketplace.sandbox.seed import NFTS_PER_COLLECTION
 from marketplace.store import access_tokens
 from marketplace.store.database import read
@@ -157,14 +157,14 @@ def test_the_token_opens_the_api(app):
     assert r.json == []
     assert meta(client.get("/demo/list"))["token"] == token
     # One that is revoked is replaced.
-    app.test_cli_runner().invoke(args=["token", "revoke", access.NAME])
+    app.test_cli_runner().invoke(args=["token", "revoke", addresses.OWN_TOKEN])
     assert meta(client.get("/"))["token"] != token
 
 
 def test_those_who_ask_at_once_get_one_token(app):
     def ask(_):
         with app.app_context():
-            return access.kept_token()
+            return addresses.kept_token()
 
     with ThreadPoolExecutor(8) as pool:
         assert len(set(pool.map(ask, range(16)))) == 1

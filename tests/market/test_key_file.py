@@ -24,12 +24,12 @@ from harness.network import serve
 from harness.serving import run_flask
 from hiero_sandbox.ledger import keys
 from marketplace import create_app
-from marketplace.cli import startup
 from marketplace.errors import StartRefused
 from marketplace.hedera.signed import verifies
 from marketplace.ledger.mirror import MirrorNode
 from marketplace.market.buying.key_file import FileKey, read_key
 from marketplace.services import services
+from marketplace.serving import startup
 from marketplace.settings import load
 
 ED25519 = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))

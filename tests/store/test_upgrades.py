@@ -21,9 +21,9 @@ from harness.forks import fork
 from harness.network import PATIENCE_SECONDS
 from harness.serving import run_flask
 from marketplace import create_app
-from marketplace.cli import startup
 from marketplace.errors import StartRefused
 from marketplace.services import services
+from marketplace.serving import startup
 from marketplace.store import sqlite as engine
 from marketplace.store.connection import DatabaseUnreadable
 from marketplace.store.database import SCHEMA

@@ -204,7 +204,7 @@ print("/site-packages/" in marketplace.__file__)
 
 @pytest.mark.parametrize(
     "arguments",
-    [("marketplace:create_app()",), ("-c", "python:marketplace.cli.gunicorn_config")],
+    [("marketplace:create_app()",), ("-c", "python:marketplace.serving.gunicorn_config")],
     ids=["plain", "configured"],
 )
 def test_it_is_run_beside_a_hosts_own_files(programs, host, arguments):

@@ -16,7 +16,7 @@ from harness.postgresql import until
 from harness.serving import CONFIGURATION, HUNDRED_NFTS, serve
 from marketplace import create_app
 from marketplace.api.reference import ASSETS, SCRIPT_NAME
-from marketplace.cli import startup
+from marketplace.serving import startup
 from marketplace.settings import load
 from tests import metrics
 from tests.engines import both_engines
@@ -29,7 +29,7 @@ SOON = 30
 IMPATIENT = f"""
 exec(open({str(CONFIGURATION)!r}).read())
 from gunicorn.workers import gthread
-from marketplace.cli import gunicorn_config
+from marketplace.serving import gunicorn_config
 
 workers, threads = 1, {THREADS}
 gunicorn_config.SILENT_CLIENT_SECONDS = {PATIENCE}

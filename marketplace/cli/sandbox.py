@@ -3,7 +3,6 @@
 import click
 from flask import current_app
 
-from hiero_sandbox.hapi.address import find_port
 from marketplace.cli.command import Group
 from marketplace.command_line import echo
 from marketplace.hedera.ids import is_entity_id
@@ -27,7 +26,7 @@ def hello_command() -> None:
     """Print the sandbox's addresses, a token, and a request to try."""
     url = addresses.find_url(current_app.config["DATA_DIR"]) or current_app.config["PUBLIC_URL"]
     echo(addresses.hello(application(), url))
-    if port := find_port(node.sandbox_of(application())):
+    if port := node.port_of(application()):
         echo(addresses.describe_node(port))
 
 

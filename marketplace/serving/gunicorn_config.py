@@ -1,6 +1,6 @@
 """The configuration of gunicorn. Options on gunicorn's command line override it.
 
-``gunicorn -c python:marketplace.cli.gunicorn_config`` serves the package in any folder. With a host's own
+``gunicorn -c python:marketplace.serving.gunicorn_config`` serves the package in any folder. With a host's own
 application, such as ``shop:app`` at the end, it serves that.
 """
 
@@ -17,10 +17,10 @@ from typing import Any
 from flask import Flask
 
 from marketplace import command_line, metrics
-from marketplace.cli import startup
 from marketplace.command_line import echo_log
 from marketplace.errors import StartRefused
 from marketplace.services import applications
+from marketplace.serving import startup
 
 command_line.prepare_process()
 
