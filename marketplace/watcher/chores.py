@@ -30,12 +30,19 @@ from marketplace.store.connection import Connection
 from marketplace.store.database import read, write
 from marketplace.store.nft_collections import list_collections_due
 from marketplace.store.prepared_transactions import PREPARATIONS, PURCHASES
-from marketplace.watcher.metadata_retries import MAX_ATTEMPTS
+from marketplace.watcher.metadata_columns import MAX_ATTEMPTS
 from marketplace.watcher.recheck import MAX_LIFE
 from marketplace.watcher.tasks import Done
 
 PAUSE_SECONDS = 1  # between two looks at what has changed
 SHARE = 30  # a collection that takes a second is ranked at most every 30 seconds
+REFRESHING_SECONDS = 10  # of one call
+COLLECTIONS_AT_ONCE = 200
+REREAD_AT_ONCE = 100  # NFTs
+OFFERS_AT_ONCE = 50  # of one call, so that neither expiries nor cover use up the mirror node's rate
+COVER_SECONDS = 300  # between two looks at whether a bidder can pay
+KEPT_SECONDS = 3 * 3600  # for which prepared transactions are kept after they expire
+DELETED_AT_ONCE = 1000  # rows in one transaction: other writers wait for it
 
 
 class Ranker:
@@ -57,15 +64,6 @@ class Ranker:
 
     def delay(self, token: str, seconds: float) -> None:
         self._free_at[token] = time.monotonic() + seconds
-
-
-REFRESHING_SECONDS = 10  # of one call
-COLLECTIONS_AT_ONCE = 200
-REREAD_AT_ONCE = 100  # NFTs
-OFFERS_AT_ONCE = 50  # of one call, so that neither expiries nor cover use up the mirror node's rate
-COVER_SECONDS = 300  # between two looks at whether a bidder can pay
-KEPT_SECONDS = 3 * 3600  # for which prepared transactions are kept after they expire
-DELETED_AT_ONCE = 1000  # rows in one transaction: other writers wait for it
 
 
 def refresh_collections() -> Counter[Done]:

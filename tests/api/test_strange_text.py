@@ -19,7 +19,7 @@ from marketplace.market import reconciler
 from marketplace.services import services
 from marketplace.store import nfts
 from marketplace.store.database import read, write
-from marketplace.watcher.enrichment import enrich
+from marketplace.watcher.metadata_columns import find_columns
 from marketplace.watcher.enrichment_result import LONG
 from tests.answers import assert_error
 from tests.engines import both_engines
@@ -60,7 +60,7 @@ def store(app, pointer, token_name):
             db.execute("DELETE FROM nft")
             assert nfts.insert_nft(db, record)["name"] == record["name"]
         before = nfts.get_nft(read(), TOKEN, 7)
-        completed = enrich(before, enriching(app), LONG)
+        completed = find_columns(before, enriching(app), LONG)
         with write() as db:
             assert nfts.mark_enriched(db, completed, before)["name"] == completed["name"]
         return nfts.get_nft(read(), TOKEN, 7)

@@ -12,7 +12,7 @@ from harness.cast import KEYS
 from harness.network import answering, serve, serve_raw
 from marketplace.ledger import Deadline
 from marketplace.ledger.http import Unfetchable
-from marketplace.watcher.strangers.enrich import make_resolver
+from marketplace.watcher.strangers.reader import make_resolver
 from tests.actions import shown
 from tests.ledger.answers import NFT, page
 

@@ -1,7 +1,10 @@
 """Reads the content of a metadata pointer or an image's URI, in any of its forms."""
 
+import signal
+import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from email.message import Message as Headers
 from itertools import islice
 from typing import NamedTuple, TypeVar
@@ -20,7 +23,6 @@ from marketplace.watcher.strangers.content import (
     read_object,
 )
 from marketplace.watcher.strangers.guarded_fetch import Address, Fetcher
-from marketplace.watcher.strangers.interruption import interrupt_at
 from marketplace.watcher.strangers.metadata import describe
 from marketplace.watcher.strangers.uri import Gateways, Inline, Inscription, TopicMessage, Web
 
@@ -29,6 +31,7 @@ SILENT_SECONDS = 60  # for which a gateway is asked last
 NOT_THERE = (404, 410)
 MAX_CONTENT_TYPE = 1000  # characters, as a longer one takes long to parse
 MAX_VERSIONS = 100  # the newest rows of an HCS-6 topic, of which one must name a file
+AT_ONCE = 1e-6  # seconds: 0 would set no timer
 MAX_ROWS = 1000  # of a topic, among which are the parts of a single message
 
 T = TypeVar("T")
@@ -188,3 +191,25 @@ def _read_metadata(content: Content) -> Metadata:
     if description == Description():
         raise Unfetchable("the metadata has nothing that is shown")
     return Metadata(description)
+
+
+@contextmanager
+def interrupt_at(deadline: Deadline) -> Iterator[None]:
+    """Raise TimeIsUp in the block when the deadline passes. Only a reader's main thread can be interrupted.
+
+    A host that sends headers byte by byte outlasts every timeout.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGALRM, _raise)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, deadline.left or AT_ONCE)
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+
+
+def _raise(*_: object) -> None:
+    raise TimeIsUp
