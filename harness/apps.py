@@ -12,7 +12,7 @@ from marketplace.services import services
 from marketplace.store import access_tokens
 from marketplace.store.database import write
 from marketplace.watcher.enrichment import ENRICH, Enricher
-from marketplace.watcher.strangers import decoder, enrich
+from marketplace.watcher.strangers import decoder, reader
 
 
 def settings(folder):
@@ -52,10 +52,10 @@ def enriching(app):
     """What finds metadata and image as the watcher's processes do, in this one."""
     sandbox = services(app).sandbox
     adapters = sandbox.gateway_adapters if sandbox else dict
-    resolver = enrich.make_resolver(app.config, adapters)
+    resolver = reader.make_resolver(app.config, adapters)
 
     def find(pointer, limits):
-        fetched, content = enrich.fetch(resolver, pointer, limits.fetching)
+        fetched, content = reader.fetch(resolver, pointer, limits.fetching)
         return fetched.with_image_of(_make_small(content)) if content else fetched
 
     return find

@@ -4,11 +4,10 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
 
-from flask import Flask, current_app
+from flask import Flask
 
-from marketplace.errors import MarketplaceError, MediaUnreachable, Unavailable
+from marketplace.errors import MarketplaceError, Unavailable
 from marketplace.events import EventKind
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
@@ -16,15 +15,12 @@ from marketplace.market import moderation, nft_events
 from marketplace.market.moderation import Subject
 from marketplace.market.nft_events import Event
 from marketplace.market.throttled_log import warn_once_a_minute
-from marketplace.metrics import count
 from marketplace.services import services
 from marketplace.store import nft_collections, nfts, traits
 from marketplace.store.connection import explained
 from marketplace.store.database import read, write
-from marketplace.store.media import MediaFull
 from marketplace.store.nft_collections import CollectionRow
 from marketplace.store.nfts import NftRow
-from marketplace.text import clean_text
 from marketplace.watcher.enrichment_result import LONG, QUICK, Enrich, Limits
 from marketplace.watcher.metadata_columns import (
     Columns,

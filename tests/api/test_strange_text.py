@@ -19,8 +19,8 @@ from marketplace.market import reconciler
 from marketplace.services import services
 from marketplace.store import nfts
 from marketplace.store.database import read, write
-from marketplace.watcher.metadata_columns import find_columns
 from marketplace.watcher.enrichment_result import LONG
+from marketplace.watcher.metadata_columns import find_columns
 from tests.answers import assert_error
 from tests.engines import both_engines
 

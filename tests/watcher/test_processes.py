@@ -22,9 +22,9 @@ from harness.network import PATIENCE_SECONDS, drip_headers, response, serve_raw
 from harness.postgresql import until
 from marketplace.settings import load
 from marketplace.watcher import enrichment_processes
-from marketplace.watcher.metadata_columns import REFUSED
 from marketplace.watcher.enrichment_processes import EnrichmentProcesses
 from marketplace.watcher.enrichment_result import LONG, QUICK, EnrichmentResult, Limits, Outcome
+from marketplace.watcher.metadata_columns import REFUSED
 from marketplace.watcher.strangers import confine
 from marketplace.watcher.strangers.images import optimise
 from tests.namespaces import UNSHARE, needs_namespaces

@@ -9,8 +9,8 @@ from harness.images import encoded
 from harness.network import serve
 from marketplace.ledger.http import Deadline, FetchError, Unfetchable
 from marketplace.watcher.enrichment_result import Description, Outcome
-from marketplace.watcher.strangers.reader import fetch
 from marketplace.watcher.strangers.guarded_fetch import Fetcher
+from marketplace.watcher.strangers.reader import fetch
 from marketplace.watcher.strangers.resolver import Resolver
 from marketplace.watcher.strangers.uri import Gateways
 from tests.watcher.pictures import gradient
