@@ -13,7 +13,7 @@ import signal
 import time
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing
 from http.client import HTTPException
 from urllib.error import HTTPError
 
@@ -34,6 +34,7 @@ from hiero_sdk_python import (
 )
 
 from harness.apps import authorized_client, on_testnet
+from harness.consensus_node import serve_node
 from harness.network import PATIENCE_SECONDS
 from harness.postgresql import until
 from harness.serving import serve, watcher
@@ -267,20 +268,6 @@ class HangingNode:
                 channel.unary_unary(TRANSFER)(content, timeout=PATIENCE_SECONDS)
         time.sleep(context.time_remaining() + 0.1)
 
-    @contextmanager
-    def serving(self):
-        server = grpc.server(ThreadPoolExecutor(1))
-        service, method = TRANSFER.removeprefix("/").split("/")
-        methods = {method: grpc.unary_unary_rpc_method_handler(self.take)}
-        handler = grpc.method_handlers_generic_handler(service, methods)
-        server.add_generic_rpc_handlers([handler])
-        port = server.add_insecure_port("127.0.0.1:0")
-        server.start()
-        try:
-            yield f"127.0.0.1:{port}"
-        finally:
-            server.stop(0).wait()
-
 
 @both_engines
 @pytest.mark.parametrize("swallowed", [0, 1])
@@ -293,7 +280,7 @@ def test_a_node_that_hangs_gets_the_same_bytes_again(network, tmp_path, swallowe
     market, hanging = InProcess(network, app), HangingNode(network, swallowed)
     nft, before = market.list_one(), network.count_purchases()
     body = _name_reachable(market, nft)
-    with hanging.serving() as address:
+    with serve_node(TRANSFER, hanging.take) as address:
         with app.app_context(), write() as db:
             addresses = json.dumps({"0.0.3": [address]}).encode()
             properties.mark_property(db, properties.NODE_ADDRESSES, addresses)

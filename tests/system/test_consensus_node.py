@@ -1,13 +1,12 @@
 """The service submits what it signs to a consensus node as Hedera SDKs do: over gRPC, by HAPI's messages."""
 
 import time
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 
 import grpc
 import pytest
 
 from harness.cast import MARKET
+from harness.consensus_node import serve_node
 from harness.network import reserved_port, serve_raw, silence
 from harness.serving import node
 from harness.wallets import seal
@@ -16,6 +15,8 @@ from marketplace.ledger.consensus_node import NodeSilent, NodeUnreachable, send
 from marketplace.ledger.http import Deadline
 from marketplace.sandbox import wallet
 from sandbox.tests.schedules import about, creation_of, payment
+
+CREATE = "/proto.ScheduleService/createSchedule"
 
 
 @pytest.fixture(scope="module")
@@ -57,27 +58,11 @@ def test_what_speaks_no_grpc_is_unreachable():
         send(url.removeprefix("http://"), creation(), Deadline(0.5))
 
 
-@contextmanager
-def serving(handle):
-    """A gRPC server that answers each transaction by a function."""
-    server = grpc.server(ThreadPoolExecutor(1))
-    methods = {"createSchedule": grpc.unary_unary_rpc_method_handler(handle)}
-    server.add_generic_rpc_handlers(
-        [grpc.method_handlers_generic_handler("proto.ScheduleService", methods)]
-    )
-    port = server.add_insecure_port("127.0.0.1:0")
-    server.start()
-    try:
-        yield f"127.0.0.1:{port}"
-    finally:
-        server.stop(0).wait()
-
-
 def test_a_node_that_does_not_answer_may_have_the_transaction():
     def hang(content, context):
         time.sleep(2)
 
-    with serving(hang) as address, pytest.raises(NodeSilent, match="DEADLINE_EXCEEDED"):
+    with serve_node(CREATE, hang) as address, pytest.raises(NodeSilent, match="DEADLINE_EXCEEDED"):
         began = time.monotonic()
         send(address, creation(), Deadline(1))
     assert time.monotonic() - began < 4
@@ -87,7 +72,7 @@ def test_a_node_that_breaks_off_may_have_the_transaction():
     def break_off(content, context):
         context.abort(grpc.StatusCode.UNAVAILABLE, "It stops")
 
-    with serving(break_off) as address, pytest.raises(NodeSilent, match="UNAVAILABLE"):
+    with serve_node(CREATE, break_off) as address, pytest.raises(NodeSilent, match="UNAVAILABLE"):
         send(address, creation(), Deadline(2))
 
 
@@ -95,5 +80,5 @@ def test_an_unknown_code_is_a_number():
     def answer(content, context):
         return b"\x08\xff\x7f"  # nodeTransactionPrecheckCode: 16383
 
-    with serving(answer) as address:
+    with serve_node(CREATE, answer) as address:
         assert send(address, creation(), Deadline(2)) == "16383"
