@@ -29,6 +29,7 @@ from pathlib import Path
 from PIL import Image
 
 from harness import network, wallets
+from harness.images import CORPUS
 from harness.postgresql import until
 from hiero_sandbox.ledger import queries, records
 from hiero_sandbox.ledger.accounts import FIRST_BALANCE
@@ -39,7 +40,7 @@ from marketplace.market.listing.memos import listing_memo
 from marketplace.sandbox import catalogue, gateway, wallet
 from marketplace.sandbox.application import create_sandbox
 from marketplace.sandbox.catalogue import TREASURY
-from stress import audit, bombs
+from stress import audit
 from stress.soak.books import ACCOUNTS
 from stress.soak.replica import BEHIND_SECONDS, Replica
 from stress.soak.schedules import Scheduled, list_scheduled
@@ -53,7 +54,7 @@ GARBAGE = (
     b'{"nfts": 7, "transactions": {}, "account_id": []}',
     b'{"nfts": [{"token_id": null}], "links": {"next": null}}',
 )
-BOMBS = 12  # how many of stress/bombs.py are used, drawn in each run
+BOMBS = 12  # how many images of harness/images.py are used, drawn in each run
 CONTENTS = {"good": 90, "bomb": 3, "drips": 2, "silent": 1, "missing": 2, "garbage": 2}
 
 
@@ -102,7 +103,7 @@ class Network:
         self.sandbox = create_sandbox(str(self.path), signs_for=MARKET)
         self.sandbox.register_blueprint(gateway.blp)
         self.replica = Replica(self.path, MARKET)
-        self.bombs = self.dice.sample(list(bombs.CORPUS.values()), BOMBS)
+        self.bombs = self.dice.sample(list(CORPUS.values()), BOMBS)
         self.made: dict[int, bytes] = {}
         threading.Thread(target=self._serve_node, daemon=True).start()
         with network.serve(self._answer, self.port):

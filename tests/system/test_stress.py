@@ -18,7 +18,6 @@ PROGRAMS = [
 SHORT_RUNS = {
     "benchmarks.sizes": [],
     "stress.baskets": ["--seconds", "1", "--at-once", "2"],
-    "stress.bombs": ["--only", "png_16_bits_with_alpha"],
     "stress.failover": ["--seconds", "0.5", "--only", "lose_a_standby"],
     "stress.lives": ["--seed", "1", "--stories", "1"],
 }

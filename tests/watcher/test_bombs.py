@@ -3,8 +3,7 @@
 import pytest
 
 from harness.images import CORPUS
-from stress.bombs import cost
-from tests.watcher.bombs import REFUSED, assert_bounded
+from tests.watcher.bombs import REFUSED, assert_bounded, cost
 
 
 @pytest.mark.parametrize("name", REFUSED)
