@@ -7,12 +7,14 @@ from typing import Any
 from marketplace.api.authentication import require_scope
 from marketplace.api.http import Blueprint
 from marketplace.api.schemas.common import CollectionPathSchema, NftPathSchema
-from marketplace.api.schemas.nfts import NftTraitsSchema, TraitSchema
+from marketplace.api.schemas.nfts import FilterQuerySchema, NftTraitsSchema, TraitSchema
 from marketplace.errors import CollectionNotStored, Hidden, NftNotStored
 from marketplace.market.nfts import require_shown
 from marketplace.market.rarity import list_values, rank_collection
-from marketplace.store import nfts, traits
+from marketplace.store import nfts, orderbook
 from marketplace.store.database import read
+from marketplace.store.orderbook import NEWEST, Selection
+from marketplace.store.traits import TraitValueRow, read_traits
 
 blp = Blueprint("Traits", __name__, description="Traits and their rarity")
 
@@ -20,20 +22,45 @@ blp = Blueprint("Traits", __name__, description="Traits and their rarity")
 @blp.get("/collection/<tokenId>/traits")
 @require_scope("read")
 @blp.arguments(CollectionPathSchema, location="path")
+@blp.arguments(FilterQuerySchema, location="query")
 @blp.response(200, TraitSchema(many=True), description="The traits, by name")
 @blp.refuses(CollectionNotStored, Hidden)
-def list_collection_traits(token: str) -> list[dict[str, Any]]:
+def list_collection_traits(
+    token: str, min_price: int, max_price: int, traits: tuple[str, ...]
+) -> list[dict[str, Any]]:
     """List a collection's traits
 
     Returns the 1,000 most frequent values, grouped by trait, the most frequent first. Each value has the
     number of stored NFTs with it, without burned ones, the number of those for sale, and their lowest price.
+    With the order book's filters, only NFTs for sale that match them count as such. A value is counted as if
+    its trait were not chosen yet, so that it says what choosing it would add.
     """
     require_shown(token)
     rows = list_values(token)
     if not rows and not nfts.is_any_stored_of_token(read(), token):
         raise CollectionNotStored(token)
+    selection = Selection(NEWEST, token, None, min_price, max_price, traits)
+    if selection != Selection(token=token):
+        rows = _count_selected(rows, selection)
     by_type = groupby(sorted(rows, key=itemgetter("type")), key=itemgetter("type"))
     return [{"trait_type": kind, "values": [*values]} for kind, values in by_type]
+
+
+def _count_selected(rows: list[TraitValueRow], selection: Selection) -> list[TraitValueRow]:
+    """Replace the counts of listed NFTs, and their floors, by those within a selection."""
+    db, token = read(), str(selection.token)
+    types = {text: orderbook.find_trait(db, token, text)[0] for text in selection.traits}
+    counted = {}
+    for kind in {"", *types.values()}:
+        others = tuple(text for text in selection.traits if types[text] != kind)
+        of_others = orderbook.list_listed_values(db, selection._replace(traits=others))
+        counted[kind] = {(row["type"], row["value"]): row for row in of_others}
+    replaced: list[TraitValueRow] = []
+    for row in rows:
+        found = counted.get(row["type"], counted[""]).get((row["type"], row["value"]))
+        listed, floor = (found["listed"], found["floor_price"]) if found else (0, None)
+        replaced.append({**row, "listed": listed, "floor_price": floor})
+    return replaced
 
 
 @blp.get("/nft/<tokenId>/<serialNo>/traits")
@@ -56,7 +83,7 @@ def show_nft_traits(token: str, serial_no: int) -> dict[str, Any]:
     rank, ranked = ranking.find_rank(serial_no), len(ranking.serials)
     with_counts = [
         {"trait_type": kind, "value": value, "count": count, "share": count / max(ranked, 1)}
-        for kind, value in (traits.read_traits(nft["attributes"]) if rank else ())
+        for kind, value in (read_traits(nft["attributes"]) if rank else ())
         # None if the traits changed after the ranking.
         if (count := ranking.count((kind, value)))
     ]

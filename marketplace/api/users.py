@@ -1,11 +1,19 @@
-"""The NFTs of an account: all, or those for sale."""
+"""The NFTs of an account: all, those for sale, and what it traded."""
+
+from typing import Any
 
 from marketplace.api import paging
 from marketplace.api.authentication import require_scope
 from marketplace.api.http import Blueprint
 from marketplace.api.paging import BY_ID, NftPage, Position
 from marketplace.api.schemas.common import AccountPathSchema
-from marketplace.api.schemas.nfts import NftSchema, UserNftsQuerySchema, UserQuerySchema
+from marketplace.api.schemas.nfts import (
+    AccountSummarySchema,
+    NftSchema,
+    UserNftsQuerySchema,
+    UserQuerySchema,
+)
+from marketplace.market.account_summary import summarize
 from marketplace.store import nfts
 from marketplace.store.database import read
 from marketplace.store.orderbook import Selection, list_selected
@@ -27,6 +35,19 @@ def list_user_listings(account_id: str, limit: int, offset: int, page: Position 
     selection = Selection(owner=account_id)
     rows = list_selected(read(), selection, limit + 1, offset, page and page[1:])
     return paging.page(rows, limit)
+
+
+@blp.get("/user/<accountId>/summary")
+@require_scope("read")
+@blp.arguments(AccountPathSchema, location="path")
+@blp.response(200, AccountSummarySchema, description="The account's summary")
+def get_user_summary(account_id: str) -> dict[str, Any]:
+    """Get what an account owns, sold and bought
+
+    Counts the account's stored NFTs, without burned ones, and its trades through this marketplace, by
+    collection. Trades are those whose events are kept.
+    """
+    return summarize(account_id)
 
 
 @blp.get("/user/<accountId>/nfts")

@@ -19,6 +19,7 @@ class ListedValueRow(TypedDict):
     type: str
     value: str
     listed: int
+    floor_price: int
 
 
 NEWEST, CHEAPEST, MOST_EXPENSIVE = "lastListedDate", "price", "-price"
@@ -99,7 +100,8 @@ def list_listed_values(db: Connection, selection: Selection) -> list[ListedValue
     }  # fmt: skip
     selected = " ".join(_list_conditions(db, selection, parameters, is_after=False))
     sql = f"""
-        SELECT type, value, COUNT(*) AS listed FROM nft JOIN nft_trait USING (token, serial_no)
+        SELECT type, value, COUNT(*) AS listed, MIN(listing_price) AS floor_price
+        FROM nft JOIN nft_trait USING (token, serial_no)
         WHERE is_listed = 1 {selected}
         GROUP BY type, value
     """
@@ -142,12 +144,12 @@ def _select_traits(db: Connection, selection: Selection, parameters: dict[str, o
 def _group_by_type(db: Connection, token: str, traits: Iterable[str]) -> dict[str, list[str]]:
     """The values by type of trait. An NFT must have one of the values of each type."""
     by_type: dict[str, list[str]] = {}
-    for kind, value in (_find_trait(db, token, trait) for trait in traits):
+    for kind, value in (find_trait(db, token, trait) for trait in traits):
         by_type.setdefault(kind, []).append(value)
     return by_type
 
 
-def _find_trait(db: Connection, token: str, text: str) -> Trait:
+def find_trait(db: Connection, token: str, text: str) -> Trait:
     """The first of a text's possible traits that an NFT of the collection has."""
     first, *others = split_trait(text)
     if not others:

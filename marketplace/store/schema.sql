@@ -78,8 +78,8 @@ CREATE INDEX nft_withheld ON nft (owner) WHERE is_for_sale = 1 AND is_listed = 0
 -- Serves prepared_transactions.list_sellers and nfts.list_known_of_seller.
 CREATE INDEX nft_undecided ON nft (owner) WHERE ledger_state = 'undecided';
 
--- Serves nfts.list_nfts_of_owner.
-CREATE INDEX nft_by_owner ON nft (owner, token, serial_no) WHERE ledger_state <> 'gone';
+-- Serves nfts.list_nfts_of_owner and accounts.list_holdings.
+CREATE INDEX nft_by_owner ON nft (owner, token, serial_no, is_hidden, is_listed) WHERE ledger_state <> 'gone';
 
 -- Serves nft_collections.get_collection_on_sale and list_owners.
 CREATE INDEX nft_in_collection_by_owner
@@ -269,6 +269,10 @@ CREATE INDEX event_sold ON event (token, sold_at, price) WHERE sold_at IS NOT NU
 
 -- Serves collection_search.list_found_collections, by what was sold; and collection_search.get_first_sale_since.
 CREATE INDEX event_sold_at ON event (sold_at, token, price) WHERE sold_at IS NOT NULL;
+
+-- These serve accounts.list_traded.
+CREATE INDEX event_sold_by ON event (from_account, token, price) WHERE kind = 'SOLD' AND is_hidden = 0;
+CREATE INDEX event_bought_by ON event (to_account, token, price) WHERE kind = 'SOLD' AND is_hidden = 0;
 
 -- For all sales in their order, also those of hidden NFTs: flask export sales.
 CREATE INDEX event_of_sale ON event (consensus_at, id) WHERE kind = 'SOLD';

@@ -1,5 +1,6 @@
 """Traits: rows that follow from attributes; filters, counts and ranks against a plain model."""
 
+import itertools
 import json
 import random
 from collections import Counter, defaultdict
@@ -395,3 +396,37 @@ def test_a_query_whose_link_would_be_too_long_is_refused_however_little_it_selec
     assert assert_error(r, 414, "The URL is longer than ")["reason"] == "REQUEST_URI_TOO_LONG"
     r = client.get(f"/v1/nfts?{'&'.join(['id=0.0.1234567:1'] * 90)}")  # it has no pages
     assert r.status_code == 200
+
+
+@both_engines
+def test_counts_under_filters_are_those_of_the_order_book(app, client):
+    rng, kinds = random.Random(69), {"Eyes": ("Red", "Blue"), "Hat:": ("None", "Cap:Red")}
+    add(client, *range(1, 13))
+    for serial_no in range(1, 13):
+        enrich(app, serial_no, [(kind, rng.choice(values)) for kind, values in kinds.items()])
+        reconcile(app, serial_no, rng.choice((0, 5, 20, 60)))
+    rank(app)
+    filters = ({}, {"minPrice": 10}, {"maxPrice": 30})
+    for prices, eyes, hat in itertools.product(filters, ("Red", None), ("Cap:Red", None)):
+        chosen = {"Eyes": eyes, "Hat:": hat}
+        terms = {kind: f"{kind}:{value}" for kind, value in chosen.items() if value}
+        asked = prices | {"trait": [*terms.values()]}
+        shown = client.get(f"/v1/collection/{TOKEN}/traits", query_string=asked).json
+        for trait in shown:
+            kind = trait["trait_type"]
+            others = [term for of, term in terms.items() if of != kind]
+            for value in trait["values"]:
+                with_it = [*others, f"{kind}:{value['value']}"]
+                book = all_rows(client, "/v1/orderbook", tokenId=TOKEN, **prices, trait=with_it)
+                found = [nft["listingPrice"] for nft in book]
+                expected = len(found), min(found, default=None)
+                assert (value["listed"], value["floorPrice"]) == expected, (asked, value)
+
+
+def test_filters_of_traits_are_refused_as_those_of_the_order_book(client):
+    add(client, 1)
+    for query in ("minPrice=x", "minPrice=7&maxPrice=6", "trait=x"):
+        refused = client.get(f"/v1/collection/{TOKEN}/traits?{query}")
+        book = client.get(f"/v1/orderbook?tokenId={TOKEN}&{query}")
+        assert_error(refused, 422)
+        assert refused.json == book.json

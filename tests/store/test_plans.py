@@ -16,6 +16,7 @@ from marketplace.demo import figures
 from marketplace.market.nft_events import insert
 from marketplace.store import (
     access_tokens,
+    accounts,
     collection_hours,
     collection_search,
     decisions,
@@ -126,7 +127,7 @@ WHOLE = {
     "mark_image_lost", "list_unended",
 }  # fmt: skip
 MODULES = (
-    access_tokens, collection_hours, collection_search, decisions, events, figures, following,
+    access_tokens, accounts, collection_hours, collection_search, decisions, events, figures, following,
     nft_collections, nfts, offers, orderbook, prepared_transactions, properties, traits, webhooks,
 )  # fmt: skip
 STATEMENTS = {
@@ -137,10 +138,10 @@ STATEMENTS = {
 }
 # Of several statements, or below with arguments of their own.
 for name in (
-    "list_selected", "_list_conditions", "_select_traits", "_group_by_type", "_find_trait",
+    "list_selected", "_list_conditions", "_select_traits", "_group_by_type", "find_trait",
     "replace_traits", "insert_traits", "get_next_event", "list_page", "read_page", "list_found_collections",
     "is_any_expired",
-    "delete_expired", "count_open", "list_ids_of_owner", "get_trades", "list_listed_values",
+    "delete_expired", "count_open", "list_ids_of_owner", "get_trades", "list_traded", "list_listed_values",
     "list_open", "apply", "find_part", "insert_to_apply",
 ):  # fmt: skip
     del STATEMENTS[name]
@@ -198,6 +199,7 @@ for order, token in itertools.product(figures.ORDERS, (None, "0.0.7001")):
         wanted=figures.Owned("0.0.1001", token, only_listed=token is not None, order=order),
     )
 for side in ("from_account", "to_account"):
+    STATEMENTS[f"list_traded {side}"] = partial(accounts.list_traded, side=side)
     STATEMENTS[f"get_trades {side}"] = partial(figures.get_trades, side=side)
 STATEMENTS["get_newest_prepared by one"] = partial(
     prepared_transactions.get_newest_prepared, by=("x", "x")

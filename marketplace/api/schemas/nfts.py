@@ -49,17 +49,9 @@ NFTS_AT_ONCE = 100
 TRAITS_AT_ONCE = 20
 
 
-class OrderbookQuerySchema(RequestSchema):
-    limit = limit_field("NFTs", 20, 20)
-    offset = offset_field()
-    page = page_field(ORDERS)
-    sort = Choice(
-        "lastListedDate: newest listing first; price: lowest price first; -price: highest price first. Ties"
-        " by token and serial number",
-        ORDERS,
-        load_default=NEWEST,
-    )
-    token = selecting_field("Only NFTs of this token", "0.0.5001", "tokenId")
+class FilterQuerySchema(RequestSchema):
+    """A part of the order book."""
+
     min_price = Digits("Lowest price in HBAR", 10, low=0, high=MAX_HBAR, load_default=0)
     max_price = Digits("Highest price in HBAR", 500, low=0, high=MAX_HBAR, load_default=MAX_HBAR)
     traits = Choices(
@@ -72,11 +64,29 @@ class OrderbookQuerySchema(RequestSchema):
     )
 
     @validates_schema
+    def require_range(self, query: dict[str, Any], **kwargs: Any) -> None:
+        """Raise ValidationError if no price is within the bounds."""
+        low, high = query["min_price"], query["max_price"]
+        if low > high:
+            raise ValidationError(f"must not be above maxPrice: {low} is above {high}", "minPrice")
+
+
+class OrderbookQuerySchema(FilterQuerySchema):
+    limit = limit_field("NFTs", 20, 20)
+    offset = offset_field()
+    page = page_field(ORDERS)
+    sort = Choice(
+        "lastListedDate: newest listing first; price: lowest price first; -price: highest price first. Ties"
+        " by token and serial number",
+        ORDERS,
+        load_default=NEWEST,
+    )
+    token = selecting_field("Only NFTs of this token", "0.0.5001", "tokenId")
+
+    @validates_schema
     def require_agreement(self, query: dict[str, Any], **kwargs: Any) -> None:
         """Raise ValidationError if parameters that are valid alone contradict each other."""
         low, high, page = query["min_price"], query["max_price"], query["page"]
-        if low > high:
-            raise ValidationError(f"must not be above maxPrice: {low} is above {high}", "minPrice")
         if query["traits"] and query["token"] is None:
             raise ValidationError("works only with tokenId", "trait")
         if page and not page.is_within(query["sort"], query["token"], low, high):
@@ -88,6 +98,39 @@ class UserQuerySchema(RequestSchema):
     limit = limit_field("NFTs", 10, 1000)
     offset = offset_field()
     page = page_field()
+
+
+class AccountCollectionSchema(CamelCaseSchema):
+    """A collection of which an account owns, sold or bought NFTs."""
+
+    token = token_id()
+    name = text("The collection's name; null if not known", "Tides", nullable=True)
+    nfts = total("The number of its stored NFTs that the account owns", 3)
+    listed = total("The number of these that are for sale", 1)
+    floor_price = hbar_or_null(
+        "The collection's lowest price in HBAR; null if nothing is listed", 15
+    )
+    sales = total("The number of its NFTs that the account sold here", 2)
+    sales_volume = total("What buyers paid for these, before fees, in HBAR", 115)
+    purchases = total("The number of its NFTs that the account bought here", 1)
+    purchases_volume = total("What the account paid for these, in HBAR", 60)
+
+
+class AccountSummarySchema(CamelCaseSchema):
+    """What an account owns, sold and bought."""
+
+    account_id = text("The account's ID", "0.0.1001")
+    nfts = total("The number of stored NFTs that the account owns", 3)
+    listed = total("The number of these that are for sale", 1)
+    floor_value = total("What they cost at their collections' lowest prices, in HBAR", 45)
+    sales = total("The number of NFTs that the account sold here", 2)
+    sales_volume = total("What buyers paid for these, before fees, in HBAR", 115)
+    purchases = total("The number of NFTs that the account bought here", 1)
+    purchases_volume = total("What the account paid for these, in HBAR", 60)
+    collections = each(
+        AccountCollectionSchema,
+        "At most 1,000 of its collections: those of which it owns most NFTs come first",
+    )
 
 
 class UserNftsQuerySchema(RequestSchema):
@@ -155,7 +198,7 @@ class NftSchema(CamelCaseSchema):
 class TraitValueSchema(CamelCaseSchema):
     value = text("The value", "Ember")
     count = total("The number of stored NFTs with this value, without burned ones", 6)
-    listed = total("The number of NFTs with this value for sale here", 2)
+    listed = total("The number of NFTs with this value for sale here, within the filters", 2)
     floor_price = hbar_or_null("Their lowest price in HBAR; null if none is for sale", 15)
 
 
