@@ -57,9 +57,9 @@ def list_nfts(ids: tuple[NftId, ...]) -> list[NftRow | None]:
     Returns up to 100 NFTs in the order of the request, with null for each NFT that is not stored or is
     hidden.
     """
-    rows = nfts.list_nfts(read(), ids)
-    stored = {(row["token"], row["serial_no"]): row for row in rows if not row["is_hidden"]}
-    return [stored.get(nft_id) for nft_id in ids]
+    stored = nfts.get_nfts(read(), ids)
+    shown = {nft_id: nft for nft_id, nft in stored.items() if not nft["is_hidden"]}
+    return [shown.get(nft_id) for nft_id in ids]
 
 
 @blp.get("/nftslisted/<tokenId>")

@@ -169,7 +169,9 @@ class MirrorNode:
             try:
                 yield read(Nft, item)
             except ValueError as error:
-                yield self._invalid(path, f"{_name(item)} {error}"[:200])
+                named = item if isinstance(item, dict) else {}
+                name = f"{shown(named.get('token_id'))} #{shown(named.get('serial_number'))}"
+                yield self._invalid(path, f"{name} {error}"[:200])
 
     def find_history(self, token: str, serial_no: int, deadline: Deadline, since: int) -> History:
         """Read an NFT's entries since a moment, and the last event that decides its owner and spender.
@@ -494,9 +496,3 @@ def _is_not_found(answer: Fetched) -> bool:
     is_own = b'"_status"' in answer.content
     is_impossible = answer.status == 400 and IMPOSSIBLE.search(answer.content)
     return is_own and (answer.status == 404 or bool(is_impossible))
-
-
-def _name(item: Any) -> str:
-    """The token and the serial number that an item of a list names."""
-    named = item if isinstance(item, dict) else {}
-    return f"{shown(named.get('token_id'))} #{shown(named.get('serial_number'))}"

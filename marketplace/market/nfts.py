@@ -99,7 +99,7 @@ def find_account_id(named: str, deadline: Deadline) -> str:
 
 def require_nfts(nft_ids: Sequence[NftId]) -> dict[NftId, NftRow]:
     """Return the stored NFTs. Raises NftNotStored, which names every missing NFT."""
-    stored = reconciler.list_stored(nft_ids)
+    stored = nfts.get_nfts(read(), nft_ids)
 
     def require(nft_id: NftId) -> None:
         if nft_id not in stored:
@@ -138,7 +138,7 @@ def add(account_id: str, nft_ids: Sequence[NftId], caller: Caller = OPERATOR) ->
     After an error, none of them is stored.
     """
     require_all_shown(nft_ids)
-    stored = reconciler.list_stored(nft_ids)
+    stored = nfts.get_nfts(read(), nft_ids)
     new = [nft_id for nft_id in nft_ids if nft_id not in stored]
     with take_turn(caller, len(new)) as deadline:
         add_new(find_account_id(account_id, deadline), new, deadline)

@@ -111,7 +111,7 @@ def reconcile(nft_ids: Sequence[NftId], deadline: Deadline) -> dict[NftId, Recon
         if left:
             done |= _reconcile_once(left, deadline)
             left = [nft_id for nft_id in left if nft_id not in done]
-    stored = list_stored(left)
+    stored = nfts.get_nfts(read(), left)
     raced = Undecided("other processes wrote it at the same time")
     done |= {id: Reconciliation(stored.get(id), stored.get(id), raced) for id in left}
     return {nft_id: done[nft_id] for nft_id in nft_ids}
@@ -119,7 +119,7 @@ def reconcile(nft_ids: Sequence[NftId], deadline: Deadline) -> dict[NftId, Recon
 
 def _reconcile_once(nft_ids: Sequence[NftId], deadline: Deadline) -> dict[NftId, Reconciliation]:
     """Read NFTs from the ledger, and store the results. Leaves out NFTs that others wrote meanwhile."""
-    stored = list_stored(nft_ids)
+    stored = nfts.get_nfts(read(), nft_ids)
     questions = [partial(_look, nft_id, stored.get(nft_id), deadline) for nft_id in nft_ids]
     found = mirror_node().ask(*questions)
     planned = [
@@ -137,12 +137,6 @@ def _reconcile_once(nft_ids: Sequence[NftId], deadline: Deadline) -> dict[NftId,
         for change in changes
         if change.nft.id in written
     }
-
-
-def list_stored(nft_ids: Iterable[NftId]) -> dict[NftId, NftRow]:
-    """The stored ones of some NFTs."""
-    rows = nfts.list_nfts(read(), [*nft_ids])
-    return {NftId(row["token"], row["serial_no"]): row for row in rows}
 
 
 def _look(nft_id: NftId, before: NftRow | None, deadline: Deadline) -> Judgement | Reconciliation:

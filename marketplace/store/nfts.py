@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, TypedDict
 
 from marketplace.hedera import times
+from marketplace.hedera.ids import NftId
 from marketplace.store.connection import Connection, count
 
 LedgerState = Literal[
@@ -69,7 +70,7 @@ _IS_HIDDEN = """EXISTS (
     SELECT 1 FROM decision WHERE kind = 'hidden' AND id = :token AND serial_no IN (0, :serial_no)
 )"""
 _IS_BLOCKED = "EXISTS (SELECT 1 FROM decision WHERE kind = 'blocked' AND id = :owner)"
-NFTS_AT_ONCE = 100  # the most ids of list_nfts()
+NFTS_AT_ONCE = 100  # the most ids of get_nfts()
 _PAIRS = [f"(:token_{n}, CAST(:serial_no_{n} AS BIGINT))" for n in range(NFTS_AT_ONCE)]
 # Statements by the number of ids that they take. With IN, SQLite 3.40 would read all NFTs.
 _BY_ID = {
@@ -86,15 +87,16 @@ def get_nft(db: Connection, token: str, serial_no: int) -> NftRow | None:
     return db.execute(sql, {"token": token, "serial_no": serial_no}).fetchone()
 
 
-def list_nfts(db: Connection, ids: Sequence[tuple[str, int]]) -> list[NftRow]:
+def get_nfts(db: Connection, ids: Sequence[NftId]) -> dict[NftId, NftRow]:
     # At most NFTS_AT_ONCE ids, each one step in the primary key. NULL in the places left finds nothing.
     if not ids:
-        return []
+        return {}
     places = next(places for places in _BY_ID if places >= len(ids))
     parameters: dict[str, object] = {}
     for n, (token, serial_no) in enumerate([*ids, *[(None, None)] * (places - len(ids))]):
         parameters |= {f"token_{n}": token, f"serial_no_{n}": serial_no}
-    return db.execute(_BY_ID[places], parameters).fetchall()
+    rows = db.execute(_BY_ID[places], parameters)
+    return {NftId(row["token"], row["serial_no"]): row for row in rows}
 
 
 def list_nfts_of_owner(

@@ -275,8 +275,14 @@ class SQLiteDatabase(Engine):
         """
         connection = self.connection
         self._require_same_file()
-        with explained(), self._write_lock(), transaction(connection):
-            yield connection
+        with explained(), self._write_lock():
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                yield connection
+                connection.execute("COMMIT")
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
 
     def stream(self, sql: str, parameters: Mapping[str, object]) -> Iterator[dict[str, Any]]:
         """Read any number of rows of one moment, one by one, over a connection of their own."""
@@ -464,15 +470,3 @@ def take_lock(path: str, seconds: float = math.inf) -> int:
 def release_lock(file: int) -> None:
     fcntl.flock(file, fcntl.LOCK_UN)  # a child that was forked meanwhile has the file open, too
     os.close(file)
-
-
-@contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """A transaction: committed at the end, or rolled back. No other connection can write meanwhile."""
-    try:
-        connection.execute("BEGIN IMMEDIATE")
-        yield
-        connection.execute("COMMIT")
-    finally:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")

@@ -150,7 +150,7 @@ for kind, serial_no in (("hidden", 0), ("hidden", 7), ("blocked", 0)):
     STATEMENTS[f"find_part {kind} {serial_no}"] = partial(
         decisions.find_part, kind=kind, serial_no=serial_no, after=("", 0)
     )
-STATEMENTS["list_nfts of many"] = partial(nfts.list_nfts, ids=[("0.0.7001", 1)] * 100)
+STATEMENTS["get_nfts of many"] = partial(nfts.get_nfts, ids=[("0.0.7001", 1)] * 100)
 BOUNDS = ({}, {"min_price": 5}, {"max_price": 300}, {"min_price": 5, "max_price": 300})
 LISTINGS = [Selection(owner="0.0.1001")]
 for sort, token, bounds in itertools.product(orderbook.KEYS, (None, "0.0.7001"), BOUNDS):
