@@ -20,7 +20,7 @@ from marketplace.hedera import times
 from marketplace.hedera.messages import account, token
 from marketplace.ledger.objects import FixedFee, LedgerToken, RoyaltyFee
 from marketplace.market import collection_facts
-from marketplace.market.buying.checks import Sale, find_owed
+from marketplace.market.buying.checks import Lot, find_owed
 from marketplace.market.listing.memos import listing_memo
 from marketplace.sandbox import wallet
 from marketplace.sandbox.world import TREASURYS_KEY
@@ -397,5 +397,5 @@ def test_exempt_accounts_pay_no_custom_fees(seller, owed):
         fixed_fees=(FixedFee(COLLECTOR, 5, None),),
         royalties=(RoyaltyFee(OTHER, 1, 100, None, exempts_collectors=True),),
     )
-    royalties, fixed_fees = find_owed(Sale(TOKEN, seller, 1000, None), token)
+    royalties, fixed_fees = find_owed(Lot(TOKEN, seller, 1000, None), token)
     assert len([*royalties, *fixed_fees]) == owed

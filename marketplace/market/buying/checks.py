@@ -174,7 +174,7 @@ def _require_free_association(token: str, most: int, answers: Answers) -> None:
         raise BuyerNotAssociated(reason, "NO_REMAINING_AUTOMATIC_ASSOCIATIONS")
 
 
-class Sale(NamedTuple):
+class Lot(NamedTuple):
     """What one seller sells in a purchase: NFTs of one token."""
 
     token: str
@@ -184,70 +184,70 @@ class Sale(NamedTuple):
     nfts: int = 1
 
 
-def require_payable(sale: Sale, token: LedgerToken) -> None:
-    """Raise an error if custom fees forbid a sale: FeesChangeable, FeesChanged, or that of find_received().
+def require_payable(lot: Lot, token: LedgerToken) -> None:
+    """Raise an error if custom fees forbid its sale: FeesChangeable, FeesChanged, or that of find_received().
 
     The seller agreed to the fees at the time of the listing.
     """
-    require_unchangeable(sale.token, token)
-    find_received(sale, token)
-    since, listed_at = token.fees_since, sale.listed_at
+    require_unchangeable(lot.token, token)
+    find_received(lot, token)
+    since, listed_at = token.fees_since, lot.listed_at
     is_known = since and listed_at and times.to_iso(since) <= listed_at
     if not is_known and (since or token.royalties or token.fixed_fees):
-        raise FeesChanged(sale.token)
+        raise FeesChanged(lot.token)
 
 
 def require_unchangeable(id: str, token: LedgerToken) -> None:
     """Raise FeesChangeable if a token's issuer can change its custom fees, and the operator does not know it.
 
-    Nothing binds the fees that a sale is charged to those that were in force when it was signed.
+    Nothing binds the fees that a lot is charged to those that were in force when it was signed.
     """
     if token.can_change_fees and not is_verified(read(), id):
         raise FeesChangeable(id)
 
 
-def find_received(sale: Sale, token: LedgerToken) -> int:
+def find_received(lot: Lot, token: LedgerToken) -> int:
     """Return the tinybars that the custom fees leave the seller.
 
     Refuses fees in tokens: their transfer may associate the collector, and the marketplace would pay for that
     on top of the purchase's fee cap.
     """
-    royalty_fees, fixed_fees = find_owed(sale, token)
+    royalty_fees, fixed_fees = find_owed(lot, token)
     if any(fee.token for fee in fixed_fees):
-        raise FeesInTokens(sale.token)
-    royalties = sum(sale.credit * fee.numerator // fee.denominator for fee in royalty_fees)
-    taken = royalties + sale.nfts * sum(fee.amount for fee in fixed_fees)
-    if taken and taken >= sale.credit:
-        raise NothingLeftForSeller(sale.token, to_hbar(taken), to_hbar(sale.credit))
-    return sale.credit - taken
+        raise FeesInTokens(lot.token)
+    royalties = sum(lot.credit * fee.numerator // fee.denominator for fee in royalty_fees)
+    taken = royalties + lot.nfts * sum(fee.amount for fee in fixed_fees)
+    if taken and taken >= lot.credit:
+        raise NothingLeftForSeller(lot.token, to_hbar(taken), to_hbar(lot.credit))
+    return lot.credit - taken
 
 
-def find_owed(sale: Sale, token: LedgerToken) -> tuple[list[RoyaltyFee], list[FixedFee]]:
+def find_owed(lot: Lot, token: LedgerToken) -> tuple[list[RoyaltyFee], list[FixedFee]]:
     """Return the royalties and the fixed fees that the seller owes.
 
     Raises LedgerAnswerInvalid if one of the token's fees is unreadable.
     """
     if token.royalties is None or token.fixed_fees is None:
-        raise LedgerAnswerInvalid(f"/tokens/{sale.token}: its custom fees make no sense")
-    if sale.seller == token.treasury:
+        raise LedgerAnswerInvalid(f"/tokens/{lot.token}: its custom fees make no sense")
+    if lot.seller == token.treasury:
         return [], []
     collectors = {fee.collector for fee in token.royalties}
     collectors |= {fee.collector for fee in token.fixed_fees}
 
     def is_owed(fee: RoyaltyFee | FixedFee) -> bool:
         exempt = collectors if fee.exempts_collectors else {fee.collector}
-        return sale.seller not in exempt
+        return lot.seller not in exempt
 
     return [*filter(is_owed, token.royalties)], [*filter(is_owed, token.fixed_fees)]
 
 
-def group_sales(nfts: Sequence[NftRow]) -> list[Sale]:
+def group_by_seller(nfts: Sequence[NftRow]) -> list[Lot]:
     """Group the NFTs of a purchase by seller. Raises CollectionsMixed, and PurchaseImpossible.
 
     For each seller and token, the network charges one royalty on the seller's whole credit. So if a seller
     sold NFTs of two tokens, both royalties would be charged on both prices.
     """
-    sales = []
+    lots = []
     for seller, group in groupby(sorted(nfts, key=_seller), key=_seller):
         sold = [*group]
         token = sold[0]["token"]
@@ -255,8 +255,8 @@ def group_sales(nfts: Sequence[NftRow]) -> list[Sale]:
             named = ", ".join(f"{nft['token']} #{nft['serial_no']}" for nft in others)
             raise CollectionsMixed(seller, named)
         dates = [nft["last_listed_at"] for nft in sold]
-        sales.append(
-            Sale(
+        lots.append(
+            Lot(
                 token,
                 seller,
                 credit=sum(_find_credit(nft) for nft in sold),
@@ -265,26 +265,24 @@ def group_sales(nfts: Sequence[NftRow]) -> list[Sale]:
             )
         )
     rest = 1 + bool(current_app.config["SALE_FEE_BASIS_POINTS"])  # the buyer, and the marketplace
-    if len(sales) + rest > MAX_ACCOUNTS:
+    if len(lots) + rest > MAX_ACCOUNTS:
         reason = (
-            f"{len(sales) + rest} accounts would pay or receive HBAR, and a transfer can have"
+            f"{len(lots) + rest} accounts would pay or receive HBAR, and a transfer can have"
             f" {MAX_ACCOUNTS}: buy from {MAX_ACCOUNTS - rest} sellers at most at once"
         )
         raise PurchaseImpossible(reason, "TRANSFER_LIST_SIZE_LIMIT_EXCEEDED")
-    return sales
+    return lots
 
 
 def require_few_changes(
-    buyer: str, sales: Sequence[Sale], find_token: Callable[[str], LedgerToken]
+    buyer: str, lots: Sequence[Lot], find_token: Callable[[str], LedgerToken]
 ) -> None:
     """Raise PurchaseImpossible if custom fees make a purchase change too much."""
-    owed = [
-        fee for sale in sales for fees in find_owed(sale, find_token(sale.token)) for fee in fees
-    ]
-    accounts = {buyer, *(sale.seller for sale in sales), *(fee.collector for fee in owed)}
+    owed = [fee for lot in lots for fees in find_owed(lot, find_token(lot.token)) for fee in fees]
+    accounts = {buyer, *(lot.seller for lot in lots), *(fee.collector for fee in owed)}
     if current_app.config["SALE_FEE_BASIS_POINTS"]:
         accounts.add(current_app.config["ACCOUNT_ID"])
-    nfts = sum(sale.nfts for sale in sales)
+    nfts = sum(lot.nfts for lot in lots)
     if owed and nfts + len(accounts) > MAX_CHANGES:
         reason = (
             f"{nfts} NFTs and the balances of {len(accounts)} accounts would change, with the collectors of"

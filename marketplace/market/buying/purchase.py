@@ -117,7 +117,7 @@ def _look_up(
     # Read this before the prices, so that they were in force after the purchase became valid.
     present = find_present(deadline)
     nfts = _find_for_sale(request, expected_prices, deadline)
-    sales = checks.group_sales(nfts)
+    lots = checks.group_by_seller(nfts)
     questions = checks.list_questions(request.account_id, nfts, deadline)
     if buyer:
         questions["account", buyer.id] = lambda: buyer
@@ -129,9 +129,9 @@ def _look_up(
     )
     answers = checks.Answers(request.account_id, dict(zip(questions, found, strict=True)), deadline)
     buyer = _require_able(nfts, answers)
-    for sale in sales:
-        checks.require_payable(sale, answers.token(sale.token))
-    checks.require_few_changes(request.account_id, sales, answers.token)
+    for lot in lots:
+        checks.require_payable(lot, answers.token(lot.token))
+    checks.require_few_changes(request.account_id, lots, answers.token)
     if payer.balance < fee:
         raise BalanceTooLow(to_hbar(payer.balance))
     for nft in nfts:

@@ -19,7 +19,7 @@ from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.ledger import Deadline
 from marketplace.market import collection_facts, reconciler
 from marketplace.market.buying import checks
-from marketplace.market.buying.checks import Sale
+from marketplace.market.buying.checks import Lot
 from marketplace.market.listing.memos import (
     bulk_listing_memo,
     bulk_withdrawal_memo,
@@ -103,7 +103,7 @@ def _find_received(
             return None
         checks.require_unchangeable(id, token)
         credit = find_credit(listing_price, current_app.config["SALE_FEE_BASIS_POINTS"])
-        return checks.find_received(Sale(id, request.account_id, credit, None), token)
+        return checks.find_received(Lot(id, request.account_id, credit, None), token)
     except (LedgerUnreachable, LedgerAnswerInvalid):
         return None
 
