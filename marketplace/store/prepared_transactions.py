@@ -302,7 +302,7 @@ def mark_charged(
 
 
 def delete_purchase(db: Connection, transaction_id: str) -> None:
-    # Only for a purchase that was never signed.
+    # Of a purchase that no node has taken.
     sql = "DELETE FROM prepared_transaction WHERE transaction_id = :transaction_id"
     db.execute(sql, {"transaction_id": transaction_id})
 
