@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import groupby, islice
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from flask import current_app
@@ -248,7 +249,8 @@ def group_by_seller(nfts: Sequence[NftRow]) -> list[Lot]:
     sold NFTs of two tokens, both royalties would be charged on both prices.
     """
     lots = []
-    for seller, group in groupby(sorted(nfts, key=_seller), key=_seller):
+    basis_points, owner = current_app.config["SALE_FEE_BASIS_POINTS"], itemgetter("owner")
+    for seller, group in groupby(sorted(nfts, key=owner), key=owner):
         sold = [*group]
         token = sold[0]["token"]
         if others := [nft for nft in sold if nft["token"] != token]:
@@ -259,12 +261,12 @@ def group_by_seller(nfts: Sequence[NftRow]) -> list[Lot]:
             Lot(
                 token,
                 seller,
-                credit=sum(_find_credit(nft) for nft in sold),
+                credit=sum(find_credit(nft["listing_price"], basis_points) for nft in sold),
                 listed_at=None if None in dates else min(filter(None, dates)),
                 nfts=len(sold),
             )
         )
-    rest = 1 + bool(current_app.config["SALE_FEE_BASIS_POINTS"])  # the buyer, and the marketplace
+    rest = 1 + bool(basis_points)  # the buyer, and the marketplace
     if len(lots) + rest > MAX_ACCOUNTS:
         reason = (
             f"{len(lots) + rest} accounts would pay or receive HBAR, and a transfer can have"
@@ -289,11 +291,3 @@ def require_few_changes(
             f" custom fees, and a transfer can change {MAX_CHANGES} in all: buy fewer at once"
         )
         raise PurchaseImpossible(reason, "CUSTOM_FEE_CHARGING_EXCEEDED_MAX_ACCOUNT_AMOUNTS")
-
-
-def _seller(nft: NftRow) -> str:
-    return nft["owner"]
-
-
-def _find_credit(nft: NftRow) -> int:
-    return find_credit(nft["listing_price"], current_app.config["SALE_FEE_BASIS_POINTS"])

@@ -228,27 +228,22 @@ def hand_in(request: TransactionRequest, signed: "Signed") -> tuple[PreparedTran
 
     After an error, nothing is reserved.
     """
-    row, is_new = _find_stored(read(), signed), False
+    id, is_new = str(signed.transaction_id), False
+    row = prepared_transactions.get_prepared_transaction(read(), id)
     if row is None:
         try:
             with fees.refusals_counted(request):
                 row, is_new = _sign_new(request, signed)
         except MarketplaceError:
-            row = _find_stored(read(), signed)  # of an equal request, which was faster
+            # An equal request may have been faster.
+            row = prepared_transactions.get_prepared_transaction(read(), id)
             if row is None:
                 raise
-    if is_new or _is_left(row):
+    # The request that was to submit it has ended, and its fee is not known.
+    is_left = row["signed"] and row["prepared_at"] < times.to_iso(times.now() - SUBMITTING)
+    if is_new or is_left:
         _submit(row, signed, is_new)
     return row, is_new
-
-
-def _find_stored(db: Connection, signed: "Signed") -> PreparedTransactionRow | None:
-    return prepared_transactions.get_prepared_transaction(db, str(signed.transaction_id))
-
-
-def _is_left(row: PreparedTransactionRow) -> bool:
-    """Whether the request that was to submit a purchase has ended, and its fee is not known."""
-    return row["signed"] is not None and row["prepared_at"] < times.to_iso(times.now() - SUBMITTING)
 
 
 def _sign_new(request: TransactionRequest, signed: "Signed") -> tuple[PreparedTransactionRow, bool]:
@@ -271,7 +266,8 @@ def _sign_new(request: TransactionRequest, signed: "Signed") -> tuple[PreparedTr
     transaction = _sign(signer, signed, pairs, purchase)
     with write() as db:
         prepared_transactions.lock_purchases(db)
-        if known := _find_stored(db, signed):
+        known = prepared_transactions.get_prepared_transaction(db, str(signed.transaction_id))
+        if known:
             return known, False
         for nft in purchase.nfts:
             _require_newest(db, nft, purchase.present)
