@@ -135,6 +135,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/collection/{tokenId}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List a collection's past days
+         * @description Returns each day in UTC since the first listing that is known, up to today: the lowest price at its end,
+         *     and the sales through this marketplace. The watcher counts an event within seconds.
+         */
+        get: operations["list_collection_history"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/collection/{tokenId}/owners": {
         parameters: {
             query?: never;
@@ -167,6 +188,8 @@ export interface paths {
          * List a collection's traits
          * @description Returns the 1,000 most frequent values, grouped by trait, the most frequent first. Each value has the
          *     number of stored NFTs with it, without burned ones, the number of those for sale, and their lowest price.
+         *     With the order book's filters, only NFTs for sale that match them count as such. A value is counted as if
+         *     its trait were not chosen yet, so that it says what choosing it would add.
          */
         get: operations["list_collection_traits"];
         put?: never;
@@ -275,6 +298,27 @@ export interface paths {
          * @description The order is the order book's. If the account has listed nothing, the array is empty.
          */
         get: operations["list_user_listings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/user/{accountId}/summary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get what an account owns, sold and bought
+         * @description Counts the account's stored NFTs, without burned ones, and its trades through this marketplace, by
+         *     collection. Trades are those whose events are kept.
+         */
+        get: operations["get_user_summary"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1041,18 +1085,6 @@ export interface components {
             verified: boolean;
             /**
              * Format: int64
-             * @description The number of NFTs minted and not burned; null if not known
-             * @example 30
-             */
-            totalSupply: number | null;
-            /** @description The account that receives minted NFTs; null if not known */
-            treasury: components["schemas"]["Account"] | null;
-            /** @description What creators receive at each sale; null if not known */
-            royalties: components["schemas"]["Royalty"][] | null;
-            /** @description What a seller pays at each sale; null if not known */
-            fixedFees: components["schemas"]["FixedFee"][] | null;
-            /**
-             * Format: int64
              * @description The number of NFTs for sale here
              * @example 10
              */
@@ -1063,6 +1095,60 @@ export interface components {
              * @example 15
              */
             floorPrice: number | null;
+            /**
+             * Format: int64
+             * @description The lowest price 24 hours ago, to the hour; null if nothing was listed, or if it is not known
+             * @example 20
+             */
+            floorPrice24hAgo: number | null;
+            /**
+             * Format: int64
+             * @description The number of accounts that own a stored NFT of the collection
+             * @example 7
+             */
+            owners: number;
+            /**
+             * Format: int64
+             * @description What buyers paid here in the last 24 hours, in HBAR
+             * @example 115
+             */
+            volume24h: number;
+            /**
+             * Format: int64
+             * @description The number of sales in the last 7 days, to the hour
+             * @example 6
+             */
+            sales7d: number;
+            /**
+             * Format: int64
+             * @description What buyers paid in the last 7 days, in HBAR
+             * @example 350
+             */
+            volume7d: number;
+            /**
+             * Format: int64
+             * @description The number of sales in the last 30 days, to the hour
+             * @example 12
+             */
+            sales30d: number;
+            /**
+             * Format: int64
+             * @description What buyers paid in the last 30 days, in HBAR
+             * @example 730
+             */
+            volume30d: number;
+            /**
+             * Format: int64
+             * @description The number of NFTs minted and not burned; null if not known
+             * @example 30
+             */
+            totalSupply: number | null;
+            /** @description The account that receives minted NFTs; null if not known */
+            treasury: components["schemas"]["Account"] | null;
+            /** @description What creators receive at each sale; null if not known */
+            royalties: components["schemas"]["Royalty"][] | null;
+            /** @description What a seller pays at each sale; null if not known */
+            fixedFees: components["schemas"]["FixedFee"][] | null;
             /**
              * Format: int64
              * @description The highest open and covered offer for one of the NFTs, in HBAR; null if there is none
@@ -1087,20 +1173,8 @@ export interface components {
              * @example 2
              */
             sales24h: number;
-            /**
-             * Format: int64
-             * @description What buyers paid in the last 24 hours, in HBAR
-             * @example 115
-             */
-            volume24h: number;
             /** @description The newest sale; null if there is none */
             lastSale: components["schemas"]["LastSale"] | null;
-            /**
-             * Format: int64
-             * @description The number of accounts that own a stored NFT of the collection
-             * @example 7
-             */
-            owners: number;
             /**
              * @description The collection's own description (HIP-766); null if there is none
              * @example Seas
@@ -1118,6 +1192,44 @@ export interface components {
             logoUrl: string | null;
             /** @description The collection's own claims of its web pages: verify a link before you follow it */
             links: components["schemas"]["Link"][];
+        };
+        CollectionDay: {
+            /**
+             * Format: date
+             * @description The day
+             * @example 2026-11-20
+             */
+            date: string;
+            /**
+             * Format: int64
+             * @description The lowest price in HBAR at the day's end, or now; null if nothing was listed
+             * @example 15
+             */
+            floorPrice: number | null;
+            /**
+             * Format: int64
+             * @description The number of sales
+             * @example 2
+             */
+            sales: number;
+            /**
+             * Format: int64
+             * @description What buyers paid, in HBAR
+             * @example 115
+             */
+            volume: number;
+            /**
+             * Format: int64
+             * @description The lowest price that a buyer paid; null without a sale
+             * @example 55
+             */
+            lowestPrice: number | null;
+            /**
+             * Format: int64
+             * @description The highest price that a buyer paid; null without a sale
+             * @example 60
+             */
+            highestPrice: number | null;
         };
         CollectionOwner: {
             /**
@@ -1146,7 +1258,7 @@ export interface components {
             count: number;
             /**
              * Format: int64
-             * @description The number of NFTs with this value for sale here
+             * @description The number of NFTs with this value for sale here, within the filters
              * @example 2
              */
             listed: number;
@@ -1238,11 +1350,6 @@ export interface components {
              */
             verified: boolean;
             /**
-             * @description The URL of an image of one of the cheapest NFTs for sale, or else of one of the first NFTs; null if there is none
-             * @example http://127.0.0.1:8000/media/5f2c.webp
-             */
-            imageUrl: string | null;
-            /**
              * Format: int64
              * @description The number of NFTs for sale here
              * @example 10
@@ -1256,10 +1363,51 @@ export interface components {
             floorPrice: number | null;
             /**
              * Format: int64
+             * @description The lowest price 24 hours ago, to the hour; null if nothing was listed, or if it is not known
+             * @example 20
+             */
+            floorPrice24hAgo: number | null;
+            /**
+             * Format: int64
+             * @description The number of accounts that own a stored NFT of the collection
+             * @example 7
+             */
+            owners: number;
+            /**
+             * Format: int64
              * @description What buyers paid here in the last 24 hours, in HBAR
              * @example 115
              */
             volume24h: number;
+            /**
+             * Format: int64
+             * @description The number of sales in the last 7 days, to the hour
+             * @example 6
+             */
+            sales7d: number;
+            /**
+             * Format: int64
+             * @description What buyers paid in the last 7 days, in HBAR
+             * @example 350
+             */
+            volume7d: number;
+            /**
+             * Format: int64
+             * @description The number of sales in the last 30 days, to the hour
+             * @example 12
+             */
+            sales30d: number;
+            /**
+             * Format: int64
+             * @description What buyers paid in the last 30 days, in HBAR
+             * @example 730
+             */
+            volume30d: number;
+            /**
+             * @description The URL of an image of one of the cheapest NFTs for sale, or else of one of the first NFTs; null if there is none
+             * @example http://127.0.0.1:8000/media/5f2c.webp
+             */
+            imageUrl: string | null;
         };
         FoundAccount: {
             /**
@@ -1315,6 +1463,111 @@ export interface components {
             accountId: string;
             /** @description The ledger's exchange rate; null until it is first read */
             exchangeRate: components["schemas"]["ExchangeRate"] | null;
+        };
+        AccountCollection: {
+            /**
+             * @description The collection's token ID
+             * @example 0.0.5001
+             */
+            token: string;
+            /**
+             * @description The collection's name; null if not known
+             * @example Tides
+             */
+            name: string | null;
+            /**
+             * Format: int64
+             * @description The number of its stored NFTs that the account owns
+             * @example 3
+             */
+            nfts: number;
+            /**
+             * Format: int64
+             * @description The number of these that are for sale
+             * @example 1
+             */
+            listed: number;
+            /**
+             * Format: int64
+             * @description The collection's lowest price in HBAR; null if nothing is listed
+             * @example 15
+             */
+            floorPrice: number | null;
+            /**
+             * Format: int64
+             * @description The number of its NFTs that the account sold here
+             * @example 2
+             */
+            sales: number;
+            /**
+             * Format: int64
+             * @description What buyers paid for these, before fees, in HBAR
+             * @example 115
+             */
+            salesVolume: number;
+            /**
+             * Format: int64
+             * @description The number of its NFTs that the account bought here
+             * @example 1
+             */
+            purchases: number;
+            /**
+             * Format: int64
+             * @description What the account paid for these, in HBAR
+             * @example 60
+             */
+            purchasesVolume: number;
+        };
+        AccountSummary: {
+            /**
+             * @description The account's ID
+             * @example 0.0.1001
+             */
+            accountId: string;
+            /**
+             * Format: int64
+             * @description The number of stored NFTs that the account owns
+             * @example 3
+             */
+            nfts: number;
+            /**
+             * Format: int64
+             * @description The number of these that are for sale
+             * @example 1
+             */
+            listed: number;
+            /**
+             * Format: int64
+             * @description What they cost at their collections' lowest prices, in HBAR
+             * @example 45
+             */
+            floorValue: number;
+            /**
+             * Format: int64
+             * @description The number of NFTs that the account sold here
+             * @example 2
+             */
+            sales: number;
+            /**
+             * Format: int64
+             * @description What buyers paid for these, before fees, in HBAR
+             * @example 115
+             */
+            salesVolume: number;
+            /**
+             * Format: int64
+             * @description The number of NFTs that the account bought here
+             * @example 1
+             */
+            purchases: number;
+            /**
+             * Format: int64
+             * @description What the account paid for these, in HBAR
+             * @example 60
+             */
+            purchasesVolume: number;
+            /** @description At most 1,000 of its collections: those of which it owns most NFTs come first */
+            collections: components["schemas"]["AccountCollection"][];
         };
         PrepareListingRequest: {
             /**
@@ -3000,6 +3253,42 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    list_collection_history: {
+        parameters: {
+            query?: {
+                /** @description The number of days, with today */
+                days?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The collection's token ID */
+                tokenId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The days, the oldest first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CollectionDay"][];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["CollectionNotStored"];
+            414: components["responses"]["RequestUriTooLong"];
+            422: components["responses"]["FieldInvalid"];
+            429: components["responses"]["LimitExceeded"];
+            451: components["responses"]["Hidden"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     list_collection_owners: {
         parameters: {
             query?: {
@@ -3042,7 +3331,14 @@ export interface operations {
     };
     list_collection_traits: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Lowest price in HBAR */
+                minPrice?: number;
+                /** @description Highest price in HBAR */
+                maxPrice?: number;
+                /** @description Only NFTs of the collection with this trait, such as Background:Blue. Can be repeated: values of one trait are alternatives, different traits must all match */
+                trait?: string[];
+            };
             header?: never;
             path: {
                 /** @description The collection's token ID */
@@ -3062,9 +3358,11 @@ export interface operations {
                 };
             };
             304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["NotAuthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["CollectionNotStored"];
+            414: components["responses"]["RequestUriTooLong"];
             422: components["responses"]["FieldInvalid"];
             429: components["responses"]["LimitExceeded"];
             451: components["responses"]["Hidden"];
@@ -3107,8 +3405,8 @@ export interface operations {
     list_collections: {
         parameters: {
             query?: {
-                /** @description volume24h: highest sales of the last 24 hours first; -volume: highest sales of all time first; listed: most NFTs for sale first; name: by name, unknown names first; newest: highest token number first. Ties by token */
-                sort?: "volume24h" | "-volume" | "listed" | "name" | "newest";
+                /** @description volume24h, volume7d, volume30d: highest volume of this time first; -volume: of all time; sales7d, sales30d: most sales of this time first; owners: most owners first; floorPrice, floorPrice24hAgo: highest first; listed: most NFTs for sale first; name: by name, unknown names first; newest: highest token number first. Ties by token */
+                sort?: "volume24h" | "volume7d" | "volume30d" | "-volume" | "sales7d" | "sales30d" | "owners" | "floorPrice" | "floorPrice24hAgo" | "listed" | "name" | "newest";
                 /** @description Words: each must begin a word of the collection's name, symbol or token ID */
                 q?: string;
                 /** @description true: only verified collections */
@@ -3245,6 +3543,35 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    get_user_summary: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The account */
+                accountId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The account's summary */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccountSummary"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["FieldInvalid"];
+            429: components["responses"]["LimitExceeded"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     list_user_nfts: {
         parameters: {
             query?: {
@@ -3288,6 +3615,12 @@ export interface operations {
     list_orderbook: {
         parameters: {
             query?: {
+                /** @description Lowest price in HBAR */
+                minPrice?: number;
+                /** @description Highest price in HBAR */
+                maxPrice?: number;
+                /** @description Only NFTs of the collection with this trait, such as Background:Blue. Can be repeated: values of one trait are alternatives, different traits must all match */
+                trait?: string[];
                 /** @description Maximum number of NFTs */
                 limit?: number;
                 /** @description Entries to skip; ignored if page is given */
@@ -3298,12 +3631,6 @@ export interface operations {
                 sort?: "lastListedDate" | "price" | "-price";
                 /** @description Only NFTs of this token */
                 tokenId?: string | null;
-                /** @description Lowest price in HBAR */
-                minPrice?: number;
-                /** @description Highest price in HBAR */
-                maxPrice?: number;
-                /** @description Only NFTs of the collection with this trait, such as Background:Blue. Can be repeated: values of one trait are alternatives, different traits must all match */
-                trait?: string[];
             };
             header?: never;
             path?: never;
