@@ -20,7 +20,7 @@ SALE = {
     "kind": "SOLD", "token": TOKEN, "serial_no": 7, "from_account": ALICE, "to_account": BOB, "price": 250,
     "previous_price": 240, "transaction_id": "0.0.9001@1763640000.000000001",
     "consensus_at": "2026-11-20T12:00:00.123456789Z", "seen_at": "2026-11-20T12:00:02.000000000Z",
-    "offer_id": None,
+    "offer_id": None, "received": 237_50000000,
 }  # fmt: skip
 
 

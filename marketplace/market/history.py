@@ -45,8 +45,24 @@ class TransactionNotShown(Exception):
     """The mirror node shows an entry of a history, but not yet its transaction."""
 
 
+class Replicas:
+    """The mirror node's replicas, which may lag. Asks for the newest block at most once."""
+
+    def __init__(self, deadline: Deadline) -> None:
+        self.deadline = deadline
+
+    @cached_property
+    def _present(self) -> int:
+        return mirror_node().find_present(self.deadline)
+
+    def may_lack(self, moment: int) -> bool:
+        """Tell whether a replica may still lack a moment's transactions."""
+        return moment > self._present - ALLOWED_LAG
+
+
 class Sale(NamedTuple):
     price: int  # HBAR
+    received: int | None = None  # tinybars that the seller kept, after all fees; None: not known
     offer_id: str | None = None  # of the offer that was accepted
 
 
@@ -59,24 +75,25 @@ def may_be_sale(move: HistoryEntry) -> bool:
     return move.is_move and (is_purchase or move.payer == move.receiver)
 
 
-def find_sale(nft_id: NftId, move: HistoryEntry, deadline: Deadline) -> Sale | None:
+def find_sale(nft_id: NftId, move: HistoryEntry, replicas: Replicas) -> Sale | None:
     """The sale by which an NFT changed its owner; None if it was no sale.
 
     Raises TransactionNotShown, and the ledger's errors.
     """
-    if move.payer == move.receiver:
-        return _find_accepted(nft_id, move, deadline)
-    price = _find_price(nft_id, move, deadline)
-    return None if price is None else Sale(price)
+    find = _find_accepted if move.payer == move.receiver else _find_purchase
+    return find(nft_id, move, replicas)
 
 
-def _find_accepted(nft_id: NftId, move: HistoryEntry, deadline: Deadline) -> Sale | None:
+def _find_accepted(nft_id: NftId, move: HistoryEntry, replicas: Replicas) -> Sale | None:
     """The sale by an offer: its schedule has the id of this transaction, and was executed as a whole."""
+    deadline = replicas.deadline
     parties = (*nft_id, move.sender, move.receiver)
     stored = offers.get_offer_of_transaction(read(), str(move.transaction_id))
     if stored:
-        of_offer = (stored["token"], stored["serial_no"], stored["seller"], stored["bidder"])
-        return Sale(stored["price"], stored["schedule_id"]) if parties == of_offer else None
+        if parties != (stored["token"], stored["serial_no"], stored["seller"], stored["bidder"]):
+            return None
+        received = _find_received(move, replicas)
+        return Sale(stored["price"], received, stored["schedule_id"])
     executed = mirror_node().find_transaction(move.consensus_at, deadline)
     if executed is None:
         raise TransactionNotShown
@@ -92,44 +109,77 @@ def _find_accepted(nft_id: NftId, move: HistoryEntry, deadline: Deadline) -> Sal
     settings = current_app.config
     sale = read_sale(schedule, Shop(settings["ACCOUNT_ID"], settings["SALE_FEE_BASIS_POINTS"]))
     if sale and parties == (sale.token, sale.serial_no, sale.seller, sale.bidder):
-        return Sale(sale.price, schedule.id)
+        return Sale(sale.price, -executed.find_paid(sale.seller), schedule.id)
     return None
 
 
-def _find_price(nft_id: NftId, move: HistoryEntry, deadline: Deadline) -> int | None:
-    """The price of one NFT in HBAR, as our transaction named it; None if it was no sale."""
-    prepared = prepared_transactions.get_prepared_nft(read(), str(move.transaction_id), *nft_id)
+def _find_purchase(nft_id: NftId, move: HistoryEntry, replicas: Replicas) -> Sale | None:
+    """The sale by a transaction of ours, at the price that it named."""
+    prepared = prepared_transactions.get_price_and_sum(read(), str(move.transaction_id), *nft_id)
     if prepared:
-        return prepared["price"]
-    # By its id: a list of transactions has no fees of tokens.
-    rows = mirror_node().list_transactions(move.transaction_id, deadline)
-    signed = next((row for row in rows if row.consensus_at == move.consensus_at), None)
-    if signed is None:
-        raise TransactionNotShown
+        received = _find_received(move, replicas)
+        if received is not None:
+            received = received * prepared["price"] // prepared["of_seller"]
+        return Sale(prepared["price"], received)
+    signed = _find_row(move, replicas.deadline)
     if not signed.is_original:
         return None
     if len(signed.nft_transfers) > 1:
-        return _find_price_in_basket(signed, nft_id, move.receiver or "", deadline)
-    return read_price(signed, nft_id, move.receiver or "")
+        return _find_in_basket(signed, nft_id, move, replicas.deadline)
+    price = read_price(signed, nft_id, move.receiver or "")
+    return Sale(price, -signed.find_paid(move.sender or "")) if price else None
 
 
-def _find_price_in_basket(
-    transaction: Transaction, nft_id: NftId, buyer: str, deadline: Deadline
-) -> int | None:
-    """The price of one NFT of several: that of the listing which the purchase ended.
+def _find_row(move: HistoryEntry, deadline: Deadline) -> Transaction:
+    """The transaction of a move. Raises TransactionNotShown."""
+    # By its id: a list of transactions has no fees of tokens.
+    rows = mirror_node().list_transactions(move.transaction_id, deadline)
+    found = next((row for row in rows if row.consensus_at == move.consensus_at), None)
+    # A schedule may be executed weeks after the valid start of its id, by which the mirror node looks.
+    if found is None and move.payer == move.receiver:
+        found = mirror_node().find_transaction(move.consensus_at, deadline)
+    if found is None:
+        raise TransactionNotShown
+    return found
+
+
+def _find_received(move: HistoryEntry, replicas: Replicas) -> int | None:
+    """The tinybars that the sender received in the transaction of a sale, after all fees.
+
+    None if the mirror node shows no readable row: the sale is certain without it. Raises TransactionNotShown
+    while a replica may lag.
+    """
+    try:
+        return -_find_row(move, replicas.deadline).find_paid(move.sender or "")
+    except LedgerAnswerInvalid:
+        return None
+    except TransactionNotShown:
+        if replicas.may_lack(move.consensus_at):
+            raise
+        return None
+
+
+def _find_in_basket(
+    transaction: Transaction, nft_id: NftId, move: HistoryEntry, deadline: Deadline
+) -> Sale | None:
+    """The sale of one NFT of several, at the price of the listing which the purchase ended.
 
     The memo has only the sum, and sellers may have changed their prices meanwhile. So the listings' prices
     count only if they add up to the memo's sum, and if each seller was paid accordingly.
     """
     price = read_basket_memo(transaction.memo, len(transaction.nft_transfers))
-    if not _is_paid(transaction, price, buyer):
+    if not _is_paid(transaction, price, move.receiver or ""):
         return None
     find = partial(_find_ended_listing, before=transaction.consensus_at, deadline=deadline)
     moved = transaction.nft_transfers
     prices = mirror_node().ask(*(partial(find, nft) for nft in moved))
     if None not in prices and sum(prices) == price and _are_paid(transaction, prices):
-        by_id = {(nft.token, nft.serial_no): each for nft, each in zip(moved, prices, strict=True)}
-        return by_id.get(nft_id)
+        by_nft = [*zip(moved, prices, strict=True)]
+        own = next((each for nft, each in by_nft if (nft.token, nft.serial_no) == nft_id), None)
+        if own is None:
+            return None
+        of_seller = sum(each for nft, each in by_nft if nft.sender == move.sender)
+        return Sale(own, -transaction.find_paid(move.sender or "") * own // of_seller)
     current_app.logger.warning(
         "%s was a purchase of several NFTs for %s HBAR, but their listings do not say what each cost. They do"
         " not count as sales.",
@@ -215,21 +265,6 @@ class UnstoredHistory(NamedTuple):
         return next(
             (entry for entry in ends if entry.name == WITHDRAWAL), ends[0] if ends else None
         )
-
-
-class Replicas:
-    """The mirror node's replicas, which may lag. Asks for the newest block at most once."""
-
-    def __init__(self, deadline: Deadline) -> None:
-        self.deadline = deadline
-
-    @cached_property
-    def _present(self) -> int:
-        return mirror_node().find_present(self.deadline)
-
-    def may_lack(self, moment: int) -> bool:
-        """Tell whether a replica may still lack a moment's transactions."""
-        return moment > self._present - ALLOWED_LAG
 
 
 def read_unstored_history(
@@ -331,7 +366,7 @@ def _find_sales(
     sales = {}
     for move in [entry for entry in entries if may_be_sale(entry)][-MAX_SALES:]:
         try:
-            sale = find_sale(nft_id, move, replicas.deadline)
+            sale = find_sale(nft_id, move, replicas)
         except TransactionNotShown:
             if replicas.may_lack(move.consensus_at):
                 raise

@@ -27,6 +27,7 @@ class Event(NamedTuple):
     transaction_id: str | None = None
     consensus_at: str | None = None
     offer_id: str | None = None  # of a schedule
+    received: int | None = None  # tinybars
 
 
 def find_events(
@@ -72,8 +73,9 @@ def _find_changes(
         if entry.is_move:
             sale = past.sales.get(entry.consensus_at)
             kind = EventKind.SOLD if sale else EventKind.TRANSFERRED
-            paid, offer_id = sale or (None, None)
-            yield Event(kind, entry.sender, entry.receiver, paid, price, *_name(entry), offer_id)
+            paid, received, offer_id = sale or (None, None, None)
+            who = entry.sender, entry.receiver
+            yield Event(kind, *who, paid, price, *_name(entry), offer_id, received)
             owner, price = entry.receiver or owner, None
         elif price and entry.name == WITHDRAWAL:
             yield Event(EventKind.WITHDRAWN, owner, None, None, price, *_name(entry))

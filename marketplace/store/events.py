@@ -38,6 +38,7 @@ class EventRow(FeedRow):
     transaction_id: str | None
     consensus_at: str | None
     offer_id: str | None
+    received: int | None
     date: str
 
 
@@ -113,12 +114,12 @@ def insert_event(db: Connection, event: Mapping[str, object]) -> None:
     sql = """
         INSERT INTO event (
             id, kind, token, serial_no, from_account, to_account, price, previous_price, transaction_id,
-            consensus_at, seen_at, offer_id, is_hidden
+            consensus_at, seen_at, offer_id, received, is_hidden
         )
         SELECT
             (SELECT COALESCE(MAX(id), 0) + 1 FROM event), :kind, :token, :serial_no, :from_account,
             :to_account, :price, :previous_price, :transaction_id, :consensus_at, :seen_at, :offer_id,
-            CASE WHEN EXISTS (
+            :received, CASE WHEN EXISTS (
                 SELECT 1 FROM nft WHERE token = :token AND serial_no = :serial_no AND is_hidden = 1
             ) THEN 1 ELSE 0 END
         WHERE NOT (
@@ -158,7 +159,7 @@ def list_page(
         SELECT
             feed.epoch, feed.oldest, feed.newest, feed.epoch || '-' || page.id AS cursor, page.id, page.kind,
             page.token, page.serial_no, page.from_account, page.to_account, page.price, page.previous_price,
-            page.transaction_id, page.consensus_at, page.offer_id,
+            page.transaction_id, page.consensus_at, page.offer_id, page.received,
             COALESCE(page.consensus_at, page.seen_at) AS date
         FROM (SELECT {FEED.format(epoch=services().database.epoch)}) AS feed LEFT JOIN page ON TRUE
         ORDER BY page.id {"DESC" if place.newest_first else "ASC"}

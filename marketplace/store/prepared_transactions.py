@@ -45,6 +45,13 @@ class PreparedNftRow(PreparedTransactionRow):
     seller: str | None
 
 
+class PriceRow(TypedDict):
+    """The price of one NFT of a prepared transaction, and the sum of its seller's, in HBAR."""
+
+    price: int
+    of_seller: int
+
+
 class HeldRow(TypedDict):
     """The use of the fee budget, in tinybars."""
 
@@ -96,6 +103,22 @@ def get_prepared_nft(
     sql = f"""
         SELECT * FROM {_WITH_NFT}
         WHERE transaction_id = :transaction_id AND token = :token AND serial_no = :serial_no
+    """
+    parameters = {"transaction_id": transaction_id, "token": token, "serial_no": serial_no}
+    return db.execute(sql, parameters).fetchone()
+
+
+def get_price_and_sum(
+    db: Connection, transaction_id: str, token: str, serial_no: int
+) -> PriceRow | None:
+    sql = """
+        SELECT price, (
+            SELECT SUM(price) FROM prepared_nft AS other
+            WHERE other.transaction_id = sold.transaction_id AND other.seller = sold.seller
+        ) AS of_seller
+        FROM prepared_nft AS sold
+        WHERE transaction_id = :transaction_id AND token = :token AND serial_no = :serial_no
+          AND seller IS NOT NULL
     """
     parameters = {"transaction_id": transaction_id, "token": token, "serial_no": serial_no}
     return db.execute(sql, parameters).fetchone()

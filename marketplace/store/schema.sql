@@ -242,6 +242,7 @@ CREATE TABLE event (
     seen_at TEXT NOT NULL, -- when it was written here
     is_hidden INTEGER NOT NULL DEFAULT 0 CHECK (is_hidden IN (0, 1)), -- whether its NFT is hidden
     offer_id TEXT, -- the schedule of an offer, or of the offer that a sale accepted
+    received INTEGER, -- tinybars that the seller kept of a sale, after all fees; null if not known
     -- Of a sale
     sold_at TEXT GENERATED ALWAYS AS (CASE WHEN kind = 'SOLD' AND is_hidden = 0 THEN consensus_at END) VIRTUAL
 ) STRICT;

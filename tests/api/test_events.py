@@ -19,7 +19,7 @@ from tests.engines import both_engines
 from tests.examples import SEEDS
 
 OTHER_TOKEN = "0.0.7002"
-FACTS = ("price", "previous_price", "transaction_id", "consensus_at")
+FACTS = ("price", "previous_price", "received", "transaction_id", "consensus_at")
 
 
 @pytest.fixture
@@ -54,6 +54,7 @@ def test_it_works(client, tell, epoch):
             "to": {"accountId": BOB},
             "price": 250,
             "previousPrice": 240,
+            "sellerReceived": "23750000000",
             "transactionId": "0.0.9001@1763640000.000000001",
             "consensusTimestamp": "1795176000.123456789",
             "offerId": None,
@@ -68,6 +69,7 @@ def test_it_works(client, tell, epoch):
             "to": {"accountId": BOB},
             "price": None,
             "previousPrice": None,
+            "sellerReceived": None,
             "transactionId": None,
             "consensusTimestamp": None,
             "offerId": None,

@@ -187,6 +187,9 @@ def test_the_seller_receives_the_price_less_part_and_royalties(app, client, ledg
     before = ledger.balance(ALICE)
     sign(client, r, ALICE)
     assert received - HBAR < ledger.balance(ALICE) - before < received
+    assert report(client, ALICE, offer_id).json == {"result": "OK"}
+    [sold] = client.get("/v1/events", query_string={"kind": "SOLD", "order": "desc"}).json
+    assert sold["sellerReceived"] == str(received)
 
 
 @both_engines

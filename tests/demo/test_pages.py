@@ -366,6 +366,7 @@ def test_an_artist_earns_nothing_by_sales_of_their_own(app):
     sold = {
         "kind": "SOLD", "token": TOKEN, "to_account": "0.0.2", "previous_price": None, "transaction_id": None,
         "consensus_at": "2025-01-01T00:00:00Z", "seen_at": "2025-01-01T00:00:00Z", "offer_id": None,
+        "received": None,
     }  # fmt: skip
     sales = (1, "0.0.1", 100), (2, "0.0.3", 20)
     with app.app_context(), write() as db:

@@ -99,6 +99,16 @@ class Market(selling.Market):
     def submit(self, r, buyer=BOB):
         return super().submit(r, buyer).result
 
+    def sum_received(self, sold):
+        """What their last sales left the sellers, as the events say."""
+        received = Counter()
+        for name, serial_no in sold:
+            url = f"/v1/nft/{name}/{serial_no}/events?order=desc"
+            r = self.client.get(url)
+            [sale] = [event for event in r.json if event["kind"] == "SOLD"]
+            received[sale["from"]["accountId"]] += int(sale["sellerReceived"])
+        return received
+
     def buy_all(self, nfts, buyer):
         named = [{"tokenId": token, "serialNo": number} for token, number in nfts]
         body = {"accountId": buyer, "nfts": named}
@@ -125,6 +135,7 @@ class Chance:
         self.name, self.token = name, f"0.0.{880_000 + number}"
         self._market, self._dice = market, random.Random(name)
         self.buyer = f"{self.token}1"
+        self.collectors = set()  # of fees that anybody else may have paid them
         self.price = self._dice.choice((1, 3, 50))
         self.sold = {
             (self.token, 1): (self._dice.choice((ALICE, ALICE, ALICE, COLLECTOR)), self.price)
@@ -157,6 +168,7 @@ class Chance:
     def _fee(self):
         dice = self._dice
         collector = dice.choice((COLLECTOR, COLLECTOR, OTHER, OTHER, self.buyer, ALICE))
+        self.collectors.add(collector)
         spares = dice.random() < 0.3
         if dice.random() < 0.4:
             part = dice.choice(
@@ -198,6 +210,7 @@ class Basket(Chance):
     def _fee(self):
         if self._dice.random() < 0.7:  # mostly fees that can be paid, to anybody
             collector = self._dice.choice((*PEOPLE, "0.0.2111", "0.0.2112", "0.0.2113", "0.0.2114"))
+            self.collectors.add(collector)
             kinds = (royalty(collector, 5, 100), fixed(HBAR // 10, None, collector))
             return self._dice.choice(kinds)
         return super()._fee()
@@ -225,9 +238,15 @@ def _try(market, chance):
     market.change(clean_up)
     chance.set_the_scene()
     about = chance.name
+    sellers = {seller for seller, _ in chance.sold.values()} - chance.collectors
+    before = {seller: market.balance(seller) for seller in sellers}
     r = chance.buy()
     if r.status_code == 200:
         assert market.submit(r, chance.buyer) == "SUCCESS", about
+        received = market.sum_received(chance.sold)
+        for seller in sellers:
+            missing = market.balance(seller) - before[seller] - received[seller]
+            assert 0 <= missing < len(chance.sold), about  # each NFT's share is rounded down
         outcome = "passed"
     elif any(words in r.json["message"] for words in POLICY):
         outcome = "policy"

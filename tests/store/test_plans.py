@@ -65,7 +65,7 @@ COLLECTION = {
 EVENT = {
     "kind": "SOLD", "token": "0.0.7001", "serial_no": 1, "from_account": "0.0.1001", "to_account": "0.0.1002",
     "price": 5, "previous_price": 5, "transaction_id": "x", "consensus_at": DATE, "seen_at": DATE,
-    "offer_id": None,
+    "offer_id": None, "received": None,
 }  # fmt: skip
 SALE = {
     "event_id": 1, "way": "single", "part_tinybars": 5, "royalties": "[]", "network_tinybars": 5,

@@ -106,6 +106,13 @@ class EventSchema(CamelCaseSchema):
     previous_price = hbar_or_null(
         "In HBAR: the price of the listing that the event ends or replaces", 60
     )
+    received = text(
+        "For a sale: what the seller received, in tinybars, after the marketplace's part and the collection's"
+        " fees. For several NFTs of one transaction, it is divided by their prices. null if it is not known",
+        "5700000000",
+        key="sellerReceived",
+        nullable=True,
+    )
     transaction_id = text(
         "The transaction that caused the event; null if not known",
         "0.0.1001@1763640000.123456789",

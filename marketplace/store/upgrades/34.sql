@@ -152,6 +152,7 @@ CREATE TABLE event (
     seen_at TEXT NOT NULL,
     is_hidden INTEGER NOT NULL DEFAULT 0 CHECK (is_hidden IN (0, 1)),
     offer_id TEXT,
+    received INTEGER,
     sold_at TEXT GENERATED ALWAYS AS (CASE WHEN kind = 'SOLD' AND is_hidden = 0 THEN consensus_at END) VIRTUAL
 ) STRICT;
 INSERT INTO event (
