@@ -120,16 +120,13 @@ def count(name: str, number: float = 1, **labels: str) -> None:
     _metrics.find_counter(name, *labels.values()).inc(number)
 
 
-def count_token(name: str, *, writes: bool) -> None:
-    """Count a request with an access token."""
-    count("token_requests", token=name)
-    if writes:
-        count("token_writes", token=name)
-
-
-def observe(method: str, route: str, status: str, seconds: float) -> None:
-    """Count a request, and the time until its response began."""
+def observe(method: str, route: str, status: str, seconds: float, token: str | None = None) -> None:
+    """Count a request by the access token's name, and the time until its response began."""
     _metrics.find_request(method, route, status).observe(seconds)
+    if token:
+        count("token_requests", token=token)
+        if method == "POST":
+            count("token_writes", token=token)
 
 
 def share(data_dir: str, program: str) -> None:

@@ -18,7 +18,7 @@ from flask.logging import create_logger
 from flask_cors import CORS
 
 from marketplace.api.cache import finish
-from marketplace.metrics import count_token, observe
+from marketplace.metrics import observe
 from marketplace.text import printable
 from marketplace.wsgi_environ import REQUEST_ID, ROUTE, TOKEN_NAME
 
@@ -58,9 +58,8 @@ class RequestMetrics:
         finally:
             method, route = environ["REQUEST_METHOD"], environ.get(ROUTE, "none")
             counted_as = method if method in METHODS else "other"
-            observe(counted_as, route, status, perf_counter() - began)
-            if name := environ.get(TOKEN_NAME):
-                count_token(name, writes=method == "POST")
+            seconds, token = perf_counter() - began, environ.get(TOKEN_NAME)
+            observe(counted_as, route, status, seconds, token)
 
 
 def _new_id() -> str:
