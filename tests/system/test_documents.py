@@ -192,6 +192,19 @@ def test_the_readmes_program_sells_an_nft(clone, tmp_path):
     assert "belongs to 0.0.2003" in again.stderr and "Traceback" not in again.stderr
 
 
+@pytest.mark.skipif(not shutil.which("node"), reason="needs Node.js")
+def test_the_readmes_program_in_javascript_sells_an_nft(clone):
+    [block] = blocks("mjs", "README.md")
+    assert len([*filter(None, block.text.splitlines())]) <= 12
+    (clone.folder / "sell.mjs").write_text(block.text)
+    shown = re.search(r"sell\.mjs\n(.*)\n```", read("README.md"))[1]
+    sold = clone.run("bash", "-c", ". instance/sandbox.env && node sell.mjs")
+    assert sold.stdout.splitlines() == [shown], sold.stderr
+    again = clone.run("bash", "-c", ". instance/sandbox.env && node sell.mjs", check=False)
+    assert "NOT_THE_OWNER" in again.stderr
+    (clone.folder / "sell.mjs").unlink()
+
+
 def test_the_shortest_shop_shows_what_is_for_sale(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     block, *_ = blocks("python", "docs/embedding.md")
