@@ -127,6 +127,13 @@ def test_it_loads_nothing_from_elsewhere_and_runs_nothing_inline(idle_client, pa
     assert {*re.findall(r"<script[^>]*>([^<]*)</script>", markup)} == {""}
 
 
+def test_the_scripts_call_the_api_by_its_client():
+    """clients/market, in a bundle: the pages have what dApps have."""
+    bundles = {"market.js", "wallet-link.js", "wallet-check.js"}
+    scripts = {path for path in (DEMO / "static").rglob("*.js") if path.name not in bundles}
+    assert [path for path in scripts if re.search(r"\bfetch\(", path.read_text())] == []
+
+
 def test_the_scripts_write_text_and_never_markup():
     for script in (DEMO / "static").rglob("*.js"):
         code = script.read_text().replace("http://www.w3.org/2000/svg", "")  # a name, no address

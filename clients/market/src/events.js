@@ -63,7 +63,7 @@ export class Events {
       } else if (made?.next) this.cursor = cursorOf(made.next) ?? this.cursor;
       if (made) etag = made.next && made.next !== address ? null : made.etag ?? etag;
       address = made?.next ?? address;
-      if (!made?.data?.length) await pause(made ? this.every : this.afterFailure, this.signal);
+      if (made && !made.data?.length) await pause(this.every, this.signal);
     }
   }
 
@@ -83,7 +83,7 @@ export class Events {
     } catch (error) {
       if (error.status === 410 && this.gone) return error;
       if (this.signal?.aborted || LASTING.includes(error.status) || error.name !== "MarketError") throw error;
-      if (error.retryAfter) await pause(error.retryAfter * 1000, this.signal);
+      await pause(error.retryAfter ? error.retryAfter * 1000 : this.afterFailure, this.signal);
       return null;
     }
   }

@@ -4,7 +4,7 @@ import { errorOf, exchange, sendAgain } from "./http.js";
 import { Events } from "./events.js";
 import { MarketError } from "./errors.js";
 import { OPERATIONS } from "./operations.js";
-import { Trade } from "./trade.js";
+import { PREPARE, Trade } from "./trade.js";
 import { TradeStore } from "./trade-store.js";
 
 /** @typedef {import("./http.js").Exchange} Exchange */
@@ -162,7 +162,8 @@ export class Market {
 
   /** The trades that were signed and are not confirmed yet, also by an earlier page. Call settle() of each. */
   pending() {
-    return this.store.read().map((kept) => new Trade(this, kept.kind, kept.order, { kept }));
+    const known = this.store.read().filter(({ kind }) => Object.hasOwn(PREPARE, kind)); // by this version
+    return known.map((kept) => new Trade(this, kept.kind, kept.order, { kept }));
   }
 }
 

@@ -16,7 +16,7 @@ const REFUSAL_WORDS = /reject|refuse|denied|decline|cancel/i;
 // Refusals of what is handed in that are no 409: nothing was submitted, and nothing is kept.
 const NOT_TAKEN = ["BUYING_OFF", "BUYING_PAUSED", "FEES_SPENT", "PURCHASE_IN_PROGRESS", "TOO_MANY_FAILED"];
 
-const PREPARE = /** @type {const} */ ({
+export const PREPARE = /** @type {const} */ ({
   list: "prepare_listing",
   withdraw: "prepare_withdrawal",
   buy: "prepare_purchase",

@@ -165,6 +165,7 @@ test("a purchase names its price", () =>
 
 test("a storage that is blocked or broken loses nothing while the page is there", () =>
   serve(answering("list", { reports: [null] }), async (url) => {
+    assert.deepEqual(open(url, { getItem: () => '[{"kind": "delist", "order": {}, "at": 1}]', setItem: () => {} }).pending(), []);
     const blocked = () => { throw new Error("blocked"); };
     for (const storage of [{ getItem: blocked, setItem: blocked }, { getItem: () => "{half", setItem: blocked }]) {
       const market = open(url, storage);

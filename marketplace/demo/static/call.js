@@ -1,82 +1,54 @@
-// One call of the API: the request, the answer, and a sentence if it failed.
+// The market's API, by the client that dApps have (clients/market, bundled); and a call as a page shows it.
 
-import { accessToken, api } from "./addresses.js";
-import { parse, stringify } from "./json.js";
+import { accessToken, api, wallet } from "./addresses.js";
+import * as client from "./market.js";
 
-/**
- * @typedef {object} Answer of a call: look at `ok`, then at `data` or `message`
- * @property {boolean} ok
- * @property {number} status
- * @property {string} reason
- * @property {number} [milliseconds]
- * @property {string} text
- * @property {any} data
- * @property {string | null} next the address of the next page
- * @property {string} message
- * @property {string} method
- * @property {string} address
- * @property {string} [content]
- * @property {string} curl
- */
+/** @type {any} */
+const { exchange: send, Market } = client;
+
+/** Some browsers are set to remember nothing: the client does without. */
+const storage = { getItem: (name) => localStorage.getItem(name), setItem: (name, text) => localStorage.setItem(name, text) };
+
+/** @type {import("../../../clients/market/src/market.js").Market} */
+export const market = new Market({ url: api("").replace(/v1$/, ""), token: accessToken, wallet, storage });
+
+/** @type {typeof import("../../../clients/market/src/http.js").exchange} */
+const exchange = send;
+
+/** JSON whose integers stay whole. */
+export const { parse, stringify } = client;
+
+const UNREACHABLE = "Can't reach the market. Check your connection and try again.";
+
+/** @typedef {import("../../../clients/market/src/http.js").Exchange & { message: string, curl: string }} Answer of a call: look at `ok`, then at `data` or `message` */
 
 /**
  * Make a call. Never throws.
+ * @param {string} method @param {string} url @param {any} [body]
  * @returns {Promise<Answer>}
  */
 export async function call(method, url, body) {
   const address = new URL(url, document.baseURI).href;
   const isPublic = address.startsWith(new URL(api("/"), document.baseURI).href);
-  const headers = isPublic ? { Authorization: `Bearer ${accessToken}` } : {};
-  const content = body === undefined ? undefined : stringify(body);
-  if (content !== undefined) headers["Content-Type"] = "application/json";
-  const made = { method, address, content, curl: curl(method, address, headers, content) };
-  const started = performance.now();
-  try {
-    // Browsers may cache the mirror node's answers for seconds, and would not show what was just signed.
-    const response = await fetch(address, { method, headers, body: content, cache: "no-cache" });
-    const text = await response.text();
-    const data = read(text);
-    return {
-      ...made,
-      ok: response.ok,
-      status: response.status,
-      reason: response.statusText,
-      milliseconds: Math.round(performance.now() - started),
-      text,
-      data,
-      next: next(response),
-      message: response.ok ? "" : sentence(data, response),
-    };
-  } catch {
-    const message = "Can't reach the market. Check your connection and try again.";
-    return { ...made, ok: false, status: 0, reason: "No answer", text: "", data: null, next: null, message };
-  }
+  return answerOf(await exchange(method, address, body, { headers: isPublic ? market.headers : {} }));
 }
 
 export const get = (url) => call("GET", url);
 export const post = (url, body) => call("POST", url, body);
 
-function read(text) {
-  try {
-    return parse(text);
-  } catch {
-    return null;
-  }
+/** @param {any} made an exchange of the client, or an answer @returns {Answer} */
+export function answerOf(made) {
+  return { curl: curl(made), message: made.ok ? "" : sentence(made), ...made };
 }
 
 /** The marketplace and the sandbox have it in `message`, mirror nodes in `_status`. */
-function sentence(data, response) {
+function sentence({ status, statusText, data }) {
+  if (!status) return UNREACHABLE;
   const messages = data?._status?.messages?.map(({ message }) => message).join("; ");
-  return (data?.message && inWords(data.message)) || messages || `The service answered ${response.status} ${response.statusText}`;
+  return (data?.message && inWords(data.message)) || messages || `The service answered ${status} ${statusText}`;
 }
 
-/** RFC 8288: the address of the next page, if there is one. */
-function next(response) {
-  const match = /<([^>]*)>\s*;\s*rel="?next"?/.exec(response.headers.get("Link") ?? "");
-  return match && new URL(match[1], response.url).href;
-}
-
-function curl(method, address, headers, content) {
+function curl({ method, address, headers = {}, content }) {
   const quote = (text) => `'${text.replaceAll("'", "'\\''")}'`;
   const parts = [method === "GET" ? "curl" : `curl -X ${method}`];
   for (const [name, value] of Object.entries(headers)) parts.push(`-H ${quote(`${name}: ${value}`)}`);
@@ -100,7 +72,7 @@ const NAMES = {
 const NAMED = new RegExp(`\\b(${Object.keys(NAMES).join("|")})\\b`, "g");
 
 /** "minPrice must be above 0; tokenId is required" as "The lowest price must be above 0; the token is required". */
-function inWords(message) {
+export function inWords(message) {
   const plain = message
     .replace(/^\w+ must not be above maxPrice.*/, "The lowest price is above the highest")
     .replace(NAMED, (name) => NAMES[name])

@@ -1,16 +1,16 @@
-// The feed of events: its Link leads to the next ones, which are read every three seconds while the page is visible.
+// The feed of events, which is read every three seconds while the page is visible.
 
-import { api, withQuery } from "./addresses.js";
-import { get } from "./call.js";
+import { market } from "./call.js";
 
 const PAUSE_MS = 3_000;
-const PAUSE_AFTER_FAILURE_MS = 10_000;
 /** The service no longer has what came after that cursor. */
 const GONE = 410;
 
-/** Of all NFTs, or of those that the selection names. */
+/** Of all NFTs, of those that the selection names, or of the one NFT whose tokenId and serialNo it has. */
 export class Feed {
   isPaused = false;
+  /** @type {AbortController | null} */
+  following = null;
 
   /**
    * @param {string} after the cursor of what the page shows, or the whole address of the next events
@@ -21,32 +21,34 @@ export class Feed {
   constructor(after, show, begin, selection = {}) {
     this.show = show;
     this.begin = begin;
-    this.next = after.startsWith("/") ? after : withQuery(api("/events"), { ...selection, after });
-    document.addEventListener("visibilitychange", () => this.ask());
-    this.wait(PAUSE_MS);
+    const asked = after.startsWith("/") ? new URL(after, document.baseURI).searchParams : new URLSearchParams({ after });
+    this.selection = { ...Object.fromEntries([...asked.keys()].map((name) => [name, asked.getAll(name)])), ...selection };
+    this.cursor = asked.get("after");
+    document.addEventListener("visibilitychange", () => this.follow());
+    setTimeout(() => this.follow(), PAUSE_MS);
   }
 
   pause(isPaused) {
     this.isPaused = isPaused;
-    this.ask();
+    this.follow();
   }
 
-  wait(pause) {
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.ask(), pause);
-  }
-
-  async ask() {
-    if (this.isAsking || this.isPaused || document.hidden) return;
-    this.isAsking = true;
-    const answer = await get(this.next);
-    this.isAsking = false;
-    if (answer.status === GONE) {
+  /** Begin where it has ended; end it while nobody looks. */
+  async follow() {
+    if (this.isPaused || document.hidden) return this.following?.abort();
+    if (this.following && !this.following.signal.aborted) return;
+    const { signal } = (this.following = new AbortController());
+    const operation = this.selection.serialNo === undefined ? "list_events" : "list_nft_events";
+    const events = market.events(this.cursor, { signal, every: PAUSE_MS, operation, select: this.selection });
+    try {
+      for await (const fresh of events.batches()) {
+        this.cursor = events.cursor;
+        this.show(fresh);
+      }
+    } catch (error) {
+      if (error.status !== GONE) return;
       this.isPaused = true;
-      return this.begin();
+      this.begin();
     }
-    this.next = answer.next ?? this.next;
-    if (answer.ok && answer.data.length) this.show(answer.data);
-    this.wait(answer.ok ? PAUSE_MS : PAUSE_AFTER_FAILURE_MS);
   }
 }

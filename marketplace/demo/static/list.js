@@ -1,6 +1,6 @@
 // A list of cards: choices apply at once and without a new page, more follow on demand, and what happens shows.
 
-import { plainNumber } from "./json.js";
+import { plainNumber } from "./amount.js";
 import { followCards } from "./live.js";
 import { recall, remember } from "./memory.js";
 import { clearFailure, extend, extendOnDemand, part, readPage, show, showFailure } from "./fragments.js";

@@ -2,9 +2,8 @@
 
 import { listingPage, tradePage } from "./addresses.js";
 import { readPage, show } from "./fragments.js";
-import { wholeNumber } from "./json.js";
+import { wholeNumber } from "./amount.js";
 import { Trade } from "./trading/trade.js";
-import { list } from "./trading/transaction.js";
 import { onVisitor, visitor } from "./visitor.js";
 
 const PAUSE_MS = 250; // between two keys of one price
@@ -29,7 +28,7 @@ function ownPrices() {
 }
 
 /** An order for each price: NFTs of one price are listed together, with one signature. */
-function orders() {
+function readOrders() {
   const groups = Map.groupBy(serials(), (one) => ownPrice(one) || price.value);
   return [...groups].map(([amount, group]) => {
     const [serialNo, ...others] = group.map(wholeNumber);
@@ -41,7 +40,11 @@ function orders() {
 class Listing extends Trade {
   /** As it stands in the form. */
   order() {
-    return orders()[0];
+    return readOrders()[0];
+  }
+
+  orders() {
+    return readOrders();
   }
 
   ending() {
@@ -67,13 +70,7 @@ class Listing extends Trade {
   }
 }
 
-const listing = new Listing(root, {
-  address: () => "",
-  act: async (_, say, observe) => {
-    for (const order of orders()) await list(order, say, observe);
-  },
-  kind: "list",
-});
+const listing = new Listing(root, { address: () => "", kind: "list" });
 
 function type() {
   isPriced = true;

@@ -1,7 +1,6 @@
 // An NFT's page: what can be done with it, its picture in full screen, and what happens to it while it is shown.
 
-import { api } from "./addresses.js";
-import { get } from "./call.js";
+import { market } from "./call.js";
 import { followAddress } from "./dialog.js";
 import { element, notice } from "./element.js";
 import { Feed } from "./feed.js";
@@ -11,6 +10,8 @@ import { onVisitor } from "./visitor.js";
 
 const find = (id) => document.getElementById(id);
 const { token, serial, events } = find("nft").dataset;
+/** @type {any} */
+const own = { tokenId: token, serialNo: serial }; // as text, which stays whole
 const fold = /** @type {HTMLDetailsElement} */ (document.querySelector(".developer"));
 
 /** Which account somebody has just switched to, in words. */
@@ -60,7 +61,7 @@ const showLedger = async () => (await import("./developer/ledger.js")).showLedge
 async function showMove() {
   if (!find("elsewhere")) return;
   const { offerMove } = await import("./developer/move.js");
-  offerMove({ nft: async () => (await get(api("/nft/{token}/{serial}", { token, serial }))).data, refresh });
+  offerMove({ nft: () => market.ask("get_nft", own), refresh });
 }
 
 /** What is behind the fold for developers. */
@@ -81,5 +82,5 @@ addEventListener("keydown", ({ key, target, ctrlKey, metaKey, altKey }) => {
   const isTyping = /** @type {HTMLElement} */ (target).closest("input, select, textarea, dialog, [popover]");
   if (key === "f" && find("picture") && !isTyping && !ctrlKey && !metaKey && !altKey) location.hash = "#picture";
 });
-if (events) new Feed(events, refresh, () => location.reload());
+if (events) new Feed(events, refresh, () => location.reload(), own);
 followAddress(begin);

@@ -1,8 +1,8 @@
 // Search in the masthead: collections, NFTs and accounts while somebody types.
 
-import { accountPage, api, collectionPage, nftPage, withQuery } from "./addresses.js";
+import { accountPage, collectionPage, nftPage } from "./addresses.js";
+import { inWords, market } from "./call.js";
 import { hbar } from "./amount.js";
-import { get } from "./call.js";
 import { element } from "./element.js";
 
 const PAUSE_MS = 120; // between two keys of one word
@@ -19,11 +19,16 @@ async function ask() {
   forget();
   const asked = (question = Symbol());
   const q = input.value.trim();
-  const answer = q && (await get(withQuery(api("/search"), { q })));
+  let rows = [], words = `No results for “${q}”.`;
+  try {
+    if (q) rows = found(await market.ask("search_marketplace", { q }));
+  } catch (error) {
+    words = inWords(error.message);
+  }
   if (asked !== question) return;
-  show(answer?.ok ? found(answer.data) : []);
+  show(rows);
   status.hidden = !q || options().length > 0;
-  status.textContent = answer?.ok === false ? answer.message : `No results for “${q}”.`;
+  status.textContent = words;
 }
 
 function found({ collections, nfts, accounts }) {

@@ -325,6 +325,20 @@ def test_a_token_that_is_refused_is_said_in_the_dialog(offer):
     expect(steps(page).get_by_role("heading", name="You own")).to_be_visible()
 
 
+def test_what_is_not_as_ordered_reaches_no_wallet(offer, trader):
+    page, signed = offer(every_step=False), []
+    other = TIDES, next(SERIALS)
+    trader.list(other, SELLER, 200)
+    keys = {"accountId": BUYER, "tokenId": other[0], "serialNo": other[1]}
+    prepared = trader.call("/v1/buy/extwallet", keys)
+    page.route("**/v1/buy/**", lambda route: route.fulfill(json=prepared))
+    page.route("**/sandbox/sign", lambda route: signed.append(route.abort()))
+    press(steps(page), "Buy for 200 HBAR")
+    said = steps(page).locator("[data-trade] [data-outcome] .notice.bad")
+    expect(said).to_contain_text("The transaction is not as ordered")
+    assert signed == []
+
+
 @pytest.mark.parametrize("script", ["trading/purchase.js", "trading/trade.js"])
 def test_a_script_that_does_not_come_is_said_in_the_dialog(listed, script):
     page = listed(refusals=(0,))

@@ -1,9 +1,8 @@
 // One exchange with the API, shown: the request as curl, the answer as it came.
 
-import { get } from "../call.js";
+import { get, parse, stringify } from "../call.js";
 import { codeBlock } from "./code.js";
 import { element } from "../element.js";
-import { parse, stringify } from "../json.js";
 
 /** The element that shows a call of call.js. By default it is closed on a narrow screen. */
 export function exchange(made, { open = matchMedia("(min-width: 48rem)").matches } = {}) {
@@ -23,7 +22,7 @@ export function exchange(made, { open = matchMedia("(min-width: 48rem)").matches
       {},
       element("span", { class: "method" }, made.method),
       element("code", { class: "path" }, path),
-      element("span", { class: `status ${kind}` }, `${made.status || ""} ${made.reason}`.trim()),
+      element("span", { class: `status ${kind}` }, `${made.status || ""} ${made.statusText}`.trim()),
       took && element("span", { class: "took" }, took),
     ),
     element("div", { class: "said" }, ...parts),

@@ -1,7 +1,7 @@
 // The code to copy, about the transaction that was just prepared.
 
 import { addCopy } from "./code.js";
-import { stringify } from "../json.js";
+import { stringify } from "../call.js";
 
 const blocks = [...document.querySelectorAll("[data-snippet]")].map((block) => {
   const code = block.querySelector("code");

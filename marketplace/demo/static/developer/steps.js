@@ -1,10 +1,10 @@
 // The steps of a trade, each with its calls: they show what one click does, and let a wallet developer take them singly.
 
-import { post } from "../call.js";
+import { inWords, post } from "../call.js";
 import { sandbox } from "../addresses.js";
 import { element, notice } from "../element.js";
 import { onSubmit } from "../form.js";
-import { add, Refusal, Transaction } from "../trading/transaction.js";
+import { isOwn, openTransaction, signForDemo, submitSigned, walletFor } from "../trading/transaction.js";
 import { balanceTable, readBalances } from "./balances.js";
 import { showTransaction } from "./decoded.js";
 import { exchange } from "./exchange.js";
@@ -12,10 +12,10 @@ import { exchange } from "./exchange.js";
 const SAYS = {
   buy: "Nobody has signed it yet. The marketplace signs last: it pays the network fee, and may move what is sold.",
   list: "It lets the marketplace spend what is named here, and nothing else. Nothing is signed yet.",
-  delist: "Once it is signed and submitted, the marketplace may no longer sell what is named here.",
+  withdraw: "Once it is signed and submitted, the marketplace may no longer sell what is named here.",
   offer: "It is a schedule of exactly this sale. The offer is open once it is signed and submitted.",
-  acceptoffer: "It names the schedule of the sale, and nothing else. Once it is signed and submitted, the network executes the sale.",
-  withdrawoffer: "Once it is signed and submitted, the schedule of the sale is deleted.",
+  accept: "It names the schedule of the sale, and nothing else. Once it is signed and submitted, the network executes the sale.",
+  withdrawOffer: "Once it is signed and submitted, the schedule of the sale is deleted.",
 };
 const bold = (text) => element("strong", {}, text);
 
@@ -82,11 +82,11 @@ export class Steps {
     this.named = Object.fromEntries(this.all.map((step) => [step.name, step]));
     const { prepare, sign, submit, report } = this.named;
     const [demoWallet, pasted] = ["demo", "paste"].map((way) => sign.root.querySelector(`[data-way=${way}]`));
-    if (this.named.add) onSubmit(this.named.add.form, () => this.take("add", () => add(trade.order(), (step, answer) => this.observe(step, answer))));
+    if (this.named.add) onSubmit(this.named.add.form, () => this.take("add", () => this.open().add()));
     onSubmit(prepare.form, () => this.prepare());
-    onSubmit(demoWallet, () => this.take("sign", () => this.transaction.sign()));
+    onSubmit(demoWallet, () => this.take("sign", () => this.signByWallet()));
     onSubmit(pasted, ({ signed }) => this.paste(signed.replace(/\s/g, "")));
-    onSubmit(submit.form, () => this.take("submit", () => this.transaction.submit()));
+    onSubmit(submit.form, () => this.take("submit", () => this.submit()));
     onSubmit(report.form, () => this.take("report", () => this.transaction.report()));
     this.all[0].open({ focus: false });
     for (const [step, answer] of trade.log) this.observe(step, answer);
@@ -97,9 +97,8 @@ export class Steps {
     try {
       await act();
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
       const { outcome } = this.named[name];
-      if (!outcome.childNodes.length) this.named[name].fail(error.message);
+      if (!outcome.childNodes.length) this.named[name].fail(inWords(error.message));
       if (name !== "report") await this.trade.load();
       return;
     }
@@ -108,10 +107,35 @@ export class Steps {
   }
 
   async prepare() {
-    const { kind } = this.trade;
     await this.trade.ready; // a dialog that has just opened does not know its order yet
-    this.transaction = new Transaction(kind, this.trade.order(), (step, answer) => this.observe(step, answer));
+    this.transaction = this.open();
+    this.signed = "";
     await this.take("prepare", () => this.transaction.prepare());
+  }
+
+  open() {
+    return openTransaction(this.trade.kind, this.trade.order(), (step, answer) => this.observe(step, answer));
+  }
+
+  /** The demo wallet leaves it to the next step to submit it. */
+  async signByWallet() {
+    const { transaction } = this;
+    if (transaction.isReturned || isOwn(transaction)) return transaction.sign(walletFor(transaction));
+    await transaction.check();
+    this.signed = await signForDemo(transaction);
+  }
+
+  async submit() {
+    const { transaction, signed } = this;
+    if (transaction.isReturned) return transaction.handIn();
+    if (!signed) return this.observe("submitting"); // the visitor's own wallet has done it
+    transaction.keep();
+    try {
+      await transaction.take(await submitSigned(transaction, signed));
+    } catch (error) {
+      if (error.kind !== "RELAY") transaction.forget();
+      throw error;
+    }
   }
 
   /** What another wallet signed. */
@@ -123,7 +147,8 @@ export class Steps {
     if (!answer.ok) return sign.fail(answer.message);
     const count = answer.data.signedBy.length;
     if (!count) return sign.fail("These bytes carry no signature: paste what the wallet returns after signing.");
-    this.transaction.take(signed);
+    if (this.transaction.isReturned) await this.take("sign", () => this.transaction.take({ signedTransaction: signed }));
+    this.signed = signed;
     return this.showSigned(`These bytes carry ${count === 1 ? "one signature" : `${count} signatures`}.`);
   }
 

@@ -1,17 +1,16 @@
 // What people do with an offer: its bidder makes and withdraws it, the NFT's owner accepts or declines it.
 
 import { tradePage } from "../addresses.js";
-import { wholeNumber } from "../json.js";
+import { wholeNumber } from "../amount.js";
 import { visitor } from "../visitor.js";
 import { Trade } from "./trade.js";
-import { acceptOffer, offer, withdrawOffer } from "./transaction.js";
 
 /** @typedef {{ items: () => string[], offerId: () => string, done: () => unknown }} Page */
 
 export class Offer extends Trade {
   /** @param {HTMLElement} root @param {Page} page */
   constructor(root, { items, done }) {
-    super(root, { address: () => tradePage("offer", { nft: items(), account: visitor(), ...this.typed() }), act: offer, kind: "offer", done });
+    super(root, { address: () => tradePage("offer", { nft: items(), account: visitor(), ...this.typed() }), kind: "offer", done });
   }
 
   /** As it stands in the form, or at first in the page's address. */
@@ -31,13 +30,13 @@ export class Offer extends Trade {
 export class Acceptance extends Trade {
   /** @param {HTMLElement} root @param {Page} page */
   constructor(root, { items, offerId, done }) {
-    super(root, { address: () => tradePage("acceptance", { nft: items(), account: visitor(), offer: offerId() }), act: acceptOffer, kind: "acceptoffer", done });
+    super(root, { address: () => tradePage("acceptance", { nft: items(), account: visitor(), offer: offerId() }), kind: "accept", done });
   }
 }
 
 export class OfferWithdrawal extends Trade {
   /** @param {HTMLElement} root @param {Page} page */
   constructor(root, { items, offerId, done }) {
-    super(root, { address: () => tradePage("retraction", { nft: items(), account: visitor(), offer: offerId() }), act: withdrawOffer, kind: "withdrawoffer", done });
+    super(root, { address: () => tradePage("retraction", { nft: items(), account: visitor(), offer: offerId() }), kind: "withdrawOffer", done });
   }
 }

@@ -4,7 +4,6 @@ import { tradePage } from "../addresses.js";
 import { takeOut } from "../basket.js";
 import { visitor } from "../visitor.js";
 import { Trade } from "./trade.js";
-import { buy } from "./transaction.js";
 
 export class Purchase extends Trade {
   /** @type {string[]} */
@@ -17,7 +16,6 @@ export class Purchase extends Trade {
   constructor(root, { items, accept = () => {}, done }) {
     super(root, {
       address: () => tradePage("purchase", { nft: this.items, account: visitor() }),
-      act: buy,
       kind: "buy",
       done: () => {
         const { nfts, ...one } = this.order();

@@ -1,11 +1,12 @@
 // A trade in one click: what it is about, how far it is, and how it ended. The server writes the words.
 
+import { inWords, parse } from "../call.js";
 import { element, notice } from "../element.js";
 import { onSubmit } from "../form.js";
 import { part, readPage } from "../fragments.js";
-import { parse } from "../json.js";
 import { sayUnloaded, toast } from "../toast.js";
 import { showBalance } from "../visitor.js";
+import { complete, openTransaction } from "./transaction.js";
 
 const STAGES = 4;
 
@@ -24,7 +25,6 @@ export class Trade {
   /**
    * @typedef {object} Kind
    * @property {() => string} address of the fragment that is shown in the form
-   * @property {(order: any, say: (words: string) => void, observe: import("./transaction.js").Observer) => Promise<unknown>} act
    * @property {import("./transaction.js").Kind} kind
    * @property {() => unknown} [done] is called when it ended well
    */
@@ -32,10 +32,9 @@ export class Trade {
    * @param {HTMLElement} root holds the form, and the fold with its steps
    * @param {Kind} kind
    */
-  constructor(root, { address, act, kind, done = () => {} }) {
+  constructor(root, { address, kind, done = () => {} }) {
     this.root = root;
     this.address = address;
-    this.act = act;
     this.kind = kind;
     this.done = done;
     const place = root.querySelector("[data-trade]");
@@ -60,6 +59,11 @@ export class Trade {
 
   order() {
     return this.written.order ? parse(this.written.order) : null;
+  }
+
+  /** One for each signature. */
+  orders() {
+    return [this.order()];
   }
 
   /** The fragment that says how it ended well. */
@@ -116,7 +120,7 @@ export class Trade {
       this.progress.querySelector("p").textContent = words;
     };
     try {
-      await this.act(order, say, (step, answer) => this.observe(step, answer));
+      for (const one of this.orders()) await complete(openTransaction(this.kind, one, (step, answer) => this.observe(step, answer), say));
       await this.end(ending);
     } catch (error) {
       await this.fail(error);
@@ -144,8 +148,8 @@ export class Trade {
     this.isBusy = false;
     await this.load();
     const isSaid = this.form.querySelector("[role=alert]");
-    this.outcome.replaceChildren(isSaid && error.cause?.status === 409 ? "" : notice("bad", error.message));
-    if (this.dialog && !this.dialog.open) toast(error.message);
+    this.outcome.replaceChildren(isSaid && error.status === 409 ? "" : notice("bad", inWords(error.message)));
+    if (this.dialog && !this.dialog.open) toast(inWords(error.message));
   }
 
   press(target) {

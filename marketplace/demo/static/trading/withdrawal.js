@@ -3,7 +3,6 @@
 import { tradePage } from "../addresses.js";
 import { visitor } from "../visitor.js";
 import { Trade } from "./trade.js";
-import { withdraw } from "./transaction.js";
 
 export class Withdrawal extends Trade {
   /**
@@ -13,8 +12,7 @@ export class Withdrawal extends Trade {
   constructor(root, { items, done }) {
     super(root, {
       address: () => tradePage("withdrawal", { nft: items(), account: visitor() }),
-      act: withdraw,
-      kind: "delist",
+      kind: "withdraw",
       done,
     });
   }

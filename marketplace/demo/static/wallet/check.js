@@ -1,10 +1,9 @@
 // The page of the wallet check: its button, its rows, and the report. ../wallet-check.js has what is asked.
 
 import { api, relay, sandbox, wallet as name } from "../addresses.js";
-import { get, post } from "../call.js";
+import { get, post, stringify } from "../call.js";
 import { codeBlock } from "../developer/code.js";
 import { element, fields, notice } from "../element.js";
-import { stringify } from "../json.js";
 import { sayUnloaded } from "../toast.js";
 import { openLink, walletAccount } from "./link.js";
 

@@ -11,8 +11,8 @@ const CODE = {
  * Have a transaction signed, and submitted if it is not returned. Throws a WalletError.
  * @param {string} bytes in base64
  * @param {boolean} isReturned
- * @param {import("../trading/transaction.js").Observer} observe gets the exchange with the wallet, as an answer of call.js
- * @returns {Promise<{signatureMap?: string, transactionId?: string}>}
+ * @param {(answer: any) => unknown} observe gets the exchange with the wallet, as an answer of call.js
+ * @returns {Promise<any>} {signatureMap} or {transactionId}
  */
 export async function signWithWallet(bytes, isReturned, observe) {
   const [link, { bodyOf }] = await Promise.all([openLink(), import("../wallet-link.js")]);
@@ -22,21 +22,20 @@ export async function signWithWallet(bytes, isReturned, observe) {
     const { transactionId } = await link.signAndExecute(bytes);
     return { transactionId };
   } finally {
-    if (exchanges.length > before) await observe("sign", toAnswer(exchanges[exchanges.length - 1]));
+    if (exchanges.length > before) await observe(toAnswer(exchanges[exchanges.length - 1]));
   }
 }
 
-/** @param {import("./link.js").Exchange} exchange @returns {import("../call.js").Answer} */
+/** @param {import("./link.js").Exchange} exchange */
 function toAnswer({ method, params, result, error, milliseconds }) {
   const request = JSON.stringify({ method, params }, null, 2);
   return {
     ok: !error,
     status: 0,
-    reason: error ? "Refused" : "Answered",
+    statusText: error ? "Refused" : "Answered",
     milliseconds,
     text: JSON.stringify(error ?? result),
     data: result,
-    next: null,
     message: error?.message ?? "",
     method: "WC",
     address: `wc:${method}`,
