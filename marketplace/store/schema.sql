@@ -79,7 +79,7 @@ CREATE INDEX nft_withheld ON nft (owner) WHERE is_for_sale = 1 AND is_listed = 0
 CREATE INDEX nft_undecided ON nft (owner) WHERE ledger_state = 'undecided';
 
 -- Serves nfts.list_nfts_of_owner and accounts.list_holdings.
-CREATE INDEX nft_by_owner ON nft (owner, token, serial_no, is_hidden, is_listed) WHERE ledger_state <> 'gone';
+CREATE INDEX nft_by_owner ON nft (owner, token, serial_no) WHERE ledger_state <> 'gone';
 
 -- Serves nft_collections.get_collection_on_sale and list_owners.
 CREATE INDEX nft_in_collection_by_owner

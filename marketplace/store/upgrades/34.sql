@@ -230,8 +230,6 @@ CREATE TABLE collection_hour (
     floor_price INTEGER,
     PRIMARY KEY (token, hour)
 ) STRICT, WITHOUT ROWID;
--- Let an account's summary read indexes alone
-DROP INDEX nft_by_owner;
-CREATE INDEX nft_by_owner ON nft (owner, token, serial_no, is_hidden, is_listed) WHERE ledger_state <> 'gone';
+-- Let an account's summary find its sales
 CREATE INDEX event_sold_by ON event (from_account, token, price) WHERE kind = 'SOLD' AND is_hidden = 0;
 CREATE INDEX event_bought_by ON event (to_account, token, price) WHERE kind = 'SOLD' AND is_hidden = 0;
