@@ -133,7 +133,7 @@ class Story(OfferActs):
     def play(self) -> None:
         """Play all steps, let the sky clear, and compare. Raises Mismatch."""
         is_judged = len(self.steps) % 2 == 0
-        self.world.begin(self.owners, self.weather.skew, self.is_followed, is_judged)
+        self.world.begin(self.owners, self.accounts, self.weather.skew, self.is_followed, is_judged)
         World.weather = self.weather
         for position, step in enumerate(self.steps):
             self.weather.step = position

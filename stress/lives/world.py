@@ -5,7 +5,7 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -16,10 +16,12 @@ from harness.engines import database_url
 from harness.wallets import MINTED_AT
 from hiero_sandbox import database as ledger_database
 from hiero_sandbox.conditions import conditions
+from hiero_sandbox.ledger import accounts, keys
 from marketplace import create_app
 from marketplace.hedera import times
 from marketplace.ledger import mirror
 from marketplace.market import freshness
+from marketplace.sandbox import wallet
 from marketplace.sandbox.application import create_sandbox
 from marketplace.sandbox.world import mint
 from marketplace.services import services
@@ -157,7 +159,12 @@ class World:
         )
 
     def begin(
-        self, owners: dict[tuple[str, int], str], skew: int, is_followed: bool, is_judged: bool
+        self,
+        owners: dict[tuple[str, int], str],
+        account_ids: Sequence[str],
+        skew: int,
+        is_followed: bool,
+        is_judged: bool,
     ) -> None:
         """Start again. If the ledger ``is_followed``, a watcher has followed it to this moment.
 
@@ -182,6 +189,11 @@ class World:
         with self.ledger.app_context(), ledger_database.write() as db:
             for table in LEDGER_TABLES:
                 db.execute(f"DELETE FROM {table}")
+            # A real account has a key from its first moment. Here it would get one by its first signature,
+            # which a lagging replica does not show.
+            for account_id in account_ids:
+                key = keys.of_bytes(wallet.public_key(account_id)).SerializeToString().hex()
+                accounts.change(db, account_id, MINTED_AT, key=key)
         with self.ledger.app_context():
             for (token, serial_no), owner in owners.items():
                 mint(token, serial_no, owner, MINTED_AT)
