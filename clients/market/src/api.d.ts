@@ -839,6 +839,11 @@ export interface components {
              */
             previousPrice: number | null;
             /**
+             * @description For a sale: what the seller received, in tinybars, after the marketplace's part and the collection's fees. For several NFTs of one transaction, it is divided by their prices. null if it is not known
+             * @example 5700000000
+             */
+            sellerReceived: string | null;
+            /**
              * @description The transaction that caused the event; null if not known
              * @example 0.0.1001@1763640000.123456789
              */
