@@ -49,6 +49,7 @@ event_rows = st.fixed_dictionaries(
         "transaction_id": st.none() | text,
         "consensus_at": st.none() | dates,
         "offer_id": st.none() | text,
+        "received": st.none() | st.integers(0, 2**63 - 1),
         "date": dates,
     }
 )
@@ -82,6 +83,7 @@ def describe_event(row):
         "to": None if buyer is None else {"accountId": buyer},
         "price": row["price"],
         "previousPrice": row["previous_price"],
+        "sellerReceived": None if row["received"] is None else str(row["received"]),
         "transactionId": row["transaction_id"],
         "consensusTimestamp": CONSENSUS[row["consensus_at"]],
         "offerId": row["offer_id"],
