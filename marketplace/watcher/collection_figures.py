@@ -58,7 +58,7 @@ def _count_due() -> None:
         now = times.to_iso(times.now())
         if due := collection_hours.list_figures_due(read(), now, DUE_AT_ONCE):
             with write() as db:
-                for token in due:
+                for token in sorted(due):  # as all writers of collections do
                     collection_hours.mark_figures(db, token, **_name_hours())
 
 
