@@ -201,7 +201,7 @@ def require_payable(lot: Lot, token: LedgerToken) -> None:
 def require_unchangeable(id: str, token: LedgerToken) -> None:
     """Raise FeesChangeable if a token's issuer can change its custom fees, and the operator does not know it.
 
-    Nothing binds the fees that a lot is charged to those that were in force when it was signed.
+    Nothing binds the fees that a sale is charged to those that were in force when it was signed.
     """
     if token.can_change_fees and not is_verified(read(), id):
         raise FeesChangeable(id)
