@@ -31,6 +31,7 @@ from marketplace.api import (
     status,
     traits,
     users,
+    visitors,
 )
 from marketplace.api.application import Application, RequestMetrics
 from marketplace.api.authentication import Authenticate
@@ -151,6 +152,8 @@ def _register_blueprints(app: Flask) -> None:
     for module in (status, metrics):
         api.register_blueprint(module.blp)
     app.register_blueprint(media.blp)
+    if app.config["STOREFRONT"]:
+        app.register_blueprint(visitors.blp)
     if is_sandbox:
         from marketplace import demo
 

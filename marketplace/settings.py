@@ -233,6 +233,13 @@ SETTINGS = {
         " or `off`",
         in_sandbox="off",
     ),
+    "STOREFRONT": Setting(
+        _switch,
+        "off",
+        "`on` lets pages of this service call the API for their [visitors](#visitors), who have no access"
+        " token. Always on in the sandbox",
+        in_sandbox="on",
+    ),
     "EVENTS_DAYS": Setting(
         _integer(1, 36_500),
         "400",
@@ -408,6 +415,8 @@ def _require_agreement(settings: dict[str, Any]) -> None:
         )
     if settings["NETWORK"] == "sandbox" and settings["ACCOUNT_KEY_FILE"]:
         raise SettingError(f"{PREFIX}ACCOUNT_KEY_FILE is set, but {NO_KEY_IN_SANDBOX}")
+    if settings["NETWORK"] == "sandbox" and not settings["STOREFRONT"]:
+        raise SettingError(f"{PREFIX}STOREFRONT is off, but the sandbox always has its pages")
     prefix = settings["API_PREFIX"]
     if settings["NETWORK"] == "sandbox" and f"{prefix}/".startswith("/sandbox/"):
         raise SettingError(

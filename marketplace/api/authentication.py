@@ -9,7 +9,8 @@ from typing import Any
 from flask import Flask, Request, Response, after_this_request, current_app, request
 from werkzeug.exceptions import HTTPException, Unauthorized
 
-from marketplace.api.cache import REQUEST_CACHE, RequestCache
+from marketplace.api import visitors
+from marketplace.api.cache import REQUEST_CACHE, CachedQuery, RequestCache
 from marketplace.api.http import Blueprint, Decorator, View
 from marketplace.api.limits import RATE, find_address, one_write, rate_limits
 from marketplace.errors import (
@@ -44,22 +45,28 @@ def authenticate(request: Request, scope: str) -> bool:
     if header is None:
         raise NotAuthenticated(MISSING)
     cache: RequestCache | None = request.environ.get(REQUEST_CACHE) if scope == "read" else None
-    cached = cache and cache.find_token(header)
-    row = cached or _find_valid_token(header)
+    cached = cache.find_token(header) if cache else None
+    found = cached or _find_valid_token(header)
+    row: AccessTokenRow = found.row
     request.environ[TOKEN_NAME], request.environ[RATE] = row["name"], row["rate"]
     ask_again_at = 0 if cached else _note_use(row)
     if scope not in row["scopes"].split():
         raise ScopeMissing(scope)
     if cache and not cached:
-        cache.store_token(header, row, ask_again_at)
+        cache.store_token(header, found, ask_again_at)
     return True
 
 
-def _find_valid_token(header: str) -> AccessTokenRow:
+def _find_valid_token(header: str) -> CachedQuery:
+    """The row of a token that works, and the query that found it."""
     match = re.fullmatch(r"[Bb][Ee][Aa][Rr][Ee][Rr] +([A-Za-z0-9._~+/=-]+) *", header)
     if not match:
         raise NotAuthenticated("The Authorization header is not of the form: Bearer <token>")
-    row = access_tokens.get_access_token(services().database.connection, hash_token(match[1]))
+    token = match[1]
+    is_visitor = current_app.config["STOREFRONT"] and token.startswith(visitors.PREFIX)
+    query = visitors.get_visitor if is_visitor else access_tokens.get_access_token
+    key = token if is_visitor else hash_token(token)
+    row = query(services().database.connection, key)
     if row is None:
         source = "ask the operator for one"
         if services().sandbox:
@@ -69,7 +76,7 @@ def _find_valid_token(header: str) -> AccessTokenRow:
         raise NotAuthenticated("This access token was revoked", "invalid_token")
     if row["expires_at"] and row["expires_at"] <= times.to_iso(times.now()):
         raise NotAuthenticated(f"This access token expired at {row['expires_at']}", "invalid_token")
-    return row
+    return CachedQuery(query, (key,), row)
 
 
 def _note_use(row: AccessTokenRow) -> int:

@@ -18,7 +18,6 @@ from werkzeug.http import is_entity_header, parse_accept_header, parse_etags, pa
 from marketplace.hedera import times
 from marketplace.metrics import count
 from marketplace.services import services
-from marketplace.store import access_tokens
 from marketplace.store.access_tokens import AccessTokenRow
 from marketplace.store.engine import Engine
 from marketplace.wsgi_environ import ROUTE, TOKEN_NAME
@@ -169,16 +168,16 @@ class RequestCache:
         self.queries: list[CachedQuery] = []  # by cached_query()
         self.until: int | None = None  # Unix time in nanoseconds: when it must leave the cache
 
-    def find_token(self, authorization: str) -> AccessTokenRow | None:
+    def find_token(self, authorization: str) -> CachedQuery | None:
         """Find the valid access token of an Authorization header, which may read."""
-        token: AccessTokenRow | None = self._cache.find(authorization, self._data_version)
+        token: CachedQuery | None = self._cache.find(authorization, self._data_version)
         return token
 
-    def store_token(self, authorization: str, row: AccessTokenRow, until: int) -> None:
-        query = CachedQuery(access_tokens.get_access_token, (row["hash"],), row)
+    def store_token(self, authorization: str, found: CachedQuery, until: int) -> None:
+        row: AccessTokenRow = found.row
         if row["expires_at"]:
             until = min(until, times.to_nanoseconds(row["expires_at"]))
-        self._cache.store(authorization, row, self._data_version, [query], until)
+        self._cache.store(authorization, found, self._data_version, [found], until)
 
     def store_response(self, response: Response) -> None:
         """Store the response to this request, which encode() has completed, unless it is for one caller.
@@ -253,7 +252,7 @@ class ResponseCache:
             return self._application(environ, start_response)
         finished: FinishedResponse
         finished, environ[ROUTE] = cached
-        environ[TOKEN_NAME] = token["name"]
+        environ[TOKEN_NAME] = token.row["name"]
         count("response_cache_requests", outcome="hit")
         return finished.send(environ, start_response)
 

@@ -23,6 +23,7 @@ from limits.strategies import FixedWindowRateLimiter
 from marketplace.errors import LimitExceeded, TooBusy
 from marketplace.hedera.ids import NftId
 from marketplace.metrics import count
+from marketplace.store.access_tokens import VISITORS
 from marketplace.wsgi_environ import END_USER, TOKEN_NAME
 
 FAILED_LIMIT = "30/m"
@@ -59,13 +60,14 @@ class RateLimits:
     def count_write(self, number: int = 1) -> None:
         """Count an authenticated write, or several. Raises LimitExceeded.
 
-        An end user whom the host names has its own count, because many may share an address.
+        An end user whom the host names has its own count, because many may share an address. Visitors count
+        by their addresses alone.
         """
         name, own_rate = request.environ.get(TOKEN_NAME), request.environ.get(RATE)
         if end_user := request.environ.get(END_USER):
             self._count(self._write, "end_user", f"The end user {end_user}", "write", number)
             return
-        if name is not None:
+        if name not in (None, VISITORS):
             self._count(
                 own_rate or self._write, "token", f"The access token {name}", "write", number
             )

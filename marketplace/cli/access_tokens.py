@@ -10,7 +10,7 @@ from marketplace.command_line import command, echo
 from marketplace.hedera import times
 from marketplace.settings import parse_rate
 from marketplace.store import access_tokens
-from marketplace.store.access_tokens import SCOPES, create
+from marketplace.store.access_tokens import SCOPES, VISITORS, create
 from marketplace.store.database import read, write
 from marketplace.text import shown
 
@@ -78,6 +78,8 @@ def create_command(
     """Create an access token and print it. It cannot be shown again."""
     if not name.isprintable() or not 1 <= len(name) <= 64:
         raise click.ClickException(f"{shown(name)} is not a name of 1 to 64 printable characters")
+    if name == VISITORS:
+        raise click.ClickException(f"{name} stands for all visitors: take another name")
     token = create(name, scopes, seconds, rate)
     if token is None:
         raise click.ClickException(f"A token named {name} exists: revoke it, or take another name")

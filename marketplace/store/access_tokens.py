@@ -26,6 +26,7 @@ class AccessTokenUsageRow(AccessTokenRow):
 
 
 SCOPES = ("read", "write", "metrics")
+VISITORS = "visitors"  # the name of all visitors' tokens, which are not stored
 ENDING = 14 * times.DAY  # how long before a token's expiry the operator is warned
 
 

@@ -21,6 +21,7 @@ NODES = "nodes"  # JSON of the accounts of the network's nodes, sorted by number
 
 BALANCE = "balance"  # of the marketplace's account when a watcher last read it, in tinybars
 PURCHASES = "purchases"  # without a value: prepared_transactions.lock_purchases() locks its row
+VISITORS_SECRET = "visitors_secret"  # signs visitors' tokens  # noqa: S105
 NODE_ADDRESSES = "node_addresses"  # JSON of the addresses of each of them, by its account
 
 
