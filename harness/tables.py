@@ -1,6 +1,7 @@
 """Writes the documents' tables that the code, or a stored run, already holds: ``make docs``.
 
-Each stands in its page between ``<!-- name: make docs -->`` and ``<!-- end -->``.
+Each stands in its page between ``<!-- name: make docs -->`` and ``<!-- end -->``. It then prints the number of words
+that people wrote on each page.
 """
 
 import json
@@ -241,6 +242,28 @@ def write(name: str, text: str) -> str:
     return f"{before}{begin}{make()}{end}{after}"
 
 
+PAGES = ("README.md", "docs/*.md", "deploy/README.md", "sandbox/README.md", "clients/*/README.md")
+NOT_OWN = re.compile(
+    r"^<!-- [^\n]*: [^\n]* -->$.*?^<!-- end -->$|^ *```.*?^ *```$", re.DOTALL | re.MULTILINE
+)
+
+
+def own_words(text: str) -> int:
+    """The number of a page's words, without generated tables and blocks of code."""
+    return len(NOT_OWN.sub("", text).split())
+
+
+def print_words() -> None:
+    counts = {
+        path.relative_to(ROOT): own_words(path.read_text())
+        for pattern in PAGES
+        for path in sorted(ROOT.glob(pattern))
+    }
+    for page, count in counts.items():
+        print(f"{count:7,} {page}")
+    print(f"{sum(counts.values()):7,} words in all pages")
+
+
 def main() -> None:
     for name, (page, _) in TABLES.items():
         path: Path = ROOT / page
@@ -248,6 +271,7 @@ def main() -> None:
         if (written := write(name, text)) != text:
             path.write_text(written)
             print(f"{page}: {name}")
+    print_words()
 
 
 if __name__ == "__main__":
