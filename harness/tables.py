@@ -250,7 +250,7 @@ NOT_OWN = re.compile(
 
 def own_words(text: str) -> int:
     """The number of a page's words, without generated tables and blocks of code."""
-    return len(NOT_OWN.sub("", text).split())
+    return len(re.findall(r"\S*\w\S*", NOT_OWN.sub("", text)))
 
 
 def print_words() -> None:

@@ -23,4 +23,4 @@ def test_only_words_that_people_wrote_are_counted():
     table = "<!-- endpoints: make docs -->\n| Call |\n<!-- end -->\n"
     fees = "<!-- table: fees -->\n\n| USD |\n\n<!-- end -->\n"
     code = "```sh\nmake run\n```\n- In a list:\n\n  ```nginx\n  listen 443;\n  ```\n"
-    assert own_words(f"# Two words\n{table}{fees}{code}The end") == 3 + 4 + 2
+    assert own_words(f"# Two words\n{table}{fees}{code}| The end |") == 2 + 3 + 2
