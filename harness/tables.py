@@ -1,7 +1,7 @@
 """Writes the documents' tables that the code, or a stored run, already holds: ``make docs``.
 
-Each stands in its page between ``<!-- name: make docs -->`` and ``<!-- end -->``. It then prints the number of words
-that people wrote on each page.
+Each stands in its page between ``<!-- name: make docs -->`` and ``<!-- end -->``. It then prints how many
+words people wrote on each page.
 """
 
 import json
