@@ -11,7 +11,7 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.market import nft_events, nfts
 from marketplace.market.listing import prepare
-from marketplace.market.listing.prepared import TransactionRequest
+from marketplace.market.nfts import TransactionRequest
 from marketplace.store import nft_collections
 from marketplace.store.database import read, write
 from marketplace.watcher.chores import Ranker

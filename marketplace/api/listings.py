@@ -1,11 +1,12 @@
 """Listing, withdrawing and buying an NFT: prepare a transaction, and report that it was signed."""
 
+from typing import Any
+
 from marketplace import errors
 from marketplace.api.authentication import caller, require_scope
 from marketplace.api.http import Blueprint
 from marketplace.api.limits import count_each
 from marketplace.api.paging import documented
-from marketplace.api.prepared import RETRY_AFTER_SECONDS, Answer, answer_prepared
 from marketplace.api.schemas.common import WalletPathSchema
 from marketplace.api.schemas.listings import (
     PreparedListingSchema,
@@ -21,7 +22,9 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.market.buying import purchase
 from marketplace.market.listing import prepare, report
-from marketplace.market.listing.prepared import TransactionRequest
+from marketplace.market.listing.prepare import PreparedTransaction
+from marketplace.market.listing.report_rule import ReportAnswer
+from marketplace.market.nfts import TransactionRequest
 from marketplace.market.offers import report as offers
 
 OF_A_WALLET = (errors.NftNotStored, errors.WalletUnknown)
@@ -52,6 +55,8 @@ OF_A_PURCHASE = (
     errors.BalanceTooLow,
 )
 
+RETRY_AFTER_SECONDS = 3  # about the delay of mirror nodes
+
 blp = Blueprint("Listings", __name__, description="Listing, withdrawing and buying an NFT")
 
 
@@ -70,7 +75,7 @@ blp = Blueprint("Listings", __name__, description="Listing, withdrawing and buyi
 )
 def prepare_listing(
     account_id: str, wallet: str, nft_ids: list[NftId], listing_price: int
-) -> Answer:
+) -> PreparedTransaction:
     """Prepare a listing
 
     The transaction is an NFT allowance of exactly this serial number, from its owner to the marketplace's
@@ -81,7 +86,7 @@ def prepare_listing(
     """
     count_each(nft_ids)
     request = TransactionRequest(account_id, nft_ids, wallet, caller())
-    return answer_prepared(prepare.prepare_listing(request, listing_price))
+    return prepare.prepare_listing(request, listing_price)
 
 
 @blp.post("/delist/<wallet>")
@@ -90,7 +95,7 @@ def prepare_listing(
 @blp.arguments(PrepareWithdrawalSchema)
 @blp.response(200, PreparedTransactionSchema, description="The transaction to sign")
 @blp.refuses(*OF_THE_OWNER, errors.NotListed, errors.LedgerUndecided)
-def prepare_withdrawal(account_id: str, wallet: str, nft_ids: list[NftId]) -> Answer:
+def prepare_withdrawal(account_id: str, wallet: str, nft_ids: list[NftId]) -> PreparedTransaction:
     """Prepare a withdrawal
 
     The transaction deletes the allowance of exactly this serial number, or of each of serialNos. It is
@@ -101,7 +106,7 @@ def prepare_withdrawal(account_id: str, wallet: str, nft_ids: list[NftId]) -> An
     """
     count_each(nft_ids)
     request = TransactionRequest(account_id, nft_ids, wallet, caller())
-    return answer_prepared(prepare.prepare_withdrawal(request))
+    return prepare.prepare_withdrawal(request)
 
 
 @blp.post("/buy/<wallet>")
@@ -116,7 +121,7 @@ def prepare_withdrawal(account_id: str, wallet: str, nft_ids: list[NftId]) -> An
 )
 def prepare_purchase(
     account_id: str, wallet: str, nft_ids: list[NftId], expected_prices: dict[NftId, int]
-) -> Answer:
+) -> PreparedTransaction:
     """Prepare a purchase
 
     The transaction is one atomic transfer: the NFT goes from its owner to the buyer, and the price from the
@@ -129,7 +134,7 @@ def prepare_purchase(
     """
     count_each(nft_ids)
     request = TransactionRequest(account_id, nft_ids, wallet, caller())
-    return answer_prepared(purchase.prepare(request, expected_prices))
+    return purchase.prepare(request, expected_prices)
 
 
 @blp.post("/comingsoon")
@@ -171,7 +176,7 @@ def report_transaction(
     offer_id: str | None = None,
     signed_transaction: bytes = b"",
     signature_map: bytes = b"",
-) -> Answer | tuple[Answer, int, dict[str, str]]:
+) -> dict[str, Any] | tuple[dict[str, Any], int, dict[str, str]]:
     """Hand in or report a signed transaction
 
     With signedTransaction: hand in a purchase that the buyer has signed. The marketplace compares it with
@@ -192,36 +197,28 @@ def report_transaction(
     if signed_transaction:
         request = TransactionRequest(account_id, nft_ids, "", caller())
         answer = report.answer_handed_in(request, signed_transaction, signature_map)
-    elif of_offer := _report_offer(account_id, nft_ids, transaction_id, offer_id):
-        return of_offer
     else:
-        answer = report.answer(account_id, nft_ids, transaction_id, caller())
+        of_offer = _report_offer(account_id, nft_ids, transaction_id, offer_id)
+        answer = of_offer or report.answer(account_id, nft_ids, transaction_id, caller())
     if answer.is_pending:
         body = {"result": "PENDING", "expires_at": answer.expires_at}
         return body, 202, {"Retry-After": str(RETRY_AFTER_SECONDS)}
-    if answer.listing_price:
-        return {"result": "OK", "listing_price": answer.listing_price}
-    return {"result": "OK"}
+    effect = {"listing_price": answer.listing_price, "offer_id": answer.offer_id}
+    return {"result": "OK"} | {name: value for name, value in effect.items() if value}
 
 
 def _report_offer(
     account_id: str, nft_ids: list[NftId], transaction_id: str | None, offer_id: str | None
-) -> Answer | tuple[Answer, int, dict[str, str]] | None:
+) -> ReportAnswer | None:
     """Answer a report about an offer. None: it is about something else."""
-    answer = None
-    if offer_id:
-        answer = offers.report(account_id, offer_id, transaction_id, caller())
-    elif len(nft_ids) == 1:
-        answer = offers.report_made(account_id, nft_ids[0], transaction_id, caller())
-    if answer is None:
+    if offer_id is None and len(nft_ids) == 1:
+        return offers.report_made(account_id, nft_ids[0], transaction_id, caller())
+    if offer_id is None:
         return None
-    if answer.withdrawal and answer.offer:
-        withdrawal = PreparedOfferSchema().dump(answer_prepared(answer.withdrawal))
-        offer, expires_at = answer.offer, times.to_second(answer.offer["expires_at"])
-        raise errors.OfferNotExecuted(
-            account_id, offer["schedule_id"], expires_at, offer["price"], withdrawal
-        )
-    if answer.is_pending:
-        body = {"result": "PENDING", "expires_at": answer.expires_at}
-        return body, 202, {"Retry-After": str(RETRY_AFTER_SECONDS)}
-    return {"result": "OK"} | ({"offer_id": answer.offer_id} if answer.offer_id else {})
+    answer = offers.report(account_id, offer_id, transaction_id, caller())
+    if isinstance(answer, ReportAnswer):
+        return answer
+    offer, withdrawal = answer
+    expires_at = times.to_second(offer["expires_at"])
+    prepared = PreparedOfferSchema().dump(withdrawal)
+    raise errors.OfferNotExecuted(account_id, offer_id, expires_at, offer["price"], prepared)

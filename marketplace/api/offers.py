@@ -8,7 +8,6 @@ from marketplace.api.authentication import caller, require_scope
 from marketplace.api.cache import request_cache
 from marketplace.api.http import Blueprint
 from marketplace.api.paging import BY_OFFER, Page, Position
-from marketplace.api.prepared import Answer, answer_prepared
 from marketplace.api.schemas.common import (
     AccountPathSchema,
     CollectionPathSchema,
@@ -31,8 +30,8 @@ from marketplace.api.schemas.offers import (
 )
 from marketplace.hedera import times
 from marketplace.hedera.ids import MAX_HBAR, NftId
-from marketplace.market.listing.prepared import TransactionRequest
-from marketplace.market.nfts import require_shown
+from marketplace.market.listing.prepare import PreparedTransaction
+from marketplace.market.nfts import TransactionRequest, require_shown
 from marketplace.market.offers import prepare
 from marketplace.store import nfts, offers
 from marketplace.store.database import read
@@ -71,7 +70,7 @@ blp = Blueprint("Offers", __name__, description="Offers for NFTs, listed or not"
 @blp.refuses(errors.NftNotStored, errors.Hidden, *OF_A_SALE)
 def make_offer_for_nft(
     account_id: str, wallet: str, token: str, serial_no: int, offer_price: int, expires_in: int
-) -> Answer:
+) -> PreparedTransaction:
     """Make an offer for an NFT
 
     byteArray is the bidder's unsigned ScheduleCreate of exactly this sale: the NFT goes from its owner to the
@@ -82,7 +81,7 @@ def make_offer_for_nft(
     transactionId: the answer has its offerId.
     """
     request = TransactionRequest(account_id, [NftId(token, serial_no)], wallet, caller())
-    return answer_prepared(prepare.make(request, prepare.OfferTerms(offer_price, expires_in)))
+    return prepare.make(request, prepare.OfferTerms(offer_price, expires_in))
 
 
 @blp.post("/acceptoffer/<wallet>")
@@ -98,7 +97,9 @@ def make_offer_for_nft(
     errors.PriceChanged,
     *OF_A_SALE,
 )
-def accept_offer(account_id: str, wallet: str, offer_id: str, expected_price: int | None) -> Answer:
+def accept_offer(
+    account_id: str, wallet: str, offer_id: str, expected_price: int | None
+) -> PreparedTransaction:
     """Accept an offer
 
     byteArray is the owner's unsigned ScheduleSign. The network executes the sale as soon as it has this
@@ -106,8 +107,7 @@ def accept_offer(account_id: str, wallet: str, offer_id: str, expected_price: in
     saw; metadata.sellerReceives is what is left of it after the marketplace's fee and royalties. If the
     bidder's key has changed within the last 90 seconds, the answer is a 503: try again.
     """
-    prepared = prepare.accept(account_id, wallet, offer_id, expected_price, caller())
-    return answer_prepared(prepared)
+    return prepare.accept(account_id, wallet, offer_id, expected_price, caller())
 
 
 @blp.post("/withdrawoffer/<wallet>")
@@ -122,13 +122,13 @@ def accept_offer(account_id: str, wallet: str, offer_id: str, expected_price: in
     errors.OfferEnded,
     errors.OfferNotDeletable,
 )
-def withdraw_offer(account_id: str, wallet: str, offer_id: str) -> Answer:
+def withdraw_offer(account_id: str, wallet: str, offer_id: str) -> PreparedTransaction:
     """Withdraw or decline an offer
 
     byteArray is the unsigned ScheduleDelete of the bidder, or of the owner to whom the offer was made. Nobody
     else needs to sign. It also takes back an acceptance that has not executed the sale.
     """
-    return answer_prepared(prepare.withdraw(account_id, wallet, offer_id, caller()))
+    return prepare.withdraw(account_id, wallet, offer_id, caller())
 
 
 @blp.get("/offers/<offerId>")

@@ -1,8 +1,9 @@
-"""The NFTs and the account of a request: finds them, refuses what is hidden or blocked, adds new NFTs."""
+"""A request's caller, account and NFTs: finds them, refuses what is hidden or blocked, adds new NFTs."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from marketplace.errors import (
     AccountBlocked,
@@ -18,8 +19,8 @@ from marketplace.errors import (
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId, is_evm_address
 from marketplace.ledger import Deadline
+from marketplace.ledger.rate import RequestDeadline
 from marketplace.market import listing_rule, reconciler
-from marketplace.market.listing.prepared import OPERATOR, Caller, take_turn
 from marketplace.market.reconciler import Judgement
 from marketplace.services import mirror_node
 from marketplace.store import decisions, nfts
@@ -29,6 +30,34 @@ from marketplace.store.nfts import NftRow, is_gone
 PAUSE_SECONDS = 600  # between two requests for one NFT's metadata, of anybody
 
 T = TypeVar("T")
+
+
+class Caller(NamedTuple):
+    """The access token and the end user that ask for a transaction."""
+
+    token: str  # name of the access token; empty where a host lets callers in
+    end_user: str  # a name that a trusted caller or a host gave, or else the client's address
+
+
+OPERATOR = Caller("", "")  # uses a command
+
+
+class TransactionRequest(NamedTuple):
+    """A request for a transaction about one or several NFTs."""
+
+    account_id: str  # must sign the transaction
+    nft_ids: Sequence[NftId]  # each once
+    wallet: str
+    caller: Caller = OPERATOR
+
+
+def take_turn(caller: Caller, nfts: int = 1) -> AbstractContextManager[RequestDeadline]:
+    """Begin a request about some NFTs, whose deadline is returned.
+
+    This and each of its questions may raise LedgerBusy.
+    """
+    who = f"{caller.token}\n{caller.end_user}"
+    return mirror_node().rate.request(who, reconciler.LEDGER_SECONDS, nfts)
 
 
 def for_each(nft_ids: Iterable[NftId], do: Callable[[NftId], T]) -> list[T]:

@@ -19,7 +19,7 @@ from marketplace.hedera.transactions import (
 )
 from marketplace.market.buying import fees
 from marketplace.market.listing import memos
-from marketplace.market.listing.prepared import START_BEFORE_NOW, VALID_SECONDS
+from marketplace.market.listing.prepare import START_BEFORE_NOW, VALID_SECONDS
 from marketplace.market.nodes import next_node
 from marketplace.sandbox import wallet
 from marketplace.sandbox.month import OFFER_DAYS, Deed

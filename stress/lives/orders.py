@@ -14,7 +14,7 @@ from marketplace.hedera.hbar import TINYBARS
 from marketplace.hedera.ids import NftId
 from marketplace.market.listing import prepare
 from marketplace.market.listing.memos import basket_memo, listing_memo, purchase_memo
-from marketplace.market.listing.prepared import TransactionRequest
+from marketplace.market.nfts import TransactionRequest
 from marketplace.store import following, nfts
 from marketplace.store.database import read, write
 from stress.lives.acts import Acts

@@ -12,7 +12,7 @@ from marketplace.ledger import mirror as mirror_client
 from marketplace.market.listing import report as reports
 from marketplace.market.listing.memos import listing_memo
 from marketplace.market.listing.prepare import prepare_listing
-from marketplace.market.listing.prepared import TransactionRequest
+from marketplace.market.nfts import TransactionRequest
 from marketplace.store import nfts
 from marketplace.store.database import read, write
 from tests.cli.listings import prepare

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from flask import current_app
 from marshmallow import Schema, ValidationError, fields, post_load, validates_schema
 
 from marketplace.api.fields import (
@@ -169,6 +170,12 @@ class PreparedTransactionSchema(CamelCaseSchema):
         key="byteArray",
     )
     metadata = fields.Nested(SigningMetadataSchema, required=True)
+
+    def dump(self, obj: Any, *, many: bool | None = None) -> Any:
+        """Dump a PreparedTransaction of market/listing/prepare.py."""
+        network = current_app.config["NETWORK"]
+        metadata = vars(obj) | {"expires_at": obj.expires_at, "network": network}
+        return super().dump({"transaction": obj.transaction, "metadata": metadata})
 
 
 class ListingMetadataSchema(SigningMetadataSchema):

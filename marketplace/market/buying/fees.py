@@ -30,7 +30,7 @@ from marketplace.hedera.hbar import to_hbar
 from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.ledger import ALLOWED_LAG, UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.objects import LedgerAccount, Transaction
-from marketplace.market.listing.prepared import TransactionRequest
+from marketplace.market.nfts import TransactionRequest
 from marketplace.market.throttled_log import warn_once_a_minute
 from marketplace.metrics import count
 from marketplace.services import mirror_node

@@ -35,23 +35,23 @@ from marketplace.market.buying import account_key, checks, fees
 from marketplace.market.buying.fees import Purchase
 from marketplace.market.buying.signer import Signer
 from marketplace.market.listing.memos import basket_memo, purchase_memo
-from marketplace.market.listing.prepared import (
+from marketplace.market.listing.prepare import (
     MOST_APART,
     START_BEFORE_NOW,
     VALID_SECONDS,
     PreparedNft,
     PreparedTransaction,
-    TransactionRequest,
     find_present,
     insert,
-    take_turn,
 )
 from marketplace.market.nfts import (
+    TransactionRequest,
     find_account_id,
     for_each,
     require_all_shown,
     require_nfts,
     require_not_blocked,
+    take_turn,
 )
 from marketplace.market.recheck_queue import What, is_final
 from marketplace.metrics import count
@@ -92,7 +92,9 @@ def prepare(
         fees.require(read(), purchase)
     transaction_id = _make_id(purchase.present)
     body = _build(purchase.nfts, buyer, transaction_id, nodes.next_node())
-    return PreparedTransaction(buyer, write_unsigned(body), str(transaction_id), returns=True)
+    return PreparedTransaction(
+        buyer, write_unsigned(body), str(transaction_id), return_transaction=True
+    )
 
 
 def _require_signer() -> Signer:

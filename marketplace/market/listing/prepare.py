@@ -1,14 +1,17 @@
-"""Prepares listings, withdrawals, and other transactions that a user signs and pays for."""
+"""Prepares listings and withdrawals, and what all prepared transactions share: validity and row."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from flask import current_app
 
 from marketplace.errors import (
     AccountIsMarketplace,
+    ClockBehind,
     LedgerAnswerInvalid,
+    LedgerBehind,
     LedgerUndecided,
     LedgerUnreachable,
     NotListed,
@@ -26,17 +29,8 @@ from marketplace.market.listing.memos import (
     listing_memo,
     withdrawal_memo,
 )
-from marketplace.market.listing.prepared import (
-    START_BEFORE_NOW,
-    VALID_SECONDS,
-    PreparedNft,
-    PreparedTransaction,
-    TransactionRequest,
-    find_start,
-    insert,
-    take_turn,
-)
 from marketplace.market.nfts import (
+    TransactionRequest,
     find_account_id,
     for_each,
     require_all_shown,
@@ -44,19 +38,63 @@ from marketplace.market.nfts import (
     require_not_blocked,
     require_owned,
     require_owner,
+    take_turn,
 )
 from marketplace.market.nodes import next_node
 from marketplace.market.reconciler import Reconciliation
+from marketplace.services import mirror_node
 from marketplace.store import prepared_transactions
+from marketplace.store.connection import Connection
 from marketplace.store.database import write
 from marketplace.store.nfts import NftRow
 from marketplace.store.offers import OfferRow
-from marketplace.store.prepared_transactions import Kind
+from marketplace.store.prepared_transactions import Kind, PreparedTransactionRow
+
+# Otherwise, a node whose clock is slightly behind would see a start in the future.
+START_BEFORE_NOW = 5 * times.SECOND
+VALID_SECONDS = 180  # the ledger's maximum
+# Nodes refuse a transaction in its last seconds.
+LAST_SECONDS = 10
+
+CLOCK_SECONDS = 2  # to ask for the mirror node's last block
+# Before the mirror node's last block, which is cached for some seconds. Nodes' clocks differ, too.
+START_BEFORE_PRESENT = 2 * times.SECOND
+# Further behind than this, our clock or the mirror node is not trusted.
+CLOCK_BEHIND = 15 * times.SECOND
+LEDGER_BEHIND = 120 * times.SECOND
+# The largest difference between our clock and the end of the mirror node's last block, for what we pay for.
+MOST_APART = 15 * times.SECOND
 
 # For each kind, account and NFT, an end user's newest transactions are kept. A second limit covers all of an
 # access token's end users, since a token can invent end users.
 KEPT_FOR_EACH_NFT = 5
 KEPT_FOR_EACH_TOKEN = 50
+
+
+class PreparedNft(NamedTuple):
+    """One NFT of a transaction, as its columns in the database."""
+
+    token: str
+    serial_no: int
+    price: int | None = None  # HBAR
+    seller: str | None = None  # for a purchase or an offer
+
+
+@dataclass(frozen=True)
+class PreparedTransaction:
+    """A transaction for a wallet to sign."""
+
+    account_id: str  # must sign it
+    transaction: bytes
+    transaction_id: str
+    offer_id: str | None = None  # that it is about
+    seller_receives: int | None = None  # tinybars, of each NFT that is sold; None: not known
+    # Whether the wallet returns it, to be handed in; otherwise, it submits it.
+    return_transaction: bool = False
+
+    @property
+    def expires_at(self) -> str:
+        return find_expiry(TransactionId.require(self.transaction_id).valid_start)
 
 
 def prepare_listing(
@@ -86,7 +124,7 @@ def prepare_listing(
     nfts = [PreparedNft(*nft_id, listing_price) for nft_id in request.nft_ids]
     build = partial(build_listing, spender=spender, **_named(nfts))
     prepared = prepare_unsigned("listing", request, nfts, memo, build, now=now)
-    return prepared._replace(seller_receives=receives)
+    return replace(prepared, seller_receives=receives)
 
 
 def _find_received(
@@ -153,6 +191,80 @@ def _require_listed(account_id: str, nft: NftRow, reconciled: Reconciliation) ->
     if not reconciled.is_decided:
         raise LedgerUndecided(*nft_id, reconciled.reason)
     raise NotListed(*nft_id)
+
+
+def find_expiry(valid_start: int) -> str:
+    """The latest date for submission, in the database's form."""
+    return times.to_iso(valid_start + (VALID_SECONDS - LAST_SECONDS) * times.SECOND)
+
+
+def insert(
+    db: Connection,
+    kind: Kind,
+    request: TransactionRequest,
+    nfts: Sequence[PreparedNft],
+    transaction_id: TransactionId,
+    memo: str,
+    *,
+    prepared_at: int,
+    unsigned: bytes | None = None,
+    offer_id: str | None = None,
+    fee: int | None = None,
+    signed: bytes | None = None,
+) -> PreparedTransactionRow | None:
+    """Store a prepared transaction. Returns None if its id is taken.
+
+    ``unsigned``: what is handed out. ``fee``: of a purchase that all have ``signed``, in tinybars, until the
+    charged one is known.
+    """
+    row = {
+        "transaction_id": str(transaction_id),
+        "kind": kind,
+        "account_id": request.account_id,
+        "memo": memo,
+        "wallet": request.wallet,
+        "prepared_at": times.to_iso(prepared_at),
+        "expires_at": find_expiry(transaction_id.valid_start),
+        "caller": request.caller.token,
+        "end_user": request.caller.end_user,
+        "schedule_id": offer_id,
+        "fee_tinybars": fee,
+        "is_settled": None if fee is None else 0,
+        "signed": signed,
+        "unsigned": unsigned,
+    }
+    inserted = prepared_transactions.insert_prepared_transaction(db, row)
+    for nft in nfts if inserted else ():
+        prepared_transactions.insert_prepared_nft(db, str(transaction_id), nft._asdict())
+    return inserted
+
+
+def find_start() -> int:
+    """The start of a validity that begins now: a little earlier than the mirror node's last block.
+
+    If our clock is ahead, the network would refuse a start by our clock (INVALID_TRANSACTION_START). If the
+    ledger does not answer, our clock is used. Raises LedgerBehind.
+    """
+    now = times.now()
+    ahead = mirror_node().recall_ahead(Deadline(CLOCK_SECONDS))
+    if ahead is None:
+        return now - START_BEFORE_NOW
+    if ahead > LEDGER_BEHIND:
+        raise LedgerBehind(ahead // times.SECOND)
+    present = now - ahead
+    start = min(now - START_BEFORE_NOW, present - START_BEFORE_PRESENT)
+    return max(start, present - CLOCK_BEHIND)
+
+
+def find_present(deadline: Deadline) -> int:
+    """The end of the mirror node's last block. Raises LedgerBehind or ClockBehind if our clock is far off."""
+    present = mirror_node().find_present(deadline)
+    behind = times.now() - present
+    if behind > MOST_APART:
+        raise LedgerBehind(behind // times.SECOND)
+    if -behind > MOST_APART:
+        raise ClockBehind(-behind // times.SECOND)
+    return present
 
 
 def prepare_unsigned(

@@ -29,17 +29,25 @@ from marketplace.ledger.objects import Transaction
 from marketplace.market import nodes, reconciler
 from marketplace.market.buying import fees
 from marketplace.market.buying.purchase import hand_in
-from marketplace.market.listing.prepared import OPERATOR, Caller, TransactionRequest, take_turn
 from marketplace.market.listing.report_rule import (
     LONGEST_VALIDITY,
     NAMES,
-    Outcome,
     Report,
+    ReportAnswer,
+    ReportOutcome,
     Shown,
     is_as_wanted,
     judge,
 )
-from marketplace.market.nfts import find_account_id, for_each, require_nfts
+from marketplace.market.nfts import (
+    OPERATOR,
+    Caller,
+    TransactionRequest,
+    find_account_id,
+    for_each,
+    require_nfts,
+    take_turn,
+)
 from marketplace.services import mirror_node
 from marketplace.store import prepared_transactions
 from marketplace.store.database import read
@@ -54,21 +62,11 @@ FindRows = Callable[[str], list[Transaction]]  # of a transaction id
 KINDS: dict[str, Kind] = {name: kind for kind, name in NAMES.items()}
 
 
-class ReportAnswer(NamedTuple):
-    """Whether a transaction had its effect on all its NFTs, or may still have it."""
-
-    is_pending: bool
-    listing_price: int | None = None  # HBAR, of all NFTs if they are listed now
-    expires_at: str | None = (
-        None  # while it is pending: a transaction that was not submitted by then never is
-    )
-
-
 class Judged(NamedTuple):
-    """The same about one NFT."""
+    """Whether a transaction had its effect on one NFT, or may still have it."""
 
     kind: Kind
-    outcome: Outcome
+    outcome: ReportOutcome
     nft: NftRow
     expires_at: str | None
 
@@ -84,7 +82,7 @@ def answer(
     with take_turn(caller, len(stored)) as deadline:
         account_id = find_account_id(account_id, deadline)
         judged = _judge_all(account_id, stored, transaction_id, caller, deadline)
-    pending = [each for each in judged if each.outcome is Outcome.PENDING]
+    pending = [each for each in judged if each.outcome is ReportOutcome.PENDING]
     if pending:
         return ReportAnswer(True, expires_at=max(each.expires_at or "" for each in pending) or None)
     prices = {each.nft["listing_price"] if each.kind == "listing" else None for each in judged}

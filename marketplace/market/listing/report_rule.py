@@ -49,9 +49,19 @@ NAMES: dict[Kind, str] = {
 }
 
 
-class Outcome(Enum):
+class ReportOutcome(Enum):
     OK = auto()
     PENDING = auto()  # the transaction, or its effect, may still come
+
+
+class ReportAnswer(NamedTuple):
+    """Whether a transaction had its effect on all its NFTs or its offer, or may still have it."""
+
+    is_pending: bool
+    listing_price: int | None = None  # HBAR, of all NFTs if they are listed now
+    offer_id: str | None = None  # of an offer that was made
+    # While it is pending: a transaction that was not submitted by then never will be.
+    expires_at: str | None = None
 
 
 class Report(NamedTuple):
@@ -91,14 +101,14 @@ class Shown(NamedTuple):
 
 def judge(
     kind: Kind, report: Report, nft: Shown, signed: Transaction | None, now: int
-) -> Outcome | MarketplaceError:
+) -> ReportOutcome | MarketplaceError:
     """Judge a report by the table above.
 
     ``signed``: the transaction that reached consensus; None if there is none, or if the NFT is as wanted.
     ``now``: the mirror node will show no further transaction that expired before this moment.
     """
     if is_as_wanted(kind, report, nft):
-        return Outcome.OK
+        return ReportOutcome.OK
     if signed is None:
         return _judge_unsigned(kind, report, nft, now)
     is_ours = _is_ours(kind, report, nft.nft_id, signed)
@@ -111,11 +121,11 @@ def judge(
     is_recent = signed.consensus_at > now - LONGEST_VALIDITY
     may_follow = is_recent or not nft.is_decided
     if _shows_effect(kind, report, nft, signed) or (kind == "purchase" and not may_follow):
-        return Outcome.OK
+        return ReportOutcome.OK
     if ended := _find_end(kind, report, nft, signed):
         return ended
     if may_follow:
-        return Outcome.PENDING
+        return ReportOutcome.PENDING
     return TransactionAltered(str(signed.transaction_id), kind, signed.name)
 
 
@@ -138,19 +148,21 @@ def is_as_wanted(kind: Kind, report: Report, nft: Shown) -> bool:
     return is_listed and is_that_price and row["prepared_at"] <= nft.listed_at
 
 
-def _judge_unsigned(kind: Kind, report: Report, nft: Shown, now: int) -> Outcome | MarketplaceError:
+def _judge_unsigned(
+    kind: Kind, report: Report, nft: Shown, now: int
+) -> ReportOutcome | MarketplaceError:
     row = report.row
     if row is None and report.transaction_id is None:
         # A listing that another program prepared may be on the ledger.
-        return _not_prepared(report, nft) if nft.is_decided else Outcome.PENDING
+        return _not_prepared(report, nft) if nft.is_decided else ReportOutcome.PENDING
     if row is None:
         may_come = report.newest is not None and _is_recent_id(report, now)
-        return Outcome.PENDING if may_come else _not_prepared(report, nft)
+        return ReportOutcome.PENDING if may_come else _not_prepared(report, nft)
     is_anothers = nft.reconciled.is_decided and nft.row["owner"] != report.account_id
     if kind != "purchase" and report.transaction_id is None and is_anothers:
         return _listing_ended(report, nft)
     if row["expires_at"] > times.to_iso(now):
-        return Outcome.PENDING  # it may still be submitted, or be shown by the mirror node
+        return ReportOutcome.PENDING  # it may still be submitted, or be shown by the mirror node
     return TransactionExpired(row["transaction_id"], kind)
 
 

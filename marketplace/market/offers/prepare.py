@@ -3,6 +3,7 @@
 The bidder's wallet signs and submits a schedule of the sale, and pays for it.
 """
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,20 +24,21 @@ from marketplace.ledger import Deadline
 from marketplace.ledger.objects import LedgerKey
 from marketplace.market.buying import fees
 from marketplace.market.listing.memos import acceptance_memo, offer_memo, offer_withdrawal_memo
-from marketplace.market.listing.prepare import prepare_for_offer, prepare_unsigned
-from marketplace.market.listing.prepared import (
-    Caller,
+from marketplace.market.listing.prepare import (
     PreparedNft,
     PreparedTransaction,
-    TransactionRequest,
-    take_turn,
+    prepare_for_offer,
+    prepare_unsigned,
 )
 from marketplace.market.nfts import (
+    Caller,
+    TransactionRequest,
     find_account_id,
     require_all_shown,
     require_nfts,
     require_not_blocked,
     require_shown,
+    take_turn,
 )
 from marketplace.market.offers import checks
 from marketplace.market.offers.checks import Sides
@@ -138,7 +140,7 @@ def accept(
     request = TransactionRequest(account_id, [nft_id], wallet, caller)
     memo = acceptance_memo(*nft_id, offer["price"], current_app.config["NAME"])
     prepared = prepare_for_offer("acceptance", request, offer, memo, build_offer_signature)
-    return prepared._replace(seller_receives=sides.received)
+    return replace(prepared, seller_receives=sides.received)
 
 
 def _require_open(offer: OfferRow, undecided: str) -> None:

@@ -23,14 +23,9 @@ from marketplace.errors import (
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.ledger import ALLOWED_LAG, Deadline
-from marketplace.market.listing.prepared import (
-    OPERATOR,
-    Caller,
-    PreparedTransaction,
-    take_turn,
-)
-from marketplace.market.listing.report_rule import LONGEST_VALIDITY
-from marketplace.market.nfts import find_account_id
+from marketplace.market.listing.prepare import PreparedTransaction
+from marketplace.market.listing.report_rule import LONGEST_VALIDITY, ReportAnswer
+from marketplace.market.nfts import OPERATOR, Caller, find_account_id, take_turn
 from marketplace.market.offers.prepare import find_offer, prepare_withdrawal, require_unended
 from marketplace.market.offers.reconcile import reconcile_offers
 from marketplace.market.offers.rule import CREATION
@@ -56,20 +51,16 @@ WORDS: dict[Kind, str] = {
 }
 
 
-class OfferAnswer(NamedTuple):
-    """What a report is answered."""
+class NotExecuted(NamedTuple):
+    """An offer that the owner has accepted without selling anything, and the transaction that ends it."""
 
-    is_pending: bool
-    offer_id: str | None = None  # of an offer that was made
-    expires_at: str | None = None  # while it is pending, as of a listing
-    # If the owner has accepted, and nothing was sold: the transaction that ends the offer
-    withdrawal: PreparedTransaction | None = None
-    offer: OfferRow | None = None  # which it ends
+    offer: OfferRow
+    withdrawal: PreparedTransaction
 
 
 def report_made(
     account_id: str, nft_id: NftId, transaction_id: str | None, caller: Caller
-) -> OfferAnswer | None:
+) -> ReportAnswer | None:
     """Answer a report that names an NFT, if it is about an offer. None: it is about something else."""
     with take_turn(caller) as deadline:
         account_id = find_account_id(account_id, deadline)
@@ -89,10 +80,10 @@ def report_made(
         if offer is None:
             if signed.consensus_at < times.now() - ALLOWED_LAG:
                 raise TransactionAltered(named, "offer", signed.name)
-            return OfferAnswer(True)
+            return ReportAnswer(True)
         if offer["state"] not in WANTED["offer"]:
             require_unended(offer)
-        return OfferAnswer(False, offer["schedule_id"])
+        return ReportAnswer(False, offer_id=offer["schedule_id"])
 
 
 def _find_made(
@@ -119,7 +110,7 @@ def report(
     offer_id: str,
     transaction_id: str | None = None,
     caller: Caller = OPERATOR,
-) -> OfferAnswer:
+) -> ReportAnswer | NotExecuted:
     """Tell whether an account's signed transaction about an offer had its effect."""
     with take_turn(caller) as deadline:
         account_id = find_account_id(account_id, deadline)
@@ -127,14 +118,14 @@ def report(
         row = _find_prepared(account_id, offer, transaction_id, caller)
         kind = row["kind"] if row else _guess(account_id, offer)
         if offer["state"] in WANTED[kind]:
-            return OfferAnswer(False)
+            return ReportAnswer(False)
         answer = _judge(kind, offer, row, transaction_id, deadline)
     if kind == "acceptance" and offer["accepted_at"]:
         accepted_at = times.to_nanoseconds(offer["accepted_at"])
         if times.now() - accepted_at > EXECUTION:
             wallet = row["wallet"] if row else ""
             withdrawal = prepare_withdrawal(account_id, wallet, offer, caller)
-            return answer._replace(withdrawal=withdrawal, offer=offer)
+            return NotExecuted(offer, withdrawal)
     return answer
 
 
@@ -167,7 +158,7 @@ def _judge(
     row: PreparedTransactionRow | None,
     transaction_id: str | None,
     deadline: Deadline,
-) -> OfferAnswer:
+) -> ReportAnswer:
     named = transaction_id or (row["transaction_id"] if row else None)
     rows = []
     if named:
@@ -179,18 +170,18 @@ def _judge(
         raise _find_failure(offer, kind, deadline)
     require_unended(offer)
     if signed or named is None:
-        return OfferAnswer(True, expires_at=row["expires_at"] if row else None)
+        return ReportAnswer(True, expires_at=row["expires_at"] if row else None)
     return _wait(named, WORDS[kind], row["expires_at"] if row else None, deadline)
 
 
-def _wait(named: str, word: str, expires_at: str | None, deadline: Deadline) -> OfferAnswer:
+def _wait(named: str, word: str, expires_at: str | None, deadline: Deadline) -> ReportAnswer:
     """A transaction that is not on the ledger yet. Raises TransactionExpired if it never will be."""
     if expires_at is None:
         expires_at = times.to_iso(TransactionId.require(named).valid_start + LONGEST_VALIDITY)
     overdue = min(times.now(), mirror_node().recall_present(deadline).ended_at) - ALLOWED_LAG
     if expires_at < times.to_iso(overdue):
         raise TransactionExpired(named, word)
-    return OfferAnswer(True, expires_at=expires_at)
+    return ReportAnswer(True, expires_at=expires_at)
 
 
 def _find_failure(offer: OfferRow, kind: Kind, deadline: Deadline) -> MarketplaceError:
