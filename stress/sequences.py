@@ -32,7 +32,7 @@ from harness.serving import Service, environment, run_program, sandbox_market
 from harness.wallets import allow, give_new_id, new_body, seal
 from marketplace.hedera import messages, times
 from marketplace.hedera.hbar import TINYBARS
-from marketplace.hedera.scheduled_sale import ScheduledSale
+from marketplace.hedera.transactions import ScheduledSale
 from marketplace.market.listing.memos import listing_memo, offer_memo
 from marketplace.sandbox import wallet
 

@@ -5,7 +5,7 @@ from harness.cast import ALICE, BOB, MARKET, TOKEN
 from hiero_sandbox import conditions
 from marketplace.hedera import messages, times
 from marketplace.hedera.ids import TransactionId
-from marketplace.hedera.scheduled_sale import ScheduledSale
+from marketplace.hedera.transactions import ScheduledSale
 from marketplace.ledger import Deadline
 from marketplace.market.listing.memos import offer_memo
 from marketplace.sandbox import wallet

@@ -13,6 +13,9 @@ import hiero_sdk_python.hapi.services.crypto_delete_allowance_pb2 as removals
 from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
 from hiero_sdk_python.hapi.services.crypto_transfer_pb2 import CryptoTransferTransactionBody
 from hiero_sdk_python.hapi.services.duration_pb2 import Duration
+from hiero_sdk_python.hapi.services.schedulable_transaction_body_pb2 import (
+    SchedulableTransactionBody,
+)
 from hiero_sdk_python.hapi.services.schedule_create_pb2 import ScheduleCreateTransactionBody
 from hiero_sdk_python.hapi.services.schedule_delete_pb2 import ScheduleDeleteTransactionBody
 from hiero_sdk_python.hapi.services.schedule_sign_pb2 import ScheduleSignTransactionBody
@@ -23,7 +26,6 @@ from marketplace.hedera import messages, times
 from marketplace.hedera.hbar import TINYBARS, find_credit
 from marketplace.hedera.ids import TransactionId, numbers
 from marketplace.hedera.messages import encode, write_list
-from marketplace.hedera.scheduled_sale import ScheduledSale
 
 
 class Envelope(TypedDict):
@@ -130,6 +132,50 @@ def build_purchase(
 def _in_order(nft: SoldNft) -> tuple[Any, ...]:
     """The order in which JavaScript sorts NFTs of one receiver. Then it groups them by token."""
     return numbers(nft.seller), nft.serial_no, numbers(nft.token)
+
+
+class ScheduledSale(NamedTuple):
+    """What an offer's schedule executes: the seller's NFT against the bidder's HBAR."""
+
+    token: str
+    serial_no: int
+    seller: str
+    bidder: str
+    price: int  # HBAR
+    part_tinybars: int  # of the price, for the marketplace
+    market: str  # the marketplace's account
+    memo: str
+    max_fee_tinybars: int  # the highest fee of the execution, which the bidder pays
+
+    def build(self) -> SchedulableTransactionBody:
+        """Build the transaction. The rule of an offer admits no other form of it."""
+        payments: dict[str, int] = defaultdict(int)
+        tinybars = self.price * TINYBARS
+        payments[self.bidder] -= tinybars
+        payments[self.seller] += tinybars - self.part_tinybars
+        payments[self.market] += self.part_tinybars
+        moved = hapi.NftTransfer(
+            senderAccountID=messages.account(self.seller),
+            receiverAccountID=messages.account(self.bidder),
+            serialNumber=self.serial_no,
+        )
+        data = CryptoTransferTransactionBody(
+            transfers=hapi.TransferList(
+                accountAmounts=[
+                    hapi.AccountAmount(accountID=messages.account(account_id), amount=amount)
+                    for account_id, amount in sorted(
+                        payments.items(), key=lambda item: numbers(item[0])
+                    )
+                    if amount
+                ]
+            ),
+            tokenTransfers=[
+                hapi.TokenTransferList(token=messages.token(self.token), nftTransfers=[moved])
+            ],
+        )
+        return SchedulableTransactionBody(
+            transactionFee=self.max_fee_tinybars, memo=self.memo, cryptoTransfer=data
+        )
 
 
 def build_offer(

@@ -5,9 +5,9 @@ from flask import current_app
 from marketplace.hedera import messages, times
 from marketplace.hedera.hbar import TINYBARS, find_credit
 from marketplace.hedera.ids import TransactionId
-from marketplace.hedera.scheduled_sale import ScheduledSale
 from marketplace.hedera.transactions import (
     Envelope,
+    ScheduledSale,
     SoldNft,
     build_listing,
     build_offer,

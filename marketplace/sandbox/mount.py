@@ -17,7 +17,7 @@ from hiero_sandbox.hosts import HostGuard
 from marketplace.api.application import name_routes
 from marketplace.errors import MarketplaceError, StartRefused
 from marketplace.hedera import times
-from marketplace.ledger.consensus_node import NodeSilent
+from marketplace.market.nodes import NodeSilent
 from marketplace.sandbox import addresses, gateway, transport, wallet
 from marketplace.sandbox.addresses import PATH
 from marketplace.sandbox.application import create_sandbox

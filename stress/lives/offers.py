@@ -12,7 +12,7 @@ from hiero_sandbox.ledger import queries as ledger_queries
 from marketplace.hedera import messages, times
 from marketplace.hedera.hbar import TINYBARS
 from marketplace.hedera.ids import TransactionId
-from marketplace.hedera.scheduled_sale import ScheduledSale
+from marketplace.hedera.transactions import ScheduledSale
 from marketplace.market.listing.memos import offer_memo
 from marketplace.sandbox import wallet
 from stress.lives.acts import second_key

@@ -27,7 +27,7 @@ from harness.cast import ALICE, BOB, CHARLIE, MARKET, TOKEN
 from marketplace.hedera import messages, signed, transactions
 from marketplace.hedera.hbar import TINYBARS
 from marketplace.hedera.ids import TransactionId
-from marketplace.hedera.scheduled_sale import ScheduledSale
+from marketplace.hedera.transactions import ScheduledSale
 from marketplace.market.listing.memos import (
     acceptance_memo,
     basket_memo,

@@ -5,8 +5,8 @@ from hiero_sdk_python.hapi.services.schedule_create_pb2 import ScheduleCreateTra
 from harness.wallets import account
 from hiero_sandbox.ledger import envelopes
 from marketplace.hedera.ids import TransactionId
-from marketplace.hedera.scheduled_sale import ScheduledSale
 from marketplace.hedera.transactions import (
+    ScheduledSale,
     build_listing,
     build_offer,
     build_offer_signature,

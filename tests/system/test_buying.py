@@ -39,7 +39,7 @@ from harness.network import PATIENCE_SECONDS
 from harness.postgresql import until
 from harness.serving import serve, watcher
 from hiero_sandbox import testing
-from marketplace.ledger.consensus_node import ANSWER_SECONDS
+from marketplace.market.nodes import ANSWER_SECONDS
 from marketplace.store import properties
 from marketplace.store.database import write
 from tests.engines import both_engines

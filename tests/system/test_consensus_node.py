@@ -11,8 +11,8 @@ from harness.network import reserved_port, serve_raw, silence
 from harness.serving import node
 from harness.wallets import seal
 from marketplace.hedera.transactions import read_first
-from marketplace.ledger.consensus_node import NodeSilent, NodeUnreachable, send
 from marketplace.ledger.http import Deadline
+from marketplace.market.nodes import NodeSilent, NodeUnreachable, send
 from marketplace.sandbox import wallet
 from sandbox.tests.schedules import about, creation_of, payment
 

@@ -69,8 +69,7 @@ class OfferTerms(NamedTuple):
 
 def make(request: TransactionRequest, terms: OfferTerms) -> PreparedTransaction:
     """Prepare the bidder's schedule of the sale of one NFT."""
-    from marketplace.hedera.scheduled_sale import ScheduledSale
-    from marketplace.hedera.transactions import build_offer
+    from marketplace.hedera.transactions import ScheduledSale, build_offer
 
     require_all_shown(request.nft_ids)
     require_nfts(request.nft_ids)

@@ -18,7 +18,7 @@ from marketplace.store.offers import OfferState
 if TYPE_CHECKING:
     from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID
 
-    from marketplace.hedera.scheduled_sale import ScheduledSale
+    from marketplace.hedera.transactions import ScheduledSale
 
 MAX_FEE_TINYBARS = 10 * TINYBARS  # the highest cap of the execution's fee, which the bidder pays
 LIFE = 1800 * times.SECOND  # of a schedule that names no expiry, as some SDKs leave it out
@@ -74,7 +74,7 @@ def decide(facts: OfferFacts, shop: Shop) -> Offer | Undecided | None:
 
     1. its creator is the bidder, who also pays for its execution, and it is executed as soon as all have
        signed;
-    2. its transaction is exactly that of hedera/scheduled_sale.py: one NFT from its owner to the bidder, for
+    2. its transaction is exactly that of ScheduledSale: one NFT from its owner to the bidder, for
        whole HBAR to the owner, less at least the part that the marketplace asks for;
     3. its memos and that of the transaction which created it are of an offer's form, and name this NFT and
        this price.
@@ -212,7 +212,7 @@ def _read_body(content: bytes, market: str) -> "ScheduledSale | None":
         SchedulableTransactionBody,
     )
 
-    from marketplace.hedera.scheduled_sale import ScheduledSale
+    from marketplace.hedera.transactions import ScheduledSale
 
     body = SchedulableTransactionBody.FromString(content)
     units = next(iter(body.cryptoTransfer.tokenTransfers))
