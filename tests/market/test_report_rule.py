@@ -10,7 +10,7 @@ from marketplace.hedera.ids import TransactionId
 from marketplace.ledger.objects import LedgerNftTransfer, Transaction
 from marketplace.market.listing import report_rule
 from marketplace.market.listing.memos import listing_memo, withdrawal_memo
-from marketplace.market.listing.report_rule import NAMES, Outcome, Report, Shown, judge
+from marketplace.market.listing.report_rule import NAMES, Report, ReportOutcome, Shown, judge
 from marketplace.market.listing_rule import ForSale, NotForSale, Undecided
 from marketplace.market.reconciler import Reconciliation
 
@@ -170,13 +170,13 @@ def test_the_table_has_all_lines():
 @pytest.mark.parametrize(("label", "kind", "outcome"), [cell for cell in CELLS if cell[2] != "-"])
 def test_each_cell(label, kind, outcome):
     judged = judge(kind, *LINES[label](kind), NOW)
-    name = judged.name if isinstance(judged, Outcome) else type(judged).__name__
+    name = judged.name if isinstance(judged, ReportOutcome) else type(judged).__name__
     assert re.fullmatch(f"(Transaction)?{outcome}", name)
 
 
 def test_an_id_that_a_wallet_gave_a_prepared_transaction_is_awaited():
     awaited = report("listing")._replace(newest=prepared("listing"))
-    assert judge("listing", awaited, nft(), None, NOW) is Outcome.PENDING
+    assert judge("listing", awaited, nft(), None, NOW) is ReportOutcome.PENDING
     late = SIGNED_AT + 200 * SECOND
     assert type(judge("listing", awaited, nft(), None, late)).__name__ == "NotPrepared"
 
