@@ -31,7 +31,7 @@ debian = $(if $(strip $(1)),if command -v apt-get > /dev/null && [ "$$(id -u)" =
   else echo "Missing. As root on Debian: apt-get install $(strip $(1))"; $(2); fi,true)
 
 .PHONY: help run test test-all tools format clean test-stdlib test-system test-postgresql test-again lint \
-  lint-style lint-scripts bench bench-check attack lives soak container wheel docs postman wallet-link market-client
+  lint-style lint-scripts bench bench-check attack lives soak container wheel docs site postman wallet-link market-client
 
 ## For newcomers
 
@@ -140,6 +140,11 @@ docs: .venv/installed-dev
 	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m harness.tables
 	@$(BIN)/python -m hiero_sandbox.tables sandbox/README.md
 
+# build/site/html: the documents as a site, with search and the API reference. Fails if a link leads nowhere.
+REPOSITORY ?= https://github.com/example/nft-marketplace
+site: .venv/installed-site
+	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m harness.site $(REPOSITORY)
+
 # examples/postman.json, from the OpenAPI document.
 postman: .venv/installed-dev tests/system/openapi/node_modules/.installed
 	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m tests.system.postman
@@ -176,6 +181,10 @@ market-client: .venv/installed-dev clients/market/node_modules/.installed
 .venv/installed-dev: tests/requirements.txt .venv/installed
 	@echo "Installing what the tests need ..."
 	@$(call install,.venv,-r tests/requirements.txt)
+	@touch $@
+
+.venv/installed-site: docs/requirements.txt .venv/installed-dev
+	@$(call install,.venv,-r docs/requirements.txt)
 	@touch $@
 
 benchmarks/.venv/installed: requirements.txt sandbox/pyproject.toml benchmarks/requirements.txt constraints.txt | .venv/bin/python

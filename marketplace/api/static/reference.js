@@ -8,8 +8,9 @@ const CLIENTS = ["shell/curl", "python/requests", "js/fetch"];
 document.addEventListener("DOMContentLoaded", () => {
   const element = document.getElementById("reference");
   const { root, document: market, sandbox, token } = element.dataset;
-  // This page's own origin, not the document's server: the browser may block responses of another origin.
-  const home = location.origin + root;
+  // This page's own origin, not the document's server: the browser may block responses of another origin. The
+  // documents' site has no service at its origin.
+  const home = element.dataset.home ?? location.origin + root;
   const sources = [
     {
       title: "Marketplace",
