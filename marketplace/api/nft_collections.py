@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+from flask import current_app
+
 from marketplace.api import paging
 from marketplace.api.authentication import require_scope
 from marketplace.api.cache import cached_query, request_cache
@@ -13,6 +15,7 @@ from marketplace.api.schemas.nft_collections import (
     CollectionDaySchema,
     CollectionOwnerSchema,
     CollectionRecordSchema,
+    EarnedRoyaltySchema,
     HistoryQuerySchema,
     OwnersQuerySchema,
 )
@@ -20,6 +23,7 @@ from marketplace.errors import CollectionNotStored, Hidden
 from marketplace.hedera import times
 from marketplace.market.collection_days import CollectionDay, list_days
 from marketplace.market.nfts import require_shown
+from marketplace.market.royalties import list_earned
 from marketplace.store import collection_hours, events, nft_collections, nfts, offers
 from marketplace.store.database import read
 from marketplace.store.nft_collections import CollectionOnSaleRow, OwnerRow
@@ -76,6 +80,25 @@ def list_collection_history(token: str, days: int) -> list[CollectionDay]:
         raise CollectionNotStored(token)
     request_cache().until = today + times.DAY
     return list_days(hours, begin, today)
+
+
+@blp.get("/collection/<tokenId>/royalties")
+@require_scope("read")
+@blp.arguments(CollectionPathSchema, location="path")
+@blp.response(200, EarnedRoyaltySchema(many=True), description="The royalties")
+@blp.refuses(CollectionNotStored, Hidden)
+def list_collection_royalties(token: str) -> list[dict[str, Any]]:
+    """List what a collection's royalties earned
+
+    Returns what each receiver earned by sales through this marketplace, at today's royalties and fees. A
+    receiver earns nothing by their own sales, as far as these events are kept. If the royalties are not known
+    yet, the array is empty.
+    """
+    require_shown(token)
+    collection = nft_collections.get_collection(read(), token)
+    if collection is None or not nfts.is_any_stored_of_token(read(), token):
+        raise CollectionNotStored(token)
+    return list_earned(collection, current_app.config["SALE_FEE_BASIS_POINTS"])
 
 
 @blp.get("/collection/<tokenId>/owners")

@@ -93,7 +93,7 @@ class Position(NamedTuple):
 
     def is_within(self, sort: str, token: str | None, low: int, high: int) -> bool:
         """Whether a page in this order, of this collection and within these prices, can end at it."""
-        has_price = isinstance(self.key, str) or low <= self.key <= high
+        has_price = self.sort in (NEWEST, BY_ID) or low <= int(self.key) <= high
         return self.sort == sort and has_price and token in (None, self.entity_id)
 
 

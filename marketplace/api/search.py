@@ -103,6 +103,6 @@ def _find_nfts(q: str, verified: bool) -> list[NftRow]:
 
 
 def _find_accounts(q: str) -> list[dict[str, Any]]:
-    if not is_entity_id(q) or not nfts.list_nfts_of_owner(read(), q, "", 0, 1):
+    if not is_entity_id(q) or not nfts.list_nfts_of_owner(read(), q, None, ("", 0), 1):
         return []
     return [{"account_id": q, "listed": nfts.count_listed_of_owner(read(), q)}]

@@ -7,7 +7,13 @@ from typing import Any
 from marketplace.api.authentication import require_scope
 from marketplace.api.http import Blueprint
 from marketplace.api.schemas.common import CollectionPathSchema, NftPathSchema
-from marketplace.api.schemas.nfts import FilterQuerySchema, NftTraitsSchema, TraitSchema
+from marketplace.api.schemas.nfts import (
+    FilterQuerySchema,
+    NftRankSchema,
+    NftTraitsSchema,
+    RanksQuerySchema,
+    TraitSchema,
+)
 from marketplace.errors import CollectionNotStored, Hidden, NftNotStored
 from marketplace.market.nfts import require_shown
 from marketplace.market.rarity import list_values, rank_collection
@@ -61,6 +67,24 @@ def _count_selected(rows: list[TraitValueRow], selection: Selection) -> list[Tra
         listed, floor = (found["listed"], found["floor_price"]) if found else (0, None)
         replaced.append({**row, "listed": listed, "floor_price": floor})
     return replaced
+
+
+@blp.get("/collection/<tokenId>/ranks")
+@require_scope("read")
+@blp.arguments(CollectionPathSchema, location="path")
+@blp.arguments(RanksQuerySchema, location="query")
+@blp.response(200, NftRankSchema(many=True), description="The ranks, in the order of the request")
+@blp.refuses(CollectionNotStored, Hidden)
+def list_collection_ranks(token: str, serial_nos: tuple[int, ...]) -> list[dict[str, Any]]:
+    """List the ranks of a collection's NFTs
+
+    Returns the rarity ranks of up to 100 NFTs, such as those of a page of the order book.
+    """
+    require_shown(token)
+    ranking = rank_collection(token)
+    if not ranking.serials and not nfts.is_any_stored_of_token(read(), token):
+        raise CollectionNotStored(token)
+    return [{"serial_no": number, "rank": ranking.find_rank(number)} for number in serial_nos]
 
 
 @blp.get("/nft/<tokenId>/<serialNo>/traits")

@@ -27,14 +27,16 @@ blp = Blueprint("Users", __name__, description="The NFTs that an account holds o
 @blp.arguments(UserQuerySchema, location="query")
 @blp.response(200, NftSchema(many=True), description="The listed NFTs", headers=paging.PAGE_HEADERS)
 @paging.with_events_cursor
-def list_user_listings(account_id: str, limit: int, offset: int, page: Position | None) -> NftPage:
+def list_user_listings(
+    account_id: str, limit: int, offset: int, page: Position | None, sort: str, token: str | None
+) -> NftPage:
     """List an account's NFTs for sale
 
-    The order is the order book's. If the account has listed nothing, the array is empty.
+    The orders are the order book's. If the account has listed nothing, the array is empty.
     """
-    selection = Selection(owner=account_id)
+    selection = Selection(sort, token, account_id)
     rows = list_selected(read(), selection, limit + 1, offset, page and page[1:])
-    return paging.page(rows, limit)
+    return paging.page(rows, limit, sort)
 
 
 @blp.get("/user/<accountId>/summary")
@@ -58,12 +60,14 @@ def get_user_summary(account_id: str) -> dict[str, Any]:
     200, NftSchema(many=True), description="The account's NFTs", headers=paging.PAGE_HEADERS
 )
 @paging.with_events_cursor
-def list_user_nfts(account_id: str, limit: int, page: Position | None) -> NftPage:
+def list_user_nfts(
+    account_id: str, limit: int, page: Position | None, token: str | None
+) -> NftPage:
     """List an account's NFTs
 
     Returns the account's stored NFTs, for sale or not, by token and serial number, without burned ones. If
     none is stored, the array is empty.
     """
-    _, _, token, serial_no = page or Position(BY_ID, 0, "")
-    rows = nfts.list_nfts_of_owner(read(), account_id, token, serial_no, limit + 1)
+    after = (page.entity_id, page.serial_no) if page else (token or "", 0)
+    rows = nfts.list_nfts_of_owner(read(), account_id, token, after, limit + 1)
     return paging.page(rows, limit, BY_ID)

@@ -19,6 +19,8 @@ class FoundCollectionRow(TypedDict):
     listed: int
     is_verified: int
     floor_price: int | None
+    sales: int
+    volume: int
     volume_24h: int
     sales_7d: int
     volume_7d: int
@@ -104,7 +106,7 @@ _PAGES = {sort: _BY_KEY.format(key=key) for sort, key in KEYS.items()} | {BY_SAL
 _SHOWN = """
     WITH matching AS NOT MATERIALIZED ({matching}), page AS ({page})
     SELECT page.key, page.token, name, symbol, listed, is_verified,
-        sales_7d, volume_7d, sales_30d, volume_30d, owners,
+        sales, volume, sales_7d, volume_7d, sales_30d, volume_30d, owners,
         NULLIF(floor_price_24h_ago, 0) AS floor_price_24h_ago,
         (SELECT MIN(listing_price) FROM nft WHERE is_listed = 1 AND nft.token = page.token) AS floor_price,
         (SELECT CAST(COALESCE(SUM(price), 0) AS BIGINT) FROM event

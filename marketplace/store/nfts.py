@@ -100,18 +100,26 @@ def get_nfts(db: Connection, ids: Sequence[NftId]) -> dict[NftId, NftRow]:
 
 
 def list_nfts_of_owner(
-    db: Connection, owner: str, token: str, serial_no: int, limit: int
+    db: Connection, owner: str, token: str | None, after: tuple[str, int], limit: int
 ) -> list[NftRow]:
-    # Begins after a token and serial number. What is gone has no owner.
+    # Of one token, or of all. Begins after a token and serial number. What is gone has no owner.
     # With "owner = :owner", PostgreSQL would look for a large owner's NFTs in the order of all NFTs' ids.
-    sql = """
+    last = "owner <= :owner" if token is None else "(owner, token) <= (:owner, :token)"
+    sql = f"""
         SELECT * FROM nft
-        WHERE (owner, token, serial_no) > (:owner, :token, :serial_no) AND owner <= :owner
+        WHERE (owner, token, serial_no) > (:owner, :after_token, :after_serial_no) AND {last}
           AND ledger_state <> 'gone' AND is_hidden = 0
         ORDER BY owner, token, serial_no
         LIMIT :limit + 0
     """
-    parameters = {"owner": owner, "token": token, "serial_no": serial_no, "limit": limit}
+    after_token, after_serial_no = after
+    parameters = {
+        "owner": owner,
+        "token": token,
+        "after_token": after_token,
+        "after_serial_no": after_serial_no,
+        "limit": limit,
+    }
     return db.execute(sql, parameters).fetchall()
 
 

@@ -41,7 +41,7 @@ class Selection(NamedTuple):
 
     sort: str = NEWEST
     token: str | None = None  # of a collection
-    owner: str | None = None  # only with NEWEST
+    owner: str | None = None
     min_price: int = 0  # HBAR, as max_price
     max_price: int = MAX_HBAR
     traits: tuple[str, ...] = ()  # of the collection, each a type, a colon and a value

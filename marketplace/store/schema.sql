@@ -65,6 +65,14 @@ CREATE INDEX nft_in_collection_by_price_descending
 CREATE INDEX nft_by_owner_and_listing_date
     ON nft (owner, listed_order DESC, token, serial_no) WHERE is_listed = 1;
 
+-- Serves orderbook.list_selected of an owner, cheapest first.
+CREATE INDEX nft_by_owner_and_price
+    ON nft (owner, listing_price, token, serial_no) WHERE is_listed = 1;
+
+-- Serves orderbook.list_selected of an owner, most expensive first.
+CREATE INDEX nft_by_owner_and_price_descending
+    ON nft (owner, listing_price DESC, token, serial_no) WHERE is_listed = 1;
+
 -- Serves orderbook.list_listed_in_collection_after, and traits.list_trait_values with its prices.
 CREATE INDEX nft_listed_in_collection
     ON nft (token, serial_no, listing_price) WHERE is_listed = 1;
@@ -78,7 +86,7 @@ CREATE INDEX nft_withheld ON nft (owner) WHERE is_for_sale = 1 AND is_listed = 0
 -- Serves prepared_transactions.list_sellers and nfts.list_known_of_seller.
 CREATE INDEX nft_undecided ON nft (owner) WHERE ledger_state = 'undecided';
 
--- Serves nfts.list_nfts_of_owner and accounts.list_holdings.
+-- Serves nfts.list_nfts_of_owner and accounts.list_account_collections.
 CREATE INDEX nft_by_owner ON nft (owner, token, serial_no) WHERE ledger_state <> 'gone';
 
 -- Serves nft_collections.get_collection_on_sale and list_owners.
@@ -271,7 +279,7 @@ CREATE INDEX event_sold ON event (token, sold_at, price) WHERE sold_at IS NOT NU
 -- Serves collection_search.list_found_collections, by what was sold; and collection_search.get_first_sale_since.
 CREATE INDEX event_sold_at ON event (sold_at, token, price) WHERE sold_at IS NOT NULL;
 
--- These serve accounts.list_traded.
+-- These serve accounts.list_account_collections and get_volume_of_seller.
 CREATE INDEX event_sold_by ON event (from_account, token, price) WHERE kind = 'SOLD' AND is_hidden = 0;
 CREATE INDEX event_bought_by ON event (to_account, token, price) WHERE kind = 'SOLD' AND is_hidden = 0;
 

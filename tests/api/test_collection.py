@@ -154,6 +154,26 @@ def test_sales_are_counted(app, client, nft):
     assert sales(client) == (3, 40_000_000_037, 2, 37, last)
 
 
+def earned(client, fee=0):
+    client.application.config["SALE_FEE_BASIS_POINTS"] = fee
+    shown = client.get(f"/v1/collection/{ORBITS}/royalties?fee={fee}").json  # past the cache
+    return {each["accountId"]: each["earned"] for each in shown}
+
+
+@both_engines
+def test_royalties_earn_nothing_by_sales_of_their_receiver(app, client, lister):
+    lister((ORBITS, 1))
+    assert earned(client) == {"0.0.2002": "0", "0.0.2003": "0"}
+    for seller, price in ((ALICE, 100), ("0.0.2002", 20)):
+        tell(app, {"token": ORBITS, "from_account": seller, "price": price})
+    assert earned(client) == {"0.0.2002": "500000000", "0.0.2003": "300000000"}
+    assert earned(client, fee=1000) == {"0.0.2002": "450000000", "0.0.2003": "270000000"}
+    write_sql(app, "UPDATE collection SET royalties = NULL")
+    assert earned(client) == {}
+    missing = client.get("/v1/collection/0.0.7999/royalties")
+    assert_error(missing, 404, "No NFT of 0.0.7999 is stored")
+
+
 def test_a_sale_is_of_the_last_24_hours_no_longer_than_that(app, client, nft):
     last = sell(app, 60, seconds_ago=24 * 3600 - 0.9)
     ends_at = times.now() + 0.9 * times.SECOND

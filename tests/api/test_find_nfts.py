@@ -6,6 +6,7 @@ from harness.cast import ALICE, BOB, KEYS, TOKEN
 from marketplace.watcher.sweep import sync
 from tests.answers import assert_error
 from tests.api.pages import follow, page_of
+from tests.engines import both_engines
 
 OTHER = "0.0.7002"
 
@@ -51,6 +52,17 @@ def test_its_pages_lead_on(client):
         add(client, token, serial_no)
     pages = [ids(r) for r in follow(client, f"/v1/user/{ALICE}/nfts?limit=1")]
     assert pages == [[(TOKEN, 1)], [(TOKEN, 2)], [(OTHER, 1)]]
+
+
+@both_engines
+def test_an_accounts_nfts_of_a_collection(client):
+    for token, serial_no in ((TOKEN, 1), (TOKEN, 2), (OTHER, 1), (OTHER, 3)):
+        add(client, token, serial_no)
+    for token, serials in ((TOKEN, (1, 2)), (OTHER, (1, 3)), ("0.0.9", ())):
+        rows = follow(client, f"/v1/user/{ALICE}/nfts?limit=1&tokenId={token}")
+        assert [nft for r in rows for nft in ids(r)] == [(token, serial) for serial in serials]
+    page = page_of(held(client, limit=1))
+    assert_error(held(client, tokenId=OTHER, page=page), 422, "page must be")
 
 
 def test_it_refuses_the_page_of_another_list(client, lister):

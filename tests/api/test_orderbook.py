@@ -177,6 +177,18 @@ def test_a_users_listings_are_the_newest_first(client, stored):
         assert keys(r) == expected[offset : offset + 5], offset
 
 
+@both_engines
+@pytest.mark.parametrize("sort", SORTS)
+def test_a_users_listings_are_sorted_and_of_a_collection(client, stored, sort):
+    url = f"/v1/user/{ALICE}/listed?sort={sort}&limit=7"
+    assert follow_all(client, url) == select(stored, sort, owner=ALICE)
+    of_token = select(stored, sort, TOKENS[1], owner=ALICE)
+    assert follow_all(client, f"{url}&tokenId={TOKENS[1]}") == of_token
+    assert keys(client.get(f"{url}&tokenId={TOKENS[1]}&offset=3")) == of_token[3:10]
+    page = page_of(client.get(url))
+    assert_error(client.get(f"{url}&tokenId=0.0.9&page={page}"), 422, "page must be")
+
+
 def test_a_collections_listings_are_by_serial_number(client, stored):
     for token in (*TOKENS, "0.0.9"):
         r = client.get(f"/v1/nftslisted/{token}")

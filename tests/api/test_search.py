@@ -77,8 +77,8 @@ def test_it_works(client, lister, complete):
     image = client.get("/v1/nft/0.0.5001/8").json["imageUrl"]
     assert shown == {
         "token": "0.0.5001", "name": "Tides", "symbol": "TIDE", "imageUrl": image, "listed": 2,
-        "floorPrice": 15, "floorPrice24hAgo": None, "volume24h": 0, "sales7d": 0, "volume7d": 0,
-        "sales30d": 0, "volume30d": 0, "owners": 1, "verified": False,
+        "floorPrice": 15, "floorPrice24hAgo": None, "sales": 0, "volume": 0, "volume24h": 0, "sales7d": 0,
+        "volume7d": 0, "sales30d": 0, "volume30d": 0, "owners": 1, "verified": False,
     }  # fmt: skip
     assert client.get("/v1/collection/0.0.5001").json["listed"] == 2
     found = search(client, "tides #7")

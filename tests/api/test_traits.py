@@ -123,6 +123,7 @@ def test_traits_and_ranks_agree_with_a_model(app, client, seed):
     for serial_no in model:
         shown = client.get(f"/v1/nft/{TOKEN}/{serial_no}/traits").json
         assert (shown["rank"], shown["ranked"]) == (ranks.get(serial_no), len(ranks))
+        assert [shown["rank"]] == ranks_shown(client, serial_no)
         assert {(t["trait_type"], t["value"]) for t in shown["traits"]} == model[serial_no][
             "traits"
         ]
@@ -173,7 +174,13 @@ def check_filters(client, model, rng):
 
 def ranks(client, *serials):
     rank(client.application)
-    return [client.get(f"/v1/nft/{TOKEN}/{serial_no}/traits").json["rank"] for serial_no in serials]
+    return ranks_shown(client, *serials)
+
+
+def ranks_shown(client, *serials):
+    shown = client.get(f"/v1/collection/{TOKEN}/ranks", query_string={"serialNo": serials}).json
+    assert [each["serialNo"] for each in shown] == [*serials]
+    return [each["rank"] for each in shown]
 
 
 def test_numbers_weigh_nothing_in_a_rank(app, client):
@@ -334,6 +341,11 @@ def test_it_rejects(client, nft):
     assert_error(ask(*(f"a:{n}" for n in range(21))), 422, "trait can be given at most 20 times")
     assert_error(client.get("/v1/collection/0.0.7999/traits"), 404, "No NFT of 0.0.7999 is stored")
     assert_error(client.get("/v1/nft/0.0.7999/1/traits"), 404, "is not stored")
+    ranks_of_none = client.get("/v1/collection/0.0.7999/ranks?serialNo=1")
+    assert_error(ranks_of_none, 404, "No NFT of 0.0.7999 is stored")
+    for query in ("", "serialNo=0", "serialNo=1&serialNo=x", "serialNo=1&" * 101):
+        asked = client.get(f"/v1/collection/{TOKEN}/ranks?{query}")
+        assert_error(asked, 422, "serialNo ")
 
 
 COMPOSED, DECOMPOSED = ("Größe", "Grün"), ("Gro\u0308ße", "Gru\u0308n")  # equal, as Unicode says

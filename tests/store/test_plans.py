@@ -12,7 +12,6 @@ from sqlite_utils.utils import sqlite3
 
 from harness.apps import settings
 from marketplace import create_app
-from marketplace.demo import figures
 from marketplace.market.nft_events import insert
 from marketplace.store import (
     access_tokens,
@@ -127,7 +126,7 @@ WHOLE = {
     "mark_image_lost", "list_unended",
 }  # fmt: skip
 MODULES = (
-    access_tokens, accounts, collection_hours, collection_search, decisions, events, figures, following,
+    access_tokens, accounts, collection_hours, collection_search, decisions, events, following,
     nft_collections, nfts, offers, orderbook, prepared_transactions, properties, traits, webhooks,
 )  # fmt: skip
 STATEMENTS = {
@@ -141,7 +140,7 @@ for name in (
     "list_selected", "_list_conditions", "_select_traits", "_group_by_type", "find_trait",
     "replace_traits", "insert_traits", "get_next_event", "list_page", "read_page", "list_found_collections",
     "is_any_expired",
-    "delete_expired", "count_open", "list_ids_of_owner", "get_trades", "list_traded", "list_listed_values",
+    "delete_expired", "count_open", "list_nfts_of_owner", "list_listed_values",
     "list_open", "apply", "find_part", "insert_to_apply",
 ):  # fmt: skip
     del STATEMENTS[name]
@@ -152,7 +151,7 @@ for kind, serial_no in (("hidden", 0), ("hidden", 7), ("blocked", 0)):
     )
 STATEMENTS["get_nfts of many"] = partial(nfts.get_nfts, ids=[("0.0.7001", 1)] * 100)
 BOUNDS = ({}, {"min_price": 5}, {"max_price": 300}, {"min_price": 5, "max_price": 300})
-LISTINGS = [Selection(owner="0.0.1001")]
+LISTINGS = [Selection(sort, owner="0.0.1001") for sort in orderbook.KEYS]
 for sort, token, bounds in itertools.product(orderbook.KEYS, (None, "0.0.7001"), BOUNDS):
     LISTINGS.append(Selection(sort, token, **bounds))
 for sort in orderbook.KEYS:
@@ -193,14 +192,10 @@ for by, words in itertools.product(
     STATEMENTS[f"list_found_collections {by} {words}"] = partial(
         collection_search.list_found_collections, sort=by, words=words, after=None
     )
-for order, token in itertools.product(figures.ORDERS, (None, "0.0.7001")):
-    STATEMENTS[f"list_ids_of_owner {order} {token}"] = partial(
-        figures.list_ids_of_owner,
-        wanted=figures.Owned("0.0.1001", token, only_listed=token is not None, order=order),
+for token in (None, "0.0.7001"):
+    STATEMENTS[f"list_nfts_of_owner {token}"] = partial(
+        nfts.list_nfts_of_owner, token=token, after=("0.0.7001", 1)
     )
-for side in ("from_account", "to_account"):
-    STATEMENTS[f"list_traded {side}"] = partial(accounts.list_traded, side=side)
-    STATEMENTS[f"get_trades {side}"] = partial(figures.get_trades, side=side)
 STATEMENTS["get_newest_prepared by one"] = partial(
     prepared_transactions.get_newest_prepared, by=("x", "x")
 )
@@ -241,7 +236,7 @@ OF_TWO_PAGES = (f"list_selected after Selection(sort='{MOST_EXPENSIVE}'", "list_
 FOUND = re.compile(
     r"delete_prepared_beyond|get_newest_prepared|get_newest_of_schedule|get_newest_offer|list_prepared|list_open_purchases|"
     r"list_found_nfts|list_found_collections (volume24h|.*x)|list_selected .*:common'\)|list_trait_values"
-    r"|list_owners|list_changed|list_ids_of_owner|list_listed_values|insert_events"
+    r"|list_owners|list_changed|list_account_collections|list_listed_values|insert_events"
 )
 PAGE_SORTED = re.compile(
     r"USE TEMP B-TREE FOR ORDER BY$|SCAN part"

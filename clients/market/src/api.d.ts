@@ -156,6 +156,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/collection/{tokenId}/royalties": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what a collection's royalties earned
+         * @description Returns what each receiver earned by sales through this marketplace, at today's royalties and fees. A
+         *     receiver earns nothing by their own sales, as far as these events are kept. If the royalties are not known
+         *     yet, the array is empty.
+         */
+        get: operations["list_collection_royalties"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/collection/{tokenId}/owners": {
         parameters: {
             query?: never;
@@ -192,6 +214,26 @@ export interface paths {
          *     its trait were not chosen yet, so that it says what choosing it would add.
          */
         get: operations["list_collection_traits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/collection/{tokenId}/ranks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the ranks of a collection's NFTs
+         * @description Returns the rarity ranks of up to 100 NFTs, such as those of a page of the order book.
+         */
+        get: operations["list_collection_ranks"];
         put?: never;
         post?: never;
         delete?: never;
@@ -295,7 +337,7 @@ export interface paths {
         };
         /**
          * List an account's NFTs for sale
-         * @description The order is the order book's. If the account has listed nothing, the array is empty.
+         * @description The orders are the order book's. If the account has listed nothing, the array is empty.
          */
         get: operations["list_user_listings"];
         put?: never;
@@ -1114,6 +1156,18 @@ export interface components {
             owners: number;
             /**
              * Format: int64
+             * @description The number of sales through this marketplace
+             * @example 12
+             */
+            sales: number;
+            /**
+             * Format: int64
+             * @description What buyers paid in these sales, in HBAR
+             * @example 730
+             */
+            volume: number;
+            /**
+             * Format: int64
              * @description What buyers paid here in the last 24 hours, in HBAR
              * @example 115
              */
@@ -1160,18 +1214,6 @@ export interface components {
              * @example 12
              */
             bestOffer: number | null;
-            /**
-             * Format: int64
-             * @description The number of sales through this marketplace
-             * @example 12
-             */
-            sales: number;
-            /**
-             * Format: int64
-             * @description What buyers paid in these sales, in HBAR
-             * @example 730
-             */
-            volume: number;
             /**
              * Format: int64
              * @description The number of sales in the last 24 hours
@@ -1236,6 +1278,30 @@ export interface components {
              */
             highestPrice: number | null;
         };
+        EarnedRoyalty: {
+            /**
+             * @description The account that receives the royalty
+             * @example 0.0.2002
+             */
+            accountId: string;
+            /**
+             * Format: int64
+             * @description Numerator of the royalty's fraction of the price
+             * @example 5
+             */
+            numerator: number;
+            /**
+             * Format: int64
+             * @description Denominator of this fraction
+             * @example 100
+             */
+            denominator: number;
+            /**
+             * @description What it brought, in tinybars
+             * @example 3650000000
+             */
+            earned: string;
+        };
         CollectionOwner: {
             /**
              * @description The account's ID
@@ -1283,6 +1349,20 @@ export interface components {
             /** @description The trait's values, the most frequent first */
             values: components["schemas"]["TraitValue"][];
         };
+        NftRank: {
+            /**
+             * Format: int64
+             * @description The NFT's serial number within the token
+             * @example 7
+             */
+            serialNo: number;
+            /**
+             * Format: int64
+             * @description 1 is the rarest; null if the NFT has no traits, is burned, or its collection is too large
+             * @example 3
+             */
+            rank: number | null;
+        };
         NftTrait: {
             /**
              * @description The trait's name
@@ -1308,11 +1388,6 @@ export interface components {
         };
         NftTraits: {
             /**
-             * @description The collection's token ID
-             * @example 0.0.5001
-             */
-            token: string;
-            /**
              * Format: int64
              * @description The NFT's serial number within the token
              * @example 7
@@ -1324,6 +1399,11 @@ export interface components {
              * @example 3
              */
             rank: number | null;
+            /**
+             * @description The collection's token ID
+             * @example 0.0.5001
+             */
+            token: string;
             /**
              * Format: int64
              * @description The number of the collection's ranked NFTs
@@ -1378,6 +1458,18 @@ export interface components {
              * @example 7
              */
             owners: number;
+            /**
+             * Format: int64
+             * @description The number of sales through this marketplace
+             * @example 12
+             */
+            sales: number;
+            /**
+             * Format: int64
+             * @description What buyers paid in these sales, in HBAR
+             * @example 730
+             */
+            volume: number;
             /**
              * Format: int64
              * @description What buyers paid here in the last 24 hours, in HBAR
@@ -3294,6 +3386,37 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    list_collection_royalties: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The collection's token ID */
+                tokenId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The royalties */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EarnedRoyalty"][];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["CollectionNotStored"];
+            422: components["responses"]["FieldInvalid"];
+            429: components["responses"]["LimitExceeded"];
+            451: components["responses"]["Hidden"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     list_collection_owners: {
         parameters: {
             query?: {
@@ -3360,6 +3483,42 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Trait"][];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["CollectionNotStored"];
+            414: components["responses"]["RequestUriTooLong"];
+            422: components["responses"]["FieldInvalid"];
+            429: components["responses"]["LimitExceeded"];
+            451: components["responses"]["Hidden"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_collection_ranks: {
+        parameters: {
+            query: {
+                /** @description A serial number. Repeat the parameter for up to 100 NFTs */
+                serialNo: number[];
+            };
+            header?: never;
+            path: {
+                /** @description The collection's token ID */
+                tokenId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The ranks, in the order of the request */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NftRank"][];
                 };
             };
             304: components["responses"]["NotModified"];
@@ -3515,6 +3674,10 @@ export interface operations {
                 offset?: number;
                 /** @description The page's position, copied from the previous page's Link header */
                 page?: string | null;
+                /** @description lastListedDate: newest listing first; price: lowest price first; -price: highest price first. Ties by token and serial number */
+                sort?: "lastListedDate" | "price" | "-price";
+                /** @description Only NFTs of this token */
+                tokenId?: string | null;
             };
             header?: never;
             path: {
@@ -3584,6 +3747,8 @@ export interface operations {
                 limit?: number;
                 /** @description The page's position, copied from the previous page's Link header */
                 page?: string | null;
+                /** @description Only NFTs of this token */
+                tokenId?: string | null;
             };
             header?: never;
             path: {

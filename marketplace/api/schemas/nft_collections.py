@@ -141,11 +141,22 @@ class FiguresSchema(NamedCollectionSchema):
         20,
     )
     owners = total("The number of accounts that own a stored NFT of the collection", 7)
+    sales = total("The number of sales through this marketplace", 12)
+    volume = total("What buyers paid in these sales, in HBAR", 730)
     volume_24h = total("What buyers paid here in the last 24 hours, in HBAR", 115)
     sales_7d = total("The number of sales in the last 7 days, to the hour", 6)
     volume_7d = total("What buyers paid in the last 7 days, in HBAR", 350)
     sales_30d = total("The number of sales in the last 30 days, to the hour", 12)
     volume_30d = total("What buyers paid in the last 30 days, in HBAR", 730)
+
+
+class EarnedRoyaltySchema(CamelCaseSchema):
+    """A royalty, and what it has earned."""
+
+    collector = text("The account that receives the royalty", "0.0.2002", key="accountId")
+    numerator = total("Numerator of the royalty's fraction of the price", 5)
+    denominator = integer("Denominator of this fraction", 100, minimum=1)
+    earned = text("What it brought, in tinybars", "3650000000")
 
 
 class LinkSchema(CamelCaseSchema):
@@ -175,8 +186,6 @@ class CollectionRecordSchema(FiguresSchema):
         "The highest open and covered offer for one of the NFTs, in HBAR; null if there is none",
         12,
     )
-    sales = total("The number of sales through this marketplace", 12)
-    volume = total("What buyers paid in these sales, in HBAR", 730)
     sales_24h = total("The number of sales in the last 24 hours", 2)
     last_sale = nested(LastSaleSchema, "The newest sale; null if there is none", allow_none=True)
     description = text(

@@ -10,6 +10,7 @@ from marketplace.api.fields import (
     Choice,
     Choices,
     Digits,
+    EntityId,
     Flag,
     NftIdField,
     OriginalImageUrl,
@@ -71,33 +72,52 @@ class FilterQuerySchema(RequestSchema):
             raise ValidationError(f"must not be above maxPrice: {low} is above {high}", "minPrice")
 
 
+def sort_field() -> Choice:
+    description = (
+        "lastListedDate: newest listing first; price: lowest price first; -price: highest price first. Ties"
+        " by token and serial number"
+    )
+    return Choice(description, ORDERS, load_default=NEWEST)
+
+
+def of_token_field() -> EntityId:
+    return selecting_field("Only NFTs of this token", "0.0.5001", "tokenId")
+
+
+def require_own_page(query: dict[str, Any], came_with: str) -> None:
+    """Raise ValidationError if the page is of another list than the query's."""
+    page, sort = query["page"], query.get("sort", BY_ID)
+    low, high = query.get("min_price", 0), query.get("max_price", MAX_HBAR)
+    if page and not page.is_within(sort, query["token"], low, high):
+        message = f"must be {PagePosition.expected}: the {came_with} that it came with"
+        raise ValidationError(message, "page")
+
+
 class OrderbookQuerySchema(FilterQuerySchema):
     limit = limit_field("NFTs", 20, 20)
     offset = offset_field()
     page = page_field(ORDERS)
-    sort = Choice(
-        "lastListedDate: newest listing first; price: lowest price first; -price: highest price first. Ties"
-        " by token and serial number",
-        ORDERS,
-        load_default=NEWEST,
-    )
-    token = selecting_field("Only NFTs of this token", "0.0.5001", "tokenId")
+    sort = sort_field()
+    token = of_token_field()
 
     @validates_schema
     def require_agreement(self, query: dict[str, Any], **kwargs: Any) -> None:
         """Raise ValidationError if parameters that are valid alone contradict each other."""
-        low, high, page = query["min_price"], query["max_price"], query["page"]
         if query["traits"] and query["token"] is None:
             raise ValidationError("works only with tokenId", "trait")
-        if page and not page.is_within(query["sort"], query["token"], low, high):
-            came_with = "the sort, tokenId, minPrice and maxPrice that it came with"
-            raise ValidationError(f"must be {PagePosition.expected}: {came_with}", "page")
+        require_own_page(query, "sort, tokenId, minPrice and maxPrice")
 
 
 class UserQuerySchema(RequestSchema):
     limit = limit_field("NFTs", 10, 1000)
     offset = offset_field()
-    page = page_field()
+    page = page_field(ORDERS)
+    sort = sort_field()
+    token = of_token_field()
+
+    @validates_schema
+    def require_agreement(self, query: dict[str, Any], **kwargs: Any) -> None:
+        require_own_page(query, "sort and tokenId")
 
 
 class AccountCollectionSchema(CamelCaseSchema):
@@ -136,6 +156,11 @@ class AccountSummarySchema(CamelCaseSchema):
 class UserNftsQuerySchema(RequestSchema):
     limit = limit_field("NFTs", 10, 1000)
     page = page_field((BY_ID,))
+    token = of_token_field()
+
+    @validates_schema
+    def require_agreement(self, query: dict[str, Any], **kwargs: Any) -> None:
+        require_own_page(query, "tokenId")
 
 
 class NftsQuerySchema(RequestSchema):
@@ -209,6 +234,17 @@ class TraitSchema(CamelCaseSchema):
     values = each(TraitValueSchema, "The trait's values, the most frequent first")
 
 
+class RanksQuerySchema(RequestSchema):
+    serial_nos = Several(
+        Digits("An NFT's serial number", 7),
+        f"A serial number. Repeat the parameter for up to {NFTS_AT_ONCE} NFTs",
+        "7",
+        data_key="serialNo",
+        required=True,
+        validate=Length(1, NFTS_AT_ONCE, error="must be given 1 to {max} times"),
+    )
+
+
 class NftTraitSchema(CamelCaseSchema):
     trait_type = text("The trait's name", "Palette", "trait_type")
     value = text("The NFT's value", "Ember")
@@ -216,10 +252,9 @@ class NftTraitSchema(CamelCaseSchema):
     share = show(fields.Float, "Their share of all ranked NFTs", 0.2, minimum=0, maximum=1)
 
 
-class NftTraitsSchema(CamelCaseSchema):
-    """The traits of an NFT, and how rare it is."""
+class NftRankSchema(CamelCaseSchema):
+    """How rare an NFT is."""
 
-    token = token_id()
     serial_no = serial_number()
     rank = integer(
         "1 is the rarest; null if the NFT has no traits, is burned, or its collection is too large",
@@ -227,5 +262,11 @@ class NftTraitsSchema(CamelCaseSchema):
         nullable=True,
         minimum=1,
     )
+
+
+class NftTraitsSchema(NftRankSchema):
+    """The traits of an NFT, and how rare it is."""
+
+    token = token_id()
     ranked = total("The number of the collection's ranked NFTs", 30)
     traits = each(NftTraitSchema, "The NFT's traits; empty if the NFT is not ranked")

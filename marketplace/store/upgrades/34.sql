@@ -233,3 +233,8 @@ CREATE TABLE collection_hour (
 -- Let an account's summary find its sales
 CREATE INDEX event_sold_by ON event (from_account, token, price) WHERE kind = 'SOLD' AND is_hidden = 0;
 CREATE INDEX event_bought_by ON event (to_account, token, price) WHERE kind = 'SOLD' AND is_hidden = 0;
+-- Sort an account's listings by price
+CREATE INDEX nft_by_owner_and_price
+    ON nft (owner, listing_price, token, serial_no) WHERE is_listed = 1;
+CREATE INDEX nft_by_owner_and_price_descending
+    ON nft (owner, listing_price DESC, token, serial_no) WHERE is_listed = 1;
