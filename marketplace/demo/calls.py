@@ -1,7 +1,7 @@
 """The calls of which a page is made: GETs of the public API and of the sandbox, inside this process.
 
-A page shows what any client gets, with the visitor's own headers and the sandbox's token, and besides only
-the figures of past.py and figures.py. It lists its calls for developers.
+A page shows what any client gets, with the visitor's own headers and the sandbox's token. It lists its calls
+for developers.
 """
 
 import json

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from math import log
+from typing import Any
 
 SPREAD = 10  # between the lowest price and the highest, above which a linear scale would flatten the line
 Row = tuple[str, str, int | None]  # the date, what happened, and the price
@@ -71,3 +72,74 @@ class Chart:
             bottom = self.bottom or 0.5
             share = log(price / bottom) / log(self.highest / bottom)
         return round(100 - 100 * share, 2)
+
+
+# What ends a listing.
+ENDS = {"WITHDRAWN", "SOLD", "TRANSFERRED", "BURNED", "HIDDEN"}
+NAMES = {
+    "LISTED": "Listed",
+    "PRICE_CHANGED": "Price changed",
+    "SOLD": "Sold",
+    "SHOWN": "Shown again",
+}
+CHARTED = {*NAMES, *ENDS}
+
+
+def chart_nft(events: list[dict[str, Any]]) -> Chart | None:
+    """The chart of an NFT's events, oldest first; None if there is nothing to compare.
+
+    All steps are equally wide, so that minutes are seen beside weeks.
+    """
+    charted = [one for one in events if one["kind"] in CHARTED]
+    moments = [one for one in charted if one["price"] is not None or one["kind"] in ENDS]
+    priced = [one for one in moments if one["price"] is not None]
+    if len(priced) < 2:
+        return None
+    prices = [one["price"] for one in priced]
+    is_listed = moments[-1]["kind"] not in ENDS
+    widths = len(moments) - (0 if is_listed else 1)
+    placed = [(round(100 * i / widths, 2), one) for i, one in enumerate(moments)]
+    return Chart(
+        title="Prices over time",
+        line="Asked for",
+        facts=[("Lowest", min(prices)), ("Highest", max(prices)), ("Last", prices[-1])],
+        steps=[(x, None if one["kind"] in ENDS else one["price"]) for x, one in placed],
+        dots=[(x, one["price"]) for x, one in placed if one["kind"] == "SOLD" and one["price"]],
+        rows=[(one["date"], NAMES[one["kind"]], one["price"]) for one in priced],
+        begin=moments[0]["date"],
+        end=None if is_listed else moments[-1]["date"],
+        ticks=[x for x, _ in placed],
+        hint="One step for each event, not to scale of time",
+    )
+
+
+def chart_collection(days: list[dict[str, Any]], collection: dict[str, Any]) -> Chart | None:
+    """The chart of a collection's days, oldest first; None if there is nothing to compare."""
+    sold = [(i, day) for i, day in enumerate(days) if day["sales"]]
+    if not days or (len(days) < 2 and not sold):
+        return None
+    floors = [day["floorPrice"] for day in days]
+    steps = [(i, floor) for i, floor in enumerate(floors) if not i or floor != floors[i - 1]]
+    dots = {(i, day[price]) for i, day in sold for price in ("lowestPrice", "highestPrice")}
+    width = 100 / len(days)
+    rows: list[Row] = [(_begin(day), "Floor", day["floorPrice"]) for day in days]
+    rows += [(_begin(day), "Sold", day["volume"]) for _, day in sold]
+    lowest = min((floor for floor in floors if floor is not None), default=None)
+    return Chart(
+        title="Floor and sales over time",
+        line="Floor",
+        facts=[
+            ("Floor", collection["floorPrice"]),
+            ("A day ago", collection["floorPrice24hAgo"]),
+            ("Lowest", lowest),
+        ],
+        steps=[(round(i * width, 2), floor) for i, floor in steps],
+        dots=[(round((i + 0.5) * width, 2), price) for i, price in sorted(dots)],
+        rows=sorted(rows, key=lambda row: row[0], reverse=True),
+        begin=_begin(days[0]),
+        hint="Floors at the end of each day",
+    )
+
+
+def _begin(day: dict[str, Any]) -> str:
+    return f"{day['date']}T00:00:00Z"

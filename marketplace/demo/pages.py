@@ -1,23 +1,17 @@
-"""The values of each page's template: the API's answers, and figures that the API does not have."""
+"""The values of each page's template: the API's answers."""
 
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 from flask import current_app, request
 
-from marketplace.demo import calls, figures
+from marketplace.demo import calls
 from marketplace.demo.basket import read_items
 from marketplace.demo.calls import ApiAnswer
-from marketplace.demo.figures import Owned
-from marketplace.demo.past import SALES_AT_MOST, chart_nft, read_earned, read_past
+from marketplace.demo.chart import chart_collection, chart_nft
 from marketplace.demo.shares import Share, Terms
 from marketplace.demo.words import traits
-from marketplace.hedera import times
-from marketplace.hedera.ids import MAX_HBAR, MAX_INT64, is_entity_id
-from marketplace.market.rarity import rank_collection
-from marketplace.store.database import read
-from marketplace.store.orderbook import Selection, list_listed_values
+from marketplace.hedera.ids import MAX_INT64, is_entity_id
 
 Values = dict[str, Any]
 
@@ -33,12 +27,11 @@ EVENTS = 30
 NAMES = 100  # of collections, to choose from
 TRENDING = 6
 SHOWN = 40
-# The orders of collections that the API does not have, and the figure that each is by.
-RANKED = {"floor": "floorPrice", "week": "volume_7d", "owners": "owners"}
 HOLDINGS = 20  # collections of an account, to choose from
 BASKET = 10  # NFTs, as the API takes them
 UNENDED = ("OPEN", "CLOSED")
 OFFERS = 100  # of an NFT, or of one side, highest first
+DAYS = 90  # of a collection's chart
 
 
 def asked(*names: str) -> Values:
@@ -72,7 +65,7 @@ def show_gallery() -> Values:
     sold = calls.get("/events", kind="SOLD", limit=8)
     records = read_records(sold)
     return values | {
-        "trending": [one | {"before": floor_a_day_ago(one["token"])} for one in traded],
+        "trending": traded,
         "sales": [event | {"nft": records.get(key_of(event))} for event in reversed(sold.rows)],
     }
 
@@ -92,11 +85,6 @@ def names_of(collections: list[Any]) -> dict[str, str]:
     return {one["token"]: one["name"] or one["token"] for one in collections}
 
 
-def floor_a_day_ago(token: str) -> int | None:
-    past = read_past(token)
-    return past.floor_a_day_ago if past else None
-
-
 def find_token(text: str, collections: list[Values]) -> str:
     """The token of the collection with this name; anything else stays as it is."""
     tokens = [one["token"] for one in collections if (one["name"] or "").lower() == text.lower()]
@@ -109,20 +97,10 @@ def named_by_the_api(wanted: Values) -> Values:
 
 
 def show_collections() -> Values:
-    """All collections, ranked. By some figures, those with the highest volume of 24 hours are ranked."""
+    """All collections, ranked."""
     wanted = asked("sort", "q")
-    figure = RANKED.get(wanted.get("sort", ""))
-    asked_for = {"q": wanted.get("q"), "limit": NAMES} if figure else wanted | {"limit": SHOWN}
-    book = calls.get("/collections", **asked_for, page=request.args.get("page"))
-    since = times.to_iso(times.now() - 7 * times.DAY)
-    tokens = [one["token"] for one in book.rows]
-    found = {row["token"]: row for row in figures.list_collection_figures(read(), tokens, since)}
-    rows = [one | dict(found.get(one["token"], {})) for one in book.rows]
-    if figure:
-        rows.sort(key=lambda one: one.get(figure) or 0, reverse=True)
-    following = None if figure else book.page
-    is_cut = bool(figure and book.page)
-    return {"book": book, "rows": rows, "wanted": wanted, "following": following, "is_cut": is_cut}
+    book = calls.get("/collections", **wanted, limit=SHOWN, page=request.args.get("page"))
+    return {"book": book, "wanted": wanted}
 
 
 def show_owners(token: str) -> Values:
@@ -148,14 +126,13 @@ def show_collection(token: str) -> Values:
     chosen = request.args.getlist("trait")
     book = read_listings(tokenId=token, **wanted, trait=chosen, page=request.args.get("page"))
     is_known = head["record"].is_ok
-    traits_known = calls.get(f"/collection/{token}/traits") if is_known else None
-    is_filtered = chosen or wanted.keys() - {"sort"}
+    filters = {name: price for name, price in wanted.items() if name != "sort"}
+    is_filtered = bool(chosen or filters)
     listed = head["record"].data["listed"] if is_known else None
-    counts = count_chosen(token, wanted, chosen) if is_filtered and book.is_ok else None
     return head | {
         "book": book,
         "wanted": wanted | ({"trait": chosen} if chosen else {}),
-        "traits": offered(traits_known.rows, chosen, counts) if traits_known else [],
+        "traits": read_traits(token, filters, chosen) if is_known else [],
         "total": None if is_filtered else listed,
         "ranks": find_ranks(token, book.rows),
     }
@@ -163,8 +140,9 @@ def show_collection(token: str) -> Values:
 
 def find_ranks(token: str, nfts: list[Values]) -> dict[int, int | None]:
     """The ranks of a collection's NFTs, by serial number."""
-    ranking = rank_collection(token) if nfts else None
-    return {nft["serialNo"]: ranking.find_rank(nft["serialNo"]) for nft in nfts} if ranking else {}
+    serial_nos = [nft["serialNo"] for nft in nfts]
+    answer = calls.get(f"/collection/{token}/ranks", serialNo=serial_nos) if nfts else None
+    return {each["serialNo"]: each["rank"] for each in answer.rows} if answer else {}
 
 
 def read_head(token: str) -> Values:
@@ -174,10 +152,8 @@ def read_head(token: str) -> Values:
     if not record.is_ok:
         return values
     collection = record.data
-    fee = current_app.config["SALE_FEE_BASIS_POINTS"]
     return values | {
         "image": collection["logoUrl"] or find_image(token),
-        "earned": read_earned(collection, fee) if collection["sales"] else None,
         "shares": divide(collection),
     }
 
@@ -193,40 +169,31 @@ def divide(collection: Values, nft: Values | None = None) -> list[Share] | None:
     return terms.divide(price or collection["floorPrice"] or 100, collection, seller)
 
 
-class Counts:
-    """How many NFTs for sale have each value of a trait, of those that all other filters leave."""
+def read_traits(token: str, filters: Values, chosen: list[str]) -> list[Values]:
+    """The values of each trait that lead to something: those most often for sale first.
 
-    def __init__(self, token: str, low: int, high: int, chosen: list[str]) -> None:
-        self._selection = Selection(token=token, min_price=low, max_price=high)
-        self._chosen = chosen
-        self._count = cache(self._read)
-
-    def find(self, kind: str, term: str) -> int:
-        others = tuple(one for one in self._chosen if not one.startswith(f"{kind}:"))
-        return self._count(others).get(term, 0)
-
-    def _read(self, terms: tuple[str, ...]) -> dict[str, int]:
-        rows = list_listed_values(read(), self._selection._replace(traits=terms))
-        return {f"{row['type']}:{row['value']}": row["listed"] for row in rows}
-
-
-def count_chosen(token: str, wanted: Values, chosen: list[str]) -> Counts:
-    low, high = int(wanted.get("minPrice", 0)), int(wanted.get("maxPrice", MAX_HBAR))
-    return Counts(token, low, high, chosen)
-
-
-def offered(known: list[Values], chosen: list[str], counts: Counts | None) -> list[Values]:
-    """The values of each trait that lead to something: those most often for sale first."""
+    ``left`` counts the NFTs for sale that all filters but those of this trait leave.
+    """
+    path = f"/collection/{token}/traits"
+    known = calls.get(path).rows
+    filtered = calls.get(path, **filters, trait=chosen) if filters or chosen else None
+    left = {
+        (trait["trait_type"], value["value"]): value["listed"]
+        for trait in (filtered.rows if filtered else known)
+        for value in trait["values"]
+    }
     groups = []
     for trait in known:
         kind = trait["trait_type"]
-        terms = [(value, f"{kind}:{value['value']}") for value in trait["values"]]
         values = [
             value
-            | {"term": term, "is_chosen": term in chosen}
-            | {"left": counts.find(kind, term) if counts else value["listed"]}
-            for value, term in terms
-            if value["listed"] or term in chosen
+            | {
+                "term": term,
+                "is_chosen": term in chosen,
+                "left": left.get((kind, value["value"]), 0),
+            }
+            for value in trait["values"]
+            if (term := f"{kind}:{value['value']}") in chosen or value["listed"]
         ]
         values.sort(key=lambda value: (-value["listed"], value["value"]))
         if values:
@@ -241,34 +208,31 @@ def find_image(token: str) -> str | None:
 
 
 def show_account(account: str) -> Values:
-    """What an account owns: counted, valued and sorted by the database."""
-    first = calls.get(f"/user/{account}/nfts", limit=1)
-    owner = first.rows[0]["owner"]["accountId"] if first.rows else None
-    held = figures.list_holdings(read(), owner) if owner else []
-    holdings = sorted(held, key=lambda one: -one["owned"])
+    """What an account owns. Sorted by price, only what is for sale is shown."""
+    summary = calls.get(f"/user/{account}/summary")
+    about = summary.data if summary.is_ok else {}
+    holdings = [one for one in about.get("collections", ()) if one["nfts"]]
     wanted = asked("collection", "show", "sort")
-    token, is_listed = wanted.get("collection"), wanted.get("show") == "listed"
-    chosen = [one for one in holdings if token in (None, one["token"])]
-    total = sum(one["listed"] if is_listed else one["owned"] for one in chosen)
-    begin = min(max(0, request.args.get("offset", 0, int)), total)
-    shown = Owned(owner or "", token, is_listed, wanted.get("sort", ""))
-    ids = figures.list_ids_of_owner(read(), shown, SHOWN, begin) if owner and chosen else []
+    token = wanted.get("collection")
+    is_listed = wanted.get("show") == "listed" or "sort" in wanted
+    book = calls.get(
+        f"/user/{account}/{'listed' if is_listed else 'nfts'}",
+        tokenId=token,
+        sort=wanted.get("sort"),
+        limit=SHOWN,
+        page=request.args.get("page"),
+    )
+    counted = [one for one in holdings if one["token"] == token] if token else [about]
     return {
         "account": account,
-        "book": first,
-        "nfts": read_nfts([f"{token}:{serial_no}" for token, serial_no in ids]),
-        "following": begin + SHOWN if begin + SHOWN < total else None,
+        "book": book,
+        "about": about,
         "wanted": wanted,
-        "total": total,
-        "owned": sum(one["owned"] for one in holdings),
-        "listed": sum(one["listed"] for one in holdings),
-        "sold": figures.get_trades(read(), "from_account", owner or account, SALES_AT_MOST),
-        "bought": figures.get_trades(read(), "to_account", owner or account, SALES_AT_MOST),
-        "value": sum(one["owned"] * (one["floor_price"] or 0) for one in holdings),
+        "total": sum(one.get("listed" if is_listed else "nfts", 0) for one in counted),
         "named": names_of(holdings),
         "holdings": holdings[:HOLDINGS],
         "further": holdings[HOLDINGS:],
-        "balance": read_balance(account) if first.is_ok else None,
+        "balance": read_balance(account) if summary.is_ok else None,
         "rate": rate(),
     }
 
@@ -383,14 +347,25 @@ def show_activity() -> Values:
     records = read_records(answer)
     token = wanted.get("collection")
     head = read_head(token) if token else {}
-    past = read_past(token) if token else None
     return head | {
         "wanted": wanted,
         "answer": answer,
         "events": [event | {"nft": records.get(key_of(event))} for event in events],
         "oldest": events[-1]["id"] if len(events) == EVENTS else None,
         "cursor": answer.next,
-        "chart": past.chart() if past else None,
+        **(read_past(token, head["record"]) if token else {}),
+    }
+
+
+def read_past(token: str, record: ApiAnswer) -> Values:
+    """The chart of a collection, and what its royalties earned."""
+    if not record.is_ok:
+        return {}
+    days = calls.get(f"/collection/{token}/history", days=DAYS).rows
+    royalties = calls.get(f"/collection/{token}/royalties").rows
+    return {
+        "chart": chart_collection(days, record.data),
+        "earned": sum(int(one["earned"]) for one in royalties),
     }
 
 

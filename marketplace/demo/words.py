@@ -219,15 +219,15 @@ ORDERS = {
     "sorts": [("", "Newest"), ("price", "Cheapest"), ("-price", "Most expensive")],
     "account_sorts": [
         ("", "By collection"),
-        ("value", "Most valuable"),
+        ("lastListedDate", "Newest listings"),
         ("price", "Cheapest"),
         ("-price", "Most expensive"),
     ],
     "collection_sorts": [
         ("", "Volume, 24 hours"),
-        ("week", "Volume, 7 days"),
+        ("volume7d", "Volume, 7 days"),
         ("-volume", "Volume, all time"),
-        ("floor", "Highest floor"),
+        ("floorPrice", "Highest floor"),
         ("owners", "Most owners"),
         ("listed", "Most for sale"),
         ("name", "Name"),

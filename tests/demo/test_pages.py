@@ -8,12 +8,12 @@ import pytest
 
 from harness.apps import write_sql
 from harness.cast import TOKEN
-from marketplace.demo import ASSETS, pages, past
-from marketplace.demo.past import chart_nft, find_past
+from marketplace.demo import ASSETS, pages
+from marketplace.demo.chart import chart_collection, chart_nft
 from marketplace.demo.shares import Terms
 from marketplace.demo.words import change, dollars, in_words, royalty_share, time, tinybars
-from marketplace.store.database import read, write
-from tests.actions import insert_sales, rank
+from marketplace.watcher.collection_figures import count_figures
+from tests.actions import rank
 from tests.engines import both_engines
 
 MARKUP = '"><script>alert(1)</script>'
@@ -93,9 +93,9 @@ def test_counts_of_traits_follow_the_other_filters(app, listed):
 
 
 @both_engines
-def test_collections_are_ranked_by_figures_that_the_api_does_not_have(app, listed):
+def test_collections_are_ranked_by_figures(app, listed):
     client = app.test_client()
-    for sort in ("", "floor", "week", "owners", "-volume", "listed", "name", "newest"):
+    for sort in ("", "floorPrice", "volume7d", "owners", "-volume", "listed", "name", "newest"):
         page = client.get(f"/demo/collections?sort={sort}")
         assert page.status_code == 200
         assert re.findall(r'<tr data-key="([^"]*)"', page.text) == [TOKEN], sort
@@ -111,13 +111,13 @@ def test_an_accounts_nfts_are_valued_and_chosen(app, listed):
     owner = re.search(r'data-not-for="([^"]*)"', page)[1]
     page = client.get(f"/demo/account/{owner}").text
     assert re.search(r"Worth at floor prices</dt><dd>\d+ HBAR", page)
-    for query in ("show=listed", "sort=value", "sort=-price&show=listed", f"collection={TOKEN}"):
+    for query in ("show=listed", "sort=price", "sort=-price&show=listed", f"collection={TOKEN}"):
         assert cards(client.get(f"/demo/account/{owner}?{query}")) == [f"{TOKEN}/7"], query
     for query in (
         "collection=0.0.99",
         "collection=%00",
-        "sort=invalid&offset=1",
-        f"offset={10**30}",
+        "sort=invalid",
+        "page=x",
     ):
         assert cards(client.get(f"/demo/account/{owner}?{query}")) == [], query
     assert "No NFTs" in client.get("/demo/account/0.0.99").text
@@ -277,59 +277,35 @@ def test_a_page_asks_at_once_for_all_scripts_that_it_imports(app):
     assert len(imported) > 10
 
 
-def change_of(kind, day, price=None, serial_no=1, before=None, steady=None):
+def day(number, floor=None, *prices):
     return {
-        "kind": kind, "date": f"2025-01-0{day}T00:00:00Z", "price": price, "serial_no": serial_no, "id": day,
-        "previous_price": before, "steady_price": steady,
+        "date": f"2025-01-0{number}", "floorPrice": floor, "sales": len(prices), "volume": sum(prices),
+        "lowestPrice": min(prices, default=None), "highestPrice": max(prices, default=None),
     }  # fmt: skip
 
 
-def test_a_collections_floor_is_that_of_each_moment():
-    changes = [
-        change_of("LISTED", 1, 50, serial_no=1),
-        change_of("LISTED", 2, 30, serial_no=2),
-        change_of("PRICE_CHANGED", 3, 60, serial_no=2, before=30),
-        change_of("SOLD", 4, 50, serial_no=1, before=50),
-        change_of("WITHDRAWN", 5, serial_no=2, before=60),
-    ]
-    found = find_past(changes[::-1])
-    assert [floor for _, floor in found.floors] == [50, 30, 50, 60, None]
-    assert (found.before, found.floor_a_day_ago) == (None, None)
-    chart = found.chart()
-    assert (dict(chart.facts)["Lowest"], chart.highest) == (30, 60)
-    assert chart.line_path.count("V") == 3
-    assert chart.line_path.startswith("M0 ")
-    assert not chart.line_path.endswith("H100"), "nothing is listed now"
+FIGURES = {"floorPrice": 20, "floorPrice24hAgo": 10}
+
+
+def test_a_collections_chart_has_the_floor_and_the_sales_of_each_day():
+    days = [day(1, 50), day(2, 30), day(3, 30, 40, 60), day(4), day(5, 60)]
+    chart = chart_collection(days, FIGURES)
+    assert chart.steps == [(0, 50), (20, 30), (60, None), (80, 60)]
+    assert chart.dots == [(50, 40), (50, 60)]
+    assert chart.facts == [("Floor", 20), ("A day ago", 10), ("Lowest", 30)]
     assert chart.rows[:2] == [
-        ("2025-01-05T00:00:00Z", "Floor", None), ("2025-01-04T00:00:00Z", "Floor", 60)
+        ("2025-01-05T00:00:00Z", "Floor", 60), ("2025-01-04T00:00:00Z", "Floor", None)
     ]  # fmt: skip
+    assert chart_collection(days[:1], FIGURES) is chart_collection([], FIGURES) is None
 
 
 def test_a_dear_sale_does_not_flatten_the_floor():
-    changes = [
-        change_of("LISTED", 1, 10, serial_no=1),
-        change_of("LISTED", 2, 20_000, serial_no=2),
-        change_of("SOLD", 3, 20_000, serial_no=2, before=20_000),
-        change_of("PRICE_CHANGED", 4, 20, serial_no=1, before=10),
-    ]
-    chart = find_past(changes).chart()
+    chart = chart_collection([day(1, 10), day(2, 10, 20_000), day(3, 20)], FIGURES)
     floors = [float(y) for y in re.findall(r"(?:M0 |V)([\d.]+)", chart.line_path)]
     assert len(floors) == 2
     assert floors[0] - floors[1] > 5, "it is seen that the floor has doubled"
     assert all(0 < y < 100 for y in floors)
-    assert chart.said == "Prices on a logarithmic scale"
-
-
-def test_a_floor_counts_what_was_listed_before_the_first_change_and_has_stayed():
-    changes = [
-        change_of("SOLD", 1, 40, serial_no=1, before=40, steady=70),
-        change_of("LISTED", 2, 90, serial_no=2, steady=70),
-    ]
-    found = find_past(changes)
-    assert (found.before, found.floors) == (40, [("2025-01-01T00:00:00Z", 70)])
-    long_ago = datetime(2024, 1, 1, tzinfo=UTC)
-    assert found.find_floor(long_ago) == 40
-    assert find_past(changes, is_cut=True).find_floor(long_ago) is None, "it is not known"
+    assert chart.said.endswith("prices on a logarithmic scale")
 
 
 def test_the_pages_of_an_nft_and_of_a_collections_past_have_a_chart(app, listed):
@@ -338,6 +314,12 @@ def test_the_pages_of_an_nft_and_of_a_collections_past_have_a_chart(app, listed)
         SELECT MAX(id) + 1, 'PRICE_CHANGED', token, serial_no, 5, MAX(price), MAX(seen_at), MAX(seen_at)
         FROM event
     """)  # fmt: skip
+    write_sql(
+        app,
+        "UPDATE event SET consensus_at = '2026-11-01T12:00:00.000000000Z' WHERE kind = 'LISTED'",
+    )
+    with app.app_context():
+        count_figures()
     client = app.test_client()
     for path, title in (
         (f"/demo/nft/{TOKEN}/7", "Prices over time"),
@@ -346,42 +328,6 @@ def test_the_pages_of_an_nft_and_of_a_collections_past_have_a_chart(app, listed)
         page = client.get(path).text
         assert f"<caption>{title}</caption>" in page
         assert re.search(r'class="asked" d="M0 ', page), path
-
-
-@both_engines
-def test_the_past_is_read_from_the_database(app, listed, monkeypatch):
-    with app.app_context():
-        found = past.read_past(TOKEN)
-        price = read().execute("SELECT listing_price FROM nft").fetchone()["listing_price"]
-    assert [floor for _, floor in found.floors] == [price]
-    assert not found.is_cut
-    monkeypatch.setattr(past, "CHANGES_AT_MOST", 1)
-    with app.app_context():
-        assert past.read_past(TOKEN).is_cut
-        assert past.read_past("0.0.99") is None
-
-
-@both_engines
-def test_an_artist_earns_nothing_by_sales_of_their_own(app):
-    sold = {
-        "kind": "SOLD", "token": TOKEN, "to_account": "0.0.2", "previous_price": None, "transaction_id": None,
-        "consensus_at": "2025-01-01T00:00:00Z", "seen_at": "2025-01-01T00:00:00Z", "offer_id": None,
-        "received": None,
-    }  # fmt: skip
-    sales = (1, "0.0.1", 100), (2, "0.0.3", 20)
-    with app.app_context(), write() as db:
-        for serial_no, seller, price in sales:
-            row = {"serial_no": serial_no, "from_account": seller, "price": price}
-            insert_sales(db, [sold | row])
-    royalty = {"accountId": "0.0.9", "numerator": "5", "denominator": "100"}
-    collection = {"token": TOKEN, "sales": 2, "royalties": [royalty]}
-    with app.app_context():
-        assert past.read_earned(collection, fee=0) == 6_00000000
-        assert past.read_earned(collection, fee=1000) == 5_40000000
-        own = collection | {"royalties": [royalty | {"accountId": "0.0.1"}]}
-        assert past.read_earned(own, fee=0) == 1_00000000
-        assert past.read_earned(collection | {"sales": 3}, fee=0) is None, "one is not kept"
-        assert past.read_earned(collection | {"royalties": None}, fee=0) is None
 
 
 def event(kind, day, price=None):

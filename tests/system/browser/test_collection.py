@@ -66,7 +66,7 @@ def test_the_index_is_ranked_by_each_column(visit, trader):
         shown = rows(page).locator(".sorted").all_inner_texts()
         assert [int(hbar(words.replace("–", "0"))) for words in shown] == expected
     page.get_by_role("columnheader", name="7 days").get_by_role("link").click()
-    page.wait_for_url("**?sort=week")
+    page.wait_for_url("**?sort=volume7d")
     weeks = [hbar(words) for words in rows(page).locator(".sorted").all_inner_texts()]
     assert weeks == sorted(weeks, reverse=True)
     assert weeks[0] > 0
