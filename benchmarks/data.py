@@ -14,6 +14,12 @@ from marketplace.store.database import SCHEMA
 from marketplace.store.sqlite import SQLiteDatabase
 
 FOLDER = Path(__file__).parent / ".data"
+# An NFT is stored with its collection: as read from the ledger, without custom fees
+ADD_COLLECTIONS = """
+    INSERT INTO collection (token, name, sort_name, listed, royalties, fixed_fees, can_change_fees, read_at, retry_at)
+    SELECT token, 'Tides', 'tides', SUM(is_for_sale), '[]', '[]', 0, '2024-01-01T00:00:00.000000000Z', '9999'
+    FROM nft GROUP BY token
+"""
 
 
 def copy(nfts: int, path: Path) -> Path:
@@ -43,5 +49,6 @@ def build(path: Path, nfts: int) -> None:
         market = sqlite_utils.Database(db)
         with market.atomic():
             market["nft"].insert_all(itertools.chain([columns], map(list, records.make(nfts))))
+            db.execute(ADD_COLLECTIONS)
         db.execute("PRAGMA journal_mode = DELETE")  # one file, without a -wal beside it
     Path(f"{path}.lock").unlink(missing_ok=True)
