@@ -16,7 +16,8 @@ from marketplace.store.sqlite import SQLiteDatabase
 FOLDER = Path(__file__).parent / ".data"
 # An NFT is stored with its collection: as read from the ledger, without custom fees
 ADD_COLLECTIONS = """
-    INSERT INTO collection (token, name, sort_name, listed, royalties, fixed_fees, can_change_fees, read_at, retry_at)
+    INSERT INTO collection
+        (token, name, sort_name, listed, royalties, fixed_fees, can_change_fees, read_at, retry_at)
     SELECT token, 'Tides', 'tides', SUM(is_for_sale), '[]', '[]', 0, '2024-01-01T00:00:00.000000000Z', '9999'
     FROM nft GROUP BY token
 """
