@@ -30,7 +30,7 @@ debian = $(if $(strip $(1)),if command -v apt-get > /dev/null && [ "$$(id -u)" =
     apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends $(1); \
   else echo "Missing. As root on Debian: apt-get install $(strip $(1))"; $(2); fi,true)
 
-.PHONY: help run test test-all tools format clean test-stdlib test-system test-postgresql test-again lint \
+.PHONY: help run test test-all tools format clean test-stdlib test-system test-alone test-postgresql test-again lint \
   lint-style lint-scripts bench bench-check attack lives soak container wheel docs site postman wallet-link market-client
 
 ## For newcomers
@@ -51,7 +51,7 @@ test: .venv/installed-dev lint  ## run the linters and the fast tests, in minute
 
 # Hypothesis tries 60 examples of each property, in place of 20.
 test-all: PYTEST += --hypothesis-profile=thorough
-test-all: test test-stdlib test-system  ## run all tests; those whose tools are missing are skipped
+test-all: test test-stdlib test-system test-alone  ## run all tests; those whose tools are missing are skipped
 
 tools: .venv/installed-tools  ## install what test-all needs: browsers, Java, nginx, wallets and more
 	@$(call debian,$(DEBIAN_TOOLS),echo "Without these some tests are skipped")
@@ -73,12 +73,16 @@ test-stdlib: .venv/installed-dev
 # Servers, browsers, failing PostgreSQL, packages, documents, wallets, SDKs and generated clients.
 # These tests mostly wait, so there are twice as many processes as cores.
 test-system: .venv/installed-dev
-	@$(PYTEST) -n $$(($(PROCESSES) * 2)) tests/system sandbox/tests/system
+	@$(PYTEST) -n $$(($(PROCESSES) * 2)) -m "not alone" --durations 25 --durations-min 10 tests/system sandbox/tests/system
+
+# Floods, random lives and a soak, one after the other.
+test-alone: .venv/installed-dev
+	@$(PYTEST) -m alone --durations 0 tests/system
 
 # All tests that use PostgreSQL, with Debian's older version, for example:
 # make test-postgresql TEST_POSTGRESQL_BIN=/usr/lib/postgresql/15/bin
 test-postgresql: .venv/installed-dev
-	@$(PYTEST) -n $$(($(PROCESSES) + 1)) -k postgresql $(ALL_TESTS)
+	@$(PYTEST) -n $$(($(PROCESSES) + 1)) -k postgresql -m "not alone" $(ALL_TESTS)
 
 # The tests that failed last, one after the other. If one fails again, the cause is not a busy machine.
 test-again: .venv/installed-dev

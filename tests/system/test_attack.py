@@ -7,7 +7,10 @@ import pytest
 from harness.engines import ENGINES
 from stress import attack, sequences
 
-pytestmark = pytest.mark.skipif(not shutil.which("wrk"), reason="wrk is not installed: make tools")
+pytestmark = [
+    pytest.mark.alone,
+    pytest.mark.skipif(not shutil.which("wrk"), reason="wrk is not installed: make tools"),
+]
 
 
 @pytest.mark.parametrize("name", ["metadata drips", "the mirror node is silent", "a foreign lock"])

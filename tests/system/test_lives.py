@@ -2,10 +2,12 @@
 
 from datetime import UTC, datetime
 
+import pytest
+
 from stress import lives
 from tests.engines import both_engines
 
-pytestmark = both_engines
+pytestmark = [pytest.mark.alone, both_engines]
 
 SECONDS = 30
 
