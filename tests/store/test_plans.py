@@ -3,6 +3,7 @@
 import inspect
 import itertools
 import re
+from ast import literal_eval
 from collections import Counter
 from contextlib import suppress
 from functools import partial
@@ -35,67 +36,63 @@ from marketplace.store.orderbook import MOST_EXPENSIVE, NEWEST, Selection
 from tests.engines import both_engines
 
 DATE = "2026-11-20T12:00:00.000000000Z"
-NFT = {
-    "token": "0.0.7001", "serial_no": 1, "name": "x", "file_type": "x", "attributes": None, "image": None,
-    "original_image_url": None, "owner": "0.0.1001", "ledger_at": DATE, "metadata": None,
-    "ledger_state": "decided", "missing": None, "attempts": 1, "retry_at": None, "unranked": None,
-    "read_at": None, "reread_at": None,
-}  # fmt: skip
+
+
+def row_of(table, **values):
+    """A row for a table: these values; for other columns, their default or null."""
+    with sqlite3.connect(":memory:") as db:
+        db.executescript(SCHEMA.sql)
+        columns = db.execute(f"PRAGMA table_info({table})").fetchall()
+    defaults = {name: literal_eval(default or "None") for _, name, _, _, default, _ in columns}
+    return defaults | values
+
+
+OF_NFT = {"token": "0.0.7001", "serial_no": 1}
 STATE = {
     "is_for_sale": 1, "listing_price": 5, "owner": "0.0.1001", "last_listed_at": DATE,
-    "ledger_at": DATE, "ledger_state": "decided", "token": "0.0.7001", "serial_no": 1,
+    "ledger_at": DATE, "ledger_state": "decided", **OF_NFT,
 }  # fmt: skip
-PREPARED = {
-    "transaction_id": "x", "account_id": "0.0.1001",
-    "memo": "", "wallet": "x", "prepared_at": DATE, "expires_at": DATE,
-    "kind": "purchase", "caller": "x", "end_user": "x", "fee_tinybars": 5,
-    "is_settled": 0, "charged_to": None, "schedule_id": None, "signed": None, "unsigned": None,
-}  # fmt: skip
-PREPARED_NFT = {"token": "0.0.7001", "serial_no": 1, "price": 5, "seller": "x"}
-TOKEN = {
-    "hash": "x", "name": "x", "scopes": "read", "created_at": DATE, "expires_at": None, "rate": None,
-}  # fmt: skip
-COLLECTION = {
-    "token": "0.0.7001", "name": "x", "symbol": "x", "total_supply": 1, "treasury": "0.0.2",
-    "sort_name": "x", "royalties": "[]", "fixed_fees": "[]", "can_change_fees": 0, "read_at": DATE,
-    "attempts": 0, "retry_at": DATE, "metadata": "x", "description": None, "banner": None, "logo": None,
-    "links": None, "describe_at": DATE, "describe_attempts": 0,
-}  # fmt: skip
-EVENT = {
-    "kind": "SOLD", "token": "0.0.7001", "serial_no": 1, "from_account": "0.0.1001", "to_account": "0.0.1002",
-    "price": 5, "previous_price": 5, "transaction_id": "x", "consensus_at": DATE, "seen_at": DATE,
-    "offer_id": None, "received": None,
-}  # fmt: skip
-SALE = {
-    "event_id": 1, "way": "single", "part_tinybars": 5, "royalties": "[]", "network_tinybars": 5,
-    "association_tinybars": 5, "rate_cents": 5, "rate_hbar": 5,
-}  # fmt: skip
-WEBHOOK = {
-    "id": "x", "url": "x", "kinds": "SOLD", "is_private": 0, "secret": "x",
-    "delivered_to": 500, "failure": None, "failed_since": None, "due_at": None,
-}  # fmt: skip
-HOUR = {
-    "hour": "2026-11-20T12", "sales": 1, "volume": 5, "lowest_price": 5, "highest_price": 5, "floor_price": 5,
-}  # fmt: skip
-RANKING = {"token": "0.0.7001", "version": 1, "trait_values": "[]", "ranks": "[[], [], []]"}
-DECISION = {
-    "kind": "hidden", "id": "0.0.7001", "serial_no": 1, "reason": "x", "since": DATE, "is_public": 0,
-    "list": None, "name": "x", "symbol": "x",
-}  # fmt: skip
-OFFER = {
-    "schedule_id": "0.0.8001", "token": "0.0.7001", "serial_no": 1, "seller": "0.0.1001",
-    "bidder": "0.0.1002", "price": 5, "transaction_id": "x", "created_at": DATE, "expires_at": DATE,
-    "body": b"x", "state": "open", "state_at": DATE, "accepted_at": None,
-}  # fmt: skip
-RECHECK = {
-    "kind": "nft", "id": "0.0.7001", "serial_no": 1, "changed_at": DATE, "since": DATE,
-    "due_at": DATE, "due_again_at": DATE,
-}  # fmt: skip
+NFT = row_of("nft", **OF_NFT, name="x", file_type="x", owner="0.0.1001", ledger_at=DATE)
+PREPARED = row_of(
+    "prepared_transaction", transaction_id="x", account_id="0.0.1001", memo="", wallet="x", prepared_at=DATE,
+    expires_at=DATE, kind="purchase", caller="x", end_user="x", fee_tinybars=5, is_settled=0,
+)  # fmt: skip
+PREPARED_NFT = row_of("prepared_nft", **OF_NFT, transaction_id="x", price=5, seller="x")
+TOKEN = row_of("access_token", hash="x", name="x", scopes="read", created_at=DATE)
+COLLECTION = row_of(
+    "collection", token="0.0.7001", name="x", symbol="x", sort_name="x", treasury="0.0.2", read_at=DATE,
+    retry_at=DATE, metadata="x", describe_at=DATE,
+)  # fmt: skip
+EVENT = row_of(
+    "event", **OF_NFT, kind="SOLD", from_account="0.0.1001", to_account="0.0.1002", price=5, previous_price=5,
+    transaction_id="x", consensus_at=DATE, seen_at=DATE,
+)  # fmt: skip
+EVENT |= {"offer_id": None, "received": None}  # of a sale
+SALE = row_of("sale", event_id=1, way="single", part_tinybars=5, royalties="[]")
+WEBHOOK = row_of(
+    "webhook", id="x", url="x", kinds="SOLD", is_private=0, secret="x", delivered_to=500
+)
+HOUR = row_of(
+    "collection_hour", token="0.0.7001", hour="2026-11-20T12", sales=1, volume=5, lowest_price=5,
+    highest_price=5,
+)  # fmt: skip
+RANKING = row_of("ranking", token="0.0.7001", version=1, trait_values="[]", ranks="[[], [], []]")
+DECISION = row_of(
+    "decision", kind="hidden", id="0.0.7001", serial_no=1, reason="x", since=DATE, is_public=0
+)
+OFFER = row_of(
+    "offer", **OF_NFT, schedule_id="0.0.8001", seller="0.0.1001", bidder="0.0.1002", price=5,
+    transaction_id="x", created_at=DATE, expires_at=DATE, body=b"x", state="open", state_at=DATE,
+)  # fmt: skip
+RECHECK = row_of(
+    "recheck", kind="nft", id="0.0.7001", serial_no=1, changed_at=DATE, since=DATE, due_at=DATE
+)
+RECHECK |= {"due_again_at": DATE}
 ARGUMENTS = {
     "event": EVENT,
     "lane": 2, "began_at": DATE, "recheck": RECHECK, "due_at": DATE, "kind": "nft",
     "id": "0.0.7001", "moment": DATE,
-    "heartbeat_at": DATE, "stored": NFT | STATE | {"listed_order": DATE, "asked_at": None},
+    "heartbeat_at": DATE, "stored": NFT | STATE | {"listed_order": DATE},
     "cursor_at": DATE, "fresh_at": DATE,
     "metadata": "x", "column": "swept_to", "collection": COLLECTION, "attempts": 1, "retry_at": DATE,
     "soon": DATE, "beyond": DATE, "until": DATE, "nft": NFT, "state": STATE, "prepared": PREPARED,
