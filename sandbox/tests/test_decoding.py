@@ -126,7 +126,7 @@ def test_it_handles_what_is_no_date(decode, seconds):
     assert (r.json["type"], r.json["validFrom"], r.json["validUntil"]) == (None, None, None)
 
 
-def test_it_rejects_a_list_whose_second_part_is_none(decode):
+def test_it_rejects_a_list_whose_second_transaction_is_unreadable(decode):
     body = TransactionBody()
     body.transactionID.accountID.accountNum = 1001
     content = wrapped(body.SerializeToString(), b"\xff")

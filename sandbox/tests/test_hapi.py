@@ -309,7 +309,7 @@ def test_a_balance_for_an_old_program(app, call):
 
 
 @pytest.mark.parametrize("asked", [AccountID(), AccountID(accountNum=-1), AccountID(alias=b"x")])
-def test_no_account(ask, asked):
+def test_an_unknown_account(ask, asked):
     assert ask("cryptogetAccountBalance", BALANCE, accountID=asked)[1] == "INVALID_ACCOUNT_ID"
 
 
@@ -405,12 +405,12 @@ def test_the_exchange_rates(ask):
 
 
 @pytest.mark.parametrize("number", [103, 1001])
-def test_a_file_that_is_none(ask, number):
+def test_an_unknown_file(ask, number):
     _, code = ask("fileGetContents", header=COST, fileID=FileID(fileNum=number))
     assert code == "INVALID_FILE_ID"
 
 
-def test_a_schedule_that_is_none(ask):
+def test_an_unknown_schedule(ask):
     asked = {"scheduleID": ScheduleID(scheduleNum=1001)}
     for paid in ({"header": COST}, {"payment": hapi.payment(ALICE)}):
         assert ask("scheduleGetInfo", **paid, **asked)[1] == "INVALID_SCHEDULE_ID"

@@ -82,7 +82,7 @@ def test_react_native_sends_and_reads_text(nft, post, kind):
 
 
 @pytest.mark.parametrize("content", [b"", b"=", b"AAAA!", b"AAA", b64encode(b"abc"), b"\xff"])
-def test_text_that_is_no_frame(post, content):
+def test_text_without_a_grpc_web_frame_is_refused(post, content):
     assert_refused(post(APPROVE, content, headers={"Content-Type": TEXT}), 3)
 
 

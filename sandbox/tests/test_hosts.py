@@ -52,7 +52,7 @@ def test_the_address_book_names_the_address_that_was_asked(ports, host, address,
     ]
 
 
-def test_so_it_does_over_grpc_web(ports):
+def test_the_address_book_over_grpc_web_has_the_host_that_was_asked(ports):
     frame = b"\0" + len(QUERY).to_bytes(4) + QUERY
     web = {"Content-Type": "application/grpc-web+proto"}
     content = ask(ports, "host.docker.internal", NODES, frame, **web)

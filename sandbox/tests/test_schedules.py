@@ -221,7 +221,7 @@ def test_receipts_and_records_have_its_id(done, ask, signing):
     assert (record.scheduleRef, record.transactionID) == (schedule(made), scheduled)
 
 
-def test_there_is_one_of_each(done, submit, ask):
+def test_an_identical_schedule_is_refused(done, submit, ask):
     body = creation_of(payment())
     made = done(body, CHARLIE)["entity_id"]
     scheduled = body.transactionID

@@ -192,7 +192,7 @@ def test_it_finds_the_events_of_a_time(client, tell):
 @pytest.mark.parametrize(
     "moment", ["2026-13-01", "2026-10-01T24:00:00Z", "yesterday", "2026-10-01T12:00:00"]
 )
-def test_it_rejects_a_moment_that_is_none(client, moment):
+def test_it_rejects_an_invalid_moment(client, moment):
     assert_error(get(client, to=moment), 422, "to must be a date or a time in UTC")
 
 

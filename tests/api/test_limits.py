@@ -123,7 +123,7 @@ def test_a_missing_scope_does_not_count_as_a_failed_login(make_app):
     assert {write(app, token).status_code for _ in range(5)} == {403}
 
 
-def test_a_window_ends(make_app):
+def test_writes_are_accepted_again_after_the_window(make_app):
     app = make_app(WRITE_LIMIT="1/s")
     token = make_token(app, "shop")
     refused_until = time.time()

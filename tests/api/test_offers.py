@@ -271,7 +271,7 @@ def test_offers_need_no_key_and_no_node(tmp_path):
     assert accept(client, make(client)).status_code == 200
 
 
-def test_who_cannot_offer(client, nft):
+def test_the_owner_and_the_marketplace_cannot_offer(client, nft):
     assert_error(ask(client, accountId=ALICE), 409, f"belongs to {ALICE} already")
     assert_error(ask(client, accountId=MARKET), 409, "the marketplace's own account")
 
@@ -320,7 +320,7 @@ def test_the_bidder_must_be_able_to_receive_it(client, nft, ledger):
     assert ask(client).status_code == 200
 
 
-def test_what_the_issuer_forbids(client, nft, mirror):
+def test_it_refuses_a_collection_whose_issuer_prevents_the_sale(client, nft, mirror):
     mirror.alter(f"/tokens/{TOKEN}$", lambda document: document.update(pause_status="PAUSED"))
     assert_error(ask(client), 409, "TOKEN_IS_PAUSED")
     mirror.heal()

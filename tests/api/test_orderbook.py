@@ -311,7 +311,7 @@ def test_a_page_token_with_an_invalid_position_is_refused(idle_client, sort):
 
 
 @both_engines
-def test_the_edges_of_a_position_are_none_of_the_lists(client, stored):
+def test_a_position_beyond_the_list_gets_an_empty_page(client, stored):
     top = 2**63 - 1
     for sort, key in (("price", MAX_HBAR), ("-price", 1), ("lastListedDate", "")):
         page = written(sort, key, f"{top}.{top}.{top}", top)

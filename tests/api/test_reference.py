@@ -21,7 +21,7 @@ def test_the_page_needs_no_internet(app):
             assert r.status_code == 200, address
 
 
-def test_a_page_may_do_little(app):
+def test_its_policy_forbids_other_origins(app):
     r = app.test_client().get("/reference")
     policy = dict(
         part.strip().split(" ", 1) for part in r.headers["Content-Security-Policy"].split(";")

@@ -64,7 +64,7 @@ def test_it_refuses_what_was_never_submitted_once_it_expired(app, client):
     assert shown(client)["isForSale"] is False
 
 
-def test_it_still_finds_a_late_one_that_was_submitted_in_time(app, client, ledger):
+def test_it_finds_a_listing_that_is_reported_long_after_it_was_submitted(app, client, ledger):
     content, then = prepare_long_ago(app)
     receipt = ledger.submit(ledger.sign_bytes(content), then)
     assert receipt.result == "SUCCESS"

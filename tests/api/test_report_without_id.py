@@ -33,7 +33,7 @@ def report(client):
     return lambda account_id=ALICE: actions.report(client, accountId=account_id)
 
 
-def test_null_is_no_id(client, listed):
+def test_a_report_with_a_null_id_counts_as_one_without(client, listed):
     """What a generated client may send for a field that it was not given."""
     answer = client.post("/v1/comingsoon", json=KEYS | {"transactionId": None})
     assert answer.json["result"] == "OK"

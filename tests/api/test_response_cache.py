@@ -421,7 +421,7 @@ def test_what_a_host_answers_without_the_database_is_not_cached(app, client, nft
 
 
 @both_engines
-def test_rows_count_towards_the_bound(app, client, nft):
+def test_the_size_of_a_cached_answer_includes_its_rows(app, client, nft):
     """What the answer does not show of its row is remembered, too."""
     bound(app, 100_000)
     commit(app, f"UPDATE nft SET metadata = '{'x' * 40_000}'")

@@ -23,6 +23,6 @@ def test_import_and_rebuild_are_one_command():
     assert own.replace("import [", "rebuild [") == other
 
 
-def test_the_version_is_ours():
+def test_it_prints_the_version():
     shown = CliRunner().invoke(cli, ["--version"], prog_name="nft-marketplace").output
     assert shown == f"nft-marketplace, version {__version__}\n"

@@ -140,7 +140,7 @@ def test_an_account_is_explained_by_its_nfts(app, client, ledger):
     assert explain(app, CHARLIE)["On the ledger"] == "the marketplace may spend 0 of its NFTs"
 
 
-def test_it_refuses_what_is_neither(app):
+def test_it_refuses_what_is_neither_nft_nor_account(app):
     result = app.test_cli_runner().invoke(args=["explain", "7"])
     assert result.exit_code == 2
     assert "Name an NFT (0.0.5001:7) or an account (0.0.1001)" in result.output

@@ -151,7 +151,7 @@ def test_no_cell_begins_a_formula_with_any_separator():
         assert not [line for line in lines if re.match(r"""[\s"]*[=+@\uff1d-]""", line)]
 
 
-def test_other_names_stay_as_they_are():
+def test_names_without_a_formula_are_unchanged():
     assert [row["name"] for row in read_csv(write_names(PLAIN))] == PLAIN
 
 
@@ -161,7 +161,7 @@ def test_excel_reads_names_after_a_byte_order_mark(sold):
     assert not run(sold, "nfts").stdout.startswith("\ufeff")
 
 
-def test_a_file_appears_whole(sold, tmp_path):
+def test_a_failed_export_leaves_the_earlier_file(sold, tmp_path):
     path = tmp_path / "sales.csv"
     result = run(sold, "sales", "-o", str(path))
     assert result.stdout == ""

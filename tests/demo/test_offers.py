@@ -46,7 +46,7 @@ def test_an_account_shows_what_it_made_and_received(app, client, offer_id):
     assert client.get("/demo/account/x/offers").status_code == 422
 
 
-def test_a_collection_shows_the_best_one_and_the_activity_each(client, offer_id):
+def test_a_collection_shows_the_best_offer_and_the_activity_every_offer(client, offer_id):
     page = client.get(f"/demo/collection/{TOKEN}").text
     assert "<dt>Best offer</dt><dd>50 HBAR" in page
     page = client.get("/demo/activity?kind=offers").text

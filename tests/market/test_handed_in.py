@@ -65,7 +65,7 @@ def test_the_ledgers_refusal_is_reported(client, nft, ledger):
     assert body["errors"] == {"ledger": {"result": ["INVALID_SIGNATURE"]}}
 
 
-def test_too_late(app, client, nft, ledger):
+def test_it_refuses_an_expired_transaction(app, client, nft, ledger):
     signed = ledger.sign(prepare(client, listingPrice=250))
     expire(app)
     assert assert_error(hand_in(client, signed), 409)["reason"] == "TRANSACTION_EXPIRED"

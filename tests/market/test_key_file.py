@@ -262,7 +262,7 @@ def test_it_takes_what_root_hands_over_to_a_group(as_another_user, mode, owner, 
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o601, 0o666, 0o777])
-def test_it_rejects_what_others_may_read(put, mode):
+def test_it_rejects_a_file_that_others_may_read(put, mode):
     sentence = refusal(put(TAKEN["ED25519, PEM"][1], mode))
     assert f"its mode is {mode:o}" in sentence
     assert "chmod 600" in sentence
@@ -348,7 +348,7 @@ def test_a_start_without_the_mirror_node_warns(tmp_path, put, caplog):
     assert services(app).signer
 
 
-def test_two_signers_are_one_too_many(tmp_path, put):
+def test_a_key_file_beside_a_signer_stops_the_start(tmp_path, put):
     path = put(TAKEN["ED25519, PEM"][1])
     with pytest.raises(StartRefused, match="are both set"):
         on_testnet(tmp_path, ACCOUNT_KEY_FILE=path, sign=lambda body: None)

@@ -471,7 +471,7 @@ def test_an_account_whose_purchases_fail_waits(market):
 
 
 @both_engines
-def test_the_budget_is_one_for_all(make_market):
+def test_all_buyers_share_one_fee_budget(make_market):
     market = make_market(SALE_FEE_BUDGET="2.5")
     first, second = market.list_one(), market.list_one()
     prepared = [market.buy(market.list_one(), f"0.0.{1100 + n}") for n in range(2)]

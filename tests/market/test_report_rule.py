@@ -162,13 +162,13 @@ def read_table():
 CELLS = [*read_table()]
 
 
-def test_the_table_has_all_lines():
+def test_the_table_has_every_line_and_kind():
     assert [*dict.fromkeys(label for label, _, _ in CELLS)] == [*LINES]
     assert {kind for _, kind, _ in CELLS} == {*NAMES}
 
 
 @pytest.mark.parametrize(("label", "kind", "outcome"), [cell for cell in CELLS if cell[2] != "-"])
-def test_each_cell(label, kind, outcome):
+def test_each_report_is_judged_as_the_table_says(label, kind, outcome):
     judged = judge(kind, *LINES[label](kind), NOW)
     name = judged.name if isinstance(judged, ReportOutcome) else type(judged).__name__
     assert re.fullmatch(f"(Transaction)?{outcome}", name)

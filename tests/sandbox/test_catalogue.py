@@ -44,7 +44,7 @@ def test_its_artwork_is_always_the_same(client):
 @pytest.mark.parametrize(
     "cid", ["bafkqacbqfyyc4njqga3", "QmNope", "b", "bafkqabdefault", "b" + "a" * 500]
 )
-def test_its_gateway_has_nothing_else(client, cid):
+def test_its_gateway_has_no_other_content(client, cid):
     assert client.get(f"/sandbox/ipfs/{cid}/1.json").status_code == 404
 
 

@@ -99,7 +99,7 @@ def test_nobody_gets_what_is_of_a_deleted_token(ledger, ask_for):
     assert ask_for(ALICE) == []
 
 
-def test_a_deleted_account_gets_none(ledger, ask_for):
+def test_a_deleted_account_gets_no_nfts(ledger, ask_for):
     ledger.change_account(CHARLIE, is_deleted=1)
     assert ask_for(CHARLIE) == []
     ledger.mint(NFT, ALICE, MINTED_AT)

@@ -253,7 +253,7 @@ def test_a_schema_of_ones_own(tmp_path, server, database):
     assert execute(database, schemas) == [("own",), ("public",)]
 
 
-def test_a_database_of_no_version(tmp_path, database):
+def test_a_database_without_a_version_is_refused(tmp_path, database):
     """tests/store/test_upgrades.py has what else its version may be."""
     create_app(**settings(tmp_path) | {"DATABASE_URL": database})
     execute(database, "DELETE FROM property WHERE name = 'schema_version'")

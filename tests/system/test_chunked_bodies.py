@@ -62,7 +62,7 @@ def test_it_changes_nothing_where_no_body_is_read(service, request_line, body):
     assert call(service, request_line, body)[0] == NOT_READ[request_line]
 
 
-def test_a_sound_one_is_read(service):
+def test_a_valid_chunked_body_is_read(service):
     status, answer = call(service, "POST /v1/add", b"1\r\n{\r\n1;a=b\r\n}\r\n0\r\nX: y\r\n\r\n")
     assert status == 422
     assert "accountId is required" in json.loads(answer)["message"]

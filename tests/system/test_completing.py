@@ -27,7 +27,7 @@ def watcher(client, tmp_path):
         process.kill()
 
 
-def test_they_have_nothing_of_our_environment(watcher):
+def test_readers_get_no_environment_variables_of_ours(watcher):
     _, pids = watcher
     environs = []
     for pid in pids:

@@ -223,7 +223,7 @@ def fail_to_install(folder, *settings, **environ):
     return ended.stdout
 
 
-def test_no_python(tmp_path):
+def test_a_missing_python_is_named(tmp_path):
     assert fail_to_install(tmp_path, "PYTHON=python3.99") == (
         "Python 3.11 or newer is needed, and there is no python3.99. Try: make PYTHON=python3.12\n"
     )

@@ -70,7 +70,9 @@ def source(tmp_path):
 
 
 @pytest.mark.usefixtures("nft")
-def test_nobody_sees_a_difference(app, client, ledger, lister, tmp_path, postgresql_url):
+def test_every_answer_is_the_same_after_the_move(
+    app, client, ledger, lister, tmp_path, postgresql_url
+):
     for serial_no in range(1, 31):
         lister((TOKEN, serial_no), 100 + serial_no % 7, ALICE if serial_no % 3 else BOB)
     keys = {"accountId": ALICE, "tokenId": "0.0.7002", "serialNo": 1}

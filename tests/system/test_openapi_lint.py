@@ -54,7 +54,7 @@ TESTNET = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.4321", "PUBLIC_URL": "https:
         ("/market/openapi.json", TESTNET | {"API_PREFIX": "/market", "WALLETS": "hashpack,blade"}),
     ],
 )
-def test_nothing_is_found(tmp_path, path, options):
+def test_the_linter_has_no_findings(tmp_path, path, options):
     app = create_app(**settings(tmp_path), **options)
     document = tmp_path / "openapi.json"
     document.write_text(app.test_client().get(path).text)

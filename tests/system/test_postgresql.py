@@ -471,7 +471,7 @@ def test_one_leads_at_a_time(database):
     third.close()
 
 
-def test_a_leader_that_falls_silent(url, database):
+def test_another_watcher_leads_when_the_leader_falls_silent(url, database):
     leads = multiprocessing.Value("b")
 
     def lead():

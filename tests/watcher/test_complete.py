@@ -242,7 +242,7 @@ def test_metadata_that_is_unusable_is_tried_again_in_a_day(app, hosts, pointer):
     assert stored(app)["retry_at"] > times.to_iso(times.now() + times.DAY - times.MINUTE)
 
 
-def test_a_shortage_of_ours_is_no_attempt(app, hosts, pointer):
+def test_a_busy_decoder_does_not_count_as_an_attempt(app, hosts, pointer):
     hosts.answers[pointer] = EnrichmentResult(Outcome.BUSY, "no image can be decoded now")
     hosts.complete()
     nft = stored(app)

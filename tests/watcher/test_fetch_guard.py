@@ -66,7 +66,7 @@ def test_private_addresses_are_refused(fetcher, url):
 
 
 @pytest.mark.parametrize("host", ["8.8.8.8", "[2606:4700::1111]", "2a00:1450::1"])
-def test_public_addresses_are_not(host):
+def test_public_addresses_are_fetched(host):
     assert is_public(host)
 
 

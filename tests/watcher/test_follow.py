@@ -237,7 +237,7 @@ def test_it_finds_other_metadata_and_shows_the_last_until_it_is_here(
     assert shown(client) == before
 
 
-def test_ten_rows_about_one_nft_are_one_look(app, watcher, nft, ledger, mirror):
+def test_ten_rows_about_one_nft_cause_one_check(app, watcher, nft, ledger, mirror):
     for number in range(10):
         ledger.hand_over(nft, (ALICE, BOB)[number % 2])
     watcher.read()

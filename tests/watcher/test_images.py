@@ -157,7 +157,7 @@ def test_a_file_as_people_meet_it_is_shown(name):
     assert_shown((CASES / name).read_bytes(), TABLE[name])
 
 
-def test_each_file_has_a_row():
+def test_every_image_of_the_cases_is_in_the_table():
     assert {path.name for path in CASES.iterdir()} == {*TABLE}
 
 
@@ -188,7 +188,7 @@ def test_a_small_one_is_not_made_larger():
 BLOCKED = 32  # of VipsOperationFlags
 
 
-def test_only_these_loaders_are_open():
+def test_only_image_formats_of_the_list_are_read():
     """Of SVG, PDF and whatever else a libvips can read, nothing is read."""
     loaders = []
 
@@ -208,7 +208,7 @@ def test_only_these_loaders_are_open():
     assert opened == {f"{each}load{way}" for each in formats for way in ("", "_buffer", "_source")}
 
 
-def test_transparency_stays():
+def test_an_image_keeps_its_transparency():
     image = Image.new("RGBA", (50, 50), (255, 0, 0, 0))
     assert opened(optimise(encoded(image, "PNG"))).convert("RGBA").getpixel((5, 5))[3] == 0
 
@@ -290,7 +290,7 @@ def test_frames_keep_their_own_durations():
 
 
 @pytest.mark.parametrize("mode", ["L", "LA", "P", "RGB", "RGBA"])
-def test_a_large_one_keeps_its_look(mode):
+def test_a_large_image_looks_the_same_when_it_is_made_smaller(mode):
     ours = opened(optimise(encoded(gradient((2900, 2100), mode), "PNG"))).convert("RGB")
     plain = gradient((2900, 2100), mode).convert("RGB")
     whole = plain.resize((640, 463), Image.Resampling.LANCZOS, reducing_gap=2.0)

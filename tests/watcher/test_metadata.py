@@ -139,7 +139,7 @@ def test_a_value_without_a_type_gets_a_name_of_ours(item):
     "value",
     [None, [], {}, "text", 5, [None], [5], [[5]], [{"trait_type": "a"}], "[", [{"value": ""}]],
 )
-def test_no_attributes_are_none(value):
+def test_metadata_without_attributes_is_answered_with_null(value):
     assert stringify(read_attributes(value)) is None
 
 

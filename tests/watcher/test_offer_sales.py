@@ -82,7 +82,7 @@ def test_the_nft_is_sold_with_the_offer(app, client, accepted, stored, new_event
     assert shown(client)["owner"]["accountId"] == BOB
 
 
-def test_a_report_finds_both(client, accepted, stored):
+def test_a_report_of_an_acceptance_stores_the_offer_and_the_sale(client, accepted, stored):
     report = {"accountId": ALICE, "offerId": accepted}
     assert client.post("/v1/comingsoon", json=report).json == {"result": "OK"}
     assert stored() == AFTER

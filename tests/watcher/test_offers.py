@@ -124,7 +124,7 @@ def test_a_listing_that_stands_beside_it_ends_with_the_sale(
     assert shown(client)["isForSale"] is False
 
 
-def test_a_withdrawn_one_ends(offered, app, ledger, watcher, new_events):
+def test_a_withdrawn_offer_ends(offered, app, ledger, watcher, new_events):
     withdrawn_by = withdraw(ledger, offered)
     watcher.follow()
     assert new_events() == [("OFFER_WITHDRAWN", ALICE, BOB, 300, None)]
@@ -636,7 +636,7 @@ def test_a_database_that_was_lost_finds_offers_of_62_days(
     assert list_open(app) == [offered]
 
 
-def test_a_sale_that_leaves_the_marketplace_less_than_its_part_is_none_of_ours(
+def test_a_schedule_that_pays_the_marketplace_too_little_is_a_transfer(
     app, ledger, nft, watcher, new_events
 ):
     app.config["SALE_FEE_BASIS_POINTS"] = 100

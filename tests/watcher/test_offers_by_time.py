@@ -106,7 +106,7 @@ def test_one_ends_although_its_bidder_cannot_be_read(
     assert state(app, schedule_id) == "expired"
 
 
-def test_one_that_the_mirror_node_shows_as_none_stays_queued(
+def test_an_expired_offer_that_the_mirror_node_shows_as_another_schedule_stays_queued(
     app, ledger, watcher, mirror, offer, monkeypatch
 ):
     """It was queued again by each chore, before offers that had expired later."""
@@ -153,7 +153,7 @@ def test_a_bidder_who_cannot_be_read_holds_up_no_other(
     assert 1 <= caplog.text.count("can pay: ") <= 3
 
 
-def test_a_look_costs_few_requests(app, mirror, offer):
+def test_the_check_of_covers_asks_at_most_three_questions_an_offer(app, mirror, offer):
     schedule_id = offer()
     copy_offer(app, schedule_id, covered_at=None)
     before = mirror.count("/")

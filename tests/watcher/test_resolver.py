@@ -84,7 +84,7 @@ def test_an_image_that_is_not_shown_is_an_answer(hosts, answer):
 
 
 @pytest.mark.parametrize("answer", [b"", PAGE])
-def test_no_answer_is_no_final_one(hosts, answer):
+def test_a_gateway_without_a_usable_answer_is_asked_again(hosts, answer):
     hosts.answers[0]["7.json"] = hosts.answers[1]["7.json"] = answer
     found, _ = fetch(hosts, f"ipfs://{CID}/7.json", 20)
     assert found.outcome is Outcome.UNREACHABLE

@@ -157,7 +157,7 @@ def test_its_picture_fills_the_screen_by_key_and_by_click(visit):
     expect(full).to_be_hidden()
 
 
-def test_it_leads_on(visit):
+def test_it_links_to_the_next_and_the_previous_nft(visit):
     page = visit("/demo/nft/0.0.5003/2")
     expect(page.locator(".others .card").first).to_be_visible()
     page.get_by_role("link", name="#3 ›").click()

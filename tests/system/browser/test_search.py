@@ -88,7 +88,7 @@ def test_enter_leads_to_the_words_that_were_typed_last(visit):
     expect(page.get_by_role("heading", name="Peaks #7")).to_be_visible()
 
 
-def test_nothing_found_is_said(visit):
+def test_a_search_without_results_says_so(visit):
     page = visit("/")
     search(page, "nowhere")
     expect(page.locator("#found-status")).to_have_text("No results for “nowhere”.")
