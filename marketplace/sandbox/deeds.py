@@ -3,11 +3,9 @@
 from flask import current_app
 
 from marketplace.hedera import messages, times
-from marketplace.hedera.hbar import TINYBARS, find_credit
 from marketplace.hedera.ids import TransactionId
 from marketplace.hedera.transactions import (
     Envelope,
-    ScheduledSale,
     SoldNft,
     build_listing,
     build_offer,
@@ -17,10 +15,10 @@ from marketplace.hedera.transactions import (
     build_withdrawal,
     write_signed,
 )
-from marketplace.market.buying import fees
 from marketplace.market.listing import memos
 from marketplace.market.listing.prepare import START_BEFORE_NOW, VALID_SECONDS
 from marketplace.market.nodes import next_node
+from marketplace.market.offers.prepare import make_sale
 from marketplace.sandbox import wallet
 from marketplace.sandbox.month import OFFER_DAYS, Deed
 from marketplace.services import services
@@ -49,25 +47,14 @@ def sign(deed: Deed, then: int) -> bytes:
 
 def make_offer(deed: Deed, then: int) -> bytes:
     """The schedule of an offer."""
-    market, [nft], [price] = current_app.config["ACCOUNT_ID"], deed.nfts, deed.prices
-    memo = _write_memo(deed)
-    credit = find_credit(price, current_app.config["SALE_FEE_BASIS_POINTS"])
-    sale = ScheduledSale(
-        *nft,
-        deed.others[0],
-        deed.account,
-        price,
-        price * TINYBARS - credit,
-        market,
-        memo,
-        fees.max_fee(1),
-    )
-    sides = deed.account, deed.others[0]
+    sale = make_sale(deed.nfts[0], deed.others[0], deed.account, deed.prices[0])
     unsigned = build_offer(
         sale=sale,
         expires_at=then // times.SECOND + OFFER_SECONDS,
-        admin_keys=[messages.public_key(wallet.public_key(each)) for each in sides],
-        **_envelope(deed.account, memo, then),
+        admin_keys=[
+            messages.public_key(wallet.public_key(each)) for each in (sale.bidder, sale.seller)
+        ],
+        **_envelope(deed.account, sale.memo, then),
     )
     return wallet.sign(deed.account, unsigned)
 
@@ -106,7 +93,6 @@ def _write_memo(deed: Deed) -> str:
     write = {
         "list": memos.listing_memo,
         "buy": memos.purchase_memo,
-        "offer": memos.offer_memo,
         "accept": memos.acceptance_memo,
     }[deed.kind]
     return write(*first, deed.prices[0], name)

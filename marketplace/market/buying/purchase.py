@@ -41,6 +41,7 @@ from marketplace.market.listing.prepare import (
     VALID_SECONDS,
     PreparedNft,
     PreparedTransaction,
+    find_expiry,
     find_present,
     insert,
 )
@@ -285,7 +286,7 @@ def _require_current(signed: "Signed") -> None:
     is_ours = signed.transaction_id.account_id == current_app.config["ACCOUNT_ID"]
     if not is_ours or signed.node not in nodes.list_nodes() or start > now + MOST_APART:
         raise NotAsPrepared(id, "purchase")
-    if PreparedTransaction("", b"", id).expires_at <= times.to_iso(now):
+    if find_expiry(start) <= times.to_iso(now):
         raise TransactionExpired(id, "purchase")
 
 

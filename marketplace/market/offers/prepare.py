@@ -47,8 +47,10 @@ from marketplace.market.offers.rule import read_part
 from marketplace.services import mirror_node
 from marketplace.store.offers import OfferRow
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the SDK takes 70 MB
     from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
+
+    from marketplace.hedera.transactions import ScheduledSale
 
 DAY_SECONDS = times.DAY // times.SECOND
 # Why nobody can sign an offer any more, as the end of a sentence.
@@ -69,30 +71,20 @@ class OfferTerms(NamedTuple):
 
 def make(request: TransactionRequest, terms: OfferTerms) -> PreparedTransaction:
     """Prepare the bidder's schedule of the sale of one NFT."""
-    from marketplace.hedera.transactions import ScheduledSale, build_offer
+    from marketplace.hedera.transactions import build_offer
 
     require_all_shown(request.nft_ids)
     require_nfts(request.nft_ids)
-    [nft_id], price, settings = request.nft_ids, terms.price, current_app.config
-    part = checks.find_part(price)
+    [nft_id], price = request.nft_ids, terms.price
     with take_turn(request.caller) as deadline:
         request = request._replace(account_id=find_account_id(request.account_id, deadline))
         require_not_blocked(request.account_id)
         nft = checks.find_owned(nft_id, deadline)
         seller = nft["owner"]
         require_not_blocked(seller)
+        part = checks.find_part(price)
         sides = checks.require_possible(nft, request.account_id, price, part, deadline)
-    memo = offer_memo(*nft_id, price, settings["NAME"])
-    sale = ScheduledSale(
-        *nft_id,
-        seller,
-        request.account_id,
-        price,
-        0 if seller == settings["ACCOUNT_ID"] else part,
-        settings["ACCOUNT_ID"],
-        memo,
-        fees.max_fee(1),
-    )
+    sale = make_sale(nft_id, seller, request.account_id, price)
     build = partial(
         build_offer,
         sale=sale,
@@ -100,7 +92,17 @@ def make(request: TransactionRequest, terms: OfferTerms) -> PreparedTransaction:
         admin_keys=_list_admin_keys(sides),
     )
     nfts = [PreparedNft(*nft_id, price, seller)]
-    return prepare_unsigned("offer", request, nfts, memo, build)
+    return prepare_unsigned("offer", request, nfts, sale.memo, build)
+
+
+def make_sale(nft_id: NftId, seller: str, bidder: str, price: int) -> "ScheduledSale":
+    """The sale that an offer's schedule executes. ``price``: in HBAR."""
+    from marketplace.hedera.transactions import ScheduledSale
+
+    market, name = current_app.config["ACCOUNT_ID"], current_app.config["NAME"]
+    memo = offer_memo(*nft_id, price, name)
+    part = 0 if seller == market else checks.find_part(price)
+    return ScheduledSale(*nft_id, seller, bidder, price, part, market, memo, fees.max_fee(1))
 
 
 def _list_admin_keys(sides: Sides) -> "list[Key]":
