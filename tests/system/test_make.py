@@ -24,6 +24,7 @@ from harness.serving import BIN, ROOT, environment, run_program
 pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 
 ENDED_SECONDS = 15  # two on a quiet machine; a worker that hangs takes thirty
+INSTALLING_SECONDS = 3 * PATIENCE_SECONDS  # an environment, and all linters of the project
 TIMES = int(os.environ.get("TEST_TIMES", 3))
 # What is installed is left alone, whatever its age. The sample takes some seconds.
 MAKE = ["make", "-s", "-o", ".venv/installed", "SAMPLE=no", f"BIN={BIN}", "run"]
@@ -217,7 +218,7 @@ def fail_to_install(folder, *settings, **environ):
     for name in ("Makefile", "requirements.txt", "sandbox", "constraints.txt"):
         (folder / name).symlink_to(ROOT / name)
     environ = environment() | {"PATH": "/usr/bin:/bin"} | environ
-    options = {"cwd": folder, "env": environ, "timeout": PATIENCE_SECONDS}
+    options = {"cwd": folder, "env": environ, "timeout": INSTALLING_SECONDS}
     ended = run_program("make", "-s", "run", *settings, **options)
     assert ended.returncode != 0
     return ended.stdout
@@ -256,11 +257,11 @@ def test_without_a_network(tmp_path, uv):
 def test_the_linters_leave_a_users_own_programs_alone(tmp_path):
     """The README's program, for example, which a newcomer saves in the clone."""
     clone = tmp_path / "clone"
-    run_program("git", "clone", "--quiet", str(ROOT), str(clone), timeout=PATIENCE_SECONDS)
+    run_program("git", "clone", "--quiet", str(ROOT), str(clone), timeout=INSTALLING_SECONDS)
     (clone / "sell.py").write_text("import os, sys, unused\n")
     make = ["make", "-s", "-o", ".venv/installed-dev", f"BIN={BIN}", "lint-style"]
-    options = {"cwd": clone, "env": environment(), "timeout": PATIENCE_SECONDS}
+    options = {"cwd": clone, "env": environment(), "timeout": INSTALLING_SECONDS}
     untracked = run_program(*make, **options)
     assert untracked.returncode == 0, untracked.stdout
-    run_program("git", "add", "sell.py", cwd=clone, timeout=PATIENCE_SECONDS)
+    run_program("git", "add", "sell.py", cwd=clone, timeout=INSTALLING_SECONDS)
     assert run_program(*make, **options).returncode != 0
