@@ -14,9 +14,12 @@ BACKGROUND = [226, 226, 232]
 WIDTH = 1440  # of the picture, which is of a desk and a phone side by side
 
 
-def take(browser, address, size):
+def take(browser, url, size, link=None):
+    """A screenshot of the first page, or of the page to which a link on it leads."""
     page = browser.new_page(viewport={"width": size[0], "height": size[1]}, reduced_motion="reduce")
-    page.goto(address)
+    page.goto(url)
+    if link:
+        page.goto(url + page.locator(link).first.get_attribute("href"))
     page.wait_for_load_state("networkidle")
     return pyvips.Image.new_from_buffer(page.screenshot(), "").extract_band(0, n=3)
 
@@ -37,8 +40,8 @@ def main():
             complete(Path(folder))
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
-            desk = take(browser, f"{service.url}/", DESKTOP)
-            phone = take(browser, f"{service.url}/collection/0.0.5001", PHONE)
+            desk = take(browser, service.url, DESKTOP)
+            phone = take(browser, service.url, PHONE, 'a[href*="/collection/"]')
     join(desk, phone).webpsave(str(ROOT / "docs/demo.webp"), Q=80, effort=6)
 
 
