@@ -182,7 +182,7 @@ def test_the_python_blocks_work(block, tmp_path, monkeypatch):
 
 def test_the_readmes_program_sells_an_nft(clone, tmp_path):
     _, block = blocks("python", "README.md")
-    assert len([*filter(None, block.text.splitlines())]) <= 13
+    assert len([*filter(None, block.text.splitlines())]) <= 14
     (tmp_path / "sell.py").write_text(block.text)
     shown = re.search(r"sell\.py\n(.*)\n```", read("README.md"))[1]
     line = f". instance/sandbox.env && .venv/bin/python {tmp_path}/sell.py"
