@@ -63,6 +63,7 @@ def test_its_version_is_the_services():
 
 PROGRAM = """\
 import { Market, verify, type MarketError } from "nft-marketplace-client";
+import { ofKey } from "nft-marketplace-client/wallets";
 const market = new Market({ url: "http://127.0.0.1:8000", token: "x" });
 const [nft] = await market.ask("list_orderbook", { sort: "price", limit: 1 });
 const price: number | undefined = nft?.listingPrice;
@@ -72,6 +73,7 @@ for await (const event of market.events()) console.log(event.kind, price, (null 
 await market.ask("list_everything");
 // @ts-expect-error: it has no such parameter
 await market.ask("get_nft", { tokenID: "0.0.5001", serialNo: 7 });
+await market.list({ accountId: "0.0.1001" }, ofKey(null, null, { Transaction: null }));
 verify("", { kind: "list", accountId: "0.0.1001", tokenId: "0.0.5001", serialNo: 7, price: 5 });
 """
 
@@ -99,7 +101,7 @@ def test_the_package_has_its_types(tmp_path):
     ]
     run_program(TOOLS / "tsc", *options, "program.mts", cwd=tmp_path, check=True)
     files = {path.relative_to(folder).parts[0] for path in folder.rglob("*") if path.is_file()}
-    assert files == {"README.md", "index.js", "package.json", "src", "types"}
+    assert files == {"README.md", "index.js", "package.json", "src", "types", "wallets.js"}
 
 
 def test_it_needs_no_other_package():

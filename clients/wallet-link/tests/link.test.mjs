@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { after, test } from "node:test";
 import { wallets } from "../../../sandbox/tests/system/relay/wallets.mjs";
+import { ofWalletLink } from "../../market/wallets.js";
 import { WalletLink, qrCode } from "../../../marketplace/demo/static/wallet-link.js";
 
 // Node.js 20 has no WebSocket.
@@ -63,6 +64,15 @@ for (const [name, open] of Object.entries(wallets))
     const again = makeLink({ storage });
     assert.equal(await again.sign("AwQF"), "AA==");
   });
+
+test("it is a wallet of the JavaScript client", async () => {
+  const { link, seen } = await paired();
+  const wallet = ofWalletLink(link, (byteArray) => `body of ${byteArray}`);
+  assert.deepEqual(await wallet.signAndExecute({ byteArray: "AAEC" }), EXECUTED);
+  assert.deepEqual(await wallet.sign({ byteArray: "AwQF" }), SIGNED);
+  const [executed, signed] = seen.map(({ params }) => params);
+  assert.deepEqual([executed.transactionList, signed.transactionBody], ["AAEC", "body of AwQF"]);
+});
 
 test("each exchange is reported, with its time and its answer", async () => {
   const { link } = await paired();

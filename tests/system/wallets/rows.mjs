@@ -6,6 +6,7 @@ import { proto } from "@hiero-ledger/proto";
 import * as hashgraph241 from "hashgraph-sdk-2.41";
 import * as hiero from "hiero-sdk";
 import snippets from "snippets";
+import { ofHashConnect, ofKey, ofWalletConnect } from "../../../clients/market/wallets.js";
 
 const named = (acts, prefix, options = {}) =>
   Object.fromEntries(
@@ -46,7 +47,26 @@ export const makeRows = ({ hashconnect0, hashconnect3, connector, node }) => ({
     },
     "several", { trades: "several" }),
   ...rowsOfSnippets(hashconnect0, hashconnect3, connector),
+  ...named(
+    {
+      hashconnect: trade(() => ofHashConnect(hashconnect3, hashgraph241)),
+      walletconnect: trade(() => ofWalletConnect(connector, hiero279, "testnet")),
+      key: trade(({ signer }) => ofKey(keyFor(hiero, signer), clientAt(node), hiero)),
+    },
+    "adapter"),
 });
+
+const clientAt = (node) => hiero.Client.forNetwork({ [node]: "0.0.3" });
+
+/** What a trade of clients/market asks one of its wallets. */
+function trade(open) {
+  return async (prepared) => {
+    const wallet = open(prepared);
+    if (prepared.metadata.returnTransaction) return wallet.sign(prepared);
+    const { transactionId } = await wallet.signAndExecute(prepared);
+    return { result: "SUCCESS", transactionId };
+  };
+}
 
 /** What the demo offers to copy, as it stands. */
 function rowsOfSnippets(hashconnect0, hashconnect3, connector) {

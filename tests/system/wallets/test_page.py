@@ -62,6 +62,10 @@ def test_the_page_is_what_the_libraries_do(results):
     facts = [line for line in results if "fact" in line]
 
     snippets = {key: outcomes.pop(key) for key in [*outcomes] if key[0].startswith("snippet-")}
+    adapters = {key: outcomes.pop(key) for key in [*outcomes] if key[0].startswith("adapter-")}
+    assert len(adapters) == 3 * len(KINDS)
+    ended = {key: (line["outcome"], line["hasItsId"]) for key, line in adapters.items()}
+    assert {key: end for key, end in ended.items() if end != ("SUCCESS", True)} == {}
     said = {(row, kind): cell for row, kinds in ROWS.items() for kind, cell in kinds.items()}
     said = {key: cell for key, cell in said.items() if not key[0].startswith("python-")}
     assert said.keys() == outcomes.keys()
