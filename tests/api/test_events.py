@@ -212,7 +212,7 @@ def test_it_finds_the_events_of_one_nft(client, tell, nft):
 
 
 def test_it_knows_no_events_of_an_nft_that_is_not_stored(client):
-    assert_error(get(client, f"/v1/nft/{TOKEN}/999/events"), 404, "is not stored")
+    assert_error(get(client, f"/v1/nft/{TOKEN}/999/events"), 404, "NFT_NOT_STORED")
 
 
 @pytest.mark.parametrize(

@@ -56,4 +56,4 @@ def test_its_addresses_follow_the_service_to_another_one(tmp_path, client, nft):
 
 
 def test_it_handles_an_unknown_nft(client):
-    assert_error(get(client, serial_no=8), 404, f"{TOKEN} #8 is not stored", "POST /v1/add")
+    assert_error(get(client, serial_no=8), 404, "NFT_NOT_STORED")

@@ -135,5 +135,4 @@ def test_it_asks_the_ledger_about_a_new_owner(client, nft, lister, ledger, is_li
 
 def test_the_marketplace_itself_cannot_sell(client, nft, ledger):
     ledger.hand_over(nft, "0.0.9001")
-    body = assert_error(prepare(client, accountId="0.0.9001"), 409)
-    assert body["reason"] == "ACCOUNT_IS_MARKETPLACE"
+    assert_error(prepare(client, accountId="0.0.9001"), 409, "ACCOUNT_IS_MARKETPLACE")

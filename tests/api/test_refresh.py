@@ -55,7 +55,7 @@ def test_an_nft_is_read_once_in_some_minutes_whoever_asks(app, client, nft):
 
 
 def test_it_rejects(app, client, nft, ledger):
-    assert_error(client.post(f"/v1/nft/{TOKEN}/8/refresh"), 404, "is not stored")
+    assert_error(client.post(f"/v1/nft/{TOKEN}/8/refresh"), 404, "NFT_NOT_STORED")
     assert_error(client.post(f"/v1/nft/{TOKEN}/0/refresh"), 422)
     assert_error(authorized_client(app, "read").post(PATH), 403, "write")
     write_sql(app, "UPDATE nft SET ledger_state = 'gone'")

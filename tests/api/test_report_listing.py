@@ -58,8 +58,12 @@ def test_it_answers_pending_before_the_ledger_knows(client, nft, ledger):
 
 def test_it_refuses_what_was_never_submitted_once_it_expired(app, client):
     prepare_long_ago(app)
-    body = assert_error(report(client), 409, "was not submitted in time (TRANSACTION_EXPIRED)")
-    assert body["reason"] == "TRANSACTION_EXPIRED"
+    body = assert_error(
+        report(client),
+        409,
+        "TRANSACTION_EXPIRED",
+        "was not submitted in time (TRANSACTION_EXPIRED)",
+    )
     assert body["errors"] == {"ledger": {"result": ["TRANSACTION_EXPIRED"]}}
     assert shown(client)["isForSale"] is False
 
@@ -105,9 +109,9 @@ def test_an_id_beyond_63_bits_of_nanoseconds_asks_nobody(client, nft, mirror, se
 
 
 def test_a_report_of_an_unknown_listing_or_nft_is_refused(client, nft):
-    assert_error(report(client), 404, "Nothing was prepared here", "POST /v1/list/<wallet>")
+    assert_error(report(client), 404, "NOT_PREPARED", "Nothing was prepared here")
     assert_error(report(client, accountId=CHARLIE), 404, CHARLIE)
-    assert_error(report(client, serialNo=8), 404, "is not stored")
+    assert_error(report(client, serialNo=8), 404, "NFT_NOT_STORED")
 
 
 @pytest.mark.parametrize(
