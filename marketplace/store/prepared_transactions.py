@@ -125,14 +125,20 @@ def get_price_and_sum(
 
 
 def get_newest_prepared(
-    db: Connection, token: str, serial_no: int, account_id: str, by: tuple[str, str] | None = None
+    db: Connection,
+    token: str,
+    serial_no: int,
+    account_id: str,
+    by: tuple[str, str] | None = None,
+    *,
+    with_offers: bool = False,
 ) -> PreparedNftRow | None:
-    # All callers' newest listing, withdrawal or purchase, or one caller's: ``by`` is an access token and its
-    # end user.
+    # All callers' newest listing, withdrawal, purchase or, if asked for, offer; or one caller's: ``by`` is an
+    # access token and its end user.
     sql = f"""
         SELECT * FROM {_WITH_NFT}
         WHERE token = :token AND serial_no = :serial_no AND account_id = :account_id
-          AND kind IN ('listing', 'withdrawal', 'purchase')
+          AND kind IN ('listing', 'withdrawal', 'purchase'{", 'offer'" if with_offers else ""})
           {"AND caller = :caller AND end_user = :end_user" if by else ""}
         ORDER BY prepared_at DESC
         LIMIT 1
@@ -331,22 +337,6 @@ def delete_purchase(db: Connection, transaction_id: str) -> None:
 
 
 # Offers
-
-
-def get_newest_offer(
-    db: Connection, token: str, serial_no: int, account_id: str, by: tuple[str, str]
-) -> PreparedNftRow | None:
-    # The newest offer for an NFT that a caller prepared for an account.
-    sql = f"""
-        SELECT * FROM {_WITH_NFT}
-        WHERE token = :token AND serial_no = :serial_no AND account_id = :account_id
-          AND kind = 'offer' AND caller = :caller AND end_user = :end_user
-        ORDER BY prepared_at DESC
-        LIMIT 1
-    """
-    parameters = {"token": token, "serial_no": serial_no, "account_id": account_id}
-    caller, end_user = by
-    return db.execute(sql, parameters | {"caller": caller, "end_user": end_user}).fetchone()
 
 
 def get_newest_of_schedule(

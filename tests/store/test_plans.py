@@ -199,7 +199,9 @@ STATEMENTS["get_newest_prepared by one"] = partial(
 STATEMENTS["get_newest_of_schedule by one"] = partial(
     prepared_transactions.get_newest_of_schedule, by=("x", "x")
 )
-STATEMENTS["get_newest_offer"] = partial(prepared_transactions.get_newest_offer, by=("x", "x"))
+STATEMENTS["get_newest_prepared with offers"] = partial(
+    prepared_transactions.get_newest_prepared, by=("x", "x"), with_offers=True
+)
 STATEMENTS["list_made"] = partial(offers.list_made, after=(5, "0.0.9"))
 for chosen in (
     offers.OfferFilter(token="0.0.7001"),
@@ -231,7 +233,7 @@ FIRST_COLUMNS = """
 OF_TWO_PAGES = (f"list_selected after Selection(sort='{MOST_EXPENSIVE}'", "list_page")
 # What words or traits find is sorted, and so are sums and counts, and what was prepared for one NFT: dozens.
 FOUND = re.compile(
-    r"delete_prepared_beyond|get_newest_prepared|get_newest_of_schedule|get_newest_offer|list_prepared|list_open_purchases|"
+    r"delete_prepared_beyond|get_newest_prepared|get_newest_of_schedule|list_prepared|list_open_purchases|"
     r"list_found_nfts|list_found_collections (volume24h|.*x)|list_selected .*:common'\)|list_trait_values"
     r"|list_owners|list_changed|list_account_collections|list_listed_values|insert_events"
 )

@@ -98,11 +98,9 @@ def _find_made(
         if row or TransactionId.require(transaction_id).account_id != account_id:
             is_this = row and row["kind"] == "offer" and row["account_id"] == account_id
             return row if is_this else None
-    by = caller.token, caller.end_user
-    made = prepared_transactions.get_newest_offer(read(), *nft_id, account_id, by)
-    other = prepared_transactions.get_newest_prepared(read(), *nft_id, account_id, by)
-    is_newest = made and (other is None or other["prepared_at"] <= made["prepared_at"])
-    return made if is_newest else None
+    find = prepared_transactions.get_newest_prepared
+    newest = find(read(), *nft_id, account_id, caller, with_offers=True)
+    return newest if newest and newest["kind"] == "offer" else None
 
 
 def report(
@@ -133,14 +131,14 @@ def _find_prepared(
     account_id: str, offer: OfferRow, transaction_id: str | None, caller: Caller
 ) -> PreparedTransactionRow | None:
     """Find the transaction prepared under an id, or the account's newest without one; None if none exists."""
-    offer_id, by = offer["schedule_id"], (caller.token, caller.end_user)
+    offer_id = offer["schedule_id"]
     if transaction_id:
         row = prepared_transactions.get_prepared_transaction(read(), transaction_id)
         is_this = row and (row["schedule_id"], row["account_id"]) == (offer_id, account_id)
         if row and is_this:
             return row
     find = prepared_transactions.get_newest_of_schedule
-    return find(read(), offer_id, account_id, by) or find(read(), offer_id, account_id)
+    return find(read(), offer_id, account_id, caller) or find(read(), offer_id, account_id)
 
 
 def _guess(account_id: str, offer: OfferRow) -> Kind:
