@@ -112,9 +112,9 @@ def main(repository: str = "https://github.com/example/nft-marketplace") -> None
     write_pages(repository)
     write_reference()
     owner, name = repository.rsplit("/", 2)[1:]
-    urls = f'repo_url = "{repository}"\nsite_url = "https://{owner}.github.io/{name}/"\n'
+    named = f'[project]\nsite_url = "https://{owner}.github.io/{name}/"\n'
     config = (ROOT / "docs/zensical.toml").read_text()
-    (BUILD / "zensical.toml").write_text(config.replace("[project]\n", f"[project]\n{urls}", 1))
+    (BUILD / "zensical.toml").write_text(config.replace("[project]\n", named, 1))
     subprocess.run([BIN / "zensical", "build", "--strict"], cwd=BUILD, check=True)
     if dead := find_dead_links(HTML):
         sys.exit("\n".join(["Dead links:", *dead]))

@@ -51,10 +51,11 @@ Middleware = Callable[[WSGIApplication], WSGIApplication]
 DESCRIPTION = """\
 Hedera NFTs, an order book, and the transactions that list, withdraw and buy an NFT. To list an NFT, call
 `POST /v1/add`, then `POST /v1/list/extwallet`. The owner's wallet signs and submits the transaction. Then
-report it with `POST /v1/comingsoon`. `POST /v1/delist/extwallet` and `POST /v1/buy/extwallet` work the same
-way.
+report it with `POST /v1/comingsoon`. `POST /v1/delist/extwallet` works the same way. After
+`POST /v1/buy/extwallet`, the buyer's wallet signs the purchase and returns it. Hand it in with
+`POST /v1/comingsoon`: the marketplace signs last, and submits it.
 
-Every call under `/v1` needs an access token with a scope: `read` for GET, `write` for POST and DELETE.
+Every call under `/v1` needs an access token with a scope: `read` for GET, `write` for POST.
 """
 
 NO_SANDBOX = """\
