@@ -244,7 +244,9 @@ class Several(fields.List[Any]):
 
     default_error_messages = {"required": "is required"}
 
-    def __init__(self, inner: Strict, description: str, *examples: str, **kwargs: Any) -> None:
+    def __init__(
+        self, inner: Strict, description: str, *examples: str | int, **kwargs: Any
+    ) -> None:
         metadata = {"description": description} | ({"example": [*examples]} if examples else {})
         super().__init__(inner, metadata=metadata, **kwargs)
 

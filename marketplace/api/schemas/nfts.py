@@ -238,7 +238,7 @@ class RanksQuerySchema(RequestSchema):
     serial_nos = Several(
         Digits("An NFT's serial number", 7),
         f"A serial number. Repeat the parameter for up to {NFTS_AT_ONCE} NFTs",
-        "7",
+        7,
         data_key="serialNo",
         required=True,
         validate=Length(1, NFTS_AT_ONCE, error="must be given 1 to {max} times"),
