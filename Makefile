@@ -102,7 +102,7 @@ lint-style: .venv/installed-dev
 # The types and the style of the demo's scripts, and of clients/market.
 lint-scripts: tests/lint/node_modules/.installed
 	@tests/lint/node_modules/.bin/tsc -p tests/lint/jsconfig.json
-	@tests/lint/node_modules/.bin/eslint -c tests/lint/eslint.config.js marketplace/demo/static clients/market/index.js clients/market/src \
+	@tests/lint/node_modules/.bin/eslint -c tests/lint/eslint.config.js marketplace/storefront/static marketplace/storefront/static clients/market/index.js clients/market/src \
 	  clients/market/tests
 
 ## Measurements
@@ -153,17 +153,17 @@ site: .venv/installed-site
 postman: .venv/installed-dev tests/system/openapi/node_modules/.installed
 	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m tests.system.postman
 
-# marketplace/demo/static/wallet-link.js and wallet-check.js, from clients/wallet-link.
+# The pages' bundles of clients/wallet-link: wallet-link.js, and the demo's wallet-check.js.
 wallet-link: clients/wallet-link/node_modules/.installed
-	@for name in wallet-link wallet-check; do \
-	  node clients/wallet-link/build.mjs $$name > marketplace/demo/static/$$name.js; done
+	@node clients/wallet-link/build.mjs wallet-link > marketplace/storefront/static/wallet-link.js
+	@node clients/wallet-link/build.mjs wallet-check > marketplace/storefront/static/wallet-check.js
 
-# What clients/market has of the API, and marketplace/demo/static/market.js, its bundle for the pages.
+# What clients/market has of the API, and marketplace/storefront/static/market.js, its bundle for the pages.
 market-client: .venv/installed-dev clients/market/node_modules/.installed
 	@$(BIN)/python -m harness.market_client > clients/market/src/operations.js
 	@$(BIN)/python -m harness.market_client openapi | \
 	  clients/market/node_modules/.bin/openapi-typescript > clients/market/src/api.d.ts
-	@node clients/market/build.mjs > marketplace/demo/static/market.js
+	@node clients/market/build.mjs > marketplace/storefront/static/market.js
 
 ## What is installed
 

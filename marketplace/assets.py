@@ -17,16 +17,20 @@ IMPORT = re.compile(r'^import (?:[^;]*? from )?"(\.[^"]+)";', re.MULTILINE)
 
 
 class Assets:
-    """A folder's files by their paths, and bundles that join several files.
+    """Folders' files by their paths, and bundles that join several files. A later folder's file comes first.
 
-    A bundle's name must change with its content, unless its files are in the folder. A page of an older
+    A bundle's name must change with its content, unless its files are in the folders. A page of an older
     version gets 404 at its old address, so that it never mixes its scripts with newer ones.
     """
 
-    def __init__(self, folder: Path, others: Mapping[str, Sequence[Path]]) -> None:
-        paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
-        own = {path.relative_to(folder).as_posix(): [path] for path in paths}
-        self._files: dict[str, Sequence[Path]] = own | dict(others)
+    def __init__(self, folders: Sequence[Path], others: Mapping[str, Sequence[Path]]) -> None:
+        paths: list[Path] = []
+        self._files: dict[str, Sequence[Path]] = {}
+        for folder in folders:
+            own = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+            self._files |= {path.relative_to(folder).as_posix(): [path] for path in own}
+            paths += own
+        self._files |= others
         digest = hashlib.sha256(repr([*self._files]).encode())
         for path in paths:
             digest.update(hashlib.sha256(path.read_bytes()).digest())
@@ -37,6 +41,9 @@ class Assets:
     def serve_from(self, blueprint: Blueprint, path: str) -> None:
         """Serve them below a path of a blueprint: ``url_for(".show_asset", name="base.css")``."""
         blueprint.add_url_rule(f"{path}/{self.digest}/<path:name>", "show_asset", self.show)
+
+    def has(self, name: str) -> bool:
+        return name in self._files
 
     def show(self, name: str) -> Any:
         """Serve a script, style or image of a page"""

@@ -143,7 +143,7 @@ def _import_mount() -> ModuleType:
 
 
 def _register_blueprints(app: Flask) -> None:
-    prefix, is_sandbox = app.config["API_PREFIX"], app.config["NETWORK"] == "sandbox"
+    prefix = app.config["API_PREFIX"]
     api = Api(app, app.config["NAME"], DESCRIPTION, prefix=prefix)
     versioned = (
         nfts, nft_collections, traits, search, network, users, orderbook, events, listings, offers
@@ -154,12 +154,23 @@ def _register_blueprints(app: Flask) -> None:
         api.register_blueprint(module.blp)
     app.register_blueprint(media.blp)
     if app.config["STOREFRONT"]:
-        app.register_blueprint(visitors.blp)
-    if is_sandbox:
+        _add_pages(app)
+    reference.init_app(app, is_home=not app.config["STOREFRONT"])
+
+
+def _add_pages(app: Flask) -> None:
+    """Add the storefront. A service without it does not load it, and only the sandbox loads the demo."""
+    app.register_blueprint(visitors.blp)
+    answering = application.find_paths(app.config), errors.answer_http_error
+    if app.config["NETWORK"] == "sandbox":
         from marketplace import demo
 
-        demo.init_app(app, application.find_paths(app.config), errors.answer_http_error)
-    reference.init_app(app, is_home=not is_sandbox)
+        demo.init_app(app, *answering)
+    else:
+        from marketplace import storefront
+        from marketplace.storefront.surroundings import Surroundings
+
+        storefront.init_app(app, Surroundings(), *answering)
 
 
 def _list_middleware(app: Flask, asks_host: bool) -> list[Middleware]:

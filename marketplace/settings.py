@@ -236,9 +236,35 @@ SETTINGS = {
     "STOREFRONT": Setting(
         _switch,
         "off",
-        "`on` lets pages of this service call the API for their [visitors](#visitors), who have no access"
+        "`on` serves [a shop's pages](storefront.md) at `/`, whose [visitors](#visitors) need no access"
         " token. Always on in the sandbox",
         in_sandbox="on",
+    ),
+    "STOREFRONT_DIR": Setting(
+        _valid(str.isprintable, "a folder (/srv/shop)"),
+        "",
+        "A folder with [the shop's own face](storefront.md#your-own-face): its `theme.css`, its pictures, and"
+        " its templates in place of ours",
+    ),
+    "WALLETCONNECT_PROJECT_ID": Setting(
+        _matching("[A-Za-z0-9_-]{0,64}", "a project ID"),
+        "",
+        "Your project at [the relay's operator](https://dashboard.reown.com), through which the pages reach"
+        " wallets. The sandbox needs none",
+    ),
+    "WALLETCONNECT_RELAY_URL": Setting(
+        _matching(
+            r"wss?://[A-Za-z0-9.-]+(:[1-9][0-9]{0,4})?(/[A-Za-z0-9._~/-]*)?",
+            "a WebSocket address (wss://relay.example.com)",
+        ),
+        "wss://relay.walletconnect.com",
+        "The wallets' relay. The sandbox serves its own",
+    ),
+    "EXPLORER_URL": Setting(
+        _url,
+        "https://hashscan.io/{NETWORK}/transaction",
+        "Where the pages' links to transactions lead: `/` and the transaction's ID follow. The sandbox shows"
+        " them itself",
     ),
     "EVENTS_DAYS": Setting(
         _integer(1, 36_500),
@@ -417,6 +443,11 @@ def _require_agreement(settings: dict[str, Any]) -> None:
         raise SettingError(f"{PREFIX}ACCOUNT_KEY_FILE is set, but {NO_KEY_IN_SANDBOX}")
     if settings["NETWORK"] == "sandbox" and not settings["STOREFRONT"]:
         raise SettingError(f"{PREFIX}STOREFRONT is off, but the sandbox always has its pages")
+    is_real = settings["NETWORK"] != "sandbox"
+    if is_real and settings["STOREFRONT"] and not settings["WALLETCONNECT_PROJECT_ID"]:
+        raise SettingError(
+            f"{PREFIX}STOREFRONT is on, but its pages reach no wallet: set {PREFIX}WALLETCONNECT_PROJECT_ID"
+        )
     prefix = settings["API_PREFIX"]
     if settings["NETWORK"] == "sandbox" and f"{prefix}/".startswith("/sandbox/"):
         raise SettingError(

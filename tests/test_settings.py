@@ -7,10 +7,10 @@ import marketplace
 from harness.apps import settings
 from harness.serving import ROOT
 from marketplace import create_app
-from marketplace.demo import ASSETS
 from marketplace.errors import StartRefused
 from marketplace.services import services
 from marketplace.settings import SettingError, format_setting, list_changed, load, write_changed
+from marketplace.storefront.surroundings import surroundings
 
 
 def test_the_defaults_serve_the_sandbox():
@@ -88,22 +88,23 @@ OWN_ADDRESSES = (
     "/",
     "/status",
     "/media/placeholder.webp",
-    "/demo/activity",
-    "/demo/list",
-    f"/demo/assets/{ASSETS.digest}/base.css",
+    "/activity",
+    "/list",
     "/sandbox/openapi.json",
 )
 
 
 @pytest.mark.parametrize(
     "prefix",
-    ["", "/sandboxes", "/demo", "/demo/assets", "/demo/nft", "/media", "/status", "/static", "/v1"],
+    ["", "/sandboxes", "/demo", "/assets", "/nft", "/media", "/status", "/static", "/v1"],
 )
 def test_no_other_prefix_hides_an_address(tmp_path, prefix):
-    client = create_app(API_PREFIX=prefix, **settings(tmp_path)).test_client()
+    app = create_app(API_PREFIX=prefix, **settings(tmp_path))
+    client = app.test_client()
+    script = f"/assets/{surroundings(app).assets.digest}/base.css"
     page = client.get(f"{prefix}/reference").text
     files = re.findall(r'(?:src|href)="(/[^"]+)"', page)
-    for address in (f"{prefix}/openapi.json", *files, *OWN_ADDRESSES):
+    for address in (f"{prefix}/openapi.json", *files, script, *OWN_ADDRESSES):
         with client.get(address) as response:
             assert response.status_code == 200, address
     assert client.get(f"{prefix}/v1/orderbook").status_code == 401

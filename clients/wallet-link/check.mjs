@@ -5,8 +5,8 @@
 // status is 1 if a row is wrong or failed.
 import { spawn } from "node:child_process";
 import { parseArgs } from "node:util";
-import { WalletLink } from "../../marketplace/demo/static/wallet-link.js";
-import { makeReport, runCheck, writeText } from "../../marketplace/demo/static/wallet-check.js";
+import { WalletLink } from "../../marketplace/storefront/static/wallet-link.js";
+import { makeReport, runCheck, writeText } from "../../marketplace/storefront/static/wallet-check.js";
 
 const { values, positionals: [address, ...command] } = parseArgs({
   allowPositionals: true,

@@ -15,7 +15,7 @@ from marketplace.assets import Assets
 PACKAGE = "flask-openapi-scalar"
 SCRIPT = Path(str(files("flask_openapi_scalar") / "templates/scalar/js/scalar.standalone.js"))
 SCRIPT_NAME = f"scalar-{version(PACKAGE)}.js"
-ASSETS = Assets(Path(__file__).parent / "static", {SCRIPT_NAME: [SCRIPT]})
+ASSETS = Assets([Path(__file__).parent / "static"], {SCRIPT_NAME: [SCRIPT]})
 # Scalar adds style attributes and style elements of its components, which no nonce can cover. Its scripts
 # need no eval, because reference.js turns that off in its parser.
 POLICY = (

@@ -213,7 +213,7 @@ def test_in_the_sandbox_a_dapp_under_development_needs_no_setting(tmp_path):
     asked = granted(preflight(client, origin=origin["Origin"]))
     assert asked["Allow-Origin"] == "*"
     assert asked["Allow-Headers"] == PREFLIGHT["Access-Control-Request-Headers"]
-    for path in ("/", "/demo/list"):  # they hold the sandbox's token
+    for path in ("/", "/list"):  # they hold the sandbox's token
         assert not granted(client.get(path, headers=origin))
 
 

@@ -43,7 +43,7 @@ def test_the_sandbox_fills_in_its_token(app):
     headers = {"Authorization": f"Bearer {token}"}
     assert app.test_client().get("/v1/orderbook", headers=headers).status_code == 200
     assert 'data-sandbox="/sandbox/openapi.json"' in page
-    assert 'href="/demo/list"' in page
+    assert 'href="/list"' in page
 
 
 def test_on_a_real_network_there_is_no_token_and_no_demo(tmp_path):

@@ -11,10 +11,12 @@ from marketplace.store.database import write
 from tests.answers import assert_error
 from tests.engines import both_engines
 
+SHOP = {"STOREFRONT": "on", "WALLETCONNECT_PROJECT_ID": "shop"}
+
 
 @pytest.fixture
 def shop(tmp_path):
-    return on_testnet(tmp_path, STOREFRONT="on", WRITE_LIMIT="3/h")
+    return on_testnet(tmp_path, **SHOP, WRITE_LIMIT="3/h")
 
 
 def ask_for_token(app):
@@ -56,8 +58,8 @@ def test_a_visitor_reads_and_writes_for_an_hour(shop, monkeypatch):
 @both_engines
 def test_all_machines_accept_the_token_and_no_other_service_does(tmp_path, shop):
     token = ask_for_token(shop)
-    assert read(on_testnet(tmp_path, STOREFRONT="on"), token).status_code == 200
-    other = on_testnet(tmp_path / "other", STOREFRONT="on")
+    assert read(on_testnet(tmp_path, **SHOP), token).status_code == 200
+    other = on_testnet(tmp_path / "other", **SHOP)
     assert_error(read(other, token), 401, "is unknown")
     assert ask_for_token(other) != token
     assert_error(read(other, token), 401, "is unknown")
@@ -89,7 +91,7 @@ def test_visitors_are_limited_by_their_addresses_alone(shop):
 
 
 def test_a_page_of_another_origin_gets_no_token(tmp_path):
-    app = on_testnet(tmp_path, STOREFRONT="on", CORS_ORIGINS="https://dapp.example")
+    app = on_testnet(tmp_path, **SHOP, CORS_ORIGINS="https://dapp.example")
     r = app.test_client().get("/visitor-token", headers={"Origin": "https://dapp.example"})
     assert "Access-Control-Allow-Origin" not in r.headers
     r = call(app, "GET", "/v1/orderbook", r.json["token"], Origin="https://evil.example")

@@ -17,7 +17,7 @@ from harness.cast import KEYS, TESTNET
 from harness.ledger import Ledger
 from harness.serving import ROOT
 from marketplace import create_app
-from marketplace.demo import ASSETS, SNIPPETS
+from marketplace.demo import SNIPPETS
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
 from marketplace.market import moderation
@@ -35,19 +35,21 @@ SAMPLE = [
 ]
 PAGES = [
     "/",
-    "/demo/collections",
-    "/demo/search?q=0.0.1001",
-    "/demo/collection/0.0.5001",
-    "/demo/account/0.0.1001",
-    "/demo/nft/0.0.5001/7",
-    "/demo/activity",
-    "/demo/list",
-    "/demo/basket",
-    "/demo/basket?nft=0.0.5001:7:60",
+    "/collections",
+    "/search?q=0.0.1001",
+    "/collection/0.0.5001",
+    "/account/0.0.1001",
+    "/nft/0.0.5001/7",
+    "/activity",
+    "/list",
+    "/basket",
+    "/basket?nft=0.0.5001:7:60",
     "/demo/wallet",
 ]
 CHROMIUM = "text/html,image/avif,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7"
 DEMO = ROOT / "marketplace" / "demo"
+STATIC = [ROOT / f"marketplace/{folder}/static" for folder in ("storefront", "demo")]
+SCRIPTS = [path for folder in STATIC for path in folder.rglob("*.js")]
 
 
 def meta(page):
@@ -58,7 +60,7 @@ def meta(page):
 def test_it_works(idle_client, page):
     r = idle_client.application.test_client().get(page)
     # A page about what is not stored says so, also by its status.
-    is_unknown = page in ("/demo/collection/0.0.5001", "/demo/nft/0.0.5001/7")
+    is_unknown = page in ("/collection/0.0.5001", "/nft/0.0.5001/7")
     assert r.status_code == (404 if is_unknown else 200)
     assert r.text.count("<h1") == 1
     assert "Without JavaScript" in r.text.partition("<main")[2]
@@ -72,20 +74,23 @@ def assert_addresses(page, mount, api):
     paths = {
         "sandbox": "/sandbox",
         "gallery": "/",
-        "collections": "/demo/collections",
-        "collection": "/demo/collection/TOKEN",
-        "holder": "/demo/account/ACCOUNT",
-        "nft": "/demo/nft/TOKEN/SERIAL",
-        "activity": "/demo/activity",
-        "listing": "/demo/list",
-        "basket": "/demo/basket",
+        "collections": "/collections",
+        "collection": "/collection/TOKEN",
+        "holder": "/account/ACCOUNT",
+        "nft": "/nft/TOKEN/SERIAL",
+        "activity": "/activity",
+        "listing": "/list",
+        "basket": "/basket",
+        "renewal": "/visitor-token",
         "check": "/demo/wallet",
-        "trade": "/demo/trade/NAME",
+        "trade": "/trade/NAME",
     }
     assert addresses == {
         "wallet": "extwallet",
         "visitor": "0.0.2007",
+        "network": "sandbox",
         "relay": "",  # none is served here
+        "project": "",
         "api": mount + api,
         **{name: mount + path for name, path in paths.items()},
     }
@@ -97,7 +102,7 @@ def picture(page):
 
 def test_who_links_to_a_page_gets_its_picture(app):
     client = app.test_client()
-    for page in ("/demo/nft/0.0.5001/7", "/demo/nft/x/7", "/demo/nft/0.0.5001/x", "/"):
+    for page in ("/nft/0.0.5001/7", "/nft/x/7", "/nft/0.0.5001/x", "/"):
         address = picture(client.get(page).text).removeprefix("http://127.0.0.1:8000")
         assert client.get(address).mimetype == "image/png"
 
@@ -109,7 +114,7 @@ def test_people_get_a_page_where_there_is_none_and_programs_json(app):
         assert (r.status_code, r.mimetype) == (404, "text/html")
         assert "Content-Security-Policy" in r.headers
         assert client.get(address).json["code"] == 404
-    for address in ("/v1", "/v1/nowhere", "/media/nowhere.webp", "/demo/assets/nowhere.js"):
+    for address in ("/v1", "/v1/nowhere", "/media/nowhere.webp", "/assets/nowhere.js"):
         assert client.get(address, headers={"Accept": CHROMIUM}).mimetype == "application/json"
 
 
@@ -130,12 +135,13 @@ def test_it_loads_nothing_from_elsewhere_and_runs_nothing_inline(idle_client, pa
 def test_the_scripts_call_the_api_by_its_client():
     """clients/market, in a bundle: the pages have what dApps have."""
     bundles = {"market.js", "wallet-link.js", "wallet-check.js"}
-    scripts = {path for path in (DEMO / "static").rglob("*.js") if path.name not in bundles}
+    known = bundles | {"call.js"}  # gives the client a fetch that renews its token
+    scripts = {path for path in SCRIPTS if path.name not in known}
     assert [path for path in scripts if re.search(r"\bfetch\(", path.read_text())] == []
 
 
 def test_the_scripts_write_text_and_never_markup():
-    for script in (DEMO / "static").rglob("*.js"):
+    for script in SCRIPTS:
         code = script.read_text().replace("http://www.w3.org/2000/svg", "")  # a name, no address
         for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
             assert word not in code, script.name
@@ -143,7 +149,7 @@ def test_the_scripts_write_text_and_never_markup():
 
 
 def test_a_query_is_escaped_in_the_page(app):
-    r = app.test_client().get("/demo/list?token=%22%3E%3Cscript%3Ealert(1)%3C/script%3E&price=5")
+    r = app.test_client().get("/list?token=%22%3E%3Cscript%3Ealert(1)%3C/script%3E&price=5")
     assert "<script>alert" not in r.text
     assert 'value="&#34;&gt;&lt;script&gt;alert(1)' in r.text
     assert 'name="price" value="5"' in r.text
@@ -162,7 +168,7 @@ def test_the_token_opens_the_api(app):
     token = meta(client.get("/"))["token"]
     r = client.get("/v1/orderbook", headers={"Authorization": f"Bearer {token}"})
     assert r.json == []
-    assert meta(client.get("/demo/list"))["token"] == token
+    assert meta(client.get("/list"))["token"] == token
     # One that is revoked is replaced.
     app.test_cli_runner().invoke(args=["token", "revoke", addresses.OWN_TOKEN])
     assert meta(client.get("/"))["token"] != token
@@ -196,12 +202,20 @@ def test_images_may_come_from_the_public_address(tmp_path):
     assert "img-src 'self' https://shop.example;" in policy
 
 
-def test_it_exists_in_the_sandbox_only(tmp_path):
+def test_without_a_storefront_there_are_no_pages(tmp_path):
     app = create_app(**settings(tmp_path), **TESTNET)
     client = app.test_client()
     assert client.get("/").location == "/reference"
-    for page in [*PAGES[1:], f"/demo/assets/{ASSETS.digest}/base.css"]:
+    for page in PAGES[1:]:
         assert client.get(page).status_code == 404
+
+
+def test_the_pages_old_addresses_lead_to_them(app):
+    client = app.test_client()
+    moved = client.get("/nft/0.0.5001/7?offer=0.0.9")
+    assert (moved.status_code, moved.location) == (301, "/nft/0.0.5001/7?offer=0.0.9")
+    for elsewhere in ("/demo//evil.example", "/demo/\\evil.example", "/nft//evil.example"):
+        assert client.get(elsewhere).status_code == 404
 
 
 def test_the_greeting_of_the_sandbox_names_the_demo_first(app):
@@ -269,7 +283,7 @@ def test_the_sample_has_a_past_of_a_month(tmp_path):
     collections = [
         client.get(f"/v1/collection/{collection.token}").json for collection in catalogue.SAMPLE
     ]
-    page = client.get(f"/demo/account/{month.VISITOR}").text
+    page = client.get(f"/account/{month.VISITOR}").text
     spent = sum(
         sum(deed.prices) for deed in deeds if deed.kind == "buy" and deed.account == month.VISITOR
     )
@@ -278,11 +292,11 @@ def test_the_sample_has_a_past_of_a_month(tmp_path):
     hidden = next(deed for deed in deeds if deed.kind == "buy" and deed.account == month.VISITOR)
     with app.app_context():
         moderation.hide(Subject(*hidden.nfts[0]), Ruling("stolen"))
-    page = client.get(f"/demo/account/{month.VISITOR}").text
+    page = client.get(f"/account/{month.VISITOR}").text
     spent -= hidden.prices[0]
     assert f'<dt>Bought</dt><dd>{spent:,} HBAR <span class="dollars">2 NFTs</span>' in page
     sale = next(deed for deed in reversed(deeds) if deed.kind == "buy")
-    page = client.get(f"/demo/nft/{sale.nfts[0].token}/{sale.nfts[0].serial_no}").text
+    page = client.get(f"/nft/{sale.nfts[0].token}/{sale.nfts[0].serial_no}").text
     assert f"Sold for {sale.prices[0]:,} HBAR, <time" in page
     assert all(each["sales"] for each in collections)
     assert any(each["volume24h"] for each in collections)
@@ -319,17 +333,17 @@ def test_the_sample_has_open_offers(seeded):
 
 
 def test_the_pages_show_the_offers_of_the_sample(seeded):
-    page = seeded.get(f"/demo/account/{month.VISITOR}/offers").text
+    page = seeded.get(f"/account/{month.VISITOR}/offers").text
     for side, title in (("made", "Made"), ("received", "Received")):
         offers = seeded.get(f"/v1/user/{month.VISITOR}/offers?side={side}").json
         section = page.partition(f">{title}</h2>")[2].partition("</section>")[0]
         assert section.count('<li data-id="') == len(offers) > 1
         for offer in offers:
-            nft = seeded.get(f"/demo/nft/{offer['token']}/{offer['serialNo']}").text
+            nft = seeded.get(f"/nft/{offer['token']}/{offer['serialNo']}").text
             assert f'<li data-id="{offer["offerId"]}">' in nft
     for collection in catalogue.SAMPLE:
         best = seeded.get(f"/v1/collection/{collection.token}").json["bestOffer"]
-        page = seeded.get(f"/demo/collection/{collection.token}").text
+        page = seeded.get(f"/collection/{collection.token}").text
         assert f"<dt>Best offer</dt><dd>{best:,} HBAR" in page
 
 
@@ -339,7 +353,7 @@ def test_an_offer_of_the_sample_was_accepted(seeded):
     sales = seeded.get("/v1/events?kind=SOLD&limit=100").json
     [sale] = [event for event in sales if event.get("offerId")]
     assert (sale["token"], sale["serialNo"], sale["price"]) == (*nft, price)
-    page = seeded.get(f"/demo/nft/{nft.token}/{nft.serial_no}").text
+    page = seeded.get(f"/nft/{nft.token}/{nft.serial_no}").text
     assert f"Sold for {price:,} HBAR, <time" in page
 
 

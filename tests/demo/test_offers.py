@@ -10,7 +10,7 @@ from harness.cast import ALICE, BOB, CHARLIE, TOKEN
 from harness.ledger import Ledger
 from tests.actions import SALE, tell
 
-NFT_PAGE = f"/demo/nft/{TOKEN}/7"
+NFT_PAGE = f"/nft/{TOKEN}/7"
 ITEM = f"nft={TOKEN}:7"
 
 
@@ -33,23 +33,23 @@ def test_an_nft_shows_its_offers(client, offer_id):
 
 def test_an_account_shows_what_it_made_and_received(app, client, offer_id):
     for account, title in ((ALICE, "received"), (BOB, "made")):
-        page = client.get(f"/demo/account/{account}/offers").text
+        page = client.get(f"/account/{account}/offers").text
         assert page.count('<strong class="amount">50 HBAR</strong>') == 1
         assert f'id="{title}"' in page
     assert ">Covered</span>" in page
     write_sql(app, "UPDATE offer SET is_covered = 0")
-    own = client.get(f"/demo/account/{BOB}/offers").text
+    own = client.get(f"/account/{BOB}/offers").text
     assert ">Not covered: the bidder has too little HBAR</span>" in own
     assert "No open offers." in client.get(NFT_PAGE).text
     write_sql(app, "UPDATE offer SET state = 'expired'")
-    assert "Ended offers" in client.get(f"/demo/account/{BOB}/offers").text
-    assert client.get("/demo/account/x/offers").status_code == 422
+    assert "Ended offers" in client.get(f"/account/{BOB}/offers").text
+    assert client.get("/account/x/offers").status_code == 422
 
 
 def test_a_collection_shows_the_best_offer_and_the_activity_every_offer(client, offer_id):
-    page = client.get(f"/demo/collection/{TOKEN}").text
+    page = client.get(f"/collection/{TOKEN}").text
     assert "<dt>Best offer</dt><dd>50 HBAR" in page
-    page = client.get("/demo/activity?kind=offers").text
+    page = client.get("/activity?kind=offers").text
     assert re.search(
         'Offer of <strong class="amount">50 HBAR</strong> by <a [^>]*>0.0.1002</a> made', page
     )
@@ -57,14 +57,14 @@ def test_a_collection_shows_the_best_offer_and_the_activity_every_offer(client, 
 
 def test_only_the_owner_accepts_and_only_bidder_and_owner_end_it(client, offer_id):
     for name, account in (("acceptance", ALICE), ("retraction", BOB), ("retraction", ALICE)):
-        address = f"/demo/trade/{name}?{ITEM}&offer={offer_id}"
+        address = f"/trade/{name}?{ITEM}&offer={offer_id}"
         own = client.get(f"{address}&account={account}").text
         assert '<button class="button">' in own
         assert '<button class="button" disabled>' in client.get(f"{address}&account={CHARLIE}").text
-        other = client.get(f"/demo/trade/{name}?{ITEM}&offer=0.0.1&account={account}").text
+        other = client.get(f"/trade/{name}?{ITEM}&offer=0.0.1&account={account}").text
         assert "This offer is not open any more" in other
         assert "<button" not in other
-    acceptance = client.get(f"/demo/trade/acceptance?{ITEM}&offer={offer_id}&account={ALICE}").text
+    acceptance = client.get(f"/trade/acceptance?{ITEM}&offer={offer_id}&account={ALICE}").text
     assert "&#34;expectedPrice&#34;: 50" in acceptance
     done = html.unescape(re.search(r'data-done="([^"]+)"', acceptance)[1])
     assert "You sold it for 50 HBAR." in client.get(done).text
@@ -76,11 +76,11 @@ def test_an_acceptance_that_executed_nothing_is_shown_to_the_owner(app, client, 
     event = SALE | {"kind": "OFFER_NOT_EXECUTED", "price": 50, "offer_id": offer_id}
     tell(app, event)
     write_sql(app, "UPDATE offer SET state = 'closed', accepted_at = created_at")
-    for path in (NFT_PAGE, f"/demo/account/{ALICE}/offers"):
+    for path in (NFT_PAGE, f"/account/{ALICE}/offers"):
         page = client.get(path).text
         assert "but nothing was sold: the bidder's account has another key" in html.unescape(page)
         assert f'data-for="{ALICE}" hidden href="{NFT_PAGE}?offer={offer_id}#retraction"' in page
-    address = f"/demo/trade/retraction?{ITEM}&offer={offer_id}&account={ALICE}"
+    address = f"/trade/retraction?{ITEM}&offer={offer_id}&account={ALICE}"
     assert "Take the acceptance back" in client.get(address).text
     write_sql(app, "UPDATE offer SET state = 'withdrawn', accepted_at = NULL")
     assert "nothing was sold: the" not in client.get(NFT_PAGE).text

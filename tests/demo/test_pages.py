@@ -8,10 +8,11 @@ import pytest
 
 from harness.apps import write_sql
 from harness.cast import TOKEN
-from marketplace.demo import ASSETS, pages
-from marketplace.demo.chart import chart_collection, chart_nft
-from marketplace.demo.shares import Terms
-from marketplace.demo.words import change, dollars, in_words, royalty_share, time, tinybars
+from marketplace.storefront import pages
+from marketplace.storefront.chart import chart_collection, chart_nft
+from marketplace.storefront.shares import Terms
+from marketplace.storefront.surroundings import surroundings
+from marketplace.storefront.words import change, dollars, in_words, royalty_share, time, tinybars
 from marketplace.watcher.collection_figures import count_figures
 from tests.actions import rank
 from tests.engines import both_engines
@@ -35,7 +36,7 @@ def test_a_strangers_words_are_text(app, listed):
               traits='[{"trait_type": "\\"><b>", "value": "<i>"}]')  # fmt: skip
     write_sql(app, "UPDATE collection SET name = :name, symbol = :name", name=MARKUP)
     client = app.test_client()
-    for path in ("/", f"/demo/collection/{TOKEN}", f"/demo/nft/{TOKEN}/7", "/demo/activity"):
+    for path in ("/", f"/collection/{TOKEN}", f"/nft/{TOKEN}/7", "/activity"):
         page = client.get(path).text
         assert "alert(1)" in page, path
         assert not re.search("<script>|<b>|<i>", page), path
@@ -51,7 +52,7 @@ def test_a_collection_is_asked_for_by_its_name(app, listed):
 def test_a_collection_without_a_picture_is_found(app, listed):
     write_sql(app, "UPDATE nft SET image = NULL")
     client = app.test_client()
-    for path in (f"/demo/search?q={TOKEN}", f"/demo/search?q={TOKEN}+7", "/demo/collections"):
+    for path in (f"/search?q={TOKEN}", f"/search?q={TOKEN}+7", "/collections"):
         page = client.get(path)
         assert page.status_code == 200 and TOKEN in page.text, path
 
@@ -67,9 +68,9 @@ def test_a_trait_that_leads_to_nothing_is_not_offered(app, listed):
     write_sql(app, "UPDATE nft SET is_for_sale = 0, is_listed = 0, listing_price = 0")
     rank(app)
     client = app.test_client()
-    trait = re.search(r'\?trait=([^"]*)"', client.get(f"/demo/nft/{TOKEN}/7").text)[1]
-    assert 'type="checkbox"' not in client.get(f"/demo/collection/{TOKEN}").text
-    chosen = client.get(f"/demo/collection/{TOKEN}?trait={trait}").text
+    trait = re.search(r'\?trait=([^"]*)"', client.get(f"/nft/{TOKEN}/7").text)[1]
+    assert 'type="checkbox"' not in client.get(f"/collection/{TOKEN}").text
+    chosen = client.get(f"/collection/{TOKEN}?trait={trait}").text
     assert len(re.findall('type="checkbox"', chosen)) == 1, "what is chosen can be taken back"
 
 
@@ -80,7 +81,7 @@ def test_counts_of_traits_follow_the_other_filters(app, listed):
     price = int(re.search(r'data-price="([0-9]+)"', client.get("/").text)[1])
 
     def counts(query):
-        page = client.get(f"/demo/collection/{TOKEN}?{query}").text
+        page = client.get(f"/collection/{TOKEN}?{query}").text
         return re.findall(r'type="checkbox" name="trait".*?class="number">([0-9]+)<', page)
 
     each = counts("")
@@ -96,12 +97,12 @@ def test_counts_of_traits_follow_the_other_filters(app, listed):
 def test_collections_are_ranked_by_figures(app, listed):
     client = app.test_client()
     for sort in ("", "floorPrice", "volume7d", "owners", "-volume", "listed", "name", "newest"):
-        page = client.get(f"/demo/collections?sort={sort}")
+        page = client.get(f"/collections?sort={sort}")
         assert page.status_code == 200
         assert re.findall(r'<tr data-key="([^"]*)"', page.text) == [TOKEN], sort
-    assert client.get("/demo/collections?sort=invalid").status_code == 422
-    assert client.get(f"/demo/collection/{TOKEN}/owners").status_code == 200
-    assert client.get("/demo/collection/0.0.99/owners").status_code == 404
+    assert client.get("/collections?sort=invalid").status_code == 422
+    assert client.get(f"/collection/{TOKEN}/owners").status_code == 200
+    assert client.get("/collection/0.0.99/owners").status_code == 404
 
 
 @both_engines
@@ -109,18 +110,18 @@ def test_an_accounts_nfts_are_valued_and_chosen(app, listed):
     client = app.test_client()
     page = client.get("/").text
     owner = re.search(r'data-not-for="([^"]*)"', page)[1]
-    page = client.get(f"/demo/account/{owner}").text
+    page = client.get(f"/account/{owner}").text
     assert re.search(r"Worth at floor prices</dt><dd>\d+ HBAR", page)
     for query in ("show=listed", "sort=price", "sort=-price&show=listed", f"collection={TOKEN}"):
-        assert cards(client.get(f"/demo/account/{owner}?{query}")) == [f"{TOKEN}/7"], query
+        assert cards(client.get(f"/account/{owner}?{query}")) == [f"{TOKEN}/7"], query
     for query in (
         "collection=0.0.99",
         "collection=%00",
         "sort=invalid",
         "page=x",
     ):
-        assert cards(client.get(f"/demo/account/{owner}?{query}")) == [], query
-    assert "No NFTs" in client.get("/demo/account/0.0.99").text
+        assert cards(client.get(f"/account/{owner}?{query}")) == [], query
+    assert "No NFTs" in client.get("/account/0.0.99").text
 
 
 def lines(page):
@@ -134,13 +135,13 @@ def test_a_basket_says_what_has_changed(app, listed):
         (price, None),
         (price + 1, f"Price changed: {price + 1:,} → {price:,} HBAR"),
     ):
-        page = client.get(f"/demo/basket?nft={TOKEN}:7:{seen}").text
+        page = client.get(f"/basket?nft={TOKEN}:7:{seen}").text
         assert lines(page) == [f"{TOKEN}:7"]
         assert f"Buy 1 for {price:,} HBAR" in page
         assert ("Price changed" in page) == (words is not None)
         assert words is None or words in page
     write_sql(app, "UPDATE nft SET is_for_sale = 0, is_listed = 0, listing_price = 0")
-    page = client.get(f"/demo/basket?nft={TOKEN}:7:{price}").text
+    page = client.get(f"/basket?nft={TOKEN}:7:{price}").text
     assert "No longer for sale" in page
     assert "None of these is for sale." in page
 
@@ -149,12 +150,12 @@ def test_the_dialog_keeps_the_price_that_was_seen(app, listed):
     client = app.test_client()
     price = int(re.search(r'data-price="([0-9]+)"', client.get("/").text)[1])
     seen = {"nft": f"{TOKEN}:7:{price + 1}", "account": "0.0.2007"}
-    said = client.get("/demo/trade/purchase", query_string=seen).text
+    said = client.get("/trade/purchase", query_string=seen).text
     assert f"&#34;expectedPrice&#34;: {price + 1}" in said
     assert f"Price changed: {price + 1:,} → {price:,} HBAR" in said
     assert re.search(r'<button class="button" disabled>\s*Buy for', said)
     assert f'data-items="{TOKEN}:7:{price}"' in said
-    accepted = client.get("/demo/trade/purchase", query_string=seen | {"nft": f"{TOKEN}:7:{price}"})
+    accepted = client.get("/trade/purchase", query_string=seen | {"nft": f"{TOKEN}:7:{price}"})
     assert "Price changed" not in accepted.text
     assert f"Buy for {price:,} HBAR" in accepted.text
 
@@ -166,7 +167,7 @@ def test_the_dialog_says_to_its_buyer_that_it_is_theirs(app, listed):
         "UPDATE nft SET owner = '0.0.2007', is_for_sale = 0, is_listed = 0, listing_price = 0",
     )
     bought = {"nft": f"{TOKEN}:7:250", "account": "0.0.2007"}
-    said = app.test_client().get("/demo/trade/purchase", query_string=bought).text
+    said = app.test_client().get("/trade/purchase", query_string=bought).text
     assert "This is yours" in said
     assert "Someone else" not in said
 
@@ -174,12 +175,12 @@ def test_the_dialog_says_to_its_buyer_that_it_is_theirs(app, listed):
 def test_a_page_about_what_is_not_there_says_so_by_its_status(app):
     client = app.test_client()
     statuses = {
-        "/demo/nft/0.0.99/1": 404,
-        "/demo/nft/x/1": 422,
-        "/demo/collection/0.0.99": 404,
+        "/nft/0.0.99/1": 404,
+        "/nft/x/1": 422,
+        "/collection/0.0.99": 404,
         "/?minPrice=1.5": 422,
-        "/demo/account/me": 422,
-        "/demo/activity?account=me": 422,
+        "/account/me": 422,
+        "/activity?account=me": 422,
     }
     for path, status in statuses.items():
         r = client.get(path, headers={"Accept": "text/html"})
@@ -208,12 +209,12 @@ def test_a_basket_has_what_can_be_read_of_its_address_once(app, listed):
     client = app.test_client()
     unknown = ["x", "0.0.1:0:1", f"{TOKEN}:8:1", f"{TOKEN}:{2**63}:1", f"{TOKEN}:7:-1"]
     given = [f"{TOKEN}:7:1", f"{TOKEN}:7", *unknown]
-    page = client.get("/demo/basket", query_string={"nft": given}).text
+    page = client.get("/basket", query_string={"nft": given}).text
     assert lines(page) == [f"{TOKEN}:7"]
     assert "NFTs in this link are unknown" in page
     left = re.search(r'href="([^"]*)" data-leave', page)[1]
     assert TOKEN + ":7" not in left.replace("%3A", ":")
-    assert "Your basket is empty" in client.get("/demo/basket").text
+    assert "Your basket is empty" in client.get("/basket").text
 
 
 def test_a_basket_has_ten(app, listed):
@@ -223,7 +224,7 @@ def test_a_basket_has_ten(app, listed):
         SELECT token, serial.no, 'Further', file_type, owner, ledger_at FROM nft, serial
     """)  # fmt: skip
     query = {"nft": [f"{TOKEN}:{serial_no}:1" for serial_no in range(7, 20)]}
-    page = app.test_client().get("/demo/basket", query_string=query).text
+    page = app.test_client().get("/basket", query_string=query).text
     assert len(lines(page)) == 10
     assert "3 NFTs in this link" in page
 
@@ -236,7 +237,7 @@ def test_an_account_that_owns_much_is_read_page_by_page(app, listed, monkeypatch
     """)  # fmt: skip
     client = app.test_client()
     owner = re.search(r'data-not-for="([^"]*)"', client.get("/").text)[1]
-    page = client.get(f"/demo/account/{owner}").text
+    page = client.get(f"/account/{owner}").text
     assert (re.findall(r'data-key="([^"]*)"', page), "2 NFTs" in page) == ([f"{TOKEN}/7"], True)
     following = re.search(r'rel="next" href="([^"]*)"', page)[1]
     last = client.get(following)
@@ -246,7 +247,7 @@ def test_an_account_that_owns_much_is_read_page_by_page(app, listed, monkeypatch
 
 def test_the_pages_are_compressed_for_whoever_accepts_it(app):
     client = app.test_client()
-    assets = f"/demo/assets/{ASSETS.digest}"
+    assets = f"/assets/{surroundings(app).assets.digest}"
     for path in ("/", f"{assets}/style.css", f"{assets}/fragments.js"):
         with (
             client.get(path, headers={"Accept-Encoding": "identity"}) as plain,
@@ -262,7 +263,7 @@ def test_the_pages_are_compressed_for_whoever_accepts_it(app):
 
 def test_a_page_asks_at_once_for_all_scripts_that_it_imports(app):
     client = app.test_client()
-    page = client.get("/demo/basket").text
+    page = client.get("/basket").text
     named = re.findall(
         r'<(?:script type="module" src|link rel="modulepreload" href)="([^"]+)"', page
     )
@@ -322,8 +323,8 @@ def test_the_pages_of_an_nft_and_of_a_collections_past_have_a_chart(app, listed)
         count_figures()
     client = app.test_client()
     for path, title in (
-        (f"/demo/nft/{TOKEN}/7", "Prices over time"),
-        (f"/demo/activity?collection={TOKEN}", "Floor and sales over time"),
+        (f"/nft/{TOKEN}/7", "Prices over time"),
+        (f"/activity?collection={TOKEN}", "Floor and sales over time"),
     ):
         page = client.get(path).text
         assert f"<caption>{title}</caption>" in page
@@ -388,7 +389,7 @@ def test_what_the_api_says_is_said_in_words(message, words):
 
 
 def test_an_nft_without_a_picture_says_what_it_is(app, client, nft):
-    path = f"/demo/nft/{TOKEN}/7"
+    path = f"/nft/{TOKEN}/7"
     write_sql(app, "UPDATE nft SET image = NULL, original_image_url = NULL")
     assert "The picture is on its way" in client.get(path).text
     for file_type, said in (

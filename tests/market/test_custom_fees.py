@@ -362,7 +362,7 @@ def test_the_seller_sees_what_is_left(market, fees, receives):
     r = market.prepare_listing((TOKEN, 7), 1000)
     assert r.json["metadata"]["sellerReceives"] == str(int(receives * HBAR))
     query = {"account": ALICE, "token": TOKEN, "serial_no": "7", "price": "1000"}
-    page = market.client.get("/demo/list", query_string=query).text
+    page = market.client.get("/list", query_string=query).text
     assert f"<dt>You receive</dt><dd><strong>{receives:g} HBAR</strong>" in page
 
 

@@ -14,7 +14,7 @@ from harness import market_client
 from harness.serving import ROOT, run_program
 from marketplace.version import __version__
 
-CLIENT, BUNDLE = ROOT / "clients/market", ROOT / "marketplace/demo/static/market.js"
+CLIENT, BUNDLE = ROOT / "clients/market", ROOT / "marketplace/storefront/static/market.js"
 TOOLS = CLIENT / "node_modules/.bin"
 
 needs_node = pytest.mark.skipif(not shutil.which("node"), reason="needs Node.js")

@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { after, test } from "node:test";
 import { wallets } from "../../../sandbox/tests/system/relay/wallets.mjs";
 import { ofWalletLink } from "../../market/wallets.js";
-import { WalletLink, qrCode } from "../../../marketplace/demo/static/wallet-link.js";
+import { WalletLink, qrCode } from "../../../marketplace/storefront/static/wallet-link.js";
 
 // Node.js 20 has no WebSocket.
 globalThis.WebSocket ??= createRequire(new URL("../../../sandbox/tests/system/relay/wallets.mjs", import.meta.url))("ws");

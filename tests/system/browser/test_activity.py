@@ -29,7 +29,7 @@ def rows(page):
 
 @everywhere
 def test_it_works(visit, trader, sold):
-    page = visit(f"/demo/activity?collection={sold[0]}")
+    page = visit(f"/activity?collection={sold[0]}")
     expect(rows(page)).to_have_count(3)
     expect(rows(page).locator(".what")).to_have_text(
         [
@@ -43,8 +43,8 @@ def test_it_works(visit, trader, sold):
     expect(link).to_have_attribute("target", "_blank")
     expect(link).to_have_attribute("rel", "noopener")
     expect(sale.locator("time")).to_have_attribute("datetime", re.compile(r"^20.*Z$"))
-    expect(sale.get_by_role("link", name=BUYER)).to_have_attribute("href", f"/demo/account/{BUYER}")
-    expect(sale.locator(".of a")).to_have_attribute("href", f"/demo/nft/{sold[0]}/{sold[1]}")
+    expect(sale.get_by_role("link", name=BUYER)).to_have_attribute("href", f"/account/{BUYER}")
+    expect(sale.locator(".of a")).to_have_attribute("href", f"/nft/{sold[0]}/{sold[1]}")
     page.look("activity")
     address = link.get_attribute("href")
     assert trader.call(address)["transactions"][0]["result"] == "SUCCESS"
@@ -52,7 +52,7 @@ def test_it_works(visit, trader, sold):
 
 def test_new_events_appear_by_themselves_until_that_is_switched_off(visit, trader):
     account = "0.0.2023"
-    page = visit(f"/demo/activity?account={account}")
+    page = visit(f"/activity?account={account}")
     expect(page.get_by_role("heading", name="No activity yet")).to_be_visible()
     page.look("activity-empty")
     trader.list(("0.0.7852", 1), account, 10)
@@ -74,9 +74,9 @@ def test_new_events_appear_by_themselves_until_that_is_switched_off(visit, trade
 
 @pytest.mark.parametrize("days", [1, -1])
 def test_a_clock_that_is_a_day_off_changes_no_date(visit, days):
-    page = visit("/demo/collections")
+    page = visit("/collections")
     page.clock.install(time=datetime.now() + timedelta(days=days))
-    page.goto(page.site + "/demo/activity?kind=sales")  # other tests make few of them
+    page.goto(page.site + "/activity?kind=sales")  # other tests make few of them
     times = page.locator(".events time").filter(has_text=re.compile("hour|day"))
     written = times.all_inner_texts()
     assert len(written) > 5
@@ -87,19 +87,19 @@ def test_a_clock_that_is_a_day_off_changes_no_date(visit, days):
 
 
 def test_older_ones_follow(visit):
-    page = visit("/demo/activity")
+    page = visit("/activity")
     expect(rows(page)).to_have_count(30)
     page.get_by_role("link", name="Show more").press("Enter")
     expect(rows(page).nth(30)).to_be_visible()
     links = rows(page).locator(".of a").evaluate_all("all => all.map(one => one.href)")
     assert page.evaluate("document.activeElement.href") == links[30]
     rows(page).nth(3).click(position={"x": 700, "y": 20})  # beside its words
-    page.wait_for_url("**/demo/nft/**")
+    page.wait_for_url("**/nft/**")
 
 
 def test_a_feed_that_begins_again_is_read_again(visit, trader):
     account = "0.0.2024"
-    page = visit(f"/demo/activity?account={account}", refusals=[410])
+    page = visit(f"/activity?account={account}", refusals=[410])
     expect(page.locator("#events .empty")).to_be_visible()
     page.route("**/v1/events?*after=*", lambda route: route.continue_(url=of_another_feed(route)))
     with page.expect_response(lambda response: response.status == 410):
@@ -113,28 +113,28 @@ def of_another_feed(route):
 
 
 def test_a_collection_and_an_account_lead_there(visit, sold):
-    page = visit(f"/demo/collection/{sold[0]}")
+    page = visit(f"/collection/{sold[0]}")
     assert figures(page)["Volume"] == "1,200 HBAR 1 sale"
     page.get_by_role("link", name="Activity", exact=True).last.click()
-    page.wait_for_url(f"**/demo/activity?collection={sold[0]}")
+    page.wait_for_url(f"**/activity?collection={sold[0]}")
     shown = figures(page)
     assert shown["Last 24 hours"] == "1,200 HBAR, 1 sale"
     assert shown["Last sale"].startswith("1,200 HBAR, ")
     page.get_by_role("link", name="Sales").click()
     expect(rows(page)).to_have_count(1)
     page.get_by_role("link", name=BUYER).click()
-    page.wait_for_url(f"**/demo/account/{BUYER}")
+    page.wait_for_url(f"**/account/{BUYER}")
     page.get_by_role("link", name="Activity", exact=True).last.click()
-    page.wait_for_url(f"**/demo/activity?account={BUYER}")
+    page.wait_for_url(f"**/activity?account={BUYER}")
     expect(rows(page).first).to_be_visible()
     page.get_by_role("link", name="NFTs", exact=True).click()
-    page.wait_for_url(f"**/demo/account/{BUYER}")
+    page.wait_for_url(f"**/account/{BUYER}")
 
 
 @in_both
 @on_screens((NARROW, "dark"), (DESKTOP, "light"))
 def test_the_history_of_an_nft_has_a_picture_of_its_prices(visit, sold):
-    page = visit(f"/demo/nft/{sold[0]}/{sold[1]}")
+    page = visit(f"/nft/{sold[0]}/{sold[1]}")
     expect(page.locator(".prices svg")).to_be_visible()
     table = page.get_by_role("table", name="Prices over time")
     expect(table.get_by_role("row")).to_have_text(
@@ -149,13 +149,13 @@ def test_the_history_of_an_nft_has_a_picture_of_its_prices(visit, sold):
     line = page.locator(".plot .asked").get_attribute("d")
     assert re.fullmatch(r"M0 0H50V20H100", line)
     page.look("history")
-    page.goto(f"{page.site}/demo/activity")
+    page.goto(f"{page.site}/activity")
     expect(rows(page)).to_have_count(30)
     page.look("activity-market")
 
 
 def test_what_came_before_it_was_added_is_said_so(visit):
-    page = visit("/demo/nft/0.0.5004/1")
+    page = visit("/nft/0.0.5004/1")
     words = ["Picture and traits found", "Listed by", "Added here, owned by"]
     dated = [r"(ago|now)$", r"ago, before it was added here · Transaction", r"(ago|now)$"]
     # On a busy machine the picture follows the traits, in an event of its own.
@@ -168,7 +168,7 @@ def test_what_came_before_it_was_added_is_said_so(visit):
 def test_what_happens_to_an_nft_shows_on_its_page(visit, trader):
     nft = ("0.0.7854", 1)
     trader.list(nft, SELLER, 10)
-    page = visit(f"/demo/nft/{nft[0]}/{nft[1]}")
+    page = visit(f"/nft/{nft[0]}/{nft[1]}")
     expect(page.locator("#state .price")).to_contain_text("10 HBAR")
     trader.buy(nft, BUYER)
     # Its image may come before or after.

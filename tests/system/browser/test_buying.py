@@ -23,7 +23,7 @@ def offer(visit, trader):
         nft = TIDES, next(SERIALS)
         trader.list(nft, seller, price)
         remembered = {"account": you} | (EVERY_STEP if every_step else {})
-        page = visit(f"/demo/nft/{nft[0]}/{nft[1]}", remembered=remembered, **options)
+        page = visit(f"/nft/{nft[0]}/{nft[1]}", remembered=remembered, **options)
         page.nft = nft
         page.get_by_role("link", name="Buy now", exact=True).click()
         expect(page.get_by_role("heading", name="Buy now")).to_be_focused()
@@ -39,7 +39,7 @@ def listed(visit, trader):
     def listed(**options):
         nft = TIDES, next(SERIALS)
         trader.list(nft, SELLER, 200)
-        return visit(f"/demo/nft/{nft[0]}/{nft[1]}", **options)
+        return visit(f"/nft/{nft[0]}/{nft[1]}", **options)
 
     return listed
 
@@ -109,7 +109,7 @@ def test_every_step_stays_open_for_whoever_opened_it(offer):
         "settled",
     ):  # handed in, and confirmed at once
         expect(step(steps(page), name).locator(".exchange").first).to_be_visible()
-    page.goto(page.url.partition("/demo")[0] + "/demo/list")
+    page.goto(page.url.partition("/demo")[0] + "/list")
     expect(step(page, "add")).to_be_visible()
 
 
@@ -276,12 +276,12 @@ def test_what_is_handed_in_too_late_is_said_and_asked_for_again(offer, trader):
 def test_a_dialog_that_cannot_be_filled_says_so_and_tries_again(offer):
     page = offer(every_step=False)
     page.keyboard.press("Escape")
-    page.route("**/demo/trade/**", lambda route: route.abort())
+    page.route("**/trade/**", lambda route: route.abort())
     page._refusals = [0]
     page.get_by_role("link", name="Buy now", exact=True).click()
     expect(steps(page)).to_be_visible()
     expect(steps(page).locator(".notice.bad")).to_contain_text("Can't reach the market")
-    page.unroute("**/demo/trade/**")
+    page.unroute("**/trade/**")
     press(steps(page), "Try again")
     expect(steps(page).get_by_role("button", name="Buy for 200 HBAR")).to_be_enabled()
     expect(steps(page).locator(".notice.bad")).to_have_count(0)
@@ -299,17 +299,17 @@ def test_a_dialog_that_cannot_be_filled_says_so_and_tries_again(offer):
 )
 def test_why_a_dialog_stays_empty_is_said(listed, status, sentence):
     page = listed(refusals=(status,))
-    page.route("**/demo/trade/**", lambda route: route.fulfill(status=status, json={}))
+    page.route("**/trade/**", lambda route: route.fulfill(status=status, json={}))
     begin(page)
     expect(steps(page).locator(".notice.bad")).to_have_text(sentence)
-    page.unroute("**/demo/trade/**")
+    page.unroute("**/trade/**")
     press(steps(page), "Try again")
     expect(steps(page).get_by_role("button", name="Buy for 200 HBAR")).to_be_enabled()
 
 
 def test_a_dialog_opens_before_its_answer_and_does_not_wait_for_ever(listed):
     page = listed(refusals=(0,))
-    page.route("**/demo/trade/**", lambda route: None)
+    page.route("**/trade/**", lambda route: None)
     begin(page)
     expect(steps(page).locator(".loading")).to_be_visible()
     expect(steps(page).locator(".notice.bad")).to_have_text("The market takes too long. Try again.")

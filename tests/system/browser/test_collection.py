@@ -14,7 +14,7 @@ def rows(page):
 
 @everywhere
 def test_it_works(visit, trader):
-    page = visit("/demo/collection/0.0.5002")
+    page = visit("/collection/0.0.5002")
     expect(page.get_by_role("heading", level=1)).to_have_text("Orbits")
     expect(page.tab).to_have_title("Orbits · NFT Marketplace")
     expect(page.locator(".eyebrow")).to_have_text("Collection 0.0.5002 · ORBIT")
@@ -41,7 +41,7 @@ def test_the_index_has_all_of_them(visit, trader):
     page = visit("/")
     page.lead("Collections")
     page.get_by_role("combobox", name="Order").select_option("Most for sale")
-    page.wait_for_url("**/demo/collections?sort=listed")
+    page.wait_for_url("**/collections?sort=listed")
     best = trader.call("/v1/collections?sort=listed&limit=1")[0]
     expect(rows(page).first.locator(".sorted")).to_have_text(str(best["listed"]))
     expect(rows(page).first.locator("td").first).to_have_text(f"{best['floorPrice']:,} HBAR")
@@ -50,11 +50,11 @@ def test_the_index_has_all_of_them(visit, trader):
     page.keyboard.press("Enter")
     expect(rows(page).locator(".name")).to_have_text(["Orbits"])
     rows(page).get_by_role("link").click()
-    page.wait_for_url("**/demo/collection/0.0.5002")
+    page.wait_for_url("**/collection/0.0.5002")
 
 
 def test_the_index_is_ranked_by_each_column(visit, trader):
-    page = visit("/demo/collections")
+    page = visit("/collections")
     tokens = [one["token"] for one in trader.call("/v1/collections")]
     about = {token: trader.call(f"/v1/collection/{token}") for token in tokens}
     figures_of = {"Floor": "floorPrice", "Volume": "volume", "Owners": "owners", "Listed": "listed"}
@@ -75,7 +75,7 @@ def test_the_index_is_ranked_by_each_column(visit, trader):
 @on_two_screens
 def test_its_first_picture_is_within_the_first_screen(visit, screen):
     """Banner, head and eleven figures came first."""
-    page = visit("/demo/collection/0.0.5001")
+    page = visit("/collection/0.0.5001")
     expect(page.locator(".banner img")).to_be_visible()
     box = cards(page).first.locator(".artwork").bounding_box()
     assert box["y"] + box["height"] <= screen[0][1]
@@ -83,7 +83,7 @@ def test_its_first_picture_is_within_the_first_screen(visit, screen):
 
 @everywhere
 def test_its_owners_are_a_tab(visit, trader):
-    page = visit("/demo/collection/0.0.5001")
+    page = visit("/collection/0.0.5001")
     page.get_by_role("link", name="Owners", exact=True).click()
     first = trader.call("/v1/collection/0.0.5001/owners?limit=1")[0]
     assert figures(page)["Treasury"] == "0.0.1000"
@@ -92,11 +92,11 @@ def test_its_owners_are_a_tab(visit, trader):
     expect(row.locator("td").first).to_have_text(str(first["nfts"]))
     page.look("collection-owners")
     row.get_by_role("link").click()
-    page.wait_for_url(f"**/demo/account/{first['accountId']}")
+    page.wait_for_url(f"**/account/{first['accountId']}")
 
 
 def test_it_has_the_banner_and_the_links_of_its_own_document(visit):
-    page = visit("/demo/collection/0.0.5001")
+    page = visit("/collection/0.0.5001")
     banner = page.locator(".banner img")
     assert banner.evaluate("image => image.decode().then(() => image.naturalWidth)")
     expect(page.get_by_role("link", name="website")).to_have_attribute(
@@ -109,7 +109,7 @@ def test_its_nfts_are_chosen_by_their_traits(visit, trader, screen):
     traits = trader.call("/v1/collection/0.0.5002/traits")
     palette = next(trait["values"] for trait in traits if trait["trait_type"] == "Palette")
     listed = sorted((one for one in palette if one["listed"]), key=lambda one: -one["listed"])
-    page = visit("/demo/collection/0.0.5002")
+    page = visit("/collection/0.0.5002")
     if screen[0] == PHONE:
         page.get_by_role("button", name="Filter").click()
     group = page.locator(".trait", has=page.get_by_text("Palette", exact=True))
@@ -118,7 +118,7 @@ def test_its_nfts_are_chosen_by_their_traits(visit, trader, screen):
     assert counts == [one["listed"] for one in listed]
     box = page.get_by_role("checkbox", name=listed[0]["value"])
     box.press("Space")
-    page.wait_for_url("**/demo/collection/0.0.5002?trait=Palette*")
+    page.wait_for_url("**/collection/0.0.5002?trait=Palette*")
     expect(cards(page)).to_have_count(counts[0])
     expect(box).to_be_checked()
     expect(box).to_be_focused()
@@ -132,13 +132,13 @@ def test_its_nfts_are_chosen_by_their_traits(visit, trader, screen):
         page.keyboard.press("Escape")
         expect(page.get_by_role("button", name="Filter")).to_be_focused()
     page.get_by_role("link", name=f"Without Palette: {listed[0]['value']}").click()
-    page.wait_for_url("**/demo/collection/0.0.5002")
+    page.wait_for_url("**/collection/0.0.5002")
     expect(page.locator("#filter input:checked")).to_have_count(0)
 
 
 @in_both
 def test_a_choice_leaves_place_and_focus_as_they_are(visit):
-    page = visit("/demo/collection/0.0.5002")
+    page = visit("/collection/0.0.5002")
     page.set_viewport_size({"width": 1440, "height": 500})
     order = page.get_by_role("combobox", name="Order")
     page.evaluate("scrollBy(0, 150)")
@@ -154,14 +154,14 @@ def test_a_choice_leaves_place_and_focus_as_they_are(visit):
 
 
 def test_an_nfts_page_leads_to_it(visit):
-    page = visit("/demo/nft/0.0.5002/1")
+    page = visit("/nft/0.0.5002/1")
     page.get_by_role("link", name="Orbits", exact=True).click()
-    page.wait_for_url("**/demo/collection/0.0.5002")
+    page.wait_for_url("**/collection/0.0.5002")
 
 
 @on_two_screens
 def test_it_handles_one_of_which_nothing_is_stored(visit):
-    page = visit("/demo/collection/0.0.7654", refusals=[404])
+    page = visit("/collection/0.0.7654", refusals=[404])
     expect(page.locator(".collection .notice")).to_contain_text("0.0.7654")
     expect(page.get_by_text("Nothing for sale right now")).to_be_visible()
     page.look("collection-not-stored")

@@ -91,7 +91,7 @@ def test_order_and_prices_are_in_the_address(visit):
 
 @in_both
 def test_what_is_chosen_before_the_scripts_have_come_counts(visit):
-    page = visit("/demo/collections")
+    page = visit("/collections")
     held = []
     page.route("**/list.js", lambda route: held.append(route))
     page.goto(page.site + "/", wait_until="commit")
@@ -122,7 +122,7 @@ def test_it_handles_an_account(visit, trader):
     owner = "0.0.1004"
     owned = trader.call(f"/v1/user/{owner}/nfts?limit=1000")
     listed = [nft for nft in owned if nft["isForSale"]]
-    page = visit(f"/demo/account/{owner}")
+    page = visit(f"/account/{owner}")
     expect(page.locator("#count")).to_have_text(f"{len(owned)} NFTs")
     expect(cards(page).filter(has_text="Not for sale").first).to_be_visible()
     floors = {
@@ -137,10 +137,10 @@ def test_it_handles_an_account(visit, trader):
     expect(page.get_by_role("link", name=re.compile("^List ")).first).to_be_attached()
     page.look("account", full=False)
     page.get_by_role("radio", name="For sale").check()
-    page.wait_for_url(f"**/demo/account/{owner}?show=listed")
+    page.wait_for_url(f"**/account/{owner}?show=listed")
     expect(cards(page)).to_have_count(len(listed))
     page.get_by_role("radio", name="Orbits").check()
-    page.wait_for_url(f"**/demo/account/{owner}?show=listed&collection=0.0.5002")
+    page.wait_for_url(f"**/account/{owner}?show=listed&collection=0.0.5002")
     expect(page.locator("#count")).not_to_have_text(f"{len(listed)} NFTs")
     assert all("Orbits #" in name for name in cards(page).locator("h2").all_text_contents())
     page.get_by_role("combobox", name="Order").select_option("Most expensive")
@@ -149,7 +149,7 @@ def test_it_handles_an_account(visit, trader):
 
 
 def test_an_invalid_account_cannot_be_you(visit):
-    page = visit("/demo/account/foo", refusals=[400, 422])
+    page = visit("/account/foo", refusals=[400, 422])
     expect(page.get_by_role("alert")).to_contain_text("must be three integers")
     expect(page.get_by_role("button", name="Switch account")).to_have_count(0)
 
@@ -277,11 +277,11 @@ def test_an_older_answer_never_takes_the_place_of_a_newer_one(visit):
 def test_the_first_row_of_pictures_is_on_the_first_screen(visit, screen):
     height = screen[0][1]
     page = visit("/")
-    for path in ("/", "/demo/collection/0.0.5002", "/demo/account/0.0.1004"):
+    for path in ("/", "/collection/0.0.5002", "/account/0.0.1004"):
         page.goto(page.site + path)
         picture = cards(page).first.locator(".artwork").bounding_box()
         assert picture["y"] + picture["height"] <= height, path
-    page.goto(page.site + "/demo/nft/0.0.5003/1")
+    page.goto(page.site + "/nft/0.0.5003/1")
     picture = page.locator("#artwork .artwork").bounding_box()
     assert picture["y"] + picture["height"] <= height
 
@@ -296,13 +296,13 @@ new PerformanceObserver((list) => {
 
 @on_two_screens
 def test_a_page_is_light_and_stays_where_it_is(visit):
-    page = visit("/demo/list")
+    page = visit("/list")
     page.add_init_script(SHIFTS)
     loaded = []
     page.on("response", lambda response: loaded.append(response))
     # The last ones, which trade, load their scripts besides.
-    paths = ("/", "/demo/collection/0.0.5002", "/demo/account/0.0.1004", "/demo/nft/0.0.5003/1")
-    for path in (*paths, "/demo/list", "/demo/nft/0.0.5001/1#purchase"):
+    paths = ("/", "/collection/0.0.5002", "/account/0.0.1004", "/nft/0.0.5003/1")
+    for path in (*paths, "/list", "/nft/0.0.5001/1#purchase"):
         page.goto("about:blank")  # the page before asks for nothing more
         loaded.clear()
         page.goto(page.site + path)
@@ -324,7 +324,7 @@ def test_a_card_loads_no_larger_picture_than_it_shows(visit):
     assert chosen.endswith("-320.webp")
     thumbnail = page.locator(".tile img").first
     assert thumbnail.get_attribute("src").endswith("-320.webp")
-    page.goto(page.site + "/demo/nft/0.0.5003/1")
+    page.goto(page.site + "/nft/0.0.5003/1")
     sources = page.locator("#artwork img").get_attribute("srcset")
     assert re.findall(r" (\d+)w", sources) == ["320", "640", "1280"]
 

@@ -20,7 +20,7 @@ def start(visit):
 
     def start(account="0.0.2002", serial_no=None, **options):
         query = f"account={account}&token=0.0.7007&serial_no={serial_no or next(SERIALS)}"
-        return visit(f"/demo/list?{query}", remembered=EVERY_STEP, **options)
+        return visit(f"/list?{query}", remembered=EVERY_STEP, **options)
 
     return start
 
@@ -49,7 +49,7 @@ def test_it_says_what_one_gets_while_a_price_is_typed(visit, trader):
         for nft in trader.call(f"/v1/user/{owner}/nfts?limit=1000")
         if nft["token"] == "0.0.5001" and not nft["isForSale"]
     )
-    page = visit("/demo/list", remembered={"account": owner})
+    page = visit("/list", remembered={"account": owner})
     page.locator("#owned").get_by_role("link", name=mine["name"], exact=True).click()
     expect(page.locator(".item .name")).to_have_text(mine["name"])
     expect(page.get_by_role("textbox", name="Token")).to_be_hidden()
@@ -67,7 +67,7 @@ def test_it_says_what_one_gets_while_a_price_is_typed(visit, trader):
 def test_what_is_not_yours_is_said_before_the_click(visit, trader):
     nft = trader.call("/v1/nft/0.0.5003/1")
     owner = nft["owner"]["accountId"]
-    page = visit("/demo/list?token=0.0.5003&serial_no=1", remembered={"account": "0.0.2002"})
+    page = visit("/list?token=0.0.5003&serial_no=1", remembered={"account": "0.0.2002"})
     expect(page.get_by_text(f"Only {owner} can list it")).to_be_visible()
     expect(page.get_by_role("button", name="List for sale", exact=True)).to_be_disabled()
     page.get_by_role("button", name="Switch account").click()
@@ -231,7 +231,7 @@ def test_a_step_is_locked_until_its_script_has_come(start):
 
 
 def test_what_is_sent_before_its_script_has_come_stays(visit):
-    page = visit("/demo/collections")
+    page = visit("/collections")
     held = []
 
     def hold_the_first(route):
@@ -241,7 +241,7 @@ def test_what_is_sent_before_its_script_has_come_stays(visit):
 
     page.route("**/listing.js", hold_the_first)
     serial_no = next(SERIALS)
-    address = f"/demo/list?account=0.0.2002&token=0.0.7007&serial_no={serial_no}"
+    address = f"/list?account=0.0.2002&token=0.0.7007&serial_no={serial_no}"
     page.goto(page.site + address, wait_until="commit")
     page.get_by_label("Price in HBAR").fill("77")
     press(page, "List for sale")
@@ -279,7 +279,7 @@ def test_the_largest_serial_number_stays_whole(start):
     press(page, "Sign with the demo wallet")
     finish(page)
     link = step(page, "appear").locator(".card h2 a")
-    expect(link).to_have_attribute("href", f"/demo/nft/0.0.7007/{LAST_SERIAL}")
+    expect(link).to_have_attribute("href", f"/nft/0.0.7007/{LAST_SERIAL}")
 
 
 def test_an_expired_transaction_is_said_and_asked_for_again(start):

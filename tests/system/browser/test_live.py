@@ -19,7 +19,7 @@ def test_it_works(visit, trader, browser):
     token = TOKENS[browser]
     nft = token, next(SERIALS)
     trader.list(nft, SELLER, 70)
-    page = visit(f"/demo/collection/{token}")
+    page = visit(f"/collection/{token}")
     card = cards(page).first
     price = card.locator(".price")
     expect(price).to_have_text("70 HBAR")
@@ -41,7 +41,7 @@ def test_it_works(visit, trader, browser):
 
 
 def test_a_listing_of_another_collection_does_not_count(visit, trader):
-    page = visit("/demo/collection/0.0.5002")
+    page = visit("/collection/0.0.5002")
     expect(cards(page).first).to_be_visible()
     nft = "0.0.7872", next(SERIALS)
     with page.expect_response(lambda one: "/v1/events" in one.url and nft[0] in one.text()):
@@ -54,7 +54,7 @@ def test_a_picture_that_comes_later_takes_its_place(visit, trader):
     for _ in range(5):
         nft = "0.0.7873", next(SERIALS)
         trader.list(nft, SELLER, 70)
-        page = visit("/demo/collection/0.0.7873")
+        page = visit("/collection/0.0.7873")
         card = cards(page).first
         if card.get_by_text("The picture is on its way").count():
             break

@@ -39,10 +39,10 @@ def host(browsers, tmp_path):
 
 
 def test_it_works_under_a_prefix(host, visit):
-    page = visit("/market/demo/list", at=host.url)
+    page = visit("/market/list", at=host.url)
     page.get_by_role("button", name="List for sale", exact=True).click()
     link = page.get_by_role("link", name="View")
-    expect(link).to_have_attribute("href", re.compile(r"^/market/demo/nft/0\.0\.7007/\d+$"))
+    expect(link).to_have_attribute("href", re.compile(r"^/market/nft/0\.0\.7007/\d+$"))
     link.click()
     expect(page.locator("#history .what").first).to_be_visible()
     page.locator("#of").click()
@@ -60,7 +60,7 @@ def test_a_call_is_tried_under_a_prefix(host, visit):
     expect(try_it(page, "get/api/v1/orderbook").get_by_text("200 OK")).to_be_visible()
     page.keyboard.press("Escape")
     page.get_by_role("link", name="List an NFT", exact=True).click()
-    expect(page.tab).to_have_url(f"{host.url}/market/demo/list")
+    expect(page.tab).to_have_url(f"{host.url}/market/list")
     page.wait_for_load_state("networkidle")
 
 

@@ -84,7 +84,7 @@ def test_they_keep_to_their_place_in_the_gallery(visit, named):
 @pytest.mark.parametrize("kind", NAMES)
 def test_they_keep_to_their_place_on_their_page(visit, named, kind):
     serial_no = list(NAMES).index(kind) + 1
-    page = visit(f"/demo/nft/{TOKEN}/{serial_no}", size=PHONE)
+    page = visit(f"/nft/{TOKEN}/{serial_no}", size=PHONE)
     listen(page)
     heading = page.get_by_role("heading", level=1)
     expect(heading.locator(".words")).to_have_attribute("title", NAMES[kind])
@@ -98,7 +98,7 @@ def test_they_keep_to_their_place_on_their_page(visit, named, kind):
 
 @in_both
 def test_they_keep_to_their_place_on_a_collections_page(visit, named):
-    page = visit("/demo/collection/0.0.5004", size=PHONE)
+    page = visit("/collection/0.0.5004", size=PHONE)
     heading = page.get_by_role("heading", level=1)
     expect(heading.locator(".words")).to_have_attribute("title", NAMES["unbroken"])
     assert heading.bounding_box()["height"] <= 160

@@ -40,7 +40,7 @@ def test_it_works(visit):
 
 
 def test_the_json_stands_beside_the_curl_that_fetched_it(visit):
-    page = visit("/demo/nft/0.0.5001/1", remembered=DEVELOPER)
+    page = visit("/nft/0.0.5001/1", remembered=DEVELOPER)
     exchange = page.locator("#calls .exchange").filter(has_text="/v1/nft/0.0.5001/1").first
     exchange.click()
     expect(exchange.locator("code").nth(2)).to_contain_text('"serialNo": 1')
@@ -51,7 +51,7 @@ def test_the_json_stands_beside_the_curl_that_fetched_it(visit):
 
 def test_code_is_copied(visit):
     page = visit(
-        "/demo/nft/0.0.5001/1",
+        "/nft/0.0.5001/1",
         remembered=DEVELOPER,
         permissions=["clipboard-read", "clipboard-write"],
     )
@@ -64,7 +64,7 @@ def test_code_is_copied(visit):
 
 @on_two_screens
 def test_it_handles_an_nft_that_is_not_stored(visit):
-    page = visit("/demo/nft/0.0.7777/1", refusals=[404])
+    page = visit("/nft/0.0.7777/1", refusals=[404])
     expect(page.locator("#state")).to_contain_text("Not in this market yet.")
     expect(page.get_by_role("heading", name="History")).to_be_hidden()
     page.look("nft-not-stored")
@@ -73,13 +73,13 @@ def test_it_handles_an_nft_that_is_not_stored(visit):
 
 
 def test_one_that_is_not_stored_is_called_by_its_collection(visit):
-    page = visit("/demo/nft/0.0.5003/999", refusals=[404])
+    page = visit("/nft/0.0.5003/999", refusals=[404])
     expect(page.get_by_role("heading", level=1)).to_have_text("Dunes #999")
     expect(page.tab).to_have_title("Dunes #999 · NFT Marketplace")
 
 
 def test_it_handles_an_invalid_address(visit):
-    page = visit("/demo/nft/Tides/seven", refusals=[400, 422], remembered=DEVELOPER)
+    page = visit("/nft/Tides/seven", refusals=[400, 422], remembered=DEVELOPER)
     expect(page.locator("#state")).to_contain_text("The token must be three integers")
     expect(page.locator("#history")).to_be_hidden()
     expect(page.locator("#ledger")).to_contain_text("Invalid parameter: tokenid")
@@ -101,7 +101,7 @@ def test_the_history_shows_what_was_signed_at_each_moment(visit, trader):
     assert receipt["result"] == "SUCCESS"
     trader.call("/sandbox/transfers", {"tokenId": nft[0], "serialNo": nft[1], "accountId": CHARLIE})
 
-    page = visit(f"/demo/nft/{nft[0]}/{nft[1]}", refusals=[404], remembered=DEVELOPER)
+    page = visit(f"/nft/{nft[0]}/{nft[1]}", refusals=[404], remembered=DEVELOPER)
     entries = page.locator(".history .what")
     expect(entries.nth(0)).to_contain_text("Moved from")
     expect(entries.nth(1)).to_contain_text("Approved for sale")
@@ -122,10 +122,10 @@ def test_the_policy_stops_what_would_slip_through(visit):
 def test_without_javascript_the_pages_are_read(visit):
     readable = {
         "/": "#gallery .card h2",
-        "/demo/collection/0.0.5001": "#gallery .card h2",
-        "/demo/account/0.0.1001": "#gallery .card h2",
-        "/demo/nft/0.0.5001/1": "#history .what",
-        "/demo/activity": ".events .what",
+        "/collection/0.0.5001": "#gallery .card h2",
+        "/account/0.0.1001": "#gallery .card h2",
+        "/nft/0.0.5001/1": "#history .what",
+        "/activity": ".events .what",
     }
     for path, words in readable.items():
         page = visit(path, java_script_enabled=False)
@@ -145,7 +145,7 @@ def test_without_javascript_the_pages_are_read(visit):
 
 
 def test_its_picture_fills_the_screen_by_key_and_by_click(visit):
-    page = visit("/demo/nft/0.0.5003/2")
+    page = visit("/nft/0.0.5003/2")
     full = page.locator("#picture")
     page.keyboard.press("f")
     expect(full).to_be_visible()
@@ -158,9 +158,9 @@ def test_its_picture_fills_the_screen_by_key_and_by_click(visit):
 
 
 def test_it_links_to_the_next_and_the_previous_nft(visit):
-    page = visit("/demo/nft/0.0.5003/2")
+    page = visit("/nft/0.0.5003/2")
     expect(page.locator(".others .card").first).to_be_visible()
     page.get_by_role("link", name="#3 ›").click()
-    page.wait_for_url("**/demo/nft/0.0.5003/3")
+    page.wait_for_url("**/nft/0.0.5003/3")
     page.get_by_role("link", name="‹ #2").click()
-    page.wait_for_url("**/demo/nft/0.0.5003/2")
+    page.wait_for_url("**/nft/0.0.5003/2")

@@ -21,7 +21,7 @@ def shown(visit, trader):
         trader.list(nft, OWNER, 120)
         if offer:
             trader.offer(nft, BIDDER, offer)
-        page = visit(f"/demo/nft/{nft[0]}/{nft[1]}", remembered={"account": account}, **options)
+        page = visit(f"/nft/{nft[0]}/{nft[1]}", remembered={"account": account}, **options)
         page.nft = nft
         return page
 
@@ -50,10 +50,10 @@ def test_an_offer_is_made(shown):
     expect(offers.get_by_role("link", name="Accept offer")).to_be_hidden()
     expect(page.locator("#history")).to_contain_text(f"Offer of 1,090 HBAR by {BIDDER} made")
     page.look("offer-listed")
-    page.goto(f"{page.site}/demo/account/{BIDDER}/offers")
+    page.goto(f"{page.site}/account/{BIDDER}/offers")
     expect(page.locator("#made li").first).to_contain_text("Offer of 1,090 HBAR")
     page.look("offers-of-account")
-    page.goto(f"{page.site}/demo/collection/{page.nft[0]}")
+    page.goto(f"{page.site}/collection/{page.nft[0]}")
     expect(page.locator("#figures")).to_contain_text("Best offer")
     page.look("collection-best-offer", full=False)
 
@@ -130,7 +130,7 @@ def test_one_click_withdraws_it(shown):
 def test_the_offers_of_an_account_refresh_themselves(visit, trader):
     nft = "0.0.5001", next(SERIALS)
     trader.list(nft, "0.0.2041", 120)
-    page = visit("/demo/account/0.0.2041/offers")
+    page = visit("/account/0.0.2041/offers")
     expect(page.locator("[data-part=received]")).to_have_text(
         "No open offers for this account's NFTs."
     )

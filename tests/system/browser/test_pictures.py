@@ -8,10 +8,10 @@ from tests.system.browser.conftest import DESKTOP, PHONE, TABLET, in_both, on_sc
 PAGES = {
     "gallery": ("/", ".strip .tile >> nth=1"),
     "filtered": ("/?sort=price&minPrice=50&maxPrice=400", ".chip >> nth=1"),
-    "collection": ("/demo/collection/0.0.5002", ".avatar img"),
-    "nft": ("/demo/nft/0.0.5003/1", "#history li >> nth=1"),
-    "purchase": ("/demo/nft/0.0.5001/1#purchase", "#purchase .fields"),
-    "list": ("/demo/list", "[data-step=add].open"),
+    "collection": ("/collection/0.0.5002", ".avatar img"),
+    "nft": ("/nft/0.0.5003/1", "#history li >> nth=1"),
+    "purchase": ("/nft/0.0.5001/1#purchase", "#purchase .fields"),
+    "list": ("/list", "[data-step=add].open"),
 }
 
 

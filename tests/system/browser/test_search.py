@@ -24,22 +24,22 @@ def test_a_collection_is_found_with_the_keyboard(visit):
     page.keyboard.press("ArrowDown")
     expect(found).to_have_attribute("aria-selected", "true")
     page.keyboard.press("Enter")
-    page.wait_for_url("**/demo/collection/0.0.5004")
+    page.wait_for_url("**/collection/0.0.5004")
 
 
 @pytest.mark.parametrize(
     ("words", "address"),
     [
-        ("peaks 7", "/demo/nft/0.0.5004/7"),
-        ("0.0.5001 #7", "/demo/nft/0.0.5001/7"),
-        ("0.0.1001", "/demo/account/0.0.1001"),
+        ("peaks 7", "/nft/0.0.5004/7"),
+        ("0.0.5001 #7", "/nft/0.0.5001/7"),
+        ("0.0.1001", "/account/0.0.1001"),
     ],
 )
 def test_enter_leads_to_all_that_is_found(visit, words, address):
-    page = visit("/demo/activity")
+    page = visit("/activity")
     search(page, words)
     page.keyboard.press("Enter")
-    page.wait_for_url("**/demo/search?q=*")
+    page.wait_for_url("**/search?q=*")
     expect(page.get_by_role("heading", level=1)).to_have_text(f"Results for “{words}”")
     page.locator(f'main a[href$="{address}"]').first.click()
     page.wait_for_url(f"**{address}")
@@ -47,7 +47,7 @@ def test_enter_leads_to_all_that_is_found(visit, words, address):
 
 @on_screens((PHONE, "dark"), (TABLET, "light"))
 def test_the_pages_are_a_menu_where_there_is_no_room(visit, screen):
-    page = visit("/demo/search?q=0.0.1001")
+    page = visit("/search?q=0.0.1001")
     row = page.locator("#visitor").bounding_box()
     brand = page.locator(".brand").bounding_box()
     assert abs(row["y"] + row["height"] / 2 - brand["y"] - brand["height"] / 2) < 4, "two rows"
@@ -56,7 +56,7 @@ def test_the_pages_are_a_menu_where_there_is_no_room(visit, screen):
     page.get_by_role("button", name="Menu", exact=True).click()
     page.look("menu", full=False)
     link.click()
-    page.wait_for_url("**/demo/collections")
+    page.wait_for_url("**/collections")
 
 
 @pytest.mark.parametrize("key", ["Tab", "Escape"])
@@ -78,13 +78,13 @@ def test_it_stays_closed_once_the_field_was_left(visit, key):
 
 
 def test_enter_leads_to_the_words_that_were_typed_last(visit):
-    page = visit("/demo/activity")
+    page = visit("/activity")
     found = search(page, "peaks")
     expect(found.first).to_contain_text("Peaks")
     page.keyboard.press("ArrowDown")
     page.keyboard.type(" 7")
     page.keyboard.press("Enter")
-    page.wait_for_url("**/demo/search?q=peaks+7")
+    page.wait_for_url("**/search?q=peaks+7")
     expect(page.get_by_role("heading", name="Peaks #7")).to_be_visible()
 
 

@@ -32,7 +32,7 @@ def owner(trader, nft):
 
 def put_into_basket(page, nfts):
     for token, serial_no in nfts:
-        page.goto(f"{page.site}/demo/nft/{token}/{serial_no}")
+        page.goto(f"{page.site}/nft/{token}/{serial_no}")
         press(page, "Add to basket")
     expect(page.locator("#basket .number")).to_have_text(str(len(nfts)))
 
@@ -50,7 +50,7 @@ def test_three_are_listed_with_one_signature(visit, trader, several):
     for nft in nfts:
         trader.buy(nft, seller)
     sent = []
-    page = visit(f"/demo/account/{seller}", remembered={"account": seller})
+    page = visit(f"/account/{seller}", remembered={"account": seller})
     page.on("request", lambda one: sent.append(one) if one.url.endswith("/transactions") else None)
     for box in page.get_by_role("checkbox").filter(visible=True).all():
         box.check()
@@ -79,7 +79,7 @@ def test_each_of_several_has_a_price_of_its_own(visit, trader, several):
         trader.buy(nft, seller)
     serials = ",".join(str(serial_no) for _, serial_no in nfts)
     query = f"token={nfts[0][0]}&serial_no={serials}&account={seller}"
-    page = visit(f"/demo/list?{query}", remembered={"account": seller})
+    page = visit(f"/list?{query}", remembered={"account": seller})
     page.get_by_label("Price of each in HBAR").fill("40")
     for (_, serial_no), price in zip(nfts[1:], ("50", "60"), strict=True):
         page.locator(f"[data-serial='{serial_no}']").fill(price)
@@ -95,7 +95,7 @@ def test_each_of_several_has_a_price_of_its_own(visit, trader, several):
 def test_several_are_withdrawn_with_one_signature(visit, trader, several):
     nfts = several(2, price=30, seller=(seller := f"0.0.{3000 + next(SERIALS)}"))
     several(1, price=30, token="0.0.7882", seller=seller)
-    page = visit(f"/demo/account/{seller}", remembered={"account": seller})
+    page = visit(f"/account/{seller}", remembered={"account": seller})
     boxes = page.get_by_role("checkbox").filter(visible=True)
     expect(boxes).to_have_count(3)
     for token, serial_no in nfts:
@@ -137,7 +137,7 @@ def test_three_are_bought_from_the_basket(visit, trader, several):
 
 def test_the_keyboard_fills_and_empties_the_basket(visit, several):
     nfts = several(2, price=11)
-    page = visit(f"/demo/collection/{nfts[0][0]}", remembered={"account": BUYER})
+    page = visit(f"/collection/{nfts[0][0]}", remembered={"account": BUYER})
     page.tab_to(".card .keep")
     page.keyboard.press("Enter")
     expect(page.locator(".toast")).to_have_text("1 in the basket")
@@ -160,7 +160,7 @@ def test_five_are_swept_from_the_floor(visit, trader, several, browser):
     own = several(1, price=1, token=token, seller=BUYER)
     dear = several(1, price=90, token=token)
     nfts = [nft for price in (10, 11, 12, 13, 14) for nft in several(1, price, token, SELLER)]
-    page = visit(f"/demo/collection/{token}", remembered={"account": BUYER})
+    page = visit(f"/collection/{token}", remembered={"account": BUYER})
     press(page, "Sweep the floor")
     sweep = page.get_by_role("link", name="Sweep the floor: 5 for 60 HBAR")
     expect(sweep).to_be_visible()
@@ -182,7 +182,7 @@ def test_a_price_that_rises_while_one_sweeps_is_accepted_by_a_click_of_its_own(
 ):
     token = f"0.0.{7900 + next(SERIALS)}"
     nfts = several(2, price=10, token=token)
-    page = visit(f"/demo/collection/{token}", remembered={"account": BUYER})
+    page = visit(f"/collection/{token}", remembered={"account": BUYER})
     press(page, "Sweep the floor")
     sweep = page.get_by_role("link", name="Sweep the floor: 2 for 20 HBAR")
     expect(sweep).to_be_visible()

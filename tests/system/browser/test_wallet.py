@@ -97,9 +97,7 @@ def connect(page, own, place="#accounts"):
 
 
 def list_one(page, desk, account, serial_no):
-    page.goto(
-        f"{desk.url}/demo/list?account={account}&token={TOKEN}&serial_no={serial_no}&price=25"
-    )
+    page.goto(f"{desk.url}/list?account={account}&token={TOKEN}&serial_no={serial_no}&price=25")
     page.get_by_role("button", name="List for sale", exact=True).click()
 
 
@@ -126,7 +124,7 @@ def test_it_signs_a_purchase_which_the_marketplace_submits(visit, desk, key_type
     with wallet(desk, account, keyType=key_type) as own:
         page = visit()
         connect(page, own)
-        page.goto(f"{desk.url}/demo/nft/{TOKEN}/{serial_no}#purchase")
+        page.goto(f"{desk.url}/nft/{TOKEN}/{serial_no}#purchase")
         page.locator("#purchase").get_by_role("button", name="Buy").click()
         assert own.read() == {"method": "hedera_signTransaction", "outcome": "signed"}
         expect(page.locator("#purchase")).to_contain_text("You own")
@@ -143,7 +141,7 @@ def test_it_makes_an_offer_and_accepts_another(visit, desk):
         press(page, "Create my account")
         assert own.read()["outcome"] == "signed"
         expect(page.locator("#wallet")).to_contain_text("has your wallet's key")
-        page.goto(f"{desk.url}/demo/nft/{TOKEN}/5#offer")
+        page.goto(f"{desk.url}/nft/{TOKEN}/5#offer")
         dialog = page.locator("#offer")
         dialog.get_by_label("Price in HBAR").fill("50")
         press(dialog, "Make an offer")
@@ -153,7 +151,7 @@ def test_it_makes_an_offer_and_accepts_another(visit, desk):
         assert own.read()["outcome"] == "signed"
         expect(page.get_by_role("link", name="All for sale")).to_be_visible()
         trader.offer((TOKEN, 6), "0.0.1005", 20)
-        page.goto(f"{desk.url}/demo/nft/{TOKEN}/6")
+        page.goto(f"{desk.url}/nft/{TOKEN}/6")
         page.locator("#offers").get_by_role("link", name="Accept offer").click()
         press(page.locator("#acceptance"), "Accept offer of 20 HBAR")
         assert own.read() == {"method": "hedera_signAndExecuteTransaction", "outcome": "signed"}

@@ -20,7 +20,7 @@ def offer(visit, trader):
         nft = "0.0.5001", next(SERIALS)
         trader.list(nft, SELLER, 70)
         remembered = {"account": SELLER, "fold-developer": "open"} | EVERY_STEP
-        page = visit(f"/demo/nft/{nft[0]}/{nft[1]}", remembered=remembered, **options)
+        page = visit(f"/nft/{nft[0]}/{nft[1]}", remembered=remembered, **options)
         page.nft = nft
         return page
 
@@ -98,7 +98,7 @@ def test_what_you_own_is_there_to_choose(offer):
     page.get_by_role("button", name=f"You are {SELLER}").click()  # and the balance beside it
     page.get_by_role("link", name="Your NFTs").click()
     expect(page.get_by_role("heading", level=1)).to_have_text(SELLER)
-    page.goto(f"{page.site}/demo/list?token={nft[0]}")
+    page.goto(f"{page.site}/list?token={nft[0]}")
     expect(page.locator("#owned img").first).to_be_visible()
     page.look("listing-owned")
     choice = page.locator("#owned a").first

@@ -1,7 +1,7 @@
 // The inside of a transaction, as a wallet would show it.
 
 import { tinybars } from "../amount.js";
-import { codeBlock } from "./code.js";
+import { codeBlock } from "../code.js";
 import { countDown, time } from "./dates.js";
 import { element, fields } from "../element.js";
 

@@ -1,7 +1,7 @@
 // One exchange with the API, shown: the request as curl, the answer as it came.
 
 import { get, parse, stringify } from "../call.js";
-import { codeBlock } from "./code.js";
+import { codeBlock } from "../code.js";
 import { element } from "../element.js";
 
 /** The element that shows a call of call.js. By default it is closed on a narrow screen. */

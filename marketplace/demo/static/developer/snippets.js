@@ -1,6 +1,6 @@
 // The code to copy, about the transaction that was just prepared.
 
-import { addCopy } from "./code.js";
+import { addCopy } from "../code.js";
 import { stringify } from "../call.js";
 
 const blocks = [...document.querySelectorAll("[data-snippet]")].map((block) => {

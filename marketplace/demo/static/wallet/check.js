@@ -2,7 +2,7 @@
 
 import { api, relay, sandbox, wallet as name } from "../addresses.js";
 import { get, post, stringify } from "../call.js";
-import { codeBlock } from "../developer/code.js";
+import { codeBlock } from "../code.js";
 import { element, fields, notice } from "../element.js";
 import { sayUnloaded } from "../toast.js";
 import { openLink, walletAccount } from "./link.js";

@@ -1,0 +1,181 @@
+// A trade in one click: what it is about, how far it is, and how it ended. The server writes the words.
+
+import { inWords, parse } from "../call.js";
+import { element, notice } from "../element.js";
+import { onSubmit } from "../form.js";
+import { part, readPage } from "../fragments.js";
+import { sayUnloaded, toast } from "../toast.js";
+import { connect, onVisitor, showBalance, visitor } from "../visitor.js";
+import { complete, openTransaction } from "./transaction.js";
+
+const STAGES = 4;
+
+export class Trade {
+  /** @type {[string, any][]} */
+  log = []; // what was observed of the newest transaction
+  isBusy = false;
+  loads = 0; // an older answer never takes the place of a newer one
+  loaded = 0;
+  /** @type {Promise<void>} */
+  ready = Promise.resolve();
+
+  /** @type {import("../developer/steps.js").Steps | undefined} */
+  steps;
+
+  /**
+   * @typedef {object} Kind
+   * @property {() => string} address of the fragment that is shown in the form
+   * @property {import("./transaction.js").Kind} kind
+   * @property {() => unknown} [done] is called when it ended well
+   */
+  /**
+   * @param {HTMLElement} root holds the form, and the fold with its steps
+   * @param {Kind} kind
+   */
+  constructor(root, { address, kind, done = () => {} }) {
+    this.root = root;
+    this.address = address;
+    this.kind = kind;
+    this.done = done;
+    const place = root.querySelector("[data-trade]");
+    this.form = place.querySelector("form");
+    /** @type {HTMLElement} */
+    this.progress = place.querySelector("[data-progress]");
+    this.outcome = place.querySelector("[data-outcome]");
+    /** @type {HTMLElement} */
+    this.title = root.querySelector("h1, h2") ?? document.querySelector("h1");
+    this.asked = this.title.textContent;
+    this.dialog = root instanceof HTMLDialogElement ? root : null;
+    onSubmit(this.form, () => (visitor() ? this.run() : connect()));
+    onVisitor(() => this.form.hidden || !this.dialog?.open || this.load());
+    root.addEventListener("click", ({ target }) => this.press(/** @type {HTMLElement} */ (target)));
+    this.dialog?.addEventListener("close", () => this.isBusy && toast("Still in progress. You'll see the result here."));
+    this.watchFold(root.querySelector("details.every"));
+  }
+
+  /** What the server has written of it: its order, the address of how it ends, and words for the steps. */
+  get written() {
+    return /** @type {HTMLElement | null} */ (this.form.querySelector("[data-order]"))?.dataset ?? {};
+  }
+
+  order() {
+    return this.written.order ? parse(this.written.order) : null;
+  }
+
+  /** One for each signature. */
+  orders() {
+    return [this.order()];
+  }
+
+  /** The fragment that says how it ended well. */
+  ending() {
+    return this.written.done;
+  }
+
+  /** Show the form again, and no outcome. A trade that goes on is not disturbed. */
+  begin() {
+    if (this.isBusy) return;
+    this.title.textContent = this.asked;
+    this.form.hidden = false;
+    this.progress.hidden = true;
+    this.outcome.replaceChildren();
+    this.load();
+  }
+
+  /** Read what the trade is about, and show it in the form. */
+  load() {
+    this.ready = this.read();
+    return this.ready;
+  }
+
+  async read() {
+    const load = (this.loads += 1);
+    try {
+      const fresh = part("trade", await readPage(this.address()));
+      if (load < this.loaded || this.isBusy || this.form.hidden) return;
+      this.loaded = load;
+      if (this.outcome.querySelector("[data-again]")) this.outcome.replaceChildren();
+      const old = part("trade", this.form);
+      if (old?.isEqualNode(fresh)) return;
+      const isFocused = old?.contains(document.activeElement);
+      this.form.replaceChildren(document.adoptNode(fresh));
+      if (isFocused) this.title.focus();
+    } catch (error) {
+      if (load < this.loads) return;
+      const again = element("button", { class: "button quiet", type: "button", "data-again": true, onclick: () => this.load() }, "Try again");
+      this.outcome.replaceChildren(notice("bad", error.message), again);
+    }
+  }
+
+  async run() {
+    const order = this.order();
+    if (!order || this.isBusy) return;
+    const ending = this.ending();
+    this.outcome.replaceChildren();
+    this.progress.hidden = false;
+    this.isBusy = true;
+    this.log = [];
+    let stage = 0;
+    const say = (words) => {
+      this.progress.querySelector("progress").value = stage = (stage % STAGES) + 1;
+      this.progress.querySelector("p").textContent = words;
+    };
+    try {
+      for (const one of this.orders()) await complete(openTransaction(this.kind, one, (step, answer) => this.observe(step, answer), say));
+      await this.end(ending);
+    } catch (error) {
+      await this.fail(error);
+    } finally {
+      this.isBusy = false;
+      this.progress.hidden = true;
+      showBalance();
+    }
+  }
+
+  /** How it ended well. */
+  async end(address) {
+    await this.done();
+    const shown = await readPage(address).then((page) => part("done", page), () => null);
+    const title = shown?.dataset.title ?? "Done";
+    this.title.textContent = title;
+    this.form.hidden = true;
+    if (shown) this.outcome.replaceChildren(document.adoptNode(shown));
+    if (this.dialog && !this.dialog.open) toast(title);
+    else this.title.focus();
+  }
+
+  /** Say why it did not go through, and show what has changed. */
+  async fail(error) {
+    this.isBusy = false;
+    await this.load();
+    const isSaid = this.form.querySelector("[role=alert]");
+    this.outcome.replaceChildren(isSaid && error.status === 409 ? "" : notice("bad", inWords(error.message)));
+    if (this.dialog && !this.dialog.open) toast(inWords(error.message));
+  }
+
+  press(target) {
+    if (target.closest("[data-close]")) this.dialog?.close();
+    const share = target.closest("[data-share]");
+    if (share) import("../copying.js").then(({ copy }) => copy(share), sayUnloaded);
+  }
+
+  async observe(step, answer) {
+    this.log.push([step, answer]);
+    await this.steps?.observe(step, answer);
+  }
+
+  /** The steps are loaded when their fold is open. */
+  watchFold(fold) {
+    const open = async () => {
+      if (!fold.open || this.steps) return;
+      try {
+        const { Steps } = await import("../developer/steps.js");
+        this.steps ??= new Steps(fold, this);
+      } catch {
+        fold.append(notice("bad", "The steps can't be loaded. Reload the page to try again."));
+      }
+    };
+    fold?.addEventListener("toggle", open);
+    if (fold?.open) open();
+  }
+}

@@ -1,0 +1,64 @@
+// A trade of the client, with the words for its steps, and the wallet that signs for the visitor.
+
+import { answerOf, market } from "../call.js";
+import { isSandbox } from "../addresses.js";
+import { walletAccount } from "../wallet/link.js";
+
+const WORDS = {
+  add: "Adding it to the market…",
+  prepare: "Preparing the transaction…",
+  submit: "Submitting to the ledger…",
+  report: "Confirming…",
+};
+
+/** @typedef {import("../../../../clients/market/src/trade.js").Kind} Kind */
+/** @typedef {import("../../../../clients/market/src/trade.js").Trade} Transaction */
+/** @typedef {(step: string, answer?: import("../call.js").Answer) => unknown} Observer of the steps, each with the answer to its call */
+
+/**
+ * @param {Kind} kind
+ * @param {any} order the body of the call that prepares it
+ * @param {Observer} observe
+ * @param {(words: string) => void} [say]
+ */
+export function openTransaction(kind, order, observe, say = () => {}) {
+  let last = "";
+  const progress = async ({ step, exchange }) => {
+    if (exchange) return observe(step, answerOf(exchange));
+    if (step === last) return;
+    last = step;
+    const words = step === "sign" ? wordsOf(transaction) : WORDS[step];
+    if (words) say(words);
+    if (step === "submit") await observe("submitting");
+  };
+  /** @type {Transaction} */
+  const transaction = market.trade(kind, order, { progress });
+  return transaction;
+}
+
+const wordsOf = (transaction) => (isOwn(transaction) ? "Sign it in your wallet…" : "Signing with the demo wallet…");
+
+/** Whether the visitor's own wallet signs it. */
+export const isOwn = ({ metadata }) => metadata.accountToSign === walletAccount();
+
+/** Throws where no other wallet signs. */
+function usesOwn(transaction) {
+  if (isOwn(transaction) || isSandbox) return isOwn(transaction);
+  throw new Error(`Connect the wallet of ${transaction.metadata.accountToSign}: it has to sign.`);
+}
+
+/** Take all its steps. */
+export const complete = (transaction) => transaction.run(walletFor(transaction));
+
+/** The visitor's own wallet or, in the sandbox, the demo wallet. @param {Transaction} transaction */
+export function walletFor(transaction) {
+  const demo = () => import("../demo-wallet.js");
+  const own = async ({ byteArray }) => {
+    const { signWithWallet } = await import("../wallet/signing.js");
+    return signWithWallet(byteArray, transaction.isReturned, (exchange) => transaction.progress({ step: "sign", exchange }));
+  };
+  return {
+    sign: async (prepared) => (usesOwn(prepared) ? own(prepared) : (await demo()).sign(transaction)),
+    signAndExecute: async (prepared) => (usesOwn(prepared) ? own(prepared) : (await demo()).signAndExecute(transaction)),
+  };
+}

@@ -1,0 +1,85 @@
+"""The storefront on a real network: the pages of a shop, whose visitors bring a wallet of their own."""
+
+import re
+
+import pytest
+
+from harness.apps import on_testnet
+from marketplace.errors import StartRefused
+
+SHOP = {"STOREFRONT": "on", "WALLETCONNECT_PROJECT_ID": "shop"}
+PAGES = [
+    "/",
+    "/collections",
+    "/search?q=0.0.1001",
+    "/account/0.0.1001",
+    "/account/0.0.1001/offers",
+    "/activity",
+    "/list",
+    "/basket",
+]
+GONE = ["/collection/0.0.5001", "/nft/0.0.5001/7"]
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory):
+    return on_testnet(tmp_path_factory.mktemp("shop"), **SHOP, NAME="The shop").test_client()
+
+
+@pytest.mark.parametrize("page", [*PAGES, *GONE])
+def test_a_page_is_a_shops(shop, page):
+    r = shop.get(page)
+    assert r.status_code == (404 if page in GONE else 200)
+    assert "The shop" in r.text
+    assert "Connect wallet" in r.text
+    for word in ("sandbox", "demo", "Switch account", "Developer", "nftm_"):
+        assert word not in re.sub('name="market-sandbox"|/wallet-check', "", r.text), word
+
+
+def test_only_the_relay_is_reached_beside_the_service(shop):
+    policy = shop.get("/").headers["Content-Security-Policy"]
+    assert "connect-src 'self' wss://relay.walletconnect.com;" in policy
+    assert "unsafe" not in policy
+
+
+def test_a_page_carries_a_visitors_token(shop):
+    r = shop.get("/")
+    token = re.search('name="market-token" content="(nftv_[^"]+)"', r.text)[1]
+    assert r.headers["Cache-Control"] == "private, no-cache"
+    headers = {"Authorization": f"Bearer {token}"}
+    assert shop.get("/v1/orderbook", headers=headers).json == []
+
+
+def test_the_api_reference_has_its_own_address(shop):
+    assert 'href="/reference"' in shop.get("/").text
+    assert shop.get("/reference").status_code == 200
+
+
+def test_nothing_of_the_sandbox_is_there(shop):
+    script = re.search('src="(/assets/[^/]+)/', shop.get("/").text)[1]
+    for path in ("/demo/wallet", "/list", f"{script}/demo-wallet.js", f"{script}/menu.js"):
+        assert shop.get(path).status_code == 404, path
+    with shop.get(f"{script}/visitor.js") as r:
+        assert r.status_code == 200
+
+
+def test_a_shop_may_have_a_face_of_its_own(tmp_path):
+    face = tmp_path / "face"
+    (face / "static").mkdir(parents=True)
+    (face / "static/theme.css").write_text(":root { --accent: teal }")
+    (face / "static/logo.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
+    (face / "templates/storefront").mkdir(parents=True)
+    (face / "templates/storefront/_footer.html").write_text("<p>Imprint of {{ config.NAME }}</p>")
+    shop = on_testnet(tmp_path, **SHOP, NAME="Mine", STOREFRONT_DIR=str(face)).test_client()
+    page = shop.get("/").text
+    assert "<p>Imprint of Mine</p>" in page
+    for name in ("theme.css", "logo.svg"):
+        with shop.get(re.search(f'"(/assets/[^"]*/{name})"', page)[1]) as r:
+            assert r.data == (face / "static" / name).read_bytes()
+
+
+def test_what_lacks_stops_the_start(tmp_path):
+    with pytest.raises(StartRefused, match="reach no wallet: set MARKETPLACE_WALLETCONNECT_PROJ"):
+        on_testnet(tmp_path, STOREFRONT="on")
+    with pytest.raises(StartRefused, match="STOREFRONT_DIR=/nowhere is not a folder"):
+        on_testnet(tmp_path, **SHOP, STOREFRONT_DIR="/nowhere")
