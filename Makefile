@@ -102,7 +102,7 @@ lint-style: .venv/installed-dev
 # The types and the style of the demo's scripts, and of clients/market.
 lint-scripts: tests/lint/node_modules/.installed
 	@tests/lint/node_modules/.bin/tsc -p tests/lint/jsconfig.json
-	@tests/lint/node_modules/.bin/eslint -c tests/lint/eslint.config.js marketplace/storefront/static marketplace/storefront/static clients/market/index.js clients/market/src \
+	@tests/lint/node_modules/.bin/eslint -c tests/lint/eslint.config.js marketplace/storefront/static marketplace/demo/static clients/market/index.js clients/market/src \
 	  clients/market/tests
 
 ## Measurements
@@ -156,7 +156,7 @@ postman: .venv/installed-dev tests/system/openapi/node_modules/.installed
 # The pages' bundles of clients/wallet-link: wallet-link.js, and the demo's wallet-check.js.
 wallet-link: clients/wallet-link/node_modules/.installed
 	@node clients/wallet-link/build.mjs wallet-link > marketplace/storefront/static/wallet-link.js
-	@node clients/wallet-link/build.mjs wallet-check > marketplace/storefront/static/wallet-check.js
+	@node clients/wallet-link/build.mjs wallet-check > marketplace/demo/static/wallet-check.js
 
 # What clients/market has of the API, and marketplace/storefront/static/market.js, its bundle for the pages.
 market-client: .venv/installed-dev clients/market/node_modules/.installed

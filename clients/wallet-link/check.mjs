@@ -6,7 +6,7 @@
 import { spawn } from "node:child_process";
 import { parseArgs } from "node:util";
 import { WalletLink } from "../../marketplace/storefront/static/wallet-link.js";
-import { makeReport, runCheck, writeText } from "../../marketplace/storefront/static/wallet-check.js";
+import { makeReport, runCheck, writeText } from "../../marketplace/demo/static/wallet-check.js";
 
 const { values, positionals: [address, ...command] } = parseArgs({
   allowPositionals: true,

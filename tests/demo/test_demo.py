@@ -212,9 +212,9 @@ def test_without_a_storefront_there_are_no_pages(tmp_path):
 
 def test_the_pages_old_addresses_lead_to_them(app):
     client = app.test_client()
-    moved = client.get("/nft/0.0.5001/7?offer=0.0.9")
+    moved = client.get("/demo/nft/0.0.5001/7?offer=0.0.9")
     assert (moved.status_code, moved.location) == (301, "/nft/0.0.5001/7?offer=0.0.9")
-    for elsewhere in ("/demo//evil.example", "/demo/\\evil.example", "/nft//evil.example"):
+    for elsewhere in ("/demo//evil.example", "/demo/\\evil.example", "/demo/nft//evil.example"):
         assert client.get(elsewhere).status_code == 404
 
 

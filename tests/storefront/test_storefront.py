@@ -57,7 +57,7 @@ def test_the_api_reference_has_its_own_address(shop):
 
 def test_nothing_of_the_sandbox_is_there(shop):
     script = re.search('src="(/assets/[^/]+)/', shop.get("/").text)[1]
-    for path in ("/demo/wallet", "/list", f"{script}/demo-wallet.js", f"{script}/menu.js"):
+    for path in ("/demo/wallet", "/demo/list", f"{script}/demo-wallet.js", f"{script}/menu.js"):
         assert shop.get(path).status_code == 404, path
     with shop.get(f"{script}/visitor.js") as r:
         assert r.status_code == 200

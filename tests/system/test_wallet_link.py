@@ -16,7 +16,7 @@ from hiero_sandbox import relay
 LINK, WALLETS = ROOT / "clients/wallet-link", ROOT / "sandbox/tests/system/relay"
 BUNDLES = {
     "wallet-link": ROOT / "marketplace/storefront/static/wallet-link.js",
-    "wallet-check": ROOT / "marketplace/storefront/static/wallet-check.js",
+    "wallet-check": ROOT / "marketplace/demo/static/wallet-check.js",
 }
 
 pytestmark = pytest.mark.skipif(
