@@ -109,7 +109,7 @@ def test_every_step_stays_open_for_whoever_opened_it(offer):
         "settled",
     ):  # handed in, and confirmed at once
         expect(step(steps(page), name).locator(".exchange").first).to_be_visible()
-    page.goto(page.url.partition("/demo")[0] + "/list")
+    page.goto(page.site + "/list")
     expect(step(page, "add")).to_be_visible()
 
 

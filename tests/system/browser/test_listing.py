@@ -112,7 +112,7 @@ def test_it_works_from_the_gallery_to_the_order_book(visit):
     page.look("listing-3-listed")
 
     gallery = page.context.new_page()
-    gallery.goto(page.url.partition("/demo")[0])
+    gallery.goto(page.site)
     expect(gallery.locator("#gallery h2").first).to_have_text(name)
 
     gallery.close()
