@@ -63,7 +63,7 @@ def test_a_service_whose_clock_is_ahead_prepares_what_is_valid(client, lister, m
 @pytest.mark.parametrize("path", ["list", "delist"])
 def test_a_service_whose_clock_is_behind_prepares_what_is_valid(client, lister, mirror, path):
     lister((TOKEN, 7))
-    # The time until the answer comes is added: two seconds at most.
+    # It begins earlier by the time until the answer comes: two seconds at most.
     assert -18 < starts_after(mirror, client, 170, path) <= -14
 
 
