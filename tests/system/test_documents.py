@@ -195,7 +195,7 @@ def test_the_readmes_program_sells_an_nft(clone, tmp_path):
 @pytest.mark.skipif(not shutil.which("node"), reason="needs Node.js")
 def test_the_readmes_program_in_javascript_sells_an_nft(clone):
     [block] = blocks("mjs", "README.md")
-    assert len([*filter(None, block.text.splitlines())]) <= 12
+    assert len([*filter(None, block.text.splitlines())]) <= 10
     (clone.folder / "sell.mjs").write_text(block.text)
     shown = re.search(r"sell\.mjs\n(.*)\n```", read("README.md"))[1]
     sold = clone.run("bash", "-c", ". instance/sandbox.env && node sell.mjs")
