@@ -19,7 +19,7 @@ from marketplace.market.nfts import require_shown
 from marketplace.market.rarity import list_values, rank_collection
 from marketplace.store import nfts, orderbook
 from marketplace.store.database import read
-from marketplace.store.orderbook import NEWEST, Selection
+from marketplace.store.orderbook import NEWEST, ListedValueRow, Selection
 from marketplace.store.traits import TraitValueRow, read_traits
 
 blp = Blueprint("Traits", __name__, description="Traits and their rarity")
@@ -56,14 +56,14 @@ def _count_selected(rows: list[TraitValueRow], selection: Selection) -> list[Tra
     """Replace the counts of listed NFTs, and their floors, by those within a selection."""
     db, token = read(), str(selection.token)
     types = {text: orderbook.find_trait(db, token, text)[0] for text in selection.traits}
-    counted = {}
-    for kind in {"", *types.values()}:
+    counted: dict[str | None, dict[tuple[str, str], ListedValueRow]] = {}
+    for kind in {None, *types.values()}:
         others = tuple(text for text in selection.traits if types[text] != kind)
-        of_others = orderbook.list_listed_values(db, selection._replace(traits=others))
+        of_others = orderbook.list_listed_values(db, selection._replace(traits=others), kind)
         counted[kind] = {(row["type"], row["value"]): row for row in of_others}
     replaced: list[TraitValueRow] = []
     for row in rows:
-        found = counted.get(row["type"], counted[""]).get((row["type"], row["value"]))
+        found = counted.get(row["type"], counted[None]).get((row["type"], row["value"]))
         listed, floor = (found["listed"], found["floor_price"]) if found else (0, None)
         replaced.append({**row, "listed": listed, "floor_price": floor})
     return replaced

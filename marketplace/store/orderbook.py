@@ -92,17 +92,22 @@ def list_selected(
     return db.execute(sql, parameters).fetchall()
 
 
-def list_listed_values(db: Connection, selection: Selection) -> list[ListedValueRow]:
-    """List the values of traits in a selection of a collection, each with how many listed NFTs have it."""
+def list_listed_values(
+    db: Connection, selection: Selection, kind: str | None = None
+) -> list[ListedValueRow]:
+    """List the values of traits in a selection of a collection, each with how many listed NFTs have it.
+
+    ``kind``: only values of this type.
+    """
     parameters: dict[str, object] = {
         "token": selection.token, "owner": selection.owner,
-        "min_price": selection.min_price, "max_price": selection.max_price,
+        "min_price": selection.min_price, "max_price": selection.max_price, "kind": kind,
     }  # fmt: skip
     selected = " ".join(_list_conditions(db, selection, parameters, is_after=False))
     sql = f"""
         SELECT type, value, COUNT(*) AS listed, MIN(listing_price) AS floor_price
         FROM nft JOIN nft_trait USING (token, serial_no)
-        WHERE is_listed = 1 {selected}
+        WHERE is_listed = 1 {selected} {"" if kind is None else "AND type = :kind"}
         GROUP BY type, value
     """
     return db.execute(sql, parameters).fetchall()
