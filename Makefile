@@ -71,9 +71,10 @@ test-stdlib: .venv/installed-dev
 	@PYTHONPATH=$(CURDIR)/tests/without_pysqlite3 $(PYTEST) -n $$(($(PROCESSES) + 1)) -k "not postgresql"
 
 # Servers, browsers, failing PostgreSQL, packages, documents, wallets, SDKs and generated clients.
-# These tests mostly wait, so there are twice as many processes as cores.
+# These tests mostly wait, so there are twice as many processes as cores. Some of them: make test-system ONLY=firefox
 test-system: .venv/installed-dev
-	@$(PYTEST) -n $$(($(PROCESSES) * 2)) -m "not alone" --durations 25 --durations-min 10 tests/system sandbox/tests/system
+	@$(PYTEST) -n $$(($(PROCESSES) * 2)) -m "not alone" $(if $(ONLY),-k "$(ONLY)") --durations 25 --durations-min 10 \
+	  tests/system sandbox/tests/system
 
 # Floods, random lives and a soak, one after the other.
 test-alone: .venv/installed-dev
