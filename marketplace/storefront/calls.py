@@ -1,7 +1,7 @@
 """The calls of which a page is made: GETs of the public API and of the sandbox, inside this process.
 
-A page shows what any client gets, with the visitor's own headers and the sandbox's token. It lists its calls
-for developers.
+A page shows what any client gets, with the visitor's own headers and the page's token: a host that lets
+nobody in is obeyed. It lists its calls for developers.
 """
 
 import json
@@ -17,7 +17,6 @@ from flask import current_app, g, request
 from werkzeug.test import run_wsgi_app
 
 from marketplace.storefront.surroundings import surroundings
-from marketplace.wsgi_environ import TRUSTED
 
 _NEXT = re.compile(r'<([^>]*)>; rel="next"')
 # Of the visitor's request, what would change the answer to another one.
@@ -70,7 +69,7 @@ def _call(path: str, query: dict[str, Any]) -> ApiAnswer:
         "SCRIPT_NAME": request.script_root,
         "PATH_INFO": path.encode().decode("latin-1"),
         "QUERY_STRING": text,
-        TRUSTED: True,
+        "HTTP_AUTHORIZATION": f"Bearer {surroundings().make_token()}",
         "HTTP_ACCEPT": "application/json",
         "wsgi.input": BytesIO(),
     }

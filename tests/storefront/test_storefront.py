@@ -50,6 +50,13 @@ def test_a_page_carries_a_visitors_token(shop):
     assert shop.get("/v1/orderbook", headers=headers).json == []
 
 
+def test_a_host_that_lets_nobody_in_is_obeyed(tmp_path):
+    shop = on_testnet(tmp_path, **SHOP, authenticate=lambda request, scope: False).test_client()
+    r = shop.get("/")
+    assert r.status_code == 401
+    assert "You are not allowed to call this" in r.text
+
+
 def test_the_api_reference_has_its_own_address(shop):
     assert 'href="/reference"' in shop.get("/").text
     assert shop.get("/reference").status_code == 200
