@@ -40,6 +40,7 @@ def test_it_runs_to_its_end(program):
     assert start(program, *SHORT_RUNS[program])
 
 
+@pytest.mark.alone
 @needs_wrk
 def test_an_attack_is_made():
     """argparse refused the default of its own list of attacks."""
@@ -47,6 +48,7 @@ def test_an_attack_is_made():
     assert re.match(r"a foreign lock, 5 clients\n  order book +p50 .*\(200: \d+\)\n", output)
 
 
+@pytest.mark.alone
 @needs_wrk
 def test_an_attack_by_a_name_server_is_made_or_said_to_be_impossible():
     output = start(
