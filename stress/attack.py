@@ -227,7 +227,7 @@ def attack(name, seconds, clients=CLIENTS, **settings):
 def besiege(engine, seconds, clients=CLIENTS):
     """Let an honest buyer buy beside silent visitors; returns what both got."""
     with visitors.besieged(engine) as service:
-        made = service.flask("token", "create", "visitors", "--scope", "write")
+        made = service.flask("token", "create", "crowd", "--scope", "write")
         with flooding(service.port, made.stdout.strip(), seconds, clients, "buy") as of_visitors:
             time.sleep(1)
             answers = visitors.buy_all(service, time.monotonic() + seconds - 2)
