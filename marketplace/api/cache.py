@@ -20,7 +20,7 @@ from marketplace.metrics import count
 from marketplace.services import services
 from marketplace.store.access_tokens import AccessTokenRow
 from marketplace.store.engine import Engine
-from marketplace.wsgi_environ import ROUTE, TOKEN_NAME, TRUSTED
+from marketplace.wsgi_environ import ROUTE, TOKEN_NAME
 
 MAX_BYTES = 64 * 1024 * 1024
 OVERHEAD_BYTES, ROW_BYTES = 2000, 4000  # of an entry, and of a row's names: generous estimates
@@ -246,14 +246,13 @@ class ResponseCache:
         data_version = self._database.data_version()
         cached = self._cache.find(key, data_version)
         token = cached and self._cache.find(environ.get("HTTP_AUTHORIZATION", ""), data_version)
-        if not cached or not (token or TRUSTED in environ):
+        if not cached or not token:
             environ[REQUEST_CACHE] = RequestCache(self._cache, data_version, key)
             count("response_cache_requests", outcome="miss")
             return self._application(environ, start_response)
         finished: FinishedResponse
         finished, environ[ROUTE] = cached
-        if token:
-            environ[TOKEN_NAME] = token.row["name"]
+        environ[TOKEN_NAME] = token.row["name"]
         count("response_cache_requests", outcome="hit")
         return finished.send(environ, start_response)
 
