@@ -27,7 +27,7 @@ from werkzeug.exceptions import NotFound
 
 from marketplace.errors import StartRefused
 from marketplace.storefront import offers, pages, trades, words
-from marketplace.storefront.surroundings import KEY, Surroundings, surroundings
+from marketplace.storefront.surroundings import KEY, Surroundings, page_token, surroundings
 
 # The scripts replace these in the addresses of an NFT's and of a collection's page.
 ANY_NFT = {"token": "TOKEN", "serial_no": "SERIAL"}
@@ -115,7 +115,7 @@ def give_addresses() -> dict[str, Any]:
         "now_ms": lambda: round(1000 * time()),
         "pages": PAGES,
         "addresses": {
-            "token": own.make_token(),
+            "token": page_token(),
             "renewal": url_for("visitors.show_visitor_token"),
             "wallet": config["WALLETS"][0],
             "visitor": own.visitor,

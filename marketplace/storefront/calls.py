@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from flask import current_app, g, request
 from werkzeug.test import run_wsgi_app
 
-from marketplace.storefront.surroundings import surroundings
+from marketplace.storefront.surroundings import page_token, surroundings
 
 _NEXT = re.compile(r'<([^>]*)>; rel="next"')
 # Of the visitor's request, what would change the answer to another one.
@@ -69,7 +69,7 @@ def _call(path: str, query: dict[str, Any]) -> ApiAnswer:
         "SCRIPT_NAME": request.script_root,
         "PATH_INFO": path.encode().decode("latin-1"),
         "QUERY_STRING": text,
-        "HTTP_AUTHORIZATION": f"Bearer {surroundings().make_token()}",
+        "HTTP_AUTHORIZATION": f"Bearer {page_token()}",
         "HTTP_ACCEPT": "application/json",
         "wsgi.input": BytesIO(),
     }

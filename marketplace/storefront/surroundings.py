@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from flask import Flask, current_app
+from flask import Flask, current_app, g
 
 from marketplace.api.visitors import make_token
 from marketplace.assets import Assets
@@ -57,3 +57,11 @@ def surroundings(app: Flask | None = None) -> Surroundings:
     """Those of an application, by default of the current one."""
     own: Surroundings = (app or current_app).extensions[KEY]
     return own
+
+
+def page_token() -> str:
+    """The token of this page and of its calls, made once."""
+    if "storefront_token" not in g:
+        g.storefront_token = surroundings().make_token()
+    token: str = g.storefront_token
+    return token
