@@ -27,7 +27,7 @@ DURATION = (
     ("method", "route", "status"),
 )
 COUNTERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("writes_refused", "POST and DELETE requests refused because too many were in progress", ()),
+    ("writes_refused", "POST requests refused because too many were in progress", ()),
     (
         "requests_limited",
         "Requests answered 429: a limit of a token, an end_user or an address was reached",

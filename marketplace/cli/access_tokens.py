@@ -56,7 +56,7 @@ def rate(value: str) -> str:
     multiple=True,
     default=("read",),
     show_default=True,
-    help="What the token may do: read for GET, write for POST and DELETE, metrics for /metrics. Repeat it for"
+    help="What the token may do: read for GET, write for POST, metrics for /metrics. Repeat it for"
     " several.",
 )
 @click.option(

@@ -15,7 +15,7 @@ STATUS = "`/status`"
 SCOPED = "every call under `/v1`, `/metrics`"
 PARAMETERS = "every call with parameters or a body"
 QUERIES = "every call with a query"
-POSTS = "every POST and DELETE"
+POSTS = "every POST"
 BODIES = "every call with a body"
 
 # Whether the same request may succeed later, and what to say to a user.
