@@ -22,7 +22,7 @@ from marketplace.api.schemas.nft_collections import (
 from marketplace.errors import CollectionNotStored, Hidden
 from marketplace.hedera import times
 from marketplace.market.collection_days import CollectionDay, list_days
-from marketplace.market.nfts import require_shown
+from marketplace.market.nfts import require_collection, require_shown
 from marketplace.market.royalties import list_earned
 from marketplace.store import collection_hours, events, nft_collections, nfts, offers
 from marketplace.store.database import read
@@ -76,8 +76,7 @@ def list_collection_history(token: str, days: int) -> list[CollectionDay]:
     today = times.now() // times.DAY * times.DAY
     begin = today - (days - 1) * times.DAY
     hours = collection_hours.list_hours(read(), token, times.to_iso(begin)[:13])
-    if not hours and not nfts.is_any_stored_of_token(read(), token):
-        raise CollectionNotStored(token)
+    require_collection(token, hours)
     request_cache().until = today + times.DAY
     return list_days(hours, begin, today)
 
@@ -121,8 +120,7 @@ def list_collection_owners(token: str, limit: int, page: Position | None) -> Pag
     require_shown(token)
     after = page and (int(page.key), page.entity_id)
     rows = nft_collections.list_owners(read(), token, after, limit + 1)
-    if not rows and not nfts.is_any_stored_of_token(read(), token):
-        raise CollectionNotStored(token)
+    require_collection(token, rows)
     return paging.page(rows, limit, paging.BY_NFTS)
 
 

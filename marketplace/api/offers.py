@@ -31,7 +31,7 @@ from marketplace.api.schemas.offers import (
 from marketplace.hedera import times
 from marketplace.hedera.ids import MAX_HBAR, NftId
 from marketplace.market.listing.prepare import PreparedTransaction
-from marketplace.market.nfts import TransactionRequest, require_shown
+from marketplace.market.nfts import TransactionRequest, require_collection, require_shown
 from marketplace.market.offers import prepare
 from marketplace.store import nfts, offers
 from marketplace.store.database import read
@@ -188,8 +188,7 @@ def list_collection_offers(token: str, limit: int, page: Position | None) -> Pag
     """
     require_shown(token)
     offers = _list_page(OfferFilter(token), limit, page)
-    if not offers and not nfts.is_any_stored_of_token(read(), token):
-        raise errors.CollectionNotStored(token)
+    require_collection(token, offers)
     return offers
 
 

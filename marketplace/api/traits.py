@@ -15,7 +15,7 @@ from marketplace.api.schemas.nfts import (
     TraitSchema,
 )
 from marketplace.errors import CollectionNotStored, Hidden, NftNotStored
-from marketplace.market.nfts import require_shown
+from marketplace.market.nfts import require_collection, require_shown
 from marketplace.market.rarity import list_values, rank_collection
 from marketplace.store import nfts, orderbook
 from marketplace.store.database import read
@@ -43,8 +43,7 @@ def list_collection_traits(
     """
     require_shown(token)
     rows = list_values(token)
-    if not rows and not nfts.is_any_stored_of_token(read(), token):
-        raise CollectionNotStored(token)
+    require_collection(token, rows)
     selection = Selection(NEWEST, token, None, min_price, max_price, traits)
     if selection != Selection(token=token):
         rows = _count_selected(rows, selection)
@@ -82,8 +81,7 @@ def list_collection_ranks(token: str, serial_nos: tuple[int, ...]) -> list[dict[
     """
     require_shown(token)
     ranking = rank_collection(token)
-    if not ranking.serials and not nfts.is_any_stored_of_token(read(), token):
-        raise CollectionNotStored(token)
+    require_collection(token, ranking.serials)
     return [{"serial_no": number, "rank": ranking.find_rank(number)} for number in serial_nos]
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeVar
 from marketplace.errors import (
     AccountBlocked,
     AccountNotOnLedger,
+    CollectionNotStored,
     Hidden,
     MarketplaceError,
     NftGone,
@@ -100,6 +101,12 @@ def require_shown(token: str, serial_no: int = 0) -> None:
     if decision:
         name = str(NftId(token, serial_no)) if serial_no else token
         raise Hidden(name, decision["reason"] if decision["is_public"] else None)
+
+
+def require_collection(token: str, found: object) -> None:
+    """Raise CollectionNotStored if nothing was found of a token, and no NFT of it is stored."""
+    if not found and not nfts.is_any_stored_of_token(read(), token):
+        raise CollectionNotStored(token)
 
 
 def require_not_blocked(account_id: str) -> None:
