@@ -12,10 +12,12 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 BASE = os.environ.get("BASE")
+EXTRAS = ["postgresql", "sandbox"]
 IMAGE, OURS = "localhost/nft-marketplace", "localhost/nft-marketplace-base"
 SANDBOX = "localhost/hiero-sandbox"
 FILES = {IMAGE: "Containerfile", SANDBOX: "sandbox/Containerfile"}
@@ -161,7 +163,7 @@ def build(folder, podman, base):
     fetch = [sys.executable, "-m", "pip", "download", "--quiet", "--constraint=constraints.txt"]
     fetch += [f"--dest={wheels}", f"--find-links={wheels}", "--only-binary=:all:"]
     fetch += [f"--python-version={python_version(podman, base)}", "setuptools"]
-    fetch += ["--requirement=requirements.txt", "psycopg[binary]"]
+    fetch += ["--requirement=requirements.txt", *extras()]
     subprocess.run(fetch, cwd=ROOT, check=True)
     (folder / "pip.conf").write_text("[global]\nno-index = true\nfind-links = /wheels\n")
     for image, file in FILES.items():
@@ -179,7 +181,7 @@ def build(folder, podman, base):
                 "--build-arg",
                 f"BASE={base}",
                 "--build-arg",
-                "EXTRAS=postgresql,sandbox",
+                f"EXTRAS={','.join(EXTRAS)}",
                 "--volume",
                 f"{wheels}:/wheels:ro",
             ),
@@ -189,6 +191,15 @@ def build(folder, podman, base):
             int(podman("image", "inspect", "--format={{.Size}}", name)) for name in (image, base)
         )
         print(f"{image}: {size / 1e6:.0f} MB, of which the base has {of_base / 1e6:.0f}")
+
+
+def extras():
+    """What the images' extras need, without the sandbox itself, which the build makes."""
+    needs = []
+    for file, names in (("pyproject.toml", EXTRAS), ("sandbox/pyproject.toml", ["relay"])):
+        optional = tomllib.loads((ROOT / file).read_text())["project"]["optional-dependencies"]
+        needs += [need for name in names for need in optional[name]]
+    return [need for need in needs if not need.startswith("hiero-sandbox")]
 
 
 def python_version(podman, base):
