@@ -3,7 +3,6 @@
 import { tinybars } from "./amount.js";
 import { notice } from "./element.js";
 import { onSubmit } from "./form.js";
-import { sayUnloaded } from "./toast.js";
 import { isAccount, readBalance, switchTo, visitor } from "./visitor.js";
 
 const menu = document.getElementById("accounts");
@@ -31,7 +30,6 @@ menu.addEventListener("click", ({ target }) => {
   const button = /** @type {HTMLElement} */ (target).closest("button[value]");
   if (button instanceof HTMLButtonElement) choose(button.value);
 });
-menu.querySelector("[data-connect]")?.addEventListener("click", () => import("./wallet/connect.js").then(({ open }) => open(), sayUnloaded));
 onSubmit(form, async ({ account: id }) => {
   outcome.replaceChildren(isAccount(id) ? "" : notice("bad", "Enter an account ID, such as 0.0.1234."));
   if (!isAccount(id)) return;

@@ -70,5 +70,7 @@ export function offerChoice(refresh) {
     withdrawal ??= new Withdrawal(document.getElementById("withdrawal"), page);
     withdrawal.begin();
   });
+  // What was chosen before this script had come.
+  for (const box of boxes()) if (box.checked) chosen.set(box.dataset.choose, read(box));
   show();
 }

@@ -13,7 +13,7 @@ const root = document.getElementById("listing");
 const form = root.querySelector("[data-trade] form");
 /** @type {Record<string, any>} */
 const { price, account: seller, token, serial_no: serial } = form.elements;
-let isPriced = new URLSearchParams(location.search).has("price"); // by the address, or by hand
+let isPriced = new URLSearchParams(location.search).has("price") || price.value !== price.defaultValue; // by the address, or by hand
 let timer;
 let question; // the newest one, whose answer is shown
 
@@ -92,7 +92,7 @@ onVisitor((account) => {
   listing.load();
 });
 for (const field of [token, serial, seller]) field.addEventListener("change", () => listing.load());
-if (!new URLSearchParams(location.search).has("account")) {
-  seller.value = visitor();
-  listing.load();
-}
+const isNamed = new URLSearchParams(location.search).has("account");
+if (!isNamed) seller.value = visitor();
+// The form may have been filled before this script had come.
+if (!isNamed || [price, token, serial].some((field) => field.value !== field.defaultValue)) listing.load();

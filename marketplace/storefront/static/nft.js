@@ -27,7 +27,7 @@ async function refresh() {
   } catch {
     return; // the next event tries again
   }
-  if (find("purchase").hasAttribute("open")) trades.purchase?.load();
+  for (const trade of Object.values(trades)) if (trade.dialog.open) trade.load();
   if (fold?.open) showLedger();
 }
 

@@ -59,12 +59,14 @@ document.addEventListener("click", ({ target }) => {
   const button = /** @type {HTMLElement} */ (/** @type {HTMLElement} */ (target).closest("[data-become]"));
   if (button) switchTo(button.dataset.become);
 });
+menu.querySelector("[data-connect]")?.addEventListener("click", connect);
 if (isSandbox) {
   // The menu is loaded when it is opened for the first time.
-  menu.addEventListener("beforetoggle", () => import("./menu.js").catch(sayUnloaded), { once: true });
+  menu.inert = true;
+  menu.addEventListener("beforetoggle", () => import("./menu.js").then(() => (menu.inert = false), sayUnloaded), { once: true });
 } else {
+  masthead.inert = false;
   masthead.addEventListener("click", () => (account ? menu.togglePopover() : connect()));
-  menu.querySelector("[data-connect]").addEventListener("click", connect);
   document.addEventListener("wallet", () => switchTo(recall("wallet") ?? ""));
 }
 showBalance();

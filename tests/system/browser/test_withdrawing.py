@@ -53,12 +53,20 @@ def test_it_works(offer):
     page.look("withdrawing")
 
 
-def test_what_is_no_longer_listed_is_said(offer, trader):
+@pytest.mark.parametrize("is_open", [True, False])
+def test_what_is_no_longer_listed_is_said(offer, trader, is_open):
+    """Whether its dialog was open before it was withdrawn, or is opened afterwards."""
     page = offer(refusals=[409])
-    page.get_by_role("link", name="Cancel listing").click()
+    steps = page.locator("#withdrawal")
+    open_dialog = "location.hash = '#withdrawal'"
+    if is_open:
+        page.evaluate(open_dialog)
+        expect(steps.get_by_role("button", name="Cancel listing")).to_be_visible()
     trader.withdraw(page.nft, SELLER)
-    press(page.locator("#withdrawal"), "Prepare the transaction")
-    said = step(page.locator("#withdrawal"), "prepare").locator(".notice.bad")
+    if not is_open:
+        page.evaluate(open_dialog)
+    press(steps, "Prepare the transaction")
+    said = step(steps, "prepare").locator(".notice.bad")
     expect(said).to_contain_text("not for sale")
 
 

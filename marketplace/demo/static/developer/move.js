@@ -14,7 +14,9 @@ export function offerMove({ nft, refresh }) {
   const box = document.getElementById("elsewhere");
   const outcome = box.querySelector("[data-outcome]");
   const calls = box.querySelector("[data-calls]");
-  onSubmit(box.querySelector("form"), async ({ account }) => {
+  const form = box.querySelector("form");
+  form.inert = false;
+  onSubmit(form, async ({ account }) => {
     const { token: tokenId, serialNo, owner } = await nft();
     const moved = await post(sandbox("/transfers"), { tokenId, serialNo, accountId: account });
     calls.replaceChildren(exchange(moved, { open: false }));

@@ -109,6 +109,7 @@ export class Steps {
 
   async prepare() {
     await this.trade.ready; // a dialog that has just opened does not know its order yet
+    if (!this.trade.order()) return this.named.prepare.fail(this.trade.whyNot());
     this.transaction = this.open();
     this.signed = "";
     await this.take("prepare", () => this.transaction.prepare());

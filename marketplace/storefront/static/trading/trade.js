@@ -62,6 +62,12 @@ export class Trade {
     return this.written.order ? parse(this.written.order) : null;
   }
 
+  /** Why there is nothing to order. */
+  whyNot() {
+    const said = this.form.querySelector(".notice") ?? this.outcome.querySelector(".notice");
+    return said?.textContent ?? "It isn't loaded yet. Try again.";
+  }
+
   /** One for each signature. */
   orders() {
     return [this.order()];
@@ -98,7 +104,9 @@ export class Trade {
       const old = part("trade", this.form);
       if (old?.isEqualNode(fresh)) return;
       const isFocused = old?.contains(document.activeElement);
+      const typed = [...new FormData(this.form)];
       this.form.replaceChildren(document.adoptNode(fresh));
+      for (const [name, value] of typed) Object.assign(this.form.elements.namedItem(name) ?? {}, { value });
       if (isFocused) this.title.focus();
     } catch (error) {
       if (load < this.loads) return;
