@@ -28,6 +28,7 @@ from marketplace.api import (
     orderbook,
     reference,
     search,
+    sitemap,
     status,
     traits,
     users,
@@ -161,6 +162,7 @@ def _register_blueprints(app: Flask) -> None:
 def _add_pages(app: Flask) -> None:
     """Add the storefront. A service without it does not load it, and only the sandbox loads the demo."""
     app.register_blueprint(visitors.blp)
+    app.register_blueprint(sitemap.blp)
     answering = application.find_paths(app.config), errors.answer_http_error
     if app.config["NETWORK"] == "sandbox":
         from marketplace import demo

@@ -65,6 +65,11 @@ class OwnerRow(TypedDict):
     nfts: int
 
 
+class LastSerialNoRow(TypedDict):
+    token: str
+    last_serial_no: int
+
+
 # The last character: it sorts after all names, and word + LAST after all that begin with the word.
 LAST = "\U0010ffff"
 _IS_IMITATION = """CASE WHEN is_verified = 0 AND EXISTS (
@@ -317,6 +322,17 @@ def insert_skeleton(db: Connection, token: str, skeleton: str) -> None:
 
 def delete_skeletons(db: Connection, token: str) -> None:
     db.execute("DELETE FROM collection_skeleton WHERE token = :token", {"token": token})
+
+
+def list_last_serial_nos(db: Connection, limit: int) -> list[LastSerialNoRow]:
+    # Some collections that are shown, ordered by token as text, each with its highest stored serial number.
+    sql = """
+        SELECT token, (SELECT MAX(serial_no) FROM nft WHERE nft.token = collection.token) AS last_serial_no
+        FROM collection
+        WHERE is_hidden = 0 AND EXISTS (SELECT 1 FROM nft WHERE nft.token = collection.token)
+        ORDER BY token LIMIT :limit + 0
+    """
+    return db.execute(sql, {"limit": limit}).fetchall()
 
 
 def list_some_read(db: Connection, limit: int) -> list[str]:

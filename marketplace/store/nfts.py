@@ -332,3 +332,15 @@ def is_any_stored_of_token(db: Connection, token: str) -> bool:
 def list_stored_of_token(db: Connection, token: str) -> list[int]:
     sql = "SELECT serial_no FROM nft WHERE token = :token ORDER BY serial_no"
     return [row["serial_no"] for row in db.execute(sql, {"token": token})]
+
+
+def list_shown_between(db: Connection, token: str, first: int, last: int) -> list[int]:
+    # The serial numbers of NFTs that are neither gone nor hidden.
+    sql = """
+        SELECT serial_no FROM nft
+        WHERE token = :token AND serial_no BETWEEN :first AND :last
+          AND ledger_state <> 'gone' AND is_hidden = 0
+        ORDER BY serial_no
+    """
+    found = db.execute(sql, {"token": token, "first": first, "last": last})
+    return [row["serial_no"] for row in found]

@@ -26,7 +26,7 @@ from flask import (
 from werkzeug.exceptions import NotFound
 
 from marketplace.errors import StartRefused
-from marketplace.storefront import offers, pages, trades, words
+from marketplace.storefront import head, offers, pages, trades, words
 from marketplace.storefront.surroundings import KEY, Surroundings, page_token, surroundings
 
 # The scripts replace these in the addresses of an NFT's and of a collection's page.
@@ -78,6 +78,9 @@ def show(template: str, read: Callable[..., pages.Values], **ids: str) -> tuple[
     values = read(**ids)
     answers = [values[name] for name in ("record", "book", "answer", "found") if values.get(name)]
     status = next((one.status for one in answers if not one.is_ok), 200)
+    if status == 200:
+        values |= head.describe(template, values)
+        status = 410 if values.get("is_gone") else 200
     return render_template(f"storefront/{template}.html", **values), status
 
 

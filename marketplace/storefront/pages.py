@@ -149,6 +149,7 @@ def read_head(token: str) -> Values:
         return values
     collection = record.data
     return values | {
+        "is_gone": not collection["owners"],
         "image": collection["logoUrl"] or find_image(token),
         "shares": divide(collection),
     }
@@ -283,6 +284,7 @@ def show_nft(token: str, serial_no: str) -> Values:
         "sold": find_last_sale(events.rows),
         "chart": chart_nft(events.rows),
         "cursor": events.next,
+        "is_gone": any(event["kind"] == "BURNED" for event in events.rows),
         "others": others[:10],
         "ranks": find_ranks(token, others),
         "shares": divide(values["collection"], record.data),

@@ -3,6 +3,7 @@
 import pytest
 
 from harness.apps import on_testnet, settings
+from harness.cast import SHOP
 from marketplace import create_app
 from marketplace.errors import StartRefused
 from marketplace.hedera import times
@@ -10,8 +11,6 @@ from marketplace.store import properties
 from marketplace.store.database import write
 from tests.answers import assert_error
 from tests.engines import both_engines
-
-SHOP = {"STOREFRONT": "on", "WALLETCONNECT_PROJECT_ID": "shop"}
 
 
 @pytest.fixture

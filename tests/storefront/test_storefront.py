@@ -5,9 +5,9 @@ import re
 import pytest
 
 from harness.apps import on_testnet
+from harness.cast import SHOP
 from marketplace.errors import StartRefused
 
-SHOP = {"STOREFRONT": "on", "WALLETCONNECT_PROJECT_ID": "shop"}
 PAGES = [
     "/",
     "/collections",
