@@ -7,9 +7,8 @@ from benchmarks import records, service
 from marketplace.hedera import times
 from marketplace.ledger.objects import LedgerToken
 from marketplace.market import collection_facts
-from marketplace.services import services
+from marketplace.services import services, write
 from marketplace.store import traits
-from marketplace.store.database import write
 
 COLLECTIONS = 10_000  # most of them without an NFT
 TOKEN = f"0.0.{records.FIRST_TOKEN}"  # of 10,000 NFTs, all for sale

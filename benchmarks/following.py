@@ -27,9 +27,8 @@ from marketplace.market import freshness
 from marketplace.market.listing.memos import listing_memo
 from marketplace.sandbox import wallet
 from marketplace.sandbox.world import mint
-from marketplace.services import services
+from marketplace.services import read, services, write
 from marketplace.store import following, nfts, properties
-from marketplace.store.database import read, write
 from marketplace.watcher.follow import Follower
 from marketplace.watcher.loop import watch
 

@@ -17,9 +17,8 @@ from sqlite_utils.utils import sqlite3
 
 from benchmarks import activity, data, postgresql, queries, records, service
 from harness.postgresql import new_database, new_server
-from marketplace.services import services
+from marketplace.services import read, services, write
 from marketplace.store import properties
-from marketplace.store.database import read, write
 
 NFTS = 1_000_000
 # Collections of 50,000 NFTs with four traits each; 15,000 of each are listed. All belong to one account.

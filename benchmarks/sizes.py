@@ -10,9 +10,8 @@ from pathlib import Path
 from sqlite_utils.utils import sqlite3
 
 from benchmarks import activity, data, records, service
-from marketplace.services import services
+from marketplace.services import services, write
 from marketplace.store import traits
-from marketplace.store.database import write
 
 NFTS, EVENTS = 10_000, 100_000
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from benchmarks import records, service
 from marketplace.hedera import times
+from marketplace.services import read, write
 from marketplace.store import nfts
-from marketplace.store.database import read, write
 
 
 class Writer:

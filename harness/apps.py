@@ -8,9 +8,8 @@ from harness.cast import TESTNET
 from harness.engines import copy_databases, database_url
 from hiero_sandbox import database as ledger_database
 from marketplace import create_app
-from marketplace.services import services
+from marketplace.services import services, write
 from marketplace.store import access_tokens
-from marketplace.store.database import write
 from marketplace.watcher.enrichment import ENRICH, Enricher
 from marketplace.watcher.strangers import decoder, reader
 

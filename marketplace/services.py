@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 from wsgiref.types import WSGIApplication
 
-from flask import Flask, current_app
+from flask import Flask, current_app, g
 
 if TYPE_CHECKING:
     from requests.adapters import BaseAdapter
 
     from marketplace.ledger.mirror import MirrorNode
     from marketplace.market.buying.signer import Signer
+    from marketplace.store.connection import Connection
     from marketplace.store.engine import Engine
     from marketplace.store.media import MediaStore
 
@@ -60,6 +62,20 @@ def services(app: Flask | None = None) -> Services:
 def mirror_node() -> MirrorNode:
     """The ledger, as the mirror node of the current application shows it."""
     return services().mirror_node
+
+
+def read() -> Connection:
+    """Return the connection for reads. Each statement sees all earlier commits.
+
+    Marks the request as reading: its response is valid only until the next commit.
+    """
+    g.reads_freely = True
+    return services().database.connection
+
+
+def write() -> AbstractContextManager[Connection]:
+    """Open a write transaction: ``with write() as db:``. Keep it short: use no network and no SDK inside."""
+    return services().database.write()
 
 
 def application() -> Flask:

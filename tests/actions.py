@@ -12,8 +12,8 @@ from marketplace.hedera.ids import NftId
 from marketplace.market import nft_events, nfts
 from marketplace.market.listing import prepare
 from marketplace.market.nfts import TransactionRequest
+from marketplace.services import read, write
 from marketplace.store import nft_collections
-from marketplace.store.database import read, write
 from marketplace.watcher.chores import Ranker
 
 SALE = {

@@ -9,9 +9,8 @@ from marketplace.hedera.transactions import ScheduledSale
 from marketplace.ledger import Deadline
 from marketplace.market.listing.memos import offer_memo
 from marketplace.sandbox import wallet
-from marketplace.services import mirror_node
+from marketplace.services import mirror_node, read
 from marketplace.store import offers
-from marketplace.store.database import read
 
 DAY_SECONDS = 86_400
 

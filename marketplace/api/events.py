@@ -14,8 +14,8 @@ from marketplace.api.schemas.events import (
 from marketplace.errors import CursorGone, Hidden, NftNotStored
 from marketplace.events import Cursor
 from marketplace.market.nfts import require_shown
+from marketplace.services import read
 from marketplace.store import nfts
-from marketplace.store.database import read
 from marketplace.store.events import EventFilter, EventRow, read_page
 
 EventsPage = tuple[list[EventRow], Headers]

@@ -14,10 +14,9 @@ from marketplace.market import freshness
 from marketplace.market.buying import account_key
 from marketplace.market.buying.fees import find_fees, find_noted_balance
 from marketplace.metrics import PREFIX, collect
-from marketplace.services import services
+from marketplace.services import read, services
 from marketplace.store import access_tokens, disks, following, nfts, webhooks
 from marketplace.store.connection import Connection, explained
-from marketplace.store.database import read
 from marketplace.store.prepared_transactions import PREPARATIONS, UNSETTLED, count_open
 from marketplace.version import __version__
 

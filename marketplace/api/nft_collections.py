@@ -24,8 +24,8 @@ from marketplace.hedera import times
 from marketplace.market.collection_days import CollectionDay, list_days
 from marketplace.market.nfts import require_collection, require_shown
 from marketplace.market.royalties import list_earned
+from marketplace.services import read
 from marketplace.store import collection_hours, events, nft_collections, nfts, offers
-from marketplace.store.database import read
 from marketplace.store.nft_collections import CollectionOnSaleRow, OwnerRow
 
 blp = Blueprint("Collections", __name__, description="Collections with a stored NFT")

@@ -14,9 +14,9 @@ from marketplace.api.schemas.nfts import AddNftSchema, NftSchema, NftsQuerySchem
 from marketplace.errors import Hidden, NftGone, NftNotOnLedger, NftNotStored
 from marketplace.hedera.ids import NftId
 from marketplace.market.nfts import add, read_again, require_shown
+from marketplace.services import read
 from marketplace.store import nfts, orderbook
 from marketplace.store.connection import Connection
-from marketplace.store.database import read
 from marketplace.store.nfts import NftRow
 
 NFTS_OR_NULL = {

@@ -33,8 +33,8 @@ from marketplace.hedera.ids import MAX_HBAR, NftId
 from marketplace.market.listing.prepare import PreparedTransaction
 from marketplace.market.nfts import TransactionRequest, require_collection, require_shown
 from marketplace.market.offers import prepare
+from marketplace.services import read
 from marketplace.store import nfts, offers
-from marketplace.store.database import read
 from marketplace.store.offers import MadeOfferRow, OfferFilter
 
 OF_A_SALE = (

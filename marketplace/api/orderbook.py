@@ -5,7 +5,7 @@ from marketplace.api.authentication import require_scope
 from marketplace.api.http import Blueprint
 from marketplace.api.paging import NftPage, Position
 from marketplace.api.schemas.nfts import NftSchema, OrderbookQuerySchema
-from marketplace.store.database import read
+from marketplace.services import read
 from marketplace.store.orderbook import Selection, list_selected
 
 blp = Blueprint("Order book", __name__, description="All that is for sale")

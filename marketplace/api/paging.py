@@ -15,9 +15,9 @@ from flask import g, request
 
 from marketplace.errors import RequestUriTooLong
 from marketplace.hedera.ids import MAX_INT64, is_entity_id
+from marketplace.services import read
 from marketplace.store import orderbook
 from marketplace.store.collection_search import FoundCollectionRow
-from marketplace.store.database import read
 from marketplace.store.events import find_cursor
 from marketplace.store.nft_collections import OwnerRow
 from marketplace.store.nfts import NftRow

@@ -17,9 +17,9 @@ from marketplace.api.schemas.nft_collections import (
 from marketplace.hedera import times
 from marketplace.hedera.ids import MAX_INT64, is_entity_id
 from marketplace.market.names import find_words, read_query
+from marketplace.services import read
 from marketplace.store import collection_search, nfts
 from marketplace.store.collection_search import BY_SALES, BY_VOLUME, MAX_WORDS, FoundCollectionRow
-from marketplace.store.database import read
 from marketplace.store.nfts import NftRow
 
 AT_MOST = 10  # results of each kind

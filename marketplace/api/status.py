@@ -12,8 +12,8 @@ from marketplace.errors import STATUS, NotReady, answered_by
 from marketplace.hedera import times
 from marketplace.market import freshness, nodes
 from marketplace.market.buying import account_key
+from marketplace.services import read
 from marketplace.store import access_tokens, disks
-from marketplace.store.database import read
 from marketplace.version import __version__
 
 MIN_FREE_BYTES = 16 * 1024 * 1024  # a database that grows takes some of it at once

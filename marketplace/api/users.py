@@ -14,8 +14,8 @@ from marketplace.api.schemas.nfts import (
     UserQuerySchema,
 )
 from marketplace.market.account_summary import summarize
+from marketplace.services import read
 from marketplace.store import nfts
-from marketplace.store.database import read
 from marketplace.store.orderbook import Selection, list_selected
 
 blp = Blueprint("Users", __name__, description="The NFTs that an account holds or lists")

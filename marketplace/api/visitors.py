@@ -12,10 +12,10 @@ from flask import Blueprint
 from itsdangerous import BadSignature, Signer
 
 from marketplace.hedera import times
+from marketplace.services import read, write
 from marketplace.store import properties
 from marketplace.store.access_tokens import VISITORS, AccessTokenRow
 from marketplace.store.connection import Connection
-from marketplace.store.database import read, write
 
 PREFIX = "nftv_"
 

@@ -8,10 +8,10 @@ import click
 from marketplace.cli.command import Group
 from marketplace.command_line import command, echo
 from marketplace.hedera import times
+from marketplace.services import read, write
 from marketplace.settings import parse_rate
 from marketplace.store import access_tokens
 from marketplace.store.access_tokens import SCOPES, VISITORS, create
-from marketplace.store.database import read, write
 from marketplace.text import shown
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}

@@ -26,12 +26,11 @@ from marketplace.errors import MarketplaceError, StartRefused
 from marketplace.hedera import times
 from marketplace.market import moderation
 from marketplace.market.moderation import Subject
-from marketplace.services import services
+from marketplace.services import read, services, write
 from marketplace.settings import write_changed
 from marketplace.store import database as databases
 from marketplace.store import decisions, disks, media, properties
 from marketplace.store.connection import DatabaseError, DatabaseUnreadable, explained
-from marketplace.store.database import read, write
 from marketplace.store.decisions import DecisionRow
 from marketplace.store.sqlite import SQLiteDatabase
 from marketplace.text import reason

@@ -12,11 +12,11 @@ from marketplace.cli.command import Command
 from marketplace.command_line import echo
 from marketplace.errors import DatabaseUnreachable
 from marketplace.hedera.ids import is_entity_id
-from marketplace.services import services
+from marketplace.services import read, services, write
 from marketplace.settings import PREFIX
 from marketplace.store import database as databases
 from marketplace.store.connection import Connection
-from marketplace.store.database import file_database, open_target, read, write
+from marketplace.store.database import file_database, open_target
 from marketplace.store.properties import mark_property
 
 

@@ -15,9 +15,8 @@ from marketplace.hedera.ids import is_entity_id
 from marketplace.ledger import Deadline
 from marketplace.market import moderation
 from marketplace.market.moderation import Ruling, Subject
-from marketplace.services import mirror_node
+from marketplace.services import mirror_node, read
 from marketplace.store import decisions
-from marketplace.store.database import read
 from marketplace.text import shown
 
 MAX_REASON = 500  # characters

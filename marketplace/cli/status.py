@@ -15,10 +15,9 @@ from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.market import freshness
 from marketplace.market.buying import account_key
 from marketplace.market.nodes import list_gone_nodes, list_nodes
-from marketplace.services import mirror_node, services
+from marketplace.services import mirror_node, read, services
 from marketplace.settings import PREFIX, SETTINGS, format_setting
 from marketplace.store import disks
-from marketplace.store.database import read
 from marketplace.store.decisions import list_suspended
 from marketplace.store.events import get_feed
 from marketplace.text import shown

@@ -8,8 +8,8 @@ from marketplace.cli.command import Group
 from marketplace.command_line import command, echo
 from marketplace.events import EventKind
 from marketplace.hedera import times
+from marketplace.services import read, write
 from marketplace.store import webhooks
-from marketplace.store.database import read, write
 from marketplace.store.webhooks import WebhookRow
 from marketplace.text import shown
 from marketplace.watcher.webhooks import signing

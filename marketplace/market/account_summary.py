@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from marketplace.services import read
 from marketplace.store.accounts import COUNTS, list_account_collections
-from marketplace.store.database import read
 
 MAX_COLLECTIONS = 1000
 

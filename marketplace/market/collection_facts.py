@@ -11,10 +11,9 @@ from marketplace.hedera import times
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.objects import FixedFee, LedgerToken, RoyaltyFee
 from marketplace.market.names import MAX_WORD, find_parts, find_skeletons, fold
-from marketplace.services import mirror_node
+from marketplace.services import mirror_node, read, write
 from marketplace.store import collection_search, nft_collections
 from marketplace.store.connection import Connection
-from marketplace.store.database import read, write
 from marketplace.text import clean_text, shown
 
 Columns = dict[str, Any]

@@ -16,9 +16,8 @@ from marketplace.ledger.objects import Nft
 from marketplace.market import freshness, listing_rule
 from marketplace.market.listing_rule import POINTS, ForSale, NftFacts, Undecided, Verdict
 from marketplace.market.recheck_queue import NEVER_COMPARED
-from marketplace.services import mirror_node
+from marketplace.services import mirror_node, read
 from marketplace.store import decisions, events, following, nfts, offers, prepared_transactions
-from marketplace.store.database import read
 from marketplace.store.decisions import DecisionRow
 from marketplace.store.events import EventFilter, Place
 from marketplace.store.following import RecheckRow

@@ -4,8 +4,8 @@ from marketplace.hedera import times
 from marketplace.ledger import ALLOWED_LAG
 from marketplace.market import listing_rule
 from marketplace.market.recheck_queue import NEVER_COMPARED
+from marketplace.services import read
 from marketplace.store import following, properties
-from marketplace.store.database import read
 
 # After this long without a heartbeat, no watcher is running: a watcher writes one every ten seconds.
 SILENT = times.MINUTE

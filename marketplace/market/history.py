@@ -30,9 +30,8 @@ from marketplace.market.listing.memos import (
 )
 from marketplace.market.listing_rule import NftFacts
 from marketplace.market.offers.rule import CREATION, Shop, read_sale
-from marketplace.services import mirror_node
+from marketplace.services import mirror_node, read
 from marketplace.store import offers, prepared_transactions
-from marketplace.store.database import read
 from marketplace.store.nfts import NftRow, find_stored_at
 
 MAX_SALES = 20  # of one NFT, the newest: only their prices are looked up

@@ -11,10 +11,9 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import NftId, is_entity_id
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.market import collection_facts
-from marketplace.services import services
+from marketplace.services import read, services, write
 from marketplace.store import decisions, nft_collections, nfts
 from marketplace.store.connection import Connection
-from marketplace.store.database import read, write
 from marketplace.store.decisions import DecisionKind, DecisionRow
 
 IMAGES_AT_ONCE = 100

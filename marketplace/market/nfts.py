@@ -23,9 +23,8 @@ from marketplace.ledger import Deadline
 from marketplace.ledger.rate import RequestDeadline
 from marketplace.market import listing_rule, reconciler
 from marketplace.market.reconciler import Judgement
-from marketplace.services import mirror_node
+from marketplace.services import mirror_node, read, write
 from marketplace.store import decisions, nfts
-from marketplace.store.database import read, write
 from marketplace.store.nfts import NftRow, is_gone
 
 PAUSE_SECONDS = 600  # between two requests for one NFT's metadata, of anybody

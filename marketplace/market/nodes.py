@@ -24,9 +24,8 @@ from marketplace.errors import (
 from marketplace.ledger import Deadline
 from marketplace.ledger.objects import ConsensusNode
 from marketplace.market.throttled_log import warn_once_a_minute
-from marketplace.services import mirror_node, services
+from marketplace.services import mirror_node, read, services
 from marketplace.store import properties
-from marketplace.store.database import read
 
 # An SDK submits only to nodes of its built-in list, which may be outdated. The nodes with the lowest numbers
 # are on every list: newer nodes have higher numbers.

@@ -23,9 +23,8 @@ from typing import NamedTuple
 
 from cachetools import LRUCache, cached
 
-from marketplace.services import services
+from marketplace.services import read, services, write
 from marketplace.store import traits
-from marketplace.store.database import read, write
 from marketplace.store.traits import RankingRow, Trait, TraitRow, TraitValueRow
 
 MAX_ROWS = 200_000  # a collection with more traits is not ranked

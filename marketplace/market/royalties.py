@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 from marketplace.hedera.hbar import find_credit
+from marketplace.services import read
 from marketplace.store.accounts import get_volume_of_seller
-from marketplace.store.database import read
 from marketplace.store.nft_collections import CollectionRow
 
 

@@ -11,9 +11,8 @@ from flask import Flask, current_app
 from hiero_sandbox.hapi.address import HOST, find_port
 from marketplace.hedera import times
 from marketplace.sandbox import catalogue
-from marketplace.services import services
+from marketplace.services import read, services, write
 from marketplace.store import access_tokens
-from marketplace.store.database import read, write
 
 PATH = "/sandbox"  # where the service mounts it
 OWN_TOKEN = "the sandbox's own"  # its name in the list of tokens  # noqa: S105

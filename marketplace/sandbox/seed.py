@@ -18,9 +18,8 @@ from marketplace.market.offers.reconcile import reconcile_offers
 from marketplace.sandbox import catalogue, deeds, month
 from marketplace.sandbox.month import Deed
 from marketplace.sandbox.world import hand_over, mint
-from marketplace.services import mirror_node
+from marketplace.services import mirror_node, read
 from marketplace.store import nfts, offers
-from marketplace.store.database import read
 
 NFTS_PER_COLLECTION = 30
 LEDGER_SECONDS = 10

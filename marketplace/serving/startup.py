@@ -14,10 +14,9 @@ from marketplace.errors import StartRefused
 from marketplace.hedera import hbar
 from marketplace.market import freshness
 from marketplace.market.buying import account_key
-from marketplace.services import services
+from marketplace.services import read, services
 from marketplace.settings import SETTINGS
 from marketplace.store import orderbook
-from marketplace.store.database import read
 from marketplace.store.orderbook import ALL
 from marketplace.version import __version__
 

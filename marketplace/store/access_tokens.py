@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import NamedTuple, TypedDict
 
 from marketplace.hedera import times
+from marketplace.services import write
 from marketplace.store.connection import Connection
-from marketplace.store.database import write
 
 
 class AccessTokenRow(TypedDict):

@@ -1,17 +1,16 @@
-"""Opens the database, and gives connections to all readers and writers."""
+"""Opens the database, and replaces its content: a file or a server, as DATABASE_URL says."""
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, cast
 
-from flask import Config, current_app, g
+from flask import Config, current_app
 
 from marketplace.errors import StartRefused
 from marketplace.services import services
 from marketplace.store import sqlite, sqlite_files
-from marketplace.store.connection import Connection, DatabaseInUse, DatabaseUnreadable, NoFile
+from marketplace.store.connection import DatabaseInUse, DatabaseUnreadable, NoFile
 from marketplace.store.engine import Engine
 from marketplace.store.schema import Schema
 
@@ -102,20 +101,6 @@ def replace(source: Path) -> Path:
         finally:
             file.close()
     return kept
-
-
-def read() -> Connection:
-    """Return the connection for reads. Each statement sees all earlier commits.
-
-    Marks the request as reading: its response is valid only until the next commit.
-    """
-    g.reads_freely = True
-    return services().database.connection
-
-
-def write() -> AbstractContextManager[Connection]:
-    """Open a write transaction: ``with write() as db:``. Keep it short: use no network and no SDK inside."""
-    return services().database.write()
 
 
 def upgrade_at_once(database: Engine) -> None:

@@ -15,7 +15,7 @@ from marketplace.market import collection_facts, freshness, rarity
 from marketplace.market.nodes import list_addresses
 from marketplace.market.offers.checks import look_at_covers
 from marketplace.market.recheck_queue import Recheck, What, enqueue_all
-from marketplace.services import mirror_node
+from marketplace.services import mirror_node, read, write
 from marketplace.store import (
     access_tokens,
     events,
@@ -27,7 +27,6 @@ from marketplace.store import (
     traits,
 )
 from marketplace.store.connection import Connection
-from marketplace.store.database import read, write
 from marketplace.store.nft_collections import list_collections_due
 from marketplace.store.prepared_transactions import PREPARATIONS, PURCHASES
 from marketplace.watcher.metadata_columns import MAX_ATTEMPTS

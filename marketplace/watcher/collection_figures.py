@@ -8,9 +8,9 @@ import heapq
 from collections.abc import Iterable
 
 from marketplace.hedera import times
+from marketplace.services import read, write
 from marketplace.store import collection_hours, properties
 from marketplace.store.collection_hours import HourRow, ListingChangeRow
-from marketplace.store.database import read, write
 
 PAUSE_SECONDS = 2  # between two looks at what is new
 NEW_AT_ONCE = 1_000_000  # events: each collection of which is counted once

@@ -15,10 +15,9 @@ from marketplace.market import moderation, nft_events
 from marketplace.market.moderation import Subject
 from marketplace.market.nft_events import Event
 from marketplace.market.throttled_log import warn_once_a_minute
-from marketplace.services import services
+from marketplace.services import read, services, write
 from marketplace.store import nft_collections, nfts, traits
 from marketplace.store.connection import explained
-from marketplace.store.database import read, write
 from marketplace.store.nft_collections import CollectionRow
 from marketplace.store.nfts import NftRow
 from marketplace.watcher.enrichment_result import LONG, QUICK, Enrich, Limits

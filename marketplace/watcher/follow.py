@@ -20,10 +20,9 @@ from marketplace.market.buying import fees
 from marketplace.market.listing.memos import is_bulk_listing_memo, is_offer_memo, read_named_nft
 from marketplace.market.offers.rule import CREATION, KEY_UPDATE, SIGNATURE
 from marketplace.market.recheck_queue import Recheck, What, enqueue_all, let_failed_be_due
-from marketplace.services import mirror_node
+from marketplace.services import mirror_node, read, write
 from marketplace.store import following, nft_collections, nfts, offers, properties
 from marketplace.store.connection import Connection
-from marketplace.store.database import read, write
 from marketplace.store.following import FollowRow, RecheckKind
 from marketplace.watcher.network_reset import ResetCheck
 

@@ -12,11 +12,10 @@ from marketplace.errors import MarketplaceError
 from marketplace.hedera import times
 from marketplace.market import moderation
 from marketplace.market.buying import fees
-from marketplace.services import application, services
+from marketplace.services import application, services, write
 from marketplace.serving.systemd import notify, notify_alive
 from marketplace.store import properties
 from marketplace.store.connection import explained
-from marketplace.store.database import write
 from marketplace.watcher import chores
 from marketplace.watcher.chores import Ranker
 from marketplace.watcher.collection_figures import count_figures

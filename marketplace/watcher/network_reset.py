@@ -5,9 +5,8 @@ import time
 from marketplace.errors import NetworkReset
 from marketplace.hedera import times
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
-from marketplace.services import mirror_node
+from marketplace.services import mirror_node, read, write
 from marketplace.store import nft_collections, properties
-from marketplace.store.database import read, write
 from marketplace.store.following import FollowRow
 
 BACK = times.HOUR  # more than replicas lag

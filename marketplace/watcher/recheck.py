@@ -27,10 +27,9 @@ from marketplace.market.recheck_queue import (
     let_failed_be_due,
 )
 from marketplace.market.reconciler import Reconciliation
-from marketplace.services import application, mirror_node
+from marketplace.services import application, mirror_node, read, write
 from marketplace.store import following, nfts, offers
 from marketplace.store.connection import explained
-from marketplace.store.database import read, write
 from marketplace.store.following import RecheckRow
 from marketplace.store.nfts import NftRow
 from marketplace.watcher.tasks import Done, Tasks

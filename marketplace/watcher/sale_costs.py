@@ -20,9 +20,8 @@ from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.objects import Transaction
 from marketplace.market.buying.fees import ASSOCIATION_CENTS
 from marketplace.market.history import Replicas
-from marketplace.services import mirror_node
+from marketplace.services import mirror_node, read, write
 from marketplace.store import events, properties
-from marketplace.store.database import read, write
 from marketplace.store.events import RateRow, SoldRow
 
 AT_ONCE = 50  # sales of one call, and of one write

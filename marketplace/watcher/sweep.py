@@ -22,10 +22,9 @@ from marketplace.market import freshness
 from marketplace.market.offers.rule import CREATION
 from marketplace.market.recheck_queue import NEVER_COMPARED, Recheck, What, enqueue_all
 from marketplace.metrics import count
-from marketplace.services import application, mirror_node
+from marketplace.services import application, mirror_node, read, write
 from marketplace.store import following, nft_collections, prepared_transactions, properties
 from marketplace.store.connection import Connection, explained
-from marketplace.store.database import read, write
 from marketplace.watcher.chores import delete_prepared, queue_expired_offers, refresh_collections
 from marketplace.watcher.follow import MAX_PAST, ask_page, find_offers
 from marketplace.watcher.recheck import ALL_OFFERS, Checked, compare, drain_queue

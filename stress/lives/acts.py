@@ -38,8 +38,8 @@ from marketplace.market.listing.memos import (
 from marketplace.sandbox import wallet
 from marketplace.sandbox.catalogue import TREASURY
 from marketplace.sandbox.world import hand_over
+from marketplace.services import read
 from marketplace.store import following
-from marketplace.store.database import read
 from marketplace.watcher import chores, collection_import
 from marketplace.watcher.follow import Follower, backfill
 from marketplace.watcher.recheck import Rechecker, drain_queue

@@ -15,8 +15,8 @@ from marketplace.hedera.ids import NftId
 from marketplace.market.listing import prepare
 from marketplace.market.listing.memos import basket_memo, listing_memo, purchase_memo
 from marketplace.market.nfts import TransactionRequest
+from marketplace.services import read, write
 from marketplace.store import following, nfts
-from marketplace.store.database import read, write
 from stress.lives.acts import Acts
 from stress.lives.model import MARGIN, Done, Entry, Mismatch, find_ended_prices
 from stress.lives.steps import MOST_LISTED, MOST_MOVED, Step

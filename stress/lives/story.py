@@ -11,9 +11,9 @@ from hiero_sandbox.ledger import queries as ledger_queries
 from hiero_sandbox.mirror import rows as mirror_rows
 from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId, numbers
+from marketplace.services import read
 from marketplace.store import following, nfts, offers, prepared_transactions
 from marketplace.store import nft_collections as kept
-from marketplace.store.database import read
 from marketplace.watcher.follow import Follower
 from marketplace.watcher.sweep import sync
 from marketplace.watcher.tasks import Done, summary

@@ -24,9 +24,8 @@ from marketplace.market import freshness
 from marketplace.sandbox import wallet
 from marketplace.sandbox.application import create_sandbox
 from marketplace.sandbox.world import mint
-from marketplace.services import services
+from marketplace.services import services, write
 from marketplace.store import access_tokens, following, properties
-from marketplace.store.database import write
 from marketplace.store.postgresql_connection import PostgreSQLCursor
 
 MARKET = "0.0.9001"

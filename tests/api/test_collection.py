@@ -10,8 +10,8 @@ from harness.mirror import MISSING
 from marketplace.cli import nfts
 from marketplace.hedera import times
 from marketplace.market import collection_facts
+from marketplace.services import read, write
 from marketplace.store import nft_collections
-from marketplace.store.database import read, write
 from marketplace.watcher import chores, collection_import
 from marketplace.watcher.sweep import sync
 from marketplace.watcher.tasks import Done

@@ -12,9 +12,8 @@ from marketplace import errors
 from marketplace.api import openapi
 from marketplace.api.errors import list_reasons
 from marketplace.errors import MarketplaceError, find_kinds
-from marketplace.services import services
+from marketplace.services import services, write
 from marketplace.store import sqlite_files
-from marketplace.store.database import write
 from tests.answers import assert_error
 from tests.engines import both_engines
 

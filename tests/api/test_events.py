@@ -8,9 +8,8 @@ import pytest
 from harness.cast import ALICE, BOB, CHARLIE, TOKEN
 from marketplace.events import Cursor, EventKind
 from marketplace.hedera import times
-from marketplace.services import services
+from marketplace.services import read, services, write
 from marketplace.store import events, following, properties
-from marketplace.store.database import read, write
 from marketplace.watcher import chores
 from tests import actions
 from tests.answers import assert_error

@@ -24,8 +24,7 @@ from marketplace.market.moderation import Ruling, Subject
 from marketplace.market.offers.checks import look_at_covers
 from marketplace.market.recheck_queue import Recheck, What, enqueue
 from marketplace.sandbox import wallet
-from marketplace.services import services
-from marketplace.store.database import read, write
+from marketplace.services import read, services, write
 from tests.actions import expire, shown
 from tests.answers import assert_error, handed_out, opened
 from tests.engines import both_engines

@@ -20,8 +20,8 @@ from harness.apps import authorized_client
 from harness.apps import settings as folders
 from marketplace import create_app
 from marketplace.hedera import times
+from marketplace.services import write
 from marketplace.store import following, properties
-from marketplace.store.database import write
 from tests.api.documented import operations
 
 CHECKS = [

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from harness.cast import ALICE, BOB
 from marketplace.hedera.ids import MAX_HBAR
-from marketplace.store.database import write
+from marketplace.services import write
 from tests.answers import assert_error
 from tests.api.pages import follow, next_url, page_of, written
 from tests.engines import both_engines

@@ -4,8 +4,8 @@ from harness.apps import authorized_client, write_sql
 from harness.cast import KEYS, TOKEN
 from marketplace.hedera import times
 from marketplace.market.nfts import PAUSE_SECONDS
+from marketplace.services import read
 from marketplace.store import nfts
-from marketplace.store.database import read
 from tests.answers import assert_error
 from tests.engines import both_engines
 

@@ -24,9 +24,9 @@ from harness.forks import fork, join
 from harness.postgresql import until
 from marketplace import create_app
 from marketplace.api import authentication, cache
-from marketplace.services import services
+from marketplace.services import read, services, write
 from marketplace.store import access_tokens, nfts
-from marketplace.store.database import open_database, read, write
+from marketplace.store.database import open_database
 from tests.answers import assert_error
 from tests.engines import both_engines
 from tests.examples import SEEDS

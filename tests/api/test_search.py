@@ -10,8 +10,8 @@ from marketplace.api.schemas.nft_collections import COLLECTION_SORTS
 from marketplace.hedera import times
 from marketplace.market import collection_facts
 from marketplace.market.names import find_parts, find_words
+from marketplace.services import write
 from marketplace.store import collection_search, nft_collections
-from marketplace.store.database import write
 from marketplace.watcher.collection_figures import count_figures
 from tests.actions import list_nft, tell
 from tests.answers import assert_error

@@ -9,8 +9,8 @@ from marketplace.api import status
 from marketplace.errors import LedgerUnreachable
 from marketplace.hedera import times
 from marketplace.market import freshness
+from marketplace.services import write
 from marketplace.store import following, properties
-from marketplace.store.database import write
 from marketplace.watcher.follow import Follower
 from marketplace.watcher.sweep import Sweep
 from tests.answers import assert_error

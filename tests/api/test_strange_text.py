@@ -16,9 +16,8 @@ from marketplace import create_app
 from marketplace.ledger import answers
 from marketplace.ledger.objects import Nft
 from marketplace.market import reconciler
-from marketplace.services import services
+from marketplace.services import read, services, write
 from marketplace.store import nfts
-from marketplace.store.database import read, write
 from marketplace.watcher.enrichment_result import LONG
 from marketplace.watcher.metadata_columns import find_columns
 from tests.answers import assert_error

@@ -8,8 +8,8 @@ from harness.apps import authorized_client, settings, write_sql
 from harness.cast import KEYS
 from marketplace import create_app, errors
 from marketplace.hedera import times
+from marketplace.services import read
 from marketplace.store import access_tokens
-from marketplace.store.database import read
 from marketplace.watcher import chores
 from tests.answers import assert_error
 from tests.api.documented import call, operations

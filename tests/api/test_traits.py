@@ -13,9 +13,8 @@ from harness.cast import ALICE, KEYS, TOKEN
 from marketplace.api.paging import MAX_URL_LENGTH
 from marketplace.hedera import times
 from marketplace.market import collection_facts
-from marketplace.services import services
+from marketplace.services import read, services, write
 from marketplace.store import nfts, traits
-from marketplace.store.database import read, write
 from marketplace.watcher.chores import Ranker
 from marketplace.watcher.sweep import sync
 from tests.actions import rank

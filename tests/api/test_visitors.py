@@ -7,8 +7,8 @@ from harness.cast import SHOP
 from marketplace import create_app
 from marketplace.errors import StartRefused
 from marketplace.hedera import times
+from marketplace.services import write
 from marketplace.store import properties
-from marketplace.store.database import write
 from tests.answers import assert_error
 from tests.engines import both_engines
 

@@ -6,8 +6,8 @@ import pytest
 
 from harness.cast import ALICE, BOB, CHARLIE, KEYS, MARKET, TOKEN
 from harness.ledger import Ledger
+from marketplace.services import write
 from marketplace.store import following
-from marketplace.store.database import write
 from marketplace.watcher.follow import Follower
 from marketplace.watcher.recheck import drain_queue
 from tests.actions import list_nft

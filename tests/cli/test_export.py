@@ -13,9 +13,8 @@ import pytest
 from harness.apps import write_sql
 from harness.cast import ALICE, BOB, TOKEN
 from marketplace.cli import export
-from marketplace.services import services
+from marketplace.services import read, services, write
 from marketplace.store import events, exports
-from marketplace.store.database import read, write
 from tests import actions
 from tests.engines import both_engines
 from tests.formulas import FORMULAS, HIDDEN, PLAIN

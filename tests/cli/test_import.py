@@ -4,8 +4,8 @@ import pytest
 
 from harness.cast import ALICE, TOKEN
 from marketplace.hedera import times
+from marketplace.services import read
 from marketplace.store import nfts
-from marketplace.store.database import read
 from marketplace.watcher import collection_import
 
 

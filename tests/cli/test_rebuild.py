@@ -8,8 +8,8 @@ from harness.engines import database_url
 from harness.mirror import MISSING, Mirror
 from marketplace import create_app
 from marketplace.hedera import times
+from marketplace.services import read
 from marketplace.store import nfts
-from marketplace.store.database import read
 from tests.engines import both_engines
 
 

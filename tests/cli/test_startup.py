@@ -6,9 +6,9 @@ from harness.apps import settings
 from marketplace import create_app
 from marketplace.hedera import times
 from marketplace.sandbox import node, seed
+from marketplace.services import write
 from marketplace.serving import startup
 from marketplace.store import following
-from marketplace.store.database import write
 from tests.engines import both_engines
 
 ADDRESSES = [("127.0.0.1", 8000)]

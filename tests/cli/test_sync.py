@@ -13,8 +13,8 @@ from marketplace.market.listing import report as reports
 from marketplace.market.listing.memos import listing_memo
 from marketplace.market.listing.prepare import prepare_listing
 from marketplace.market.nfts import TransactionRequest
+from marketplace.services import read, write
 from marketplace.store import nfts
-from marketplace.store.database import read, write
 from tests.cli.listings import prepare
 from tests.engines import both_engines
 

@@ -25,8 +25,8 @@ from marketplace.market.moderation import Ruling, Subject
 from marketplace.market.reconciler import reconcile
 from marketplace.sandbox import addresses, catalogue, month
 from marketplace.sandbox.seed import NFTS_PER_COLLECTION
+from marketplace.services import read
 from marketplace.store import access_tokens
-from marketplace.store.database import read
 
 SAMPLE = [
     NftId(collection.token, serial_no)

@@ -22,9 +22,8 @@ from marketplace.ledger.http import Deadline, TimeIsUp
 from marketplace.ledger.rate import MirrorRate
 from marketplace.market import reconciler
 from marketplace.sandbox.application import create_sandbox
-from marketplace.services import mirror_node
+from marketplace.services import mirror_node, read
 from marketplace.store import nfts
-from marketplace.store.database import read
 from tests.answers import assert_error
 from tests.ledger.answers import NFT, page
 

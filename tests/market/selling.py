@@ -11,8 +11,7 @@ from marketplace import create_app
 from marketplace.hedera import times
 from marketplace.market.buying import fees
 from marketplace.market.buying.signer import Signer
-from marketplace.services import services
-from marketplace.store.database import write
+from marketplace.services import services, write
 from marketplace.watcher.follow import Follower
 from marketplace.watcher.sweep import sync
 from tests import actions

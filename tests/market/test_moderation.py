@@ -12,9 +12,8 @@ from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
 from marketplace.market import collection_facts, moderation, reconciler
 from marketplace.market.names import find_skeletons
-from marketplace.services import services
+from marketplace.services import read, services
 from marketplace.store import nft_collections, nfts
-from marketplace.store.database import read
 from marketplace.watcher.sweep import sync
 from tests.actions import list_nft, rank, report, shown, tell
 from tests.answers import assert_error, handed_out

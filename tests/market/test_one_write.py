@@ -9,9 +9,8 @@ from harness.apps import write_sql
 from harness.cast import ALICE, TOKEN
 from harness.forks import fork
 from harness.network import PATIENCE_SECONDS
-from marketplace.services import services
+from marketplace.services import read, services
 from marketplace.store.connection import count
-from marketplace.store.database import read
 from tests.answers import assert_error
 from tests.engines import both_engines
 

@@ -14,6 +14,7 @@ from sqlite_utils.utils import sqlite3
 from harness.apps import settings
 from marketplace import create_app
 from marketplace.market.nft_events import insert
+from marketplace.services import read, write
 from marketplace.store import (
     access_tokens,
     accounts,
@@ -31,7 +32,7 @@ from marketplace.store import (
     traits,
     webhooks,
 )
-from marketplace.store.database import SCHEMA, read, write
+from marketplace.store.database import SCHEMA
 from marketplace.store.orderbook import MOST_EXPENSIVE, NEWEST, Selection
 from tests.engines import both_engines
 

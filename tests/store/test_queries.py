@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from harness.cast import ALICE, BOB
+from marketplace.services import read, write
 from marketplace.store import nfts, prepared_transactions
-from marketplace.store.database import read, write
 from marketplace.store.prepared_transactions import PREPARATIONS
 from tests.engines import both_engines
 from tests.store.tokens import insert_token, names

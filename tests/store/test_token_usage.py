@@ -2,9 +2,8 @@
 
 from harness.apps import authorized_client
 from marketplace.hedera import times
-from marketplace.services import services
+from marketplace.services import read, services
 from marketplace.store import access_tokens
-from marketplace.store.database import read
 from tests.engines import both_engines
 
 

@@ -40,8 +40,8 @@ from harness.postgresql import until
 from harness.serving import serve, watcher
 from hiero_sandbox import testing
 from marketplace.market.nodes import ANSWER_SECONDS
+from marketplace.services import write
 from marketplace.store import properties
-from marketplace.store.database import write
 from tests.engines import both_engines
 
 HBAR = 100_000_000

@@ -6,7 +6,7 @@ import pytest
 
 from harness.cast import TOKEN
 from marketplace.hedera import times
-from marketplace.store.database import read
+from marketplace.services import read
 from marketplace.watcher.follow import Follower
 from marketplace.watcher.recheck import Rechecker
 from marketplace.watcher.sweep import Sweep

@@ -3,7 +3,7 @@
 from harness import wallets
 from harness.cast import ALICE, TOKEN
 from marketplace.market.listing.memos import listing_memo
-from marketplace.store.database import read
+from marketplace.services import read
 
 NFT, MARKET = (TOKEN, 7), "0.0.9001"
 

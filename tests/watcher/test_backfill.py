@@ -9,8 +9,8 @@ from harness.cast import CHARLIE, TOKEN
 from harness.ledger import Ledger
 from marketplace import create_app
 from marketplace.hedera import times
+from marketplace.services import read, write
 from marketplace.store import following, nfts
-from marketplace.store.database import read, write
 from marketplace.watcher import follow
 from marketplace.watcher.follow import backfill
 from marketplace.watcher.tasks import Done

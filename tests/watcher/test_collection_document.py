@@ -9,8 +9,8 @@ import pytest
 from harness.apps import write_sql
 from harness.cast import KEYS, TOKEN
 from marketplace.hedera import times
+from marketplace.services import read
 from marketplace.store import nft_collections
-from marketplace.store.database import read
 from marketplace.watcher.enrichment import Enricher
 from marketplace.watcher.enrichment_result import Description, EnrichmentResult, Optimised, Outcome
 from tests.engines import both_engines

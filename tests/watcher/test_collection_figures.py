@@ -9,7 +9,7 @@ from harness.cast import ALICE, TOKEN
 from marketplace.hedera import times
 from marketplace.market import moderation, nft_events
 from marketplace.market.moderation import Ruling, Subject
-from marketplace.store.database import read, write
+from marketplace.services import read, write
 from marketplace.watcher import collection_figures
 from marketplace.watcher.collection_figures import count_figures
 from tests.actions import SALE, tell

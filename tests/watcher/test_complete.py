@@ -18,8 +18,8 @@ from marketplace.market.nfts import add as add_nfts
 from marketplace.market.nfts import read_again, read_collection_again
 from marketplace.sandbox import gateway
 from marketplace.sandbox.application import create_sandbox
+from marketplace.services import read, write
 from marketplace.store import media, nfts
-from marketplace.store.database import read, write
 from marketplace.watcher import chores
 from marketplace.watcher import enrichment as module
 from marketplace.watcher.enrichment import Enricher

@@ -15,8 +15,7 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
 from marketplace.market import history, reconciler
-from marketplace.services import services
-from marketplace.store.database import write
+from marketplace.services import services, write
 from tests.actions import SALE, buy_unseen, insert_sales, shown
 from tests.engines import both_engines
 from tests.watcher.conftest import list_after, newest

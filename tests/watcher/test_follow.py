@@ -24,9 +24,8 @@ from marketplace.market.recheck_queue import (
     recheck_later,
 )
 from marketplace.sandbox import wallet
-from marketplace.services import services
+from marketplace.services import read, services, write
 from marketplace.store import following, nfts, properties
-from marketplace.store.database import read, write
 from marketplace.watcher import follow as following_module
 from marketplace.watcher.loop import Watch
 from marketplace.watcher.sweep import OF_SELLERS, SLOWLY, sync

@@ -17,8 +17,8 @@ from marketplace.ledger import ALLOWED_LAG
 from marketplace.market import freshness
 from marketplace.market.buying import fees
 from marketplace.market.listing.memos import bulk_listing_memo, listing_memo, withdrawal_memo
+from marketplace.services import read, write
 from marketplace.store import following
-from marketplace.store.database import read, write
 from marketplace.watcher.follow import HOPELESS, backfill
 from marketplace.watcher.sweep import sync
 from marketplace.watcher.tasks import Done

@@ -7,9 +7,8 @@ from harness.cast import TOKEN
 from marketplace.errors import NetworkReset
 from marketplace.hedera import times
 from marketplace.market import collection_facts
-from marketplace.services import services
+from marketplace.services import read, services
 from marketplace.store import access_tokens
-from marketplace.store.database import read
 from tests.engines import both_engines
 from tests.metrics import scrape
 

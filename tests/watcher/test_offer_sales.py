@@ -9,7 +9,7 @@ from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
 from marketplace.market import reconciler
 from marketplace.market.offers.reconcile import reconcile_offers
-from marketplace.store.database import read
+from marketplace.services import read
 from marketplace.store.nfts import get_nft
 from marketplace.store.offers import get_offer
 from tests.actions import shown

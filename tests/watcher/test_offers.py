@@ -24,8 +24,8 @@ from marketplace.market.moderation import Ruling, Subject
 from marketplace.market.offers.reconcile import reconcile_offers
 from marketplace.market.reconciler import reconcile
 from marketplace.sandbox import wallet
+from marketplace.services import read
 from marketplace.store import following, offers
-from marketplace.store.database import read
 from marketplace.watcher.follow import backfill
 from marketplace.watcher.sale_costs import store_sale_costs
 from marketplace.watcher.sweep import sync

@@ -8,8 +8,8 @@ from marketplace.errors import LedgerUnreachable
 from marketplace.hedera import times
 from marketplace.ledger import ALLOWED_LAG
 from marketplace.market.offers import rule
+from marketplace.services import read
 from marketplace.store import offers
-from marketplace.store.database import read
 from marketplace.watcher import chores
 from marketplace.watcher.recheck import MAX_LIFE
 from marketplace.watcher.sweep import sync

@@ -17,9 +17,8 @@ from marketplace.market import moderation
 from marketplace.market.listing.memos import listing_memo
 from marketplace.market.moderation import Ruling, Subject
 from marketplace.sandbox.transport import WSGIAdapter
-from marketplace.services import services
+from marketplace.services import services, write
 from marketplace.store import properties
-from marketplace.store.database import write
 from tests.engines import both_engines
 
 pytestmark = both_engines

@@ -10,8 +10,8 @@ from harness.cast import ALICE, BOB, CHARLIE, TOKEN
 from harness.mirror import Mirror
 from marketplace.hedera import times
 from marketplace.hedera.messages import account
+from marketplace.services import read
 from marketplace.store import events
-from marketplace.store.database import read
 from marketplace.watcher import chores
 from marketplace.watcher.sale_costs import store_sale_costs
 from tests.actions import list_nft, tell

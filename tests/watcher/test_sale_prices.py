@@ -9,7 +9,7 @@ from harness.mirror import Mirror
 from marketplace import create_app
 from marketplace.hedera import times
 from marketplace.market.listing.memos import purchase_memo
-from marketplace.store.database import read
+from marketplace.services import read
 from tests.actions import buy_unseen, list_nft, shown
 from tests.engines import both_engines
 from tests.watcher.conftest import Watcher

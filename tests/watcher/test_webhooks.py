@@ -22,8 +22,8 @@ from harness.serving import run_flask
 from marketplace.hedera import times
 from marketplace.market import moderation
 from marketplace.market.moderation import Ruling, Subject
+from marketplace.services import read, write
 from marketplace.store import events, webhooks
-from marketplace.store.database import read, write
 from marketplace.watcher.webhooks import deliveries, messages
 from marketplace.watcher.webhooks.deliveries import Deliveries
 from marketplace.watcher.webhooks.messages import Refusal

@@ -15,9 +15,8 @@ from marketplace.hedera import times
 from marketplace.ledger import Deadline
 from marketplace.ledger.objects import LedgerAccount
 from marketplace.market.buying.signer import Signer
-from marketplace.services import mirror_node
+from marketplace.services import mirror_node, read, write
 from marketplace.store import properties
-from marketplace.store.database import read, write
 
 SINGLE_KEYS = ("ED25519", "ECDSA_SECP256K1")
 KEY_SECONDS = 3  # for the mirror node to show the account's key

@@ -38,8 +38,7 @@ from marketplace.ledger.objects import (
     RoyaltyFee,
 )
 from marketplace.market.buying.fees import require_balance
-from marketplace.services import mirror_node, services
-from marketplace.store.database import read
+from marketplace.services import mirror_node, read, services
 from marketplace.store.nft_collections import is_verified
 from marketplace.store.nfts import NftRow
 

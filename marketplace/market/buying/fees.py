@@ -33,10 +33,9 @@ from marketplace.ledger.objects import LedgerAccount, Transaction
 from marketplace.market.nfts import TransactionRequest
 from marketplace.market.throttled_log import warn_once_a_minute
 from marketplace.metrics import count
-from marketplace.services import mirror_node
+from marketplace.services import mirror_node, read, write
 from marketplace.store import prepared_transactions, properties
 from marketplace.store.connection import Connection
-from marketplace.store.database import read, write
 from marketplace.store.nfts import NftRow
 from marketplace.store.prepared_transactions import UNSETTLED
 from marketplace.text import shown

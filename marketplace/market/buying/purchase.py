@@ -56,11 +56,10 @@ from marketplace.market.nfts import (
 )
 from marketplace.market.recheck_queue import What, is_final
 from marketplace.metrics import count
-from marketplace.services import mirror_node, services
+from marketplace.services import mirror_node, read, services, write
 from marketplace.store import following, prepared_transactions
 from marketplace.store import nfts as stored_nfts
 from marketplace.store.connection import Connection
-from marketplace.store.database import read, write
 from marketplace.store.decisions import is_withheld
 from marketplace.store.nfts import NftRow
 from marketplace.store.prepared_transactions import PreparedTransactionRow

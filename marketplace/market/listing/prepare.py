@@ -42,10 +42,9 @@ from marketplace.market.nfts import (
 )
 from marketplace.market.nodes import next_node
 from marketplace.market.reconciler import Reconciliation
-from marketplace.services import mirror_node
+from marketplace.services import mirror_node, write
 from marketplace.store import prepared_transactions
 from marketplace.store.connection import Connection
-from marketplace.store.database import write
 from marketplace.store.nfts import NftRow
 from marketplace.store.offers import OfferRow
 from marketplace.store.prepared_transactions import Kind, PreparedTransactionRow

@@ -48,9 +48,8 @@ from marketplace.market.nfts import (
     require_nfts,
     take_turn,
 )
-from marketplace.services import mirror_node
+from marketplace.services import mirror_node, read
 from marketplace.store import prepared_transactions
-from marketplace.store.database import read
 from marketplace.store.nfts import NftRow
 from marketplace.store.prepared_transactions import Kind, PreparedNftRow, PreparedTransactionRow
 

@@ -25,9 +25,8 @@ from marketplace.ledger.objects import LedgerAccount, LedgerKey, LedgerToken
 from marketplace.market import reconciler
 from marketplace.market.buying import checks
 from marketplace.market.buying.fees import ASSOCIATION_CENTS, max_fee, require_balance
-from marketplace.services import mirror_node, services
+from marketplace.services import mirror_node, services, write
 from marketplace.store import offers
-from marketplace.store.database import write
 from marketplace.store.nfts import NftRow, is_gone
 from marketplace.store.offers import OfferRow
 

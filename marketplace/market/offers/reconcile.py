@@ -23,9 +23,8 @@ from marketplace.market.offers import rule
 from marketplace.market.offers.checks import covers
 from marketplace.market.offers.rule import ENDED, Offer, OfferFacts, Shop
 from marketplace.market.recheck_queue import What
-from marketplace.services import mirror_node
+from marketplace.services import mirror_node, read, write
 from marketplace.store import following, nfts, offers
-from marketplace.store.database import read, write
 from marketplace.store.nfts import shows
 from marketplace.store.offers import OfferRow
 

@@ -29,9 +29,8 @@ from marketplace.market.nfts import OPERATOR, Caller, find_account_id, take_turn
 from marketplace.market.offers.prepare import find_offer, prepare_withdrawal, require_unended
 from marketplace.market.offers.reconcile import reconcile_offers
 from marketplace.market.offers.rule import CREATION
-from marketplace.services import mirror_node
+from marketplace.services import mirror_node, read
 from marketplace.store import prepared_transactions
-from marketplace.store.database import read
 from marketplace.store.offers import OfferRow
 from marketplace.store.prepared_transactions import Kind, PreparedTransactionRow
 

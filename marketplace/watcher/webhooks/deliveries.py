@@ -9,8 +9,8 @@ from flask import Flask
 from marketplace.api.schemas.events import EventSchema
 from marketplace.hedera import times
 from marketplace.metrics import count
+from marketplace.services import read, write
 from marketplace.store import events, webhooks
-from marketplace.store.database import read, write
 from marketplace.store.events import Place
 from marketplace.store.webhooks import WebhookRow
 from marketplace.watcher.strangers.guarded_fetch import Fetcher
