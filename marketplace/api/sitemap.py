@@ -9,8 +9,8 @@ from xml.sax.saxutils import escape
 from flask import Blueprint, Response, abort, current_app, url_for
 
 from marketplace.api.authentication import KEY, authenticate
+from marketplace.services import read
 from marketplace.store import nft_collections, nfts
-from marketplace.store.database import read
 
 PART = 5_000  # serial numbers
 PARTS_OF_COLLECTION, PARTS = 200, 50_000  # at most: the second is the protocol's own limit

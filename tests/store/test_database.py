@@ -36,7 +36,7 @@ def test_a_thread_keeps_its_connection_and_shares_it_with_no_other(app):
 
 WRITE_ONE = """
 import sys
-from marketplace.store.database import SCHEMA
+from marketplace.store.database import (SCHEMA)
 from marketplace.store.sqlite import SQLiteDatabase
 from tests.store.tokens import insert_token
 
@@ -45,7 +45,7 @@ with SQLiteDatabase(sys.argv[1], SCHEMA).write() as connection:
 """
 READ_ALL = """
 import sys
-from marketplace.store.database import SCHEMA
+from marketplace.store.database import (SCHEMA)
 from marketplace.store.sqlite import SQLiteDatabase
 from tests.store.tokens import names
 
@@ -53,7 +53,7 @@ print(*sorted(names(SQLiteDatabase(sys.argv[1], SCHEMA).connection)))
 """
 FORKING = """
 import os, subprocess, sys, time
-from marketplace.store.database import SCHEMA
+from marketplace.store.database import (SCHEMA)
 from marketplace.store.sqlite import SQLiteDatabase
 from tests.store.test_database import READ_ALL, WRITE_ONE
 from tests.store.tokens import insert_token, names

@@ -185,7 +185,7 @@ def test_no_room_for_a_copy(own, tmp_path, command, max_file_bytes):
 FILL_AND_COPY = """
 import subprocess, sys
 from pathlib import Path
-from marketplace.store.database import SCHEMA
+from marketplace.store.database import (SCHEMA)
 from marketplace.store.sqlite import SQLiteDatabase
 
 folder = Path(sys.argv[1])
