@@ -30,7 +30,7 @@ from harness.engines import database_settings, execute, running_on
 from harness.postgresql import until
 from harness.serving import Service, environment, run_program, sandbox_market
 from harness.wallets import allow, give_new_id, new_body, seal
-from marketplace.hedera import messages, times
+from marketplace.hedera import times, transactions
 from marketplace.hedera.hbar import TINYBARS
 from marketplace.hedera.transactions import ScheduledSale
 from marketplace.market.listing.memos import listing_memo, offer_memo
@@ -121,17 +121,17 @@ class Scene:
         body.transactionFee = 60 * TINYBARS
         new = body.tokenCreation
         new.name, new.symbol, new.tokenType, new.supplyType = name, f"S{next(self.names)}", 1, 0
-        new.treasury.CopyFrom(messages.account(owner))
+        new.treasury.CopyFrom(transactions.make_account_id(owner))
         for key in (new.adminKey, new.supplyKey, *[new.fee_schedule_key] * changes_fees):
             key.ed25519 = wallet.public_key(owner)
-        new.autoRenewAccount.CopyFrom(messages.account(owner))
+        new.autoRenewAccount.CopyFrom(transactions.make_account_id(owner))
         new.autoRenewPeriod.seconds = 7_776_000
         dashed = self.submit(body, owner).replace("@", "-")
         dashed = dashed[: len(owner)] + dashed[len(owner) :].replace(".", "-")
         [row] = self.service.call(f"/sandbox/api/v1/transactions/{dashed}")["transactions"]
         token = str(row["entity_id"])
         body = new_body(owner, "")
-        body.tokenMint.token.CopyFrom(messages.token(token))
+        body.tokenMint.token.CopyFrom(transactions.make_token_id(token))
         body.tokenMint.metadata.extend([b"ipfs://bafkqacbqfyyc4nzqgayq/1.json"] * 5)
         self.submit(body, owner)
         return token
@@ -165,9 +165,9 @@ def change_fees_after_signing(scene: Scene) -> str:
     order = nft | {"accountId": BUYER}
     prepared = scene.get("/v1/buy/extwallet", order)
     body = new_body(ALICE, "")
-    body.token_fee_schedule_update.token_id.CopyFrom(messages.token(token))
+    body.token_fee_schedule_update.token_id.CopyFrom(transactions.make_token_id(token))
     fee = body.token_fee_schedule_update.custom_fees.add()
-    fee.fee_collector_account_id.CopyFrom(messages.account(ALICE))
+    fee.fee_collector_account_id.CopyFrom(transactions.make_account_id(ALICE))
     fee.royalty_fee.exchange_value_fraction.numerator = 99
     fee.royalty_fee.exchange_value_fraction.denominator = 100
     scene.submit(body, ALICE)
@@ -203,7 +203,7 @@ def crowd_offers(scene: Scene) -> str:
     amount = scene.balance(POOR) - 30 * TINYBARS
     for account_id, change in ((POOR, -amount), (ALICE, amount)):
         one = body.cryptoTransfer.transfers.accountAmounts.add(amount=change)
-        one.accountID.CopyFrom(messages.account(account_id))
+        one.accountID.CopyFrom(transactions.make_account_id(account_id))
     scene.submit(body, POOR)
     for number in range(CROWD):
         memo = offer_memo(TOKEN, 4, 5000 + number, "")
@@ -211,7 +211,7 @@ def crowd_offers(scene: Scene) -> str:
         body = new_body(POOR, memo)
         made = body.scheduleCreate
         made.scheduledTransactionBody.CopyFrom(sale.build())
-        made.payerAccountID.CopyFrom(messages.account(POOR))
+        made.payerAccountID.CopyFrom(transactions.make_account_id(POOR))
         made.memo, made.expiration_time.seconds = memo, times.now() // times.SECOND + 86_400
         scene.submit(body, POOR)
     bid = {"accountId": BUYER, "tokenId": TOKEN, "serialNo": 4}
@@ -237,7 +237,7 @@ def rename_a_verified_collection(scene: Scene) -> str:
     until(lambda: scene.ask(f"/v1/collection/{sly}")[1].get("name"), "its name is not read")
     scene.flask("verify", sly, "--reason", "known")
     body = new_body(STRANGER, "")
-    body.tokenUpdate.token.CopyFrom(messages.token(sly))
+    body.tokenUpdate.token.CopyFrom(transactions.make_token_id(sly))
     body.tokenUpdate.name = "Golden Pandas"
     scene.submit(body, STRANGER)
     began = time.monotonic()

@@ -3,7 +3,7 @@
 from harness import wallets
 from harness.cast import ALICE, BOB, MARKET, TOKEN
 from hiero_sandbox import conditions
-from marketplace.hedera import messages, times
+from marketplace.hedera import times, transactions
 from marketplace.hedera.ids import TransactionId
 from marketplace.hedera.transactions import ScheduledSale
 from marketplace.ledger import Deadline
@@ -25,7 +25,7 @@ def creation(ledger, *, expires_in=DAY_SECONDS, creator=None, memo=None, **field
     body = wallets.new_body(creator or sale.bidder, memo)
     content = body.scheduleCreate
     content.scheduledTransactionBody.CopyFrom(sale.build())
-    content.payerAccountID.CopyFrom(messages.account(sale.bidder))
+    content.payerAccountID.CopyFrom(transactions.make_account_id(sale.bidder))
     content.memo = memo
     with ledger.sandbox.app_context():
         content.expiration_time.seconds = conditions.now() // times.SECOND + expires_in
@@ -61,7 +61,7 @@ def submit(ledger, body, *signers):
 
 def about(schedule_id, kind, payer):
     body = wallets.new_body(payer, "")
-    getattr(body, kind).scheduleID.CopyFrom(messages.schedule(schedule_id))
+    getattr(body, kind).scheduleID.CopyFrom(transactions.make_schedule_id(schedule_id))
     return body
 
 

@@ -18,7 +18,7 @@ from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransa
 from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, TransactionBody
 
 from marketplace.hedera.ids import TransactionId
-from marketplace.hedera.messages import write_list
+from marketplace.hedera.transactions import write_list
 
 MOST_PAIRS = 20
 ED25519_BYTES, ECDSA_BYTES = 32, 33  # of a public key; ECDSA's is compressed

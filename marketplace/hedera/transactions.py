@@ -1,5 +1,9 @@
 """Builds the transactions of listings, withdrawals, purchases and offers. No key, no clock, no I/O.
 
+Writes their bytes as the JavaScript SDK does: it writes fields that are zero, which Python omits. Some
+wallets encode the body again before they sign it (hedera_signTransaction in hedera-wallet-connect). If their
+bytes differed from ours, the ledger would answer INVALID_SIGNATURE.
+
 It loads hiero-sdk-python, which takes 70 MB: import this module only when a transaction is built.
 """
 
@@ -10,6 +14,8 @@ from typing import Any, NamedTuple, TypedDict, Unpack
 import hiero_sdk_python.hapi.services.basic_types_pb2 as hapi
 import hiero_sdk_python.hapi.services.crypto_approve_allowance_pb2 as approvals
 import hiero_sdk_python.hapi.services.crypto_delete_allowance_pb2 as removals
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import Message
 from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
 from hiero_sdk_python.hapi.services.crypto_transfer_pb2 import CryptoTransferTransactionBody
 from hiero_sdk_python.hapi.services.duration_pb2 import Duration
@@ -19,13 +25,23 @@ from hiero_sdk_python.hapi.services.schedulable_transaction_body_pb2 import (
 from hiero_sdk_python.hapi.services.schedule_create_pb2 import ScheduleCreateTransactionBody
 from hiero_sdk_python.hapi.services.schedule_delete_pb2 import ScheduleDeleteTransactionBody
 from hiero_sdk_python.hapi.services.schedule_sign_pb2 import ScheduleSignTransactionBody
+from hiero_sdk_python.hapi.services.timestamp_pb2 import Timestamp
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
-from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
+from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, TransactionBody
 
-from marketplace.hedera import messages, times
+from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS, find_credit
 from marketplace.hedera.ids import TransactionId, numbers
-from marketplace.hedera.messages import encode, write_list
+
+ZEROS_WRITTEN = {
+    "AccountID": ("shardNum", "realmNum"),
+    "TokenID": ("shardNum", "realmNum"),
+    "ScheduleID": ("shardNum", "realmNum"),
+    "TransactionID": ("scheduled",),
+    "AccountAmount": ("is_approval",),
+    "Timestamp": ("seconds", "nanos"),
+}
+VARINT, LENGTH_DELIMITED = 0, 2
 
 
 class Envelope(TypedDict):
@@ -48,9 +64,9 @@ def build_listing(
     reads.
     """
     allowance = approvals.NftAllowance(
-        tokenId=messages.token(token),
-        owner=messages.account(envelope["transaction_id"].account_id),
-        spender=messages.account(spender),
+        tokenId=make_token_id(token),
+        owner=make_account_id(envelope["transaction_id"].account_id),
+        spender=make_account_id(spender),
         serial_numbers=serial_nos,
         # approved_for_all is left out. The SDK's own helper sends False, which at consensus revokes an
         # approve-for-all that the owner gave earlier.
@@ -67,8 +83,8 @@ def build_withdrawal(
     The transaction id's account is owner and payer, and must sign. Returns what build_listing() does.
     """
     removed = removals.NftRemoveAllowance(
-        token_id=messages.token(token),
-        owner=messages.account(envelope["transaction_id"].account_id),
+        token_id=make_token_id(token),
+        owner=make_account_id(envelope["transaction_id"].account_id),
         serial_numbers=serial_nos,
     )
     data = removals.CryptoDeleteAllowanceTransactionBody(nftAllowances=[removed])
@@ -102,7 +118,7 @@ def build_purchase(
         if part := tinybars - credit:
             payments[market] += part
     amounts = [
-        hapi.AccountAmount(accountID=messages.account(account_id), amount=payments[account_id])
+        hapi.AccountAmount(accountID=make_account_id(account_id), amount=payments[account_id])
         for account_id in sorted(payments, key=numbers)  # as JavaScript sorts them
     ]
     by_token: dict[str, list[SoldNft]] = defaultdict(list)
@@ -110,11 +126,11 @@ def build_purchase(
         by_token[nft.token].append(nft)
     moved = [
         hapi.TokenTransferList(
-            token=messages.token(token),
+            token=make_token_id(token),
             nftTransfers=[
                 hapi.NftTransfer(
-                    senderAccountID=messages.account(nft.seller),
-                    receiverAccountID=messages.account(buyer),
+                    senderAccountID=make_account_id(nft.seller),
+                    receiverAccountID=make_account_id(buyer),
                     serialNumber=nft.serial_no,
                     is_approval=True,
                 )
@@ -155,14 +171,14 @@ class ScheduledSale(NamedTuple):
         payments[self.seller] += tinybars - self.part_tinybars
         payments[self.market] += self.part_tinybars
         moved = hapi.NftTransfer(
-            senderAccountID=messages.account(self.seller),
-            receiverAccountID=messages.account(self.bidder),
+            senderAccountID=make_account_id(self.seller),
+            receiverAccountID=make_account_id(self.bidder),
             serialNumber=self.serial_no,
         )
         data = CryptoTransferTransactionBody(
             transfers=hapi.TransferList(
                 accountAmounts=[
-                    hapi.AccountAmount(accountID=messages.account(account_id), amount=amount)
+                    hapi.AccountAmount(accountID=make_account_id(account_id), amount=amount)
                     for account_id, amount in sorted(
                         payments.items(), key=lambda item: numbers(item[0])
                     )
@@ -170,7 +186,7 @@ class ScheduledSale(NamedTuple):
                 ]
             ),
             tokenTransfers=[
-                hapi.TokenTransferList(token=messages.token(self.token), nftTransfers=[moved])
+                hapi.TokenTransferList(token=make_token_id(self.token), nftTransfers=[moved])
             ],
         )
         return SchedulableTransactionBody(
@@ -196,8 +212,8 @@ def build_offer(
         scheduledTransactionBody=sale.build(),
         memo=envelope["memo"],
         adminKey=hapi.Key(thresholdKey=threshold),
-        payerAccountID=messages.account(sale.bidder),
-        expiration_time=messages.timestamp(expires_at * times.SECOND),
+        payerAccountID=make_account_id(sale.bidder),
+        expiration_time=make_timestamp(expires_at * times.SECOND),
     )
     return write_unsigned(_body(envelope, scheduleCreate=data))
 
@@ -207,13 +223,13 @@ def build_offer_signature(*, schedule_id: str, **envelope: Unpack[Envelope]) -> 
 
     Returns what build_listing() does.
     """
-    data = ScheduleSignTransactionBody(scheduleID=messages.schedule(schedule_id))
+    data = ScheduleSignTransactionBody(scheduleID=make_schedule_id(schedule_id))
     return write_unsigned(_body(envelope, scheduleSign=data))
 
 
 def build_offer_withdrawal(*, schedule_id: str, **envelope: Unpack[Envelope]) -> bytes:
     """Build the unsigned ScheduleDelete of an offer. Returns what build_listing() does."""
-    data = ScheduleDeleteTransactionBody(scheduleID=messages.schedule(schedule_id))
+    data = ScheduleDeleteTransactionBody(scheduleID=make_schedule_id(schedule_id))
     return write_unsigned(_body(envelope, scheduleDelete=data))
 
 
@@ -237,11 +253,11 @@ def _body(envelope: Envelope, **data: Any) -> bytes:
     With several nodes, a hardware wallet would ask its user for each, and the marketplace might pay twice.
     """
     transaction_id = envelope["transaction_id"]
-    start = messages.timestamp(transaction_id.valid_start)
-    payer = messages.account(transaction_id.account_id)
+    start = make_timestamp(transaction_id.valid_start)
+    payer = make_account_id(transaction_id.account_id)
     body = TransactionBody(
         transactionID=hapi.TransactionID(accountID=payer, transactionValidStart=start),
-        nodeAccountID=messages.account(envelope["node_account_id"]),
+        nodeAccountID=make_account_id(envelope["node_account_id"]),
         transactionFee=envelope["max_fee_tinybars"],
         transactionValidDuration=Duration(seconds=envelope["valid_seconds"]),
         memo=envelope["memo"],
@@ -253,3 +269,94 @@ def _body(envelope: Envelope, **data: Any) -> bytes:
 def write_unsigned(body: bytes) -> bytes:
     """Write a body without signatures: the bytes of a HAPI TransactionList."""
     return write_list(SignedTransaction(bodyBytes=body))
+
+
+# The messages, and their bytes
+
+
+def make_account_id(account_id: str) -> hapi.AccountID:
+    shard, realm, number = numbers(account_id)
+    return hapi.AccountID(shardNum=shard, realmNum=realm, accountNum=number)
+
+
+def make_token_id(token_id: str) -> hapi.TokenID:
+    shard, realm, number = numbers(token_id)
+    return hapi.TokenID(shardNum=shard, realmNum=realm, tokenNum=number)
+
+
+def make_schedule_id(schedule_id: str) -> hapi.ScheduleID:
+    shard, realm, number = numbers(schedule_id)
+    return hapi.ScheduleID(shardNum=shard, realmNum=realm, scheduleNum=number)
+
+
+def make_timestamp(moment: int) -> Timestamp:
+    """``moment`` is in nanoseconds since 1970."""
+    seconds, nanos = divmod(moment, times.SECOND)
+    return Timestamp(seconds=seconds, nanos=nanos)
+
+
+def make_public_key(content: bytes) -> hapi.Key:
+    """The key of 32 bytes (ED25519) or 33 (ECDSA)."""
+    return hapi.Key(ed25519=content) if len(content) == 32 else hapi.Key(ECDSA_secp256k1=content)
+
+
+def make_key(kind: str, content: bytes) -> hapi.Key:
+    """An account's key as the mirror node shows it: of a kind, or any other one as its protobuf."""
+    if kind == "ProtobufEncoded":
+        return hapi.Key.FromString(content)
+    return make_public_key(content)
+
+
+def encode(message: Message) -> bytes:
+    """Serialize as protobuf does, field by field in the order of their numbers, plus ZEROS_WRITTEN."""
+    written: dict[str, tuple[Any, Any]] = {
+        field.name: (field, value) for field, value in message.ListFields()
+    }
+    for name in ZEROS_WRITTEN.get(message.DESCRIPTOR.name, ()):
+        written.setdefault(name, (message.DESCRIPTOR.fields_by_name[name], 0))
+    return b"".join(
+        _encode_field(field, value)
+        for field, value in sorted(written.values(), key=lambda pair: pair[0].number)
+    )
+
+
+def list_forms(body: bytes) -> tuple[bytes, bytes]:
+    """The two forms in which SDKs write a body of ours: as encode() does, and as Java does, without zeros."""
+    return body, TransactionBody.FromString(body).SerializeToString(deterministic=True)
+
+
+def write_list(signed: SignedTransaction) -> bytes:
+    """Write the bytes of a HAPI TransactionList of one: what an SDK's Transaction.fromBytes() reads."""
+    signed.sigMap.SetInParent()  # writes the signature map even if it is empty
+    transaction = Transaction(signedTransactionBytes=signed.SerializeToString())
+    return bytes(TransactionList(transaction_list=[transaction]).SerializeToString())
+
+
+def _encode_field(field: FieldDescriptor, value: Any) -> bytes:
+    if isinstance(value, int):
+        number = _zigzag(value) if field.type == FieldDescriptor.TYPE_SINT64 else int(value)
+        return _varint(field.number << 3 | VARINT) + _varint(number)
+    if isinstance(value, Message):
+        content = encode(value)
+    elif isinstance(value, str):
+        content = value.encode()
+    elif isinstance(value, bytes):
+        content = value
+    elif isinstance(value[0], Message):
+        return b"".join(_encode_field(field, item) for item in value)
+    else:
+        content = b"".join(map(_varint, value))  # packed
+    return _varint(field.number << 3 | LENGTH_DELIMITED) + _varint(len(content)) + content
+
+
+def _zigzag(number: int) -> int:
+    return 2 * number if number >= 0 else -2 * number - 1
+
+
+def _varint(number: int) -> bytes:
+    encoded = bytearray()
+    while number > 0x7F:
+        encoded.append(number & 0x7F | 0x80)
+        number >>= 7
+    encoded.append(number)
+    return bytes(encoded)

@@ -2,7 +2,7 @@
 
 from flask import current_app
 
-from marketplace.hedera import messages, times
+from marketplace.hedera import times, transactions
 from marketplace.hedera.ids import TransactionId
 from marketplace.hedera.transactions import (
     Envelope,
@@ -52,7 +52,8 @@ def make_offer(deed: Deed, then: int) -> bytes:
         sale=sale,
         expires_at=then // times.SECOND + OFFER_SECONDS,
         admin_keys=[
-            messages.public_key(wallet.public_key(each)) for each in (sale.bidder, sale.seller)
+            transactions.make_public_key(wallet.public_key(each))
+            for each in (sale.bidder, sale.seller)
         ],
         **_envelope(deed.account, sale.memo, then),
     )

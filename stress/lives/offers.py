@@ -9,7 +9,7 @@ from harness.wallets import account, new_body, seal
 from hiero_sandbox import database as ledger_database
 from hiero_sandbox.ledger import accounts, envelopes, keys, schedules
 from hiero_sandbox.ledger import queries as ledger_queries
-from marketplace.hedera import messages, times
+from marketplace.hedera import times, transactions
 from marketplace.hedera.hbar import TINYBARS
 from marketplace.hedera.ids import TransactionId
 from marketplace.hedera.transactions import ScheduledSale
@@ -148,7 +148,7 @@ class OfferActs(Orders):
         if unended := self.unended():
             offer = step.choose(unended)
             body = new_body(offer.seller, "")
-            body.scheduleSign.scheduleID.CopyFrom(messages.schedule(offer.schedule_id))
+            body.scheduleSign.scheduleID.CopyFrom(transactions.make_schedule_id(offer.schedule_id))
             content = self.add_signature(offer.seller, seal(body))
             content = add_false(content, self.find_key(offer.bidder))
             self.note_signature(offer, offer.seller, self.submit_signed(content))
@@ -185,13 +185,15 @@ class OfferActs(Orders):
         if offer := self.choose_offer(step):
             deleter = offer.seller if step.number // 3 % 4 == 0 else offer.bidder
             body = new_body(deleter, "")
-            body.scheduleDelete.scheduleID.CopyFrom(messages.schedule(offer.schedule_id))
+            body.scheduleDelete.scheduleID.CopyFrom(
+                transactions.make_schedule_id(offer.schedule_id)
+            )
             if self.submit(body, deleter):
                 self.note_end(offer)
 
     def sign_schedule(self, offer: Offer, signer: str) -> None:
         body = new_body(signer, "")
-        body.scheduleSign.scheduleID.CopyFrom(messages.schedule(offer.schedule_id))
+        body.scheduleSign.scheduleID.CopyFrom(transactions.make_schedule_id(offer.schedule_id))
         self.note_signature(offer, signer, self.submit(body, signer))
 
     def note_signature(self, offer: Offer, signer: str, done: Done | None) -> None:

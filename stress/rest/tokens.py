@@ -10,8 +10,7 @@ from hiero_sdk_python.hapi.services.token_create_pb2 import TokenCreateTransacti
 from hiero_sandbox.ledger import keys, nfts, queries, tokens
 from hiero_sandbox.storage import Connection
 from marketplace.hedera import times
-from marketplace.hedera.messages import account as account_id_of
-from marketplace.hedera.messages import token as token_id_of
+from marketplace.hedera.transactions import make_account_id, make_token_id
 from stress.rest.values import (
     Inexpressible,
     Row,
@@ -32,7 +31,7 @@ def load_token(db: Connection, row: Row, entity: Row) -> None:
         symbol=row.get("symbol", "YBTJBOAZ"),
         decimals=int(row.get("decimals", 1000)) if is_fungible else 0,
         initialSupply=int(row.get("initial_supply", 1_000_000)) if is_fungible else 0,
-        treasury=account_id_of(to_entity(row.get("treasury_account_id", "0.0.98")) or ""),
+        treasury=make_account_id(to_entity(row.get("treasury_account_id", "0.0.98")) or ""),
         freezeDefault=bool(row.get("freeze_default")),
         memo=entity.get("memo", "entity memo"),
         tokenType="FUNGIBLE_COMMON" if is_fungible else "NON_FUNGIBLE_UNIQUE",
@@ -41,7 +40,7 @@ def load_token(db: Connection, row: Row, entity: Row) -> None:
         autoRenewPeriod={"seconds": entity.get("auto_renew_period") or 0},
     )
     if renewing := to_entity(entity.get("auto_renew_account_id") or None):
-        definition.autoRenewAccount.CopyFrom(account_id_of(renewing))
+        definition.autoRenewAccount.CopyFrom(make_account_id(renewing))
     for name, (field, _) in tokens.KEYS.items():
         if key := read_key(row.get(f"{name}_key")):
             getattr(definition, field).CopyFrom(key)
@@ -84,7 +83,7 @@ def _custom_fees(schedule: Row) -> Iterable[CustomFee]:
     ):
         for fee in schedule.get(name) or ():
             yield CustomFee(
-                fee_collector_account_id=account_id_of(
+                fee_collector_account_id=make_account_id(
                     to_entity(fee.get("collector_account_id", "0.0.300")) or ""
                 ),
                 all_collectors_are_exempt=fee.get("all_collectors_are_exempt", False),
@@ -95,7 +94,7 @@ def _custom_fees(schedule: Row) -> Iterable[CustomFee]:
 def _fixed_fee(fee: Row) -> Row:
     unit = to_entity(fee.get("denominating_token_id"))
     return {"amount": int(fee["amount"])} | (
-        {"denominating_token_id": token_id_of(unit)} if unit else {}
+        {"denominating_token_id": make_token_id(unit)} if unit else {}
     )
 
 

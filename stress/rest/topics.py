@@ -10,7 +10,7 @@ from hiero_sdk_python.hapi.services.consensus_submit_message_pb2 import (
 from hiero_sandbox.ledger import queries
 from hiero_sandbox.storage import Connection
 from marketplace.hedera import times
-from marketplace.hedera.messages import account as account_id_of
+from marketplace.hedera.transactions import make_account_id
 from stress.rest.values import Row, read_bytes, to_entity
 
 
@@ -49,4 +49,4 @@ def _read_id(row: Row, payer: str) -> TransactionID:
         return TransactionID.FromString(read_bytes(content))
     seconds, nanos = divmod(int(row["valid_start_timestamp"]), times.SECOND)
     start = {"seconds": seconds, "nanos": nanos}
-    return TransactionID(accountID=account_id_of(payer), transactionValidStart=start)
+    return TransactionID(accountID=make_account_id(payer), transactionValidStart=start)

@@ -23,9 +23,7 @@ from hiero_sandbox.mirror.parameters import to_number
 from hiero_sandbox.storage import Connection
 from marketplace.hedera import times
 from marketplace.hedera.ids import numbers
-from marketplace.hedera.messages import account as account_id_of
-from marketplace.hedera.messages import timestamp
-from marketplace.hedera.messages import token as token_id_of
+from marketplace.hedera.transactions import make_account_id, make_timestamp, make_token_id
 from stress.rest.values import Inexpressible, Row, read_bytes, read_key, since, to_entity, write
 
 NODE_FEE, NETWORK_FEE, SERVICE_FEE = 2, 1, 4  # of a transaction without transfers of its own
@@ -37,8 +35,8 @@ KINDS = {
 
 def load_schedule(db: Connection, row: Row, entity: Row) -> None:
     created_at, executed_at = int(row["consensus_timestamp"]), row.get("executed_timestamp")
-    creator = account_id_of(to_entity(row.get("creator_account_id", 1024)) or "")
-    payer = account_id_of(to_entity(row.get("payer_account_id", 1024)) or "")
+    creator = make_account_id(to_entity(row.get("creator_account_id", 1024)) or "")
+    payer = make_account_id(to_entity(row.get("payer_account_id", 1024)) or "")
     body = TransactionBody(transactionID={"accountID": creator})
     creation = body.scheduleCreate
     creation.memo = entity.get("memo", "entity memo")
@@ -96,7 +94,7 @@ def load(db: Connection, setup: dict[str, Any]) -> None:
                 effective_payer_account_id=map(
                     _account, row.get("effective_payer_account_ids", ())
                 ),
-                token_id=unit and token_id_of(to_entity(unit) or ""),
+                token_id=unit and make_token_id(to_entity(unit) or ""),
             )
     for moment, recorded in by_time.items():
         queries.put(
@@ -141,10 +139,10 @@ def _recorded(row: Row) -> Recorded:
     record = TransactionRecord(
         receipt={"status": _result(int(row.get("result", 22)))},
         transactionHash=read_bytes(content) if content else HASH,
-        consensusTimestamp=timestamp(consensus_at),
+        consensusTimestamp=make_timestamp(consensus_at),
         transactionID={
             "accountID": _account(payer),
-            "transactionValidStart": timestamp(
+            "transactionValidStart": make_timestamp(
                 int(row.get("valid_start_timestamp") or consensus_at - 1)
             ),
             "nonce": row.get("nonce", 0),
@@ -156,7 +154,7 @@ def _recorded(row: Row) -> Recorded:
         high_volume_pricing_multiplier=row.get("high_volume_pricing_multiplier", 1),
     )
     if parent := row.get("parent_consensus_timestamp"):
-        record.parent_consensus_timestamp.CopyFrom(timestamp(int(parent)))
+        record.parent_consensus_timestamp.CopyFrom(make_timestamp(int(parent)))
     body = _body(row)
     if entity := to_entity(row.get("entity_id")):
         _name(body, record, entity)
@@ -182,7 +180,7 @@ def _body(row: Row) -> TransactionBody:
             unit = (fee.get("denominatingTokenId") or {}).get("tokenNum")
             made.fees.add(
                 amount=int(fee["amount"]),
-                denominating_token_id=unit and token_id_of(to_entity(unit) or ""),
+                denominating_token_id=unit and make_token_id(to_entity(unit) or ""),
             )
     return body
 
@@ -204,7 +202,7 @@ def _set(id: Message, number: int) -> None:
 
 
 def _account(value: Any) -> Message:
-    return account_id_of(to_entity(value) or NOBODY)
+    return make_account_id(to_entity(value) or NOBODY)
 
 
 def _amount(account_id: Any, amount: Any, is_approval: Any = False) -> dict[str, Any]:
@@ -226,7 +224,7 @@ def _token_transfers(row: Row) -> list[TokenTransferList]:
     ids = sorted({to_entity(moved["token_id"]) or "" for moved in units}, key=to_number)
     return [
         TokenTransferList(
-            token=token_id_of(each),
+            token=make_token_id(each),
             transfers=_amounts([moved for moved in units if to_entity(moved["token_id"]) == each]),
             nftTransfers=[_nft(moved) for moved in nfts if to_entity(moved["token_id"]) == each],
         )

@@ -17,7 +17,7 @@ from harness.ledger import Ledger
 from hiero_sandbox.database import write as write_ledger
 from hiero_sandbox.ledger import accounts
 from marketplace import create_app
-from marketplace.hedera import messages, times
+from marketplace.hedera import times, transactions
 from marketplace.ledger import ALLOWED_LAG
 from marketplace.market import moderation
 from marketplace.market.moderation import Ruling, Subject
@@ -105,7 +105,7 @@ def test_it_works(client, nft, ledger):
         f"Offer of 50 HBAR for {TOKEN} and Serial Number 7 on NFT Marketplace",
     )
     assert body.memo == made.memo == made.scheduledTransactionBody.memo == memo
-    assert body.transactionID.accountID == made.payerAccountID == messages.account(BOB)
+    assert body.transactionID.accountID == made.payerAccountID == transactions.make_account_id(BOB)
     assert not made.wait_for_expiry
     sides = KeyList(keys=[Key(ed25519=wallet.public_key(each)) for each in (BOB, ALICE)])
     assert made.adminKey == Key(thresholdKey=ThresholdKey(threshold=1, keys=sides))
@@ -115,7 +115,10 @@ def test_it_works(client, nft, ledger):
         1002: -50 * HBAR,
     }
     [moved] = sale.tokenTransfers
-    assert (moved.token, moved.nftTransfers[0].serialNumber) == (messages.token(TOKEN), 7)
+    assert (moved.token, moved.nftTransfers[0].serialNumber) == (
+        transactions.make_token_id(TOKEN),
+        7,
+    )
     assert not transaction.pairs
     assert client.get(f"/v1/nft/{TOKEN}/7/offers").json == []
     assert ledger.balance(MARKET) == before[MARKET]

@@ -6,7 +6,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, utils
 from hiero_sdk_python.crypto.private_key import PrivateKey
 from hiero_sdk_python.hapi.services.basic_types_pb2 import ContractID, Key, KeyList, ThresholdKey
 
-from marketplace.hedera import messages
+from marketplace.hedera import transactions
 from marketplace.hedera.signed import SECP256K1_ORDER, KeySignature, find_signers
 
 BODY = b"the body of a transaction"
@@ -40,7 +40,7 @@ def find(key, *pairs):
 
 
 NAMES = {"a": A, "b": B, "c": C, "e": ECDSA}
-a, b, c, e = (messages.public_key(public(private)) for private in NAMES.values())
+a, b, c, e = (transactions.make_public_key(public(private)) for private in NAMES.values())
 
 CASES = {
     "one key": (a, "a", "a"),

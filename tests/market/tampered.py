@@ -24,10 +24,15 @@ from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
 from harness import wallets
 from harness.cast import ALICE, BOB, CHARLIE, MARKET, TOKEN
-from marketplace.hedera import messages, signed, transactions
+from marketplace.hedera import signed, transactions
 from marketplace.hedera.hbar import TINYBARS
 from marketplace.hedera.ids import TransactionId
-from marketplace.hedera.transactions import ScheduledSale
+from marketplace.hedera.transactions import (
+    ScheduledSale,
+    make_account_id,
+    make_schedule_id,
+    make_token_id,
+)
 from marketplace.market.listing.memos import (
     acceptance_memo,
     basket_memo,
@@ -44,7 +49,7 @@ FILE = Path(__file__).with_suffix(".json")
 START, DAY = 1_790_000_000, 86_400
 BASIS_POINTS = 100
 OFFER_ID, OTHER_TOKEN = "0.0.8001", "0.0.7002"
-OTHER = messages.token(OTHER_TOKEN)
+OTHER = make_token_id(OTHER_TOKEN)
 UNKNOWN = b"\xf8\x3f\1"  # a field that no message has
 MEMO = offer_memo(TOKEN, 7, 250, "Foo")
 NFT = {"tokenId": TOKEN, "serialNo": 7}
@@ -142,12 +147,12 @@ def creation(facts):
         sale=sale(), expires_at=START + 7 * DAY, admin_keys=[key], **envelope(BOB, facts["memo"])
     )
     body = wallets.body_of(content)
-    body.transactionID.accountID.CopyFrom(messages.account(facts["creator"]))
+    body.transactionID.accountID.CopyFrom(make_account_id(facts["creator"]))
     schedule = body.scheduleCreate
     schedule.ClearField("scheduledTransactionBody")
     schedule.ClearField("payerAccountID")
     if facts["payer"]:
-        schedule.payerAccountID.CopyFrom(messages.account(facts["payer"]))
+        schedule.payerAccountID.CopyFrom(make_account_id(facts["payer"]))
     schedule.memo, schedule.wait_for_expiry = facts["memo"], facts["waits_for_expiry"]
     # Its field 1, as it stands: the bytes may be no message.
     length = len(facts["body"])
@@ -198,11 +203,11 @@ def amounts(**changes):
 
 
 def receive(account):
-    return AccountAmount(accountID=messages.account(account), amount=1)
+    return AccountAmount(accountID=make_account_id(account), amount=1)
 
 
 def copy(target, account):
-    target.CopyFrom(messages.account(account))
+    target.CopyFrom(make_account_id(account))
 
 
 SCHEDULES = {
@@ -237,15 +242,15 @@ SCHEDULES = {
     ),
     "it moves another NFT of the token, too": offered(
         tampered(lambda body: units(body)[0].nftTransfers.add(serialNumber=8,
-            senderAccountID=messages.account(ALICE), receiverAccountID=messages.account(BOB)))
+            senderAccountID=make_account_id(ALICE), receiverAccountID=make_account_id(BOB)))
     ),
     "it moves an NFT of another token, too": offered(
         tampered(lambda body: units(body).add(
-            token=messages.token(OTHER_TOKEN), nftTransfers=[NftTransfer(serialNumber=1)]))
+            token=make_token_id(OTHER_TOKEN), nftTransfers=[NftTransfer(serialNumber=1)]))
     ),
     "it moves another token, too": offered(
         tampered(lambda body: units(body).append(
-            TokenTransferList(token=messages.token("0.0.9999"), transfers=[receive(ALICE)])))
+            TokenTransferList(token=make_token_id("0.0.9999"), transfers=[receive(ALICE)])))
     ),
     "it moves units of the token, too": offered(
         tampered(lambda body: units(body)[0].transfers.append(receive(ALICE)))
@@ -297,7 +302,7 @@ def pay(account, tinybars):
     """A further payment, from the buyer."""
 
     def change(body):
-        transfers(body).add(accountID=messages.account(account), amount=tinybars)
+        transfers(body).add(accountID=make_account_id(account), amount=tinybars)
         [own] = [each for each in transfers(body) if each.amount < 0]
         own.amount -= tinybars
 
@@ -310,15 +315,15 @@ def pay_less(body):
 
 
 def pay_another(body):
-    [seller] = [each for each in transfers(body) if each.accountID == messages.account(ALICE)]
+    [seller] = [each for each in transfers(body) if each.accountID == make_account_id(ALICE)]
     copy(seller.accountID, CHARLIE)
 
 
 def add_nft(body):
     units(body)[0].nftTransfers.add(
         serialNumber=8,
-        senderAccountID=messages.account(BOB),
-        receiverAccountID=messages.account(CHARLIE),
+        senderAccountID=make_account_id(BOB),
+        receiverAccountID=make_account_id(CHARLIE),
     )
 
 
@@ -346,12 +351,16 @@ def allowance(body):
 
 
 def about(name, schedule_id):
-    return lambda body: getattr(body, name).scheduleID.CopyFrom(messages.schedule(schedule_id))
+    return lambda body: getattr(body, name).scheduleID.CopyFrom(make_schedule_id(schedule_id))
 
 
 def approve(name, kind):
     """Of HBAR, or of units of a token, too."""
-    own = kind(owner=messages.account(ALICE), spender=messages.account(CHARLIE), amount=1)
+    own = kind(
+        owner=make_account_id(ALICE),
+        spender=make_account_id(CHARLIE),
+        amount=1,
+    )
     return lambda body: getattr(body.cryptoApproveAllowance, name).append(own)
 
 

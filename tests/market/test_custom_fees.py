@@ -17,7 +17,7 @@ from hiero_sandbox.database import read, write
 from hiero_sandbox.ledger import accounts, queries
 from hiero_sandbox.ledger.envelopes import write_id
 from marketplace.hedera import times
-from marketplace.hedera.messages import account, token
+from marketplace.hedera.transactions import make_account_id, make_token_id
 from marketplace.ledger.objects import FixedFee, LedgerToken, RoyaltyFee
 from marketplace.market import collection_facts
 from marketplace.market.buying.checks import Lot, find_owed
@@ -52,7 +52,7 @@ class Market(selling.Market):
 
     def _create_coin(self):
         """Create a fungible token, in which fees may be asked for."""
-        names = {"name": "Coins", "symbol": "COIN", "treasury": account(TREASURY)}
+        names = {"name": "Coins", "symbol": "COIN", "treasury": make_account_id(TREASURY)}
         body = make(
             TREASURY, "tokenCreation", **names, autoRenewPeriod={"seconds": 7_776_000},
             tokenType=0, initialSupply=1000,
@@ -261,11 +261,11 @@ def _try(market, chance):
 
 def custom_fee(collector, spares, **kind):
     options = {"all_collectors_are_exempt": spares, **kind}
-    return CustomFee(fee_collector_account_id=account(collector), **options)
+    return CustomFee(fee_collector_account_id=make_account_id(collector), **options)
 
 
 def fixed(amount=HBAR, unit=None, collector=COLLECTOR, spares=False):
-    fee = {"amount": amount, "denominating_token_id": unit and token(unit)}
+    fee = {"amount": amount, "denominating_token_id": unit and make_token_id(unit)}
     return custom_fee(collector, spares, fixed_fee=fee)
 
 

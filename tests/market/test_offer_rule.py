@@ -122,7 +122,7 @@ def test_a_schedule_without_an_expiry_lives_for_half_an_hour():
 
 def test_zeros_that_javascript_writes_make_no_difference():
     """Some encoders write fields that are zero, such as the shard."""
-    from marketplace.hedera.messages import encode
+    from marketplace.hedera.transactions import encode
 
     assert read_sale(schedule(encode(sale().build())), SHOP) == sale()
 

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from marketplace.hedera import signed
-from marketplace.hedera.messages import list_forms
+from marketplace.hedera.transactions import list_forms
 from tests.market import tampered
 
 CASES = [each for each in json.loads(tampered.FILE.read_text())["cases"] if each["order"] == "buy"]

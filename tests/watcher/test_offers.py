@@ -16,7 +16,7 @@ from harness.cast import ALICE, BOB, CHARLIE, MARKET, TOKEN
 from hiero_sandbox import wallet as signing
 from hiero_sandbox.conditions import conditions, now
 from hiero_sandbox.ledger import keys
-from marketplace.hedera import messages, times
+from marketplace.hedera import times, transactions
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import ALLOWED_LAG, Deadline
 from marketplace.market import moderation, nfts
@@ -388,7 +388,7 @@ def test_an_acceptance_that_executes_nothing_is_reported_until_it_ends(
     withdrawal = r.json["errors"]["withdrawal"]
     assert withdrawal["metadata"]["accountToSign"] == ALICE
     body = wallets.body_of(base64.b64decode(withdrawal["byteArray"]))
-    assert body.scheduleDelete.scheduleID == messages.schedule(offered)
+    assert body.scheduleDelete.scheduleID == transactions.make_schedule_id(offered)
     withdraw(ledger, offered, ALICE)
     watcher.follow()
     assert state(app, offered) == "withdrawn"

@@ -9,7 +9,7 @@ from harness import wallets
 from harness.cast import ALICE, BOB, CHARLIE, TOKEN
 from harness.mirror import Mirror
 from marketplace.hedera import times
-from marketplace.hedera.messages import account
+from marketplace.hedera.transactions import make_account_id
 from marketplace.services import read
 from marketplace.store import events
 from marketplace.watcher import chores
@@ -32,7 +32,7 @@ def market(tmp_path):
 
 
 def ask_royalty(market, token, percent):
-    fee = CustomFee(fee_collector_account_id=account(COLLECTOR))
+    fee = CustomFee(fee_collector_account_id=make_account_id(COLLECTOR))
     fee.royalty_fee.exchange_value_fraction.numerator = percent
     fee.royalty_fee.exchange_value_fraction.denominator = 100
     with market.ledger.sandbox.app_context():

@@ -294,8 +294,8 @@ def _require_same(signed: "Signed", request: TransactionRequest, nfts: Sequence[
 
     What the bytes parse as decides nothing: other programs may parse them in another way.
     """
-    from marketplace.hedera.messages import list_forms
     from marketplace.hedera.signed import find_paid
+    from marketplace.hedera.transactions import list_forms
 
     body = _build(nfts, request.account_id, signed.transaction_id, signed.node)
     if signed.body in list_forms(body):
@@ -312,12 +312,12 @@ def _require_same(signed: "Signed", request: TransactionRequest, nfts: Sequence[
 
 def _require_signed(signed: "Signed", buyer: LedgerAccount) -> "list[KeySignature]":
     """The buyer's signatures. Raises SignatureInvalid."""
-    from marketplace.hedera import messages
+    from marketplace.hedera import transactions
     from marketplace.hedera.signed import find_signers
 
     # In the sandbox, the first key that signs for an account becomes its key.
-    first = messages.public_key(signed.pairs[0].prefix)
-    key = messages.key(*buyer.key) if buyer.key else first
+    first = transactions.make_public_key(signed.pairs[0].prefix)
+    key = transactions.make_key(*buyer.key) if buyer.key else first
     pairs = find_signers(key, signed.pairs, signed.body)
     if pairs is None:
         raise SignatureInvalid(buyer.id)

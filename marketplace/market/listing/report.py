@@ -225,7 +225,7 @@ def answer_handed_in(
 def _pass_on(handed_in: "Signed") -> PreparedTransactionRow:
     """Submit a transaction that its signer pays for, if it was prepared here, byte for byte."""
     from marketplace.hedera import signed
-    from marketplace.hedera.messages import list_forms
+    from marketplace.hedera.transactions import list_forms
 
     id = str(handed_in.transaction_id)
     row = prepared_transactions.get_prepared_transaction(read(), id)

@@ -107,10 +107,10 @@ def make_sale(nft_id: NftId, seller: str, bidder: str, price: int) -> "Scheduled
 
 def _list_admin_keys(sides: Sides) -> "list[Key]":
     """The keys that can each delete the schedule: the bidder withdraws the offer, the owner declines it."""
-    from marketplace.hedera import messages
+    from marketplace.hedera import transactions
 
     found = map(checks.find_key, (sides.bidder, sides.owner))
-    return [messages.key(*key) for key in found if key]
+    return [transactions.make_key(*key) for key in found if key]
 
 
 def accept(
@@ -217,9 +217,11 @@ def _require_key(account_id: str, offer: OfferRow, deadline: Deadline) -> None:
 
 
 def _may_delete(admin_key: LedgerKey | None, key: LedgerKey) -> bool:
-    from marketplace.hedera import messages
+    from marketplace.hedera import transactions
 
-    return admin_key is not None and _contains(messages.key(*admin_key), messages.key(*key))
+    return admin_key is not None and _contains(
+        transactions.make_key(*admin_key), transactions.make_key(*key)
+    )
 
 
 def _contains(admin_key: "Key", key: "Key") -> bool:
