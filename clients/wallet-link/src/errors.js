@@ -21,7 +21,7 @@ const LEDGER = 9000;
 export function readError(error) {
   const { code, data } = typeof error === "object" && error ? error : { code: undefined, data: undefined };
   const said = typeof error?.message === "string" ? error.message.slice(0, 300).replace(/\.$/, "") : "";
-  if (REFUSALS.includes(code)) return new WalletError("REFUSED", "The wallet's user refused it.", { code, data });
+  if (REFUSALS.includes(code)) return new WalletError("REFUSED", "You declined it in your wallet.", { code, data });
   if (code === LEDGER) {
     const shown = ["string", "number"].includes(typeof data) ? ` (${String(data).slice(0, 60)})` : "";
     return new WalletError("LEDGER", `The ledger refused it: ${said || "the wallet gives no reason"}${shown}.`, { code, data });

@@ -54,6 +54,7 @@ export class WalletLink extends EventTarget {
     const say = (detail) => this.#say("relay", detail);
     this.relay = new Relay({ url: relayUrl, projectId, seed, receive: (...message) => this.#receive(...message), say });
     if (session && session.expiresAt * 1000 > Date.now()) this.#begin(session);
+    globalThis.addEventListener?.("storage", ({ key }) => key === STORED && this.#follow());
   }
 
   /** The account that signs, or null. */
@@ -94,7 +95,7 @@ export class WalletLink extends EventTarget {
       this.#begin(session);
       if (session.accounts.length > 0) return session;
       await this.disconnect();
-      throw new WalletError("WALLET", `The wallet shares no account of ${this.chains.join(" or ")}.`);
+      throw new WalletError("WALLET", `The wallet shares no account on ${this.chains.map((chain) => chain.split(":")[1]).join(" or ")}. Change its network, and try again.`);
     } finally {
       this.#settle = undefined;
       this.#keys.delete(topic);
@@ -105,17 +106,18 @@ export class WalletLink extends EventTarget {
   /**
    * Have a transaction signed and submitted by the wallet. Throws a WalletError.
    * @param {string} byteArray in base64, unchanged
+   * @param {{signal?: AbortSignal}} [options] to give up
    * @returns {Promise<{transactionId: string}>}
    */
-  async signAndExecute(byteArray) {
-    const result = await this.#request("hedera_signAndExecuteTransaction", { transactionList: byteArray });
+  async signAndExecute(byteArray, options) {
+    const result = await this.#request("hedera_signAndExecuteTransaction", { transactionList: byteArray }, options);
     if (typeof result?.transactionId !== "string") throw new WalletError("WALLET", "The wallet's answer has no transaction ID.");
     return result;
   }
 
-  /** Have a transaction's body signed; returns the SignatureMap. Both in base64. @param {string} body @returns {Promise<string>} */
-  async sign(body) {
-    return signatureMap(await this.#request("hedera_signTransaction", { transactionBody: body }));
+  /** Have a transaction's body signed; returns the SignatureMap. Both in base64. @param {string} body @param {{signal?: AbortSignal}} [options] @returns {Promise<string>} */
+  async sign(body, options) {
+    return signatureMap(await this.#request("hedera_signTransaction", { transactionBody: body }, options));
   }
 
   /** @param {string} message @returns {Promise<string>} the SignatureMap in base64 */
@@ -132,17 +134,17 @@ export class WalletLink extends EventTarget {
     this.#end("The session was ended.");
   }
 
-  /** Any request of HIP-820, for checks of wallets. @param {string} method @param {object} params @param {{chain?: string, seconds?: number}} [options] */
+  /** Any request of HIP-820, for checks of wallets. @param {string} method @param {object} params @param {{chain?: string, seconds?: number, signal?: AbortSignal}} [options] */
   request(method, params, options) {
     return this.#request(method, params, options);
   }
 
-  async #request(method, params, { chain, seconds = MINUTES_5 } = {}) {
+  async #request(method, params, { chain, seconds = MINUTES_5, signal } = {}) {
     const { session, account } = this;
     if (!session || !account) throw new WalletError("ENDED", "No wallet is connected.");
     const signerAccountId = `${account.chain}:${account.accountId}`;
     const request = { method, params: { signerAccountId, ...params }, expiryTimestamp: Math.floor(Date.now() / 1000) + Math.max(seconds, MINUTES_5) };
-    return this.#ask(session.topic, "wc_sessionRequest", { chainId: chain ?? account.chain, request }, { kind: REQUEST, seconds });
+    return this.#ask(session.topic, "wc_sessionRequest", { chainId: chain ?? account.chain, request }, { kind: REQUEST, seconds, signal });
   }
 
   /** Send a request to the other end of a topic, and wait for its answer. */
@@ -189,7 +191,7 @@ export class WalletLink extends EventTarget {
     const { session } = this;
     if (method === "wc_sessionSettle") this.#settle?.(this.#read(topic, params));
     if (session?.topic !== topic) return;
-    if (method === "wc_sessionDelete") this.#end("The wallet has ended the session.");
+    if (method === "wc_sessionDelete") this.#end("Your wallet has disconnected. Connect it again.");
     if (method === "wc_sessionEvent") this.#say("event", params.event);
     if (method === "wc_sessionUpdate") this.#update(this.#read(topic, params).accounts);
     if (method === "wc_sessionExtend" && Number.isInteger(params.expiry)) this.#begin({ ...session, expiresAt: params.expiry });
@@ -221,13 +223,26 @@ export class WalletLink extends EventTarget {
   }
 
   #end(why) {
+    this.#leave(why);
+    this.#remember();
+    this.#say("session", null);
+  }
+
+  #leave(why) {
     const topic = this.session?.topic;
     this.session = null;
     for (const call of this.#waiting.values()) if (call.topic === topic) call.reject(new WalletError("ENDED", why));
     this.#keys.delete(topic);
     if (topic) this.relay.unsubscribe(topic).catch(() => {});
-    this.#remember();
-    this.#say("session", null);
+  }
+
+  /** Another tab has connected a wallet, or ended the session. */
+  #follow() {
+    const { session = null } = this.#recall();
+    if (JSON.stringify(session) === JSON.stringify(this.session)) return;
+    if (session?.topic !== this.session?.topic) this.#leave("The wallet was disconnected in another tab.");
+    if (session) this.#begin(session);
+    else this.#say("session", null);
   }
 
   #recall() {
@@ -255,8 +270,8 @@ export class WalletLink extends EventTarget {
 function within(promise, seconds, signal) {
   let timer, stop;
   const over = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new WalletError("TIMEOUT", "The wallet hasn't answered in time.")), seconds * 1000);
-    stop = () => reject(new WalletError("ENDED", "You stopped waiting for the wallet."));
+    timer = setTimeout(() => reject(new WalletError("TIMEOUT", "Your wallet hasn't answered in time. Open it, and try again.")), seconds * 1000);
+    stop = () => reject(new WalletError("ENDED", "You stopped waiting. Decline it in your wallet, too."));
     if (signal?.aborted) stop();
     signal?.addEventListener("abort", stop);
   });

@@ -87,7 +87,7 @@ test("each exchange is reported, with its time and its answer", async () => {
 });
 
 for (const [what, error, kind, words] of [
-  ["a refusal", { code: 5000, message: HTML }, "REFUSED", /user refused/],
+  ["a refusal", { code: 5000, message: HTML }, "REFUSED", /declined/],
   ["the ledger's code", { code: 9000, message: "INVALID_SIGNATURE", data: "7" }, "LEDGER", /INVALID_SIGNATURE \(7\)/],
   ["a code of its own", { code: 77, message: "x".repeat(5000) }, "WALLET", /^.{1,400}$/],
   ["an unknown method", { code: 5101, message: "Unsupported methods." }, "WALLET", /Unsupported/],
@@ -111,7 +111,7 @@ test("a session for another network is refused, and ended", async () => {
   const wallet = await open({ relayUrl, accounts: ["hedera:mainnet:0.0.1002"], answer: () => SIGNED });
   const ended = new Promise((resolve) => wallet.client.on("session_delete", resolve));
   const link = makeLink();
-  await assert.rejects(link.connect((uri) => wallet.pair(uri)), /no account of hedera:testnet/);
+  await assert.rejects(link.connect((uri) => wallet.pair(uri)), /no account on testnet/);
   assert.equal(link.session, null);
   await ended;
 });
@@ -152,6 +152,22 @@ test("other accounts, as the wallet's user chooses", async () => {
 test("no relay", async () => {
   const link = makeLink({ relayUrl: "ws://127.0.0.1:9" });
   await assert.rejects(link.connect(() => {}), ({ kind, message }) => kind === "RELAY" && /Can't reach/.test(message));
+});
+
+test("two tabs of a browser have one session", async () => {
+  const storage = memory(), tabs = new EventTarget();
+  globalThis.addEventListener = tabs.addEventListener.bind(tabs);
+  const [first, second] = [makeLink({ storage }), makeLink({ storage })];
+  const change = () => tabs.dispatchEvent(Object.assign(new Event("storage"), { key: "wallet-link" }));
+  const wallet = await wallets["walletkit 1.2.10"]({ relayUrl, accounts: [ACCOUNT], answer: ({ request }) => ANSWERS[request.method]() });
+  await first.connect((uri) => wallet.pair(uri));
+  change();
+  assert.equal(second.account.accountId, "0.0.1002");
+  assert.equal(await second.sign("AwQF"), "AA==");
+  assert.deepEqual(await first.signAndExecute("AAEC"), EXECUTED);
+  await first.disconnect();
+  change();
+  assert.equal(second.session, null);
 });
 
 test("what was stored by others, or not at all", async () => {

@@ -11,6 +11,9 @@ export function recall(key) {
   }
 }
 
+/** Call act() when another tab has changed it. */
+export const onChanged = (key, act) => addEventListener("storage", ({ key: changed }) => changed === name(key) && act());
+
 /** Null forgets it. */
 export function remember(key, value) {
   try {

@@ -3,7 +3,7 @@
 import { accountPage, isSandbox, sandbox, suggestedAccount, withQuery } from "./addresses.js";
 import { tinybars } from "./amount.js";
 import { get } from "./call.js";
-import { recall, remember } from "./memory.js";
+import { onChanged, recall, remember } from "./memory.js";
 import { sayUnloaded } from "./toast.js";
 
 const menu = document.getElementById("accounts");
@@ -67,6 +67,8 @@ if (isSandbox) {
 } else {
   masthead.inert = false;
   masthead.addEventListener("click", () => (account ? menu.togglePopover() : connect()));
-  document.addEventListener("wallet", () => switchTo(recall("wallet") ?? ""));
+  const follow = () => switchTo(recall("wallet") ?? "");
+  document.addEventListener("wallet", follow);
+  onChanged("wallet", follow);
 }
 showBalance();

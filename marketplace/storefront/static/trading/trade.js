@@ -9,11 +9,13 @@ import { connect, onVisitor, showBalance, visitor } from "../visitor.js";
 import { complete, openTransaction } from "./transaction.js";
 
 const STAGES = 4;
+const idOf = ({ transactionId, metadata }) => transactionId ?? metadata?.transactionId ?? "";
 
 export class Trade {
   /** @type {[string, any][]} */
   log = []; // what was observed of the newest transaction
   isBusy = false;
+  waiting = new AbortController(); // for the visitor's wallet
   loads = 0; // an older answer never takes the place of a newer one
   loaded = 0;
   /** @type {Promise<void>} */
@@ -41,6 +43,8 @@ export class Trade {
     this.form = place.querySelector("form");
     /** @type {HTMLElement} */
     this.progress = place.querySelector("[data-progress]");
+    /** @type {HTMLElement} */
+    this.cancel = place.querySelector("[data-cancel]");
     this.outcome = place.querySelector("[data-outcome]");
     /** @type {HTMLElement} */
     this.title = root.querySelector("h1, h2") ?? document.querySelector("h1");
@@ -124,13 +128,19 @@ export class Trade {
     this.isBusy = true;
     this.log = [];
     let stage = 0;
-    const say = (words) => {
+    const { signal } = (this.waiting = new AbortController());
+    const say = (words, isWaiting) => {
+      this.cancel.hidden = !isWaiting;
       this.progress.querySelector("progress").value = stage = (stage % STAGES) + 1;
       this.progress.querySelector("p").textContent = words;
     };
     try {
-      for (const one of this.orders()) await complete(openTransaction(this.kind, one, (step, answer) => this.observe(step, answer), say));
-      await this.end(ending);
+      let transaction;
+      for (const one of this.orders()) {
+        transaction = openTransaction(this.kind, one, (step, answer) => this.observe(step, answer), say);
+        await complete(transaction, signal);
+      }
+      await this.end(`${ending}&${new URLSearchParams({ transaction: idOf(transaction) })}`);
     } catch (error) {
       await this.fail(error);
     } finally {
@@ -163,6 +173,7 @@ export class Trade {
 
   press(target) {
     if (target.closest("[data-close]")) this.dialog?.close();
+    if (target.closest("[data-cancel]")) this.waiting.abort();
     const share = target.closest("[data-share]");
     if (share) import("../copying.js").then(({ copy }) => copy(share), sayUnloaded);
   }

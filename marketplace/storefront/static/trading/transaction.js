@@ -19,7 +19,7 @@ const WORDS = {
  * @param {Kind} kind
  * @param {any} order the body of the call that prepares it
  * @param {Observer} observe
- * @param {(words: string) => void} [say]
+ * @param {(words: string, isWaiting: boolean) => void} [say] isWaiting: for the visitor's own wallet
  */
 export function openTransaction(kind, order, observe, say = () => {}) {
   let last = "";
@@ -28,7 +28,7 @@ export function openTransaction(kind, order, observe, say = () => {}) {
     if (step === last) return;
     last = step;
     const words = step === "sign" ? wordsOf(transaction) : WORDS[step];
-    if (words) say(words);
+    if (words) say(words, step === "sign" && isOwn(transaction));
     if (step === "submit") await observe("submitting");
   };
   /** @type {Transaction} */
@@ -48,14 +48,14 @@ function usesOwn(transaction) {
 }
 
 /** Take all its steps. */
-export const complete = (transaction) => transaction.run(walletFor(transaction));
+export const complete = (transaction, signal) => transaction.run(walletFor(transaction, signal));
 
-/** The visitor's own wallet or, in the sandbox, the demo wallet. @param {Transaction} transaction */
-export function walletFor(transaction) {
+/** The visitor's own wallet or, in the sandbox, the demo wallet. @param {Transaction} transaction @param {AbortSignal} [signal] to stop waiting for the own one */
+export function walletFor(transaction, signal) {
   const demo = () => import("../demo-wallet.js");
   const own = async ({ byteArray }) => {
     const { signWithWallet } = await import("../wallet/signing.js");
-    return signWithWallet(byteArray, transaction.isReturned, (exchange) => transaction.progress({ step: "sign", exchange }));
+    return signWithWallet(byteArray, transaction.isReturned, (exchange) => transaction.progress({ step: "sign", exchange }), signal);
   };
   return {
     sign: async (prepared) => (usesOwn(prepared) ? own(prepared) : (await demo()).sign(transaction)),

@@ -36,8 +36,8 @@ async function pair(link) {
   } catch (error) {
     if (signal.aborted) return;
     const again = element("button", { class: "button quiet", type: "button", onclick: () => pair(link) }, "Try again");
-    shown.replaceChildren(again);
-    outcome.replaceChildren(notice("bad", error.message));
+    shown.replaceChildren();
+    outcome.replaceChildren(notice("bad", error.message), again);
   }
 }
 

@@ -12,14 +12,15 @@ const CODE = {
  * @param {string} bytes in base64
  * @param {boolean} isReturned
  * @param {(answer: any) => unknown} observe gets the exchange with the wallet, as an answer of call.js
+ * @param {AbortSignal} [signal] to give up
  * @returns {Promise<any>} {signatureMap} or {transactionId}
  */
-export async function signWithWallet(bytes, isReturned, observe) {
+export async function signWithWallet(bytes, isReturned, observe, signal) {
   const [link, { bodyOf }] = await Promise.all([openLink(), import("../wallet-link.js")]);
   const before = exchanges.length;
   try {
-    if (isReturned) return { signatureMap: await link.sign(bodyOf(bytes)) };
-    const { transactionId } = await link.signAndExecute(bytes);
+    if (isReturned) return { signatureMap: await link.sign(bodyOf(bytes), { signal }) };
+    const { transactionId } = await link.signAndExecute(bytes, { signal });
     return { transactionId };
   } finally {
     if (exchanges.length > before) await observe(toAnswer(exchanges[exchanges.length - 1]));
