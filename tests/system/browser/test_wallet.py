@@ -1,20 +1,16 @@
 """A wallet of one's own: paired by the page over the relay, it signs what the demo's visitor trades."""
 
 import json
-import shutil
-import subprocess
-from contextlib import contextmanager
 
 import pytest
 from playwright.sync_api import expect
 
 from harness.desk import serve_desk
-from harness.serving import ROOT
 from tests.system.browser.conftest import CheckedPage, on_two_screens
+from tests.system.browser.own_wallet import needs_packages, open_wallet
 from tests.system.browser.steps import press
 from tests.system.browser.trader import Trader
 
-FOLDER = ROOT / "sandbox/tests/system/relay"
 OWN = "0.0.4242"
 EXTENSIONS = """addEventListener("message", ({ data }) => {
   if (data.type !== "hedera-extension-query") return;
@@ -25,10 +21,7 @@ EXTENSIONS = """addEventListener("message", ({ data }) => {
 })"""
 TOKEN = "0.0.7007"
 
-pytestmark = pytest.mark.skipif(
-    not shutil.which("node") or not (FOLDER / "node_modules").exists(),
-    reason="needs WalletConnect's packages (make tools, with npm)",
-)
+pytestmark = needs_packages
 
 
 @pytest.fixture(scope="module")
@@ -57,33 +50,8 @@ def visit(browsers, screen, desk):
         assert page.problems == []
 
 
-class Wallet:
-    """The program desk.mjs."""
-
-    def __init__(self, process):
-        self._process = process
-
-    def say(self, line):
-        self._process.stdin.write(f"{line}\n")
-        self._process.stdin.flush()
-
-    def read(self):
-        return json.loads(self._process.stdout.readline())
-
-
-@contextmanager
 def wallet(desk, account=OWN, **options):
-    settings = {"relayUrl": desk.relay, "node": desk.node, "account": account} | options
-    command = ["node", str(FOLDER / "desk.mjs"), json.dumps(settings)]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    process = subprocess.Popen(command, **pipes)
-    try:
-        own = Wallet(process)
-        assert own.read()["method"] == "start"
-        yield own
-    finally:
-        process.kill()
-        process.communicate()
+    return open_wallet(relayUrl=desk.relay, node=desk.node, account=account, **options)
 
 
 def connect(page, own, place="#accounts"):
@@ -181,7 +149,7 @@ def test_what_its_user_refuses_is_said_and_nothing_is_lost(visit, desk):
         own.say("refuse")
         list_one(page, desk, "0.0.4601", 3)
         assert own.read()["outcome"] == "User rejected."
-        expect(page.locator("main")).to_contain_text("The wallet's user refused it.")
+        expect(page.locator("main")).to_contain_text("You declined it in your wallet.")
         own.say("sign")
         page.get_by_role("button", name="List for sale", exact=True).click()
         assert own.read()["outcome"] == "signed"

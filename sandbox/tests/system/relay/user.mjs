@@ -1,5 +1,6 @@
 // Who uses a wallet on one's desk. A line of input is the address of a pairing, or what the user does with the next request:
 // "refuse", "wait" before approving it, or "close" the wallet and come back. After "invalid" it answers that, always.
+// "refuse-pairing" refuses the next one; "end" ends all sessions.
 import { createInterface } from "node:readline";
 
 const CLOSED_SECONDS = 3;
@@ -12,6 +13,13 @@ export class User {
     this.waitSeconds = waitSeconds;
   }
 
+  /** Whether they let the next page connect. */
+  admits() {
+    const isRefused = this.#step === "refuse-pairing";
+    if (isRefused) this.#step = "approve";
+    return !isRefused;
+  }
+
   /** What they do with a request, once they have decided. */
   async decide() {
     const step = this.#step;
@@ -20,10 +28,11 @@ export class User {
     return step;
   }
 
-  /** Read what they do until the input ends. @param {{pair: (uri: string) => unknown, relayer: any}} wallet */
-  async follow({ pair, relayer }) {
+  /** Read what they do until the input ends. @param {{pair: (uri: string) => unknown, end?: () => unknown, relayer: any}} wallet */
+  async follow({ pair, end, relayer }) {
     for await (const line of createInterface({ input: process.stdin })) {
       if (line.startsWith("wc:")) await pair(line);
+      else if (line === "end") await end();
       else this.#step = line;
       if (line === "close") {
         await relayer.transportClose();

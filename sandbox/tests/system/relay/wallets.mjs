@@ -1,4 +1,5 @@
-// Wallets made of WalletConnect's own libraries. answer(request) returns the result of a request, or throws {code, message, data}.
+// Wallets made of WalletConnect's own libraries. answer(request) returns the result of a request, or throws {code, message, data};
+// admit() returns whether a page may connect.
 import { WalletKit } from "@reown/walletkit";
 import { Core } from "@walletconnect/core";
 import { SignClient as SignClient211 } from "sign-client-2.11";
@@ -19,12 +20,16 @@ const respond = async (answer, { id, topic, params }) => {
   return { topic, response: { id, jsonrpc: "2.0", ...outcome } };
 };
 
-async function openWalletKit({ relayUrl, accounts, answer }) {
+const REFUSED = { code: 5000, message: "User rejected." }, OVER = { code: 6000, message: "User disconnected." };
+
+async function openWalletKit({ relayUrl, accounts, answer, admit = () => true }) {
   const signConfig = { disableRequestQueue: true }; // which waits for a second between two requests
   const wallet = await WalletKit.init({ core: new Core(options(relayUrl)), metadata, signConfig });
-  wallet.on("session_proposal", ({ id, params }) => wallet.approveSession({ id, namespaces: allow(params, accounts) }));
+  wallet.on("session_proposal", ({ id, params }) =>
+    admit() ? wallet.approveSession({ id, namespaces: allow(params, accounts) }) : wallet.rejectSession({ id, reason: REFUSED }));
   wallet.on("session_request", async (event) => wallet.respondSessionRequest(await respond(answer, event)));
-  return { pair: (uri) => wallet.pair({ uri }), client: wallet.engine.signClient };
+  const end = () => Promise.all(Object.keys(wallet.getActiveSessions()).map((topic) => wallet.disconnectSession({ topic, reason: OVER })));
+  return { pair: (uri) => wallet.pair({ uri }), end, client: wallet.engine.signClient };
 }
 
 async function openSignClient({ relayUrl, accounts, answer }) {

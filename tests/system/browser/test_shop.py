@@ -1,0 +1,287 @@
+"""A shop on a stand-in for testnet: its visitors trade with their own wallet, whatever happens to it."""
+
+import re
+import socket
+from contextlib import ExitStack
+
+import pytest
+from playwright.sync_api import expect
+
+from harness.postgresql import until
+from harness.testnet import BUYER, OWNER, PRICE, Network, serve_market
+from hiero_sandbox import relay, testing
+from tests.system.browser.conftest import CheckedPage
+from tests.system.browser.own_wallet import needs_packages, open_wallet
+from tests.system.browser.steps import press
+
+EXPLORER = "https://explorer.example/testnet/transaction"
+MINTED = 40
+BUY = f"Buy for {PRICE} HBAR"
+
+pytestmark = needs_packages
+
+
+@pytest.fixture(scope="module")
+def network():
+    with testing.serving(*testing.ANY_PORTS) as sandbox:
+        yield Network(sandbox, MINTED)
+
+
+@pytest.fixture(scope="module")
+def relay_url():
+    listener = socket.create_server(("127.0.0.1", 0))
+    relay.begin(listener)
+    return f"ws://127.0.0.1:{listener.getsockname()[1]}"
+
+
+@pytest.fixture(scope="module")
+def shop(network, relay_url, tmp_path_factory):
+    settings = {
+        "STOREFRONT": "on",
+        "WALLETCONNECT_PROJECT_ID": "shop",
+        "WALLETCONNECT_RELAY_URL": relay_url,
+        "EXPLORER_URL": EXPLORER,
+    }
+    with serve_market(network, tmp_path_factory.mktemp("shop"), **settings) as market:
+        yield market
+
+
+@pytest.fixture(scope="module")
+def wallets(network, relay_url):
+    """Wallets with the keys of accounts, each started once: wallets(BUYER)."""
+    opened = {}
+    with ExitStack() as stack:
+
+        def wallet(account, **options):
+            key = (account, *options.items())
+            if key not in opened:
+                private_key = network.keys[account].to_string_der()
+                given = {"relayUrl": relay_url, "node": network.sandbox.node} | options
+                one = open_wallet(account=account, privateKey=private_key, **given)
+                opened[key] = stack.enter_context(one)
+            return opened[key]
+
+        yield wallet
+
+
+@pytest.fixture
+def visit(browsers, screen, shop):
+    """Open a page of the shop."""
+    pages = []
+
+    def visit(path="/", **options):
+        size, scheme = screen
+        name = f"chromium-{scheme}-{size[0]}"
+        url = shop.service.url
+        page = CheckedPage(browsers("chromium"), name, url, size, scheme, **options)
+        pages.append(page)
+        page.goto(url + path)
+        return page
+
+    yield visit
+    for page in pages:
+        page.context.close()
+        assert page.problems == []
+
+
+def read_pairing(page):
+    """The address that the dialog shows as a QR code, too."""
+    expect(page.get_by_role("img", name="QR code of the pairing")).to_be_visible()
+    return page.locator("#wallet code", has_text="wc:").inner_text()
+
+
+def connect(page, wallet):
+    """By the button in the masthead."""
+    press(page, "Connect wallet")
+    wallet.say(read_pairing(page))
+    expect(page.locator("#wallet")).to_contain_text("signs for")
+    press(page, "Start trading")
+
+
+def page_of(nft):
+    return f"/nft/{nft['tokenId']}/{nft['serialNo']}"
+
+
+def owner_of(shop, nft):
+    return shop.get(page_of(nft)[1:])["owner"]["accountId"]
+
+
+def test_a_first_visitor_buys_and_lists_what_was_bought(visit, shop, wallets):
+    nft, own = shop.list_one(), wallets(BUYER)
+    page = visit(page_of(nft))
+    page.get_by_role("link", name="Buy now", exact=True).click()
+    dialog = page.locator("#purchase")
+    expect(dialog.locator(".shares tr").first).to_contain_text(f"pays {PRICE} HBAR")
+    expect(dialog.get_by_role("row", name=f"Seller {OWNER} gets {PRICE} HBAR")).to_be_visible()
+    press(dialog, "Connect wallet")
+    expect(page.locator("#wallet")).to_contain_text("account on testnet")
+    address = read_pairing(page)
+    way = page.get_by_role("link", name="Open a wallet on this device")
+    expect(way).to_have_attribute("href", address)
+    own.say(address)
+    expect(page.locator("#wallet")).to_contain_text(f"signs for {BUYER}")
+    press(page, "Start trading")
+    press(dialog, BUY)
+    assert own.read() == {"method": "hedera_signTransaction", "outcome": "signed"}
+    expect(dialog.get_by_role("heading", name="You own")).to_be_visible()
+    link = dialog.get_by_role("link", name="Transaction").get_attribute("href")
+    assert re.fullmatch(rf"{EXPLORER}/0\.0\.1022-\d+-\d+", link)
+    assert owner_of(shop, nft) == BUYER
+    page.goto(shop.service.url + page_of(nft))
+    page.get_by_role("link", name="List for sale").click()
+    page.get_by_label("Price in HBAR").fill("70")
+    press(page, "List for sale")
+    assert own.read() == {"method": "hedera_signAndExecuteTransaction", "outcome": "signed"}
+    expect(page.get_by_role("heading", name="is for sale")).to_be_visible()
+    assert shop.get(page_of(nft)[1:])["listingPrice"] == 70
+
+
+@pytest.fixture
+def buying(visit, shop):
+    """The dialog of a purchase, opened by the owner of a connected wallet."""
+
+    def buying(wallet, **options):
+        nft = shop.list_one()
+        page = visit(page_of(nft), **options)
+        connect(page, wallet)
+        page.get_by_role("link", name="Buy now", exact=True).click()
+        page.nft, page.dialog = nft, page.locator("#purchase")
+        expect(page.dialog.get_by_role("button", name=BUY)).to_be_enabled()
+        return page
+
+    return buying
+
+
+def said(page):
+    return page.locator("#wallet [data-outcome]")
+
+
+def test_a_wallet_on_another_network(visit, wallets):
+    page = visit()
+    press(page, "Connect wallet")
+    wallets(BUYER, chain="hedera:mainnet").say(read_pairing(page))
+    expect(said(page)).to_contain_text("no account on testnet. Change its network")
+    page.look("shop-other-network", full=False)
+    press(page, "Try again")
+    read_pairing(page)
+
+
+def test_a_refused_pairing_and_one_in_a_dialog_that_was_closed(visit, wallets):
+    page, own = visit(), wallets(BUYER)
+    press(page, "Connect wallet")
+    own.say("refuse-pairing")
+    own.say(read_pairing(page))
+    expect(said(page)).to_have_text("You declined it in your wallet.")
+    page.look("shop-refused-pairing", full=False)
+    press(page, "Try again")
+    left = read_pairing(page)
+    page.locator("#wallet").get_by_role("button", name="Close").click()
+    press(page, "Connect wallet")
+    address = read_pairing(page)
+    assert address != left
+    own.say(address)
+    expect(page.locator("#wallet")).to_contain_text("signs for")
+    page.look("shop-connected", full=False)
+
+
+def test_a_refused_signature(buying, shop, wallets):
+    own = wallets(BUYER)
+    page = buying(own)
+    own.say("refuse")
+    press(page.dialog, BUY)
+    assert own.read()["outcome"] == "User rejected."
+    expect(page.dialog.locator("[data-outcome]")).to_have_text("You declined it in your wallet.")
+    page.look("shop-refused-signature", full=False)
+    press(page.dialog, BUY)
+    assert own.read()["outcome"] == "signed"
+    expect(page.dialog.get_by_role("heading", name="You own")).to_be_visible()
+
+
+def test_a_wallet_that_does_not_answer(buying, shop, wallets):
+    page = buying(wallets(BUYER, waitSeconds=600))
+    wallets(BUYER, waitSeconds=600).say("wait")
+    press(page.dialog, BUY)
+    expect(page.dialog.locator("[data-progress]")).to_contain_text("Sign it in your wallet")
+    page.look("shop-signing", full=False)
+    press(page.dialog, "Cancel")
+    expect(page.dialog.locator("[data-outcome]")).to_contain_text("You stopped waiting.")
+    wallets(BUYER, waitSeconds=600).say("wait")
+    page.clock.install()
+    press(page.dialog, BUY)
+    expect(page.dialog.locator("[data-progress]")).to_contain_text("Sign it in your wallet")
+    page.clock.fast_forward("05:01")
+    expect(page.dialog.locator("[data-outcome]")).to_contain_text("hasn't answered in time")
+    expect(page.dialog.get_by_role("button", name=BUY)).to_be_enabled()
+    assert owner_of(shop, page.nft) == OWNER
+
+
+def test_no_relay(visit, shop, relay_url):
+    page, is_away = visit(), True
+
+    def open_socket(socket):
+        if is_away:
+            socket.close()
+        else:
+            socket.connect_to_server()
+
+    page.route_web_socket(re.compile(relay_url), open_socket)
+    press(page, "Connect wallet")
+    expect(said(page)).to_contain_text("Can't reach the relay")
+    page.look("shop-no-relay", full=False)
+    is_away = False
+    press(page, "Try again")
+    read_pairing(page)
+
+
+def test_another_account_than_the_owners(visit, shop, wallets):
+    nft, page = shop.list_one(), visit()
+    connect(page, wallets(BUYER))
+    page.goto(f"{shop.service.url}/list?token={nft['tokenId']}&serial_no={nft['serialNo']}")
+    expect(page.locator("#listing")).to_contain_text(f"Only {OWNER} can list it. It isn't yours.")
+    expect(page.get_by_role("button", name="List for sale")).to_be_disabled()
+
+
+def test_two_tabs(buying, shop, wallets):
+    own = wallets(BUYER)
+    page = buying(own)
+    other = page.context.new_page()
+    other.goto(shop.service.url + page_of(page.nft) + "#purchase")
+    expect(other.locator("#visitor")).to_contain_text(BUYER)
+    press(other.locator("#purchase"), BUY)
+    assert own.read()["outcome"] == "signed"
+    expect(other.get_by_role("heading", name="You own")).to_be_visible()
+    page.dialog.get_by_role("button", name="Close").click()
+    page.locator("#visitor").click()
+    press(page, "Wallet")
+    press(page, "Disconnect")
+    for tab in (page, other):
+        expect(tab.locator("#visitor")).to_contain_text("Connect wallet")
+
+
+def test_a_reload_while_the_wallet_asks_and_after_it_signed(buying, shop, wallets):
+    own, held = wallets(BUYER), []
+    page = buying(own)
+    page.route("**/v1/comingsoon", lambda route: held.append(route))
+    press(page.dialog, BUY)
+    assert own.read()["outcome"] == "signed"
+    until(lambda: page.wait_for_timeout(20) or held, "nothing is handed in")
+    page.unroute("**/v1/comingsoon")
+    page.reload()
+    expect(page.locator(".toast")).to_contain_text("Your purchase is confirmed")
+    assert owner_of(shop, page.nft) == BUYER
+
+
+def test_a_session_that_the_wallet_ended(buying, shop, wallets):
+    own = wallets(BUYER)
+    page = buying(own)
+    own.say("end")
+    expect(page.dialog.get_by_role("button", name="Connect wallet")).to_be_visible()
+    press(page.dialog, "Connect wallet")
+    own.say(read_pairing(page))
+    press(page, "Start trading")
+    page.reload()  # without a link to the relay
+    expect(page.dialog.get_by_role("button", name=BUY)).to_be_enabled()
+    own.say("end")
+    press(page.dialog, BUY)
+    expect(page.dialog.locator("[data-outcome]")).to_contain_text("Your wallet has disconnected")
+    expect(page.dialog.get_by_role("button", name="Connect wallet")).to_be_visible()
