@@ -15,7 +15,7 @@ from marketplace.market.buying import account_key
 from marketplace.market.buying.fees import find_fees, find_noted_balance
 from marketplace.metrics import PREFIX, collect
 from marketplace.services import read, services
-from marketplace.store import access_tokens, disks, following, nfts, webhooks
+from marketplace.store import access_tokens, disks, nfts, rechecks, webhooks
 from marketplace.store.connection import Connection, explained
 from marketplace.store.prepared_transactions import PREPARATIONS, UNSETTLED, count_open
 from marketplace.version import __version__
@@ -57,7 +57,7 @@ def _find_facts() -> dict[str, float]:
             "listings": nfts.count_listed(db),
             "network_reset": int(freshness.find_reset() is not None),
             "watcher_up": int(freshness.is_watched()),
-            "rechecks_waiting": following.count_rechecks(db),
+            "rechecks_waiting": rechecks.count_rechecks(db),
             "nfts_incomplete": nfts.count_incomplete(db),
             "preparations_open": count_open(db, PREPARATIONS, times.to_iso(now)),
             "purchases_open": count_open(db, UNSETTLED, times.to_iso(now)),

@@ -16,6 +16,10 @@ MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 
+# A mirror node has several replicas, and each answer may come from a different one. By the ledger's clock, a
+# replica lags at most this much. docs/watcher.md says what depends on this limit, and what happens beyond it.
+ALLOWED_LAG = 90 * SECOND
+
 
 def now() -> int:
     """The current time, in nanoseconds since 1970 (Unix time)."""

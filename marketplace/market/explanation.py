@@ -15,14 +15,13 @@ from marketplace.ledger import Deadline
 from marketplace.ledger.objects import Nft
 from marketplace.market import freshness, listing_rule
 from marketplace.market.listing_rule import POINTS, ForSale, NftFacts, Undecided, Verdict
-from marketplace.market.recheck_queue import NEVER_COMPARED
 from marketplace.services import mirror_node, read
-from marketplace.store import decisions, events, following, nfts, offers, prepared_transactions
+from marketplace.store import decisions, events, nfts, offers, prepared_transactions, rechecks
 from marketplace.store.decisions import DecisionRow
 from marketplace.store.events import EventFilter, Place
-from marketplace.store.following import RecheckRow
 from marketplace.store.nfts import NftRow
 from marketplace.store.prepared_transactions import PreparedNftRow
+from marketplace.store.rechecks import NEVER_COMPARED, RecheckRow
 from marketplace.text import shown
 
 SECONDS = 30  # for the ledger's facts about one NFT
@@ -175,7 +174,7 @@ def _of_owner(nft: NftRow | None) -> list[tuple[str, str, int]]:
 
 
 def _describe_queue(keys: Sequence[tuple[str, str, int]]) -> Iterator[Line]:
-    rows = [row for key in keys if (row := following.get_recheck(read(), *key))]
+    rows = [row for key in keys if (row := rechecks.get_recheck(read(), *key))]
     for row in rows:
         yield f"Queued ({row['kind']})", _describe_recheck(row)
     if not rows:

@@ -1,11 +1,10 @@
 """How fresh the stored NFTs and the last backup are, and whether a watcher is running."""
 
 from marketplace.hedera import times
-from marketplace.ledger import ALLOWED_LAG
 from marketplace.market import listing_rule
-from marketplace.market.recheck_queue import NEVER_COMPARED
 from marketplace.services import read
-from marketplace.store import following, properties
+from marketplace.store import following, properties, rechecks
+from marketplace.store.rechecks import NEVER_COMPARED
 
 # After this long without a heartbeat, no watcher is running: a watcher writes one every ten seconds.
 SILENT = times.MINUTE
@@ -19,7 +18,7 @@ def find_last_sync() -> str | None:
     An unchecked NFT holds this date back, however often its check has failed.
     """
     followed, db = find_followed(), read()
-    first = following.get_first_change(db)
+    first = rechecks.get_first_change(db)
     if followed is None or first is None:
         return followed
     since = times.to_nanoseconds(first)
@@ -33,7 +32,7 @@ def find_followed() -> str | None:
         return None
     followed = _past(state["fresh_at"]) if state else ""
     if swept := _past(swept):  # the sweep compared up to its start, less the replicas' allowed lag
-        swept = times.to_iso(times.to_nanoseconds(swept) - ALLOWED_LAG)
+        swept = times.to_iso(times.to_nanoseconds(swept) - times.ALLOWED_LAG)
     return max(followed, swept) or None
 
 

@@ -20,7 +20,7 @@ from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS, format_amount
 from marketplace.hedera.ids import NftId
-from marketplace.ledger import ALLOWED_LAG, Deadline
+from marketplace.ledger import Deadline
 from marketplace.ledger.objects import History, HistoryEntry, LedgerNftTransfer, Nft, Transaction
 from marketplace.market.listing.memos import (
     read_basket_memo,
@@ -56,7 +56,7 @@ class Replicas:
 
     def may_lack(self, moment: int) -> bool:
         """Tell whether a replica may still lack a moment's transactions."""
-        return moment > self._present - ALLOWED_LAG
+        return moment > self._present - times.ALLOWED_LAG
 
 
 class Sale(NamedTuple):

@@ -24,11 +24,11 @@ from marketplace.market.history import (
 )
 from marketplace.market.listing_rule import ForSale, NftFacts, NotForSale, Undecided, Verdict
 from marketplace.market.nft_events import Event
-from marketplace.market.recheck_queue import What, enqueue_all, recheck_later
 from marketplace.services import mirror_node, read, write
 from marketplace.store import nfts, traits
 from marketplace.store.connection import Connection
 from marketplace.store.nfts import NftRow, find_stored_at, is_gone, is_undecided
+from marketplace.store.rechecks import What, enqueue_all, recheck_later
 from marketplace.text import clean_text
 
 FOREVER = 2**63 - 1  # the consensus time of facts that nothing can follow

@@ -488,7 +488,7 @@ CREATE TABLE recheck (
     PRIMARY KEY (kind, id, serial_no)
 ) STRICT;
 
--- Serves following.list_rechecks_due.
+-- Serves rechecks.list_rechecks_due.
 CREATE INDEX recheck_due ON recheck (kind, due_at);
 
 -- Facts about the whole database, for example its network, its account, and the version of its schema.

@@ -10,11 +10,10 @@ from flask import current_app
 from marketplace.command_line import command
 from marketplace.hedera import times
 from marketplace.hedera.ids import numbers
-from marketplace.ledger import ALLOWED_LAG, UNHURRIED_SECONDS, Deadline
+from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.market import collection_facts, freshness, rarity
 from marketplace.market.nodes import list_addresses
 from marketplace.market.offers.checks import look_at_covers
-from marketplace.market.recheck_queue import Recheck, What, enqueue_all
 from marketplace.services import mirror_node, read, write
 from marketplace.store import (
     access_tokens,
@@ -29,6 +28,7 @@ from marketplace.store import (
 from marketplace.store.connection import Connection
 from marketplace.store.nft_collections import list_collections_due
 from marketplace.store.prepared_transactions import PREPARATIONS, PURCHASES
+from marketplace.store.rechecks import Recheck, What, enqueue_all
 from marketplace.watcher.metadata_columns import MAX_ATTEMPTS
 from marketplace.watcher.recheck import MAX_LIFE
 from marketplace.watcher.tasks import Done
@@ -90,7 +90,7 @@ def queue_expired_offers() -> int:
 
     Returns how many were queued. Offers that are queued already are skipped.
     """
-    before = times.to_iso(times.now() - ALLOWED_LAG)
+    before = times.to_iso(times.now() - times.ALLOWED_LAG)
     rechecks = [
         Recheck.of(What("offer", row["schedule_id"]), times.to_nanoseconds(row["expires_at"]))
         for row in offers.list_expired(read(), before, OFFERS_AT_ONCE)

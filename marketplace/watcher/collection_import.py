@@ -14,9 +14,9 @@ from marketplace.hedera.ids import NftId
 from marketplace.ledger.objects import Nft
 from marketplace.market import collection_facts, listing_rule, nft_events, reconciler
 from marketplace.market.nft_events import Event
-from marketplace.market.recheck_queue import Recheck, What, enqueue, enqueue_all, recheck_later
 from marketplace.services import mirror_node, read, write
 from marketplace.store import nfts
+from marketplace.store.rechecks import Recheck, What, enqueue, enqueue_all, recheck_later
 
 Collection = dict[str, Any]
 

@@ -12,18 +12,18 @@ from flask import current_app
 
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.hedera import times
-from marketplace.ledger import ALLOWED_LAG, UNHURRIED_SECONDS, Deadline
+from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.mirror import PAGE
 from marketplace.ledger.objects import Transaction
 from marketplace.ledger.transaction_feed import OF_OFFERS, TYPES, TransactionPage
 from marketplace.market.buying import fees
 from marketplace.market.listing.memos import is_bulk_listing_memo, is_offer_memo, read_named_nft
 from marketplace.market.offers.rule import CREATION, KEY_UPDATE, SIGNATURE
-from marketplace.market.recheck_queue import Recheck, What, enqueue_all, let_failed_be_due
 from marketplace.services import mirror_node, read, write
-from marketplace.store import following, nft_collections, nfts, offers, properties
+from marketplace.store import following, nft_collections, nfts, offers, properties, rechecks
 from marketplace.store.connection import Connection
-from marketplace.store.following import FollowRow, RecheckKind
+from marketplace.store.following import FollowRow
+from marketplace.store.rechecks import Recheck, RecheckKind, What, enqueue_all, let_failed_be_due
 from marketplace.watcher.network_reset import ResetCheck
 
 APPROVALS = ("CRYPTOAPPROVEALLOWANCE", "CRYPTODELETEALLOWANCE")
@@ -95,7 +95,7 @@ class Follower:
             raise LedgerAnswerInvalid("/transactions: a row is dated in the future")
         cursor = max(present - KEPT_BEHIND, after) if page.last_at == after else page.last_at
         # The page's replica may lag behind the replica that showed the newest block.
-        seen_to = page.last_at if page.is_full else max(page.last_at, present - ALLOWED_LAG)
+        seen_to = page.last_at if page.is_full else max(page.last_at, present - times.ALLOWED_LAG)
         self._write(page, cursor, seen_to)
         self._cursor = cursor
         return page.is_full
@@ -169,7 +169,7 @@ def _begin_at(present: int, state: FollowRow | None) -> None:
     purchases' fees are looked up first: a purchase whose fee stays unknown was never submitted.
     """
     fees.look_up_unsettled()
-    begin = present - ALLOWED_LAG
+    begin = present - times.ALLOWED_LAG
     seen_to = times.to_nanoseconds(state["backfilled_to"] or state["cursor_at"]) if state else 0
     backfilled_to = times.to_iso(max(seen_to, present - MAX_PAST))
     with write() as db:
@@ -221,7 +221,7 @@ def _select(
     what = recheck.what
 
     def is_queued(what: What) -> bool:
-        return what in named or following.get_recheck(db, *what) is not None
+        return what in named or rechecks.get_recheck(db, *what) is not None
 
     if what.kind == "token":
         if nfts.is_any_stored_of_token(db, what.id):
@@ -274,7 +274,7 @@ def _concerns(db: Connection, row: Transaction, schedule_id: str, named: Set[Wha
     offer, what = offers.get_offer(db, schedule_id), What("offer", schedule_id)
     if row.name == SIGNATURE:
         return offer is not None and row.payer == offer["seller"]
-    return bool(offer) or what in named or following.get_recheck(db, *what) is not None
+    return bool(offer) or what in named or rechecks.get_recheck(db, *what) is not None
 
 
 def backfill(stop: threading.Event) -> float:

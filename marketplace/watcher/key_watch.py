@@ -7,7 +7,7 @@ from flask import current_app
 
 from marketplace.errors import SignerFailed
 from marketplace.hedera import times
-from marketplace.ledger import ALLOWED_LAG, UNHURRIED_SECONDS, Deadline
+from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.objects import Transaction
 from marketplace.market.buying import account_key
 from marketplace.market.offers.rule import KEY_UPDATE
@@ -30,7 +30,7 @@ class KeyWatch:
         is_refused = row.result in REFUSED and row.payer == account_id and not row.scheduled
         if is_update or is_refused:
             now = time.monotonic()
-            self._due = [now, now + ALLOWED_LAG / times.SECOND, *self._due[-1:]]
+            self._due = [now, now + times.ALLOWED_LAG / times.SECOND, *self._due[-1:]]
 
     def step(self) -> None:
         """Compare if that is due. Raises the ledger's errors, and the database's."""

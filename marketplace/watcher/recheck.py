@@ -13,25 +13,25 @@ from flask import Flask, current_app
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
-from marketplace.ledger import ALLOWED_LAG, UNHURRIED_SECONDS, Deadline
+from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.objects import Nft
 from marketplace.market import listing_rule, reconciler
 from marketplace.market.offers.reconcile import reconcile_offers
 from marketplace.market.offers.rule import ENDED
-from marketplace.market.recheck_queue import (
+from marketplace.market.reconciler import Reconciliation
+from marketplace.services import application, mirror_node, read, write
+from marketplace.store import nfts, offers, rechecks
+from marketplace.store.connection import explained
+from marketplace.store.nfts import NftRow
+from marketplace.store.rechecks import (
     Recheck,
+    RecheckRow,
     What,
     enqueue_all,
     find_time_left,
     is_final,
     let_failed_be_due,
 )
-from marketplace.market.reconciler import Reconciliation
-from marketplace.services import application, mirror_node, read, write
-from marketplace.store import following, nfts, offers
-from marketplace.store.connection import explained
-from marketplace.store.following import RecheckRow
-from marketplace.store.nfts import NftRow
 from marketplace.watcher.tasks import Done, Tasks
 
 NFT_SECONDS = 30  # to check one NFT, whose history may have several pages, or one offer
@@ -246,7 +246,7 @@ class Rechecker:
         moment = times.to_iso(now or times.now())
         for kind, places in AT_ONCE.items():
             busy = sum(key[0] == kind for key in self._checks)
-            due = following.list_rechecks_due(read(), kind, moment, places * 2)
+            due = rechecks.list_rechecks_due(read(), kind, moment, places * 2)
             free = [row for row in due if _key(row) not in self._checks]
             for row in free[: places - busy]:
                 self._checks.begin(_key(row), self._check, row, now)
@@ -260,7 +260,7 @@ class Rechecker:
         key = next(iter([*self._failed]), None)  # of a copy: other threads change it meanwhile
         if key is None:  # another thread was faster
             return
-        row = following.get_recheck(read(), *key)
+        row = rechecks.get_recheck(read(), *key)
         if row is None:
             self._failed.pop(key, None)
         elif key not in self._checks:
@@ -320,13 +320,13 @@ def _store(row: RecheckRow, checked: Checked, now: int, ledger_now: int) -> None
     with write() as db:
         enqueue_all(db, checked.differing, now)
         if is_over:
-            following.delete_recheck(db, row)
+            rechecks.delete_recheck(db, row)
         else:
             due_at = times.to_iso(now + _find_pause(row, checked, ledger_now))
-            following.mark_recheck_due(db, row, due_at, row["attempts"] + 1)
+            rechecks.mark_recheck_due(db, row, due_at, row["attempts"] + 1)
             if checked.done.is_final:  # newer rows may prolong it again and again
-                compared_to = min(row["changed_at"], times.to_iso(ledger_now - ALLOWED_LAG))
-                following.mark_compared(db, row, compared_to)
+                compared_to = min(row["changed_at"], times.to_iso(ledger_now - times.ALLOWED_LAG))
+                rechecks.mark_compared(db, row, compared_to)
 
 
 def _find_pause(row: RecheckRow, checked: Checked, ledger_now: int) -> int:

@@ -16,15 +16,21 @@ from flask import Flask, current_app
 
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.hedera import times
-from marketplace.ledger import ALLOWED_LAG, UNHURRIED_SECONDS, Deadline
+from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.transaction_feed import TransactionPage
 from marketplace.market import freshness
 from marketplace.market.offers.rule import CREATION
-from marketplace.market.recheck_queue import NEVER_COMPARED, Recheck, What, enqueue_all
 from marketplace.metrics import count
 from marketplace.services import application, mirror_node, read, write
-from marketplace.store import following, nft_collections, prepared_transactions, properties
+from marketplace.store import (
+    following,
+    nft_collections,
+    prepared_transactions,
+    properties,
+    rechecks,
+)
 from marketplace.store.connection import Connection, explained
+from marketplace.store.rechecks import NEVER_COMPARED, Recheck, What, enqueue_all
 from marketplace.watcher.chores import delete_prepared, queue_expired_offers, refresh_collections
 from marketplace.watcher.follow import MAX_PAST, ask_page, find_offers
 from marketplace.watcher.recheck import ALL_OFFERS, Checked, compare, drain_queue
@@ -60,7 +66,9 @@ def _queue_past_offers() -> None:
     Raises the ledger's errors.
     """
     since = freshness.find_followed() or freshness.find_last_sweep()
-    after = max(times.to_nanoseconds(since) if since else 0, times.now() - MAX_PAST) - ALLOWED_LAG
+    after = (
+        max(times.to_nanoseconds(since) if since else 0, times.now() - MAX_PAST) - times.ALLOWED_LAG
+    )
     page = TransactionPage([], after, is_full=True)
     while page.is_full:
         page = ask_page(page.last_at, [CREATION])
@@ -182,12 +190,12 @@ class Sweep:
 
     def _note_compared(self, now: int) -> None:
         """Once all differences are queued, note in the queue up to when the last items were compared."""
-        compared_to = times.to_iso(now - ALLOWED_LAG)
+        compared_to = times.to_iso(now - times.ALLOWED_LAG)
         for what in self._compared:
-            queued = following.get_recheck(read(), *what)
+            queued = rechecks.get_recheck(read(), *what)
             if queued and queued["since"] < compared_to:
                 with write() as db:
-                    following.mark_compared(db, queued, min(compared_to, queued["changed_at"]))
+                    rechecks.mark_compared(db, queued, min(compared_to, queued["changed_at"]))
 
     def _compare_one(self, what: What, since: int) -> Checked | None:
         with self._app.app_context(), explained():
@@ -240,4 +248,4 @@ def _was_missed(recheck: Recheck) -> bool:
     state, changed_at = following.get_follow(read()), times.to_iso(recheck.changed_at)
     if state is None or not state["began_at"] < changed_at <= state["cursor_at"]:
         return False
-    return following.get_recheck(read(), *recheck.what) is None
+    return rechecks.get_recheck(read(), *recheck.what) is None

@@ -16,7 +16,7 @@ from marketplace.market.listing import prepare
 from marketplace.market.listing.memos import basket_memo, listing_memo, purchase_memo
 from marketplace.market.nfts import TransactionRequest
 from marketplace.services import read, write
-from marketplace.store import following, nfts
+from marketplace.store import nfts, rechecks
 from stress.lives.acts import Acts
 from stress.lives.model import MARGIN, Done, Entry, Mismatch, find_ended_prices
 from stress.lives.steps import MOST_LISTED, MOST_MOVED, Step
@@ -271,8 +271,8 @@ class Orders(Acts):
     def find_shown_since(self, nft: Nft) -> int:
         """The moment of the oldest state of an NFT that a purchase may be of."""
         with self.world.app.app_context():
-            queued = following.get_recheck(read(), "nft", *nft)
-            of_seller = following.get_recheck(read(), "seller", self.lives[nft].owner, 0)
+            queued = rechecks.get_recheck(read(), "nft", *nft)
+            of_seller = rechecks.get_recheck(read(), "seller", self.lives[nft].owner, 0)
         known = [times.to_nanoseconds(row["changed_at"]) for row in (queued, of_seller) if row]
         lag = max(self.weather.lags) * times.SECOND + MARGIN
         return max([*known, self.world.ledger_now() - lag, 0])

@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 from harness.engines import connect
 from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS
-from marketplace.ledger import ALLOWED_LAG
 from stress.soak import offers_ending
 from stress.soak.books import ACCOUNTS, TOKENS, Books
 from stress.soak.client import offer_in
@@ -69,7 +68,7 @@ class Ending:
 
     def end_purchases(self) -> None:
         """Let open purchases be settled now, and not in three minutes: nobody submits them any more."""
-        over = times.to_iso(times.now() - 2 * ALLOWED_LAG)
+        over = times.to_iso(times.now() - 2 * times.ALLOWED_LAG)
         with connect(self.stage.database.url) as db:
             db.execute(
                 f"UPDATE prepared_transaction SET expires_at = '{over}'"

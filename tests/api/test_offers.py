@@ -18,13 +18,12 @@ from hiero_sandbox.database import write as write_ledger
 from hiero_sandbox.ledger import accounts
 from marketplace import create_app
 from marketplace.hedera import times, transactions
-from marketplace.ledger import ALLOWED_LAG
 from marketplace.market import moderation
 from marketplace.market.moderation import Ruling, Subject
 from marketplace.market.offers.checks import look_at_covers
-from marketplace.market.recheck_queue import Recheck, What, enqueue
 from marketplace.sandbox import wallet
 from marketplace.services import read, services, write
+from marketplace.store.rechecks import Recheck, What, enqueue
 from tests.actions import expire, shown
 from tests.answers import assert_error, handed_out, opened
 from tests.engines import both_engines
@@ -551,7 +550,9 @@ def test_a_change_within_the_last_90_seconds_is_waited_for(app, client, nft):
         enqueue(db, Recheck.of(What("offer", offer_id), times.now()), times.now())
     assert_error(accept(client, offer_id), 503, "TRY_AGAIN", "within the last 90 seconds")
     write_sql(
-        app, "UPDATE recheck SET changed_at = :then", then=times.to_iso(times.now() - ALLOWED_LAG)
+        app,
+        "UPDATE recheck SET changed_at = :then",
+        then=times.to_iso(times.now() - times.ALLOWED_LAG),
     )
     assert accept(client, offer_id).status_code == 200
 

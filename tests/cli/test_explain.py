@@ -7,7 +7,7 @@ import pytest
 from harness.cast import ALICE, BOB, CHARLIE, KEYS, MARKET, TOKEN
 from harness.ledger import Ledger
 from marketplace.services import write
-from marketplace.store import following
+from marketplace.store import rechecks
 from marketplace.watcher.follow import Follower
 from marketplace.watcher.recheck import drain_queue
 from tests.actions import list_nft
@@ -94,8 +94,8 @@ def test_what_is_queued_and_what_is_missing_is_shown(app, client):
     assert f"{TOKEN}" in explained["Queued (nft)"] or "due 20" in explained["Queued (nft)"]
     assert explained["Prepared"] == "nothing within the last hours"
     with app.app_context(), write() as db:
-        row = following.get_recheck(db, "nft", TOKEN, 7)
-        following.delete_recheck(db, row)
+        row = rechecks.get_recheck(db, "nft", TOKEN, 7)
+        rechecks.delete_recheck(db, row)
     assert explain(app)["Queued"] == "no"
 
 

@@ -29,6 +29,7 @@ from marketplace.store import (
     orderbook,
     prepared_transactions,
     properties,
+    rechecks,
     traits,
     webhooks,
 )
@@ -125,7 +126,8 @@ WHOLE = {
 }  # fmt: skip
 MODULES = (
     access_tokens, accounts, collection_hours, collection_search, decisions, events, following,
-    nft_collections, nfts, offers, orderbook, prepared_transactions, properties, traits, webhooks,
+    nft_collections, nfts, offers, orderbook, prepared_transactions, properties, rechecks,
+    traits, webhooks,
 )  # fmt: skip
 STATEMENTS = {
     name: statement
@@ -139,7 +141,7 @@ for name in (
     "replace_traits", "insert_traits", "get_next_event", "list_page", "read_page", "list_found_collections",
     "is_any_expired",
     "delete_expired", "count_open", "list_nfts_of_owner", "list_listed_values",
-    "list_open", "apply", "find_part", "insert_to_apply",
+    "list_open", "apply", "find_part", "insert_to_apply", "enqueue", "enqueue_all", "let_failed_be_due",
 ):  # fmt: skip
     del STATEMENTS[name]
 STATEMENTS["insert_to_apply"] = partial(decisions.insert_to_apply, kind="hidden")

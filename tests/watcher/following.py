@@ -8,7 +8,7 @@ from marketplace.services import read
 NFT, MARKET = (TOKEN, 7), "0.0.9001"
 
 
-def rechecks(app):
+def list_rechecks(app):
     with app.app_context():
         rows = read().execute("SELECT * FROM recheck ORDER BY kind, id").fetchall()
         return [(row["kind"], row["id"], row["serial_no"]) for row in rows]

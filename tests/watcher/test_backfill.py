@@ -18,7 +18,7 @@ from tests.actions import shown
 from tests.engines import both_engines
 from tests.store.released import put
 from tests.watcher.conftest import Watcher
-from tests.watcher.following import approve, rechecks
+from tests.watcher.following import approve, list_rechecks
 
 NFT = (TOKEN, 8)
 
@@ -51,7 +51,7 @@ def test_a_backfill_finds_listings_of_before(app, client, late):
     assert late.recheck() == {Done.LISTED: 1}
     assert shown(client, NFT)["isForSale"] is True
     read_all(app)
-    assert rechecks(app) == [("account", CHARLIE, 0)]  # once more, later
+    assert list_rechecks(app) == [("account", CHARLIE, 0)]  # once more, later
 
 
 @both_engines

@@ -14,7 +14,7 @@ from harness.postgresql import until
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
-from marketplace.market import history, reconciler
+from marketplace.market import reconciler
 from marketplace.services import services, write
 from tests.actions import SALE, buy_unseen, insert_sales, shown
 from tests.engines import both_engines
@@ -133,7 +133,7 @@ def test_the_last_owner_is_recorded_though_the_history_lacks_the_last_move(
     buy_unseen(client, buy())
     ledger.hand_over(listed, CHARLIE)
     mirror.alter("/nfts/7/transactions", lambda document: document["transactions"].pop(0))
-    monkeypatch.setattr(history, "ALLOWED_LAG", -times.MINUTE)  # it was long ago
+    monkeypatch.setattr(times, "ALLOWED_LAG", -times.MINUTE)  # it was long ago
     watcher.follow()
     assert new_events() == [
         ("SOLD", ALICE, BOB, 250, 250),
@@ -146,7 +146,7 @@ def test_a_move_without_an_entry_is_recorded_with_the_date_of_the_row(
 ):
     ledger.hand_over(listed, BOB)
     mirror.alter("/nfts/7/transactions", lambda document: document["transactions"].pop(0))
-    monkeypatch.setattr(history, "ALLOWED_LAG", -times.MINUTE)  # it was long ago
+    monkeypatch.setattr(times, "ALLOWED_LAG", -times.MINUTE)  # it was long ago
     watcher.follow()
     assert new_events() == [("TRANSFERRED", ALICE, BOB, None, 250)]
     assert newest(app)["transaction_id"] is None

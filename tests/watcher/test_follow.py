@@ -15,7 +15,10 @@ from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.hedera import times
 from marketplace.market import collection_facts, freshness
 from marketplace.market.listing.memos import bulk_listing_memo, listing_memo
-from marketplace.market.recheck_queue import (
+from marketplace.sandbox import wallet
+from marketplace.services import read, services, write
+from marketplace.store import following, nfts, properties
+from marketplace.store.rechecks import (
     TOKEN_PAUSE,
     Recheck,
     What,
@@ -23,9 +26,6 @@ from marketplace.market.recheck_queue import (
     enqueue_all,
     recheck_later,
 )
-from marketplace.sandbox import wallet
-from marketplace.services import read, services, write
-from marketplace.store import following, nfts, properties
 from marketplace.watcher import follow as following_module
 from marketplace.watcher.loop import Watch
 from marketplace.watcher.sweep import OF_SELLERS, SLOWLY, sync
@@ -33,7 +33,7 @@ from marketplace.watcher.tasks import Done
 from sandbox.tests import batches, bodies
 from tests.actions import shown
 from tests.engines import both_engines
-from tests.watcher.following import NFT, approve, approve_several, rechecks
+from tests.watcher.following import NFT, approve, approve_several, list_rechecks
 
 
 def test_it_finds_a_listing_that_nobody_reported(client, watcher, nft, ledger):
@@ -240,11 +240,11 @@ def test_ten_rows_about_one_nft_cause_one_check(app, watcher, nft, ledger, mirro
     for number in range(10):
         ledger.hand_over(nft, (ALICE, BOB)[number % 2])
     watcher.read()
-    assert rechecks(app) == [("nft", *nft)]
+    assert list_rechecks(app) == [("nft", *nft)]
     mirror.asked.clear()
     watcher.recheck()
     assert mirror.asked == [f"/tokens/{TOKEN}/nfts/7", f"/tokens/{TOKEN}/nfts/7/transactions"]
-    assert rechecks(app) == []
+    assert list_rechecks(app) == []
 
 
 def test_rows_of_others_are_not_looked_at(app, watcher, nft, ledger):
@@ -253,7 +253,7 @@ def test_rows_of_others_are_not_looked_at(app, watcher, nft, ledger):
     ledger.approve(("0.0.8001", 1), BOB, "0.0.6666")
     watcher.recheck(seconds=91)  # at the NFT that was added
     watcher.read()
-    assert rechecks(app) == []
+    assert list_rechecks(app) == []
 
 
 def test_facts_that_are_older_than_the_row_do_not_end_a_look(
@@ -267,11 +267,11 @@ def test_facts_that_are_older_than_the_row_do_not_end_a_look(
     ledger.hand_over(listed, BOB)
     mirror.alter("/nfts/7$", lambda nft: nft.update(old))
     assert watcher.follow() == {Done.UNDECIDED: 1}
-    assert rechecks(app) == [("nft", *listed)]
+    assert list_rechecks(app) == [("nft", *listed)]
     mirror.heal()
     assert watcher.recheck() == {}  # not due
     assert watcher.recheck(seconds=1) == {Done.TAKEN_OFF: 1}
-    assert rechecks(app) == []
+    assert list_rechecks(app) == []
 
 
 @both_engines
@@ -281,11 +281,11 @@ def test_a_list_is_looked_at_once_more_when_all_replicas_show_it(app, watcher, l
     ledger.mint(("0.0.8001", 1), ALICE, times.now())
     ledger.approve(("0.0.8001", 1), ALICE, "0.0.6666")
     watcher.follow()
-    assert rechecks(app) == [("account", ALICE, 0)]
+    assert list_rechecks(app) == [("account", ALICE, 0)]
     watcher.recheck(seconds=80)
-    assert rechecks(app) == [("account", ALICE, 0)]
+    assert list_rechecks(app) == [("account", ALICE, 0)]
     watcher.recheck(seconds=91)
-    assert rechecks(app) == []
+    assert list_rechecks(app) == []
 
 
 @both_engines
@@ -364,7 +364,7 @@ def test_a_page_that_makes_no_sense_is_asked_for_again(app, watcher, nft, ledger
     mirror.alter("/v1/transactions$", change)
     with pytest.raises(LedgerAnswerInvalid):
         watcher.read()
-    assert rechecks(app) == [("nft", *nft)]  # it was added
+    assert list_rechecks(app) == [("nft", *nft)]  # it was added
     mirror.heal()
     assert watcher.follow() == {Done.LISTED: 1}
 
@@ -427,7 +427,7 @@ def test_a_sweep_ends_when_it_has_compared_all_and_awaits_no_transaction(app, wa
         assert freshness.find_last_sweep() == ""
         watcher.sweep()
         assert freshness.find_last_sweep() >= times.to_iso(now)
-        assert rechecks(app) == [("nft", *nft), ("token", TOKEN, 0)]
+        assert list_rechecks(app) == [("nft", *nft), ("token", TOKEN, 0)]
         assert freshness.find_last_sync() < times.to_iso(now)
 
 
@@ -582,7 +582,7 @@ def test_lists_that_name_the_same_nfts_in_another_order_are_queued_at_once(app):
 
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(queue_often, (queued, queued[::-1])))
-    assert len(rechecks(app)) == len(queued)
+    assert len(list_rechecks(app)) == len(queued)
 
 
 def wait_until_locked_out(db, engine):
@@ -608,4 +608,4 @@ def test_following_and_a_new_listing_do_not_wait_for_each_other(
             wait_until_locked_out(db, engine)
             enqueue(db, recheck_later(What("account", ALICE), 0, times.now()), times.now())
         followed.result(PATIENCE_SECONDS)
-    assert {("account", ALICE, 0), ("token", TOKEN, 0)} < {*rechecks(app)}
+    assert {("account", ALICE, 0), ("token", TOKEN, 0)} < {*list_rechecks(app)}

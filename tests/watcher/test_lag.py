@@ -13,12 +13,11 @@ from harness.apps import write_sql
 from harness.cast import ALICE, BOB, CHARLIE, TOKEN
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.hedera import times
-from marketplace.ledger import ALLOWED_LAG
 from marketplace.market import freshness
 from marketplace.market.buying import fees
 from marketplace.market.listing.memos import bulk_listing_memo, listing_memo, withdrawal_memo
 from marketplace.services import read, write
-from marketplace.store import following
+from marketplace.store import following, rechecks
 from marketplace.watcher.follow import HOPELESS, backfill
 from marketplace.watcher.sweep import sync
 from marketplace.watcher.tasks import Done
@@ -26,9 +25,9 @@ from tests.actions import buy_unseen, hand_in, shown
 from tests.answers import assert_error
 from tests.engines import both_engines
 from tests.watcher.conftest import Watcher
-from tests.watcher.following import MARKET, approve, approve_several, rechecks
+from tests.watcher.following import MARKET, approve, approve_several, list_rechecks
 
-NFT, SHOWN_SECONDS = (TOKEN, 7), ALLOWED_LAG // times.SECOND + 1
+NFT, SHOWN_SECONDS = (TOKEN, 7), times.ALLOWED_LAG // times.SECOND + 1
 
 
 # What ended a listing is not missed
@@ -174,7 +173,7 @@ def test_a_purchase_waits_for_the_listing_of_several_and_not_for_what_followed_i
     approve_several(ledger, (8,), bulk_listing_memo(TOKEN, 30, "Foo"))
     approve_another(ledger, (TOKEN, 9), ALICE)
     watcher.follow()
-    assert ("account", ALICE, 0) in rechecks(app)
+    assert ("account", ALICE, 0) in list_rechecks(app)
     assert buy(expectedPrice=250).status_code == 200
 
 
@@ -213,7 +212,7 @@ def test_a_strangers_memo_stops_no_purchase(app, watcher, listed, ledger, buy):
     memo = listing_memo(*listed, 1, "Foo")
     ledger.approve((TOKEN, 8), CHARLIE, MARKET, memo=memo)
     watcher.follow()
-    assert rechecks(app) == [("account", ALICE, 0)]
+    assert list_rechecks(app) == [("account", ALICE, 0)]
     assert buy(expectedPrice=250).status_code == 200
 
 
@@ -222,7 +221,7 @@ def test_a_strangers_memo_stops_no_purchase_of_what_is_queued(app, watcher, list
     """An NFT that was just added is queued: a replica may have shown something old."""
     ledger.mint((TOKEN, 8), CHARLIE, times.now())
     watcher.read()
-    assert ("nft", *listed) in rechecks(app)
+    assert ("nft", *listed) in list_rechecks(app)
     for _ in range(2):
         ledger.approve((TOKEN, 8), CHARLIE, MARKET, memo=listing_memo(*listed, 1, "Foo"))
         watcher.read()
@@ -255,8 +254,8 @@ def test_what_strangers_queue_again_and_again_holds_the_last_sync_back_no_longer
     write_sql(app, "UPDATE recheck SET since = :since", since=an_hour_ago)
     watcher.recheck()
     with app.app_context():
-        first = following.get_first_change(read())
-    assert first is None or first > times.to_iso(times.now() - 2 * ALLOWED_LAG)
+        first = rechecks.get_first_change(read())
+    assert first is None or first > times.to_iso(times.now() - 2 * times.ALLOWED_LAG)
 
 
 @both_engines
@@ -382,7 +381,7 @@ def test_an_nft_that_is_added_sets_the_last_sync_back_by_what_is_allowed(
     began_at = times.now()
     body = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
     assert client.post("/v1/add", json=body).status_code == 200
-    allowed = times.to_iso(began_at - ALLOWED_LAG - times.SECOND)
+    allowed = times.to_iso(began_at - times.ALLOWED_LAG - times.SECOND)
     assert allowed < last_sync(client) < times.to_iso(began_at)
 
 
@@ -474,7 +473,7 @@ def test_with_a_clock_that_is_ahead_the_first_stale_list_is_not_final(
     approve_another(ledger, listed, ALICE)
     real = times.now()
     mirror.set_present(real)
-    monkeypatch.setattr(times, "now", lambda: real + ALLOWED_LAG + 10 * times.SECOND)
+    monkeypatch.setattr(times, "now", lambda: real + times.ALLOWED_LAG + 10 * times.SECOND)
     watcher.restart()
     assert watcher.follow() == {}
     mirror.heal()
@@ -505,7 +504,7 @@ def test_after_an_outage_nothing_waits_for_its_pause(app, watcher, listed, ledge
     with pytest.raises((LedgerUnreachable, LedgerAnswerInvalid)):
         watcher.read()
     with app.app_context():
-        queued = following.get_recheck(read(), "nft", *NFT)
+        queued = rechecks.get_recheck(read(), "nft", *NFT)
     assert queued["due_at"] > times.to_iso(times.now() + 100 * times.SECOND)
     mirror.heal()
     assert watcher.follow() == {Done.TAKEN_OFF: 1}
@@ -536,7 +535,7 @@ def test_after_an_outage_that_the_feed_did_not_have_nothing_waits(
     assert watcher.recheck(seconds=10) == {Done.TAKEN_OFF: 5}
     watcher.read()
     with app.app_context():
-        assert following.count_rechecks(read()) == 0
+        assert rechecks.count_rechecks(read()) == 0
 
 
 def test_what_an_import_read_from_a_replica_that_lags_is_compared_again(

@@ -18,14 +18,14 @@ from hiero_sandbox.conditions import conditions, now
 from hiero_sandbox.ledger import keys
 from marketplace.hedera import times, transactions
 from marketplace.hedera.ids import NftId
-from marketplace.ledger import ALLOWED_LAG, Deadline
+from marketplace.ledger import Deadline
 from marketplace.market import moderation, nfts
 from marketplace.market.moderation import Ruling, Subject
 from marketplace.market.offers.reconcile import reconcile_offers
 from marketplace.market.reconciler import reconcile
 from marketplace.sandbox import wallet
 from marketplace.services import read
-from marketplace.store import following, offers
+from marketplace.store import offers, rechecks
 from marketplace.watcher.follow import backfill
 from marketplace.watcher.sale_costs import store_sale_costs
 from marketplace.watcher.sweep import sync
@@ -43,12 +43,12 @@ from tests.offering import (
     submit,
     withdraw,
 )
-from tests.watcher.following import rechecks
+from tests.watcher.following import list_rechecks
 
 pytestmark = both_engines
 
 COLLECTOR, TIDES = "0.0.2001", "0.0.5001"
-NFT, HBAR, SHOWN_SECONDS = (TOKEN, 7), 100_000_000, ALLOWED_LAG // times.SECOND + 1
+NFT, HBAR, SHOWN_SECONDS = (TOKEN, 7), 100_000_000, times.ALLOWED_LAG // times.SECOND + 1
 
 
 @pytest.fixture
@@ -296,12 +296,13 @@ def test_a_change_is_decided_within_90_seconds(offered, app, ledger, watcher, mo
     watcher.follow()
     with app.app_context():
         for _ in range(9):
-            row = following.get_recheck(read(), "offer", offered, 0)
+            row = rechecks.get_recheck(read(), "offer", offered, 0)
             if row is None:
                 break
             moment = times.to_nanoseconds(row["due_at"])
             assert (
-                moment <= times.to_nanoseconds(row["changed_at"]) + ALLOWED_LAG + 2 * times.SECOND
+                moment
+                <= times.to_nanoseconds(row["changed_at"]) + times.ALLOWED_LAG + 2 * times.SECOND
             )
             move_clock(ledger, monkeypatch, max(1, (moment - times.now()) // times.SECOND + 1))
             watcher.recheck()
@@ -426,7 +427,7 @@ def test_others_signatures_queue_nothing(app, client, ledger, nft, watcher, mirr
     replica = mirror.replica()
     sign_for_bidder(ledger, schedule_id, new)
     watcher.read()
-    assert rechecks(app) == []
+    assert list_rechecks(app) == []
     mirror.answer("/schedules/", replica)
     accepting = {"accountId": ALICE, "offerId": schedule_id}
     assert client.post("/v1/acceptoffer/extwallet", json=accepting).status_code == 200

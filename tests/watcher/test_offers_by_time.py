@@ -6,7 +6,6 @@ from harness.apps import write_sql
 from harness.cast import ALICE, BOB, CHARLIE
 from marketplace.errors import LedgerUnreachable
 from marketplace.hedera import times
-from marketplace.ledger import ALLOWED_LAG
 from marketplace.market.offers import rule
 from marketplace.services import read
 from marketplace.store import offers
@@ -18,7 +17,7 @@ from tests.offering import list_open, move_clock, schedule, state
 
 pytestmark = both_engines
 
-HBAR, SHOWN_SECONDS = 100_000_000, ALLOWED_LAG // times.SECOND + 1
+HBAR, SHOWN_SECONDS = 100_000_000, times.ALLOWED_LAG // times.SECOND + 1
 MANY = 2 * chores.OFFERS_AT_ONCE
 
 
@@ -65,10 +64,10 @@ def test_an_offer_expires(app, ledger, watcher, offer, new_events, monkeypatch):
     assert new_events() == [("OFFER_EXPIRED", ALICE, BOB, 300, None)]
     assert state(app, schedule_id) == "expired"
     run(app, chores.queue_expired_offers)
-    assert rechecks(app) == []
+    assert list_rechecks(app) == []
 
 
-def rechecks(app):
+def list_rechecks(app):
     with app.app_context():
         return [row["id"] for row in read().execute("SELECT * FROM recheck WHERE kind = 'offer'")]
 
@@ -83,7 +82,7 @@ def test_expired_ones_that_stay_undecided_hold_up_no_other(
         run(app, chores.queue_expired_offers)
         watcher.recheck()
     assert state(app, schedule_id) == "expired"
-    assert len(rechecks(app)) == MANY  # each is tried again by itself
+    assert len(list_rechecks(app)) == MANY  # each is tried again by itself
 
 
 def test_a_sync_ends_all_that_have_expired(app, ledger, offer, monkeypatch):
@@ -116,7 +115,7 @@ def test_an_expired_offer_that_the_mirror_node_shows_as_another_schedule_stays_q
     run(app, chores.queue_expired_offers)
     watcher.recheck()
     assert state(app, schedule_id) == "open"
-    assert len(rechecks(app)) == 1
+    assert len(list_rechecks(app)) == 1
 
 
 def test_whether_the_bidder_can_pay_is_looked_at_now_and_then(app, ledger, offer, monkeypatch):

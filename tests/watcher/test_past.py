@@ -6,7 +6,6 @@ from werkzeug.wrappers import Response
 from harness import wallets
 from harness.cast import ALICE, BOB, CHARLIE, KEYS, MARKET, TOKEN
 from marketplace.hedera import times
-from marketplace.market import history
 from marketplace.market.listing.memos import listing_memo
 from tests.actions import buy_unseen, shown
 from tests.answers import assert_error
@@ -145,7 +144,7 @@ def test_a_history_that_never_shows_the_deletion_of_a_token_holds_up_nothing_for
 ):
     ledger.delete_token()
     mirror.alter("/nfts/7/transactions", lambda document: document["transactions"].pop(0))
-    monkeypatch.setattr(history, "ALLOWED_LAG", -times.MINUTE)  # it was long ago
+    monkeypatch.setattr(times, "ALLOWED_LAG", -times.MINUTE)  # it was long ago
     watcher.follow()
     assert new_events() == [("BURNED", ALICE, None, None, 250)]
     assert newest(app)["transaction_id"] is None
@@ -220,7 +219,7 @@ def test_a_listing_ends_without_its_history_when_no_replica_lags_any_more(
     mirror.answer("/nfts/7/transactions", silence or replica)
     watcher.follow()
     assert new_events() == []
-    monkeypatch.setattr(history, "ALLOWED_LAG", -times.MINUTE)  # it was long ago
+    monkeypatch.setattr(times, "ALLOWED_LAG", -times.MINUTE)  # it was long ago
     watcher.recheck(60)
     assert new_events() == [("WITHDRAWN", ALICE, None, None, 250)]
     assert client.get("/v1/orderbook").json == []

@@ -28,7 +28,7 @@ from marketplace.errors import (
 from marketplace.hedera import times
 from marketplace.hedera.hbar import to_hbar
 from marketplace.hedera.ids import NftId, TransactionId
-from marketplace.ledger import ALLOWED_LAG, UNHURRIED_SECONDS, Deadline
+from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.objects import LedgerAccount, Transaction
 from marketplace.market.nfts import TransactionRequest
 from marketplace.market.throttled_log import warn_once_a_minute
@@ -177,7 +177,7 @@ def require(db: Connection, purchase: Purchase, transaction_id: str | None = Non
     """
     buyer, now = purchase.buyer.id, times.now()
     nfts = {NftId(nft["token"], nft["serial_no"]) for nft in purchase.nfts}
-    for row in prepared_transactions.list_in_progress(db, times.to_iso(now - ALLOWED_LAG)):
+    for row in prepared_transactions.list_in_progress(db, times.to_iso(now - times.ALLOWED_LAG)):
         nft_id = NftId(row["token"], row["serial_no"])
         if row["transaction_id"] == transaction_id:
             continue

@@ -54,15 +54,15 @@ from marketplace.market.nfts import (
     require_not_blocked,
     take_turn,
 )
-from marketplace.market.recheck_queue import What, is_final
 from marketplace.metrics import count
 from marketplace.services import mirror_node, read, services, write
-from marketplace.store import following, prepared_transactions
 from marketplace.store import nfts as stored_nfts
+from marketplace.store import prepared_transactions, rechecks
 from marketplace.store.connection import Connection
 from marketplace.store.decisions import is_withheld
 from marketplace.store.nfts import NftRow
 from marketplace.store.prepared_transactions import PreparedTransactionRow
+from marketplace.store.rechecks import What, is_final
 from marketplace.text import shown
 
 if TYPE_CHECKING:  # the SDK takes 70 MB
@@ -179,7 +179,7 @@ def _require_newest(db: Connection, nft: NftRow, present: int) -> None:
     """
     nft_id = NftId(nft["token"], nft["serial_no"])
     for what in (What("nft", *nft_id), What("seller", nft["owner"])):
-        queued = following.get_recheck(db, *what)
+        queued = rechecks.get_recheck(db, *what)
         if queued and not is_final(queued, nft["ledger_at"], present):
             raise LedgerUndecided(*nft_id, "it does not show a later transaction yet")
     stored = stored_nfts.get_nft(db, *nft_id)

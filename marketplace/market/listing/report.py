@@ -24,7 +24,7 @@ from marketplace.errors import (
 )
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId, TransactionId
-from marketplace.ledger import ALLOWED_LAG, Deadline
+from marketplace.ledger import Deadline
 from marketplace.ledger.objects import Transaction
 from marketplace.market import nodes, reconciler
 from marketplace.market.buying import fees
@@ -184,10 +184,10 @@ def _find_named(nft_id: NftId, account_id: str, transaction_id: str) -> Prepared
 
 def _find_overdue(rows: Iterable[PreparedNftRow | None], deadline: Deadline) -> int:
     """The mirror node will show no further transaction that expired before this moment."""
-    overdue = times.now() - ALLOWED_LAG
+    overdue = times.now() - times.ALLOWED_LAG
     if all(row and row["expires_at"] > times.to_iso(overdue) for row in rows):
         return overdue
-    return min(overdue, mirror_node().find_present(deadline) - ALLOWED_LAG)
+    return min(overdue, mirror_node().find_present(deadline) - times.ALLOWED_LAG)
 
 
 def _pick(rows: Iterable[Transaction]) -> Transaction | None:

@@ -13,7 +13,7 @@ from marketplace.errors import NftGone, NftNotOnLedger
 from marketplace.events import EventKind
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
-from marketplace.ledger import ALLOWED_LAG, Deadline
+from marketplace.ledger import Deadline
 from marketplace.ledger.objects import Transaction
 from marketplace.market import nft_events, reconciler
 from marketplace.market.listing_rule import Undecided
@@ -22,11 +22,11 @@ from marketplace.market.nfts import add_new
 from marketplace.market.offers import rule
 from marketplace.market.offers.checks import covers
 from marketplace.market.offers.rule import ENDED, Offer, OfferFacts, Shop
-from marketplace.market.recheck_queue import What
 from marketplace.services import mirror_node, read, write
-from marketplace.store import following, nfts, offers
+from marketplace.store import nfts, offers, rechecks
 from marketplace.store.nfts import shows
 from marketplace.store.offers import OfferRow
+from marketplace.store.rechecks import What
 
 OF_END = {
     "closed": EventKind.OFFER_WITHDRAWN,  # the bidder's account has another key
@@ -142,7 +142,7 @@ def reconcile_offers(
 
 def _find_changed(schedule_id: str) -> tuple[int, int]:
     """When the newest transaction was that may have changed an offer, and the oldest; 0 if none is queued."""
-    queued = following.get_recheck(read(), *What("offer", schedule_id))
+    queued = rechecks.get_recheck(read(), *What("offer", schedule_id))
     if queued is None:
         return 0, 0
     return times.to_nanoseconds(queued["changed_at"]), times.to_nanoseconds(queued["since"])
@@ -243,7 +243,7 @@ def _find_sold(
 
 def _find_shown(deadline: Deadline) -> int:
     """The consensus time up to which every replica is complete."""
-    return mirror_node().recall_present(deadline).ended_at - ALLOWED_LAG
+    return mirror_node().recall_present(deadline).ended_at - times.ALLOWED_LAG
 
 
 def _add_nfts(opened: Iterable[Offer], deadline: Deadline) -> None:

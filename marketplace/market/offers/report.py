@@ -22,7 +22,7 @@ from marketplace.errors import (
 )
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId, TransactionId
-from marketplace.ledger import ALLOWED_LAG, Deadline
+from marketplace.ledger import Deadline
 from marketplace.market.listing.prepare import PreparedTransaction
 from marketplace.market.listing.report_rule import LONGEST_VALIDITY, ReportAnswer
 from marketplace.market.nfts import OPERATOR, Caller, find_account_id, take_turn
@@ -77,7 +77,7 @@ def report_made(
             raise TransactionAltered(named, "offer", signed.name)
         offer = reconcile_offers([signed.entity_id], deadline)[signed.entity_id].offer
         if offer is None:
-            if signed.consensus_at < times.now() - ALLOWED_LAG:
+            if signed.consensus_at < times.now() - times.ALLOWED_LAG:
                 raise TransactionAltered(named, "offer", signed.name)
             return ReportAnswer(True)
         if offer["state"] not in WANTED["offer"]:
@@ -175,7 +175,7 @@ def _wait(named: str, word: str, expires_at: str | None, deadline: Deadline) -> 
     """A transaction that is not on the ledger yet. Raises TransactionExpired if it never will be."""
     if expires_at is None:
         expires_at = times.to_iso(TransactionId.require(named).valid_start + LONGEST_VALIDITY)
-    overdue = min(times.now(), mirror_node().recall_present(deadline).ended_at) - ALLOWED_LAG
+    overdue = min(times.now(), mirror_node().recall_present(deadline).ended_at) - times.ALLOWED_LAG
     if expires_at < times.to_iso(overdue):
         raise TransactionExpired(named, word)
     return ReportAnswer(True, expires_at=expires_at)
