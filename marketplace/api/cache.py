@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import re
 import threading
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
@@ -28,10 +29,15 @@ MIN_GZIP_BYTES = 1000
 GZIP_LEVEL = 5
 # Only the client caches a response, and asks each time whether it is still valid.
 CACHING = "private, no-cache"
+# Pages that are the same for everybody: caches may share them, and they say "3 minutes ago".
+SHARED_CACHING = "public, no-cache"
+PAGE_SECONDS = 20
 VARY = {"origin", "accept-encoding"}  # the headers of a request that are in the key
 
 # Key of the WSGI environment: the RequestCache.
 REQUEST_CACHE = "marketplace.cache"
+# Key of the application's extensions: the pattern of these pages' paths. They must be made without a token.
+PAGES = "marketplace.pages"
 
 Row = TypeVar("Row")
 
@@ -158,15 +164,21 @@ class FinishedResponse(NamedTuple):
 class RequestCache:
     """The cache as one request uses it, with the data version of the request's beginning."""
 
-    __slots__ = ("_cache", "_data_version", "_key", "queries", "until")
+    __slots__ = ("_cache", "_data_version", "_key", "is_page", "queries", "until")
 
     def __init__(
-        self, cache: VersionedCache, data_version: object, key: tuple[str, ...] | None
+        self,
+        cache: VersionedCache,
+        data_version: object,
+        key: tuple[str, ...] | None,
+        is_page: bool,
     ) -> None:
         """Without ``key``, the response is not stored."""
         self._cache, self._data_version, self._key = cache, data_version, key
+        self.is_page = is_page
         self.queries: list[CachedQuery] = []  # by cached_query()
-        self.until: int | None = None  # Unix time in nanoseconds: when it must leave the cache
+        # Unix time in nanoseconds: when it must leave the cache
+        self.until = times.now() + PAGE_SECONDS * times.SECOND if is_page else None
 
     def find_token(self, authorization: str) -> CachedQuery | None:
         """Find the valid access token of an Authorization header, which may read."""
@@ -182,10 +194,11 @@ class RequestCache:
     def store_response(self, response: Response) -> None:
         """Store the response to this request, which encode() has completed, unless it is for one caller.
 
-        Does not store a host's own response, which reads no rows: no commit would end its validity. A host's
-        hooks may make a response depend on more than what is in the key.
+        A page is stored until the next commit. Does not store a host's own response, which reads no rows: no
+        commit would end its validity. A host's hooks may make a response depend on more than what is in the
+        key.
         """
-        reads_freely = "reads_freely" in g
+        reads_freely = self.is_page or "reads_freely" in g
         varies = parse_set_header(",".join(response.headers.getlist("Vary"))).as_set()
         is_for_everyone = "Set-Cookie" not in response.headers and varies <= VARY
         if self._key is None or not (reads_freely or self.queries) or not is_for_everyone:
@@ -214,11 +227,11 @@ def cached_query(query: Callable[..., Row], *arguments: object) -> Row:
 
 
 def finish(response: Response) -> Response:
-    """Complete a response to GET under /v1, after all hooks, and cache it."""
+    """Complete a response to GET under /v1, or of a page, after all hooks, and cache it."""
     cache: RequestCache | None = request.environ.get(REQUEST_CACHE)
     if cache is None:
         return response
-    response.headers["Cache-Control"] = CACHING
+    response.headers["Cache-Control"] = SHARED_CACHING if cache.is_page else CACHING
     is_whole = not response.is_streamed and not response.content_encoding  # by a host's hook
     if response.status_code == 200 and is_whole:
         encode(response, request.environ)
@@ -236,28 +249,33 @@ class ResponseCache:
         self._prefix, self._origins = f"{config['API_PREFIX']}/v1/", config["CORS_ORIGINS"]
         self._database = own.database
         self._cache = VersionedCache(own.database, MAX_BYTES)
+        self._pages: re.Pattern[str] | None = None if asks_host else app.extensions.get(PAGES)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         path = f"/{environ.get('PATH_INFO', '').lstrip('/')}"  # werkzeug reads the path like this
         method = environ["REQUEST_METHOD"] = environ["REQUEST_METHOD"].upper()  # as werkzeug does
-        if method not in ("GET", "HEAD") or not path.startswith(self._prefix):
+        is_page = bool(self._pages and self._pages.fullmatch(path))
+        is_cached = is_page or path.startswith(self._prefix)
+        if method not in ("GET", "HEAD") or not is_cached:
             return self._application(environ, start_response)
-        key = None if self._asks_host else self._make_key(path, environ)
+        key = None if self._asks_host else self._make_key(path, environ, is_page)
         data_version = self._database.data_version()
         cached = self._cache.find(key, data_version)
-        token = cached and self._cache.find(environ.get("HTTP_AUTHORIZATION", ""), data_version)
-        if not cached or not token:
-            environ[REQUEST_CACHE] = RequestCache(self._cache, data_version, key)
+        authorization = environ.get("HTTP_AUTHORIZATION", "")
+        token = cached and not is_page and self._cache.find(authorization, data_version)
+        if not cached or not (token or is_page):
+            environ[REQUEST_CACHE] = RequestCache(self._cache, data_version, key, is_page)
             count("response_cache_requests", outcome="miss")
             return self._application(environ, start_response)
         finished: FinishedResponse
         finished, environ[ROUTE] = cached
-        environ[TOKEN_NAME] = token.row["name"]
+        if token:
+            environ[TOKEN_NAME] = token.row["name"]
         count("response_cache_requests", outcome="hit")
         return finished.send(environ, start_response)
 
-    def _make_key(self, path: str, environ: WSGIEnvironment) -> tuple[str, ...]:
-        """Everything in a request that its response may depend on.
+    def _make_key(self, path: str, environ: WSGIEnvironment, is_page: bool) -> tuple[str, ...]:
+        """Everything in a request that its response may depend on. A page has its own address.
 
         The page's origin matters only if it is allowed: the response to any other is the same.
         """
@@ -266,4 +284,5 @@ class ResponseCache:
         if origin and origin not in self._origins:
             origin = "*" if "*" in self._origins else ""
         encoding = "gzip" if accepts_gzip(environ) else ""
-        return path, get("QUERY_STRING", ""), get("SCRIPT_NAME", ""), origin, encoding
+        site = (environ["wsgi.url_scheme"], get("HTTP_HOST", "")) if is_page else ()
+        return path, get("QUERY_STRING", ""), get("SCRIPT_NAME", ""), origin, encoding, *site

@@ -25,6 +25,8 @@ from flask import (
 )
 from werkzeug.exceptions import NotFound
 
+from marketplace.api.cache import PAGES as CACHED_PAGES
+from marketplace.api.cache import REQUEST_CACHE
 from marketplace.errors import StartRefused
 from marketplace.storefront import head, offers, pages, trades, words
 from marketplace.storefront.surroundings import KEY, Surroundings, page_token, surroundings
@@ -118,7 +120,7 @@ def give_addresses() -> dict[str, Any]:
         "now_ms": lambda: round(1000 * time()),
         "pages": PAGES,
         "addresses": {
-            "token": page_token(),
+            "token": page_token() if own.sandbox else "",  # in the sandbox, for code to copy
             "renewal": url_for("visitors.show_visitor_token"),
             "wallet": config["WALLETS"][0],
             "visitor": own.visitor,
@@ -161,12 +163,16 @@ def set_policy(response: Response) -> Response:
     response.headers["X-Content-Type-Options"] = "nosniff"
     response.headers["Referrer-Policy"] = "no-referrer"
     if response.mimetype == "text/html":
-        response.headers["Cache-Control"] = "private, no-cache"  # the page has a token
+        response.headers["Cache-Control"] = (
+            "private, no-cache"  # unless it is the same for everybody
+        )
     return response
 
 
 def compress(response: Response) -> Response:
-    """Compress a page if the browser accepts that."""
+    """Compress a page if the browser accepts that. The cache does so with those that it keeps."""
+    if REQUEST_CACHE in request.environ:
+        return response
     is_page = response.mimetype == "text/html" and response.status_code == 200
     response.vary.add("Accept-Encoding")
     if is_page and request.accept_encodings["gzip"]:
@@ -192,6 +198,9 @@ def init_app(
     else:
         own.join_assets()
     words.init_app(app)
+    if not own.sandbox:
+        pattern = "|".join(re.sub("<[^>]+>", "[^/]+", path) for path in TEMPLATES)
+        app.extensions[CACHED_PAGES] = re.compile(pattern)
     app.register_blueprint(make_blueprint(own))
 
     @app.errorhandler(404)

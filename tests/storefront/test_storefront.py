@@ -42,11 +42,11 @@ def test_only_the_relay_is_reached_beside_the_service(shop):
     assert "unsafe" not in policy
 
 
-def test_a_page_carries_a_visitors_token(shop):
+def test_a_page_has_no_token_and_says_where_to_get_one(shop):
     r = shop.get("/")
-    token = re.search('name="market-token" content="(nftv_[^"]+)"', r.text)[1]
-    assert r.headers["Cache-Control"] == "private, no-cache"
-    headers = {"Authorization": f"Bearer {token}"}
+    assert "nftv_" not in r.text
+    renewal = re.search('name="market-renewal" content="([^"]+)"', r.text)[1]
+    headers = {"Authorization": f"Bearer {shop.get(renewal).json['token']}"}
     assert shop.get("/v1/orderbook", headers=headers).json == []
 
 

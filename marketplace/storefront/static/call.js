@@ -14,14 +14,28 @@ export const market = new Market({ url: api("").replace(/v1$/, ""), token: acces
 
 const NOT_AUTHENTICATED = 401;
 
-/** A page may stay open for longer than its token lives: it gets another one, once. @type {typeof globalThis.fetch} */
+let hasToken = Boolean(accessToken);
+/** @type {Promise<boolean> | null} */
+let renewing = null; // for all calls that wait for it
+
+/** All visitors get the same page, without a token: it gets one before its first call, and another when that has expired. @type {typeof globalThis.fetch} */
 async function ask(address, request) {
-  const response = await globalThis.fetch(address, request);
-  if (response.status !== NOT_AUTHENTICATED || !new Headers(request.headers).has("Authorization")) return response;
-  const renewed = await globalThis.fetch(tokenRenewal, { cache: "no-store" });
-  if (!renewed.ok) return response;
-  market.headers.Authorization = `Bearer ${(await renewed.json()).token}`;
-  return globalThis.fetch(address, { ...request, headers: { .../** @type {any} */ (request.headers), ...market.headers } });
+  if (!new Headers(request.headers).has("Authorization")) return globalThis.fetch(address, request);
+  const fetchWithToken = () => globalThis.fetch(address, { ...request, headers: { .../** @type {any} */ (request.headers), ...market.headers } });
+  if (!hasToken) await renew();
+  const response = await fetchWithToken();
+  return response.status === NOT_AUTHENTICATED && (await renew()) ? fetchWithToken() : response;
+}
+
+function renew() {
+  renewing ??= readToken().finally(() => (renewing = null));
+  return renewing;
+}
+
+async function readToken() {
+  const response = await globalThis.fetch(tokenRenewal, { cache: "no-store" });
+  if (response.ok) market.headers.Authorization = `Bearer ${(await response.json()).token}`;
+  return (hasToken = response.ok);
 }
 
 /** @type {typeof import("../../../clients/market/src/http.js").exchange} */
