@@ -1,6 +1,4 @@
-// The feed of events, which is read every three seconds while the page is visible.
-
-import { market } from "./call.js";
+// The feed of events, which is read every three seconds while the page is visible. The API's client is loaded for it then.
 
 const PAUSE_MS = 3_000;
 /** The service no longer has what came after that cursor. */
@@ -39,8 +37,9 @@ export class Feed {
     if (this.following && !this.following.signal.aborted) return;
     const { signal } = (this.following = new AbortController());
     const operation = this.selection.serialNo === undefined ? "list_events" : "list_nft_events";
-    const events = market.events(this.cursor, { signal, every: PAUSE_MS, operation, select: this.selection });
     try {
+      const { market } = await import("./call.js");
+      const events = market.events(this.cursor, { signal, every: PAUSE_MS, operation, select: this.selection });
       for await (const fresh of events.batches()) {
         this.cursor = events.cursor;
         this.show(fresh);

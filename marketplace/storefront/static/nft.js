@@ -1,6 +1,5 @@
 // An NFT's page: what can be done with it, its picture in full screen, and what happens to it while it is shown.
 
-import { market } from "./call.js";
 import { followAddress } from "./dialog.js";
 import { element, notice } from "./element.js";
 import { Feed } from "./feed.js";
@@ -60,7 +59,7 @@ const showLedger = async () => (await import("./developer/ledger.js")).showLedge
 
 async function showMove() {
   if (!find("elsewhere")) return;
-  const { offerMove } = await import("./developer/move.js");
+  const [{ offerMove }, { market }] = await Promise.all([import("./developer/move.js"), import("./call.js")]);
   offerMove({ nft: () => market.ask("get_nft", own), refresh });
 }
 

@@ -2,7 +2,6 @@
 
 import { accountPage, isSandbox, sandbox, suggestedAccount, withQuery } from "./addresses.js";
 import { tinybars } from "./amount.js";
-import { get } from "./call.js";
 import { onChanged, recall, remember } from "./memory.js";
 import { sayUnloaded } from "./toast.js";
 
@@ -37,6 +36,7 @@ const all = (selector) => /** @type {NodeListOf<HTMLElement>} */ (document.query
 /** An account's balance on the ledger in tinybars, or null if it is unknown. */
 export async function readBalance(id) {
   if (!isSandbox) return null; // a page asks no other server
+  const { get } = await import("./call.js");
   const { data } = await get(withQuery(sandbox("/api/v1/accounts/{id}", { id }), { transactions: false }));
   return data?.balance?.balance ?? null;
 }
