@@ -135,6 +135,17 @@ _origin = _matching(
     r"[a-z][a-z0-9+.-]*://([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:]+\])(:[1-9][0-9]{0,4})?",
     "a web origin (https://dapp.example,http://localhost:3000)",
 )
+_link = _matching(
+    r"[^=]{1,40}=(https?://|mailto:)[^\s\"<>]+",
+    "a list of links (Imprint=https://example.com/imprint)",
+)
+_token_ids = _list_of(_valid(is_entity_id, "all, verified, or a list of token ids (0.0.1234)"))
+
+
+def _collections(value: str) -> tuple[str, ...]:
+    return (value,) if value in ("all", "verified") else _token_ids(value)
+
+
 _account_id = _valid(is_entity_id, "an account id (0.0.1234)")
 _gateways = _list_of(lambda word: _url(word) + "/")
 parse_rate = _matching("off|[1-9][0-9]{0,5}/[smh]", "a rate (10/s, 600/m, 5000/h) or off")
@@ -245,6 +256,27 @@ SETTINGS = {
         "",
         "A folder with [the shop's own face](storefront.md#your-own-face): its `theme.css`, its pictures, and"
         " its templates in place of ours",
+    ),
+    "STOREFRONT_OPERATOR": Setting(
+        _text,
+        "{NAME}",
+        "Who runs the shop, in the footer of each page: `Example Ltd, 1 Main Street, Zurich`",
+    ),
+    "STOREFRONT_LINKS": Setting(
+        _list_of(_link, 0),
+        "",
+        "The footer's links: `Imprint=https://example.com/imprint,Report an NFT=mailto:legal@example.com`",
+    ),
+    "STOREFRONT_INTRO": Setting(
+        _valid(str.isprintable, "a line of text"),
+        "",
+        "A sentence at the top of the first page, and its description for search engines",
+    ),
+    "STOREFRONT_COLLECTIONS": Setting(
+        _collections,
+        "all",
+        "Which collections the pages show: `all`, `verified` ([those that you verified](moderation.md)), or"
+        " token IDs: `0.0.5001,0.0.5002`. The API has all",
     ),
     "WALLETCONNECT_PROJECT_ID": Setting(
         _matching("[A-Za-z0-9_-]{0,64}", "a project ID"),

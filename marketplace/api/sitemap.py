@@ -42,6 +42,7 @@ def show_sitemap() -> Response:
     parts = [
         url_for("sitemap.show_part", token=row["token"], part=part, _external=True)
         for row in nft_collections.list_last_serial_nos(read(), COLLECTIONS)
+        if _is_shown(row["token"], row["is_verified"])
         for part in range(min(row["last_serial_no"] // PART + 1, PARTS_OF_COLLECTION))
     ]
     return _answer("sitemapindex", "sitemap", parts[:PARTS])
@@ -54,6 +55,8 @@ def show_part(token: str, part: int) -> Response:
     collection = nft_collections.get_collection(read(), token)
     if collection is None or collection["is_hidden"] or part >= PARTS_OF_COLLECTION:
         abort(404)
+    if not _is_shown(token, collection["is_verified"]):
+        abort(404)
     serial_nos = nfts.list_shown_between(read(), token, part * PART, part * PART + PART - 1)
     # One address is made by the routing, the others after its form: that takes a tenth of the time.
     form = url_for("storefront.show_nft", token=token, serial_no="SERIAL", _external=True)
@@ -65,6 +68,11 @@ def show_part(token: str, part: int) -> Response:
 
 def _is_open() -> bool:
     return current_app.extensions[KEY] is authenticate
+
+
+def _is_shown(token: str, is_verified: int) -> bool:
+    chosen = current_app.config["STOREFRONT_COLLECTIONS"]
+    return chosen == ("all",) or token in chosen or (chosen == ("verified",) and bool(is_verified))
 
 
 def _require_open() -> None:

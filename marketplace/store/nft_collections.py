@@ -67,6 +67,7 @@ class OwnerRow(TypedDict):
 
 class LastSerialNoRow(TypedDict):
     token: str
+    is_verified: int
     last_serial_no: int
 
 
@@ -327,7 +328,8 @@ def delete_skeletons(db: Connection, token: str) -> None:
 def list_last_serial_nos(db: Connection, limit: int) -> list[LastSerialNoRow]:
     # Some collections that are shown, ordered by token as text, each with its highest stored serial number.
     sql = """
-        SELECT token, (SELECT MAX(serial_no) FROM nft WHERE nft.token = collection.token) AS last_serial_no
+        SELECT token, is_verified,
+            (SELECT MAX(serial_no) FROM nft WHERE nft.token = collection.token) AS last_serial_no
         FROM collection
         WHERE is_hidden = 0 AND EXISTS (SELECT 1 FROM nft WHERE nft.token = collection.token)
         ORDER BY token LIMIT :limit + 0

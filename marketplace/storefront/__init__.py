@@ -17,6 +17,7 @@ from flask import (
     Blueprint,
     Flask,
     Response,
+    abort,
     current_app,
     make_response,
     render_template,
@@ -28,7 +29,8 @@ from werkzeug.exceptions import NotFound
 from marketplace.api.cache import PAGES as CACHED_PAGES
 from marketplace.api.cache import REQUEST_CACHE
 from marketplace.errors import StartRefused
-from marketplace.storefront import head, offers, pages, trades, words
+from marketplace.hedera.ids import is_entity_id
+from marketplace.storefront import head, offers, pages, shown, trades, words
 from marketplace.storefront.surroundings import KEY, Surroundings, page_token, surroundings
 
 # The scripts replace these in the addresses of an NFT's and of a collection's page.
@@ -77,6 +79,9 @@ ASSETS = "/assets"
 
 def show(template: str, read: Callable[..., pages.Values], **ids: str) -> tuple[str, int]:
     """A page, with the status of the answer that it is about."""
+    named = (ids.get("token", ""), request.args.get("collection", ""))
+    if not all(shown.shows(one) for one in named if is_entity_id(one)):
+        abort(404)
     values = read(**ids)
     answers = [values[name] for name in ("record", "book", "answer", "found") if values.get(name)]
     status = next((one.status for one in answers if not one.is_ok), 200)

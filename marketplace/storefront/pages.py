@@ -6,7 +6,7 @@ from typing import Any
 from flask import current_app, request
 
 from marketplace.hedera.ids import MAX_INT64, is_entity_id
-from marketplace.storefront import calls
+from marketplace.storefront import calls, shown
 from marketplace.storefront.basket import read_items
 from marketplace.storefront.calls import ApiAnswer
 from marketplace.storefront.chart import chart_collection, chart_nft
@@ -43,7 +43,7 @@ def asked(*names: str) -> Values:
 
 def show_gallery() -> Values:
     """The front page: collections that are traded, what was sold last, and the order book."""
-    collections = calls.get("/collections", limit=NAMES)
+    collections = shown.get("/collections", limit=NAMES)
     named = collections.rows
     wanted = asked("collection", "minPrice", "maxPrice", "sort")
     if "collection" in wanted:
@@ -63,7 +63,7 @@ def show_gallery() -> Values:
     if is_filtered or page:
         return values
     traded = [one for one in named if one["listed"]][:TRENDING]
-    sold = calls.get("/events", kind="SOLD", limit=8)
+    sold = shown.get("/events", kind="SOLD", limit=8)
     records = read_records(sold)
     return values | {
         "trending": traded,
@@ -73,6 +73,8 @@ def show_gallery() -> Values:
 
 def read_listings(**query: Any) -> ApiAnswer:
     """Read a page of the order book, which is as long as two of the API's."""
+    if shown.list_tokens() is not None and "tokenId" not in query:
+        return shown.read_listings(**query)
     first = calls.get("/orderbook", **query)
     if not first.page:
         return first
@@ -100,7 +102,7 @@ def named_by_the_api(wanted: Values) -> Values:
 def show_collections() -> Values:
     """All collections, ranked."""
     wanted = asked("sort", "q")
-    book = calls.get("/collections", **wanted, limit=SHOWN, page=request.args.get("page"))
+    book = shown.get("/collections", **wanted, limit=SHOWN, page=request.args.get("page"))
     return {"book": book, "wanted": wanted}
 
 
@@ -113,7 +115,7 @@ def show_owners(token: str) -> Values:
 
 def show_search() -> Values:
     wanted = asked("q")
-    return {"wanted": wanted, "found": calls.get("/search", **wanted) if wanted else None}
+    return {"wanted": wanted, "found": shown.get("/search", **wanted) if wanted else None}
 
 
 def show_collection(token: str) -> Values:
@@ -206,13 +208,13 @@ def find_image(token: str) -> str | None:
 
 def show_account(account: str) -> Values:
     """What an account owns. Sorted by price, only what is for sale is shown."""
-    summary = calls.get(f"/user/{account}/summary")
+    summary = shown.get(f"/user/{account}/summary")
     about = summary.data if summary.is_ok else {}
     holdings = [one for one in about.get("collections", ()) if one["nfts"]]
     wanted = asked("collection", "show", "sort")
     token = wanted.get("collection")
     is_listed = wanted.get("show") == "listed" or "sort" in wanted
-    book = calls.get(
+    book = shown.get(
         f"/user/{account}/{'listed' if is_listed else 'nfts'}",
         tokenId=token,
         sort=wanted.get("sort"),
@@ -336,12 +338,12 @@ def neighbours(token: str, serial_no: int) -> Values:
 def show_activity() -> Values:
     wanted = asked("collection", "account", "kind")
     kind = wanted.get("kind")
-    shown = [one for some in KINDS.values() for one in some]
-    kinds = KINDS.get(kind, [kind]) if kind else shown
+    known = [one for some in KINDS.values() for one in some]
+    kinds = KINDS.get(kind, [kind]) if kind else known
     position = request.args.get("before")
     order = {"order": "desc", "after": position} if position else {}
     selected = named_by_the_api({name: wanted[name] for name in wanted if name != "kind"})
-    answer = calls.get("/events", **selected, kind=kinds, limit=EVENTS, **order)
+    answer = shown.get("/events", **selected, kind=kinds, limit=EVENTS, **order)
     events = answer.rows
     if not position:
         events = events[::-1]

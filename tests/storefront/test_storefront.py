@@ -85,6 +85,20 @@ def test_a_shop_may_have_a_face_of_its_own(tmp_path):
             assert r.data == (face / "static" / name).read_bytes()
 
 
+def test_a_page_says_who_runs_the_shop(tmp_path, shop):
+    assert "Run by The shop, with the account" in shop.get("/").text
+    own = {
+        "STOREFRONT_OPERATOR": "Example Ltd",
+        "STOREFRONT_LINKS": "Imprint=https://shop.example/imprint?a=b,Contact=mailto:a@shop.example",
+        "STOREFRONT_INTRO": "Prints <of> harbours",
+    }
+    page = on_testnet(tmp_path, **SHOP, **own).test_client().get("/").text
+    assert "Run by Example Ltd, with" in page
+    assert '<a href="https://shop.example/imprint?a=b">Imprint</a>' in page
+    assert '<a href="mailto:a@shop.example">Contact</a>' in page
+    assert page.count("Prints &lt;of&gt; harbours") == 3  # in the head twice
+
+
 def test_what_lacks_stops_the_start(tmp_path):
     with pytest.raises(StartRefused, match="reach no wallet: set MARKETPLACE_WALLETCONNECT_PROJ"):
         on_testnet(tmp_path, STOREFRONT="on")
