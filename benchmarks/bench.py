@@ -13,6 +13,7 @@ from benchmarks.writer import Writer
 from harness.serving import Service
 
 ORDERBOOK = "/v1/orderbook"
+FRONT_PAGE = "/"
 
 
 class Bench(NamedTuple):
@@ -40,7 +41,7 @@ class Bench(NamedTuple):
 
 def remembered(plan: Plan) -> list[str]:
     """All paths that the bare function can answer."""
-    return [ORDERBOOK, *map(records.nft_path, records.hot(plan.nfts))]
+    return [ORDERBOOK, FRONT_PAGE, *map(records.nft_path, records.hot(plan.nfts))]
 
 
 @contextmanager

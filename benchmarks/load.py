@@ -10,7 +10,7 @@ from benchmarks import machine
 CONNECTIONS, WRITERS = 8, 4  # a worker takes five writes at once
 SCRIPT = Path(__file__).with_name("load.lua")
 # The least size of an answer, by the beginning of its request. A smaller one is a redirect, or empty.
-LEAST_BYTES = {"/v1/orderbook": 8_000, "/v1/nft/": 400, "{": 200}
+LEAST_BYTES = {"/v1/orderbook": 8_000, "/v1/nft/": 400, "{": 200, "/": 20_000}
 
 
 def run(port: int, token: str, requests: Iterable[str], seconds: int) -> dict:

@@ -21,6 +21,8 @@ def settings(database: Path, url: str | None = None) -> dict[str, str]:
         "DATA_DIR": str(database.parent),
         # Requests are counted as usual, and the limit is never reached.
         "WRITE_LIMIT": "999999/s",
+        "STOREFRONT": "on",
+        "WALLETCONNECT_PROJECT_ID": "shop",
     }
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from sqlite_utils.utils import sqlite3
 
 from benchmarks import load, records
-from benchmarks.bench import ORDERBOOK, Bench
+from benchmarks.bench import FRONT_PAGE, ORDERBOOK, Bench
 from benchmarks.contenders import CONTENDERS
 
 Rates = dict[str, dict[str, list[float]]]  # by measure and contender, one of each round
@@ -19,6 +19,7 @@ MEASURES = {
     "orderbook": "Order book, first page",
     "hot": "The same 1,000 NFTs",
     "all": "Always another NFT",
+    "page": "The shop's front page",
     "list": "POST /v1/list/extwallet",
 }
 
@@ -55,6 +56,7 @@ COMPARISONS = (
     Comparison("all", "service", "fastify"),
     Comparison("all", "granian", "fastapi"),
     Comparison("all", "granian", "fastify"),
+    Comparison("page", "service", "bare", 0.6),
     Comparison("list", "service", None, 500),
 )
 
@@ -107,7 +109,7 @@ def _split(name: str) -> tuple[str, int]:
 def _run(bench: Bench, measure: str, name: str, turn: int) -> float:
     asked, writes = _split(name)
     port, requests = bench.servers[asked].port, [*_requests(measure, bench, turn)]
-    if measure == "hot":  # the first request for each NFT does not count
+    if measure in ("hot", "page"):  # the first request for each of them does not count
         load.run(port, bench.reader, requests, 1)
     token = bench.seller if measure == "list" else bench.reader
     before = _count_prepared(bench.database)
@@ -122,6 +124,8 @@ def _requests(measure: str, bench: Bench, turn: int) -> Iterable[str]:
     plan = bench.plan
     if measure == "orderbook":
         return [ORDERBOOK]
+    if measure == "page":
+        return [FRONT_PAGE]
     if measure == "hot":
         return map(records.nft_path, records.hot(plan.nfts))
     # Each round begins elsewhere, to ask for NFTs that no round before has asked for.

@@ -254,9 +254,9 @@ class ResponseCache:
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         path = f"/{environ.get('PATH_INFO', '').lstrip('/')}"  # werkzeug reads the path like this
         method = environ["REQUEST_METHOD"] = environ["REQUEST_METHOD"].upper()  # as werkzeug does
-        is_page = bool(self._pages and self._pages.fullmatch(path))
-        is_cached = is_page or path.startswith(self._prefix)
-        if method not in ("GET", "HEAD") or not is_cached:
+        is_api = path.startswith(self._prefix)
+        is_page = not is_api and self._pages is not None and bool(self._pages.fullmatch(path))
+        if method not in ("GET", "HEAD") or not (is_api or is_page):
             return self._application(environ, start_response)
         key = None if self._asks_host else self._make_key(path, environ, is_page)
         data_version = self._database.data_version()
