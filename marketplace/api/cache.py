@@ -85,6 +85,14 @@ class VersionedCache:
             entry.data_version = data_version
         return entry.value
 
+    def find_page(self, key: Hashable, data_version: object) -> Any:
+        """Find a page. When it becomes too old, one request makes it again; others get it a second longer."""
+        entry, now = self._entries.get(key), times.now()
+        if entry and entry.until and entry.until <= now < entry.until + PAGE_SECONDS * times.SECOND:
+            entry.until = now + times.SECOND
+            return None
+        return self.find(key, data_version)
+
     def _is_unchanged(self, queries: Sequence[CachedQuery]) -> bool:
         try:
             db: Any = self._database.connection
@@ -260,7 +268,8 @@ class ResponseCache:
             return self._application(environ, start_response)
         key = None if self._asks_host else self._make_key(path, environ, is_page)
         data_version = self._database.data_version()
-        cached = self._cache.find(key, data_version)
+        find = self._cache.find_page if is_page else self._cache.find
+        cached = find(key, data_version)
         authorization = environ.get("HTTP_AUTHORIZATION", "")
         token = cached and not is_page and self._cache.find(authorization, data_version)
         if not cached or not (token or is_page):

@@ -8,6 +8,7 @@ import pytest
 from harness.apps import on_testnet, write_sql
 from harness.cast import SHOP, TOKEN
 from marketplace.hedera import times
+from marketplace.storefront import head
 from tests.engines import both_engines
 
 COLLECTION = "INSERT INTO collection (token, name, retry_at) VALUES (:token, 'x', '9999')"
@@ -55,6 +56,24 @@ def test_it_is_as_old_as_its_words_of_time_allow(shop, monkeypatch):
     before, now = made_at(get(shop)), times.now()
     monkeypatch.setattr(times, "now", lambda: now + 21 * times.SECOND)
     assert made_at(get(shop)) != before
+    monkeypatch.setattr(times, "now", lambda: now + times.HOUR)
+    assert made_at(get(shop)) != before
+
+
+def test_one_request_makes_it_again_for_all(shop, monkeypatch):
+    before, now = made_at(get(shop)), times.now()
+    monkeypatch.setattr(times, "now", lambda: now + 21 * times.SECOND)
+    make, during = head.describe, []
+
+    def ask_meanwhile(*values):
+        monkeypatch.setattr(head, "describe", make)
+        during.append(made_at(get(shop)))
+        return make(*values)
+
+    monkeypatch.setattr(head, "describe", ask_meanwhile)
+    after = made_at(get(shop))
+    assert during == [before] and after != before
+    assert made_at(get(shop)) == after
 
 
 def test_each_host_has_its_own(shop):
