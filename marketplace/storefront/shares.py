@@ -48,11 +48,12 @@ class Terms:
         due += [_fixed(one, number) for one in collection["fixedFees"] or ()]
         due = [share for share in due if share.account != seller]
         left = credit - sum(share.tinybars for share in due)
+        part = price * TINYBARS - credit
         return [
             Share("Buyer", buyer, -price * TINYBARS),
             Share("Seller", seller, left),
             *due,
-            Share("Marketplace", self.account, price * TINYBARS - credit),
+            *([Share("Marketplace", self.account, part)] if part else []),
         ]
 
     def divide_purchase(

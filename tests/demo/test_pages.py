@@ -203,6 +203,8 @@ def test_shares_are_rounded_as_the_network_rounds():
         "Marketplace": 1_000_000,
     }
     assert sum(amounts.values()) == 0
+    roles = [share.role for share in Terms("0.0.9001", fee=0).divide(1, collection)]
+    assert roles == ["Buyer", "Seller", "Royalty", "Fixed fee"]
 
 
 def test_a_basket_has_what_can_be_read_of_its_address_once(app, listed):
