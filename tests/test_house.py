@@ -269,7 +269,7 @@ def test_every_route_is_in_a_document(tmp_path):
 
 
 STRANGE = ["PIL", "pyvips", "_libvips", "requests_hardened", "marketplace.watcher.strangers"]
-STRANGE += ["marketplace.watcher.webhooks.deliveries", "marketplace.watcher.webhooks.messages"]
+STRANGE += ["marketplace.watcher.webhooks.deliveries"]
 NEEDLESS = ["hiero_sandbox", "marketplace.sandbox", "marketplace.demo", "hiero_sdk_python", "grpc"]
 PROGRAM = """
 import json, sys

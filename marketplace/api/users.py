@@ -13,10 +13,12 @@ from marketplace.api.schemas.nfts import (
     UserNftsQuerySchema,
     UserQuerySchema,
 )
-from marketplace.market.account_summary import summarize
 from marketplace.services import read
 from marketplace.store import nfts
+from marketplace.store.accounts import COUNTS, list_account_collections
 from marketplace.store.orderbook import Selection, list_selected
+
+MAX_COLLECTIONS = 1000  # of an account, in its summary
 
 blp = Blueprint("Users", __name__, description="The NFTs that an account holds or lists")
 
@@ -49,7 +51,11 @@ def get_user_summary(account_id: str) -> dict[str, Any]:
     Counts the account's stored NFTs, without burned ones, and its trades through this marketplace, by
     collection. Trades are those whose events are kept.
     """
-    return summarize(account_id)
+    rows = list_account_collections(read(), account_id, MAX_COLLECTIONS)
+    totals: dict[str, Any] = {**rows[0]} if rows else {}
+    summary = {name: totals.get(f"all_{name}", 0) for name in COUNTS}
+    floor_value = totals.get("floor_value", 0)
+    return summary | {"account_id": account_id, "floor_value": floor_value, "collections": rows}
 
 
 @blp.get("/user/<accountId>/nfts")

@@ -94,10 +94,10 @@ def _describe_state(webhook: WebhookRow) -> str:
 @click.argument("id")
 def test_command(id: str) -> None:
     """Post a message of the type webhook.test, and print whether it was accepted."""
-    from marketplace.watcher.webhooks import messages  # not in the web process
+    from marketplace.watcher.webhooks import deliveries  # not in the web process
 
     webhook = _find(id)
-    if failure := messages.post_test(webhook):
+    if failure := deliveries.post_test(webhook):
         raise click.ClickException(f"{_show(webhook)} did not accept the message: {failure}")
     echo(f"{_show(webhook)} accepted the message")
 

@@ -161,9 +161,9 @@ class NotAuthenticated(MarketplaceError):
 class ScopeMissing(Forbidden):
     example = ("write",)
 
-    def __init__(self, scope: str, consequence: str = "") -> None:
+    def __init__(self, scope: str) -> None:
         super().__init__(
-            f"This access token lacks the scope {shown(scope)} {consequence}".strip(),
+            f"This access token lacks the scope {shown(scope)}",
             headers={"WWW-Authenticate": f'Bearer error="insufficient_scope", scope="{scope}"'},
         )
 

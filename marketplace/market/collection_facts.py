@@ -1,4 +1,4 @@
-"""What the ledger says about collections: read with their first NFT, and refreshed later."""
+"""What the ledger says about collections, read with their first NFT and refreshed later; their royalties."""
 
 import json
 from typing import Any, TypeVar
@@ -8,12 +8,15 @@ from flask import current_app
 from marketplace.command_line import command
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.hedera import times
+from marketplace.hedera.hbar import find_credit
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.objects import FixedFee, LedgerToken, RoyaltyFee
 from marketplace.market.names import MAX_WORD, find_parts, find_skeletons, fold
 from marketplace.services import mirror_node, read, write
 from marketplace.store import collection_search, nft_collections
+from marketplace.store.accounts import get_volume_of_seller
 from marketplace.store.connection import Connection
+from marketplace.store.nft_collections import CollectionRow
 from marketplace.text import clean_text, shown
 
 Columns = dict[str, Any]
@@ -198,3 +201,18 @@ def refresh(token: str) -> bool:
         retry_at = times.to_iso(times.now() + pause)
         _store_read(db, columns | {"retry_at": retry_at}, until)
     return True
+
+
+def list_earned(collection: CollectionRow, fee: int) -> list[dict[str, Any]]:
+    """The royalties of today, each with the tinybars that it brought.
+
+    The network takes no royalty of what its receiver sells. ``fee``: the marketplace's, in basis points.
+    """
+    royalties = json.loads(collection["royalties"] or "[]")
+    earned = []
+    for royalty in royalties:
+        own = get_volume_of_seller(read(), royalty["collector"], collection["token"])
+        credit = find_credit(collection["volume"] - own, fee)
+        amount = credit * int(royalty["numerator"]) // int(royalty["denominator"])
+        earned.append({**royalty, "earned": str(amount)})
+    return earned

@@ -157,7 +157,7 @@ def _describe_verdict(verdict: Verdict | None) -> str:
 def _describe_decisions(nft_id: NftId | None, owner: str | None) -> Iterator[Line]:
     """The operator's decisions that keep an NFT from sale here, whatever the ledger says."""
     hidden = decisions.get_hiding(read(), *nft_id) if nft_id else None
-    blocked = decisions.get_decision(read(), "blocked", owner) if owner else None
+    blocked = decisions.get_block(read(), owner) if owner else None
     if nft_id:
         yield "Hidden", _describe_decision(hidden)
     yield "Owner blocked" if nft_id else "Blocked", _describe_decision(blocked)

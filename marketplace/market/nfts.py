@@ -109,7 +109,7 @@ def require_collection(token: str, found: object) -> None:
 
 
 def require_not_blocked(account_id: str) -> None:
-    decision = decisions.get_decision(read(), "blocked", account_id)
+    decision = decisions.get_block(read(), account_id)
     if decision:
         raise AccountBlocked(account_id, decision["reason"] if decision["is_public"] else None)
 

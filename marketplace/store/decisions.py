@@ -85,11 +85,10 @@ def insert_decision(db: Connection, decision: Mapping[str, object]) -> DecisionR
     return db.execute(sql, decision).fetchone()
 
 
-def get_decision(
-    db: Connection, kind: DecisionKind, id: str, serial_no: int = 0
-) -> DecisionRow | None:
-    sql = "SELECT * FROM decision WHERE kind = :kind AND id = :id AND serial_no = :serial_no"
-    return db.execute(sql, {"kind": kind, "id": id, "serial_no": serial_no}).fetchone()
+def get_block(db: Connection, account_id: str) -> DecisionRow | None:
+    # The decision that blocks an account.
+    sql = "SELECT * FROM decision WHERE kind = 'blocked' AND id = :account_id AND serial_no = 0"
+    return db.execute(sql, {"account_id": account_id}).fetchone()
 
 
 def get_hiding(db: Connection, token: str, serial_no: int) -> DecisionRow | None:

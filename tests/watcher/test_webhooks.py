@@ -24,9 +24,8 @@ from marketplace.market import moderation
 from marketplace.market.moderation import Ruling, Subject
 from marketplace.services import read, write
 from marketplace.store import events, webhooks
-from marketplace.watcher.webhooks import deliveries, messages
-from marketplace.watcher.webhooks.deliveries import Deliveries
-from marketplace.watcher.webhooks.messages import Refusal
+from marketplace.watcher.webhooks import deliveries
+from marketplace.watcher.webhooks.deliveries import Deliveries, Refusal
 from tests.engines import both_engines
 from tests.watcher.receiver import add, let_happen, receiving
 
@@ -315,7 +314,7 @@ def test_a_redirect_is_not_followed(app, receiver, send):
 def test_a_webhook_that_does_not_answer_holds_up_no_other(
     app, happen, deliver, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(messages, "SECONDS", 0.9)
+    monkeypatch.setattr(deliveries, "ANSWER_SECONDS", 0.9)
     with serve_raw(silence) as url:
         id, _ = add(tmp_path, url)
         with receiving(tmp_path) as receiver, app.app_context():

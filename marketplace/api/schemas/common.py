@@ -45,10 +45,6 @@ def serial_no_field(
     return kind("The NFT's serial number within the token", example, required=required)
 
 
-def account_id_field(description: str, example: str = "0.0.1001") -> EntityId:
-    return EntityId(description, example, required=True)
-
-
 def account_name_field(description: str, example: str = "0.0.1001") -> AccountName:
     description = f"{description}, or its EVM address"
     return AccountName(description, example, required=True)
@@ -70,7 +66,7 @@ class CollectionPathSchema(RequestSchema):
 
 
 class AccountPathSchema(RequestSchema):
-    account_id = account_id_field("The account")
+    account_id = EntityId("The account", "0.0.1001", required=True)
 
 
 class WalletPathSchema(RequestSchema):

@@ -1,22 +1,25 @@
 """Delivers events to webhooks: in order, and at least once. No webhook waits for another."""
 
+import json
 import random
+import secrets
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
+import requests
 from flask import Flask
 
 from marketplace.api.schemas.events import EventSchema
 from marketplace.hedera import times
+from marketplace.ledger.http import FetchError, read_retry_after
 from marketplace.metrics import count
 from marketplace.services import read, write
 from marketplace.store import events, webhooks
 from marketplace.store.events import Place
 from marketplace.store.webhooks import WebhookRow
-from marketplace.watcher.strangers.guarded_fetch import Fetcher
+from marketplace.watcher.strangers.guarded_fetch import Address, Fetcher
 from marketplace.watcher.tasks import Tasks
-from marketplace.watcher.webhooks import messages
-from marketplace.watcher.webhooks.messages import Refusal
+from marketplace.watcher.webhooks.signing import sign
 
 PAUSE_SECONDS = 0.25  # between two checks for new events
 # Progress is stored at this interval only, because each commit empties the response cache.
@@ -27,6 +30,61 @@ AT_ONCE = 32  # webhooks
 FIRST_PAUSE = 5 * times.SECOND  # after a failure
 LONGEST_PAUSE = 6 * times.HOUR
 GIVEN_UP_AFTER = 3 * times.DAY
+
+
+# A message
+
+ANSWER_SECONDS = 5.0  # for an answer
+GONE = "it answered 410"
+# Errors of requests, and what they mean. The first match counts.
+FAILURES = {
+    requests.exceptions.SSLError: "its TLS certificate is not valid",
+    requests.Timeout: "it did not answer in time",
+    requests.ConnectionError: "it cannot be reached",
+}
+
+
+class Refusal(NamedTuple):
+    """Why a message was not accepted, and for how many seconds the receiver wants to be left alone."""
+
+    reason: str
+    retry_after: int = 0
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+def write_message(kind: str, date: str, data: dict[str, Any]) -> bytes:
+    message = {"type": kind, "timestamp": date, "data": data}
+    return json.dumps(message, separators=(",", ":")).encode()
+
+
+def post_test(webhook: WebhookRow) -> Refusal | None:
+    """Post a message of the type webhook.test. Returns None if it was accepted."""
+    body = write_message("webhook.test", f"{times.to_iso(times.now())[:23]}Z", {})
+    return post(Fetcher({}), webhook, f"test-{secrets.token_hex(8)}", body)
+
+
+def post(fetcher: Fetcher, webhook: WebhookRow, message_id: str, body: bytes) -> Refusal | None:
+    """Post a message. Returns None if it was accepted."""
+    timestamp = times.now() // times.SECOND
+    headers = {
+        "Content-Type": "application/json",
+        "webhook-id": message_id,
+        "webhook-timestamp": str(timestamp),
+        "webhook-signature": sign(webhook["secret"], message_id, timestamp, body),
+    }
+    address = Address(webhook["url"], is_ours=bool(webhook["is_private"]))
+    try:
+        status, answered = fetcher.post(address, body, headers, ANSWER_SECONDS)
+    except FetchError as error:
+        return Refusal(str(error))
+    except (OSError, ValueError) as error:
+        matches = (words for kind, words in FAILURES.items() if isinstance(error, kind))
+        return Refusal(next(matches, type(error).__name__))
+    if 200 <= status < 300:
+        return None
+    return Refusal(f"it answered {status}", read_retry_after(answered))
 
 
 class Deliveries:
@@ -97,8 +155,8 @@ class Deliveries:
             for event in following:
                 if time.monotonic() > until:
                     break
-                body = messages.write(f"nft.{event['kind'].lower()}", event["date"], event)
-                if refusal := messages.post(self._fetcher, webhook, event["id"], body):
+                body = write_message(f"nft.{event['kind'].lower()}", event["date"], event)
+                if refusal := post(self._fetcher, webhook, event["id"], body):
                     return webhook, to, refusal
                 to = int(event["id"].rpartition("-")[2])
                 count("webhook_deliveries", outcome="delivered")
@@ -108,7 +166,7 @@ class Deliveries:
 def find_next_try(refusal: Refusal, failed_since: int, now: int) -> str | None:
     """When to try again; None if the webhook is given up."""
     end = failed_since + GIVEN_UP_AFTER
-    if refusal.reason == messages.GONE or now >= end:
+    if refusal.reason == GONE or now >= end:
         return None
     if asked := refusal.retry_after * times.SECOND:
         return times.to_iso(min(now + max(FIRST_PAUSE, min(asked, LONGEST_PAUSE)), end))
