@@ -1,10 +1,10 @@
-// Hedera's transactions, as far as a page needs them: the body of one as it stands, and small transfers.
+// Hedera's transactions, as far as a page needs them: the body of one as it stands, associations, and small transfers.
 // Source: https://github.com/hiero-ledger/hiero-consensus-node/tree/main/hapi (TransactionList, TransactionBody)
 
 import { decodeBase64, encodeBase64 } from "./envelope.js";
 
 const TRANSACTION = 1, SIGNED_BYTES = 5, BODY_BYTES = 1; // fields of TransactionList, Transaction, SignedTransaction
-const FEE_TINYBARS = 100_000_000n, VALID_SECONDS = 120n;
+const FEE_TINYBARS = 100_000_000n, ASSOCIATION_FEE_TINYBARS = 500_000_000n, VALID_SECONDS = 120n;
 
 /** @typedef {{payer: string, memo?: string, nodes?: string[], seconds?: number, amounts?: [string, number][], isReversed?: boolean}} Transfer amounts in tinybars; isReversed: the body's fields in the opposite order, which is as valid */
 
@@ -44,12 +44,22 @@ export function readFields(content) {
 }
 
 /** A transfer, unsigned: its list of transactions, with one for each node, and its ID. @param {Transfer} transfer */
-export function writeTransfer({ payer, memo = "", nodes = ["0.0.3"], seconds = Date.now() / 1000 - 5, amounts = [], isReversed = false }) {
+export function writeTransfer({ amounts = [], ...transfer }) {
+  const moved = amounts.map(([accountId, amount]) => [1, message([1, account(accountId)], [2, zigzag(amount)])]);
+  return write([14, message([1, message(...moved)])], transfer);
+}
+
+/** An account's association with a token, unsigned, as writeTransfer has it. @param {string} payer @param {string} token */
+export function writeAssociation(payer, token) {
+  return write([40, message([1, account(payer)], [2, account(token)])], { payer, fee: ASSOCIATION_FEE_TINYBARS });
+}
+
+/** @param {[number, number[]]} content @param {Omit<Transfer, "amounts"> & { fee?: bigint }} transaction */
+function write(content, { payer, memo = "", nodes = ["0.0.3"], seconds = Date.now() / 1000 - 5, fee = FEE_TINYBARS, isReversed = false }) {
   const start = Math.floor(seconds), nanos = Math.floor(Math.random() * 1e9);
   const id = message([1, message([1, BigInt(start)], [2, BigInt(nanos)])], [2, account(payer)]);
-  const moved = amounts.map(([accountId, amount]) => [1, message([1, account(accountId)], [2, zigzag(amount)])]);
   const bodies = nodes.map((node) => {
-    const fields = [[1, id], [2, account(node)], [3, FEE_TINYBARS], [4, message([1, VALID_SECONDS])], [6, new TextEncoder().encode(memo)], [14, message([1, message(...moved)])]];
+    const fields = [[1, id], [2, account(node)], [3, fee], [4, message([1, VALID_SECONDS])], [6, new TextEncoder().encode(memo)], content];
     return message(...(isReversed ? fields.reverse() : fields));
   });
   const list = message(...bodies.map((body) => [TRANSACTION, message([SIGNED_BYTES, message([BODY_BYTES, body], [2, []])])]));

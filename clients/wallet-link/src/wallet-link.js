@@ -10,7 +10,7 @@ import { Relay, newId } from "./relay.js";
 export { decodeBase64, encodeBase64 } from "./envelope.js";
 export { WalletError } from "./errors.js";
 export { findExtensions, openExtension } from "./extensions.js";
-export { bodyOf, writeTransfer } from "./transaction.js";
+export { bodyOf, writeAssociation, writeTransfer } from "./transaction.js";
 
 const MINUTES_5 = 300, DAY = 86_400; // seconds
 const PROPOSE = { tag: 1100, ttl: MINUTES_5 };

@@ -285,3 +285,107 @@ def test_a_session_that_the_wallet_ended(buying, shop, wallets):
     press(page.dialog, BUY)
     expect(page.dialog.locator("[data-outcome]")).to_contain_text("Your wallet has disconnected")
     expect(page.dialog.get_by_role("button", name="Connect wallet")).to_be_visible()
+
+
+# Every other trade
+
+
+def signs(wallet):
+    return wallet.read()["outcome"] == "signed"
+
+
+def test_a_seller_lists_several_and_changes_and_cancels_one(visit, shop, network, wallets):
+    own, page = wallets(OWNER), visit()
+    first, second = next(network.serial_nos), next(network.serial_nos)
+    connect(page, own)
+    page.goto(f"{shop.service.url}/list")
+    page.get_by_label("Token").fill(network.token)
+    page.get_by_label("Serial number").fill(f"{first},{second}")
+    page.get_by_label("Price in HBAR").fill("40")
+    page.get_by_role("button", name="List").click()
+    assert signs(own)
+    expect(page.get_by_role("heading", name="are for sale")).to_be_visible()
+    page.goto(f"{shop.service.url}/nft/{network.token}/{first}")
+    page.get_by_role("link", name="Change price").click()
+    page.get_by_label("Price in HBAR").fill("45")
+    press(page, "Change the price")
+    assert signs(own)
+    expect(page.locator("[data-trade]")).to_contain_text("Price: 45 HBAR")
+    page.goto(f"{shop.service.url}/nft/{network.token}/{first}")
+    page.get_by_role("link", name="Cancel listing").click()
+    press(page.locator("#withdrawal"), "Cancel listing")
+    assert signs(own)
+    expect(page.get_by_role("heading", name="is no longer for sale")).to_be_visible()
+    prices = [shop.get(f"nft/{network.token}/{n}")["listingPrice"] for n in (first, second)]
+    assert prices == [0, 40]
+
+
+def test_a_buyer_sweeps_the_floor(visit, shop, network, wallets):
+    own, page = wallets(BUYER), visit()
+    nfts = [shop.list_one() for _ in range(2)]
+    connect(page, own)
+    page.goto(f"{shop.service.url}/collection/{network.token}")
+    press(page, "Sweep the floor")
+    page.get_by_role("link", name="Sweep the floor").click()
+    page.locator("#purchase").get_by_role("button", name="Buy").click()
+    assert signs(own)
+    expect(page.get_by_role("heading", name="You own")).to_be_visible()
+    assert {owner_of(shop, nft) for nft in nfts} == {BUYER}
+
+
+def test_offers_are_made_withdrawn_and_accepted(visit, shop, wallets):
+    own, page = wallets(BUYER), visit()
+    nft = shop.list_one()
+    connect(page, own)
+    page.goto(shop.service.url + page_of(nft) + "#offer")
+    dialog = page.locator("#offer")
+    for price in (30, 35):
+        dialog.get_by_label("Price in HBAR").fill(str(price))
+        press(dialog, "Make an offer")
+        assert signs(own)
+        expect(dialog.get_by_role("heading", name=f"offer of {price} HBAR is open")).to_be_visible()
+        press(dialog, "View")
+        if price == 30:
+            page.locator("#offers").get_by_role("link", name="Withdraw").click()
+            press(page.locator("#retraction"), "Withdraw offer")
+            assert signs(own)
+            expect(page.get_by_role("heading", name="The offer is withdrawn")).to_be_visible()
+            page.goto(shop.service.url + page_of(nft) + "#offer")
+    seller, theirs = visit(), wallets(OWNER)
+    connect(seller, theirs)
+    seller.goto(shop.service.url + page_of(nft))
+    seller.locator("#offers").get_by_role("link", name="Accept offer").click()
+    press(seller.locator("#acceptance"), "Accept offer of 35 HBAR")
+    assert signs(theirs)
+    expect(seller.get_by_role("heading", name="You sold")).to_be_visible()
+    assert owner_of(shop, nft) == BUYER
+
+
+def test_a_buyer_associates_the_collection_first(visit, shop, wallets):
+    nft, own = shop.list_one(), wallets("0.0.1025")
+    page = visit(page_of(nft), refusals=[409])
+    connect(page, own)
+    page.get_by_role("link", name="Buy now", exact=True).click()
+    dialog = page.locator("#purchase")
+    press(dialog, BUY)
+    expect(dialog).to_contain_text("is not associated with")
+    page.look("shop-associate", full=False)
+    press(dialog, "Associate it, for about $0.05")
+    assert signs(own)
+    expect(dialog).to_contain_text("Your account is associated")
+    press(dialog, BUY)
+    assert signs(own)
+    expect(dialog.get_by_role("heading", name="You own")).to_be_visible()
+    assert owner_of(shop, nft) == "0.0.1025"
+
+
+def test_too_little_hbar_is_said_before_the_wallet_opens(visit, shop, wallets):
+    nft = shop.list_one()
+    page = visit(page_of(nft), refusals=[409])
+    connect(page, wallets(BUYER))
+    page.get_by_role("link", name="Make an offer").click()
+    dialog = page.locator("#offer")
+    dialog.get_by_label("Price in HBAR").fill("30000")
+    press(dialog, "Make an offer")
+    expect(dialog).to_contain_text("HBAR, and the price is 30,000 HBAR")
+    expect(dialog.get_by_label("Price in HBAR")).to_have_value("30000")

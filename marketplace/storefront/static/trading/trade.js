@@ -6,7 +6,8 @@ import { onSubmit } from "../form.js";
 import { part, readPage } from "../fragments.js";
 import { sayUnloaded, toast } from "../toast.js";
 import { connect, onVisitor, showBalance, visitor } from "../visitor.js";
-import { complete, openTransaction } from "./transaction.js";
+import { walletAccount } from "../wallet/link.js";
+import { complete, openTransaction, waitUntilPrepared } from "./transaction.js";
 
 const STAGES = 4;
 const idOf = ({ transactionId, metadata }) => transactionId ?? metadata?.transactionId ?? "";
@@ -123,24 +124,47 @@ export class Trade {
     const order = this.order();
     if (!order || this.isBusy) return;
     const ending = this.ending();
-    this.outcome.replaceChildren();
-    this.progress.hidden = false;
-    this.isBusy = true;
-    this.log = [];
-    let stage = 0;
-    const { signal } = (this.waiting = new AbortController());
-    const say = (words, isWaiting) => {
-      this.cancel.hidden = !isWaiting;
-      this.progress.querySelector("progress").value = stage = (stage % STAGES) + 1;
-      this.progress.querySelector("p").textContent = words;
-    };
-    try {
+    await this.work(async (say, signal) => {
       let transaction;
       for (const one of this.orders()) {
         transaction = openTransaction(this.kind, one, (step, answer) => this.observe(step, answer), say);
         await complete(transaction, signal);
       }
       await this.end(`${ending}&${new URLSearchParams({ transaction: idOf(transaction) })}`);
+    });
+  }
+
+  /** The buyer's account has to be associated with a token first: the wallet signs that, too. */
+  async associate(token) {
+    await this.work(async (say, signal) => {
+      const { associate } = await import("./association.js");
+      say("Sign it in your wallet…", true);
+      await associate(token, signal);
+      say("Confirming…");
+      await waitUntilPrepared(this.kind, this.order());
+      await this.load();
+      this.outcome.replaceChildren(notice("good", "Your account is associated with the collection. Go on."));
+    });
+  }
+
+  /**
+   * Show how far it is or, if it did not go through, why.
+   * @param {(say: (words: string, isWaiting?: boolean) => void, signal: AbortSignal) => Promise<void>} act
+   */
+  async work(act) {
+    this.outcome.replaceChildren();
+    this.progress.hidden = false;
+    this.isBusy = true;
+    this.log = [];
+    let stage = 0;
+    const { signal } = (this.waiting = new AbortController());
+    const say = (words, isWaiting = false) => {
+      this.cancel.hidden = !isWaiting;
+      this.progress.querySelector("progress").value = stage = (stage % STAGES) + 1;
+      this.progress.querySelector("p").textContent = words;
+    };
+    try {
+      await act(say, signal);
     } catch (error) {
       await this.fail(error);
     } finally {
@@ -167,8 +191,16 @@ export class Trade {
     this.isBusy = false;
     await this.load();
     const isSaid = this.form.querySelector("[role=alert]");
-    this.outcome.replaceChildren(isSaid && error.status === 409 ? "" : notice("bad", inWords(error.message)));
+    this.outcome.replaceChildren(isSaid && error.status === 409 ? "" : notice("bad", inWords(error.message)), this.wayOut(error));
     if (this.dialog && !this.dialog.open) toast(inWords(error.message));
+  }
+
+  /** What the visitor's wallet can do about it. */
+  wayOut({ reason, message }) {
+    if (reason !== "BUYER_NOT_ASSOCIATED" || !message.startsWith(walletAccount())) return "";
+    const { nfts, ...one } = this.order();
+    const token = (nfts ?? [one]).map(({ tokenId }) => tokenId).find((id) => message.includes(id));
+    return element("button", { class: "button quiet", type: "button", onclick: () => this.associate(token) }, "Associate it, for about $0.05");
   }
 
   press(target) {

@@ -47,6 +47,20 @@ function usesOwn(transaction) {
   throw new Error(`Connect the wallet of ${transaction.metadata.accountToSign}: it has to sign.`);
 }
 
+const LAG_MS = 20_000, PAUSE_MS = 1_000;
+
+/** The mirror node shows an association seconds later. @param {Kind} kind @param {any} order */
+export async function waitUntilPrepared(kind, order) {
+  for (const until = Date.now() + LAG_MS; ; ) {
+    try {
+      return await market.trade(kind, order).prepare();
+    } catch (error) {
+      if (error.reason !== "BUYER_NOT_ASSOCIATED" || Date.now() > until) throw error;
+      await new Promise((go) => setTimeout(go, PAUSE_MS));
+    }
+  }
+}
+
 /** Take all its steps. */
 export const complete = (transaction, signal) => transaction.run(walletFor(transaction, signal));
 
