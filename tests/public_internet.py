@@ -12,7 +12,8 @@ import brotli
 from harness import network
 from harness.network import answering, serve_raw
 from marketplace.ledger import http
-from marketplace.ledger.http import Deadline, FetchError
+from marketplace.ledger.http import FetchError
+from marketplace.ledger.rate import Deadline
 from marketplace.watcher.strangers.guarded_fetch import Address, Fetcher
 
 PUBLIC, PRIVATE = "93.184.215.14", "127.0.0.1"

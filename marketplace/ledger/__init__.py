@@ -5,9 +5,8 @@ from typing import Any
 
 from requests.adapters import BaseAdapter
 
-from marketplace.ledger.http import UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.mirror import Count, MirrorNode
-from marketplace.ledger.rate import MirrorRate
+from marketplace.ledger.rate import UNHURRIED_SECONDS, Deadline, MirrorRate
 
 __all__ = ["UNHURRIED_SECONDS", "Deadline", "from_config"]
 

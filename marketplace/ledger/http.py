@@ -13,41 +13,8 @@ import requests
 from requests.adapters import BaseAdapter
 from urllib3.exceptions import HTTPError
 
+from marketplace.ledger.rate import Deadline, TimeIsUp
 from marketplace.version import __version__
-
-# For questions to the mirror node that no client waits for.
-UNHURRIED_SECONDS = 8
-
-
-class TimeIsUp(Exception):
-    """The deadline has passed."""
-
-
-class Deadline:
-    """A moment some seconds from now."""
-
-    def __init__(self, seconds: float) -> None:
-        began = time.monotonic()
-        self._at = began + seconds
-        self.place = 0, began  # among other questions: the lowest comes first
-
-    @property
-    def left(self) -> float:
-        """Seconds left, at least 0."""
-        return max(0.0, self._at - time.monotonic())
-
-    @property
-    def left_to_ask(self) -> float:
-        """Seconds in which a question may still begin."""
-        return self.left
-
-    def remaining(self) -> float:
-        """Seconds left. Raises TimeIsUp if there are none."""
-        seconds = self.left
-        if not seconds:
-            raise TimeIsUp
-        return seconds
-
 
 USER_AGENT = f"nft-marketplace/{__version__}"
 CONNECT_SECONDS = 3.0

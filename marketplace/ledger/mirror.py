@@ -26,12 +26,9 @@ from marketplace.hedera.ids import TransactionId
 from marketplace.ledger import transaction_feed
 from marketplace.ledger.answers import read, read_list, read_rows
 from marketplace.ledger.http import (
-    UNHURRIED_SECONDS,
-    Deadline,
     Fetched,
     FetchError,
     HttpSession,
-    TimeIsUp,
     Unfetchable,
     fetch,
     read_retry_after,
@@ -52,7 +49,7 @@ from marketplace.ledger.objects import (
     Topic,
     Transaction,
 )
-from marketplace.ledger.rate import MirrorRate
+from marketplace.ledger.rate import UNHURRIED_SECONDS, Deadline, MirrorRate, TimeIsUp
 from marketplace.text import shown
 
 MAX_ANSWER_BYTES = 5 * 1024 * 1024

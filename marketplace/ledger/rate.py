@@ -1,4 +1,4 @@
-"""Limits how often this machine's processes together ask the mirror node, and serves callers in turn.
+"""When the mirror node may be asked: deadlines, and turns among all callers of this machine's processes.
 
 A caller's first request in progress comes before everybody's second ones, and an older request before a newer
 one: so a request that has begun finishes, however many others wait.
@@ -17,14 +17,45 @@ from pathlib import Path
 from threading import Condition
 
 from marketplace.errors import LedgerBusy
-from marketplace.ledger.http import Deadline, TimeIsUp
 
+# For questions to the mirror node that no client waits for.
+UNHURRIED_SECONDS = 8
 # The NFTs of all requests for several that a process answers at once. One such request is always answered.
 NFTS_AT_ONCE = 10
 # A client's turn comes this long before the deadline at least, so that the answer comes in time, too.
 ANSWER_SECONDS = 0.5
 # Nobody takes a turn that is later than this. The machine was started again since, and its clock with it.
 LATEST_SECONDS = 10
+
+
+class TimeIsUp(Exception):
+    """The deadline has passed."""
+
+
+class Deadline:
+    """A moment some seconds from now."""
+
+    def __init__(self, seconds: float) -> None:
+        began = time.monotonic()
+        self._at = began + seconds
+        self.place = 0, began  # among other questions: the lowest comes first
+
+    @property
+    def left(self) -> float:
+        """Seconds left, at least 0."""
+        return max(0.0, self._at - time.monotonic())
+
+    @property
+    def left_to_ask(self) -> float:
+        """Seconds in which a question may still begin."""
+        return self.left
+
+    def remaining(self) -> float:
+        """Seconds left. Raises TimeIsUp if there are none."""
+        seconds = self.left
+        if not seconds:
+            raise TimeIsUp
+        return seconds
 
 
 class RequestDeadline(Deadline):

@@ -18,8 +18,7 @@ from harness.cast import ALICE, KEYS, TOKEN
 from harness.network import answering, serve, serve_raw
 from marketplace.errors import LedgerAnswerInvalid
 from marketplace.ledger import mirror
-from marketplace.ledger.http import Deadline, TimeIsUp
-from marketplace.ledger.rate import MirrorRate
+from marketplace.ledger.rate import Deadline, MirrorRate, TimeIsUp
 from marketplace.market import reconciler
 from marketplace.sandbox.application import create_sandbox
 from marketplace.services import mirror_node, read

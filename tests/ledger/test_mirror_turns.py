@@ -10,9 +10,8 @@ import pytest
 from harness import network
 from harness.network import serve_raw
 from marketplace.errors import LedgerBusy, LedgerUnreachable
-from marketplace.ledger.http import Deadline
 from marketplace.ledger.mirror import MirrorNode
-from marketplace.ledger.rate import MirrorRate
+from marketplace.ledger.rate import Deadline, MirrorRate
 
 RATE = 40  # a second
 AT = 1_700_000_000_000_000_005

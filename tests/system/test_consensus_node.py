@@ -11,7 +11,7 @@ from harness.network import reserved_port, serve_raw, silence
 from harness.serving import node
 from harness.wallets import seal
 from marketplace.hedera.transactions import read_first
-from marketplace.ledger.http import Deadline
+from marketplace.ledger.rate import Deadline
 from marketplace.market.nodes import NodeSilent, NodeUnreachable, send
 from marketplace.sandbox import wallet
 from sandbox.tests.schedules import about, creation_of, payment

@@ -15,7 +15,8 @@ import requests
 
 from harness.network import PATIENCE_SECONDS, answering, drip_body, drip_headers, serve_raw
 from harness.serving import ROOT
-from marketplace.ledger.http import Deadline, FetchError
+from marketplace.ledger.http import FetchError
+from marketplace.ledger.rate import Deadline
 from marketplace.watcher.strangers.guarded_fetch import Address, Fetcher, follow, is_public
 from marketplace.watcher.strangers.resolver import Resolver
 from marketplace.watcher.strangers.uri import Gateways

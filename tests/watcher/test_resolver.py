@@ -7,7 +7,8 @@ from werkzeug.wrappers import Request, Response
 
 from harness.images import encoded
 from harness.network import serve
-from marketplace.ledger.http import Deadline, FetchError, Unfetchable
+from marketplace.ledger.http import FetchError, Unfetchable
+from marketplace.ledger.rate import Deadline
 from marketplace.watcher.enrichment_result import Description, Outcome
 from marketplace.watcher.strangers.guarded_fetch import Fetcher
 from marketplace.watcher.strangers.reader import fetch

@@ -12,7 +12,8 @@ from requests.adapters import BaseAdapter, HTTPAdapter
 from requests_hardened.ip_filter import InvalidIPAddress
 from requests_hardened.ip_filter_adapter import IPFilterAdapter
 
-from marketplace.ledger.http import Deadline, Fetched, FetchError, HttpSession, Unfetchable, fetch
+from marketplace.ledger.http import Fetched, FetchError, HttpSession, Unfetchable, fetch
+from marketplace.ledger.rate import Deadline
 
 MAX_REDIRECTS = 3
 REDIRECTS = (301, 302, 303, 307, 308)

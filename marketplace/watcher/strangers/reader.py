@@ -16,7 +16,8 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from marketplace import ledger
-from marketplace.ledger.http import Deadline, FetchError, Unfetchable
+from marketplace.ledger.http import FetchError, Unfetchable
+from marketplace.ledger.rate import Deadline
 from marketplace.watcher.enrichment_result import (
     EnrichmentResult,
     MakeAdapters,

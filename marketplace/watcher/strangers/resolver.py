@@ -10,9 +10,10 @@ from itertools import islice
 from typing import NamedTuple, TypeVar
 
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
-from marketplace.ledger.http import Deadline, FetchError, TimeIsUp, Unfetchable, find_host
+from marketplace.ledger.http import FetchError, Unfetchable, find_host
 from marketplace.ledger.mirror import MirrorNode
 from marketplace.ledger.objects import Message
+from marketplace.ledger.rate import Deadline, TimeIsUp
 from marketplace.watcher.enrichment_result import Description
 from marketplace.watcher.strangers import inscriptions
 from marketplace.watcher.strangers.content import (
