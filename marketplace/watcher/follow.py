@@ -1,6 +1,7 @@
 """Follows the ledger: reads its transactions in order, and queues what they may have changed.
 
-The queued rechecks and the cursor are committed together, so that a kill repeats one page at most.
+The queued rechecks and the cursor are committed together, so that a kill repeats one page at most. Before
+each page, it checks that the mirror node still shows the same network.
 """
 
 import threading
@@ -10,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Set
 
 from flask import current_app
 
-from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
+from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, NetworkReset
 from marketplace.hedera import times
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.mirror import PAGE
@@ -24,7 +25,6 @@ from marketplace.store import following, nft_collections, nfts, offers, properti
 from marketplace.store.connection import Connection
 from marketplace.store.following import FollowRow
 from marketplace.store.rechecks import Recheck, RecheckKind, What, enqueue_all, let_failed_be_due
-from marketplace.watcher.network_reset import ResetCheck
 
 APPROVALS = ("CRYPTOAPPROVEALLOWANCE", "CRYPTODELETEALLOWANCE")
 OF_TOKENS = ("TOKENDELETION", "TOKENFEESCHEDULEUPDATE", "TOKENUPDATE", "TOKENUPDATENFTS")
@@ -36,6 +36,9 @@ HOPELESS = times.DAY  # a watcher that is further behind sweeps, and follows fro
 # How far back approvals and offers are read: a schedule lives for 62 days at most.
 MAX_PAST = 62 * times.DAY
 BACKFILL_SECONDS = 2  # between two checks whether past approvals and offers are to be read
+MAX_BACK = times.HOUR  # of the newest block behind the cursor: more than replicas lag
+NETWORK_CHECK_SECONDS = 600  # between two checks whether the mirror node knows stored tokens
+TOKENS_ASKED = 3  # in such a check
 AHEAD = times.HOUR  # rows beyond this in the future are refused
 
 
@@ -307,3 +310,46 @@ def _find_unknown(row: Transaction) -> Iterator[Recheck]:
         is_unknown = what.kind == "nft" and nfts.get_nft(read(), what.id, what.serial_no) is None
         if is_unknown or what.kind == "seller":
             yield recheck
+
+
+# The network
+
+
+class ResetCheck:
+    """The check of one watcher, before each page that it follows."""
+
+    def __init__(self) -> None:
+        self._asked_at = float("-inf")
+
+    def require_same_network(self, present: int, state: FollowRow) -> None:
+        """Raise NetworkReset, and store why, if the mirror node shows another ledger."""
+        reason = _find_older_block(present, state) or self._find_unknown_tokens()
+        stored = properties.get_property(read(), properties.NETWORK_RESET)
+        value = reason and reason.encode()
+        if value != stored:
+            with write() as db:
+                if value:
+                    properties.mark_property(db, properties.NETWORK_RESET, value)
+                else:
+                    properties.delete_property(db, properties.NETWORK_RESET)
+        if reason:
+            raise NetworkReset(reason)
+
+    def _find_unknown_tokens(self) -> str | None:
+        if time.monotonic() < self._asked_at + NETWORK_CHECK_SECONDS:
+            return None
+        deadline = Deadline(UNHURRIED_SECONDS)
+        tokens = nft_collections.list_some_read(read(), TOKENS_ASKED)
+        if not tokens or any(mirror_node().find_token(token, deadline) for token in tokens):
+            self._asked_at = time.monotonic()
+            return None
+        return f"it knows no token of {', '.join(tokens)}, which were read from it before"
+
+
+def _find_older_block(present: int, state: FollowRow) -> str | None:
+    if present >= times.to_nanoseconds(state["cursor_at"]) - MAX_BACK:
+        return None
+    newest, followed = (
+        times.to_second(date) for date in (times.to_iso(present), state["cursor_at"])
+    )
+    return f"its newest block is of {newest}, but transactions were followed up to {followed}"

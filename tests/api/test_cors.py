@@ -192,7 +192,7 @@ def test_no_page_of_another_origin_reads_the_sandboxs_token(tmp_path, prefix):
         "null",
     ],
 )
-def test_another_origin_is_let_in_nowhere(app, origin):
+def test_it_allows_no_other_origin(app, origin):
     client = app.test_client()
     assert not granted(client.get("/status", headers={"Origin": origin}))
     assert not granted(preflight(client, origin=origin))

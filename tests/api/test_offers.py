@@ -249,7 +249,7 @@ def test_it_rejects_what_is_missing_and_other_wallets(idle_client):
     assert_error(idle_client.delete("/v1/offers/0.0.1"), 405)
 
 
-def test_what_is_no_offer_is_unknown(client, nft):
+def test_it_answers_404_for_a_schedule_that_is_no_offer(client, nft):
     for offer_id in ("0.0.999999", MARKET, "0.0.9223372036854775807"):
         for r in (
             find(client, offer_id), accept(client, offer_id), withdraw(client, offer_id),
@@ -571,7 +571,7 @@ def test_a_sale_that_fails_is_reported(client, nft, ledger):
     assert shown(client)["owner"] == {"accountId": ALICE}
 
 
-def test_who_has_another_key_by_now_cannot_withdraw_alone(client, nft, ledger):
+def test_it_refuses_a_withdrawal_after_a_change_of_key(client, nft, ledger):
     offer_id = make(client)
     ledger.change_account(BOB, key=f"1220{wallet.public_key(CHARLIE).hex()}")
     assert_error(withdraw(client, offer_id), 409, "OFFER_NOT_DELETABLE", f"The key of {BOB}")

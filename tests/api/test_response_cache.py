@@ -395,7 +395,7 @@ def test_an_answer_that_varies_with_another_header_is_not_cached(app, client, nf
     assert [r.headers["X-Seen"] for r in seen] == ["a", "b"]
 
 
-def test_what_a_hook_compressed_stays_as_it_is_and_is_not_cached(app, client, nft):
+def test_it_does_not_cache_or_change_a_response_that_a_hook_compressed(app, client, nft):
     def compress(response):
         if "br" in request.headers.get("Accept-Encoding", ""):
             response.set_data(b"squeezed" * 200)
@@ -408,7 +408,7 @@ def test_what_a_hook_compressed_stays_as_it_is_and_is_not_cached(app, client, nf
     assert client.get("/v1/orderbook", headers={"Accept-Encoding": "gzip"}).json == []
 
 
-def test_what_a_host_answers_without_the_database_is_not_cached(app, client, nft):
+def test_it_does_not_cache_a_hosts_response_that_reads_no_rows(app, client, nft):
     """By a view, by a hook before any, and in place of a 404: no commit would end it."""
     numbers = itertools.count()
     app.add_url_rule("/v1/number", view_func=lambda: str(next(numbers)))

@@ -206,7 +206,7 @@ def test_a_page_belongs_to_its_order(app, client):
         assert_error(r, 422, "page must be a page token from this list's own Link header")
 
 
-def test_what_was_sold_is_counted_for_a_day(app, client, monkeypatch):
+def test_it_counts_the_last_days_sales(app, client, monkeypatch):
     store_collection(app, f"{MADE}1", "Peaks", sold=(70,))
     assert client.get("/v1/collections").json[0]["volume24h"] == 70
     later = times.now() + 23 * 3600 * times.SECOND + 1

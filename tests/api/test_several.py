@@ -125,7 +125,7 @@ def test_several_are_withdrawn_by_one_transaction(client, post, ledger):
 
 
 @pytest.mark.usefixtures("all_listed")
-def test_what_is_not_listed_is_not_withdrawn_with_the_rest(post, ledger):
+def test_it_refuses_a_withdrawal_of_several_if_one_is_not_listed(post, ledger):
     ledger.withdraw((TOKEN, 8), ALICE)
     assert_error(post("delist"), 409, "NOT_LISTED")
 

@@ -175,7 +175,7 @@ def test_a_replaced_token_ends_with_the_overlap_or_before(app):
 
 
 @both_engines
-def test_who_operates_it_is_warned_of_tokens_that_end(app, caplog):
+def test_it_warns_the_operator_of_tokens_that_expire(app, caplog):
     for name, life in (("old", "15d"), ("soon", "13d"), ("sooner", "1d"), ("rotated", "2d")):
         run(app, "create", name, "--expires-in", life, "--scope", "metrics")
     rotate(app, "rotated")

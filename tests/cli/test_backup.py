@@ -133,7 +133,7 @@ def test_the_settings_are_in_it_and_no_secret(tmp_path, engine):
     services(app).database.close()
 
 
-def test_what_is_no_backup_is_refused(invoke, tmp_path):
+def test_it_refuses_a_folder_that_is_no_backup(invoke, tmp_path):
     (tmp_path / "empty").mkdir()
     assert "empty is not a backup" in invoke("restore", "empty", code=1)
     assert "No such file or directory" in invoke("backup", "missing/copies", code=1)
@@ -142,7 +142,7 @@ def test_what_is_no_backup_is_refused(invoke, tmp_path):
     assert "Nothing was changed" in invoke("restore", "text.db", code=1)
 
 
-def test_what_was_left_is_shown_and_removed(app, invoke, tmp_path):
+def test_it_lists_and_removes_leftovers(app, invoke, tmp_path):
     copies = [tmp_path / f"{name}.before-20260101T000000.000000Z" for name in ("a.db", "b.db")]
     for path in copies:
         path.write_bytes(1000 * b"x")

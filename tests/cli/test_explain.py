@@ -85,7 +85,7 @@ def test_a_sale_elsewhere_and_a_withdrawal_are_named(app, client, ledger):
 
 
 @both_engines
-def test_what_is_queued_and_what_is_missing_is_shown(app, client):
+def test_it_shows_queued_rechecks_and_missing_metadata(app, client):
     client.post("/v1/add", json=KEYS)
     explained = explain(app)
     assert explained["Metadata"].startswith(
@@ -100,7 +100,7 @@ def test_what_is_queued_and_what_is_missing_is_shown(app, client):
 
 
 @both_engines
-def test_what_the_operator_decided_is_shown(app, client):
+def test_it_shows_the_operators_decisions(app, client):
     list_nft(client, 250)
     explained = explain(app)
     assert explained["Hidden"] == explained["Owner blocked"] == "no"

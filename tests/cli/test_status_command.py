@@ -57,7 +57,7 @@ def test_all_is_well_where_a_watcher_follows(app, status, watcher):
 
 
 @both_engines
-def test_what_is_wrong_is_said_and_ends_it_with_1(app, status, watcher, mirror, tmp_path):
+def test_it_reports_problems_and_exits_with_1(app, status, watcher, mirror, tmp_path):
     watcher.sweep()
     assert app.test_cli_runner().invoke(args=["backup", f"{tmp_path}/copy.db"]).exit_code == 0
     an_hour_ago, long_ago = (times.to_iso(times.now() - age) for age in (times.HOUR, 3 * times.DAY))

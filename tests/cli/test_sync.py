@@ -49,7 +49,7 @@ def test_a_sync_of_nothing(client, sync):
     assert client.get("/status").json["lastSync"].startswith("20")
 
 
-def test_nothing_is_in_sync_with_a_ledger_that_never_answered(app, client, mirror):
+def test_sync_fails_if_the_ledger_never_answered(app, client, mirror):
     mirror.fail("/")
     result = app.test_cli_runner().invoke(args=["sync"])
     assert result.exit_code == 1

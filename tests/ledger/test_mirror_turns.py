@@ -70,7 +70,7 @@ def test_a_callers_second_request_waits_for_the_first_ones_of_others(asking):
     assert max(place for place, who in enumerate(order) if who == "b") <= 12
 
 
-def test_who_has_no_turn_within_the_deadline_is_refused(asking):
+def test_it_refuses_a_caller_whose_turn_comes_after_the_deadline(asking):
     asking.ask("a", 20)
     asking.ask("b", 1, seconds=0.7)
     order = asking.order()

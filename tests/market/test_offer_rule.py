@@ -107,7 +107,7 @@ def test_the_accounts_may_be_in_any_order():
     assert read_sale(schedule(tampered(lambda body: transfers(body).reverse())), SHOP) == sale()
 
 
-def test_nothing_for_the_marketplace_is_an_offer_where_it_asks_for_nothing():
+def test_without_a_sale_fee_an_offer_may_pay_the_marketplace_nothing():
     there = schedule(sale(part_tinybars=0).build().SerializeToString())
     assert read_sale(there, SHOP) is None
     assert read_sale(there, Shop(MARKET, 0)) == sale(part_tinybars=0)

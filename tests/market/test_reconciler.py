@@ -57,7 +57,7 @@ def test_a_listing_that_a_wrong_answer_took_off_comes_back(app, client, listed, 
     assert price(client) == 250
 
 
-def test_what_the_mirror_node_caught_up_with_meanwhile_is_not_called_expired(
+def test_a_transaction_that_a_replica_shows_late_is_not_reported_expired(
     app, client, ledger, mirror
 ):
     content, then = prepare_long_ago(app)

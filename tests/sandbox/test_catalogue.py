@@ -7,7 +7,7 @@ import pytest
 from marketplace.sandbox import catalogue
 
 
-def test_what_others_minted_with_its_addresses_keeps_the_name_of_their_token():
+def test_an_nft_that_others_minted_with_its_addresses_has_its_own_tokens_name():
     """An NFT of a token of one's own was shown as "Sandbox 0.0.7002 #1", as its document said."""
     assert json.loads(catalogue.metadata("0.0.5001", 7))["name"] == "Tides #7"
     document = json.loads(catalogue.metadata("0.0.7002", 1))

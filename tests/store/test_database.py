@@ -92,7 +92,7 @@ def test_several_workers_may_start_at_once(tmp_path):
     join(*[fork(start) for _ in range(6)])
 
 
-def test_what_was_answered_survives_a_kill(tmp_path):
+def test_an_answered_write_survives_a_kill(tmp_path):
     path = tmp_path / "market.db"
     with writing(path, 3) as answered:
         pass

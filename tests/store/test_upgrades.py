@@ -204,7 +204,7 @@ def test_a_database_of_no_version_of_ours_is_refused(tmp_path, value, words):
         assert words in output
 
 
-def test_nothing_of_another_network_is_upgraded_by_mistake(tmp_path):
+def test_it_refuses_to_upgrade_another_networks_database(tmp_path):
     """As where the setting of the network was forgotten: the default is the sandbox."""
     path = put(tmp_path, network="mainnet")
     (tmp_path / "sandbox.db").unlink()

@@ -462,7 +462,7 @@ def test_a_refresh_does_not_put_back_what_is_new(app, hosts, pointer):
 
 
 @both_engines
-def test_what_was_under_way_before_a_refresh_does_not_count_as_it(app, hosts, pointer):
+def test_a_read_that_began_before_a_refresh_does_not_count_as_one(app, hosts, pointer):
     write_sql(app, "UPDATE nft SET attempts = 5")
 
     def be_asked_meanwhile(is_quick):

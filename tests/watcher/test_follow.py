@@ -321,7 +321,9 @@ ODD = {
 
 
 @pytest.mark.parametrize("odd", ODD)
-def test_what_an_odd_row_may_concern_is_checked(watcher, listed, ledger, mirror, odd, caplog):
+def test_it_rechecks_all_that_an_unreadable_row_may_concern(
+    watcher, listed, ledger, mirror, odd, caplog
+):
     watcher.follow()
     ledger.hand_over(listed, CHARLIE)
 
@@ -529,9 +531,7 @@ def test_a_daily_sweep_takes_a_day_and_outlives_the_watcher(
     assert not find_follow(app)["sweep_began_at"]
 
 
-def test_what_a_sweep_cannot_compare_is_queued_and_holds_up_nothing_else(
-    app, client, watcher, lister, mirror
-):
+def test_a_sweep_queues_what_it_cannot_compare_and_goes_on(app, client, watcher, lister, mirror):
     lister((TOKEN, 7))
     mirror.fail(f"/accounts/{ALICE}/nfts")
     watcher.sweep()

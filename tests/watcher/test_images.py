@@ -162,7 +162,7 @@ def test_every_image_of_the_cases_is_in_the_table():
 
 
 @pytest.mark.parametrize("name", MADE)
-def test_what_is_damaged_or_seldom_is_shown(name):
+def test_it_shows_damaged_and_rare_kinds_of_images(name):
     assert_shown(*MADE[name])
 
 

@@ -240,7 +240,7 @@ def test_a_new_owners_listing_is_found_though_its_nft_is_queued(client, watcher,
 
 
 @pytest.mark.parametrize("serial_no", [7, 99])
-def test_what_strangers_queue_again_and_again_holds_the_last_sync_back_no_longer_than_a_replica_lags(
+def test_repeated_rechecks_delay_the_last_sync_by_a_replicas_lag_at_most(
     app, watcher, listed, ledger, serial_no
 ):
     """A memo names a listed NFT, or one that does not exist."""
@@ -410,7 +410,7 @@ def test_the_last_sync_does_not_pass_the_first_listing_of_an_nft_that_is_undecid
     assert watcher.recheck(seconds=60) == {Done.LISTED: 1}
 
 
-def test_what_is_found_is_not_stored_until_it_is_decided(client, watcher, ledger, mirror):
+def test_it_stores_no_listing_before_it_is_decided(client, watcher, ledger, mirror):
     """It may have been listed for long: as an NFT that is not listed, it would contradict the last sync."""
     ledger.mint((TOKEN, 8), ALICE, times.now())
     approve(ledger, (TOKEN, 8), price=30)
@@ -538,9 +538,7 @@ def test_after_an_outage_that_the_feed_did_not_have_nothing_waits(
         assert rechecks.count_rechecks(read()) == 0
 
 
-def test_what_an_import_read_from_a_replica_that_lags_is_compared_again(
-    app, client, watcher, ledger, mirror
-):
+def test_it_rechecks_an_import_that_read_a_lagging_replica(app, client, watcher, ledger, mirror):
     """Following had passed the transfer before: the NFT was not stored then."""
     ledger.mint(NFT, ALICE, times.now())
     replica = mirror.replica()

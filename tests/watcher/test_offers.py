@@ -251,7 +251,7 @@ def list_offer_events(app):
     return [row["kind"] for row in rows]
 
 
-def test_another_key_closes_it_at_once(offered, app, ledger, watcher, new_events):
+def test_another_key_closes_an_offer_at_once(offered, app, ledger, watcher, new_events):
     changed_by = change_key(ledger, BOB, PrivateKey.generate_ecdsa())
     watcher.follow()
     assert new_events() == [("OFFER_WITHDRAWN", ALICE, BOB, 300, None)]

@@ -160,9 +160,7 @@ def test_the_check_of_covers_asks_at_most_three_questions_an_offer(app, mirror, 
     assert chores.OFFERS_AT_ONCE < mirror.count("/") - before <= 3 * chores.OFFERS_AT_ONCE
 
 
-def test_nothing_is_looked_at_while_the_mirror_node_answers_nothing(
-    app, mirror, offer, monkeypatch
-):
+def test_it_checks_no_offers_while_the_mirror_node_is_silent(app, mirror, offer, monkeypatch):
     schedule_id = offer()
     monkeypatch.setattr(chores, "COVER_SECONDS", -1)
     with app.app_context():

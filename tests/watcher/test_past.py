@@ -68,9 +68,7 @@ def move_elsewhere(ledger, nft, sender, receiver):
 
 
 @both_engines
-def test_who_burned_an_nft_that_was_handed_back_is_recorded(
-    client, unlisted, ledger, watcher, new_events
-):
+def test_it_records_who_burned_a_returned_nft(client, unlisted, ledger, watcher, new_events):
     ledger.hand_over(unlisted, TREASURY)
     burn(ledger, unlisted)
     watcher.follow()
@@ -102,7 +100,7 @@ def delete_token(ledger, get):
     return deletion.transaction_id, times.to_iso(times.from_consensus(token["modified_timestamp"]))
 
 
-def test_what_deleted_the_token_is_recorded_with_its_date(
+def test_it_records_the_deletion_of_a_token_with_its_date(
     app, client, listed, ledger, watcher, new_events
 ):
     ended = delete_token(ledger, client.get)

@@ -130,7 +130,7 @@ def move_by_hand(ledger, nft, paid, memo):
         (5 * HBAR, "", "TRANSFERRED"),
     ],
 )
-def test_what_the_account_moved_by_hand_is_sold_only_if_its_memo_says_what_was_paid(
+def test_a_transfer_by_the_account_is_a_sale_only_if_its_memo_has_the_paid_price(
     app, client, nft, lister, ledger, watcher, paid, memo, kind
 ):
     lister(nft, 5, add=False)
