@@ -30,10 +30,8 @@ QUESTIONS_PER_SECOND = 10_000  # the mirror node is in this process, so nobody h
 def fill(sandbox: Flask) -> None:
     """Add the sample, and let its month happen on the ledger. NFTs that anybody has used stay as they are."""
     mirror = mirror_node()
-    usual, mirror.rate = (
-        mirror.rate,
-        MirrorRate(current_app.config["DATA_DIR"], QUESTIONS_PER_SECOND),
-    )
+    usual = mirror.rate
+    mirror.rate = MirrorRate(current_app.config["DATA_DIR"], QUESTIONS_PER_SECOND)
     try:
         _fill(sandbox)
     finally:
