@@ -75,10 +75,10 @@ def create_app(
 
     Settings have the names of docs/settings.md without the prefix, and override the environment:
     ``create_app(DATABASE_URL="sqlite:///market.db")``. ``authenticate(request, scope)`` replaces
-    access tokens. It returns True or the end user's name if the caller is allowed; otherwise, it raises an
-    error of marketplace.errors or werkzeug. ``sign(body)`` signs purchases for ACCOUNT_ID, in place of
-    ACCOUNT_KEY_FILE; the sandbox refuses both. It receives the bytes of a TransactionBody, and returns the
-    raw public key and the signature.
+    access tokens. It returns True or the end user's name if the caller is allowed; otherwise, it returns
+    False or raises an error of marketplace.errors or werkzeug. ``sign(body)`` signs purchases for ACCOUNT_ID,
+    in place of ACCOUNT_KEY_FILE; the sandbox refuses both. It receives the bytes of a TransactionBody, and
+    returns the raw public key and the signature.
 
     Raises marketplace.errors.StartRefused for an invalid setting, and for a database of another service,
     network or account, or of a newer version. A database of an older version is opened, but every request is

@@ -27,7 +27,7 @@ from marketplace.services import services
 from marketplace.store import access_tokens
 from marketplace.store.access_tokens import AccessTokenRow, hash_token
 from marketplace.store.engine import Engine
-from marketplace.wsgi_environ import END_USER, TOKEN_NAME, TRUSTED
+from marketplace.wsgi_environ import END_USER, OF_PAGE, TOKEN_NAME, TRUSTED
 
 Authenticate = Callable[[Request, str], bool | str]
 
@@ -162,7 +162,8 @@ def require_scope(scope: str) -> Decorator:
                 if not allowed:
                     raise NotAuthenticated("You are not allowed to call this", "invalid_token")
             except (NotAuthenticated, Unauthorized):
-                rate_limits().count_failed()
+                if OF_PAGE not in environ:  # a page that a visitor opens is no attempt to log in
+                    rate_limits().count_failed()
                 raise
             if scope != "write":
                 return view()

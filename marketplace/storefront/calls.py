@@ -17,6 +17,7 @@ from flask import current_app, g, request
 from werkzeug.test import run_wsgi_app
 
 from marketplace.storefront.surroundings import page_token, surroundings
+from marketplace.wsgi_environ import OF_PAGE
 
 _NEXT = re.compile(r'<([^>]*)>; rel="next"')
 # Of the visitor's request, what would change the answer to another one.
@@ -72,6 +73,7 @@ def _call(path: str, query: dict[str, Any]) -> ApiAnswer:
         "HTTP_AUTHORIZATION": f"Bearer {page_token()}",
         "HTTP_ACCEPT": "application/json",
         "wsgi.input": BytesIO(),
+        OF_PAGE: True,
     }
     began = perf_counter()
     # In an empty context, as a request of its own.
