@@ -132,6 +132,7 @@ def test_what_an_extension_says_is_text(visit, desk):
     page.evaluate(EXTENSIONS)
     page.locator("#visitor").click()
     press(page, "Connect a wallet")
+    expect(page.locator("#wallet [data-wallet]")).not_to_contain_text("false")
     offered = page.locator("#wallet [data-wallet] .row button")
     expect(offered.first).to_have_text("<img src=x onerror=alert(1)>")
     expect(offered).to_have_count(20)

@@ -24,6 +24,9 @@ export async function open() {
   else await pair(link);
 }
 
+/** Show what is there of these. @param {...(Element | false)} parts */
+const show = (...parts) => shown.replaceChildren(.../** @type {Element[]} */ (parts.filter(Boolean)));
+
 async function pair(link) {
   waiting?.abort();
   const { signal } = (waiting = new AbortController());
@@ -51,7 +54,7 @@ async function showPairing(uri) {
   code.append(Object.assign(document.createElementNS(SVG, "path"), {}));
   code.firstElementChild.setAttribute("d", path);
   const extensions = element("div", { class: "row" });
-  shown.replaceChildren(
+  show(
     isSandbox
       ? element("p", {}, "Scan this with the wallet, or paste the address there. The wallet's relay must be ", element("code", {}, relay), ".")
       : element("p", {}, `Scan this with a Hedera wallet on your phone, or open it there. It asks for an account on ${network}.`),
@@ -73,8 +76,8 @@ function showSession(link) {
     dialog.close();
   };
   outcome.replaceChildren();
-  shown.replaceChildren(
-    notice("good", element("strong", {}, wallet.name), " signs for ", element("strong", {}, accountId), ` (${chain}).`),
+  show(
+    notice("good", element("strong", {}, wallet.name), " signs for ", element("strong", {}, accountId), ` (${isSandbox ? chain : network}).`),
     isSandbox && element("p", { class: "hint" }, "In the sandbox this account has 10,000 HBAR. Have the wallet submit to the sandbox's node."),
     element("div", { "data-creation": true }),
     element("div", { class: "row" },
