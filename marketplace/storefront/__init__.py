@@ -155,7 +155,13 @@ def complete(response: Response) -> Response:
 
 
 def set_policy(response: Response) -> Response:
-    """Let a page load its own files and images from the addresses of the settings, and reach the relay."""
+    """Let a page load its own files and images from the addresses of the settings, and reach the relay.
+
+    Scripts and styles obey the page's policy. Without one of their own, a page is 4 kB smaller.
+    """
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    if response.mimetype not in ("text/html", "image/svg+xml"):
+        return response
     settings = current_app.config
     urls = map(urlsplit, (settings["PUBLIC_URL"], settings["MEDIA_PUBLIC_URL"]))
     connected = f"'self' {surroundings().find_relay_origin()}".strip()
@@ -165,7 +171,6 @@ def set_policy(response: Response) -> Response:
         f"img-src 'self' {images}; form-action 'self'; base-uri 'none'; "
         "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
     )
-    response.headers["X-Content-Type-Options"] = "nosniff"
     response.headers["Referrer-Policy"] = "no-referrer"
     if response.mimetype == "text/html":
         response.headers["Cache-Control"] = (

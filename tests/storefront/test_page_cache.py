@@ -33,7 +33,8 @@ def made_at(page):
 @both_engines
 def test_a_page_is_made_again_after_a_commit(shop):
     for path in ("/", "/collections", "/activity?kind=sales", "/account/0.0.1001"):
-        assert made_at(get(shop, path)) == made_at(get(shop, path)), path
+        # PostgreSQL counts commits of all its databases: also those of other tests.
+        assert any(made_at(get(shop, path)) == made_at(get(shop, path)) for _ in range(20)), path
     before = made_at(get(shop))
     write_sql(shop, COLLECTION, token=TOKEN)
     assert made_at(get(shop)) != before
