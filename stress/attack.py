@@ -227,8 +227,9 @@ def attack(name, seconds, clients=CLIENTS, **settings):
 def besiege(engine, seconds, clients=CLIENTS):
     """Let an honest buyer buy beside silent visitors; returns what both got."""
     with visitors.besieged(engine) as service:
-        made = service.flask("token", "create", "crowd", "--scope", "write")
-        with flooding(service.port, made.stdout.strip(), seconds, clients, "buy") as of_visitors:
+        with service.get("/visitor-token") as answer:
+            token = json.load(answer)["token"]
+        with flooding(service.port, token, seconds, clients, "buy") as of_visitors:
             time.sleep(1)
             answers = visitors.buy_all(service, time.monotonic() + seconds - 2)
         return visitors.Got(answers, of_visitors, *visitors.count_held(service))
