@@ -14,7 +14,7 @@ from marketplace.api.schemas.nfts import (
     UserQuerySchema,
 )
 from marketplace.services import read
-from marketplace.store import nfts
+from marketplace.store import decisions, nfts
 from marketplace.store.accounts import COUNTS, list_account_collections
 from marketplace.store.orderbook import Selection, list_selected
 
@@ -77,3 +77,8 @@ def list_user_nfts(
     after = (page.entity_id, page.serial_no) if page else (token or "", 0)
     rows = nfts.list_nfts_of_owner(read(), account_id, token, after, limit + 1)
     return paging.page(rows, limit, BY_ID)
+
+
+def is_blocked(account_id: str) -> bool:
+    """Whether the operator has blocked an account: pages say so."""
+    return decisions.get_block(read(), account_id) is not None

@@ -84,10 +84,10 @@ def show(template: str, read: Callable[..., pages.Values], **ids: str) -> tuple[
         abort(404)
     values = read(**ids)
     answers = [values[name] for name in ("record", "book", "answer", "found") if values.get(name)]
-    status = next((one.status for one in answers if not one.is_ok), 200)
+    own = values.get("page_status", 200)
+    status = next((one.status for one in answers if not one.is_ok), own)
     if status == 200:
         values |= head.describe(template, values)
-        status = 410 if values.get("is_gone") else 200
     return render_template(f"storefront/{template}.html", **values), status
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from flask import current_app, request
 
+from marketplace.api.users import is_blocked
 from marketplace.hedera.ids import MAX_INT64, is_entity_id
 from marketplace.storefront import calls, shown
 from marketplace.storefront.basket import read_items
@@ -24,6 +25,7 @@ KINDS = {
     "moves": ["TRANSFERRED", "BURNED"],
     "offers": ["OFFERED", "OFFER_WITHDRAWN", "OFFER_EXPIRED", "OFFER_FAILED", STUCK],
 }
+OK, GONE, BLOCKED = 200, 410, 451  # of a page: its NFT is burned, or its account blocked
 EVENTS = 30
 NAMES = 100  # of collections, to choose from
 TRENDING = 6
@@ -151,7 +153,7 @@ def read_head(token: str) -> Values:
         return values
     collection = record.data
     return values | {
-        "is_gone": not collection["owners"],
+        "page_status": OK if collection["owners"] else GONE,
         "image": collection["logoUrl"] or find_image(token),
         "shares": divide(collection),
     }
@@ -224,6 +226,7 @@ def show_account(account: str) -> Values:
     counted = [one for one in holdings if one["token"] == token] if token else [about]
     return {
         "account": account,
+        "page_status": BLOCKED if summary.is_ok and is_blocked(account) else OK,
         "book": book,
         "about": about,
         "wanted": wanted,
@@ -286,7 +289,7 @@ def show_nft(token: str, serial_no: str) -> Values:
         "sold": find_last_sale(events.rows),
         "chart": chart_nft(events.rows),
         "cursor": events.next,
-        "is_gone": any(event["kind"] == "BURNED" for event in events.rows),
+        "page_status": GONE if any(one["kind"] == "BURNED" for one in events.rows) else OK,
         "others": others[:10],
         "ranks": find_ranks(token, others),
         "shares": divide(values["collection"], record.data),

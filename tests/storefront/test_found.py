@@ -136,6 +136,7 @@ def test_what_is_burned_is_gone(shop):
     page = get(shop, NFT_PAGE)
     assert page.status_code == 410
     assert "no longer exists" in page.text
+    assert "ld+json" not in page.text
     assert get(shop, COLLECTION_PAGE).status_code == 410
 
 
@@ -154,3 +155,17 @@ def test_what_is_hidden_is_unavailable(shop):
         assert page.status_code == 451
         assert "ld+json" not in page.text and "og:image" not in page.text
         assert meta(page)["robots"] == "noindex"
+
+
+def test_a_blocked_accounts_page_is_unavailable(shop):
+    page = f"/account/{ALICE}"
+    assert get(shop, page).status_code == 200
+    decision = """
+        INSERT INTO decision (kind, id, reason, since, is_public)
+        VALUES ('blocked', :account, 'stolen', :date, 0)
+    """
+    write_sql(shop, decision, account=ALICE, date=DATE)
+    blocked = get(shop, page)
+    assert (blocked.status_code, meta(blocked)["robots"]) == (451, "noindex")
+    assert "has blocked the account" in blocked.text
+    assert "stolen" not in blocked.text
