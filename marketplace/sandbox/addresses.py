@@ -100,6 +100,7 @@ def announced(app: Flask, port: int, mirror_port: int | None = None) -> Iterator
         sandbox = services().sandbox
     assert sandbox is not None  # noqa: S101
     environment, file, address = _environment(folder), node_file(folder), f"{HOST}:{port}"
+    relay = sandbox.app.config.get("RELAY")  # only make run serves one
     environment.unlink(missing_ok=True)  # a killed process may have left one that others may read
     environment.touch(mode=0o600)
     environment.write_text(
@@ -107,7 +108,8 @@ def announced(app: Flask, port: int, mirror_port: int | None = None) -> Iterator
         f"export MIRROR={url}/sandbox/api/v1\n"
         f"export MIRROR_GRPC={HOST}:{mirror_port or port}\n"
         f"export NODE={address}\n"
-        f"export TOKEN={token}\n"
+        + (f"export RELAY={relay}\n" if relay else "")
+        + f"export TOKEN={token}\n"
     )
     file.write_text(address)  # last, so that the other file is complete when this one exists
     try:

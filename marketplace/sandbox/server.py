@@ -106,9 +106,9 @@ def begin_relay(app: Flask) -> None:
     except OSError:
         listener = socket.create_server((RELAY_HOST, 0))
     relay.begin(listener)
-    port = listener.getsockname()[1]
-    node.sandbox_of(app).config["RELAY_PORT"] = port
-    echo_log(addresses.describe_relay(relay.find_address(RELAY_HOST), port))
+    host, port = relay.find_address(RELAY_HOST), listener.getsockname()[1]
+    node.sandbox_of(app).config.update(RELAY=f"ws://{host}:{port}", RELAY_PORT=port)
+    echo_log(addresses.describe_relay(host, port))
 
 
 def watch(app: Flask) -> None:

@@ -149,6 +149,8 @@ def test_the_addresses_are_there_before_the_first_answer(folder):
         with urllib.request.urlopen(status, timeout=PATIENCE_SECONDS) as served:
             environ = (folder / "instance/sandbox.env").read_text()
             assert f"export NODE=127.0.0.1:{terminal.ports[1]}\n" in environ
+            (relay,) = re.findall("^export RELAY=(ws://.*)$", environ, re.MULTILINE)
+            terminal.wait_for(f"relayUrl: {relay} ".encode())
             assert served.status == 200
         terminal.press(b"\x03")
     assert not (folder / "instance/sandbox.env").exists()
