@@ -93,7 +93,7 @@ def measure_quiet(sellers: int) -> str:
         now, stop = times.to_iso(times.now()), threading.Event()
         with write() as db:
             following.mark_followed_from(db, now, now)
-            properties.mark_job_finished(db, "sync", now)
+            properties.mark_property(db, properties.LAST_SWEEP, now.encode())
             for name in (properties.RULE, properties.SWEEP_RULE):  # or a sweep is due
                 properties.mark_property(db, name, freshness.write_rule())
             for number in range(1, sellers + 1):

@@ -27,7 +27,7 @@ def find_last_sync() -> str | None:
 
 def find_followed() -> str | None:
     """The date up to which the ledger was followed or compared. None before the first sweep has ended."""
-    state, swept = following.get_follow(read()), properties.find_job_finished(read(), "sync")
+    state, swept = following.get_follow(read()), _find_text(properties.LAST_SWEEP)
     if not swept:  # until the first sweep ends, changes from before following began may be missing
         return None
     followed = _past(state["fresh_at"]) if state else ""
@@ -57,7 +57,7 @@ def _find_text(name: str) -> str | None:
 
 def find_last_sweep() -> str:
     """The start of the last sweep that ended; empty if none has ended since following began."""
-    return _past(properties.find_job_finished(read(), "sync"))
+    return _past(_find_text(properties.LAST_SWEEP) or "")
 
 
 def find_beginning() -> str | None:

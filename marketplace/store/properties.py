@@ -1,4 +1,4 @@
-"""The statements about properties of the whole database, and about the operator's jobs."""
+"""The statements about properties of the whole database."""
 
 import secrets
 
@@ -6,6 +6,7 @@ from marketplace.store.connection import Connection
 
 EPOCH = "events_epoch"  # a random word, which changes if the database goes back in time
 EXCHANGE_RATE = "exchange_rate"  # JSON of hbar, cents and the date
+LAST_SWEEP = "last_sweep"  # when the last sweep that has ended began, as a date
 LAST_BACKUP = "last_backup"  # when the last backup began that was completed, as a date
 HEARTBEAT = (
     "heartbeat"  # when a watcher last tried to follow a ledger that did not answer, as a date
@@ -23,24 +24,6 @@ BALANCE = "balance"  # of the marketplace's account when a watcher last read it,
 PURCHASES = "purchases"  # without a value: prepared_transactions.lock_purchases() locks its row
 VISITORS_SECRET = "visitors_secret"  # signs visitors' tokens  # noqa: S105
 NODE_ADDRESSES = "node_addresses"  # JSON of the addresses of each of them, by its account
-
-
-def find_job_finished(db: Connection, name: str) -> str:
-    # Returns an empty text if it never finished.
-    row = db.execute("SELECT finished_at FROM job WHERE name = :name", {"name": name}).fetchone()
-    return row["finished_at"] if row else ""
-
-
-def mark_job_finished(db: Connection, name: str, finished_at: str) -> None:
-    sql = """
-        INSERT INTO job (name, finished_at) VALUES (:name, :finished_at)
-        ON CONFLICT (name) DO UPDATE SET finished_at = excluded.finished_at
-    """
-    db.execute(sql, {"name": name, "finished_at": finished_at})
-
-
-def delete_job(db: Connection, name: str) -> None:
-    db.execute("DELETE FROM job WHERE name = :name", {"name": name})
 
 
 def insert_property(db: Connection, name: str, value: bytes) -> None:

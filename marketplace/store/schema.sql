@@ -497,12 +497,6 @@ CREATE TABLE property (
     value BLOB NOT NULL
 ) STRICT;
 
--- When a job of the operator last finished.
-CREATE TABLE job (
-    name TEXT PRIMARY KEY,
-    finished_at TEXT NOT NULL
-) STRICT;
-
 -- One access token. Only its hash is stored.
 CREATE TABLE access_token (
     hash TEXT PRIMARY KEY, -- SHA-256 of the token, hexadecimal

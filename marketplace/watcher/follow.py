@@ -176,7 +176,7 @@ def _begin_at(present: int, state: FollowRow | None) -> None:
     seen_to = times.to_nanoseconds(state["backfilled_to"] or state["cursor_at"]) if state else 0
     backfilled_to = times.to_iso(max(seen_to, present - MAX_PAST))
     with write() as db:
-        properties.delete_job(db, "sync")
+        properties.delete_property(db, properties.LAST_SWEEP)
         following.mark_followed_from(
             db, times.to_iso(begin), times.to_iso(times.now()), backfilled_to
         )

@@ -208,7 +208,7 @@ class Sweep:
     def _end(self, db: Connection) -> None:
         """Note that everything was compared since this sweep began, except for queued entries."""
         if self._began_at > freshness.find_last_sweep():
-            properties.mark_job_finished(db, "sync", self._began_at)
+            properties.mark_property(db, properties.LAST_SWEEP, self._began_at.encode())
         if self._is_whole:
             properties.mark_property(db, properties.RULE, freshness.write_rule())
 

@@ -52,7 +52,6 @@ STORED_TABLES = (
     "nft",
     "collection",
     "recheck",
-    "job",
     "event",
     "follow",
 )
@@ -175,11 +174,12 @@ class World:
             with app.app_context(), write() as db:
                 for table in STORED_TABLES:
                     db.execute(f"DELETE FROM {table}")
+                names = "'listing_rule', 'sweep_rule', 'last_sweep'"
+                db.execute(f"DELETE FROM property WHERE name IN ({names})")
                 if is_followed:
                     moment = times.to_iso(self.ledger_now())
                     following.mark_followed_from(db, moment, moment)
-                    properties.mark_job_finished(db, "sync", moment)
-                db.execute("DELETE FROM property WHERE name IN ('listing_rule', 'sweep_rule')")
+                    properties.mark_property(db, properties.LAST_SWEEP, moment.encode())
                 if is_judged:
                     properties.mark_property(db, properties.RULE, freshness.write_rule())
         for ledger in (self.ledger, self.replica):

@@ -144,7 +144,7 @@ def test_every_answer_to_random_requests_is_described(served, path, mode):
     app, authorization = served
     swept, followed = (times.to_iso(times.now() + wait) for wait in (0, 50 * times.SECOND))
     with app.app_context(), write() as db:  # no maxAge of /status?ready is too short for it
-        properties.mark_job_finished(db, "sync", swept)
+        properties.mark_property(db, properties.LAST_SWEEP, swept.encode())
         following.mark_followed_from(db, followed, followed)
     closed = document(app, path)
     for described in closed["components"]["schemas"].values():

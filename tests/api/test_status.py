@@ -25,7 +25,7 @@ def client(app):
 def finish_round(app, seconds_ago):
     with app.app_context(), write() as db:
         finished = times.to_iso(times.now() - seconds_ago * times.SECOND)
-        properties.mark_job_finished(db, "sync", finished)
+        properties.mark_property(db, properties.LAST_SWEEP, finished.encode())
 
 
 @pytest.mark.parametrize("query", ["?ready", "?ready=1", ""])

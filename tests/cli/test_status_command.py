@@ -62,7 +62,11 @@ def test_it_reports_problems_and_exits_with_1(app, status, watcher, mirror, tmp_
     assert app.test_cli_runner().invoke(args=["backup", f"{tmp_path}/copy.db"]).exit_code == 0
     an_hour_ago, long_ago = (times.to_iso(times.now() - age) for age in (times.HOUR, 3 * times.DAY))
     write_sql(app, "UPDATE follow SET fresh_at = :then, heartbeat_at = :then", then=an_hour_ago)
-    write_sql(app, "UPDATE job SET finished_at = :then", then=an_hour_ago)
+    write_sql(
+        app,
+        "UPDATE property SET value = :then WHERE name = 'last_sweep'",
+        then=an_hour_ago.encode(),
+    )
     backed_up = "UPDATE property SET value = :then WHERE name = 'last_backup'"
     write_sql(app, backed_up, then=long_ago.encode())
     mirror.fail("/")

@@ -498,7 +498,9 @@ def find_follow(app):
 def swept_yesterday(app, watcher):
     """A sweep is due that takes a day."""
     with app.app_context(), write() as db:
-        properties.mark_job_finished(db, "sync", times.to_iso(times.now() - 2 * times.DAY))
+        properties.mark_property(
+            db, properties.LAST_SWEEP, times.to_iso(times.now() - 2 * times.DAY).encode()
+        )
 
 
 def test_a_sync_during_a_slow_sweep_compares_everything(app, nft, watcher, swept_yesterday):

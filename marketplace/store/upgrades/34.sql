@@ -238,3 +238,7 @@ CREATE INDEX nft_by_owner_and_price
     ON nft (owner, listing_price, token, serial_no) WHERE is_listed = 1;
 CREATE INDEX nft_by_owner_and_price_descending
     ON nft (owner, listing_price DESC, token, serial_no) WHERE is_listed = 1;
+-- Keep the date of the last sweep beside the other dates
+INSERT INTO property (name, value)
+SELECT 'last_sweep', CAST(finished_at AS BLOB) FROM job WHERE name = 'sync';
+DROP TABLE job;
