@@ -125,6 +125,14 @@ export class WalletLink extends EventTarget {
     return signatureMap(await this.#request("hedera_signMessage", { message }));
   }
 
+  /** Another of the accounts that the wallet shares signs from now on. Throws a WalletError. @param {string} accountId */
+  choose(accountId) {
+    const { session } = this;
+    const chosen = session?.accounts.find((one) => one.accountId === accountId);
+    if (!session || !chosen) throw new WalletError("WALLET", `The wallet does not share the account ${accountId}.`);
+    this.#begin({ ...session, accounts: [chosen, ...session.accounts.filter((one) => one !== chosen)] });
+  }
+
   /** End the session at both ends. */
   async disconnect() {
     const { session } = this;

@@ -65,6 +65,20 @@ for (const [name, open] of Object.entries(wallets))
     assert.equal(await again.sign("AwQF"), "AA==");
   });
 
+test("another of the wallet's accounts signs, also after a reload", async () => {
+  const storage = memory(), other = "hedera:testnet:0.0.1003";
+  const { link, seen } = await paired({ storage, accounts: [ACCOUNT, other] });
+  link.choose("0.0.1003");
+  assert.equal(link.account.accountId, "0.0.1003");
+  await link.sign("AwQF");
+  assert.equal(seen.at(-1).params.signerAccountId, other);
+  assert.throws(() => link.choose("0.0.1004"), { kind: "WALLET", message: /does not share the account 0\.0\.1004/ });
+  link.relay.close();
+  const again = makeLink({ storage });
+  assert.equal(again.account.accountId, "0.0.1003");
+  again.relay.close();
+});
+
 test("it is a wallet of the JavaScript client", async () => {
   const { link, seen } = await paired();
   const wallet = ofWalletLink(link, (byteArray) => `body of ${byteArray}`);

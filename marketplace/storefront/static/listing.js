@@ -51,6 +51,13 @@ class Listing extends Trade {
     return tradePage("listed", { account: seller.value.trim(), nft: serials().map((one) => `${token.value.trim()}:${one}`) });
   }
 
+  async end(address) {
+    await super.end(address);
+    if (!document.getElementById("owned")) return;
+    const page = await readPage(listingPage({ account: seller.value.trim(), owned: "yes" })).catch(() => null);
+    if (page) show(page, ["owned"]); // what is for sale now
+  }
+
   /** What the form names may have changed: its parts are read again, and the fields stay. */
   async read() {
     const asked = (question = Symbol());

@@ -193,6 +193,8 @@ export class Steps {
       besides: JSON.parse(besides ?? "[]"),
       expired: () => look.outcome.replaceChildren(this.again()),
     });
+    this.isReturned = data.metadata.returnTransaction;
+    showWay(sign.root.querySelector("[data-way=demo]"), isOwn(data));
     sign.root.querySelector("[data-signer]").textContent = `It needs the signature of ${accountToSign}. Ways to sign:`;
     sign.open({ focus: false });
     this.buyer = content && JSON.parse(content).accountId;
@@ -200,7 +202,9 @@ export class Steps {
   }
 
   sign({ method }) {
-    this.showSigned(method === "WC" ? "Your wallet signed it." : `The demo wallet signed for ${this.buyer}.`);
+    const isOfOwn = method === "WC";
+    this.showSigned(isOfOwn ? "Your wallet signed it." : `The demo wallet signed for ${this.buyer}.`);
+    if (isOfOwn && !this.isReturned) this.named.submit.succeed("Your wallet submitted it.");
   }
 
   showSigned(sentence) {
@@ -263,6 +267,14 @@ export class Steps {
   again() {
     return element("button", { class: "button quiet", type: "button", onclick: () => this.prepare() }, "Prepare a new one");
   }
+}
+
+/** The first way to sign: with the connected wallet if it is the account's, otherwise with the demo wallet. */
+function showWay(form, isOfOwn) {
+  const [summary, hint] = form.closest("details").children;
+  summary.textContent = isOfOwn ? "With your connected wallet" : "With the demo wallet";
+  hint.hidden = isOfOwn;
+  form.querySelector("button").textContent = isOfOwn ? "Sign with your wallet" : "Sign with the demo wallet";
 }
 
 /** Focus a heading, and scroll its section into view. */

@@ -2,7 +2,7 @@
 
 import { answerOf, market } from "../call.js";
 import { isSandbox } from "../addresses.js";
-import { walletAccount } from "../wallet/link.js";
+import { isShared } from "../wallet/link.js";
 
 const WORDS = {
   add: "Adding it to the market…",
@@ -39,7 +39,7 @@ export function openTransaction(kind, order, observe, say = () => {}) {
 const wordsOf = (transaction) => (isOwn(transaction) ? "Sign it in your wallet…" : "Signing with the demo wallet…");
 
 /** Whether the visitor's own wallet signs it. */
-export const isOwn = ({ metadata }) => metadata.accountToSign === walletAccount();
+export const isOwn = ({ metadata }) => isShared(metadata.accountToSign);
 
 /** Throws where no other wallet signs. */
 function usesOwn(transaction) {
@@ -67,9 +67,9 @@ export const complete = (transaction, signal) => transaction.run(walletFor(trans
 /** The visitor's own wallet or, in the sandbox, the demo wallet. @param {Transaction} transaction @param {AbortSignal} [signal] to stop waiting for the own one */
 export function walletFor(transaction, signal) {
   const demo = () => import("../demo-wallet.js");
-  const own = async ({ byteArray }) => {
+  const own = async ({ byteArray, metadata }) => {
     const { signWithWallet } = await import("../wallet/signing.js");
-    return signWithWallet(byteArray, transaction.isReturned, (exchange) => transaction.progress({ step: "sign", exchange }), signal);
+    return signWithWallet(metadata.accountToSign, byteArray, transaction.isReturned, (exchange) => transaction.progress({ step: "sign", exchange }), signal);
   };
   return {
     sign: async (prepared) => (usesOwn(prepared) ? own(prepared) : (await demo()).sign(transaction)),

@@ -76,9 +76,17 @@ function showSession(link) {
     dialog.close();
   };
   outcome.replaceChildren();
+  const others = [...new Set(accounts.map((one) => one.accountId))].filter((id) => id !== accountId);
+  const use = (id) => {
+    link.choose(id);
+    switchTo(id);
+    showSession(link);
+  };
   show(
     notice("good", element("strong", {}, wallet.name), " signs for ", element("strong", {}, accountId), ` (${isSandbox ? chain : network}).`),
-    isSandbox && element("p", { class: "hint" }, "In the sandbox this account has 10,000 HBAR. Have the wallet submit to the sandbox's node."),
+    others.length > 0 && element("p", { class: "row" }, ...others.map((id) => element("button", { class: "button quiet", type: "button", onclick: () => use(id) }, `Use ${id}`))),
+    isSandbox && element("p", { class: "hint" }, "Have the wallet submit to the sandbox's node, whose address the start has printed."),
+    isSandbox && ofDemo(accountId) && notice("bad", "The demo wallet has this account's key. Share a new account, such as 0.0.3003: the first key that signs for it becomes its key."),
     element("div", { "data-creation": true }),
     element("div", { class: "row" },
       element("button", { class: "button", type: "button", onclick: () => dialog.close() }, location.pathname === checkPage ? "Go on" : "Start trading"),
@@ -87,6 +95,9 @@ function showSession(link) {
   );
   if (isSandbox) offerCreation(link);
 }
+
+/** Whether the demo wallet's menu has an account. */
+const ofDemo = (id) => [...document.querySelectorAll("#accounts button[value]")].some((one) => /** @type {HTMLButtonElement} */ (one).value === id);
 
 /** An account without a key can't make an offer: its first signature gives it one. */
 async function offerCreation(link) {

@@ -15,6 +15,9 @@ let opening; // of the link: clients/wallet-link/src/wallet-link.js
 /** The account that the connected wallet signs for, or null. */
 export const walletAccount = () => recall("wallet");
 
+/** Whether the connected wallet shares an account. */
+export const isShared = (id) => (recall("wallets") ?? "").split(",").includes(id);
+
 /** The link, with the session that the browser remembers, if there is one. */
 export function openLink() {
   opening ??= load();
@@ -28,6 +31,7 @@ async function load() {
   const { WalletLink } = await import("../wallet-link.js");
   const link = new WalletLink({ relayUrl: relay, metadata: METADATA, chains: CHAINS, projectId: project || undefined });
   const keep = () => {
+    remember("wallets", link.session?.accounts.map(({ accountId }) => accountId).join(",") ?? null);
     remember("wallet", link.account?.accountId ?? null);
     document.dispatchEvent(new Event("wallet"));
   };

@@ -9,15 +9,17 @@ const CODE = {
 
 /**
  * Have a transaction signed, and submitted if it is not returned. Throws a WalletError.
+ * @param {string} account
  * @param {string} bytes in base64
  * @param {boolean} isReturned
  * @param {(answer: any) => unknown} observe gets the exchange with the wallet, as an answer of call.js
  * @param {AbortSignal} [signal] to give up
  * @returns {Promise<any>} {signatureMap} or {transactionId}
  */
-export async function signWithWallet(bytes, isReturned, observe, signal) {
+export async function signWithWallet(account, bytes, isReturned, observe, signal) {
   const [link, { bodyOf }] = await Promise.all([openLink(), import("../wallet-link.js")]);
   const before = exchanges.length;
+  if (link.account?.accountId !== account) link.choose(account);
   try {
     if (isReturned) return { signatureMap: await link.sign(bodyOf(bytes), { signal }) };
     const { transactionId } = await link.signAndExecute(bytes, { signal });
