@@ -367,7 +367,7 @@ def test_a_private_address_is_refused(app, send, tmp_path, host, reason):
         "https://shop.example/" + "a" * 2000,
     ],
 )
-def test_it_refuses_an_address_that_is_no_https_url(app, tmp_path, url):
+def test_it_refuses_an_unusable_address(app, tmp_path, url):
     refused = run_flask(tmp_path, "webhook", "add", url)
     assert refused.exit_code == 1
     assert "The URL " in refused.output and "password@" not in refused.output
