@@ -11,6 +11,17 @@ const OWN_WORDS = {
   PENDING: "The ledger does not show it yet. It's confirmed here as soon as it does.",
 };
 
+const DECLINED = "You declined it in your wallet.";
+const DECLINED_CODES = [4001, 5000, 5001, 5002, 5003];
+export const REFUSAL_WORDS = /reject|refuse|denied|decline|cancel/i;
+
+/** Whether a wallet's error says that its user declined. @param {any} error */
+function isDeclined(error) {
+  const { code, kind, message = "" } = error ?? {};
+  if (DECLINED_CODES.includes(code) || kind === "REFUSED") return true;
+  return !kind && /user/i.test(message) && REFUSAL_WORDS.test(message);
+}
+
 /** Why a call or a trade failed. Look at `reason`, and show `tell` to people. */
 export class MarketError extends Error {
   /**
@@ -32,6 +43,7 @@ export class MarketError extends Error {
 
   /** Words for people. */
   get tell() {
+    if (this.reason === "WALLET_FAILED" && isDeclined(this.cause)) return DECLINED;
     return WORDS[this.reason] ?? OWN_WORDS[this.reason] ?? this.message;
   }
 }

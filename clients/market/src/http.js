@@ -13,7 +13,7 @@ const NOT_MODIFIED = 304;
  * @typedef {object} Exchange a request, and its answer
  * @property {string} method
  * @property {string} address
- * @property {Record<string, string>} headers of the request
+ * @property {Record<string, string>} headers of the request; those of Market's calls are without the token
  * @property {string} [content] of the request
  * @property {boolean} ok whether it succeeded, and its answer can be read
  * @property {number} status 0 without an answer

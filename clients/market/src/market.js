@@ -11,6 +11,8 @@ import { TradeStore } from "./trade-store.js";
 /** @typedef {import("./types.d.ts").OperationName} OperationName */
 /** @typedef {{ signal?: AbortSignal, observe?: (made: Exchange) => unknown }} Options */
 
+const withoutToken = ({ Authorization: _, ...others }) => others;
+
 export class Market {
   /**
    * @param {object} settings
@@ -23,6 +25,7 @@ export class Market {
    * @param {typeof globalThis.fetch} [settings.fetch]
    */
   constructor({ url, token, account, wallet = "extwallet", storage, retries = 2, fetch }) {
+    if (typeof url !== "string") throw new TypeError("Market needs url: the service's address, such as http://127.0.0.1:8000");
     this.url = new URL(url.replace(/\/*$/, "/"), globalThis.document?.baseURI);
     this.wallet = wallet;
     this.retries = retries;
@@ -108,7 +111,8 @@ export class Market {
     // The token goes to nobody else, whatever a link says.
     if (new URL(address).origin !== this.url.origin) throw new MarketError("ANSWER_INVALID", `A link leads to another host: ${address}`);
     const options = { headers: { ...this.headers, ...headers }, signal, fetch: this.fetch };
-    const made = await sendAgain(() => exchange(method, address, body, options), { retries, signal });
+    const exchanged = await sendAgain(() => exchange(method, address, body, options), { retries, signal });
+    const made = { ...exchanged, headers: withoutToken(exchanged.headers) }; // programs show and log it
     await observe?.(made);
     if (!made.ok) throw errorOf(made);
     return made;

@@ -1,6 +1,6 @@
 // A trade: prepared by the service, checked here, signed by a wallet, handed in or reported, and confirmed by the ledger.
 
-import { MarketError } from "./errors.js";
+import { MarketError, REFUSAL_WORDS } from "./errors.js";
 import { pause } from "./http.js";
 import { isEntity } from "./ids.js";
 import { verify } from "./verify.js";
@@ -12,7 +12,6 @@ const TRANSACTION_ID = /^\d+\.\d+\.\d+[@-]\d+[.-]\d{1,9}$/;
 // What a wallet's refusal looks like: of WalletConnect, of the wallet link, and in words.
 const REFUSAL_CODES = [4001, 5000, 9000];
 const REFUSAL_KINDS = ["REFUSED", "LEDGER", "WALLET", "ENDED"];
-const REFUSAL_WORDS = /reject|refuse|denied|decline|cancel/i;
 // Refusals of what is handed in that are no 409: nothing was submitted, and nothing is kept.
 const NOT_TAKEN = ["BUYING_OFF", "BUYING_PAUSED", "FEES_SPENT", "PURCHASE_IN_PROGRESS", "TOO_MANY_FAILED"];
 

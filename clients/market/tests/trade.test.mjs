@@ -41,6 +41,28 @@ const METHODS = { "list several": "list", "buy several": "buy" };
 const act = (market, order, wallet, options) => market[METHODS[order] ?? order](orders[order], wallet, options);
 const reported = (asked) => asked.filter(({ url }) => url === "/v1/comingsoon").map(({ body }) => body);
 
+test("what it shows of its calls is without the token", () =>
+  serve(answering("list"), async (url, asked) => {
+    const shown = [];
+    await act(open(url), "list", makeWallet("list"), { progress: ({ exchange }) => exchange && shown.push(exchange) });
+    assert.deepEqual(shown.map(({ headers }) => headers), shown.map(() => ({ "Content-Type": "application/json" })));
+    assert.deepEqual(shown.map(({ address }) => address), asked.map((one) => url + one.url));
+    assert.equal(asked[0].headers.authorization, "Bearer x");
+  }));
+
+for (const [what, error, isDeclined] of [
+  ["of the wallet link", { kind: "REFUSED" }, true],
+  ["with a code", { code: 5000 }, true],
+  ["in words", new Error("User rejected"), true],
+  ["of the ledger", { kind: "LEDGER", message: "The ledger refused it" }, false],
+  ["without a reason", undefined, false],
+])
+  test(`people read who has refused: an error ${what}`, () =>
+    serve(answering("list"), async (url) => {
+      const wallet = makeWallet("list", { signAndExecute: () => Promise.reject(error) });
+      await assert.rejects(act(open(url), "list", wallet), ({ tell }) => tell.startsWith("You declined") === isDeclined);
+    }));
+
 for (const order of Object.keys(orders))
   test(`${order}: all steps in their order`, () =>
     serve(answering(order, { reports: [pending, pending, { json: { result: "OK", offerId: "0.0.8001" } }] }), async (url, asked) => {

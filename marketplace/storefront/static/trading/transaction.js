@@ -24,7 +24,7 @@ const WORDS = {
 export function openTransaction(kind, order, observe, say = () => {}) {
   let last = "";
   const progress = async ({ step, exchange }) => {
-    if (exchange) return observe(step, answerOf(exchange));
+    if (exchange) return observe(step, answerOf({ ...exchange, headers: { ...exchange.headers, ...market.headers } }));
     if (step === last) return;
     last = step;
     const words = step === "sign" ? wordsOf(transaction) : WORDS[step];
