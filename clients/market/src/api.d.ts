@@ -2343,7 +2343,7 @@ export interface components {
         ServiceStatus: {
             /**
              * @description The service's version
-             * @example 0.4.0
+             * @example 0.5.0
              */
             version: string;
             /**
