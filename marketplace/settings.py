@@ -410,7 +410,9 @@ def load(overrides: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, 
         if value is None:
             value = _find_default(setting, settings)
         if value is None:
-            raise SettingError(f"{PREFIX}{name} is required when NETWORK is {settings['NETWORK']}")
+            raise SettingError(
+                f"{PREFIX}{name} is required when {PREFIX}NETWORK is {settings['NETWORK']}"
+            )
         settings[name] = _parse(name, setting, value)
     _require_agreement(settings)
     return settings

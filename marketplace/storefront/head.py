@@ -63,7 +63,7 @@ def _describe_nft(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _say(nft: dict[str, Any], collection: dict[str, Any]) -> str:
-    """ "Peaks #7, an NFT of Peaks on the Hedera network: for sale for 250 HBAR." """
+    """A sentence: Peaks #7, an NFT of Peaks on the Hedera network: for sale for 250 HBAR."""
     name = collection.get("name") or f"the collection {nft['token']}"
     price = f"for sale for {nft['listingPrice']:,} HBAR" if nft["isForSale"] else "not for sale"
     return f"{nft['name']}, an NFT of {name} on the Hedera network: {price}."
