@@ -11,7 +11,8 @@ import { TradeStore } from "./trade-store.js";
 /** @typedef {import("./types.d.ts").OperationName} OperationName */
 /** @typedef {{ signal?: AbortSignal, observe?: (made: Exchange) => unknown }} Options */
 
-const withoutToken = ({ Authorization: _, ...others }) => others;
+/** @param {Record<string, string>} headers @returns {Record<string, string>} */
+const withoutToken = (headers) => Object.fromEntries(Object.entries(headers).filter(([name]) => name !== "Authorization"));
 
 export class Market {
   /**
@@ -25,7 +26,7 @@ export class Market {
    * @param {typeof globalThis.fetch} [settings.fetch]
    */
   constructor({ url, token, account, wallet = "extwallet", storage, retries = 2, fetch }) {
-    if (typeof url !== "string") throw new TypeError("Market needs url: the service's address, such as http://127.0.0.1:8000");
+    if (typeof url !== "string") throw new TypeError("Market needs url, the service's address");
     this.url = new URL(url.replace(/\/*$/, "/"), globalThis.document?.baseURI);
     this.wallet = wallet;
     this.retries = retries;

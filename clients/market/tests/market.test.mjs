@@ -23,7 +23,7 @@ test("a call goes by its operation's name", () =>
     await assert.rejects(market.ask("get_nft", { tokenId: "0.0.1" }), /get_nft needs serialNo/);
   }));
 
-test("it says that it needs an address", () => assert.throws(() => open(null), /^TypeError: Market needs url/));
+test("it says that it needs an address", () => assert.throws(() => open(null), { name: "TypeError", message: /needs url/ }));
 
 test("it may be mounted below a prefix", () =>
   serve(() => ({ json: {} }), async (url, asked) => {
