@@ -16,9 +16,9 @@ import requests
 from harness.network import PATIENCE_SECONDS, answering, drip_body, drip_headers, serve_raw
 from harness.serving import ROOT
 from marketplace.ledger.http import FetchError
-from marketplace.ledger.rate import Deadline
+from marketplace.ledger.rate import Deadline, TimeIsUp
 from marketplace.watcher.strangers.guarded_fetch import Address, Fetcher, follow, is_public
-from marketplace.watcher.strangers.resolver import Resolver
+from marketplace.watcher.strangers.resolver import Resolver, interrupt_at
 from marketplace.watcher.strangers.uri import Gateways
 from tests.namespaces import UNSHARE, needs_namespaces
 
@@ -95,6 +95,24 @@ def test_our_own_addresses_may_be_private(fetcher):
     assert answer.content == b"ours"
 
 
+class SlowToCollect:
+    def __del__(self):
+        time.sleep(0.2)
+
+
+IGNORED = "ignore::pytest.PytestUnraisableExceptionWarning"  # raised while garbage was collected
+
+
+@pytest.mark.filterwarnings(IGNORED)
+def test_a_deadline_that_passes_in_a_destructor_is_not_lost():
+    started = time.monotonic()
+    with pytest.raises(TimeIsUp), interrupt_at(Deadline(0.1)):
+        SlowToCollect()
+        time.sleep(10)
+    assert time.monotonic() - started < 5
+
+
+@pytest.mark.filterwarnings(IGNORED)
 @pytest.mark.parametrize("answer", [drip_body, drip_headers])
 def test_no_host_outlasts_the_deadline(fetcher, answer):
     with serve_raw(answer) as url:

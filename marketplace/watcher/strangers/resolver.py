@@ -33,6 +33,7 @@ NOT_THERE = (404, 410)
 MAX_CONTENT_TYPE = 1000  # characters, as a longer one takes long to parse
 MAX_VERSIONS = 100  # the newest rows of an HCS-6 topic, of which one must name a file
 AT_ONCE = 1e-6  # seconds: 0 would set no timer
+AGAIN = 1.0  # second: Python ignores what is raised while it collects garbage
 MAX_ROWS = 1000  # of a topic, among which are the parts of a single message
 
 T = TypeVar("T")
@@ -205,7 +206,7 @@ def interrupt_at(deadline: Deadline) -> Iterator[None]:
         return
     previous = signal.signal(signal.SIGALRM, _raise)
     try:
-        signal.setitimer(signal.ITIMER_REAL, deadline.left or AT_ONCE)
+        signal.setitimer(signal.ITIMER_REAL, deadline.left or AT_ONCE, AGAIN)
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
