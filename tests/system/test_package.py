@@ -146,7 +146,7 @@ def test_its_metadata_says_what_it_needs(wheel):
     extras = re.findall(r"^Requires-Dist: (.*); extra == .([a-z]+).$", metadata, re.M)
     assert extras == [
         ("psycopg[binary]<4,>=3.3.1", "postgresql"),
-        ("hiero-sandbox[relay]<0.2,>=0.1", "sandbox"),
+        ("hiero-sandbox[relay]<0.3,>=0.2", "sandbox"),
         ("pillow<14,>=13", "sandbox"),
     ]
 
