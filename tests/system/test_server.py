@@ -15,7 +15,7 @@ from harness.network import PATIENCE_SECONDS, read_all
 from harness.postgresql import until
 from harness.serving import CONFIGURATION, HUNDRED_NFTS, serve
 from marketplace import create_app
-from marketplace.api.openapi import ASSETS, SCRIPT_NAME
+from marketplace.api.reference import ASSETS, SCRIPT_NAME
 from marketplace.serving import startup
 from marketplace.settings import load
 from tests import metrics
