@@ -43,5 +43,6 @@ class WSGIAdapter(HTTPAdapter):
 def make_gateway_adapters(prefix: str) -> dict[str, BaseAdapter]:
     """Make the transport adapter for the IPFS gateway's address, in any process."""
     application = Flask("hiero_sandbox.gateway")
+    application.config["PROPAGATE_EXCEPTIONS"] = True  # the reader's time may be up while it draws
     application.register_blueprint(gateway.blp)
     return {f"{prefix}/": WSGIAdapter(application, prefix)}
