@@ -11,7 +11,6 @@ import urllib.request
 from contextlib import closing
 from datetime import datetime, timedelta
 from decimal import Decimal
-from urllib.error import HTTPError
 
 import pytest
 from hiero_sdk_python import (
@@ -34,7 +33,7 @@ from hiero_sdk_python import (
     TransferTransaction,
 )
 
-from harness.network import PATIENCE_SECONDS
+from harness import testnet
 from harness.postgresql import until
 from harness.serving import serve, watcher
 from hiero_sandbox import testing
@@ -124,31 +123,8 @@ def network(tmp_path_factory):
     assert "Traceback" not in path.read_text()
 
 
-class Market:
-    """The service, with an access token."""
-
-    def __init__(self, network, service, token):
-        self.network = network
-        self.service = service
-        self.token = token
-
-    def call(self, path, body=None, method=None):
-        """Returns the status and the JSON."""
-        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
-        data = None if body is None else json.dumps(body).encode()
-        url = f"{self.service.url}/v1/{path}"
-        request = urllib.request.Request(url, data, headers, method=method)
-        try:
-            with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
-                return answer.status, json.load(answer)
-        except HTTPError as error:
-            with error:
-                return error.code, json.load(error)
-
-    def get(self, path, body=None):
-        status, answer = self.call(path, body)
-        assert status == 200, answer
-        return answer
+class Market(testnet.Market):
+    """The service, and what is done there with offers."""
 
     def add(self):
         """Store another NFT of the owner; returns its serial number."""
