@@ -3,13 +3,11 @@
 No message shows the file's content.
 """
 
-import base64
 import os
 import re
 import shlex
 import stat
-from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
-from contextlib import suppress
+from codecs import BOM_UTF8
 
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.serialization import (
@@ -25,22 +23,15 @@ from marketplace.settings import KEY_ADVICE
 
 MAX_BYTES = 16 * 1024
 RAW_DIGITS = re.compile(rb"[0-9A-Fa-f]{64}")  # a key of either type, without DER
-PREFIX_OF_ED25519 = "302e020100300506032b657004220420"
-PAIR_DIGITS = re.compile(rb"[0-9A-Fa-f]{128}")
-PAIR = (
-    "holds 64 bytes, as NaCl and other ledgers write an ED25519 key: the private key, then the public one."
-    f" Write {PREFIX_OF_ED25519} and the first 64 hexadecimal digits into the file"
-)
-ENCRYPTIONS = bytes.fromhex("2a864886f70d0105"), bytes.fromhex("2a864886f70d010c")  # PKCS #5, #12
+# What DER has before the 32 bytes of a key.
+PREFIXES = {
+    "ED25519": "302e020100300506032b657004220420",
+    "ECDSA": "3030020100300706052b8104000a04220420",
+}
 ENCRYPTED = (
     "is encrypted, and nobody types its password when the service starts. Decrypt it (openssl pkey -in"
     " FILE -out NEW), and keep the new file as safe as the account"
 )
-# What DER has before the 32 bytes of a key.
-PREFIXES = {
-    "ED25519": PREFIX_OF_ED25519,
-    "ECDSA": "3030020100300706052b8104000a04220420",
-}
 FORMS = "a private key of ED25519 or ECDSA secp256k1, not encrypted, as PEM or as DER (bytes or hexadecimal)"
 
 
@@ -107,56 +98,25 @@ def _require_safe_owner(status: os.stat_result) -> None:
 
 def _parse(content: bytes, path: str) -> PrivateKey:
     """Read the private key in a file's content. Raises Unusable."""
-    content = _read_text(content)
-    digits = re.sub(rb"\s", b"", content).removeprefix(b"0x").removeprefix(b"0X")
+    text = content.removeprefix(BOM_UTF8).strip()
+    digits = text.removeprefix(b"0x").removeprefix(b"0X")
     if RAW_DIGITS.fullmatch(digits):
         raise Unusable(_explain_raw(path))
-    if PAIR_DIGITS.fullmatch(digits) or len(content) == 64:
-        raise Unusable(PAIR)
-    if re.fullmatch(rb"(?:[0-9A-Fa-f]{2})+", digits):
-        content = bytes.fromhex(digits.decode())
-    if b"ENCRYPTED" in content or any(oid in content[:40] for oid in ENCRYPTIONS):
+    if b"ENCRYPTED" in text:  # a PEM's
         raise Unusable(ENCRYPTED)
     try:
-        if b"-----BEGIN PRIVATE KEY" in content:
-            content = _decode_pem(content)
-        elif b"-----BEGIN" in content:
-            key = load_pem_private_key(content, password=None)
-            content = key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
-        return PrivateKey.from_der(_write_version_1(content))
-    except (IndexError, TypeError, ValueError, UnsupportedAlgorithm):
+        return PrivateKey.from_der(_read_der(content, text, digits))
+    except (TypeError, ValueError, UnsupportedAlgorithm):
         raise Unusable(
             f"does not hold {FORMS}. Hedera's portal shows an account's key as DER"
         ) from None
 
 
-def _read_text(content: bytes) -> bytes:
-    """Undo what editors and shells do to a text: UTF-16, quotes, line ends that are written out."""
-    with suppress(UnicodeDecodeError):
-        if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
-            content = content.decode("utf-16").encode()
-    text = content.removeprefix(BOM_UTF8).strip().strip(b"'\"")
+def _read_der(content: bytes, text: bytes, digits: bytes) -> bytes:
     if b"-----BEGIN" in text:
-        return text.replace(b"\\r", b"").replace(b"\\n", b"\n")
-    is_text = text.isascii() and text.decode().isprintable()
-    return text if is_text else content
-
-
-def _decode_pem(content: bytes) -> bytes:
-    """The DER of a key in PKCS #8, whichever its version is."""
-    return base64.b64decode(b"".join(content.strip().splitlines()[1:-1]), validate=True)
-
-
-def _write_version_1(der: bytes) -> bytes:
-    """A key of PKCS #8's version 2 (RFC 5958), which has the public key at its end, in version 1."""
-    start = der.find(b"\2\1\1\x30", 0, 8)
-    if start < 0:
-        return der
-    end = start + 5 + der[start + 4]  # of the algorithm
-    end += 2 + der[end + 1]  # of the private key
-    body = b"\2\1\0" + der[start + 3 : end]
-    length = bytes([len(body)]) if len(body) < 128 else bytes([0x81, len(body)])
-    return b"\x30" + length + body
+        key = load_pem_private_key(text, password=None)
+        return key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
+    return bytes.fromhex(digits.decode()) if digits.isalnum() else content
 
 
 def _explain_raw(path: str) -> str:
