@@ -11,6 +11,12 @@ MAX_INT64 = 2**63 - 1
 # Mirror nodes search up to 35 minutes after a valid start, and count nanoseconds in 63 bits.
 MAX_SECONDS = MAX_INT64 // 10**9 - 2100
 MAX_HBAR = 50_000_000_000  # the whole supply
+# Of one transaction, as hiero-consensus-node is configured: hedera.allowances.maxTransactionLimit,
+# ledger.nftTransfers.maxLen, ledger.transfers.maxLen and ledger.xferBalanceChanges.maxLen.
+MAX_APPROVED_SERIALS = 20
+MAX_NFT_TRANSFERS = 10
+MAX_HBAR_TRANSFERS = 10  # accounts that pay or receive HBAR, before custom fees
+MAX_BALANCE_CHANGES = 20  # and changes of owners, with custom fees
 
 
 # The OpenAPI document shows these patterns unchanged, so they have no anchors: match with fullmatch.

@@ -6,7 +6,7 @@ from typing import Any
 from flask import current_app, request
 
 from marketplace.api.users import is_blocked
-from marketplace.hedera.ids import MAX_INT64, is_entity_id
+from marketplace.hedera.ids import MAX_INT64, MAX_NFT_TRANSFERS, is_entity_id
 from marketplace.storefront import calls, shown
 from marketplace.storefront.basket import read_items
 from marketplace.storefront.calls import ApiAnswer
@@ -31,7 +31,6 @@ NAMES = 100  # of collections, to choose from
 TRENDING = 6
 SHOWN = 40
 HOLDINGS = 20  # collections of an account, to choose from
-BASKET = 10  # NFTs, as the API takes them
 UNENDED = ("OPEN", "CLOSED")
 OFFERS = 100  # of an NFT, or of one side, highest first
 DAYS = 90  # of a collection's chart
@@ -378,7 +377,7 @@ def read_past(token: str, record: ApiAnswer) -> Values:
 def show_basket() -> Values:
     """The NFTs that the address names, each with what has changed since its price was seen."""
     texts = request.args.getlist("nft")
-    items = read_items(BASKET)
+    items = read_items(MAX_NFT_TRANSFERS)
     stored = {f"{nft['token']}:{nft['serialNo']}": nft for nft in read_nfts([*items])}
     lines: list[Values] = [
         {"nft": stored[name], "seen": item.price} for name, item in items.items() if name in stored

@@ -9,7 +9,12 @@ import re
 from flask import abort, current_app, request, url_for
 
 from marketplace.hedera.hbar import TINYBARS
-from marketplace.hedera.ids import MAX_HBAR
+from marketplace.hedera.ids import (
+    MAX_APPROVED_SERIALS,
+    MAX_HBAR,
+    MAX_HBAR_TRANSFERS,
+    MAX_NFT_TRANSFERS,
+)
 from marketplace.storefront import calls
 from marketplace.storefront.basket import Item, read_items
 from marketplace.storefront.pages import Values, rate, read_balance
@@ -18,10 +23,7 @@ from marketplace.storefront.surroundings import surroundings
 from marketplace.storefront.words import hbar, join_words, tinybars
 
 GONE = "Someone else bought it, or it was withdrawn. You weren't charged."
-SERIALS = 20  # of a listing, as the API takes them
-SWEPT = 10  # NFTs, as the API takes them
 SWEEP_PAGES = 5  # of the order book, for who owns the cheapest
-ACCOUNTS = 10  # that pay or get HBAR in one transaction of the ledger
 
 
 def terms() -> Terms:
@@ -227,7 +229,7 @@ def show_listed() -> Values:
 def show_sweep() -> Values:
     """The cheapest of a collection: as many as one likes, none of one's own, of no more sellers than fit."""
     buyer, token = visitor(), request.args.get("collection", "")
-    at_most = ACCOUNTS - 1 - bool(terms().fee)  # beside the buyer and the marketplace
+    at_most = MAX_HBAR_TRANSFERS - 1 - bool(terms().fee)  # beside the buyer and the marketplace
     sellers: set[str] = set()
     offers: list[Values] = []
     page: str | None = None
@@ -240,13 +242,13 @@ def show_sweep() -> Values:
                 sellers.add(seller)
                 offers.append(nft)
         page = answer.page
-        if len(offers) >= SWEPT or page is None:
+        if len(offers) >= MAX_NFT_TRANSFERS or page is None:
             break
-    number = min(max(1, request.args.get("number", 5, int)), SWEPT)
+    number = min(max(1, request.args.get("number", 5, int)), MAX_NFT_TRANSFERS)
     chosen = offers[:number]
     return {
         "nfts": chosen,
-        "most": min(len(offers), SWEPT),
+        "most": min(len(offers), MAX_NFT_TRANSFERS),
         "price": sum(nft["listingPrice"] for nft in chosen),
         "items": [_item(nft) for nft in chosen],
     }
@@ -260,7 +262,7 @@ def show_listing() -> Values:
     given = request.args.to_dict()
     values = NOTHING | dict(surroundings().suggest()) | given
     account, token = values["account"], values["token"]
-    serial_nos = [text.strip() for text in values["serial_no"].split(",")][:SERIALS]
+    serial_nos = [text.strip() for text in values["serial_no"].split(",")][:MAX_APPROVED_SERIALS]
     nfts = read_nfts([f"{token}:{one}" for one in serial_nos if re.fullmatch("[0-9]{1,19}", one)])
     collection = read_collections(nfts).get(token)
     guide = (nfts and nfts[0]["listingPrice"]) or (collection or {}).get("floorPrice")

@@ -24,10 +24,7 @@ from marketplace.api.fields import (
     Wrapped,
 )
 from marketplace.api.paging import NEWEST
-from marketplace.hedera.ids import MAX_HBAR, NftId
-
-SERIALS_AT_ONCE = 20  # of one approval: the network's limit
-BASKET = 10  # NFTs of one transfer: the network's limit
+from marketplace.hedera.ids import MAX_APPROVED_SERIALS, MAX_HBAR, NftId
 
 
 def token_field(*, required: bool = True) -> EntityId:
@@ -140,8 +137,8 @@ class NftsSchema(RequestSchema):
 
 
 def serial_nos_field(example: Sequence[int] = (7, 8)) -> SerialNumbers:
-    description = f"Up to {SERIALS_AT_ONCE} serial numbers of NFTs within the token"
-    return SerialNumbers(description, example, most=SERIALS_AT_ONCE)
+    description = f"Up to {MAX_APPROVED_SERIALS} serial numbers of NFTs within the token"
+    return SerialNumbers(description, example, most=MAX_APPROVED_SERIALS)
 
 
 def expected_price_field() -> WholeNumber:

@@ -16,7 +16,6 @@ from marketplace.api.fields import (
     WholeNumber,
 )
 from marketplace.api.schemas.common import (
-    BASKET,
     DATE_EXAMPLE,
     Form,
     NftsSchema,
@@ -32,7 +31,7 @@ from marketplace.api.schemas.common import (
     word,
 )
 from marketplace.api.schemas.nfts import AddNftSchema
-from marketplace.hedera.ids import MAX_HBAR
+from marketplace.hedera.ids import MAX_HBAR, MAX_NFT_TRANSFERS
 from marketplace.settings import NETWORKS
 
 
@@ -73,8 +72,8 @@ class PreparePurchaseSchema(NftsSchema):
     expected_price = expected_price_field()
     nfts = NftObjects(
         NftToBuySchema,
-        f"Up to {BASKET} NFTs; from one seller, only NFTs of one token",
-        most=BASKET,
+        f"Up to {MAX_NFT_TRANSFERS} NFTs; from one seller, only NFTs of one token",
+        most=MAX_NFT_TRANSFERS,
     )
 
     @post_load
@@ -99,7 +98,11 @@ class ReportTransactionSchema(NftsSchema):
     token = token_field(required=False)
     serial_no = serial_no_field(required=False)
     serial_nos = serial_nos_field()
-    nfts = NftObjects(NftToReportSchema, f"The NFTs that were bought, up to {BASKET}", most=BASKET)
+    nfts = NftObjects(
+        NftToReportSchema,
+        f"The NFTs that were bought, up to {MAX_NFT_TRANSFERS}",
+        most=MAX_NFT_TRANSFERS,
+    )
     offer_id = EntityId("The offer that was accepted or withdrawn", "0.0.8001")
     transaction_id = TransactionIdField(
         "The signed transaction's ID. Without it, the newest one prepared for this account and each NFT",

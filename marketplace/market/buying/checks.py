@@ -2,9 +2,8 @@
 
 The network's rules for custom fees: the seller pays royalties as fractions of the credit. As the sender of
 each NFT, the seller also pays the fixed fees. The treasury and a fee's own collector are exempt. If the fee
-says so, all collectors of the token are exempt. Sources: HIP-18, HIP-573, and ledger.transfers.maxLen,
-ledger.xferBalanceChanges.maxLen, CustomFeeAssessor, CustomFeeAssessmentStep and AssessmentResult of
-https://github.com/hiero-ledger/hiero-consensus-node.
+says so, all collectors of the token are exempt. Sources: HIP-18, HIP-573, and CustomFeeAssessor,
+CustomFeeAssessmentStep and AssessmentResult of https://github.com/hiero-ledger/hiero-consensus-node.
 """
 
 import math
@@ -29,6 +28,7 @@ from marketplace.errors import (
 )
 from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS, find_credit, to_hbar
+from marketplace.hedera.ids import MAX_BALANCE_CHANGES, MAX_HBAR_TRANSFERS
 from marketplace.ledger import Deadline
 from marketplace.ledger.objects import (
     FixedFee,
@@ -44,8 +44,6 @@ from marketplace.store.nfts import NftRow
 
 UNLIMITED = -1
 COUNTED_ASSOCIATIONS = 500  # of one account, at most: five pages
-MAX_ACCOUNTS = 10  # that pay or receive HBAR, before custom fees
-MAX_CHANGES = 20  # of balances and of owners, with custom fees
 
 
 Question = tuple[str, ...]  # what it is about, and the ids
@@ -266,10 +264,10 @@ def group_by_seller(nfts: Sequence[NftRow]) -> list[Lot]:
             )
         )
     rest = 1 + bool(basis_points)  # the buyer, and the marketplace
-    if len(lots) + rest > MAX_ACCOUNTS:
+    if len(lots) + rest > MAX_HBAR_TRANSFERS:
         reason = (
             f"{len(lots) + rest} accounts would pay or receive HBAR, and a transfer can have"
-            f" {MAX_ACCOUNTS}: buy from {MAX_ACCOUNTS - rest} sellers at most at once"
+            f" {MAX_HBAR_TRANSFERS}: buy from {MAX_HBAR_TRANSFERS - rest} sellers at most at once"
         )
         raise PurchaseImpossible(reason, "TRANSFER_LIST_SIZE_LIMIT_EXCEEDED")
     return lots
@@ -284,9 +282,9 @@ def require_few_changes(
     if current_app.config["SALE_FEE_BASIS_POINTS"]:
         accounts.add(current_app.config["ACCOUNT_ID"])
     nfts = sum(lot.nfts for lot in lots)
-    if owed and nfts + len(accounts) > MAX_CHANGES:
+    if owed and nfts + len(accounts) > MAX_BALANCE_CHANGES:
         reason = (
             f"{nfts} NFTs and the balances of {len(accounts)} accounts would change, with the collectors of"
-            f" custom fees, and a transfer can change {MAX_CHANGES} in all: buy fewer at once"
+            f" custom fees, and a transfer can change {MAX_BALANCE_CHANGES} in all: buy fewer at once"
         )
         raise PurchaseImpossible(reason, "CUSTOM_FEE_CHARGING_EXCEEDED_MAX_ACCOUNT_AMOUNTS")
