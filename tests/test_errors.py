@@ -6,6 +6,7 @@ from string import Formatter
 
 import werkzeug.exceptions
 
+import hiero_sandbox.errors
 from marketplace import errors
 from tests.source import MODULES
 
@@ -17,7 +18,11 @@ def find_kinds(kind):
 
 
 ALL = [*find_kinds(errors.MarketplaceError)]
-TAKES_FACTS = (errors.MarketplaceError.__init__, errors.Unavailable.__init__)
+TAKES_FACTS = (
+    errors.MarketplaceError.__init__,
+    errors.Unavailable.__init__,
+    errors.LimitExceeded.__init__,
+)
 # The others have an __init__ of their own, whose parameters mypy compares.
 KINDS = [kind for kind in ALL if kind.__init__ in TAKES_FACTS]
 
@@ -65,7 +70,8 @@ def list_made(path):
 
 
 def test_each_error_is_raised_with_the_facts_of_its_sentence():
-    names = {kind.__name__ for kind in KINDS} - vars(werkzeug.exceptions).keys()
+    others = vars(werkzeug.exceptions).keys() | vars(hiero_sandbox.errors).keys()
+    names = {kind.__name__ for kind in KINDS} - others
     expected = {kind.__name__: len(list_facts(kind)) for kind in KINDS if kind.__name__ in names}
     made = [(path, *each) for path in MODULES for each in list_made(path) if each[0] in expected]
     assert len(made) > 50

@@ -16,9 +16,9 @@ from marketplace.api.limits import RATE, find_address, one_write, rate_limits
 from marketplace.errors import (
     POSTS,
     SCOPED,
+    Forbidden,
     MarketplaceError,
     NotAuthenticated,
-    ScopeMissing,
     answered_by,
 )
 from marketplace.hedera import times
@@ -27,6 +27,7 @@ from marketplace.services import services
 from marketplace.store import access_tokens
 from marketplace.store.access_tokens import AccessTokenRow, hash_token
 from marketplace.store.engine import Engine
+from marketplace.text import shown
 from marketplace.wsgi_environ import END_USER, OF_PAGE, TOKEN_NAME, TRUSTED
 
 Authenticate = Callable[[Request, str], bool | str]
@@ -40,7 +41,7 @@ _match_end_user = re.compile(r"[!-~]{1,64}").fullmatch
 
 
 def authenticate(request: Request, scope: str) -> bool:
-    """Check the bearer token. Raises NotAuthenticated (401) and ScopeMissing (403)."""
+    """Check the bearer token. Raises NotAuthenticated (401) and Forbidden (403)."""
     header = request.headers.get("Authorization")
     if header is None:
         raise NotAuthenticated(MISSING)
@@ -51,7 +52,10 @@ def authenticate(request: Request, scope: str) -> bool:
     request.environ[TOKEN_NAME], request.environ[RATE] = row["name"], row["rate"]
     ask_again_at = 0 if cached else _note_use(row)
     if scope not in row["scopes"].split():
-        raise ScopeMissing(scope)
+        raise Forbidden(
+            f"This access token lacks the scope {shown(scope)}",
+            headers={"WWW-Authenticate": f'Bearer error="insufficient_scope", scope="{scope}"'},
+        )
     if cache and not cached:
         cache.store_token(header, found, ask_again_at)
     return True

@@ -58,7 +58,8 @@ def _translate(error: HTTPException) -> MarketplaceError | None:
         return errors.FieldInvalid(invalid)
     match error:
         case exceptions.BadHost():
-            return errors.BadHost(f"is not a host: {shown(request.environ.get('HTTP_HOST'))}")
+            host = shown(request.environ.get("HTTP_HOST"))
+            return errors.BadRequest(f"The header Host is not a host: {host}")
         case exceptions.BadRequest():
             return errors.BadRequest(_describe(error))
         case exceptions.Unauthorized():
@@ -66,7 +67,9 @@ def _translate(error: HTTPException) -> MarketplaceError | None:
         case exceptions.Forbidden():
             return errors.Forbidden(_describe(error))
         case exceptions.NotFound():
-            return errors.NotFound(shown(request.path))
+            return errors.NotFound(
+                f"There is nothing at {shown(request.path)}: the API reference lists every address"
+            )
         case exceptions.MethodNotAllowed():
             allowed = ", ".join(sorted(error.valid_methods or ()))
             return errors.MethodNotAllowed(request.method, allowed)
@@ -107,12 +110,6 @@ def init_app(app: Flask) -> None:
 
 REFUSALS = "x-refusals"  # the key of a view's documentation that has the classes of its errors
 Kinds = dict[str, type[MarketplaceError]]  # by their words
-# What several operations share is named by hand, so that generated clients keep their names. An error that
-# comes alone is named after its reason, and what only one operation answers after that operation.
-NAMES = {
-    frozenset({"FIELD_INVALID", "END_USER_INVALID"}): "RequestInvalid",
-    frozenset({"TRY_AGAIN", "DATABASE_UNUSABLE"}): "Unavailable",
-}
 API_ERROR = {"$ref": "#/components/schemas/ApiError"}
 CHALLENGE = documented("WWW-Authenticate", "RFC 6750")
 RETRY_AFTER = documented("Retry-After", "Seconds", "integer")
@@ -130,10 +127,11 @@ def document_refusals(spec: APISpec, operation: dict[str, Any]) -> None:
 
 
 def _define(spec: APISpec, own: str, status: int, kinds: Kinds) -> str:
-    """Define a response, unless another operation has it already. Returns its name."""
-    name = NAMES.get(frozenset(kinds), own)
-    if len(kinds) == 1:
-        name = camel_case(next(iter(kinds)))
+    """Define a response, unless another operation has it already. Returns its name.
+
+    An error that comes alone is named after its reason, and several after the operation.
+    """
+    name = camel_case(next(iter(kinds))) if len(kinds) == 1 else own
     if name in spec.components.responses:
         return name
     examples = {reason: kind.make_example() for reason, kind in kinds.items()}

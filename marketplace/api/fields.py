@@ -10,7 +10,7 @@ from flask import current_app
 from marshmallow import EXCLUDE, Schema, ValidationError, fields, missing
 
 from marketplace.api.paging import Position, read_position
-from marketplace.errors import WalletUnknown
+from marketplace.errors import NotFound
 from marketplace.events import CURSOR, Cursor
 from marketplace.hedera import times
 from marketplace.hedera.ids import (
@@ -202,7 +202,9 @@ class WalletName(fields.String):
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         wallets = current_app.config["WALLETS"]
         if value not in wallets:
-            raise WalletUnknown(value, wallets)
+            raise NotFound(
+                f"{shown(value)} is not a wallet of this service. Its wallets are: {', '.join(wallets)}"
+            )
         return value
 
 

@@ -37,9 +37,9 @@ class RequestParser(FlaskParser):
             content = _read_whole(req)
             return json.loads(content, parse_constant=_refuse_constant, parse_int=_read_integer)
         except RecursionError:
-            raise errors.RequestNotJson("it is nested too deeply") from None
+            raise BadRequest("The body is not JSON: it is nested too deeply") from None
         except ValueError as error:
-            raise errors.RequestNotJson(str(error)) from None
+            raise BadRequest(f"The body is not JSON: {error}") from None
 
     def load_querystring(self, req: Request, schema: Schema) -> Any:
         """The query's parameters. The known ones are also in ``g.query``, for the link to the next page."""
@@ -87,7 +87,7 @@ def _read_whole(req: Request) -> bytes:
     except HTTPException:
         raise
     except Exception as error:  # each server raises errors of its own
-        raise errors.BodyMalformed from error
+        raise BadRequest("The body cannot be read: its chunked encoding is damaged") from error
     if req.content_length is None and len(content) >= (req.max_content_length or 0):
         raise RequestEntityTooLarge
     return content

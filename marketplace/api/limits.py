@@ -20,7 +20,7 @@ from limits import parse as parse_rate
 from limits.storage import MemoryStorage
 from limits.strategies import FixedWindowRateLimiter
 
-from marketplace.errors import LimitExceeded, TooBusy
+from marketplace.errors import LimitExceeded, TryAgain
 from marketplace.hedera.ids import NftId
 from marketplace.metrics import count
 from marketplace.store.access_tokens import VISITORS
@@ -155,12 +155,14 @@ class ConcurrencyLimit:
 
     @contextmanager
     def one(self) -> Iterator[None]:
-        """Hold one of the places. Raises TooBusy."""
+        """Hold one of the places. Raises TryAgain."""
         self._is_quick = self._room.acquire(timeout=PAUSE_SECONDS if self._is_quick else 0)
         if not self._is_quick:
             if self._refused:
                 count(self._refused)
-            raise TooBusy
+            raise TryAgain(
+                "Too many requests are in progress. Nothing was done; try again", retry_after=2
+            )
         try:
             yield
         finally:
@@ -168,12 +170,12 @@ class ConcurrencyLimit:
 
 
 def one_write() -> AbstractContextManager[None]:
-    """Hold one of the current application's places for writes. Raises TooBusy."""
+    """Hold one of the current application's places for writes. Raises TryAgain."""
     return _one(WRITES)
 
 
 def one_image() -> AbstractContextManager[None]:
-    """Hold one of its places for reads of a bucket. Raises TooBusy."""
+    """Hold one of its places for reads of a bucket. Raises TryAgain."""
     return _one(IMAGES)
 
 

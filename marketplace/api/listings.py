@@ -27,7 +27,7 @@ from marketplace.market.listing.report_rule import ReportAnswer
 from marketplace.market.nfts import TransactionRequest
 from marketplace.market.offers import report as offers
 
-OF_A_WALLET = (errors.NftNotStored, errors.WalletUnknown)
+OF_A_WALLET = (errors.NftNotStored, errors.NotFound)
 OF_MODERATION = (errors.Hidden, errors.AccountBlocked)
 OF_THE_OWNER = (*OF_A_WALLET, errors.NftGone, errors.NotTheOwner)
 
@@ -49,10 +49,7 @@ OF_A_PURCHASE = (
     errors.PurchaseInProgress,
     errors.TooManyFailed,
     errors.BuyingOff,
-    errors.ClockBehind,
-    errors.FeesSpent,
-    errors.BudgetTooSmall,
-    errors.BalanceTooLow,
+    errors.BuyingPaused,
 )
 
 RETRY_AFTER_SECONDS = 3  # about the delay of mirror nodes
@@ -116,7 +113,7 @@ def prepare_withdrawal(account_id: str, wallet: str, nft_ids: list[NftId]) -> Pr
 @blp.response(200, PreparedTransactionSchema, description="The transaction to sign")
 @blp.refuses(
     errors.NftNotStored,
-    errors.WalletUnknown,
+    errors.NotFound,
     *OF_A_PURCHASE,
 )
 def prepare_purchase(
@@ -156,9 +153,7 @@ def prepare_purchase(
     errors.NotPrepared,
     errors.TransactionExpired,
     errors.TransactionRefused,
-    errors.TransactionAltered,
-    errors.ListingEnded,
-    errors.WithdrawalEnded,
+    errors.ReportOutdated,
     errors.OfferUnknown,
     errors.OfferEnded,
     errors.OfferNotExecuted,
@@ -166,8 +161,6 @@ def prepare_purchase(
     *OF_A_PURCHASE,
     errors.NotAsPrepared,
     errors.SignatureInvalid,
-    errors.SignerFailed,
-    errors.NodesUnreachable,
 )
 def report_transaction(
     account_id: str,

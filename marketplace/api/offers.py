@@ -38,7 +38,7 @@ from marketplace.store import nfts, offers
 from marketplace.store.offers import MadeOfferRow, OfferFilter
 
 OF_A_SALE = (
-    errors.WalletUnknown,
+    errors.NotFound,
     errors.AccountBlocked,
     errors.NftGone,
     errors.BuyerIsOwner,
@@ -117,7 +117,7 @@ def accept_offer(
 @blp.response(200, PreparedOfferSchema, description="The transaction to sign")
 @blp.refuses(
     errors.OfferUnknown,
-    errors.WalletUnknown,
+    errors.NotFound,
     errors.NeitherBidderNorOwner,
     errors.OfferEnded,
     errors.OfferNotDeletable,

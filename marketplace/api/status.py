@@ -8,7 +8,7 @@ from flask import current_app
 from marketplace.api.authentication import is_allowed
 from marketplace.api.http import Blueprint
 from marketplace.api.schemas.status import ServiceStatusSchema, StatusQuery
-from marketplace.errors import STATUS, NotReady, answered_by
+from marketplace.errors import STATUS, TryAgain, answered_by
 from marketplace.hedera import times
 from marketplace.market import freshness, nodes
 from marketplace.market.buying import account_key
@@ -24,7 +24,7 @@ blp = Blueprint("Status", __name__, description="For the operator; needs no toke
 @blp.get("/status")
 @blp.arguments(StatusQuery, location="query")
 @blp.response(200, ServiceStatusSchema, description="The service is up")
-@blp.refuses(NotReady, *answered_by(STATUS))
+@blp.refuses(*answered_by(STATUS))
 def show_status(alive: str | None, ready: str | None, max_age: int) -> dict[str, Any]:
     """Get the service's status
 
@@ -75,18 +75,22 @@ def _describe(
 
 
 def _require_recent(followed: str | None, max_age: int) -> None:
-    """Raise NotReady if the ledger was last followed more than ``max_age`` seconds ago."""
+    """Refuse if the ledger was last followed more than ``max_age`` seconds ago."""
     if not max_age:
         return
     if followed is None:
-        raise NotReady("the ledger was never followed")
+        raise _not_ready("the ledger was never followed")
     age = times.now() // times.SECOND - int(times.from_iso(followed))
     if age > max_age:
-        raise NotReady(f"the ledger was last followed {age} s ago, not within {max_age} s")
+        raise _not_ready(f"the ledger was last followed {age} s ago, not within {max_age} s")
 
 
 def _require_room() -> None:
-    """Raise NotReady if the disk of the database or of the images is full."""
+    """Refuse if the disk of the database or of the images is full."""
     for name, free in disks.find_free().items():
         if free < MIN_FREE_BYTES:
-            raise NotReady(f"the disk of MARKETPLACE_{name} is full")
+            raise _not_ready(f"the disk of MARKETPLACE_{name} is full")
+
+
+def _not_ready(reason: str) -> TryAgain:
+    return TryAgain(f"Not ready: {reason}", retry_after=30)

@@ -371,16 +371,12 @@ class SignatureInvalid(Conflict):
     example = ("0.0.1002",)
 
 
-class ListingEnded(Conflict):
-    sentence = "{} #{} is no longer listed: {}"
-    tell = "This listing has ended; the message says why"
-    example = ("0.0.5001", 7, "it belongs to 0.0.1002 now")
+class ReportOutdated(Conflict):
+    """What is reported took effect, and a later change ended it."""
 
-
-class WithdrawalEnded(Conflict):
-    sentence = "{} #{} was withdrawn, and then listed again at {}"
-    tell = "The NFT has been listed again"
-    example = ("0.0.5001", 7, "2026-11-20T12:34:56.789012345Z")
+    sentence = "{} #{} {}"
+    tell = "The NFT has changed since; the message says how"
+    example = ("0.0.5001", 7, "is no longer listed: it belongs to 0.0.1002 now")
 
 
 class PurchaseInProgress(LimitExceeded):
@@ -389,11 +385,7 @@ class PurchaseInProgress(LimitExceeded):
     sentence = "A purchase {0} {1} is in progress: try again in {2} s"
     tell = "Another purchase is in progress: wait a moment"
     calls = ()
-    example = ("by", "0.0.1002")
-
-    def __init__(self, of: str, what: object) -> None:
-        """``of``: "by" an account, or "of" an NFT."""
-        MarketplaceError.__init__(self, of, what, 5, headers={"Retry-After": "5"})
+    example = ("by", "0.0.1002", 5)
 
 
 class TooManyFailed(LimitExceeded):
@@ -403,10 +395,6 @@ class TooManyFailed(LimitExceeded):
     tell = "Your last purchases failed: wait an hour"
     calls = ()
     example = (3, "0.0.1002", 1800)
-
-    def __init__(self, failed: int, account_id: str, retry_after: int) -> None:
-        headers = {"Retry-After": str(retry_after)}
-        MarketplaceError.__init__(self, failed, account_id, retry_after, headers=headers)
 
 
 class CursorGone(MarketplaceError):

@@ -23,12 +23,7 @@ class BadRequest(MarketplaceError):
     status = HTTPStatus.BAD_REQUEST
     tell = PROGRAM
     calls = (ANYWHERE, QUERIES, BODIES)
-    example: tuple[object, ...] = ("The query is not UTF-8",)
-
-
-class BadHost(BadRequest):
-    sentence = "The header Host {}"
-    example = ("is missing",)
+    example = ("The body is not JSON: Expecting value: line 1 column 1 (char 0)",)
 
 
 class Forbidden(MarketplaceError):
@@ -43,10 +38,9 @@ class Forbidden(MarketplaceError):
 
 class NotFound(MarketplaceError):
     status = HTTPStatus.NOT_FOUND
-    sentence = "There is nothing at {}: the API reference lists every address"
     tell = PROGRAM
     calls = ("any other address",)
-    example: tuple[object, ...] = ('"/v2"',)
+    example = ('There is nothing at "/v2": the API reference lists every address',)
 
 
 class MethodNotAllowed(MarketplaceError):
@@ -123,16 +117,6 @@ class FieldInvalid(MarketplaceError):
         super().__init__("; ".join(sentences), errors=invalid)
 
 
-class RequestNotJson(BadRequest):
-    sentence = "The body is not JSON: {}"
-    example = ("Expecting value: line 1 column 1 (char 0)",)
-
-
-class BodyMalformed(BadRequest):
-    sentence = "The body cannot be read: its chunked encoding is damaged"
-    example = ()
-
-
 class ContentTypeNotJson(MarketplaceError):
     status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
     sentence = "Content-Type must be application/json; it is {}"
@@ -158,17 +142,9 @@ class NotAuthenticated(MarketplaceError):
         super().__init__(message, headers={"WWW-Authenticate": challenge})
 
 
-class ScopeMissing(Forbidden):
-    example = ("write",)
-
-    def __init__(self, scope: str) -> None:
-        super().__init__(
-            f"This access token lacks the scope {shown(scope)}",
-            headers={"WWW-Authenticate": f'Bearer error="insufficient_scope", scope="{scope}"'},
-        )
-
-
 class LimitExceeded(MarketplaceError):
+    """The last fact: after how many seconds to try again."""
+
     status = HTTPStatus.TOO_MANY_REQUESTS
     sentence = "{}: try again in {} s"
     again = AFTER_A_WHILE
@@ -176,13 +152,5 @@ class LimitExceeded(MarketplaceError):
     calls: tuple[str, ...] = (SCOPED,)
     example: tuple[object, ...] = ("This access token may write 600 times a minute", 12)
 
-    def __init__(self, limit: str, retry_after: int) -> None:
-        super().__init__(limit, retry_after, headers={"Retry-After": str(retry_after)})
-
-
-class WalletUnknown(NotFound):
-    sentence = "{} is not a wallet of this service. Its wallets are: {}"
-    example = ("fastwallet", ("extwallet",))
-
-    def __init__(self, wallet: str, wallets: tuple[str, ...]) -> None:
-        super().__init__(shown(wallet), ", ".join(wallets))
+    def __init__(self, *facts: object) -> None:
+        super().__init__(*facts, headers={"Retry-After": str(facts[-1])})

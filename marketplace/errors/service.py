@@ -21,9 +21,11 @@ from marketplace.errors.requests import (
 class TryAgain(Unavailable):
     """Something is busy or does not answer. The proxy answers this while it does not reach the service."""
 
-    sentence = "The service did not answer; try again"
     tell = LATER
     calls = (ANYWHERE, SCOPED, STATUS)
+    example: tuple[object, ...] = (
+        "Too many requests are in progress. Nothing was done; try again",
+    )
 
 
 class InternalServerError(MarketplaceError):
@@ -35,11 +37,8 @@ class InternalServerError(MarketplaceError):
 class LedgerBusy(LimitExceeded):
     """The turns at the mirror node are all taken until the request's deadline."""
 
-    sentence = "Too many requests to {} are waiting, yours or others': try again in {} s"
+    sentence = "Too many requests to the ledger's mirror node are waiting: try again in {} s"
     example = (2,)
-
-    def __init__(self, retry_after: int) -> None:
-        super().__init__("the ledger's mirror node", retry_after)
 
 
 class BuyingOff(MarketplaceError):
@@ -72,20 +71,19 @@ class SignerFailed(TryAgain):
     example = ("no answer",)
 
 
-class FeesSpent(Unavailable):
+class BuyingPaused(Unavailable):
+    """Nothing can be bought until fees are free again, or the operator acts. The log gives the reason."""
+
+    sentence = "Nothing can be bought at the moment"
+    tell = CLOSED
+
+
+class FeesSpent(BuyingPaused):
     sentence = "The hourly fee budget for purchases is used up: try again in {} s"
-    tell = "Too many purchases are in progress: try again in a minute"
     example = (90,)
 
     def __init__(self, retry_after: int) -> None:
         super().__init__(retry_after, retry_after=retry_after)
-
-
-class BuyingPaused(Unavailable):
-    """Nothing can be bought until the operator acts. The log gives the reason."""
-
-    sentence = "Nothing can be bought at the moment"
-    tell = CLOSED
 
 
 class BudgetTooSmall(BuyingPaused):
@@ -163,12 +161,6 @@ class LedgerBehind(TryAgain):
     example = (130,)
 
 
-class TooBusy(TryAgain):
-    sentence = "Too many requests are in progress. Nothing was done; try again"
-    retry_after = 2
-    example = ()
-
-
 class MediaUnreachable(TryAgain):
     sentence = "The store of images did not answer; try again"
     example = ()
@@ -183,14 +175,9 @@ class DatabaseBusy(TryAgain):
     example = ()
 
 
-class DatabaseUnusable(Unavailable):
+class DatabaseUnusable(TryAgain):
     sentence = "The database cannot be used: {}. Nothing was changed; the operator must fix it"
     retry_after = 60
-    tell = "The market does not work at the moment"
-    calls = (
-        SCOPED,
-        STATUS,
-    )
     example = ("database or disk is full",)
 
 
@@ -211,11 +198,3 @@ class DatabaseUnreachable(TryAgain):
 
     def __str__(self) -> str:
         return f"The database cannot be reached: {self.reason}"
-
-
-class NotReady(TryAgain):
-    """The answer to /status?ready. The service keeps running."""
-
-    sentence = "Not ready: {}"
-    retry_after = 30
-    example = ("the ledger was never followed",)

@@ -111,7 +111,7 @@ def test_the_document_lists_the_reasons_of_each_status(app):
         for reason, example in content["examples"].items():
             assert example["value"]["code"] == int(status)
             found.add(reason)
-    assert {"PRICE_CHANGED", "BUYER_BALANCE_TOO_LOW", "FEES_SPENT"} <= found
+    assert {"PRICE_CHANGED", "BUYER_BALANCE_TOO_LOW", "BUYING_PAUSED"} <= found
     assert not {"NOT_PREPARED", "TRANSACTION_EXPIRED"} & found
     assert schemas["ApiError"]["properties"]["errors"]["$ref"].endswith("Details")
     assert schemas["LedgerError"]["properties"]["result"]["type"] == "array"
@@ -179,7 +179,7 @@ def test_a_full_disk_is_said_and_passes(app, client, caplog):
         r = client.post("/v1/add", json=KEYS | {"serialNo": serial_no})
         statuses.append(r.status_code)
         if r.status_code != 200:
-            assert_error(r, 503, "DATABASE_UNUSABLE", "database or disk is full")
+            assert_error(r, 503, "TRY_AGAIN", "database or disk is full")
             assert client.get(f"/v1/nft/{TOKEN}/{serial_no}").status_code == 404
     assert 503 in statuses
     assert "database or disk is full" in caplog.text

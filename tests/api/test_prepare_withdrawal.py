@@ -45,7 +45,7 @@ def test_a_withdrawal_of_an_nft_that_was_listed_again_is_refused(client, listed,
 def test_a_withdrawal_of_an_nft_that_was_sold_is_refused(client, listed, ledger, buy):
     signed = ledger.sign(prepare(client).json["byteArray"])
     settle_purchase(client, buy())
-    assert_error(report(client), 409, "LISTING_ENDED", f"it belongs to {BOB} now")
+    assert_error(report(client), 409, "REPORT_OUTDATED", f"it belongs to {BOB} now")
     receipt = ledger.submit(signed)
     assert receipt.result == "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO"
     for transaction_id in (None, receipt.transaction_id):

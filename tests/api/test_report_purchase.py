@@ -45,7 +45,7 @@ def test_a_purchase_stays_confirmed_once_it_was_deleted_here(app, bought, report
 
 
 def test_the_seller_learns_that_it_was_sold(bought, report):
-    body = assert_error(report(ALICE), 409, "LISTING_ENDED", f"belongs to {BOB} now")
+    body = assert_error(report(ALICE), 409, "REPORT_OUTDATED", f"belongs to {BOB} now")
     assert "errors" not in body
 
 

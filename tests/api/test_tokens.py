@@ -232,7 +232,7 @@ def test_a_host_brings_its_own_authentication(tmp_path):
     def authenticate(request, scope):
         seen.append((request.headers.get("X-User"), scope))
         if request.headers.get("X-User") == "charlie":
-            raise errors.ScopeMissing(scope)
+            raise errors.Forbidden(f"You may not {scope}")
         return request.headers.get("X-User") == "alice"
 
     client = create_app(authenticate=authenticate, **settings(tmp_path)).test_client()

@@ -318,7 +318,7 @@ def test_each_of_its_own_errors_has_a_documented_reason():
     ours = {kind.word(): kind for kind in find_kinds()}
     for body in bodies:
         assert [*body] == ["code", "status", "message", "reason"]
-        # The sandbox answers a BadHost with 421, too.
+        # The sandbox answers a bad Host with 421, too.
         assert body["code"] in (ours[body["reason"]].status, 421)
 
 

@@ -2456,12 +2456,8 @@ export interface components {
                 "application/json": components["schemas"]["ApiError"];
             };
         };
-        /**
-         * @description `TRY_AGAIN`: The service did not answer; try again
-         *
-         *     `DATABASE_UNUSABLE`: The database cannot be used: database or disk is full. Nothing was changed; the operator must fix it
-         */
-        Unavailable: {
+        /** @description `TRY_AGAIN`: Too many requests are in progress. Nothing was done; try again */
+        TryAgain: {
             headers: {
                 /** @description Seconds */
                 "Retry-After"?: number;
@@ -2478,7 +2474,7 @@ export interface components {
             };
             content?: never;
         };
-        /** @description `BAD_REQUEST`: The query is not UTF-8 */
+        /** @description `BAD_REQUEST`: The body is not JSON: Expecting value: line 1 column 1 (char 0) */
         BadRequest: {
             headers: {
                 [name: string]: unknown;
@@ -2539,9 +2535,7 @@ export interface components {
         /**
          * @description `LEDGER_UNREACHABLE`: The ledger's mirror node did not answer: timed out. Try again: nothing is done twice
          *
-         *     `TRY_AGAIN`: The service did not answer; try again
-         *
-         *     `DATABASE_UNUSABLE`: The database cannot be used: database or disk is full. Nothing was changed; the operator must fix it
+         *     `TRY_AGAIN`: Too many requests are in progress. Nothing was done; try again
          */
         AddNft503: {
             headers: {
@@ -2602,7 +2596,7 @@ export interface components {
         /**
          * @description `NFT_NOT_STORED`: 0.0.5001 #999 is not stored: POST /v1/add it first
          *
-         *     `NOT_FOUND`: "fastwallet" is not a wallet of this service. Its wallets are: extwallet
+         *     `NOT_FOUND`: There is nothing at "/v2": the API reference lists every address
          *
          *     `NFT_NOT_ON_LEDGER`: 0.0.5001 #999 was burned on the ledger, or its token was deleted
          *
@@ -2638,9 +2632,7 @@ export interface components {
         /**
          * @description `LEDGER_UNREACHABLE`: The ledger's mirror node did not answer: timed out. Try again: nothing is done twice
          *
-         *     `TRY_AGAIN`: The service did not answer; try again
-         *
-         *     `DATABASE_UNUSABLE`: The database cannot be used: database or disk is full. Nothing was changed; the operator must fix it
+         *     `TRY_AGAIN`: Too many requests are in progress. Nothing was done; try again
          */
         PrepareListing503: {
             headers: {
@@ -2655,7 +2647,7 @@ export interface components {
         /**
          * @description `NFT_NOT_STORED`: 0.0.5001 #999 is not stored: POST /v1/add it first
          *
-         *     `NOT_FOUND`: "fastwallet" is not a wallet of this service. Its wallets are: extwallet
+         *     `NOT_FOUND`: There is nothing at "/v2": the API reference lists every address
          *
          *     `NFT_NOT_ON_LEDGER`: 0.0.5001 #999 was burned on the ledger, or its token was deleted
          *
@@ -2683,11 +2675,9 @@ export interface components {
             };
         };
         /**
-         * @description `TRY_AGAIN`: The service did not answer; try again
+         * @description `TRY_AGAIN`: Too many requests are in progress. Nothing was done; try again
          *
          *     `LEDGER_UNREACHABLE`: The ledger's mirror node did not answer: timed out. Try again: nothing is done twice
-         *
-         *     `DATABASE_UNUSABLE`: The database cannot be used: database or disk is full. Nothing was changed; the operator must fix it
          */
         PrepareWithdrawal503: {
             headers: {
@@ -2717,7 +2707,7 @@ export interface components {
         /**
          * @description `NFT_NOT_STORED`: 0.0.5001 #999 is not stored: POST /v1/add it first
          *
-         *     `NOT_FOUND`: "fastwallet" is not a wallet of this service. Its wallets are: extwallet
+         *     `NOT_FOUND`: There is nothing at "/v2": the API reference lists every address
          *
          *     `ACCOUNT_NOT_ON_LEDGER`: No account on the ledger has the EVM address 0x00000000000000000000000000000000000003e9
          */
@@ -2789,15 +2779,11 @@ export interface components {
             };
         };
         /**
-         * @description `TRY_AGAIN`: The service did not answer; try again
+         * @description `TRY_AGAIN`: Too many requests are in progress. Nothing was done; try again
          *
-         *     `BUYING_PAUSED`: The marketplace can't pay fees at the moment: nothing can be bought
-         *
-         *     `FEES_SPENT`: The hourly fee budget for purchases is used up: try again in 90 s
+         *     `BUYING_PAUSED`: Nothing can be bought at the moment
          *
          *     `LEDGER_UNREACHABLE`: The ledger's mirror node did not answer: timed out. Try again: nothing is done twice
-         *
-         *     `DATABASE_UNUSABLE`: The database cannot be used: database or disk is full. Nothing was changed; the operator must fix it
          */
         PreparePurchase503: {
             headers: {
@@ -2846,11 +2832,7 @@ export interface components {
          *
          *     `TRANSACTION_REFUSED`: The purchase 0.0.1001@1763640000.123456789 had no effect: the ledger says SPENDER_DOES_NOT_HAVE_ALLOWANCE. Prepare a new purchase
          *
-         *     `NOT_AS_PREPARED`: 0.0.1001@1763640000.123456789 is not the purchase that would be prepared here now: the wallet changed it, or the NFT has another owner. Prepare a new purchase, and sign it unchanged
-         *
-         *     `LISTING_ENDED`: 0.0.5001 #7 is no longer listed: it belongs to 0.0.1002 now
-         *
-         *     `WITHDRAWAL_ENDED`: 0.0.5001 #7 was withdrawn, and then listed again at 2026-11-20T12:34:56.789012345Z
+         *     `REPORT_OUTDATED`: 0.0.5001 #7 is no longer listed: it belongs to 0.0.1002 now
          *
          *     `OFFER_ENDED`: The offer 0.0.8001 has expired
          *
@@ -2882,6 +2864,8 @@ export interface components {
          *
          *     `FEES_IN_TOKENS`: 0.0.5001 has a custom fee that is paid in a token: its NFTs can't be bought here
          *
+         *     `NOT_AS_PREPARED`: 0.0.1001@1763640000.123456789 is not the purchase that would be prepared here now: the wallet changed it, or the NFT has another owner. Prepare a new purchase, and sign it unchanged
+         *
          *     `SIGNATURE_INVALID`: The transaction is not signed by 0.0.1002: the valid signatures do not satisfy the key that the account has on the ledger
          */
         ReportTransaction409: {
@@ -2910,15 +2894,11 @@ export interface components {
             };
         };
         /**
-         * @description `TRY_AGAIN`: The service did not answer; try again
+         * @description `TRY_AGAIN`: Too many requests are in progress. Nothing was done; try again
          *
-         *     `BUYING_PAUSED`: The marketplace can't pay fees at the moment: nothing can be bought
-         *
-         *     `FEES_SPENT`: The hourly fee budget for purchases is used up: try again in 90 s
+         *     `BUYING_PAUSED`: Nothing can be bought at the moment
          *
          *     `LEDGER_UNREACHABLE`: The ledger's mirror node did not answer: timed out. Try again: nothing is done twice
-         *
-         *     `DATABASE_UNUSABLE`: The database cannot be used: database or disk is full. Nothing was changed; the operator must fix it
          */
         ReportTransaction503: {
             headers: {
@@ -2948,7 +2928,7 @@ export interface components {
         /**
          * @description `NFT_NOT_STORED`: 0.0.5001 #999 is not stored: POST /v1/add it first
          *
-         *     `NOT_FOUND`: "fastwallet" is not a wallet of this service. Its wallets are: extwallet
+         *     `NOT_FOUND`: There is nothing at "/v2": the API reference lists every address
          *
          *     `NFT_NOT_ON_LEDGER`: 0.0.5001 #999 was burned on the ledger, or its token was deleted
          *
@@ -2988,11 +2968,9 @@ export interface components {
             };
         };
         /**
-         * @description `TRY_AGAIN`: The service did not answer; try again
+         * @description `TRY_AGAIN`: Too many requests are in progress. Nothing was done; try again
          *
          *     `LEDGER_UNREACHABLE`: The ledger's mirror node did not answer: timed out. Try again: nothing is done twice
-         *
-         *     `DATABASE_UNUSABLE`: The database cannot be used: database or disk is full. Nothing was changed; the operator must fix it
          */
         MakeOfferForNft503: {
             headers: {
@@ -3022,7 +3000,7 @@ export interface components {
         /**
          * @description `OFFER_UNKNOWN`: 0.0.8001 is not an offer of this marketplace
          *
-         *     `NOT_FOUND`: "fastwallet" is not a wallet of this service. Its wallets are: extwallet
+         *     `NOT_FOUND`: There is nothing at "/v2": the API reference lists every address
          *
          *     `NFT_NOT_ON_LEDGER`: 0.0.5001 #999 was burned on the ledger, or its token was deleted
          *
@@ -3068,11 +3046,9 @@ export interface components {
             };
         };
         /**
-         * @description `TRY_AGAIN`: The service did not answer; try again
+         * @description `TRY_AGAIN`: Too many requests are in progress. Nothing was done; try again
          *
          *     `LEDGER_UNREACHABLE`: The ledger's mirror node did not answer: timed out. Try again: nothing is done twice
-         *
-         *     `DATABASE_UNUSABLE`: The database cannot be used: database or disk is full. Nothing was changed; the operator must fix it
          */
         AcceptOffer503: {
             headers: {
@@ -3087,7 +3063,7 @@ export interface components {
         /**
          * @description `OFFER_UNKNOWN`: 0.0.8001 is not an offer of this marketplace
          *
-         *     `NOT_FOUND`: "fastwallet" is not a wallet of this service. Its wallets are: extwallet
+         *     `NOT_FOUND`: There is nothing at "/v2": the API reference lists every address
          *
          *     `ACCOUNT_NOT_ON_LEDGER`: No account on the ledger has the EVM address 0x00000000000000000000000000000000000003e9
          */
@@ -3117,9 +3093,7 @@ export interface components {
         /**
          * @description `LEDGER_UNREACHABLE`: The ledger's mirror node did not answer: timed out. Try again: nothing is done twice
          *
-         *     `TRY_AGAIN`: The service did not answer; try again
-         *
-         *     `DATABASE_UNUSABLE`: The database cannot be used: database or disk is full. Nothing was changed; the operator must fix it
+         *     `TRY_AGAIN`: Too many requests are in progress. Nothing was done; try again
          */
         WithdrawOffer503: {
             headers: {
@@ -3178,7 +3152,7 @@ export interface operations {
             422: components["responses"]["FieldInvalid"];
             429: components["responses"]["LimitExceeded"];
             451: components["responses"]["Hidden"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["TryAgain"];
         };
     };
     list_nfts: {
@@ -3209,7 +3183,7 @@ export interface operations {
             414: components["responses"]["RequestUriTooLong"];
             422: components["responses"]["FieldInvalid"];
             429: components["responses"]["LimitExceeded"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["TryAgain"];
         };
     };
     list_collection: {
@@ -3240,7 +3214,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             422: components["responses"]["FieldInvalid"];
             429: components["responses"]["LimitExceeded"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["TryAgain"];
         };
     };
     add_nft: {
@@ -3316,7 +3290,7 @@ export interface operations {
             422: components["responses"]["FieldInvalid"];
             429: components["responses"]["LimitExceeded"];
             451: components["responses"]["Hidden"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["TryAgain"];
         };
     };
     get_collection: {
@@ -3347,7 +3321,7 @@ export interface operations {
             422: components["responses"]["FieldInvalid"];
             429: components["responses"]["LimitExceeded"];
             451: components["responses"]["Hidden"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["TryAgain"];
         };
     };
     list_collection_history: {
@@ -3383,7 +3357,7 @@ export interface operations {
             422: components["responses"]["FieldInvalid"];
             429: components["responses"]["LimitExceeded"];
             451: components["responses"]["Hidden"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["TryAgain"];
         };
     };
     list_collection_royalties: {
@@ -3414,7 +3388,7 @@ export interface operations {
             422: components["responses"]["FieldInvalid"];
             429: components["responses"]["LimitExceeded"];
             451: components["responses"]["Hidden"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["TryAgain"];
         };
     };
     list_collection_owners: {
@@ -3454,7 +3428,7 @@ export interface operations {
             422: components["responses"]["FieldInvalid"];
             429: components["responses"]["LimitExceeded"];
             451: components["responses"]["Hidden"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["TryAgain"];
         };
     };
     list_collection_traits: {
@@ -3494,7 +3468,7 @@ export interface operations {
             422: components["responses"]["FieldInvalid"];
             429: components["responses"]["LimitExceeded"];
             451: components["responses"]["Hidden"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["TryAgain"];
         };
     };
     list_collection_ranks: {
@@ -3530,7 +3504,7 @@ export interface operations {
             422: components["responses"]["FieldInvalid"];
             429: components["responses"]["LimitExceeded"];
             451: components["responses"]["Hidden"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["TryAgain"];
         };
     };
     show_nft_traits: {
@@ -3563,7 +3537,7 @@ export interface operations {
             422: components["responses"]["FieldInvalid"];
             429: components["responses"]["LimitExceeded"];
             451: components["responses"]["Hidden"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["TryAgain"];
         };
     };
     list_collections: {
@@ -3604,7 +3578,7 @@ export interface operations {
             414: components["responses"]["RequestUriTooLong"];
             422: components["responses"]["FieldInvalid"];
             429: components["responses"]["LimitExceeded"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["TryAgain"];
         };
     };
     search_marketplace: {
@@ -3637,7 +3611,7 @@ export interface operations {
             414: components["responses"]["RequestUriTooLong"];
             422: components["responses"]["FieldInvalid"];
             429: components["responses"]["LimitExceeded"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["TryAgain"];
         };
     };
     show_network: {
@@ -3662,7 +3636,7 @@ export interface operations {
             401: components["responses"]["NotAuthenticated"];
             403: components["responses"]["Forbidden"];
             429: components["responses"]["LimitExceeded"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["TryAgain"];
         };
     };
     list_user_listings: {
@@ -3708,7 +3682,7 @@ export interface operations {
             414: components["responses"]["RequestUriTooLong"];
             422: components["responses"]["FieldInvalid"];
             429: components["responses"]["LimitExceeded"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["TryAgain"];
         };
     };
     get_user_summary: {
@@ -3737,7 +3711,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             422: components["responses"]["FieldInvalid"];
             429: components["responses"]["LimitExceeded"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["TryAgain"];
         };
     };
     list_user_nfts: {
@@ -3779,7 +3753,7 @@ export interface operations {
             414: components["responses"]["RequestUriTooLong"];
             422: components["responses"]["FieldInvalid"];
             429: components["responses"]["LimitExceeded"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["TryAgain"];
         };
     };
     list_orderbook: {
@@ -3828,7 +3802,7 @@ export interface operations {
             414: components["responses"]["RequestUriTooLong"];
             422: components["responses"]["FieldInvalid"];
             429: components["responses"]["LimitExceeded"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["TryAgain"];
         };
     };
     list_events: {
@@ -3878,7 +3852,7 @@ export interface operations {
             414: components["responses"]["RequestUriTooLong"];
             422: components["responses"]["FieldInvalid"];
             429: components["responses"]["LimitExceeded"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["TryAgain"];
         };
     };
     list_nft_events: {
@@ -3923,7 +3897,7 @@ export interface operations {
             422: components["responses"]["FieldInvalid"];
             429: components["responses"]["LimitExceeded"];
             451: components["responses"]["Hidden"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["TryAgain"];
         };
     };
     prepare_listing: {
@@ -4290,7 +4264,7 @@ export interface operations {
             422: components["responses"]["FieldInvalid"];
             429: components["responses"]["LimitExceeded"];
             451: components["responses"]["Hidden"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["TryAgain"];
         };
     };
     list_nft_offers: {
@@ -4334,7 +4308,7 @@ export interface operations {
             422: components["responses"]["FieldInvalid"];
             429: components["responses"]["LimitExceeded"];
             451: components["responses"]["Hidden"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["TryAgain"];
         };
     };
     list_collection_offers: {
@@ -4376,7 +4350,7 @@ export interface operations {
             422: components["responses"]["FieldInvalid"];
             429: components["responses"]["LimitExceeded"];
             451: components["responses"]["Hidden"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["TryAgain"];
         };
     };
     list_user_offers: {
@@ -4418,7 +4392,7 @@ export interface operations {
             414: components["responses"]["RequestUriTooLong"];
             422: components["responses"]["FieldInvalid"];
             429: components["responses"]["LimitExceeded"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["TryAgain"];
         };
     };
     show_status: {
@@ -4449,7 +4423,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             414: components["responses"]["RequestUriTooLong"];
             422: components["responses"]["FieldInvalid"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["TryAgain"];
         };
     };
     show_metrics: {
@@ -4473,7 +4447,7 @@ export interface operations {
             401: components["responses"]["NotAuthenticated"];
             403: components["responses"]["Forbidden"];
             429: components["responses"]["LimitExceeded"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["TryAgain"];
         };
     };
     receive_event: {

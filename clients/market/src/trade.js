@@ -13,7 +13,7 @@ const TRANSACTION_ID = /^\d+\.\d+\.\d+[@-]\d+[.-]\d{1,9}$/;
 const REFUSAL_CODES = [4001, 5000, 9000];
 const REFUSAL_KINDS = ["REFUSED", "LEDGER", "WALLET", "ENDED"];
 // Refusals of what is handed in that are no 409: nothing was submitted, and nothing is kept.
-const NOT_TAKEN = ["BUYING_OFF", "BUYING_PAUSED", "FEES_SPENT", "PURCHASE_IN_PROGRESS", "TOO_MANY_FAILED"];
+const NOT_TAKEN = ["BUYING_OFF", "BUYING_PAUSED", "PURCHASE_IN_PROGRESS", "TOO_MANY_FAILED"];
 
 export const PREPARE = /** @type {const} */ ({
   list: "prepare_listing",

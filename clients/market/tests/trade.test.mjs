@@ -154,9 +154,9 @@ test("the same purchase again settles the first one", () =>
     assert.deepEqual([wallet.asked, asked.filter(({ url: path }) => path.startsWith("/v1/buy/")).length], [0, 1]);
   }));
 
-for (const reason of ["NOT_LISTED", "PRICE_CHANGED", "TRANSACTION_EXPIRED", "FEES_SPENT", "TOO_MANY_FAILED"])
+for (const reason of ["NOT_LISTED", "PRICE_CHANGED", "TRANSACTION_EXPIRED", "BUYING_PAUSED", "TOO_MANY_FAILED"])
   test(`a purchase that is refused with ${reason} is over`, () =>
-    serve(answering("buy", { reports: [refused(reason, { FEES_SPENT: 503, TOO_MANY_FAILED: 429 }[reason])] }), async (url) => {
+    serve(answering("buy", { reports: [refused(reason, { BUYING_PAUSED: 503, TOO_MANY_FAILED: 429 }[reason])] }), async (url) => {
       const market = open(url, makeStorage());
       const error = await act(market, "buy", makeWallet("buy")).catch((thrown) => thrown);
       assert.equal(error.reason, reason);

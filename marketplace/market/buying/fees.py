@@ -46,6 +46,7 @@ CLOCKS = 15 * times.SECOND
 HOUR = times.HOUR + CLOCKS
 MOST_FAILED = 3
 # By then, every submitted purchase's fee is known, unless the network is idle.
+PROGRESS_SECONDS = 5  # until a purchase in progress may have ended
 AGAIN_SECONDS = 90
 
 
@@ -182,9 +183,9 @@ def require(db: Connection, purchase: Purchase, transaction_id: str | None = Non
         if row["transaction_id"] == transaction_id:
             continue
         if row["account_id"] == buyer:
-            raise PurchaseInProgress("by", buyer)
+            raise PurchaseInProgress("by", buyer, PROGRESS_SECONDS)
         if nft_id in nfts:
-            raise PurchaseInProgress("of", nft_id)
+            raise PurchaseInProgress("of", nft_id, PROGRESS_SECONDS)
     since = an_hour_before(now)
     failed = prepared_transactions.list_failed(db, buyer, since)
     if len(failed) >= MOST_FAILED:
@@ -212,7 +213,7 @@ def refusals_counted(request: TransactionRequest) -> Iterator[None]:
         yield
     except MarketplaceError as error:
         count("purchases", outcome=type(error).__name__)
-        if isinstance(error, FeesSpent | BuyingPaused):
+        if isinstance(error, BuyingPaused):
             warn_once_a_minute(
                 "Refused a purchase by %s (access token %s, end user %s): %s",
                 request.account_id,

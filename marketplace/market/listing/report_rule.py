@@ -7,14 +7,14 @@ Pure, like the listing rule: no I/O, no clock. The first matching line decides:
 | The NFT is as wanted, whatever made it so          | OK             | OK               | -              |
 | Without id; none was prepared; it is undecided     | PENDING        | -                | -              |
 | No transaction; none was prepared, nor by a wallet | NotPrepared    | NotPrepared      | NotPrepared    |
-| No transaction; without id; another one owns it    | ListingEnded   | ListingEnded     | -              |
+| No transaction; without id; another one owns it    | ReportOutdated | ReportOutdated   | -              |
 | No transaction; it may still come                  | PENDING        | PENDING          | PENDING        |
 | No transaction; it never will                      | Expired        | Expired          | Expired        |
 | Neither prepared nor ours                          | NotPrepared    | NotPrepared      | NotPrepared    |
 | The ledger refused it                              | Refused        | Refused          | Refused        |
 | It is another one, under our id                    | Altered        | Altered          | Altered        |
 | The NFT shows its effect                           | OK             | OK               | OK             |
-| The NFT shows a later change                       | ListingEnded   | WithdrawalEnded  | -              |
+| The NFT shows a later change                       | ReportOutdated | ReportOutdated   | -              |
 | The NFT may show its effect later                  | PENDING        | PENDING          | PENDING        |
 | It had another effect                              | Altered        | Altered          | -              |
 """
@@ -23,13 +23,12 @@ from enum import Enum, auto
 from typing import NamedTuple
 
 from marketplace.errors import (
-    ListingEnded,
     MarketplaceError,
     NotPrepared,
+    ReportOutdated,
     TransactionAltered,
     TransactionExpired,
     TransactionRefused,
-    WithdrawalEnded,
 )
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId, TransactionId
@@ -200,21 +199,23 @@ def _find_end(
     """The error that says why the transaction's effect is over; None if it may still come."""
     is_listed = nft.is_listed_by(report.account_id)
     if kind == "withdrawal" and is_listed and times.to_iso(signed.consensus_at) < nft.listed_at:
-        return WithdrawalEnded(*nft.nft_id, nft.listed_at)
+        return ReportOutdated(
+            *nft.nft_id, f"was withdrawn, and then listed again at {nft.listed_at}"
+        )
     is_newer = nft.reconciled.is_decided and nft.is_as_new_as(signed)
     if kind == "listing" and is_newer and not is_listed:
         return _listing_ended(report, nft)
     return None
 
 
-def _listing_ended(report: Report, nft: Shown) -> ListingEnded:
+def _listing_ended(report: Report, nft: Shown) -> ReportOutdated:
     if is_gone(nft.row):
         reason = listing_rule.GONE
     elif nft.row["owner"] != report.account_id:
         reason = f"it belongs to {nft.row['owner']} now"
     else:
         reason = listing_rule.explain_end(nft.reconciled.reason)
-    return ListingEnded(*nft.nft_id, reason)
+    return ReportOutdated(*nft.nft_id, f"is no longer listed: {reason}")
 
 
 def _refused(kind: Kind, report: Report, nft: Shown, result: str) -> TransactionRefused:
