@@ -16,18 +16,15 @@ from marketplace.ledger.objects import Nft
 from marketplace.market import freshness, listing_rule
 from marketplace.market.listing_rule import POINTS, ForSale, NftFacts, Undecided, Verdict
 from marketplace.services import mirror_node, read
-from marketplace.store import decisions, events, nfts, offers, prepared_transactions, rechecks
+from marketplace.store import decisions, nfts, prepared_transactions, rechecks
 from marketplace.store.decisions import DecisionRow
-from marketplace.store.events import EventFilter, Place
 from marketplace.store.nfts import NftRow
 from marketplace.store.prepared_transactions import PreparedNftRow
 from marketplace.store.rechecks import NEVER_COMPARED, RecheckRow
 from marketplace.text import shown
 
 SECONDS = 30  # for the ledger's facts about one NFT
-EVENTS = 5  # of an NFT, the newest
 PREPARED = 5  # transactions, the newest
-OFFERS = 5  # the highest
 NFTS = 20  # of an account, that are explained
 
 Line = tuple[str, str]  # what it is about, and what is so
@@ -47,20 +44,25 @@ def explain_nft(nft_id: NftId) -> Iterator[Line]:
         yield from _describe_points(verdict)
     if facts and facts.transaction:
         yield "Memo", shown(facts.transaction.memo.decode(errors="replace"))
-    if verdict and is_different(stored, verdict):
+    if verdict and _is_different(stored, verdict):
         yield (
             "They differ",
             f"the watcher has not seen it yet, or the ledger's replicas disagree: {command('sync')}",
         )
-    yield from _describe_queue([("nft", *nft_id), ("token", nft_id.token, 0), *_of_owner(stored)])
-    yield from _describe_offers(nft_id)
+    owner = stored["owner"] if stored else ""
+    yield from _describe_queue(
+        [("nft", *nft_id), ("token", nft_id.token, 0), ("account", owner, 0), ("seller", owner, 0)]
+    )
     if stored:
         yield from _describe_metadata(stored)
+        yield (
+            "Last look",
+            f"it is stored as the ledger had it at {times.to_second(stored['ledger_at'])}",
+        )
     prepared = prepared_transactions.list_prepared(read(), *nft_id, PREPARED)
     last = facts and facts.history and facts.history.last_event
-    yield from _describe_prepared(prepared, stored, str(last.transaction_id) if last else None)
-    yield from _describe_events(nft_id)
-    yield from _describe_looks(stored)
+    yield from _describe_prepared(prepared, str(last.transaction_id) if last else None)
+    yield from _describe_freshness()
 
 
 def explain_account(account_id: str) -> Iterator[Line]:
@@ -77,15 +79,13 @@ def explain_account(account_id: str) -> Iterator[Line]:
     for nft_id in sorted(found | known)[:NFTS]:
         yield str(nft_id), _compare(nft_id)
     yield from _describe_queue([("account", account_id, 0), ("seller", account_id, 0)])
-    prepared = prepared_transactions.list_prepared_by(read(), account_id, PREPARED)
-    yield from _describe_prepared(prepared, None)
-    yield from _describe_looks(None)
+    yield from _describe_freshness()
 
 
 def _compare(nft_id: NftId) -> str:
     stored, facts = nfts.get_nft(read(), *nft_id), _read_facts(nft_id)
     verdict = listing_rule.decide(facts, _market()) if facts else None
-    is_same = verdict is None or not is_different(stored, verdict)
+    is_same = verdict is None or not _is_different(stored, verdict)
     return _describe_verdict(verdict) + ("" if is_same else f"; here {_describe_stored(stored)}")
 
 
@@ -108,20 +108,18 @@ def _read_facts(nft_id: NftId) -> NftFacts | None:
 
 def _describe_points(verdict: Verdict) -> Iterator[Line]:
     """The rule's points one by one. A point is not asked if an earlier one does not hold."""
-    event = verdict.decided_by
-    by = (
-        f", by {event.transaction_id} ({event.name}, {_to_second(event.consensus_at)})"
-        if event
-        else ""
-    )
-    missed = "" if isinstance(verdict, ForSale) else verdict.reason
-    failed = "undecided" if isinstance(verdict, Undecided) else "no"
+    by = ""
+    if event := verdict.decided_by:
+        by = f", by {event.transaction_id} ({event.name}, {_to_second(event.consensus_at)})"
     for number, name in enumerate(POINTS):
-        said = f"{failed}: {missed}{by}" if number == verdict.points_held else "not asked"
-        yield f"{number + 1}. {name}", f"yes{by}" if number < verdict.points_held else said
+        said = f"yes{by}" if number < verdict.points_held else "not asked"
+        if number == verdict.points_held and not isinstance(verdict, ForSale):
+            is_undecided = isinstance(verdict, Undecided)
+            said = f"{'undecided' if is_undecided else 'no'}: {verdict.reason}{by}"
+        yield f"{number + 1}. {name}", said
 
 
-def is_different(stored: NftRow | None, verdict: Verdict) -> bool:
+def _is_different(stored: NftRow | None, verdict: Verdict) -> bool:
     """Tell whether the stored state differs from the rule's verdict."""
     if isinstance(verdict, Undecided):
         return False
@@ -169,10 +167,6 @@ def _describe_decision(decision: DecisionRow | None) -> str:
     return f"since {times.to_second(decision['since'])}: {decision['reason']}"
 
 
-def _of_owner(nft: NftRow | None) -> list[tuple[str, str, int]]:
-    return [("account", nft["owner"], 0), ("seller", nft["owner"], 0)] if nft else []
-
-
 def _describe_queue(keys: Sequence[tuple[str, str, int]]) -> Iterator[Line]:
     rows = [row for key in keys if (row := rechecks.get_recheck(read(), *key))]
     for row in rows:
@@ -187,15 +181,6 @@ def _describe_recheck(row: RecheckRow) -> str:
     if times.to_nanoseconds(row["since"]) != NEVER_COMPARED:
         since = f"it may differ since {times.to_second(row['since'])}"
     return f"{row['id']}: {since}; due {times.to_second(row['due_at'])}{tried}"
-
-
-def _describe_offers(nft_id: NftId) -> Iterator[Line]:
-    rows = offers.list_open_of_nft(read(), *nft_id, times.to_iso(times.now()))
-    for row in rows[:OFFERS]:
-        until = times.to_second(row["expires_at"])
-        name = f"Offer {row['schedule_id']}"
-        yield name, f"{row['price']:,} HBAR by {row['bidder']}, until {until}"
-    yield "Open offers", f"{len(rows)}"
 
 
 def _describe_metadata(nft: NftRow) -> Iterator[Line]:
@@ -214,60 +199,31 @@ def _describe_metadata(nft: NftRow) -> Iterator[Line]:
     )
 
 
-def _describe_prepared(
-    rows: Sequence[PreparedNftRow], nft: NftRow | None, on_ledger: str | None = None
-) -> Iterator[Line]:
+def _describe_prepared(rows: Sequence[PreparedNftRow], on_ledger: str | None) -> Iterator[Line]:
     """``on_ledger``: the transaction id of the NFT's last event on the ledger."""
     for row in rows:
         price = f" for {row['price']:,} HBAR" if row["price"] else ""
-        caller = f"access token {shown(row['caller'])}, end user {shown(row['end_user'])}"
-        until = f"valid until {times.to_second(row['expires_at'])}"
-        about = "" if nft else f" of {NftId(row['token'], row['serial_no'])}"
-        what = f"{row['kind']}{about}{price}, signed by {row['account_id']}"
+        state = f"valid until {times.to_second(row['expires_at'])}"
+        if row["is_settled"]:
+            state = "sold" if row["is_sold"] else "not sold"
+        elif row["transaction_id"] == on_ledger:
+            state = "on the ledger"
         yield (
             f"Prepared {times.to_second(row['prepared_at'])}",
-            (
-                f"{what}: {row['transaction_id']}, {until}{_describe_outcome(row, on_ledger)} ({caller})"
-            ),
+            f"{row['kind']}{price}, signed by {row['account_id']}: {row['transaction_id']}, {state}"
+            f" (access token {shown(row['caller'])}, end user {shown(row['end_user'])})",
         )
     if not rows:
         yield "Prepared", "nothing within the last hours"
 
 
-def _describe_outcome(row: PreparedNftRow, on_ledger: str | None) -> str:
-    if row["is_settled"]:
-        return ", sold" if row["is_sold"] else ", not sold"
-    selection = EventFilter(row["token"], row["serial_no"])
-    _, newest = events.list_page(read(), selection, Place(None, EVENTS, newest_first=True))
-    named = [event for event in newest if event["transaction_id"] == row["transaction_id"]]
-    if named:
-        return f", seen as {named[0]['kind']}"
-    if row["transaction_id"] == on_ledger:
-        return ", on the ledger, but not seen here yet"
-    return ", not among its last events under this id"
-
-
-def _describe_events(nft_id: NftId) -> Iterator[Line]:
-    place = Place(None, EVENTS, newest_first=True)
-    _, rows = events.list_page(read(), EventFilter(*nft_id), place)
-    for row in rows:
-        price = f" {row['price']:,} HBAR" if row["price"] else ""
-        by = f" by {row['transaction_id']}" if row["transaction_id"] else ""
-        yield f"Event {times.to_second(row['date'])}", f"{row['kind']}{price}{by}"
-
-
-def _describe_looks(nft: NftRow | None) -> Iterator[Line]:
-    if nft:
-        yield (
-            "Last look",
-            f"it is stored as the ledger had it at {times.to_second(nft['ledger_at'])}",
-        )
-    followed, swept = freshness.find_followed(), freshness.find_last_sweep()
-    yield "Followed", f"up to {times.to_second(followed)}" if followed else "never"
-    if not freshness.is_watched():
-        yield "Watcher", "none is running"
-    sweep = f"the last one began {_to_date(swept)}" if swept else "none has ended yet"
-    yield "Next look", f"after its next transaction, and with the daily sweep: {sweep}"
+def _describe_freshness() -> Iterator[Line]:
+    followed = freshness.find_followed()
+    watcher = "" if freshness.is_watched() else "; no watcher is running"
+    yield (
+        "Followed",
+        f"up to {times.to_second(followed)}{watcher}" if followed else f"never{watcher}",
+    )
 
 
 def _to_second(moment: int) -> str:

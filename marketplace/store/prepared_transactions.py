@@ -160,17 +160,6 @@ def list_prepared(db: Connection, token: str, serial_no: int, limit: int) -> lis
     return db.execute(sql, parameters).fetchall()
 
 
-def list_prepared_by(db: Connection, account_id: str, limit: int) -> list[PreparedNftRow]:
-    # Of an account, the newest first. Reads all its rows, which cover only some hours.
-    sql = f"""
-        SELECT * FROM {_WITH_NFT}
-        WHERE account_id = :account_id
-        ORDER BY prepared_at DESC
-        LIMIT :limit + 0
-    """
-    return db.execute(sql, {"account_id": account_id, "limit": limit}).fetchall()
-
-
 def list_sellers(db: Connection) -> list[str]:
     # The accounts that have listed NFTs, that own an undecided NFT, or that may have listed or withdrawn one
     # without a report.

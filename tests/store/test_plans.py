@@ -118,7 +118,7 @@ ARGUMENTS = {
 }  # fmt: skip
 # What reads all there is of something, as its name says.
 WHOLE = {
-    "list_access_tokens", "list_prepared_by", "list_ending_tokens", "find_ending", "list_sellers",
+    "list_access_tokens", "list_ending_tokens", "find_ending", "list_sellers",
     "list_collections",
     "get_follow", "get_first_change", "count_rechecks", "list_rechecks_failed", "list_webhooks",
     "list_changed", "list_decisions", "list_to_apply", "delete_shown_images",
