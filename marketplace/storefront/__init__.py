@@ -8,6 +8,7 @@ import gzip
 import re
 from collections.abc import Callable
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 from time import time
 from typing import Any
@@ -150,8 +151,16 @@ def give_addresses() -> dict[str, Any]:
 
 
 def complete(response: Response) -> Response:
-    """The headers of a page."""
+    """The headers of a page; and a page for browsers while the database does not answer."""
+    if response.status_code == HTTPStatus.SERVICE_UNAVAILABLE and is_for_browser():
+        response.set_data(render_template("storefront/503.html"))
+        response.mimetype = "text/html"
     return compress(set_policy(response))
+
+
+def is_for_browser() -> bool:
+    wanted = request.accept_mimetypes.best_match(("application/json", "text/html"))
+    return wanted == "text/html"
 
 
 def set_policy(response: Response) -> Response:
@@ -216,8 +225,7 @@ def init_app(
     @app.errorhandler(404)
     def show_not_found(error: NotFound) -> Any:
         """Show browsers a page, but never at an address of the API: other origins would read its token."""
-        wanted = request.accept_mimetypes.best_match(("application/json", "text/html"))
         is_file = request.path.startswith(("/media/", f"{ASSETS}/"))
-        if is_file or api.match(request.path) or wanted != "text/html":
+        if is_file or api.match(request.path) or not is_for_browser():
             return answer_error(error)
         return set_policy(make_response(render_template("storefront/404.html"), 404))

@@ -6,6 +6,7 @@ import pytest
 
 from harness.apps import on_testnet
 from harness.cast import SHOP
+from harness.engines import move_database
 from marketplace.errors import StartRefused
 
 PAGES = [
@@ -57,6 +58,16 @@ def test_a_host_that_lets_nobody_in_is_obeyed(tmp_path):
         assert r.status_code == 401
         assert "You are not allowed to call this" in r.text
     assert shop.get("/").status_code == 401
+
+
+def test_a_browser_gets_a_page_while_the_database_is_gone(tmp_path):
+    shop = on_testnet(tmp_path, **SHOP, NAME="The shop").test_client()
+    move_database(tmp_path / "marketplace.db", tmp_path / "moved.db")
+    for page in ("/", "/search?q=peaks", "/nft/0.0.5001/7"):
+        r = shop.get(page, headers={"Accept": "text/html,*/*;q=0.8"})
+        assert (r.status_code, r.mimetype) == (503, "text/html"), page
+        assert "Try again" in r.text
+        assert shop.get(page).json["code"] == 503  # for scripts and programs
 
 
 def test_the_api_reference_has_its_own_address(shop):
