@@ -276,7 +276,7 @@ SETTINGS = {
         _collections,
         "all",
         "Which collections the pages show: `all`, `verified` ([those that you verified](moderation.md)), or"
-        " token IDs: `0.0.5001,0.0.5002`. The API and the search box's suggestions have all",
+        " token IDs: `0.0.5001,0.0.5002`. The API has all, unless it is asked with `shown=true`",
     ),
     "WALLETCONNECT_PROJECT_ID": Setting(
         _matching("[A-Za-z0-9_-]{0,64}", "a project ID"),

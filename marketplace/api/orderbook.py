@@ -5,6 +5,7 @@ from marketplace.api.authentication import require_scope
 from marketplace.api.http import Blueprint
 from marketplace.api.paging import NftPage, Position
 from marketplace.api.schemas.nfts import NftSchema, OrderbookQuerySchema
+from marketplace.api.shown import select_shown
 from marketplace.services import read
 from marketplace.store.orderbook import Selection, list_selected
 
@@ -27,6 +28,7 @@ def list_orderbook(
     min_price: int,
     max_price: int,
     traits: tuple[str, ...],
+    only_shown: bool,
 ) -> NftPage:
     """List the NFTs for sale
 
@@ -34,6 +36,7 @@ def list_orderbook(
     number. You can sort by price, and filter by collection, traits and price. If more follow, the Link header
     leads to the next page.
     """
-    selection = Selection(sort, token, None, min_price, max_price, traits)
+    shown = select_shown(only_shown)
+    selection = Selection(sort, token, None, min_price, max_price, traits, shown)
     rows = list_selected(read(), selection, limit + 1, offset, page and page[1:])
     return paging.page(rows, limit, sort)

@@ -1,7 +1,7 @@
 """Finds collections, NFTs and accounts by the text that people type."""
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 from marketplace.api import paging
 from marketplace.api.authentication import require_scope
@@ -14,6 +14,7 @@ from marketplace.api.schemas.nft_collections import (
     FoundSchema,
     SearchQuerySchema,
 )
+from marketplace.api.shown import select_shown
 from marketplace.hedera import times
 from marketplace.hedera.ids import MAX_INT64, is_entity_id
 from marketplace.market.names import find_words, read_query
@@ -21,9 +22,18 @@ from marketplace.services import read
 from marketplace.store import collection_search, nfts
 from marketplace.store.collection_search import BY_SALES, BY_VOLUME, MAX_WORDS, FoundCollectionRow
 from marketplace.store.nfts import NftRow
+from marketplace.store.shown_collections import Shown
 
 AT_MOST = 10  # results of each kind
 NUMBERED = re.compile(r"(.*?)[\s#:/@]+(\d{1,19})\s*")  # words, and a serial number
+
+
+class Which(NamedTuple):
+    """Among which collections is searched."""
+
+    only_verified: bool
+    shown: Shown
+
 
 blp = Blueprint("Search", __name__, description="Find collections, NFTs and accounts")
 
@@ -38,7 +48,7 @@ blp = Blueprint("Search", __name__, description="Find collections, NFTs and acco
     headers=paging.LINK_HEADER,
 )
 def list_collections(
-    sort: str, q: str, limit: int, page: Position | None, verified: bool
+    sort: str, q: str, limit: int, page: Position | None, verified: bool, only_shown: bool
 ) -> Page[FoundCollectionRow]:
     """List collections
 
@@ -50,7 +60,8 @@ def list_collections(
     if q.strip() and not words:  # it has no letters, so nothing has its words
         return paging.page([], limit, sort)
     after = page and (page.key, page.entity_id)
-    rows = _find_collections(words, limit + 1, sort, after, only_verified=verified)
+    which = Which(verified, select_shown(only_shown))
+    rows = _find_collections(which, words, limit + 1, sort, after)
     return paging.page(rows, limit, sort)
 
 
@@ -58,7 +69,7 @@ def list_collections(
 @require_scope("read")
 @blp.arguments(SearchQuerySchema, location="query")
 @blp.response(200, FoundSchema, description="What was found")
-def search_marketplace(q: str, verified: bool) -> dict[str, Any]:
+def search_marketplace(q: str, verified: bool, only_shown: bool) -> dict[str, Any]:
     """Search collections, NFTs and accounts
 
     Finds collections by words or an ID, NFTs by a collection and a serial number ("tides 7", "Tides #7",
@@ -67,25 +78,25 @@ def search_marketplace(q: str, verified: bool) -> dict[str, Any]:
     """
     q = read_query(q)
     words = find_words(q, limit=MAX_WORDS)
-    found = _find_collections(words, AT_MOST, BY_VOLUME, only_verified=verified) if words else []
+    which = Which(verified, select_shown(only_shown))
+    found = _find_collections(which, words, AT_MOST, BY_VOLUME) if words else []
     return {
         "collections": found,
-        "nfts": _find_nfts(q, verified),
+        "nfts": _find_nfts(which, q),
         "accounts": _find_accounts(q.strip()),
     }
 
 
 def _find_collections(
+    which: Which,
     words: list[str],
     limit: int,
     sort: str,
     after: tuple[int | str, str] | None = None,
-    *,
-    only_verified: bool,
 ) -> list[FoundCollectionRow]:
     since = times.to_iso(times.now() - times.DAY)
     rows = collection_search.list_found_collections(
-        read(), sort, words, since, after, limit, only_verified
+        read(), sort, words, since, after, limit, *which
     )
     if sort == BY_SALES or any(row["volume_24h"] for row in rows):
         first = collection_search.get_first_sale_since(read(), since)
@@ -94,12 +105,12 @@ def _find_collections(
     return rows
 
 
-def _find_nfts(q: str, verified: bool) -> list[NftRow]:
+def _find_nfts(which: Which, q: str) -> list[NftRow]:
     numbered = NUMBERED.fullmatch(q)
     words = find_words(numbered[1], limit=MAX_WORDS) if numbered else []
     if not numbered or not words or not 1 <= int(numbered[2]) <= MAX_INT64:
         return []
-    return collection_search.list_found_nfts(read(), words, int(numbered[2]), AT_MOST, verified)
+    return collection_search.list_found_nfts(read(), words, int(numbered[2]), AT_MOST, *which)
 
 
 def _find_accounts(q: str) -> list[dict[str, Any]]:

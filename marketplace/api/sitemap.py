@@ -9,6 +9,7 @@ from xml.sax.saxutils import escape
 from flask import Blueprint, Response, abort, current_app, url_for
 
 from marketplace.api.authentication import KEY, authenticate
+from marketplace.api.shown import find_shown, shown_collections
 from marketplace.services import read
 from marketplace.store import nft_collections, nfts
 
@@ -41,8 +42,7 @@ def show_sitemap() -> Response:
     _require_open()
     parts = [
         url_for("sitemap.show_part", token=row["token"], part=part, _external=True)
-        for row in nft_collections.list_last_serial_nos(read(), COLLECTIONS)
-        if _is_shown(row["token"], row["is_verified"])
+        for row in nft_collections.list_last_serial_nos(read(), shown_collections(), COLLECTIONS)
         for part in range(min(row["last_serial_no"] // PART + 1, PARTS_OF_COLLECTION))
     ]
     return _answer("sitemapindex", "sitemap", parts[:PARTS])
@@ -53,9 +53,8 @@ def show_part(token: str, part: int) -> Response:
     """List the pages of a collection's NFTs"""
     _require_open()
     collection = nft_collections.get_collection(read(), token)
-    if collection is None or collection["is_hidden"] or part >= PARTS_OF_COLLECTION:
-        abort(404)
-    if not _is_shown(token, collection["is_verified"]):
+    is_shown = collection and not collection["is_hidden"] and token in find_shown([token])
+    if not is_shown or part >= PARTS_OF_COLLECTION:
         abort(404)
     serial_nos = nfts.list_shown_between(read(), token, part * PART, part * PART + PART - 1)
     # One address is made by the routing, the others after its form: that takes a tenth of the time.
@@ -68,11 +67,6 @@ def show_part(token: str, part: int) -> Response:
 
 def _is_open() -> bool:
     return current_app.extensions[KEY] is authenticate
-
-
-def _is_shown(token: str, is_verified: int) -> bool:
-    chosen = current_app.config["STOREFRONT_COLLECTIONS"]
-    return chosen == ("all",) or token in chosen or (chosen == ("verified",) and bool(is_verified))
 
 
 def _require_open() -> None:

@@ -9,6 +9,7 @@ from typing import Any, TypedDict
 from marketplace.store.connection import Connection, only
 from marketplace.store.nft_collections import LAST
 from marketplace.store.nfts import NftRow
+from marketplace.store.shown_collections import ALL, Shown, select_shown
 
 
 class FoundCollectionRow(TypedDict):
@@ -61,7 +62,7 @@ LOOKED_THROUGH = 20  # how many NFTs of a collection are searched for an image
 # An empty word is ignored.
 _MATCHING = """
     SELECT * FROM collection
-    WHERE is_hidden = 0 AND is_verified >= :only_verified
+    WHERE is_hidden = 0 AND is_verified >= :only_verified {shown}
       AND (:word_1 = '' OR token IN (SELECT token FROM collection_word WHERE word >= :word_1 AND word < :end_1))
       AND (:word_2 = '' OR token IN (SELECT token FROM collection_word WHERE word >= :word_2 AND word < :end_2))
       AND (:word_3 = '' OR token IN (SELECT token FROM collection_word WHERE word >= :word_3 AND word < :end_3))
@@ -145,6 +146,7 @@ def list_found_collections(
     after: After,
     limit: int,
     only_verified: bool = False,
+    shown: Shown = ALL,
 ) -> list[FoundCollectionRow]:
     """List a page of the collections in which each of these words begins a word.
 
@@ -152,20 +154,27 @@ def list_found_collections(
     """
     parameters = _begin(sort, after, words, only_verified) | {"since": since, "limit": limit}
     parameters["looked_through"] = LOOKED_THROUGH
-    rows = db.execute(_STATEMENTS[sort], parameters).fetchall()
+    which = select_shown(shown, "collection.token", parameters)
+    rows = db.execute(_STATEMENTS[sort].format(shown=which), parameters).fetchall()
     if sort == BY_SALES and len(rows) < limit:
         rest = parameters | {"limit": limit - len(rows)}
-        rows += db.execute(_STATEMENT_OF_IMITATIONS, rest).fetchall()
+        rows += db.execute(_STATEMENT_OF_IMITATIONS.format(shown=which), rest).fetchall()
     return rows
 
 
 def list_found_nfts(
-    db: Connection, words: Sequence[str], serial_no: int, limit: int, only_verified: bool = False
+    db: Connection,
+    words: Sequence[str],
+    serial_no: int,
+    limit: int,
+    only_verified: bool = False,
+    shown: Shown = ALL,
 ) -> list[NftRow]:
     """List the NFTs with a serial number in the first collections of list_found_collections()."""
     parameters = _begin(BY_VOLUME, None, words, only_verified)
     parameters |= {"serial_no": serial_no, "limit": limit}
-    return db.execute(_NFT_STATEMENT, parameters).fetchall()
+    which = select_shown(shown, "collection.token", parameters)
+    return db.execute(_NFT_STATEMENT.format(shown=which), parameters).fetchall()
 
 
 def _begin(sort: str, after: After, words: Sequence[str], only_verified: bool) -> dict[str, Any]:

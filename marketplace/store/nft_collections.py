@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TypedDict
 
 from marketplace.store.connection import Connection
+from marketplace.store.shown_collections import Shown, select_shown
 
 
 class CollectionFactsRow(TypedDict):
@@ -67,7 +68,6 @@ class OwnerRow(TypedDict):
 
 class LastSerialNoRow(TypedDict):
     token: str
-    is_verified: int
     last_serial_no: int
 
 
@@ -325,16 +325,18 @@ def delete_skeletons(db: Connection, token: str) -> None:
     db.execute("DELETE FROM collection_skeleton WHERE token = :token", {"token": token})
 
 
-def list_last_serial_nos(db: Connection, limit: int) -> list[LastSerialNoRow]:
+def list_last_serial_nos(db: Connection, shown: Shown, limit: int) -> list[LastSerialNoRow]:
     # Some collections that are shown, ordered by token as text, each with its highest stored serial number.
-    sql = """
-        SELECT token, is_verified,
+    parameters: dict[str, object] = {"limit": limit}
+    sql = f"""
+        SELECT token,
             (SELECT MAX(serial_no) FROM nft WHERE nft.token = collection.token) AS last_serial_no
         FROM collection
         WHERE is_hidden = 0 AND EXISTS (SELECT 1 FROM nft WHERE nft.token = collection.token)
+            {select_shown(shown, "collection.token", parameters)}
         ORDER BY token LIMIT :limit + 0
     """
-    return db.execute(sql, {"limit": limit}).fetchall()
+    return db.execute(sql, parameters).fetchall()
 
 
 def list_some_read(db: Connection, limit: int) -> list[str]:

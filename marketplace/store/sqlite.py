@@ -38,7 +38,7 @@ OLDEST_VERSION = (3, 40)  # of SQLite, that the tests were run with
 FILE_CHECK_SECONDS = 0.1
 # More than the service's statements, apart from trait filters. If pysqlite3's cache is full, all other
 # statements are prepared each time.
-STATEMENTS_KEPT = 300
+STATEMENTS_KEPT = 400
 LOCK_PAUSE_SECONDS = 0.001
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from flask import current_app, request
 
+from marketplace.api.shown import shows_all
 from marketplace.api.users import is_blocked
 from marketplace.hedera.ids import MAX_INT64, MAX_NFT_TRANSFERS, is_entity_id
 from marketplace.storefront import calls, shown
@@ -29,6 +30,7 @@ OK, GONE, BLOCKED = 200, 410, 451  # of a page: its NFT is burned, or its accoun
 EVENTS = 30
 NAMES = 100  # of collections, to choose from
 TRENDING = 6
+SALES, EVENTS_READ = 8, 100  # on the front page; of which some may not be shown
 SHOWN = 40
 HOLDINGS = 20  # collections of an account, to choose from
 UNENDED = ("OPEN", "CLOSED")
@@ -64,22 +66,21 @@ def show_gallery() -> Values:
     if is_filtered or page:
         return values
     traded = [one for one in named if one["listed"]][:TRENDING]
-    sold = shown.get("/events", kind="SOLD", limit=8)
-    records = read_records(sold)
+    sold = shown.get("/events", kind="SOLD", limit=SALES if shows_all() else EVENTS_READ)
+    sales = sold.rows[-SALES:]
+    records = read_records(sales)
     return values | {
         "trending": traded,
-        "sales": [event | {"nft": records.get(key_of(event))} for event in reversed(sold.rows)],
+        "sales": [event | {"nft": records.get(key_of(event))} for event in reversed(sales)],
     }
 
 
 def read_listings(**query: Any) -> ApiAnswer:
     """Read a page of the order book, which is as long as two of the API's."""
-    if shown.list_tokens() is not None and "tokenId" not in query:
-        return shown.read_listings(**query)
-    first = calls.get("/orderbook", **query)
+    first = shown.get("/orderbook", **query)
     if not first.page:
         return first
-    second = calls.get("/orderbook", **query | {"page": first.page})
+    second = shown.get("/orderbook", **query | {"page": first.page})
     if not second.is_ok:
         return first
     return replace(first, data=first.data + second.data, next=second.next)
@@ -345,18 +346,17 @@ def show_activity() -> Values:
     position = request.args.get("before")
     order = {"order": "desc", "after": position} if position else {}
     selected = named_by_the_api({name: wanted[name] for name in wanted if name != "kind"})
-    answer = shown.get("/events", **selected, kind=kinds, limit=EVENTS, **order)
-    events = answer.rows
-    if not position:
-        events = events[::-1]
-    records = read_records(answer)
+    answer = calls.get("/events", **selected, kind=kinds, limit=EVENTS, **order)
+    newest_first = answer.rows if position else answer.rows[::-1]
+    events = shown.narrow(newest_first)
+    records = read_records(events)
     token = wanted.get("collection")
     head = read_head(token) if token else {}
     return head | {
         "wanted": wanted,
         "answer": answer,
         "events": [event | {"nft": records.get(key_of(event))} for event in events],
-        "oldest": events[-1]["id"] if len(events) == EVENTS else None,
+        "oldest": newest_first[-1]["id"] if len(newest_first) == EVENTS else None,
         "cursor": answer.next,
         **(read_past(token, head["record"]) if token else {}),
     }
@@ -400,13 +400,9 @@ def key_of(nft: Values) -> tuple[str, int]:
     return nft["token"], nft["serialNo"]
 
 
-def read_records(events: ApiAnswer) -> dict[tuple[str, int], Values]:
+def read_records(events: list[Values]) -> dict[tuple[str, int], Values]:
     """The NFTs of events."""
-    ids = (
-        {f"{event['token']}:{event['serialNo']}" for event in events.data}
-        if events.is_ok
-        else set()
-    )
+    ids = {f"{event['token']}:{event['serialNo']}" for event in events}
     return {key_of(nft): nft for nft in read_nfts(sorted(ids))}
 
 

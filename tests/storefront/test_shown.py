@@ -20,6 +20,10 @@ COLLECTION = """
     INSERT INTO collection (token, name, sort_name, retry_at, listed, is_verified)
     VALUES (:token, :name, 'tides', '9999', 2, :is_verified)
 """
+DECISION = """
+    INSERT INTO decision (kind, id, reason, since, is_public)
+    VALUES ('verified', :token, 'ours', :date, 0)
+"""
 WORD = "INSERT INTO collection_word (word, token) VALUES ('tides', :token)"
 EVENT = """
     INSERT INTO event (id, kind, token, serial_no, from_account, price, seen_at)
@@ -31,6 +35,7 @@ EVENT = """
 def make(tmp_path):
     def make(collections):
         app = on_testnet(tmp_path, **SHOP, STOREFRONT_COLLECTIONS=collections)
+        write_sql(app, DECISION, token=MINE, date=DATE)
         for id, token in enumerate((MINE, OTHER), 1):
             name = f"Tides {token}"
             write_sql(app, COLLECTION, token=token, name=name, is_verified=int(token == MINE))
@@ -84,10 +89,43 @@ def assert_shows_mine_alone(client):
     assert client.get(f"/nft/{MINE}/1").status_code == 200
 
 
-def test_the_api_has_all(make):
+def test_the_api_has_all_unless_it_is_asked_for_what_is_shown(make):
     client = make(MINE)
     headers = {"Authorization": f"Bearer {client.get('/visitor-token').json['token']}"}
-    assert len(client.get("/v1/orderbook", headers=headers).json) == 4
+
+    def tokens(path):
+        found = client.get(f"/v1/{path}", headers=headers).json
+        return [one["token"] for one in (found["collections"] if "search" in path else found)]
+
+    for path in ("orderbook?", "collections?", "search?q=tides&"):
+        assert {*tokens(path)} == {MINE, OTHER}
+        assert {*tokens(path + "shown=true")} == {MINE}
+
+
+@both_engines
+@pytest.mark.parametrize("collections", ["verified", MINE])
+def test_the_front_page_leads_to_all_that_is_shown(make, collections):
+    client = make(collections)
+    for token, serial_no in [(MINE, n) for n in range(3, 53)] + [(OTHER, n) for n in range(3, 53)]:
+        row = {"token": token, "serial_no": serial_no, "price": 9, "owner": ALICE}
+        write_sql(client.application, NFT, **row, name="x", date=DATE)
+    shown, path = [], "/?sort=price"
+    while path:
+        page = client.get(path)
+        shown += cards(page)
+        more = re.search('rel="next" href="([^"]*)"', page.text)
+        path = more and more[1].replace("&amp;", "&")
+    assert sorted(shown) == sorted(f"{MINE}/{serial_no}" for serial_no in range(1, 53))
+
+
+def test_older_activity_is_found_behind_what_is_not_shown(make):
+    client = make(MINE)
+    for id in range(3, 43):
+        write_sql(client.application, EVENT, id=id, token=OTHER, owner=ALICE, date=DATE)
+    page = client.get("/activity")
+    assert MINE not in page.text
+    older = re.search('rel="next" href="([^"]*)"', page.text)[1]
+    assert MINE in client.get(older).text
 
 
 def test_nothing_is_shown_before_something_is_verified(make):

@@ -3549,6 +3549,8 @@ export interface operations {
                 q?: string;
                 /** @description true: only verified collections */
                 verified?: boolean;
+                /** @description true: only collections that the storefront shows (STOREFRONT_COLLECTIONS) */
+                shown?: boolean;
                 /** @description Maximum number of collections */
                 limit?: number;
                 /** @description The page's position, copied from the previous page's Link header */
@@ -3588,6 +3590,8 @@ export interface operations {
                 q: string;
                 /** @description true: only verified collections */
                 verified?: boolean;
+                /** @description true: only collections that the storefront shows (STOREFRONT_COLLECTIONS) */
+                shown?: boolean;
             };
             header?: never;
             path?: never;
@@ -3775,6 +3779,8 @@ export interface operations {
                 sort?: "lastListedDate" | "price" | "-price";
                 /** @description Only NFTs of this token */
                 tokenId?: string | null;
+                /** @description true: only collections that the storefront shows (STOREFRONT_COLLECTIONS) */
+                shown?: boolean;
             };
             header?: never;
             path?: never;

@@ -87,6 +87,11 @@ def verified_field() -> TrueOrFalse:
     return TrueOrFalse("true: only verified collections", True, load_default=False)
 
 
+def shown_field() -> TrueOrFalse:
+    description = "true: only collections that the storefront shows (STOREFRONT_COLLECTIONS)"
+    return TrueOrFalse(description, True, data_key="shown", load_default=False)
+
+
 class Form(NamedTuple):
     """A form in which a body can name NFTs."""
 

@@ -27,6 +27,7 @@ from marketplace.api.schemas.common import (
     page_field,
     picture_or_null,
     show,
+    shown_field,
     text,
     token_id,
     total,
@@ -71,6 +72,7 @@ class CollectionsQuerySchema(RequestSchema):
         load_default="",
     )
     verified = verified_field()
+    only_shown = shown_field()
     limit = limit_field("collections", 20, 100)
     page = page_field(COLLECTION_SORTS)
 
@@ -84,6 +86,7 @@ class CollectionsQuerySchema(RequestSchema):
 class SearchQuerySchema(RequestSchema):
     q = Words("Words, words and a serial number, or an ID", "tides 7", required=True)
     verified = verified_field()
+    only_shown = shown_field()
 
 
 class LastSaleSchema(CamelCaseSchema):

@@ -39,6 +39,7 @@ from marketplace.api.schemas.common import (
     serial_nos_field,
     serial_number,
     show,
+    shown_field,
     text,
     token_field,
     token_id,
@@ -99,6 +100,7 @@ class OrderbookQuerySchema(FilterQuerySchema):
     page = page_field(ORDERS)
     sort = sort_field()
     token = of_token_field()
+    only_shown = shown_field()
 
     @validates_schema
     def require_agreement(self, query: dict[str, Any], **kwargs: Any) -> None:

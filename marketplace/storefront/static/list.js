@@ -11,6 +11,7 @@ const form = /** @type {HTMLFormElement} */ (document.getElementById("filter"));
 const dense = document.getElementById("dense");
 const collection = document.getElementById("collection")?.dataset.token;
 const account = document.getElementById("account")?.dataset.account;
+const isOfSome = part("cards").dataset.some === "yes"; // of all collections, only those that the form names
 let pages = 1;
 let question; // the newest one, whose answer is shown
 
@@ -100,6 +101,7 @@ function couldShow({ token, price, from }) {
   const [low, high] = [query.get("minPrice"), query.get("maxPrice")];
   if (query.has("trait") || (low && price < Number(low)) || (high && price > Number(high))) return false;
   if (query.get("collection") && query.get("collection") !== token) return false;
+  if (isOfSome && !fieldsOf(form).some(({ name, value }) => name === "collection" && value === token)) return false;
   if (account) return from?.accountId === account;
   return !collection || collection === token;
 }

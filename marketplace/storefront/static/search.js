@@ -21,7 +21,7 @@ async function ask() {
   const q = input.value.trim();
   let rows = [], words = `No results for “${q}”.`;
   try {
-    if (q) rows = found(await market.ask("search_marketplace", { q }));
+    if (q) rows = found(await market.ask("search_marketplace", { q, shown: true }));
   } catch (error) {
     words = inWords(error.message);
   }
