@@ -46,6 +46,12 @@ def get_nft(token: str, serial_no: int) -> NftRow:
     return nft
 
 
+def is_gone(token: str, serial_no: int) -> bool:
+    """Whether an NFT is burned, or of a deleted token, as the ledger showed it last."""
+    nft = nfts.get_nft(read(), token, serial_no)
+    return nft is not None and nfts.is_gone(nft)
+
+
 @blp.get("/nfts")
 @require_scope("read")
 @blp.arguments(NftsQuerySchema, location="query")

@@ -5,6 +5,7 @@ from typing import Any
 
 from flask import current_app, request
 
+from marketplace.api.nfts import is_gone
 from marketplace.api.shown import shows_all
 from marketplace.api.users import is_blocked
 from marketplace.hedera.ids import MAX_INT64, MAX_NFT_TRANSFERS, is_entity_id
@@ -289,7 +290,7 @@ def show_nft(token: str, serial_no: str) -> Values:
         "sold": find_last_sale(events.rows),
         "chart": chart_nft(events.rows),
         "cursor": events.next,
-        "page_status": GONE if any(one["kind"] == "BURNED" for one in events.rows) else OK,
+        "page_status": GONE if is_gone(token, record.data["serialNo"]) else OK,
         "others": others[:10],
         "ranks": find_ranks(token, others),
         "shares": divide(values["collection"], record.data),

@@ -122,16 +122,10 @@ def test_a_host_that_chooses_its_readers_is_in_no_sitemap(tmp_path):
     assert get(app, f"/sitemap/{TOKEN}/0.xml").status_code == 404
 
 
-def test_what_is_burned_is_gone(shop):
+def test_what_is_burned_is_gone_also_when_its_event_is_no_longer_kept(shop):
     write_sql(
         shop,
         "UPDATE nft SET ledger_state = 'gone', is_for_sale = 0, is_listed = 0, listing_price = 0",
-    )
-    write_sql(
-        shop,
-        "INSERT INTO event (id, kind, token, serial_no, seen_at) VALUES (1, 'BURNED', :token, 7, :date)",
-        token=TOKEN,
-        date=DATE,
     )
     page = get(shop, NFT_PAGE)
     assert page.status_code == 410
